@@ -41,7 +41,7 @@ test-cluster: $(MODULES) ## tests on the local cluster
 
 browser: $(MODULES) ## the pages in a real browser (Debian's chromium, fetched into the cache)
 	@$(RUN) test/browser/chromium.ts
-	@npm exec --no --silent -- mocha 'test/api/openapi/page/*.test.ts'
+	@npm exec --no --silent -- mocha 'test/api/openapi/page/*.test.ts' 'test/console/*.test.ts'
 
 mutations: $(MODULES) ## take out each guard that no type holds: a test must fail; writes docs/reports/mutations.md
 	@$(SERVERS)
@@ -89,6 +89,9 @@ sources: peers ## every kind of source with every tool version: sources.md
 peers: $(MODULES) ## build the servers that `make sources` reads from (RTSP, RTMP, SRT, S3)
 	@$(RUN) test/node/build.ts mediamtx versitygw
 
+compare: $(MODULES) ## compare versions on a LIST of addresses (FFPROBE=4.4,9.0 MEDIAINFO=21.09,26.10 OUT=report.json)
+	@LIST=$(LIST) FFPROBE=$(FFPROBE) MEDIAINFO=$(MEDIAINFO) OUT=$(OUT) $(RUN) bench/compare/list.ts
+
 report-data: $(MODULES) ## make files with known truth and let every tool version read them (FILES=1000; hours)
 	@nice -n 19 $(RUN) bench/report/collect.ts
 
@@ -115,4 +118,4 @@ $(MODULES): package-lock.json
 
 .PHONY: help up down status logs images test check test-unit test-cluster browser mutations mutate \
 	fuzz-api fuzz-media fuzz-hls fuzz-c2pa bench bench-hls bench-store faults soak hostility sources peers \
-	report-data report-train report-tables generate format images-source
+	compare report-data report-train report-tables generate format images-source

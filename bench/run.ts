@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { gateway } from './api/gateway.ts';
 import { cold } from './cluster/cold.ts';
+import { compared } from './compare/cluster.ts';
 import { failovers } from './cluster/failover.ts';
 import { far } from './cluster/far.ts';
 import { memory } from './cluster/memory.ts';
@@ -35,6 +36,7 @@ const MEASUREMENTS: readonly Measurement[] = [
   webhooks,
   largeEnvelope,
   gateway,
+  compared,
 ];
 
 const { positionals } = parseArgs({ allowPositionals: true });

@@ -1,6 +1,7 @@
 /** CustomResourceDefinitions, made from the descriptions in src/kube. */
 import { stringify } from 'yaml';
 import { PROBE_JOB } from '../src/kube/probe_job.ts';
+import { PROBE_POLICY } from '../src/kube/probe_policy.ts';
 import { PROBE_POOL } from '../src/kube/probe_pool.ts';
 import { PROBE_TOOL } from '../src/kube/probe_tool.ts';
 import { GROUP, VERSION, type Definition } from '../src/kube/resource.ts';
@@ -86,7 +87,7 @@ export function customResourceDefinition(definition: Definition): Record<string,
 
 const HEAD = '# Made from src/kube/probe_*.ts by `make generate`: change it there.\n';
 
-export const DEFINITIONS: readonly Definition[] = [PROBE_JOB, PROBE_TOOL, PROBE_POOL];
+export const DEFINITIONS: readonly Definition[] = [PROBE_JOB, PROBE_TOOL, PROBE_POOL, PROBE_POLICY];
 
 const crdYaml = (definition: Definition): string =>
   HEAD + stringify(customResourceDefinition(definition), { lineWidth: 0 });

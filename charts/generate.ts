@@ -5,6 +5,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { parse, stringify } from 'yaml';
 import { crdFiles } from './crds.ts';
+import { consoleTypes } from './console_types.ts';
 import { valuesSchema } from './schema.ts';
 import { parseCatalog } from '../images/catalog.ts';
 import { hlsRulesPage } from '../docs/tables/hls_rules.ts';
@@ -12,6 +13,8 @@ import { imagesPage } from '../docs/tables/images.ts';
 import { metricsPage } from '../docs/tables/metrics.ts';
 import { optionPage } from '../docs/tables/options.ts';
 import { roleTable } from '../docs/tables/permissions.ts';
+import { reportFieldsPage } from '../docs/tables/report_fields.ts';
+import { reportNamesPage } from '../docs/tables/report_names.ts';
 import { valuesPage } from '../docs/tables/values.ts';
 
 const ROOT = new URL('../', import.meta.url);
@@ -56,6 +59,9 @@ export function madeFiles(): Map<string, string> {
   files.set('docs/hls-rules.md', hlsRulesPage());
   files.set('docs/options.md', optionPage());
   files.set('docs/permissions.md', roleTable());
+  files.set('docs/report-fields.md', reportFieldsPage());
+  files.set('docs/report-names.md', reportNamesPage());
+  files.set('src/console/api/types.ts', consoleTypes());
   files.set('docs/reports/images.md', imagesPage(parseCatalog(catalog).tools));
   return files;
 }

@@ -4,6 +4,7 @@
  */
 import Type, { type TObject, type TProperties, type TSchema } from 'typebox';
 import { customResourceDefinition } from './crds.ts';
+import { MAX_POLICY_NAME } from '../src/kube/probe_policy.ts';
 import { PROBE_POOL, WALLS } from '../src/kube/probe_pool.ts';
 import { TOOLS } from '../src/tools/table.ts';
 
@@ -117,6 +118,7 @@ const VALUES: TSchema = object({
     ...deployment,
     publicUrl: text({ pattern: '^$|^https?://[^/?#@ ]+/?$' }),
     trustedProxies: orNull(whole(0, 20)),
+    console: flag,
     memoryBudgetBytes: whole(20_000_000, 1_000_000_000_000),
     drainSeconds: whole(0, 3600),
     service: object({
@@ -193,6 +195,14 @@ const VALUES: TSchema = object({
     type: 'object',
     propertyNames: { pattern: DNS_LABEL, maxLength: 40 },
     additionalProperties: orNull(poolSpec()),
+  }),
+  policies: object({
+    builtIn: flag,
+    shared: Type.Unsafe({
+      type: 'object',
+      propertyNames: { pattern: OBJECT_NAME, maxLength: MAX_POLICY_NAME },
+      additionalProperties: orNull(Type.Unsafe({ type: 'object', required: ['rules'] })),
+    }),
   }),
   runners: object({
     namespace: text({ pattern: DNS_LABEL }),

@@ -11,6 +11,7 @@ import { buildImage, hasImage } from './buildah.ts';
 import { type ImagePlan, PREFIX } from './built_image.ts';
 import { cacheDir, contentKey, contents, once, withScratch } from './cache.ts';
 import { run } from './command.ts';
+import { bundleConsole } from './console_bundle.ts';
 import { timed } from './progress.ts';
 
 const checkout = join(import.meta.dirname, '..');
@@ -19,7 +20,9 @@ const manifests = ['package.json', 'package-lock.json', '.npmrc'];
 
 export async function productPlan(): Promise<ImagePlan> {
   const { version } = await manifest();
-  const inputs = ['src', 'images/probeyard', 'images/collect.sh', ...manifests].map((path) => join(checkout, path));
+  const inputs = ['src', 'images/probeyard', 'images/collect.sh', 'images/console_bundle.ts', ...manifests].map(
+    (path) => join(checkout, path),
+  );
   const { key: base } = await baseRoot();
   return {
     name: 'probeyard',
@@ -31,12 +34,12 @@ export async function productPlan(): Promise<ImagePlan> {
 }
 
 async function make(ref: string): Promise<void> {
-  const RUNTIME = await importRuntime();
+  const [RUNTIME, CONSOLE] = [await importRuntime(), await importConsole()];
   await withScratch(async (context) => {
     await cp(join(checkout, 'src'), join(context, 'src'), { recursive: true });
     await mkdir(join(context, 'images/probeyard'), { recursive: true });
     await copyFile(join(checkout, 'images/probeyard/warm.mjs'), join(context, 'images/probeyard/warm.mjs'));
-    await buildImage({ ref, context, dockerfile, args: { RUNTIME } });
+    await buildImage({ ref, context, dockerfile, args: { RUNTIME, CONSOLE } });
   });
 }
 
@@ -62,6 +65,19 @@ async function importRuntime(): Promise<string> {
       await cp(join(checkout, 'images/probeyard', name), join(context, 'images/probeyard', name), { recursive: true });
     await copyFile(packages, join(context, 'images/probeyard/packages/prepared.tar'));
     await buildImage({ ref, context, dockerfile, args: { BASE, NODE }, target: 'runtime-built' });
+  });
+  return ref;
+}
+
+/** The console's files, bundled by this checkout's own packages. */
+async function importConsole(): Promise<string> {
+  const inputs = ['src/console', 'images/console_bundle.ts', 'images/probeyard/console.Dockerfile', ...manifests];
+  const key = contentKey(await contents(...inputs.map((path) => join(checkout, path))), await nodeVersion());
+  const ref = `${PREFIX}/console:${key}`;
+  if (await hasImage(ref)) return ref;
+  await withScratch(async (context) => {
+    await bundleConsole(join(context, 'console'));
+    await buildImage({ ref, context, dockerfile: join(import.meta.dirname, 'probeyard', 'console.Dockerfile') });
   });
   return ref;
 }

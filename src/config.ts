@@ -1,6 +1,6 @@
 /** Every setting of every role: its environment variable, its form, its default. One error names all that is wrong. */
 import { DEFAULT_LIMITS, MAX_QUEUE_MS, type DefaultLimits } from './limits.ts';
-import { RUNNER_SETTINGS, type RunnerSettings } from './runner_settings.ts';
+import { isRunnerSettings, RUNNER_SETTINGS } from './runner_settings.ts';
 import type { SourceException } from './source_exception.ts';
 
 export class ConfigError extends Error {
@@ -112,7 +112,6 @@ export interface PodDefaults {
   annotations?: Record<string, string>;
   priorityClassName?: string;
 }
-const isRunnerSettings = (value: unknown): value is RunnerSettings => isObject(value) && isObject(value['nats']);
 const isPodDefaults = (value: unknown): value is PodDefaults => isObject(value);
 
 const common = {
@@ -183,6 +182,7 @@ const api = {
   memoryBudgetBytes: integer('PY_MEMORY_BUDGET_BYTES', 20_000_000, 1_000_000_000_000, 160_000_000),
   ...limits,
   onlyReturnsRaw: flag('PY_ONLY_RETURNS_RAW', false),
+  console: flag('PY_CONSOLE', true),
   boxFile: text('PY_BOX_FILE'),
   publicUrl: httpUrl('PY_PUBLIC_URL', ''),
   trustedHops: integer('PY_TRUSTED_HOPS', 0, 20, 0),
@@ -230,6 +230,8 @@ const controller = {
   c2paConfigMap: text('PY_C2PA_CONFIGMAP', ''),
   catalogFile: text('PY_CATALOG_FILE', '/etc/probeyard/catalog.yaml'),
   poolsFile: text('PY_POOLS_FILE', '/etc/probeyard/pools.yaml'),
+  /** Empty: no shared policies come with the chart. */
+  policiesFile: text('PY_POLICIES_FILE', ''),
   finishedSeconds: integer('PY_FINISHED_SECONDS', 1, 86_400, 600),
   finishedMax: integer('PY_FINISHED_MAX', 0, 100_000, 2_000),
   finishedMaxPerToken: integer('PY_FINISHED_MAX_PER_TOKEN', 0, 100_000, 50),

@@ -9,6 +9,11 @@ export const TOOL_TIMEOUT_MS = 60_000;
 /** The longest wait in the queue, and that of a request that names none. */
 export const MAX_QUEUE_MS = 60_000;
 
+/** Policies of one account. Of each policy the latest revisions are kept; documents are saved and inline policies. */
+export const MOST_POLICIES = { policies: 100, revisions: 50, documents: 6_000, bytes: 64 * 1024 * 1024 };
+/** Shared policies of the installation. */
+export const MOST_SHARED = { policies: 1_000, revisions: 50, documents: 60_000, bytes: 1024 * 1024 * 1024 };
+
 /** Of a token, as they are in force. */
 export interface Limits {
   requestsPerMinute: number;

@@ -30,3 +30,55 @@ export interface RunnerSettings {
     caFile?: string;
   };
 }
+
+/** A type of JSON as a value. A member that may be left out stands in a list of its own. */
+type Form<T> = T extends string
+  ? 'string'
+  : T extends number
+    ? 'number'
+    : T extends readonly unknown[]
+      ? 'list'
+      : { [K in keyof T]-?: undefined extends T[K] ? readonly [Form<NonNullable<T[K]>>] : Form<T[K]> };
+
+const FORM: Form<RunnerSettings> = {
+  pool: 'string',
+  generation: 'string',
+  logLevel: 'string',
+  healthPort: 'number',
+  nats: { url: 'string', caFile: ['string'], tokenFile: 'string' },
+  launcherSocket: 'string',
+  toolsDir: 'string',
+  toolMemoryBytes: 'number',
+  maxJobs: 'number',
+  drainMs: 'number',
+  sources: {
+    allow: 'list',
+    denyExtra: 'list',
+    pace: { minBytes: 'number' },
+    s3: { endpoint: ['string'], region: ['string'] },
+    egress: [{ url: 'string', noProxy: 'list', resolve: 'string' }],
+    caFile: ['string'],
+  },
+};
+
+/** By hand: a validator's library takes longer to load than the agent to start. Throws what is wrong. */
+export function isRunnerSettings(value: unknown): value is RunnerSettings {
+  check(value, FORM, '');
+  return true;
+}
+
+type AnyForm = string | { readonly [name: string]: AnyForm | readonly [AnyForm] };
+
+function check(value: unknown, form: AnyForm, path: string): void {
+  const is = Array.isArray(value) ? 'list' : value === null ? 'null' : typeof value;
+  const wanted = typeof form === 'string' ? form : 'object';
+  if (is !== wanted)
+    throw new Error(`${path === '' ? '' : `${path} `}must be a${wanted === 'object' ? 'n' : ''} ${wanted}`);
+  if (typeof form === 'string') return;
+  for (const [name, member] of Object.entries(form)) {
+    const inner = (value as Record<string, unknown>)[name];
+    const [optional] = Array.isArray(member) ? (member as readonly [AnyForm]) : [];
+    if (optional === undefined || inner !== undefined)
+      check(inner, optional ?? (member as AnyForm), path === '' ? name : `${path}.${name}`);
+  }
+}

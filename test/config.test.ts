@@ -58,3 +58,51 @@ describe('config', () => {
     );
   });
 });
+
+describe('the settings of a runner', () => {
+  const good = {
+    pool: 'short',
+    generation: 'g',
+    logLevel: 'info',
+    healthPort: 1,
+    nats: { url: 'tls://nats:4222', tokenFile: '/token' },
+    launcherSocket: '/socket',
+    toolsDir: '/tools',
+    toolMemoryBytes: 1,
+    maxJobs: 1,
+    drainMs: 1,
+    sources: { allow: [], denyExtra: [], pace: { minBytes: 1 }, s3: {} },
+  };
+  const load = (settings: unknown) => loadConfig('agent', { PY_POD_UID: 'u', PY_RUNNER: JSON.stringify(settings) });
+  const egress = { url: 'http://proxy', noProxy: [], resolve: 'here' };
+
+  it('are taken as the controller makes them', () => {
+    assert.deepEqual(load(good).settings, good);
+    const full = { ...good, sources: { ...good.sources, egress, caFile: '/ca', s3: { region: 'eu' } }, later: 1 };
+    assert.deepEqual(load(full).settings, full);
+  });
+
+  const bad: [unknown, string][] = [
+    [null, 'must be an object'],
+    [[], 'must be an object'],
+    [{ ...good, pool: undefined }, 'pool must be a string'],
+    [{ ...good, maxJobs: '200' }, 'maxJobs must be a number'],
+    [{ ...good, nats: { url: 'x' } }, 'nats.tokenFile must be a string'],
+    [{ ...good, nats: { ...good.nats, caFile: null } }, 'nats.caFile must be a string'],
+    [{ ...good, sources: { ...good.sources, allow: {} } }, 'sources.allow must be a list'],
+    [{ ...good, sources: { ...good.sources, pace: {} } }, 'sources.pace.minBytes must be a number'],
+    [
+      { ...good, sources: { ...good.sources, egress: { ...egress, noProxy: 'x' } } },
+      'sources.egress.noProxy must be a list',
+    ],
+  ];
+  for (const [settings, problem] of bad)
+    it(`are refused: ${problem}, not ${JSON.stringify(settings).slice(0, 4)}`, () =>
+      assert.throws(
+        () => load(settings),
+        (error: ConfigError) => {
+          assert.deepEqual(error.problems, [`PY_RUNNER: ${problem}`]);
+          return true;
+        },
+      ));
+});

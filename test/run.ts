@@ -89,6 +89,7 @@ async function check(): Promise<Counts> {
   const counts: Counts[] = [];
   for (const [title, name, args] of [
     ['types (tsc --noEmit)', 'tsc', ['--noEmit']],
+    ['types of the console (tsc -p src/console)', 'tsc', ['--noEmit', '-p', 'src/console']],
     ['lint (oxlint)', 'oxlint', ['--deny-warnings']],
     ['unused files, exports and dependencies (knip)', 'knip', ['--no-progress']],
     ['generated files (make generate writes them)', 'node', ['charts/generate.ts', '--check']],

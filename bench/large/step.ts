@@ -14,7 +14,7 @@ import { packBody } from '../../src/runner/output.ts';
 
 const [, , step, file] = process.argv as [string, string, string, string];
 const peak = (): number => Number(/VmHWM:\s+(\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]) / 1024;
-const asked = [{ name: 'ffprobe' }] as const;
+const asked = [{ name: 'ffprobe', version: '7.0' }] as const;
 const wanted: ResponseForm = { shown: ['ffprobe'], injectOutput: false, injectJson: false };
 const about = { requestId: '0192f0c1-0000-7000-8000-000000000001', queueTimeMs: 1, error: null };
 const MOST = 256 * 1024 * 1024;

@@ -75,7 +75,10 @@ export async function programs(): Promise<Program[]> {
             stderr: error.stderr ?? '',
           }),
         );
-        return { output: printed.stdout, failed: tool.failure({ ...printed, format: 'json' }) !== undefined };
+        return {
+          output: printed.stdout,
+          failed: tool.failure({ ...printed, format: 'json', options: {} }) !== undefined,
+        };
       },
     };
     const said = await exec(command, [...before, entry.tool === 'ffprobe' ? '-version' : '--Version'], {

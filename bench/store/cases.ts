@@ -86,7 +86,17 @@ export function statisticsCase(
 export function logCases(begin: Date, end: Date, requests: number, users: number): Case[] {
   const all = { from: begin, to: new Date(end.getTime() + 1) };
   const day = { from: new Date(end.getTime() - DAY), to: all.to };
-  const none = { kinds: [], states: [], ffprobe: [], mediainfo: [], report: [], url: null, id: null } as const;
+  const none = {
+    kinds: [],
+    states: [],
+    ffprobe: [],
+    mediainfo: [],
+    report: [],
+    policy: [],
+    policyNames: [],
+    url: null,
+    id: null,
+  } as const;
   const page = (
     what: string,
     whose: Case['whose'],

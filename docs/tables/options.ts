@@ -3,7 +3,7 @@
  * tested and written to docs/options.md.
  */
 import type { OptionSpec } from '../../src/tools/option.ts';
-import { FILE_ROWS, TOOL_TABLE, type ToolName } from '../../src/tools/table.ts';
+import { FILE_ROWS, sectionOf, TOOL_TABLE, type SectionName, type ToolName } from '../../src/tools/table.ts';
 
 export interface Tried {
   value: unknown;
@@ -11,6 +11,8 @@ export interface Tried {
 }
 export interface OptionRow {
   tool: ToolName;
+  /** Its name in requests. */
+  section: SectionName;
   spec: OptionSpec;
   accepts: string;
   accepted: Tried[];
@@ -25,6 +27,39 @@ const TEXTS: Record<string, unknown[]> = {
   err_detect: ['explode'],
   export_side_data: ['mvs'],
   language: ['de', 'pt-BR'],
+  inform: [
+    'General;%Format%',
+    'General;%Format%\\r\\n\nVideo;%Width%x%Height%',
+    'Video_Begin;$if(%Width%,"a b",c)',
+    'General;File: %FileName% \u{1f3ac}',
+  ],
+};
+
+/** Values that a pattern must not let through, beside those that every pattern is tried with. */
+const HOSTILE: Record<string, unknown[]> = {
+  // Each was tried with mediainfo 26.10 and 20.09: the first six and the next two are other outputs or files there.
+  inform: [
+    'General;file:///etc/passwd',
+    'General;"file:///etc/passwd"',
+    'Video;x\nGeneral;file:///etc/passwd',
+    'General;FILE:///etc/passwd',
+    'Details;1',
+    'MAXML',
+    'JSON',
+    'Graph_Svg',
+    'FILE:///etc/passwd',
+    ' file:///etc/passwd',
+    '\nfile:///etc/passwd',
+    '\u0000file:///etc/passwd',
+    '"file:///etc/passwd"',
+    'cstr://140737488355328',
+    '%Format%',
+    ';',
+    'General;a\rb',
+    'General;a\n',
+    'general;%Format%',
+    'General;%Format%\nDetails;1',
+  ],
 };
 
 /** Values that no option of the type takes. */
@@ -61,7 +96,8 @@ function refusedOf(spec: OptionSpec): unknown[] {
   const gap = spec.least === undefined ? [] : [1, spec.least - 1];
   const none = spec.default === null && spec.type !== 'boolean' ? [] : [null];
   const patterned = spec.pattern === undefined ? [] : ['file:///etc/passwd', '-i /etc/passwd'];
-  return [...WRONG[spec.type].filter((value) => value !== null), ...outside, ...gap, ...none, ...patterned];
+  const own = HOSTILE[spec.name] ?? [];
+  return [...WRONG[spec.type].filter((value) => value !== null), ...outside, ...gap, ...none, ...patterned, ...own];
 }
 
 const said = (spec: OptionSpec): string => {
@@ -69,9 +105,11 @@ const said = (spec: OptionSpec): string => {
   if (spec.type === 'enum') return (spec.values ?? []).join(' ');
   if (spec.type === 'boolean') return 'true or false';
   if (spec.type === 'string')
-    return spec.pattern === undefined
-      ? 'text, at most 512 characters'
-      : `text of the form \`${spec.pattern.replaceAll('|', '\\|')}\``;
+    return spec.form !== undefined
+      ? spec.form.replace(/^must be /, '')
+      : spec.pattern === undefined
+        ? 'text, at most 512 characters'
+        : `text of the form \`${spec.pattern.replaceAll('|', '\\|')}\``;
   const kind = spec.type === 'integer' ? 'whole number' : 'number';
   return `${kind}, ${spec.least === undefined ? minimum : `0, or ${spec.least}`} to ${maximum}`;
 };
@@ -99,19 +137,33 @@ export function difference(tool: ToolName, options: Record<string, string>): str
 const textOf = (value: unknown): string => String(value);
 
 export function optionTable(): OptionRow[] {
-  return FILE_ROWS.filter((row) => 'args' in row).flatMap(({ name: tool, options }) =>
-    options.map((spec): OptionRow => ({
+  return FILE_ROWS.filter((row) => 'args' in row).flatMap((row) => {
+    const { name: tool, options } = row;
+    return options.map((spec): OptionRow => ({
       tool,
+      section: sectionOf(row),
       spec,
       accepts: said(spec),
       refused: refusedOf(spec),
       accepted: valuesOf(spec).map((value) => ({ value, args: difference(tool, { [spec.name]: textOf(value) }) })),
-    })),
-  );
+    }));
+  });
 }
 
 const shownArgs = (args: string[]): string =>
   args.length === 0 ? 'nothing' : `\`${args.join(' ').replaceAll('|', '\\|')}\``;
+
+/** What a line of the table cannot say. */
+const NOTES: Partial<Record<ToolName, string[]>> = {
+  mediainfo: [
+    '`inform` makes the output text, and cannot be combined with `output` or `details`. Its lines begin with',
+    '`General`, `Video`, `Audio`, `Text`, `Other`, `Image`, `Menu`, `Page` or `File` (with `_Begin`, `_Middle`,',
+    '`_End`). `file:/` is refused anywhere in it, because mediainfo would print such a file. `details` prints text or,',
+    'with `output=XML`, XML.',
+    '26.10 and 20.09 have all three; 24.06 has `cover_data`; 21.09 has `inform` and `cover_data`; 19.09 has `inform`.',
+    '',
+  ],
+};
 
 export function optionPage(): string {
   const table = optionTable();
@@ -121,15 +173,17 @@ export function optionPage(): string {
       .map(({ spec, accepts, accepted }) => {
         const telling = accepted.filter(({ value }) => value !== spec.default && value !== 0 && value !== false);
         const shown = (spec.type === 'integer' ? telling.at(-1) : telling[0]) ?? accepted[0]!;
-        const off =
-          spec.default === true ? `; false: ${accepted.find(({ value }) => value === false)!.args.join(' ')}` : '';
+        const without = accepted.find(({ value }) => value === false)?.args.join(' ');
+        const off = spec.flag === undefined ? `false: \`${without}\`` : `passed: \`-${spec.flag}\`; false: ${without}`;
         const value = typeof shown.value === 'string' ? shown.value.replaceAll('|', '\\|') : String(shown.value);
         const example =
           spec.default === true
-            ? `passed: \`-${spec.flag}\`${off}`
+            ? off
             : `${value}: ${shown.args.length === 0 ? 'nothing (the source proxy heeds it)' : shownArgs(shown.args)}`;
-        return `| \`${spec.name}\` | ${accepts} | ${String(spec.default)} | ${example} |`;
+        const names = [spec.name, ...(spec.aliases ?? [])].map((name) => `\`${name}\``).join(' ');
+        return `| ${names} | ${accepts} | ${String(spec.default)} | ${example} |`;
       });
+  const nameOf = (tool: ToolName) => table.find((row) => row.tool === tool)!.section;
   const head = '| option | accepts | default | the tool gets |\n|---|---|---|---|';
   return [
     '# Options of the tools',
@@ -144,7 +198,7 @@ export function optionPage(): string {
       const extras = lines(tool, true);
       const further =
         extras.length > 0 ? ['Where the chosen version has them, these too:', '', head, ...extras, ''] : [];
-      return [`## ${tool}`, '', head, ...lines(tool, false), '', ...further];
+      return [`## ${nameOf(tool)}`, '', head, ...lines(tool, false), '', ...further, ...(NOTES[tool] ?? [])];
     }),
   ].join('\n');
 }

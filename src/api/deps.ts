@@ -29,6 +29,8 @@ export interface Settings {
   maxQueued: number;
   /** What results may take in memory while they are read, answered and delivered. */
   memoryBudgetBytes: number;
+  /** The folder of the console's files. Null: there is no console. */
+  consoleFolder: string | null;
   /** How much longer than queue and analysis a request is waited for: lost runners, failover, collecting. */
   graceMs: number;
 }
@@ -38,6 +40,7 @@ export const DEFAULTS = {
   onlyReturnsRaw: false,
   maxQueued: 10_000,
   memoryBudgetBytes: 160_000_000,
+  consoleFolder: null,
   graceMs: 60_000,
 } as const;
 

@@ -11,6 +11,14 @@ import { signIn } from './accounts/auth/sign_in.ts';
 import { signOut } from './accounts/auth/sign_out.ts';
 import { signUp } from './accounts/auth/sign_up.ts';
 import { verify } from './accounts/auth/verify.ts';
+import { compareVersions } from './compare/compare.ts';
+import { compareReport } from './compare/report.ts';
+import { evaluateOwnPolicy, evaluateSharedPolicy } from './policies/evaluate.ts';
+import { listPolicies } from './policies/list.ts';
+import { readOwnPolicy, readSharedPolicy } from './policies/read.ts';
+import { deletePolicy } from './policies/remove.ts';
+import { savePolicy } from './policies/save.ts';
+import { readVerdict } from './policies/verdict.ts';
 import { fileByBody, fileByQuery } from './probe/file.ts';
 import { readProbe } from './probe/read_back.ts';
 import { SINGLES } from './probe/singles.ts';
@@ -38,6 +46,17 @@ const PROBE: readonly Endpoint[] = [
   fileByBody,
   ...SINGLES.flatMap(({ endpoints }) => endpoints),
   readProbe,
+  compareVersions,
+  compareReport,
+  readVerdict,
+  listPolicies,
+  // Before the paths that a policy's own name stands in.
+  readSharedPolicy,
+  evaluateSharedPolicy,
+  readOwnPolicy,
+  savePolicy,
+  deletePolicy,
+  evaluateOwnPolicy,
 ];
 
 export const MANAGEMENT: readonly Endpoint[] = [

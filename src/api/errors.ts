@@ -40,6 +40,12 @@ export const ERRORS = {
   'email-taken': { status: 409, number: 40900, text: 'email: cannot be used for a new account' },
   'too-many-users': { status: 409, number: 40900, text: 'the account has reached its limit of sub-users' },
   'too-many-tokens': { status: 409, number: 40900, text: 'the account has reached its limit of API tokens' },
+  'too-many-policies': { status: 409, number: 40900, text: 'the account has reached its limit of policies' },
+  'no-room-for-policy': {
+    status: 409,
+    number: 40900,
+    text: 'the account has reached its limit of policy documents; save inline policies and send their names',
+  },
   'default-token': {
     status: 409,
     number: 40900,

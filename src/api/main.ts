@@ -8,6 +8,7 @@ import { makeClient } from '../kube/client.ts';
 import { makeLog } from '../log.ts';
 import { openStore } from '../store/store.ts';
 import { accountSettings } from './accounts/settings.ts';
+import { CONSOLE_FOLDER } from './console/files.ts';
 import { DEFAULTS } from './deps.ts';
 import { listen } from './http/http_server.ts';
 import { serveHealth } from '../health.ts';
@@ -67,6 +68,7 @@ export async function run(): Promise<void> {
       denyCidrs: config.denyCidrs,
       s3Hosts: config.s3Hosts,
       onlyReturnsRaw: config.onlyReturnsRaw,
+      consoleFolder: config.console ? CONSOLE_FOLDER : null,
     },
   });
   const { deps, checks } = wired;

@@ -1,6 +1,7 @@
 /** The API, put together: every endpoint is a list of named steps. */
 import Router from '@koa/router';
 import Koa from 'koa';
+import { consoleRoutes } from './console/endpoint.ts';
 import { accessLog } from './http/access_log.ts';
 import type { State } from './http/context.ts';
 import type { Deps } from './deps.ts';
@@ -37,6 +38,9 @@ export function makeApp(deps: Deps, checks: Checks): Koa<State> {
   router.all('/openapi.json', ...description);
   router.all('/frontend/api/v1/openapi.json', ...description);
   for (const [path, handlers] of Object.entries(DOCS)) router.all(path, ...handlers);
+  if (deps.settings.consoleFolder !== null)
+    for (const [path, handlers] of Object.entries(consoleRoutes(deps.settings.consoleFolder, deps.log)))
+      router.all(path, ...handlers);
   mount(router, deps, ENDPOINTS);
   app.use(router.routes());
   return app;

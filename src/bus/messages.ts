@@ -3,8 +3,10 @@
  * each message here may be lost or come twice, and its receiver is written for that.
  */
 import Type, { type Static, type TSchema } from 'typebox';
-import type { Kind, ProbeJobSpec, Reason } from '../kube/probe_job.ts';
+import type { Kind, PolicyStatus, ProbeJobSpec, Reason } from '../kube/probe_job.ts';
 import type { Wall } from '../kube/probe_pool.ts';
+import { PolicyResultSchema, type PolicyResult } from '../policy/schema.ts';
+import type { Policy } from '../policy/types.ts';
 import type { Source } from '../source/source.ts';
 import type { SourceException } from '../source_exception.ts';
 import type { ReportTool } from '../tools/probe_report.ts';
@@ -13,8 +15,9 @@ import { RESULTS, TOOLS, type ToolName } from '../tools/table.ts';
 /**
  * Of orders and heartbeats. A runner of another protocol gets no job: it finishes the one that it has, and is replaced.
  * 2: an Assignment holds the parsed Source; in 1 it held the text of the address.
+ * 3: a job may have several versions of one tool (`compare`), and a policy.
  */
-export const RUNNER_PROTOCOL = 2;
+export const RUNNER_PROTOCOL = 3;
 /** Of results alone: during an upgrade, collectors of the old version record results of the new one, and vice versa. */
 export const RESULT_PROTOCOL = 1;
 
@@ -74,6 +77,8 @@ export interface Assignment {
   maxBytes: number;
   allow: SourceException[];
   report: { enabled: boolean; diff: boolean; prefer: ReportTool | null };
+  /** What the result is judged by. A prepare leaves it out. */
+  policy?: { name: string | null; revision: number | null; document: Policy } | undefined;
 }
 
 export interface AssignedTool {
@@ -84,12 +89,17 @@ export interface AssignedTool {
   options: Record<string, string>;
   /** From the ProbeTool: `{root}` and `{node}` still in it. */
   command: string[];
+  /** What the binary says of itself, for the result; absent where its proof did not tell. */
+  build?: string;
   /**
    * The tools (`tool/version`) that must be mounted for it, where that is not its own image: set for a tool that comes
    * with the product.
    */
   uses?: string[];
 }
+
+/** What names a run within a job, in assignments, results and status: two versions of one tool are two runs. */
+export const runKey = ({ name, version }: { name: string; version: string }): string => `${name} ${version}`;
 
 /**
  * Names the leader's term: agents refuse an older epoch than they have seen. `requestId` is for the agent's log alone.
@@ -177,6 +187,7 @@ const resultOf = <const N extends string>(names: readonly N[]) =>
   Type.Object({
     name: oneOf(names),
     version: Type.String({ maxLength: 64 }),
+    build: Type.Optional(Type.String({ maxLength: 256 })),
     success: Type.Boolean(),
     /** From spawn to end, by the monotonic clock. */
     durationMs: milliseconds,
@@ -197,6 +208,23 @@ export type ToolResult = Static<typeof ToolResult>;
 const ReportResult = resultOf(RESULTS);
 export type ReportResult = Static<typeof ReportResult>;
 
+/** Of a job of the kind `compare`: what its runs say differently, a Comparison (src/compare/schema.ts) as JSON. */
+const ComparisonResult = Type.Object({ durationMs: milliseconds, output: Type.String({ maxLength: 256 * 1024 }) });
+export type ComparisonResult = Static<typeof ComparisonResult>;
+
+/** A runner of a later version may say more of a rule: bounds hold for what is known of it here. */
+const growing = (schema: unknown): unknown =>
+  Array.isArray(schema)
+    ? schema.map(growing)
+    : typeof schema === 'object' && schema !== null
+      ? Object.fromEntries(
+          Object.entries(schema)
+            .filter(([keyword]) => keyword !== 'additionalProperties')
+            .map(([keyword, value]) => [keyword, growing(value)]),
+        )
+      : schema;
+const Verdict = Type.Unsafe<PolicyResult>(growing(PolicyResultSchema) as object);
+
 /**
  * What a body may inflate to, for collectors and for answers: two tools at the agent's cap on their output, a report
  * and the JSON around them. It holds for a runner that is not ours any more, too.
@@ -207,6 +235,10 @@ export const RESULT_BYTES = 256 * 1024 * 1024;
 export const ResultBody = Type.Object({
   tools: Type.Array(ToolResult, { maxItems: 8 }),
   report: Type.Optional(ReportResult),
+  /** Tools of the job that did not run, because the source is not of their kind. */
+  skipped: Type.Optional(Type.Array(oneOf(TOOLS), { maxItems: 8 })),
+  comparison: Type.Optional(ComparisonResult),
+  policy: Type.Optional(Verdict),
   ioUsage: Type.Number({ minimum: 0, maximum: 1e15 }),
   /** What the source proxy knows of the origin, decides between 400, 404 and 200. */
   source: Type.Optional(
@@ -263,6 +295,7 @@ export interface Closed {
   reason: Reason;
   summary: string;
   tools: { name: ToolName; version: string; success: boolean; durationMs: number }[];
+  policy?: PolicyStatus | undefined;
 }
 
 export interface Early {

@@ -1,11 +1,7 @@
-/**
- * How many messages each runner may send: a token bucket per pod. No clock of its own: times are monotonic
- * milliseconds.
- */
+/** How many messages each runner may send: a token bucket per pod. */
+import { fullBucket, refill, take, type Bucket, type Pace } from '../token_bucket.ts';
 
-export interface Rate {
-  perSecond: number;
-  burst: number;
+export interface Rate extends Pace {
   /** A pod that had so many refused in a row is no runner of ours any more. */
   mostRefused: number;
 }
@@ -13,9 +9,7 @@ export interface Rate {
 /** `flood` is said once, when the last one that may be refused is; afterwards it is `refused` again. */
 export type RateVerdict = 'taken' | 'refused' | 'flood';
 
-interface Bucket {
-  tokens: number;
-  at: number;
+interface PodBucket extends Bucket {
   refused: number;
 }
 
@@ -27,21 +21,12 @@ export interface Rates {
   readonly size: number;
 }
 
-export function makeRates({ perSecond, burst, mostRefused }: Rate): Rates {
-  const buckets = new Map<string, Bucket>();
+export function makeRates(rate: Rate): Rates {
+  const buckets = new Map<string, PodBucket>();
   let sweepAt = SWEEP_FROM;
 
-  const refill = (bucket: Bucket, now: number): void => {
-    bucket.tokens = Math.min(burst, bucket.tokens + ((now - bucket.at) * perSecond) / 1000);
-    bucket.at = now;
-    if (bucket.tokens === burst) bucket.refused = 0;
-  };
-
   const sweep = (now: number): void => {
-    for (const [uid, bucket] of buckets) {
-      refill(bucket, now);
-      if (bucket.tokens === burst) buckets.delete(uid);
-    }
+    for (const [uid, bucket] of buckets) if (refill(bucket, rate, now)) buckets.delete(uid);
     sweepAt = Math.max(SWEEP_FROM, buckets.size * 2);
   };
 
@@ -53,15 +38,12 @@ export function makeRates({ perSecond, burst, mostRefused }: Rate): Rates {
       let bucket = buckets.get(uid);
       if (!bucket) {
         if (buckets.size >= sweepAt) sweep(now);
-        buckets.set(uid, (bucket = { tokens: burst, at: now, refused: 0 }));
+        buckets.set(uid, (bucket = { ...fullBucket(rate, now), refused: 0 }));
       }
-      refill(bucket, now);
-      if (bucket.tokens >= 1) {
-        bucket.tokens -= 1;
-        return 'taken';
-      }
+      if (refill(bucket, rate, now)) bucket.refused = 0;
+      if (take(bucket)) return 'taken';
       bucket.refused += 1;
-      return bucket.refused === mostRefused ? 'flood' : 'refused';
+      return bucket.refused === rate.mostRefused ? 'flood' : 'refused';
     },
   };
 }

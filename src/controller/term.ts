@@ -14,7 +14,7 @@ import { startReflector, type Reflector } from '../kube/reflector.ts';
 import type { ProbeJob } from '../kube/probe_job.ts';
 import type { ProbePool } from '../kube/probe_pool.ts';
 import type { ProbeTool } from '../kube/probe_tool.ts';
-import { applyCatalog, showOverridden } from './catalog/apply.ts';
+import { applyCatalog, applyPolicies, showOverridden } from './catalog/apply.ts';
 import type { EndFlooding } from './floods.ts';
 import { lateWatch } from './leader/late_watch.ts';
 import { Leader } from './leader/leader.ts';
@@ -25,6 +25,7 @@ import { Pools } from './pools/pools.ts';
 import { FinishedJobs } from './leader/finished_jobs.ts';
 import { Runners } from './pools/runners.ts';
 import type { Term } from './leader/lease_guard.ts';
+import { watchSharedPolicies } from './catalog/shared_policies.ts';
 import { sweep } from './leader/sweep.ts';
 import { isProofPod, isRunnerPod, proveTool, type ProofDeps } from './catalog/prove.ts';
 import type { Config } from '../config.ts';
@@ -136,6 +137,14 @@ export async function startTerm(
     },
   });
 
+  const policies = watchSharedPolicies({
+    kube,
+    store,
+    log,
+    namespace: deps.namespace,
+    stillLeading: () => term.stillLeading(0),
+  });
+
   const proofOf = new Map<string, string>();
   const proof: ProofDeps = {
     kube,
@@ -146,8 +155,8 @@ export async function startTerm(
     owner,
     getTool: (name) => tools.get(`${deps.namespace}/${name}`),
     getPod: (name) => pods.get(`${config.runnerNamespace}/${name}`),
-    proofsRunning: () =>
-      pods.list().filter((pod) => isProofPod(pod) && pod.metadata.deletionTimestamp === undefined).length,
+    tools: () => tools.list(),
+    proofs: () => pods.list().filter((pod) => isProofPod(pod) && pod.metadata.deletionTimestamp === undefined),
     stillLeading: () => term.stillLeading(0),
     now: () => store.clock.now(),
     triedAt: new Map(),
@@ -246,6 +255,11 @@ export async function startTerm(
     (error, tool) => log.warn({ err: error, tool }, 'tool reconcile failed, will retry'),
   );
 
+  // Apart from tools and pools: a cluster whose CRDs are not brought by the chart may lack this one.
+  const beginPolicies = async (): Promise<void> => {
+    const { applied, removed } = await applyPolicies(kube, config.policiesFile);
+    if (applied + removed.length > 0) log.info({ policies: applied, removed }, 'shared policies of the chart applied');
+  };
   const begin = async (): Promise<void> => {
     const applied = await applyCatalog(kube, config).catch((error: unknown) => {
       log.error({ err: error }, 'cannot apply the catalog, keeping what the cluster has');
@@ -281,7 +295,7 @@ export async function startTerm(
       lead.stop();
       pools.stop();
       finishedJobs.stop();
-      await Promise.allSettled([tools.stop(), poolsCache.stop(), workers.stop()]);
+      await Promise.allSettled([tools.stop(), poolsCache.stop(), policies.stop(), workers.stop()]);
     },
   };
 
@@ -305,5 +319,8 @@ export async function startTerm(
   for (const job of jobs.list()) lead.seen(job);
   finishedJobs.start();
   void begin();
+  void beginPolicies().catch((error: unknown) =>
+    log.error({ err: error }, 'cannot apply the shared policies of the chart, keeping what the cluster has'),
+  );
   return running;
 }

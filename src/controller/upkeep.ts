@@ -9,7 +9,13 @@ import type { Store } from '../store/store.ts';
 
 export type UpkeepStore = Pick<
   Store,
-  'foldUsage' | 'eraseMore' | 'ensurePartitions' | 'forgetExpired' | 'forgetWebhooks' | 'retain'
+  | 'foldUsage'
+  | 'eraseMore'
+  | 'ensurePartitions'
+  | 'forgetExpired'
+  | 'forgetPolicyDocuments'
+  | 'forgetWebhooks'
+  | 'retain'
 >;
 export interface Upkeep {
   stop(): Promise<void>;
@@ -46,6 +52,7 @@ export function startUpkeep({
   const hourly = async (): Promise<void> => {
     await attempt('partitions', () => store.ensurePartitions());
     await attempt('what has served', () => store.forgetExpired());
+    await attempt('policies', () => store.forgetPolicyDocuments());
     await attempt('webhooks', () => store.forgetWebhooks(retention.envelopeDays));
     await attempt('retention', async () => {
       const { done, months } = await store.retain(retention);

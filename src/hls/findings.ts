@@ -1,19 +1,7 @@
 /** Collects what rules find: in order, counted, and bounded whatever a playlist holds. */
 import type { Level } from './rule.ts';
 import { RULES, type RuleId, type Note } from './rules/catalog.ts';
-
-export interface Message {
-  level: Level;
-  code: string;
-  /** The clause that the rule comes from. */
-  rule: string;
-  message: string;
-  url: string;
-  line: number;
-  column?: number;
-  /** How often it was found in this playlist, where that is more often than it is told. */
-  count?: number;
-}
+import type { Message } from './schema.ts';
 
 /** Of one rule in one playlist. */
 const MOST_EACH = 10;

@@ -14,17 +14,10 @@ import {
   type Rates,
 } from './compare.ts';
 import { probe, type Stream } from './probe.ts';
+import type { MeasuredPlaylist } from './schema.ts';
 import { fetchSegment, hasAudioTimestamp, type Reading } from './segment.ts';
 import type { Named } from './validate.ts';
 
-export interface MeasuredPlaylist {
-  segments: number;
-  bytes: number;
-  seconds: number;
-  peak_bit_rate: number;
-  average_bit_rate: number;
-  streams: Pick<Stream, 'type' | 'codec' | 'profile' | 'width' | 'height' | 'channels'>[];
-}
 /** By the address of the playlist; '' is the source itself. */
 export type Measured = Map<string, MeasuredPlaylist>;
 

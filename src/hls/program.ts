@@ -1,5 +1,6 @@
 /** The validator as a program: see main.ts. */
 import { PROBE_OPTION } from './built_in.ts';
+import { LIMITS_BESIDE } from './limits.ts';
 import { openOrigin } from './origin.ts';
 import { makeReport } from './report.ts';
 import { textReport } from './text_report.ts';
@@ -10,16 +11,25 @@ interface Arguments {
   timeMs: number;
   measure: boolean;
   text: boolean;
+  beside: boolean;
   probeCommand: string[] | undefined;
 }
 
 function readArguments(list: readonly string[]): Arguments {
-  const found: Arguments = { address: '', timeMs: 600_000, measure: false, text: false, probeCommand: undefined };
+  const found: Arguments = {
+    address: '',
+    timeMs: 600_000,
+    measure: false,
+    text: false,
+    beside: false,
+    probeCommand: undefined,
+  };
   for (const argument of list) {
     const [name = '', value = ''] = argument.split(/=(.*)/s);
     if (name === '--time-ms') found.timeMs = Number(value) || found.timeMs;
     else if (name === '--measure') found.measure = true;
     else if (name === '--text') found.text = true;
+    else if (name === '--beside') found.beside = true;
     else if (name === PROBE_OPTION)
       found.probeCommand = value.startsWith('[') ? (JSON.parse(value) as string[]) : [value];
     else found.address = argument;
@@ -28,14 +38,15 @@ function readArguments(list: readonly string[]): Arguments {
 }
 
 async function report(): Promise<string> {
-  const { address, timeMs, measure, text, probeCommand } = readArguments(process.argv.slice(2));
+  const { address, timeMs, measure, text, beside, probeCommand } = readArguments(process.argv.slice(2));
   if (!/^https?:\/\//.test(address))
     throw new UnreadableError(
-      `usage: main.ts [--measure] [--text] [--time-ms=N] [${PROBE_OPTION}=PROGRAM] http(s)://…`,
+      `usage: main.ts [--measure] [--text] [--beside] [--time-ms=N] [${PROBE_OPTION}=PROGRAM] http(s)://…`,
     );
   const presentation = await validate({
     origin: openOrigin(address),
     timeMs,
+    ...(beside ? { limits: LIMITS_BESIDE } : {}),
     ...(measure ? { measure: { probeCommand } } : {}),
   });
   const made = makeReport(presentation);

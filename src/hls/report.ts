@@ -1,83 +1,11 @@
 /** The report: what was read, what each variant says, and what is to be fixed. */
-import type { Message } from './findings.ts';
 import { durationOf, has, isLive, number, text, type Playlist, type Variant } from './playlist.ts';
 import type { Level } from './rule.ts';
 import { NEWEST_VERSION } from './rules/version.ts';
 import { shownUrl } from './load.ts';
 import type { Presentation } from './validate.ts';
 import { HLS_TOOL, HLS_VERSION, REFERENCE_VERSION } from './version.ts';
-import type { MeasuredPlaylist } from './measure.ts';
-
-export interface PlaylistReport {
-  url: string;
-  role: 'multivariant' | 'media' | 'variant' | 'iframes' | 'audio' | 'video' | 'subtitles' | 'unknown';
-  version: number | null;
-  lines: number;
-  bytes: number;
-  live: boolean;
-  type: string | null;
-  target_duration: number | null;
-  media_sequence: number | null;
-  segments: number | null;
-  /** Seconds, as the playlist says. */
-  duration: number | null;
-  discontinuities: number | null;
-  gaps: number | null;
-  encryption: string[];
-  init_section: boolean;
-  byte_ranges: boolean;
-  low_latency: boolean;
-  program_date_time: boolean;
-  date_ranges: number;
-  findings: Record<'must_fix' | 'should_fix' | 'info', number>;
-  measured: MeasuredPlaylist | null;
-}
-
-export interface VariantReport {
-  url: string;
-  iframes: boolean;
-  bandwidth: number | null;
-  average_bandwidth: number | null;
-  codecs: string | null;
-  resolution: string | null;
-  frame_rate: number | null;
-  video_range: string | null;
-  audio: string | null;
-  subtitles: string | null;
-  closed_captions: string | null;
-  line: number;
-  /** Bits per second, where its segments were measured. */
-  measured: { peak: number; average: number } | null;
-}
-
-export interface Report {
-  success: boolean;
-  error?: string;
-  cli_output: string | null;
-  tool: string;
-  version: string;
-  reference_version: string;
-  playlists: PlaylistReport[];
-  variants: VariantReport[];
-  messages: Message[];
-  summary: {
-    must_fix: number;
-    should_fix: number;
-    info: number;
-    /** Found, but too many to be told one by one. */
-    untold: number;
-    playlists: number;
-    variants: number;
-    segments: number;
-    segments_measured: number;
-    bytes_measured: number;
-    reloads: number;
-    live: boolean;
-    protocol_version: number;
-    newest_protocol_version: number;
-    duration: number;
-  };
-}
+import type { HlsReport, PlaylistReport, VariantReport } from './schema.ts';
 
 /** More are counted, and not told one by one: no list that is meant to be played comes near. */
 const MOST_VARIANTS = 2_000;
@@ -88,7 +16,7 @@ const NAMES: Record<Level, 'must_fix' | 'should_fix' | 'info'> = {
   info: 'info',
 };
 
-export function makeReport({ main, members, findings, measured, reloads }: Presentation): Report {
+export function makeReport({ main, members, findings, measured, reloads }: Presentation): HlsReport {
   const messages = findings.messages();
   const perUrl = new Map<string, PlaylistReport['findings']>();
   for (const { url, level, count } of messages) {

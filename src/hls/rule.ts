@@ -4,7 +4,7 @@
  * must-fix: the specification demands it, or players fail. should-fix: the specification recommends it, or some players
  * fail. info: worth knowing, and often intended.
  */
-const LEVELS = ['must-fix', 'should-fix', 'info'] as const;
+export const LEVELS = ['must-fix', 'should-fix', 'info'] as const;
 export type Level = (typeof LEVELS)[number];
 
 /** Playlists by the name under which each is fetched; the first is the source. A list: how it reads on each reload. */

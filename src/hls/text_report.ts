@@ -1,10 +1,9 @@
 /** The report as a text for a terminal. */
-import type { Message } from './findings.ts';
-import type { PlaylistReport, Report, VariantReport } from './report.ts';
+import type { HlsReport, Message, PlaylistReport, VariantReport } from './schema.ts';
 
 const WIDTH = 100;
 
-export function textReport(report: Report): string {
+export function textReport(report: HlsReport): string {
   const { summary } = report;
   const { must_fix, should_fix, info, playlists, segments, segments_measured, bytes_measured, reloads } = summary;
   const read = [

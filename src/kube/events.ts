@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { apiVersionOf, EVENTS, isKubeError, type KubeClient, type KubeObject, type ResourceType } from './client.ts';
+import { fullBucket, refill, take } from '../token_bucket.ts';
 import { printable } from './printable.ts';
 
 export interface EventRecorder {
@@ -52,18 +53,14 @@ export function eventRecorder({
 }: RecorderOptions): EventRecorder {
   /** In order of last use. */
   const series = new Map<string, Series>();
-  let tokens = burst;
-  let filledAt = performance.now();
+  const pace = { perSecond, burst };
+  const bucket = fullBucket(pace, performance.now());
   let dropped = 0;
   let sending: Promise<void> = Promise.resolve();
 
   function allowed(): boolean {
-    const now = performance.now();
-    tokens = Math.min(burst, tokens + ((now - filledAt) / 1000) * perSecond);
-    filledAt = now;
-    if (tokens < 1) return false;
-    tokens -= 1;
-    return true;
+    refill(bucket, pace, performance.now());
+    return take(bucket);
   }
 
   async function send(entry: Series): Promise<void> {

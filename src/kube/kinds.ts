@@ -11,6 +11,7 @@ import type {
 } from '@kubernetes/client-node';
 import { GROUP, VERSION, type Meta } from './resource.ts';
 import type { ProbeJob } from './probe_job.ts';
+import type { ProbePolicy } from './probe_policy.ts';
 import type { ProbePool } from './probe_pool.ts';
 import type { ProbeTool } from './probe_tool.ts';
 
@@ -67,6 +68,7 @@ const own = <T extends KubeObject>(plural: string, kind: string): ResourceType<T
 
 export const PROBE_JOBS = own<ProbeJob>('probejobs', 'ProbeJob');
 export const PROBE_TOOLS = own<ProbeTool>('probetools', 'ProbeTool');
+export const PROBE_POLICIES = own<ProbePolicy>('probepolicies', 'ProbePolicy');
 export const PROBE_POOLS = own<ProbePool>('probepools', 'ProbePool');
 export const PODS = core<Pod>('pods', 'Pod');
 export const SECRETS = core<Secret>('secrets', 'Secret');

@@ -1,13 +1,18 @@
 /** ProbeJob: one request. */
 import Type, { type Static } from 'typebox';
 import { MAX_QUEUE_MS, MAX_TIMEOUT_MS } from '../limits.ts';
+import { OUTCOMES } from '../policy/types.ts';
 import { probeReport } from '../tools/probe_report.ts';
 import { ENDPOINT_TOOLS, TOOLS, type EndpointTool } from '../tools/table.ts';
+import { MAX_POLICY_NAME, SHARED_PREFIX } from './probe_policy.ts';
 import { AGE, conditions, count, millis, oneOf, text, time, type Definition, type Resource } from './resource.ts';
 
-/** `file`, and each tool that has an endpoint of its own. */
-export type Kind = 'file' | EndpointTool;
-export const KINDS: readonly Kind[] = ['file', ...ENDPOINT_TOOLS];
+/** `file`, each tool that has an endpoint of its own, and `compare`: several versions of one tool. */
+export type Kind = 'file' | EndpointTool | 'compare';
+export const KINDS: readonly Kind[] = ['file', ...ENDPOINT_TOOLS, 'compare'];
+
+/** Tools of one job: of a comparison, runs. */
+export const MOST_TOOLS = 8;
 
 /** Reasons of the `Succeeded` condition: the State column. Unknown while the job goes on, True only for Completed. */
 const REASONS = [
@@ -104,6 +109,34 @@ const Report = Type.Object({
   prefer: Type.Optional(oneOf(probeReport.from)),
 });
 
+/** A name of a policy: `shared/` and the name of a ProbePolicy are the longest. */
+const policyName = text(SHARED_PREFIX.length + MAX_POLICY_NAME, {
+  minLength: 1,
+  pattern: '^(shared/)?[a-z0-9]([-a-z0-9._]*[a-z0-9])?$',
+});
+
+const PolicyRequest = Type.Object(
+  {
+    name: Type.Optional(policyName),
+    revision: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647 })),
+    digest: Type.Optional(
+      text(64, {
+        pattern: '^[0-9a-f]{64}$',
+        description:
+          'SHA-256 of the policy as the API keeps it. Only the API server of Probeyard may set it; ' +
+          'a job made by hand names a shared policy.',
+      }),
+    ),
+  },
+  {
+    description: 'What the result is judged by.',
+    'x-kubernetes-validations': [
+      { rule: 'has(self.name) || has(self.digest)', message: 'a policy needs a name: shared/NAME' },
+    ],
+  },
+);
+export type PolicyRequest = Static<typeof PolicyRequest>;
+
 const ProbeJobSpec = Type.Object(
   {
     kind: oneOf(KINDS, { default: 'file' }),
@@ -124,20 +157,46 @@ const ProbeJobSpec = Type.Object(
     tools: Type.Optional(
       Type.Array(ToolRequest, {
         minItems: 1,
-        maxItems: 4,
+        maxItems: MOST_TOOLS,
         'x-kubernetes-list-type': 'map',
-        'x-kubernetes-list-map-keys': ['name'],
+        'x-kubernetes-list-map-keys': ['name', 'version'],
       }),
     ),
     report: Type.Optional(Report),
+    policy: Type.Optional(PolicyRequest),
   },
   {
     'x-kubernetes-validations': [
       { rule: 'self == oldSelf', message: 'the spec of a ProbeJob cannot be changed: make a new one' },
+      // Leaders before version 0.2 of the product keep the first version of a tool in places: they have no pool for
+      // comparisons, and so never run one.
+      {
+        rule:
+          "self.kind == 'compare' || !has(self.tools) || " +
+          'self.tools.all(t, self.tools.exists_one(u, u.name == t.name))',
+        message: 'two versions of one tool are only possible with the kind compare',
+      },
     ],
   },
 );
 export type ProbeJobSpec = Static<typeof ProbeJobSpec>;
+
+/** Names of failed rules that a status holds: the verdict itself is with the result. */
+export const MOST_FAILED = 20;
+
+const PolicyStatus = Type.Object({
+  name: Type.Optional(policyName),
+  revision: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647 })),
+  outcome: oneOf(OUTCOMES),
+  failed: Type.Optional(
+    Type.Array(text(100), {
+      maxItems: MOST_FAILED,
+      'x-kubernetes-list-type': 'atomic',
+      description: `Rules that do not pass, at most ${MOST_FAILED} of them.`,
+    }),
+  ),
+});
+export type PolicyStatus = Static<typeof PolicyStatus>;
 
 const ProbeJobStatus = Type.Object({
   conditions,
@@ -165,9 +224,10 @@ const ProbeJobStatus = Type.Object({
         success: Type.Optional(Type.Boolean()),
         durationMs: Type.Optional(count()),
       }),
-      { maxItems: 8, 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] },
+      { maxItems: 16, 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name', 'version'] },
     ),
   ),
+  policy: Type.Optional(PolicyStatus),
   summary: Type.Optional(text(1024, { description: 'The outcome in one line.' })),
   resultPath: Type.Optional(text(256, { description: 'Where the API gives the result back.' })),
 });
@@ -194,6 +254,7 @@ export const PROBE_JOB: Definition = {
       jsonPath: '.status.durationMs',
       description: 'Milliseconds from admission to the end',
     },
+    { name: 'Policy', type: 'string', jsonPath: '.status.policy.outcome' },
     AGE,
     { name: 'Runner', type: 'string', jsonPath: '.status.runner.pod', priority: 1 },
     { name: 'Summary', type: 'string', jsonPath: '.status.summary', priority: 1 },

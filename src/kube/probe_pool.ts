@@ -18,7 +18,7 @@ const Resources = Type.Object({
 
 const ProbePoolSpec = Type.Object({
   serves: Type.Object({
-    kinds: Type.Array(oneOf(KINDS), { minItems: 1, maxItems: 3, 'x-kubernetes-list-type': 'set' }),
+    kinds: Type.Array(oneOf(KINDS), { minItems: 1, maxItems: KINDS.length, 'x-kubernetes-list-type': 'set' }),
   }),
   minReady: Type.Integer({
     minimum: 0,

@@ -44,6 +44,7 @@ export interface Comparison extends Sides<Side | undefined> {
 
 /** Not shown as fields: evidence, or counts that the streams themselves show. */
 const HIDDEN = /^(?:streams\.|data_size|header_size|footer_size|varies)/;
+export const isShown = (field: string): boolean => !HIDDEN.test(field);
 
 function compareFields(
   path: string,
@@ -55,7 +56,7 @@ function compareFields(
   const names = new Set(bothOf(said).flatMap((fields) => Object.keys(fields ?? {})));
   const compared: Compared[] = [];
   for (const field of names) {
-    if (HIDDEN.test(field)) continue;
+    if (!isShown(field)) continue;
     const values = sides((tool) => said[tool]?.[field]);
     const [a, b] = bothOf(values);
     const tolerance = ruleOf(field)[of];

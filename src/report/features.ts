@@ -1,7 +1,7 @@
 /**
  * A field and what is around it, as the model sees it: words that are there or not, and numbers that may be unknown.
  */
-import type { Part } from './compare.ts';
+import type { Comparison, Part } from './compare.ts';
 import { codecOf, containerOf, containersOf, hasSign, impliedDuration, type Context } from './context.ts';
 import { valueOf } from './normalise/ratio.ts';
 import { bothOf, number, sides, told, toldNumber, type Fields } from './side.ts';
@@ -58,6 +58,8 @@ interface Surroundings {
   codec: string;
   shared: readonly string[];
   disputed: readonly string[];
+  /** The words of each field of such a part, made once. */
+  words: Map<string, readonly string[]>;
   versions: readonly [number | undefined, number | undefined];
   /** Seconds and bits per second of the whole file, of each tool and of the first that has them. */
   spans: readonly [number | undefined, number | undefined];
@@ -67,6 +69,17 @@ interface Surroundings {
   size: number | undefined;
   rate: number | undefined;
 }
+/** By kind and codec: fifty streams of sound have the same words. */
+const knownWords = new WeakMap<Comparison, Map<string, Surroundings['words']>>();
+function wordsOf(comparison: Comparison, kind: string, codec: string): Surroundings['words'] {
+  const all = knownWords.get(comparison) ?? new Map<string, Surroundings['words']>();
+  knownWords.set(comparison, all);
+  const key = `${kind} ${codec}`;
+  const own = all.get(key) ?? new Map<string, readonly string[]>();
+  all.set(key, own);
+  return own;
+}
+
 /** The same for all fields of a part. */
 const known = new WeakMap<Part, Surroundings>();
 
@@ -92,6 +105,7 @@ function surroundings(context: Context): Surroundings {
     container,
     codec,
     shared,
+    words: wordsOf(comparison, part.kind, codec),
     spans,
     span: spans[0] ?? spans[1],
     disputed: part.fields.filter(({ agreement }) => agreement === 'disputed').map(({ field }) => field),
@@ -109,9 +123,23 @@ export function features(context: Context): Features {
   const { part, compared } = context;
   const { field } = compared;
   const [a, b] = [valueOf(compared.ffprobe), valueOf(compared.mediainfo)];
-  const { container, codec, shared, disputed, versions, spans, whole, span, implied, size, rate } =
-    surroundings(context);
-  const words = [`field=${part.kind}.${field}`, `${field}|${container}`, `${field}|${codec}`];
+  const {
+    container,
+    codec,
+    shared,
+    words: ofField,
+    disputed,
+    versions,
+    spans,
+    whole,
+    span,
+    implied,
+    size,
+    rate,
+  } = surroundings(context);
+  let own = ofField.get(field);
+  if (!own) ofField.set(field, (own = [`field=${part.kind}.${field}`, `${field}|${container}`, `${field}|${codec}`]));
+  const words = [...own];
   if (a === undefined && b === undefined)
     words.push(`${field}:${String(compared.ffprobe)}>${String(compared.mediainfo)}`);
   if (typeof compared.ffprobe === 'string' && a === undefined) words.push(`${field}:f=${compared.ffprobe}`);
@@ -119,7 +147,7 @@ export function features(context: Context): Features {
   for (const other of disputed) if (other !== field) words.push(`also=${other}`);
   if (compared.ffprobe === undefined) words.push('only-mediainfo');
   else if (compared.mediainfo === undefined) words.push('only-ffprobe');
-  const numbers = NUMBERS.map(() => NaN);
+  const numbers = Array.from<number>({ length: NUMBERS.length }).fill(NaN);
   const set = (at: number, value: number | undefined): void => {
     if (value !== undefined) numbers[at] = value;
   };

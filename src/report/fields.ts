@@ -2,6 +2,8 @@
  * Every field of a report that has a rule: how its two values are compared, how a caller sees it, and whether it stands
  * at the top of the report as well. The one table: a new field is a row here, and what each tool says of it.
  */
+import type { Part } from './compare.ts';
+import { table } from './json.ts';
 import type { Tolerance } from './tolerances.ts';
 
 export interface FieldRule {
@@ -12,6 +14,8 @@ export interface FieldRule {
   shown?: 'whole' | 'rounded' | 'fraction';
   /** Of the first video stream, at the top of the report. */
   atTop?: true;
+  /** Where the files that the confidence was learned from have a known truth; elsewhere the field has no confidence. */
+  measured?: readonly Part['kind'][];
 }
 
 const exact = { kind: 'exact' } as const;
@@ -20,48 +24,58 @@ const percent = (of: number) => ({ kind: 'percent', percent: of }) as const;
 const bits = (of: number) => ({ kind: 'bits', percent: of }) as const;
 const frames = (of: number) => ({ kind: 'frame', frames: of }) as const;
 const atTop = true;
+const video = ['video'] as const;
+const audio = ['audio'] as const;
+const played = ['video', 'audio'] as const;
+const streams = ['video', 'audio', 'subtitle'] as const;
+const container = ['container'] as const;
+const wholeAndPlayed = ['container', 'video', 'audio'] as const;
 
-const FIELDS: Readonly<Record<string, FieldRule>> = {
-  format: { container: { kind: 'container' } },
-  size: { container: exact },
-  chapters: { container: exact },
+export const FIELDS = table<FieldRule>({
+  format: { container: { kind: 'container' }, measured: container },
+  size: { container: exact, shown: 'whole', measured: container },
+  chapters: { container: exact, measured: container },
   'codec.id': { atTop },
-  'codec.name': { stream: { kind: 'family' }, atTop },
-  'codec.profile': { stream: text },
+  'codec.name': { stream: { kind: 'family' }, atTop, measured: streams },
+  'codec.profile': { stream: text, measured: video },
   'codec.level': { stream: text },
   'codec.four_cc': { stream: { kind: 'fourcc' }, atTop },
-  'size.width': { stream: exact, shown: 'whole', atTop },
-  'size.height': { stream: exact, shown: 'whole', atTop },
+  'size.width': { stream: exact, shown: 'whole', atTop, measured: video },
+  'size.height': { stream: exact, shown: 'whole', atTop, measured: video },
   // One of the tools rounds to three decimals.
-  'size.sample_aspect_ratio': { stream: percent(0.5), shown: 'rounded', atTop },
-  'size.display_aspect_ratio': { stream: percent(0.5), shown: 'rounded', atTop },
+  'size.sample_aspect_ratio': { stream: percent(0.5), shown: 'rounded', atTop, measured: video },
+  'size.display_aspect_ratio': { stream: percent(0.5), shown: 'rounded', atTop, measured: video },
   // 30 and 30000/1001 are 0.1 % apart, and not the same.
-  frame_rate: { stream: percent(0.05), shown: 'fraction', atTop },
-  scan_type: { stream: text },
-  scan_order: { stream: text },
-  'pixel_format.color_model': { stream: text, atTop },
-  'pixel_format.chroma_subsampling': { stream: text, atTop },
-  'pixel_format.bit_depth': { stream: exact, atTop },
+  frame_rate: { stream: percent(0.05), shown: 'fraction', atTop, measured: video },
+  scan_type: { stream: text, measured: video },
+  scan_order: { stream: text, measured: video },
+  'pixel_format.color_model': { stream: text, atTop, measured: video },
+  'pixel_format.chroma_subsampling': { stream: text, atTop, measured: video },
+  'pixel_format.bit_depth': { stream: exact, shown: 'whole', atTop, measured: video },
   'pixel_format.components_order': { atTop },
   'pixel_format.has_alpha': { atTop },
-  'color.primaries': { stream: text, atTop },
-  'color.transfer': { stream: text, atTop },
-  'color.matrix': { stream: { kind: 'matrix' }, atTop },
-  'color.range': { stream: text, atTop },
-  rotation: { stream: exact },
-  frames_count: { stream: exact, shown: 'whole', atTop },
-  duration: { stream: frames(1.05), container: frames(1.05), shown: 'rounded', atTop },
-  start_time: { stream: frames(1.05), shown: 'rounded', atTop },
-  'bitrate.average': { stream: bits(2), container: bits(2), shown: 'whole', atTop },
+  'color.primaries': { stream: text, atTop, measured: video },
+  'color.transfer': { stream: text, atTop, measured: video },
+  'color.matrix': { stream: { kind: 'matrix' }, atTop, measured: video },
+  'color.range': { stream: text, atTop, measured: video },
+  rotation: { stream: exact, measured: video },
+  frames_count: { stream: exact, shown: 'whole', atTop, measured: video },
+  duration: { stream: frames(1.05), container: frames(1.05), shown: 'rounded', atTop, measured: wholeAndPlayed },
+  start_time: { stream: frames(1.05), shown: 'rounded', atTop, measured: played },
+  'bitrate.average': { stream: bits(2), container: bits(2), shown: 'whole', atTop, measured: wholeAndPlayed },
   'bitrate.nominal': { shown: 'whole', atTop },
   'bitrate.minimum': { shown: 'whole', atTop },
   'bitrate.maximum': { shown: 'whole', atTop },
-  sample_rate: { stream: exact },
-  channels: { stream: exact },
-  channel_layout: { stream: { kind: 'layout' } },
-  bit_depth: { stream: exact },
-  language: { stream: text },
-};
+  sample_rate: { stream: exact, shown: 'whole', measured: audio },
+  channels: { stream: exact, shown: 'whole', measured: audio },
+  channel_layout: { stream: { kind: 'layout' }, measured: audio },
+  bit_depth: { stream: exact, shown: 'whole', measured: audio },
+  language: { stream: text, measured: streams },
+  'hdr.max_cll': { shown: 'whole' },
+  'hdr.max_fall': { shown: 'whole' },
+  'hdr.dolby_vision_profile': { shown: 'whole' },
+  'hdr.dolby_vision_level': { shown: 'whole' },
+});
 
-/** What tools say may have any name: `constructor` is no field. */
-export const ruleOf = (field: string): FieldRule => (Object.hasOwn(FIELDS, field) ? FIELDS[field]! : {});
+const NONE: FieldRule = {};
+export const ruleOf = (field: string): FieldRule => FIELDS[field] ?? NONE;

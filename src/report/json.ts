@@ -45,9 +45,13 @@ export function tagOf(tags: JsonObject, ...names: string[]): string | undefined 
   return undefined;
 }
 
+/** A table that is asked for what a tool prints, which may be any text: `constructor` is in none. */
+export const table = <T>(entries: Record<string, T>): Readonly<Record<string, T>> =>
+  Object.assign(Object.create(null) as Record<string, T>, entries);
+
 /** Drops members without a value. */
 export function known<T>(values: Record<string, T | undefined>): Record<string, T> {
   const kept: Record<string, T> = {};
-  for (const [key, value] of Object.entries(values)) if (value !== undefined) kept[key] = value;
+  for (const key in values) if (values[key] !== undefined) kept[key] = values[key];
   return kept;
 }

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import type { Context } from './context.ts';
 import { features } from './features.ts';
+import { ruleOf } from './fields.ts';
 import { rule } from './rules.ts';
 import type { ReportTool } from '../tools/probe_report.ts';
 import { FIRST, SECOND, sides, type Sides } from './side.ts';
@@ -9,7 +10,8 @@ import { Model, type Weights } from './trees.ts';
 
 export interface Judgement {
   chosen: ReportTool;
-  confidence: number;
+  /** Undefined where the truth of such a field was never known. */
+  confidence: number | undefined;
   reason: string;
 }
 
@@ -38,9 +40,6 @@ export function decide(field: string, ruled: ReportTool, model: Readonly<Sides<n
   return { chosen: right[FIRST] >= right[SECOND] ? FIRST : SECOND, right };
 }
 
-/** The confidence where nothing was learned. */
-const UNLEARNED = 0.5;
-
 /** Read once, when the module is loaded: the one file that this folder reads. */
 export const learned: Model = new Model(
   JSON.parse(readFileSync(new URL('weights.json', import.meta.url), 'utf8')) as Weights,
@@ -48,10 +47,15 @@ export const learned: Model = new Model(
 
 const percent = (of: number): string => `${Math.round(of * 100)} of 100`;
 
+/** Whether the files of known truth say how often a value of this field is right. */
+const isMeasured = ({ part, compared }: Context): boolean =>
+  compared.canonical && ruleOf(compared.field).measured?.includes(part.kind) === true;
+
 export function judge(context: Context, prefer: ReportTool | null, by: Model = learned): Judgement {
-  const row = by.row(features(context));
+  if (!isMeasured(context)) return unmeasured(context, prefer);
+  const seen = features(context);
   const field = `${context.part.kind}.${context.compared.field}`;
-  const model = sides((tool) => by.ask(tool, row));
+  const model = sides((tool) => by.of(tool, seen));
   const { chosen: better, right: sure } = decide(field, rule(context).chosen, model);
   if (prefer !== null)
     return {
@@ -65,6 +69,17 @@ export function judge(context: Context, prefer: ReportTool | null, by: Model = l
   return { chosen: better, confidence: sure[better], reason: reasonOf(context, better, sure[better]) };
 }
 
+/** By the rule alone: the model has not seen such a field. */
+function unmeasured(context: Context, prefer: ReportTool | null): Judgement {
+  const { chosen, why } = rule(context);
+  if (prefer === null) return { chosen, confidence: undefined, reason: why };
+  return {
+    chosen: prefer,
+    confidence: undefined,
+    reason: prefer === chosen ? 'preferred by the caller' : `preferred by the caller; otherwise ${chosen}: ${why}`,
+  };
+}
+
 function reasonOf(context: Context, chosen: ReportTool, confidence: number): string {
   const ruling = rule(context);
   const measured = `in test files ${chosen} was right in ${percent(confidence)} such cases`;
@@ -72,8 +87,8 @@ function reasonOf(context: Context, chosen: ReportTool, confidence: number): str
 }
 
 /** The confidence in a value that is not disputed. */
-export function trust(context: Context, by: Model = learned): number {
-  const { agreement, canonical } = context.compared;
-  if (!canonical) return agreement === 'agreed' ? 0.9 : UNLEARNED;
-  return by.ask(agreement === 'agreed' ? 'agreed' : 'single', by.row(features(context)));
+export function trust(context: Context, by: Model = learned): number | undefined {
+  const { agreement } = context.compared;
+  if (!isMeasured(context)) return undefined;
+  return by.of(agreement === 'agreed' ? 'agreed' : 'single', features(context));
 }

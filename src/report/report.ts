@@ -7,9 +7,10 @@ import { finerContainer } from './normalise/container.ts';
 import { readFfprobe } from './normalise/ffprobe.ts';
 import { readMediainfo } from './normalise/mediainfo.ts';
 import { REPORT_TOOLS, type ReportTool } from '../tools/probe_report.ts';
+import type { Difference, ProbeReport, Warning } from './schema.ts';
 import { bothOf, eitherOf, otherThan, sides, type Field, type Fields, type Side, type Sides } from './side.ts';
 import { containerView, flatView, streamView, valueView } from './view.ts';
-import { warningsOf, type Warning } from './warnings.ts';
+import { warningsOf } from './warnings.ts';
 
 /** One tool's output; undefined where it did not run, failed, or printed nothing that can be read. */
 export interface Told {
@@ -23,20 +24,6 @@ export interface Input extends Sides<Told | undefined> {
   /** The ending of the name in the address, without its dot, in small letters. */
   extension?: string | undefined;
 }
-
-export interface Difference extends Sides<unknown> {
-  path: string;
-  chosen: ReportTool;
-  reason: string;
-  confidence: number;
-}
-export type Report = Record<string, unknown> & {
-  container: object;
-  streams: object[];
-  confidence: Record<string, number>;
-  warnings: Warning[];
-  diff?: Difference[];
-};
 
 const rounded = (value: number): number => Math.round(value * 1000) / 1000;
 
@@ -53,7 +40,7 @@ const READ: Sides<(output: unknown, version: string) => Side | undefined> = {
 };
 
 /** Undefined where neither tool gave a readable output. */
-export function report(input: Input): Report | undefined {
+export function report(input: Input): ProbeReport | undefined {
   const read = sides((tool) => input[tool] && READ[tool](input[tool].output, input[tool].version));
   if (!eitherOf(read)) return undefined;
   const comparison = compare(...bothOf(read));
@@ -73,7 +60,7 @@ export function report(input: Input): Report | undefined {
   if (firstVideo)
     for (const [field, value] of Object.entries(firstVideo.confidence)) confidence[field] = rounded(value);
   for (const { part, confidence: own } of chosen)
-    for (const [field, value] of Object.entries(own)) confidence[`${part.path}.${field}`] = rounded(value);
+    for (const field in own) confidence[`${part.path}.${field}`] = rounded(own[field]!);
   return {
     ...(firstVideo ? flatView(firstVideo.fields) : {}),
     container: containerView(
@@ -110,27 +97,27 @@ function choose(comparison: Comparison, part: Part, prefer: ReportTool | null): 
       ...sides((tool) => (tool === part.onlyBy ? here : null)),
       chosen: part.onlyBy,
       reason: 'only one tool sees the stream; it is listed, so that it can be checked',
-      confidence: 0.5,
     });
   }
   for (const compared of part.fields) {
     const { field, agreement } = compared;
     const context: Context = { comparison, part, compared };
     if (agreement === 'disputed') {
-      const judgement = judge(context, prefer);
-      fields[field] = compared[judgement.chosen]!;
-      confidence[field] = judgement.confidence;
+      const { chosen, reason, confidence: sure } = judge(context, prefer);
+      fields[field] = compared[chosen]!;
+      if (sure !== undefined) confidence[field] = sure;
       differences.push({
         path: compared.path,
         ...sides((tool) => valueView(field, compared[tool]!)),
-        chosen: judgement.chosen,
-        reason: judgement.reason,
-        confidence: rounded(judgement.confidence),
+        chosen,
+        reason,
+        ...(sure === undefined ? {} : { confidence: rounded(sure) }),
       });
       continue;
     }
     fields[field] = settled(compared, prefer);
-    confidence[field] = trust(context);
+    const sure = trust(context);
+    if (sure !== undefined) confidence[field] = sure;
   }
   return { part, fields, confidence, differences };
 }

@@ -54,6 +54,7 @@ const bySizeOfFile: Rule = (context) => {
 
 const RULES: Readonly<Record<string, Rule[]>> = {
   'codec.name': [always('ffprobe', 'it opens the decoder')],
+  'codec.four_cc': [always('ffprobe', 'it shows the tag that the container has')],
   'codec.profile': [always('mediainfo', 'it reads the headers of the stream')],
   'codec.level': [always('mediainfo', 'it reads the headers of the stream')],
   'size.sample_aspect_ratio': [always('ffprobe', 'it keeps the fraction')],

@@ -9,8 +9,11 @@ import { valueOf } from './normalise/ratio.ts';
 export type Sides<T> = Record<ReportTool, T>;
 
 export const [FIRST, SECOND] = REPORT_TOOLS;
-export const sides = <T>(of: (tool: ReportTool) => T): Sides<T> =>
-  ({ [FIRST]: of(FIRST), [SECOND]: of(SECOND) }) as Sides<T>;
+/** Written out, for one shape of all of them: computed names made a report take a tenth longer. */
+export const sides = <T>(of: (tool: ReportTool) => T): Sides<T> => ({
+  ffprobe: of('ffprobe'),
+  mediainfo: of('mediainfo'),
+});
 export const bothOf = <T>(values: Sides<T>): [T, T] => [values[FIRST], values[SECOND]];
 /** What the first says; where it says nothing, what the second says. */
 export const eitherOf = <T>(values: Sides<T | undefined>): T | undefined => values[FIRST] ?? values[SECOND];

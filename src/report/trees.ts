@@ -35,6 +35,7 @@ export class Model {
   readonly #shared = new WeakMap<readonly string[], Uint8Array>();
   readonly weights: Weights;
   readonly #compiled: Readonly<Record<Question, Compiled>>;
+  readonly #scratch: Uint8Array;
 
   constructor(weights: Weights) {
     if (weights.numbers.join() !== NUMBERS.join())
@@ -46,16 +47,23 @@ export class Model {
       single: compile(single),
       agreed: compile(agreed),
     };
+    this.#scratch = new Uint8Array(weights.words.length);
     this.#places = new Map(weights.words.map((word, index) => [word, index]));
   }
 
-  row({ shared, words, numbers }: Features): Row {
+  row({ shared, words, numbers }: Features, into: Uint8Array = new Uint8Array(this.weights.words.length)): Row {
     let begun = this.#shared.get(shared);
     if (!begun) this.#shared.set(shared, (begun = this.#mark(new Uint8Array(this.weights.words.length), shared)));
-    return { words: this.#mark(begun.slice(), words), numbers };
+    into.set(begun);
+    return { words: this.#mark(into, words), numbers };
   }
 
-  #mark(places: Uint8Array, words: readonly string[]): Uint8Array {
+  /** The probability that is asked for of one field: its row is overwritten by the next. */
+  of(question: Question, features: Features): number {
+    return this.ask(question, this.row(features, this.#scratch));
+  }
+
+  #mark<T extends Uint8Array>(places: T, words: readonly string[]): T {
     for (const word of words) {
       const place = this.#places.get(word);
       if (place !== undefined) places[place] = 1;

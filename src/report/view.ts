@@ -3,8 +3,10 @@ import type { Part } from './compare.ts';
 import { ruleOf } from './fields.ts';
 import { isPicture, streamsOf } from './match.ts';
 import { fractionOf, valueOf } from './normalise/ratio.ts';
+import type { ContainerReport, StreamReport } from './schema.ts';
 import type { Field, Fields, Side } from './side.ts';
 
+/** Made from names of fields: that it has the form of the schema is for the tests to see. */
 type Nested = Record<string, unknown>;
 
 /** One value as callers see it, in the report and in its diff. */
@@ -25,9 +27,9 @@ function nested(fields: Fields, skip: (field: string) => boolean): Nested {
   const view: Nested = {};
   for (const [field, value] of Object.entries(fields)) {
     if (skip(field)) continue;
-    const [outer = '', inner] = field.split('.');
-    if (inner === undefined) view[outer] = valueView(field, value);
-    else view[outer] = { ...(view[outer] as Nested | undefined), [inner]: valueView(field, value) };
+    const dot = field.indexOf('.');
+    if (dot === -1) view[field] = valueView(field, value);
+    else ((view[field.slice(0, dot)] ??= {}) as Nested)[field.slice(dot + 1)] = valueView(field, value);
   }
   return view;
 }
@@ -49,7 +51,7 @@ export function flatView(fields: Fields): Nested {
 const pick = (view: Nested, names: string[]): Nested =>
   Object.fromEntries(names.filter((name) => name in view).map((name) => [name, view[name]]));
 
-export function containerView(fields: Fields, chapters: Side['chapters'], parts: readonly Part[]): Nested {
+export function containerView(fields: Fields, chapters: Side['chapters'], parts: readonly Part[]): ContainerReport {
   const count = (kind: Part['kind']) => parts.filter((part) => part.kind === kind).length;
   const streams = {
     total: parts.length,
@@ -62,7 +64,7 @@ export function containerView(fields: Fields, chapters: Side['chapters'], parts:
   return { ...nested(fields, (field) => field === 'chapters'), streams, ...(chapters.length > 0 ? { chapters } : {}) };
 }
 
-export function streamView(index: number, part: Part, fields: Fields): Nested {
+export function streamView(index: number, part: Part, fields: Fields): StreamReport {
   const { kind } = part;
   const seen = streamsOf(part.pair);
   const id = seen.find((stream) => stream.id !== undefined)?.id;
@@ -71,7 +73,7 @@ export function streamView(index: number, part: Part, fields: Fields): Nested {
   if (formats.length > 0) view['hdr'] = { formats, ...(view['hdr'] as Nested | undefined) };
   return {
     index,
-    type: kind,
+    type: kind as StreamReport['type'],
     ...(id === undefined ? {} : { id }),
     ...view,
     ...(isPicture(part) ? { attached_picture: true } : {}),

@@ -4,14 +4,9 @@ import { containersOf } from './context.ts';
 import { isPicture, streamsOf } from './match.ts';
 import { extensionFits } from './normalise/container.ts';
 import type { ReportTool } from '../tools/probe_report.ts';
+import type { Warning } from './schema.ts';
 import { bothOf, number, sides, told, toldNumber, type Fields } from './side.ts';
 import { frameOf } from './tolerances.ts';
-
-export interface Warning {
-  code: string;
-  message: string;
-  path: string;
-}
 
 export interface Seen {
   comparison: Comparison;

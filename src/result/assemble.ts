@@ -5,10 +5,11 @@
  */
 import type { ResultBody, ToolResult } from '../bus/messages.ts';
 import { probeReport } from '../tools/probe_report.ts';
-import { FILE_ROWS, FILE_TOOLS, type FileTool, type ResultName } from '../tools/table.ts';
+import { FILE_ROWS, FILE_TOOLS, sectionOf, type FileTool, type ResultName, type SectionName } from '../tools/table.ts';
 import { isJson } from './json.ts';
 import { escaped, textOf, type Piece } from './pieces.ts';
 import type { LongOutput, LongOutputs } from './unpack.ts';
+import { verdictOf, type NamedPolicy } from './verdict.ts';
 
 export interface AnswerOptions {
   requestId: string;
@@ -20,6 +21,8 @@ export interface AnswerOptions {
   /** The media type of that, where it is no JSON. */
   bareType?: string;
   injectJson?: boolean;
+  /** What the result was to be judged by: the answer says what came of it. */
+  policy?: NamedPolicy | undefined;
   /** The members `response` are left out. */
   withoutOutputs?: boolean;
   /** Outputs that are not in the result themselves. */
@@ -42,9 +45,9 @@ export function assemble(result: ResultBody, options: AnswerOptions): Answer {
   const all = new Map<ResultName, Told>();
   for (const tool of result.tools) all.set(tool.name, tool);
   if (result.report) all.set(probeReport.name, costing(result.report, result.tools, shown));
-  const told = FILE_TOOLS.filter((name) => shown.includes(name)).flatMap((name) => {
-    const tool = all.get(name);
-    return tool ? [{ name, tool }] : [];
+  const told = FILE_ROWS.filter(({ name }) => shown.includes(name)).flatMap((row) => {
+    const tool = all.get(row.name);
+    return tool ? [{ name: sectionOf(row), tool }] : [];
   });
   const only = options.shown?.length === 1 ? told[0] : undefined;
   if (only && options.injectOutput) return bare(only.tool, options.long, options.bareType);
@@ -71,7 +74,7 @@ function costing(report: Told, tools: readonly ToolResult[], shown: readonly Fil
 }
 
 interface Part {
-  name: FileTool;
+  name: SectionName;
   tool: Told;
   /** As JSON text. */ response: Piece[];
   /** Where that is one long output that is JSON. */ json?: LongOutput;
@@ -101,9 +104,11 @@ function bare({ format, output, error, success }: Told, long: LongOutputs | unde
 
 function envelope(
   parts: Part[],
-  { ioUsage }: ResultBody,
-  { requestId, queueTimeMs, withoutOutputs = false }: AnswerOptions,
+  result: ResultBody,
+  { requestId, queueTimeMs, policy, withoutOutputs = false }: AnswerOptions,
 ): Piece[] {
+  const { ioUsage } = result;
+  const verdict = verdictOf(result, policy);
   const success = parts.some(({ tool }) => tool.success);
   const head = {
     success,
@@ -117,6 +122,7 @@ function envelope(
       ...(withoutOutputs ? [] : [',"response":', ...response]),
       '}',
     ]),
+    ...(verdict ? [`,"policy":${JSON.stringify(verdict)}`] : []),
     '}',
   ];
 }
@@ -129,7 +135,7 @@ const section = ({ success, durationMs, usageMs, error }: Told): string =>
     ...(success ? {} : { error: error ?? 'failed' }),
   });
 
-const HOSTS: ReadonlySet<FileTool> = new Set(FILE_ROWS.flatMap(({ name, file }) => (file.hosts ? [name] : [])));
+const HOSTS: ReadonlySet<SectionName> = new Set(FILE_ROWS.flatMap((row) => (row.file.hosts ? [sectionOf(row)] : [])));
 const OBJECT = /^\s*\{/;
 
 /**

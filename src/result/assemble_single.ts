@@ -8,6 +8,7 @@ import type { EndpointTool } from '../tools/table.ts';
 import { isJson } from './json.ts';
 import { escaped, textOf, type Piece } from './pieces.ts';
 import type { LongOutput, LongOutputs } from './unpack.ts';
+import { verdictOf, type NamedPolicy } from './verdict.ts';
 
 export interface SingleOptions {
   tool: EndpointTool;
@@ -19,6 +20,8 @@ export interface SingleOptions {
   injectOutput: boolean;
   /** Where enveloped: `output` is an object, not a text that holds one. */
   injectJson: boolean;
+  /** What the result was to be judged by: the envelope says what came of it. */
+  policy?: NamedPolicy | undefined;
   /** The members `output` and `cli_output` are left out. */
   withoutOutputs?: boolean;
   /** Outputs that are not in the result themselves. */
@@ -29,16 +32,24 @@ export function assembleSingle(result: ResultBody, options: SingleOptions): Answ
   const ran = result.tools.find(({ name }) => name === options.tool);
   const success = ran?.success ?? false;
   const failed = success ? {} : { error: options.error ?? 'failed' };
+  const verdict = verdictOf(result, options.policy);
+  const judged = verdict ? { policy: verdict } : {};
   const pieces = options.withoutOutputs
-    ? [JSON.stringify({ success, ...failed, metadata: metadataOf(result, ran, options) })]
-    : piecesOf(result, ran, { success, ...failed }, options);
+    ? [JSON.stringify({ success, ...failed, metadata: metadataOf(result, ran, options), ...judged })]
+    : piecesOf(result, ran, { success, ...failed }, judged, options);
   return {
     contentType: JSON_TYPE,
     body: pieces.every((piece) => typeof piece === 'string') ? pieces.join('') : pieces,
   };
 }
 
-function piecesOf(result: ResultBody, ran: ToolResult | undefined, head: object, options: SingleOptions): Piece[] {
+function piecesOf(
+  result: ResultBody,
+  ran: ToolResult | undefined,
+  head: object,
+  judged: object,
+  options: SingleOptions,
+): Piece[] {
   const text = jsonOf(ran, options.long);
   if (options.injectOutput) return [text === null ? JSON.stringify(head) : wholeOf(text)];
   const output: Piece[] = text === null ? ['null'] : options.injectJson ? [wholeOf(text)] : quoted(text);
@@ -48,7 +59,7 @@ function piecesOf(result: ResultBody, ran: ToolResult | undefined, head: object,
     ...output,
     ',',
     ...told,
-    `"metadata":${JSON.stringify(metadataOf(result, ran, options))}}`,
+    JSON.stringify({ metadata: metadataOf(result, ran, options), ...judged }).slice(1),
   ];
 }
 

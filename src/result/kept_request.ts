@@ -1,13 +1,19 @@
 /** What the record keeps of a request beside its address. */
 import type { Kind } from '../kube/probe_job.ts';
 import { FILE_TOOLS, TOOL_TABLE, type FileTool, type ToolName } from '../tools/table.ts';
-import type { ResponseForm } from './answer.ts';
+import { COMPARED, type ResponseForm } from './answer.ts';
+import type { NamedPolicy } from './verdict.ts';
 
 export interface KeptRequest {
   /** What the caller asked for, without the addresses: shown in the log. */
   options: Record<string, unknown>;
   /** How the result is given back later: always enveloped. */
   response: ResponseForm;
+}
+
+/** Beside these members, because it is known of a request that no API opened, too. */
+interface WithPolicy {
+  policy?: NamedPolicy | null;
 }
 
 /** Before 0.2 the options stood at the top level, among members that are not the caller's. */
@@ -23,20 +29,22 @@ export function keptRequest(
   options: object,
   form: ResponseForm,
   tools: readonly { name: ToolName }[],
-): KeptRequest & PreviousForm {
-  const { bareType: _, ...response } = { ...form, injectOutput: false };
+): KeptRequest & PreviousForm & WithPolicy {
+  const { bareType: _, policy, ...response } = { ...form, injectOutput: false };
   return {
     options: { ...options },
     response,
     asked: tools.map(({ name }) => ({ name })),
     shown: response.shown,
     inject_json: response.injectJson,
+    ...(policy ? { policy: { name: policy.name, revision: policy.revision } } : {}),
   };
 }
 
 function readPreviousForm(kind: Kind, kept: PreviousForm): KeptRequest {
-  const { asked: _, shown, single: __, ...options } = kept;
+  const { asked: _, shown, single: __, policy: ___, ...options } = kept;
   const form = { injectOutput: false, injectJson: kept.inject_json };
+  if (kind === 'compare') return { options, response: COMPARED };
   return {
     options,
     response:
@@ -53,8 +61,8 @@ function readPreviousForm(kind: Kind, kept: PreviousForm): KeptRequest {
 
 /** A request that no API opened (kubectl) has neither options nor a form: everything is shown. */
 export function readKeptRequest({ kind, request }: { kind: Kind; request: unknown }): KeptRequest {
-  const kept = (request ?? {}) as Partial<KeptRequest>;
-  return kept.options && kept.response
-    ? { options: kept.options, response: kept.response }
-    : readPreviousForm(kind, kept as PreviousForm);
+  const kept = (request ?? {}) as Partial<KeptRequest> & WithPolicy;
+  const { options, response } =
+    kept.options && kept.response ? (kept as KeptRequest) : readPreviousForm(kind, kept as PreviousForm);
+  return { options, response: kept.policy ? { ...response, policy: kept.policy } : response };
 }

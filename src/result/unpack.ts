@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { zstdDecompressSync } from 'node:zlib';
 import type { ResultBody } from '../bus/messages.ts';
-import { FILE_TOOLS } from '../tools/table.ts';
+import { SECTIONS } from '../tools/table.ts';
 import { inflate, WINDOW, type Packed } from './inflate.ts';
 import { jsonScanner, type JsonFacts, type Span } from './json_scanner.ts';
 import { lifter, unescaper, type Observer } from './lift.ts';
@@ -40,7 +40,7 @@ export interface Unpacked {
  * Own members that answers need to know of: those that others would take the place of, and the validator's text for
  * people.
  */
-const WANTED: readonly string[] = [...FILE_TOOLS, 'cli_output'];
+const WANTED: readonly string[] = [...SECTIONS, 'cli_output'];
 
 /** Throws a LiftError where it is not a result. `size`: null where it is not known; then nothing is held. */
 export async function unpackResult(packed: Packed, size: number | null): Promise<Unpacked> {

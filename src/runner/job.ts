@@ -1,14 +1,17 @@
 /** Runs the tools of one assignment in parallel, and judges what became of each. */
 import { constants } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { AssignedTool, Assignment, FailureCode } from '../bus/messages.ts';
 import { isJson } from '../result/json.ts';
+import { comparisonOf, runSeveral } from './compare.ts';
 import { OptionError } from '../tools/option.ts';
 import { type Exit, type Launcher, LauncherError, type Limits } from './launcher.ts';
 import type { RawBody, RawToolResult } from './output.ts';
+import { verdictIn } from './policy.ts';
 import { reportOf, runsForReport } from './report.ts';
-import type { JobSource, SourceFailure } from './source.ts';
-import { TOOL_TABLE } from '../tools/table.ts';
+import { waitsForKind, type JobSource, type SourceFailure } from './source.ts';
+import { TOOL_TABLE, type ToolName } from '../tools/table.ts';
 import type { Program } from '../tools/tool.ts';
 
 export interface RunSettings {
@@ -29,16 +32,66 @@ export interface Running {
 
 export async function runJob(running: Running): Promise<RawBody> {
   const { assignment, source } = running;
-  const run = (tools: readonly AssignedTool[]) => Promise.all(tools.map((tool) => runTool(tool, running)));
-  const [ran, own] = await Promise.all([run(assignment.tools), run(runsForReport(assignment))]);
-  const tools = likeTheReaders(ran, source);
-  const report = reportOf(assignment, tools, own, source.redact);
+  const made = assignment.kind === 'compare' ? await compareVersions(running) : await runAtOnce(running);
   const { decisive: _, ...failure } = source.failure() ?? {};
   return {
-    tools,
+    ...made,
     ioUsage: source.ioUsage(),
-    ...(report ? { report } : {}),
     ...('failure' in failure ? { source: failure as SourceFailure } : {}),
+  };
+}
+
+async function runAtOnce(running: Running): Promise<Pick<RawBody, 'tools' | 'report' | 'skipped'>> {
+  const { assignment, source } = running;
+  const { tools: asked } = assignment;
+  const later = asked.filter((tool) => waitsForKind(tool, asked));
+  const run = (tools: readonly AssignedTool[]) => Promise.all(tools.map((tool) => runTool(tool, running)));
+  const [atOnce, waited, own] = await Promise.all([
+    run(asked.filter((tool) => !later.includes(tool))),
+    later.length === 0 ? { ran: [], skipped: [] } : runForKind(later, running),
+    run(runsForReport(assignment)),
+  ]);
+  const ran = [...atOnce, ...waited.ran];
+  const tools = likeTheReaders(ran, source);
+  const report = reportOf(assignment, tools, own, source.redact);
+  const policy = verdictIn(assignment, { tools, own, report: report?.seen }, source.redact);
+  return {
+    tools,
+    ...(waited.skipped.length > 0 ? { skipped: waited.skipped } : {}),
+    ...(report ? { report: report.result } : {}),
+    ...(policy ? { policy } : {}),
+  };
+}
+
+async function compareVersions(running: Running): Promise<Pick<RawBody, 'tools' | 'comparison'>> {
+  const { assignment, source, settings, remainingMs } = running;
+  const ran = await runSeveral(assignment.tools, {
+    outputBytes: settings.outputBytes,
+    remainingMs,
+    run: (tool, { outputBytes, remainingMs: left }) =>
+      runTool(tool, { ...running, remainingMs: left, settings: { ...settings, outputBytes } }),
+  });
+  const tools = likeTheReaders(ran, source);
+  return { tools, comparison: comparisonOf(tools, source.redact) };
+}
+
+/** Tools that wait for what the source is; one that is of another kind, or not known in time, is skipped. */
+async function runForKind(
+  tools: readonly AssignedTool[],
+  running: Running,
+): Promise<{ ran: RawToolResult[]; skipped: ToolName[] }> {
+  const begun = performance.now();
+  const late = new AbortController();
+  const kind = await Promise.race([
+    running.source.playlistKind(),
+    delay(running.remainingMs, undefined, { signal: late.signal }).catch(() => undefined),
+  ]);
+  late.abort();
+  const remainingMs = running.remainingMs - (performance.now() - begun);
+  const fits = ({ name }: AssignedTool): boolean => kind !== undefined && TOOL_TABLE[name]?.file?.onlyFor === kind;
+  return {
+    ran: await Promise.all(tools.filter(fits).map((tool) => runTool(tool, { ...running, remainingMs }))),
+    skipped: tools.filter((tool) => !fits(tool)).map(({ name }) => name),
   };
 }
 
@@ -81,6 +134,7 @@ async function runTool(asked: AssignedTool, running: Running): Promise<RawToolRe
     return {
       name: asked.name,
       version: asked.version,
+      ...(asked.build === undefined ? {} : { build: asked.build }),
       success: false,
       durationMs: ms,
       usageMs: ms,
@@ -103,7 +157,10 @@ async function runTool(asked: AssignedTool, running: Running): Promise<RawToolRe
   const address = source.address(asked.name);
   let argv: string[];
   try {
-    argv = [...commandOf(asked, settings), ...tool.args(asked.options, address, { wallMs })];
+    argv = [
+      ...commandOf(asked, settings),
+      ...tool.args(asked.options, address, { wallMs, beside: running.assignment.tools.length > 1 }),
+    ];
   } catch (error) {
     if (error instanceof OptionError) return fail('failed', error.message);
     throw error;
@@ -168,7 +225,13 @@ function judge({ asked, tool, source, exit, stdout, stderr, wallMs, fail, end }:
 
   const text = source.redact(stdout.toString('utf8', 0, JUDGED));
   const output = stdout.length > JUDGED || text.trim() !== '' ? stdout : null;
-  const own = tool.failure({ code: exit.code, stdout: text, stderr: source.redact(stderr.toString()), format });
+  const own = tool.failure({
+    code: exit.code,
+    stdout: text,
+    stderr: source.redact(stderr.toString()),
+    format,
+    options: asked.options,
+  });
   const broken = source.failure(asked.name);
   if (broken?.decisive)
     return fail(broken.failure, broken.message, exit, {

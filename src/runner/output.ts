@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { createZstdCompress, zstdCompress, zstdCompressSync } from 'node:zlib';
 import {
   CHUNK_BYTES,
+  type ComparisonResult,
   type ReportResult,
   type Result,
   type ResultBody,
@@ -18,8 +19,10 @@ import type { PackedResult } from '../bus/packing.ts';
 
 /** A tool's result, its output still as bytes and not yet redacted. */
 export type RawToolResult = Omit<ToolResult, 'output'> & { output: Buffer | null };
-export type RawBody = Omit<ResultBody, 'tools' | 'report'> & {
+export type RawBody = Omit<ResultBody, 'tools' | 'report' | 'comparison'> & {
   tools: RawToolResult[];
+  /** Made of redacted outputs. */
+  comparison?: ComparisonResult;
   report?: Omit<ReportResult, 'output'> & { output: Buffer | null };
 };
 

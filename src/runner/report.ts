@@ -2,8 +2,7 @@
 import type { AssignedTool, Assignment, ReportResult } from '../bus/messages.ts';
 import { report, type Told } from '../report/report.ts';
 import { sides } from '../report/side.ts';
-import { nameOf } from '../source/playlist/mapping.ts';
-import type { Source } from '../source/source.ts';
+import { extensionOf } from '../source/playlist/mapping.ts';
 import { probeReport, REPORT_TOOLS } from '../tools/probe_report.ts';
 import { TOOL_TABLE } from '../tools/table.ts';
 import type { RawToolResult } from './output.ts';
@@ -26,19 +25,28 @@ export function runsForReport({ kind, report: { enabled }, tools }: Assignment):
   });
 }
 
+export interface MadeReport {
+  result: RawReport;
+  /** As callers see it, and always with its diff: what a policy is judged by. */
+  seen: object | undefined;
+}
+
 /** `own`: the runs that were for the report alone; their time counts as that of the report. */
 export function reportOf(
   assignment: Assignment,
   tools: readonly RawToolResult[],
   own: readonly RawToolResult[],
   redact: (text: string) => string,
-): RawReport | undefined {
-  const { diff, enabled, prefer } = assignment.report;
+): MadeReport | undefined {
+  const {
+    policy,
+    report: { diff, enabled, prefer },
+  } = assignment;
   if (!enabled || assignment.kind !== 'file') return undefined;
   const begun = performance.now();
   const made = report({
     ...sides((name) => toldBy([...own, ...tools].find((tool) => tool.name === name))),
-    diff,
+    diff: diff || policy !== undefined,
     prefer,
     extension: extensionOf(assignment.source),
   });
@@ -52,13 +60,23 @@ export function reportOf(
     durationMs: longest + performance.now() - begun,
     usageMs: own.reduce((sum, { usageMs }) => sum + usageMs, 0),
   } as const;
-  if (made) return { ...result, success: true, output: Buffer.from(redact(JSON.stringify(made))) };
+  if (!made)
+    return {
+      result: {
+        ...result,
+        success: false,
+        failure: 'failed',
+        error: `neither ${REPORT_TOOLS.join(' nor ')} gave a result to report on`,
+        output: null,
+      },
+      seen: undefined,
+    };
+  const { diff: _, ...others } = made;
+  const whole = redact(JSON.stringify(made));
+  const output = Buffer.from(diff || made.diff === undefined ? whole : redact(JSON.stringify(others)));
   return {
-    ...result,
-    success: false,
-    failure: 'failed',
-    error: `neither ${REPORT_TOOLS.join(' nor ')} gave a result to report on`,
-    output: null,
+    result: { ...result, success: true, output },
+    seen: policy && (JSON.parse(whole) as object),
   };
 }
 
@@ -70,7 +88,3 @@ function toldBy(result: RawToolResult | undefined): Told | undefined {
     return undefined;
   }
 }
-
-/** Of the last segment of the path; nothing else of the URL is used. */
-export const extensionOf = ({ url }: Pick<Source, 'url'>): string | undefined =>
-  /\.([A-Za-z0-9]{1,5})$/.exec(nameOf(url))?.[1]?.toLowerCase();

@@ -1,5 +1,5 @@
 /** A job's source, as its tools read it through the source proxy of this agent. */
-import type { Assignment, FailureCode } from '../bus/messages.ts';
+import type { AssignedTool, Assignment, FailureCode } from '../bus/messages.ts';
 import type { ToolName } from '../tools/table.ts';
 import { isDecisive, SourceError } from '../source/error.ts';
 import { protocolOf } from '../source/protocols/table.ts';
@@ -29,12 +29,18 @@ export interface JobSource {
   ioUsage(): number;
   /** Why the source could not be read, by this tool or by any. */
   failure(tool?: ToolName): SourceFailure | undefined;
+  /** What its first bytes say that it is; undefined where that is no list of other files. Never rejects. */
+  playlistKind(): Promise<'hls' | 'dash' | undefined>;
   /** Why this tool cannot read a source of this kind: it need not be started. */
   cannotRead(tool: ToolName): string | undefined;
   /** What is wrong with the address itself: no tool needs to be started for it. */
   unreadable?: SourceFailure;
   close(): void;
 }
+
+/** Whether a tool runs only where the source turns out to be of its kind: other tools run beside it. */
+export const waitsForKind = ({ name }: Pick<AssignedTool, 'name'>, beside: readonly unknown[]): boolean =>
+  beside.length > 1 && TOOL_TABLE[name]?.file?.onlyFor !== undefined;
 
 /**
  * Never throws: where the address cannot be read, the tools fail with what is wrong with it, and the request ends like
@@ -56,7 +62,7 @@ function openSource(proxy: SourceProxy, { source, tools, allow, maxBytes }: Assi
   const verify = Object.fromEntries(
     tools.map(({ name, options }) => [name, TOOL_TABLE[name]?.verifiesTls(options) ?? true]),
   );
-  const those = (fact: 'readsStreams' | 'readsPlaylistsAsTheyAre' | 'followsParts'): string[] =>
+  const those = (fact: 'readsStreams' | 'readsPlaylistsAsTheyAre'): string[] =>
     tools.filter(({ name }) => TOOL_TABLE[name]?.[fact]).map(({ name }) => name);
   const open = proxy.open({
     source,
@@ -65,7 +71,8 @@ function openSource(proxy: SourceProxy, { source, tools, allow, maxBytes }: Assi
     tls: { verify },
     live: those('readsStreams'),
     readPlaylistsAsTheyAre: those('readsPlaylistsAsTheyAre'),
-    followsParts: those('followsParts').length > 0,
+    // Of one that waits for a playlist the proxy knows when it has found one.
+    followsParts: tools.some((tool) => TOOL_TABLE[tool.name]?.followsParts === true && !waitsForKind(tool, tools)),
   });
   const redact = open.redact;
   const { relayedAs } = protocolOf(source);
@@ -73,6 +80,7 @@ function openSource(proxy: SourceProxy, { source, tools, allow, maxBytes }: Assi
     address: (tool) => open.address(tool),
     environment: (tool) => open.environment(tool),
     prepare: () => open.prepare(),
+    playlistKind: () => open.playlistKind(),
     // RTSP is relayed to tools that speak it. To make a file of it for the others would take an RTP reader and a muxer
     // here.
     cannotRead: (tool) =>
@@ -124,6 +132,7 @@ function unreadable(error: unknown): JobSource {
     address: () => 'http://127.0.0.1:9/',
     environment: () => ({}),
     prepare: () => Promise.resolve(),
+    playlistKind: () => Promise.resolve(undefined),
     redact: (text) => text,
     ioUsage: () => 0,
     failure: () => failure,

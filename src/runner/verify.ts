@@ -12,7 +12,7 @@ import type { OptionSpec } from '../tools/option.ts';
 import { PROOF_LIMITS as MOST, type ProofLine, type ProofReason, type Proven } from '../tools/proof.ts';
 import { TOOL_TABLE, type ImageTool } from '../tools/table.ts';
 import type { Program } from '../tools/tool.ts';
-import { serveSample } from './verify_sample.ts';
+import { coveredWav, serveSample } from './verify_sample.ts';
 
 export interface VerifyInput {
   tool: ImageTool;
@@ -148,12 +148,25 @@ async function readSample(program: Program, misreads: (said: string) => string |
   const sample = await serveSample();
   try {
     const { stdout, stderr, code } = await execute([...command, ...program.args({}, sample.address)]);
-    const failure = program.failure({ code, stdout, stderr, format: 'json' });
+    const failure = program.failure({ code, stdout, stderr, format: 'json', options: {} });
     if (failure !== undefined) throw new Refused('BadOutput', `it cannot read a WAV over HTTP: ${failure}`);
     const wrong = misreads(JSON.stringify(JSON.parse(stdout)).toLowerCase());
     if (wrong !== undefined) throw new Refused('BadOutput', wrong);
   } catch (error) {
     if (error instanceof SyntaxError) throw new Refused('BadOutput', 'its output is not valid JSON');
+    throw error;
+  } finally {
+    sample.close();
+  }
+}
+
+/** What it prints of a sample with a cover; nothing where it crashes on these arguments. */
+async function readCovered(command: readonly string[], args: readonly string[]): Promise<string> {
+  const sample = await serveSample(coveredWav());
+  try {
+    return (await execute([...command, ...args, sample.address])).stdout;
+  } catch (error) {
+    if (error instanceof Refused) return '';
     throw error;
   } finally {
     sample.close();
@@ -175,7 +188,7 @@ async function prove({ tool, version, command }: VerifyInput, settings: VerifySe
   const again = [await ask(proof.ask.version), await ask(proof.ask.version)];
   const help = await print(proof.ask.help);
   const protocols = (await proof.protocols?.(print)) ?? [];
-  const built = (await proof.built?.(print, help)) ?? [];
+  const built = (await proof.built?.(print, help, (args) => readCovered(argv, args))) ?? [];
   await readSample(program, proof.misreads, argv);
   return {
     ok: true,

@@ -20,8 +20,30 @@ export function sampleWav(samples = 800): Buffer {
   return Buffer.concat([head, Buffer.alloc(samples * 2)]);
 }
 
-export async function serveSample(): Promise<{ address: string; close(): void }> {
-  const sample = sampleWav();
+/** One pixel. */
+const COVER = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgAAIAAAUAAen63NgAAAAASUVORK5CYII=',
+  'base64',
+);
+
+/** The same with a cover: a chunk with an ID3 tag, whose one frame is the picture. */
+export function coveredWav(): Buffer {
+  const picture = Buffer.concat([Buffer.from('\0image/png\0\u0003\0', 'latin1'), COVER]);
+  const frame = Buffer.concat([Buffer.from('APIC\0\0\0\0\0\0', 'latin1'), picture]);
+  frame.writeUInt32BE(picture.length, 4);
+  const tag = Buffer.concat([Buffer.from('ID3\u0003\0\0\0\0\0\0', 'latin1'), frame]);
+  // Seven bits in each byte.
+  tag.writeUInt16BE(((frame.length >> 7) << 8) | (frame.length & 0x7f), 8);
+  const chunk = Buffer.alloc(8 + tag.length + (tag.length % 2));
+  chunk.write('id3 ', 0);
+  chunk.writeUInt32LE(tag.length, 4);
+  tag.copy(chunk, 8);
+  const wav = Buffer.concat([sampleWav(), chunk]);
+  wav.writeUInt32LE(wav.length - 8, 4);
+  return wav;
+}
+
+export async function serveSample(sample = sampleWav()): Promise<{ address: string; close(): void }> {
   const server = createServer((request, response) => {
     const range = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '');
     const from = Number(range?.[1] ?? 0);

@@ -13,7 +13,7 @@ import type { Failure, JobOptions, JobStats, Limits, Prepared, SourceLog } from 
 import { outputRedactor } from './output.ts';
 import { makeParameters } from './playlist/parameters.ts';
 import { Pace, type PaceOptions } from './file/pace.ts';
-import type { Playlist } from './playlist/playlist.ts';
+import { playlistKind, type Playlist, type PlaylistKind } from './playlist/playlist.ts';
 import type { Pool } from './http/pool.ts';
 import type { Protocol, SocketContext } from './protocols/protocol.ts';
 import { originUrl, placeOf, protocolOf } from './protocols/table.ts';
@@ -198,6 +198,26 @@ export class Job {
       }
     }
     return { ok: false, failure: failure! };
+  }
+
+  /**
+   * What the source is by its first bytes, whatever its name: undefined where it is neither a playlist nor a manifest,
+   * or cannot be read. Never rejects.
+   */
+  async playlistKind(): Promise<PlaylistKind | undefined> {
+    // What a stream sends first goes to the tool that opens it.
+    if (this.source.class === 'stream') return undefined;
+    for (const tool of Object.keys(this.#verify)) {
+      try {
+        const { file, head } = await this.file(this.main, tool);
+        const kind = await playlistKind(file, head);
+        if (kind !== undefined) this.isPlaylist(this.main);
+        return kind;
+      } catch {
+        // Another tool may be content with the certificate; the reason is noted when a tool reads.
+      }
+    }
+    return undefined;
   }
 
   /**

@@ -7,6 +7,7 @@ import type { Guard, GuardOptions } from './address/guard.ts';
 import { Job, type Login } from './job.ts';
 import type { JobOptions, JobStats, Prepared, SourceLog } from './job_options.ts';
 import type { PaceOptions } from './file/pace.ts';
+import type { PlaylistKind } from './playlist/playlist.ts';
 import { Pool } from './http/pool.ts';
 import { refuse, serveTool } from './serve.ts';
 import { makeRewriter, type RewriterOptions } from './playlist/rewriter.ts';
@@ -51,6 +52,8 @@ export interface JobSource {
   environment(tool: string): Record<string, string>;
   /** Resolves, connects, reads the head and what the format says is next. Never rejects. */
   prepare(): Promise<Prepared>;
+  /** By its first bytes. Never rejects. */
+  playlistKind(): Promise<PlaylistKind | undefined>;
   stats(): JobStats;
   /** Puts the caller's address back into a tool's output, and takes every secret out of it. */
   redact(text: string): string;
@@ -149,6 +152,7 @@ export async function startProxy(options: ProxyOptions = {}): Promise<SourceProx
         address: (tool) => made.address(tool),
         environment: (tool) => made.environment(tool),
         prepare: () => made.prepare(),
+        playlistKind: () => made.playlistKind(),
         stats: () => made.stats(),
         redact: made.redact,
         close() {

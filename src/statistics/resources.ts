@@ -14,30 +14,32 @@ export type SourceGroup = (typeof NAMES.sources)[number];
 
 const rounded = (value: number) => Math.round(value * 1000) / 1000;
 
-/** Of the queue: how many, their time in all, the longest, how many were too late, the histogram. */
-function queue([count, total, longest, late, histogram]: readonly (number | string)[]): number[] {
-  const most = Number(longest);
-  return [
-    Number(count),
-    rounded(Number(total) / Number(count)),
-    quantileOf(readHistogram(String(histogram)), 0.95, most),
-    most,
-    Number(late),
-  ];
+/** What the record adds up for one bucket, by the names of the measures (src/store/measures.ts). */
+export type Values = Record<string, number | string>;
+
+function queue(values: Values): Values {
+  const most = Number(values['longest']);
+  return {
+    'request-count': values['request-count']!,
+    'queue-time-average': rounded(Number(values['queue-time']) / Number(values['request-count'])),
+    'queue-time-p95': quantileOf(readHistogram(String(values['histogram'])), 0.95, most),
+    'queue-time-maximum': most,
+    'timed-out': values['timed-out']!,
+  };
 }
 
-function resourcesOf(statistic: Statistic, values: readonly (number | string)[]): Record<string, number> {
+function resourcesOf(statistic: Statistic, values: Values): Record<string, number> {
   const figures = statistic === 'queue' ? queue(values) : values;
   const resources: Record<string, number> = {};
   // A loop, not Object.fromEntries: two years have 17,520 hours.
-  for (const [index, name] of NAMES[statistic].entries()) resources[name] = Number(figures[index] ?? 0);
+  for (const name of NAMES[statistic]) resources[name] = Number(figures[name] ?? 0);
   return resources;
 }
 
 export interface Bucket {
   userId: number;
   at: Date | null;
-  values: readonly (number | string)[];
+  values: Values;
 }
 export interface UserUsage {
   'user-id': number;
@@ -77,7 +79,7 @@ const SUMMARY: { name: (typeof NAMES.usage)[number]; title: string; type: ValueT
 ];
 
 /** Nothing is billed here: amount and price are 0. */
-export function summaryOf(values: readonly (number | string)[]): SummaryResource[] {
+export function summaryOf(values: Values): SummaryResource[] {
   const resources = resourcesOf('usage', values);
   return SUMMARY.map(({ name, title, type }) => ({
     name,

@@ -8,6 +8,7 @@ import { cover, SIZE, type Range } from '../statistics/cover.ts';
 import type { Database, Query } from './connection.ts';
 import { slices, type Counted } from './log_place.ts';
 import { crossed } from './measures.ts';
+import type { Outcome } from '../policy/types.ts';
 import type { RequestState } from './records.ts';
 import { timeOf } from './uuid.ts';
 import { usageQuery, type Owners } from './statistics.ts';
@@ -16,6 +17,8 @@ export type LogState = Exclude<RequestState, 'open'>;
 /** In the order of the alphabet, as a page is sorted by them. */
 const STATES = ['error', 'success', 'with-errors'] as const satisfies readonly LogState[];
 export type ToolState = 'success' | 'error' | 'skipped';
+/** `skipped`: no policy was asked for. */
+export type PolicyState = Outcome | 'skipped';
 
 export interface LogFilter {
   owners: Owners;
@@ -27,12 +30,22 @@ export interface LogFilter {
   ffprobe: readonly ToolState[];
   mediainfo: readonly ToolState[];
   report: readonly ToolState[];
+  policy: readonly PolicyState[];
+  /** Names of policies. */
+  policyNames: readonly string[];
   /** Part of the address as it is shown, in any case. */
   url: string | null;
   id: string | null;
 }
 export type LogSort =
-  'send' | 'user-id' | 'url' | 'status' | 'status-ffprobe' | 'status-mediainfo' | 'status-probe-report';
+  | 'send'
+  | 'user-id'
+  | 'url'
+  | 'status'
+  | 'status-ffprobe'
+  | 'status-mediainfo'
+  | 'status-probe-report'
+  | 'status-policy';
 export interface LogPage {
   filter: LogFilter;
   sort: { field: LogSort; order: 'asc' | 'desc' };
@@ -48,6 +61,9 @@ export interface LogRow {
   ffprobe: ToolState;
   mediainfo: ToolState;
   report: ToolState;
+  policy: PolicyState;
+  policyName: string | null;
+  policyRevision: number | null;
   display: string;
   userId: number;
   tokenId: number;
@@ -79,13 +95,16 @@ const COLUMN: Record<LogSort, string> = {
   'status-ffprobe': tool('ffprobe_state'),
   'status-mediainfo': tool('mediainfo_state'),
   'status-probe-report': tool('report_state'),
+  'status-policy': tool('policy_outcome'),
 };
 
 const ROW = (
   alias: string,
 ) => `${alias}.id, ${alias}.submitted_at, ${alias}.kind, ${alias}.state, ${tool(`${alias}.ffprobe_state`)} ffprobe,
   ${tool(`${alias}.mediainfo_state`)} mediainfo,
-  ${tool(`${alias}.report_state`)} report, ${alias}.display, ${alias}.user_id, ${alias}.token_id`;
+  ${tool(`${alias}.report_state`)} report, ${tool(`${alias}.policy_outcome`)} policy,
+  ${alias}.policy_name "policyName", ${alias}.policy_revision "policyRevision", ${alias}.display, ${alias}.user_id,
+  ${alias}.token_id`;
 
 /** Values of a statement, in the order in which they are mentioned. */
 function parameters() {
@@ -96,7 +115,7 @@ type Parameters = ReturnType<typeof parameters>;
 
 /** All but the users, who are named where the plan wants them. */
 function conditions(
-  { owners, period, kinds, states, ffprobe, mediainfo, report, url, id }: LogFilter,
+  { owners, period, kinds, states, ffprobe, mediainfo, report, policy, policyNames, url, id }: LogFilter,
   { add }: Parameters,
 ): string[] {
   const some = (column: string, values: readonly string[]) =>
@@ -110,6 +129,8 @@ function conditions(
     ...some(tool('ffprobe_state'), ffprobe),
     ...some(tool('mediainfo_state'), mediainfo),
     ...some(tool('report_state'), report),
+    ...some(tool('policy_outcome'), policy),
+    ...some('policy_name', policyNames),
     ...(url === null ? [] : [`display ilike ${add(`%${url.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`)}`]),
     ...(id === null ? [] : [`id = ${add(id, '::uuid')}`]),
   ];
@@ -174,8 +195,8 @@ function countQuery(filter: LogFilter): Query {
 }
 
 /** Whether the rollups know how many these are. */
-const isCounted = ({ ffprobe, mediainfo, report, url, id }: LogFilter): boolean =>
-  ffprobe.length + mediainfo.length + report.length === 0 && url === null && id === null;
+const isCounted = ({ ffprobe, mediainfo, report, policy, policyNames, url, id }: LogFilter): boolean =>
+  [ffprobe, mediainfo, report, policy, policyNames].every(({ length }) => length === 0) && url === null && id === null;
 
 interface PageRow {
   id: string;
@@ -185,6 +206,9 @@ interface PageRow {
   ffprobe: ToolState;
   mediainfo: ToolState;
   report: ToolState;
+  policy: PolicyState;
+  policyName: string | null;
+  policyRevision: number | null;
   display: string;
   user_id: number;
   token_id: number;

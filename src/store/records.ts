@@ -1,6 +1,7 @@
 /** What Postgres keeps: the records, and what each call takes and gives. The tables are in migrations/. */
 import type { Kind, Reason } from '../kube/probe_job.ts';
 import type { Limits } from '../limits.ts';
+import type { Outcome } from '../policy/types.ts';
 import type { ToolName } from '../tools/table.ts';
 import type { SourceException } from '../source_exception.ts';
 
@@ -101,6 +102,8 @@ export interface CloseInput {
   tools: ToolEnd[];
   /** Where one was asked for; its usage is what ran for it beside the tools. */
   report?: { success: boolean; usageMs: number } | undefined;
+  /** Of the policy that the request names, where there is a verdict. */
+  policy?: Outcome | undefined;
   ioBytes: number;
   /** ResultBody as JSON, zstd, exactly as the runner sent it. */
   body: Buffer | null;
@@ -131,6 +134,8 @@ export interface RequestRecord {
   inflatedBytes: number | null;
   ioBytes: number;
   endedAt: Date | null;
+  /** Null: no policy was asked for, or the request has not ended. */
+  policyOutcome: Outcome | null;
 }
 
 /** A row that is still open, for the sweeper and for a new leader. */

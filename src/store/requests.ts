@@ -1,6 +1,7 @@
 /** The life of a request in the record: opened, closed once, read back. */
 import { randomUUID } from 'node:crypto';
 import type { Reason } from '../kube/probe_job.ts';
+import type { Outcome } from '../policy/types.ts';
 import type { Database } from './connection.ts';
 import { listed, type Columns } from './columns.ts';
 import { StoreError } from './errors.ts';
@@ -30,6 +31,9 @@ export interface RecordedEnd {
   queueTimeMs: number;
   hasBody: boolean;
   inflatedBytes: number | null;
+  policyName: string | null;
+  policyRevision: number | null;
+  policyOutcome: Outcome | null;
 }
 
 interface OpenedRow {
@@ -69,6 +73,7 @@ const RECORD: Columns<RequestRecord> = {
   inflatedBytes: 'inflated_bytes',
   ioBytes: 'coalesce(io_bytes, 0)',
   endedAt: 'ended_at',
+  policyOutcome: 'policy_outcome',
 };
 const END: Columns<RecordedEnd> = {
   id: RECORD.id,
@@ -80,6 +85,9 @@ const END: Columns<RecordedEnd> = {
   queueTimeMs: 'coalesce(queue_time_ms, 0)',
   hasBody: RECORD.hasBody,
   inflatedBytes: RECORD.inflatedBytes,
+  policyName: 'policy_name',
+  policyRevision: 'policy_revision',
+  policyOutcome: RECORD.policyOutcome,
 };
 const OPEN_ROW: Columns<OpenRow> = {
   id: RECORD.id,
@@ -94,7 +102,7 @@ const parameters = (from: number, to: number) =>
   Array.from({ length: to - from + 1 }, (_, index) => `$${from + index}`).join(', ');
 const OPEN = `select * from open_request(${parameters(1, 16)})`;
 const OPEN_WITHIN = `select * from open_request_within(${parameters(1, 18)})`;
-const CLOSE = `select * from close_request(${parameters(1, 17)})`;
+const CLOSE = `select * from close_request(${parameters(1, 18)})`;
 const READ = `select ${listed(RECORD)} from requests`;
 const ENDS = `select ${listed(END)} from requests`;
 
@@ -242,6 +250,7 @@ export function requestCalls(database: Database) {
           input.body,
           randomUUID(),
           input.inflatedBytes === undefined ? null : integer(input.inflatedBytes),
+          input.policy ?? null,
         ],
       });
       if (!row) throw new StoreError('query-failed', 'close_request gave no row');

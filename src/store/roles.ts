@@ -45,6 +45,9 @@ export const RIGHTS: Record<Part, Rights> = {
       rollup_hour: READ,
       rollup_day: READ,
       settings: READ,
+      policy_accounts: WRITE,
+      policy_documents: ALL,
+      policies: ALL,
     },
     hidden: {},
     sequences: ['tokens_id_seq'],
@@ -63,6 +66,9 @@ export const RIGHTS: Record<Part, Rights> = {
       settings: READ,
       erasures: READ,
       webhook_outbox: ['select', 'insert', 'delete'],
+      policy_accounts: WRITE,
+      policy_documents: ALL,
+      policies: ALL,
     },
     // Whose a token is and what it may, but nothing to sign in with.
     hidden: {

@@ -6,15 +6,14 @@
 import { BUCKET, type Aggregation } from '../statistics/aggregation.ts';
 import { cover, widened, type Cover, type Range } from '../statistics/cover.ts';
 import type { Database, Query } from './connection.ts';
-import type { Statistic } from '../statistics/resources.ts';
+import type { Statistic, Values } from '../statistics/resources.ts';
 import { crossed, MEASURES, type Measure } from './measures.ts';
 
 export interface Figures {
   userId: number;
   /** Start of the bucket; null: there is one, of the whole range. */
   at: Date | null;
-  /** In the order of the measures. */
-  values: (number | string)[];
+  values: Values;
 }
 
 /** Null: of all tokens. */
@@ -134,7 +133,11 @@ export function statisticsCalls(database: Database, requestsSince: () => Promise
       });
       if (!query) return [];
       const rows = await database.rows<[number, number | null, ...(number | string)[]]>(query);
-      return rows.map(([userId, at, ...values]) => ({ userId, at: at === null ? null : new Date(at), values }));
+      return rows.map(([userId, at, ...figures]) => {
+        const values: Values = {};
+        for (const [index, { name }] of MEASURES[statistic].entries()) values[name] = figures[index]!;
+        return { userId, at: at === null ? null : new Date(at), values };
+      });
     },
 
     /**

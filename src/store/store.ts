@@ -7,6 +7,7 @@ import { listen, type Listener, listenTokens, type TokenChange } from './listen.
 import { DEFAULT_LIMITS, type DefaultLimits } from '../limits.ts';
 import { logCalls } from './log.ts';
 import { ownerCalls } from './owners.ts';
+import { policyCalls } from './policies.ts';
 import { queueCalls } from './queue.ts';
 import { requestCalls } from './requests.ts';
 import { retentionCalls } from './retention.ts';
@@ -56,6 +57,7 @@ export async function openStore(settings: StoreSettings) {
     ...retention,
     ...statisticsCalls(database, retention.requestsSince),
     ...ownerCalls(database),
+    ...policyCalls(database),
     ...logCalls(database, retention.requestsSince),
     ...accountCalls(database),
     ...webhookCalls(database),

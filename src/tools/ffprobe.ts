@@ -38,7 +38,7 @@ export const ffprobe: InFile<InImage<Program<'ffprobe'>>> = {
     return own ?? lastLine(stderr) ?? 'ffprobe failed without a message';
   },
   formats: {
-    option: 'output_format',
+    of: (options) => String(options['output_format'] ?? 'json'),
     mediaType: (format) => `${MEDIA_TYPES[format] ?? 'text/plain'}; charset=utf-8`,
   },
   file: {

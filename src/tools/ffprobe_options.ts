@@ -64,6 +64,7 @@ export const LOG_LEVELS: Readonly<Record<string, number>> = {
 export const FFPROBE_OPTIONS: readonly OptionSpec[] = [
   {
     name: 'output_format',
+    aliases: ['print_format', 'of'],
     shapes: true,
     type: 'enum',
     values: ['default', 'csv', 'flat', 'ini', 'json', 'xml'],
@@ -102,6 +103,7 @@ export const FFPROBE_OPTIONS: readonly OptionSpec[] = [
   shaping(text('read_intervals', 'Only these parts: start%end, with + for lengths and # for packets.')),
   {
     name: 'show_log',
+    aliases: ['v'],
     type: 'enum',
     values: Object.keys(LOG_LEVELS),
     default: null,

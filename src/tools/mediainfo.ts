@@ -1,5 +1,5 @@
 /** mediainfo: its options, how it is run, and how what it prints is read. */
-import { readOptions, type OptionSpec } from './option.ts';
+import { OptionError, readOptions, type OptionSpec } from './option.ts';
 import { findsPcm, type InFile, type InImage, type Program } from './tool.ts';
 
 export const MEDIAINFO_OUTPUTS = [
@@ -21,6 +21,18 @@ export const MEDIAINFO_OUTPUTS = [
   'PBCore_1.2',
   'NISO_Z39.87',
 ] as const;
+
+/** What a line of a template is of. Anything else in its place would be another output, or no template at all. */
+const SECTION = '(?:Page|File|General|Video|Audio|Text|Other|Image|Menu)(?:_Begin|_Middle|_End)?;';
+const REST = '[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]*';
+/**
+ * A template that begins with `file://`, and each of its cells (`General;file:///etc/passwd`, measured with 26.10 and
+ * 20.09), is read from that file: no address of one is let through, wherever it stands.
+ */
+const TEMPLATE = `(?![\\s\\S]*[Ff][Ii][Ll][Ee]:/)${SECTION}${REST}(?:\\n${SECTION}${REST})*`;
+
+/** What `Details` can be written as; with the default of `output` it is text, as the tool itself decides. */
+const TRACES = ['JSON', 'Text', 'XML'];
 
 /**
  * Its help does not list them all, so none names a flag that a version could be asked for; builds differ in `reported`
@@ -65,6 +77,37 @@ export const MEDIAINFO_OPTIONS: readonly OptionSpec[] = [
     description: 'Values made for reading.',
   },
   {
+    name: 'details',
+    extra: true,
+    shapes: true,
+    type: 'boolean',
+    default: false,
+    reported: 'Details',
+    description:
+      'The structure of the file (MediaTrace) in place of its fields: XML with `output=XML`, otherwise text.',
+  },
+  {
+    name: 'inform',
+    extra: true,
+    shapes: true,
+    type: 'string',
+    default: null,
+    reported: 'Inform',
+    pattern: TEMPLATE,
+    form: 'must be lines such as General;%Format% that name no file',
+    lines: true,
+    description: 'Template of the output, which is text: `General;%Format%`, one line for each kind of stream.',
+  },
+  {
+    name: 'cover_data',
+    extra: true,
+    shapes: true,
+    type: 'boolean',
+    default: false,
+    reported: 'Cover_Data',
+    description: 'Pictures in the file as base64, in the output; they count to its limit.',
+  },
+  {
     name: 'ssl_ignore_security',
     type: 'boolean',
     default: false,
@@ -83,6 +126,13 @@ const lackedIn = (help: string): string[] =>
     .map((name) => name.trim())
     .filter((name) => /^[A-Za-z]{1,32}$/.test(name));
 
+/** Builds that ignore an option print what they always do; what tells is the output for a WAV with a cover. */
+const EXTRAS = [
+  { option: 'Details=1', args: ['--Details=1', '--Output=Text'], works: /^\s*0+ / },
+  { option: 'Inform=template', args: ['--Inform=General;template of %Format%'], works: /^\s*template of Wave\s*$/ },
+  { option: 'Cover_Data=base64', args: ['--Output=JSON', '--Cover_Data=base64'], works: /"Cover_Data": ?"iVBORw0KGgo/ },
+];
+
 function mediaTypeOf(output: string): string {
   if (output.endsWith('JSON')) return 'application/json';
   if (output === 'Text') return 'text/plain';
@@ -90,13 +140,34 @@ function mediaTypeOf(output: string): string {
   return output === 'HTML' ? 'text/html' : 'application/xml';
 }
 
+function agree(options: Readonly<Record<string, string>>): void {
+  const { output = 'JSON', details, inform } = options;
+  if (inform !== undefined && output !== 'JSON') throw new OptionError('inform', 'cannot be combined with output');
+  if (details !== 'true') return;
+  if (inform !== undefined) throw new OptionError('inform', 'cannot be combined with details');
+  if (!TRACES.includes(output))
+    throw new OptionError('details', `cannot be combined with output ${output}; accepted: ${TRACES.join(', ')}`);
+}
+
+/** Of what is printed: a template is text, and so is a trace that is not asked for as XML. */
+function formatOf({ output, details, inform }: Readonly<Record<string, unknown>>): string {
+  const isText = (inform ?? null) !== null || (String(details) === 'true' && output !== 'XML');
+  return isText ? 'Text' : String(output ?? 'JSON');
+}
+
 export const mediainfo: InFile<InImage<Program<'mediainfo'>>> = {
   name: 'mediainfo',
   options: MEDIAINFO_OPTIONS,
+  agree,
   args(options, address) {
+    agree(options);
     const values = new Map([...readOptions(MEDIAINFO_OPTIONS, options)].map(([spec, value]) => [spec.name, value]));
+    const inform = values.get('inform');
     return [
-      `--Output=${values.get('output')}`,
+      ...(values.get('details') === true ? ['--Details=1'] : []),
+      // One option under two names: the later one would win.
+      inform === null ? `--Output=${values.get('output')}` : `--Inform=${inform}`,
+      ...(values.get('cover_data') === true ? ['--Cover_Data=base64'] : []),
       ...(values.get('full') === true ? ['--Full'] : []),
       `--Language=${values.get('language')}`,
       `--ParseSpeed=${values.get('parse_speed')}`,
@@ -104,14 +175,16 @@ export const mediainfo: InFile<InImage<Program<'mediainfo'>>> = {
       address,
     ];
   },
-  format: (options) => ((options['output'] ?? 'JSON').endsWith('JSON') ? 'json' : 'text'),
+  format: (options) => (formatOf(options).endsWith('JSON') ? 'json' : 'text'),
   verifiesTls: (options) => options['ssl_ignore_security'] !== 'true',
   /** It exits with 0 whatever happens: what it did not print is the failure. */
-  failure({ code, stdout, stderr }) {
+  failure({ code, stdout, stderr, options }) {
     if (code === 0 && !isEmpty(stdout)) return undefined;
+    // A template for streams that the source does not have.
+    if (code === 0 && options['inform'] !== undefined && message(stderr) === undefined) return undefined;
     return message(stderr) ?? 'mediainfo found nothing in the source';
   },
-  formats: { option: 'output', mediaType: (output) => `${mediaTypeOf(output)}; charset=utf-8` },
+  formats: { of: formatOf, mediaType: (output) => `${mediaTypeOf(output)}; charset=utf-8` },
   file: {
     byDefault: true,
     enables: 'Run mediainfo.',
@@ -123,9 +196,11 @@ export const mediainfo: InFile<InImage<Program<'mediainfo'>>> = {
     ask: { version: '--Version', help: '--Help' },
     says: /^MediaInfoLib - v?(\S+).*$/m,
     /** What it was compiled with, not its number, decides which formats it writes and which options have an effect. */
-    async built(print, help) {
+    async built(print, help, read) {
       const outputs = outputsIn(await print('--Info_OutputFormats'));
-      return [...outputs.map((output) => `Output=${output}`), ...lackedIn(help).map((name) => `!${name}`)];
+      const extras = [];
+      for (const { option, args, works } of EXTRAS) if (works.test(await read(args))) extras.push(option);
+      return [...outputs.map((output) => `Output=${output}`), ...extras, ...lackedIn(help).map((name) => `!${name}`)];
     },
     misreads: findsPcm,
   },

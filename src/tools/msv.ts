@@ -1,7 +1,7 @@
 /** The HLS validator: a program of the product itself, run in the tools' container like any other. */
 import { readOptions, type OptionSpec } from './option.ts';
 import { MAX_TIMEOUT_MS } from '../limits.ts';
-import { lastLine, type Program, type WithEndpoint } from './tool.ts';
+import { lastLine, type InFile, type Program, type WithEndpoint } from './tool.ts';
 
 const MSV_OPTIONS: readonly OptionSpec[] = [
   {
@@ -16,21 +16,32 @@ const MSV_OPTIONS: readonly OptionSpec[] = [
 /** It ends by itself a little before the launcher would end it: a report of what was seen is worth more than none. */
 const SPARE_MS = 2_000;
 
-export const msv: WithEndpoint<Program<'msv'>> = {
+type Msv = InFile<WithEndpoint<Program<'msv'>>> & { file: { as: 'mediastreamvalidator' } };
+
+export const msv: Msv = {
   name: 'msv',
   options: MSV_OPTIONS,
   timeoutMs: MAX_TIMEOUT_MS,
   endpoint: { timeoutMs: MAX_TIMEOUT_MS, injectJson: true },
   readsPlaylistsAsTheyAre: true,
   followsParts: true,
-  args(options, address, { wallMs } = { wallMs: 60_000 }) {
+  args(options, address, { wallMs, beside = false } = { wallMs: 60_000 }) {
     const values = new Map([...readOptions(MSV_OPTIONS, options)].map(([spec, value]) => [spec.name, value]));
     return [
       `--time-ms=${Math.floor(Math.max(wallMs - SPARE_MS, wallMs / 2))}`,
       ...(values.get('parse_playlist_only') === false ? ['--measure'] : []),
       ...(values.get('enable_cli_output') === true ? ['--text'] : []),
+      ...(beside ? ['--beside'] : []),
       address,
     ];
+  },
+  file: {
+    as: 'mediastreamvalidator',
+    byDefault: false,
+    enables: 'Validate the source, where it is an HLS playlist; for others it is named in X-Ignored-Fields.',
+    description: 'The HLS validator.',
+    onlyFor: 'hls',
+    lenient: true,
   },
   format: () => 'json',
   verifiesTls: () => true,

@@ -4,8 +4,9 @@
  */
 
 export interface OptionSpec {
-  /** As callers write it. */
+  /** As callers write it, and other names that they may write instead. */
   name: string;
+  aliases?: readonly string[];
   type: 'boolean' | 'integer' | 'number' | 'string' | 'enum';
   values?: readonly string[];
   default: string | number | boolean | null;
@@ -16,14 +17,17 @@ export interface OptionSpec {
   flag?: string;
   /**
    * The name by which a version reports which values it has (`Output=XML`), or that it lacks the option (`!Language`).
+   * An extra option is there where any value is reported.
    */
   reported?: string;
   minimum?: number;
   maximum?: number;
   /** The least that the tool takes; 0, which is not passed, is fine too. */
   least?: number;
-  /** What the whole text must match. */
+  /** What the whole text must match, and in words for errors; `lines`: it may have line feeds. */
   pattern?: string;
+  form?: string;
+  lines?: boolean;
   /** What is passed for true; absent: the flag alone. A boolean of a tool's libraries takes a value. */
   passed?: string;
   /**
@@ -42,10 +46,13 @@ export interface OptionSpec {
 export class OptionError extends Error {
   readonly code = 'option-invalid';
   readonly option: string;
-  constructor(option: string, message: string) {
-    super(`${option}: ${message}`);
+  /** The message without the option's name. */
+  readonly why: string;
+  constructor(option: string, why: string) {
+    super(`${option}: ${why}`);
     this.name = 'OptionError';
     this.option = option;
+    this.why = why;
   }
 }
 
@@ -75,7 +82,7 @@ export function readOptions(
 
 function readOption(spec: OptionSpec, text: string): string | number | boolean {
   const { name } = spec;
-  if (text.length > MAX_TEXT || CONTROL.test(text))
+  if (text.length > MAX_TEXT || CONTROL.test(spec.lines ? text.replaceAll('\n', '') : text))
     throw new OptionError(name, 'is too long or holds control characters');
   switch (spec.type) {
     case 'boolean':
@@ -99,8 +106,8 @@ function readOption(spec: OptionSpec, text: string): string | number | boolean {
       return text;
     case 'string':
       if (text === '') throw new OptionError(name, 'must not be empty');
-      if (spec.pattern !== undefined && !new RegExp(`^(?:${spec.pattern})$`).test(text))
-        throw new OptionError(name, 'is not of the right form');
+      if (spec.pattern !== undefined && !new RegExp(`^(?:${spec.pattern})$`, 'u').test(text))
+        throw new OptionError(name, spec.form ?? 'is not of the right form');
       return text;
   }
 }

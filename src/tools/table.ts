@@ -23,6 +23,12 @@ const isInFile = (row: Row): row is FileRow => row.file !== undefined;
 export const FILE_ROWS = TABLE.filter(isInFile);
 export const FILE_TOOLS: readonly FileTool[] = FILE_ROWS.map(({ name }) => name);
 
+type Sections<R> = R extends { file: { as: infer As extends string } } ? As : R extends FileRow ? R['name'] : never;
+/** Under which name a tool stands in requests and envelopes. */
+export type SectionName = Sections<FileRow>;
+export const sectionOf = ({ name, file }: FileRow): SectionName => (file.as ?? name) as SectionName;
+export const SECTIONS: readonly SectionName[] = FILE_ROWS.map(sectionOf);
+
 /** What has an endpoint, and a kind of job, of its own. */
 export type EndpointTool = Extract<Row, { endpoint: Endpoint }>['name'];
 

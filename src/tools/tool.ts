@@ -7,6 +7,8 @@ export interface Printed {
   stdout: string;
   stderr: string;
   format: 'json' | 'text';
+  /** Of the run. */
+  options: Record<string, string>;
 }
 
 /** How an image is proven: what its program is asked, and how the answers are read. */
@@ -17,14 +19,23 @@ export interface Proof {
   says: RegExp;
   /** The protocols that it reads. `print`: what it prints on an argument. */
   protocols?(print: (argument: string) => Promise<string>): Promise<string[]>;
-  /** What this build has or lacks beyond its options: `Output=XML`, `!Language`. */
-  built?(print: (argument: string) => Promise<string>, help: string): Promise<string[]>;
+  /**
+   * What this build has or lacks beyond its options: `Output=XML`, `!Language`. `read`: what it prints of a sample with
+   * a cover, on these arguments.
+   */
+  built?(
+    print: (argument: string) => Promise<string>,
+    help: string,
+    read: (args: readonly string[]) => Promise<string>,
+  ): Promise<string[]>;
   /** What is wrong with the JSON that it printed about a tenth of a second of silence, as WAV. Given in lower case. */
   misreads(said: string): string | undefined;
 }
 
 /** How it stands in `/v1/probe/file`, and in the envelope. */
 export interface Section {
+  /** Its name there, where it is not the tool's own. */
+  as?: string;
   /** Whether it runs where the caller does not say. */
   byDefault: boolean;
   /** For the description of the API: what `enabled` does, and what the section is. */
@@ -32,6 +43,10 @@ export interface Section {
   description: string;
   /** Callers choose its version, its time limit and its options; otherwise the latest one runs for the whole time. */
   tunable?: boolean;
+  /** It runs for this kind of source alone, unless no other tool runs beside it. */
+  onlyFor?: 'hls';
+  /** Members that it does not know are ignored, and named to the caller. */
+  lenient?: boolean;
   /** With `inject_json` its document carries the results that stand behind it. */
   hosts?: boolean;
 }
@@ -49,13 +64,21 @@ export type InFile<T> = T & { file: Section };
 export type WithEndpoint<T> = T & { endpoint: Endpoint };
 export type InImage<T> = T & { proof: Proof };
 
+export interface Run {
+  wallMs: number;
+  /** Other tools run in the same container. */
+  beside?: boolean;
+}
+
 /** A tool that runs as a program of its own. */
 export interface Program<Name extends string = string> {
   name: Name;
   /** The options that callers may set. */
   options: readonly OptionSpec[];
+  /** Refuses options that do not go together. Throws an OptionError. */
+  agree?(options: Readonly<Record<string, string>>): void;
   /** Everything after the command. The address is never the real one. Throws an OptionError. */
-  args(options: Record<string, string>, address: string, run?: { wallMs: number }): string[];
+  args(options: Record<string, string>, address: string, run?: Run): string[];
   format(options: Record<string, string>): 'json' | 'text';
   /**
    * It reads a stream as it comes, and speaks RTSP. A tool that does not gets the beginning of a stream as a file, and
@@ -75,8 +98,8 @@ export interface Program<Name extends string = string> {
    * output's beginning.
    */
   verdict?(output: string): string | undefined;
-  /** Where callers choose the format of the output: by which option, and what media type each format is. */
-  formats?: { option: string; mediaType(format: string): string };
+  /** Where callers choose the format of the output: its name by their options, and the media type that each has. */
+  formats?: { of(options: Readonly<Record<string, unknown>>): string; mediaType(format: string): string };
   file?: Section;
   endpoint?: Endpoint;
   /** How long it may run where the caller names no time: TOOL_TIMEOUT_MS, or this. */

@@ -26,6 +26,7 @@ import { startRelay, type Relay } from '../kube/relay.ts';
 import { startNats, type NatsServer } from '../servers.ts';
 import { ADMIN, sha256, startStore, type StoreFixture } from '../store/fixture.ts';
 import { until } from '../until.ts';
+import { watched } from './described.ts';
 
 const TOOLS: [ToolName, string, { latest?: boolean; options?: string[] }][] = [
   [
@@ -97,7 +98,7 @@ export interface ApiFixture {
       close?: Partial<CloseInput>;
       tell?: boolean;
       inline?: boolean;
-      asked?: { name: ToolName }[];
+      asked?: { name: ToolName; version?: string }[];
     },
   ): Promise<void>;
   stop(): Promise<void>;
@@ -204,11 +205,8 @@ export async function startApi(
   });
   const { deps, checks } = wired;
   reconnected = () => void deps.waiting.lookNow();
-  const server = await listen(
-    makeApp(deps, checks).callback(),
-    { host: '127.0.0.1', port: 0 },
-    () => stored.store.newRequest().id,
-  );
+  const responses = watched(makeApp(deps, checks).callback());
+  const server = await listen(responses.handler, { host: '127.0.0.1', port: 0 }, () => stored.store.newRequest().id);
   const early: Early[] = [];
   bus.subscribe<Early>(SUBJECT.early, ({ message }) => {
     early.push(message);
@@ -266,7 +264,12 @@ export async function startApi(
       { result, close = {}, tell = true, inline = true, asked = [{ name: 'ffprobe' }, { name: 'mediainfo' }] },
     ) {
       const submittedAt = timeOf(id)!;
-      const judged = result ? outcome(result, asked) : undefined;
+      const judged = result
+        ? outcome(
+            result,
+            asked.map((run) => ({ version: '7.1', ...result.tools.find(({ name }) => name === run.name), ...run })),
+          )
+        : undefined;
       const body = result ? zstdCompressSync(JSON.stringify(result)) : null;
       const input: CloseInput = {
         id,
@@ -303,6 +306,7 @@ export async function startApi(
       await bus.drain();
       await stored.close();
       await nats.stop();
+      responses.assertDescribed();
     },
   };
 }

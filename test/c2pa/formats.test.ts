@@ -3,7 +3,13 @@ import { newAuthority, newSigner, SERVER_AUTH, type Authority, type Signer } fro
 import { C2paRig, failures, programs, WHY_SKIPPED } from './rig.ts';
 import { SAMPLES, sampleOf } from './samples.ts';
 
-const NOTHING = { active_manifest: null, manifests: {}, validation_state: null, validation_results: null };
+const NOTHING = {
+  active_manifest: null,
+  manifests: {},
+  validation_state: null,
+  validation_results: null,
+  summary: { state: 'none', signer: null, declared_ai: null, actions: [] },
+};
 
 describe('the C2PA check', function () {
   this.timeout(60_000);

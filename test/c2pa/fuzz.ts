@@ -5,7 +5,8 @@
 import assert from 'node:assert/strict';
 import { mutate } from './mutate.ts';
 import { newAuthority, newSigner } from './pki.ts';
-import { C2paRig, programs, WHY_SKIPPED, type Report } from './rig.ts';
+import type { C2paReport } from '../../src/tools/c2pa_schema.ts';
+import { C2paRig, programs, WHY_SKIPPED } from './rig.ts';
 import { SAMPLES } from './samples.ts';
 
 const SIDE_BY_SIDE = 2;
@@ -54,7 +55,8 @@ export async function fuzz(cases: number, seed: number): Promise<Fuzzed> {
         result.refused += 1;
         return;
       }
-      const report = JSON.parse(stdout) as Report;
+      const report = JSON.parse(stdout) as C2paReport;
+      assert.equal(report.summary?.state, report.validation_state ?? 'none', what);
       if (report.validation_state === null) result.none += 1;
       else if (report.validation_state === 'Invalid') result.invalid += 1;
       else {

@@ -4,8 +4,12 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { builtC2pa } from '../../images/cargo_build.ts';
+import { C2paReportSchema, type C2paReport } from '../../src/tools/c2pa_schema.ts';
+import { conformsTo } from '../conforms.ts';
 import type { Authority, Signer } from './pki.ts';
 import type { Sample } from './samples.ts';
+
+const assertForm = conformsTo(C2paReportSchema);
 
 export const programs = await builtC2pa();
 export const WHY_SKIPPED = 'the C2PA check is not built here (npm exec -- node images/cargo_build.ts)';
@@ -17,6 +21,7 @@ export interface Signing extends Partial<Pick<Sample, 'marker'>> {
   definition?: object;
   remote?: string;
   ingredient?: Buffer;
+  component?: Buffer;
 }
 
 export interface Checked {
@@ -24,21 +29,6 @@ export interface Checked {
   signal: string | null;
   stdout: string;
   stderr: string;
-}
-
-export interface Report {
-  active_manifest: string | null;
-  manifests: Record<
-    string,
-    {
-      title?: string;
-      assertions?: { label: string; data: unknown }[];
-      signature_info?: { issuer?: string; alg?: string };
-    }
-  >;
-  validation_state: 'Valid' | 'Trusted' | 'Invalid' | null;
-  validation_results: { activeManifest?: Record<'success' | 'informational' | 'failure', { code: string }[]> } | null;
-  remote_manifest?: string;
 }
 
 const CHECK_MS = 60_000;
@@ -55,7 +45,7 @@ export class C2paRig {
 
   /** One process for all of them. */
   sign(signings: Signing[]): Buffer[] {
-    const jobs = signings.map(({ bytes, signer, definition, ingredient, ...rest }) => ({
+    const jobs = signings.map(({ bytes, signer, definition, ingredient, component, ...rest }) => ({
       ...rest,
       ...signer,
       input: this.file(bytes),
@@ -66,6 +56,7 @@ export class C2paRig {
         ...definition,
       },
       ...(ingredient ? { ingredient: this.file(ingredient) } : {}),
+      ...(component ? { component: this.file(component) } : {}),
     }));
     execFileSync(programs!['c2pa-sign'], [this.file(JSON.stringify(jobs))], { stdio: ['ignore', 'ignore', 'pipe'] });
     return jobs.map(({ output }) => readFileSync(output));
@@ -109,10 +100,12 @@ export class C2paRig {
   }
 
   /** Of a check that must have worked. */
-  async report(place: string | Buffer, config?: string): Promise<Report> {
+  async report(place: string | Buffer, config?: string): Promise<C2paReport> {
     const { code, signal, stdout, stderr } = await this.check(place, config);
     if (code !== 0) throw new Error(`the check ended with ${code ?? signal}: ${stderr.slice(0, 500)}`);
-    return JSON.parse(stdout) as Report;
+    const report = JSON.parse(stdout) as C2paReport;
+    assertForm(report);
+    return report;
   }
 
   close(): void {
@@ -120,5 +113,5 @@ export class C2paRig {
   }
 }
 
-export const failures = ({ validation_results: results }: Report): string[] =>
+export const failures = ({ validation_results: results }: C2paReport): string[] =>
   (results?.activeManifest?.failure ?? []).map(({ code }) => code);

@@ -38,7 +38,7 @@ describe('the product', function () {
         const pools = await readPools(join(folder, 'pools.yaml'));
         assert.deepEqual(
           pools.map(({ name, spec }) => `${name}: ${spec.serves.kinds.join(' ')}`),
-          ['long: msv', 'short: file c2pa'],
+          ['long: msv', 'short: file c2pa compare'],
         );
       } finally {
         rmSync(folder, { recursive: true });
@@ -103,6 +103,7 @@ describe('the product', function () {
     );
     const plain = loadConfig('api', environmentOf(container(render({}), 'api')));
     assert.deepEqual([plain.onlyReturnsRaw, limitsOf(plain)], [false, DEFAULT_LIMITS]);
+    assert.deepEqual([api.console, plain.console], [false, true]);
     assert.deepEqual(
       [
         [api.mostSubUsers, api.mostTokens],

@@ -4,6 +4,7 @@ import {
   isKubeError,
   makeClient,
   PROBE_JOBS,
+  PROBE_POLICIES,
   PROBE_POOLS,
   PROBE_TOOLS,
   type KubeClient,
@@ -39,6 +40,8 @@ const fullJob: Json = {
   ],
   report: { enabled: true, diff: true, prefer: 'ffprobe' },
 };
+const comparison = (...versions: string[]): Json =>
+  job({ kind: 'compare', tools: versions.map((version) => ({ name: 'ffprobe', version })) });
 const tool = (changes: Json = {}): Json => ({
   tool: 'ffprobe',
   version: '7.1',
@@ -48,12 +51,23 @@ const tool = (changes: Json = {}): Json => ({
 });
 const pool = (changes: Json = {}): Json => ({ serves: { kinds: ['file', 'c2pa'] }, ...changes });
 
+const policy = (changes: Json = {}): Json => ({
+  rules: [{ name: 'wrapper', field: 'container.format', in: ['mp4'], when: { field: 'duration', above: 1 } }],
+  ...changes,
+});
+
 const good: [ResourceType, string, Json][] = [
   [PROBE_JOBS, 'by address', job()],
   [PROBE_JOBS, 'by secret', job({ source: { secretRef: { name: 's' } } })],
   [PROBE_JOBS, 'sealed, with everything', fullJob],
+  [PROBE_JOBS, 'of three versions of one tool, to compare them', comparison('4.4', '7.1', '9.0')],
+  [PROBE_JOBS, 'of eight runs', comparison('1', '2', '3', '4', '5', '6', '7', '8')],
   [PROBE_JOBS, 'of rtmp', job({ source: { url: 'rtmp://origin.example/live/stream' } })],
   [PROBE_JOBS, 'with an at sign in the path', job({ source: { url: 'https://origin.example/@user/a.mp4' } })],
+  [PROBE_JOBS, 'with a shared policy', job({ policy: { name: 'shared/web-mp4', revision: 3 } })],
+  [PROBE_JOBS, 'with a policy of the API', job({ policy: { digest: 'a'.repeat(64) } })],
+  [PROBE_POLICIES, 'least', policy()],
+  [PROBE_POLICIES, 'with pins', policy({ description: 'for the web', uses: { ffprobe: '7.1', mediainfo: '24.06' } })],
   [PROBE_TOOLS, 'least', tool()],
   [
     PROBE_TOOLS,
@@ -103,6 +117,14 @@ const bad: [ResourceType, string, Json, RegExp][] = [
   [PROBE_JOBS, 'an unknown kind', job({ kind: 'audio' }), /Unsupported value: "audio"/],
   [PROBE_JOBS, 'an unknown tool', job({ tools: [{ name: 'vlc' }] }), /Unsupported value: "vlc"/],
   [PROBE_JOBS, 'one tool twice', job({ tools: [{ name: 'ffprobe' }, { name: 'ffprobe' }] }), /Duplicate value/],
+  [
+    PROBE_JOBS,
+    'two versions of one tool and nothing to compare',
+    { ...comparison('4.4', '7.1'), kind: 'file' },
+    /only possible with the kind compare/,
+  ],
+  [PROBE_JOBS, 'one version twice', comparison('7.1', '7.1'), /Duplicate value/],
+  [PROBE_JOBS, 'nine runs', comparison('1', '2', '3', '4', '5', '6', '7', '8', '9'), /at most 8 items/],
   [PROBE_JOBS, 'no tool in the list', job({ tools: [] }), /at least 1 item/],
   [
     PROBE_JOBS,
@@ -123,6 +145,15 @@ const bad: [ResourceType, string, Json, RegExp][] = [
   [PROBE_JOBS, 'a time of nothing', job({ timeoutMs: 0 }), /timeoutMs/],
   [PROBE_JOBS, 'an invalid time', job({ submittedAt: 'yesterday' }), /submittedAt/],
   [PROBE_JOBS, 'a token of nobody', job({ token: { id: 0, user: 1 } }), /token\.id/],
+  [PROBE_JOBS, 'a policy without a name', job({ policy: {} }), /a policy needs a name: shared\/NAME/],
+  [PROBE_JOBS, 'a policy of an unlikely name', job({ policy: { name: '../etc' } }), /policy\.name/],
+  [PROBE_JOBS, 'a policy of another place', job({ policy: { name: 'other/web-mp4' } }), /policy\.name/],
+  [PROBE_JOBS, 'a digest that is none', job({ policy: { digest: 'xyz' } }), /policy\.digest/],
+  [PROBE_JOBS, 'revision 0 of a policy', job({ policy: { name: 'shared/a', revision: 0 } }), /policy\.revision/],
+  [PROBE_POLICIES, 'no rules', policy({ rules: [] }), /at least 1 item/],
+  [PROBE_POLICIES, '201 rules', policy({ rules: Array.from({ length: 201 }, () => ({})) }), /at most 200 items/],
+  [PROBE_POLICIES, 'a rule that is a text', policy({ rules: ['mp4'] }), /rules\[0\]/],
+  [PROBE_POLICIES, 'a version with a slash', policy({ uses: { ffprobe: '../7' } }), /uses\.ffprobe/],
   [PROBE_TOOLS, 'no command', tool({ command: [] }), /at least 1 item/],
   [PROBE_TOOLS, 'a version with a slash', tool({ version: '../7' }), /version/],
   [PROBE_TOOLS, 'no image', tool({ image: '' }), /image/],
@@ -271,6 +302,7 @@ describe('custom resource definitions', function () {
       attempts: 1,
       runner: { pod: 'p', uid: 'u' },
       tools: [{ name: 'ffprobe', version: '7.1', success: true, durationMs: 12 }],
+      policy: { name: 'shared/web-mp4', revision: 3, outcome: 'fail', failed: ['wrapper'] },
       summary: 's',
       resultPath: '/v1/probe/x',
     };
@@ -296,6 +328,7 @@ describe('custom resource definitions', function () {
     await client.mergePatchStatus(PROBE_JOBS, name, {
       queueTimeMs: 12,
       durationMs: 340,
+      policy: { outcome: 'fail' },
       conditions: [
         {
           type: 'Succeeded',
@@ -317,11 +350,19 @@ describe('custom resource definitions', function () {
         State: 'Completed',
         Queue: 12,
         Duration: 340,
+        Policy: 'fail',
         Age: 'any',
         Runner: null,
         Summary: null,
       },
     );
+  });
+
+  it('keep the rules of a policy as they are written', async () => {
+    const made = await create(PROBE_POLICIES, policy());
+    assert.deepEqual(made.spec, policy());
+    const again = await client.mergePatch(PROBE_POLICIES, made.metadata.name, { spec: { rules: [{ name: 'other' }] } });
+    assert.equal(again.metadata.generation, 2);
   });
 
   it('scale a pool by its minReady', async () => {

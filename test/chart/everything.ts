@@ -8,6 +8,7 @@ export const EVERYTHING = {
   api: {
     publicUrl: 'https://probe.example',
     trustedProxies: 1,
+    console: false,
     priorityClassName: 'high',
     podAnnotations: { a: 'b' },
     podLabels: { c: 'd' },

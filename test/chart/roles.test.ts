@@ -68,9 +68,11 @@ const EXPECTED = {
     'probejobs.probeyard.dev: get list watch delete',
     'probetools.probeyard.dev: get list watch create patch delete',
     'probepools.probeyard.dev: get list watch create patch delete',
+    'probepolicies.probeyard.dev: get list watch create patch delete',
     'probejobs/status.probeyard.dev: patch',
     'probetools/status.probeyard.dev: patch',
     'probepools/status.probeyard.dev: patch',
+    'probepolicies/status.probeyard.dev: patch',
     'leases.coordination.k8s.io: create',
     'leases.coordination.k8s.io [probeyard-controller]: get list watch patch',
     'events: create patch',
@@ -95,12 +97,14 @@ const EXPECTED = {
     'probejobs.probeyard.dev: get list watch',
     'probetools.probeyard.dev: get list watch',
     'probepools.probeyard.dev: get list watch',
+    'probepolicies.probeyard.dev: get list watch',
   ],
   'ClusterRole/probeyard-edit': ['probejobs.probeyard.dev: create delete'],
   'ClusterRole/probeyard-operator': [
     'probetools.probeyard.dev: get create update patch delete',
     'probepools.probeyard.dev: get create update patch delete',
     'probepools/scale.probeyard.dev: get create update patch delete',
+    'probepolicies.probeyard.dev: get create update patch delete',
   ],
 };
 

@@ -72,6 +72,7 @@ describe('the chart on an API server', function () {
   describe('lets', () => {
     const sealed = { kind: 'file', source: { sealed: 'a.b.c.d.e', display: 'https://x/y' }, token: { id: 1, user: 1 } };
     const plain = { kind: 'file', source: { url: 'https://example.com/x.mp4' } };
+    const digest = 'a'.repeat(64);
     const api = () => `system:serviceaccount:${namespace}:py-probeyard-api`;
     const refused = /only the API of Probeyard may set/;
 
@@ -91,6 +92,9 @@ describe('the chart on an API server', function () {
       ['nobody else make a sealed job', { kind: 'file', source: { sealed: 'a.b.c.d.e' } }, false, false],
       ['nobody else name a token', { ...plain, token: { id: 1, user: 1 } }, false, false],
       ['anybody make a plain job', plain, false, true],
+      ['the API name a policy by its digest', { ...sealed, policy: { name: 'own', revision: 1, digest } }, true, true],
+      ['nobody else name a policy by its digest', { ...plain, policy: { name: 'own', digest } }, false, false],
+      ['anybody name a shared policy', { ...plain, policy: { name: 'shared/web-mp4' } }, false, true],
     ] as const) {
       it(title, () => {
         const { status, stderr } = createJob(spec, asApi ? api() : undefined);

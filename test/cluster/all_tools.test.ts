@@ -195,7 +195,13 @@ describe('one hardened pod with every tool version side by side', function () {
       } else if (tool === 'c2pa') {
         assert.deepEqual(
           said,
-          { active_manifest: null, manifests: {}, validation_state: null, validation_results: null },
+          {
+            active_manifest: null,
+            manifests: {},
+            validation_state: null,
+            validation_results: null,
+            summary: { state: 'none', signer: null, declared_ai: null, actions: [] },
+          },
           what,
         );
       } else {

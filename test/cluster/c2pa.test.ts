@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { newAuthority, newSigner } from '../c2pa/pki.ts';
-import { C2paRig, programs, WHY_SKIPPED, type Report } from '../c2pa/rig.ts';
+import type { C2paReport } from '../../src/tools/c2pa_schema.ts';
+import { C2paRig, programs, WHY_SKIPPED } from '../c2pa/rig.ts';
 import { sampleOf } from '../c2pa/samples.ts';
 import { sendFile } from '../source/origin.ts';
 import { cluster, type Cluster } from './fixture.ts';
@@ -10,7 +11,7 @@ interface Part {
   error?: string;
   duration: number;
   usage: number;
-  response: Report;
+  response: C2paReport;
 }
 
 describe('the C2PA check on the cluster', function () {
@@ -54,7 +55,7 @@ describe('the C2PA check on the cluster', function () {
   it('gives the report, bare, enveloped as a text and enveloped as an object', async () => {
     const bare = await check('photo.jpg');
     assert.equal(bare.status, 200, bare.text);
-    const report = JSON.parse(bare.text) as Report;
+    const report = JSON.parse(bare.text) as C2paReport;
     assert.equal(report.validation_state, 'Valid');
     assert.ok(report.active_manifest && report.manifests[report.active_manifest]);
 
@@ -64,19 +65,20 @@ describe('the C2PA check on the cluster', function () {
     ] as const) {
       const { json } = await check('photo.jpg', more);
       assert.deepEqual(Object.keys(json), ['success', 'output', 'metadata']);
-      assert.deepEqual((output(json['output']) as Report).manifests, report.manifests);
+      assert.deepEqual((output(json['output']) as C2paReport).manifests, report.manifests);
       const metadata = json.metadata as unknown as Record<string, number>;
       assert.ok(metadata['io_usage']! > 0 && metadata['duration']! > 0);
     }
   });
 
   it('takes Invalid and no manifest for successes, and what is no media for a failure', async () => {
-    assert.equal((JSON.parse((await check('broken.mp4')).text) as Report).validation_state, 'Invalid');
+    assert.equal((JSON.parse((await check('broken.mp4')).text) as C2paReport).validation_state, 'Invalid');
     assert.deepEqual(JSON.parse((await check('plain.jpg')).text), {
       active_manifest: null,
       manifests: {},
       validation_state: null,
       validation_results: null,
+      summary: { state: 'none', signer: null, declared_ai: null, actions: [] },
     });
     const text = await check('text.txt');
     assert.deepEqual([text.status, text.json.success], [200, false]);
@@ -98,6 +100,6 @@ describe('the C2PA check on the cluster', function () {
     );
     assert.equal((json['c2pa'] as Part).response.validation_state, 'Valid');
     const only = await c.probe({ url: `${origin}/film.mp4`, only: 'c2pa', inject_output: true });
-    assert.equal((JSON.parse(only.text) as Report).validation_state, 'Valid');
+    assert.equal((JSON.parse(only.text) as C2paReport).validation_state, 'Valid');
   });
 });

@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { PROBE_JOBS, makeClient, type KubeClient } from '../../src/kube/client.ts';
 import type { ProbeJob } from '../../src/kube/probe_job.ts';
+import { describedAs, undescribed, type Seen } from '../api/described.ts';
 import { readEnvironment } from '../node/environment.ts';
 import { startOrigin, type Handler, type Origin } from '../node/origin.ts';
 
@@ -44,8 +45,12 @@ export interface Cluster {
   close(): Promise<void>;
 }
 
-async function answerOf(started: number, response: Response): Promise<Answer> {
+async function answerOf(started: number, response: Response, asked: Pick<Seen, 'method' | 'path'>): Promise<Answer> {
   const text = await response.text();
+  const seen = { ...asked, status: response.status, type: response.headers.get('content-type'), body: text };
+  const fault = undescribed(seen);
+  if (fault !== undefined)
+    throw new Error(`the OpenAPI description has no such response: ${describedAs(seen)}: ${fault}`);
   let json: Envelope = { success: false };
   try {
     json = JSON.parse(text) as Envelope;
@@ -103,7 +108,7 @@ export async function cluster(): Promise<Cluster> {
       },
       signal: rest.signal ?? AbortSignal.timeout(150_000),
     });
-    return answerOf(started, response);
+    return answerOf(started, response, { method: init.method ?? 'GET', path });
   };
   return {
     kube,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Report } from '../../src/hls/report.ts';
+import type { HlsReport } from '../../src/hls/schema.ts';
 import { aMain, aVariant, vod } from '../../src/hls/rules/example.ts';
 import { HLS_VERSION, REFERENCE_VERSION } from '../../src/hls/version.ts';
 import { cluster, fixtures, type Cluster, eventually, jobOf, stateOf } from './fixture.ts';
@@ -33,7 +33,7 @@ describe('the HLS validator on the cluster', function () {
   it('answers with its bare report', async () => {
     const { status, json, text } = await c.probe({ url: `${origin}/main.m3u8` }, { path: PATH });
     assert.equal(status, 200, text);
-    const report = json as unknown as Report;
+    const report = json as unknown as HlsReport;
     assert.deepEqual(
       [report.success, report.tool, report.version, report.reference_version, report.cli_output],
       [true, 'probeyard-hls', HLS_VERSION, REFERENCE_VERSION, null],
@@ -51,10 +51,10 @@ describe('the HLS validator on the cluster', function () {
     assert.match(bare.json.error ?? '', /^1 must-fix: No segment is longer/);
     const object = await c.probe({ ...body, inject_output: false }, { path: PATH });
     assert.deepEqual([object.status, object.json.success, object.json.error], [200, false, bare.json.error]);
-    assert.equal((object.json['output'] as Report).messages[0]?.code, 'extinf-over-target');
+    assert.equal((object.json['output'] as HlsReport).messages[0]?.code, 'extinf-over-target');
     assert.match(String(object.json['cli_output']), /^probeyard-hls /);
     const string = await c.probe({ ...body, inject_output: false, inject_json: false }, { path: PATH });
-    assert.equal((JSON.parse(String(string.json['output'])) as Report).success, false);
+    assert.equal((JSON.parse(String(string.json['output'])) as HlsReport).success, false);
   });
 
   it('measures segments with the newest ffprobe of the cluster', async () => {
@@ -63,7 +63,7 @@ describe('the HLS validator on the cluster', function () {
       { path: PATH },
     );
     assert.equal(status, 200, text);
-    const report = json as unknown as Report;
+    const report = json as unknown as HlsReport;
     assert.equal(
       report.messages.some(({ code }) => code === 'measuring-impossible'),
       false,

@@ -3,7 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Report } from '../../src/report/report.ts';
+import type { ProbeReport } from '../../src/report/schema.ts';
 import { sampleOf } from '../c2pa/samples.ts';
 import { sendFile } from '../source/origin.ts';
 import { cluster, fixtures, type Cluster, type Envelope } from './fixture.ts';
@@ -13,11 +13,11 @@ interface Part {
   error?: string;
   duration: number;
   usage: number;
-  response: Report;
+  response: ProbeReport;
 }
 const reportIn = (json: Envelope): Part => json['probe_report'] as Part;
 const toolsIn = (json: Envelope): string[] => ['ffprobe', 'mediainfo', 'probe_report'].filter((name) => name in json);
-const typesOf = ({ streams }: Report): string[] => streams.map((stream) => (stream as { type: string }).type);
+const typesOf = ({ streams }: ProbeReport): string[] => streams.map((stream) => (stream as { type: string }).type);
 
 /** Two variants of one picture: the larger one is named first. */
 function playlistFiles(): Record<string, Buffer> {
@@ -118,7 +118,7 @@ describe('probe_report on the cluster', function () {
     const { json } = await c.probe({ url: `${origin}/tiny.mp4`, inject_json: true });
     assert.equal(reportIn(json).usage, 0);
     assert.deepEqual(
-      (json['ffprobe'] as { response: { probe_report: Report } }).response.probe_report,
+      (json['ffprobe'] as { response: { probe_report: ProbeReport } }).response.probe_report,
       reportIn(json).response,
     );
   });

@@ -61,6 +61,25 @@ describe('what a ProbeJob asks for', () => {
       );
     });
   }
+  const runs = (kind: ProbeJobSpec['kind'], ...asked: string[]) =>
+    job({ kind, tools: asked.map((version) => ({ name: 'ffprobe' as const, version })) });
+  it('a comparison runs every version that it names', () =>
+    assert.deepEqual(
+      resolveTools(runs('compare', '4.3', 'latest'), available).map(({ version }) => version),
+      ['4.3', '9.0'],
+    ));
+  for (const [what, asked, message] of [
+    ['two versions of one tool in another kind', runs('file', '4.3', '9.0'), /only the kind compare runs several/],
+    ['one version under two names', runs('compare', '9.0', 'latest'), /spec.tools: ffprobe 9.0 twice/],
+    ['a comparison of one version', runs('compare', '9.0'), /needs at least two versions of one tool/],
+    ['a comparison without tools', job({ kind: 'compare' }), /needs at least two versions of one tool/],
+  ] as const)
+    it(`refuses ${what}`, () =>
+      assert.throws(
+        () => resolveTools(asked, available),
+        (error: Refusal) => error.reason === 'InvalidRequest' && message.test(error.message),
+      ));
+
   it('says when the cluster has none at all', () =>
     assert.throws(
       () => resolveTools(job({ kind: 'c2pa' }), available),

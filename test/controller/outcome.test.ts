@@ -29,6 +29,17 @@ const TABLE: [string, ResultBody, Pick<Outcome, 'status' | 'state' | 'reason'> &
     body([bad('ffprobe', 'timeout', 'x'), fine]),
     { status: 200, state: 'with-errors', reason: 'Completed' },
   ],
+  ['one was skipped', body([ok], { skipped: ['mediainfo'] }), { status: 200, state: 'success', reason: 'Completed' }],
+  [
+    'one was skipped, the other failed',
+    body([bad('ffprobe', 'origin-unreachable', 'first (exit code 1)')], { skipped: ['mediainfo'] }),
+    { status: 404, state: 'error', reason: 'OriginUnreachable', error: 'first (exit code 1)' },
+  ],
+  [
+    'all were skipped',
+    body([], { skipped: ['ffprobe', 'mediainfo'] }),
+    { status: 200, state: 'error', reason: 'ToolFailed', error: 'no tool gave a result' },
+  ],
   ['one gave no result at all', body([ok]), { status: 200, state: 'with-errors', reason: 'Completed' }],
   [
     'every tool failed because the origin could not be reached',
@@ -100,7 +111,7 @@ const TABLE: [string, ResultBody, Pick<Outcome, 'status' | 'state' | 'reason'> &
   [
     'no result of any tool',
     body([]),
-    { status: 200, state: 'error', reason: 'ToolFailed', error: 'ffprobe gave no result' },
+    { status: 200, state: 'error', reason: 'ToolFailed', error: 'ffprobe 7.1 gave no result' },
   ],
 ];
 
@@ -114,7 +125,7 @@ describe('outcome', () => {
   }
 
   const msv = (result: ResultBody) => {
-    const { summary: _, ...rest } = outcome(result, [{ name: 'msv' }]);
+    const { summary: _, ...rest } = outcome(result, [{ name: 'msv', version: '7.1' }]);
     return rest;
   };
 
@@ -137,6 +148,20 @@ describe('outcome', () => {
       reason: 'ToolFailed',
       error: 'late',
     });
+  });
+
+  it('judges each version of a tool by itself', () => {
+    const versions = [
+      { name: 'ffprobe', version: '4.4' },
+      { name: 'ffprobe', version: '7.1' },
+    ] as const;
+    const { summary, state } = outcome(
+      body([good('ffprobe', '{}', { version: '4.4' }), bad('ffprobe', 'crashed', 'x')]),
+      versions,
+    );
+    assert.deepEqual([state, summary], ['with-errors', 'ffprobe 4.4: ok in 12 ms; ffprobe 7.1: x']);
+    const { error } = outcome(body([bad('ffprobe', 'crashed', 'x', { version: '4.4' })]), versions);
+    assert.equal(error, 'x');
   });
 
   it('keeps the summary to one line that fits the resource', () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import {
   HEARD_MS,
+  MAX_GROWING,
   MAX_STARTING,
   START_HOPE_MS,
   UNFIT_MS,
@@ -83,6 +84,15 @@ describe('pool plan', () => {
     assert.equal(plan([], waiting({ a: 50 }), { spec: { ...spec, maxPods: 100 } }).create, MAX_STARTING);
     assert.equal(plan([], waiting({ a: 50 }, 0, 5), { spec: { ...spec, maxPods: 100 } }).create, 15);
   });
+  it('starts few at once for accounts that hold runners, unless another account waits or many are taken', () => {
+    const held = [runner({ tenant: 'a', ...busy })];
+    const large = { spec: { ...spec, maxPods: 100 } };
+    assert.equal(plan(held, waiting({ a: 50 }), large).create, MAX_GROWING);
+    assert.equal(plan(held, waiting({ a: 50, b: 1 }), large).create, MAX_STARTING);
+    assert.equal(plan(held, waiting({ a: 50 }, 0, 3), large).create, 9);
+    assert.equal(plan(held, none, { spec: { ...large.spec, minReady: 10 } }).create, MAX_STARTING);
+  });
+
   it('holds back on quota', () => assert.equal(plan([], waiting({ a: 3 }), { holdBack: true }).create, 0));
 
   it('ends what is idle too long, too old or used up, and never a busy one', () => {

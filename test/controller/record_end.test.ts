@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Bus } from '../../src/bus/connect.ts';
 import { endRequest } from '../../src/controller/leader/end_write.ts';
+import { PolicyDocuments } from '../../src/controller/leader/policies.ts';
 import { takeIn } from '../../src/controller/leader/resolve_job.ts';
 import { Refusal } from '../../src/controller/leader/job.ts';
 import { recordEnd } from '../../src/controller/collect/record_end.ts';
@@ -75,6 +76,7 @@ describe('the end of a request that holds a value which Postgres does not take',
   const deps = () => ({
     store: fixture.store,
     kube: {} as KubeClient,
+    documents: new PolicyDocuments(fixture.store),
     keys: () => ({ keys: [] }),
     s3Hosts: [],
     tokenOf: async () => undefined,

@@ -42,6 +42,21 @@ describe('share of an account', () => {
       false,
     ],
     ['an account with a runner takes none of the reserve', { held: 1, bound: 18, fewestOfOthers: undefined }, false],
+    [
+      'an account with a runner leaves the last untouched one',
+      { held: 1, bound: 1, fewestOfOthers: undefined, untouched: 1 },
+      false,
+    ],
+    [
+      'an account with a runner takes one of two that are untouched',
+      { held: 1, bound: 1, fewestOfOthers: undefined, untouched: 2 },
+      true,
+    ],
+    [
+      'an account without a runner takes the last untouched one',
+      { held: 0, bound: 5, fewestOfOthers: 5, untouched: 1 },
+      true,
+    ],
   ] as const) {
     it(title, () => assert.equal(mayTake(pool, holding), expected));
   }
@@ -55,6 +70,7 @@ describe('share of an account', () => {
       [true, true],
     );
     assert.equal(mayTake(any, { held: 10, bound: 10, fewestOfOthers: 0 }), false);
+    assert.equal(mayTake(any, { held: 1, bound: 1, fewestOfOthers: undefined, untouched: 0 }), true);
   });
   it('a pool of one runner gives an account no second one', () =>
     assert.equal(mayTake(size(1, 1), { held: 1, bound: 1, fewestOfOthers: undefined }), false));

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { exportJWK, generateKeyPair, type JSONWebKeySet, type JWK } from 'jose';
 import { takeIn, type IntakeDeps } from '../../src/controller/leader/resolve_job.ts';
+import { PolicyDocuments } from '../../src/controller/leader/policies.ts';
 import { Refusal } from '../../src/controller/leader/job.ts';
 import { SECRETS } from '../../src/kube/client.ts';
 import type { ProbeJob } from '../../src/kube/probe_job.ts';
@@ -43,6 +44,7 @@ describe('the source of a job', function () {
   const intake = (keys: () => JSONWebKeySet): IntakeDeps => ({
     store: fixture.store,
     kube: server.client,
+    documents: new PolicyDocuments(fixture.store),
     keys,
     s3Hosts: [],
     tokenOf: async () => (await fixture.store.defaultToken()) ?? undefined,

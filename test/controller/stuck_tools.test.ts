@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import pino from 'pino';
 import { loadConfig } from '../../src/config.ts';
-import { ANNOTATION, verifyName } from '../../src/controller/pools/pod.ts';
+import { ANNOTATION, verifyName, verifyPod } from '../../src/controller/pools/pod.ts';
 import { Runners } from '../../src/controller/pools/runners.ts';
 import { STUCK_PATIENCE_MS, stuckTools } from '../../src/controller/pools/stuck_tools.ts';
 import { proveTool } from '../../src/controller/catalog/prove.ts';
@@ -34,6 +34,19 @@ const PROVEN = JSON.stringify({
   arch: 'x64',
 });
 const NAME = 'ffprobe-7.0';
+const configOf = ({ namespace, runnerNamespace }: Cluster) =>
+  loadConfig('controller', {
+    PY_NAMESPACE: namespace,
+    PY_RUNNER_NAMESPACE: runnerNamespace,
+    PY_RUNNER_IMAGE: RUNNER_IMAGE,
+    PY_NATS_URL: 'nats://none',
+    PY_POSTGRES_URL: 'none',
+    PY_NATS_NKEY_FILE: '/none',
+    PY_NATS_ISSUER_FILE: '/none',
+    PY_SEAL_PRIVATE_FILE: '/none',
+    PY_CATALOG_FILE: '/none',
+    PY_POOLS_FILE: '/none',
+  });
 
 describe('tools that keep runners from coming up', () => {
   const tool = (name: string, image: string, type = 'Available'): ProbeTool => ({
@@ -162,9 +175,30 @@ describe('a tool whose image is gone', function () {
     await until('a runner with it is made', someRunnerHas(['ffprobe/7.0', 'mediainfo/24.06']), 20_000);
   });
 
+  it('proofs that a leader of another version has left hold no place', async () => {
+    cluster = await startCluster({ pools: {} });
+    const { controller, kube, runnerNamespace } = cluster;
+    const left = ['a', 'b', 'c'].map((name) => `verify-${name}`);
+    for (const name of left)
+      await kube.create(PODS, verifyPod(configOf(cluster), TOOLS[0]!, name), {
+        namespace: runnerNamespace,
+      });
+    await kube.mergePatchStatus(PROBE_TOOLS, NAME, { proof: 'verify-of-another-image' });
+    await nameProof();
+    await controller({ writes: { ...kube, logs: async () => PROVEN } });
+    await until('its proof is made', proofPod, 20_000);
+    const names = (await kube.listAll(PODS, { namespace: runnerNamespace })).items
+      .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+      .map(({ metadata }) => metadata.name);
+    assert.deepEqual(
+      left.filter((name) => names.includes(name)),
+      [],
+    );
+  });
+
   it('refused, it is proven again after ten minutes, and that proof is waited for', async () => {
     cluster = await startCluster({ pools: {}, tools: [] });
-    const { kube, namespace, runnerNamespace } = cluster;
+    const { kube, namespace } = cluster;
     await kube.create(PROBE_TOOLS, { metadata: { name: NAME, namespace }, spec: TOOLS[0]! });
     await nameProof();
     const lastTransitionTime = new Date().toISOString();
@@ -173,18 +207,6 @@ describe('a tool whose image is gone', function () {
       observedGeneration: 1,
       conditions: [{ type: 'Available', status: 'False', reason: 'ImageUnavailable', message: '', lastTransitionTime }],
     });
-    const config = loadConfig('controller', {
-      PY_NAMESPACE: namespace,
-      PY_RUNNER_NAMESPACE: runnerNamespace,
-      PY_RUNNER_IMAGE: RUNNER_IMAGE,
-      PY_NATS_URL: 'nats://none',
-      PY_POSTGRES_URL: 'none',
-      PY_NATS_NKEY_FILE: '/none',
-      PY_NATS_ISSUER_FILE: '/none',
-      PY_SEAL_PRIVATE_FILE: '/none',
-      PY_CATALOG_FILE: '/none',
-      PY_POOLS_FILE: '/none',
-    });
     const tried = Date.now();
     const triedAt = new Map([[NAME, tried - 9 * 60_000]]);
     const step = async (): Promise<void> => {
@@ -192,13 +214,14 @@ describe('a tool whose image is gone', function () {
       await proveTool(
         {
           kube: { ...kube, logs: async () => PROVEN },
-          config,
+          config: configOf(cluster),
           log: pino({ level: 'silent' }),
           events: eventRecorder({ client: kube, component: 'test', instance: 'test' }),
           queue: workQueue(),
           getTool: () => tool,
           getPod: () => pod,
-          proofsRunning: () => 0,
+          tools: () => [tool],
+          proofs: () => [],
           stillLeading: () => true,
           now: Date.now,
           owner: async () => undefined,

@@ -3,7 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Report } from '../../src/hls/report.ts';
+import type { HlsReport } from '../../src/hls/schema.ts';
 import { textReport } from '../../src/hls/text_report.ts';
 import { Host } from './serve.ts';
 
@@ -98,7 +98,7 @@ describe('measuring segments', function () {
       files = {},
       variant,
     }: { change?: (playlist: string) => string; files?: Record<string, Buffer>; variant?: string } = {},
-  ): Promise<Report> {
+  ): Promise<HlsReport> {
     const folder = `/set-${++sets}`;
     for (const [file, body] of [...(made[name] ?? []), ...Object.entries(files)])
       host.put(
@@ -112,7 +112,7 @@ describe('measuring segments', function () {
       });
     return host.report(`${host.url}${folder}/${main}`, { measure: { probeCommand: FFPROBE } });
   }
-  const codes = (report: Report): string[] =>
+  const codes = (report: HlsReport): string[] =>
     [...new Set(report.messages.filter(({ level }) => level !== 'info').map(({ code }) => code))].sort();
   const GOOD =
     `BANDWIDTH=900000,AVERAGE-BANDWIDTH=800000,CODECS=${CODECS},` +
@@ -260,7 +260,7 @@ describe('measuring segments', function () {
       const body = `#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\n${name}\n#EXT-X-ENDLIST\n`;
       return host.report(host.put(`${folder}/media.m3u8`, { body }), { measure: { probeCommand: FFPROBE } });
     };
-    const found = (of: Report) => of.messages.filter(({ code }) => code === 'hevc-measured').length;
+    const found = (of: HlsReport) => of.messages.filter(({ code }) => code === 'hevc-measured').length;
     assert.equal(found(await report('hevc.ts', encode('-f', 'mpegts'))), 1);
     assert.equal(
       found(await report('hevc.mp4', encode('-tag:v', 'hvc1', '-f', 'mp4', '-movflags', 'frag_keyframe+empty_moov'))),

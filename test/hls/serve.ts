@@ -3,9 +3,13 @@ import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';
 import type { Example } from '../../src/hls/rule.ts';
 import { openOrigin } from '../../src/hls/origin.ts';
-import { makeReport, type Report } from '../../src/hls/report.ts';
+import { makeReport } from '../../src/hls/report.ts';
+import { HlsReportSchema, type HlsReport } from '../../src/hls/schema.ts';
 import { validate, type Options } from '../../src/hls/validate.ts';
 import { vod } from '../../src/hls/rules/example.ts';
+import { conformsTo } from '../conforms.ts';
+
+const assertForm = conformsTo(HlsReportSchema);
 
 export interface Answer {
   body: string | Buffer;
@@ -69,9 +73,11 @@ export class Host {
     return `${this.url}${folder}/${Object.keys(example)[0]}`;
   }
 
-  async report(address: string, options: Partial<Options> = {}): Promise<Report> {
-    return makeReport(
+  async report(address: string, options: Partial<Options> = {}): Promise<HlsReport> {
+    const made = makeReport(
       await validate({ origin: openOrigin(address), timeMs: 20_000, wait: () => Promise.resolve(), ...options }),
     );
+    assertForm(JSON.parse(JSON.stringify(made)));
+    return made;
   }
 }

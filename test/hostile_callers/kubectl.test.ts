@@ -106,12 +106,23 @@ describe('a kubectl user who may only make and delete ProbeJobs', function () {
         /must have at most 4 items|Duplicate value/,
       ],
       [
-        'the same tool twice',
+        'two versions of one tool',
         {
           ...plain,
           tools: [
             { name: 'ffprobe', version: '9.0' },
             { name: 'ffprobe', version: '4.0' },
+          ],
+        },
+        /two versions of one tool are only possible with the kind compare/,
+      ],
+      [
+        'one version of a tool twice',
+        {
+          ...plain,
+          tools: [
+            { name: 'ffprobe', version: '9.0' },
+            { name: 'ffprobe', version: '9.0' },
           ],
         },
         /Duplicate value/,

@@ -125,5 +125,6 @@ async function readWithC2pa(sandbox: Sandbox, source: string): Promise<void> {
     manifests: {},
     validation_state: null,
     validation_results: null,
+    summary: { state: 'none', signer: null, declared_ai: null, actions: [] },
   });
 }

@@ -5,11 +5,14 @@ import type { Context } from '../../src/report/context.ts';
 import { compare } from '../../src/report/compare.ts';
 import type { Features } from '../../src/report/features.ts';
 import { decide, judge, learned as model } from '../../src/report/judge.ts';
+import { FIELDS, ruleOf } from '../../src/report/fields.ts';
 import { readFfprobe } from '../../src/report/normalise/ffprobe.ts';
 import { readMediainfo } from '../../src/report/normalise/mediainfo.ts';
 import { rule } from '../../src/report/rules.ts';
 import { Model, type Weights } from '../../src/report/trees.ts';
 import { random } from '../../bench/report/random.ts';
+import { recipe } from '../../bench/report/recipe.ts';
+import { truthOf } from '../../bench/report/truth_of.ts';
 import { inputOf, picture } from './sample.ts';
 
 interface Answer {
@@ -91,10 +94,45 @@ describe('report: the model', () => {
     for (const sample of ['quad_sound.flv', 'layer_two.mp4', 'picture_and_sound.mkv']) {
       for (const context of disputesOf(inputOf(sample))) {
         const [one, other] = [judge(context, 'ffprobe').confidence, judge(context, 'mediainfo').confidence];
+        if (one === undefined || other === undefined) continue;
         assert.ok(one >= 0 && other >= 0 && one + other <= 1 + 1e-9);
         assert.equal(judge(context, null).confidence, Math.max(one, other));
       }
     }
+  });
+
+  it('has a confidence exactly where the truth of a field was known in its files', () => {
+    const packets = Array.from({ length: 12 }, (_, index) => ({
+      stream_index: index % 4,
+      pts_time: String(index),
+      duration_time: '1',
+      size: '1000',
+    }));
+    const known = new Set<string>();
+    for (let number = 1; number <= 400; number++) {
+      const { container, streams } = truthOf(recipe(number), packets, { whole: 10_000, size: 10_000 });
+      for (const field of Object.keys(container)) if (ruleOf(field).container) known.add(`container.${field}`);
+      for (const { type, values } of streams)
+        for (const field of Object.keys(values)) if (ruleOf(field).stream) known.add(`${type}.${field}`);
+    }
+    const measured = Object.entries(FIELDS).flatMap(([field, { measured: kinds = [] }]) =>
+      kinds.map((kind) => `${kind}.${field}`),
+    );
+    assert.deepEqual(measured.sort(), [...known].sort());
+  });
+
+  it('decides by the rule, and without a confidence, where it has learned nothing', () => {
+    const [level] = disputesOf(picture({}, { Format_Level: '4.1' }));
+    assert.deepEqual(judge(level!, null), {
+      chosen: 'mediainfo',
+      confidence: undefined,
+      reason: 'it reads the headers of the stream',
+    });
+    assert.deepEqual(judge(level!, 'ffprobe'), {
+      chosen: 'ffprobe',
+      confidence: undefined,
+      reason: 'preferred by the caller; otherwise mediainfo: it reads the headers of the stream',
+    });
   });
 
   it('follows the rule in the fields where the rule is better, and says how often that was right', () => {

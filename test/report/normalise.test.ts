@@ -180,4 +180,19 @@ describe('report: the same words for both tools', () => {
       ],
       [true, false, undefined, undefined],
     ));
+
+  it('a name that every object has is in no table', () => {
+    for (const name of ['constructor', 'toString', '__proto__']) {
+      for (const type of ['Video', 'Audio', 'Text']) assert.equal(mediainfo({ type, format: name }), undefined, type);
+      assert.equal(mediainfo({ format: 'MPEG-4 Visual', id: name }), 'mpeg4');
+      for (const codec of ['aac', name]) assert.equal(profileOf(MEDIAINFO_PROFILES, codec, name), name.toLowerCase());
+      assert.equal(fromMediainfo('primaries', name), undefined);
+      assert.equal(fromFfprobe(name), name);
+      assert.equal(rangeOf(name), undefined);
+      assert.equal(containerOfFfprobe(name, undefined), name);
+      assert.equal(containerOfMediainfo(name, undefined, undefined, undefined), undefined);
+      assert.equal(extensionFits(name, 'mp4'), undefined);
+      assert.deepEqual([layoutOfName(name), layoutOfSpeakers(name)], [name, undefined]);
+    }
+  });
 });

@@ -1,7 +1,11 @@
 /** What both tools printed of files that were made for this: see bench/report. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { report, type Input, type Report } from '../../src/report/report.ts';
+import { report, type Input } from '../../src/report/report.ts';
+import { ProbeReportSchema, type ProbeReport } from '../../src/report/schema.ts';
+import { conformsTo } from '../conforms.ts';
+
+const assertForm = conformsTo(ProbeReportSchema);
 
 type Outputs = Record<string, unknown>;
 export const SAMPLES = [
@@ -27,9 +31,11 @@ export function inputOf(name: string, more: Partial<Input> = {}, versions: [stri
   };
 }
 
-export function reportOf(input: Input): Report {
+export function reportOf(input: Input): ProbeReport {
   const made = report(input);
   if (!made) throw new Error('there is no report');
+  // As callers get it.
+  assertForm(JSON.parse(JSON.stringify(made)));
   return made;
 }
 

@@ -4,15 +4,29 @@ import { join } from 'node:path/posix';
 import { ROOT, tracked } from './tracked.ts';
 
 /** What each folder of src may import, beside itself. The three roles meet in messages, tables and resources alone. */
-const BASE = ['config', 'health', 'limits', 'log', 'retry', 'runner_settings', 'source_exception', 'version_order'];
+const BASE = [
+  'config',
+  'health',
+  'limits',
+  'log',
+  'nearest',
+  'retry',
+  'runner_settings',
+  'source_exception',
+  'token_bucket',
+  'version_order',
+];
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   main: ['api', 'controller', 'runner', 'selftest', 'setup', 'store', ...BASE],
 
   api: [
     'accounts',
     'bus',
+    'compare',
     'hls',
     'kube',
+    'policy',
+    'report',
     'result',
     'seal',
     'source',
@@ -22,39 +36,44 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'webhooks',
     ...BASE,
   ],
-  controller: ['bus', 'hls', 'kube', 'result', 'seal', 'source', 'store', 'tools', ...BASE],
-  runner: ['bus', 'hls', 'report', 'result', 'source', 'tools', ...BASE],
+  controller: ['bus', 'hls', 'kube', 'policy', 'result', 'seal', 'source', 'store', 'tools', ...BASE],
+  runner: ['bus', 'compare', 'hls', 'policy', 'report', 'result', 'source', 'tools', ...BASE],
   setup: ['bus', 'kube', 'store', ...BASE],
   selftest: BASE,
+  console: [],
 
   accounts: ['seal', 'store', ...BASE],
   webhooks: ['accounts', 'kube', 'result', 'source', 'store', ...BASE],
-  result: ['bus', 'kube', 'retry', 'store', 'tools'],
+  result: ['bus', 'compare', 'kube', 'policy', 'retry', 'store', 'tools'],
 
   source: ['retry', 'source_exception', 'statistics'],
   hls: ['retry', 'source', 'version_order'],
+  compare: ['report', 'tools', 'version_order'],
+  policy: ['nearest', 'report', 'tools'],
   report: ['tools'],
   tools: ['limits'],
   seal: [],
   statistics: ['kube'],
 
-  bus: ['kube', 'source', 'tools', ...BASE],
-  kube: ['tools', ...BASE],
-  store: ['kube', 'statistics', 'tools', ...BASE],
+  bus: ['kube', 'policy', 'source', 'tools', ...BASE],
+  kube: ['policy', 'tools', ...BASE],
+  store: ['kube', 'policy', 'statistics', 'tools', ...BASE],
 
   config: ['limits', 'runner_settings', 'source_exception'],
   health: ['retry'],
   limits: [],
   log: [],
+  nearest: [],
   retry: [],
   runner_settings: ['source_exception'],
   source_exception: [],
+  token_bucket: [],
   version_order: [],
 };
 
-const areaOf = (path: string): string => path.split('/')[1]!.replace(/\.ts$/, '');
+const areaOf = (path: string): string => path.split('/')[1]!.replace(/\.tsx?$/, '');
 const IMPORT = /(?:from|import|import\()\s*'(\.[^']+)'/g;
-const files = tracked().filter((path) => path.startsWith('src/') && path.endsWith('.ts'));
+const files = tracked().filter((path) => path.startsWith('src/') && /\.tsx?$/.test(path));
 
 const imports = files.flatMap((path) =>
   [...readFileSync(new URL(path, ROOT), 'utf8').matchAll(IMPORT)].map(([, specifier]) => ({

@@ -31,6 +31,18 @@ describe('assemble', () => {
     JSON.parse(text);
   });
 
+  it('puts the validator under its own name, as a guest too', () => {
+    const msv = good('msv', '{"success":true}');
+    const result = body([good('ffprobe', '{"a":1}'), msv]);
+    assert.deepEqual(parsed(result)['mediastreamvalidator'].response, { success: true });
+    assert.deepEqual(parsed(result, { injectJson: true })['ffprobe'].response, {
+      a: 1,
+      mediastreamvalidator: { success: true },
+    });
+    const taken = body([good('ffprobe', '{"mediastreamvalidator":1}'), msv]);
+    assert.deepEqual(parsed(taken, { injectJson: true })['ffprobe'].response, { mediastreamvalidator: 1 });
+  });
+
   it('gives the tools in one order, whatever order they ended in', () => {
     assert.deepEqual(Object.keys(parsed(body([good('mediainfo', MI), good('ffprobe', FF)]))), [
       'success',

@@ -44,7 +44,11 @@ describe('kept request', () => {
     for (const request of [{}, null]) {
       assert.deepEqual(readKeptRequest({ kind: 'file', request }), {
         options: {},
-        response: { shown: ['ffprobe', 'mediainfo', 'probe_report', 'c2pa'], injectOutput: false, injectJson: false },
+        response: {
+          shown: ['ffprobe', 'mediainfo', 'probe_report', 'msv', 'c2pa'],
+          injectOutput: false,
+          injectJson: false,
+        },
       });
       const { response } = readKeptRequest({ kind: 'msv', request });
       assert.deepEqual(response, { single: 'msv', shown: [], injectOutput: false, injectJson: true });

@@ -38,4 +38,7 @@ export const body = (tools: ToolResult[], more: Partial<ResultBody> = {}): Resul
   ioUsage: 1234,
   ...more,
 });
-export const BOTH = [{ name: 'ffprobe' }, { name: 'mediainfo' }] as const;
+export const BOTH = [
+  { name: 'ffprobe', version: '7.1' },
+  { name: 'mediainfo', version: '7.1' },
+] as const;

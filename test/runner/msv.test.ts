@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { AssignedTool } from '../../src/bus/messages.ts';
 import { builtInMsv } from '../../src/hls/built_in.ts';
-import type { Report } from '../../src/hls/report.ts';
+import type { HlsReport } from '../../src/hls/schema.ts';
 import { live, vod, aMain, aVariant } from '../../src/hls/rules/example.ts';
 import { msv } from '../../src/tools/msv.ts';
 import { OptionError } from '../../src/tools/option.ts';
@@ -29,13 +29,13 @@ describe('the HLS validator in a runner', function () {
     given: Record<string, string>,
     options: Record<string, string> = {},
     timeoutMs = 60_000,
-  ): Promise<{ taken: Taken; result: Taken['body']['tools'][0]; report: Report }> {
+  ): Promise<{ taken: Taken; result: Taken['body']['tools'][0]; report: HlsReport }> {
     [asked, files] = [[], given];
     const { version, command, uses } = builtInMsv([]);
     const tool: AssignedTool = { name: 'msv', version, timeoutMs, options, command, uses };
     const taken = await rig.run(rig.go([tool], { source: `${rig.originUrl}${path}`, remainingMs: 60_000 }));
     const result = taken.body.tools[0]!;
-    return { taken, result, report: JSON.parse(result.output ?? 'null') as Report };
+    return { taken, result, report: JSON.parse(result.output ?? 'null') as HlsReport };
   }
 
   it('judges the playlists as the origin has them, under their own addresses', async () => {

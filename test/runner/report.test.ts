@@ -3,7 +3,8 @@ import type { AssignedTool, Assignment } from '../../src/bus/messages.ts';
 import { joinResult, unpackBody } from '../../src/bus/packing.ts';
 import { packBody, type RawToolResult } from '../../src/runner/output.ts';
 import { parseSource } from '../../src/source/address/parse.ts';
-import { extensionOf, reportOf, runsForReport } from '../../src/runner/report.ts';
+import { reportOf, runsForReport } from '../../src/runner/report.ts';
+import { extensionOf } from '../../src/source/playlist/mapping.ts';
 import { outputsOf } from '../report/sample.ts';
 
 const tool = (name: AssignedTool['name'], options: Record<string, string> = {}): AssignedTool => ({
@@ -37,6 +38,8 @@ const result = (name: 'ffprobe' | 'mediainfo', more: Partial<RawToolResult> = {}
   ...more,
 });
 const same = (text: string) => text;
+
+const resultOf = (...given: Parameters<typeof reportOf>) => reportOf(...given)?.result;
 
 describe('the report in the runner', () => {
   for (const [name, options] of [
@@ -76,7 +79,7 @@ describe('the report in the runner', () => {
 
   it('uses the run of its own, and costs its time', () => {
     const csv = result('ffprobe', { format: 'text', output: Buffer.from('format,1') });
-    const made = reportOf(assignment([]), [csv, result('mediainfo')], [result('ffprobe', { usageMs: 33 })], same)!;
+    const made = resultOf(assignment([]), [csv, result('mediainfo')], [result('ffprobe', { usageMs: 33 })], same)!;
     assert.equal(made.success, true);
     assert.equal(made.usageMs, 33);
     assert.deepEqual(
@@ -87,9 +90,9 @@ describe('the report in the runner', () => {
     );
   });
   it('of results that are there anyway it costs nothing', () =>
-    assert.equal(reportOf(assignment([]), [result('ffprobe'), result('mediainfo')], [], same)!.usageMs, 0));
+    assert.equal(resultOf(assignment([]), [result('ffprobe'), result('mediainfo')], [], same)!.usageMs, 0));
   it('one failed: from the other, with the warning', () => {
-    const made = reportOf(
+    const made = resultOf(
       assignment([]),
       [result('ffprobe', { success: false, output: null }), result('mediainfo')],
       [],
@@ -103,7 +106,7 @@ describe('the report in the runner', () => {
   });
   it('both failed, or unreadable: no success', () => {
     for (const broken of [{ success: false }, { output: null }, { output: Buffer.from('{') }]) {
-      const made = reportOf(assignment([]), [result('ffprobe', broken), result('mediainfo', broken)], [], same)!;
+      const made = resultOf(assignment([]), [result('ffprobe', broken), result('mediainfo', broken)], [], same)!;
       assert.deepEqual(
         [made.success, made.output, made.error],
         [false, null, 'neither ffprobe nor mediainfo gave a result to report on'],
@@ -112,11 +115,11 @@ describe('the report in the runner', () => {
   });
   it('not asked for: none', () =>
     assert.equal(
-      reportOf(assignment([], { report: { enabled: false, diff: true, prefer: null } }), [result('ffprobe')], [], same),
+      resultOf(assignment([], { report: { enabled: false, diff: true, prefer: null } }), [result('ffprobe')], [], same),
       undefined,
     ));
   it('what the tools tell of secrets is redacted here, too', () => {
-    const made = reportOf(
+    const made = resultOf(
       assignment([]),
       [
         result('ffprobe', {
@@ -131,7 +134,7 @@ describe('the report in the runner', () => {
     assert.ok(made.output!.includes('REDACTED') && !made.output!.includes('SECRET'));
   });
   it('travels with the result', async () => {
-    const report = reportOf(assignment([]), [result('ffprobe'), result('mediainfo')], [], same)!;
+    const report = resultOf(assignment([]), [result('ffprobe'), result('mediainfo')], [], same)!;
     const { header, chunks } = await packBody({ tools: [result('ffprobe')], report, ioUsage: 5 }, same, {
       job: 'j',
       attempt: 1,

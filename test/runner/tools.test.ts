@@ -174,6 +174,7 @@ describe('what a tool printed', () => {
     stderr,
     code,
     format,
+    options: {},
   });
   const LIBRARY =
     '"creatingLibrary": {\n"name": "MediaInfoLib",\n"version": "23.04",\n"url": "https://mediaarea.net/MediaInfo"\n}';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { extensionOf } from '../../src/runner/report.ts';
+import { extensionOf } from '../../src/source/playlist/mapping.ts';
 import { rewriteDash } from '../../src/source/playlist/dash.ts';
 import { rewriteHls } from '../../src/source/playlist/hls.ts';
 import { layoutOf } from '../../src/source/file/layout.ts';

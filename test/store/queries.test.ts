@@ -148,6 +148,8 @@ describe('store: what queries read of a long history', function () {
     ffprobe: [],
     mediainfo: [],
     report: [],
+    policy: [],
+    policyNames: [],
     url: null,
     id: null,
   };

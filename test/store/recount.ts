@@ -17,6 +17,7 @@ const RECOUNT: Record<Statistic, string> = {
     `kind = 'file'`,
     `kind = 'msv'`,
     `kind = 'c2pa'`,
+    `kind = 'compare'`,
     `state = 'success'`,
     `state = 'with-errors'`,
     `state = 'error'`,
@@ -73,7 +74,9 @@ export async function assertEqualsRecount(store: Store, client: pg.Client, asked
   const { statistic, aggregation, from, to, userIds, tokenIds = null } = asked;
   const figures = await store.usageFigures(statistic, { userIds, tokenIds }, { from, to }, aggregation);
   assert.deepEqual(
-    figures.map(({ userId, at, values }) => settled(statistic, [userId, at?.getTime() ?? null, ...values])),
+    figures.map(({ userId, at, values }) =>
+      settled(statistic, [userId, at?.getTime() ?? null, ...Object.values(values)]),
+    ),
     (await recount(client, asked)).map((row) => settled(statistic, row)),
     `${statistic} ${aggregation} of ${String(userIds)} from ${from.toISOString()} to ${to.toISOString()}`,
   );

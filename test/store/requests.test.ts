@@ -43,6 +43,7 @@ describe('store: requests', function () {
         ioBytes: 0,
         request: input.request,
         hasBody: false,
+        policyOutcome: null,
         inflatedBytes: null,
       });
       assert.ok(
@@ -234,6 +235,9 @@ describe('store: requests', function () {
           error: 'not started in time',
           queueTimeMs: answer.queueTimeMs,
           hasBody: false,
+          policyName: null,
+          policyRevision: null,
+          policyOutcome: null,
           inflatedBytes: null,
         },
       ]);

@@ -57,7 +57,7 @@ describe('store: what goes in time', function () {
         { from: new Date(now - 800 * DAY + 1), to: new Date(now + 1) },
         'no-aggregation',
       )
-    )[0]?.values[0];
+    )[0]?.values['request-count'];
 
   it('results after 30 days to the minute, months of the log after 13, figures never', async () => {
     const ages = [0, 10, 29.99, 30.02, 31, 45, 100, 390, 460, 500, 700];
@@ -95,7 +95,7 @@ describe('store: what goes in time', function () {
           { from: new Date(from), to: new Date(to) },
           'no-aggregation',
         )
-        .then((all) => all[0]?.values[0] ?? 0);
+        .then((all) => all[0]?.values['request-count'] ?? 0);
     assert.equal(await of(time + 59_999, time + 60_000), 1);
     assert.equal(await of(time + 60_000, time + 120_000), 0);
     const filter = {
@@ -106,6 +106,8 @@ describe('store: what goes in time', function () {
       ffprobe: [],
       mediainfo: [],
       report: [],
+      policy: [],
+      policyNames: [],
       url: null,
       id: null,
     };

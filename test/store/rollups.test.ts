@@ -12,7 +12,7 @@ const SECOND = 1_000;
 const DAY = 86_400_000;
 const USERS = [701, 702];
 const SCHEMES = ['hls', 'dash', 'http', 'https', 's3', 'ftp', 'rtmp', 'rtsp', 'srt'];
-const KINDS = ['file', 'msv', 'c2pa'] as const;
+const KINDS = ['file', 'msv', 'c2pa', 'compare'] as const;
 const ENDS = [
   ['success', 200, 'Completed'],
   ['with-errors', 200, 'Completed'],
@@ -57,7 +57,7 @@ describe('store: figures equal a recount of the requests', function () {
       submittedAt: new Date(time),
       userId: user,
       tokenId: user * 10 + throwDice(2),
-      kind: KINDS[throwDice(3)] ?? 'file',
+      kind: KINDS[throwDice(4)] ?? 'file',
       scheme: SCHEMES[throwDice(9)] ?? 'https',
     });
     await at.openRequest(open);

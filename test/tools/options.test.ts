@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { catalogOf } from '../../src/api/probe/catalog.ts';
 import { ApiError } from '../../src/api/errors.ts';
+import { parsePairs } from '../../src/api/http/input/pairs.ts';
 import { makeReader } from '../../src/api/http/input/read.ts';
 import { ProbeFileSchema, type ProbeFile } from '../../src/api/probe/schema/file.ts';
 import { selectTools } from '../../src/api/probe/tools.ts';
 import { FFPROBE_OPTIONS, LOG_LEVELS } from '../../src/tools/ffprobe_options.ts';
+import { MEDIAINFO_OUTPUTS } from '../../src/tools/mediainfo.ts';
 import type { ToolName } from '../../src/tools/table.ts';
 import { aTool } from '../api/a_tool.ts';
 import { argsOf, difference, optionTable } from '../../docs/tables/options.ts';
@@ -14,14 +16,19 @@ const read = makeReader<ProbeFile>(ProbeFileSchema);
 const flags = FFPROBE_OPTIONS.flatMap(({ flag }) => (flag === undefined ? [] : [flag]));
 const catalog = catalogOf([
   aTool('ffprobe', '9.0', { latest: true, options: [flags] }),
-  aTool('mediainfo', '26.10', { latest: true }),
+  aTool('mediainfo', '26.10', {
+    latest: true,
+    options: [
+      ['Details=1', 'Inform=template', 'Cover_Data=base64', ...MEDIAINFO_OUTPUTS.map((name) => `Output=${name}`)],
+    ],
+  }),
 ]);
 
 /** From what a caller writes to the arguments of the tool, by the code that does it. */
-function passed(tool: ToolName, name: string, value: unknown): string[] {
+function passed(tool: ToolName, section: string, name: string, value: unknown): string[] {
   const request = read({
     form: 'json',
-    value: JSON.parse(JSON.stringify({ url: 'u', only: tool, [tool]: { [name]: value } })),
+    value: JSON.parse(JSON.stringify({ url: 'u', only: section, [section]: { [name]: value } })),
   });
   const [selected] = selectTools(request, catalog).tools;
   return difference(tool, selected!.options ?? {});
@@ -40,6 +47,11 @@ const SPECIAL: Record<string, (value: unknown) => string[]> = {
   'mediainfo.language': (value) => [`--Language=${String(value)}`],
   'mediainfo.parse_speed': (value) => (value === 0.5 ? [] : [`--ParseSpeed=${String(value)}`]),
   'mediainfo.read_by_human': (value) => (value === true ? ['--ReadByHuman=1'] : []),
+  'msv.parse_playlist_only': (value) => (value === true ? [] : ['--measure']),
+  'msv.enable_cli_output': (value) => (value === true ? ['--text'] : []),
+  'mediainfo.details': (value) => (value === true ? ['--Details=1'] : []),
+  'mediainfo.inform': (value) => [`--Inform=${String(value)}`],
+  'mediainfo.cover_data': (value) => (value === true ? ['--Cover_Data=base64'] : []),
   'mediainfo.ssl_ignore_security': () => [],
 };
 
@@ -53,27 +65,97 @@ function expected(tool: string, name: string, byDefault: unknown, value: unknown
 }
 
 describe('every option of the tools', () => {
-  for (const { tool, spec, accepted, refused } of optionTable()) {
+  for (const { tool, section, spec, accepted, refused } of optionTable()) {
     it(`${tool}.${spec.name}: ${accepted.length} values become arguments, ${refused.length} are refused`, () => {
       for (const { value, args } of accepted) {
-        assert.deepEqual(passed(tool, spec.name, value), expected(tool, spec.name, spec.default, value), String(value));
+        assert.deepEqual(
+          passed(tool, section, spec.name, value),
+          expected(tool, spec.name, spec.default, value),
+          String(value),
+        );
         assert.deepEqual(args, expected(tool, spec.name, spec.default, value), `the page: ${String(value)}`);
       }
       for (const value of refused) {
         const sent = JSON.stringify(value);
         assert.throws(
-          () => passed(tool, spec.name, value),
+          () => passed(tool, section, spec.name, value),
           (error) =>
-            error instanceof ApiError && error.status === 400 && error.message.startsWith(`${tool}.${spec.name}: `),
+            error instanceof ApiError && error.status === 400 && error.message.startsWith(`${section}.${spec.name}: `),
           `${sent?.slice(0, 60)} was taken`,
         );
       }
     });
     it(`${tool}.${spec.name} null is ${spec.default === null ? 'its default' : 'refused'}`, () => {
-      if (spec.default === null) assert.deepEqual(passed(tool, spec.name, null), []);
-      else assert.throws(() => passed(tool, spec.name, null), { status: 400 });
+      if (spec.default === null) assert.deepEqual(passed(tool, section, spec.name, null), []);
+      else assert.throws(() => passed(tool, section, spec.name, null), { status: 400 });
     });
   }
+
+  const renamed: [string, object, string[]][] = [
+    ['print_format', { print_format: 'csv' }, ['-of', 'csv']],
+    ['of', { of: 'flat' }, ['-of', 'flat']],
+    ['v', { v: 'warning' }, ['-show_log', '24']],
+  ];
+  for (const [alias, ffprobe, args] of renamed)
+    it(`ffprobe.${alias} is another name of an option, in a body and in a query`, () => {
+      const [[name, value]] = Object.entries(ffprobe) as [[string, string]];
+      for (const input of [
+        { form: 'json', value: { url: 'u', only: 'ffprobe', ffprobe } } as const,
+        { form: 'query', pairs: parsePairs(`url=u&only=ffprobe&ffprobe[${name}]=${value}`, 'query') } as const,
+      ]) {
+        const [selected] = selectTools(read(input), catalog).tools;
+        assert.deepEqual(difference('ffprobe', selected!.options ?? {}), args);
+      }
+    });
+  it('an option under two names is a 400', () => {
+    for (const [ffprobe, field, name] of [
+      [{ of: 'csv', output_format: 'json' }, 'of', 'output_format'],
+      [{ of: 'csv', print_format: 'csv' }, 'of', 'output_format'],
+      [{ v: 'error', show_log: null }, 'v', 'show_log'],
+    ] as const)
+      assert.throws(() => read({ form: 'json', value: { url: 'u', ffprobe } }), {
+        status: 400,
+        message: `ffprobe.${field}: is another name of ffprobe.${name}, which is given too`,
+      });
+    assert.throws(() => read({ form: 'json', value: { url: 'u', ffprobe: { of: 'nonsense' } } }), {
+      message: /^ffprobe\.output_format: must be one of /,
+    });
+  });
+
+  const clashes: [Record<string, unknown>, string][] = [
+    [{ inform: 'General;%Format%', output: 'XML' }, 'mediainfo.inform: cannot be combined with output'],
+    [{ inform: 'General;%Format%', details: true }, 'mediainfo.inform: cannot be combined with details'],
+    [
+      { details: true, output: 'HTML' },
+      'mediainfo.details: cannot be combined with output HTML; accepted: JSON, Text, XML',
+    ],
+  ];
+  for (const [options, message] of clashes)
+    it(`${Object.keys(options).join(' and ')} together are a 400`, () => {
+      const request = read({ form: 'json', value: { url: 'u', only: 'mediainfo', mediainfo: options } });
+      assert.throws(() => selectTools(request, catalog), { status: 400, message });
+    });
+
+  it('mediainfo.inform: the error says what a template looks like', () =>
+    assert.throws(() => passed('mediainfo', 'mediainfo', 'inform', 'file:///etc/passwd'), {
+      message: 'mediainfo.inform: must be lines such as General;%Format% that name no file',
+    }));
+
+  for (const [name, value] of [
+    ['details', true],
+    ['inform', 'General;%Format%'],
+    ['cover_data', true],
+  ] as const)
+    it(`mediainfo.${name} is a 400 where the version did not report it`, () => {
+      const old = catalogOf([
+        aTool('mediainfo', '24.06', { latest: true, options: [['Output=JSON', 'Inform', 'Details']] }),
+      ]);
+      const request = read({ form: 'json', value: { url: 'u', only: 'mediainfo', mediainfo: { [name]: value } } });
+      assert.throws(() => selectTools(request, old), {
+        status: 400,
+        message: `mediainfo.${name}: mediainfo 24.06 does not have this option`,
+      });
+    });
 
   it('all at once are arguments in the order of the table, each once', () => {
     const options = Object.fromEntries(

@@ -49,6 +49,15 @@ const LACKS: Record<string, string[]> = {
   '21.09': ['!Full', '!Language', '!ParseSpeed', '!ReadByHuman'],
 };
 
+/** Of the extra options, what each build honours. */
+const EXTRAS: Record<string, string[]> = {
+  '26.10': ['Details=1', 'Inform=template', 'Cover_Data=base64'],
+  '24.06': ['Cover_Data=base64'],
+  '21.09': ['Inform=template', 'Cover_Data=base64'],
+  '20.09': ['Details=1', 'Inform=template', 'Cover_Data=base64'],
+  '19.09': ['Inform=template'],
+};
+
 describe('outputs of the tools themselves', function () {
   this.timeout(120_000);
   let tools: RealTools;
@@ -90,6 +99,43 @@ describe('outputs of the tools themselves', function () {
       for (const output of WRITES[version]!) await check('mediainfo', version, 'output', output);
     });
   }
+
+  const RUNS: [string, Record<string, string>, RegExp][] = [
+    ['Details=1', { details: 'true' }, /^0+ File Type \(\d+ bytes\)\n/],
+    ['Details=1', { details: 'true', output: 'XML' }, /<MediaTrace\s[\s\S]*<block /],
+    ['Details=1', { details: 'true', full: 'true', language: 'de' }, /^0+ File Type/],
+    ['Inform=template', { inform: 'General;%Format%' }, /^MPEG-4\n$/],
+    ['Inform=template', { inform: 'General;%Format%-\nVideo;%Width%x%Height%' }, /^MPEG-4-128x72\n$/],
+    ['Cover_Data=base64', { cover_data: 'true' }, /^\{/],
+  ];
+  for (const [version, extras] of Object.entries(EXTRAS)) {
+    const runs = RUNS.filter(([extra]) => extras.includes(extra));
+    const names = runs.map(([, options]) => Object.keys(options).join('+')).join(', ');
+    it(`mediainfo ${version}: ${names}`, async function () {
+      const found = entry('mediainfo', version);
+      if (!found) {
+        console.log('        skipped: its image is not built here');
+        return this.skip();
+      }
+      for (const [, options, expected] of runs) {
+        const { success, error, output, format } = await tools.run(found, options);
+        const what = `${JSON.stringify(options)}: ${error} ${output?.toString().slice(0, 200)}`;
+        assert.ok(success, what);
+        assert.equal(format, 'cover_data' in options ? 'json' : 'text', what);
+        assert.match(output?.toString() ?? '', expected, what);
+        assert.ok(!output?.includes('s3cret'), what);
+      }
+    });
+  }
+  it('mediainfo 26.10: a template of streams that the source lacks is a success without output', async function () {
+    const found = entry('mediainfo', '26.10');
+    if (!found) {
+      console.log('        skipped: its image is not built here');
+      return this.skip();
+    }
+    const { success, output, error } = await tools.run(found, { inform: 'Text;%Format%' });
+    assert.deepEqual([success, output, error], [true, null, undefined]);
+  });
 
   it('ffprobe 9.0 takes every option that it reports, at the ends of its range', async function () {
     const found = entry('ffprobe', '9.0');
@@ -139,6 +185,10 @@ describe('outputs of the tools themselves', function () {
       assert.deepEqual(
         proof.options.filter((option) => option.startsWith('!')),
         LACKS[version] ?? [],
+      );
+      assert.deepEqual(
+        proof.options.filter((option) => /^(?:Details|Inform|Cover_Data)=/.test(option)),
+        EXTRAS[version],
       );
     });
   }

@@ -69,6 +69,16 @@ export const PROBE_ACCESS = {
   'GET /v1/probe/c2pa': having('write:media'),
   'POST /v1/probe/c2pa': having('write:media'),
   'GET /v1/probe/:id': having('read:media'),
+  'POST /v1/compare': having('write:media'),
+  'POST /v1/compare/report': having('read:media'),
+  'GET /v1/probe/:id/policy': having('read:media'),
+  'GET /v1/policy': having('read:media'),
+  'GET /v1/policy/shared/:name': having('read:media'),
+  'POST /v1/policy/shared/:name/evaluate': having('read:media'),
+  'GET /v1/policy/:name': having('read:media'),
+  'PUT /v1/policy/:name': having('write:media'),
+  'DELETE /v1/policy/:name': having('write:media'),
+  'POST /v1/policy/:name/evaluate': having('read:media'),
 } as const satisfies Record<string, Access>;
 
 /** Null: the call is allowed. */

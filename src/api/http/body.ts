@@ -13,22 +13,24 @@ const JSON_TYPE = 'application/json';
 const FORM = 'application/x-www-form-urlencoded';
 const MULTIPART = 'multipart/form-data';
 
-const read = koaBody({
-  json: false,
-  urlencoded: false,
-  multipart: false,
-  text: true,
-  textTypes: [JSON_TYPE, FORM, MULTIPART],
-  textLimit: MAX_BYTES,
-  // One character per byte: UTF-8 is decoded below, where a wrong sequence is an error instead of a replacement
-  // character.
-  encoding: 'latin1',
-  onError: (error: Error & { type?: string }) => {
-    if (error.type === 'entity.too.large')
-      throw unreadable('must be at most 1 MB', { headers: { Connection: 'close' } });
-    throw unreadable('cannot be read', { detail: error.message, headers: { Connection: 'close' } });
-  },
-});
+const reader = (types: string[]) =>
+  koaBody({
+    json: false,
+    urlencoded: false,
+    multipart: false,
+    text: true,
+    textTypes: types,
+    textLimit: MAX_BYTES,
+    // One character per byte: UTF-8 is decoded below, where a wrong sequence is an error instead of a replacement
+    // character.
+    encoding: 'latin1',
+    onError: (error: Error & { type?: string }) => {
+      if (error.type === 'entity.too.large')
+        throw unreadable('must be at most 1 MB', { headers: { Connection: 'close' } });
+      throw unreadable('cannot be read', { detail: error.message, headers: { Connection: 'close' } });
+    },
+  });
+const read = reader([JSON_TYPE, FORM, MULTIPART]);
 
 function utf8(bytes: Uint8Array): string {
   try {
@@ -71,20 +73,28 @@ async function multipart(bytes: Uint8Array<ArrayBuffer>, contentType: string): P
 export const queryPairs = (ctx: Context, credentials: readonly string[]): Pair[] =>
   parsePairs(ctx.querystring, 'query').filter(([name]) => !credentials.includes(name));
 
-async function inputOf(ctx: Context, credentials: readonly string[]): Promise<Input> {
+function refuseQuery(ctx: Context, credentials: readonly string[]): void {
   const [stray] = queryPairs(ctx, credentials);
   if (stray)
     throw new ApiError('invalid-field', {
       text: `"${shown(stray[0])}": is not accepted in the query of a ${ctx.method}; send fields in the body`,
     });
+}
+
+function bytesOf(ctx: Context): Buffer<ArrayBuffer> {
+  const charset = ctx.request.charset.toLowerCase();
+  if (charset !== '' && charset !== 'utf-8' && charset !== 'utf8') throw unreadable('must be UTF-8');
+  return Buffer.from((ctx.request as { body?: unknown }).body as string, 'latin1');
+}
+
+async function inputOf(ctx: Context, credentials: readonly string[]): Promise<Input> {
+  refuseQuery(ctx, credentials);
   const type = ctx.request.is(JSON_TYPE, FORM, MULTIPART);
   if (!type)
     throw unreadable(`must be ${JSON_TYPE}, ${FORM} or ${MULTIPART}`, {
       headers: { Accept: `${JSON_TYPE}, ${FORM}, ${MULTIPART}` },
     });
-  const charset = ctx.request.charset.toLowerCase();
-  if (charset !== '' && charset !== 'utf-8' && charset !== 'utf8') throw unreadable('must be UTF-8');
-  const bytes = Buffer.from((ctx.request as { body?: unknown }).body as string, 'latin1');
+  const bytes = bytesOf(ctx);
   if (type === JSON_TYPE) return { form: 'json', value: json(bytes) };
   if (type === FORM) return { form: 'form', pairs: parsePairs(utf8(bytes), 'body') };
   return { form: 'form', pairs: await multipart(bytes, ctx.get('content-type')) };
@@ -98,3 +108,26 @@ export const makeReadBody = (credentials: readonly string[]): Handler =>
       return next();
     });
   };
+
+export interface TextBody {
+  mediaType: string;
+  text: string;
+}
+
+/** A document that is the body itself, JSON or another of these types: read as text, and parsed by whom it concerns. */
+export function makeReadText(others: readonly string[], { credentials }: { credentials: readonly string[] }): Handler {
+  const types = [JSON_TYPE, ...others];
+  const readBytes = reader(types) as Handler;
+  return function readText(ctx, next) {
+    return readBytes(ctx, async function takeText() {
+      refuseQuery(ctx, credentials);
+      const mediaType = ctx.request.is(types);
+      if (!mediaType) throw unreadable(`must be ${types.join(', ')}`, { headers: { Accept: types.join(', ') } });
+      const bytes = bytesOf(ctx);
+      // Checked as every JSON body is: a name that is given twice means what its reader takes it for.
+      if (mediaType === JSON_TYPE) json(bytes);
+      ctx.state.checked = { mediaType, text: utf8(bytes) } satisfies TextBody;
+      return next();
+    });
+  };
+}

@@ -10,6 +10,7 @@ import type { Context, Handler, State } from './context.ts';
 import { methods, noCache, sameSite } from './middleware.ts';
 import { countRefused, rateLimitHeaders, userRate } from './rate.ts';
 import { readInput } from './read_input.ts';
+import { makeReadText as readText } from './body.ts';
 import { BASE, sideOf, type Side } from './side.ts';
 
 const TABLE = { ...ACCESS, ...PROBE_ACCESS };
@@ -31,6 +32,8 @@ export interface Described extends Pick<Operation, 'id' | 'tag' | 'summary' | 'd
   queryExamples?: Examples;
   /** Of a POST or PUT. */
   body?: TSchema;
+  /** The body is a text of one of these media types, and read as it is; `body` describes the first of them. */
+  text?: Record<string, TSchema>;
   bodyExamples?: Examples;
   /** What validates the input, where the description leaves fields out. `ignored`: the query is not read. */
   input?: TSchema | 'ignored';
@@ -62,7 +65,7 @@ function responsesOf(path: string, described: Described, access: Access): Record
 }
 
 function operationOf(method: string, path: string, described: Described, access: Access, side: Side): Operation {
-  const { id, tag, summary, description, params, headers, query, queryExamples, body, bodyExamples } = described;
+  const { id, tag, summary, description, params, headers, query, queryExamples, body, bodyExamples, text } = described;
   return {
     method: method.toLowerCase() as Operation['method'],
     path,
@@ -80,7 +83,12 @@ function operationOf(method: string, path: string, described: Described, access:
     ...(body === undefined
       ? {}
       : {
-          body: { schema: body, mediaTypes: BODIES, ...(bodyExamples === undefined ? {} : { examples: bodyExamples }) },
+          body: {
+            schema: body,
+            mediaTypes: text === undefined ? BODIES : BODIES.slice(0, 1),
+            ...(text === undefined ? {} : { otherTypes: text }),
+            ...(bodyExamples === undefined ? {} : { examples: bodyExamples }),
+          },
         }),
   };
 }
@@ -100,7 +108,7 @@ export function endpoint(name: EndpointName, described: Described, work: Work): 
   const [method, given] = name.split(' ') as [string, string];
   const path = given.startsWith('/') ? given : `${BASE}/${given}`;
   const side = sideOf(path);
-  const { query, body, input = query ?? body ?? NOTHING, rate = 'user' } = described;
+  const { query, body, text, input = query ?? body ?? NOTHING, rate = 'user' } = described;
   return {
     name,
     access,
@@ -109,7 +117,7 @@ export function endpoint(name: EndpointName, described: Described, work: Work): 
       noCache,
       ...admission(deps, access, side, rate),
       sameSite(deps.accounts.ownHosts),
-      ...(input === 'ignored' ? [] : readInput(input, side)),
+      ...(text !== undefined ? [readText(Object.keys(text), side)] : input === 'ignored' ? [] : readInput(input, side)),
       function answer(ctx) {
         return work(deps, ctx);
       },

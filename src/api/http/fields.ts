@@ -32,6 +32,3 @@ export const optionalText = (maxLength: number, description: string, pattern = P
 /** An object whose members all have defaults: where it is left out, it is there with them. */
 export const options = <T extends Record<string, TSchema>>(properties: T, description: string) =>
   Type.Object(properties, { additionalProperties: false, default: {}, description });
-
-export const version = (description: string) =>
-  Type.String({ minLength: 1, maxLength: 64, default: 'latest', description });

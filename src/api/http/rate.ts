@@ -2,7 +2,7 @@
 import type { Rate } from '../../store/records.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError } from '../errors.ts';
-import { callerOf, type Handler } from './context.ts';
+import { callerOf, tokenOf, type Context, type Handler } from './context.ts';
 
 /** Management and reading back share one limit, per user. */
 const CALLS_PER_MINUTE = 600;
@@ -39,6 +39,14 @@ export const userRate = ({ store }: Pick<Deps, 'store'>): Handler =>
     if (!taken.allowed) throw rateLimited(taken.retryAfterMs);
     return next();
   };
+
+/** Of a call of a probe endpoint that opens no request. */
+export async function takeRequestRate({ store }: Pick<Deps, 'store'>, ctx: Context): Promise<void> {
+  const { id, limits } = tokenOf(ctx);
+  const taken = await store.takeRate('token', id, limits.requestsPerMinute);
+  ctx.state.rate = taken.rate;
+  if (!taken.allowed) throw rateLimited(taken.retryAfterMs);
+}
 
 /**
  * Probe endpoints count a call where they open its request. A call that is refused before, but authenticated, is

@@ -130,7 +130,8 @@ function requestBody({ body }: Operation, place: Components['place']): object {
         },
       ] as const,
   );
-  return { requestBody: { required: body.required ?? true, content: Object.fromEntries(content) } };
+  const others = Object.entries(body.otherTypes ?? {}).map(([type, each]) => [type, { schema: place(each) }] as const);
+  return { requestBody: { required: body.required ?? true, content: Object.fromEntries([...content, ...others]) } };
 }
 
 function response(

@@ -19,6 +19,7 @@ export interface Response {
 
 export const TAGS = {
   probe: 'Media analysis. These endpoints accept API tokens only.',
+  policy: 'Policies: rules that a file is judged by.',
   log: 'The log of requests.',
   statistics: 'Usage by user and time.',
   webhooks: 'Deliveries of results to webhook addresses.',
@@ -48,7 +49,14 @@ export interface Operation {
   query?: TSchema;
   /** Whole queries: name of the example, then its parameters (nested ones as objects). */
   queryExamples?: Examples;
-  body?: { schema: TSchema; mediaTypes: readonly string[]; required?: boolean; examples?: Examples };
+  body?: {
+    schema: TSchema;
+    mediaTypes: readonly string[];
+    /** Further forms of the body, each with its schema. */
+    otherTypes?: Record<string, TSchema>;
+    required?: boolean;
+    examples?: Examples;
+  };
   headers?: Record<string, { description: string; schema: TSchema }>;
   /**
    * What can come back. Left out, the builder adds: 400 where there is a query or a body, 404 where there are path

@@ -1,7 +1,7 @@
 /**
  * A schema that validates requests, as callers see it: what has a default need not be sent, what is lowered is said.
  */
-import { LOWERED_TO } from '../http/input/check.ts';
+import { DESCRIBED_AS, LOWERED_TO } from '../http/input/check.ts';
 
 export interface Schema {
   [keyword: string]: unknown;
@@ -13,6 +13,10 @@ export interface Schema {
 }
 
 export function requestSchema(schema: Schema): Schema {
+  // A component is the same wherever it is referred to.
+  if (typeof schema['title'] === 'string') return schema;
+  const described = schema[DESCRIBED_AS] as Schema | undefined;
+  if (described) return { ...described, description: schema.description ?? '', default: schema['default'] };
   const { required, properties, items, [LOWERED_TO]: lowered, description, ...rest } = schema;
   const needed = (required ?? []).filter(
     (name) => properties?.[name] !== undefined && !('default' in properties[name]),

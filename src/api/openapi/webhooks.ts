@@ -17,6 +17,7 @@ export const WebhookSchema = Type.Object(
     success: EnvelopeSchema.properties.success,
     error: EnvelopeSchema.properties.error,
     metadata: Type.Object(MetadataSchema.properties),
+    policy: EnvelopeSchema.properties.policy,
   },
   { title: 'Webhook' },
 );

@@ -3,10 +3,12 @@ import type { Ended } from '../../bus/messages.ts';
 import { JSON_TYPE } from '../../result/assemble.ts';
 import { textOf } from '../../result/texts.ts';
 import { unpackResult } from '../../result/unpack.ts';
-import { answerOf, hasEnvelope, type ResponseForm } from '../../result/answer.ts';
+import { verdictOf } from '../../result/verdict.ts';
+import { answerOf, hasEnvelope, skippedSections, type ResponseForm } from '../../result/answer.ts';
 import { tokenOf, type Context } from '../http/context.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, inside } from '../errors.ts';
+import { nameIgnored } from './ignored.ts';
 import { resultFor, sendPieces, unreadable } from './send_result.ts';
 
 const RETRY_AFTER_S: Readonly<Record<number, number>> = { 429: 10, 503: 5 };
@@ -39,8 +41,11 @@ export async function answer(
   const unpacked = await unpackResult(packed, result.inflatedBytes).catch((error: unknown) => {
     throw unreadable(error);
   });
+  const verdict = verdictOf(unpacked.result, form.policy);
+  if (verdict) ctx.set('X-Policy-Outcome', verdict.outcome);
   const { queueTimeMs, error = null } = end;
   const made = answerOf(unpacked, { requestId: id, queueTimeMs, error }, form);
+  nameIgnored(ctx, skippedSections(unpacked.result, form));
   ctx.status = 200;
   // HTML and XML hold what stands in the media: no browser may run it as ours.
   if (made.contentType !== JSON_TYPE)

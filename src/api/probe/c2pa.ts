@@ -1,39 +1,10 @@
 /** `GET|POST /v1/probe/c2pa`: what a file's C2PA manifest says, and whether it holds. */
 import Type from 'typebox';
 import { c2pa } from '../../tools/c2pa.ts';
-import { enveloped, failed, singleFields, singleTool } from './single.ts';
+import { C2paReportSchema } from '../../tools/c2pa_schema.ts';
+import { enveloped, singleFields, singleTool } from './single.ts';
 
 export const ProbeC2paSchema = Type.Object(singleFields(c2pa.endpoint), { additionalProperties: false });
-
-/** Further members are the library's own, and grow with its versions. */
-const C2paReportSchema = Type.Object(
-  {
-    ...failed,
-    active_manifest: Type.Optional(
-      Type.Unsafe<string | null>({
-        type: ['string', 'null'],
-        description: 'Label of the active manifest; null if the file has none.',
-      }),
-    ),
-    manifests: Type.Optional(
-      Type.Unsafe<object>({ type: 'object', description: 'All manifests of the file, by label.' }),
-    ),
-    validation_state: Type.Optional(
-      Type.Unsafe<string | null>({
-        type: ['string', 'null'],
-        enum: ['Invalid', 'Valid', 'Trusted', null],
-        description: 'Null if there is no manifest.',
-      }),
-    ),
-    validation_results: Type.Optional(
-      Type.Unsafe<object | null>({
-        type: ['object', 'null'],
-        description: 'Results of the checks, passed and failed.',
-      }),
-    ),
-  },
-  { title: 'C2paReport' },
-);
 
 const photo = 'https://media.example.com/photo.jpg';
 
@@ -47,7 +18,7 @@ export const probeC2pa = singleTool({
     'WebP, MP4, MOV, AVI, MP3, M4A, WAV, PDF, SVG. A file without a manifest is a success with a null ' +
     '`active_manifest`; a file with an Invalid manifest is a success too. Only the source is fetched.',
   schema: ProbeC2paSchema,
-  envelope: enveloped('C2paEnvelope', {}),
+  envelope: enveloped('C2paEnvelope', C2paReportSchema),
   report: C2paReportSchema,
   examples: {
     bare: { summary: 'The bare report', value: { url: photo } },

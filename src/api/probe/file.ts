@@ -1,39 +1,37 @@
 /** `GET|POST /v1/probe/file`: what the tools say of a file, and the report that compares them. */
-import { FILE_ROWS } from '../../tools/table.ts';
+import { FILE_ROWS, sectionOf } from '../../tools/table.ts';
 import { runProbe } from './run.ts';
 import type { Context } from '../http/context.ts';
 import type { Deps } from '../deps.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { checkedBy } from '../http/read_input.ts';
 import { FILE } from './description/file.ts';
-import { IGNORED, ProbeFileSchema, type ProbeFile } from './schema/file.ts';
+import { ProbeFileSchema, takeIgnored, type ProbeFile } from './schema/file.ts';
+import { askedPolicy } from './policy.ts';
 import { probeRequest } from './request.ts';
 import { selectTools } from './tools.ts';
-
-function ignoredFields(ctx: Context, fields: ProbeFile): void {
-  const ignored = IGNORED.filter((name) => fields[name] !== undefined);
-  if (ignored.length > 0) ctx.set('X-Ignored-Fields', ignored.join(', '));
-  for (const name of ignored) delete fields[name];
-}
+import { nameIgnored } from './ignored.ts';
 
 /** Of a tool that prints in a format of the caller's choice. */
 function bareType(fields: ProbeFile): { bareType?: string } {
-  const only = FILE_ROWS.find(({ name }) => name === fields.only);
+  const only = FILE_ROWS.find((row) => sectionOf(row) === fields.only);
   const formats = only && 'args' in only ? only.formats : undefined;
-  return only && formats ? { bareType: formats.mediaType(String(fields[only.name][formats.option])) } : {};
+  return only && formats ? { bareType: formats.mediaType(formats.of(fields[sectionOf(only)])) } : {};
 }
 
 async function probe(deps: Deps, ctx: Context): Promise<void> {
   const fields = checkedBy(ProbeFileSchema, ctx);
-  ignoredFields(ctx, fields);
-  const { tools, shown, report } = selectTools(fields, deps.catalog());
+  nameIgnored(ctx, takeIgnored(fields));
+  const policy = await askedPolicy(deps, ctx, fields.policy);
+  const { tools, shown, report } = selectTools(fields, deps.catalog(), policy?.policy);
+  for (const row of FILE_ROWS) if (row.file.tunable) fields[sectionOf(row)].version ??= 'latest';
   const response = {
     shown,
-    injectOutput: fields.only !== null && (fields.inject_output ?? deps.settings.onlyReturnsRaw),
+    injectOutput: fields.only !== null && (fields.inject_output ?? (policy === null && deps.settings.onlyReturnsRaw)),
     injectJson: fields.inject_json,
     ...bareType(fields),
   };
-  await runProbe(deps, ctx, probeRequest(deps, ctx, fields, { kind: 'file', tools, report, response }));
+  await runProbe(deps, ctx, probeRequest(deps, ctx, fields, { kind: 'file', tools, report, response, policy }));
 }
 
 export const fileByQuery = endpoint('GET /v1/probe/file', FILE.byQuery, probe);

@@ -1,8 +1,9 @@
 /** `GET|POST /v1/probe/mediastreamvalidator`: whether an HLS stream keeps the rules. */
 import Type from 'typebox';
+import { HlsReportSchema } from '../../hls/schema.ts';
 import { msv } from '../../tools/msv.ts';
 import { flag } from '../http/fields.ts';
-import { enveloped, failed, singleFields, singleTool } from './single.ts';
+import { enveloped, singleFields, singleTool } from './single.ts';
 
 export const ProbeMsvSchema = Type.Object(
   {
@@ -11,32 +12,6 @@ export const ProbeMsvSchema = Type.Object(
     enable_cli_output: flag(false, 'Add the report as text for a terminal.'),
   },
   { additionalProperties: false },
-);
-
-const message = Type.Object(
-  {
-    level: Type.Unsafe<string>({ type: 'string', enum: ['must-fix', 'should-fix', 'info'] }),
-    code: Type.String(),
-    rule: Type.String(),
-    message: Type.String(),
-    url: Type.Unsafe<string | null>({ type: ['string', 'null'] }),
-    line: Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
-  },
-  { title: 'MsvMessage', required: ['level', 'code', 'message'] },
-);
-const MsvReportSchema = Type.Object(
-  {
-    ...failed,
-    cli_output: Type.Optional(Type.Unsafe<string | null>({ type: ['string', 'null'] })),
-    tool: Type.Optional(Type.String()),
-    version: Type.Optional(Type.String()),
-    reference_version: Type.Optional(Type.String()),
-    playlists: Type.Optional(Type.Array(Type.Unsafe<object>({ type: 'object' }))),
-    variants: Type.Optional(Type.Array(Type.Unsafe<object>({ type: 'object' }))),
-    messages: Type.Optional(Type.Array(message)),
-    summary: Type.Optional(Type.Unsafe<object>({ type: 'object' })),
-  },
-  { title: 'MsvReport' },
 );
 
 const stream = 'https://media.example.com/live/master.m3u8';
@@ -50,13 +25,13 @@ export const probeMsv = singleTool({
     "Validates an HLS stream against RFC 8216, its successor and Apple's authoring specification. A " +
     'stream that breaks a must-fix rule has `success: false`, with status 200.',
   schema: ProbeMsvSchema,
-  envelope: enveloped('MsvEnvelope', {
+  envelope: enveloped('MsvEnvelope', HlsReportSchema, {
     cli_output: Type.Unsafe<string | null>({
       type: ['string', 'null'],
       description: 'The report as text for a terminal, if requested.',
     }),
   }),
-  report: MsvReportSchema,
+  report: HlsReportSchema,
   examples: {
     bare: { summary: 'The bare report', value: { url: stream } },
     measured: {

@@ -13,7 +13,7 @@ interface Opening {
 }
 
 export const probeJob = (
-  { kind, limits, tools, report }: ProbeRequest,
+  { kind, limits, tools, report, policy }: ProbeRequest,
   { id, namespace, submittedAt, token, display, sealed }: Opening,
 ): ProbeJob => ({
   apiVersion: API_VERSION,
@@ -31,5 +31,14 @@ export const probeJob = (
     ...limits,
     tools,
     report,
+    ...(policy
+      ? {
+          policy: {
+            ...(policy.name === null ? {} : { name: policy.name }),
+            ...(policy.revision === null ? {} : { revision: policy.revision }),
+            digest: policy.digest,
+          },
+        }
+      : {}),
   },
 });

@@ -6,6 +6,7 @@ import type { OpenInput } from '../../store/records.ts';
 import type { Deps } from '../deps.ts';
 import { tokenOf, type Context } from '../http/context.ts';
 import { idempotencyOf } from './idempotency.ts';
+import type { AskedPolicy } from './policy.ts';
 import { readSource } from './source.ts';
 import { readWebhookUrl } from './webhook_url.ts';
 
@@ -15,6 +16,7 @@ export interface CommonFields {
   timeout: number;
   queue_timeout: number;
   webhook_url: string | null;
+  policy?: string | object | null;
 }
 
 export interface ProbeRequest {
@@ -26,6 +28,7 @@ export interface ProbeRequest {
   report: NonNullable<ProbeJobSpec['report']>;
   limits: { queueTimeoutMs: number; timeoutMs: number };
   response: ResponseForm;
+  policy?: AskedPolicy | null | undefined;
   /** What was asked for, without the addresses. */
   options: object;
   /** The result is sent there; null: the caller waits for it. */
@@ -37,7 +40,7 @@ export function probeRequest(
   { settings }: Pick<Deps, 'settings'>,
   ctx: Context,
   fields: CommonFields,
-  own: Pick<ProbeRequest, 'kind' | 'tools' | 'report' | 'response'>,
+  own: Pick<ProbeRequest, 'kind' | 'tools' | 'report' | 'response' | 'policy'>,
 ): ProbeRequest {
   const token = tokenOf(ctx);
   const rules = {
@@ -45,17 +48,26 @@ export function probeRequest(
     deny: settings.denyCidrs,
     s3Hosts: settings.s3Hosts,
   };
-  const { url, webhook_url: webhookUrl, ...options } = fields;
+  const { url, webhook_url: webhookUrl, policy: _, ...options } = fields;
+  const { policy = null } = own;
   return {
     ...own,
+    response: policy ? { ...own.response, policy } : own.response,
     url,
     source: readSource(url, rules),
     limits: {
       queueTimeoutMs: Math.min(fields.queue_timeout, token.limits.queueTimeoutMs),
       timeoutMs: fields.timeout,
     },
-    options,
+    options: { ...options, ...shownPolicy(policy) },
     webhookUrl: readWebhookUrl(ctx.method, webhookUrl, rules),
-    idempotency: idempotencyOf(ctx, own.kind, fields),
+    idempotency: idempotencyOf(ctx, own.kind, withoutNull(fields)),
   };
 }
+
+/** An inline policy is shown by its digest: the log is kept for months. */
+const shownPolicy = (policy: AskedPolicy | null): object =>
+  policy ? { policy: policy.name ?? { sha256: policy.digest } } : {};
+
+/** A request without a policy is the same as before there were any. */
+const withoutNull = ({ policy, ...fields }: CommonFields): object => (policy ? { ...fields, policy } : fields);

@@ -4,14 +4,16 @@
  */
 import Type, { type Static, type TObject, type TProperties, type TSchema } from 'typebox';
 import { MAX_QUEUE_MS, MAX_TIMEOUT_MS } from '../../limits.ts';
+import { PolicyResultSchema } from '../../policy/schema.ts';
 import { WEB_SCHEMES } from '../../source/protocols/table.ts';
 import type { EndpointTool } from '../../tools/table.ts';
 import type { Endpoint as ToolEndpoint } from '../../tools/tool.ts';
 import { endpoint, type Endpoint, type EndpointName, type Work } from '../http/endpoint.ts';
 import { flag, milliseconds, optionalText } from '../http/fields.ts';
 import type { Examples } from '../openapi/operation.ts';
-import { MetadataSchema } from './description/answers.ts';
+import { FailedOutputSchema, MetadataSchema, POLICY_OUTCOME } from './description/answers.ts';
 import { byQueryAndBody } from './description/by_query_and_body.ts';
+import { askedPolicy, PolicyField } from './policy.ts';
 import { probeRequest } from './request.ts';
 import { runProbe } from './run.ts';
 
@@ -27,8 +29,14 @@ export const singleFields = ({ timeoutMs, injectJson }: ToolEndpoint) => ({
     'Time limit of the analysis in milliseconds, counted from admission; time in the queue is not included.',
   ),
   queue_timeout: milliseconds(MAX_QUEUE_MS, MAX_QUEUE_MS, 'Maximum time in the queue, in milliseconds.'),
-  inject_output: flag(true, 'Return the bare output; false: an envelope that holds the output.'),
+  inject_output: Type.Optional(
+    Type.Boolean({
+      description:
+        'Return the bare output; false: an envelope that holds the output. Default: true; false with `policy`.',
+    }),
+  ),
   inject_json: flag(injectJson, 'In the envelope, `output` is an object; false: a string that holds the JSON.'),
+  policy: PolicyField,
   webhook_url: optionalText(8192, 'POST only: the response is 202 at once, and the envelope is sent to this address.'),
 });
 
@@ -41,28 +49,24 @@ const SingleMetadataSchema = Type.Object(
   { title: 'SingleMetadata', additionalProperties: false },
 );
 
-export const enveloped = (title: string, own: TProperties) =>
+/** `own`: members of this tool alone. */
+export const enveloped = (title: string, report: TSchema, own: TProperties = {}) =>
   Type.Object(
     {
       success: Type.Boolean(),
       error: Type.Optional(Type.String({ description: 'On failure only.' })),
       output: Type.Unsafe<unknown>({
-        type: ['object', 'string', 'null'],
+        anyOf: [report, { type: ['string', 'null'] }],
         description:
           "The tool's report: an object or, with `inject_json=false`, a string that holds the JSON; null " +
           'if the tool printed none.',
       }),
       ...own,
       metadata: SingleMetadataSchema,
+      policy: Type.Optional(PolicyResultSchema),
     },
     { title, additionalProperties: false },
   );
-
-/** What a bare report has, whatever its tool is, if the tool failed. */
-export const failed = {
-  success: Type.Optional(Type.Boolean()),
-  error: Type.Optional(Type.String({ description: 'On failure only.' })),
-};
 
 export interface Single<T extends TObject> {
   tool: EndpointTool;
@@ -83,6 +87,8 @@ export interface Single<T extends TObject> {
 const probe = <T extends TObject>({ tool, options = () => ({}) }: Single<T>): Work =>
   async function probeWithTool(deps, ctx) {
     const fields = ctx.state.checked as Static<T> & Static<TObject<ReturnType<typeof singleFields>>>;
+    const policy = await askedPolicy(deps, ctx, fields.policy);
+    const injectOutput = (fields.inject_output ??= policy === null);
     const texts = options(fields);
     const { version } = deps.catalog().resolve(tool, 'latest');
     const ran = { name: tool, version, timeoutMs: fields.timeout };
@@ -90,7 +96,8 @@ const probe = <T extends TObject>({ tool, options = () => ({}) }: Single<T>): Wo
       kind: tool,
       tools: [Object.keys(texts).length > 0 ? { ...ran, options: texts } : ran],
       report: { enabled: false },
-      response: { single: tool, shown: [], injectOutput: fields.inject_output, injectJson: fields.inject_json },
+      policy,
+      response: { single: tool, shown: [], injectOutput, injectJson: fields.inject_json },
     });
     await runProbe(deps, ctx, request);
   };
@@ -107,7 +114,8 @@ export function singleTool<T extends TObject>(single: Single<T>): { endpoints: E
     failed: 'the tool',
     answer: {
       description: 'The bare output or, with `inject_output=false`, the envelope.',
-      schema: Type.Unsafe<object>({ anyOf: [envelope, report] }),
+      schema: Type.Unsafe<object>({ anyOf: [envelope, report, FailedOutputSchema] }),
+      headers: POLICY_OUTCOME,
     },
   });
   const work = probe(single);

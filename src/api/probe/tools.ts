@@ -1,12 +1,20 @@
 /** From a checked request to the tools that run for it, and to those that its answer shows. */
 import type { ToolRequest } from '../../kube/probe_job.ts';
 import { probeReport, type ReportTool } from '../../tools/probe_report.ts';
-import { FILE_ROWS, FILE_TOOLS, type FileTool } from '../../tools/table.ts';
+import { FILE_ROWS, sectionOf, type FileTool, type SectionName } from '../../tools/table.ts';
+import { checksOf } from '../../policy/needs.ts';
+import type { Policy } from '../../policy/types.ts';
 import type { Catalog } from './catalog.ts';
 import { ApiError, invalid } from '../errors.ts';
 import type { ProbeRequest } from './request.ts';
 import type { AskedTool, ProbeFile } from './schema/file.ts';
 import { optionTexts } from './schema/tool_options.ts';
+
+/** A verdict must not depend on what the caller wants to see. */
+const judgedBy = (policy: Policy, catalog: Catalog): FileTool[] => [
+  probeReport.name,
+  ...checksOf(policy).filter((check) => catalog.versions(check).length > 0),
+];
 
 export interface Selection extends Pick<ProbeRequest, 'tools' | 'report'> {
   /** What the answer holds: tools that run for the report alone are not in it. */
@@ -14,38 +22,40 @@ export interface Selection extends Pick<ProbeRequest, 'tools' | 'report'> {
 }
 
 /** Which parts of the answer a caller wants. */
-function shownOf(request: Pick<ProbeFile, 'only' | FileTool>): FileTool[] {
-  if (request.only !== null) return [request.only];
-  const shown = FILE_TOOLS.filter((tool) => request[tool].enabled);
+function shownOf(request: Pick<ProbeFile, 'only' | SectionName>): FileTool[] {
+  const wanted = FILE_ROWS.filter((row) =>
+    request.only === null ? request[sectionOf(row)].enabled : sectionOf(row) === request.only,
+  );
+  const shown = wanted.map(({ name }) => name);
   if (shown.length === 0) throw new ApiError('invalid-field', { text: 'all tools are disabled' });
   return shown;
 }
 
 /** A report is made from what its readers print: where the caller wants none of them, all of them run for it. */
-function runOf(request: Pick<ProbeFile, FileTool>, shown: FileTool[]) {
+function runOf(request: Pick<ProbeFile, SectionName>, shown: FileTool[]) {
   const programs = FILE_ROWS.filter((row) => 'args' in row);
   const asked = programs.filter(({ name }) => shown.includes(name));
   if (!shown.includes(probeReport.name)) return asked;
   const readers = programs.filter(({ name }) => probeReport.from.some((reader) => reader === name));
-  const enabled = readers.filter(({ name }) => request[name].enabled);
+  const enabled = readers.filter((row) => request[sectionOf(row)].enabled);
   return [...new Set([...asked, ...(enabled.length > 0 ? enabled : readers)])];
 }
 
-export function selectTools(request: ProbeFile, catalog: Catalog): Selection {
+/** `policy`: what the result is judged by. Its tools run beside those that the caller wants, and are not shown. */
+export function selectTools(request: ProbeFile, catalog: Catalog, policy: Policy | null = null): Selection {
   const shown = shownOf(request);
-  const tools = runOf(request, shown).map((program): ToolRequest => {
+  const pinned: Partial<Record<FileTool, string>> = policy?.uses ?? {};
+  const wantedBy = policy ? [...shown, ...judgedBy(policy, catalog)] : shown;
+  const tools = runOf(request, wantedBy).map((program): ToolRequest => {
     const { name, file } = program;
-    if (!file.tunable) {
-      if (catalog.versions(name).length === 0) throw invalid(name, 'is not available in this cluster');
-      return { name, version: catalog.resolve(name, 'latest').version, timeoutMs: request.timeout };
-    }
-    const wanted = request[name];
-    const resolved = catalog.resolve(name, wanted.version);
+    const wanted = request[sectionOf(program)];
+    if (!file.tunable && catalog.versions(name).length === 0) throw invalid(name, 'is not available in this cluster');
+    const resolved = catalog.resolve(name, file.tunable ? (wanted.version ?? pinned[name] ?? 'latest') : 'latest');
     const options = optionTexts(program, wanted, resolved);
     return {
       name,
       version: resolved.version,
-      timeoutMs: Math.min(wanted.timeout, request.timeout),
+      timeoutMs: file.tunable ? Math.min(wanted.timeout, request.timeout) : request.timeout,
       ...(Object.keys(options).length > 0 ? { options } : {}),
     };
   });

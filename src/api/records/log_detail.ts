@@ -25,8 +25,8 @@ const RESPONSE =
 const TYPE = 'The format of the output: json, or the requested format.';
 
 const memberOf = (name: ResultName): string => `${name.replaceAll('_', '-')}-response`;
-/** Those without options print JSON alone: no type is told. */
-const TYPED: readonly ResultName[] = FILE_ROWS.filter(({ options }) => options.length > 0).map(({ name }) => name);
+/** Those with an endpoint of their own print JSON alone: no type is told. */
+const TYPED: readonly ResultName[] = FILE_ROWS.filter((row) => !('endpoint' in row)).map(({ name }) => name);
 
 const Answer = Type.Object({
   ...LOG_ROW,
@@ -37,6 +37,7 @@ const Answer = Type.Object({
       ...(TYPED.includes(name) ? [[`${memberOf(name)}-type`, text(TYPE)]] : []),
     ]),
   ),
+  'policy-response': text('The verdict as JSON; null if no policy was requested, or the result has expired.'),
 });
 
 type Options = KeptRequest['options'];
@@ -45,9 +46,8 @@ function formatOf(tool: ReportResult, asked: Options): string | null {
   if (tool.output === null) return null;
   if (tool.format === 'json') return 'json';
   const options = asked[tool.name] as Record<string, unknown> | undefined;
-  const option = tool.name === probeReport.name ? undefined : TOOL_TABLE[tool.name]?.formats?.option;
-  const format = option === undefined ? undefined : options?.[option];
-  return typeof format === 'string' ? format : 'text';
+  const formats = tool.name === probeReport.name ? undefined : TOOL_TABLE[tool.name]?.formats;
+  return options && formats ? formats.of(options) : 'text';
 }
 
 /** A report that came to nothing and tools that ran for it alone are told too: the log keeps what happened. */
@@ -109,6 +109,7 @@ async function read(deps: Deps, ctx: Context): Promise<void> {
     ...rowOf(row),
     request: JSON.stringify({ url: row.display, ...options }),
     ...responsesOf(result, options),
+    'policy-response': result?.policy ? JSON.stringify(result.policy) : null,
   };
   const pieces = textOf(members, long);
   sendPieces(ctx, long.size === 0 ? pieces.join('') : pieces, packed, JSON_TYPE);

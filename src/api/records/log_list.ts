@@ -1,7 +1,8 @@
 /** `GET media/log`: the requests that have ended. */
 import Type, { type Static } from 'typebox';
+import { OUTCOMES } from '../../policy/types.ts';
 import { KINDS, type Kind } from '../../kube/probe_job.ts';
-import type { LogRow, LogState, ToolState } from '../../store/log.ts';
+import type { LogRow, LogState, PolicyState, ToolState } from '../../store/log.ts';
 import { isStoreError } from '../../store/errors.ts';
 import { callerOf, type Context } from '../http/context.ts';
 import type { Deps } from '../deps.ts';
@@ -9,9 +10,11 @@ import { invalid } from '../errors.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { checkedBy } from '../http/read_input.ts';
 import { anyOf, ids, listEcho, listSchema, offsetOf, Pagination, sortBy } from '../http/lists.ts';
+import { MAX_SHARED_NAME } from '../policies/names.ts';
 import { ownersOf } from './owners.ts';
 import { timeRange, timesOf } from './times.ts';
 
+const POLICY_STATES = [...OUTCOMES, 'skipped'] as const;
 const STATES = ['success', 'error', 'with-errors'] as const;
 const TOOL_STATES = ['success', 'error', 'skipped'] as const;
 const DAY_MS = 86_400_000;
@@ -26,6 +29,14 @@ const Query = Type.Object(
     ),
     'status-mediainfo': anyOf<ToolState>(TOOL_STATES, 'Requests with this outcome of mediainfo.'),
     'status-probe-report': anyOf<ToolState>(TOOL_STATES, 'Requests with this outcome of the report.'),
+    'status-policy': anyOf<PolicyState>(
+      POLICY_STATES,
+      'Requests with this outcome of their policy; skipped: none was requested.',
+    ),
+    policy: Type.Array(Type.String({ minLength: 1, maxLength: MAX_SHARED_NAME, pattern: '^[^\\u0000]*$' }), {
+      default: [],
+      description: 'Requests that were judged by policies of these names.',
+    }),
     send: timeRange('When they were sent.', '24 hours before `to`'),
     'user-id': ids('Requests of these users. Default: all that the caller can see.'),
     'token-id': ids('Requests with these tokens.'),
@@ -44,7 +55,16 @@ const Query = Type.Object(
     }),
     pagination: Pagination,
     sort: sortBy(
-      ['send', 'user-id', 'url', 'status', 'status-ffprobe', 'status-mediainfo', 'status-probe-report'],
+      [
+        'send',
+        'user-id',
+        'url',
+        'status',
+        'status-ffprobe',
+        'status-mediainfo',
+        'status-probe-report',
+        'status-policy',
+      ],
       'send',
       'desc',
     ),
@@ -61,6 +81,12 @@ export const LOG_ROW = {
   'status-ffprobe': toolState,
   'status-mediainfo': toolState,
   'status-probe-report': toolState,
+  'status-policy': Type.Unsafe<PolicyState>({ type: 'string', enum: [...POLICY_STATES] }),
+  policy: Type.Unsafe<string | null>({
+    type: ['string', 'null'],
+    description: 'The name of the policy; null for an inline policy and for none.',
+  }),
+  'policy-revision': Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
   url: Type.String({ description: 'Without credentials; values of its query read REDACTED.' }),
   'user-id': Type.Integer(),
   'token-id': Type.Integer(),
@@ -75,6 +101,9 @@ export const rowOf = ({
   ffprobe,
   mediainfo,
   report,
+  policy,
+  policyName,
+  policyRevision,
   display,
   userId,
   tokenId,
@@ -86,6 +115,9 @@ export const rowOf = ({
   'status-ffprobe': ffprobe,
   'status-mediainfo': mediainfo,
   'status-probe-report': report,
+  'status-policy': policy,
+  policy: policyName,
+  'policy-revision': policyRevision,
   url: display,
   'user-id': userId,
   'token-id': tokenId,
@@ -114,6 +146,8 @@ async function list(deps: Deps, ctx: Context): Promise<void> {
         ffprobe: filter['status-ffprobe'],
         mediainfo: filter['status-mediainfo'],
         report: filter['status-probe-report'],
+        policy: filter['status-policy'],
+        policyNames: filter.policy,
         url: filter.url === '' ? null : filter.url,
         id: filter.request,
       },

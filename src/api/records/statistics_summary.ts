@@ -50,8 +50,6 @@ const Answer = Type.Object({
   ),
 });
 
-const NOTHING = [0, 0, 0, 0];
-
 async function answer(deps: Deps, ctx: Context): Promise<void> {
   const { month, year, 'user-id': userIds } = checkedBy(Query, ctx);
   const period = summaryPeriod({ month, year }, new Date(deps.store.clock.now()));
@@ -61,7 +59,7 @@ async function answer(deps: Deps, ctx: Context): Promise<void> {
   const users = owners.userIds === 'everyone' ? [...used.keys()] : [...owners.userIds].sort((a, b) => a - b);
   ctx.body = {
     period: { from: period.from.toISOString(), to: period.to.toISOString() },
-    'users-usage': users.map((id) => ({ 'user-id': id, resources: summaryOf(used.get(id) ?? NOTHING) })),
+    'users-usage': users.map((id) => ({ 'user-id': id, resources: summaryOf(used.get(id) ?? {}) })),
   };
 }
 

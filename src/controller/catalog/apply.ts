@@ -1,7 +1,7 @@
 /**
- * Applies the tools and pools that the chart brings as files: Helm cannot bring a CRD and objects of its kind in one
- * release. Server-side apply under our own field manager: what an administrator or an autoscaler has changed stays, and
- * is listed in `Overridden`.
+ * Applies the tools, pools and policies that the chart brings as files: Helm cannot bring a CRD and objects of its kind
+ * in one release. Server-side apply under our own field manager: what an administrator or an autoscaler has changed
+ * stays, and is listed in `Overridden`.
  */
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -9,6 +9,7 @@ import { Ajv } from 'ajv';
 import { parse } from 'yaml';
 import { conditionOf, setConditions } from '../../kube/conditions.ts';
 import {
+  PROBE_POLICIES,
   PROBE_POOLS,
   PROBE_TOOLS,
   isKubeError,
@@ -17,6 +18,7 @@ import {
   type ResourceType,
 } from '../../kube/client.ts';
 import { GROUP, LABEL, type Condition, type Definition } from '../../kube/resource.ts';
+import { PROBE_POLICY, type ProbePolicy, type ProbePolicySpec } from '../../kube/probe_policy.ts';
 import { PROBE_POOL, type ProbePool, type ProbePoolSpec } from '../../kube/probe_pool.ts';
 import { PROBE_TOOL, type ProbeTool, type ProbeToolSpec } from '../../kube/probe_tool.ts';
 
@@ -61,6 +63,18 @@ export async function readPools(file: string): Promise<{ name: string; spec: Pro
   if (!Array.isArray(list)) throw new CatalogError(`${file}: is not a list of pools`);
   return check(
     PROBE_POOL,
+    file,
+    list.map(({ name, ...spec }: { name: string }) => ({ name: String(name), spec })),
+  );
+}
+
+/** Empty: the chart brings none. */
+async function readPolicies(file: string): Promise<{ name: string; spec: ProbePolicySpec }[]> {
+  if (file === '') return [];
+  const list = parse(await readFile(file, 'utf8')) as unknown;
+  if (!Array.isArray(list)) throw new CatalogError(`${file}: is not a list of policies`);
+  return check(
+    PROBE_POLICY,
     file,
     list.map(({ name, ...spec }: { name: string }) => ({ name: String(name), spec })),
   );
@@ -124,7 +138,7 @@ async function applyOne<T extends KubeObject>(
   }
 }
 
-async function applyAll<T extends ProbeTool | ProbePool>(
+async function applyAll<T extends ProbeTool | ProbePool | ProbePolicy>(
   kube: KubeClient,
   type: ResourceType<T>,
   entries: readonly Entry<unknown>[],
@@ -159,6 +173,14 @@ export async function applyCatalog(
   const removedPools = await applyAll(kube, PROBE_POOLS, pools);
   for (const name of removed) await kube.delete(PROBE_TOOLS, name);
   return { tools, pools, removed, removedPools };
+}
+
+/** The shared policies that come with the chart, and those that it no longer has. */
+export async function applyPolicies(kube: KubeClient, file: string): Promise<{ applied: number; removed: string[] }> {
+  const policies = await readPolicies(file);
+  const removed = await applyAll(kube, PROBE_POLICIES, policies);
+  for (const name of removed) await kube.delete(PROBE_POLICIES, name);
+  return { applied: policies.length, removed };
 }
 
 /** On tools; pools show it with the rest of their status. */

@@ -20,10 +20,11 @@ export interface ProofDeps {
   log: Logger;
   events: EventRecorder;
   queue: WorkQueue;
+  tools: () => readonly ProbeTool[];
   getTool: (name: string) => ProbeTool | undefined;
-  /** Proof pods by name, and how many there are. */
+  /** Proof pods, without those that are being deleted; and any by its name. */
+  proofs: () => readonly Pod[];
   getPod: (name: string) => Pod | undefined;
-  proofsRunning: () => number;
   stillLeading: () => boolean;
   /** Postgres' clock. */
   now: () => number;
@@ -139,9 +140,25 @@ async function isDue(look: Look, pod: Pod | undefined, stuck: string | undefined
   return false;
 }
 
+const proofOf = (config: Config<'controller'>, { spec }: ProbeTool): string =>
+  verifyName(spec, config.toolsDelivery === 'bundled' ? config.bundledImage : config.runnerImage);
+
+/**
+ * Ends proofs that nobody waits for: of a tool that changed or went, or made by a leader of another version. Left
+ * alone, a few of them hold the places of all others for ever.
+ */
+async function endStrays(deps: ProofDeps): Promise<Pod[]> {
+  const awaited = new Set(deps.tools().map((tool) => proofOf(deps.config, tool)));
+  const [running, strays] = [[] as Pod[], [] as Pod[]];
+  for (const pod of deps.proofs()) (awaited.has(pod.metadata.name) ? running : strays).push(pod);
+  for (const stray of strays) await removePod(deps, stray);
+  return running;
+}
+
 async function startProof(look: Look): Promise<void> {
   const { deps, tool, name, generation, now, proof, condition } = look;
-  if (deps.proofsRunning() >= AT_ONCE) {
+  const running = await endStrays(deps);
+  if (running.length >= AT_ONCE) {
     deps.queue.addAfter(name, WAIT_MS, { low: true });
     return;
   }
@@ -205,7 +222,7 @@ export async function proveTool(deps: ProofDeps, name: string): Promise<void> {
   const { config } = deps;
   const tool = deps.getTool(name);
   if (!tool || !deps.stillLeading()) return;
-  const proof = verifyName(tool.spec, config.toolsDelivery === 'bundled' ? config.bundledImage : config.runnerImage);
+  const proof = proofOf(config, tool);
   const condition = conditionOf(tool.status, 'Available');
   const settled = tool.status?.proof === proof && condition !== undefined && condition.status !== 'Unknown';
   const generation = tool.metadata.generation ?? 0;

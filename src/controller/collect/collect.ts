@@ -33,6 +33,7 @@ import { recordedEnd } from '../leader/end_write.ts';
 import { idOf, submittedAtOf } from '../leader/job.ts';
 import type { ControllerMetrics } from '../metrics.ts';
 import { recordEnd } from './record_end.ts';
+import { policyLine, policyStatus, wrongPolicy } from './verdict.ts';
 
 /**
  * Of the compressed body. A collector takes three times its size while it is joined and recorded (measured up to 128
@@ -43,8 +44,12 @@ const MAX_PACKED_BYTES = 96 * 1024 * 1024;
 const validBody = new Ajv({ strict: false }).compile<ResultBody>(ResultBody);
 
 /** Its packing was checked against its header; this checks that it has the form of a result. */
-function checkedBody(body: unknown): ResultBody {
-  if (validBody(body)) return body;
+function checkedBody(body: unknown, { spec }: ProbeJob): void {
+  if (validBody(body)) {
+    const wrong = wrongPolicy(spec.policy, body);
+    if (wrong !== undefined) throw new BusError('bad-result', wrong);
+    return;
+  }
   const [first] = validBody.errors ?? [];
   throw new BusError(
     'bad-result',
@@ -163,7 +168,7 @@ async function take(deps: CollectDeps, { header: result, podUid }: ResultDeliver
       result.size > SKIMMED_FROM
         ? await skimmed(packed, result.size)
         : { body: await unpackBody(packed, RESULT_BYTES, result.size), inflatedBytes: result.size };
-    checkedBody(read.body);
+    checkedBody(read.body, job);
   } catch (error) {
     if (!(error instanceof BusError) || error.code !== 'bad-result') throw error;
     metrics.collected('invalid');
@@ -175,6 +180,8 @@ async function take(deps: CollectDeps, { header: result, podUid }: ResultDeliver
   const { body, inflatedBytes } = read;
 
   const outcome = outcomeOf(body, job.status?.tools ?? []);
+  const policy = policyStatus(job.spec.policy, body);
+  const summary = policy ? `${policyLine(policy)}; ${outcome.summary}` : outcome.summary;
   const startedAt = job.status?.startedAt ? new Date(job.status.startedAt) : null;
   const { closed, waiter, queueTimeMs, end, refused } = await recordEnd(store, {
     id,
@@ -193,6 +200,7 @@ async function take(deps: CollectDeps, { header: result, podUid }: ResultDeliver
       usageMs: Math.round(usageMs),
     })),
     ...(body.report ? { report: { success: body.report.success, usageMs: Math.round(body.report.usageMs) } } : {}),
+    ...(body.policy ? { policy: body.policy.outcome } : {}),
     ioBytes: Math.round(body.ioUsage),
     body: packed,
     inflatedBytes,
@@ -204,8 +212,9 @@ async function take(deps: CollectDeps, { header: result, podUid }: ResultDeliver
     const notice: Closed = {
       ...closedNotice,
       reason: end.reason,
-      summary: refused ? (end.error ?? '') : outcome.summary,
+      summary: refused ? (end.error ?? '') : summary,
       tools: end.tools.map(({ name, version, success, durationMs }) => ({ name, version, success, durationMs })),
+      ...(policy && !refused ? { policy } : {}),
     };
     if (waiter !== null) {
       const noticed = { ...end, queueTimeMs, hasBody: end.body !== null };

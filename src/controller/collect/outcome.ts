@@ -2,7 +2,7 @@
  * What a result means for the request: the status of the answer, the state in the log, the reason on the ProbeJob.
  * Contract 2.4.
  */
-import type { ResultBody, ToolResult } from '../../bus/messages.ts';
+import { runKey, type ResultBody, type ToolResult } from '../../bus/messages.ts';
 import type { Reason } from '../../kube/probe_job.ts';
 import { TOOL_TABLE, type ToolName } from '../../tools/table.ts';
 import { TEXTS } from '../../result/texts.ts';
@@ -22,10 +22,14 @@ const isVerdict = (tool: ToolResult): boolean =>
   TOOL_TABLE[tool.name]?.verdict !== undefined && tool.failure === 'failed' && tool.output !== null;
 
 const MAX_SUMMARY = 1000;
+const NO_RESULT = 'no tool gave a result';
 
-/** `asked`: the tools of the job; what gave no result at all counts as failed. */
-export function outcome(body: ResultBody, asked: readonly { name: ToolName }[]): Outcome {
-  const tools = asked.map(({ name }) => body.tools.find((tool) => tool.name === name) ?? missing(name));
+/** `asked`: the runs of the job; one that neither gave a result nor says that it was skipped counts as failed. */
+export function outcome(body: ResultBody, asked: readonly { name: ToolName; version: string }[]): Outcome {
+  const ran = new Map(body.tools.map((tool) => [runKey(tool), tool]));
+  const tools = asked
+    .filter(({ name }) => !body.skipped?.includes(name))
+    .map((run) => ran.get(runKey(run)) ?? missing(run));
   const summary = summarise(tools);
   const failed = tools.filter(({ success }) => !success);
   if (tools.length > 0 && failed.length === 0) return { status: 200, state: 'success', reason: 'Completed', summary };
@@ -36,7 +40,7 @@ export function outcome(body: ResultBody, asked: readonly { name: ToolName }[]):
 }
 
 function failure({ source }: ResultBody, failed: ToolResult[]): Pick<Outcome, 'status' | 'reason' | 'error'> {
-  const first = failed[0]?.error ?? 'no tool gave a result';
+  const first = failed[0]?.error ?? NO_RESULT;
   const all = (code: ToolResult['failure']) => failed.length > 0 && failed.every((tool) => tool.failure === code);
   // The source itself, or where it redirects to: refused as if its address had been seen to be bad at once.
   if (source?.failure === 'source-forbidden') return { status: 400, reason: 'SourceForbidden', error: source.message };
@@ -46,27 +50,26 @@ function failure({ source }: ResultBody, failed: ToolResult[]): Pick<Outcome, 's
   return { status: 200, reason: 'ToolFailed', error: first };
 }
 
-function missing(name: ToolName): ToolResult {
+function missing({ name, version }: { name: ToolName; version: string }): ToolResult {
   return {
     name,
-    version: '',
+    version,
     success: false,
     durationMs: 0,
     usageMs: 0,
     exitCode: null,
     signal: null,
     failure: 'failed',
-    error: `${name} gave no result`,
+    error: `${name} ${version} gave no result`,
     format: 'text',
     output: null,
   };
 }
 
 function summarise(tools: ToolResult[]): string {
+  if (tools.length === 0) return NO_RESULT;
   const parts = tools.map(({ name, version, success, durationMs, error }) =>
-    success
-      ? `${name} ${version}: ok in ${Math.round(durationMs)} ms`
-      : `${name}${version && ` ${version}`}: ${error ?? 'failed'}`,
+    success ? `${name} ${version}: ok in ${Math.round(durationMs)} ms` : `${name} ${version}: ${error ?? 'failed'}`,
   );
   return parts.join('; ').replaceAll(/\s+/g, ' ').slice(0, MAX_SUMMARY);
 }

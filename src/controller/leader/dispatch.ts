@@ -1,4 +1,5 @@
 /** Admits the waiting jobs of a pool as runners and limits allow, and has their runners begin. */
+import type { Assignment } from '../../bus/messages.ts';
 import { requestFields, runnerFields } from '../../log.ts';
 import { afterRefusal } from '../retry_policy.ts';
 import { writeAdmission } from './admission_write.ts';
@@ -7,6 +8,7 @@ import { endJob, endOf, objectGone } from './ends.ts';
 import { stateOf, type Job } from './job.ts';
 import { disarm } from './lease_guard.ts';
 import { lost, replaceIfLeading } from './losses.ts';
+import { assignedPolicy } from './policies.ts';
 import { orderFor, prepare, reserve, sendGo } from './orders.ts';
 import { refusalOf } from './resolve_job.ts';
 import { now, type TermState } from './term_state.ts';
@@ -78,8 +80,22 @@ async function go(state: TermState, job: Job): Promise<void> {
   if (!runner) return;
   job.goAt = now();
   const startedAt = Date.parse(job.status?.startedAt ?? '') || store.clock.now();
+  let policy: Assignment['policy'];
+  try {
+    policy = job.policy && (await assignedPolicy(state.documents, job.policy));
+  } catch (error) {
+    state.deps.log.warn({ err: error, ...requestFields({ id: job.id, job: job.key }) }, 'cannot read a policy');
+    await lost(state, job, attempt, 'its policy could not be read');
+    return;
+  }
+  if (!state.live || job.attempt !== attempt || stateOf(job) !== 'running') return;
+  const order = orderFor(state, job);
   const remainingMs = Math.max(1, Math.round(startedAt + job.timeoutMs - store.clock.now()));
-  const said = await sendGo(bus, runner.uid, { ...orderFor(state, job), remainingMs });
+  const said = await sendGo(bus, runner.uid, {
+    ...order,
+    ...(policy ? { assignment: { ...order.assignment, policy } } : {}),
+    remainingMs,
+  });
   if (said.ok) runners.accepted(runner.uid);
   if (said.ok || !state.live || job.attempt !== attempt || job.state !== 'running') return;
   const next = afterRefusal(said.why, runners.refused(runner.uid, now()));

@@ -56,6 +56,15 @@ export const recordedEnd = (end: RecordedEnd): JobEnd => ({
   reason: end.reason,
   summary: end.error ?? (end.state === 'success' ? 'completed' : end.reason),
   tools: [],
+  ...(end.policyOutcome === null
+    ? {}
+    : {
+        policy: {
+          ...(end.policyName === null ? {} : { name: end.policyName }),
+          ...(end.policyRevision === null ? {} : { revision: end.policyRevision }),
+          outcome: end.policyOutcome,
+        },
+      }),
 });
 
 /** What the caller gets of tools that did not end in time. */

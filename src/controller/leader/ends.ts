@@ -7,6 +7,7 @@ import { explain } from './explain.ts';
 import { idOf, submittedAtOf, type Job, type Refusal } from './job.ts';
 import { isFinished } from '../../kube/conditions.ts';
 import { disarm, leaseSafe } from './lease_guard.ts';
+import { unjudged } from './policies.ts';
 import { letGo, sendCancel } from './orders.ts';
 import type { TermState } from './term_state.ts';
 import { TEXTS } from '../../result/texts.ts';
@@ -39,9 +40,15 @@ export const CANCELLED: End = { state: 'error', status: 500, reason: 'Cancelled'
 /** A collector recorded the result. */
 export function closed(state: TermState, notice: Closed): void {
   const job = state.jobs.get(notice.job);
-  if (job && job.id === notice.id)
-    void finishJob(state, job, { reason: notice.reason, summary: notice.summary, tools: notice.tools }, notice.attempt);
+  if (job && job.id === notice.id) void finishJob(state, job, endIn(notice), notice.attempt);
 }
+
+const endIn = ({ reason, summary, tools, policy }: Closed): JobEnd => ({
+  reason,
+  summary,
+  tools,
+  ...(policy ? { policy } : {}),
+});
 
 /** Ends a job that has no result of its own. */
 export async function endJob(state: TermState, job: Job, end: End): Promise<void> {
@@ -87,7 +94,10 @@ function toEnding(state: TermState, job: Job): void {
 async function settle(state: TermState, job: Job, finish: JobEnd): Promise<void> {
   await leaseSafe(state.deps.term, 0);
   // Of an object that is gone there is no status; and one of the same name may stand there by now.
-  const done = job.gone ? undefined : await writeFinish(state.deps, job, finish, state.deps.term.signal);
+  const policy = finish.policy ?? (job.policy && unjudged(job.policy));
+  const done = job.gone
+    ? undefined
+    : await writeFinish(state.deps, job, { ...finish, ...(policy ? { policy } : {}) }, state.deps.term.signal);
   if (!state.live) return;
   state.ledger.remove(job.key);
   if (state.jobs.get(job.key) === job) state.jobs.delete(job.key);

@@ -133,6 +133,7 @@ function intakeDeps(state: TermState): IntakeDeps {
   const { intake, pools } = state.deps;
   return {
     ...intake,
+    documents: state.documents,
     tokenOf: (id) => state.tokens.of(id),
     tools: () => pools.availableTools(),
     poolFor: (kind) => pools.forKind(kind),

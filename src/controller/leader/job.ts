@@ -1,9 +1,11 @@
 /** A ProbeJob as the leader holds it: what it asks for, resolved against what the cluster has. */
 import { TIMEOUT_MS, TOOL_TIMEOUT_MS } from '../../limits.ts';
-import type { AssignedTool, Assignment } from '../../bus/messages.ts';
+import { runKey, type AssignedTool, type Assignment } from '../../bus/messages.ts';
 import type { Kind, ProbeJob, ProbeJobStatus, Reason, ToolRequest } from '../../kube/probe_job.ts';
-import { FILE_ROWS, TOOL_TABLE, type ToolName } from '../../tools/table.ts';
+import type { Policy } from '../../policy/types.ts';
+import { ENDPOINT_TOOLS, FILE_ROWS, TOOL_TABLE, type EndpointTool, type ToolName } from '../../tools/table.ts';
 import type { Entry } from './ledger.ts';
+import type { JobPolicy } from './policies.ts';
 
 export interface Job extends Entry {
   /** Request id: the name of a job that the API made, metadata.uid of one made by hand. */
@@ -16,6 +18,7 @@ export interface Job extends Entry {
   timeoutMs: number;
   tenant: string;
   assignment: Assignment;
+  policy: JobPolicy | undefined;
   status: ProbeJobStatus | undefined;
   resourceVersion: string;
   state: 'waiting' | 'admitting' | 'running' | 'retrying' | 'ending';
@@ -35,8 +38,10 @@ export interface Job extends Entry {
 /** The state may have moved on during an await; the compiler would believe the last assignment. */
 export const stateOf = (job: Job): Job['state'] => job.state;
 
+const isEndpoint = (kind: Kind): kind is EndpointTool => ENDPOINT_TOOLS.some((name) => name === kind);
+
 export const timeoutOf = ({ spec: { kind, timeoutMs } }: ProbeJob): number =>
-  timeoutMs ?? (kind === 'file' ? TIMEOUT_MS : (TOOL_TABLE[kind]?.endpoint?.timeoutMs ?? TIMEOUT_MS));
+  timeoutMs ?? (isEndpoint(kind) ? (TOOL_TABLE[kind]?.endpoint?.timeoutMs ?? TIMEOUT_MS) : TIMEOUT_MS);
 
 const resultPath = (id: string): string => `/v1/probe/${id}`;
 export const resultPathOf = (job: { id: string }): string => resultPath(job.id);
@@ -62,22 +67,52 @@ export interface AvailableTool {
   version: string;
   latest: boolean;
   command: string[];
+  /** What the binary says of itself. */
+  build?: string;
   /** What it needs mounted, where that is not its own image. */
   uses?: string[];
 }
 
 /** Of a job that names none. */
-const defaultTools = (kind: Kind): readonly ToolName[] =>
-  kind === 'file' ? FILE_ROWS.flatMap((row) => ('args' in row && row.file.byDefault ? [row.name] : [])) : [kind];
+function defaultTools(kind: Kind): readonly ToolName[] {
+  if (isEndpoint(kind)) return [kind];
+  return kind === 'file' ? FILE_ROWS.flatMap((row) => ('args' in row && row.file.byDefault ? [row.name] : [])) : [];
+}
+
+/** What only a job made by hand can get wrong: the API checks a comparison before it creates one. */
+function checkRuns({ spec: { kind } }: ProbeJob, tools: readonly AssignedTool[]): void {
+  const keys = tools.map(runKey);
+  const twice = keys.find((key, at) => keys.indexOf(key) !== at);
+  if (twice !== undefined)
+    throw new Refusal('InvalidRequest', 400, `spec.tools: ${twice} twice; each version of a tool runs once`);
+  if (kind === 'compare') {
+    if (!tools.some(({ name }, at) => tools.findIndex((other) => other.name === name) !== at))
+      throw new Refusal('InvalidRequest', 400, 'spec.tools: a comparison needs at least two versions of one tool');
+    return;
+  }
+  const again = tools.find(({ name }, at) => tools.findIndex((other) => other.name === name) !== at);
+  if (again)
+    throw new Refusal(
+      'InvalidRequest',
+      400,
+      `spec.tools: two versions of ${again.name}; only the kind compare runs several versions of one tool`,
+    );
+}
 
 /**
+ * `pinned`: by the policy of a job that names no tools.
  * Versions as names: `latest` to the one that it stands for now; one that the cluster lacks is refused, never replaced
  * by another.
  */
-export function resolveTools(job: ProbeJob, available: readonly AvailableTool[]): AssignedTool[] {
+export function resolveTools(
+  job: ProbeJob,
+  available: readonly AvailableTool[],
+  pinned: Policy['uses'] = {},
+): AssignedTool[] {
+  const pins: Partial<Record<ToolName, string>> = pinned;
   const wanted: ToolRequest[] =
-    job.spec.tools ?? defaultTools(job.spec.kind).map((name) => ({ name, version: 'latest' }));
-  return wanted.map((request) => {
+    job.spec.tools ?? defaultTools(job.spec.kind).map((name) => ({ name, version: pins[name] ?? 'latest' }));
+  const tools = wanted.map((request): AssignedTool => {
     const candidates = available.filter(({ tool }) => tool === request.name);
     const found = candidates.find(({ version, latest }) =>
       request.version === 'latest' ? latest : version === request.version,
@@ -96,9 +131,12 @@ export function resolveTools(job: ProbeJob, available: readonly AvailableTool[])
       timeoutMs: Math.min(request.timeoutMs ?? TOOL_TABLE[request.name]?.timeoutMs ?? TOOL_TIMEOUT_MS, timeoutOf(job)),
       options: request.options ?? {},
       command: found.command,
+      ...(found.build === undefined ? {} : { build: found.build }),
       ...(found.uses ? { uses: found.uses } : {}),
     };
   });
+  checkRuns(job, tools);
+  return tools;
 }
 
 export const toolsLine = (tools: readonly { name: string; version: string }[]): string =>

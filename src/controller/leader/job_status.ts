@@ -88,7 +88,7 @@ export function admittedStatus(
 }
 
 /** How a job ended, as its status shows it. */
-export type JobEnd = Pick<Closed, 'reason' | 'summary' | 'tools'>;
+export type JobEnd = Pick<Closed, 'reason' | 'summary' | 'tools' | 'policy'>;
 
 export function finishedStatus(
   previous: ProbeJobStatus | undefined,
@@ -106,6 +106,7 @@ export function finishedStatus(
     completedAt: now,
     ...(startedAt ? { durationMs: Math.max(0, Date.parse(now) - Date.parse(startedAt)) } : {}),
     ...(finish.tools.length > 0 ? { tools: finish.tools } : {}),
+    ...(finish.policy ? { policy: finish.policy } : {}),
     summary: printable(finish.summary, 1024),
     resultPath: finish.resultPath,
   };

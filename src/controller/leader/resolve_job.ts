@@ -30,10 +30,15 @@ import {
   type AvailableTool,
   type Job,
 } from './job.ts';
+import { policyOf, type JobPolicy, type PolicyDocuments } from './policies.ts';
 import { tenantOf } from '../pools/share.ts';
 
 export interface IntakeDeps {
-  store: Pick<Store, 'openRequest' | 'defaultToken' | 'tokenEvenRevoked' | 'clock'>;
+  store: Pick<
+    Store,
+    'openRequest' | 'defaultToken' | 'tokenEvenRevoked' | 'clock' | 'policyDocument' | 'findPolicy' | 'latestPolicies'
+  >;
+  documents: PolicyDocuments;
   kube: KubeClient;
   /** Read at each use: they rotate. */
   keys: () => JSONWebKeySet;
@@ -130,8 +135,7 @@ function parsed(text: string, s3Hosts: readonly string[]): Source {
 async function openByHand(
   deps: IntakeDeps,
   job: ProbeJob,
-  display: string,
-  scheme: string,
+  { display, scheme, policy }: { display: string; scheme: string; policy?: JobPolicy | undefined },
   token: TokenRecord,
   refused = false,
 ): Promise<void> {
@@ -144,7 +148,10 @@ async function openByHand(
       kind: job.spec.kind,
       display,
       scheme,
-      request: { kubectl: job.metadata.name },
+      request: {
+        kubectl: job.metadata.name,
+        ...(policy ? { policy: { name: policy.name, revision: policy.revision } } : {}),
+      },
       tools: (job.spec.tools ?? []).map(({ name, version }) => ({ name, version })),
       queueTimeoutMs: job.spec.queueTimeoutMs ?? MAX_QUEUE_MS,
       timeoutMs: timeoutOf(job),
@@ -198,18 +205,21 @@ export async function takeIn(deps: IntakeDeps, job: ProbeJob): Promise<{ job: Jo
   let display = job.spec.source.display ?? 'unknown';
   let scheme = 'unknown';
   let source: Source;
+  let policy: JobPolicy | undefined;
   try {
     source = await sourceOf(deps, job);
     display = displaySource(source);
     scheme = groupOf(source);
+    policy = await policyOf(deps, job, token.rootUserId);
   } catch (error) {
     // Its end has to be recorded as well, so the row is opened even for a job that is refused.
-    if (handMade && error instanceof Refusal) await openByHand(deps, job, display, scheme, token, true);
+    if (handMade && error instanceof Refusal) await openByHand(deps, job, { display, scheme }, token, true);
     throw error;
   }
-  if (handMade) await openByHand(deps, job, display, scheme, token);
+  if (handMade) await openByHand(deps, job, { display, scheme, policy }, token);
 
-  const tools = resolveTools(job, deps.tools());
+  const pinned = policy && (await deps.documents.of(policy))?.uses;
+  const tools = resolveTools(job, deps.tools(), pinned);
   const pool = deps.poolFor(job.spec.kind);
   const id = idOf(job);
   return {
@@ -240,11 +250,13 @@ export async function takeIn(deps: IntakeDeps, job: ProbeJob): Promise<{ job: Jo
         maxBytes: token.limits.fileBytes,
         allow: token.allow,
         report: {
-          enabled: job.spec.report?.enabled ?? false,
+          // A policy is judged by it, whether its caller sees it or not.
+          enabled: policy !== undefined || (job.spec.report?.enabled ?? false),
           diff: job.spec.report?.diff ?? true,
           prefer: job.spec.report?.prefer ?? null,
         },
       },
+      policy,
       status: job.status,
       resourceVersion: job.metadata.resourceVersion ?? '',
       state: 'waiting',

@@ -16,6 +16,7 @@ import { whyWaiting } from './explain.ts';
 import type { Job } from './job.ts';
 import { Ledger, type SlotLimits } from './ledger.ts';
 import type { Term } from './lease_guard.ts';
+import { PolicyDocuments } from './policies.ts';
 import type { IntakeDeps } from './resolve_job.ts';
 import type { FinishedJobs } from './finished_jobs.ts';
 import { TokenRecords } from './token_records.ts';
@@ -33,7 +34,7 @@ export interface LeaderDeps {
   finishedJobs: FinishedJobs;
   metrics: ControllerMetrics;
   events: EventRecorder;
-  intake: Omit<IntakeDeps, 'tokenOf' | 'poolFor' | 'tools'>;
+  intake: Omit<IntakeDeps, 'tokenOf' | 'poolFor' | 'tools' | 'documents'>;
   maxQueued: number;
   /** Whether notices of changed tokens arrive. */
   tokensFresh: () => boolean;
@@ -62,6 +63,7 @@ export class TermState {
   readonly taking = new Set<string>();
   intakeChain: Promise<void> = Promise.resolve();
   readonly tokens: TokenRecords;
+  readonly documents: PolicyDocuments;
   readonly retrying = new Set<Job>();
   readonly #scheduled = new Set<string>();
   /** Who waits, as long as nobody of them has got a runner: asked for each job that is passed over. */
@@ -79,6 +81,7 @@ export class TermState {
     this.deps = deps;
     this.following = following;
     this.tokens = new TokenRecords(deps.store, deps.tokensFresh);
+    this.documents = new PolicyDocuments(deps.store);
     this.marks = new WaitingMarks({
       kube: deps.kube,
       store: deps.store,

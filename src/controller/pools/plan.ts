@@ -38,6 +38,11 @@ export interface PoolPlan {
 }
 
 export const MAX_STARTING = 6;
+/**
+ * Where only accounts wait that hold runners already. Each start takes about a second of CPU from whoever runs beside
+ * it, so an account that asks for more and more grows step by step.
+ */
+export const MAX_GROWING = 2;
 const START_SECONDS = 1;
 /** A runner that may serve nothing shows for so long why; then another is tried, on whichever node takes it. */
 export const UNFIT_MS = 300_000;
@@ -120,6 +125,7 @@ export function planPool({ spec, generation, runners, unseen, demand, holdBack, 
   for (const runner of live) if (!ending.has(runner)) count(holderOf(runner), 1);
   const heldBy = (holder: Holder | undefined): number => (holder === undefined ? 0 : (held.get(holder) ?? 0));
   const accounts = [...new Set(waiting.map(({ account }) => account))];
+  const isGrowing = accounts.length > 0 && accounts.every((account) => heldBy(account) > 0);
   const fewestOfOthers = (account: Holder): number | undefined => {
     const others = accounts.filter((other) => other !== account).map(heldBy);
     return others.length === 0 ? undefined : Math.min(...others);
@@ -207,7 +213,10 @@ export function planPool({ spec, generation, runners, unseen, demand, holdBack, 
   const want = spec.minReady + wanted;
   const have = untouchedNow + startingNow - end.filter(({ why }) => why === 'surplus').length;
   const room = spec.maxPods - (live.length + unseen - ending.size);
-  const startingMost = Math.max(MAX_STARTING, Math.ceil(3 * demand.drainPerSecond * START_SECONDS));
+  const startingMost = Math.max(
+    isGrowing ? MAX_GROWING : MAX_STARTING,
+    Math.ceil(3 * demand.drainPerSecond * START_SECONDS),
+  );
   const create = holdBack ? 0 : Math.max(0, Math.min(want - have, room, startingMost - startingNow));
   return { create, end };
 }

@@ -19,7 +19,7 @@ import { mayTake } from './share.ts';
 import { showAll } from './status.ts';
 import { availableTools, covers, newGeneration, regenerate } from './tool_set.ts';
 import { noUserNamespace } from './user_namespaces.ts';
-import { whyWaiting, type Claim } from './waiting.ts';
+import { untouchedIn, whyWaiting, type Claim } from './waiting.ts';
 
 /** A change of tools is followed once, not once for each of twenty tools. */
 const TOOLS_SETTLE_MS = 1_000;
@@ -151,6 +151,7 @@ export class Pools {
         held: runners.held(pool, account),
         bound: runners.bound(pool),
         fewestOfOthers: fewestOfOthers(),
+        untouched: untouchedIn(this.#state, state),
       });
     const isCovered = (generation: string) => covers(this.#state, generation, tools);
     // The current generation first, even where an older pod is bound to the tenant already: else that one would never

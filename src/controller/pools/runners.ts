@@ -102,6 +102,11 @@ export class Runners {
     return this.#bound.get(pool) ?? 0;
   }
 
+  /** How many runners of the pool are ready and were never used. */
+  untouched(pool: string): number {
+    return this.#free.get(pool)?.get('')?.size ?? 0;
+  }
+
   #count({ pool }: Runner, holder: Holder | undefined, by: 1 | -1): void {
     if (holder === undefined) return;
     let held = this.#held.get(pool);

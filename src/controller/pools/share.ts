@@ -44,6 +44,8 @@ export interface Holding {
   bound: number;
   /** The fewest runners that another waiting account holds; undefined: no other account waits. */
   fewestOfOthers: number | undefined;
+  /** Untouched runners that are ready, where one is to be taken now. */
+  untouched?: number | undefined;
 }
 
 export const shareOf = ({ maxPods, maxPodsPerTenant }: Size): number =>
@@ -56,9 +58,13 @@ export const shareOf = ({ maxPods, maxPodsPerTenant }: Size): number =>
 export const reserveOf = ({ minReady, maxPods, reuse }: Size): number =>
   reuse?.scope === 'any' ? 0 : Math.min(minReady, Math.floor(maxPods / 2));
 
+/** The last untouched runner is for an account without one: a pod takes a second to start. */
+const LAST = 1;
+
 /** Whether the account may hold one runner more. */
-export function mayTake(size: Size, { held, bound, fewestOfOthers }: Holding): boolean {
+export function mayTake(size: Size, { held, bound, fewestOfOthers, untouched = Infinity }: Holding): boolean {
   if (held === 0) return true;
-  if (size.maxPods - (bound + 1) < reserveOf(size)) return false;
+  const reserve = reserveOf(size);
+  if (size.maxPods - (bound + 1) < reserve || (reserve > 0 && untouched <= LAST)) return false;
   return held < shareOf(size) || fewestOfOthers === undefined || fewestOfOthers >= held;
 }

@@ -29,11 +29,12 @@ export function newGeneration(pools: PoolsState, state: PoolState): void {
 }
 
 export function availableTools(pools: PoolsState): AvailableTool[] {
-  const tools = [...pools.tools.values()].filter(isAvailable).map(({ spec }) => ({
+  const tools = [...pools.tools.values()].filter(isAvailable).map(({ spec, status }) => ({
     tool: spec.tool,
     version: spec.version,
     latest: spec.latest === true,
     command: spec.command,
+    ...(status?.reported === undefined ? {} : { build: status.reported }),
   }));
   // Only what pods mount can be used by another tool.
   return [...tools, builtInMsv(pools.mounted)];

@@ -10,6 +10,10 @@ import { mayTake, reserveOf, shareOf } from './share.ts';
 /** What a job asks of a pool. */
 export type Claim = Pick<Job, 'pool' | 'tenant' | 'account' | 'assignment'>;
 
+/** Undefined while no pod can be made: then the last untouched runner is kept for nobody. */
+export const untouchedIn = ({ deps }: PoolsState, { pool, problem }: PoolState): number | undefined =>
+  problem === undefined ? deps.runners.untouched(pool.metadata.name) : undefined;
+
 /** Why a job whose token may run it has no runner; undefined where one is free for it. */
 export function whyWaiting(
   pools: PoolsState,
@@ -24,7 +28,9 @@ export function whyWaiting(
   if (missing !== undefined) return { reason: 'IsolationMissing', message: missing };
   const [held, bound] = [runners.held(pool, account), runners.bound(pool)];
   const mayGrow = bound >= spec.maxPods || mayTake(spec, { held, bound, fewestOfOthers: undefined });
-  if (mayGrow && !runners.hasFree(pool))
+  const untouched = untouchedIn(pools, state);
+  const isKept = bound < spec.maxPods && !mayTake(spec, { held, bound, fewestOfOthers: undefined, untouched });
+  if (mayGrow && (isKept || !runners.hasFree(pool)))
     return { reason: 'NoRunner', message: whyNoRunner(pools, state, toolsLine(tools)) };
   if (!mayGrow || held >= shareOf(spec)) {
     const message =

@@ -1,6 +1,7 @@
 /** mediainfo's formats in ffmpeg's names. A family (`pcm`, `adpcm`) stands where it does not say which member. */
+import { table } from '../json.ts';
 
-const VIDEO: Readonly<Record<string, string>> = {
+export const VIDEO_CODECS = table<string>({
   avc: 'h264',
   hevc: 'hevc',
   vvc: 'vvc',
@@ -56,8 +57,8 @@ const VIDEO: Readonly<Record<string, string>> = {
   avs: 'cavs',
   avs3: 'avs3',
   'jpeg xl': 'jpegxl',
-};
-const AUDIO: Readonly<Record<string, string>> = {
+});
+export const AUDIO_CODECS = table<string>({
   aac: 'aac',
   'aac lc': 'aac',
   'aac lc sbr': 'aac',
@@ -102,8 +103,8 @@ const AUDIO: Readonly<Record<string, string>> = {
   'mace 6': 'mace6',
   'qdesign 2': 'qdm2',
   ilbc: 'ilbc',
-};
-const SUBTITLE: Readonly<Record<string, string>> = {
+});
+export const SUBTITLE_CODECS = table<string>({
   'utf-8': 'subrip',
   subrip: 'subrip',
   ass: 'ass',
@@ -124,7 +125,7 @@ const SUBTITLE: Readonly<Record<string, string>> = {
   'arib std b24/b37': 'arib_caption',
   text: 'text',
   usf: 'usf',
-};
+});
 export interface MediainfoCodec {
   type: string;
   format: string;
@@ -138,7 +139,7 @@ export interface MediainfoCodec {
   container?: string;
 }
 
-const MS_MPEG4: Readonly<Record<string, string>> = {
+const MS_MPEG4 = table<string>({
   div3: 'msmpeg4v3',
   mp43: 'msmpeg4v3',
   div4: 'msmpeg4v3',
@@ -147,12 +148,12 @@ const MS_MPEG4: Readonly<Record<string, string>> = {
   wmv1: 'wmv1',
   wmv2: 'wmv2',
   wmv3: 'wmv3',
-};
+});
 
 export function codecOf(given: MediainfoCodec): string | undefined {
   const format = given.format.toLowerCase();
   const id = given.id.toLowerCase();
-  if (given.type === 'Text') return SUBTITLE[format];
+  if (given.type === 'Text') return SUBTITLE_CODECS[format];
   if (given.type === 'Audio') return audio(given, format, id);
   if (format === 'mpeg video')
     return given.version.includes('1') ? 'mpeg1video' : given.version.includes('2') ? 'mpeg2video' : undefined;
@@ -161,7 +162,7 @@ export function codecOf(given: MediainfoCodec): string | undefined {
   if (/^ul[yrh][0-9ga]/.test(id)) return 'utvideo';
   if (format === 'yuv' || format === 'rgb' || format === 'raw' || format === 'y41p') return 'rawvideo';
   if (format === 'huffyuv' && (id === 'ffvh' || given.version.includes('3'))) return 'ffvhuff';
-  return VIDEO[format] ?? MS_MPEG4[format];
+  return VIDEO_CODECS[format] ?? MS_MPEG4[format];
 }
 
 function audio(given: MediainfoCodec, format: string, id: string): string | undefined {
@@ -187,7 +188,7 @@ function audio(given: MediainfoCodec, format: string, id: string): string | unde
     return 'adpcm';
   }
   if (format === 'u-law' || format === 'a-law') return format === 'u-law' ? 'pcm_mulaw' : 'pcm_alaw';
-  return format.startsWith('pcm') || format === 'lpcm' ? pcm(given, id) : AUDIO[format];
+  return format.startsWith('pcm') || format === 'lpcm' ? pcm(given, id) : AUDIO_CODECS[format];
 }
 
 /** WAVE and Matroska are little-endian where nothing is said; in MXF and elsewhere the family stays open. */
@@ -209,25 +210,32 @@ function pcm({ depth, endianness, sign, profile, settings, container }: Mediainf
 }
 
 /** A tool's own names of profiles that both tools know, by codec; others are shown as they are and not compared. */
-type ProfileNames = Readonly<Record<string, Record<string, string>>>;
-export const MEDIAINFO_PROFILES: ProfileNames = {
-  hevc: { 'format range': 'rext', 'main still': 'main still picture', 'multiview main': 'multiview main' },
-  prores: { 422: 'standard', '422 hq': 'hq', '422 lt': 'lt', '422 proxy': 'proxy', 4444: '4444', '4444 xq': 'xq' },
-  aac: {
+type ProfileNames = Readonly<Record<string, Readonly<Record<string, string>>>>;
+export const MEDIAINFO_PROFILES: ProfileNames = table({
+  hevc: table({ 'format range': 'rext', 'main still': 'main still picture', 'multiview main': 'multiview main' }),
+  prores: table({
+    422: 'standard',
+    '422 hq': 'hq',
+    '422 lt': 'lt',
+    '422 proxy': 'proxy',
+    4444: '4444',
+    '4444 xq': 'xq',
+  }),
+  aac: table({
     'lc sbr': 'he-aac',
     'lc sbr ps': 'he-aacv2',
     'he-aac': 'he-aac',
     'he-aac / lc': 'he-aac',
     'he-aacv2 / he-aac / lc': 'he-aacv2',
     lc: 'lc',
-  },
-  h264: { 'high 4:4:4': 'high 4:4:4 predictive', 'high 4:4:4 intra': 'high 4:4:4 intra' },
-};
-export const FFPROBE_PROFILES: ProfileNames = {
-  mpeg4: { 'simple profile': 'simple', 'advanced simple profile': 'advanced simple' },
-  prores: { prores_standard: 'standard' },
-  aac: { 'he-aacv2': 'he-aacv2' },
-};
+  }),
+  h264: table({ 'high 4:4:4': 'high 4:4:4 predictive', 'high 4:4:4 intra': 'high 4:4:4 intra' }),
+});
+export const FFPROBE_PROFILES: ProfileNames = table({
+  mpeg4: table({ 'simple profile': 'simple', 'advanced simple profile': 'advanced simple' }),
+  prores: table({ prores_standard: 'standard' }),
+  aac: table({ 'he-aacv2': 'he-aacv2' }),
+});
 /** The codecs whose profiles both tools name from the same list. */
 export const PROFILED = new Set(['h264', 'hevc', 'mpeg2video', 'mpeg4', 'vp9', 'av1', 'aac', 'prores']);
 

@@ -1,5 +1,7 @@
 /** Colour in ffmpeg's names. What says "unknown" or "reserved" says nothing. */
-const PRIMARIES: Readonly<Record<string, string>> = {
+import { table } from '../json.ts';
+
+const PRIMARIES = table<string>({
   'bt.709': 'bt709',
   'bt.470 system m': 'bt470m',
   'bt.601 pal': 'bt470bg',
@@ -13,8 +15,8 @@ const PRIMARIES: Readonly<Record<string, string>> = {
   'dci p3': 'smpte431',
   'display p3': 'smpte432',
   'ebu tech 3213': 'ebu3213',
-};
-const TRANSFER: Readonly<Record<string, string>> = {
+});
+const TRANSFER = table<string>({
   'bt.709': 'bt709',
   'bt.470 system m': 'bt470m',
   'bt.470 system b/g': 'bt470bg',
@@ -33,8 +35,8 @@ const TRANSFER: Readonly<Record<string, string>> = {
   pq: 'smpte2084',
   'smpte 428m': 'smpte428',
   hlg: 'arib-std-b67',
-};
-const MATRIX: Readonly<Record<string, string>> = {
+});
+const MATRIX = table<string>({
   identity: 'gbr',
   'bt.709': 'bt709',
   'fcc 73.682': 'fcc',
@@ -50,10 +52,10 @@ const MATRIX: Readonly<Record<string, string>> = {
   'chromaticity-derived non-constant': 'chroma-derived-nc',
   'chromaticity-derived constant': 'chroma-derived-c',
   ictcp: 'ictcp',
-};
+});
 const TABLES = { primaries: PRIMARIES, transfer: TRANSFER, matrix: MATRIX } as const;
 const NOTHING = /^(?:unknown|unspecified|reserved|undef|n\/a)/i;
-const OTHER_NAMES: Readonly<Record<string, string>> = {
+const OTHER_NAMES = table<string>({
   gamma22: 'bt470m',
   gamma28: 'bt470bg',
   rgb: 'gbr',
@@ -63,7 +65,7 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
   bt2020_cl: 'bt2020c',
   'jedec-p22': 'ebu3213',
   unknown: '',
-};
+});
 
 export function fromMediainfo(what: keyof typeof TABLES, text: string | undefined): string | undefined {
   if (text === undefined || NOTHING.test(text)) return undefined;
@@ -76,7 +78,6 @@ export function fromFfprobe(text: string | undefined): string | undefined {
   return OTHER_NAMES[text] ?? text;
 }
 
+const RANGES = table<string>({ tv: 'tv', mpeg: 'tv', limited: 'tv', pc: 'pc', jpeg: 'pc', full: 'pc' });
 export const rangeOf = (text: string | undefined): string | undefined =>
-  ({ tv: 'tv', mpeg: 'tv', limited: 'tv', pc: 'pc', jpeg: 'pc', full: 'pc' })[
-    text?.toLowerCase().split(' / ')[0]?.trim() ?? ''
-  ];
+  RANGES[text?.toLowerCase().split(' / ')[0]?.trim() ?? ''];

@@ -1,5 +1,7 @@
 /** Containers under one name each. */
-const FFPROBE: Readonly<Record<string, string>> = {
+import { table } from '../json.ts';
+
+export const FFPROBE_CONTAINERS = table<string>({
   'matroska,webm': 'matroska',
   mpegts: 'mpegts',
   mpegtsraw: 'mpegts',
@@ -73,13 +75,13 @@ const FFPROBE: Readonly<Record<string, string>> = {
   psxstr: 'psxstr',
   smjpeg: 'smjpeg',
   ac4: 'ac4',
-};
+});
 
 export function fromFfprobe(name: string | undefined, majorBrand: string | undefined): string | undefined {
   // A picture by its name alone: which kind, it does not say.
   if (name === undefined || name === 'image2') return undefined;
   if (name.startsWith('mov,mp4')) return isoFormat(majorBrand);
-  return FFPROBE[name] ?? name.split(',')[0]?.replace(/_pipe$/, '');
+  return FFPROBE_CONTAINERS[name] ?? name.split(',')[0]?.replace(/_pipe$/, '');
 }
 
 function isoFormat(brand: string | undefined): string {
@@ -90,7 +92,7 @@ function isoFormat(brand: string | undefined): string {
   return /^(?:avif|avis)$/.test(plain) ? 'avif' : 'mp4';
 }
 
-const MEDIAINFO: Readonly<Record<string, string>> = {
+export const MEDIAINFO_CONTAINERS = table<string>({
   matroska: 'matroska',
   webm: 'webm',
   'mpeg-ts': 'mpegts',
@@ -154,7 +156,7 @@ const MEDIAINFO: Readonly<Record<string, string>> = {
   ism: 'ism',
   ass: 'ass',
   ssa: 'ass',
-};
+});
 
 export function fromMediainfo(
   format: string | undefined,
@@ -171,7 +173,7 @@ export function fromMediainfo(
     if (/quicktime/i.test(profile ?? '')) return 'mov';
     return /3gpp/i.test(profile ?? '') ? '3gp' : 'mp4';
   }
-  return MEDIAINFO[plain];
+  return MEDIAINFO_CONTAINERS[plain];
 }
 
 /**
@@ -189,7 +191,7 @@ export const sameContainer = (one: string, other: string): boolean =>
 export const finerContainer = (one: string, other: string): string => (['webm', 'avif'].includes(other) ? other : one);
 
 /** Extensions that do not fit a container are a warning; one that is not listed is not judged. */
-const EXTENSIONS: Readonly<Record<string, readonly string[]>> = {
+const EXTENSIONS = table<readonly string[]>({
   mp4: [
     'mp4',
     'm4a',
@@ -242,7 +244,7 @@ const EXTENSIONS: Readonly<Record<string, readonly string[]>> = {
   avif: ['avif', 'avifs', 'heif', 'heic'],
   hls: ['m3u8', 'm3u'],
   dash: ['mpd'],
-};
+});
 const ALL = new Set(Object.values(EXTENSIONS).flat());
 
 /** Undefined where nothing can be said. */

@@ -5,6 +5,7 @@ import {
   numberOf,
   objectOf,
   positiveOf,
+  table,
   tagOf,
   textOf,
   wholeOf,
@@ -21,22 +22,22 @@ import { pixelFormat } from './pixel_format.ts';
 import { fractionOf, reduced, valueOf, written } from './ratio.ts';
 
 const MOST_STREAMS = 2000;
-const TYPES: Readonly<Record<string, StreamType>> = {
+const TYPES = table<StreamType>({
   video: 'video',
   audio: 'audio',
   subtitle: 'subtitle',
   data: 'data',
   attachment: 'attachment',
-};
+});
 /** Older spellings, and members of a family that the other tool has under one name. */
-const SAME_CODEC: Readonly<Record<string, string>> = {
+export const FFPROBE_CODECS = table<string>({
   aac_latm: 'aac',
   ssa: 'ass',
   text: 'mov_text',
   dca: 'dts',
   libx264: 'h264',
   xsub: 'dvd_subtitle',
-};
+});
 
 export function readFfprobe(output: Json, version: string): Side | undefined {
   const root = objectOf(output);
@@ -86,7 +87,7 @@ function streamOf(stream: JsonObject, order: number): SideStream {
   const disposition = objectOf(stream['disposition']);
   const named = textOf(stream['codec_name']);
   const codec =
-    named === undefined || named === 'unknown' || named === 'none' ? undefined : (SAME_CODEC[named] ?? named);
+    named === undefined || named === 'unknown' || named === 'none' ? undefined : (FFPROBE_CODECS[named] ?? named);
   const fourCc = fourCcOf(stream);
   const id = textOf(stream['id']);
   const start = numberOf(stream['start_time']);
@@ -137,7 +138,7 @@ function video(stream: JsonObject, tags: JsonObject): Fields {
     'size.height': height,
     'size.sample_aspect_ratio': sar !== undefined && sar > 0 ? sar : undefined,
     'size.display_aspect_ratio':
-      valueOf(stream['display_aspect_ratio']) ||
+      positiveOf(valueOf(stream['display_aspect_ratio'])) ??
       (width !== undefined && height !== undefined && sar !== undefined && sar > 0
         ? (width / height) * sar
         : undefined),

@@ -1,5 +1,7 @@
 /** Channel layouts in ffmpeg's names, without the difference of side and back, which no two tools draw alike. */
-const BY_SPEAKERS: Readonly<Record<string, string>> = {
+import { table } from '../json.ts';
+
+const BY_SPEAKERS = table<string>({
   M: 'mono',
   C: 'mono',
   'L R': 'stereo',
@@ -17,8 +19,8 @@ const BY_SPEAKERS: Readonly<Record<string, string>> = {
   'L LFE R': '2.1',
   'L LFE R S S': '4.1',
   'L R X': '3.0(back)',
-};
-const SPEAKER: Readonly<Record<string, string>> = {
+});
+const SPEAKER = table<string>({
   Ls: 'S',
   Rs: 'S',
   Lb: 'S',
@@ -43,7 +45,7 @@ const SPEAKER: Readonly<Record<string, string>> = {
   BL: 'S',
   BR: 'S',
   BC: 'X',
-};
+});
 
 export function layoutOfSpeakers(text: string | undefined): string | undefined {
   const first = text?.split(' / ')[0]?.trim();
@@ -56,7 +58,7 @@ export function layoutOfSpeakers(text: string | undefined): string | undefined {
   return BY_SPEAKERS[speakers];
 }
 
-const OTHER: Readonly<Record<string, string>> = { downmix: 'stereo', '4.0': '4.0', '1 channels (c)': 'mono' };
+const OTHER = table<string>({ downmix: 'stereo', '4.0': '4.0', '1 channels (c)': 'mono' });
 export function layoutOfName(text: string | undefined): string | undefined {
   if (text === undefined || /channels|unknown|^\d+$/.test(text)) return undefined;
   return OTHER[text] ?? text.replace(/\((?:side|back|wide|wide-side|front)\)$/, '');

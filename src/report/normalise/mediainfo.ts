@@ -1,5 +1,5 @@
 /** Reads mediainfo's JSON, of every version, into the fields that both tools share. */
-import { known, listOf, numberOf, objectOf, positiveOf, textOf, type Json, type JsonObject } from '../json.ts';
+import { known, listOf, numberOf, objectOf, positiveOf, table, textOf, type Json, type JsonObject } from '../json.ts';
 import type { Fields, Side, SideStream, Sign, StreamType } from '../side.ts';
 import { codecOf, MEDIAINFO_PROFILES, profileOf } from './codec.ts';
 import { fromMediainfo as colour, rangeOf } from './colour.ts';
@@ -9,13 +9,13 @@ import { layoutOfSpeakers } from './layout.ts';
 import { rateOf, reduced, written } from './ratio.ts';
 
 const MOST_TRACKS = 2000;
-const TYPES: Readonly<Record<string, StreamType>> = {
+const TYPES = table<StreamType>({
   Video: 'video',
   Audio: 'audio',
   Text: 'subtitle',
   Image: 'video',
   Other: 'data',
-};
+});
 
 export function readMediainfo(output: Json, version: string): Side | undefined {
   const root = objectOf(listOf(output)[0]);
@@ -69,7 +69,7 @@ export function readMediainfo(output: Json, version: string): Side | undefined {
       title: textOf(all['Title']) ?? textOf(all['Movie']) ?? textOf(all['Track']),
       encoder: textOf(all['Encoded_Application']),
       brand: textOf(all['CodecID']),
-      streamable: ({ Yes: true, No: false } as Record<string, boolean>)[textOf(all['IsStreamable']) ?? ''],
+      streamable: yes(all['IsStreamable']),
       data_size: positiveOf(all['DataSize']),
       header_size: positiveOf(all['HeaderSize']),
       footer_size: numberOf(all['FooterSize']),
@@ -140,8 +140,10 @@ function streamOf(track: JsonObject, order: number, containerName: string): Side
   };
 }
 
-const yes = (value: Json): boolean | undefined =>
-  (({ Yes: true, No: false }) as Record<string, boolean>)[textOf(value) ?? ''];
+const YES = table<boolean>({ Yes: true, No: false });
+const yes = (value: Json): boolean | undefined => YES[textOf(value) ?? ''];
+
+const RATE_MODES = table<string>({ CFR: 'constant', VFR: 'variable' });
 
 function video(track: JsonObject): Fields {
   const decimal = positiveOf(track['FrameRate']);
@@ -166,9 +168,7 @@ function video(track: JsonObject): Fields {
         : decimal === undefined
           ? undefined
           : written(rateOf(decimal)),
-    frame_rate_mode: ({ CFR: 'constant', VFR: 'variable' } as Record<string, string>)[
-      textOf(track['FrameRate_Mode']) ?? ''
-    ],
+    frame_rate_mode: RATE_MODES[textOf(track['FrameRate_Mode']) ?? ''],
     scan_type:
       scanType === 'progressive'
         ? 'progressive'

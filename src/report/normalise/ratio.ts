@@ -16,8 +16,14 @@ export function fractionOf(text: unknown): Fraction | undefined {
 /** As it stands in fields. */
 export const written = ({ numerator, denominator }: Fraction): string => `${numerator}/${denominator}`;
 
+/** Most texts are names, and no number: two patterns less for each. */
+const isName = (text: string): boolean => {
+  const first = text.charCodeAt(0);
+  return first > 0x39 && first < 0x7f;
+};
+
 export function valueOf(fraction: unknown): number | undefined {
-  if (typeof fraction === 'number') return Number.isFinite(fraction) ? fraction : undefined;
+  if (typeof fraction === 'string' && isName(fraction)) return undefined;
   const found = fractionOf(fraction);
   return found ? found.numerator / found.denominator : numberOf(fraction);
 }

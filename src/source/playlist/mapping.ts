@@ -41,6 +41,10 @@ export function nameOf(url: string): string {
   return name === '' || name === 'x' || name === '.' || name === '..' ? 'source' : name;
 }
 
+/** Of the last segment of the path; nothing else of the URL is used. */
+export const extensionOf = ({ url }: { url: string }): string | undefined =>
+  /\.([A-Za-z0-9]{1,5})$/.exec(nameOf(url))?.[1]?.toLowerCase();
+
 /**
  * What goes before a path of the proxy in a text. `near` is relative to the text itself: not every tool follows an
  * absolute address in a playlist, and `x/https/host` is as long as `https://host`, so even the size that a tool reports

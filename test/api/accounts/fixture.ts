@@ -8,7 +8,7 @@ import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { makeAccounts } from '../../../src/accounts/accounts.ts';
 import { makeApiToken } from '../../../src/accounts/make_token.ts';
 import type { AccountSettings, MailSettings } from '../../../src/accounts/settings.ts';
-import { DEFAULTS, type Deps } from '../../../src/api/deps.ts';
+import { DEFAULTS, type Deps, type Settings } from '../../../src/api/deps.ts';
 import { makeMemoryBudget } from '../../../src/result/memory_budget.ts';
 import { WHOLE } from '../../../src/result/unpack.ts';
 import { makeDrain } from '../../../src/api/http/drain.ts';
@@ -19,6 +19,7 @@ import { makeTokenCache } from '../../../src/api/http/token_cache.ts';
 import { openStore } from '../../../src/store/store.ts';
 import { ADMIN, startStore, type StoreFixture } from '../../store/fixture.ts';
 import { until } from '../../until.ts';
+import { watched } from '../described.ts';
 
 export interface Mail {
   to: string;
@@ -124,7 +125,11 @@ export interface Replica {
 }
 
 /** The whole app; what it would need of Kubernetes and NATS is not there. */
-export async function startReplica(stored: StoreFixture, settings: AccountSettings): Promise<Replica> {
+export async function startReplica(
+  stored: StoreFixture,
+  settings: AccountSettings,
+  change: Partial<Settings> = {},
+): Promise<Replica> {
   const store = await openStore({ url: stored.server.url, poolSize: 4 });
   const log: string[] = [];
   const logger = pino(
@@ -149,13 +154,10 @@ export async function startReplica(stored: StoreFixture, settings: AccountSettin
     catalog: () => [],
     tellEarly: () => {},
     memory: makeMemoryBudget({ totalBytes: DEFAULTS.memoryBudgetBytes, wholeBytes: WHOLE }),
-    settings: { ...DEFAULTS, namespace: 'none', replica: 'test', allowSources: [], denyCidrs: [] },
+    settings: { ...DEFAULTS, namespace: 'none', replica: 'test', allowSources: [], denyCidrs: [], ...change },
   } as unknown as Deps;
-  const server = await listen(
-    makeApp(deps, {}).callback(),
-    { host: '127.0.0.1', port: 0 },
-    () => store.newRequest().id,
-  );
+  const responses = watched(makeApp(deps, {}).callback());
+  const server = await listen(responses.handler, { host: '127.0.0.1', port: 0 }, () => store.newRequest().id);
   return {
     url: `http://127.0.0.1:${server.port}`,
     deps,
@@ -164,6 +166,7 @@ export async function startReplica(stored: StoreFixture, settings: AccountSettin
       await server.close(1_000);
       await accounts.stop();
       await store.close();
+      responses.assertDescribed();
     },
   };
 }
@@ -221,10 +224,16 @@ export const NO_LIMITS = {
   'invite:account': MANY,
 };
 
-export async function startManagement(change: Partial<AccountSettings> = {}): Promise<Management> {
+export async function startManagement(
+  change: Partial<AccountSettings> = {},
+  ofReplicas: Partial<Settings> = {},
+): Promise<Management> {
   const [stored, mailBox] = await Promise.all([startStore(), startMailBox()]);
   const settings = box({ mail: mailBox.settings, attempts: NO_LIMITS, ...change });
-  const replicas = await Promise.all([startReplica(stored, settings), startReplica(stored, settings)]);
+  const replicas = await Promise.all([
+    startReplica(stored, settings, ofReplicas),
+    startReplica(stored, settings, ofReplicas),
+  ]);
   const [first] = replicas;
   const hash = await first.deps.accounts.passwords.hash(PASSWORD);
   const permissions = (

@@ -20,15 +20,21 @@ interface Described {
 /** The examples' own versions are not those of the fixture. */
 const VERSIONS = [
   ['ffprobe', '4.3'],
+  ['ffprobe', '4.4'],
+  ['ffprobe', '7.1'],
+  ['ffprobe', '9.0'],
+  ['mediainfo', '21.09'],
   ['mediainfo', '23.11'],
+  ['mediainfo', '26.10'],
 ] as const;
 
 function pairsOf(value: Record<string, unknown>): [string, string][] {
-  return Object.entries(value).flatMap(([name, member]): [string, string][] =>
-    typeof member === 'object' && member !== null
+  return Object.entries(value).flatMap(([name, member]): [string, string][] => {
+    if (Array.isArray(member)) return member.map((item) => [name, String(item)]);
+    return typeof member === 'object' && member !== null
       ? Object.entries(member).map(([inner, text]): [string, string] => [`${name}[${inner}]`, String(text)])
-      : [[name, String(member)]],
-  );
+      : [[name, String(member)]];
+  });
 }
 
 function bodyOf(
@@ -40,7 +46,8 @@ function bodyOf(
     return { body: new URLSearchParams(pairsOf(value)).toString(), headers: { 'Content-Type': type } };
   const form = new FormData();
   for (const [name, member] of Object.entries(value))
-    form.set(name, typeof member === 'object' ? JSON.stringify(member) : String(member));
+    if (Array.isArray(member)) for (const item of member) form.append(name, String(item));
+    else form.set(name, typeof member === 'object' ? JSON.stringify(member) : String(member));
   return { body: form, headers: {} };
 }
 
@@ -50,7 +57,7 @@ describe('the examples of the description', function () {
   let rig: FuzzRig;
   before(async () => {
     rig = await startFuzzRig();
-    for (const [name, version] of VERSIONS) {
+    const add = async ([name, version]: (typeof VERSIONS)[number]): Promise<void> => {
       const object = {
         ...aTool(name, version, { options: [['show_frames', 'select_streams', 'of', 'Output=XML', 'Output=JSON']] }),
         metadata: { name: `${name}-${version}`, namespace: rig.api.namespace },
@@ -59,7 +66,8 @@ describe('the examples of the description', function () {
       await rig.api.kube.mergePatchStatus(PROBE_TOOLS, object.metadata.name, object.status!, {
         namespace: rig.api.namespace,
       });
-    }
+    };
+    await Promise.all(VERSIONS.map(add));
     await until('the versions are known', () =>
       VERSIONS.every(([name, version]) => rig.api.wired.deps.catalog().versions(name).includes(version)),
     );
@@ -97,7 +105,10 @@ describe('the examples of the description', function () {
         for (const [name, { value }] of Object.entries(examples)) {
           count++;
           it(`${method} ${path} as ${type}: ${name}`, () =>
-            check(operation, path, { method: 'POST', ...bodyOf(type, value) }));
+            check(operation, path.replaceAll(/\{(\w+)\}/g, '$1'), {
+              method: method.toUpperCase(),
+              ...bodyOf(type, value),
+            }));
         }
       }
     }

@@ -8,6 +8,7 @@ import { wire, type Wired } from '../../../src/api/wire.ts';
 import { openStore, type Store } from '../../../src/store/store.ts';
 import { until } from '../../until.ts';
 import { accountSettings, startApi, tool, type ApiFixture } from '../fixture.ts';
+import { watched, type Watched } from '../described.ts';
 
 const result = { tools: [tool('ffprobe', '{"format":{}}')], ioUsage: 1 };
 const asked = [{ name: 'ffprobe' as const }];
@@ -27,6 +28,7 @@ describe('two replicas of the API', function () {
   let wired: Wired;
   let server: HttpServer;
   let urls: string[];
+  let responses: Watched;
   before(async () => {
     api = await startApi({ maxQueued: 5 });
     store = await openStore({ url: api.stored.server.url });
@@ -41,11 +43,8 @@ describe('two replicas of the API', function () {
       settings: { ...settings, replica: 'api-second' },
     });
     await wired.toolsRead;
-    server = await listen(
-      makeApp(wired.deps, wired.checks).callback(),
-      { host: '127.0.0.1', port: 0 },
-      () => store.newRequest().id,
-    );
+    responses = watched(makeApp(wired.deps, wired.checks).callback());
+    server = await listen(responses.handler, { host: '127.0.0.1', port: 0 }, () => store.newRequest().id);
     urls = [api.url, `http://127.0.0.1:${server.port}`];
   });
   after(async () => {
@@ -53,6 +52,7 @@ describe('two replicas of the API', function () {
     await wired.stop();
     await store.close();
     await api.stop();
+    responses.assertDescribed();
   });
 
   const file = (replica: number, token: string, init: Call = {}) =>

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { openSealed } from '../../../src/seal/open.ts';
+import { HLS_VERSION } from '../../../src/hls/version.ts';
 import { PROBE_JOBS } from '../../../src/kube/client.ts';
 import { until } from '../../until.ts';
 import { startApi, tool, type ApiFixture } from '../fixture.ts';
+import { HLS_REPORT } from '../reports.ts';
+import { PROBE_REPORT } from '../reports.ts';
 
 const FFPROBE = '{"format": {"duration": "1.50", "n": 1e2}}';
 const MEDIAINFO = '{"media":{"track":[]}}';
@@ -132,7 +135,7 @@ describe('a probe request', function () {
       job.spec.tools?.map(({ name }) => name),
       ['ffprobe', 'mediainfo'],
     );
-    const report = { ...tool('ffprobe', '{"streams":[]}'), usageMs: 62 };
+    const report = { ...tool('ffprobe', PROBE_REPORT), usageMs: 62 };
     await api.end(job.metadata.name, { result: { ...bothTools, report } });
     assert.deepEqual(Object.keys((await (await answering).json()) as object), ['success', 'metadata', 'probe_report']);
   });
@@ -304,14 +307,64 @@ describe('a probe request', function () {
     assert.equal((await answering).status, 200);
   });
 
-  it('names the fields that are accepted and ignored', async () => {
+  it('names what the validator section does not know, and the section where the source is no playlist', async () => {
     const answering = api.post({
       url: 'https://ignored.test/a.mp4',
-      mediastreamvalidator: { enabled: true, anything: [1, 2] },
+      mediastreamvalidator: { enabled: true, anything: [1, 2], 'b\r\nX-Evil: \u{1f3ac}': 1 },
     });
     const job = await api.job('ignored.test');
+    assert.deepEqual(job.spec.tools?.at(-1), { name: 'msv', version: HLS_VERSION, timeoutMs: 65_000 });
+    await api.end(job.metadata.name, { result: { ...bothTools, skipped: ['msv'] } });
+    const response = await answering;
+    assert.equal(
+      response.headers.get('x-ignored-fields'),
+      'mediastreamvalidator.anything, mediastreamvalidator.b??X-Evil???, mediastreamvalidator',
+    );
+    const envelope = (await response.json()) as object;
+    assert.deepEqual(Object.keys(envelope), ['success', 'metadata', 'ffprobe', 'mediainfo']);
+    const again = await fetch(`${api.url}/v1/probe/${job.metadata.name}`, {
+      headers: { Authorization: `Bearer ${api.token}` },
+    });
+    assert.equal(again.headers.get('x-ignored-fields'), 'mediastreamvalidator');
+    assert.deepEqual(await again.json(), envelope);
+  });
+
+  it('shows the result of the validator in its section', async () => {
+    const answering = api.post({
+      url: 'https://playlist.test/a.m3u8',
+      mediastreamvalidator: { enabled: true, parse_playlist_only: false, enable_cli_output: true },
+    });
+    const job = await api.job('playlist.test');
+    assert.deepEqual(job.spec.tools?.at(-1)?.options, { parse_playlist_only: 'false', enable_cli_output: 'true' });
+    await api.end(job.metadata.name, {
+      result: { ...bothTools, tools: [...bothTools.tools, tool('msv', HLS_REPORT)] },
+    });
+    const response = await answering;
+    assert.equal(response.headers.get('x-ignored-fields'), null);
+    const { mediastreamvalidator: section } = (await response.json()) as Record<string, Record<string, unknown>>;
+    assert.deepEqual([section?.['success'], section?.['response']], [true, JSON.parse(HLS_REPORT)]);
+  });
+
+  it('does not run the validator where nothing asks for it', async () => {
+    const answering = api.post({ url: 'https://plain.test/a.m3u8', mediastreamvalidator: { enabled: false } });
+    const job = await api.job('plain.test');
+    assert.deepEqual(
+      job.spec.tools?.map(({ name }) => name),
+      ['ffprobe', 'mediainfo'],
+    );
     await api.end(job.metadata.name, { result: bothTools });
-    assert.equal((await answering).headers.get('x-ignored-fields'), 'mediastreamvalidator');
+    assert.equal((await answering).headers.get('x-ignored-fields'), null);
+  });
+
+  it('runs the validator alone where `only` names it', async () => {
+    const answering = api.post({ url: 'https://alone.test/a.m3u8', only: 'mediastreamvalidator', inject_output: true });
+    const job = await api.job('alone.test');
+    assert.deepEqual(
+      job.spec.tools?.map(({ name }) => name),
+      ['msv'],
+    );
+    await api.end(job.metadata.name, { result: { tools: [tool('msv', HLS_REPORT)], ioUsage: 1 } });
+    assert.equal(await (await answering).text(), HLS_REPORT);
   });
 
   it('leaves no secret of its source in the log or in the record', async () => {

@@ -5,10 +5,8 @@ import type { ProbeTool } from '../../../src/kube/probe_tool.ts';
 import type { ToolName } from '../../../src/tools/table.ts';
 import { PROBE_TOOLS } from '../../../src/kube/client.ts';
 import { until } from '../../until.ts';
+import { C2PA_REPORT, HLS_REPORT } from '../reports.ts';
 import { startApi, tool, type ApiFixture } from '../fixture.ts';
-
-const C2PA = '{"active_manifest":null,"manifests":{}}';
-const MSV = '{"success":true,"cli_output":"fine","messages":[]}';
 
 async function addTool(api: ApiFixture, name: ToolName, version: string): Promise<void> {
   const object: ProbeTool = {
@@ -90,12 +88,12 @@ describe('an endpoint of one tool', function () {
       assert.deepEqual({ kind, timeoutMs, tools }, spec);
       assert.equal(queueTimeoutMs, 60_000);
       assert.equal(job.metadata.labels?.['probeyard.dev/kind'], kind);
-      await end(job, kind === 'c2pa' ? C2PA : MSV);
+      await end(job, kind === 'c2pa' ? C2PA_REPORT : HLS_REPORT);
       const response = await answering;
       assert.equal(response.headers.get('content-type'), 'application/json; charset=utf-8');
       assert.equal(response.headers.get('x-request-id'), job.metadata.name);
       assert.ok(response.headers.has('ratelimit'));
-      assert.equal(await response.text(), kind === 'c2pa' ? C2PA : MSV, 'bare by default');
+      assert.equal(await response.text(), kind === 'c2pa' ? C2PA_REPORT : HLS_REPORT, 'bare by default');
     }
   });
 
@@ -108,8 +106,8 @@ describe('an endpoint of one tool', function () {
       metadata: metadata(id),
     });
     for (const [path, output] of [
-      ['c2pa', C2PA],
-      ['mediastreamvalidator', MSV],
+      ['c2pa', C2PA_REPORT],
+      ['mediastreamvalidator', HLS_REPORT],
     ] as const) {
       for (const [query, bare, object] of [
         ['', true, path !== 'c2pa'],
@@ -159,7 +157,7 @@ describe('an endpoint of one tool', function () {
       const answering = way();
       const job = await api.job('ways.test');
       assert.deepEqual(job.spec.tools?.[0]?.options, { parse_playlist_only: 'false', enable_cli_output: 'true' });
-      await end(job, MSV);
+      await end(job, HLS_REPORT);
       assert.equal((await answering).status, 200);
     }
   });
@@ -171,7 +169,7 @@ describe('an endpoint of one tool', function () {
       [job.spec.timeoutMs, job.spec.queueTimeoutMs, job.spec.tools?.[0]?.timeoutMs],
       [650_000, 60_000, 650_000],
     );
-    await end(job, C2PA);
+    await end(job, C2PA_REPORT);
     assert.equal((await answering).status, 200);
   });
 
@@ -212,10 +210,10 @@ describe('an endpoint of one tool', function () {
     const headers = { 'Idempotency-Key': 'single-1' };
     const first = post('c2pa', { url: 'https://once.test/a.jpg' }, headers);
     const job = await api.job('once.test');
-    await end(job, C2PA);
-    assert.equal(await (await first).text(), C2PA);
+    await end(job, C2PA_REPORT);
+    assert.equal(await (await first).text(), C2PA_REPORT);
     const second = await post('c2pa', { url: 'https://once.test/a.jpg' }, headers);
-    assert.deepEqual([await second.text(), second.headers.get('x-request-id')], [C2PA, job.metadata.name]);
+    assert.deepEqual([await second.text(), second.headers.get('x-request-id')], [C2PA_REPORT, job.metadata.name]);
     const other = await post('mediastreamvalidator', { url: 'https://once.test/a.jpg' }, headers);
     assert.deepEqual(
       [other.status, await other.json()],

@@ -6,8 +6,10 @@ import { outcome } from '../../../src/controller/collect/outcome.ts';
 import { PROBE_JOBS, PROBE_TOOLS } from '../../../src/kube/client.ts';
 import { timeOf } from '../../../src/store/uuid.ts';
 import { until } from '../../until.ts';
+import type { ToolName } from '../../../src/tools/table.ts';
 import { aTool } from '../../api/a_tool.ts';
 import { startApi, tool, type ApiFixture } from '../../api/fixture.ts';
+import { C2PA_REPORT, HLS_REPORT } from '../../api/reports.ts';
 
 export interface FuzzRig {
   api: ApiFixture;
@@ -32,11 +34,21 @@ const OUTPUTS = [
   }),
 ];
 
+/** These print nothing but their reports. */
+const REPORTS: Partial<Record<ToolName, string>> = { msv: HLS_REPORT, c2pa: C2PA_REPORT };
+
 /** Ends come in turn: success, another format, a failed tool, an origin that is not there, no result at all. */
-function resultOf(index: number, names: readonly string[]): ResultBody | undefined {
+function resultOf(index: number, names: readonly ToolName[]): ResultBody | undefined {
   if (index % 5 === 4) return undefined;
   const output = OUTPUTS[index % 5]!;
-  return { tools: names.map((name) => ({ ...output, name: name as typeof output.name })), ioUsage: index };
+  return {
+    tools: names.map((name) => ({
+      ...output,
+      name,
+      ...(index % 5 < 2 && name in REPORTS ? { format: 'json' as const, output: REPORTS[name]! } : {}),
+    })),
+    ioUsage: index,
+  };
 }
 
 export async function startFuzzRig(): Promise<FuzzRig> {

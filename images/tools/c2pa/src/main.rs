@@ -5,6 +5,7 @@ mod format;
 mod http;
 mod memory;
 mod source;
+mod summary;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -52,7 +53,7 @@ fn nothing(remote: Option<&str>) -> String {
     if let Some(remote) = remote {
         report["remote_manifest"] = json!(remote);
     }
-    format!("{report:#}")
+    summary::appended(&format!("{report:#}"), &summary::none())
 }
 
 fn check(config: Option<&str>, place: &str) -> Result<String, String> {
@@ -69,7 +70,10 @@ fn check(config: Option<&str>, place: &str) -> Result<String, String> {
         return Err(text);
     }
     match outcome {
-        Ok(reader) => reader.json_checked().map_err(|error| format!("the report cannot be made: {error}")),
+        Ok(reader) => reader
+            .json_checked()
+            .map(|report| summary::appended(&report, &summary::of(&reader)))
+            .map_err(|error| format!("the report cannot be made: {error}")),
         Err(Error::JumbfNotFound) => Ok(nothing(None)),
         Err(Error::RemoteManifestUrl(remote)) => Ok(nothing(Some(&remote))),
         Err(Error::UnsupportedType) => Err(format!("this kind of file cannot be checked ({format})")),

@@ -2,14 +2,20 @@
 import { Ajv, type ErrorObject } from 'ajv';
 import { invalid, type ApiError } from '../../errors.ts';
 import type { Field } from './coerce.ts';
-import { nearest } from './nearest.ts';
+import { nearest } from '../../../nearest.ts';
 import { shown } from './pairs.ts';
 import { unstorableIn } from './texts.ts';
 
 /** Keyword of our own: a larger value is lowered to this instead of refused. */
 export const LOWERED_TO = 'x-lowered-to';
+/** Keyword of our own: what the description says of a field that is checked by code. */
+export const DESCRIBED_AS = 'x-described-as';
+
+/** Keyword of our own: what the pattern of a text means, in words. */
+export const FORM = 'x-form';
 
 const ajv = new Ajv({ useDefaults: true, allowUnionTypes: true, strict: true });
+ajv.addKeyword(DESCRIBED_AS);
 ajv.addKeyword({
   keyword: LOWERED_TO,
   type: 'number',
@@ -25,6 +31,32 @@ ajv.addKeyword({
     return true;
   },
 });
+
+ajv.addKeyword(FORM);
+
+/** Keyword of our own, for members of a section: other names under which they may be given. */
+export const ALIASES = 'x-aliases';
+ajv.addKeyword(ALIASES);
+
+/** Gives members that came under another name their own, before defaults take its place. */
+function renaming(schema: Field): (input: unknown) => void {
+  const others = Object.entries(schema.properties ?? {}).flatMap(([section, { properties = {} }]) =>
+    Object.entries(properties).flatMap(([name, field]) =>
+      (field[ALIASES] ?? []).map((alias) => ({ section, name, alias })),
+    ),
+  );
+  return (input) => {
+    if (typeof input !== 'object' || input === null) return;
+    for (const { section, name, alias } of others) {
+      const members = (input as Record<string, unknown>)[section] as Record<string, unknown> | undefined;
+      if (typeof members !== 'object' || members === null || !Object.hasOwn(members, alias)) continue;
+      if (Object.hasOwn(members, name))
+        throw invalid(`${section}.${alias}`, `is another name of ${section}.${name}, which is given too`);
+      members[name] = members[alias];
+      delete members[alias];
+    }
+  };
+}
 
 const TYPES: Record<string, string> = {
   string: 'a string',
@@ -63,6 +95,8 @@ function unknownName(schema: Field, path: string[], name: string): string {
 const dotted = (steps: string[]): string =>
   steps.map((step) => shown(step.replaceAll('\0', '\uFFFD').toWellFormed())).join('.') || 'body';
 
+const itemsOf = ({ limit }: Record<string, unknown>): string => `${String(limit)} value${limit === 1 ? '' : 's'}`;
+
 function words(schema: Field, error: ErrorObject): { field: string; text: string } {
   const path = pathOf(error.instancePath);
   const params = error.params as Record<string, unknown>;
@@ -89,12 +123,21 @@ function words(schema: Field, error: ErrorObject): { field: string; text: string
     // A gap between 0, which is not passed on, and the least that the tool takes.
     case 'not':
       return { field: dotted(path), text: `must be 0, or at least ${fieldAt(schema, path)!.not!.maximum + 1}` };
+    case 'minItems':
+      return { field: dotted(path), text: `must have at least ${itemsOf(params)}` };
+    case 'maxItems':
+      return { field: dotted(path), text: `must have at most ${itemsOf(params)}` };
+    case 'uniqueItems':
+      return { field: dotted(path), text: 'must not have a value twice' };
     case 'minLength':
       return { field: dotted(path), text: 'must not be empty' };
     case 'maxLength':
       return { field: dotted(path), text: `must be at most ${String(params['limit'])} characters long` };
     case 'pattern':
-      return { field: dotted(path), text: 'has an invalid format or contains control characters' };
+      return {
+        field: dotted(path),
+        text: fieldAt(schema, path)?.[FORM] ?? 'has an invalid format or contains control characters',
+      };
     default:
       return { field: dotted(path), text: error.message ?? 'is not valid' };
   }
@@ -103,9 +146,11 @@ function words(schema: Field, error: ErrorObject): { field: string; text: string
 /** The validator of one schema. It changes its input: defaults are filled in, too large values lowered. */
 export function makeCheck<T>(schema: Field): (input: unknown) => T {
   const validate = ajv.compile(schema);
+  const rename = renaming(schema);
   return (input) => {
     const place = unstorableIn(input);
     if (place) throw invalid(dotted(place), 'must not contain U+0000 or an unpaired surrogate');
+    rename(input);
     if (validate(input)) return input as T;
     const { field, text } = words(schema, validate.errors![0]!);
     const error: ApiError = invalid(field, text);

@@ -14,6 +14,8 @@ export interface Field {
   not?: { minimum: number; maximum: number };
   default?: unknown;
   description?: string;
+  'x-form'?: string;
+  'x-aliases'?: readonly string[];
 }
 
 export const allows = (field: Field, type: string): boolean =>
@@ -29,6 +31,8 @@ function scalar(field: Field, text: string): unknown {
   }
   if (allows(field, 'integer') && /^[+-]?\d{1,15}$/.test(text)) return Number(text);
   if (allows(field, 'number') && /^[+-]?(\d{1,15}(\.\d{0,15})?|\.\d{1,15})$/.test(text)) return Number(text);
+  // Within an object a name stands once: its values are separated by commas.
+  if (allows(field, 'array')) return text.split(',');
   return text;
 }
 
@@ -49,6 +53,9 @@ function objectOf(name: string, text: string): unknown {
   throw invalid(shown(name), 'must be an object, in brackets or as a JSON string');
 }
 
+/** Of a field that may also be a string: what does not begin as an object does. */
+const isText = (field: Field, value: string): boolean => allows(field, 'string') && !/^\s*\{/.test(value);
+
 /** `jsonObjects`: forms may write an object as one JSON string, whose members are then typed as in a JSON body. */
 export function coerce(schema: Field, input: Nested, options: { jsonObjects: boolean }): Record<string, unknown> {
   const out = Object.create(null) as Record<string, unknown>;
@@ -57,7 +64,8 @@ export function coerce(schema: Field, input: Nested, options: { jsonObjects: boo
     if (!field) out[name] = value;
     else if (typeof value === 'object')
       out[name] = allows(field, 'object') && field.properties ? coerce(field, value, options) : value;
-    else if (allows(field, 'object')) out[name] = options.jsonObjects ? objectOf(name, value) : value;
+    else if (allows(field, 'object') && !isText(field, value))
+      out[name] = options.jsonObjects ? objectOf(name, value) : value;
     else out[name] = scalar(field, value);
   }
   return out;

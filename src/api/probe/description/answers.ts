@@ -1,6 +1,19 @@
 /** What the probe endpoints answer with. Members that tools print are theirs: no schema holds them. */
-import Type from 'typebox';
-import { FILE_TOOLS } from '../../../tools/table.ts';
+import Type, { type TSchema } from 'typebox';
+import { HlsReportSchema } from '../../../hls/schema.ts';
+import { PolicyResultSchema } from '../../../policy/schema.ts';
+import { OUTCOMES, type Outcome } from '../../../policy/types.ts';
+import { ProbeReportSchema } from '../../../report/schema.ts';
+import { C2paReportSchema } from '../../../tools/c2pa_schema.ts';
+import { SECTIONS, type SectionName } from '../../../tools/table.ts';
+
+/** Also where the body is the bare output of a tool. */
+export const POLICY_OUTCOME = {
+  'X-Policy-Outcome': {
+    description: 'With `policy`: the outcome.',
+    schema: Type.Unsafe<Outcome>({ type: 'string', enum: [...OUTCOMES] }),
+  },
+};
 
 const milliseconds = (description: string) => Type.Integer({ minimum: 0, description });
 
@@ -13,28 +26,50 @@ export const MetadataSchema = Type.Object(
   { title: 'Metadata', additionalProperties: false },
 );
 
-const ToolResultSchema = Type.Object(
-  {
-    success: Type.Boolean(),
-    duration: milliseconds('Run time of the tool in milliseconds.'),
-    usage: milliseconds('Billed milliseconds.'),
-    error: Type.Optional(Type.String({ description: "On failure only: the tool's own message and its exit code." })),
-    response: Type.Unsafe<unknown>({
-      description:
-        "The tool's own output: a JSON value if its format is JSON, else a string; null if it printed nothing.",
-    }),
-  },
-  { title: 'ToolResult', additionalProperties: false },
+const toolResult = (title: string, response: TSchema) =>
+  Type.Object(
+    {
+      success: Type.Boolean(),
+      duration: milliseconds('Run time of the tool in milliseconds.'),
+      usage: milliseconds('Billed milliseconds.'),
+      error: Type.Optional(Type.String({ description: "On failure only: the tool's own message and its exit code." })),
+      response,
+    },
+    { title, additionalProperties: false },
+  );
+const ToolResultSchema = toolResult(
+  'ToolResult',
+  Type.Unsafe<unknown>({
+    description:
+      "The tool's own output: a JSON value if its format is JSON, else a string; null if it printed nothing.",
+  }),
 );
+
+/** What a failed tool printed may be cut: a string. */
+const orPrinted = (report: TSchema) => Type.Unsafe<unknown>({ anyOf: [report, { type: ['string', 'null'] }] });
+
+/** Results whose form is ours. */
+const REPORTS: Partial<Record<SectionName, TSchema>> = {
+  probe_report: toolResult('ProbeReportResult', orPrinted(ProbeReportSchema)),
+  mediastreamvalidator: toolResult('HlsResult', orPrinted(HlsReportSchema)),
+  c2pa: toolResult('C2paResult', orPrinted(C2paReportSchema)),
+};
 
 export const EnvelopeSchema = Type.Object(
   {
     success: Type.Boolean({ description: 'Whether at least one tool succeeded.' }),
     error: Type.Optional(Type.String({ description: 'On failure only.' })),
     metadata: MetadataSchema,
-    ...Object.fromEntries(FILE_TOOLS.map((name) => [name, Type.Optional(ToolResultSchema)])),
+    ...Object.fromEntries(SECTIONS.map((name) => [name, Type.Optional(REPORTS[name] ?? ToolResultSchema)])),
+    policy: Type.Optional(PolicyResultSchema),
   },
   { title: 'Envelope', additionalProperties: false },
+);
+
+/** A tool that failed and printed nothing, where its bare output was asked for. */
+export const FailedOutputSchema = Type.Object(
+  { success: Type.Literal(false), error: Type.String({ description: "The tool's own message and its exit code." }) },
+  { title: 'FailedOutput', additionalProperties: false },
 );
 
 /** Never taken for an envelope: what has a success and metadata must be one. */
@@ -43,11 +78,13 @@ const BareOutputSchema = Type.Unsafe<object>({
   type: 'object',
   not: { required: ['success', 'metadata'] },
   description:
-    'With `only` and `inject_output`: the output of that tool, without an envelope. A tool that failed ' +
-    'without output gives `{success: false, error}`.',
+    'With `only` and `inject_output`: the output of that tool, without an envelope; a ProbeReport, HlsReport, ' +
+    'C2paReport or FailedOutput is one too.',
 });
 
-export const AnswerSchema = Type.Unsafe<object>({ anyOf: [EnvelopeSchema, BareOutputSchema] });
+export const AnswerSchema = Type.Unsafe<object>({
+  anyOf: [EnvelopeSchema, ProbeReportSchema, HlsReportSchema, C2paReportSchema, FailedOutputSchema, BareOutputSchema],
+});
 
 export const AcceptedSchema = Type.Object(
   {

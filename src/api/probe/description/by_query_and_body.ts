@@ -2,6 +2,7 @@
 import Type, { type TObject } from 'typebox';
 import type { Described } from '../../http/endpoint.ts';
 import type { Examples } from '../../openapi/operation.ts';
+import { PolicyNameField } from '../policy.ts';
 import { AcceptedSchema } from './answers.ts';
 
 interface Probe extends Pick<Described, 'summary' | 'description' | 'answer'> {
@@ -27,12 +28,12 @@ export function byQueryAndBody({ id, schema, queryExamples, bodyExamples, failed
       429: 'The token exceeds its rate limit, or the request waited too long in the queue.',
     },
   } as const satisfies Partial<Described>;
-  const { webhook_url: _, ...inQuery } = schema.properties;
+  const { webhook_url: _, policy: __, ...inQuery } = schema.properties;
   return {
     byQuery: {
       ...common,
       id: `${id}ByQuery`,
-      query: Type.Object(inQuery, { additionalProperties: false }),
+      query: Type.Object({ ...inQuery, policy: PolicyNameField }, { additionalProperties: false }),
       input: schema,
       queryExamples,
     },

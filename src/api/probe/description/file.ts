@@ -1,7 +1,8 @@
 /** How `/v1/probe/file` is described. */
 import Type from 'typebox';
+import { IGNORED_HEADER } from '../ignored.ts';
 import { ProbeFileSchema } from '../schema/file.ts';
-import { AnswerSchema } from './answers.ts';
+import { AnswerSchema, POLICY_OUTCOME } from './answers.ts';
 import { byQueryAndBody } from './by_query_and_body.ts';
 import type { Examples, Response } from '../../openapi/operation.ts';
 
@@ -19,7 +20,15 @@ const answered: Response = {
     'The envelope or, with `only` and `inject_output`, the bare output of that tool in the media type of its format.',
   schema: AnswerSchema,
   otherTypes: { 'text/plain': text, 'text/csv': text, 'text/html': text, 'application/xml': text },
-  headers: { 'X-Ignored-Fields': { description: 'Fields that were accepted and ignored.', schema: Type.String() } },
+  headers: {
+    [IGNORED_HEADER]: {
+      description:
+        'Fields that were accepted and ignored: unknown members of `mediastreamvalidator`, and ' +
+        '`mediastreamvalidator` itself if the source is not an HLS playlist.',
+      schema: Type.String(),
+    },
+    ...POLICY_OUTCOME,
+  },
 };
 
 const film = 'https://media.example.com/film.mp4';

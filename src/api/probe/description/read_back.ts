@@ -1,5 +1,6 @@
 /** How reading a request back is described. */
 import Type from 'typebox';
+import { ComparisonAnswerSchema } from '../../compare/answers.ts';
 import { EnvelopeSchema, StandingSchema } from './answers.ts';
 import type { Described } from '../../http/endpoint.ts';
 import { SINGLES } from '../singles.ts';
@@ -16,7 +17,9 @@ export const READ_BACK: Described = {
   input: 'ignored',
   answer: {
     description: 'The request has ended.',
-    schema: Type.Unsafe<object>({ anyOf: [EnvelopeSchema, ...SINGLES.map(({ envelope }) => envelope)] }),
+    schema: Type.Unsafe<object>({
+      anyOf: [EnvelopeSchema, ...SINGLES.map(({ envelope }) => envelope), ComparisonAnswerSchema],
+    }),
   },
   answers: { 202: { description: 'The request is queued or running.', schema: StandingSchema } },
   errors: {

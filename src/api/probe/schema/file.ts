@@ -1,8 +1,9 @@
 /** What `/v1/probe/file` takes: validated, typed and described by this alone. */
 import Type, { type Static } from 'typebox';
-import { flag, milliseconds, optionalChoice, optionalText, options, version } from '../../http/fields.ts';
+import { flag, milliseconds, optionalChoice, optionalText, options } from '../../http/fields.ts';
+import { PolicyField } from '../policy.ts';
 import { MAX_QUEUE_MS, MAX_TIMEOUT_MS, TIMEOUT_MS, TOOL_TIMEOUT_MS } from '../../../limits.ts';
-import { FILE_ROWS, FILE_TOOLS, type FileTool } from '../../../tools/table.ts';
+import { FILE_ROWS, sectionOf, SECTIONS, type SectionName } from '../../../tools/table.ts';
 import { optionFields } from './tool_options.ts';
 import { SCHEMES } from '../../../source/protocols/table.ts';
 
@@ -15,24 +16,34 @@ const toolTimeout = milliseconds(
 /** What a request says of one tool: whether it runs and, where it can be tuned, how. */
 export interface AskedTool extends Record<string, unknown> {
   enabled: boolean;
-  version: string;
+  version?: string;
   timeout: number;
 }
 
-const sectionOf = ({ name, file, options: specs }: (typeof FILE_ROWS)[number]) =>
-  Type.Unsafe<AskedTool>(
-    options(
-      {
-        enabled: flag(file.byDefault, file.enables),
-        ...(file.tunable ? { version: version(`A version of ${name}.`), timeout: toolTimeout } : {}),
-        ...optionFields(specs),
-      },
-      file.description,
-    ),
+/** No default here: a policy may name the version that it is written for. */
+const pinnedVersion = (name: string) =>
+  Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 64,
+      description: `A version of ${name}. Default: that of \`uses\` in the policy, else latest.`,
+    }),
   );
-const sections = Object.fromEntries(FILE_ROWS.map((row) => [row.name, sectionOf(row)])) as Record<
-  FileTool,
-  ReturnType<typeof sectionOf>
+
+const schemaOf = ({ name, file, options: specs }: (typeof FILE_ROWS)[number]) => {
+  const members = options(
+    {
+      enabled: flag(file.byDefault, file.enables),
+      ...(file.tunable ? { version: pinnedVersion(name), timeout: toolTimeout } : {}),
+      ...optionFields(specs),
+    },
+    file.description,
+  );
+  return Type.Unsafe<AskedTool>(file.lenient ? { ...members, additionalProperties: true } : members);
+};
+const sections = Object.fromEntries(FILE_ROWS.map((row) => [sectionOf(row), schemaOf(row)])) as Record<
+  SectionName,
+  ReturnType<typeof schemaOf>
 >;
 
 const LIST = SCHEMES.join(', ');
@@ -51,7 +62,7 @@ export const ProbeFileSchema = Type.Object(
       'Time limit of the analysis in milliseconds, counted from admission; time in the queue is not included.',
     ),
     queue_timeout: milliseconds(MAX_QUEUE_MS, MAX_QUEUE_MS, 'Maximum time in the queue, in milliseconds.'),
-    only: optionalChoice(FILE_TOOLS, 'Run only this tool; the response is the envelope with its result.'),
+    only: optionalChoice(SECTIONS, 'Run only this tool; the response is the envelope with its result.'),
     // No default here: an operator can make true the default.
     inject_output: Type.Optional(
       Type.Boolean({ description: 'With `only`: the body is the bare output of that tool.' }),
@@ -63,18 +74,24 @@ export const ProbeFileSchema = Type.Object(
       description: 'Format of the envelope.',
     }),
     inject_json: flag(false, 'One document: the results of the other tools become members of the first one.'),
+    policy: PolicyField,
     webhook_url: optionalText(
       8192,
       'POST only: the response is 202 at once, and the envelope is sent to this address.',
     ),
     ...sections,
-    mediastreamvalidator: Type.Optional(
-      Type.Unsafe<unknown>({ type: 'object', description: 'Accepted, ignored, and named in X-Ignored-Fields.' }),
-    ),
   },
   { additionalProperties: false },
 );
 export type ProbeFile = Static<typeof ProbeFileSchema>;
 
-/** The members that are ignored, for the header that says so. */
-export const IGNORED = ['mediastreamvalidator'] as const;
+/** Takes members that a section accepts and does not know out of it, and names them. */
+export function takeIgnored(fields: ProbeFile): string[] {
+  return FILE_ROWS.filter(({ file }) => file.lenient).flatMap((row) => {
+    const section = sectionOf(row);
+    const known = Object.keys((sections[section] as unknown as { properties: object }).properties);
+    const ignored = Object.keys(fields[section]).filter((name) => !known.includes(name));
+    for (const name of ignored) delete fields[section][name];
+    return ignored.map((name) => `${section}.${name}`);
+  });
+}

@@ -2,11 +2,12 @@
  * The options of the tools as fields of a request, from the same tables by which the runner makes arguments of them.
  */
 import Type, { type TSchema } from 'typebox';
-import type { OptionSpec } from '../../../tools/option.ts';
+import { OptionError, type OptionSpec } from '../../../tools/option.ts';
 import type { Program } from '../../../tools/tool.ts';
 import type { ToolVersion } from '../catalog.ts';
 import { invalid } from '../../errors.ts';
 import { choice, flag, optionalChoice, optionalText, PLAIN } from '../../http/fields.ts';
+import { ALIASES, FORM } from '../../http/input/check.ts';
 
 /** Half of what a ProbeJob takes: there and here a character is counted differently. */
 const MAX_TEXT = 512;
@@ -34,13 +35,15 @@ function fieldOf(spec: OptionSpec): TSchema {
         : choice(spec.values ?? [], String(spec.default), description);
     case 'string':
       return spec.default === null
-        ? optionalText(MAX_TEXT, description, pattern)
+        ? { ...optionalText(MAX_TEXT, description, pattern), ...(spec.form === undefined ? {} : { [FORM]: spec.form }) }
         : Type.String({ minLength: 1, maxLength: MAX_TEXT, pattern, default: spec.default, description });
   }
 }
 
 export const optionFields = (specs: readonly OptionSpec[]): Record<string, TSchema> =>
-  Object.fromEntries(specs.map((spec) => [spec.name, fieldOf(spec)]));
+  Object.fromEntries(
+    specs.map((spec) => [spec.name, spec.aliases ? { ...fieldOf(spec), [ALIASES]: spec.aliases } : fieldOf(spec)]),
+  );
 
 /** Plain decimals: an exponent is no form that every tool reads. */
 const textOf = (value: unknown): string =>
@@ -51,12 +54,13 @@ const textOf = (value: unknown): string =>
  * documented ones alone.
  */
 function lacks(spec: OptionSpec, value: string, options: ReadonlySet<string> | null): 'option' | 'value' | undefined {
-  const { reported } = spec;
-  if (options === null) return spec.extra === true ? 'option' : undefined;
+  const { reported, extra = false } = spec;
+  if (options === null) return extra ? 'option' : undefined;
   if (spec.flag !== undefined && !options.has(spec.flag)) return 'option';
   if (reported === undefined) return undefined;
   if (options.has(`!${reported}`)) return 'option';
   const values = [...options].filter((option) => option.startsWith(`${reported}=`));
+  if (extra) return values.length === 0 ? 'option' : undefined;
   return values.length > 0 && !values.includes(`${reported}=${value}`) ? 'value' : undefined;
 }
 
@@ -65,7 +69,7 @@ function lacks(spec: OptionSpec, value: string, options: ReadonlySet<string> | n
  * lacks the option.
  */
 export function optionTexts(
-  { name, options: specs }: Pick<Program, 'name' | 'options'>,
+  { name, options: specs, agree }: Pick<Program, 'name' | 'options' | 'agree'>,
   wanted: Record<string, unknown>,
   { version, options }: ToolVersion,
 ): Record<string, string> {
@@ -81,6 +85,11 @@ export function optionTexts(
         `${name} ${version} does not have ${lacking === 'value' ? text : 'this option'}`,
       );
     texts[spec.name] = text;
+  }
+  try {
+    agree?.(texts);
+  } catch (error) {
+    throw error instanceof OptionError ? invalid(`${name}.${error.option}`, error.why) : error;
   }
   return texts;
 }

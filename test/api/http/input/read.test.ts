@@ -23,13 +23,16 @@ describe('the fields of a probe request', () => {
       output: 'json',
       inject_json: false,
       webhook_url: null,
+      policy: null,
       probe_report: { enabled: true, diff: true, prefer: null },
+      mediastreamvalidator: { enabled: false, parse_playlist_only: true, enable_cli_output: false },
       c2pa: { enabled: false },
     });
     const { enabled, version, timeout, ...options } = ffprobe;
     assert.deepEqual(
       [enabled, version, timeout, mediainfo['parse_speed'], mediainfo['output'], mediainfo['language']],
-      [true, 'latest', 60_000, 0.5, 'JSON', 'raw'],
+      // The latest, or what the policy is written for.
+      [true, undefined, 60_000, 0.5, 'JSON', 'raw'],
     );
     assert.deepEqual(options, Object.fromEntries(FFPROBE_OPTIONS.map((option) => [option.name, option.default])));
     const trueOnes = Object.keys(options).filter((name) => options[name] === true);
@@ -122,7 +125,10 @@ describe('the fields of a probe request', () => {
     [query('url=u&inject_json=yes'), 'inject_json: must be true or false'],
     [json({ url: 'u', inject_json: 1 }), 'inject_json: must be true or false'],
     [json({ url: 'u', inject_json: 'true' }), 'inject_json: must be true or false'],
-    [query('url=u&only=nothing'), 'only: must be one of ffprobe, mediainfo, probe_report, c2pa or null'],
+    [
+      query('url=u&only=nothing'),
+      'only: must be one of ffprobe, mediainfo, probe_report, mediastreamvalidator, c2pa or null',
+    ],
     [json({ url: 'u', only: 5 }), 'only: must be a string or null'],
     [query('url=u&output=xml'), 'output: must be one of json'],
     [query('url=u&tiemout=1'), 'tiemout: is unknown; did you mean timeout?'],

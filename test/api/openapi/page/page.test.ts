@@ -58,7 +58,7 @@ describe('/docs', function () {
       });
       page.on('pageerror', (error) => said.push(error.message));
       await page.goto(`${url}/docs`);
-      await page.getByText('Sign up', { exact: false }).first().waitFor();
+      await page.getByText('Sign up', { exact: false }).first().waitFor({ timeout: 90_000 });
 
       const { paths } = (await (await fetch(`${url}/openapi.json`)).json()) as {
         paths: Record<string, Record<string, { summary: string }>>;

@@ -1,0 +1,73 @@
+/** `POST /v1/compare/report`: what an upgrade changes over many comparisons on record. */
+import Type from 'typebox';
+import { ReportedFieldSchema, UpgradeReport, UpgradeSummarySchema } from '../../compare/upgrade_report.ts';
+import { comparisonOf } from '../../result/assemble_comparison.ts';
+import { endpoint } from '../http/endpoint.ts';
+import type { Context } from '../http/context.ts';
+import { checkedBy } from '../http/read_input.ts';
+import type { Deps } from '../deps.ts';
+import { CompareReportSchema } from './schema.ts';
+import { storedResult, untilClosed } from './stored.ts';
+
+/** A comparison of small outputs is read in 2 ms; large ones are read at the account's pace. */
+const DEADLINE_MS = 60_000;
+const LATE = `was not read within ${DEADLINE_MS / 1000} s: ask for it in a report of its own`;
+
+const Answer = Type.Object(
+  {
+    fields: Type.Array(ReportedFieldSchema),
+    summary: UpgradeSummarySchema,
+    left_out: Type.Array(
+      Type.Object({ request_id: Type.String(), why: Type.String() }, { additionalProperties: false }),
+      { description: 'Requests that the report does not count.' },
+    ),
+  },
+  { title: 'UpgradeReport', additionalProperties: false },
+);
+
+/** One after the other: no more than one result is held. */
+async function report(deps: Deps, ctx: Context): Promise<void> {
+  const { request_ids: ids } = checkedBy(CompareReportSchema, ctx);
+  const signal = untilClosed(ctx);
+  const until = performance.now() + DEADLINE_MS;
+  const made = new UpgradeReport();
+  const leftOut: { request_id: string; why: string }[] = [];
+  for (const id of ids) {
+    signal.throwIfAborted();
+    if (performance.now() > until) {
+      leftOut.push({ request_id: id, why: LATE });
+      continue;
+    }
+    const stored = await storedResult(deps, ctx, id, { kind: 'compare', endpoint: '/v1/compare', signal });
+    if ('why' in stored) {
+      leftOut.push({ request_id: id, why: stored.why });
+      continue;
+    }
+    try {
+      if (stored.result.comparison) made.add(id, comparisonOf(stored.result));
+      else leftOut.push({ request_id: id, why: 'its runs were not compared' });
+    } finally {
+      stored.release();
+    }
+  }
+  const { fields, summary } = made.end();
+  ctx.body = { fields, summary, left_out: leftOut };
+}
+
+export const compareReport = endpoint(
+  'POST /v1/compare/report',
+  {
+    id: 'compareReport',
+    tag: 'probe',
+    summary: 'Report on many comparisons',
+    description:
+      'Which fields an upgrade changes, and on how many files: from comparisons of `POST /v1/compare` that are on ' +
+      'record. Fields are sorted by the number of files, with at most three examples each.',
+    body: CompareReportSchema,
+    bodyExamples: {
+      two: { value: { request_ids: ['01937c5e-8a00-7000-8000-000000000001', '01937c5e-8a00-7000-8000-000000000002'] } },
+    },
+    answer: { description: 'The report.', schema: Answer },
+  },
+  report,
+);

@@ -1,0 +1,81 @@
+/** `PUT /v1/policy/{name}`: a new revision of a policy of the caller's account. */
+import Type from 'typebox';
+import { MOST_POLICIES } from '../../limits.ts';
+import { canonicalPolicy } from '../../policy/canonical.ts';
+import { PolicyError } from '../../policy/error.ts';
+import { readPolicyText } from '../../policy/read.ts';
+import { PolicySchema } from '../../policy/schema.ts';
+import type { Deps } from '../deps.ts';
+import { ApiError, invalid } from '../errors.ts';
+import type { TextBody } from '../http/body.ts';
+import { paramOf, tokenOf, type Context } from '../http/context.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { checkedOwnName } from './names.ts';
+import { NAME_PARAM } from './read.ts';
+
+const Answer = Type.Object(
+  {
+    name: Type.String(),
+    revision: Type.Integer({ minimum: 1 }),
+    changed: Type.Boolean({ description: 'False: the latest revision has this content already.' }),
+    untranslated: Type.Array(Type.String(), {
+      description: 'What a MediaConch policy says that has no equivalent here; the saved policy does without it.',
+    }),
+  },
+  { title: 'PolicySaved', additionalProperties: false },
+);
+
+function readBody({ text, mediaType }: TextBody): ReturnType<typeof readPolicyText> {
+  try {
+    return readPolicyText(text, mediaType);
+  } catch (error) {
+    if (error instanceof PolicyError) throw invalid(error.path === '' ? 'policy' : error.path, error.message);
+    throw error;
+  }
+}
+
+async function save({ store }: Deps, ctx: Context): Promise<void> {
+  const { rootUserId, userId } = tokenOf(ctx);
+  const name = checkedOwnName(paramOf(ctx, 'name'));
+  const { policy, untranslated } = readBody(ctx.state.checked as TextBody);
+  const { description } = policy;
+  const of = { account: rootUserId, name, description, userId };
+  const put = await store.putPolicy(of, canonicalPolicy(policy), MOST_POLICIES);
+  if (put.outcome === 'too-many') throw new ApiError('too-many-policies');
+  if (put.outcome === 'no-room') throw new ApiError('no-room-for-policy');
+  ctx.body = { name, revision: put.revision, changed: put.outcome === 'saved', untranslated };
+}
+
+const text = (description: string) => Type.String({ description });
+const yaml = text('A policy as YAML.');
+const xml = text('A policy of MediaConch, without a DTD and of at most 1 MB.');
+
+export const savePolicy = endpoint(
+  'PUT /v1/policy/:name',
+  {
+    id: 'savePolicy',
+    tag: 'policy',
+    summary: 'Save a policy',
+    description:
+      'Makes a new revision. A revision never changes, and no name gets the same number twice. The same content as ' +
+      `that of the latest one makes none. An account has at most ${MOST_POLICIES.policies} policies, and of each ` +
+      `the latest ${MOST_POLICIES.revisions} revisions are kept. All users of an account share its policies.`,
+    params: NAME_PARAM,
+    body: PolicySchema,
+    text: { 'application/yaml': yaml, 'application/xml': xml, 'text/xml': xml },
+    bodyExamples: {
+      delivery: {
+        summary: 'H.264 in MP4',
+        value: {
+          rules: [
+            { name: 'wrapper', field: 'container.format', in: ['mp4', 'mov'] },
+            { name: 'video', each: 'video', field: 'codec.name', is: 'h264' },
+          ],
+        },
+      },
+    },
+    also: [409],
+    answer: { description: 'The revision.', schema: Answer },
+  },
+  save,
+);

@@ -1,0 +1,134 @@
+/**
+ * ProbePolicy objects as the record has them: the leader copies each valid change, so that every replica of the API
+ * finds shared policies where it finds all others, and their revisions never change. One that is not valid says so in
+ * its status, and the revision before it stays in force.
+ */
+import { isKubeError, PROBE_POLICIES, type KubeClient } from '../../kube/client.ts';
+import { setConditions, stamp, type Change } from '../../kube/conditions.ts';
+import { printable } from '../../kube/printable.ts';
+import { MAX_POLICY_NAME, type ProbePolicy, type ProbePolicyStatus } from '../../kube/probe_policy.ts';
+import { runWorkers, workQueue } from '../../kube/queue.ts';
+import { startReflector } from '../../kube/reflector.ts';
+import type { Logger } from '../../log.ts';
+import { MOST_SHARED } from '../../limits.ts';
+import { canonicalPolicy } from '../../policy/canonical.ts';
+import { PolicyError } from '../../policy/error.ts';
+import { readPolicy } from '../../policy/read.ts';
+import type { Policy } from '../../policy/types.ts';
+import { SHARED } from '../../store/policies.ts';
+import type { Store } from '../../store/store.ts';
+
+export interface SharedPoliciesDeps {
+  kube: KubeClient;
+  store: Pick<Store, 'putPolicy' | 'deletePolicy' | 'latestPolicies' | 'clock'>;
+  log: Logger;
+  namespace: string;
+  stillLeading: () => boolean;
+}
+
+/** What a status says of a policy; undefined: the API server keeps the revision that is there. */
+interface Verdict {
+  valid: Change;
+  saved?: Pick<ProbePolicyStatus, 'revision' | 'digest' | 'rules'>;
+}
+
+const validity = (status: 'True' | 'False', reason: string, message: string): Change => ({
+  type: 'Valid',
+  status,
+  reason,
+  message: printable(message, 1_024),
+});
+
+async function verdictOn({ store }: SharedPoliciesDeps, object: ProbePolicy): Promise<Verdict> {
+  const { name } = object.metadata;
+  if (name.length > MAX_POLICY_NAME)
+    return { valid: validity('False', 'Invalid', `metadata.name: must be at most ${MAX_POLICY_NAME} characters long`) };
+  let policy: Policy;
+  try {
+    policy = readPolicy(object.spec);
+  } catch (error) {
+    if (!(error instanceof PolicyError)) throw error;
+    const where = error.path === '' ? 'spec' : `spec.${error.path}`;
+    return { valid: validity('False', 'Invalid', `${where}: ${error.message}; the revision before stays in force`) };
+  }
+  const kept = canonicalPolicy(policy);
+  const { description } = policy;
+  const put = await store.putPolicy({ account: SHARED, name, description, userId: null }, kept, MOST_SHARED);
+  if (put.outcome === 'too-many')
+    return { valid: validity('False', 'TooMany', `there are more than ${MOST_SHARED.policies} shared policies`) };
+  if (put.outcome === 'no-room')
+    return { valid: validity('False', 'TooMany', 'the revisions of shared policies take more room than they may') };
+  return {
+    valid: validity('True', 'Valid', `requests get revision ${put.revision}`),
+    saved: { revision: put.revision, digest: kept.digest, rules: policy.rules.length },
+  };
+}
+
+async function reconcile(deps: SharedPoliciesDeps, object: ProbePolicy): Promise<void> {
+  const { kube, namespace, store } = deps;
+  const { name, generation = 0 } = object.metadata;
+  const { valid, saved = {} } = await verdictOn(deps, object);
+  const { status } = object;
+  const wanted: ProbePolicyStatus = {
+    conditions: setConditions(status, [valid], stamp(store.clock.now())),
+    observedGeneration: generation,
+    ...saved,
+  };
+  const same = (Object.keys(wanted) as (keyof ProbePolicyStatus)[]).every(
+    (member) => JSON.stringify(wanted[member]) === JSON.stringify(status?.[member]),
+  );
+  if (same) return;
+  try {
+    await kube.mergePatchStatus(PROBE_POLICIES, name, wanted, { namespace });
+  } catch (error) {
+    // The watch says so, too.
+    if (!isKubeError(error, 'not-found')) throw error;
+  }
+}
+
+export interface SharedPolicies {
+  readonly synced: Promise<void>;
+  stop(): Promise<void>;
+}
+
+export function watchSharedPolicies(deps: SharedPoliciesDeps): SharedPolicies {
+  const { kube, store, log, namespace, stillLeading } = deps;
+  const queue = workQueue();
+  const seen = ({ metadata }: ProbePolicy): void => queue.add(metadata.name);
+  const objects = startReflector<ProbePolicy>({
+    client: kube,
+    type: PROBE_POLICIES,
+    namespace,
+    handlers: { add: seen, update: seen, delete: seen },
+    hooks: { failed: (error) => log.debug({ err: error }, 'watch of ProbePolicies failed, listing again') },
+  });
+
+  /** Those that went while nobody led. */
+  const forgetGone = async (): Promise<void> => {
+    await objects.synced;
+    for (const { name } of await store.latestPolicies([SHARED]))
+      if (!objects.get(`${namespace}/${name}`)) queue.add(name);
+  };
+
+  // One at a time: they are few, and each takes the lock of the shared policies.
+  const workers = runWorkers(
+    queue,
+    1,
+    async (name) => {
+      if (!stillLeading()) return;
+      if (name === '') return forgetGone();
+      const object = objects.get(`${namespace}/${name}`);
+      if (object) await reconcile(deps, object);
+      else if (await store.deletePolicy(SHARED, name)) log.info({ policy: name }, 'shared policy deleted');
+    },
+    (error, policy) => log.warn({ err: error, policy }, 'cannot copy a shared policy, will retry'),
+  );
+  queue.add('');
+
+  return {
+    synced: objects.synced,
+    async stop() {
+      await Promise.all([objects.stop(), workers.stop()]);
+    },
+  };
+}

@@ -1,0 +1,42 @@
+/** What a result says of the policy that its job names: for the status, the log and one line of text. Pure. */
+import type { ResultBody } from '../../bus/messages.ts';
+import { MOST_FAILED, type PolicyRequest, type PolicyStatus } from '../../kube/probe_job.ts';
+import { printable } from '../../kube/printable.ts';
+
+/** Undefined where the result is judged by what the job names, or neither names any; else what is wrong. */
+export function wrongPolicy(asked: PolicyRequest | undefined, { policy: told }: ResultBody): string | undefined {
+  if (!told) return undefined;
+  if (!asked) return 'it is judged by a policy that its job does not name';
+  // The revision of a job made by hand is that of its admission.
+  const same =
+    told.name === (asked.name ?? null) &&
+    (asked.digest === undefined || asked.revision === undefined || told.revision === asked.revision);
+  return same ? undefined : 'it is judged by another policy than the one that its job names';
+}
+
+/** A result without a verdict is unknown: that of a runner that does not know of policies. */
+export function policyStatus(asked: PolicyRequest | undefined, { policy: told }: ResultBody): PolicyStatus | undefined {
+  if (!asked) return undefined;
+  const { name } = asked;
+  const revision = told?.revision ?? asked.revision;
+  const failed = (told?.rules ?? [])
+    .filter(({ outcome }) => outcome === 'fail' || outcome === 'warn' || outcome === 'unknown')
+    .map((rule) => printable(rule.name, 100))
+    .slice(0, MOST_FAILED);
+  return {
+    ...(name === undefined ? {} : { name }),
+    ...(revision === undefined ? {} : { revision }),
+    outcome: told?.outcome ?? 'unknown',
+    ...(failed.length > 0 ? { failed } : {}),
+  };
+}
+
+const MOST_NAMED = 3;
+
+/** For `kubectl describe`: `policy shared/web-mp4 revision 3: fail (container, faststart and 2 more)`. */
+export function policyLine({ name, revision, outcome, failed = [] }: PolicyStatus): string {
+  const called = name === undefined ? 'inline policy' : `policy ${name}`;
+  const more = failed.length > MOST_NAMED ? ` and ${failed.length - MOST_NAMED} more` : '';
+  const named = failed.length > 0 ? ` (${failed.slice(0, MOST_NAMED).join(', ')}${more})` : '';
+  return `${called}${revision === undefined ? '' : ` revision ${revision}`}: ${outcome}${named}`;
+}

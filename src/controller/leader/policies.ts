@@ -1,0 +1,125 @@
+/** What a job is judged by: the policy that its spec names, and its document, which the record holds. */
+import type { Assignment } from '../../bus/messages.ts';
+import type { PolicyStatus, ProbeJob } from '../../kube/probe_job.ts';
+import { SHARED_PREFIX } from '../../kube/probe_policy.ts';
+import { nearest } from '../../nearest.ts';
+import type { Policy } from '../../policy/types.ts';
+import { SHARED } from '../../store/policies.ts';
+import type { Store } from '../../store/store.ts';
+import { isHandMade, Refusal } from './job.ts';
+
+/**
+ * Of a waiting job. Its document is read where the runner gets it: 10,000 jobs may wait, and a document may have 64 KB.
+ */
+export interface JobPolicy {
+  account: number;
+  name: string | null;
+  revision: number | null;
+  digest: string;
+}
+
+type PolicyStore = Pick<Store, 'policyDocument' | 'findPolicy' | 'latestPolicies'>;
+
+/** Of canonical JSON. Most installations judge by a handful of policies. */
+const MOST_BYTES = 8 * 1024 * 1024;
+
+/** Documents never change, so one that was read once needs no second look. */
+export class PolicyDocuments {
+  readonly #store: Pick<PolicyStore, 'policyDocument'>;
+  readonly #mostBytes: number;
+  readonly #kept = new Map<string, { policy: Policy; bytes: number }>();
+  #bytes = 0;
+
+  constructor(store: Pick<PolicyStore, 'policyDocument'>, mostBytes = MOST_BYTES) {
+    this.#store = store;
+    this.#mostBytes = mostBytes;
+  }
+
+  /** Undefined: the record does not hold it. */
+  async of({ account, digest }: Pick<JobPolicy, 'account' | 'digest'>): Promise<Policy | undefined> {
+    const key = `${account}/${digest}`;
+    const known = this.#kept.get(key);
+    if (known) {
+      this.#kept.delete(key);
+      this.#kept.set(key, known);
+      return known.policy;
+    }
+    const document = await this.#store.policyDocument(account, digest);
+    if (document === null) return undefined;
+    const policy = JSON.parse(document) as Policy;
+    this.#keep(key, { policy, bytes: Buffer.byteLength(document) });
+    return policy;
+  }
+
+  #keep(key: string, one: { policy: Policy; bytes: number }): void {
+    this.#bytes += one.bytes - (this.#kept.get(key)?.bytes ?? 0);
+    this.#kept.set(key, one);
+    for (const [oldest, { bytes }] of this.#kept) {
+      if (this.#bytes <= this.#mostBytes) return;
+      this.#kept.delete(oldest);
+      this.#bytes -= bytes;
+    }
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+}
+
+async function sharedPolicy(store: PolicyStore, asked: string, revision: number | undefined): Promise<JobPolicy> {
+  if (!asked.startsWith(SHARED_PREFIX))
+    throw new Refusal(
+      'InvalidRequest',
+      400,
+      `spec.policy.name: "${asked}" is not a shared policy; jobs made by hand name one as ${SHARED_PREFIX}NAME`,
+    );
+  const found = await store.findPolicy(SHARED, asked.slice(SHARED_PREFIX.length), revision ?? null);
+  if (found) return { account: SHARED, name: asked, revision: found.revision, digest: found.digest };
+  const names = (await store.latestPolicies([SHARED])).map(({ name }) => `${SHARED_PREFIX}${name}`);
+  if (revision !== undefined && names.includes(asked))
+    throw new Refusal('InvalidRequest', 400, `spec.policy.revision: ${asked} has no revision ${revision}`);
+  const near = nearest(asked, names);
+  throw new Refusal(
+    'InvalidRequest',
+    400,
+    `spec.policy.name: "${asked}" does not exist${near === undefined ? '' : `; did you mean ${near}?`}`,
+  );
+}
+
+/** Undefined: the job names none. Throws a Refusal where it cannot be judged by what it names. */
+export async function policyOf(
+  { store, documents }: { store: PolicyStore; documents: PolicyDocuments },
+  job: ProbeJob,
+  account: number,
+): Promise<JobPolicy | undefined> {
+  const { policy } = job.spec;
+  if (!policy) return undefined;
+  const { name = null, revision = null, digest } = policy;
+  if (isHandMade(job)) return sharedPolicy(store, name ?? '', policy.revision);
+  const found: JobPolicy = {
+    account: name?.startsWith(SHARED_PREFIX) === true ? SHARED : account,
+    name,
+    revision,
+    digest: digest ?? '',
+  };
+  if (!digest || !(await documents.of(found)))
+    throw new Refusal('InvalidRequest', 400, 'spec.policy.digest: the policy is not on record');
+  return found;
+}
+
+/** Of a job that ends without a result. */
+export const unjudged = ({ name, revision }: JobPolicy): PolicyStatus => ({
+  ...(name === null ? {} : { name }),
+  ...(revision === null ? {} : { revision }),
+  outcome: 'unknown',
+});
+
+/** As the runner gets it. */
+export async function assignedPolicy(
+  documents: PolicyDocuments,
+  policy: JobPolicy,
+): Promise<NonNullable<Assignment['policy']>> {
+  const document = await documents.of(policy);
+  if (!document) throw new Error('the document of the policy is gone');
+  return { name: policy.name, revision: policy.revision, document };
+}

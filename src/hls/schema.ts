@@ -1,0 +1,167 @@
+/**
+ * The report of the HLS validator as callers see it: the one source of its type, of its part of the OpenAPI
+ * description, and the validator in tests.
+ */
+import Type, { type Static, type TSchema } from 'typebox';
+import { LEVELS } from './rule.ts';
+
+const count = (description: string) => Type.Integer({ minimum: 0, description });
+const seconds = (description: string) => Type.Number({ minimum: 0, description });
+const orNull = <T extends TSchema>(schema: T, description: string, example: string | number) => {
+  const { type, ...rest } = schema as T & { type: string };
+  return Type.Unsafe<Static<T> | null>({ ...rest, type: [type, 'null'], description, examples: [example] });
+};
+const text = (description: string, example: string) => orNull(Type.String(), description, example);
+const amount = (description: string, example: number) => orNull(Type.Number({ minimum: 0 }), description, example);
+const whole = (description: string, example: number) => orNull(Type.Integer({ minimum: 0 }), description, example);
+/** A closed object: a member that is not described here is a defect. */
+const group = <T extends Record<string, TSchema>>(title: string, description: string, properties: T) =>
+  Type.Object(properties, { title, description, additionalProperties: false });
+const groupOrNull = <T extends Record<string, TSchema>>(title: string, description: string, properties: T) => {
+  const schema = group(title, description, properties);
+  return Type.Unsafe<Static<typeof schema> | null>({ anyOf: [schema, { type: 'null' }] });
+};
+
+const MessageSchema = group('HlsMessage', 'What a rule found.', {
+  level: Type.Unsafe<(typeof LEVELS)[number]>({
+    type: 'string',
+    enum: [...LEVELS],
+    description: 'How bad it is.',
+    examples: ['must-fix'],
+  }),
+  code: Type.String({ description: 'The rule; docs/hls-rules.md lists them.', examples: ['target-duration'] }),
+  rule: Type.String({ description: 'The clause that the rule is from.', examples: ['rfc8216bis 4.4.3.1'] }),
+  message: Type.String({ description: 'What the rule requires, and what was found instead.' }),
+  url: Type.String({ description: 'The playlist.', examples: ['https://media.example.com/live/master.m3u8'] }),
+  line: Type.Integer({ minimum: 0, description: 'Line of the playlist.', examples: [12] }),
+  column: Type.Optional(Type.Integer({ minimum: 0, description: 'Column in that line.', examples: [9] })),
+  count: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      description: 'How often the rule is broken in this playlist, if that is more often than it is listed.',
+      examples: [240],
+    }),
+  ),
+});
+
+const MeasuredStream = group('HlsMeasuredStream', 'A stream in the measured segments.', {
+  type: Type.Unsafe<'video' | 'audio' | 'other'>({
+    type: 'string',
+    enum: ['video', 'audio', 'other'],
+    description: 'Type.',
+  }),
+  codec: Type.String({ description: "Codec, in ffmpeg's names.", examples: ['h264'] }),
+  profile: Type.String({ description: 'Profile; empty if it is unknown.', examples: ['High'] }),
+  width: Type.Integer({ minimum: 0, description: 'Width in pixels; 0 without a picture.', examples: [1280] }),
+  height: Type.Integer({ minimum: 0, description: 'Height in pixels; 0 without a picture.', examples: [720] }),
+  channels: Type.Integer({ minimum: 0, description: 'Channels; 0 without sound.', examples: [2] }),
+});
+
+const Findings = group('HlsFindingCounts', 'Messages about one playlist, by level.', {
+  must_fix: count('Messages of level must-fix.'),
+  should_fix: count('Messages of level should-fix.'),
+  info: count('Messages of level info.'),
+});
+
+const ROLES = ['multivariant', 'media', 'variant', 'iframes', 'audio', 'video', 'subtitles', 'unknown'] as const;
+
+const PlaylistSchema = group('HlsPlaylist', 'A playlist that was read.', {
+  url: Type.String({ description: 'Its address.', examples: ['https://media.example.com/live/720p.m3u8'] }),
+  role: Type.Unsafe<(typeof ROLES)[number]>({
+    type: 'string',
+    enum: [...ROLES],
+    description: 'What it is: the source itself, or how the multivariant playlist refers to it.',
+  }),
+  version: whole('EXT-X-VERSION.', 7),
+  lines: count('Number of lines.'),
+  bytes: count('Size in bytes.'),
+  live: Type.Boolean({ description: 'Whether it has no end yet.' }),
+  type: text('EXT-X-PLAYLIST-TYPE.', 'VOD'),
+  target_duration: amount('EXT-X-TARGETDURATION, in seconds.', 6),
+  media_sequence: whole('EXT-X-MEDIA-SEQUENCE; null in a multivariant playlist.', 0),
+  segments: whole('Number of segments; null in a multivariant playlist.', 100),
+  duration: amount('Sum of the segment durations in seconds; null in a multivariant playlist.', 596.458),
+  discontinuities: whole('Number of discontinuities; null in a multivariant playlist.', 0),
+  gaps: whole('Number of gaps; null in a multivariant playlist.', 0),
+  encryption: Type.Array(Type.String(), { description: 'Methods of its keys.', examples: [['AES-128']] }),
+  init_section: Type.Boolean({ description: 'Whether it has EXT-X-MAP.' }),
+  byte_ranges: Type.Boolean({ description: 'Whether it has EXT-X-BYTERANGE.' }),
+  low_latency: Type.Boolean({ description: 'Whether it has partial segments.' }),
+  program_date_time: Type.Boolean({ description: 'Whether it has EXT-X-PROGRAM-DATE-TIME.' }),
+  date_ranges: count('Number of EXT-X-DATERANGE.'),
+  findings: Findings,
+  measured: groupOrNull('HlsMeasured', 'What its segments showed; null if none were measured.', {
+    segments: count('Segments that were measured.'),
+    bytes: count('Their size in bytes.'),
+    seconds: seconds("Their duration, by the playlist's own words."),
+    peak_bit_rate: count('Bit rate of the largest segment, in bits per second.'),
+    average_bit_rate: count('Average bit rate, in bits per second.'),
+    streams: Type.Array(MeasuredStream, { description: 'The streams in them.' }),
+  }),
+});
+
+const VariantSchema = group('HlsVariant', 'A variant of the multivariant playlist.', {
+  url: Type.String({ description: 'Its address.', examples: ['https://media.example.com/live/720p.m3u8'] }),
+  iframes: Type.Boolean({ description: 'Whether it is an EXT-X-I-FRAME-STREAM-INF.' }),
+  bandwidth: amount('BANDWIDTH, in bits per second.', 3000000),
+  average_bandwidth: amount('AVERAGE-BANDWIDTH, in bits per second.', 2500000),
+  codecs: text('CODECS.', 'avc1.640020,mp4a.40.2'),
+  resolution: text('RESOLUTION.', '1280x720'),
+  frame_rate: amount('FRAME-RATE.', 25),
+  video_range: text('VIDEO-RANGE.', 'SDR'),
+  audio: text('AUDIO.', 'aac'),
+  subtitles: text('SUBTITLES.', 'subs'),
+  closed_captions: text('CLOSED-CAPTIONS.', 'NONE'),
+  line: Type.Integer({ minimum: 1, description: 'Its line in the multivariant playlist.', examples: [5] }),
+  measured: groupOrNull('HlsMeasuredRates', 'Bit rates of its segments; null if none were measured.', {
+    peak: count('Of the largest segment, in bits per second.'),
+    average: count('On average, in bits per second.'),
+  }),
+});
+
+const SummarySchema = group('HlsSummary', 'The presentation in numbers.', {
+  must_fix: count('Findings of level must-fix.'),
+  should_fix: count('Findings of level should-fix.'),
+  info: count('Findings of level info.'),
+  untold: count('Findings beyond the number of messages that a report has.'),
+  playlists: count('Playlists that were read.'),
+  variants: count('Variants of the multivariant playlist.'),
+  segments: count('Segments of all playlists.'),
+  segments_measured: count('Segments that were measured.'),
+  bytes_measured: count('Their size in bytes.'),
+  reloads: count('How often a live playlist was read again.'),
+  live: Type.Boolean({ description: 'Whether a playlist has no end yet.' }),
+  protocol_version: Type.Integer({ minimum: 1, description: 'Highest EXT-X-VERSION.', examples: [7] }),
+  newest_protocol_version: Type.Integer({ minimum: 1, description: 'Newest version of the protocol.' }),
+  duration: seconds('Duration of the longest playlist.'),
+});
+
+export const HlsReportSchema = Type.Object(
+  {
+    success: Type.Boolean({ description: 'Whether no must-fix rule is broken.' }),
+    error: Type.Optional(
+      Type.String({ description: 'The first must-fix message and how many there are; absent without one.' }),
+    ),
+    cli_output: Type.Unsafe<string | null>({
+      type: ['string', 'null'],
+      description: 'The report as text for a terminal; null unless requested.',
+    }),
+    tool: Type.String({ description: 'The validator.', examples: ['probeyard-hls'] }),
+    version: Type.String({ description: 'Its version.', examples: ['1.0.0'] }),
+    reference_version: Type.String({
+      description: 'The reference validator whose interface the report stands in for.',
+      examples: ['1.24.5 (686.23b-241118)'],
+    }),
+    playlists: Type.Array(PlaylistSchema, { description: 'Every playlist that was read; the source is the first.' }),
+    variants: Type.Array(VariantSchema, { description: 'At most 2,000.' }),
+    messages: Type.Array(MessageSchema, { description: 'The worst first.' }),
+    summary: SummarySchema,
+  },
+  { title: 'HlsReport', description: 'What the HLS validator found.', additionalProperties: false },
+);
+
+export type HlsReport = Static<typeof HlsReportSchema>;
+export type PlaylistReport = Static<typeof PlaylistSchema>;
+export type VariantReport = Static<typeof VariantSchema>;
+export type Message = Static<typeof MessageSchema>;
+export type MeasuredPlaylist = NonNullable<PlaylistReport['measured']>;

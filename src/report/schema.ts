@@ -1,0 +1,222 @@
+/**
+ * probe_report as callers see it: the one source of its type, of its part of the OpenAPI description, of the page of
+ * its fields, and the validator in tests. How the two tools are compared is in fields.ts.
+ */
+import Type, { type Static, type TSchema } from 'typebox';
+import { REPORT_TOOLS, type ReportTool } from '../tools/probe_report.ts';
+
+type Value = string | number | boolean | object;
+const told = (description: string, example: Value) => ({ description, examples: [example] });
+const text = (description: string, example: string) => Type.Optional(Type.String(told(description, example)));
+const whole = (description: string, example: number) =>
+  Type.Optional(Type.Integer({ minimum: 0, ...told(description, example) }));
+const positive = (description: string, example: number) =>
+  Type.Optional(Type.Number({ minimum: 0, ...told(description, example) }));
+const number = (description: string, example: number) => Type.Optional(Type.Number(told(description, example)));
+const flag = (description: string, example = true) => Type.Optional(Type.Boolean(told(description, example)));
+const marked = (description: string) => Type.Optional(Type.Literal(true, told(description, true)));
+const word = <const T extends string>(values: readonly T[], description: string) =>
+  Type.Unsafe<T>({ type: 'string', enum: [...values], ...told(description, values[0]!) });
+/** A closed object: a member that is not described here is a defect. */
+const group = <T extends Record<string, TSchema>>(title: string, description: string, properties: T) =>
+  Type.Object(properties, { title, description, additionalProperties: false });
+
+const Fraction = group('Fraction', 'An exact rate; 0/1 where it is unknown.', {
+  numerator: Type.Integer({ minimum: 0, ...told('Frames.', 30000) }),
+  denominator: Type.Integer({ minimum: 1, ...told('Seconds.', 1001) }),
+});
+
+const codec = {
+  name: text('The codec, in the names of ffmpeg; docs/report-names.md lists them.', 'h264'),
+  four_cc: text('The FourCC that the container declares.', 'avc1'),
+};
+const ID = 'The FourCC as a little-endian integer';
+const VideoCodec = group('ReportVideoCodec', 'The codec of the first video stream.', {
+  id: Type.Integer({ minimum: 0, ...told(`${ID}; 0 without one.`, 0x31637661) }),
+  ...codec,
+});
+const StreamCodec = group('ReportStreamCodec', 'The codec of a stream.', {
+  id: whole(`${ID}.`, 0x31637661),
+  ...codec,
+  profile: text('The profile, in small letters.', 'high'),
+  level: text('The level of H.264 and HEVC.', '4.1'),
+});
+
+const Size = group('ReportSize', 'The picture size.', {
+  width: whole('Width in pixels.', 1920),
+  height: whole('Height in pixels.', 1080),
+  display_aspect_ratio: positive('Aspect ratio of the picture as shown, to three decimals.', 1.778),
+  sample_aspect_ratio: positive('Aspect ratio of a pixel, to three decimals.', 1),
+});
+
+const PixelFormat = group('ReportPixelFormat', 'The pixels of a picture.', {
+  color_model: Type.Optional(word(['yuv', 'rgb', 'gray', 'palette'], 'How a pixel is coded.')),
+  components_order: text('The components in the order in which they are stored.', 'yuv'),
+  chroma_subsampling: text('Chroma subsampling.', '4:2:0'),
+  bit_depth: whole('Bits per component.', 8),
+  has_alpha: flag('Whether there is an alpha channel.', false),
+});
+
+const bitrate = {
+  nominal: whole('Declared bit rate, in bits per second.', 4000000),
+  minimum: whole('Declared minimum, in bits per second.', 1000000),
+  maximum: whole('Declared maximum, in bits per second.', 8000000),
+};
+const AVERAGE = 'Average bit rate, in bits per second';
+const VideoBitrate = group('ReportVideoBitrate', 'Bit rates of the first video stream.', {
+  average: Type.Integer({ minimum: 0, ...told(`${AVERAGE}; 0 where it is unknown.`, 3850123) }),
+  ...bitrate,
+});
+const StreamBitrate = group('ReportStreamBitrate', 'Bit rates of a stream.', {
+  average: whole(`${AVERAGE}.`, 3850123),
+  ...bitrate,
+});
+
+const Color = group('ReportColor', "Colour, in ffmpeg's names.", {
+  primaries: text('Colour primaries.', 'bt709'),
+  transfer: text('Transfer characteristics.', 'smpte2084'),
+  matrix: text('Matrix coefficients.', 'bt2020nc'),
+  range: Type.Optional(word(['tv', 'pc'], 'Range of values: limited (tv) or full (pc).')),
+});
+
+const Hdr = group('ReportHdr', 'High dynamic range.', {
+  formats: Type.Optional(Type.Array(Type.String(), told('The formats that the stream follows.', ['HDR10']))),
+  mastering_display: flag('Whether there are metadata of the mastering display (SMPTE ST 2086).'),
+  dynamic: flag('Whether there are dynamic metadata (SMPTE ST 2094).'),
+  max_cll: whole('Maximum content light level, in cd/m².', 1000),
+  max_fall: whole('Maximum frame-average light level, in cd/m².', 400),
+  dolby_vision_profile: whole('Dolby Vision profile.', 8),
+  dolby_vision_level: whole('Dolby Vision level.', 6),
+});
+
+const times = {
+  start_time: number('Time of the first sample in seconds, to three decimals.', 0),
+  duration: positive('Duration in seconds, to three decimals.', 596.458),
+};
+const frames_count = whole('Number of frames.', 14315);
+
+const StreamSchema = group('ReportStream', 'A stream, as the better tool of each field describes it.', {
+  index: Type.Integer({ minimum: 0, ...told('Place in this list.', 0) }),
+  type: word(['video', 'audio', 'subtitle', 'data', 'attachment'], 'Type; a cover is a `video`.'),
+  id: Type.Optional(Type.Integer(told("The container's own number: track, PID.", 256))),
+  codec: Type.Optional(StreamCodec),
+  ...times,
+  bitrate: Type.Optional(StreamBitrate),
+  language: text('Language, as BCP 47 spells it.', 'en'),
+  title: text('Title.', 'Commentary'),
+  timecode: text('Time code of the first frame.', '01:00:00:00'),
+  default: flag('Whether players select it by default.'),
+  forced: flag('Whether players always show it.', false),
+  encrypted: marked('Present where the stream is encrypted.'),
+  attached_picture: marked('Present on a cover, which is no video to watch.'),
+  embedded: marked('Present on what is inside another stream, such as captions in a picture.'),
+  size: Type.Optional(Size),
+  frame_rate: Type.Optional(Fraction),
+  frame_rate_mode: Type.Optional(word(['constant', 'variable'], 'Whether all frames last equally long.')),
+  scan_type: Type.Optional(word(['progressive', 'interlaced'], 'Scan type.')),
+  scan_order: Type.Optional(word(['tff', 'bff'], 'Field that comes first: top (tff) or bottom (bff).')),
+  pixel_format: Type.Optional(PixelFormat),
+  color: Type.Optional(Color),
+  hdr: Type.Optional(Hdr),
+  rotation: whole('Clockwise degrees by which players turn the picture.', 90),
+  frames_count,
+  sample_rate: whole('Samples per second.', 48000),
+  channels: whole('Number of channels.', 2),
+  channel_layout: text("Channel layout, in ffmpeg's names; side and back are not distinguished.", '5.1'),
+  bit_depth: whole('Bits per sample.', 24),
+});
+
+const counted = (what: string) => Type.Integer({ minimum: 0, ...told(`Number of ${what}.`, 1) });
+const Counts = group('ReportStreamCounts', 'How many streams there are.', {
+  total: counted('all streams'),
+  video: counted('video streams, covers included'),
+  audio: counted('audio streams'),
+  subtitle: counted('subtitle streams'),
+  data: counted('data streams'),
+  attachment: counted('attachments'),
+});
+
+const Chapter = group('ReportChapter', 'A chapter.', {
+  start: Type.Number(told('Start in seconds.', 0)),
+  end: number('End in seconds.', 61.5),
+  title: text('Title.', 'Opening'),
+});
+
+const ContainerSchema = group('ReportContainer', 'The file.', {
+  format: text('The container; docs/report-names.md lists them.', 'mp4'),
+  ...times,
+  size: whole('Size in bytes.', 287309056),
+  bitrate: Type.Optional(
+    group('ReportContainerBitrate', 'Bit rates of the file.', { average: whole(`${AVERAGE}.`, 3853555) }),
+  ),
+  title: text('Title.', 'Big Buck Bunny'),
+  encoder: text('The program that wrote the file.', 'Lavf61.7.100'),
+  brand: text('Major brand of an ISO file.', 'isom'),
+  timecode: text('Time code of the first frame.', '01:00:00:00'),
+  streamable: flag('Whether the index precedes the media.'),
+  streams: Counts,
+  chapters: Type.Optional(Type.Array(Chapter, { description: 'Chapters, if there are any.' })),
+});
+
+const path = (description: string, example: string) => Type.String(told(description, example));
+const WarningSchema = group('ReportWarning', 'What is wrong or unusual.', {
+  code: Type.String(told('Names the kind of warning; docs/report.md lists them.', 'truncated')),
+  message: Type.String(told('What was found.', 'mediainfo reports that the file is truncated')),
+  path: path('What it is about: `container`, a stream, or empty for the whole report.', 'container'),
+});
+
+/** A value as the report shows it, or a stream that one tool alone sees. */
+const value = (tool: ReportTool, example: Value) =>
+  Type.Unsafe<unknown>({
+    type: ['string', 'number', 'boolean', 'object', 'null'],
+    ...told(`What ${tool} says, in the form of the field; null where it does not see the stream.`, example),
+  });
+const probability = (description: string) => Type.Number({ minimum: 0, maximum: 1, ...told(description, 0.98) });
+const DifferenceSchema = group('ReportDifference', 'A field on which the tools disagree.', {
+  path: path('The field, or the stream that only one tool sees.', 'streams[1].channels'),
+  ffprobe: value('ffprobe', 1),
+  mediainfo: value('mediainfo', 2),
+  chosen: word(REPORT_TOOLS, 'The tool whose value the report has.'),
+  reason: Type.String(told('Why.', 'it decodes a frame; in test files ffprobe was right in 98 of 100 such cases')),
+  confidence: Type.Optional(
+    probability('Share of such choices that were right in files of known truth; absent where that was not measured.'),
+  ),
+});
+
+export const ProbeReportSchema = Type.Object(
+  {
+    codec: Type.Optional(VideoCodec),
+    size: Type.Optional(Size),
+    frame_rate: Type.Optional(Fraction),
+    pixel_format: Type.Optional(PixelFormat),
+    ...times,
+    frames_count,
+    bitrate: Type.Optional(VideoBitrate),
+    color: Type.Optional(Color),
+    container: ContainerSchema,
+    streams: Type.Array(StreamSchema, { description: 'Every stream, in the order of ffprobe.' }),
+    confidence: Type.Unsafe<Record<string, number>>({
+      type: 'object',
+      description: 'Confidence by path; a field whose truth was never known has none.',
+      examples: [{ 'container.format': 1, 'streams[0].duration': 0.98 }],
+      additionalProperties: probability('Share of such values that were right in files of known truth.'),
+    }),
+    warnings: Type.Array(WarningSchema, { description: 'What is wrong or unusual.' }),
+    diff: Type.Optional(
+      Type.Array(DifferenceSchema, { description: 'Fields on which the tools disagree; absent with `diff=false`.' }),
+    ),
+  },
+  {
+    title: 'ProbeReport',
+    description:
+      'A file as ffprobe and mediainfo describe it, in one set of names. The members beside `container` and ' +
+      '`streams` are those of the first video stream, and absent without one.',
+    additionalProperties: false,
+  },
+);
+
+export type ProbeReport = Static<typeof ProbeReportSchema>;
+export type StreamReport = Static<typeof StreamSchema>;
+export type ContainerReport = Static<typeof ContainerSchema>;
+export type Warning = Static<typeof WarningSchema>;
+export type Difference = Static<typeof DifferenceSchema>;

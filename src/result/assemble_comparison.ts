@@ -1,0 +1,59 @@
+/** The answer of a comparison: its runs, and what they say differently. It is small, whatever the tools printed. */
+import { compareRuns } from '../compare/compare.ts';
+import type { Comparison } from '../compare/schema.ts';
+import type { ResultBody, ToolResult } from '../bus/messages.ts';
+import { JSON_TYPE, type Answer } from './assemble.ts';
+
+export interface ComparedRecord {
+  requestId: string;
+  queueTimeMs: number;
+  /** Of the request, as it is recorded. */
+  error: string | null;
+}
+
+const NOTHING = compareRuns([]);
+
+/** `run`: its name among the values of a field. */
+export const runOf = ({ name, version, build, success, durationMs, usageMs, error }: ToolResult, run = version) => ({
+  run,
+  tool: name,
+  version,
+  build: build ?? null,
+  success,
+  duration: Math.round(durationMs),
+  usage: Math.round(usageMs),
+  ...(success ? {} : { error: error ?? 'failed' }),
+});
+
+/** A runner reads hostile media: what it calls a comparison may be anything. */
+export function comparisonOf({ comparison }: Pick<ResultBody, 'comparison'>): Comparison {
+  try {
+    const { fields, summary } = JSON.parse(comparison?.output ?? 'null') as Comparison;
+    return Array.isArray(fields) && typeof summary === 'object' && summary !== null ? { fields, summary } : NOTHING;
+  } catch {
+    return NOTHING;
+  }
+}
+
+/** Whether there was something to compare: two runs of one tool that succeeded. */
+const isCompared = ({ tools }: Pick<ResultBody, 'tools'>): boolean => {
+  const done = tools.filter(({ success }) => success).map(({ name }) => name);
+  return new Set(done).size < done.length;
+};
+
+const FEW = 'fewer than two runs of one tool succeeded';
+/** It is of a version that knows no comparisons: for moments of an upgrade or of its way back. */
+const NOT_MADE = 'the runner did not compare the runs';
+
+export function assembleComparison(result: ResultBody, { requestId, queueTimeMs, error }: ComparedRecord): Answer {
+  const compared = isCompared(result);
+  const success = compared && result.comparison !== undefined;
+  const body = {
+    success,
+    ...(success ? {} : { error: error ?? (compared ? NOT_MADE : FEW) }),
+    metadata: { request_id: requestId, queue_time: Math.round(queueTimeMs), io_usage: result.ioUsage },
+    runs: result.tools.map((tool) => runOf(tool)),
+    ...comparisonOf(result),
+  };
+  return { contentType: JSON_TYPE, body: JSON.stringify(body) };
+}

@@ -1,0 +1,166 @@
+/**
+ * Policies in the record: those of each account, and the shared ones, which the leader copies from ProbePolicy objects.
+ * A document is the canonical JSON of a policy; it is named by its SHA-256 and never changes.
+ */
+import type { Database } from './connection.ts';
+import { listed, type Columns } from './columns.ts';
+import { StoreError } from './errors.ts';
+import { integer } from './storable.ts';
+
+/** In place of a root user. */
+export const SHARED = 0;
+
+/** What one account may have. */
+export interface MostPolicies {
+  policies: number;
+  /** Of each policy: an older one goes. */
+  revisions: number;
+  /** Saved and inline ones. */
+  documents: number;
+  bytes: number;
+}
+
+export interface PolicyRevision {
+  account: number;
+  name: string;
+  revision: number;
+  /** In hex. */
+  digest: string;
+  description: string | null;
+  /** Who saved it; null: of a shared policy. */
+  userId: number | null;
+  createdAt: Date;
+}
+export interface SavedPolicy extends PolicyRevision {
+  document: string;
+}
+
+export interface KeptDocument {
+  /** In hex. */
+  digest: string;
+  document: string;
+}
+
+type PutPolicy =
+  | { outcome: 'saved' | 'unchanged'; revision: number }
+  /** The account has as many policies as it may. */
+  | { outcome: 'too-many' }
+  /** The account has as many documents as it may. */
+  | { outcome: 'no-room' };
+
+const COLUMNS: Columns<PolicyRevision> = {
+  account: 'p.account_id',
+  name: 'p.name',
+  revision: 'p.revision',
+  digest: `encode(p.digest, 'hex')`,
+  description: 'p.description',
+  userId: 'p.user_id',
+  createdAt: 'p.created_at',
+};
+const REVISION = `select ${listed(COLUMNS)} from policies p`;
+const SAVED = `select ${listed({ ...COLUMNS, document: 'd.document' })}
+  from policies p join policy_documents d using (account_id, digest)`;
+
+const bytesOf = (digest: string): Buffer => Buffer.from(digest, 'hex');
+
+export function policyCalls(database: Database) {
+  return {
+    async putPolicy(
+      of: { account: number; name: string; description?: string | undefined; userId: number | null },
+      { digest, document }: KeptDocument,
+      most: MostPolicies,
+    ): Promise<PutPolicy> {
+      const [row] = await database.rows<PutPolicy>({
+        name: 'put_policy',
+        text: 'select * from put_policy($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)',
+        values: [
+          of.account,
+          of.name,
+          bytesOf(digest),
+          document,
+          of.description ?? null,
+          of.userId,
+          most.policies,
+          most.revisions,
+          most.documents,
+          most.bytes,
+        ],
+      });
+      if (!row) throw new StoreError('query-failed', 'put_policy gave no row');
+      return row;
+    },
+
+    /** False: there is none. Requests that name it already run by its document. */
+    async deletePolicy(account: number, name: string): Promise<boolean> {
+      const [row] = await database.rows<{ gone: boolean }>({
+        name: 'delete_policy',
+        text: 'select delete_policy($1, $2) gone',
+        values: [account, name],
+      });
+      return row?.gone === true;
+    },
+
+    /** Of an inline policy. False: the account has as many documents as it may. */
+    async keepPolicyDocument(
+      account: number,
+      { digest, document }: KeptDocument,
+      { documents, bytes }: Pick<MostPolicies, 'documents' | 'bytes'>,
+    ): Promise<boolean> {
+      const [row] = await database.rows<{ kept: boolean }>({
+        name: 'keep_policy_document',
+        text: 'select keep_policy_document($1, $2, $3, $4, $5) kept',
+        values: [account, bytesOf(digest), document, documents, bytes],
+      });
+      return row?.kept === true;
+    },
+
+    async policyDocument(account: number, digest: string): Promise<string | null> {
+      const [row] = await database.rows<{ document: string }>({
+        name: 'policy_document',
+        text: 'select document from policy_documents where account_id = $1 and digest = $2',
+        values: [account, bytesOf(digest)],
+      });
+      return row?.document ?? null;
+    },
+
+    /** `revision` null: the latest. */
+    async findPolicy(account: number, name: string, revision: number | null = null): Promise<SavedPolicy | null> {
+      const [row] = await database.rows<SavedPolicy>({
+        name: 'find_policy',
+        text: `${SAVED} where p.account_id = $1 and p.name = $2 and ($3::integer is null or p.revision = $3)
+          order by p.revision desc limit 1`,
+        values: [account, name, revision === null ? null : integer(revision)],
+      });
+      return row ?? null;
+    },
+
+    /** Newest first. */
+    async policyRevisions(account: number, name: string): Promise<PolicyRevision[]> {
+      return database.rows<PolicyRevision>({
+        name: 'policy_revisions',
+        text: `${REVISION} where p.account_id = $1 and p.name = $2 order by p.revision desc`,
+        values: [account, name],
+      });
+    },
+
+    /** The latest revision of each policy of these accounts, by name. */
+    async latestPolicies(accounts: readonly number[]): Promise<PolicyRevision[]> {
+      return database.rows<PolicyRevision>({
+        name: 'latest_policies',
+        text: `select distinct on (p.account_id, p.name) ${listed(COLUMNS)} from policies p
+          where p.account_id = any($1) order by p.account_id, p.name, p.revision desc`,
+        values: [accounts],
+      });
+    },
+
+    /** How many documents went that nothing names and nobody has used for an hour. */
+    async forgetPolicyDocuments(): Promise<number> {
+      const [row] = await database.rows<{ n: number }>({
+        name: 'forget_policy_documents',
+        text: 'select forget_policy_documents(null) n',
+        values: [],
+      });
+      return row?.n ?? 0;
+    },
+  };
+}

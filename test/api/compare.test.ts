@@ -1,0 +1,247 @@
+import assert from 'node:assert/strict';
+import { compareRuns } from '../../src/compare/compare.ts';
+import type { ResultBody } from '../../src/bus/messages.ts';
+import { startApi, tool, type ApiFixture } from './fixture.ts';
+
+const UNKNOWN = '01937c5e-8a00-7000-8000-000000000001';
+const outputs = { '3.3': '{"streams":[],"a":1}', '7.0': '{"streams":[],"a":2}' };
+
+function compared(): ResultBody {
+  const runs = Object.entries(outputs).map(([version, text]) => ({
+    tool: 'ffprobe' as const,
+    version,
+    label: version,
+    output: { bytes: text.length, text: () => text },
+  }));
+  return {
+    tools: Object.entries(outputs).map(([version, output]) =>
+      tool('ffprobe', output, { version, build: `f ${version}` }),
+    ),
+    comparison: { durationMs: 1, output: JSON.stringify(compareRuns(runs)) },
+    ioUsage: 77,
+  };
+}
+
+describe('POST /v1/compare', function () {
+  this.timeout(60_000);
+  let api: ApiFixture;
+  before(async () => {
+    api = await startApi();
+  });
+  after(() => api.stop());
+
+  const call = (path: string, body: object, token = api.token) =>
+    fetch(`${api.url}${path}`, {
+      method: 'POST',
+      body: JSON.stringify(body),
+      headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${token}` },
+    });
+  const compare = (body: object) => call('/v1/compare', body);
+  const versions = (...all: string[]) => ({ url: 'https://refused.test/a.mp4', ffprobe: { versions: all } });
+
+  const REFUSED: [string, object, RegExp][] = [
+    ['nothing', {}, /^exactly one of url and request_ids is required$/],
+    [
+      'a source without tools',
+      { url: 'https://refused.test/a' },
+      /^one of ffprobe, mediainfo is required, with its versions$/,
+    ],
+    ['one version', versions('7.0'), /^ffprobe\.versions: must have at least 2 values$/],
+    ['nine versions', versions(...'123456789'), /^ffprobe\.versions: must have at most 8 values$/],
+    ['a version twice', versions('7.0', '7.0'), /^ffprobe\.versions: must not have a value twice$/],
+    [
+      'a version under two names',
+      versions('7.0', 'latest'),
+      /^ffprobe\.versions: "7\.0" and "latest" are both version 7\.0$/,
+    ],
+    [
+      'an unknown version',
+      versions('7.0', '1.0'),
+      /^ffprobe\.version: "1\.0" is not available; available: latest, 7\.0/,
+    ],
+    [
+      'an unknown option',
+      { ...versions('7.0', '3.3'), ffprobe: { versions: ['7.0', '3.3'], sow_frames: true } },
+      /did you mean show_frames/,
+    ],
+    [
+      'an option that one version lacks',
+      { ...versions('7.0', '3.3'), ffprobe: { versions: ['7.0', '3.3'], max_probe_packets: 5 } },
+      /^ffprobe\.max_probe_packets: ffprobe 3\.3 does not have this option$/,
+    ],
+    [
+      'a format that is not compared',
+      { ...versions('7.0', '3.3'), ffprobe: { versions: ['7.0', '3.3'], output_format: 'xml' } },
+      /^ffprobe: the options ask for another format; only JSON is compared$/,
+    ],
+    [
+      'a private address',
+      { ...versions('7.0', '3.3'), url: 'http://169.254.169.254/' },
+      /^url: the address is not allowed/,
+    ],
+    [
+      'both forms',
+      { ...versions('7.0', '3.3'), request_ids: [UNKNOWN, UNKNOWN.replace(/1$/, '2')] },
+      /^exactly one of url and request_ids/,
+    ],
+    ['one request', { request_ids: [UNKNOWN] }, /^request_ids: must have at least 2 values$/],
+    [
+      'tools beside two requests',
+      { request_ids: [UNKNOWN, UNKNOWN.replace(/1$/, '2')], ffprobe: { versions: ['7.0', '3.3'] } },
+      /^ffprobe: has no effect with request_ids/,
+    ],
+  ];
+  for (const [what, body, message] of REFUSED)
+    it(`refuses ${what}`, async () => {
+      const response = await compare(body);
+      const { error } = (await response.json()) as { error: string };
+      assert.equal(response.status, 400, error);
+      assert.match(error, message);
+    });
+
+  async function made(host: string) {
+    const answering = compare({
+      url: `https://${host}/a.mp4`,
+      ffprobe: { versions: ['3.3', 'latest'], show_frames: true, timeout: 5000 },
+    });
+    const job = await api.job(host);
+    await api.end(job.metadata.name, {
+      result: compared(),
+      asked: [
+        { name: 'ffprobe', version: '3.3' },
+        { name: 'ffprobe', version: '7.0' },
+      ],
+    });
+    return { job, response: await answering };
+  }
+
+  it('is one job of every version, answered with runs and fields, and read back', async () => {
+    const { job, response } = await made('made.test');
+    const { kind, tools, report } = job.spec;
+    const run = { name: 'ffprobe', timeoutMs: 5000, options: { show_frames: 'true' } };
+    assert.deepEqual(
+      { kind, tools, report },
+      {
+        kind: 'compare',
+        tools: [
+          { ...run, version: '3.3' },
+          { ...run, version: '7.0' },
+        ],
+        report: { enabled: false },
+      },
+    );
+    assert.equal(response.status, 200);
+    const answer = (await response.json()) as Record<string, any>;
+    assert.deepEqual(answer['metadata'], { request_id: job.metadata.name, queue_time: 7, io_usage: 77 });
+    assert.deepEqual(answer['runs'][0], {
+      run: '3.3',
+      tool: 'ffprobe',
+      version: '3.3',
+      build: 'f 3.3',
+      success: true,
+      duration: 31,
+      usage: 31,
+    });
+    assert.deepEqual(answer['fields'], [
+      { path: 'a', tool: 'ffprobe', level: 'raw', change: 'value', values: { '3.3': 1, '7.0': 2 } },
+    ]);
+    assert.equal(answer['success'], true);
+    const back = await fetch(`${api.url}/v1/probe/${job.metadata.name}`, {
+      headers: { Authorization: `Bearer ${api.token}` },
+    });
+    assert.deepEqual(await back.json(), answer);
+  });
+
+  it('says so where fewer than two runs of a tool succeeded, or the runner compared nothing', async () => {
+    for (const [host, change, error] of [
+      ['failed.test', { success: false, error: 'broken (exit code 1)' }, 'fewer than two runs of one tool succeeded'],
+      ['older.test', {}, 'the runner did not compare the runs'],
+    ] as const) {
+      const answering = compare({ url: `https://${host}/a.mp4`, ffprobe: { versions: ['3.3', '7.0'] } });
+      const job = await api.job(host);
+      const { tools } = compared();
+      await api.end(job.metadata.name, {
+        result: { tools: [tools[0]!, { ...tools[1]!, ...change }], ioUsage: 1 },
+        asked: [
+          { name: 'ffprobe', version: '3.3' },
+          { name: 'ffprobe', version: '7.0' },
+        ],
+      });
+      const answer = (await (await answering).json()) as Record<string, unknown>;
+      assert.deepEqual([answer['success'], answer['error'], answer['fields']], [false, error, []]);
+    }
+  });
+
+  it('counts and makes a report of comparisons on record, and leaves out what is none', async () => {
+    const [one, two] = [await made('report-a.test'), await made('report-b.test')];
+    const ids = [one.job.metadata.name, two.job.metadata.name];
+    const response = await call('/v1/compare/report', { request_ids: [...ids, UNKNOWN] });
+    assert.equal(response.status, 200);
+    const report = (await response.json()) as Record<string, any>;
+    assert.deepEqual(report['left_out'], [{ request_id: UNKNOWN, why: 'not found' }]);
+    assert.equal(report['summary'].comparisons, 2);
+    assert.deepEqual(report['fields'], [
+      {
+        path: 'a',
+        tool: 'ffprobe',
+        level: 'raw',
+        change: 'value',
+        files: 2,
+        examples: ids.map((id) => ({ request_id: id, path: 'a', values: { '3.3': 1, '7.0': 2 } })),
+      },
+    ]);
+  });
+
+  describe('two requests on record', () => {
+    const probed = async (host: string, result: ResultBody): Promise<string> => {
+      const answering = api.post({ url: `https://${host}/a.mp4` });
+      const job = await api.job(host);
+      await api.end(job.metadata.name, { result });
+      await answering;
+      return job.metadata.name;
+    };
+    const result = (a: number): ResultBody => ({
+      tools: [tool('ffprobe', JSON.stringify({ a })), tool('mediainfo', '{"media":{"track":[]}}')],
+      ioUsage: 5,
+    });
+
+    it('are compared under a and b, and nothing runs', async () => {
+      const ids = [await probed('first.test', result(1)), await probed('second.test', result(2))];
+      const response = await compare({ request_ids: ids });
+      assert.equal(response.status, 200);
+      assert.ok(response.headers.has('ratelimit'));
+      const answer = (await response.json()) as Record<string, any>;
+      assert.deepEqual(answer['metadata'], { request_ids: ids, queue_time: 0, io_usage: 0 });
+      assert.deepEqual(
+        answer['runs'].map(({ run, tool: of }: { run: string; tool: string }) => `${run} ${of}`),
+        ['a ffprobe', 'a mediainfo', 'b ffprobe', 'b mediainfo'],
+      );
+      assert.deepEqual(answer['fields'][0].values, { a: 1, b: 2 });
+    });
+
+    it('outputs that are too large to be held are named and not compared', async () => {
+      const large = { ...result(1), tools: [tool('ffprobe', JSON.stringify({ a: 'x'.repeat(1_200_000) }))] };
+      const ids = [await probed('large.test', large), await probed('small.test', result(2))];
+      const answer = (await (await compare({ request_ids: ids })).json()) as Record<string, any>;
+      assert.equal(answer['success'], false);
+      assert.deepEqual(
+        answer['summary'].not_compared.map(({ run, why }: { run: string; why: string }) => [run, why.slice(0, 23)]),
+        [['a', 'its output is too large']],
+      );
+      assert.equal(api.wired.deps.memory.used(), 0);
+    });
+
+    it("are the caller's own: another one's is not found, a comparison and an open request are refused", async () => {
+      const own = await probed('own.test', result(1));
+      const missing = await compare({ request_ids: [own, UNKNOWN] });
+      assert.equal(missing.status, 404);
+      assert.deepEqual(await missing.json(), { error: `request_ids: ${UNKNOWN} not found` });
+      const { job } = await made('kind.test');
+      const other = await compare({ request_ids: [own, job.metadata.name] });
+      assert.equal(other.status, 400);
+      assert.deepEqual(await other.json(), {
+        error: `request_ids: ${job.metadata.name} is not a request of /v1/probe/file`,
+      });
+    });
+  });
+});

@@ -1,0 +1,144 @@
+/**
+ * Whether a response is one that the OpenAPI description has: its status, its media type and its body. The fixtures ask
+ * this of every response that their API gives.
+ */
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { openapiDocument } from '../../src/api/openapi/document.ts';
+import { OPERATIONS } from '../../src/api/openapi/operations.ts';
+import { isManagement } from '../../src/api/http/side.ts';
+import { errorsOf, makeAjv, type Validate } from '../conforms.ts';
+
+export interface Seen {
+  method: string;
+  /** With or without its query. */
+  path: string;
+  status: number;
+  type: string | null | undefined;
+  body: string;
+}
+
+type Content = Record<string, { schema: object }>;
+interface Document {
+  paths: Record<string, Record<string, { responses: Record<string, { content?: Content }> }>>;
+  components: object;
+}
+
+const { paths, components } = openapiDocument(OPERATIONS) as Document;
+const ajv = makeAjv();
+ajv.addSchema({ $id: 'probeyard', components });
+const compile = (schema: object): Validate =>
+  ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/components/', '"probeyard#/components/')) as object);
+const ERRORS = {
+  gateway: compile({ $ref: '#/components/schemas/GatewayError' }),
+  management: compile({ $ref: '#/components/schemas/ManagementError' }),
+};
+
+/** All of them when this is loaded: no test waits for its own. */
+const ROUTES = Object.entries(paths)
+  .map(([path, methods]) => ({
+    pattern: new RegExp(`^${path.replaceAll(/\{[^}]+\}/g, '[^/]+')}$`),
+    fixed: !path.includes('{'),
+    methods: Object.fromEntries(
+      Object.entries(methods).map(([method, { responses }]) => [
+        method.toUpperCase(),
+        Object.fromEntries(
+          Object.entries(responses).map(([status, { content = {} }]) => [
+            status,
+            Object.fromEntries(Object.entries(content).map(([type, { schema }]) => [type, compile(schema)])),
+          ]),
+        ),
+      ]),
+    ),
+  }))
+  .sort((a, b) => Number(b.fixed) - Number(a.fixed));
+
+function fits(validate: Validate, body: string): string | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(body);
+  } catch {
+    return 'the body is not valid JSON';
+  }
+  return validate(value) ? undefined : errorsOf(validate);
+}
+
+/** What is wrong with a response, or undefined. */
+export function undescribed({ method, path, status, type, body }: Seen): string | undefined {
+  const [plain = ''] = path.split('?');
+  const essence = type?.split(';')[0]?.trim() ?? '';
+  const error = ERRORS[isManagement(plain) ? 'management' : 'gateway'];
+  const route = ROUTES.find(({ pattern }) => pattern.test(plain));
+  // A page, or nothing that is known.
+  if (!route) return essence === 'application/json' && status >= 400 ? fits(error, body) : undefined;
+  const operation = route.methods[method === 'HEAD' ? 'GET' : method];
+  if (!operation || (method === 'HEAD' && status === 405))
+    return status !== 405 ? 'the method is not described' : method === 'HEAD' ? undefined : fits(error, body);
+  const types = operation[String(status)];
+  if (!types) return 'the status is not described';
+  if (method === 'HEAD') return undefined;
+  if (Object.keys(types).length === 0) return body === '' ? undefined : 'a body is not described';
+  const validate = types[essence];
+  if (!validate) return `the media type is "${essence}"; described: ${Object.keys(types).join(', ')}`;
+  return essence === 'application/json' ? fits(validate, body) : undefined;
+}
+
+export const describedAs = (seen: Seen): string => `${seen.method} ${seen.path.split('?')[0]} ${seen.status}`;
+
+/** Larger bodies are tests of memory, and not parsed here. */
+const MOST_BYTES = 32 << 20;
+
+export interface Watched {
+  handler: RequestListener;
+  /** Throws where a response was not as described. */
+  assertDescribed(): void;
+}
+
+export function watched(handler: RequestListener): Watched {
+  const faults = new Set<string>();
+  let long = 0;
+  return {
+    handler(request: IncomingMessage, response: ServerResponse) {
+      const pieces: Buffer[] = [];
+      let bytes = 0;
+      const take = (piece: unknown, encoding: unknown): void => {
+        if (typeof piece !== 'string' && !(piece instanceof Uint8Array)) return;
+        bytes += piece.length;
+        if (bytes > MOST_BYTES) pieces.length = 0;
+        else
+          pieces.push(
+            typeof piece === 'string'
+              ? Buffer.from(piece, typeof encoding === 'string' ? (encoding as BufferEncoding) : 'utf8')
+              : Buffer.from(piece),
+          );
+      };
+      const [write, end] = [response.write, response.end];
+      response.write = function watchedWrite(this: ServerResponse, ...args: unknown[]) {
+        take(args[0], args[1]);
+        return write.apply(this, args as Parameters<typeof write>);
+      } as typeof write;
+      response.end = function watchedEnd(this: ServerResponse, ...args: unknown[]) {
+        take(args[0], args[1]);
+        if (bytes > MOST_BYTES) long += 1;
+        // Nobody reads what a caller who is gone would have got.
+        else if (request.socket.destroyed === false) {
+          const seen: Seen = {
+            method: request.method ?? '',
+            path: request.url ?? '',
+            status: response.statusCode,
+            type: response.getHeader('content-type')?.toString(),
+            body: Buffer.concat(pieces).toString(),
+          };
+          const fault = undescribed(seen);
+          if (fault !== undefined) faults.add(`${describedAs(seen)}: ${fault}\n  ${seen.body.slice(0, 300)}`);
+        }
+        return end.apply(this, args as Parameters<typeof end>);
+      } as typeof end;
+      return handler(request, response);
+    },
+    assertDescribed() {
+      if (long > 0) console.log(`      ${long} responses over 32 MB were not compared with the description`);
+      if (faults.size > 0)
+        throw new Error(`responses that the OpenAPI description does not have:\n${[...faults].join('\n')}`);
+    },
+  };
+}

@@ -1,0 +1,582 @@
+/** Policies through the API: saved, read, asked for, and told of in every form of an answer. */
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { Ajv } from 'ajv';
+import type { ResultBody } from '../../src/bus/messages.ts';
+import { canonicalPolicy } from '../../src/policy/canonical.ts';
+import { PolicyResultSchema, type PolicyResult } from '../../src/policy/schema.ts';
+import { SHARED } from '../../src/store/policies.ts';
+import { report as makeReport } from '../../src/report/report.ts';
+import { outputsOf } from '../report/sample.ts';
+import { sha256 } from '../store/fixture.ts';
+import { startApi, tool, type ApiFixture } from './fixture.ts';
+
+const MP4 = { rules: [{ name: 'wrapper', field: 'container.format', is: 'mp4' }] };
+const MKV = { description: 'Matroska', rules: [{ name: 'wrapper', field: 'container.format', is: 'matroska' }] };
+const MOST = { policies: 10, revisions: 10, documents: 100, bytes: 1_000_000 };
+
+const outputs = outputsOf('picture_and_sound.mkv');
+const toldBy = (version: string, output: unknown) => ({ version, output });
+const REPORT = makeReport({
+  ffprobe: toldBy('9.0', outputs['ffprobe 9.0']),
+  mediainfo: toldBy('26.10', outputs['mediainfo 26.10']),
+  diff: true,
+  prefer: null,
+});
+const HLS = {
+  success: true,
+  cli_output: null,
+  tool: 'probeyard-hls',
+  version: '1',
+  reference_version: '1',
+  playlists: [],
+  variants: [],
+  messages: [],
+  summary: {
+    must_fix: 0,
+    should_fix: 0,
+    info: 0,
+    untold: 0,
+    playlists: 0,
+    variants: 0,
+    segments: 0,
+    segments_measured: 0,
+    bytes_measured: 0,
+    reloads: 0,
+    live: false,
+    protocol_version: 1,
+    newest_protocol_version: 1,
+    duration: 0,
+  },
+};
+const printed: ResultBody = {
+  tools: [
+    tool('ffprobe', JSON.stringify(outputs['ffprobe 9.0']), { version: '7.0' }),
+    tool('mediainfo', JSON.stringify(outputs['mediainfo 26.10']), { version: '24.06' }),
+  ],
+  ioUsage: 3,
+};
+const verdict = (change: Partial<PolicyResult> = {}): PolicyResult => ({
+  name: 'web',
+  revision: 1,
+  outcome: 'fail',
+  rules: [{ name: 'wrapper', level: 'fail', outcome: 'fail', message: 'container.format is mkv; expected mp4' }],
+  ...change,
+});
+const isVerdict = new Ajv({ strict: false }).compile<PolicyResult>(PolicyResultSchema);
+
+interface Told {
+  status: number;
+  headers: Headers;
+  text: string;
+  json: Record<string, unknown>;
+}
+
+describe('policies through the API', function () {
+  this.timeout(120_000);
+  let api: ApiFixture;
+  let stranger: string;
+  /** Of a user below the administrator's account. */
+  let below: string;
+
+  before(async () => {
+    api = await startApi();
+    stranger = await newUser(null);
+    below = await newUser(api.userId);
+    const shared = { account: SHARED, name: 'web-mp4', userId: null };
+    await api.stored.store.putPolicy(shared, canonicalPolicy(MP4 as never), MOST);
+  });
+  after(() => api.stop());
+
+  async function newUser(parent: number | null): Promise<string> {
+    const token = randomBytes(32).toString('hex');
+    await api.stored.sql(
+      `with made as (insert into users (email, status, role, parent_id, root_id, permissions, requests_per_minute)
+          values ($1, 'active', $2, $3, $3, '{read:media,write:media}', 1000000) returning id)
+        insert into tokens (user_id, sha256) select id, $4 from made`,
+      [`${randomBytes(6).toString('hex')}@example.org`, parent === null ? 'user' : 'sub', parent, sha256(token)],
+    );
+    return token;
+  }
+
+  async function call(
+    method: string,
+    path: string,
+    { body, type = 'application/json', token = api.token }: { body?: unknown; type?: string; token?: string } = {},
+  ): Promise<Told> {
+    const response = await fetch(`${api.url}${path}`, {
+      method,
+      headers: { Authorization: `Bearer ${token}`, ...(body === undefined ? {} : { 'Content-Type': type }) },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    const isJson = response.headers.get('content-type')?.includes('json') === true;
+    return {
+      status: response.status,
+      headers: response.headers,
+      text,
+      json: isJson ? (JSON.parse(text) as Record<string, unknown>) : {},
+    };
+  }
+  const put = (name: string, body: unknown, more: { type?: string; token?: string } = {}) =>
+    call('PUT', `/v1/policy/${name}`, { body, ...more });
+
+  describe('saved and read', () => {
+    it('PUT makes revisions, and the same content again makes none', async () => {
+      const first = await put('house', MP4);
+      assert.deepEqual(
+        [first.status, first.json],
+        [200, { name: 'house', revision: 1, changed: true, untranslated: [] }],
+      );
+      const reordered = { rules: [{ is: 'mp4', name: 'wrapper', field: 'container.format' }] };
+      assert.deepEqual((await put('house', reordered)).json, {
+        name: 'house',
+        revision: 1,
+        changed: false,
+        untranslated: [],
+      });
+      assert.equal((await put('house', MKV)).json['revision'], 2);
+    });
+
+    it('PUT takes YAML by its media type', async () => {
+      const yaml = 'rules:\n  - name: wrapper\n    field: container.format\n    is: matroska\n';
+      assert.equal((await put('yaml', yaml, { type: 'application/yaml' })).status, 200);
+      assert.deepEqual((await call('GET', '/v1/policy/yaml')).json['policy'], {
+        rules: [{ name: 'wrapper', field: 'container.format', is: 'matroska' }],
+      });
+    });
+
+    it('PUT takes a policy of MediaConch, and lists what it does without', async () => {
+      const rules =
+        '<rule name="wrapper" value="Format" tracktype="General" operator="=">MXF</rule>' +
+        '<rule name="trace" scope="mt" value="mdat" operator="exists"/>';
+      const saved = await put('conch', `<policy type="and" name="p">${rules}</policy>`, { type: 'application/xml' });
+      assert.deepEqual([saved.status, (saved.json['untranslated'] as string[]).length], [200, 1], saved.text);
+      const { policy } = (await call('GET', '/v1/policy/conch')).json as { policy: { rules: { field: string }[] } };
+      assert.equal(policy.rules[0]?.field, 'container.format');
+    });
+
+    it('GET gives the latest revision or the one that is named, and lists them', async () => {
+      await put('read', MP4);
+      await put('read', MKV);
+      const latest = await call('GET', '/v1/policy/read');
+      assert.deepEqual(
+        [latest.json['revision'], latest.json['description'], latest.json['policy']],
+        [2, 'Matroska', MKV],
+      );
+      assert.equal(latest.json['user_id'], api.userId);
+      assert.deepEqual(
+        (latest.json['revisions'] as { revision: number }[]).map(({ revision }) => revision),
+        [2, 1],
+      );
+      assert.deepEqual((await call('GET', '/v1/policy/read?revision=1')).json['policy'], MP4);
+      const none = await call('GET', '/v1/policy/read?revision=7');
+      assert.deepEqual(
+        [none.status, none.json['error']],
+        [404, 'the policy has no revision 7, or it is no longer on record'],
+      );
+    });
+
+    it('GET /v1/policy lists own policies, then the shared ones', async () => {
+      await put('listed', MKV);
+      const rows = (await call('GET', '/v1/policy')).json['policies'] as { name: string; description?: string }[];
+      assert.equal(rows.find(({ name }) => name === 'listed')?.description, 'Matroska');
+      assert.equal(rows.at(-1)?.name, 'shared/web-mp4');
+    });
+
+    it('DELETE removes a policy, and its name comes back with other revisions', async () => {
+      await put('passing', MP4, { token: stranger });
+      assert.equal((await call('DELETE', '/v1/policy/passing', { token: stranger })).status, 204);
+      const gone = await call('DELETE', '/v1/policy/passing', { token: stranger });
+      assert.equal(gone.status, 404);
+      assert.equal((await put('passing', MP4, { token: stranger })).json['revision'], 2);
+    });
+
+    for (const path of ['/v1/policy/shared/web-mp4', '/v1/policy/shared%2Fweb-mp4'])
+      it(`GET ${path} reads a shared policy`, async () => {
+        const { status, json } = await call('GET', path);
+        assert.deepEqual([status, json['name'], json['user_id'], json['policy']], [200, 'shared/web-mp4', null, MP4]);
+      });
+
+    for (const method of ['PUT', 'DELETE'])
+      it(`${method} of a shared policy is not allowed`, async () => {
+        const body = method === 'PUT' ? { body: MP4 } : {};
+        const { status, headers } = await call(method, '/v1/policy/shared/web-mp4', body);
+        assert.deepEqual([status, headers.get('allow')], [405, 'GET']);
+        assert.ok((await call(method, '/v1/policy/shared%2Fweb-mp4', body)).status >= 400);
+        assert.equal((await call('GET', '/v1/policy/shared/web-mp4')).json['revision'], 1);
+      });
+  });
+
+  describe('refused', () => {
+    const bad: [string, string, unknown, string, RegExp][] = [
+      ['XML with a DTD', 'bad', '<!DOCTYPE a [<!ENTITY b "c">]><policy name="p">&b;</policy>', 'text/xml', /^policy: /],
+      ['a name in upper case', 'House', MP4, 'application/json', /^name: must be 1 to 64 lower-case letters/],
+      ['a name that is too long', 'x'.repeat(65), MP4, 'application/json', /^name: must be 1 to 64/],
+      ['a name that is reserved', 'shared', MP4, 'application/json', /^name: "shared" is reserved/],
+      ['no rules', 'bad', {}, 'application/json', /rules/],
+      [
+        'an unknown field',
+        'bad',
+        { rules: [{ name: 'a', field: 'container.formt', is: 'mp4' }] },
+        'application/json',
+        /^rules\[0\]\.field: .*did you mean format/,
+      ],
+      [
+        'JSON with a member twice',
+        'bad',
+        '{"rules":[],"rules":[]}',
+        'application/json',
+        /^rules: is given more than once/,
+      ],
+      ['JSON that is none', 'bad', '{', 'application/json', /^body: is not valid JSON/],
+      ['YAML that is none', 'bad', 'rules: [', 'application/yaml', /^policy: is not valid YAML/],
+      ['another media type', 'bad', 'rules', 'text/plain', /^body: must be application\/json, application\/yaml/],
+      ['more than 64 KB', 'bad', { description: 'x'.repeat(70_000), rules: MP4.rules }, 'application/json', /65536/],
+    ];
+    for (const [what, name, body, type, message] of bad)
+      it(`PUT with ${what} is 400`, async () => {
+        const { status, json } = await put(name, body, { type });
+        assert.equal(status, 400);
+        assert.match(String(json['error']), message);
+      });
+
+    it('a body over 1 MB is 400', async () => {
+      const { status, json } = await put('bad', `# ${'x'.repeat(1_100_000)}`, { type: 'application/yaml' });
+      assert.deepEqual([status, json['error']], [400, 'body: must be at most 1 MB']);
+    });
+
+    it('an unknown policy is 404 with the nearest name', async () => {
+      await put('delivery', MP4);
+      assert.equal(
+        (await call('GET', '/v1/policy/delivry')).json['error'],
+        'the policy does not exist; did you mean delivery?',
+      );
+    });
+
+    it('a token without write:media reads policies and saves none', async () => {
+      const token = randomBytes(32).toString('hex');
+      await api.stored.sql(`insert into tokens (user_id, sha256, permissions) values ($1, $2, '{read:media}')`, [
+        api.userId,
+        sha256(token),
+      ]);
+      assert.equal((await call('GET', '/v1/policy', { token })).status, 200);
+      assert.equal((await put('narrow', MP4, { token })).status, 403);
+      assert.equal((await call('DELETE', '/v1/policy/house', { token })).status, 403);
+    });
+  });
+
+  describe('of another account', () => {
+    before(async () => {
+      await put('secret-spec', MKV);
+    });
+    const attempts: [string, () => Promise<Told>][] = [
+      ['read', () => call('GET', '/v1/policy/secret-spec', { token: stranger })],
+      ['deleted', () => call('DELETE', '/v1/policy/secret-spec', { token: stranger })],
+      [
+        'used to judge stored results',
+        () =>
+          call('POST', '/v1/policy/secret-spec/evaluate', {
+            token: stranger,
+            body: { request_ids: [crypto.randomUUID()] },
+          }),
+      ],
+      [
+        'named by a probe',
+        () =>
+          call('POST', '/v1/probe/file', {
+            token: stranger,
+            body: { url: 'https://x.test/a.mp4', policy: 'secret-spec' },
+          }),
+      ],
+    ];
+    for (const [what, attempt] of attempts)
+      it(`a policy is not ${what}, and its name is no hint`, async () => {
+        const { status, text } = await attempt();
+        assert.ok(status === 404 || status === 400, `${status} ${text}`);
+        assert.doesNotMatch(text, /did you mean secret/);
+      });
+
+    it('the list shows none of it', async () => {
+      assert.doesNotMatch((await call('GET', '/v1/policy', { token: stranger })).text, /secret-spec/);
+    });
+
+    it('the same name is another policy', async () => {
+      assert.equal((await put('secret-spec', MP4, { token: stranger })).json['changed'], true);
+      assert.deepEqual((await call('GET', '/v1/policy/secret-spec')).json['policy'], MKV);
+    });
+
+    it('a sub-user shares the policies of the account', async () => {
+      assert.deepEqual((await call('GET', '/v1/policy/secret-spec', { token: below })).json['policy'], MKV);
+    });
+  });
+
+  describe('asked for by a probe', () => {
+    before(async () => {
+      await put('web', MP4);
+      await put('pinned', { uses: { ffprobe: '3.3' }, ...MP4 });
+    });
+
+    /** Starts a probe, ends its job with `result`, and gives both. */
+    async function probe(host: string, body: object, result: ResultBody, path = '/v1/probe/file') {
+      const answer = call('POST', path, { body: { url: `https://${host}/a.mkv`, ...body } });
+      const job = await api.job(host);
+      await api.end(job.metadata.name, { result, close: result.policy ? { policy: result.policy.outcome } : {} });
+      return { id: job.metadata.name, spec: job.spec, told: await answer };
+    }
+
+    it('by its name: the job names its digest, the envelope and a header say what came of it', async () => {
+      const { id, spec, told } = await probe('named.test', { policy: 'web' }, { ...printed, policy: verdict() });
+      assert.deepEqual(spec.policy, { name: 'web', revision: 1, digest: canonicalPolicy(MP4 as never).digest });
+      assert.deepEqual([told.json['policy'], told.headers.get('x-policy-outcome')], [verdict(), 'fail']);
+      const back = await call('GET', `/v1/probe/${id}`);
+      assert.deepEqual([back.json['policy'], back.headers.get('x-policy-outcome')], [verdict(), 'fail']);
+    });
+
+    it('a shared one, in the query of a GET', async () => {
+      const answer = call('GET', '/v1/probe/file?url=https://query.test/a.mp4&policy=shared/web-mp4');
+      const job = await api.job('query.test');
+      assert.deepEqual([job.spec.policy?.name, job.spec.policy?.revision], ['shared/web-mp4', 1]);
+      await api.end(job.metadata.name, { result: { ...printed, policy: verdict({ name: 'shared/web-mp4' }) } });
+      assert.equal((await answer).status, 200);
+    });
+
+    for (const [what, type, body] of [
+      ['JSON', 'application/json', { url: 'https://inline.test/a.mkv', policy: MP4 }],
+      [
+        'a form',
+        'application/x-www-form-urlencoded',
+        new URLSearchParams({ url: 'https://inline.test/a.mkv', policy: JSON.stringify(MP4) }).toString(),
+      ],
+    ] as const)
+      it(`inline, in ${what}: the job names its digest alone, and the log does not keep it`, async () => {
+        const answer = call('POST', '/v1/probe/file', { body, type });
+        const job = await api.job('inline.test');
+        const { digest } = canonicalPolicy(MP4 as never);
+        assert.deepEqual(job.spec.policy, { digest });
+        assert.equal(await api.stored.store.policyDocument(api.userId, digest), canonicalPolicy(MP4 as never).document);
+        await api.end(job.metadata.name, { result: { ...printed, policy: verdict({ name: null, revision: null }) } });
+        await answer;
+        const log = await call('GET', `/frontend/api/v1/media/log/${job.metadata.name}`);
+        const request = JSON.parse(String(log.json['request'])) as { policy: unknown };
+        assert.deepEqual(request.policy, { sha256: digest });
+        assert.equal(log.json['policy'], null);
+      });
+
+    it('its tools run, and what the caller did not ask for is not shown', async () => {
+      const { spec, told } = await probe(
+        'hidden.test',
+        { policy: 'web', only: 'ffprobe' },
+        { ...printed, policy: verdict() },
+      );
+      assert.deepEqual(
+        spec.tools?.map(({ name }) => name),
+        ['ffprobe', 'mediainfo'],
+      );
+      assert.deepEqual(Object.keys(told.json), ['success', 'metadata', 'ffprobe', 'policy']);
+    });
+
+    for (const [what, ffprobe, version] of [
+      ['a request that names no version gets that of the policy', {}, '3.3'],
+      ['a version in the request wins', { version: '7.0' }, '7.0'],
+      ['latest in the request wins', { version: 'latest' }, '7.0'],
+    ] as const)
+      it(`pins: ${what}`, async () => {
+        const { spec } = await probe('pinned.test', { policy: 'pinned', ffprobe }, { ...printed, policy: verdict() });
+        assert.equal(spec.tools?.find(({ name }) => name === 'ffprobe')?.version, version);
+      });
+
+    it('a bare output has the outcome in a header', async () => {
+      const body = { policy: 'web', only: 'ffprobe', inject_output: true };
+      const { id, told } = await probe('bare.test', body, { ...printed, policy: verdict() });
+      assert.equal(told.headers.get('x-policy-outcome'), 'fail');
+      assert.equal('policy' in told.json, false);
+      assert.deepEqual((await call('GET', `/v1/probe/${id}/policy`)).json, verdict());
+    });
+
+    it('a result without a verdict is unknown', async () => {
+      const { id, told } = await probe('silent.test', { policy: 'web' }, printed);
+      const policy = told.json['policy'] as PolicyResult;
+      assert.ok(isVerdict(policy), JSON.stringify(isVerdict.errors));
+      assert.deepEqual([policy.name, policy.revision, policy.outcome], ['web', 1, 'unknown']);
+      assert.equal((await call('GET', `/frontend/api/v1/media/log/${id}`)).json['status-policy'], 'unknown');
+    });
+
+    it('a request without a policy has neither member nor header', async () => {
+      const { id, told } = await probe('without.test', {}, printed);
+      assert.deepEqual(['policy' in told.json, told.headers.get('x-policy-outcome')], [false, null]);
+      const none = await call('GET', `/v1/probe/${id}/policy`);
+      assert.deepEqual([none.status, none.json['error']], [404, 'the request named no policy']);
+    });
+
+    const refused: [string, unknown, RegExp][] = [
+      ['an unknown name', 'webb', /^policy: "webb" does not exist; did you mean web\?$/],
+      ['an unknown shared name', 'shared/web-mp5', /did you mean shared\/web-mp4\?$/],
+      ['a name with U+0000', 'we\0b', /policy: must not contain U\+0000/],
+      [
+        'an inline policy that is not valid',
+        { rules: [{ name: 'a', field: 'size.widht', is: 1 }] },
+        /^policy\.rules\[0\]\.field: .*did you mean size\.width/,
+      ],
+      ['a list', [MP4], /^policy: must be/],
+    ];
+    for (const [what, policy, message] of refused)
+      it(`${what} is 400`, async () => {
+        const { status, json } = await call('POST', '/v1/probe/file', {
+          body: { url: 'https://no.test/a.mp4', policy },
+        });
+        assert.equal(status, 400, JSON.stringify(json));
+        assert.match(String(json['error']), message);
+      });
+
+    it('an inline policy that is nested 10,000 times is 400', async () => {
+      const policy = `${'{"all":['.repeat(10_000)}${']}'.repeat(10_000)}`;
+      const body = `{"url":"https://no.test/a.mp4","policy":${policy}}`;
+      const { status, json } = await call('POST', '/v1/probe/file', { body });
+      assert.deepEqual([status, String(json['error']).slice(0, 6)], [400, 'policy']);
+    });
+
+    it('an inline policy in a query is 400', async () => {
+      const { status, json } = await call('GET', '/v1/probe/file?url=https://no.test/a.mp4&policy[rules]=x');
+      assert.deepEqual(
+        [status, json['error']],
+        [400, 'policy: must be the name of a policy; send a policy itself with POST'],
+      );
+    });
+
+    it('mediastreamvalidator answers with an envelope where a policy is asked for', async () => {
+      const hls = tool('msv', JSON.stringify(HLS), { version: '1' });
+      const judged = verdict({ outcome: 'pass', rules: [] });
+      const result = { tools: [hls], ioUsage: 1, policy: judged };
+      const { told } = await probe('hls.test', { policy: 'web' }, result, '/v1/probe/mediastreamvalidator');
+      assert.deepEqual([told.json['policy'], told.headers.get('x-policy-outcome')], [judged, 'pass']);
+      assert.ok('metadata' in told.json);
+    });
+  });
+
+  describe('the verdict of a request', () => {
+    let id: string;
+    before(async () => {
+      await put('web', MP4);
+      const answer = call('POST', '/v1/probe/file', { body: { url: 'https://verdict.test/a.mkv', policy: 'web' } });
+      id = (await api.job('verdict.test')).metadata.name;
+      await api.end(id, { result: { ...printed, policy: verdict() }, close: { policy: 'fail' } });
+      await answer;
+    });
+
+    for (const [format, type, has] of [
+      ['json', 'application/json', '"outcome":"fail"'],
+      ['junit', 'application/xml', '<failure'],
+      ['sarif', 'application/sarif+json', '"2.1.0"'],
+    ] as const)
+      it(`is told as ${format}`, async () => {
+        const { status, headers, text } = await call('GET', `/v1/probe/${id}/policy?format=${format}`);
+        assert.equal(status, 200);
+        assert.equal(headers.get('content-type')?.split(';')[0], type);
+        assert.ok(text.includes(has), text);
+      });
+
+    it('is not told to another account', async () => {
+      assert.equal((await call('GET', `/v1/probe/${id}/policy`, { token: stranger })).status, 404);
+    });
+
+    it('stands in the log, and the log is filtered by it', async () => {
+      const list = async (query: string) =>
+        (
+          (await call('GET', `/frontend/api/v1/media/log?pagination[limit]=1000&${query}`)).json['log'] as Record<
+            string,
+            unknown
+          >[]
+        ).map((row) => row['id']);
+      const all = (await call('GET', '/frontend/api/v1/media/log?pagination[limit]=1000')).json['log'] as Record<
+        string,
+        unknown
+      >[];
+      const row = all.find((one) => one['id'] === id);
+      assert.deepEqual([row?.['status-policy'], row?.['policy'], row?.['policy-revision']], ['fail', 'web', 1]);
+      assert.ok((await list('status-policy=fail')).includes(id));
+      assert.ok(!(await list('status-policy=pass&status-policy=skipped')).includes(id));
+      assert.ok((await list('policy=web')).includes(id));
+      assert.deepEqual(await list('policy=no-such-policy'), []);
+      assert.equal((await list('sort[field]=status-policy')).length, all.length);
+    });
+  });
+
+  describe('stored results, judged anew', () => {
+    async function stored(host: string, result: ResultBody, body: object = {}): Promise<string> {
+      const answer = call('POST', '/v1/probe/file', { body: { url: `https://${host}/a.mkv`, ...body } });
+      const { name } = (await api.job(host)).metadata;
+      await api.end(name, { result });
+      await answer;
+      return name;
+    }
+    const evaluate = (name: string, ids: string[], token = api.token) =>
+      call('POST', `/v1/policy/${name}/evaluate`, { token, body: { request_ids: ids } });
+    const outcomesOf = ({ json }: Told): Record<string, [string, string]> =>
+      Object.fromEntries(
+        (json['results'] as { request_id: string; policy: PolicyResult }[]).map(({ request_id: id, policy }) => [
+          id,
+          [policy.outcome, policy.rules[0]?.message ?? ''],
+        ]),
+      );
+
+    before(async () => {
+      await put('is-mkv', MKV);
+      await put('is-mp4', MP4);
+    });
+
+    it('a result without a report is judged by what the tools printed', async () => {
+      const id = await stored('anew.test', printed);
+      assert.equal(outcomesOf(await evaluate('is-mkv', [id]))[id]?.[0], 'pass');
+      const failed = await evaluate('is-mp4', [id]);
+      assert.equal(outcomesOf(failed)[id]?.[0], 'fail');
+      assert.deepEqual(failed.json['summary'], { pass: 0, fail: 1, warn: 0, 'not-applicable': 0, unknown: 0 });
+      const shared = await call('POST', '/v1/policy/shared/web-mp4/evaluate', { body: { request_ids: [id] } });
+      assert.deepEqual([shared.json['name'], outcomesOf(shared)[id]?.[0]], ['shared/web-mp4', 'fail']);
+    });
+
+    it('what cannot be judged is unknown, with the reason', async () => {
+      const expired = await stored('expired.test', printed);
+      await api.stored.sql('delete from envelopes where id = $1', [expired]);
+      const foreign = await stored('foreign.test', printed);
+      const none = crypto.randomUUID();
+      const told = outcomesOf(await evaluate('is-mkv', [expired, none]));
+      assert.deepEqual(told[expired], ['unknown', 'the result has expired']);
+      assert.deepEqual(told[none], ['unknown', 'there is no such request, or it belongs to another account']);
+      // The same as for one that does not exist.
+      await put('is-mkv', MKV, { token: stranger });
+      assert.deepEqual(outcomesOf(await evaluate('is-mkv', [foreign], stranger))[foreign], told[none]);
+    });
+
+    it('an output that is too large to be read again leaves its rules unknown, and the others judged', async () => {
+      const large = JSON.stringify({ ...(outputs['ffprobe 9.0'] as object), filler: 'x'.repeat(1_200_000) });
+      const report = {
+        ...tool('ffprobe', JSON.stringify(REPORT)),
+        name: 'probe_report' as const,
+      };
+      const id = await stored('large.test', { ...printed, tools: [tool('ffprobe', large)], report });
+      await put('raw', {
+        rules: [...MKV.rules, { name: 'raw', tool: 'ffprobe', path: 'format.format_name', is: 'x' }],
+      });
+      const { json } = await evaluate('raw', [id]);
+      const { rules } = (json['results'] as { policy: PolicyResult }[])[0]!.policy;
+      assert.deepEqual(
+        rules.map(({ outcome }) => outcome),
+        ['pass', 'unknown'],
+      );
+      assert.match(rules[1]!.message, /too large/);
+    });
+
+    for (const [what, ids, message] of [
+      ['no request', [], /^request_ids/],
+      ['more than 100 requests', Array.from({ length: 101 }, () => crypto.randomUUID()), /^request_ids/],
+      ['a request twice', Array.from({ length: 2 }, () => '019a0000-0000-7000-8000-000000000000'), /more than once/],
+      ['no id', ['x'], /^request_ids/],
+    ] as const)
+      it(`with ${what} is 400`, async () => {
+        const { status, json } = await evaluate('is-mkv', [...ids]);
+        assert.equal(status, 400);
+        assert.match(String(json['error']), message);
+      });
+  });
+});

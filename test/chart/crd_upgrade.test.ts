@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import { customResourceDefinition } from '../../charts/crds.ts';
+import { CRDS, isKubeError, makeClient, PROBE_JOBS, type KubeClient } from '../../src/kube/client.ts';
+import { PROBE_JOB, type ProbeJobStatus } from '../../src/kube/probe_job.ts';
+import { testApiServer } from '../kube/apiserver.ts';
+import { until } from '../until.ts';
+
+type Json = Record<string, any>;
+
+const newer = customResourceDefinition(PROBE_JOB) as Json;
+
+/** As version 0.1 has it: tools by their name alone, and no comparisons. */
+function olderDefinition(): Json {
+  const crd = structuredClone(newer);
+  const { spec, status } = crd['spec'].versions[0].schema.openAPIV3Schema.properties;
+  spec.properties.kind.enum = ['file', 'msv', 'c2pa'];
+  Object.assign(spec.properties.tools, { maxItems: 4, 'x-kubernetes-list-map-keys': ['name'] });
+  spec['x-kubernetes-validations'] = spec['x-kubernetes-validations'].slice(0, 1);
+  Object.assign(status.properties.tools, { maxItems: 8, 'x-kubernetes-list-map-keys': ['name'] });
+  return crd;
+}
+
+const source = { url: 'https://origin.example/a.mp4' };
+const FILE = { kind: 'file', source, tools: [{ name: 'ffprobe', version: '7.1' }, { name: 'mediainfo' }] };
+const COMPARISON = {
+  kind: 'compare',
+  source,
+  tools: [
+    { name: 'ffprobe', version: '4.4' },
+    { name: 'ffprobe', version: '7.1' },
+  ],
+};
+const ended = (tools: NonNullable<ProbeJobStatus['tools']>): ProbeJobStatus => ({
+  attempts: 1,
+  tools,
+  summary: 'done',
+});
+const BOTH = [
+  { name: 'ffprobe', version: '4.4', success: true },
+  { name: 'ffprobe', version: '7.1', success: false },
+] as const;
+
+describe('upgrade of the CRD of ProbeJobs', function () {
+  this.timeout(60_000);
+  let client: KubeClient;
+  let count = 0;
+  const create = (spec: Json) => client.create(PROBE_JOBS, { metadata: { name: `job-${++count}` }, spec } as never);
+  const takesComparisons = () =>
+    create(COMPARISON).then(
+      () => true,
+      (error: unknown) => {
+        if (!isKubeError(error, 'invalid')) throw error;
+        return false;
+      },
+    );
+
+  async function install(crd: Json, comparisons: boolean): Promise<void> {
+    await client.mergePatch(CRDS, 'probejobs.probeyard.dev', { spec: crd['spec'] });
+    await until('the API server uses the definition', async () => (await takesComparisons()) === comparisons);
+  }
+
+  before(async () => {
+    const server = await testApiServer({ own: true });
+    client = await makeClient({ kubeconfig: server.kubeconfig, namespace: await server.namespace('upgrade') });
+  });
+  // The files behind this one use the same API server.
+  after(async () => {
+    await install(newer, true);
+    await client.close();
+  });
+
+  it('jobs of the older definition are read, admitted and ended under the newer one', async () => {
+    await install(olderDefinition(), false);
+    const waiting = await create(FILE);
+    const running = await create(FILE);
+    await client.mergePatchStatus(PROBE_JOBS, running.metadata.name, {
+      attempts: 1,
+      tools: [
+        { name: 'ffprobe', version: '7.1' },
+        { name: 'mediainfo', version: '24.06' },
+      ],
+    });
+    await install(newer, true);
+
+    const read = await client.get(PROBE_JOBS, waiting.metadata.name);
+    assert.deepEqual(read.spec, waiting.spec);
+    for (const { metadata } of [waiting, running]) {
+      const tools = [
+        { name: 'ffprobe', version: '7.1', success: true },
+        { name: 'mediainfo', version: '24.06', success: true },
+      ] as const;
+      const written = await client.mergePatchStatus(PROBE_JOBS, metadata.name, ended([...tools]));
+      assert.deepEqual(written.status?.tools, tools);
+    }
+  });
+
+  it('a comparison keeps both versions in spec and status', async () => {
+    await install(newer, true);
+    const made = await create(COMPARISON);
+    const written = await client.mergePatchStatus(PROBE_JOBS, made.metadata.name, ended([...BOTH]));
+    assert.deepEqual(written.status?.tools, BOTH);
+    assert.deepEqual(written.spec.tools, COMPARISON.tools);
+  });
+
+  it('back under the older definition: jobs of both kinds are read and deleted, and only files are ended', async () => {
+    await install(newer, true);
+    const file = await create(FILE);
+    const waiting = await create(COMPARISON);
+    const ran = await create(COMPARISON);
+    await client.mergePatchStatus(PROBE_JOBS, ran.metadata.name, ended([...BOTH]));
+    await install(olderDefinition(), false);
+
+    const { items } = await client.list(PROBE_JOBS);
+    for (const { metadata } of [file, waiting, ran])
+      assert.ok(items.some(({ metadata: { name } }) => name === metadata.name));
+    assert.deepEqual((await client.get(PROBE_JOBS, ran.metadata.name)).status?.tools, BOTH);
+
+    const afterwards = await client.mergePatchStatus(PROBE_JOBS, file.metadata.name, ended([{ ...BOTH[0] }]));
+    assert.equal(afterwards.status?.summary, 'done');
+    // The older leader has no pool for the kind: it ends such a job in the queue, in Postgres, and cannot say so here.
+    await assert.rejects(client.mergePatchStatus(PROBE_JOBS, waiting.metadata.name, { summary: 'QueueTimeout' }), {
+      code: 'invalid',
+    });
+    for (const { metadata } of [file, waiting, ran]) await client.delete(PROBE_JOBS, metadata.name);
+  });
+});

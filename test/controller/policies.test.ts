@@ -1,0 +1,255 @@
+/** Policies on their way through a controller: shared ones into the record, documents to runners, verdicts to jobs. */
+import assert from 'node:assert/strict';
+import type { Go, ResultBody } from '../../src/bus/messages.ts';
+import { policyLine, policyStatus, wrongPolicy } from '../../src/controller/collect/verdict.ts';
+import { PolicyDocuments } from '../../src/controller/leader/policies.ts';
+import { PROBE_JOBS, PROBE_POLICIES } from '../../src/kube/client.ts';
+import { conditionOf } from '../../src/kube/conditions.ts';
+import type { PolicyRequest, ProbeJob, ProbeJobSpec } from '../../src/kube/probe_job.ts';
+import { canonicalPolicy } from '../../src/policy/canonical.ts';
+import type { PolicyResult } from '../../src/policy/schema.ts';
+import type { Policy } from '../../src/policy/types.ts';
+import { SHARED } from '../../src/store/policies.ts';
+import { until } from '../until.ts';
+import { startCluster, type Cluster } from './cluster_parts.ts';
+import { success } from './simulated_runners.ts';
+
+const rule = (is: string): Policy => ({ rules: [{ name: 'wrapper', field: 'container.format', is }] });
+const MOST = { policies: 100, revisions: 10, documents: 1_000, bytes: 1_000_000 };
+
+const failing = ({ name, revision }: Pick<PolicyResult, 'name' | 'revision'>): PolicyResult => ({
+  name,
+  revision,
+  outcome: 'fail',
+  rules: [
+    { name: 'wrapper', level: 'fail', outcome: 'fail', message: 'container.format is avi; expected mp4' },
+    { name: 'rate', level: 'fail', outcome: 'pass', message: 'frame_rate is 25' },
+  ],
+});
+
+describe('policies in the controller', function () {
+  this.timeout(120_000);
+  let cluster: Cluster;
+  afterEach(() => cluster?.stop());
+
+  const account = (): number => cluster.servers.stored.admin.userId;
+  const finished = (name: string): Promise<ProbeJob> =>
+    until(`${name} has its end`, async () => {
+      const job = await cluster.kube.get(PROBE_JOBS, name);
+      return job.status?.completedAt === undefined ? undefined : job;
+    });
+
+  describe('shared ones', () => {
+    const apply = (name: string, spec: object) =>
+      cluster.kube.create(PROBE_POLICIES, { metadata: { name }, spec: spec as never });
+    const validity = async (name: string, generation: number) =>
+      until(`${name} is read at generation ${generation}`, async () => {
+        const { status } = await cluster.kube.get(PROBE_POLICIES, name);
+        return status?.observedGeneration === generation
+          ? { ...status, valid: conditionOf(status, 'Valid') }
+          : undefined;
+      });
+
+    it('are copied into the record, revision by revision; one that is not valid changes nothing', async () => {
+      cluster = await startCluster();
+      const { store } = cluster.servers.stored;
+      await cluster.controller();
+      await apply('copied', rule('mp4'));
+      const first = await validity('copied', 1);
+      assert.deepEqual(
+        [first.valid?.status, first.revision, first.digest, first.rules],
+        ['True', 1, canonicalPolicy(rule('mp4')).digest, 1],
+      );
+      await cluster.kube.mergePatch(PROBE_POLICIES, 'copied', { spec: rule('mkv') });
+      assert.equal((await validity('copied', 2)).revision, 2);
+      await cluster.kube.mergePatch(PROBE_POLICIES, 'copied', {
+        spec: { rules: [{ name: 'wrapper', field: 'container.formt', is: 'mp4' }] },
+      });
+      const wrong = await validity('copied', 3);
+      assert.deepEqual([wrong.valid?.status, wrong.valid?.reason, wrong.revision], ['False', 'Invalid', 2]);
+      assert.match(wrong.valid?.message ?? '', /^spec\.rules\[0\]\.field: .*did you mean format/);
+      assert.equal((await store.findPolicy(SHARED, 'copied'))?.revision, 2);
+      await cluster.kube.delete(PROBE_POLICIES, 'copied');
+      await until('it is gone', async () => (await store.findPolicy(SHARED, 'copied')) === null);
+    });
+
+    it('that were deleted while nobody led go with the next term', async () => {
+      cluster = await startCluster();
+      const { store } = cluster.servers.stored;
+      const of = { account: SHARED, name: 'long-gone', userId: null };
+      await store.putPolicy(of, canonicalPolicy(rule('mp4')), MOST);
+      await cluster.controller();
+      await until('it is gone', async () => (await store.findPolicy(SHARED, 'long-gone')) === null);
+    });
+  });
+
+  describe('of a job', () => {
+    const orders: Go[] = [];
+    /** What the runner says of the policy that it was given. */
+    let says: (order: Go) => PolicyResult | undefined;
+
+    beforeEach(async () => {
+      orders.length = 0;
+      says = ({ assignment: { policy } }) => policy && failing(policy);
+      cluster = await startCluster({
+        runners: {
+          result(order): ResultBody {
+            orders.push(order);
+            const policy = says(order);
+            return { ...success(order), ...(policy ? { policy } : {}) };
+          },
+        },
+      });
+    });
+
+    const kept = async (policy: Policy): Promise<string> => {
+      const { digest, document } = canonicalPolicy(policy);
+      await cluster.servers.stored.store.keepPolicyDocument(account(), { digest, document }, MOST);
+      return digest;
+    };
+    const submit = async (policy: PolicyRequest): Promise<ProbeJob> => {
+      const { id } = await cluster.submit({ spec: { policy } });
+      return finished(id);
+    };
+
+    it('is read from the record for the runner, and its verdict stands in the status', async () => {
+      const digest = await kept(rule('mp4'));
+      await cluster.controller();
+      const { status } = await submit({ name: 'web', revision: 3, digest });
+      assert.deepEqual(orders[0]?.assignment.policy, { name: 'web', revision: 3, document: rule('mp4') });
+      assert.equal(orders[0]?.assignment.report.enabled, true);
+      assert.deepEqual(status?.policy, { name: 'web', revision: 3, outcome: 'fail', failed: ['wrapper'] });
+      assert.match(status?.summary ?? '', /^policy web revision 3: fail \(wrapper\); ffprobe 7\.0: ok/);
+    });
+
+    it('without a verdict in the result is unknown', async () => {
+      const digest = await kept(rule('mp4'));
+      says = () => undefined;
+      await cluster.controller();
+      assert.deepEqual((await submit({ name: 'web', revision: 3, digest })).status?.policy, {
+        name: 'web',
+        revision: 3,
+        outcome: 'unknown',
+      });
+    });
+
+    it('that the runner did not get is no verdict: the result is not taken', async () => {
+      const digest = await kept(rule('mp4'));
+      says = () => failing({ name: 'other', revision: 3 });
+      await cluster.controller();
+      const { status } = await submit({ name: 'web', revision: 3, digest });
+      assert.equal(status?.policy?.outcome, 'unknown');
+      assert.match(status?.summary ?? '', /the runner gave a result that cannot be read/);
+    });
+
+    it('is refused if the record does not hold it, or holds it for another account', async () => {
+      const { digest, document } = canonicalPolicy(rule('foreign'));
+      const other = await cluster.newAccount();
+      await cluster.servers.stored.store.keepPolicyDocument(other, { digest, document }, MOST);
+      await cluster.controller();
+      const { status } = await submit({ name: 'web', revision: 1, digest });
+      assert.equal(conditionOf(status, 'Succeeded')?.reason, 'InvalidRequest');
+      assert.match(status?.summary ?? '', /^spec\.policy\.digest: the policy is not on record/);
+      assert.deepEqual(orders, []);
+    });
+
+    const byHand = async (name: string, spec: Partial<ProbeJobSpec>): Promise<ProbeJob> => {
+      const source = { url: 'https://media.example.org/a.mp4' };
+      await cluster.kube.create(PROBE_JOBS, { metadata: { name }, spec: { kind: 'file', source, ...spec } });
+      return finished(name);
+    };
+
+    it('made by hand is a shared one, with the versions that it is written for', async () => {
+      const { store } = cluster.servers.stored;
+      const pinned: Policy = { ...rule('mp4'), uses: { mediainfo: '24.06' } };
+      await cluster.kube.create(PROBE_POLICIES, { metadata: { name: 'web-mp4' }, spec: pinned as never });
+      await cluster.controller();
+      await until('it is copied', () => store.findPolicy(SHARED, 'web-mp4'));
+      const { status, metadata } = await byHand('judged', { policy: { name: 'shared/web-mp4' } });
+      const { revision } = (await store.findPolicy(SHARED, 'web-mp4'))!;
+      assert.deepEqual(status?.policy, { name: 'shared/web-mp4', revision, outcome: 'fail', failed: ['wrapper'] });
+      const [end] = await store.endsFor([metadata.uid!]);
+      assert.deepEqual(
+        [end?.policyName, end?.policyRevision, end?.policyOutcome],
+        ['shared/web-mp4', revision, 'fail'],
+      );
+      await store.deletePolicy(SHARED, 'web-mp4');
+    });
+
+    for (const [what, policy, message] of [
+      [
+        'an unknown one',
+        { name: 'shared/nothing-like-it' },
+        /^spec\.policy\.name: "shared\/nothing-like-it" does not exist/,
+      ],
+      ['one of an account', { name: 'house' }, /^spec\.policy\.name: "house" is not a shared policy/],
+    ] as const)
+      it(`made by hand is refused if it names ${what}`, async () => {
+        await cluster.controller();
+        const { status, metadata } = await byHand('refused', { policy });
+        assert.equal(conditionOf(status, 'Succeeded')?.reason, 'InvalidRequest');
+        assert.match(status?.summary ?? '', message);
+        const [end] = await cluster.servers.stored.store.endsFor([metadata.uid!]);
+        assert.equal(end?.reason, 'InvalidRequest');
+      });
+  });
+});
+
+describe('the documents of policies that a leader holds', () => {
+  const document = (index: number) => JSON.stringify({ rules: [{ name: `rule ${index}`, is: 'x'.repeat(1_000) }] });
+
+  it('are bounded in bytes, and the ones used last stay', async () => {
+    const read: string[] = [];
+    const documents = new PolicyDocuments(
+      {
+        policyDocument: async (_, digest) => {
+          read.push(digest);
+          return document(Number(digest));
+        },
+      },
+      3_200,
+    );
+    for (const digest of ['1', '2', '3', '1', '4', '1']) await documents.of({ account: 1, digest });
+    assert.deepEqual(read, ['1', '2', '3', '4']);
+    assert.ok(documents.bytes <= 3_200);
+    await documents.of({ account: 1, digest: '2' });
+    assert.equal(read.at(-1), '2');
+  });
+
+  it('are of one account each', async () => {
+    const documents = new PolicyDocuments({
+      policyDocument: async (account) => (account === 1 ? document(1) : null),
+    });
+    assert.notEqual(await documents.of({ account: 1, digest: 'a' }), undefined);
+    assert.equal(await documents.of({ account: 2, digest: 'a' }), undefined);
+  });
+});
+
+describe('a verdict in a result', () => {
+  const body = (policy?: PolicyResult): ResultBody => ({ tools: [], ioUsage: 0, ...(policy ? { policy } : {}) });
+  const named = failing({ name: 'web', revision: 2 });
+
+  for (const [what, asked, told, wrong] of [
+    ['of no policy, and none asked for', undefined, undefined, undefined],
+    ['of the policy that the job names', { name: 'web', revision: 2, digest: 'd' }, named, undefined],
+    ['of the revision that a job made by hand began with', { name: 'web' }, named, undefined],
+    ['of an inline policy', { digest: 'd' }, { ...named, name: null, revision: null }, undefined],
+    ['that is missing', { name: 'web', revision: 2, digest: 'd' }, undefined, undefined],
+    ['that nobody asked for', undefined, named, /does not name/],
+    ['of another name', { name: 'own', revision: 2, digest: 'd' }, named, /another policy/],
+    ['of another revision', { name: 'web', revision: 3, digest: 'd' }, named, /another policy/],
+    ['that calls an inline policy by a name', { digest: 'd' }, named, /another policy/],
+  ] as const)
+    it(`${what} is ${wrong === undefined ? 'taken' : 'refused'}`, () => {
+      const said = wrongPolicy(asked, body(told as PolicyResult | undefined));
+      if (wrong === undefined) assert.equal(said, undefined);
+      else assert.match(String(said), wrong);
+    });
+
+  it('with very many failed rules is shown by the first of them', () => {
+    const rules = Array.from({ length: 50 }, (_, index) => ({ ...named.rules[0]!, name: `rule\n${index}` }));
+    const status = policyStatus({ name: 'web' }, body({ ...named, rules }))!;
+    assert.equal(status.failed?.length, 20);
+    assert.equal(policyLine(status), 'policy web revision 2: fail (rule 0, rule 1, rule 2 and 17 more)');
+  });
+});

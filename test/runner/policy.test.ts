@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import type { Assignment } from '../../src/bus/messages.ts';
+import type { Policy, Rule } from '../../src/policy/types.ts';
+import type { RawToolResult } from '../../src/runner/output.ts';
+import { verdictIn } from '../../src/runner/policy.ts';
+import { reportOf } from '../../src/runner/report.ts';
+import { parseSource } from '../../src/source/address/parse.ts';
+import { outputsOf } from '../report/sample.ts';
+
+const outputs = outputsOf('picture_and_sound.mkv');
+const ran = (name: RawToolResult['name'], output: unknown, more: Partial<RawToolResult> = {}): RawToolResult => ({
+  name,
+  version: '9.0',
+  success: true,
+  durationMs: 10,
+  usageMs: 10,
+  exitCode: 0,
+  signal: null,
+  format: 'json',
+  output: Buffer.from(typeof output === 'string' ? output : JSON.stringify(output)),
+  ...more,
+});
+const both = [ran('ffprobe', outputs['ffprobe 9.0']), ran('mediainfo', outputs['mediainfo 26.10'])];
+const assigned = (rules: Rule[], more: Partial<Assignment> = {}): Assignment => ({
+  kind: 'file',
+  source: parseSource('https://example.com/a/b.mkv'),
+  tools: [],
+  timeoutMs: 1000,
+  maxBytes: 1,
+  allow: [],
+  report: { enabled: true, diff: true, prefer: null },
+  policy: { name: 'house', revision: 7, document: { rules } satisfies Policy },
+  ...more,
+});
+const same = (text: string) => text;
+function judged(
+  assignment: Assignment,
+  {
+    tools = both,
+    own = [],
+    redact = same,
+  }: { tools?: RawToolResult[]; own?: RawToolResult[]; redact?: typeof same } = {},
+) {
+  const report = reportOf(assignment, tools, own, redact);
+  return { report, verdict: verdictIn(assignment, { tools, own, report: report?.seen }, redact) };
+}
+const raw: Rule = { name: 'raw', tool: 'ffprobe', path: 'format.format_name', is: 'matroska,webm' };
+
+describe('the policy in the runner', () => {
+  it('is named with its revision in the verdict', () => {
+    const { verdict } = judged(assigned([{ name: 'wrapper', field: 'container.format', is: 'matroska' }]));
+    assert.deepEqual([verdict?.name, verdict?.revision, verdict?.outcome], ['house', 7, 'pass']);
+  });
+
+  it('none: no verdict', () => assert.equal(judged(assigned([], { policy: undefined })).verdict, undefined));
+
+  it('disagreement is judged where the caller wants no diff, and the report shows none', () => {
+    const rules: Rule[] = [{ name: 'agree', disagreement: { 'at-most': 1_000 } }];
+    const { report, verdict } = judged(assigned(rules, { report: { enabled: true, diff: false, prefer: null } }));
+    assert.equal(verdict?.outcome, 'pass');
+    assert.equal('diff' in (JSON.parse(report!.result.output!.toString()) as object), false);
+  });
+
+  it('reads the run for the report where the caller shaped the output', () => {
+    const csv = ran('ffprobe', 'format,1', { format: 'text' });
+    assert.equal(judged(assigned([raw]), { tools: [csv, both[1]!], own: [both[0]!] }).verdict?.outcome, 'pass');
+  });
+
+  it('an output beyond the size limit is unknown, with the reason', () => {
+    const large = ran('ffprobe', { format: { format_name: 'x'.repeat(17 * 1024 * 1024) } });
+    const { verdict } = judged(assigned([raw]), { tools: [large, both[1]!] });
+    assert.equal(verdict?.outcome, 'unknown');
+    assert.match(verdict?.rules[0]?.message ?? '', /too large/);
+  });
+
+  it('without any result every rule is unknown', () => {
+    const tools = both.map((tool) => ({ ...tool, success: false, output: null }));
+    const { verdict } = judged(assigned([{ name: 'wrapper', field: 'container.format', is: 'mp4' }, raw]), { tools });
+    assert.deepEqual(
+      verdict?.rules.map(({ outcome }) => outcome),
+      ['unknown', 'unknown'],
+    );
+  });
+
+  it('judges and tells what callers see: redacted', () => {
+    const ffprobe = ran('ffprobe', { format: { format_name: 'mov', filename: 'http://127.0.0.1:9/SECRET/a.mp4' } });
+    const rule: Rule = { name: 'raw', tool: 'ffprobe', path: 'format.filename', is: 'x' };
+    const { verdict } = judged(assigned([rule]), {
+      tools: [ffprobe],
+      redact: (text) => text.replaceAll('http://127.0.0.1:9/SECRET', 'https://example.com'),
+    });
+    assert.equal(verdict?.rules[0]?.actual, 'https://example.com/a.mp4');
+  });
+
+  it('the report of the HLS validator is read where it found fault, too', () => {
+    const msv = ran(
+      'msv',
+      { success: false, summary: { must_fix: 1 }, messages: [{ level: 'must-fix', code: 'x', url: null }] },
+      { success: false, failure: 'failed', error: '1 must-fix' },
+    );
+    const assignment = assigned([{ name: 'hls', findings: { 'must-fix': 0 } }], { kind: 'msv' });
+    assert.equal(judged(assignment, { tools: [msv] }).verdict?.outcome, 'fail');
+  });
+
+  it('a document that this runner does not know is unknown, with the reason', () => {
+    const { verdict } = judged(
+      assigned([{ name: 'new', field: 'container.format', resembles: 'mp4' } as unknown as Rule]),
+    );
+    assert.equal(verdict?.outcome, 'unknown');
+    assert.match(verdict?.rules[0]?.message ?? '', /^the policy could not be evaluated: rules\[0\]/);
+  });
+});

@@ -1,0 +1,236 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { readMigrations } from '../../src/store/migrate.ts';
+import { SHARED, type KeptDocument, type MostPolicies } from '../../src/store/policies.ts';
+import { openStore, type Store } from '../../src/store/store.ts';
+import { aCloseInput, anOpenInput, startStore, type StoreFixture } from './fixture.ts';
+
+const MOST: MostPolicies = { policies: 3, revisions: 2, documents: 10, bytes: 10_000 };
+const aDocument = (name: string, bytes = 0): KeptDocument => {
+  const document = JSON.stringify({ rules: [{ name, field: 'container.format', is: 'x'.repeat(bytes) }] });
+  return { document, digest: createHash('sha256').update(document).digest('hex') };
+};
+
+describe('store: policies', function () {
+  this.timeout(60_000);
+  let fixture: StoreFixture;
+  let store: Store;
+
+  before(async () => {
+    fixture = await startStore();
+    store = fixture.store;
+  });
+  after(() => fixture.close());
+
+  const newAccount = async (): Promise<number> => {
+    const [row] = await fixture.sql<{ id: string }>(
+      `insert into users (email, status, role) values ($1, 'active', 'user') returning id`,
+      [`${crypto.randomUUID()}@example.org`],
+    );
+    return Number(row!.id);
+  };
+  const put = (account: number, name: string, kept: KeptDocument, most = MOST) =>
+    store.putPolicy({ account, name, userId: account, description: `of ${name}` }, kept, most);
+  const documents = async (account: number): Promise<number> =>
+    (await fixture.sql('select from policy_documents where account_id = $1', [account])).length;
+
+  it('numbers revisions from 1, and the latest content again is the same revision', async () => {
+    const account = await newAccount();
+    const outcomes = [
+      await put(account, 'a', aDocument('one')),
+      await put(account, 'a', aDocument('one')),
+      await put(account, 'a', aDocument('two')),
+      await put(account, 'a', aDocument('one')),
+      await put(account, 'b', aDocument('one')),
+    ];
+    assert.deepEqual(outcomes, [
+      { outcome: 'saved', revision: 1 },
+      { outcome: 'unchanged', revision: 1 },
+      { outcome: 'saved', revision: 2 },
+      { outcome: 'saved', revision: 3 },
+      { outcome: 'saved', revision: 1 },
+    ]);
+  });
+
+  it('reads the latest revision, or the one that is named', async () => {
+    const account = await newAccount();
+    await put(account, 'a', aDocument('one'));
+    await put(account, 'a', aDocument('two'));
+    const latest = await store.findPolicy(account, 'a');
+    assert.deepEqual(
+      { ...latest, createdAt: latest?.createdAt instanceof Date },
+      {
+        account,
+        name: 'a',
+        revision: 2,
+        ...aDocument('two'),
+        description: 'of a',
+        userId: account,
+        createdAt: true,
+      },
+    );
+    assert.equal((await store.findPolicy(account, 'a', 1))?.document, aDocument('one').document);
+    assert.equal(await store.findPolicy(account, 'a', 3), null);
+    assert.deepEqual(
+      (await store.policyRevisions(account, 'a')).map(({ revision }) => revision),
+      [2, 1],
+    );
+  });
+
+  it('keeps the latest revisions of a policy, and as many policies as an account may have', async () => {
+    const account = await newAccount();
+    for (const content of ['1', '2', '3']) await put(account, 'a', aDocument(content));
+    assert.deepEqual(
+      (await store.policyRevisions(account, 'a')).map(({ revision }) => revision),
+      [3, 2],
+    );
+    await put(account, 'b', aDocument('1'));
+    await put(account, 'c', aDocument('1'));
+    assert.deepEqual(await put(account, 'd', aDocument('1')), { outcome: 'too-many', revision: null });
+    assert.equal((await put(account, 'c', aDocument('2'))).outcome, 'saved');
+  });
+
+  it('gives no revision twice, also after the policy was deleted', async () => {
+    const account = await newAccount();
+    await put(account, 'a', aDocument('1'));
+    await put(account, 'a', aDocument('2'));
+    assert.equal(await store.deletePolicy(account, 'a'), true);
+    assert.equal(await store.deletePolicy(account, 'a'), false);
+    assert.equal(await store.findPolicy(account, 'a'), null);
+    assert.deepEqual(await put(account, 'a', aDocument('1')), { outcome: 'saved', revision: 3 });
+  });
+
+  it('numbers revisions that are saved at once one after the other', async () => {
+    const account = await newAccount();
+    const most = { ...MOST, revisions: 50, documents: 50 };
+    const saved = await Promise.all(
+      Array.from({ length: 12 }, (_, index) => put(account, 'a', aDocument(String(index)), most)),
+    );
+    const revisions = saved.map((one) => ('revision' in one ? one.revision : 0)).sort((a, b) => a - b);
+    assert.deepEqual(
+      revisions,
+      Array.from({ length: 12 }, (_, index) => index + 1),
+    );
+  });
+
+  for (const [what, most, bytes] of [
+    ['documents', { documents: 4, bytes: 1_000_000 }, 10],
+    ['bytes', { documents: 1_000, bytes: 4_500 }, 1_000],
+  ] as const)
+    it(`an account has at most so many ${what}, and those unused for an hour make room`, async () => {
+      const account = await newAccount();
+      for (let index = 0; index < 4; index++)
+        assert.equal(await store.keepPolicyDocument(account, aDocument(String(index), bytes), most), true);
+      assert.equal(await store.keepPolicyDocument(account, aDocument('5', bytes), most), false);
+      // One that is there needs no room.
+      assert.equal(await store.keepPolicyDocument(account, aDocument('3', bytes), most), true);
+      await fixture.sql(`update policy_documents set used_at = now() - interval '2 hours' where account_id = $1`, [
+        account,
+      ]);
+      assert.equal(await store.keepPolicyDocument(account, aDocument('3', bytes), most), true);
+      assert.equal(await store.keepPolicyDocument(account, aDocument('5', bytes), most), true);
+      // The one that was used meanwhile, and the new one.
+      assert.equal(await documents(account), 2);
+    });
+
+  it('upkeep forgets documents that nothing names and nobody has used for an hour', async () => {
+    const account = await newAccount();
+    await put(account, 'saved', aDocument('saved'));
+    await put(account, 'gone', aDocument('gone'));
+    await store.keepPolicyDocument(account, aDocument('inline'), MOST);
+    const age = () =>
+      fixture.sql(`update policy_documents set used_at = now() - interval '2 hours' where account_id = $1`, [account]);
+    await age();
+    await store.deletePolicy(account, 'gone');
+    await store.forgetPolicyDocuments();
+    // A job may still run by the one that was deleted just now.
+    assert.equal(await store.policyDocument(account, aDocument('gone').digest), aDocument('gone').document);
+    assert.equal(await store.policyDocument(account, aDocument('inline').digest), null);
+    await age();
+    await store.forgetPolicyDocuments();
+    assert.equal(await store.policyDocument(account, aDocument('gone').digest), null);
+    assert.notEqual(await store.policyDocument(account, aDocument('saved').digest), null);
+  });
+
+  it('no account reads or deletes what is of another, documents of the same content included', async () => {
+    const [one, other] = [await newAccount(), await newAccount()];
+    await put(one, 'a', aDocument('same'));
+    assert.equal(await store.findPolicy(other, 'a'), null);
+    assert.equal(await store.policyDocument(other, aDocument('same').digest), null);
+    assert.deepEqual(await store.policyRevisions(other, 'a'), []);
+    assert.deepEqual(await store.latestPolicies([other]), []);
+    assert.equal(await store.deletePolicy(other, 'a'), false);
+    await put(other, 'a', aDocument('same'));
+    await store.deletePolicy(other, 'a');
+    assert.equal((await store.findPolicy(one, 'a'))?.revision, 1);
+  });
+
+  it('an account that is erased takes its policies with it', async () => {
+    const account = await newAccount();
+    await put(account, 'a', aDocument('1'));
+    await store.keepPolicyDocument(account, aDocument('inline'), MOST);
+    await store.eraseUser(account);
+    assert.equal(await documents(account), 0);
+    assert.deepEqual(await store.latestPolicies([account]), []);
+    assert.deepEqual(await fixture.sql('select from policy_accounts where account_id = $1', [account]), []);
+  });
+
+  it('a controller saves and deletes shared policies', async () => {
+    const controller = await openStore({ url: fixture.urls.controller });
+    try {
+      const of = { account: SHARED, name: 'web-mp4', userId: null };
+      assert.deepEqual(await controller.putPolicy(of, aDocument('web'), MOST), { outcome: 'saved', revision: 1 });
+      assert.deepEqual(
+        (await store.latestPolicies([SHARED])).map(({ name, userId }) => [name, userId]),
+        [['web-mp4', null]],
+      );
+      assert.equal(await controller.deletePolicy(SHARED, 'web-mp4'), true);
+    } finally {
+      await controller.close();
+    }
+  });
+});
+
+describe('store: the verdict of a request', function () {
+  this.timeout(60_000);
+  let fixture: StoreFixture;
+
+  before(async () => {
+    fixture = await startStore();
+  });
+  after(() => fixture.close());
+
+  const rows: [string, unknown, string | undefined, [string | null, number | null, string | null]][] = [
+    ['none asked for', { ffprobe: {} }, undefined, [null, null, null]],
+    ['a named policy', { policy: { name: 'a', revision: 3 } }, 'fail', ['a', 3, 'fail']],
+    ['an inline policy', { policy: { name: null, revision: null } }, 'pass', [null, null, 'pass']],
+    ['an end without a verdict', { policy: { name: 'a', revision: 3 } }, undefined, ['a', 3, 'unknown']],
+    ['a verdict that nobody asked for', {}, 'pass', [null, null, null]],
+  ];
+  for (const [what, request, policy, wanted] of rows)
+    it(`is recorded with its end: ${what}`, async () => {
+      const { store } = fixture;
+      const open = anOpenInput(store, { request });
+      await store.openRequest(open);
+      await store.closeRequest(aCloseInput(open, policy === undefined ? {} : { policy: policy as 'pass' }));
+      const [end] = await store.endsFor([open.id]);
+      assert.deepEqual([end!.policyName, end!.policyRevision, end!.policyOutcome], wanted);
+      assert.equal((await store.readRequest(open.id))?.policyOutcome, wanted[2]);
+    });
+
+  it('a recorder of the version before closes a request with a policy as unknown', async () => {
+    const { store } = fixture;
+    const open = anOpenInput(store, { request: { policy: { name: 'a', revision: 1 } } });
+    await store.openRequest(open);
+    const before = readMigrations().find(({ name }) => name === '0040_inflated_bytes.sql')!.sql;
+    const types = /create function close_request\(([^)]*?)out closed/s.exec(before)![1]!;
+    assert.equal(types.match(/\bp_/g)?.length, 17);
+    const [closed] = await fixture.sql<{ closed: boolean }>(
+      `select closed from close_request($1::uuid, $2::timestamptz, 'success', 200, 'Completed', null, 1, null, '[]',
+        null, null, null, 5, 6::bigint, null, $3::uuid, null)`,
+      [open.id, open.submittedAt, crypto.randomUUID()],
+    );
+    assert.equal(closed?.closed, true);
+    assert.equal((await store.readRequest(open.id))?.policyOutcome, 'unknown');
+  });
+});
