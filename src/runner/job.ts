@@ -4,11 +4,9 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AssignedTool, Assignment, FailureCode } from '../bus/messages.ts';
 import { isJson } from '../result/json.ts';
-import { comparisonOf, runSeveral } from './compare.ts';
 import { OptionError } from '../tools/option.ts';
 import { type Exit, type Launcher, LauncherError, type Limits } from './launcher.ts';
 import type { RawBody, RawToolResult } from './output.ts';
-import { verdictIn } from './policy.ts';
 import { reportOf, runsForReport } from './report.ts';
 import { waitsForKind, type JobSource, type SourceFailure } from './source.ts';
 import { TOOL_TABLE, type ToolName } from '../tools/table.ts';
@@ -30,6 +28,7 @@ export interface Running {
   settings: RunSettings;
 }
 
+/** What few jobs need is loaded by the first of them: an agent that starts is waited for. */
 export async function runJob(running: Running): Promise<RawBody> {
   const { assignment, source } = running;
   const made = assignment.kind === 'compare' ? await compareVersions(running) : await runAtOnce(running);
@@ -54,7 +53,9 @@ async function runAtOnce(running: Running): Promise<Pick<RawBody, 'tools' | 'rep
   const ran = [...atOnce, ...waited.ran];
   const tools = likeTheReaders(ran, source);
   const report = reportOf(assignment, tools, own, source.redact);
-  const policy = verdictIn(assignment, { tools, own, report: report?.seen }, source.redact);
+  const policy = assignment.policy
+    ? (await import('./policy.ts')).verdictIn(assignment, { tools, own, report: report?.seen }, source.redact)
+    : undefined;
   return {
     tools,
     ...(waited.skipped.length > 0 ? { skipped: waited.skipped } : {}),
@@ -65,6 +66,7 @@ async function runAtOnce(running: Running): Promise<Pick<RawBody, 'tools' | 'rep
 
 async function compareVersions(running: Running): Promise<Pick<RawBody, 'tools' | 'comparison'>> {
   const { assignment, source, settings, remainingMs } = running;
+  const { comparisonOf, runSeveral } = await import('./compare.ts');
   const ran = await runSeveral(assignment.tools, {
     outputBytes: settings.outputBytes,
     remainingMs,

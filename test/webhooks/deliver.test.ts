@@ -181,7 +181,8 @@ describe('delivering webhooks', function () {
     start();
     const id = await endedRequest(fixture, receiver.url);
     const { next_in_ms: next } = await attempts(id, 1);
-    assert.ok(next > 3_500_000 && next <= 3_600_000, `${next}`);
+    // A second more: the clock of a machine may be set back between the two looks at it.
+    assert.ok(next > 3_500_000 && next <= 3_601_000, `${next}`);
   });
 
   it('sends each once, however many replicas deliver', async () => {
