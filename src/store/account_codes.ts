@@ -1,4 +1,4 @@
-/** Sign-up, verification and forgotten passwords: each one statement, so that all of it happens or nothing. */
+/** Sign-up, verification and password reset. Each is one statement, so each is atomic. */
 import type { Database } from './connection.ts';
 import type { NewMail } from './mails.ts';
 import type { TokenRecord } from './records.ts';
@@ -11,7 +11,7 @@ export interface SignUp {
   permissions: readonly string[];
   codeId: string;
   codeMs: number;
-  /** One of them is kept to be sent: which, the caller is not told. */
+  /** Exactly one of the two mails is stored. The caller cannot tell which, so a response does not reveal an account. */
   verifyMail: Omit<NewMail, 'userId'>;
   knownMail: Omit<NewMail, 'userId'>;
 }
@@ -24,7 +24,7 @@ export interface Redeemed {
 
 export function accountCodeCalls(database: Database) {
   return {
-    /** Works and takes alike whether the address is new, waits for its verification, or has an account. */
+    /** Does the same work for a new address, an unverified one and an existing account, so timing reveals nothing. */
     async signUp(input: SignUp): Promise<void> {
       await database.rows({
         name: 'sign_up',
@@ -62,8 +62,8 @@ export function accountCodeCalls(database: Database) {
     },
 
     /**
-     * Uses the code up; null where it is none that counts. A mailbox that is proven makes a pending account active.
-     * Sessions from before end.
+     * Redeems a verification code; null if it is unknown, used or expired. Verifying the mailbox activates a pending
+     * account, and all earlier sessions end.
      */
     async redeemVerify(codeId: string, passwordHash: string | null = null): Promise<Redeemed | null> {
       const [row] = await database.rows<{ id: number; email: string; status: Redeemed['status'] }>({
@@ -88,8 +88,7 @@ export function accountCodeCalls(database: Database) {
     },
 
     /**
-     * A mail to who asks for a new password; where there is no such account, one that nobody gets, so that both cost
-     * the same.
+     * Queues a reset mail. For an unknown address it stores a mail without a recipient, so both cases cost the same.
      */
     async askReset(input: {
       email: string;
@@ -119,7 +118,7 @@ export function accountCodeCalls(database: Database) {
       });
     },
 
-    /** The new password, and the end of every session. */
+    /** Sets the new password and ends every session. */
     async redeemReset(codeId: string, passwordHash: string): Promise<Redeemed | null> {
       const [row] = await database.rows<{ id: number; email: string; status: Redeemed['status'] }>({
         name: 'redeem_reset',
@@ -138,7 +137,7 @@ export function accountCodeCalls(database: Database) {
       return row ? { userId: row.id, email: row.email, status: row.status } : null;
     },
 
-    /** What has served; accounts that nobody verified within a week. */
+    /** Deletes expired rows, and accounts that were not verified within a week. */
     async forgetAccountRemains(): Promise<void> {
       for (const [name, text] of Object.entries({
         forget_codes: `delete from account_codes where expires_at < now() - interval '7 days'`,

@@ -1,4 +1,4 @@
-/** Accounts in the record: users, what they are known by, and what is mailed to them. */
+/** Account records: users, their credentials, and the mails sent to them. */
 import { accountCodeCalls } from './account_codes.ts';
 import { apiTokenCalls } from './api_tokens.ts';
 import { attemptCalls } from './attempts.ts';

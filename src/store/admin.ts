@@ -1,6 +1,6 @@
 /**
- * The first administrator, their token, and the token of jobs made with kubectl: made at install time, found again at
- * every start.
+ * The first administrator with its token, and the token of jobs created with kubectl. Both are created at installation
+ * and looked up at every start.
  */
 import pg from 'pg';
 import { clientConfig, type ConnectionSettings } from './connection.ts';
@@ -20,8 +20,8 @@ const INSTALL_TOKEN = 'install';
 const DEFAULT_TOKEN = 'kubectl';
 
 /**
- * Safe to call again and from several replicas at once. A token other than last time replaces it; a password that was
- * changed since stays.
+ * Idempotent, and safe to run from several replicas at once. A changed token replaces the old one; a password that was
+ * changed since the installation is kept.
  */
 export async function bootstrapAdmin(
   settings: ConnectionSettings,
@@ -54,7 +54,8 @@ export async function bootstrapAdmin(
 }
 
 async function ensureUser(client: pg.Client, email: string, passwordHash: string | null): Promise<number> {
-  // By the kept id first, so that another address in the secret renames the administrator and makes no second one.
+  // The recorded id comes first: a changed address in the secret then renames the administrator and does not create a
+  // second one.
   const known = await client.query<{ id: number }>(
     `select u.id from users u where u.id = (select (value #>> '{}')::bigint from settings where key = 'admin.user')
       or lower(u.email) = lower($1) order by u.role = 'root' desc, u.id limit 1`,

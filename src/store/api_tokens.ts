@@ -1,4 +1,4 @@
-/** API tokens as their owners manage them. */
+/** API tokens, as their owners manage them. */
 import type { Database } from './connection.ts';
 import { assigned, listed, type Columns } from './columns.ts';
 import { LIMIT_COLUMNS, type GivenLimits } from './limits.ts';
@@ -10,7 +10,7 @@ export interface ApiTokenRecord extends GivenLimits {
   name: string;
   permissions: string[] | null;
   monthlyQuota: unknown;
-  /** Null: a token that nobody can send. */
+  /** The sealed text of the token; null if it is not stored, so it cannot be shown. */
   sealed: Buffer | null;
   webhookSecret: Buffer | null;
   isDefault: boolean;
@@ -29,17 +29,17 @@ export interface NewApiToken extends GivenLimits {
   permissions: readonly string[] | null;
   monthlyQuota: unknown;
   expiresAt: Date | null;
-  /** It ends with these. */
+  /** The token expires with these credentials. */
   madeBy: Maker;
 }
 
-/** The credential that makes a token, where the token ends with it: an API token, a JWT, or the JWT of a token. */
+/** The credential that creates a token whose lifetime is bound to it: an API token, a JWT, or the JWT of a token. */
 export interface Maker {
   tokenId: number | null;
   sessionId: string | null;
 }
 
-/** What is left out stays; null is a value. */
+/** Absent fields stay unchanged; null is a value. */
 export type ApiTokenChange = Partial<
   Pick<
     NewApiToken,
@@ -82,7 +82,7 @@ export function apiTokenCalls(database: Database) {
     return row ?? null;
   };
   return {
-    /** Known before it is made: what is sealed for it is bound to it. */
+    /** Reserves the id before the insert, because the sealed secrets are bound to it. */
     async nextTokenId(): Promise<number> {
       const [row] = await database.rows<{ id: number }>({
         name: 'next_token_id',
@@ -93,7 +93,8 @@ export function apiTokenCalls(database: Database) {
     },
 
     /**
-     * The rows of its makers are locked: none of them ends unseen, or gets an earlier end, while the token is written.
+     * Locks the rows of the maker's credentials, so that none of them is revoked or shortened while the token is
+     * written.
      */
     async makeToken(
       token: NewApiToken,
@@ -149,7 +150,7 @@ export function apiTokenCalls(database: Database) {
       return row?.account_full ? 'account-full' : 'too-many';
     },
 
-    /** `owners`: null is everyone. */
+    /** `owners`: null means all users. */
     async listTokens({
       owners,
       sort,
@@ -178,7 +179,7 @@ export function apiTokenCalls(database: Database) {
       return { tokens: rows, total: counted?.total ?? 0 };
     },
 
-    /** By its id or by the hash of itself. */
+    /** Looks a token up by its id or by its hash. */
     readToken: (by: { id: number } | { sha256: Buffer }): Promise<ApiTokenRecord | null> =>
       one(
         'id' in by
@@ -217,7 +218,7 @@ export function apiTokenCalls(database: Database) {
       return rows.length > 0;
     },
 
-    /** The user's oldest token that can be shown. */
+    /** The user's oldest token whose text can be shown. */
     firstToken: (userId: number): Promise<ApiTokenRecord | null> =>
       one(
         database.rows<ApiTokenRecord>({
@@ -237,7 +238,7 @@ export function apiTokenCalls(database: Database) {
       return rows.map(({ id }) => id);
     },
 
-    /** Only where there is none: two replicas may both have made one. */
+    /** Only sets a missing secret: two replicas may both have generated one. */
     async giveWebhookSecret(id: number, sealed: Buffer): Promise<void> {
       await database.rows({
         name: 'give_webhook_secret',

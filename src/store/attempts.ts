@@ -1,4 +1,4 @@
-/** How often something may be tried, over all replicas. */
+/** Attempt limits that hold across all replicas. */
 import type { Database } from './connection.ts';
 
 export interface AttemptLimit {
@@ -8,7 +8,7 @@ export interface AttemptLimit {
 
 export function attemptCalls(database: Database) {
   return {
-    /** 0: go on. Else how long to wait. */
+    /** Milliseconds to wait; 0 if the attempt is allowed. */
     async takeAttempt(scope: string, key: Buffer, limit: AttemptLimit): Promise<number> {
       const [row] = await database.rows<{ ms: number }>({
         name: 'take_attempt',

@@ -1,4 +1,4 @@
-/** The accounts above a user, the root user first: what each was given bounds everyone below. */
+/** The accounts above a user, root user first. Their limits and permissions bound every user below. */
 import { asObject } from './columns.ts';
 import { ACCOUNT_COLUMNS, type GivenToAccount } from './limits.ts';
 import type { MonthlyLimits } from './records.ts';
@@ -6,14 +6,14 @@ import type { MonthlyLimits } from './records.ts';
 export interface Above extends GivenToAccount {
   id: number;
   suspended: boolean;
-  /** What this account may, without its restrictions. */
+  /** Permissions of this account, minus its restrictions. */
   permissions: string[];
   monthlyQuota: MonthlyLimits | null;
 }
 
 /**
- * A column for a query on `users u`. `parent_ids` is the chain, kept by a trigger (0020_accounts.sql), so this is one
- * read by key per account above and no recursion: 0.1 ms for three of them, and once per look-up of a token (cached).
+ * A column for a query on `users u`. `parent_ids` is the chain, maintained by a trigger (0020_accounts.sql), so this is
+ * one read by key per ancestor without recursion: 0.1 ms for three of them, once per token look-up (cached).
  */
 const permitted = 'array(select p from unnest(a.permissions) p where p <> all(a.restrictions))';
 export const ABOVE = `(

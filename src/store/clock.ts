@@ -1,12 +1,12 @@
 /**
- * The one clock of all persisted times: Postgres'. Each process keeps its offset to it and counts on by its own
- * monotonic clock.
+ * The reference clock of all persisted times: Postgres. Each process keeps its offset to that clock and advances by its
+ * own monotonic clock.
  */
 
 export interface StoreClock {
   /** Milliseconds since 1970 by the store's clock. */
   now(): number;
-  /** Half the round trip of the best sample: the offset is no further off than this. */
+  /** Half the round trip of the best sample: the upper bound of the offset's error. */
   uncertaintyMs(): number;
   refresh(): Promise<void>;
   stop(): void;
@@ -31,7 +31,7 @@ export async function startClock(sample: () => Promise<number>, options: ClockOp
       const sent = monotonic();
       const time = await sample();
       const roundTrip = monotonic() - sent;
-      // The shortest round trip leaves the least room for the answer to be older than half of it.
+      // The sample with the shortest round trip has the smallest error, at most half of that round trip.
       if (roundTrip < best.roundTrip) best = { roundTrip, offset: time - (sent + roundTrip / 2) };
     }
     offset = best.offset;

@@ -1,6 +1,6 @@
 /**
- * The columns of a record, said once: each field with the column, or the expression, that it is read from. A query that
- * lists them gives the record as it is, so no row has a second shape.
+ * The columns of a record in one place: each field with the column or expression that it is read from. A query that
+ * lists them returns the record itself, so rows need no second type.
  */
 export type Columns<T> = Readonly<Record<keyof T & string, string>>;
 type Named = Readonly<Record<string, string>>;
@@ -11,15 +11,15 @@ export const listed = (columns: Named): string =>
     .map(([field, column]) => `${column} "${field}"`)
     .join(', ');
 
-/** One column that holds them all. `table`: the alias of the table they are in. */
+/** One JSON column with all of them. `table`: the alias of their table. */
 export const asObject = (columns: Named, table: string): string =>
   `jsonb_build_object(${Object.entries(columns)
     .map(([field, column]) => `'${field}', ${table}.${column}`)
     .join(', ')})`;
 
 /**
- * For `update`: the columns of the fields that are given, from parameter `first` on. A null is a value. `name`
- * distinguishes the statements.
+ * For `update`: the columns of the given fields, from parameter `first` on. Null is a value. `name` distinguishes the
+ * prepared statements.
  */
 export function assigned<T>(
   columns: Columns<T>,

@@ -1,4 +1,4 @@
-/** How Postgres is reached: the pool for queries, single connections for LISTEN and migrations. */
+/** Connections to Postgres: the pool for queries, and single connections for LISTEN and migrations. */
 import pg from 'pg';
 import { retry } from '../retry.ts';
 import { asStoreError, isConnectionFailure } from './errors.ts';
@@ -8,21 +8,21 @@ import { reached } from './tls.ts';
 export interface ConnectionSettings {
   url: string;
   caFile?: string | undefined;
-  /** 0: none is sent; a pooler that refuses start-up parameters needs it so. */
+  /** 0: not sent, as poolers that refuse start-up parameters require. */
   statementTimeoutMs?: number;
-  /** How the sessions are called in pg_stat_activity. */
+  /** The application name of the sessions in pg_stat_activity. */
   name?: string;
 }
 
-// Our bigints (ids, bytes) stay far below 2^53.
+// All bigints here (ids, bytes) stay far below 2^53.
 const types: pg.CustomTypesConfig = {
   getTypeParser: ((oid: number, format?: 'text') =>
     oid === 20 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
 };
 
-// A session whose client went without a word (its node died, a firewall cut it off) is ended by the server after half a
-// minute. Its own time for that is two hours, and until then each holds one of max_connections: some cuts in a row and
-// nobody could connect any more.
+// The server ends a session after half a minute if its client disappeared silently (a dead node, a firewall). The
+// default is two hours, during which each such session occupies one of max_connections: a few network failures in a row
+// would exhaust them.
 const KEEPALIVE =
   '-c tcp_keepalives_idle=15 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3 -c tcp_user_timeout=30000';
 
@@ -47,7 +47,7 @@ export function clientConfig({
   };
 }
 
-/** Who signs in with this address. */
+/** The user name in this address. */
 export const userOf = (url: string): string => new pg.Client({ connectionString: url.split('?')[0] ?? '' }).user ?? '';
 
 export interface Query {
@@ -55,11 +55,11 @@ export interface Query {
   text: string;
   values: unknown[];
   /**
-   * False: planned each time, for its values. For queries whose plan depends on them (partitions), or that come in many
-   * forms.
+   * False: planned on each execution, for its values. For queries whose plan depends on the values (partitions), or
+   * that have many forms.
    */
   prepared?: boolean;
-  /** Rows as arrays: two columns of the same name, and less work where they are many. */
+  /** Returns rows as arrays: allows two columns of the same name, and is cheaper for many rows. */
   array?: boolean;
 }
 
@@ -72,11 +72,11 @@ const sent = ({ name, text, values, prepared = true, array = false }: Query) => 
 
 export interface Database {
   /**
-   * One round trip as a named prepared statement. Only for calls that may be repeated: it tries again when the
-   * connection fails, for as long as `retryMs`.
+   * One round trip as a named prepared statement. Only for idempotent calls: it is retried for up to `retryMs` when the
+   * connection fails.
    */
   rows<T>(query: Query): Promise<T[]>;
-  /** Once, no retry: for clock samples and health. */
+  /** A single try without retries: for clock samples and health checks. */
   once<T>(query: Query): Promise<T[]>;
   end(): Promise<void>;
   idle(): { total: number; idle: number; waiting: number };
@@ -85,7 +85,7 @@ export interface Database {
 export interface PoolSettings extends ConnectionSettings {
   poolSize?: number;
   retryMs?: number;
-  /** Told of connections that fail while idle. */
+  /** Called for connections that fail while idle. */
   onError?: (error: Error) => void;
 }
 

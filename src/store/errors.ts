@@ -1,4 +1,4 @@
-/** Everything that can go wrong with the record, by a stable code. */
+/** All failures of the record, each with a stable code. */
 export class StoreError extends Error {
   readonly code:
     | 'unreachable'
@@ -30,12 +30,12 @@ const CONNECTION_CODES = new Set([
   'EAI_AGAIN',
   'ECONNABORTED',
 ]);
-// 57P01-57P05: the server ends or starts; 53300: too many connections; 25006: a standby after a failover.
+// 57P01-57P05: the server is shutting down or starting; 53300: too many connections; 25006: a standby after a failover.
 const SERVER_CODES = /^(08...|57P0[1-5]|53300|25006)$/;
 const CONNECTION_MESSAGES =
   /Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|Client was closed|^timeout expired$/;
 
-/** Whether the connection failed, not the query: what was sent may or may not have been done. */
+/** Whether the connection failed, not the query: the statement may or may not have been executed. */
 export function isConnectionFailure(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.some((inner) => isConnectionFailure(inner));
   if (!(error instanceof Error)) return false;
@@ -43,13 +43,12 @@ export function isConnectionFailure(error: unknown): boolean {
   return CONNECTION_CODES.has(code) || SERVER_CODES.test(code) || CONNECTION_MESSAGES.test(error.message);
 }
 
-// 22: a value that its column or function does not take; 54000: one too long for its index. The same call fails again
-// for ever.
+// 22: a value that its column or function rejects; 54000: one too long for its index. Retrying cannot succeed.
 const DATA_CODES = /^(22...|54000)$/;
 
 /**
- * Queries carry sources and tokens only as parameters, which pg's errors do not repeat (`detail` may: it stays in the
- * cause).
+ * Queries carry sources and tokens only as parameters, which pg's error messages do not repeat. `detail` may, and stays
+ * in the cause.
  */
 export function asStoreError(error: unknown, what: string): StoreError {
   if (error instanceof StoreError) return error;
@@ -57,10 +56,10 @@ export function asStoreError(error: unknown, what: string): StoreError {
   if (isConnectionFailure(error))
     return new StoreError('unreachable', `${what}: Postgres cannot be reached (${message})`, { cause: error });
   const { code } = error as { code?: unknown };
-  // Postgres quotes the value in these, and a value may be a secret: neither its message nor its cause goes on.
+  // Postgres quotes the value in these errors, and it may be a secret: message and cause are both dropped.
   if (typeof code === 'string' && DATA_CODES.test(code))
     return new StoreError('bad-data', `${what}: Postgres does not take a value (SQLSTATE ${code})`);
-  // A password that the server does not know yet, or a database that it has not made yet.
+  // The server does not have this password or this database yet.
   if (code === '28P01' || code === '3D000')
     return new StoreError('not-ready', `${what}: Postgres refuses to let this role in (SQLSTATE ${code})`, {
       cause: error,

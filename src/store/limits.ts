@@ -1,4 +1,4 @@
-/** What a token may, from what it, its user and the accounts above were given. */
+/** The effective limits and permissions of a token, from its own, its user's and those of the accounts above. */
 import type { Columns } from './columns.ts';
 import type { DefaultLimits, Limits } from '../limits.ts';
 import type { TokenRecord } from './records.ts';
@@ -25,7 +25,8 @@ export const NO_GIVEN_LIMITS: GivenLimits = {
 };
 
 /**
- * Of a user. 0: none; null: the installation's default. It holds for the account, so it counts on a root user alone.
+ * Limits of a user. `accountConcurrency`: 0 means unlimited, null the installation's default. It applies to the whole
+ * account, so only the root user's value counts.
  */
 export interface GivenToAccount extends GivenLimits {
   accountConcurrency: number | null;
@@ -40,7 +41,7 @@ const TIMES_TOKEN = 4;
 
 const KEYS = Object.keys(LIMIT_COLUMNS) as (keyof GivenLimits)[];
 
-/** What bounds an account over all its tokens; null: nothing does. */
+/** The concurrency of an account over all its tokens; null: unlimited. */
 function accountConcurrency(
   root: Pick<GivenToAccount, 'concurrency' | 'accountConcurrency'>,
   defaults: DefaultLimits,
@@ -51,8 +52,8 @@ function accountConcurrency(
 }
 
 /**
- * A user has the least that they and the accounts above were given, else the default; their token may only narrow that.
- * `above`: the root user first.
+ * A user has the minimum of its own limits and those of the accounts above, or the default if none is set. A token can
+ * only lower it. `above`: root user first.
  */
 export function effectiveLimits(
   token: GivenLimits,
@@ -85,7 +86,7 @@ export function effectivePermissions(
   );
 }
 
-/** A suspended account takes its sub-users with it. */
+/** Suspending an account suspends its sub-users. */
 export function effectiveStatus(
   user: TokenRecord['userStatus'],
   above: readonly { suspended: boolean }[],

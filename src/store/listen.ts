@@ -1,18 +1,19 @@
 /**
- * Notices of Postgres: of changed tokens and users, so that caches of them hold no longer than the change, and of
- * webhooks that are due. Over a connection of its own: LISTEN does not pass a pooler.
+ * Postgres notifications: changed tokens and users, which invalidate caches, and webhooks that became due. They use a
+ * connection of their own, because LISTEN does not work through a pooler.
  */
 import pg from 'pg';
 import { backoff, pause } from '../retry.ts';
 import { clientConfig, type ConnectionSettings } from './connection.ts';
 
 /**
- * `all`: notices may have been missed, forget everything. `sha256` is in hex. Without `root`, the account is not known.
+ * `all`: notifications may have been lost, so invalidate everything. `sha256` is in hex. Without `root` the account is
+ * unknown.
  */
 export type TokenChange = { all: true } | { token: number; sha256: string | null } | { user: number; root?: number };
 
 export interface Listener {
-  /** False while notices may be missed: then caches must go by a short time to live. */
+  /** False while notifications may be lost: caches must then rely on a short time to live. */
   listening(): boolean;
   stop(): Promise<void>;
 }
@@ -38,7 +39,7 @@ export function listenTokens(
 
 export interface Ears {
   heard(payload: string): void;
-  /** Some may have been missed: at the beginning, and after each time that the connection was away. */
+  /** Notifications may have been lost: called after each (re)connect. */
   missed(): void;
 }
 
@@ -68,10 +69,10 @@ export function listen(
     try {
       await client.connect();
       await client.query(`listen ${channel}`);
-      // Only now: what changed before this was in nobody's ears.
+      // After LISTEN, because changes before it were not notified.
       missed();
       listening = true;
-      // A connection that died without a word is found by asking.
+      // The ping detects a connection that died silently.
       while (!signal.aborted) {
         await Promise.race([pause(PING_MS, signal), lost]);
         if (!signal.aborted) await client.query('select 1');

@@ -1,7 +1,7 @@
 /**
- * The log: requests that have ended, page by page. A page's ids come from the indexes alone (requests_log_user,
- * requests_log), then its few rows are read. Where only owners, kinds and ends are filtered, the total comes from the
- * rollups, and so does the place of a page (log_place.ts).
+ * The log: ended requests, in pages. A page's ids come from index-only scans (requests_log_user, requests_log); then
+ * its few rows are read. If only owners, kinds and ends are filtered, the rollups give the total and the position of a
+ * page (log_place.ts).
  */
 import type { Kind } from '../kube/probe_job.ts';
 import { cover, SIZE, type Range } from '../statistics/cover.ts';
@@ -14,26 +14,26 @@ import { timeOf } from './uuid.ts';
 import { usageQuery, type Owners } from './statistics.ts';
 
 export type LogState = Exclude<RequestState, 'open'>;
-/** In the order of the alphabet, as a page is sorted by them. */
+/** In alphabetical order, as a page is sorted by state. */
 const STATES = ['error', 'success', 'with-errors'] as const satisfies readonly LogState[];
 export type ToolState = 'success' | 'error' | 'skipped';
-/** `skipped`: no policy was asked for. */
+/** `skipped`: the request named no policy. */
 export type PolicyState = Outcome | 'skipped';
 
 export interface LogFilter {
   owners: Owners;
-  /** From is inside, to is not. */
+  /** Half-open: `from` is included, `to` is not. */
   period: { from: Date; to: Date };
-  /** None: all. */
+  /** Empty: all kinds. The same holds for the lists below. */
   kinds: readonly Kind[];
   states: readonly LogState[];
   ffprobe: readonly ToolState[];
   mediainfo: readonly ToolState[];
   report: readonly ToolState[];
   policy: readonly PolicyState[];
-  /** Names of policies. */
+  /** Policy names. */
   policyNames: readonly string[];
-  /** Part of the address as it is shown, in any case. */
+  /** A substring of the displayed address, case-insensitive. */
   url: string | null;
   id: string | null;
 }
@@ -76,14 +76,14 @@ export interface LogDetail extends LogRow {
 }
 
 /**
- * Further in than this, or in more days, the rollups say where to look: a look into each month's part of the record
- * costs about a millisecond.
+ * For a larger offset, or a period of more days, the rollups narrow the search: each monthly partition costs about a
+ * millisecond.
  */
 const DEEP = 200;
 const MANY_DAYS = 32;
-/** Longer pages, and those that pass over less, are read as they come. */
+/** Longer pages and smaller offsets read whole rows directly. */
 const FEW_ROWS = 100;
-/** With more users than this their rows are taken from the log of all. */
+/** For more users than this the rows come from the index over all users. */
 const FEW_USERS = 50;
 
 const tool = (column: string) => `coalesce(${column}, 'skipped')`;
@@ -106,14 +106,14 @@ const ROW = (
   ${alias}.policy_name "policyName", ${alias}.policy_revision "policyRevision", ${alias}.display, ${alias}.user_id,
   ${alias}.token_id`;
 
-/** Values of a statement, in the order in which they are mentioned. */
+/** Collects the values of a statement in the order of their placeholders. */
 function parameters() {
   const values: unknown[] = [];
   return { values, add: (value: unknown, type = ''): string => `$${values.push(value)}${type}` };
 }
 type Parameters = ReturnType<typeof parameters>;
 
-/** All but the users, who are named where the plan wants them. */
+/** All conditions except the users, which are placed where the plan needs them. */
 function conditions(
   { owners, period, kinds, states, ffprobe, mediainfo, report, policy, policyNames, url, id }: LogFilter,
   { add }: Parameters,
@@ -122,7 +122,8 @@ function conditions(
     values.length === 0 ? [] : [`${column} = any(${add(values, '::text[]')})`];
   return [
     `submitted_at >= ${add(period.from)} and submitted_at < ${add(period.to)}`,
-    // Spelt out: any of them is indexed, `<> 'open'` is not seen to exclude the open ones' index.
+    // Listed explicitly: these states are indexed, and the planner does not prove that `<> 'open'` excludes the index
+    // of open rows.
     ...some('state', states.length === 0 ? ['success', 'with-errors', 'error'] : states),
     ...(owners.tokenIds === null ? [] : [`token_id = any(${add(owners.tokenIds, '::bigint[]')})`]),
     ...some('kind', kinds),
@@ -150,15 +151,15 @@ function pageQuery({ filter, sort, offset, limit }: LogPage): Query {
     sort.field === 'send'
       ? `submitted_at ${sort.order}, id ${sort.order}`
       : `${COLUMN[sort.field]} ${sort.order}, submitted_at desc, id desc`;
-  // Of each user the first ones in the order of his index: no row beyond them can be on the page.
+  // The first rows of each user, in the order of the user's index: no later row can be on the page.
   const each =
     userIds !== 'everyone' &&
     userIds.length > 1 &&
     userIds.length <= FEW_USERS &&
     sort.field === 'send' &&
     offset < DEEP;
-  // Where much is passed over for few rows, the indexes alone say which they are, and only these are looked up. A
-  // look-up by key costs some 0.1 ms (a look into each month's part), so a long page is read as it comes.
+  // With a large offset and few rows, index-only scans select the ids, and only these rows are read. A look-up by key
+  // costs about 0.1 ms (each monthly partition is probed), so a long page is read directly.
   const looksUp = limit <= FEW_ROWS && (offset > FEW_ROWS || sort.field !== 'send');
   const columns = (alias: string) => (looksUp ? `${alias}.id, ${alias}.submitted_at` : ROW(alias));
   const found = each
@@ -171,7 +172,7 @@ function pageQuery({ filter, sort, offset, limit }: LogPage): Query {
   const text = `${found} order by ${order} limit ${given.add(limit)} offset ${given.add(offset)}`;
   return {
     name: 'log_page',
-    // `offset 0`: the look-up stays one, and becomes no join that reads whole months.
+    // `offset 0` keeps the planner from turning the look-up into a join that reads whole months.
     text: looksUp
       ? `with page as materialized (select id, submitted_at, row_number() over () n from (${text}) s)
         select r.* from page p cross join lateral (
@@ -194,7 +195,7 @@ function countQuery(filter: LogFilter): Query {
   };
 }
 
-/** Whether the rollups know how many these are. */
+/** Whether the rollups can count these requests. */
 const isCounted = ({ ffprobe, mediainfo, report, policy, policyNames, url, id }: LogFilter): boolean =>
   [ffprobe, mediainfo, report, policy, policyNames].every(({ length }) => length === 0) && url === null && id === null;
 
@@ -215,7 +216,7 @@ interface PageRow {
 }
 
 export function logCalls(database: Database, requestsSince: () => Promise<number>) {
-  /** One count for each of `states`, by day where the page needs it. */
+  /** One count for each of `states`, per day if the page needs it. */
   const counted = async (
     { owners, kinds }: LogFilter,
     states: readonly LogState[],
@@ -244,7 +245,7 @@ export function logCalls(database: Database, requestsSince: () => Promise<number
   const read = async (page: LogPage): Promise<LogRow[]> => (await database.rows<PageRow>(pageQuery(page))).map(rowOf);
 
   return {
-    /** A request that has ended, of one of these users. */
+    /** An ended request of one of these users. */
     async readLog(id: string, userIds: Owners['userIds']): Promise<LogDetail | null> {
       const time = timeOf(id);
       const [row] = await database.rows<
@@ -261,11 +262,11 @@ export function logCalls(database: Database, requestsSince: () => Promise<number
       return { ...rest, hasBody, inflatedBytes };
     },
 
-    /** A page of requests that have ended, and how many there are in all. */
+    /** A page of ended requests, and the total. */
     async listLog(page: LogPage): Promise<{ rows: LogRow[]; total: number }> {
       const { filter, sort, offset, limit } = page;
       if (filter.owners.userIds !== 'everyone' && filter.owners.userIds.length === 0) return { rows: [], total: 0 };
-      // Older ones are gone.
+      // Older requests have been deleted.
       const from = Math.max(filter.period.from.getTime(), await requestsSince());
       const range = { from, to: Math.max(from, filter.period.to.getTime()) };
       const kept: LogFilter = { ...filter, period: { from: new Date(range.from), to: new Date(range.to) } };
@@ -276,7 +277,7 @@ export function logCalls(database: Database, requestsSince: () => Promise<number
         ]);
         return { rows, total: count[0]?.n ?? 0 };
       }
-      // As they stand when they are sorted by it.
+      // In sort order if the page is sorted by state.
       const wanted = STATES.filter((state) => filter.states.length === 0 || filter.states.includes(state));
       const states = sort.order === 'desc' && sort.field === 'status' ? wanted.toReversed() : wanted;
       const seeks =
@@ -313,7 +314,7 @@ export function logCalls(database: Database, requestsSince: () => Promise<number
           ),
         )
       ).flat();
-      // A user's data that is going is counted for a while after it went.
+      // The rollups still count an erased user for a while. If rows are missing, the page is read without rollups.
       return {
         rows: rows.length < Math.min(limit, total - offset) ? await read({ ...page, filter: kept }) : rows,
         total,

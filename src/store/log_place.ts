@@ -1,15 +1,15 @@
 /**
- * Where a page of the log lies, by what the rollups counted: a page of two years is read from the day or two that hold
- * it.
+ * Locates a page of the log with the counts of the rollups: a page out of two years is read from the one or two days
+ * that hold it.
  */
 import { SIZE, type Range } from '../statistics/cover.ts';
 
-/** How many requests of each state were sent on a day. */
+/** Number of requests per state submitted on one day. */
 export interface Counted {
   at: number;
   counts: readonly number[];
 }
-/** A part of a page: rows of one state, or of all (null), in the order of time. */
+/** A part of a page: rows of one state, or of all (null), in order of time. */
 export interface Slice {
   state: number | null;
   range: Range;
@@ -17,7 +17,9 @@ export interface Slice {
   limit: number;
 }
 
-/** The days that hold `limit` rows from `offset` on, and how far in they begin; null: there are none. */
+/**
+ * The days that hold `limit` rows from `offset` on, and the offset within the first of them; null if there are none.
+ */
 export function seek(
   days: readonly { at: number; count: number }[],
   range: Range,
@@ -30,15 +32,15 @@ export function seek(
   let seen = -left;
   const last = held.findIndex(({ count }, index) => index >= first && (seen += count) >= limit);
   const [near, far] = [held[first]!.at, last < 0 ? null : held[last]!.at];
-  // What ends meanwhile may be of any day, so nothing is cut off where the rows run out.
+  // A request that ends meanwhile may belong to any day, so the range stays open if the counted rows run out.
   const [from, to] =
     order === 'asc' ? [near, far === null ? range.to : far + SIZE.day] : [far ?? range.from, near + SIZE.day];
   return { range: { from: Math.max(range.from, from), to: Math.min(range.to, to) }, offset: left };
 }
 
 /**
- * A page as slices of few days. `states`: the order in which they stand where the page is sorted by them; else all are
- * one. Pure.
+ * Splits a page into slices of few days. `byState`: the order of states for a page sorted by state; null treats all
+ * states as one. Pure.
  */
 export function slices(
   days: readonly Counted[],

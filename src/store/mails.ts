@@ -1,4 +1,6 @@
-/** Mails that wait: written with what they are about, claimed under a lease, deleted when they are sent. */
+/**
+ * The mail outbox: a mail is written together with the change it reports, claimed under a lease, and deleted once sent.
+ */
 import type { Database } from './connection.ts';
 
 export interface NewMail {
@@ -27,7 +29,7 @@ export function mailCalls(database: Database) {
       });
     },
 
-    /** Nobody else gets them while the lease lasts. */
+    /** Claimed exclusively until the lease expires. */
     async claimMails(leaseMs: number, limit: number): Promise<DueMail[]> {
       return database.rows<DueMail>({
         name: 'claim_mails',

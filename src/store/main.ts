@@ -1,4 +1,4 @@
-/** Role `migrate`: waits for Postgres, brings the schema up to this version, makes the first administrator. */
+/** Role `migrate`: waits for Postgres, migrates the schema to this version, creates the first administrator. */
 import { readFileSync } from 'node:fs';
 import { loadConfig } from '../config.ts';
 import { makeLog } from '../log.ts';
@@ -17,7 +17,7 @@ export async function run(): Promise<void> {
     url: config.postgresDirectUrl || config.postgresUrl,
     caFile: config.postgresCaFile || undefined,
   };
-  // Where they are not given, everything signs in as the owner.
+  // Without separate addresses every role signs in as the owner.
   const roles = {
     api: userOf(config.postgresApiUrl || connection.url),
     controller: userOf(config.postgresControllerUrl || connection.url),
@@ -25,7 +25,7 @@ export async function run(): Promise<void> {
   const applied = await retry(() => migrate({ ...connection, roles }), {
     ...PAUSES,
     until: performance.now() + config.waitMs,
-    // Postgres may start after us, or restart under us, and an older one may end before it makes the roles.
+    // Postgres may start later or restart meanwhile, and an old instance may shut down before it creates the roles.
     when: (error) => isStoreError(error, 'unreachable', 'not-ready'),
     onRetry: (error) => {
       const { code, message } = error as StoreError;

@@ -1,19 +1,19 @@
 /**
- * What a statistic counts, as it reads in each place that holds usage: the rollups, what was not folded yet, the
- * requests themselves.
+ * What a statistic counts, as an expression for each place that holds usage: the rollups, the usage not yet folded, and
+ * the requests themselves.
  */
 import { KINDS, type Kind } from '../kube/probe_job.ts';
 import type { Statistic } from '../statistics/resources.ts';
 
 export interface Measure {
-  /** In the answer. */
+  /** Name in the response. */
   name: string;
   aggregate: 'sum' | 'max' | 'histogram';
   /** Columns of rollup_minute, rollup_hour and rollup_day. */
   kept: string;
-  /** Of usage_minute: one row per kind and scheme. */
+  /** Column of usage_minute: one row per kind and scheme. */
   live: string;
-  /** Of requests that have ended. */
+  /** Expression over ended requests. */
   raw: string;
 }
 
@@ -84,7 +84,7 @@ export const MEASURES = {
   ],
 } as const satisfies Record<Statistic, readonly Measure[]>;
 
-/** Counted by kind and end, for the log's totals. */
+/** Counts by kind and end, for the log's totals. */
 export const crossed = (kinds: readonly string[], states: readonly string[]): Measure => {
   const columns = KINDS.filter((name) => kinds.length === 0 || kinds.includes(name)).flatMap((name) =>
     ENDS.filter(([state]) => states.length === 0 || states.includes(state)).map((one) => [name, one] as const),

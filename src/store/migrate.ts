@@ -1,8 +1,8 @@
 /**
- * Brings the schema up to this version: the files of migrations/, in order, each once and each in a transaction of its
- * own. Replicas of two versions run side by side during an upgrade, so a migration only adds (expand); what the old
- * version still reads or calls goes in a later release (contract). A function whose arguments change gets the new form
- * beside the old one. A file that was released is never edited: its checksum is kept and compared.
+ * Migrates the schema to this version: runs the files of migrations/ in order, each once and in its own transaction.
+ * Two versions run side by side during an upgrade, so a migration only adds (expand). What the old version still reads
+ * or calls is removed in a later release (contract). A function whose arguments change gets a new overload beside the
+ * old one. A released file is never edited: its checksum is stored and compared.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -20,7 +20,7 @@ export interface Migration {
 }
 
 const FOLDER = join(import.meta.dirname, 'migrations');
-// Any number that nobody else uses in this database.
+// An arbitrary advisory lock number, used by nothing else in this database.
 const LOCK = 7_305_841_902;
 const LOCK_WAIT = '120s';
 
@@ -31,7 +31,7 @@ export function readMigrations(folder = FOLDER): Migration[] {
   let last = 0;
   return files.map((name) => {
     const version = Number(/^(\d{4})_[a-z0-9_]+\.sql$/.exec(name)?.[1]);
-    // Gaps are for work side by side: each part has its numbers.
+    // Gaps are allowed: parallel lines of work reserve ranges of numbers.
     if (!(version > last))
       throw new StoreError(
         'invalid',
@@ -43,18 +43,20 @@ export function readMigrations(folder = FOLDER): Migration[] {
   });
 }
 
-/** The names of the migrations that were applied now. Safe to call from several replicas at once, and again. */
+/**
+ * Returns the names of the migrations applied by this call. Idempotent, and safe to run from several replicas at once.
+ */
 export async function migrate(
   settings: ConnectionSettings & { roles?: Roles },
   migrations = readMigrations(),
 ): Promise<string[]> {
-  // Moving rows may take longer than any request: no statement timeout here.
+  // A migration that moves rows may take longer than any request, so there is no statement timeout.
   const client = new pg.Client(clientConfig({ ...settings, statementTimeoutMs: 0, name: 'probeyard-migrate' }));
   client.on('error', () => {});
   try {
     await client.connect();
     await client.query(`set lock_timeout = '${LOCK_WAIT}'`);
-    // Held by the session: the end of the connection gives it back, whatever happens.
+    // A session-level lock: it is released when the connection ends, in any case.
     await client.query('select pg_advisory_lock($1)', [LOCK]);
     await client.query(
       `create table if not exists schema_migrations (version integer primary key, name text not null,
@@ -76,7 +78,7 @@ async function applyMissing(client: pg.Client, migrations: Migration[]): Promise
   );
   const applied = new Map(rows.map((row) => [row.version, row.sha256]));
   const done: string[] = [];
-  // Versions that this program does not know are a newer release's, running beside us: they only added.
+  // Unknown versions belong to a newer release running beside this one. They only added to the schema.
   for (const migration of migrations) {
     const before = applied.get(migration.version);
     if (before !== undefined && before !== migration.sha256) {

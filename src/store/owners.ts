@@ -1,4 +1,4 @@
-/** Which users and tokens there are, for filters that name them. */
+/** Existing users and tokens, for filters that name them. */
 import type { Database } from './connection.ts';
 
 export function ownerCalls(database: Database) {
@@ -12,7 +12,7 @@ export function ownerCalls(database: Database) {
       return rows.map(({ id }) => id);
     },
 
-    /** Revoked ones too: what they did stays theirs. */
+    /** Includes revoked tokens, because their requests remain in the log. */
     async tokenOwners(ids: readonly number[]): Promise<Map<number, number>> {
       const rows = await database.rows<{ id: number; user_id: number }>({
         name: 'token_owners',

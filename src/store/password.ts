@@ -1,9 +1,9 @@
-/** Passwords as Argon2id in the PHC form, with the parameters beside the hash so that they can be raised later. */
+/** Argon2id password hashes in PHC format. The parameters are stored with the hash, so they can be raised later. */
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
 
-// OWASP's second choice (19 MiB, two passes): about 40 ms here, and small enough for an API pod of 256 MB under a burst
-// of sign-ins.
+// OWASP's second recommendation (19 MiB, two passes): about 40 ms here, and small enough for an API pod of 256 MB
+// during a burst of sign-ins.
 const MEMORY_KIB = 19_456;
 const PASSES = 2;
 const LANES = 1;

@@ -1,21 +1,21 @@
 /**
- * Policies in the record: those of each account, and the shared ones, which the leader copies from ProbePolicy objects.
- * A document is the canonical JSON of a policy; it is named by its SHA-256 and never changes.
+ * Policy records: those of each account, and the shared ones, which the leader copies from ProbePolicy objects. A
+ * document is the canonical JSON of a policy; it is identified by its SHA-256 and immutable.
  */
 import type { Database } from './connection.ts';
 import { listed, type Columns } from './columns.ts';
 import { StoreError } from './errors.ts';
 import { integer } from './storable.ts';
 
-/** In place of a root user. */
+/** The account id of shared policies. */
 export const SHARED = 0;
 
-/** What one account may have. */
+/** The quota of one account. */
 export interface MostPolicies {
   policies: number;
-  /** Of each policy: an older one goes. */
+  /** Per policy: the oldest revision is deleted. */
   revisions: number;
-  /** Saved and inline ones. */
+  /** Saved and inline documents. */
   documents: number;
   bytes: number;
 }
@@ -27,7 +27,7 @@ export interface PolicyRevision {
   /** In hex. */
   digest: string;
   description: string | null;
-  /** Who saved it; null: of a shared policy. */
+  /** The user who saved it; null for a shared policy. */
   userId: number | null;
   createdAt: Date;
 }
@@ -43,9 +43,9 @@ export interface KeptDocument {
 
 type PutPolicy =
   | { outcome: 'saved' | 'unchanged'; revision: number }
-  /** The account has as many policies as it may. */
+  /** The account has reached its number of policies. */
   | { outcome: 'too-many' }
-  /** The account has as many documents as it may. */
+  /** The account has reached its number of documents. */
   | { outcome: 'no-room' };
 
 const COLUMNS: Columns<PolicyRevision> = {
@@ -90,7 +90,7 @@ export function policyCalls(database: Database) {
       return row;
     },
 
-    /** False: there is none. Requests that name it already run by its document. */
+    /** False if it does not exist. Requests that already resolved it keep running with its document. */
     async deletePolicy(account: number, name: string): Promise<boolean> {
       const [row] = await database.rows<{ gone: boolean }>({
         name: 'delete_policy',
@@ -100,7 +100,7 @@ export function policyCalls(database: Database) {
       return row?.gone === true;
     },
 
-    /** Of an inline policy. False: the account has as many documents as it may. */
+    /** Stores the document of an inline policy. False: the account has reached its number of documents. */
     async keepPolicyDocument(
       account: number,
       { digest, document }: KeptDocument,
@@ -123,7 +123,7 @@ export function policyCalls(database: Database) {
       return row?.document ?? null;
     },
 
-    /** `revision` null: the latest. */
+    /** `revision` null: the latest one. */
     async findPolicy(account: number, name: string, revision: number | null = null): Promise<SavedPolicy | null> {
       const [row] = await database.rows<SavedPolicy>({
         name: 'find_policy',
@@ -153,7 +153,7 @@ export function policyCalls(database: Database) {
       });
     },
 
-    /** How many documents went that nothing names and nobody has used for an hour. */
+    /** Deletes documents that no policy refers to and that were unused for an hour. Returns their number. */
     async forgetPolicyDocuments(): Promise<number> {
       const [row] = await database.rows<{ n: number }>({
         name: 'forget_policy_documents',

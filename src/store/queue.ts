@@ -1,9 +1,8 @@
-/** How many requests wait, from the record: for the API, which refuses early where the queue is full. */
+/** The number of waiting requests, from the record: the API uses it to reject requests early when the queue is full. */
 import type { Database } from './connection.ts';
 
-// The index of open rows holds nothing else: 10,000 of them are counted in some milliseconds. What a token may run at
-// once is not waiting; what waits for a runner beside that is not counted, so this never says more than the leader
-// would.
+// The index holds only open rows: 10,000 of them are counted in a few milliseconds. Requests within a token's
+// concurrency do not count as waiting, even if they wait for a runner, so this number is never above the leader's.
 const WAITING = `
   select coalesce(sum(greatest(0,
     open.n - least(coalesce(t.concurrency, 2147483647), coalesce(u.concurrency, r.concurrency, $1)))), 0)::int waiting
@@ -13,7 +12,7 @@ const WAITING = `
 
 export function queueCalls(database: Database, defaultConcurrency: number) {
   return {
-    /** At least so many wait. */
+    /** A lower bound of the number of waiting requests. */
     async waitingRequests(): Promise<number> {
       const [row] = await database.rows<{ waiting: number }>({
         name: 'waiting_requests',

@@ -1,6 +1,6 @@
 /**
- * Which monthly quotas a token's requests count against. Pure; how they are held is in migrations/0032_quota.sql and
- * 0043_quota_chain.sql.
+ * The monthly quotas that a token's requests count against. Pure; migrations/0032_quota.sql and 0043_quota_chain.sql
+ * enforce them.
  */
 import type { MonthlyLimits, Quota } from './records.ts';
 
@@ -18,7 +18,7 @@ interface Given {
 }
 
 /**
- * The quota of a user is for them and everyone below together; each holds beside the others. `above`: the root user
+ * A user's quota covers that user and everyone below together. Each quota applies independently. `above`: root user
  * first.
  */
 export function quotasOf({

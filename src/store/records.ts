@@ -1,26 +1,26 @@
-/** What Postgres keeps: the records, and what each call takes and gives. The tables are in migrations/. */
+/** The records in Postgres, and the input and output of each call. The tables are defined in migrations/. */
 import type { Kind, Reason } from '../kube/probe_job.ts';
 import type { Limits } from '../limits.ts';
 import type { Outcome } from '../policy/types.ts';
 import type { ToolName } from '../tools/table.ts';
 import type { SourceException } from '../source_exception.ts';
 
-/** How a request stands in the log. `open` until its one end is written. */
+/** State of a request in the log: `open` until its one end is written. */
 export type RequestState = 'open' | 'success' | 'with-errors' | 'error';
 
-/** In a calendar month of UTC. What is left out has no bound. */
+/** Per calendar month in UTC. An absent key is unlimited. */
 export interface MonthlyLimits {
   'request-count'?: number;
   'processing-time'?: number;
   'data-processed'?: number;
 }
 /**
- * Of the token alone, of a user with everyone below, or of the whole account. Each holds for itself: none widens
+ * Scope: the token alone, a user with everyone below, or the whole account. Quotas are independent: none extends
  * another.
  */
 export interface Quota {
   scope: 'token' | 'user' | 'account';
-  /** Of the scope `user`; absent: the token's own user, alone. */
+  /** For the scope `user`. Absent: the token's own user, alone. */
   user?: number;
   limits: MonthlyLimits;
 }
@@ -31,14 +31,14 @@ export interface TokenRecord {
   rootUserId: number;
   name: string;
   role: 'root' | 'admin' | 'user' | 'sub';
-  /** Suspended, too, where an account above is. */
+  /** Also suspended if an account above is. */
   userStatus: 'anonymous' | 'pending' | 'active' | 'suspended';
   permissions: string[];
   expiresAt: Date | null;
   limits: Limits;
-  /** None: nothing is counted against one. */
+  /** Empty: no quota applies. */
   quotas: Quota[];
-  /** Places this token may reach although they are private. */
+  /** Private addresses that this token may reach. */
   allow: SourceException[];
 }
 
@@ -50,13 +50,13 @@ export interface Rate {
 }
 
 export interface OpenInput {
-  /** UUIDv7: its time is the submission time, by the store's clock. */
+  /** UUIDv7: its time is the submission time by the store's clock. */
   id: string;
   submittedAt: Date;
   tokenId: number;
   userId: number;
   kind: Kind;
-  /** Redacted address, for log and statistics. */
+  /** Redacted address, for the log and statistics. */
   display: string;
   scheme: string;
   /** Request options without the source, for the log. */
@@ -64,12 +64,12 @@ export interface OpenInput {
   tools: { name: ToolName; version: string }[];
   queueTimeoutMs: number;
   timeoutMs: number;
-  /** API replica that waits for the end. */
+  /** The API replica that waits for the end. */
   waiter: string | null;
   webhookUrl: string | null;
   idempotency: { key: string; bodySha256: Buffer } | null;
   requestsPerMinute: number;
-  /** Where there are some: what they hold for. */
+  /** The quotas to enforce, if there are any. */
   quotas?: { of: readonly Quota[]; rootUserId: number };
 }
 export type Opened =
@@ -88,26 +88,26 @@ export interface ToolEnd {
   usageMs: number;
 }
 
-/** The one end of a request. Written only if the row is open. */
+/** The one end of a request. Written only while the row is open. */
 export interface CloseInput {
   id: string;
   submittedAt: Date;
   state: Exclude<RequestState, 'open'>;
   status: number;
   reason: Reason;
-  /** Public text where there is no body. */
+  /** Public text of an end without a body. */
   error: string | null;
   attempt: number;
   startedAt: Date | null;
   tools: ToolEnd[];
-  /** Where one was asked for; its usage is what ran for it beside the tools. */
+  /** If a report was requested: its outcome, and the usage beyond that of the tools. */
   report?: { success: boolean; usageMs: number } | undefined;
-  /** Of the policy that the request names, where there is a verdict. */
+  /** The verdict of the policy that the request names, if there is one. */
   policy?: Outcome | undefined;
   ioBytes: number;
-  /** ResultBody as JSON, zstd, exactly as the runner sent it. */
+  /** ResultBody as JSON, zstd-compressed, exactly as the runner sent it. */
   body: Buffer | null;
-  /** What that inflates to, where it is known. */
+  /** Size of the inflated body, if known. */
   inflatedBytes?: number | undefined;
 }
 export interface CloseResult {
@@ -130,15 +130,15 @@ export interface RequestRecord {
   queueTimeMs: number | null;
   request: unknown;
   hasBody: boolean;
-  /** What the body inflates to; null: it was recorded by a version that did not say. */
+  /** Size of the inflated body; null if it was recorded by a version without this column. */
   inflatedBytes: number | null;
   ioBytes: number;
   endedAt: Date | null;
-  /** Null: no policy was asked for, or the request has not ended. */
+  /** Null: no policy was requested, or the request has not ended. */
   policyOutcome: Outcome | null;
 }
 
-/** A row that is still open, for the sweeper and for a new leader. */
+/** An open row, for the sweeper and for a new leader. */
 export interface OpenRow {
   id: string;
   submittedAt: Date;

@@ -1,4 +1,4 @@
-/** The life of a request in the record: opened, closed once, read back. */
+/** The life cycle of a request in the record: opened, closed once, read back. */
 import { randomUUID } from 'node:crypto';
 import type { Reason } from '../kube/probe_job.ts';
 import type { Outcome } from '../policy/types.ts';
@@ -20,7 +20,7 @@ import type {
 import { bigint, integer, jsonb, smallint, timestamp } from './storable.ts';
 import { timeOf } from './uuid.ts';
 
-/** How a request ended, without its body: for whoever waits for it. */
+/** The end of a request without its body, for waiting API replicas. */
 export interface RecordedEnd {
   id: string;
   submittedAt: Date;
@@ -55,7 +55,7 @@ interface CloseRow {
   waiter: string | null;
   queue_time_ms: number;
 }
-/** What each is read from. */
+/** The column of each field. */
 const RECORD: Columns<RequestRecord> = {
   id: 'id',
   submittedAt: 'submitted_at',
@@ -106,16 +106,18 @@ const CLOSE = `select * from close_request(${parameters(1, 18)})`;
 const READ = `select ${listed(RECORD)} from requests`;
 const ENDS = `select ${listed(END)} from requests`;
 
-/** Bodies are stored as they are (storage external), so that a slice costs its own size. */
+/** Bodies are stored uncompressed by Postgres (storage external), so reading a slice costs only its own size. */
 const BODY_SLICE = 256 * 1024;
 
-/** Of a tool that was asked for: how it ended, for the log's filters. */
+/** State of a requested tool, for the log's filters. */
 const toolState = (tools: ToolEnd[], name: ToolEnd['name']) => {
   const tool = tools.find((end) => end.name === name);
   return tool === undefined ? null : tool.success ? 'success' : 'error';
 };
 
-/** Ids of UUIDv7 carry their partition; others (made by hand) are looked up in every one. */
+/**
+ * A UUIDv7 contains the time that selects its partition. Other ids (created by hand) are looked up in all partitions.
+ */
 function byPartition(ids: string[]): { timed: string[]; from: Date; to: Date; untimed: string[] } {
   const times = ids.map((id) => timeOf(id));
   const known = times.filter((time) => time !== null).map(Number);
@@ -172,7 +174,7 @@ export function requestCalls(database: Database) {
         input.idempotency?.bodySha256 ?? null,
         input.requestsPerMinute,
       ];
-      // Who has no quota pays nothing for it.
+      // Requests without a quota skip its cost.
       const [row] = await database.rows<OpenedRow>(
         quotas === undefined || quotas.of.length === 0
           ? { name: 'open_request', text: OPEN, values }
@@ -192,7 +194,7 @@ export function requestCalls(database: Database) {
         : { outcome, rate };
     },
 
-    /** The key is free for another request, unless one has taken it since. */
+    /** Frees the idempotency key, unless another request has taken it since. */
     async releaseKey(tokenId: number, key: string, requestId: string): Promise<void> {
       await database.rows({
         name: 'release_key',
@@ -202,8 +204,7 @@ export function requestCalls(database: Database) {
     },
 
     /**
-     * Counts a call that opens no request: a bad one at the gateway (scope `token`), one of the management side (scope
-     * `user`).
+     * Counts a call that opens no request: an invalid probe call (scope `token`) or a management call (scope `user`).
      */
     async takeRate(
       scope: 'token' | 'user',
@@ -224,9 +225,9 @@ export function requestCalls(database: Database) {
     },
 
     /**
-     * Closed: by this very call, also where its first answer was lost with the connection. Else it had an end already
-     * (waiter and queue time are what that one recorded, so that a lost notice can be sent again), or there is no such
-     * request (both empty).
+     * `closed`: this call closed the row, even if its first response was lost with the connection. Otherwise the
+     * request had already ended (waiter and queue time are the recorded ones, so a lost notice can be sent again), or
+     * it does not exist (both empty).
      */
     async closeRequest(input: CloseInput): Promise<CloseResult> {
       const [row] = await database.rows<CloseRow>({
@@ -257,7 +258,7 @@ export function requestCalls(database: Database) {
       return { closed: row.closed, waiter: row.waiter, queueTimeMs: row.queue_time_ms };
     },
 
-    /** With a user: only their own and those of all accounts below, as everywhere (users.ts, usersUnder). */
+    /** With a user: only requests of that user and of all accounts below, as in usersUnder (users.ts). */
     async readRequest(id: string, owner: { userId: number | null } = { userId: null }): Promise<RequestRecord | null> {
       const time = timeOf(id);
       const below =
@@ -275,7 +276,7 @@ export function requestCalls(database: Database) {
       return row ?? null;
     },
 
-    /** The stored ResultBody, zstd, as the runner sent it. */
+    /** The stored ResultBody, zstd-compressed, as the runner sent it. */
     async readBody(id: string, submittedAt: Date): Promise<Buffer | null> {
       const [row] = await database.rows<{ body: Buffer }>({
         name: 'read_body',
@@ -285,7 +286,7 @@ export function requestCalls(database: Database) {
       return row?.body ?? null;
     },
 
-    /** The same, slice by slice: pg holds what it reads five times for a moment. Throws where it is gone. */
+    /** The same in slices: pg briefly holds five times the size of what it reads. Throws if the body was deleted. */
     async *readBodySlices(id: string, submittedAt: Date): AsyncGenerator<Buffer, void, undefined> {
       for (let from = 1; ; from += BODY_SLICE) {
         const [row] = await database.rows<{ slice: Buffer }>({
@@ -313,7 +314,7 @@ export function requestCalls(database: Database) {
       return new Set((await closedRows(ids)).map((row) => row.id));
     },
 
-    /** The ends that were recorded among the requests that a replica waits for. */
+    /** The recorded ends among the requests that a replica waits for. */
     endsFor: (ids: string[]): Promise<RecordedEnd[]> => closedRows(ids),
   };
 }

@@ -1,6 +1,6 @@
 /**
- * What goes: envelopes and requests when their time has come, a user's data when it was asked for. Each call may be
- * made by any replica, at any time.
+ * Retention: deletes results and requests past their age, and a user's data on demand. Any replica may make each call
+ * at any time.
  */
 import type { Database } from './connection.ts';
 
@@ -10,11 +10,11 @@ export interface Retention {
 }
 
 /**
- * Longer than a turn of upkeep takes, shorter than the hour between two: what was said to go is known everywhere before
- * it goes.
+ * Cache time of `requestsSince`. Requests are announced as deleted one upkeep run (an hour) before they are dropped, so
+ * every replica has read the new limit by then.
  */
 const SINCE_TTL_MS = 60_000;
-/** Of ten minutes each: a backlog of two months is done in a day of turns. */
+/** Each step covers ten minutes: hourly runs clear a backlog of two months within a day. */
 const MOST_STEPS = 500;
 const MOST_ERASE_STEPS = 500;
 
@@ -41,7 +41,7 @@ export function retentionCalls(database: Database) {
   };
 
   return {
-    /** From here on (milliseconds since 1970) the requests are all there; older ones are gone, their figures stay. */
+    /** Start of the complete record (milliseconds since 1970). Older requests are deleted; their figures remain. */
     requestsSince(): Promise<number> {
       const now = performance.now();
       if (!since || since.until < now) {
@@ -54,7 +54,10 @@ export function retentionCalls(database: Database) {
       return since.value;
     },
 
-    /** Drops what is older; false: a turn was not enough, there is more. To be called hourly. */
+    /**
+     * Deletes what is past its age. To be called hourly. `done` false: the run reached its limit of steps and more
+     * remains.
+     */
     async retain({ envelopeDays, requestMonths }: Retention): Promise<{ done: boolean; months: number }> {
       const [row] = await database.rows<{ n: number }>({
         name: 'drop_requests',
@@ -73,9 +76,9 @@ export function retentionCalls(database: Database) {
     },
 
     /**
-     * A user and all accounts below are gone at once: accounts and tokens. Their requests, results, figures and hooks
-     * go in steps, as many as `withinMs` allows now and the rest in upkeep. Whose data it is; empty: there is no such
-     * user.
+     * Deletes a user and all accounts below. Accounts and tokens are deleted at once; their requests, results, figures
+     * and webhooks in steps, as many as fit into `withinMs`, the rest by upkeep. Returns the affected user ids; empty
+     * if there is no such user.
      */
     async eraseUser(userId: number, { withinMs = 3_000 } = {}): Promise<number[]> {
       const [row] = await database.rows<{ gone: string[] | number[] }>({
@@ -89,7 +92,7 @@ export function retentionCalls(database: Database) {
       return gone;
     },
 
-    /** Goes on with what was asked to go; how many users had something left. */
+    /** Continues pending erasures. Returns how many users had data left. */
     async eraseMore(): Promise<number> {
       const users = await database.rows<{ user_id: number }>({
         name: 'erasures',

@@ -1,22 +1,22 @@
 /**
- * What API and controllers may do in the database, where they sign in as roles of their own. Rights are only ever
- * added: during an upgrade the migration of an older version may run after that of a newer one. The owner of the
- * tables, who migrates, gives them.
+ * Database privileges of the API and the controller, if they sign in with roles of their own. Privileges are only ever
+ * added: during an upgrade the migration of an older version may run after that of a newer one. They are granted by the
+ * owner of the tables, which runs the migrations.
  */
 import type pg from 'pg';
 import { StoreError } from './errors.ts';
 
 export type Part = 'api' | 'controller';
-/** Names of the roles; the same as the owner's: nothing is given, because the owner may do everything. */
+/** Role names. The owner's own name means no grants, because the owner may do everything. */
 export type Roles = Record<Part, string>;
 
 type Privilege = 'select' | 'insert' | 'update' | 'delete';
 interface Rights {
   tables: Record<string, Privilege[]>;
-  /** Readable but for these columns. */
+  /** Tables that are readable except for these columns. */
   hidden: Record<string, string[]>;
   sequences: string[];
-  /** Of those that nobody else may call. */
+  /** Functions that are not executable by default. */
   functions: string[];
 }
 
@@ -37,7 +37,7 @@ export const RIGHTS: Record<Part, Rights> = {
       rate_limits: ALL,
       idempotency: ALL,
       webhook_outbox: WRITE,
-      // delete: one over its quota is taken back by the call that opened it.
+      // delete: the call that opens a request over its quota removes it again.
       requests: ALL,
       envelopes: ['select', 'insert'],
       usage_minute: WRITE,
@@ -70,7 +70,7 @@ export const RIGHTS: Record<Part, Rights> = {
       policy_documents: ALL,
       policies: ALL,
     },
-    // Whose a token is and what it may, but nothing to sign in with.
+    // The owner and permissions of a token, but nothing that could be used to sign in.
     hidden: {
       users: ['password_hash', 'email', 'additional_emails', 'first_name', 'last_name'],
       tokens: ['sha256', 'sealed', 'webhook_secret'],
@@ -135,7 +135,7 @@ async function missing(client: pg.Client, role: string, schema: string, rights: 
   return statements;
 }
 
-/** How many rights were missing. Called under the migrations' lock. */
+/** Returns how many grants were missing. Called under the migration lock. */
 export async function grantRights(client: pg.Client, roles: Roles): Promise<number> {
   const {
     rows: [owner],
@@ -144,7 +144,7 @@ export async function grantRights(client: pg.Client, roles: Roles): Promise<numb
   for (const [part, role] of Object.entries(roles) as [Part, string][]) {
     if (role === owner?.name) continue;
     const { rows } = await client.query('select from pg_roles where rolname = $1', [role]);
-    // The installed server makes its roles when it starts: an upgrade may be here before it.
+    // The bundled Postgres creates its roles at start, and an upgrade may run before that.
     if (rows.length === 0)
       throw new StoreError(
         'not-ready',

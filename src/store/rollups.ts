@@ -1,18 +1,17 @@
 /**
- * Moves usage that has come to rest into the rollups by minute, hour and day. Figures are right whether it runs or not;
- * folded they are quick.
+ * Folds settled usage into the rollups by minute, hour and day. Figures are exact either way; folding makes them fast.
  */
 import type { Database } from './connection.ts';
 
 const AT_ONCE = 2_000;
-/** A turn ends here: what is left waits for the next, so that nothing else of the caller's waits. */
+/** Bounds one call; the rest is left for the next, so that the caller's other work is not delayed. */
 const MOST_TURNS = 200;
 
 export function rollupCalls(database: Database) {
   return {
     /**
-     * How many rows were folded. To be called about once a minute, by any replica: while one folds the others find
-     * nothing to do.
+     * Returns the number of folded rows. To be called about once a minute by any replica: while one folds, the others
+     * find nothing to do.
      */
     async foldUsage({ restSeconds = 120 } = {}): Promise<number> {
       let folded = 0;

@@ -1,4 +1,4 @@
-/** Sessions: each JWT is one, so that it can be seen and ended. */
+/** Sessions: each JWT has a row, so it can be listed and revoked. */
 import { ABOVE, type Above } from './chain.ts';
 import { listed, type Columns } from './columns.ts';
 import type { Database } from './connection.ts';
@@ -8,11 +8,11 @@ import type { TokenRecord } from './records.ts';
 export interface NewSession {
   id: string;
   userId: number;
-  /** The API token that it came from. */
+  /** The API token it was created from. */
   tokenId: number | null;
-  /** The session whose JWT asked for it. */
+  /** The session whose JWT created it. */
   parentId: string | null;
-  /** Null: all that the user may. */
+  /** Null: all permissions of the user. */
   permissions: readonly string[] | null;
   remoteIp: string;
   userAgent: string;
@@ -25,7 +25,7 @@ export interface SessionCaller extends Pick<
 > {
   expiresAt: Date;
   tokenId: number | null;
-  /** Opened by a sign-in with the password, not asked for with another credential. */
+  /** True for a sign-in with the password, false for a JWT created with another credential. */
   signedIn: boolean;
 }
 
@@ -58,12 +58,12 @@ interface CallerRow {
   parent_id: string | null;
 }
 
-/** JWTs made with JWTs, one after the other; the table checks it, too. */
+/** Maximum depth of JWTs created with JWTs. The table enforces it too. */
 export const MOST_DEPTH = 10;
 
 export function sessionCalls(database: Database) {
   return {
-    /** The parent's row is locked: it cannot end unseen while this one is written. */
+    /** Locks the parent's row, so that it cannot be revoked while this one is written. */
     async openSession(session: NewSession): Promise<'opened' | 'parent-ended' | 'too-deep'> {
       const [row] = await database.rows<{ opened: boolean; live: boolean }>({
         name: 'open_session',
@@ -92,7 +92,7 @@ export function sessionCalls(database: Database) {
       return row?.live ? 'too-deep' : 'parent-ended';
     },
 
-    /** Null: there is none that goes on, of this user. */
+    /** Null if this user has no live session with this id. */
     async sessionCaller(id: string, userId: number): Promise<SessionCaller | null> {
       const [row] = await database.rows<CallerRow>({
         name: 'session_caller',
@@ -111,7 +111,7 @@ export function sessionCalls(database: Database) {
             userStatus: effectiveStatus(row.status, row.above),
             expiresAt: row.expires_at,
             tokenId: row.token_id,
-            // The version before kept no parent: it wrote permissions for every JWT that was asked for with another
+            // The previous version stored no parent: it wrote permissions for every JWT that was created with another
             // credential.
             signedIn: row.token_id === null && row.parent_id === null && row.session_permissions === null,
             permissions: effectivePermissions(
@@ -134,7 +134,7 @@ export function sessionCalls(database: Database) {
       });
     },
 
-    /** Whether there was one that went on. */
+    /** Whether a live session was ended. */
     async endSession(userId: number, id: string): Promise<boolean> {
       const rows = await database.rows({
         name: 'end_session',

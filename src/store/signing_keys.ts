@@ -1,4 +1,4 @@
-/** The keys that sign JWTs. Their private halves are sealed before they come here. */
+/** The keys that sign JWTs. Private keys are sealed before they are stored. */
 import type { JWK } from 'jose';
 import type { Database } from './connection.ts';
 import { jsonb } from './storable.ts';
@@ -12,7 +12,7 @@ export interface SigningKeyRecord {
 
 export function signingKeyCalls(database: Database) {
   return {
-    /** Those whose signatures still count, the newest first. */
+    /** Keys whose signatures are still accepted, newest first. */
     async signingKeys(): Promise<SigningKeyRecord[]> {
       const rows = await database.rows<{ kid: string; public: JWK; sealed: Buffer; signs_until: Date }>({
         name: 'signing_keys',
@@ -23,7 +23,7 @@ export function signingKeyCalls(database: Database) {
       return rows.map((row) => ({ kid: row.kid, public: row.public, sealed: row.sealed, signsUntil: row.signs_until }));
     },
 
-    /** Two replicas may make one at the same time: both count. */
+    /** Two replicas may each add a key at the same time: both are valid. */
     async addSigningKey(key: {
       kid: string;
       public: JWK;

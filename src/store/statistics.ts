@@ -1,7 +1,7 @@
 /**
- * Figures of usage: one statement each, so that what is folded meanwhile is counted once. It adds up the rollups (in
- * the widest pieces that fit, cover.ts), what was not folded yet, and the requests of the two broken minutes at the
- * ends of the range.
+ * Usage figures. Each is one statement, so usage that is folded meanwhile is counted once. It sums the rollups (in the
+ * widest pieces that fit, cover.ts), the usage not yet folded, and the requests of the two partial minutes at the ends
+ * of the range.
  */
 import { BUCKET, type Aggregation } from '../statistics/aggregation.ts';
 import { cover, widened, type Cover, type Range } from '../statistics/cover.ts';
@@ -11,12 +11,12 @@ import { crossed, MEASURES, type Measure } from './measures.ts';
 
 export interface Figures {
   userId: number;
-  /** Start of the bucket; null: there is one, of the whole range. */
+  /** Start of the bucket; null: a single bucket for the whole range. */
   at: Date | null;
   values: Values;
 }
 
-/** Null: of all tokens. */
+/** `tokenIds` null: all tokens. */
 export interface Owners {
   userIds: readonly number[] | 'everyone';
   tokenIds: readonly number[] | null;
@@ -24,7 +24,7 @@ export interface Owners {
 
 const EVERYONE = 0;
 const SQL_OF: Record<Measure['aggregate'], (column: string) => string> = {
-  // Whole numbers below 2^53 are exact so; sums of bigint are numeric, and turning those into texts takes longer than
+  // float8 is exact for integers below 2^53. Sums of bigint are numeric, and converting those to text takes longer than
   // the sum.
   sum: (column) => `coalesce(sum((${column})::float8), 0)`,
   max: (column) => `max(${column})`,
@@ -34,8 +34,8 @@ const SQL_OF: Record<Measure['aggregate'], (column: string) => string> = {
 type Place = 'kept' | 'live' | 'raw';
 
 /**
- * The statement for these measures. Times are given as numbers of two per piece: it has the same text for every range,
- * so it is prepared once.
+ * The statement for these measures. Each piece takes two parameters for its times, so the text is the same for every
+ * range and is prepared once.
  */
 function statement(
   measures: readonly Measure[],
@@ -44,7 +44,7 @@ function statement(
   everyone: boolean,
 ): string {
   let next = 3;
-  // A rollup as wide as the buckets has their times already.
+  // A rollup of the bucket's width already has the bucket's times.
   const bucket = (grain: string, time: string) =>
     unit === null ? 'null::timestamptz' : unit === grain ? time : `date_trunc('${unit}', ${time}, 'UTC')`;
   const columns = (place: Place) => measures.map((measure, index) => `${measure[place]} m${index}`).join(', ');
@@ -109,7 +109,7 @@ export function usageQuery(
       ...(live ? times([pieces.folded]) : []),
       ...times(pieces.raw),
     ],
-    // Their times are in them: a plan that is made for them reads only the partitions it needs.
+    // Planned for its values: the plan then reads only the partitions in the range.
     ...(counts.raw > 0 ? { prepared: false } : {}),
     array: true,
   };
@@ -117,7 +117,7 @@ export function usageQuery(
 
 export function statisticsCalls(database: Database, requestsSince: () => Promise<number>) {
   return {
-    /** In the order of users and time; only buckets that hold something. */
+    /** Ordered by user and time, without empty buckets. */
     async usageFigures(
       statistic: Statistic,
       owners: Owners,
@@ -140,10 +140,7 @@ export function statisticsCalls(database: Database, requestsSince: () => Promise
       });
     },
 
-    /**
-     * How many requests ended in this range, of these kinds and ends (none given: of all). Like every figure it is
-     * exact.
-     */
+    /** The exact number of requests that ended in this range, by kinds and states (empty: all). */
     async countEnded(
       owners: Owners,
       range: Range,

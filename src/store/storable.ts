@@ -1,20 +1,20 @@
 /**
- * Makes a value one that Postgres takes. Postgres refuses U+0000 in text and jsonb, lone surrogates in jsonb, and
- * numbers outside their column: without this, one such byte in a tool's message keeps the end of its request from ever
- * being recorded.
+ * Converts values to ones that Postgres accepts. Postgres rejects U+0000 in text and jsonb, lone surrogates in jsonb,
+ * and numbers out of range. Without this, one such byte in a tool's message would make its request's end impossible to
+ * record.
  */
 
-/** A bound for one text, not a limit of the product: callers bound their own fields far below it. */
+/** A safety bound per text, not a product limit: callers limit their fields far below it. */
 export const MAX_TEXT = 1_048_576;
 const REPLACEMENT = '\uFFFD';
 
-/** U+0000 and lone surrogates become U+FFFD; what is over the bound is cut. */
+/** Replaces U+0000 and lone surrogates by U+FFFD, and truncates at the bound. */
 export function storable(text: string): string {
   const bounded = text.length > MAX_TEXT ? text.slice(0, MAX_TEXT) : text;
   return bounded.toWellFormed().replaceAll('\0', REPLACEMENT);
 }
 
-/** A jsonb parameter: plain strings are text, so JSON must be marked as such. */
+/** A jsonb parameter. Plain strings are sent as text, so JSON needs this marker. */
 export class Jsonb {
   readonly text: string;
   constructor(text: string) {
@@ -22,11 +22,11 @@ export class Jsonb {
   }
 }
 
-// JSON.stringify writes U+0000 and lone surrogates, and nothing else of the two kinds, as escapes. `\\` is taken as
-// one, so that an escaped backslash before "u0000" is left alone.
+// Of these characters, JSON.stringify escapes exactly U+0000 and lone surrogates. `\\` is matched as one unit, so an
+// escaped backslash before "u0000" stays unchanged.
 const ESCAPE = /\\(u0000|ud[89a-f][0-9a-f]{2}|.)/g;
 
-/** Null and undefined are SQL's null. */
+/** Null and undefined become SQL null. */
 export function jsonb(value: unknown): Jsonb | null {
   if (value === null || value === undefined) return null;
   const text = JSON.stringify(value);
@@ -45,7 +45,7 @@ export const smallint = whole(0, 32_767);
 export const integer = whole(0, 2_147_483_647);
 export const bigint = whole(0, Number.MAX_SAFE_INTEGER);
 
-/** An invalid Date is sent as text that no timestamp column takes. */
+/** pg sends an invalid Date as text that no timestamp column accepts. */
 export const timestamp = (value: Date | null): Date | null =>
   value === null || Number.isNaN(value.getTime()) ? null : value;
 
@@ -53,11 +53,11 @@ function parameter(value: unknown): unknown {
   if (typeof value === 'string') return storable(value);
   if (value instanceof Jsonb) return value.text;
   if (Array.isArray(value)) return value.map(parameter);
-  // pg would write a plain object as JSON of its own, past jsonb().
+  // pg would serialize a plain object itself, bypassing jsonb().
   if (typeof value === 'object' && value !== null && !(value instanceof Date) && !ArrayBuffer.isView(value))
     throw new TypeError('a jsonb parameter must be wrapped in jsonb()');
   return value;
 }
 
-/** The one door: every parameter of every query passes it. */
+/** Every parameter of every query passes through here. */
 export const parameters = (values: readonly unknown[]): unknown[] => values.map(parameter);

@@ -1,4 +1,4 @@
-/** The record: every call that the other parts may make of Postgres. */
+/** The record: all calls to Postgres that other parts may make. */
 import { accountCalls } from './accounts.ts';
 import { openDatabase, type PoolSettings } from './connection.ts';
 import { startClock, type StoreClock } from './clock.ts';
@@ -18,14 +18,14 @@ import { uuidv7 } from './uuid.ts';
 import { webhookCalls } from './webhooks.ts';
 
 export interface StoreSettings extends PoolSettings {
-  /** For LISTEN, past any pooler; empty: the same as `url`. */
+  /** For LISTEN, bypassing any pooler; empty: the same as `url`. */
   directUrl?: string | undefined;
   defaultLimits?: DefaultLimits;
 }
 
 export type Store = Awaited<ReturnType<typeof openStore>>;
 
-/** Fails where Postgres cannot be reached within `retryMs`: a role that needs the record does not start without it. */
+/** Fails if Postgres is unreachable for `retryMs`: roles that need the record do not start without it. */
 export async function openStore(settings: StoreSettings) {
   const database = openDatabase(settings);
   const listeners: Listener[] = [];
@@ -64,7 +64,7 @@ export async function openStore(settings: StoreSettings) {
     ...queueCalls(database, (settings.defaultLimits ?? DEFAULT_LIMITS).concurrency),
     clock,
 
-    /** A new request's id and submission time, by the store's clock: the time is in the id. */
+    /** The id and submission time of a new request, by the store's clock. The id contains the time. */
     newRequest(): { id: string; submittedAt: Date } {
       const now = Math.floor(clock.now());
       return { id: uuidv7(now), submittedAt: new Date(now) };
@@ -78,7 +78,7 @@ export async function openStore(settings: StoreSettings) {
       return listener;
     },
 
-    /** Calls when a webhook may be due that was not before. */
+    /** Calls `onDue` when another webhook may be due. */
     listenWebhooks(onDue: () => void): Listener {
       const listener = listen(
         { ...settings, url: settings.directUrl || settings.url },
@@ -90,7 +90,10 @@ export async function openStore(settings: StoreSettings) {
       return listener;
     },
 
-    /** Makes the coming months' partitions; how many were missing. To be called at start and daily, by any replica. */
+    /**
+     * Creates the partitions of the coming months and returns how many were missing. To be called at start and daily,
+     * by any replica.
+     */
     async ensurePartitions(): Promise<number> {
       const [row] = await database.rows<{ made: number }>({
         name: 'ensure_partitions',
@@ -100,7 +103,7 @@ export async function openStore(settings: StoreSettings) {
       return row?.made ?? 0;
     },
 
-    /** Removes what has served: idempotency keys after a day, rate limits that are whole again. */
+    /** Deletes idempotency keys after a day, and rate limits that have fully recovered. */
     async forgetExpired(): Promise<void> {
       await database.rows({
         name: 'forget_idempotency',

@@ -54,14 +54,14 @@ export interface Reached {
 }
 
 /**
- * The address without its settings of TLS, and these as pg takes them. A given CA is never dropped; an empty file name
- * is none.
+ * The address without its TLS settings, and those settings as pg takes them. A given CA is never dropped; an empty file
+ * name means none.
  */
 export function reached(address: string, caFile: string | undefined): Reached {
   const [base = '', ...rest] = address.split('?');
   const query = new URLSearchParams(rest.join('?'));
   const named = query.get('sslrootcert');
-  // libpq's word for the public ones.
+  // libpq's name for the public CAs.
   const file = caFile || (named === null || named === 'system' ? undefined : named);
   const mode = modeOf(query) ?? (file === undefined && named === null ? 'off' : 'full');
   const [certificate, key] = [query.get('sslcert'), query.get('sslkey')];

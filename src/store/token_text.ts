@@ -1,4 +1,4 @@
-/** The text of an API token: what it looks like, and what the record keeps of it. */
+/** The text of an API token: its format, and the hash that is stored. */
 import { createHash } from 'node:crypto';
 
 export const TOKEN_PATTERN = '[A-Za-z0-9]{64}';

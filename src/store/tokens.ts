@@ -1,4 +1,4 @@
-/** Tokens with all that the gateway and the leader need to know of them. */
+/** Tokens with everything that the API and the leader need to know about them. */
 import type { Database } from './connection.ts';
 import { ABOVE, type Above } from './chain.ts';
 import { asObject } from './columns.ts';
@@ -67,7 +67,8 @@ export function tokenCalls(database: Database, defaults: DefaultLimits) {
   const record = toRecord(defaults);
   return {
     /**
-     * Null: unknown or revoked. Expired ones and those of suspended users are found: the caller answers differently.
+     * Null: unknown or revoked. Expired tokens and those of suspended users are returned, because the caller answers
+     * them differently.
      */
     async findToken(sha256: Buffer): Promise<TokenRecord | null> {
       const rows = await database.rows<TokenRow>({
@@ -78,7 +79,7 @@ export function tokenCalls(database: Database, defaults: DefaultLimits) {
       return rows[0] ? record(rows[0]) : null;
     },
 
-    /** The token of jobs that were made with kubectl. */
+    /** The token of jobs created with kubectl. */
     async defaultToken(): Promise<TokenRecord | null> {
       const rows = await database.rows<TokenRow>({
         name: 'default_token',
@@ -88,7 +89,7 @@ export function tokenCalls(database: Database, defaults: DefaultLimits) {
       return rows[0] ? record(rows[0]) : null;
     },
 
-    /** Revoked ones, too: what runs for them goes on, within what they had. */
+    /** Includes revoked tokens: their running jobs continue within the same limits. */
     async tokenEvenRevoked(id: number): Promise<TokenRecord | null> {
       const rows = await database.rows<TokenRow>({
         name: 'token_even_revoked',
@@ -98,7 +99,7 @@ export function tokenCalls(database: Database, defaults: DefaultLimits) {
       return rows[0] ? record(rows[0]) : null;
     },
 
-    /** What a user's tokens have that narrow nothing. */
+    /** The limits of a user's tokens that set none of their own. */
     async userLimitsInForce(userId: number): Promise<Limits | null> {
       const [row] = await database.rows<Pick<TokenRow, 'user_limits' | 'above'>>({
         name: 'user_limits_in_force',
@@ -108,7 +109,7 @@ export function tokenCalls(database: Database, defaults: DefaultLimits) {
       return row ? effectiveLimits(NO_GIVEN_LIMITS, row.user_limits, row.above, defaults) : null;
     },
 
-    /** The live ones among these tokens, whole. A revoked one is absent. */
+    /** The live tokens among these ids. Revoked ones are absent. */
     async tokenLimits(ids: number[]): Promise<Map<number, TokenRecord>> {
       if (ids.length === 0) return new Map();
       const rows = await database.rows<TokenRow>({

@@ -1,4 +1,4 @@
-/** Users in the record. */
+/** User records. */
 import type { Database } from './connection.ts';
 import { assigned, listed, type Columns } from './columns.ts';
 import { ACCOUNT_COLUMNS, type GivenToAccount } from './limits.ts';
@@ -17,11 +17,11 @@ export interface UserRecord extends ShortUser {
   firstName: string;
   lastName: string;
   parentId: number | null;
-  /** The topmost first. */
+  /** Root user first. */
   parentIds: number[];
   rootId: number;
   parent: ShortUser | null;
-  /** An account above is. */
+  /** An account above is suspended. */
   aboveSuspended: boolean;
   permissions: string[];
   restrictions: string[];
@@ -33,7 +33,7 @@ export interface UserLimits extends GivenToAccount {
   monthlyQuota: unknown;
 }
 
-/** What an account may have at most, over all its users; and what it has as many of. */
+/** Maximum numbers of an account, over all its users. AccountFull names the one that is reached. */
 export interface MostOfAccount {
   subUsers: number;
   tokens: number;
@@ -96,7 +96,7 @@ export const USER_SORTS = {
 } as const;
 export type UserSort = keyof typeof USER_SORTS;
 
-/** Of whom: all, or those under one. */
+/** `under`: only this user and those below; null: all users. */
 export interface UserQuery {
   under: number | null;
   status: readonly string[];
@@ -105,7 +105,7 @@ export interface UserQuery {
   limit: number;
 }
 
-/** A column that is left out stays as it is. */
+/** An absent field stays unchanged. */
 export interface UserChange {
   firstName?: string | undefined;
   lastName?: string | undefined;
@@ -125,7 +125,7 @@ const UNDER = '(u.id = $1 or u.parent_ids @> array[$1::bigint] or u.root_id = $1
 export function userCalls(database: Database) {
   const one = async (rows: Promise<UserRecord[]>): Promise<UserRecord | null> => (await rows)[0] ?? null;
   return {
-    /** The user and all accounts below. */
+    /** The ids of the user and of all accounts below. */
     async usersUnder(userId: number): Promise<number[]> {
       const rows = await database.rows<{ id: number }>({
         name: 'users_under',
@@ -135,7 +135,7 @@ export function userCalls(database: Database) {
       return rows.map(({ id }) => id);
     },
 
-    /** Null too if `within` is given and the user is neither that one nor below it. */
+    /** Also null if `within` is given and the user is neither that user nor below it. */
     findUser: (id: number, within: number | null = null): Promise<UserRecord | null> =>
       one(
         database.rows<UserRecord>({
@@ -146,7 +146,7 @@ export function userCalls(database: Database) {
       ),
 
     /**
-     * With what a sign-in is checked against: while the account waits for its verification, the password of the latest
+     * With the password hash that a sign-in is checked against. For an unverified account it is that of the latest
      * sign-up.
      */
     async findByEmail(email: string): Promise<{ user: UserRecord; passwordHash: string | null } | null> {
@@ -203,7 +203,7 @@ export function userCalls(database: Database) {
       return { users: rows, total: counted?.total ?? 0 };
     },
 
-    /** A text where there is none: the account has as many as it may, or somebody has this address already. */
+    /** Returns a text on refusal: the account has reached a maximum, or the address is in use. */
     async makeSubUser(user: NewUser, most: MostOfAccount): Promise<UserRecord | AccountFull | 'email-taken'> {
       const [row] = await database.rows<UserRecord & { full: AccountFull | null }>({
         name: 'make_sub_user',
@@ -251,7 +251,7 @@ export function userCalls(database: Database) {
       return row ?? null;
     },
 
-    /** All of them: what is null is the installation's default again. */
+    /** Sets all limits: null restores the installation's default. */
     async setUserLimits(id: number, limits: UserLimits): Promise<void> {
       const { set, values } = assigned(LIMITS, { ...limits, monthlyQuota: jsonb(limits.monthlyQuota) }, 2);
       await database.rows({

@@ -1,5 +1,5 @@
 /**
- * Request ids: UUIDv7, whose first 48 bits are the submission time in milliseconds, so that an id alone finds its
+ * Request ids: UUIDv7, whose first 48 bits are the submission time in milliseconds, so an id alone selects its
  * partition.
  */
 import { randomFillSync } from 'node:crypto';
@@ -18,7 +18,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-([0-9a-f])[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f
 
 export const isUuid = (text: string): boolean => UUID.test(text);
 
-/** The time in a UUIDv7; null for other ids (a job made by hand is known by its metadata.uid, a UUIDv4). */
+/** The time in a UUIDv7; null for other ids (a job created by hand is identified by its metadata.uid, a UUIDv4). */
 export function timeOf(id: string): Date | null {
   if (UUID.exec(id)?.[1] !== '7') return null;
   return new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16));

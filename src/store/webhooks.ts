@@ -1,6 +1,6 @@
 /**
  * The webhook outbox: rows are written by the transaction that closes a request, claimed under a lease, and kept with
- * what came of each attempt.
+ * the outcome of each attempt.
  */
 import type { Database } from './connection.ts';
 import { listed, type Columns } from './columns.ts';
@@ -10,29 +10,29 @@ import type { SourceException } from '../source_exception.ts';
 export interface WebhookAttempt {
   /** RFC 3339. */
   at: string;
-  /** Null: there was no answer. */
+  /** Null: no response. */
   status: number | null;
-  /** Public; absent where it was delivered. */
+  /** Public text; absent if delivered. */
   error?: string;
   durationMs: number;
 }
 
 export type WebhookState = 'pending' | 'delivered' | 'failed';
 
-/** A webhook to be sent now, and all that its sender needs to know. */
+/** A webhook to send now, with everything its sender needs. */
 export interface DueWebhook {
   id: string;
   requestId: string;
   submittedAt: Date;
   tokenId: number;
-  /** The root user. */
+  /** Id of the root user. */
   account: number;
   url: string;
-  /** Retries of the schedule that are used up. */
+  /** Retries of the schedule already used. */
   step: number;
-  /** The last claim ended without a word of what came of it. */
+  /** The previous claim expired without a recorded outcome. */
   lost: boolean;
-  /** Of its token, sealed; null: it has none yet. */
+  /** The token's secret, sealed; null if it has none yet. */
   secret: Buffer | null;
   tokenGone: boolean;
   allow: SourceException[];
@@ -52,23 +52,23 @@ export interface WebhookRecord {
 }
 
 export interface WebhookClaim {
-  /** Whose lease it is. */
+  /** The replica that holds the lease. */
   holder: string;
   leaseMs: number;
-  /** At most so many, and of one account no more than `perAccount`, `busy` counted in. */
+  /** Maximum number to claim. `perAccount` bounds one account, including `busy`. */
   limit: number;
   perAccount: number;
-  /** What the claimer has in hand, by account. */
+  /** Deliveries that the claimer already has in progress, by account. */
   busy: ReadonlyMap<number, number>;
 }
 
 export type WebhookVerdict = { state: 'delivered' | 'failed' } | { state: 'pending'; afterMs: number };
 
 export interface WebhookFilter {
-  /** Null: everyone's (an administrator). Else these users' alone. */
+  /** Null: all users (for an administrator). */
   userIds: readonly number[] | null;
   tokenIds: readonly number[] | null;
-  /** None: all. */
+  /** Empty: all states. */
   states: readonly WebhookState[];
   requestId: string | null;
   sort: 'created' | 'state' | 'next';
@@ -77,9 +77,9 @@ export interface WebhookFilter {
   offset: number;
 }
 
-/** Of a webhook that is sent again and again by hand, the last ones are kept. */
+/** Attempts kept of a webhook that is retried by hand many times. */
 const KEPT_ATTEMPTS = 50;
-/** Due rows that a claim looks through: an account with a long list must not hide the others for long. */
+/** Due rows that one claim examines: an account with a long backlog must not hide the others for long. */
 const LOOK = 2_000;
 
 const DUE: Columns<DueWebhook> = {
@@ -109,9 +109,9 @@ const RECORD: Columns<WebhookRecord> = {
 };
 
 const SENDABLE = `state = 'pending' and next_at <= now() and (lease_until is null or lease_until < now())`;
-// Chosen first and locked by their keys afterwards: as one join, a table without statistics made it a nested loop of
-// 1,000 × 1,000 rows, 2.7 s. More are chosen than wanted, because other replicas choose the same ones at the same time.
-// Of a user who is gone, the user is the account.
+// Rows are chosen first and locked by key afterwards: as one join, a table without statistics led to a nested loop of
+// 1,000 × 1,000 rows, 2.7 s. More are chosen than needed, because other replicas choose the same rows at the same time.
+// For a deleted user, the user id stands in for the account.
 const CLAIM = `
   with due as materialized (
     select id, account, next_at, row_number() over (partition by account order by next_at) n
@@ -144,7 +144,9 @@ export function webhookCalls(database: Database) {
       });
     },
 
-    /** Milliseconds until the next one is due; null: none waits. Those under a lease count from its end. */
+    /**
+     * Milliseconds until the next webhook is due; null: none is pending. A leased one is due when its lease expires.
+     */
     async nextWebhookInMs(): Promise<number | null> {
       const [row] = await database.rows<{ ms: number | null }>({
         name: 'next_webhook',
@@ -158,8 +160,8 @@ export function webhookCalls(database: Database) {
     },
 
     /**
-     * Writes what came of an attempt, and gives the lease back. False: the lease had run out and the row is another's
-     * now; its verdict counts.
+     * Records the outcome of an attempt and releases the lease. False: the lease had expired and another replica holds
+     * the row; that replica's verdict counts.
      */
     async recordWebhook(
       id: string,
@@ -181,7 +183,7 @@ export function webhookCalls(database: Database) {
       return rows.length > 0;
     },
 
-    /** Gives a claimed one back without an attempt. */
+    /** Releases a claim without an attempt. */
     async releaseWebhook(id: string, holder: string, afterMs: number): Promise<void> {
       await database.rows({
         name: 'release_webhook',
@@ -213,8 +215,8 @@ export function webhookCalls(database: Database) {
     },
 
     /**
-     * Due now, its schedule from the beginning where it had ended. Null: there is none, or it is not theirs. One that
-     * is being sent stays as it is.
+     * Makes a webhook due now and restarts an ended schedule. Null: there is none, or it belongs to another user. One
+     * that is being sent stays unchanged.
      */
     async retryWebhook(id: string, userIds: readonly number[] | null): Promise<WebhookRecord | null> {
       const values = [id, userIds];
@@ -234,7 +236,7 @@ export function webhookCalls(database: Database) {
       return row ?? null;
     },
 
-    /** Ended ones are forgotten after this; those that wait never are. */
+    /** Deletes ended webhooks of this age; pending ones are never deleted. */
     async forgetWebhooks(olderThanDays: number): Promise<void> {
       await database.rows({
         name: 'forget_webhooks',
