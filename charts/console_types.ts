@@ -1,7 +1,9 @@
 /** Types of the calls that the console makes, from the schemas that validate them. */
+import { ComparisonAnswerSchema } from '../src/api/compare/answers.ts';
 import { ENDPOINTS } from '../src/api/endpoints.ts';
 import type { Endpoint, EndpointName } from '../src/api/http/endpoint.ts';
 import { HlsReportSchema } from '../src/hls/schema.ts';
+import { PolicyResultSchema } from '../src/policy/schema.ts';
 import { ProbeReportSchema } from '../src/report/schema.ts';
 import { C2paReportSchema } from '../src/tools/c2pa_schema.ts';
 
@@ -38,7 +40,13 @@ const CALLS: readonly EndpointName[] = [
 ];
 
 /** What the outputs of tools hold, which calls give as text. */
-const OUTPUTS: readonly object[] = [ProbeReportSchema, HlsReportSchema, C2paReportSchema];
+const OUTPUTS: readonly object[] = [
+  ProbeReportSchema,
+  HlsReportSchema,
+  C2paReportSchema,
+  PolicyResultSchema,
+  ComparisonAnswerSchema,
+];
 
 interface Schema {
   title?: string;

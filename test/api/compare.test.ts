@@ -150,6 +150,12 @@ describe('POST /v1/compare', function () {
       headers: { Authorization: `Bearer ${api.token}` },
     });
     assert.deepEqual(await back.json(), answer);
+    const logged = await fetch(`${api.url}/frontend/api/v1/media/log/${job.metadata.name}`, {
+      headers: { Authorization: `Bearer ${api.token}` },
+    });
+    const { runs, fields, summary } = answer;
+    const detail = (await logged.json()) as Record<string, any>;
+    assert.deepEqual(JSON.parse(detail['comparison-response'] as string), { runs, fields, summary });
   });
 
   it('says so where fewer than two runs of a tool succeeded, or the runner compared nothing', async () => {

@@ -1,15 +1,15 @@
 /** The answer to a request in tabs, over a real record. */
 import assert from 'node:assert/strict';
-import { zstdCompressSync } from 'node:zlib';
 import type { ResultBody } from '../../src/bus/messages.ts';
 import type { HlsReport } from '../../src/hls/schema.ts';
+import type { Kind } from '../../src/kube/probe_job.ts';
 import type { ProbeReport } from '../../src/report/schema.ts';
 import type { C2paReport } from '../../src/tools/c2pa_schema.ts';
 import { sentenceOf } from '../../src/console/answer/sentence.ts';
 import type { Person } from '../api/accounts/fixture.ts';
 import { body, good } from '../result/result_samples.ts';
-import { aCloseInput, anOpenInput } from '../store/fixture.ts';
-import { startConsole, type ConsoleFixture, type Visit } from './fixture.ts';
+import { startConsole, visitAs, type ConsoleFixture, type Look, type Visit } from './fixture.ts';
+import { storeAnswer } from './stored_answer.ts';
 
 const REPORT: ProbeReport = {
   container: {
@@ -128,28 +128,9 @@ describe('console: the answer', function () {
   });
   after(() => c?.stop());
 
-  async function record(kind: 'file' | 'msv' | 'c2pa', result: ResultBody): Promise<string> {
-    const { store } = c.m.stored;
-    const request = { asked: [{ name: 'ffprobe' }], shown: ['ffprobe'], inject_json: false };
-    const open = anOpenInput(store, { kind, tokenId: ann.tokenId, userId: ann.id, waiter: null, request });
-    await store.openRequest(open);
-    const text = JSON.stringify(result);
-    await store.closeRequest(
-      aCloseInput(open, { body: zstdCompressSync(text), inflatedBytes: Buffer.byteLength(text) }),
-    );
-    return open.id;
-  }
-  const visit = async (
-    path: string,
-    look: Parameters<ConsoleFixture['visit']>[0],
-    work: (v: Visit) => Promise<void>,
-  ) => {
-    const v = await c.visit(look);
-    await v.open(path, 'Sign in');
-    await v.signIn(ann.email);
-    await work(v);
-    await v.end();
-  };
+  const record = (kind: Kind, result: ResultBody) => storeAnswer(c.m.stored.store, ann, kind, result);
+  const visit = (path: string, look: Look, work: (v: Visit) => Promise<void>) =>
+    visitAs(c, ann.email, { path, look }, work);
 
   it('overview and disagreements: by keys, and the open tab is in the address', async () => {
     const report = { ...good('ffprobe', JSON.stringify(REPORT)), name: 'probe_report' as const };

@@ -122,3 +122,17 @@ export async function startConsole(settings: Partial<AccountSettings> = {}): Pro
     },
   };
 }
+
+/** One who is signed in, from the first page to the end of the visit. */
+export async function visitAs(
+  { visit }: Pick<ConsoleFixture, 'visit'>,
+  email: string,
+  { path, look = {} }: { path: string; look?: Look },
+  work: (v: Visit) => Promise<void>,
+): Promise<void> {
+  const v = await visit(look);
+  await v.open(path, 'Sign in');
+  await v.signIn(email);
+  await work(v);
+  await v.end();
+}

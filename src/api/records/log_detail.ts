@@ -2,6 +2,7 @@
 import Type from 'typebox';
 import type { ResultBody, ReportResult } from '../../bus/messages.ts';
 import { JSON_TYPE } from '../../result/assemble.ts';
+import { comparisonOf, runOf } from '../../result/assemble_comparison.ts';
 import { readKeptRequest, type KeptRequest } from '../../result/kept_request.ts';
 import { escaped, type Piece } from '../../result/pieces.ts';
 import { unpackResult, type LongOutputs, type Unpacked } from '../../result/unpack.ts';
@@ -38,6 +39,10 @@ const Answer = Type.Object({
     ]),
   ),
   'policy-response': text('The verdict as JSON; null if no policy was requested, or the result has expired.'),
+  'comparison-response': text(
+    'Of a request to `/v1/compare`: `runs`, `fields` and `summary` of its answer as JSON; null for others, or ' +
+      'if the result has expired.',
+  ),
 });
 
 type Options = KeptRequest['options'];
@@ -110,6 +115,10 @@ async function read(deps: Deps, ctx: Context): Promise<void> {
     request: JSON.stringify({ url: row.display, ...options }),
     ...responsesOf(result, options),
     'policy-response': result?.policy ? JSON.stringify(result.policy) : null,
+    'comparison-response':
+      result && row.kind === 'compare'
+        ? JSON.stringify({ runs: result.tools.map((tool) => runOf(tool)), ...comparisonOf(result) })
+        : null,
   };
   const pieces = textOf(members, long);
   sendPieces(ctx, long.size === 0 ? pieces.join('') : pieces, packed, JSON_TYPE);

@@ -459,6 +459,95 @@ export interface C2paReport {
   remote_manifest?: string;
 }
 
+export interface RuleResult {
+  name: string;
+  level: 'fail' | 'warn';
+  outcome: 'pass' | 'fail' | 'warn' | 'not-applicable' | 'unknown';
+  stream?: string;
+  field?: string;
+  actual?: string;
+  expected?: string;
+  from?: string;
+  confidence?: number;
+  message: string;
+  also?: Array<{
+    stream: string;
+    actual?: string;
+  }>;
+  more?: number;
+}
+
+export interface PolicyResult {
+  name: string | null;
+  revision: number | null;
+  outcome: 'pass' | 'fail' | 'warn' | 'not-applicable' | 'unknown';
+  rules: Array<RuleResult>;
+}
+
+export interface ComparisonMetadata {
+  request_id?: string;
+  request_ids?: Array<string>;
+  queue_time: number;
+  io_usage: number;
+}
+
+export interface ComparedRun {
+  run: string;
+  tool: 'ffprobe' | 'mediainfo';
+  version: string;
+  build: string | null;
+  success: boolean;
+  duration: number;
+  usage: number;
+  error?: string;
+}
+
+export interface KnownChange {
+  release: string;
+  note: string;
+}
+
+export interface ChangedField {
+  path: string;
+  tool: 'ffprobe' | 'mediainfo';
+  level: 'canonical' | 'raw';
+  change: 'type' | 'value' | 'renamed' | 'removed' | 'added' | 'rounding';
+  to?: string;
+  values: Record<string, unknown>;
+  count?: number;
+  known?: KnownChange;
+}
+
+export interface ComparisonSummary {
+  fields: number;
+  told: number;
+  known: number;
+  canonical: number;
+  raw: number;
+  changes: {
+    type: number;
+    value: number;
+    renamed: number;
+    removed: number;
+    added: number;
+    rounding: number;
+  };
+  not_compared: Array<{
+    tool: 'ffprobe' | 'mediainfo';
+    run: string;
+    why: string;
+  }>;
+}
+
+export interface ComparisonAnswer {
+  success: boolean;
+  error?: string;
+  metadata: ComparisonMetadata;
+  runs: Array<ComparedRun>;
+  fields: Array<ChangedField>;
+  summary: ComparisonSummary;
+}
+
 export interface Calls {
   'POST auth/sign-up': {
     body: {
@@ -831,6 +920,7 @@ export interface Calls {
       'msv-response': string | null;
       'c2pa-response': string | null;
       'policy-response': string | null;
+      'comparison-response': string | null;
     };
   };
   'GET media/webhook': {

@@ -6,6 +6,10 @@ const SIGNS: Record<string, { sign: string; kind: string }> = {
   pending: { sign: '…', kind: 'warn' },
   error: { sign: '✕', kind: 'bad' },
   failed: { sign: '✕', kind: 'bad' },
+  pass: { sign: '✓', kind: 'good' },
+  fail: { sign: '✕', kind: 'bad' },
+  warn: { sign: '⚠', kind: 'warn' },
+  unknown: { sign: '?', kind: 'warn' },
 };
 
 export function Status({ of }: { of: string }) {

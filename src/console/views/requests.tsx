@@ -12,7 +12,8 @@ import { hrefOf, usePlace } from '../router.ts';
 
 type Row = Answer<'GET media/log'>['log'][number];
 
-const KINDS = ['file', 'msv', 'c2pa'] as const;
+const KINDS = ['file', 'msv', 'c2pa', 'compare'] as const;
+const VERDICTS = ['pass', 'fail', 'warn', 'unknown', 'not-applicable', 'skipped'] as const;
 const STATES = ['success', 'with-errors', 'error'] as const;
 const TOOL_STATES = ['success', 'error', 'skipped'] as const;
 const any = (values: readonly string[]) => [['', 'any'], ...values.map((value) => [value, value] as const)] as const;
@@ -37,13 +38,27 @@ const COLUMNS: readonly Column<Row>[] = [
     text: (row) => row[`status-${tool}`],
     sort: `status-${tool}`,
   })),
+  {
+    title: 'Policy',
+    show: (row) => <Status of={row['status-policy']} />,
+    text: (row) => row['status-policy'],
+    sort: 'status-policy',
+  },
   { title: 'Token', show: (row) => row['token-id'], text: (row) => String(row['token-id']), right: true },
   { title: 'Id', show: ({ id }) => <code>{id}</code>, text: ({ id }) => id },
 ];
 
-const SORTS = ['send', 'url', 'status', 'status-ffprobe', 'status-mediainfo', 'status-probe-report'] as const;
+const SORTS = [
+  'send',
+  'url',
+  'status',
+  'status-ffprobe',
+  'status-mediainfo',
+  'status-probe-report',
+  'status-policy',
+] as const;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-const FILTERS = ['find', 'type', 'status', 'ffprobe', 'mediainfo', 'report', 'token'];
+const FILTERS = ['find', 'type', 'status', 'ffprobe', 'mediainfo', 'report', 'policy', 'token'];
 
 export function Requests() {
   const { query } = usePlace();
@@ -62,6 +77,7 @@ export function Requests() {
       'status-ffprobe': oneOf(query.get('ffprobe'), TOOL_STATES),
       'status-mediainfo': oneOf(query.get('mediainfo'), TOOL_STATES),
       'status-probe-report': oneOf(query.get('report'), TOOL_STATES),
+      'status-policy': oneOf(query.get('policy'), VERDICTS),
       'token-id': token > 0 ? [token] : [],
     },
   });
@@ -76,6 +92,7 @@ export function Requests() {
         <FilterChoice name="ffprobe" label="ffprobe" values={any(TOOL_STATES)} />
         <FilterChoice name="mediainfo" label="mediainfo" values={any(TOOL_STATES)} />
         <FilterChoice name="report" label="report" values={any(TOOL_STATES)} />
+        <FilterChoice name="policy" label="Policy" values={any(VERDICTS)} />
       </search>
       <Await asked={asked} what="the requests">
         {({ log, ...echo }) =>

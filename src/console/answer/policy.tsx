@@ -1,0 +1,110 @@
+/** The verdict of a policy: what each rule asks for, and what was found. Failed rules come first. */
+import type { PolicyResult } from '../api/types.ts';
+import { several } from '../parts/figures.ts';
+import { Status } from '../parts/status.tsx';
+import { Stranger } from '../parts/stranger.tsx';
+import { Table, type Column } from '../parts/table.tsx';
+
+type Rule = PolicyResult['rules'][number];
+type Outcome = Rule['outcome'];
+
+const ORDER: readonly Outcome[] = ['fail', 'unknown', 'warn', 'pass', 'not-applicable'];
+
+function Where({ rule }: { rule: Rule }) {
+  const { stream, field } = rule;
+  return (
+    <>
+      {field !== undefined && <code>{field}</code>}
+      {stream !== undefined && (
+        <span class="unit">
+          {field !== undefined && ' in '}
+          {stream}
+        </span>
+      )}
+    </>
+  );
+}
+
+function Found({ rule: { actual, from, confidence, also = [], more } }: { rule: Rule }) {
+  const origin = [from, confidence === undefined ? undefined : `${Math.round(confidence * 100)} % sure`].filter(
+    (part) => part !== undefined,
+  );
+  return (
+    <>
+      {actual !== undefined && <Stranger text={actual} most={120} />}
+      {origin.length > 0 && <span class="unit"> {origin.join(', ')}</span>}
+      {also.length > 0 && (
+        <ul class="also">
+          {also.map(({ stream, actual: other }) => (
+            <li key={stream}>
+              <span class="unit">{stream}</span> {other !== undefined && <Stranger text={other} most={80} />}
+            </li>
+          ))}
+          {more !== undefined && <li class="unit">{several(more, 'further stream')}</li>}
+        </ul>
+      )}
+    </>
+  );
+}
+
+const COLUMNS: readonly Column<Rule>[] = [
+  { title: 'Outcome', show: ({ outcome }) => <Status of={outcome} />, text: ({ outcome }) => outcome },
+  {
+    title: 'Rule',
+    show: ({ name, level }) => (
+      <>
+        <Stranger text={name} most={100} />
+        {level === 'warn' && (
+          <>
+            {' '}
+            <span class="mark">warns</span>
+          </>
+        )}
+      </>
+    ),
+    text: ({ name }) => name,
+  },
+  {
+    title: 'Where',
+    show: (rule) => <Where rule={rule} />,
+    text: ({ field, stream }) => [field, stream].filter((part) => part !== undefined).join(' in '),
+  },
+  { title: 'Found', show: (rule) => <Found rule={rule} />, text: ({ actual = '' }) => actual },
+  {
+    title: 'Wanted',
+    show: ({ expected }) => expected !== undefined && <Stranger text={expected} most={120} />,
+    text: ({ expected = '' }) => expected,
+  },
+  { title: 'In words', show: ({ message }) => <Stranger text={message} />, text: ({ message }) => message },
+];
+
+const TALLY: Record<Outcome, string> = {
+  fail: 'failed',
+  unknown: 'could not be judged',
+  warn: 'warned',
+  pass: 'passed',
+  'not-applicable': 'did not apply',
+};
+
+function rulesInOrder(rules: readonly Rule[]): Rule[] {
+  return rules.toSorted((a, b) => ORDER.indexOf(a.outcome) - ORDER.indexOf(b.outcome));
+}
+
+export function Policy({ verdict }: { verdict: PolicyResult }) {
+  const { name, revision, outcome, rules } = verdict;
+  const tally = ORDER.map((one) => [one, rules.filter((rule) => rule.outcome === one).length] as const);
+  return (
+    <>
+      <p class="lead">
+        <Status of={outcome} />: {name === null ? 'the policy of the request' : <Stranger text={name} />}
+        {revision !== null && <span class="unit"> revision {revision}</span>}.{' '}
+        {tally
+          .filter(([, many]) => many > 0)
+          .map(([one, many]) => `${several(many, 'rule')} ${TALLY[one]}`)
+          .join(', ')}
+        .
+      </p>
+      <Table caption="Rules" columns={COLUMNS} rows={rulesInOrder(rules)} keyOf={({ name: rule }) => rule} />
+    </>
+  );
+}

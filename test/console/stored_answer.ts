@@ -1,0 +1,20 @@
+/** An ended request on record, as a collector would have left it. */
+import { zstdCompressSync } from 'node:zlib';
+import type { ResultBody } from '../../src/bus/messages.ts';
+import type { Kind } from '../../src/kube/probe_job.ts';
+import type { Store } from '../../src/store/store.ts';
+import { aCloseInput, anOpenInput } from '../store/fixture.ts';
+
+export async function storeAnswer(
+  store: Store,
+  { id, tokenId }: { id: number; tokenId: number },
+  kind: Kind,
+  result: ResultBody,
+): Promise<string> {
+  const request = { asked: [{ name: 'ffprobe' }], shown: ['ffprobe'], inject_json: false };
+  const open = anOpenInput(store, { kind, tokenId, userId: id, waiter: null, request });
+  await store.openRequest(open);
+  const text = JSON.stringify(result);
+  await store.closeRequest(aCloseInput(open, { body: zstdCompressSync(text), inflatedBytes: Buffer.byteLength(text) }));
+  return open.id;
+}

@@ -1,0 +1,169 @@
+/** A policy's verdict and a comparison of versions, over real records. */
+import assert from 'node:assert/strict';
+import type { ComparisonAnswer } from '../../src/console/api/types.ts';
+import { cellsOf, type Cell } from '../../src/console/answer/matrix.ts';
+import type { Comparison } from '../../src/compare/schema.ts';
+import type { PolicyResult } from '../../src/policy/schema.ts';
+import type { Person } from '../api/accounts/fixture.ts';
+import { bad, body, good } from '../result/result_samples.ts';
+import { startConsole, visitAs, type ConsoleFixture } from './fixture.ts';
+import { storeAnswer } from './stored_answer.ts';
+
+const VERDICT: PolicyResult = {
+  name: 'house-delivery',
+  revision: 3,
+  outcome: 'fail',
+  rules: [
+    {
+      name: 'wrapper',
+      level: 'fail',
+      outcome: 'pass',
+      field: 'container.format',
+      actual: 'mp4',
+      expected: 'mp4 or mov',
+      from: 'probe_report',
+      message: 'container.format is mp4',
+    },
+    {
+      name: 'loudness',
+      level: 'warn',
+      outcome: 'warn',
+      stream: 'streams[1]',
+      field: 'channels',
+      actual: '1',
+      expected: 'at least 2',
+      from: 'mediainfo',
+      confidence: 0.7,
+      message: 'channels is 1, and at least 2 is asked for',
+      also: [{ stream: 'streams[2]', actual: '1' }],
+      more: 3,
+    },
+    {
+      name: 'title \u202egnp',
+      level: 'fail',
+      outcome: 'fail',
+      field: 'container.title',
+      actual: '<img src=x onerror=alert(1)>',
+      expected: 'absent',
+      message: 'container.title is there',
+    },
+    { name: 'hls', level: 'fail', outcome: 'unknown', message: 'no HLS report: the check did not run' },
+  ],
+};
+
+const change = { type: 1, value: 1, renamed: 0, removed: 1, added: 0, rounding: 1 };
+const COMPARISON: Comparison = {
+  fields: [
+    {
+      path: 'video[0].codec.level',
+      tool: 'ffprobe',
+      level: 'canonical',
+      change: 'type',
+      values: { '4.4': '31', '7.1': 31, '9.0': 31 },
+      known: { release: '0.1.0', note: 'The level is a number from 7.1 on.' },
+    },
+    {
+      path: 'streams[0].<b>tag</b>',
+      tool: 'ffprobe',
+      level: 'raw',
+      change: 'removed',
+      values: { '4.4': 'old', '7.1': 'new' },
+    },
+    {
+      path: 'container.duration',
+      tool: 'ffprobe',
+      level: 'canonical',
+      change: 'rounding',
+      values: { '4.4': 2, '7.1': 2.000_01, '9.0': 2 },
+    },
+  ],
+  summary: {
+    fields: 3,
+    told: 3,
+    known: 1,
+    canonical: 2,
+    raw: 1,
+    changes: change,
+    not_compared: [{ tool: 'mediainfo', run: '26.10', why: 'it is the only run that succeeded' }],
+  },
+};
+
+describe('console: verdicts and versions', function () {
+  this.timeout(300_000);
+  let c: ConsoleFixture;
+  let ann: Person;
+  before(async function () {
+    const started = await startConsole();
+    if (!started) {
+      console.log('      skipped: there is no chromium in the cache (make browser)');
+      this.skip();
+    }
+    c = started!;
+    ann = await c.m.person('ann');
+  });
+  after(() => c?.stop());
+
+  for (const look of [{}, { width: 390, theme: 'dark' as const }])
+    it(`policy: failed rules first, with what was found and wanted (${look.width ?? 1280} px)`, async () => {
+      const id = await storeAnswer(c.m.stored.store, ann, 'file', body([good('ffprobe', '{}')], { policy: VERDICT }));
+      await visitAs(c, ann.email, { path: `/requests/${id}?tab=policy`, look }, async ({ page, accessible }) => {
+        const rows = page.getByRole('table', { name: 'Rules' }).locator('tbody tr');
+        await rows.first().waitFor();
+        assert.deepEqual(
+          (await rows.locator('td:nth-child(2)').allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' ')),
+          ['title [U+202E]gnp', 'hls', 'loudness warns', 'wrapper'],
+        );
+        await page.getByText('<img src=x onerror=alert(1)>').waitFor();
+        await page.getByText('1 rule failed, 1 rule could not be judged, 1 rule warned, 1 rule passed').waitFor();
+        await accessible(`policy ${look.width ?? 1280}`);
+        assert.equal(await page.evaluate('document.documentElement.scrollWidth'), look.width ?? 1280);
+      });
+    });
+
+  for (const look of [{ theme: 'dark' as const }, { width: 390 }])
+    it(`versions: cells that differ are marked, rounding is left out at first (${look.width ?? 1280} px)`, async () => {
+      const runs = [
+        ...['4.4', '7.1', '9.0'].map((version) => good('ffprobe', '{}', { version, build: `ffprobe ${version}` })),
+        good('mediainfo', '{}', { version: '26.10' }),
+        bad('mediainfo', 'timeout', 'timed out after 30 s', { version: '21.09' }),
+      ];
+      const comparison = { durationMs: 3, output: JSON.stringify(COMPARISON) };
+      const id = await storeAnswer(c.m.stored.store, ann, 'compare', body(runs, { comparison }));
+      await visitAs(c, ann.email, { path: `/requests/${id}`, look }, async ({ page, accessible }) => {
+        const rows = page.getByRole('table', { name: 'Fields of ffprobe that change' }).locator('tbody tr');
+        await rows.first().waitFor();
+        const texts = (await rows.allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' ').trim());
+        assert.deepEqual(texts, [
+          'video[0].codec.level intended in 0.1.0 The level is a number from 7.1 on. type 31 31 type 31',
+          'streams[0].<b>tag</b> as printed removed old new value – gone',
+        ]);
+        await page.getByText('timed out after 30 s').waitFor();
+        await page.getByText('mediainfo 26.10 is not compared').waitFor();
+        await accessible(`versions ${look.width ?? 1280}`);
+        await page.getByLabel('Fields', { exact: true }).selectOption('all');
+        await page.getByText('container.duration').waitFor();
+        assert.match(page.url(), /fields=all/);
+        await page.getByLabel('Values').selectOption('raw');
+        await page.getByLabel('Fields', { exact: true }).selectOption('unknown');
+        await page.getByText('container.duration').waitFor({ state: 'detached' });
+        assert.equal(await rows.count(), 1);
+        assert.equal(await page.evaluate('document.documentElement.scrollWidth'), look.width ?? 1280);
+      });
+    });
+
+  const VALUES: [name: string, values: ComparisonAnswer['fields'][number]['values'], changes: Cell['change'][]][] = [
+    ['all equal', { a: 1, b: 1, c: 1 }, [null, null, null]],
+    ['appears', { b: 1, c: 1 }, [null, 'new', null]],
+    ['goes and comes back', { a: 1, c: 1 }, [null, 'gone', 'new']],
+    ['null is no number', { a: 1, b: null, c: null }, [null, 'type', null]],
+    ['a text is no number', { a: '1', b: 1, c: 2 }, [null, 'type', 'value']],
+    ['is in none', {}, [null, null, null]],
+  ];
+  for (const [name, values, changes] of VALUES)
+    it(`matrix: ${name}`, () => {
+      assert.deepEqual(
+        cellsOf({ values }, ['a', 'b', 'c']).map((cell) => cell.change),
+        changes,
+      );
+    });
+});
