@@ -1,4 +1,4 @@
-/** The catalog on a real API server: what it changes, and what it leaves to others. */
+/** The catalog on a real API server: what it changes, and what it leaves alone. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -32,11 +32,11 @@ describe('catalog', function () {
     until('the catalog is applied', () => log.some(({ msg }) => msg === 'catalog applied'), 20_000);
   const pool = (name: string) => cluster.kube.get(PROBE_POOLS, name);
 
-  it('keeps the scale of a pool in a new term and after a chart change, and lists it as Overridden', async () => {
+  it('keeps the scale of a pool across terms and chart changes, and lists it as Overridden', async () => {
     cluster = await startCluster({ pools: {} });
     const first = await cluster.controller({ env: catalog({ short: { minReady: 1, maxPods: 4 } }) });
     await applied(first.log);
-    // As kubectl scale does it.
+    // The request of kubectl scale.
     const path = `/apis/probeyard.dev/v1alpha1/namespaces/${cluster.namespace}/probepools/short/scale`;
     const scale = await cluster.kube.request<{ spec: object }>({ method: 'GET', path, what: 'read the scale' });
     await cluster.kube.request({
@@ -62,7 +62,7 @@ describe('catalog', function () {
     assert.deepEqual([(await pool('short')).spec.minReady, (await pool('short')).spec.maxPods], [3, 5]);
   });
 
-  it('writes nothing in a term whose catalog is the same', async () => {
+  it('writes nothing in a new term whose catalog is unchanged', async () => {
     cluster = await startCluster({ pools: {} });
     const first = await cluster.controller({ env: catalog({ short: {} }) });
     await applied(first.log);
@@ -75,7 +75,7 @@ describe('catalog', function () {
     assert.deepEqual([await versions(), (await pool('short')).metadata.generation], before);
   });
 
-  it('a pool that the chart no longer has finishes its job, takes no other, and goes', async () => {
+  it('a pool removed from the chart finishes its job, takes no other and is deleted', async () => {
     cluster = await startCluster({ pools: {}, runners: { go: () => 'hold' } });
     const first = await cluster.controller({ env: catalog({ old: { minReady: 2, maxPods: 2 } }) });
     await applied(first.log);
@@ -108,7 +108,7 @@ describe('catalog', function () {
     );
   });
 
-  it('compares fields, and lists without their order', () => {
+  it('compares by field, and lists regardless of order', () => {
     assert.deepEqual(overridden({ a: 1, b: { c: [1, 2], d: 'x' } }, { a: 1, b: { c: [2, 1], d: 'y' }, e: 3 }), [
       'spec.b.d',
     ]);

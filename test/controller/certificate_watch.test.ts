@@ -1,4 +1,4 @@
-/** A renewed certificate of NATS is taken while the server runs: new connections see it, and none is lost. */
+/** A running NATS server takes a renewed certificate: new connections see it, and no connection is lost. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ import { type BusFixture, startBus } from '../bus/fixture.ts';
 const DAY_MS = 86_400_000;
 const HOSTS = ['localhost'];
 
-describe('certificate of NATS', function () {
+describe('NATS certificate', function () {
   this.timeout(60_000);
   let folder: string;
   let fixture: BusFixture;
@@ -25,7 +25,7 @@ describe('certificate of NATS', function () {
 
   beforeEach(async () => {
     folder = mkdtempSync(join(tmpdir(), 'probeyard-certificate-'));
-    // 300 of its 365 days are over.
+    // 300 of the 365 days of the certificate have passed.
     tls = await natsTls(HOSTS, new Date(Date.now() - 300 * DAY_MS));
     writeFileSync(join(folder, 'ca.crt'), tls['ca.crt'] ?? '');
     fixture = await startBus({
@@ -67,13 +67,13 @@ describe('certificate of NATS', function () {
     return found;
   };
 
-  it('its end and that of its authority are read', async () => {
+  it('reads when the certificate and its authority expire', async () => {
     await lookAtCertificates(controller, settings());
     assert.equal(Math.round(((seen['nats'] ?? 0) - Date.now()) / DAY_MS), 65);
     assert.equal(Math.round(((seen['nats-ca'] ?? 0) - Date.now()) / DAY_MS), 3_350);
   });
 
-  it('a renewed one is presented after the next look, and no connection is lost', async () => {
+  it('presents a renewed certificate after the next check, and no connection is lost', async () => {
     const before = await presented();
     const changes = await renewed(tls, HOSTS);
     assert.ok(changes);
@@ -88,7 +88,7 @@ describe('certificate of NATS', function () {
     assert.deepEqual(statuses, []);
   });
 
-  it('a server whose certificate is good for long is not asked to reload', async () => {
+  it('does not reload a server whose certificate is valid for long', async () => {
     const fresh = await renewed(tls, HOSTS);
     assert.ok(fresh);
     fixture.server.certify({ certificate: fresh['tls.crt'] ?? '', key: fresh['tls.key'] ?? '' });
@@ -96,14 +96,14 @@ describe('certificate of NATS', function () {
     assert.equal(Math.round(((seen['nats'] ?? 0) - Date.now()) / DAY_MS), 65);
   });
 
-  it('a server that does not let us reload it is reported, and its end is still read', async () => {
+  it('logs a server that refuses to reload, and still reads when its certificate expires', async () => {
     const api = await fixture.api();
     await lookAtCertificates(api, settings());
     assert.match(lines.join(''), /cannot reload the certificate of NATS/);
     assert.ok(seen['nats']);
   });
 
-  it('a certificate that has expired is read', async () => {
+  it('reads the expiry of a certificate that has expired already', async () => {
     const over = await natsTls(HOSTS, new Date(Date.now() - 400 * DAY_MS));
     fixture.server.certify({ certificate: over['tls.crt'] ?? '', key: over['tls.key'] ?? '' });
     await lookAtCertificates(controller, settings());

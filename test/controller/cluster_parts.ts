@@ -1,6 +1,6 @@
 /**
- * The controller's surroundings, real ones: an API server with our kinds, Postgres, NATS; and runners that are played
- * (simulated_runners.ts). Each cluster has its own namespaces; the servers are shared by all tests of a process.
+ * What surrounds the controller, all real: an API server with our kinds, Postgres and NATS. Runners are simulated
+ * (simulated_runners.ts). Each cluster has its own namespaces; all tests of a process share the servers.
  */
 import { randomBytes } from 'node:crypto';
 import { exportJWK, generateKeyPair, type JSONWebKeySet } from 'jose';
@@ -123,15 +123,15 @@ export interface Cluster {
   namespace: string;
   runnerNamespace: string;
   runners: SimulatedRunners;
-  /** What callers were told, by request id. */
+  /** End notices sent to callers, by request id. */
   told: Map<string, Ended[]>;
   newToken(concurrency: number, user?: number): Promise<number>;
-  /** A root user: an account of its own. */
+  /** A root user with an account of its own. */
   newAccount(): Promise<number>;
   submit(options?: SubmitOptions): Promise<Submitted>;
-  /** The most jobs of a token that a watcher ever saw running at once. */
+  /** The most jobs of a token that a watch ever saw running at once. */
   most(token: number): number;
-  /** As a watch has it. */
+  /** The job as the watch shows it. */
   job(id: string): ProbeJob | undefined;
   pods(): Promise<Pod[]>;
   reason(id: string): string;
@@ -149,7 +149,7 @@ const isRunning = (job: ProbeJob): boolean => {
   return condition('Admitted') === 'True' && condition('Succeeded') === 'Unknown';
 };
 
-/** A tool that is proven already; beside a controller at work, once that has begun to prove it. */
+/** Creates a tool that is proven already. Beside a running controller: only after it has begun to prove the tool. */
 export async function makeTool(
   kube: KubeClient,
   namespace: string,
@@ -320,7 +320,7 @@ export async function startCluster({
       return Promise.all(ids.map(record));
     },
     controller(options = {}) {
-      // A test that ran out of time must not start one beside those of the next.
+      // A test that timed out must not start a controller beside those of the next test.
       if (over) throw new Error('this cluster is over');
       const made = startController({
         kube,

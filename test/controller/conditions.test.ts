@@ -20,8 +20,8 @@ const finish = { reason: 'Completed' as const, summary: 'ok', tools: [], resultP
 const reasons = (status: { conditions?: { type: string; status: string; reason: string }[] }) =>
   (status.conditions ?? []).map(({ type, status: value, reason }) => `${type}=${value}/${reason}`);
 
-describe('the status of a ProbeJob', () => {
-  it('waits, runs and completes, each with its reason', () => {
+describe('status of a ProbeJob', () => {
+  it('goes from waiting to running to completed, each with its reason', () => {
     const waiting = waitingStatus(undefined, 'TokenAtLimit', 'token 1 runs 10 of its 10', T1);
     assert.deepEqual(reasons(waiting), ['Admitted=False/TokenAtLimit', 'Succeeded=Unknown/TokenAtLimit']);
     assert.equal(isFinished(waiting) || isAdmitted(waiting), false);
@@ -49,7 +49,7 @@ describe('the status of a ProbeJob', () => {
     assert.equal(isAdmitted(done), false, 'a finished job holds no slot');
   });
 
-  it('a retry keeps the start and the queue time, and says which attempt it is', () => {
+  it('keeps the start and the queue time on a retry, and counts the attempt', () => {
     const first = admittedStatus(undefined, admission, T1);
     const second = admittedStatus(
       first,
@@ -61,21 +61,21 @@ describe('the status of a ProbeJob', () => {
     assert.match(second.conditions?.[1]?.message ?? '', /on q \(attempt 2\)/);
   });
 
-  it('one that never ran says so', () => {
+  it('a job that never ran is not admitted and failed, both with the reason', () => {
     const status = finishedStatus(undefined, { ...finish, reason: 'QueueTimeout', summary: 'waited 60 s' }, T2);
     assert.deepEqual(reasons(status), ['Admitted=False/QueueTimeout', 'Succeeded=False/QueueTimeout']);
     assert.equal(status.durationMs, undefined);
     assert.equal(isFinished(status), true);
   });
 
-  it('keeps conditions that are not ours', () => {
+  it('keeps conditions of other writers', () => {
     const foreign = {
       conditions: [{ type: 'Noted', status: 'True' as const, reason: 'R', message: '', lastTransitionTime: T1 }],
     };
     assert.deepEqual(reasons(admittedStatus(foreign, admission, T2))[0], 'Noted=True/R');
   });
 
-  it("holds nothing of a tool's text that YAML cannot carry", () => {
+  it("removes from a tool's text the characters that YAML cannot carry", () => {
     const status = finishedStatus(
       undefined,
       { ...finish, reason: 'ToolFailed', summary: 'moov\u0000 atom\u001b[31m not\u202e found' },
@@ -85,7 +85,7 @@ describe('the status of a ProbeJob', () => {
     assert.equal(status.conditions?.find(({ type }) => type === 'Succeeded')?.message, status.summary);
   });
 
-  it('cuts a summary to what the schema takes', () => {
+  it('cuts a summary to the length that the schema allows', () => {
     assert.equal(finishedStatus(undefined, { ...finish, summary: 'x'.repeat(5000) }, T1).summary?.length, 1024);
   });
 });

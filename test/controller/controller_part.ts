@@ -1,7 +1,4 @@
-/**
- * One controller replica as main.ts puts it together: caches, a collector, and a term whose lease the test holds in its
- * hand.
- */
+/** One controller replica, wired as in main.ts: caches, a collector, and a term whose lease the test controls. */
 import type { JSONWebKeySet } from 'jose';
 import { pino } from 'pino';
 import type { BodyRoom } from '../../src/bus/body_room.ts';
@@ -21,7 +18,7 @@ import { slimJob, slimPod } from '../../src/kube/slim.ts';
 import type { Store } from '../../src/store/store.ts';
 import { RUNNER_IMAGE } from './cluster_parts.ts';
 
-/** A lease that ages only when the test lets it: `ageMs` is what the election would say. */
+/** A lease that ages only when the test says so: `ageMs` stands in for the election's answer. */
 export interface HeldLease {
   epoch: number;
   holder: string;
@@ -31,7 +28,7 @@ const DURATION_MS = 6_000;
 
 export interface ControllerOptions {
   kube: KubeClient;
-  /** What the term writes through, where a test looks at it or stands in its way; the caches read through `kube`. */
+  /** Client for the writes of the term, for tests that observe or block them. The caches read through `kube`. */
   writes: KubeClient;
   bus: Bus;
   store: Store;
@@ -44,24 +41,24 @@ export interface ControllerOptions {
   env: Record<string, string>;
   /** Whether this replica collects results. */
   collects: boolean;
-  /** What the collector publishes through. */
+  /** Bus that the collector publishes to. */
   collectorBus: Bus;
-  /** Of the collector, for bodies in chunks. */
+  /** Room of the collector for bodies in chunks. */
   room: BodyRoom;
-  /** Keeps no lines of the log and no list of calls: for measurements of memory. */
+  /** Keeps neither log lines nor the list of calls: for measurements of memory. */
   quiet: boolean;
 }
 
 export interface Controller {
   term: RunningTerm;
   lease: HeldLease;
-  /** Calls of the term to the API server, as `create Pod`, `status ProbeJob`, in order. */
+  /** Calls of the term to the API server in order, such as `create Pod` or `status ProbeJob`. */
   calls: { what: string; name: string }[];
   log: { level: number; msg: string; [member: string]: unknown }[];
   stop(): Promise<void>;
 }
 
-/** The client itself, with a list of the writes that went through it. */
+/** Wraps the client and records its writes. */
 function counting(kube: KubeClient, calls: Controller['calls']): KubeClient {
   const noted =
     <Type extends { kind: string }, Rest extends unknown[], Out>(

@@ -1,5 +1,5 @@
 /**
- * The last guard of a token's limit: an admission of a term that is over is refused by the API server itself
+ * The last guard of a token's limit: the API server itself refuses an admission of an earlier term
  * (charts/probeyard/templates/fence.yaml).
  */
 import assert from 'node:assert/strict';
@@ -13,7 +13,7 @@ import { gateAt, isAdmission } from './obstacles.ts';
 const LEASE = 'probeyard-controller';
 const NOW = '2026-01-02T03:04:05Z';
 
-describe('the fence of the API server', function () {
+describe('admission fence of the API server', function () {
   this.timeout(60_000);
   let cluster: Cluster;
   const request = (method: 'POST', path: string, body: object) =>
@@ -45,7 +45,7 @@ describe('the fence of the API server', function () {
       (error: unknown) => isKubeError(error, 'forbidden'),
     );
 
-  /** As the controller that takes the lease; acts a moment later, as policies do. */
+  /** Takes the lease as a controller does, and waits until the policy applies it: policies lag behind. */
   async function termIs(leaseTransitions: number): Promise<void> {
     await cluster.kube.mergePatch(LEASES, LEASE, { spec: { leaseTransitions } });
     await until(
@@ -74,12 +74,12 @@ describe('the fence of the API server', function () {
     }
     await kube.create(LEASES, { metadata: { name: LEASE, namespace }, spec: { leaseTransitions: 1 } });
   });
-  // The policies stay, each for its own namespace, and go with the API server of this process. Once the last policy
-  // with a kind of parameter is gone, Kubernetes 1.36 stops watching that kind, and does not begin again
+  // The policies are left in place, each for its own namespace, and end with the API server of this process. Once the
+  // last policy with a kind of parameter is deleted, Kubernetes 1.36 stops watching that kind and never starts again
   // (policy_source.go: a shared informer starts only once).
   afterEach(() => cluster.stop());
 
-  it('lets the term admit, and those before it no more, nor again', async () => {
+  it('lets the current term admit and refuses earlier terms', async () => {
     await termIs(3);
     const [one, other] = [await newJob(), await newJob()];
     assert.equal((await admit(one, 3)).status?.admittedBy?.epoch, 3);
@@ -88,14 +88,14 @@ describe('the fence of the API server', function () {
       message: /another controller leads since: this is term 3, the admission is of term 2/,
     });
     assert.equal((await cluster.kube.get(PROBE_JOBS, other)).status?.admittedBy, undefined);
-    // A leader whose taking the policy has not heard of yet.
+    // A leader of a term that the policy has not seen yet.
     assert.equal((await admit(other, 4)).status?.admittedBy?.epoch, 4);
     await termIs(5);
     await assert.rejects(admit(one, 3, 2), { code: 'forbidden' });
     assert.equal((await admit(one, 5, 2)).status?.attempts, 2);
   });
 
-  it('lets a term end what an earlier one admitted', async () => {
+  it('lets a term finish a job that an earlier term admitted', async () => {
     await termIs(3);
     const name = await newJob();
     const { status } = await admit(name, 3);
@@ -111,7 +111,7 @@ describe('the fence of the API server', function () {
     );
   });
 
-  it('lets anybody lead where there is no lease', async () => {
+  it('lets every term admit where there is no lease', async () => {
     await termIs(3);
     const name = await newJob();
     await cluster.kube.delete(LEASES, LEASE);
@@ -123,7 +123,7 @@ describe('the fence of the API server', function () {
     );
   });
 
-  it('keeps a token within its limit when a leader stops between its look at the lease and the write', async () => {
+  it('keeps a token within its limit when a leader pauses between checking its lease and writing', async () => {
     await termIs(3);
     const {
       submit,

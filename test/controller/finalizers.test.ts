@@ -1,10 +1,10 @@
-/** Jobs that somebody's finalizer keeps in the cluster after they were deleted. */
+/** Deleted jobs that a foreign finalizer keeps in the cluster. */
 import assert from 'node:assert/strict';
 import { PROBE_JOBS } from '../../src/kube/client.ts';
 import { until } from '../until.ts';
 import { startCluster, type Cluster } from './cluster_parts.ts';
 
-describe('a deleted job that a finalizer keeps', function () {
+describe('a deleted job held by a finalizer', function () {
   this.timeout(60_000);
   let cluster: Cluster;
   beforeEach(async () => {
@@ -32,7 +32,7 @@ describe('a deleted job that a finalizer keeps', function () {
     );
   const remove = (name: string) => cluster.kube.delete(PROBE_JOBS, name, { namespace: cluster.namespace });
 
-  it('is cancelled all the same, waiting or running: its runner and its slot are free', async () => {
+  it('is cancelled, waiting or running, and frees its runner and slot', async () => {
     const { controller, submit, ended, runners, newToken, reason } = cluster;
     await controller();
     await ready();
@@ -53,7 +53,7 @@ describe('a deleted job that a finalizer keeps', function () {
     assert.equal((await ended((await submit({ token, queueTimeoutMs: 5_000 })).id))[0]?.state, 'success');
   });
 
-  it('is cancelled by a leader that finds it so', async () => {
+  it('is cancelled by a new leader that finds it deleted', async () => {
     const { controller, submit, ended, runners } = cluster;
     const first = await controller();
     await ready();
@@ -73,7 +73,7 @@ describe('a deleted job that a finalizer keeps', function () {
     );
   });
 
-  it('is deleted once when its time has come, and then left to whoever keeps it', async () => {
+  it('is deleted once when its retention ends, and then left to the finalizer', async () => {
     const { controller, submit, ended, job } = cluster;
     const first = await controller({ env: { PY_FINISHED_MAX: '0' } });
     await ready();
@@ -82,7 +82,7 @@ describe('a deleted job that a finalizer keeps', function () {
     await ended(id);
     await until('it is being deleted', () => job(id)?.metadata.deletionTimestamp);
     await first.stop();
-    // Finds it in its list, as every leader does that comes while it is kept.
+    // A new leader finds the job in its list as long as the finalizer keeps it.
     const second = await controller({ epoch: 2, env: { PY_FINISHED_MAX: '0' } });
     const { id: next } = await submit();
     await ended(next);

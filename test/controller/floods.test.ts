@@ -3,7 +3,7 @@ import pino from 'pino';
 import { floods } from '../../src/controller/floods.ts';
 import type { KubeClient, Pod } from '../../src/kube/client.ts';
 
-describe('floods: a runner that sends too much', () => {
+describe('a runner that floods the bus', () => {
   const pod = { metadata: { name: 'runner-1', uid: 'u', labels: { 'probeyard.dev/pool': 'short' } } } as unknown as Pod;
 
   function rig(failure?: Error) {
@@ -40,7 +40,7 @@ describe('floods: a runner that sends too much', () => {
     return { end, deleted, kicked, ended, lines };
   }
 
-  it('is cut off, and its pod is deleted at once, once', async () => {
+  it('is disconnected, and its pod deleted at once, a single time', async () => {
     const { end, deleted, kicked, ended, lines } = rig();
     await Promise.all([end('u', 'results'), end('u', 'heartbeats')]);
     assert.deepEqual(deleted, [['runner-1', { namespace: 'runners', uid: 'u', gracePeriodSeconds: 0 }]]);
@@ -48,13 +48,13 @@ describe('floods: a runner that sends too much', () => {
     assert.match(lines.join(''), /runner floods NATS, ending its pod/);
   });
 
-  it('its pod is deleted when it cannot be cut off', async () => {
+  it('loses its pod even if it cannot be disconnected', async () => {
     const { end, deleted } = rig(new Error('no answer'));
     await end('u', 'chunks');
     assert.equal(deleted.length, 1);
   });
 
-  it('a pod that is unknown is nothing to end', async () => {
+  it('is ignored if its pod is unknown', async () => {
     const { end, deleted, kicked } = rig();
     await end('other', 'chunks');
     assert.deepEqual([deleted, kicked], [[], []]);

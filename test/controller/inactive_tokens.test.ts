@@ -1,5 +1,5 @@
 /**
- * Jobs whose token is revoked, has expired, belongs to a suspended account or has used up its quota: queued ones end,
+ * Jobs whose token is revoked or expired, belongs to a suspended account or has used up its quota: queued ones end,
  * running ones go on.
  */
 import assert from 'node:assert/strict';
@@ -8,7 +8,7 @@ import type { ProbeJobSpec } from '../../src/kube/probe_job.ts';
 import { until } from '../until.ts';
 import { startCluster, type Cluster, type ClusterOptions } from './cluster_parts.ts';
 
-describe('jobs of tokens that are no longer active', function () {
+describe('jobs of inactive tokens', function () {
   this.timeout(60_000);
   let cluster: Cluster;
   afterEach(() => cluster?.stop());
@@ -23,7 +23,7 @@ describe('jobs of tokens that are no longer active', function () {
       () => cluster.runners.all().filter(({ state }) => state.epoch > 0).length >= count,
     );
 
-  /** An account of its own with a token of one slot: a job runs, another waits. */
+  /** A new account with a token of one slot: one job runs, another waits. */
   async function oneRunsOneWaits() {
     const { newAccount, newToken, submit, runners } = cluster;
     const user = await newAccount();
@@ -37,17 +37,17 @@ describe('jobs of tokens that are no longer active', function () {
 
   const CHANGES = [
     {
-      what: 'its token is revoked',
+      what: 'token revoked',
       sql: 'update tokens set revoked_at = now() where id = $1',
       error: 'the token was revoked',
     },
     {
-      what: 'its token expires',
+      what: 'token expired',
       sql: "update tokens set expires_at = now() - interval '1 minute' where id = $1",
       error: 'the token has expired',
     },
     {
-      what: 'its user is suspended',
+      what: 'user suspended',
       sql: "update users set status = 'suspended' where id = (select user_id from tokens where id = $1)",
       error: 'the account is suspended',
     },
@@ -96,7 +96,7 @@ describe('jobs of tokens that are no longer active', function () {
     });
   }
 
-  it('the account above is suspended: a queued job ends', async () => {
+  it('account above suspended: a queued job ends', async () => {
     const {
       controller,
       ended,
@@ -117,7 +117,7 @@ describe('jobs of tokens that are no longer active', function () {
     assert.equal((await ended(later.id))[0]?.reason, 'TokenInactive');
   });
 
-  it('a token that expires while its job is queued: the job ends when its turn comes', async () => {
+  it('token that expires while its job is queued: the job ends when its turn comes', async () => {
     const {
       controller,
       ended,
@@ -146,7 +146,7 @@ describe('jobs of tokens that are no longer active', function () {
     );
   });
 
-  describe('made with kubectl', () => {
+  describe('created with kubectl', () => {
     const spec: Partial<ProbeJobSpec> & Pick<ProbeJobSpec, 'kind' | 'source'> = {
       kind: 'file',
       source: { url: 'https://media.example.org/a.mp4' },
@@ -155,7 +155,7 @@ describe('jobs of tokens that are no longer active', function () {
     const make = (name: string) =>
       cluster.kube.create(PROBE_JOBS, { metadata: { name, namespace: cluster.namespace }, spec });
 
-    /** With a default token of its own account. */
+    /** Runs `work` with a default token in an account of its own. */
     async function withDefault(work: (token: number) => Promise<void>): Promise<void> {
       const { sql, admin } = cluster.servers.stored;
       const token = await cluster.newToken(1, await cluster.newAccount());
@@ -196,7 +196,7 @@ describe('jobs of tokens that are no longer active', function () {
       });
     });
 
-    it('the quota of the default token holds for them, and not for one that runs already', async () => {
+    it('the quota of the default token applies to new jobs, not to a running one', async () => {
       const {
         controller,
         runners,

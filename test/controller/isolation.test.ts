@@ -9,7 +9,7 @@ const spec = (...require: ('UserNamespace' | 'SyscallFilter' | 'NetworkEnforced'
 });
 
 describe('isolation of a pool', () => {
-  it('a wall that no runner reported is unknown', () => {
+  it('a wall that no runner reports is Unknown', () => {
     assert.deepEqual(
       wallConditions([]).map(({ type, status }) => `${type} ${status}`),
       ['UserNamespace Unknown', 'SyscallFilter Unknown', 'NetworkEnforced Unknown'],
@@ -19,7 +19,7 @@ describe('isolation of a pool', () => {
       ['Unknown', 'Unknown', 'Unknown'],
     );
   });
-  it('a wall is up where every runner reports it, and down where one lacks it', () => {
+  it('a wall is True if every runner reports it, False if one runner lacks it', () => {
     const shown = wallConditions([
       { UserNamespace: true, SyscallFilter: true },
       { UserNamespace: true, SyscallFilter: false },
@@ -31,7 +31,7 @@ describe('isolation of a pool', () => {
     assert.match(shown[1]?.message ?? '', /^1 of 2 runners cannot filter/);
   });
 
-  it('a runner lacks a required wall that it reports down or not at all', () => {
+  it('a runner lacks a required wall that it reports as down or not at all', () => {
     assert.deepEqual(
       lackedWalls(spec('UserNamespace', 'SyscallFilter', 'NetworkEnforced'), {
         UserNamespace: true,
@@ -56,7 +56,7 @@ describe('isolation of a pool', () => {
     ['Failed to pull image "registry.example/user-names/probeyard:1": i/o timeout', false],
     [undefined, false],
   ] as const) {
-    it(`${expected ? 'takes' : 'does not take'} for a node without user namespaces: ${message?.slice(0, 90)}`, () =>
+    it(`${expected ? 'recognises' : 'ignores'} a node without user namespaces: ${message?.slice(0, 90)}`, () =>
       assert.equal(isWithoutUserNamespaces(message), expected));
   }
 });

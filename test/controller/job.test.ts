@@ -26,13 +26,13 @@ const available: AvailableTool[] = [
 const versions = (spec: Partial<ProbeJobSpec>) =>
   resolveTools(job(spec), available).map(({ name, version, timeoutMs }) => [name, version, timeoutMs]);
 
-describe('what a ProbeJob asks for', () => {
-  it('without tools means the latest of both', () =>
+describe('resolving the tools of a ProbeJob', () => {
+  it('a job without tools gets the latest of both', () =>
     assert.deepEqual(versions({}), [
       ['ffprobe', '9.0', 60_000],
       ['mediainfo', '26.10', 60_000],
     ]));
-  it('takes exact versions and latest', () =>
+  it('accepts exact versions and latest', () =>
     assert.deepEqual(
       versions({
         tools: [
@@ -42,7 +42,7 @@ describe('what a ProbeJob asks for', () => {
       }).map(([, version]) => version),
       ['4.3', '26.10'],
     ));
-  it('a tool has no longer than the job', () =>
+  it('the timeout of a tool is at most that of the job', () =>
     assert.deepEqual(versions({ timeoutMs: 500, tools: [{ name: 'ffprobe', version: '4.3', timeoutMs: 900 }] }), [
       ['ffprobe', '4.3', 500],
     ]));
@@ -50,7 +50,7 @@ describe('what a ProbeJob asks for', () => {
     ['4.4', /available: 9.0, 4.3/],
     ['', /9.0/],
   ] as const) {
-    it(`never takes another version in place of ${version || 'an empty one'}`, () => {
+    it(`never replaces ${version || 'an empty version'} by another version`, () => {
       assert.throws(
         () => resolveTools(job({ tools: [{ name: 'ffprobe', version }] }), available),
         (error: Refusal) => {
@@ -69,8 +69,12 @@ describe('what a ProbeJob asks for', () => {
       ['4.3', '9.0'],
     ));
   for (const [what, asked, message] of [
-    ['two versions of one tool in another kind', runs('file', '4.3', '9.0'), /only the kind compare runs several/],
-    ['one version under two names', runs('compare', '9.0', 'latest'), /spec.tools: ffprobe 9.0 twice/],
+    [
+      'two versions of one tool in a job that is not a comparison',
+      runs('file', '4.3', '9.0'),
+      /only the kind compare runs several/,
+    ],
+    ['the same version under two names', runs('compare', '9.0', 'latest'), /spec.tools: ffprobe 9.0 twice/],
     ['a comparison of one version', runs('compare', '9.0'), /needs at least two versions of one tool/],
     ['a comparison without tools', job({ kind: 'compare' }), /needs at least two versions of one tool/],
   ] as const)
@@ -80,31 +84,31 @@ describe('what a ProbeJob asks for', () => {
         (error: Refusal) => error.reason === 'InvalidRequest' && message.test(error.message),
       ));
 
-  it('says when the cluster has none at all', () =>
+  it('says so when the cluster has no version of the tool', () =>
     assert.throws(
       () => resolveTools(job({ kind: 'c2pa' }), available),
       /c2pa: version "latest" is not available; available: none/,
     ));
 
-  it('is known by its name when the API made it, by its uid when a hand did', () => {
+  it('a job is named by its name if the API created it, by its uid if kubectl did', () => {
     const byApi = job({ token: { id: 1, user: 1 }, submittedAt: '2026-01-01T00:00:00.123Z' });
     assert.deepEqual([isHandMade(byApi), idOf(byApi), submittedAtOf(byApi).getMilliseconds()], [false, 'n', 123]);
     assert.deepEqual([isHandMade(job()), idOf(job()), submittedAtOf(job()).getMilliseconds()], [true, 'u', 0]);
   });
-  it('has a default time per kind', () =>
+  it('has a default timeout per kind', () =>
     assert.deepEqual(
       [timeoutOf(job()), timeoutOf(job({ kind: 'msv' })), timeoutOf(job({ timeoutMs: 7 }))],
       [65_000, 650_000, 7],
     ));
 });
 
-describe('what is swept', () => {
+describe('sweep of open requests without a job', () => {
   const row = { id: 'r', submittedAt: new Date(0), tokenId: 1, queueTimeoutMs: 60_000, timeoutMs: 1, waiter: null };
-  it('only what could not have been created any more', () =>
+  it('takes only requests whose job can no longer be created', () =>
     assert.deepEqual([isOverdue(row, 69_999), isOverdue(row, 70_001)], [false, true]));
 });
 
-describe('finished jobs that are kept', () => {
+describe('retention of finished jobs', () => {
   const limits = { finishedSeconds: 600, finishedMax: 4, finishedMaxPerToken: 2 };
   const kept = (...entries: [string, string, number][]) => {
     const jobs = new KeptJobs();
@@ -112,22 +116,22 @@ describe('finished jobs that are kept', () => {
     return jobs;
   };
   const nameOf = ({ name }: { name: string }) => name;
-  it('go after their time', () =>
+  it('deletes jobs past their age', () =>
     assert.deepEqual(kept(['a', '1', 0], ['b', '2', 500_000]).due(limits, 600_001, 10).map(nameOf), ['a']));
-  it('go earlier, oldest first, when a token or all have too many', () => {
+  it('deletes earlier, oldest first, when a token or all tokens have too many', () => {
     assert.deepEqual(kept(['a', '1', 0], ['b', '1', 1], ['c', '1', 2]).due(limits, 3, 10).map(nameOf), ['a']);
     assert.deepEqual(
       kept(['a', '1', 0], ['b', '2', 1], ['c', '3', 2], ['d', '4', 3], ['e', '5', 4]).due(limits, 5, 10).map(nameOf),
       ['a'],
     );
   });
-  it('go in bounded numbers', () =>
+  it('deletes a bounded number at a time', () =>
     assert.equal(
       kept(...Array.from({ length: 50 }, (_, i): [string, string, number] => [`j${i}`, '1', 0])).due(limits, 1e9, 7)
         .length,
       7,
     ));
-  it('are counted once and forgotten once', () => {
+  it('counts a job once when it is added or removed twice', () => {
     const jobs = kept(['a', '1', 0], ['a', '1', 0], ['b', '1', 0]);
     jobs.remove('a');
     jobs.remove('a');

@@ -1,11 +1,11 @@
-/** The leader on real servers: who runs, in which order, how many at once, and what it costs. */
+/** The leader on real servers: which jobs run, in which order, how many at once, and how many writes they cost. */
 import assert from 'node:assert/strict';
 import { EVENTS, PROBE_JOBS } from '../../src/kube/client.ts';
 import { uuidv7 } from '../../src/store/uuid.ts';
 import { until } from '../until.ts';
 import { startCluster, type Cluster, type ClusterOptions, type Submitted } from './cluster_parts.ts';
 
-describe('the leader', function () {
+describe('leader', function () {
   this.timeout(60_000);
   let cluster: Cluster;
   afterEach(() => cluster?.stop());
@@ -19,7 +19,7 @@ describe('the leader', function () {
       () => cluster.runners.all().filter(({ state }) => state.epoch > 0).length >= count,
     );
 
-  it('runs a job with four writes at most: create, admit, finish, delete', async () => {
+  it('runs a job with at most four writes: create, admit, finish, delete', async () => {
     const { submit, ended, controller, told, job } = await start();
     const { calls } = await controller({ env: { PY_FINISHED_MAX: '0' } });
     await ready();
@@ -38,7 +38,7 @@ describe('the leader', function () {
     );
   });
 
-  it('is first in, first out within a token, and never above its limit', async () => {
+  it('runs the jobs of a token first in, first out, and never more than its limit', async () => {
     const { submit, ended, controller, newToken, runners, most } = await start({ pools: { short: { minReady: 4 } } });
     await controller();
     await ready(4);
@@ -48,11 +48,11 @@ describe('the leader', function () {
     await ended(...jobs.map(({ id }) => id));
     assert.equal(most(token), 2);
     const order = runners.began.map(({ job }) => jobs.findIndex(({ id }) => id === job));
-    // Two at once may change places by one; no more.
+    // Two jobs submitted at the same time may swap places, no more.
     for (const [place, index] of order.entries()) assert.ok(Math.abs(place - index) <= 1, `order ${order.join(' ')}`);
   });
 
-  it('takes turns between tokens: the one job of a quiet token does not wait behind a long queue', async () => {
+  it('takes turns between tokens: one job of a quiet token does not wait behind a long queue', async () => {
     const { submit, ended, controller, newToken, runners } = await start({
       pools: { short: { minReady: 1, maxPods: 1 } },
     });
@@ -96,7 +96,7 @@ describe('the leader', function () {
   });
 
   for (const who of ['token', 'user'] as const) {
-    it(`a limit that is lowered (of the ${who}) holds from the next admission on`, async () => {
+    it(`a lowered limit (of the ${who}) applies from the next admission on`, async () => {
       const {
         submit,
         ended,
@@ -119,7 +119,7 @@ describe('the leader', function () {
             : 'update users set concurrency = 1 where id = (select user_id from tokens where id = $1)',
           [token],
         );
-        // The notice goes over the same server before this one: once a waiting job says it, the leader knows.
+        // Both notices use the same server, in this order: once a waiting job shows it, the leader knows.
         await until(
           'the leader knows',
           () =>
@@ -143,7 +143,7 @@ describe('the leader', function () {
     });
   }
 
-  it('an early word prepares the runner that the job then runs on, and costs no write', async () => {
+  it('an early notice prepares the runner that the job then runs on, without a write', async () => {
     const { submit, ended, controller, runners } = await start({ pools: { short: { minReady: 2 } } });
     const { calls } = await controller();
     await ready(2);
@@ -162,7 +162,7 @@ describe('the leader', function () {
     assert.equal(calls.filter(({ name }) => name === id).length, 2);
   });
 
-  it('a runner that was prepared for a job that never came is free again', async () => {
+  it('a runner prepared for a job that never came becomes free again', async () => {
     const { submit, ended, controller, runners } = await start({ pools: { short: { minReady: 1, maxPods: 1 } } });
     await controller();
     await ready();
@@ -173,7 +173,7 @@ describe('the leader', function () {
     assert.equal(record?.state, 'success');
   });
 
-  it("a runner that was prepared for a job that has to wait after all is another token's", async () => {
+  it('a runner prepared for a job that has to wait is given to another token', async () => {
     const { submit, ended, controller, runners, newToken, kube, namespace } = await start({
       pools: { short: { minReady: 2, maxPods: 2 } },
     });
@@ -196,7 +196,7 @@ describe('the leader', function () {
     assert.equal(record?.state, 'success');
   });
 
-  it('says in time why a job that waited too long did not run', async () => {
+  it('a job that waits past its queue timeout ends in time, with what it waited for', async () => {
     const { submit, ended, controller, runners, newToken, told, kube, namespace } = await start();
     await controller();
     await ready();
@@ -220,7 +220,7 @@ describe('the leader', function () {
     );
   });
 
-  it('an account over all its tokens runs no more than its limit, and who waits is told so', async () => {
+  it('an account runs no more than its limit over all of its tokens, and waiting jobs say so', async () => {
     const {
       submit,
       ended,
@@ -253,7 +253,7 @@ describe('the leader', function () {
         condition?.message,
         `account ${admin.userId} runs 2 of at most 2 jobs, over all its users and tokens; 2 jobs wait`,
       );
-      // No bound: heard of at once, and all of them run.
+      // No limit: the leader learns of it at once, and all of them run.
       await sql('update users set account_concurrency = 0 where id = $1', [admin.userId]);
       await until('the third runs', () => ids.filter((id) => runners.of(id)).length === 3);
       runners.behaviour.go = () => ({ ms: 5 });
@@ -267,7 +267,7 @@ describe('the leader', function () {
     }
   });
 
-  it('a job that no runner ends in time has an end all the same', async () => {
+  it('a job that its runner does not end in time is ended by the leader', async () => {
     const { submit, ended, controller, runners } = await start();
     await controller();
     await ready();
@@ -279,7 +279,7 @@ describe('the leader', function () {
     await until('the runner is told', () => runner.orders.some(({ what }) => what === 'cancel'));
   });
 
-  it('refuses what cannot run, at once and with the words for its caller', async () => {
+  it('refuses a job that cannot run at once, with the error for its caller', async () => {
     const { submit, ended, controller, kube, namespace } = await start();
     await controller({ env: { PY_MAX_QUEUED: '1' } });
     await ready();
@@ -291,7 +291,7 @@ describe('the leader', function () {
     assert.match(noTool?.error ?? '', /ffprobe: version "1\.1" is not available; available: 7\.0/);
     assert.deepEqual([noSeal?.status, noSeal?.reason], [400, 'InvalidRequest']);
     await until('the one without a token is refused', () => cluster.reason(revoked.id) === 'TokenInactive');
-    // Written past the API by somebody who may do anything: it has no row, and must stand in nobody's way.
+    // A job created directly by an administrator has no request id and no row, and must not block other jobs.
     await kube.create(PROBE_JOBS, {
       metadata: { name: 'no-request-id', namespace },
       spec: { kind: 'file', source: { url: 'https://media.example.org/a.mp4' }, token: { id: 1, user: 1 } },
@@ -302,7 +302,7 @@ describe('the leader', function () {
     assert.equal(record?.state, 'success');
   });
 
-  it('refuses more than may wait in all', async () => {
+  it('refuses a job when the queue is full', async () => {
     const { submit, ended, controller, runners, newToken } = await start();
     await controller({ env: { PY_MAX_QUEUED: '1' } });
     await ready();
@@ -316,7 +316,7 @@ describe('the leader', function () {
     assert.deepEqual([record?.status, record?.reason], [429, 'QueueFull']);
   });
 
-  it('a job made by hand runs on the default token and is recorded under its uid', async () => {
+  it('a job created with kubectl runs on the default token and is recorded under its uid', async () => {
     const { controller, kube, namespace, ended } = await start();
     await controller();
     await ready();
@@ -333,7 +333,7 @@ describe('the leader', function () {
     await until('it is shown', () => cluster.reason('by-hand') === 'Completed');
   });
 
-  it('a row whose job never came is ended, one whose job is there is not', async () => {
+  it('ends an open request whose job was never created, and keeps one whose job exists', async () => {
     const {
       submit,
       controller,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Ledger, type Entry, type SlotLimits } from '../../src/controller/leader/ledger.ts';
 
-/** Every token its own account. */
+/** Each token is an account of its own. */
 const entry = (key: string, token: number, pool = 'short'): Entry => ({ key, token, account: token, pool });
 const slots = (token: number): SlotLimits => ({ token, account: Number.POSITIVE_INFINITY });
 const any = () => true;
@@ -16,13 +16,13 @@ const drain = (ledger: Ledger<Entry>, pool = 'short', most = 1000): string[] => 
 };
 
 describe('ledger', () => {
-  it('is first in, first out within a token', () => {
+  it('runs the jobs of a token first in, first out', () => {
     const ledger = new Ledger<Entry>();
     for (const key of ['a', 'b', 'c']) ledger.enqueue(entry(key, 1), slots(10));
     assert.deepEqual(drain(ledger), ['a', 'b', 'c']);
   });
 
-  it('takes turns between tokens, however long their queues', () => {
+  it('takes turns between tokens, regardless of the length of their queues', () => {
     const ledger = new Ledger<Entry>();
     for (const key of ['a1', 'a2', 'a3', 'a4']) ledger.enqueue(entry(key, 1), slots(10));
     ledger.enqueue(entry('b1', 2), slots(10));
@@ -41,7 +41,7 @@ describe('ledger', () => {
     assert.equal(ledger.heldBy(1), 3);
   });
 
-  it('passes over a token at its limit and a head that no runner fits', () => {
+  it('skips a token at its limit and a queue head that no runner fits', () => {
     const ledger = new Ledger<Entry>();
     ledger.enqueue(entry('full', 1), slots(0));
     ledger.enqueue(entry('unfit', 2), slots(10));
@@ -54,7 +54,7 @@ describe('ledger', () => {
     assert.equal(ledger.take('short', any)?.key, 'unfit');
   });
 
-  it('a long validation at the head does not hold up a probe', () => {
+  it('a long validation at the head does not delay a probe', () => {
     const ledger = new Ledger<Entry>();
     ledger.enqueue(entry('validate', 1, 'long'), slots(10));
     ledger.enqueue(entry('probe', 1), slots(10));
@@ -62,7 +62,7 @@ describe('ledger', () => {
     assert.equal(ledger.isWaiting('validate'), true);
   });
 
-  it('forgets a removed job, waiting or holding, and a job is never there twice', () => {
+  it('removes a waiting or running job, and never holds a job twice', () => {
     const ledger = new Ledger<Entry>();
     ledger.enqueue(entry('a', 1), slots(2));
     ledger.enqueue(entry('a', 1), slots(2));
@@ -79,7 +79,7 @@ describe('ledger', () => {
     assert.equal(ledger.heldBy(1), 0);
   });
 
-  it('counts what a new leader finds running, also above a lowered limit', () => {
+  it('counts the jobs that a new leader finds running, even above a lowered limit', () => {
     const ledger = new Ledger<Entry>();
     for (let i = 0; i < 4; i++) ledger.hold(entry(`r${i}`, 1), slots(2));
     ledger.enqueue(entry('w', 1), slots(2));
@@ -143,7 +143,7 @@ describe('ledger', () => {
     }
   });
 
-  it('tells what would run but for a runner: of each token as many as it has slots left, of no other pool', () => {
+  it('nextUp: of each token as many jobs as it has slots left, and none of another pool', () => {
     const ledger = new Ledger<Entry>();
     for (let i = 0; i < 1000; i++) ledger.enqueue(entry(`a${i}`, 1), slots(3));
     for (const key of ['b0', 'b1']) ledger.enqueue(entry(key, 2), slots(10));

@@ -1,4 +1,4 @@
-/** Accounts in the ledger: their limit, and turns between them first. */
+/** Accounts in the ledger: their limit, and turns between accounts before turns between tokens. */
 import assert from 'node:assert/strict';
 import { Ledger, type Entry, type SlotLimits } from '../../src/controller/leader/ledger.ts';
 
@@ -12,21 +12,21 @@ const drain = (ledger: Ledger<Entry>, pool = 'short'): string[] => {
 const WIDE: SlotLimits = { token: 100, account: 100 };
 
 describe('ledger: accounts', () => {
-  it('turns are fair between accounts, however many tokens one has', () => {
+  it('takes turns between accounts, regardless of the number of their tokens', () => {
     const ledger = new Ledger<Entry>();
     for (let i = 0; i < 6; i++) ledger.enqueue(entry(`a${i}`, 10 + i, 1), WIDE);
     for (let i = 0; i < 3; i++) ledger.enqueue(entry(`b${i}`, 20, 2), WIDE);
     assert.deepEqual(drain(ledger), ['a0', 'b0', 'a1', 'b1', 'a2', 'b2', 'a3', 'a4', 'a5']);
   });
 
-  it('turns are fair between the tokens of an account, and first in, first out within a token', () => {
+  it('takes turns between the tokens of an account, and runs each first in, first out', () => {
     const ledger = new Ledger<Entry>();
     for (const key of ['a1', 'a2', 'a3']) ledger.enqueue(entry(key, 1, 9), WIDE);
     for (const key of ['b1', 'b2']) ledger.enqueue(entry(key, 2, 9), WIDE);
     assert.deepEqual(drain(ledger), ['a1', 'b1', 'a2', 'b2', 'a3']);
   });
 
-  it('no account holds more than its limit, over all tokens and pools', () => {
+  it('no account runs more than its limit, over all tokens and pools', () => {
     const ledger = new Ledger<Entry>();
     const limits = { token: 2, account: 3 };
     for (let i = 0; i < 4; i++) {
@@ -39,7 +39,7 @@ describe('ledger: accounts', () => {
     assert.equal(ledger.heldByAccount(1), 3);
   });
 
-  it('pools of an account take turns: the one that it took a job from last comes last', () => {
+  it('takes turns between the pools of an account, the last used one last', () => {
     const ledger = new Ledger<Entry>();
     const pools = ['a', 'b', 'c'];
     for (const pool of pools)
@@ -57,7 +57,7 @@ describe('ledger: accounts', () => {
     assert.deepEqual(ledger.poolsByTurn(9, pools), pools, 'of an account without jobs: as they stand');
   });
 
-  it('an account at its limit does not hold up another, and comes back when a slot is free', () => {
+  it('an account at its limit does not delay another, and has its turn when a slot is free', () => {
     const ledger = new Ledger<Entry>();
     for (let i = 0; i < 3; i++) ledger.enqueue(entry(`a${i}`, i, 1), { token: 5, account: 1 });
     ledger.enqueue(entry('b', 9, 2), WIDE);
@@ -66,14 +66,14 @@ describe('ledger: accounts', () => {
     assert.deepEqual(drain(ledger), ['a1']);
   });
 
-  it('an account without a bound is bounded by its tokens alone', () => {
+  it('an account without a limit is limited by its tokens alone', () => {
     const ledger = new Ledger<Entry>();
     for (let i = 0; i < 6; i++)
       ledger.enqueue(entry(`a${i}`, i % 2, 1), { token: 2, account: Number.POSITIVE_INFINITY });
     assert.equal(drain(ledger).length, 4);
   });
 
-  it('a raised limit lets in who waits, a lowered one takes no slot away', () => {
+  it('a raised limit admits waiting jobs, and a lowered one takes no slot away', () => {
     const ledger = new Ledger<Entry>();
     for (let i = 0; i < 4; i++) ledger.enqueue(entry(`a${i}`, i, 1), { token: 5, account: 1 });
     assert.deepEqual(drain(ledger), ['a0']);
@@ -86,7 +86,7 @@ describe('ledger: accounts', () => {
     assert.deepEqual(drain(ledger), ['a3']);
   });
 
-  it('a job that is held before its limits are known counts, for its token and its account', () => {
+  it('a running job counts for its token and account before their limits are known', () => {
     const ledger = new Ledger<Entry>();
     ledger.hold(entry('r0', 1, 7));
     ledger.hold(entry('r1', 2, 7));
@@ -98,7 +98,7 @@ describe('ledger: accounts', () => {
     assert.equal(drain(ledger).length, 1);
   });
 
-  it('nextUp: of each account as many as it has slots left, by turns between its tokens', () => {
+  it('nextUp: of each account as many jobs as it has slots left, in turns between its tokens', () => {
     const ledger = new Ledger<Entry>();
     for (let i = 0; i < 4; i++) {
       ledger.enqueue(entry(`a${i}`, 1, 1), { token: 3, account: 3 });
@@ -108,7 +108,7 @@ describe('ledger: accounts', () => {
     assert.deepEqual([...ledger.nextUp('short')].map(({ key }) => key).toSorted(), ['a0', 'a1', 'b0', 'c']);
   });
 
-  it('wouldRun: not above the limit of the account, nor behind others of the token', () => {
+  it('wouldRun: false above the limit of the account, and behind other jobs of the token', () => {
     const ledger = new Ledger<Entry>();
     const next = { token: 1, account: 1, pool: 'short' };
     assert.equal(ledger.wouldRun(next, { token: 1, account: 1 }), true);
@@ -125,7 +125,7 @@ describe('ledger: random operations against a naive model', function () {
   const TOKENS = 12;
   const POOLS = ['short', 'long'];
   for (const first of [1, 7, 23, 99, 1234]) {
-    it(`never above a limit, nobody refused who may run, nobody passed over for long (seed ${first})`, () => {
+    it(`never above a limit, never idle while a job may run, no job skipped for long (seed ${first})`, () => {
       let seed = first;
       const random = (below: number) => ((seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648) >>> 12) % below;
       const ledger = new Ledger<Entry>();
@@ -134,7 +134,7 @@ describe('ledger: random operations against a naive model', function () {
       const accountLimits = Array.from({ length: ACCOUNTS }, () => 1 + random(6));
       let waiting: Entry[] = [];
       let held: Entry[] = [];
-      /** Takes of others in a pool since a token's oldest job there could have run. */
+      /** How many jobs of other tokens were taken in a pool since a token's oldest job there could have run. */
       const passedOver = new Map<string, number>();
       const count = (jobs: Entry[], of: Partial<Entry>) =>
         jobs.filter(
@@ -173,7 +173,7 @@ describe('ledger: random operations against a naive model', function () {
             const still = new Set(runnable.filter((job) => job.token !== next.token).map(({ token }) => token));
             for (let token = 0; token < TOKENS; token++) {
               const key = `${pool} ${token}`;
-              // Away from the turns at a limit, it comes back at their end: its count begins anew.
+              // A token at its limit leaves the rotation and comes back at its end, so its count starts again.
               passedOver.set(
                 key,
                 still.has(token) && waiting.some((job) => job.token === token && mayRun(job))
@@ -194,7 +194,7 @@ describe('ledger: random operations against a naive model', function () {
           const token = random(TOKENS);
           tokenLimits[token] = 1 + random(4);
           accountLimits[accountOf(token)] = 1 + random(6);
-          // As the leader does: every token of the account is told.
+          // As in the leader: sets the limits of every token of the account.
           for (let other = 0; other < TOKENS; other++)
             if (accountOf(other) === accountOf(token)) ledger.setLimits(other, limitsOf(other));
         }

@@ -1,4 +1,4 @@
-/** What goes wrong with runners and results: another attempt, the right end, and only one. */
+/** Failures of runners and results: the job is retried or gets the right end, and only one. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { makeBodyRoom } from '../../src/bus/body_room.ts';
@@ -11,10 +11,10 @@ import { startCluster, type Cluster, type ClusterOptions } from './cluster_parts
 import { gateAt, isAdmission, isEnd, losing } from './obstacles.ts';
 import { success } from './simulated_runners.ts';
 
-/** Of an end whose result does not matter. */
+/** An end whose result does not matter. */
 const NOTHING_KEPT = { attempt: 1, startedAt: null, tools: [], ioBytes: 0, body: null };
 
-describe('losses', function () {
+describe('lost runners and results', function () {
   this.timeout(60_000);
   let cluster: Cluster;
   afterEach(() => cluster?.stop());
@@ -31,7 +31,7 @@ describe('losses', function () {
   const one = { pools: { short: { minReady: 1, maxPods: 1 } } };
 
   for (const why of ['busy', 'tenant', 'draining', 'tools'] as const) {
-    it(`a runner that refuses to go (${why}) costs no attempt: another one takes the job`, async () => {
+    it(`a runner that refuses an order (${why}) costs no attempt: another runner takes the job`, async () => {
       const { submit, ended, controller, runners } = await start({ pools: { short: { minReady: 2 } } });
       await controller();
       await ready(2);
@@ -52,7 +52,7 @@ describe('losses', function () {
     });
   }
 
-  it('the only runner refuses some times before it goes: the job is not lost for that', async () => {
+  it('the only runner refuses several times before it accepts: the job is not lost', async () => {
     const { submit, ended, controller, runners, job } = await start({ pools: { short: { minReady: 1, maxPods: 1 } } });
     await controller();
     await ready();
@@ -64,7 +64,7 @@ describe('losses', function () {
     assert.equal(job(id)?.status?.attempts, 5);
   });
 
-  it('a runner that does not answer is ended, and the job runs elsewhere', async () => {
+  it('a runner that does not respond is ended, and the job runs elsewhere', async () => {
     const { submit, ended, controller, runners, pods, job } = await start({ pools: { short: { minReady: 2 } } });
     await controller();
     await ready(2);
@@ -77,7 +77,7 @@ describe('losses', function () {
     await until('its pod is gone', async () => (await pods()).every(({ metadata }) => metadata.uid !== dead));
   });
 
-  it('a runner that goes by itself gives its place to another at once', async () => {
+  it('a runner that exits on its own is replaced at once', async () => {
     const { submit, ended, controller, runners, newToken, pods } = await start({
       pools: { short: { minReady: 1, maxPods: 1 } },
     });
@@ -86,7 +86,7 @@ describe('losses', function () {
     const token = await newToken(1);
     await ended((await submit({ token })).id);
     const [first] = runners.all();
-    // As one does that has had its number of jobs: its agent ends, and the other container keeps the pod.
+    // A runner that has run its number of jobs: its agent exits, and the other container keeps the pod.
     first!.drain();
     first!.mute = true;
     await ended((await submit({ token })).id);
@@ -97,7 +97,7 @@ describe('losses', function () {
     );
   });
 
-  it('a pod whose agent has ended is over, with what it ran: attempt 2', async () => {
+  it('a pod whose agent has exited is lost with its job: attempt 2', async () => {
     const { submit, ended, controller, runners, kube, runnerNamespace, job } = await start({
       pools: { short: { minReady: 2 } },
     });
@@ -132,7 +132,7 @@ describe('losses', function () {
     );
   });
 
-  it('a pod that is deleted while it works: attempt 2; a third loss is the end', async () => {
+  it('a pod deleted while busy is lost: attempt 2; the third loss ends the job', async () => {
     const { submit, ended, controller, runners, kube, runnerNamespace, job } = await start({
       pools: { short: { minReady: 1 } },
     });
@@ -152,7 +152,7 @@ describe('losses', function () {
     assert.equal(job(id)?.status?.attempts, 3);
   });
 
-  it('a runner without heartbeats is lost; its first attempt changes nothing once the second is recorded', async () => {
+  it('a runner without heartbeats is lost, and its late result does not replace the second attempt', async () => {
     const {
       submit,
       ended,
@@ -167,7 +167,7 @@ describe('losses', function () {
     const { id } = await submit();
     const first = await until('it runs', () => runners.of(id));
     first.mute = true;
-    // As the pod watch would say of a node that is gone.
+    // What the pod watch reports when a node is gone.
     term.podGone({
       metadata: {
         name: first.pod,
@@ -188,7 +188,7 @@ describe('losses', function () {
     assert.equal(told.get(id)?.length, 1);
   });
 
-  it('two results of one attempt are one end', async () => {
+  it('two results of one attempt make one end', async () => {
     const {
       submit,
       ended,
@@ -217,7 +217,7 @@ describe('losses', function () {
     assert.equal(new Set(told.get(id)?.map(({ status }) => status)).size, 1);
   });
 
-  it('a result that comes after another end was recorded tells of that end', async () => {
+  it('a result that arrives after another end is answered with that end', async () => {
     const {
       submit,
       controller,
@@ -233,7 +233,7 @@ describe('losses', function () {
     runners.behaviour.go = () => 'hold';
     const { id, submittedAt } = await submit();
     const runner = await until('it runs', () => runners.of(id));
-    // Its collector died between the record and the notices.
+    // The collector died between the record and the notices.
     await store.closeRequest({
       id,
       submittedAt,
@@ -256,10 +256,10 @@ describe('losses', function () {
   });
 
   for (const [what, body] of [
-    ['has not the form of one', { tools: 'none', ioUsage: -1 }],
-    ['names a failure that there is not', { tools: [{ name: 'ffprobe', failure: 'x' }], ioUsage: 0 }],
+    ['is malformed', { tools: 'none', ioUsage: -1 }],
+    ['has an unknown failure reason', { tools: [{ name: 'ffprobe', failure: 'x' }], ioUsage: 0 }],
   ] as const) {
-    it(`a result that cannot be read (${what}) is an end that says so`, async () => {
+    it(`a result that ${what} ends the request with an error that says so`, async () => {
       const {
         submit,
         ended,
@@ -281,7 +281,7 @@ describe('losses', function () {
     });
   }
 
-  it('a result of more chunks than a collector can hold is an end that says so, and is not fetched', async () => {
+  it('a result of more chunks than a collector can hold ends the request, and is not fetched', async () => {
     const {
       submit,
       ended,
@@ -303,7 +303,7 @@ describe('losses', function () {
     );
   });
 
-  it('large results are collected one after another where a replica has room for one', async () => {
+  it('large results are collected one after another when a replica has room for one', async () => {
     const {
       submit,
       ended,
@@ -347,7 +347,7 @@ describe('losses', function () {
     await until('the room is given back', () => room.used() === 0);
   });
 
-  it('a result of a pod or an attempt that does not belong to the job is dropped', async () => {
+  it("a result of a pod or attempt that is not the job's is dropped", async () => {
     const {
       submit,
       ended,
@@ -380,7 +380,7 @@ describe('losses', function () {
     assert.deepEqual([record?.state, record?.ioBytes], ['success', 1000]);
   });
 
-  it('a job whose end was recorded just before its runner was lost is not begun again', async () => {
+  it('a job recorded just before its runner was lost is not started again', async () => {
     const {
       submit,
       controller,
@@ -396,7 +396,7 @@ describe('losses', function () {
     runners.behaviour.go = () => 'hold';
     const { id, submittedAt } = await submit();
     const runner = await until('it runs', () => runners.of(id));
-    // Its collector died between the record and the notice, and the pod with it.
+    // The collector died between the record and the notice, and its pod is gone too.
     await store.closeRequest({
       id,
       submittedAt,
@@ -411,7 +411,7 @@ describe('losses', function () {
     assert.equal(runners.began.length, 1);
   });
 
-  it('the slot of a job is taken while its end is being written', async () => {
+  it('the slot of a job stays taken while its end is being written', async () => {
     const { submit, ended, controller, runners, kube, newToken, most } = await start({
       pools: { short: { minReady: 2 } },
     });
@@ -427,7 +427,7 @@ describe('losses', function () {
     const next = await submit({ token });
     await runners.of(first)!.finish();
     await until('its end is about to be shown', () => gate.arrived.length > 0);
-    // Others come and go meanwhile.
+    // Jobs of another token come and go meanwhile.
     const beside = await submit({ token: other });
     await ended(beside.id);
     await until('it is shown', () => cluster.reason(beside.id) === 'Completed');
@@ -437,7 +437,7 @@ describe('losses', function () {
     assert.equal(most(token), 1);
   });
 
-  it('a lost notice of the collector: the leader finds the end by itself', async () => {
+  it('the leader finds an end whose notice was lost', async () => {
     const {
       submit,
       ended,
@@ -453,7 +453,7 @@ describe('losses', function () {
     assert.ok(lost.length > 0);
   });
 
-  it('deleted while it waits: cancelled, and its place is free', async () => {
+  it('a job deleted while it waits is cancelled, and its place is free', async () => {
     const { submit, ended, controller, runners, newToken } = await start(one);
     await controller();
     await ready();
@@ -471,7 +471,7 @@ describe('losses', function () {
     assert.equal(last?.state, 'success');
   });
 
-  it('deleted while it runs: the runner is told, the slot and the runner are free at once', async () => {
+  it('a job deleted while it runs is cancelled on the runner, and its slot and runner are free at once', async () => {
     const { submit, ended, controller, runners, newToken } = await start(one);
     await controller();
     await ready();
@@ -489,7 +489,7 @@ describe('losses', function () {
     assert.equal(record?.state, 'success');
   });
 
-  it('deleted while its admission is on its way: never begun, and the runner is free for the next', async () => {
+  it('a job deleted while its admission is being written never starts, and its runner is free', async () => {
     const { submit, ended, controller, runners, kube, newToken } = await start(one);
     const gate = gateAt(kube, isAdmission, 'after');
     await controller({ writes: gate.kube });
@@ -510,7 +510,7 @@ describe('losses', function () {
     );
   });
 
-  it('a job of the same name, made right after the first was deleted, is another job', async () => {
+  it('a job created under the name of a deleted one is another job', async () => {
     const { controller, runners, kube, namespace } = await start(one);
     await controller();
     await ready();

@@ -1,4 +1,4 @@
-/** Runners whose agent is taken over: what they say of other pods, other tenants and other jobs changes nothing. */
+/** Runners with a compromised agent: their claims about other pods, tenants and jobs change nothing. */
 import assert from 'node:assert/strict';
 import { SUBJECT, type Heartbeat, type Lease, RUNNER_PROTOCOL } from '../../src/bus/messages.ts';
 import { PODS } from '../../src/kube/client.ts';
@@ -7,7 +7,7 @@ import { until } from '../until.ts';
 import { startCluster, type Cluster } from './cluster_parts.ts';
 import type { SimulatedRunner } from './simulated_runners.ts';
 
-describe('a runner that lies', function () {
+describe('a compromised runner', function () {
   this.timeout(60_000);
   let cluster: Cluster;
   afterEach(() => cluster?.stop());
@@ -29,7 +29,7 @@ describe('a runner that lies', function () {
     );
     return controller;
   }
-  /** As the agent of that pod would say it. */
+  /** A heartbeat as the agent of that pod would send it. */
   const beatOf = (runner: SimulatedRunner, change: Partial<Heartbeat> = {}): Heartbeat => ({
     ...heartbeatOf(
       runner.state,
@@ -49,14 +49,14 @@ describe('a runner that lies', function () {
   const say = (as: SimulatedRunner, beat: unknown): Promise<Lease | undefined> =>
     cluster.servers.bus.request<Lease>(SUBJECT.heartbeat(as.uid), beat, 400).catch(() => undefined);
 
-  it("cannot beat for another pod: that one's job goes on", async () => {
+  it("cannot send heartbeats for another pod: that pod's job continues", async () => {
     const { log } = await start();
     const { submit, runners, ended, job } = cluster;
     runners.behaviour.go = () => 'hold';
     const { id } = await submit();
     const honest = await until('it runs', () => runners.of(id));
     const liar = runners.all().find(({ uid }) => uid !== honest.uid)!;
-    // Had it counted, the leader would take the job for done, or for lost, or the pod for one of a later term.
+    // If one counted, the leader would consider the job done or lost, or the pod one of a later term.
     const lies = [
       { phase: 'idle', jobsDone: 50 },
       { phase: 'idle', jobsDone: 0 },
@@ -77,11 +77,11 @@ describe('a runner that lies', function () {
     assert.equal(job(id)?.status?.attempts, 1);
   });
 
-  it('cannot keep the leader busy: its pod is ended, and the others are served', async () => {
+  it('cannot keep the leader busy: its pod is ended, and other runners are served', async () => {
     const { log } = await start();
     const [liar, honest] = cluster.runners.all() as [SimulatedRunner, SimulatedRunner];
     const { bus } = cluster.servers;
-    // Not JSON: each that is parsed would be an error. Sent at once, they are over what the rate refills meanwhile.
+    // Not JSON, so that each parsed one would be an error. All sent at once: more than the rate refills meanwhile.
     for (let sent = 0; sent < 2_000; sent++) bus.connection.publish(SUBJECT.heartbeat(liar.uid), '{');
     await bus.flush();
     await until(
@@ -95,7 +95,7 @@ describe('a runner that lies', function () {
     assert.ok(await say(honest, beatOf(honest)), 'the other is answered');
   });
 
-  it('cannot change its tenant: the sources of another tenant do not come to it', async () => {
+  it('cannot change its tenant: it receives no source of another tenant', async () => {
     await start();
     const { submit, runners, ended, newToken } = cluster;
     const [mine, other] = [await newToken(2), await newToken(2)];
@@ -117,7 +117,7 @@ describe('a runner that lies', function () {
     ['of another tenant', true],
     ['untouched', false],
   ] as const)
-    it(`cannot call itself ${what} to a new leader: that one knows what ran on it`, async () => {
+    it(`cannot report itself as ${what} to a new leader, which knows the pod's tenant`, async () => {
       const first = await start();
       const { submit, runners, ended, newToken } = cluster;
       const [mine, other] = [await newToken(2), await newToken(2)];
@@ -152,7 +152,7 @@ describe('a runner that lies', function () {
       );
     });
 
-  it("cannot lose another runner's job by claiming it", async () => {
+  it("cannot end another runner's job by claiming it", async () => {
     await start();
     const { submit, runners, ended, job } = cluster;
     runners.behaviour.go = () => 'hold';
@@ -170,7 +170,7 @@ describe('a runner that lies', function () {
     assert.equal(runners.began.length, 1);
   });
 
-  it('gets no answer that says nothing of it: a heartbeat without its form is dropped', async () => {
+  it('gets no reply to a malformed heartbeat', async () => {
     await start();
     const [liar] = cluster.runners.all();
     const beats = [

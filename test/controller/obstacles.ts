@@ -1,4 +1,4 @@
-/** Ways to stand between the controller and its servers, on purpose and at a moment that the test chooses. */
+/** Obstacles between the controller and its servers, at a moment that the test chooses. */
 import type { Bus } from '../../src/bus/connect.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 
@@ -15,11 +15,11 @@ export const isEnd = (status: object): boolean =>
 
 export interface Gate {
   kube: KubeClient;
-  /** Status writes that came to the gate. */ arrived: { name: string; status: object }[];
+  /** Status writes that reached the gate. */ arrived: { name: string; status: object }[];
   open(): void;
 }
 
-/** Status writes that match wait at the gate: `before` they are sent, or with their answer in hand (`after`). */
+/** Holds matching status writes: `before` they are sent, or `after` the response has come. */
 export function gateAt(
   kube: KubeClient,
   matches: (status: object, name: string) => boolean,
@@ -43,7 +43,7 @@ export function gateAt(
   return { kube: { ...kube, mergePatchStatus }, arrived, open: opened.resolve };
 }
 
-/** The bus, but messages of one subject are lost. */
+/** A bus that drops the messages of one subject. */
 export function losing(bus: Bus, subject: string): { bus: Bus; lost: unknown[] } {
   const lost: unknown[] = [];
   return {

@@ -40,14 +40,14 @@ const TABLE: [string, ResultBody, Pick<Outcome, 'status' | 'state' | 'reason'> &
     body([], { skipped: ['ffprobe', 'mediainfo'] }),
     { status: 200, state: 'error', reason: 'ToolFailed', error: 'no tool gave a result' },
   ],
-  ['one gave no result at all', body([ok]), { status: 200, state: 'with-errors', reason: 'Completed' }],
+  ['one tool has no result', body([ok]), { status: 200, state: 'with-errors', reason: 'Completed' }],
   [
     'every tool failed because the origin could not be reached',
     body(both('origin-unreachable'), { source: { failure: 'origin-unreachable', status: 404, message: 'm' } }),
     { status: 404, state: 'error', reason: 'OriginUnreachable', error: 'first (exit code 1)' },
   ],
   [
-    'the origin went away for one, the other timed out',
+    'the origin was lost for one tool, the other timed out',
     body([bad('ffprobe', 'timeout', 'late'), bad('mediainfo', 'origin-unreachable', 'x')], {
       source: { failure: 'origin-unreachable', message: 'm' },
     }),
@@ -69,7 +69,7 @@ const TABLE: [string, ResultBody, Pick<Outcome, 'status' | 'state' | 'reason'> &
     { status: 400, state: 'error', reason: 'SourceTooLarge', error: 'larger than 10 GB' },
   ],
   [
-    'the read was cut',
+    'the read was cut off',
     body(both('source-cut'), { source: { failure: 'source-cut', message: 'm' } }),
     { status: 200, state: 'error', reason: 'ToolFailed', error: 'first (exit code 1)' },
   ],
@@ -89,7 +89,7 @@ const TABLE: [string, ResultBody, Pick<Outcome, 'status' | 'state' | 'reason'> &
     { status: 200, state: 'error', reason: 'ToolFailed', error: 'first (exit code 1)' },
   ],
   [
-    'media that is none',
+    'not a media file',
     body(both('failed', 'Invalid data found when processing input (exit code 1)')),
     {
       status: 200,
@@ -129,7 +129,7 @@ describe('outcome', () => {
     return rest;
   };
 
-  it('takes a report of broken rules for what it is: the validator did its work', () => {
+  it("a validator's report of broken rules is a success of the validator", () => {
     assert.deepEqual(msv(body([bad('msv', 'failed', '2 must-fix: first', { output: '{}' })])), {
       status: 200,
       state: 'with-errors',
@@ -170,7 +170,7 @@ describe('outcome', () => {
     assert.match(summary, /^ffprobe 7\.1: a b x+/);
   });
 
-  it('tells what ran and how long', () => {
+  it('summarises what ran and for how long', () => {
     assert.equal(
       outcome(body([ok, bad('mediainfo', 'timeout', 'timed out')]), BOTH).summary,
       'ffprobe 7.1: ok in 12 ms; mediainfo 7.1: timed out',

@@ -15,16 +15,16 @@ const job = (uid: string | undefined, token?: number) =>
 
 describe('owners of runner pods', () => {
   for (const [what, noted, scope, expected] of [
-    ['a pod of an account', job('a', 3), 'account', 'a:30'],
-    ['a pod of a token', job('a', 3), 'token', 't:3'],
-    ['a pod of anybody', job('a', 3), 'any', 'any'],
-    ['a pod that ran its one job', job('a', 3), 'job', 'j:a'],
-    ['a pod of a job made by hand', job('a'), 'account', 'a:70'],
-    ['a pod of a token that is revoked', job('a', 9), 'account', 'x:a'],
-    ['a job that never ran', job(undefined, 3), 'account', undefined],
-    ['a job of a pod that is gone', job('gone', 3), 'account', undefined],
+    ['pod of an account', job('a', 3), 'account', 'a:30'],
+    ['pod of a token', job('a', 3), 'token', 't:3'],
+    ['pod shared by everybody', job('a', 3), 'any', 'any'],
+    ['pod that ran its one job', job('a', 3), 'job', 'j:a'],
+    ['pod of a job created with kubectl', job('a'), 'account', 'a:70'],
+    ['pod of a revoked token', job('a', 9), 'account', 'x:a'],
+    ['job that never ran', job(undefined, 3), 'account', undefined],
+    ['job of a deleted pod', job('gone', 3), 'account', undefined],
   ] as [string, ProbeJob, ReuseScope, string | undefined][]) {
-    it(`${what}: ${expected ?? 'says nothing'}`, () => {
+    it(`${what}: ${expected ?? 'no owner'}`, () => {
       const runners = new Runners();
       runners.pod({ uid: 'a', pod: 'p', pool: 'short', generation: 'g', deleting: false, ended: false }, 0);
       const owners = new RunnerOwners(runners);
@@ -54,7 +54,7 @@ describe('owners of runner pods', () => {
     });
   }
 
-  it('asks for no token twice that it need not know', () => {
+  it('looks up each unknown token once', () => {
     const runners = new Runners();
     for (const uid of ['a', 'b'])
       runners.pod({ uid, pod: uid, pool: 'short', generation: 'g', deleting: false, ended: false }, 0);

@@ -29,16 +29,19 @@ const tool = (version: string, image = `localhost/ffprobe:${version}`): PodTool 
 const tools = [tool('9.0'), tool('4.3')];
 const plain = generationOf(config(), spec, tools);
 
-describe('the generation of a pool', () => {
+describe('generation of a pool', () => {
   const same: [string, string][] = [
     ['another controller leads', generationOf(config({ PY_POD_NAME: 'controller-b' }), spec, tools)],
-    ['controllers log more', generationOf(config({ PY_LOG_LEVEL: 'debug' }), spec, tools)],
-    ['Postgres is elsewhere', generationOf(config({ PY_POSTGRES_URL: 'postgres://two' }), spec, tools)],
-    ['finished jobs stay longer', generationOf(config({ PY_FINISHED_SECONDS: '900' }), spec, tools)],
-    ['the tools come in another order', generationOf(config(), spec, tools.toReversed())],
-    ['the pool is larger', generationOf(config(), { ...spec, minReady: 5, maxPods: 50, maxPodsPerTenant: 3 }, tools)],
+    ['the log level of controllers changes', generationOf(config({ PY_LOG_LEVEL: 'debug' }), spec, tools)],
+    ['the address of Postgres changes', generationOf(config({ PY_POSTGRES_URL: 'postgres://two' }), spec, tools)],
+    ['the retention of finished jobs changes', generationOf(config({ PY_FINISHED_SECONDS: '900' }), spec, tools)],
+    ['the order of the tools changes', generationOf(config(), spec, tools.toReversed())],
     [
-      'pods may idle longer',
+      'the size of the pool changes',
+      generationOf(config(), { ...spec, minReady: 5, maxPods: 50, maxPodsPerTenant: 3 }, tools),
+    ],
+    [
+      'the idle time of pods changes',
       generationOf(
         config(),
         { ...spec, reuse: { scope: 'account', maxJobs: 200, maxAgeSeconds: 7200, idleSeconds: 600 } },
@@ -50,25 +53,28 @@ describe('the generation of a pool', () => {
 
   const other: [string, string][] = [
     [
-      'there is another runner image',
+      'the runner image changes',
       generationOf(config({ PY_RUNNER_IMAGE: 'localhost/probeyard@sha256:2' }), spec, tools),
     ],
-    ['a tool comes', generationOf(config(), spec, [...tools, tool('5.1')])],
-    ['a tool goes', generationOf(config(), spec, [tool('9.0')])],
-    ['a tool has another image', generationOf(config(), spec, [tool('9.0'), tool('4.3', 'localhost/ffprobe:other')])],
-    ['other sources are allowed', generationOf(config({ PY_ALLOW_SOURCES: '[{"cidr":"10.0.0.1/32"}]' }), spec, tools)],
+    ['a tool is added', generationOf(config(), spec, [...tools, tool('5.1')])],
+    ['a tool is removed', generationOf(config(), spec, [tool('9.0')])],
+    [
+      'the image of a tool changes',
+      generationOf(config(), spec, [tool('9.0'), tool('4.3', 'localhost/ffprobe:other')]),
+    ],
+    ['the allowed sources change', generationOf(config({ PY_ALLOW_SOURCES: '[{"cidr":"10.0.0.1/32"}]' }), spec, tools)],
     [
       'tools come bundled',
       generationOf(config({ PY_TOOLS_DELIVERY: 'bundled', PY_BUNDLED_IMAGE: 'localhost/bundled:1' }), spec, tools),
     ],
-    ['there are trust anchors for C2PA', generationOf(config({ PY_C2PA_CONFIGMAP: 'anchors' }), spec, tools)],
+    ['the C2PA trust anchors change', generationOf(config({ PY_C2PA_CONFIGMAP: 'anchors' }), spec, tools)],
     [
-      'pods get other resources',
+      'the resources of pods change',
       generationOf(config(), { ...spec, resources: { tools: { limits: { memory: '2Gi' } } } }, tools),
     ],
-    ['pods do without user namespaces', generationOf(config(), { ...spec, userNamespaces: 'Disabled' }, tools)],
+    ['pods run without user namespaces', generationOf(config(), { ...spec, userNamespaces: 'Disabled' }, tools)],
     [
-      'pods are shared otherwise',
+      'the reuse scope changes',
       generationOf(
         config(),
         { ...spec, reuse: { scope: 'any', maxJobs: 200, maxAgeSeconds: 3600, idleSeconds: 120 } },
@@ -76,7 +82,7 @@ describe('the generation of a pool', () => {
       ),
     ],
     [
-      'pods serve more jobs',
+      'the number of jobs per pod changes',
       generationOf(
         config(),
         { ...spec, reuse: { scope: 'account', maxJobs: 20, maxAgeSeconds: 3600, idleSeconds: 120 } },
@@ -84,7 +90,7 @@ describe('the generation of a pool', () => {
       ),
     ],
   ];
-  for (const [title, generation] of other) it(`is another one when ${title}`, () => assert.notEqual(generation, plain));
-  it('is another one for each of these', () =>
+  for (const [title, generation] of other) it(`changes when ${title}`, () => assert.notEqual(generation, plain));
+  it('is different after each of these changes', () =>
     assert.equal(new Set(other.map(([, generation]) => generation)).size, other.length));
 });

@@ -39,7 +39,7 @@ describe('policies in the controller', function () {
       return job.status?.completedAt === undefined ? undefined : job;
     });
 
-  describe('shared ones', () => {
+  describe('shared policies', () => {
     const apply = (name: string, spec: object) =>
       cluster.kube.create(PROBE_POLICIES, { metadata: { name }, spec: spec as never });
     const validity = async (name: string, generation: number) =>
@@ -50,7 +50,7 @@ describe('policies in the controller', function () {
           : undefined;
       });
 
-    it('are copied into the record, revision by revision; one that is not valid changes nothing', async () => {
+    it('are recorded revision by revision, and an invalid one changes nothing', async () => {
       cluster = await startCluster();
       const { store } = cluster.servers.stored;
       await cluster.controller();
@@ -73,7 +73,7 @@ describe('policies in the controller', function () {
       await until('it is gone', async () => (await store.findPolicy(SHARED, 'copied')) === null);
     });
 
-    it('that were deleted while nobody led go with the next term', async () => {
+    it('deleted without a leader, they are removed by the next term', async () => {
       cluster = await startCluster();
       const { store } = cluster.servers.stored;
       const of = { account: SHARED, name: 'long-gone', userId: null };
@@ -83,9 +83,9 @@ describe('policies in the controller', function () {
     });
   });
 
-  describe('of a job', () => {
+  describe('policy of a job', () => {
     const orders: Go[] = [];
-    /** What the runner says of the policy that it was given. */
+    /** What the runner reports on the policy that it was given. */
     let says: (order: Go) => PolicyResult | undefined;
 
     beforeEach(async () => {
@@ -112,7 +112,7 @@ describe('policies in the controller', function () {
       return finished(id);
     };
 
-    it('is read from the record for the runner, and its verdict stands in the status', async () => {
+    it('is read from the record for the runner, and its verdict is in the status', async () => {
       const digest = await kept(rule('mp4'));
       await cluster.controller();
       const { status } = await submit({ name: 'web', revision: 3, digest });
@@ -122,7 +122,7 @@ describe('policies in the controller', function () {
       assert.match(status?.summary ?? '', /^policy web revision 3: fail \(wrapper\); ffprobe 7\.0: ok/);
     });
 
-    it('without a verdict in the result is unknown', async () => {
+    it('without a verdict in the result, the status says Unknown', async () => {
       const digest = await kept(rule('mp4'));
       says = () => undefined;
       await cluster.controller();
@@ -133,7 +133,7 @@ describe('policies in the controller', function () {
       });
     });
 
-    it('that the runner did not get is no verdict: the result is not taken', async () => {
+    it('a result with a verdict for another policy than the runner got is refused', async () => {
       const digest = await kept(rule('mp4'));
       says = () => failing({ name: 'other', revision: 3 });
       await cluster.controller();
@@ -142,7 +142,7 @@ describe('policies in the controller', function () {
       assert.match(status?.summary ?? '', /the runner gave a result that cannot be read/);
     });
 
-    it('is refused if the record does not hold it, or holds it for another account', async () => {
+    it('is refused if it is not in the record, or belongs to another account', async () => {
       const { digest, document } = canonicalPolicy(rule('foreign'));
       const other = await cluster.newAccount();
       await cluster.servers.stored.store.keepPolicyDocument(other, { digest, document }, MOST);
@@ -159,7 +159,7 @@ describe('policies in the controller', function () {
       return finished(name);
     };
 
-    it('made by hand is a shared one, with the versions that it is written for', async () => {
+    it('a job created with kubectl gets a shared policy, with the versions that it requires', async () => {
       const { store } = cluster.servers.stored;
       const pinned: Policy = { ...rule('mp4'), uses: { mediainfo: '24.06' } };
       await cluster.kube.create(PROBE_POLICIES, { metadata: { name: 'web-mp4' }, spec: pinned as never });
@@ -178,13 +178,13 @@ describe('policies in the controller', function () {
 
     for (const [what, policy, message] of [
       [
-        'an unknown one',
+        'an unknown policy',
         { name: 'shared/nothing-like-it' },
         /^spec\.policy\.name: "shared\/nothing-like-it" does not exist/,
       ],
-      ['one of an account', { name: 'house' }, /^spec\.policy\.name: "house" is not a shared policy/],
+      ['the policy of an account', { name: 'house' }, /^spec\.policy\.name: "house" is not a shared policy/],
     ] as const)
-      it(`made by hand is refused if it names ${what}`, async () => {
+      it(`a job created with kubectl is refused if it names ${what}`, async () => {
         await cluster.controller();
         const { status, metadata } = await byHand('refused', { policy });
         assert.equal(conditionOf(status, 'Succeeded')?.reason, 'InvalidRequest');
@@ -195,10 +195,10 @@ describe('policies in the controller', function () {
   });
 });
 
-describe('the documents of policies that a leader holds', () => {
+describe('cache of policy documents', () => {
   const document = (index: number) => JSON.stringify({ rules: [{ name: `rule ${index}`, is: 'x'.repeat(1_000) }] });
 
-  it('are bounded in bytes, and the ones used last stay', async () => {
+  it('is bounded in bytes, and evicts the least recently used', async () => {
     const read: string[] = [];
     const documents = new PolicyDocuments(
       {
@@ -216,7 +216,7 @@ describe('the documents of policies that a leader holds', () => {
     assert.equal(read.at(-1), '2');
   });
 
-  it('are of one account each', async () => {
+  it('is separate for each account', async () => {
     const documents = new PolicyDocuments({
       policyDocument: async (account) => (account === 1 ? document(1) : null),
     });
@@ -225,28 +225,28 @@ describe('the documents of policies that a leader holds', () => {
   });
 });
 
-describe('a verdict in a result', () => {
+describe('verdict in a result', () => {
   const body = (policy?: PolicyResult): ResultBody => ({ tools: [], ioUsage: 0, ...(policy ? { policy } : {}) });
   const named = failing({ name: 'web', revision: 2 });
 
   for (const [what, asked, told, wrong] of [
-    ['of no policy, and none asked for', undefined, undefined, undefined],
-    ['of the policy that the job names', { name: 'web', revision: 2, digest: 'd' }, named, undefined],
-    ['of the revision that a job made by hand began with', { name: 'web' }, named, undefined],
-    ['of an inline policy', { digest: 'd' }, { ...named, name: null, revision: null }, undefined],
-    ['that is missing', { name: 'web', revision: 2, digest: 'd' }, undefined, undefined],
-    ['that nobody asked for', undefined, named, /does not name/],
-    ['of another name', { name: 'own', revision: 2, digest: 'd' }, named, /another policy/],
-    ['of another revision', { name: 'web', revision: 3, digest: 'd' }, named, /another policy/],
-    ['that calls an inline policy by a name', { digest: 'd' }, named, /another policy/],
+    ['none, and none asked for', undefined, undefined, undefined],
+    ['for the policy of the job', { name: 'web', revision: 2, digest: 'd' }, named, undefined],
+    ['for the revision that a job created with kubectl started with', { name: 'web' }, named, undefined],
+    ['for an inline policy', { digest: 'd' }, { ...named, name: null, revision: null }, undefined],
+    ['missing', { name: 'web', revision: 2, digest: 'd' }, undefined, undefined],
+    ['not asked for', undefined, named, /does not name/],
+    ['for a policy of another name', { name: 'own', revision: 2, digest: 'd' }, named, /another policy/],
+    ['for another revision', { name: 'web', revision: 3, digest: 'd' }, named, /another policy/],
+    ['with a name for an inline policy', { digest: 'd' }, named, /another policy/],
   ] as const)
-    it(`${what} is ${wrong === undefined ? 'taken' : 'refused'}`, () => {
+    it(`${what}: ${wrong === undefined ? 'taken' : 'refused'}`, () => {
       const said = wrongPolicy(asked, body(told as PolicyResult | undefined));
       if (wrong === undefined) assert.equal(said, undefined);
       else assert.match(String(said), wrong);
     });
 
-  it('with very many failed rules is shown by the first of them', () => {
+  it('with very many failed rules is summarised by the first of them', () => {
     const rules = Array.from({ length: 50 }, (_, index) => ({ ...named.rules[0]!, name: `rule\n${index}` }));
     const status = policyStatus({ name: 'web' }, body({ ...named, rules }))!;
     assert.equal(status.failed?.length, 20);

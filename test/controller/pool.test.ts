@@ -39,7 +39,7 @@ const runner = (more: Partial<Runner> = {}): Runner => ({
 const many = (count: number, more: Partial<Runner> = {}) => Array.from({ length: count }, () => runner(more));
 const busy = { phase: 'busy', task: { job: 'j', attempt: 1, doneBefore: 0, reserved: false } } as const;
 const none: Demand = { waiting: [], drainPerSecond: 0 };
-/** Jobs by tenant; a tenant `x:…@a` is of the account `a`, any other an account of its own. */
+/** Jobs by tenant. A tenant `x:…@a` belongs to the account `a`; any other is an account of its own. */
 const waiting = (jobs: Record<string, number>, waitMs = 0, drainPerSecond = 0): Demand => ({
   waiting: Object.entries(jobs).map(([tenant, count]) => ({
     tenant,
@@ -72,19 +72,19 @@ const plan = (runners: Runner[], demand = none, more: Partial<PoolView> = {}) =>
 
 describe('pool plan', () => {
   it('fills an empty pool to its minimum', () => assert.equal(plan([]).create, 2));
-  it('counts pods that the watch has not shown yet: no over-creation', () =>
+  it('counts pods that the watch has not shown yet, and does not create them twice', () =>
     assert.equal(plan([], none, { unseen: 2 }).create, 0));
-  it('counts starting ones', () => assert.equal(plan(many(2, { phase: 'starting' })).create, 0));
-  it('a bound pod does not count as ready', () => assert.equal(plan(many(2, { tenant: 'a' })).create, 2));
-  it('grows with the demand, up to its maximum', () => {
+  it('counts starting runners', () => assert.equal(plan(many(2, { phase: 'starting' })).create, 0));
+  it('does not count a bound runner as ready', () => assert.equal(plan(many(2, { tenant: 'a' })).create, 2));
+  it('grows with demand, up to its maximum', () => {
     assert.equal(plan(many(2), waiting({ a: 3 })).create, 3);
     assert.equal(plan(many(4, busy), waiting({ a: 30 })).create, 1);
   });
-  it('starts no more at once than a node can', () => {
+  it('starts no more runners at once than a node can start', () => {
     assert.equal(plan([], waiting({ a: 50 }), { spec: { ...spec, maxPods: 100 } }).create, MAX_STARTING);
     assert.equal(plan([], waiting({ a: 50 }, 0, 5), { spec: { ...spec, maxPods: 100 } }).create, 15);
   });
-  it('starts few at once for accounts that hold runners, unless another account waits or many are taken', () => {
+  it('starts few at once for accounts with runners, unless another account waits or many are bound', () => {
     const held = [runner({ tenant: 'a', ...busy })];
     const large = { spec: { ...spec, maxPods: 100 } };
     assert.equal(plan(held, waiting({ a: 50 }), large).create, MAX_GROWING);
@@ -93,9 +93,10 @@ describe('pool plan', () => {
     assert.equal(plan(held, none, { spec: { ...large.spec, minReady: 10 } }).create, MAX_STARTING);
   });
 
-  it('holds back on quota', () => assert.equal(plan([], waiting({ a: 3 }), { holdBack: true }).create, 0));
+  it('stops creating while the quota is exceeded', () =>
+    assert.equal(plan([], waiting({ a: 3 }), { holdBack: true }).create, 0));
 
-  it('ends what is idle too long, too old or used up, and never a busy one', () => {
+  it('ends runners that are idle too long, too old or used up, and never a busy one', () => {
     assert.deepEqual(plan([...many(2), runner({ tenant: 'a' })], none, { now: 10_001 }).end, ['idle']);
     assert.deepEqual(
       plan([...many(2, { createdAt: 99_000, idleSince: 99_000 }), runner({ tenant: 'a', idleSince: 100_000 })], none, {
@@ -116,7 +117,7 @@ describe('pool plan', () => {
     );
   });
 
-  it('a runner of another protocol finishes its job, and its place is taken by another', () => {
+  it('a runner of another protocol finishes its job and is replaced', () => {
     const other = { protocol: RUNNER_PROTOCOL - 1, generation: 'g1' };
     assert.deepEqual(plan(many(2, { ...other, ...busy, tenant: 'a' })), { create: 2, end: [], ended: [] });
     const idle = [runner(other), runner({ ...other, tenant: 'a' })];
@@ -127,7 +128,7 @@ describe('pool plan', () => {
     });
   });
 
-  it('ends one that drains when it has nothing left, and gives its place to another', () => {
+  it('a draining runner ends when its job is done and is replaced', () => {
     const drains = { phase: 'draining', tenant: 'a' } as const;
     assert.deepEqual(plan([...many(2), runner(drains)]).end, ['drained']);
     assert.deepEqual(plan([...many(2), runner({ ...drains, task: busy.task })]).end, []);
@@ -135,7 +136,7 @@ describe('pool plan', () => {
     const full = plan([...many(4, { ...busy, tenant: 'b' }), runner(drains)], waiting({ a: 1 }));
     assert.deepEqual([full.end, full.create], [['drained'], 1]);
   });
-  it('a tenant whose only pod still works as it drains is one without a pod', () => {
+  it('a tenant whose only runner is draining counts as a tenant without one', () => {
     const all = [
       runner({ phase: 'draining', tenant: 'a', task: busy.task }),
       ...many(3, { ...busy, tenant: 'b' }),
@@ -145,7 +146,7 @@ describe('pool plan', () => {
     assert.deepEqual([result.end, result.ended, result.create], [['evicted'], ['b'], 1]);
   });
 
-  it('ends the longest idle bound pod when a new tenant waits and there is no room', () => {
+  it('evicts the longest idle bound runner when a new tenant waits and the pool is full', () => {
     const all = [
       ...many(3, { ...busy, tenant: 'a' }),
       runner({ tenant: 'b', idleSince: 5 }),
@@ -154,7 +155,7 @@ describe('pool plan', () => {
     const result = plan(all, waiting({ d: 1 }));
     assert.deepEqual([result.end, result.ended, result.create], [['evicted'], ['c'], 1]);
   });
-  it('does not wait for a pod that should have been up long ago', () => {
+  it('does not wait for a starting pod past the time that a start takes', () => {
     const all = (createdAt: number) => [
       ...many(3, { ...busy, tenant: 'a', createdAt }),
       runner({ tenant: 'b', idleSince: 59_000, createdAt }),
@@ -164,14 +165,14 @@ describe('pool plan', () => {
     const result = plan(all(55_000 - START_HOPE_MS), waiting({ d: 1 }), { now: 60_000 });
     assert.deepEqual([result.end, result.ended, result.create], [['evicted'], ['b'], 1]);
   });
-  it('evicts none while there is room or an untouched pod', () => {
+  it('evicts none while there is room or an untouched runner', () => {
     assert.deepEqual(plan([...many(3, { ...busy, tenant: 'a' }), runner({ tenant: 'b' })], waiting({ d: 1 })).end, []);
     assert.deepEqual(
       plan([...many(3, { ...busy, tenant: 'a' }), runner({ tenant: 'b' }), runner()], waiting({ d: 1 })).end,
       [],
     );
   });
-  it('ends an idle runner that lacks a required wall, once it has shown so for a while', () => {
+  it('ends an idle runner that has lacked a required wall for a while', () => {
     const lacksWall = () => true;
     assert.deepEqual(
       plan(many(2), none, {
@@ -190,12 +191,12 @@ describe('pool plan', () => {
       ['isolation', 'isolation'],
     );
   });
-  it('a tenant with work of its own lends a pod only after a fair wait', () => {
+  it('a tenant with waiting jobs gives up a runner only after the fair wait', () => {
     const all = [...many(4, { ...busy, tenant: 'a' }), runner({ tenant: 'a' })];
     assert.deepEqual(plan(all, waiting({ a: 9, b: 1 }, 500)).end, []);
     assert.deepEqual(plan(all, waiting({ a: 9, b: 1 }, 1500)).end, ['evicted']);
   });
-  it('the long wait of a tenant that holds runners lends none to a tenant that has just come', () => {
+  it('a long wait of a tenant with runners does not give one to a new tenant', () => {
     const all = [...many(4, { ...busy, tenant: 'a' }), runner({ tenant: 'a' })];
     const [a, b] = [
       { tenant: 'a', account: 'a', jobs: 9, waitMs: 60_000 },
@@ -228,25 +229,25 @@ describe('pool plan', () => {
       const full = [...Array.from({ length: 4 }, (_, i) => one(i, 1)), ...own(1, 1, { idleSince: 900 }), ...own(2, 5)];
       assert.deepEqual(planned(full, wants(...strange(1, 8))).ended, ['a:1']);
     });
-    it('an account below its share takes from the account that holds most', () => {
+    it('an account below its share takes a runner from the account with the most', () => {
       const full = [...own(1, 2, { idleSince: 1 }), ...own(2, 6, { idleSince: 900 }), ...own(3, 2, busy)];
       assert.deepEqual(planned(full, wants(['a:4', 4, 1])).ended, ['a:2']);
     });
-    it('the queue of an account at its share makes no runners while another account waits', () => {
+    it('the queue of an account at its share creates no runners while another account waits', () => {
       const half = [...own(1, 5, busy), ...many(2)];
       assert.equal(planned(half, wants(['a:1', 1, 50], ['a:2', 2, 1])).create, 1);
     });
-    it('the queue of one account leaves room for the untouched runners', () => {
+    it('the queue of one account leaves room for untouched runners', () => {
       assert.equal(planned([...own(1, 8, busy), ...many(2)], wants(['a:1', 1, 50])).create, 0);
       assert.equal(planned([...own(1, 7, busy), ...many(2)], wants(['a:1', 1, 50])).create, 1);
     });
-    it('an account at the reserve has a runner of another account given to it while it is below its share', () => {
+    it('an account at the reserve gets a runner of another account while it is below its share', () => {
       const bound = [...own(1, 2, busy), ...own(2, 6, { idleSince: 900 }), ...many(2)];
       assert.deepEqual(planned(bound, wants(['t:9', 1, 1])).ended, ['a:2']);
     });
   });
 
-  it('rolls to a new generation with surge: the old leave when the new are ready', () => {
+  it('rolls to a new generation with surge: old runners end when new ones are ready', () => {
     const old = many(2, { generation: 'g1' });
     assert.deepEqual(plan(old), { create: 2, end: [], ended: [] });
     assert.deepEqual(plan([...old, ...many(1)]).end, ['old-generation']);
@@ -261,7 +262,7 @@ describe('pool plan', () => {
     assert.deepEqual(plan(starts, none, { now: 1001 + HEARD_MS }).end, ['old-generation']);
   });
 
-  it('rolls a full pool: the old runner that has been idle longest makes room for the first new one', () => {
+  it('rolls a full pool: the longest idle old runner makes room for the first new one', () => {
     const old = { generation: 'g1', idleSince: 995 };
     const full = [...many(3, { ...old, tenant: 'a' }), runner({ ...old, tenant: 'b', idleSince: 994 }), runner(old)];
     assert.deepEqual(plan(full), { create: 1, end: ['old-generation'], ended: ['b'] });
@@ -271,12 +272,12 @@ describe('pool plan', () => {
     assert.deepEqual(plan(many(5, { tenant: 'a', idleSince: 995 })).end, [], 'a full pool of the current generation');
   });
 
-  it('shrinks: over the maximum, and after a burst', () => {
+  it('shrinks to a lowered maximum, and after a burst', () => {
     assert.deepEqual(plan(many(7), none).end, ['shrunk', 'shrunk']);
     assert.deepEqual(plan(many(4), none, { now: 61_000 }).end, ['surplus', 'surplus']);
     assert.equal(plan(many(4), none, { now: 61_000 }).create, 0);
   });
-  it('a pool of none makes and keeps none', () => {
+  it('a pool with maxPods 0 creates and keeps none', () => {
     assert.deepEqual(plan(many(1), waiting({ a: 1 }), { spec: { ...spec, minReady: 0, maxPods: 0 } }), {
       create: 0,
       end: ['shrunk'],
@@ -284,7 +285,7 @@ describe('pool plan', () => {
     });
   });
 
-  it('never plans more pods than the maximum, whatever the state', () => {
+  it('never plans more pods than the maximum, for random states', () => {
     let seed = 11;
     const random = (below: number) => (seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648) % below;
     for (let i = 0; i < 3000; i++) {
@@ -319,7 +320,7 @@ describe('pool plan', () => {
   });
 });
 
-describe('tenants', () => {
+describe('tenant of a job', () => {
   const job = { id: 'r', token: 3, account: 7, credentials: false };
   for (const [scope, tenant] of [
     ['job', 'j:r'],
@@ -328,7 +329,7 @@ describe('tenants', () => {
     ['any', 'any'],
   ] as const) {
     it(`scope ${scope} is ${tenant}`, () => assert.equal(tenantOf(scope, job), tenant));
-    it(`a source with credentials is alone under ${scope}`, () =>
+    it(`a source with credentials is a tenant of its own under ${scope}`, () =>
       assert.equal(tenantOf(scope, { ...job, credentials: true }), 'x:r'));
   }
 });

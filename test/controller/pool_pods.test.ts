@@ -1,4 +1,4 @@
-/** What the pods of a pool are to the cluster: who owns them, what an eviction does, which walls stand around them. */
+/** Pods of a pool in the cluster: their owner, their eviction, the walls around them. */
 import assert from 'node:assert/strict';
 import { SUBJECT, type Lease, RUNNER_PROTOCOL } from '../../src/bus/messages.ts';
 import { CONFIG_MAPS, EVENTS, PROBE_POOLS, type Pod } from '../../src/kube/client.ts';
@@ -23,7 +23,7 @@ describe('pods of a pool', function () {
       20_000,
     );
 
-  it('have the ConfigMap of the release as their controller, and are not made without it', async () => {
+  it('are owned by the ConfigMap of the release, and not created without it', async () => {
     const { controller, kube, runnerNamespace, pods } = await start({ pools: { short: { minReady: 1 } } });
     await controller({ env: { PY_RUNNER_OWNER: 'probeyard-runners' } });
     await until(
@@ -70,7 +70,7 @@ describe('pods of a pool', function () {
     assert.notEqual(job(id)?.status?.runner?.uid, first.uid);
   });
 
-  it('go on without a user namespace once the kubelet says that the node has none, and the pool shows it', async () => {
+  it('run without a user namespace once the kubelet reports that the node has none, shown by the pool', async () => {
     const {
       controller,
       kube,
@@ -119,7 +119,7 @@ describe('pods of a pool', function () {
       [(await condition('UserNamespace'))?.status, (await condition('UserNamespace'))?.message],
       ['False', message],
     );
-    // Its heartbeats are no sign that nodes have user namespaces: the next pod, too, does without.
+    // Its heartbeats do not prove that nodes have user namespaces: the next pod runs without them, too.
     const [
       {
         metadata: { name: pod, uid = '' },
@@ -148,7 +148,7 @@ describe('pods of a pool', function () {
     assert.equal((await condition('UserNamespace'))?.reason, 'NotSupported');
   });
 
-  it('serve nothing while they lack a wall that the pool requires', async () => {
+  it('get no job while they lack a wall that the pool requires', async () => {
     const {
       controller,
       submit,

@@ -1,4 +1,4 @@
-/** The pods of a pool on a real API server: how many there are, and what happens when there may not be more. */
+/** Pods of a pool on a real API server: their number, and what happens at a limit. */
 import assert from 'node:assert/strict';
 import {
   EVENTS,
@@ -37,7 +37,7 @@ describe('pools', function () {
   const condition = async (name: string) =>
     (await cluster.kube.get(PROBE_POOLS, name)).status?.conditions?.find(({ type }) => type === 'Ready');
 
-  it('keeps as many untouched as asked, and says so', async () => {
+  it('keeps minReady untouched runners, and reports them', async () => {
     const { controller, pods, kube } = await start({ pools: { short: { minReady: 3 } } });
     await controller();
     await ready(3);
@@ -46,10 +46,10 @@ describe('pools', function () {
     assert.equal((await pods()).length, 3);
   });
 
-  it('makes no more than asked while the watch of pods lags', async () => {
+  it('creates no more pods than configured while the pod watch lags', async () => {
     const { controller, kube, pods, runnerNamespace } = await start({ pools: { short: { minReady: 3, maxPods: 8 } } });
     const opened = Promise.withResolvers<void>();
-    // The watch shows nothing until it is let go; creates and lists go through.
+    // The watch shows nothing until it is released; creates and lists pass.
     const watch: KubeClient['watch'] = async (type, options, onEvent) => {
       if (type.kind !== 'Pod' || options.namespace !== runnerNamespace) return kube.watch(type, options, onEvent);
       const held: Parameters<typeof onEvent>[0][] = [];
@@ -65,7 +65,7 @@ describe('pools', function () {
     };
     const { calls } = await controller({ kube: { ...kube, watch } });
     await until('three are made', async () => (await pods()).length === 3);
-    // Some plans later: each status that the pool shows comes after one.
+    // Each status of the pool follows a plan, so several plans have passed here.
     const made = () => calls.filter(({ what, name }) => what === 'create Pod' && name.startsWith('runner-')).length;
     for (const size of [4, 3]) {
       await cluster.setPool('short', { minReady: size });
@@ -82,14 +82,14 @@ describe('pools', function () {
     assert.equal((await pods()).length, 4);
   });
 
-  it('holds back when a quota says so, says why, and goes on when there is room', async () => {
+  it('stops creating when a quota is exceeded, reports it, and resumes when there is room', async () => {
     const { controller, pods, kube, namespace, runnerNamespace } = await start({ pools: { short: { minReady: 3 } } });
     const hard = (count: number) => ({ pods: String(count) });
     await kube.create(QUOTAS, {
       metadata: { name: 'few', namespace: runnerNamespace },
       spec: { hard: hard(1) },
     } as never);
-    // No controller counts what is used here: the API server refuses until a status is there, and by it afterwards.
+    // No quota controller runs here: the API server refuses everything until a status exists, and then by that status.
     await kube.mergePatchStatus(QUOTAS, 'few', { hard: hard(1), used: { pods: '0' } }, { namespace: runnerNamespace });
     const { calls } = await controller();
     await until('the status says why', async () => (await condition('short'))?.reason === 'QuotaExceeded');
@@ -108,7 +108,7 @@ describe('pools', function () {
     await until('the status is well again', async () => (await condition('short'))?.reason === 'Serving');
   });
 
-  it('a deleted pool ends its idle pods, then the busy one; waiting jobs move to a pool of their kind', async () => {
+  it('a deleted pool ends idle pods, then busy ones; waiting jobs move to a pool of their kind', async () => {
     const { controller, submit, ended, runners, pods, kube, namespace } = await start({
       pools: { a: { minReady: 1, maxPods: 1 }, b: { minReady: 1, maxPods: 1, serves: { kinds: ['c2pa'] } } },
     });
@@ -134,7 +134,7 @@ describe('pools', function () {
     await until('its pod is gone', async () => (await pods()).every(({ metadata }) => metadata.uid !== runner.uid));
   });
 
-  it('pods of a pool that went while nobody led are ended', async () => {
+  it('ends the pods of a pool that was deleted without a leader', async () => {
     const { controller, pods, kube, namespace } = await start({ pools: { a: { minReady: 1 } } });
     const first = await controller();
     await ready();
@@ -144,7 +144,7 @@ describe('pools', function () {
     await until('they are gone', async () => (await pods()).length === 0);
   });
 
-  it('a new tool version rolls the pods once, under a queue too, and fails no job', async () => {
+  it('a new tool version rolls the pods once, even with a queue, and no job fails', async () => {
     const { controller, submit, ended, pods, kube, namespace, runners } = await start({
       pools: { short: { minReady: 1, maxPods: 3 } },
       runners: { go: () => ({ ms: 20 }) },
@@ -156,7 +156,7 @@ describe('pools', function () {
     const [before] = await generations();
     const jobs: string[] = [];
     const done = new AbortController();
-    // More than there may be pods: not one of them is ever without work.
+    // More load than pods are allowed: no pod is ever idle.
     const load = Promise.all(
       Array.from({ length: 8 }, async () => {
         while (!done.signal.aborted) {
@@ -196,7 +196,7 @@ describe('pools', function () {
     });
     await controller();
     await ready(2);
-    // Each token is a tenant of its own.
+    // Each token is a separate tenant.
     const greedy = await Promise.all(Array.from({ length: 6 }, async () => submit({ token: await newToken(10) })));
     await until('the account waits at its share', () =>
       greedy.some(({ id }) => cluster.reason(id) === 'AccountAtShare'),
@@ -208,7 +208,7 @@ describe('pools', function () {
     assert.equal(running(), 2);
   });
 
-  it('does not drain a runner that speaks before the watch has shown its pod', async () => {
+  it('does not drain a runner whose heartbeat precedes its pod in the watch', async () => {
     const { controller, runnerNamespace } = await start({ pools: { short: { minReady: 0 } } });
     const { term } = await controller();
     const stranger = {

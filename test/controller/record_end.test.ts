@@ -10,7 +10,7 @@ import type { ProbeJob } from '../../src/kube/probe_job.ts';
 import { makeLog } from '../../src/log.ts';
 import { aCloseInput, anOpenInput, type StoreFixture, startStore } from '../store/fixture.ts';
 
-/** Class 22 in a real Postgres, whatever the store's door lets through. */
+/** An error of class 22 from a real Postgres, even for values that the store lets through. */
 const REFUSE = `
   create function refuse() returns trigger language plpgsql as $$ begin
     if new.error = 'poison' or new.display = 'poison' then raise exception 'poison' using errcode = '22021'; end if;
@@ -18,7 +18,7 @@ const REFUSE = `
   end $$;
   create trigger refuse before insert or update on requests for each row execute function refuse()`;
 
-describe('the end of a request that holds a value which Postgres does not take', function () {
+describe('the end of a request with a value that Postgres refuses', function () {
   this.timeout(60_000);
   let fixture: StoreFixture;
   before(async () => {
@@ -42,7 +42,7 @@ describe('the end of a request that holds a value which Postgres does not take',
     );
   });
 
-  it('is not tried again by the leader, and its waiter is told', async () => {
+  it('is not retried by the leader, and its waiting caller gets a response', async () => {
     const open = anOpenInput(fixture.store);
     await fixture.store.openRequest(open);
     const told: unknown[] = [];
@@ -92,14 +92,14 @@ describe('the end of a request that holds a value which Postgres does not take',
     return error;
   };
 
-  it('a job made by hand with U+0000 in its address is refused, and its end has a row', async () => {
+  it('a job created with kubectl with U+0000 in its address is refused, and its end is recorded', async () => {
     const job = handMade({ source: { url: 'https://exa\0mple.org/a.mp4', display: 'x\0y' } });
     const { status } = await refusal(job);
     assert.equal(status, 400);
     assert.equal((await fixture.store.readRequest(job.metadata.uid ?? ''))?.display, 'x\uFFFDy');
   });
 
-  it('a job made by hand that cannot be recorded is refused with a clear error', async () => {
+  it('a job created with kubectl that cannot be recorded is refused with a clear error', async () => {
     const { status, message } = await refusal(handMade({ source: { url: 'nonsense', display: 'poison' } }));
     assert.deepEqual([status, message], [400, 'a value of the job cannot be stored']);
   });

@@ -1,7 +1,4 @@
-/**
- * One request through API, controller and agent, all of them real, on one set of servers: its id is in the lines of
- * each.
- */
+/** One request through a real API, controller and agent on one set of servers: the log lines of each have its id. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -55,7 +52,7 @@ function logger(): { log: Logger; lines: Line[] } {
   };
 }
 
-describe('one request in the logs', function () {
+describe('log lines of one request', function () {
   this.timeout(90_000);
   const tools = mkdtempSync(join(tmpdir(), 'probeyard-logs-'));
   const [api, runner] = [logger(), logger()];
@@ -149,7 +146,7 @@ describe('one request in the logs', function () {
     rmSync(tools, { recursive: true, force: true });
   });
 
-  it('API, controller and agent name it by the same request_id, and its runner by runner and runner_uid', async () => {
+  it('API, controller and agent use the same request_id, and runner and runner_uid for its runner', async () => {
     const { port } = origin.address() as { port: number };
     const response = await fetch(`http://127.0.0.1:${server.port}/v1/probe/file`, {
       method: 'POST',

@@ -13,7 +13,7 @@ describe('retry policy', () => {
     [23, 22, 3],
   ];
   for (const [attempt, refusals, lostTimes] of losses)
-    it(`attempt ${attempt} is lost, ${refusals} refused: ${lostTimes ? 'the job ends' : 'it is tried again'}`, () =>
+    it(`lost attempt ${attempt} after ${refusals} refusals: ${lostTimes ? 'the job ends' : 'the job is retried'}`, () =>
       assert.deepEqual(
         afterLoss(attempt, refusals),
         lostTimes
@@ -33,10 +33,10 @@ describe('retry policy', () => {
     ['draining', 3, { refused: true, endPod: 'refuses' }],
   ];
   for (const [why, inARow, expected] of answers)
-    it(`a runner answers "${why}", refusal ${inARow} in a row`, () =>
+    it(`a runner refuses with "${why}", refusal ${inARow} in a row`, () =>
       assert.deepEqual(afterRefusal(why, inARow), expected));
 
-  it('a runner is shunned longer after each refusal in a row', () =>
+  it('a runner is avoided longer after each refusal in a row', () =>
     assert.deepEqual([1, 2, 3].map(shunMs), [1_000, 2_000, 3_000]));
 
   it('a job is ended 10 s after its own time limit', () => assert.equal(deadlineMs(65_000), 75_000));

@@ -30,9 +30,9 @@ const runner = runnerPod(config, {
 const [agent, tools] = runner.spec?.containers ?? [];
 const pods = { runner, verify: verifyPod(config, tool, 'verify-ffprobe') };
 
-describe('the pods that hold hostile media', () => {
+describe('runner pods', () => {
   for (const [name, pod] of Object.entries(pods)) {
-    it(`${name}: no token of the cluster, no name of a service, no second start`, () => {
+    it(`${name}: no service account token, no service links, no restart`, () => {
       assert.deepEqual(
         [pod.spec?.automountServiceAccountToken, pod.spec?.enableServiceLinks, pod.spec?.restartPolicy],
         [false, false, 'Never'],
@@ -43,7 +43,7 @@ describe('the pods that hold hostile media', () => {
       );
     });
 
-    it(`${name}: every container as Pod Security "restricted" has it, with a root that cannot be written`, () => {
+    it(`${name}: Pod Security "restricted" for every container, read-only root file system`, () => {
       assert.deepEqual(
         [pod.spec?.securityContext?.runAsNonRoot, pod.spec?.securityContext?.seccompProfile],
         [true, { type: 'RuntimeDefault' }],
@@ -69,22 +69,22 @@ describe('the pods that hold hostile media', () => {
       }
     });
 
-    it(`${name}: asks for the one system and architecture that the tools are built for`, () => {
+    it(`${name}: scheduled on the one system and architecture that the tools are built for`, () => {
       assert.deepEqual(pod.spec?.nodeSelector, { 'kubernetes.io/os': 'linux', 'kubernetes.io/arch': 'amd64' });
     });
 
-    it(`${name}: what it may write is bounded and in memory`, () => {
+    it(`${name}: writable volumes are bounded and in memory`, () => {
       for (const { emptyDir } of pod.spec?.volumes ?? [])
         if (emptyDir) assert.ok(emptyDir.medium === 'Memory' && emptyDir.sizeLimit !== undefined);
     });
   }
 
-  it('the tools run as another user than the agent, in another group', () => {
+  it('tools run as another user and group than the agent', () => {
     assert.notEqual(tools?.securityContext?.runAsUser, agent?.securityContext?.runAsUser);
     assert.notEqual(tools?.securityContext?.runAsGroup, agent?.securityContext?.runAsGroup);
   });
 
-  it("the identity for NATS is the agent's alone, good for NATS alone, and short", () => {
+  it('the NATS identity is mounted in the agent alone, valid for NATS alone, and short-lived', () => {
     const named = (container: typeof agent) =>
       (container?.volumeMounts ?? []).some(({ name }) => name === 'nats-token');
     assert.deepEqual([named(agent), named(tools)], [true, false]);
@@ -98,7 +98,7 @@ describe('the pods that hold hostile media', () => {
     );
   });
 
-  it('the agent is told who resolves names behind an egress proxy, and a pod is not replaced for the default', () => {
+  it('the agent gets who resolves names behind an egress proxy, and a default replaces no pod', () => {
     const made = (settings: Partial<typeof config>) =>
       runnerPod(
         { ...config, ...settings },
@@ -117,5 +117,5 @@ describe('the pods that hold hostile media', () => {
     assert.deepEqual(made({ egressResolve: 'proxy' }), runner);
   });
 
-  it('a pool that wants user namespaces gets them', () => assert.equal(runner.spec?.hostUsers, false));
+  it('a pool that asks for user namespaces gets them', () => assert.equal(runner.spec?.hostUsers, false));
 });

@@ -39,7 +39,7 @@ function idle(...uids: string[]): Runners {
 }
 
 describe('runners', () => {
-  it('a pod that runs but never spoke gets no job', () => {
+  it('a running pod without a heartbeat gets no job', () => {
     const runners = new Runners();
     runners.pod(facts('a'), 0);
     assert.equal(choose(runners, 't'), undefined);
@@ -54,13 +54,13 @@ describe('runners', () => {
     assert.deepEqual([choose(runners, 't'), runners.hasFree('short')], [undefined, false]);
   });
 
-  it('a heartbeat of a pod that we did not make counts for nothing', () => {
+  it('the heartbeat of a foreign pod is ignored', () => {
     const runners = new Runners();
     assert.deepEqual(runners.heartbeat(beat('stranger'), 1), { freed: false });
     assert.equal(choose(runners, 't'), undefined);
   });
 
-  it('prefers the pod bound to the tenant, and never gives one bound to another', () => {
+  it('prefers the pod bound to the tenant, and never picks one bound to another', () => {
     const runners = idle('a', 'b');
     runners.reserve(runners.get('a')!, 'j1', 1, 'mine');
     runners.release('a', 'j1', 2);
@@ -70,7 +70,7 @@ describe('runners', () => {
     assert.equal(choose(runners, 'third'), undefined);
   });
 
-  it('a tenant at its share of pods takes no untouched one', () => {
+  it('a tenant at its share of pods gets no untouched one', () => {
     const runners = idle('a');
     assert.equal(
       choose(runners, 't', yes, () => false),
@@ -89,14 +89,14 @@ describe('runners', () => {
     runners.gone('b');
     assert.deepEqual([runners.held('short', 7), runners.bound('short')], [0, 0]);
   });
-  it('an idle runner that is open to all counts to nobody', () => {
+  it('an idle runner shared by everybody counts to no account', () => {
     const runners = idle('a');
     runners.reserve(runners.get('a')!, 'j1', 1, 'any', 7);
     assert.equal(runners.held('short', 7), 1);
     runners.release('a', 'j1', 2);
     assert.deepEqual([runners.held('short', 7), runners.bound('short')], [0, 0]);
   });
-  it('a runner that is not fit gets no job; one that reports its walls later is news', () => {
+  it('a runner that lacks a required wall gets no job; reporting its walls later is a change', () => {
     const runners = idle('a');
     const isFit = ({ walls }: Runner) => walls?.UserNamespace === true;
     const fit = () => runners.choose('short', 't', yes, yes, isFit)?.uid;
@@ -106,7 +106,7 @@ describe('runners', () => {
     assert.equal(fit(), 'a');
   });
 
-  it('a job goes only to a generation that covers its tools', () => {
+  it('a job goes only to a generation that has its tools', () => {
     const runners = idle('a');
     runners.pod(facts('b', { generation: 'g2' }), 0);
     runners.heartbeat(beat('b', { generation: 'g2' }), 1);
@@ -120,7 +120,7 @@ describe('runners', () => {
     );
   });
 
-  it('an idle heartbeat that was under way when the job was given does not free the runner', () => {
+  it('an idle heartbeat sent before the job was given does not free the runner', () => {
     const runners = idle('a');
     const a = runners.get('a')!;
     runners.reserve(a, 'j1', 1, 't');
@@ -136,7 +136,7 @@ describe('runners', () => {
     assert.equal(choose(runners, 't'), 'a');
   });
 
-  it('one that goes after its last job has nothing left; one that goes while it works keeps it', () => {
+  it('a runner draining after its job holds none; a runner draining during its job keeps it', () => {
     const runners = idle('a', 'b');
     for (const uid of ['a', 'b']) {
       runners.reserve(runners.get(uid)!, uid, 1, 't');
@@ -154,7 +154,7 @@ describe('runners', () => {
     assert.equal(choose(runners, 't'), undefined);
   });
 
-  it('a new leader learns from heartbeats what its runners do and to whom they are bound', () => {
+  it("a new leader learns from heartbeats each runner's job and tenant", () => {
     const runners = new Runners();
     runners.pod(facts('a'), 0);
     runners.heartbeat(beat('a', { phase: 'running', job: 'j9', attempt: 2, tenant: 'x', jobsDone: 4 }), 1);
@@ -171,7 +171,7 @@ describe('runners', () => {
     ['x:1', 'x:1'],
     ['j:1', 'j:1'],
   ] as const) {
-    it(`a pod of mine that calls itself ${claim ?? 'untouched'} is ${expected}`, () => {
+    it(`a pod of mine that reports ${claim ?? 'untouched'} is ${expected}`, () => {
       const says = (runners: Runners) => runners.heartbeat(beat('a', claim === undefined ? {} : { tenant: claim }), 1);
       const [before, after] = [new Runners(), new Runners()];
       for (const runners of [before, after]) runners.pod(facts('a'), 0);
@@ -185,7 +185,7 @@ describe('runners', () => {
     });
   }
 
-  it('a pod that is being deleted finishes its job and gets no other', () => {
+  it('a pod being deleted finishes its job and gets no other', () => {
     const runners = idle('a');
     runners.reserve(runners.get('a')!, 'j1', 1, 't');
     assert.deepEqual(runners.pod(facts('a', { deleting: true }), 2), {});
@@ -193,7 +193,7 @@ describe('runners', () => {
     assert.equal(choose(runners, 't'), undefined);
   });
 
-  it('names the silent and those that never spoke', () => {
+  it('lists silent runners and those that never sent a heartbeat', () => {
     const runners = idle('a');
     runners.pod(facts('b'), 0);
     assert.deepEqual(

@@ -23,7 +23,7 @@ describe('share of an account', () => {
 
   const pool = size(2, 20);
   for (const [title, holding, expected] of [
-    ['an account without a runner takes one, also of the reserve', { held: 0, bound: 19, fewestOfOthers: 0 }, true],
+    ['an account without a runner takes one, even of the reserve', { held: 0, bound: 19, fewestOfOthers: 0 }, true],
     ['an account below half takes one while others wait', { held: 9, bound: 9, fewestOfOthers: 0 }, true],
     [
       'an account at half takes none while an account with fewer waits',
@@ -35,9 +35,13 @@ describe('share of an account', () => {
       { held: 10, bound: 10, fewestOfOthers: 10 },
       true,
     ],
-    ['an account at half takes one while nobody else waits', { held: 10, bound: 10, fewestOfOthers: undefined }, true],
     [
-      'an account alone stops where minReady untouched runners just fit',
+      'an account at half takes one while no other account waits',
+      { held: 10, bound: 10, fewestOfOthers: undefined },
+      true,
+    ],
+    [
+      'a lone account stops where minReady untouched runners just fit',
       { held: 18, bound: 18, fewestOfOthers: undefined },
       false,
     ],
@@ -48,7 +52,7 @@ describe('share of an account', () => {
       false,
     ],
     [
-      'an account with a runner takes one of two that are untouched',
+      'an account with a runner takes one of two untouched ones',
       { held: 1, bound: 1, fewestOfOthers: undefined, untouched: 2 },
       true,
     ],
@@ -61,9 +65,9 @@ describe('share of an account', () => {
     it(title, () => assert.equal(mayTake(pool, holding), expected));
   }
 
-  it('an account alone always gets its first runner', () =>
+  it('a lone account always gets its first runner', () =>
     assert.equal(mayTake(size(1, 1), { held: 0, bound: 0, fewestOfOthers: undefined }), true));
-  it('under the scope any an account alone gets every runner', () => {
+  it('under the scope any, a lone account gets every runner', () => {
     const any = { ...pool, reuse: { scope: 'any' as const, maxJobs: 1, maxAgeSeconds: 10, idleSeconds: 1 } };
     assert.deepEqual(
       [18, 19].map((held) => mayTake(any, { held, bound: held, fewestOfOthers: undefined })),

@@ -1,7 +1,6 @@
 /**
- * Peers for a cluster without nodes: each runner pod that the controller creates is played here, on the real bus, with
- * the agent's own rules (src/runner/orders.ts). What a job does on it, and how the runner misbehaves, is the test's to
- * say.
+ * Simulated runners for a cluster without nodes: each runner pod that the controller creates answers on the real bus by
+ * the agent's own rules (src/runner/orders.ts). The test decides what a job does on it and how the runner misbehaves.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Bus } from '../../src/bus/connect.ts';
@@ -38,11 +37,11 @@ import { publishUntilCollected } from '../../src/runner/publish.ts';
 type Refusal = Extract<OrderAnswer, { ok: false }>['why'];
 
 export interface Behaviour {
-  /** What becomes of an order to go: a result after `ms`, none at all (`hold`), a refusal, or no answer. */
+  /** Reaction to a go order: a result after `ms`, no result (`hold`), a refusal, or no reply. */
   go: (order: Go, runner: SimulatedRunner) => { ms: number } | 'hold' | Refusal | 'silent';
   result: (order: Go) => ResultBody;
   heartbeatMs: number;
-  /** Whether new pods come up at all. */
+  /** Whether new pods start at all. */
   boot: boolean;
 }
 
@@ -53,7 +52,7 @@ export interface SimulatedRunner {
   orders: { what: 'prepare' | 'go' | 'cancel'; job: string; attempt: number; epoch: number; answer: OrderAnswer }[];
   /** Ends a held job with its result. */
   finish(): Promise<void>;
-  /** Heartbeats and answers stop, as on a node that is cut off. */
+  /** Stops heartbeats and replies, as on an unreachable node. */
   mute: boolean;
   drain(): void;
   beat(): Promise<void>;
@@ -115,7 +114,7 @@ function startRunner(
     change(onRan(runner.state, now()));
     const stop = new AbortController();
     publications.set(`${job}/${attempt}`, stop);
-    // Until it is collected, which may be never.
+    // Repeats until it is collected, which may be never.
     void publishUntilCollected(bus, packed, stop.signal, () => {});
   };
   const settled = (of: Collected, recorded: boolean): void => {
@@ -147,7 +146,7 @@ function startRunner(
         if (lease.cancel) publications.get(`${lease.cancel.job}/${lease.cancel.attempt}`)?.abort();
         change(drain ? onDrain(state) : state);
       } catch {
-        // Nobody leads.
+        // There is no leader.
       }
     },
     stop() {
@@ -212,9 +211,9 @@ function startRunner(
 export interface SimulatedRunners {
   behaviour: Behaviour;
   all(): SimulatedRunner[];
-  /** In the order in which they were begun, over all runners. */
+  /** Jobs of all runners, in the order in which they started. */
   began: { job: string; attempt: number; uid: string }[];
-  /** Where it runs; prepared is not running. */
+  /** The runner that runs the job; a prepared job is not running. */
   of(job: string): SimulatedRunner | undefined;
   stop(): Promise<void>;
 }

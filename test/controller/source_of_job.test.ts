@@ -1,4 +1,4 @@
-/** Where a job's source comes from: sealed keys in a file that rotates, and Secrets of a real API server. */
+/** Where the source of a job comes from: sealed keys in a file that rotates, and Secrets of a real API server. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,7 +16,10 @@ import { testApiServer, type TestApiServer } from '../kube/apiserver.ts';
 import { type StoreFixture, startStore } from '../store/fixture.ts';
 
 const SOURCE = 'https://example.org/a.mp4';
-/** As an API with `sources.s3.hosts` parsed it; the text alone does not say so to a controller without. */
+/**
+ * A source as an API with `sources.s3.hosts` parses it; a controller without that setting would parse the text
+ * differently.
+ */
 const PARSED: Source = {
   scheme: 'https',
   url: 'https://minio.lan/bucket/a.mp4',
@@ -24,7 +27,7 @@ const PARSED: Source = {
   class: 'file',
 };
 
-describe('the source of a job', function () {
+describe('source of a job', function () {
   this.timeout(90_000);
   let server: TestApiServer;
   let fixture: StoreFixture;
@@ -51,7 +54,7 @@ describe('the source of a job', function () {
     tools: () => [{ tool: 'ffprobe', version: '9.0', latest: true, command: ['{root}/bin/ffprobe'] }],
     poolFor: () => undefined,
   });
-  /** What runners are told to probe, or why the job is refused. */
+  /** The address that the runner gets, or why the job is refused. */
   const outcome = async (...given: Parameters<typeof sourceOf>): Promise<string> => {
     const source = await sourceOf(...given);
     return typeof source === 'string' ? source : source.url;
@@ -84,10 +87,10 @@ describe('the source of a job', function () {
       }
     });
 
-    it('is read where the Secret is labelled as a source', async () => assert.equal(await named('labelled'), SOURCE));
+    it('is read if the Secret is labelled as a source', async () => assert.equal(await named('labelled'), SOURCE));
 
     for (const name of ['bare', 'denied', 'missing']) {
-      it(`is not read from a Secret that is ${name}, with the same answer as for none`, async () => {
+      it(`is not read from a Secret that is ${name}, with the same answer as for a missing one`, async () => {
         assert.equal(
           await named(name),
           `spec.source.secretRef: no Secret ${name} with the label probeyard.dev/source=true`,
@@ -95,7 +98,7 @@ describe('the source of a job', function () {
       });
     }
 
-    it('is refused where the labelled Secret has no such key', async () =>
+    it('is refused if the labelled Secret has no such key', async () =>
       assert.equal(await named('labelled', 'other'), 'spec.source.secretRef: the Secret labelled has no key other'));
   });
 
@@ -118,7 +121,7 @@ describe('the source of a job', function () {
       return sourceOf(spec, () => ({ keys: [secret] }), requestId);
     };
 
-    it('a sealed address is parsed by the controller', async () =>
+    it('an address is parsed by the controller', async () =>
       assert.deepEqual(await opened('https://u:p@example.org/a.mp4'), {
         scheme: 'https',
         url: SOURCE,
@@ -126,34 +129,34 @@ describe('the source of a job', function () {
         class: 'file',
       }));
 
-    it('a sealed Source reaches the runner as it was parsed', async () =>
+    it('a parsed Source reaches the runner unchanged', async () =>
       assert.deepEqual(await opened(JSON.stringify(PARSED)), PARSED));
 
     for (const [what, text] of [
       ['text that is not JSON', '{'],
       ['an unknown scheme', JSON.stringify({ ...PARSED, scheme: 'gopher', url: 'gopher://minio.lan/' })],
       ['an address of another scheme', JSON.stringify({ ...PARSED, url: 'file:///etc/passwd' })],
-      ['a line end in the address', JSON.stringify({ ...PARSED, url: `${PARSED.url}\n` })],
+      ['a line break in the address', JSON.stringify({ ...PARSED, url: `${PARSED.url}\n` })],
       ['an unknown class', JSON.stringify({ ...PARSED, class: 'tape' })],
-      ['half a login', JSON.stringify({ ...PARSED, credentials: { user: 'u' } })],
+      ['a user name without a password', JSON.stringify({ ...PARSED, credentials: { user: 'u' } })],
       ['an S3 object without a key', JSON.stringify({ ...PARSED, s3: { bucket: 'bucket' } })],
     ] as const) {
-      it(`a sealed Source with ${what} is refused`, async () =>
+      it(`a Source with ${what} is refused`, async () =>
         assert.equal(await opened(text), 'the sealed source is not valid'));
     }
 
     let written = 0;
-    /** As the kubelet does: a new file, and a link that is swapped. */
+    /** Writes as the kubelet does: a new file, and a symlink that is swapped. */
     const write = (file: string, content: string): void => {
       const place = join(folder, `content-${++written}`);
       writeFileSync(place, content);
-      // Two writes within a tick of the file system's clock would look like one.
+      // Two writes within one tick of the file system's clock would look like one.
       utimesSync(place, written, written);
       symlinkSync(place, `${file}.new`);
       renameSync(`${file}.new`, file);
     };
 
-    it('opens with a private key added while the controller runs, and not with one removed', async () => {
+    it('opens with a private key added while the controller runs, and not with a removed one', async () => {
       const [old, fresh] = [await pair('old'), await pair('fresh')];
       const file = join(folder, 'private.jwks');
       write(file, JSON.stringify({ keys: [old.secret] }));
@@ -165,7 +168,7 @@ describe('the source of a job', function () {
       assert.deepEqual([await sealedWith(old.open, keys), await sealedWith(fresh.open, keys)], [UNKNOWN, SOURCE]);
     });
 
-    it('is opened with the last good keys while the file holds none, and each look says why', async () => {
+    it('opens with the last good keys while the key file is invalid, and each check logs why', async () => {
       const [old, fresh] = [await pair('old'), await pair('fresh')];
       const file = join(folder, 'broken.jwks');
       write(file, JSON.stringify({ keys: [old.secret] }));

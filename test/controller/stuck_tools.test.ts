@@ -1,6 +1,6 @@
 /**
- * A tool whose image runners cannot get is left out of the pools, and taken back: by the kubelet's words in the status
- * of a runner's pod.
+ * A tool whose image runners cannot pull is left out of the pools and restored later, by the kubelet's messages in the
+ * status of a runner pod.
  */
 import assert from 'node:assert/strict';
 import pino from 'pino';
@@ -48,7 +48,7 @@ const configOf = ({ namespace, runnerNamespace }: Cluster) =>
     PY_POOLS_FILE: '/none',
   });
 
-describe('tools that keep runners from coming up', () => {
+describe('tools that keep runners from starting', () => {
   const tool = (name: string, image: string, type = 'Available'): ProbeTool => ({
     apiVersion: 'probeyard.dev/v1alpha1',
     kind: 'ProbeTool',
@@ -82,7 +82,7 @@ describe('tools that keep runners from coming up', () => {
     return stuck.find(of, 1_000 + after).map(({ name }) => name);
   };
   const cases: [string, string[], string[]][] = [
-    ['the image of a back-off', found(waits('ImagePullBackOff', BACK_OFF)), ['a']],
+    ['the image in back-off', found(waits('ImagePullBackOff', BACK_OFF)), ['a']],
     [
       'an image that is not present',
       found(waits('ErrImageNeverPull', 'Container image "tools/ffprobe:7.0" is not present with pull policy of Never')),
@@ -91,12 +91,12 @@ describe('tools that keep runners from coming up', () => {
     ['nothing within the patience', found(waits('ImagePullBackOff', BACK_OFF), { after: STUCK_PATIENCE_MS - 1 }), []],
     ['nothing while the kubelet pulls', found(waits('ContainerCreating', 'tools/ffprobe:7.0')), []],
     [
-      "nothing for an image that is no tool's",
+      "nothing for an image that is not a tool's",
       found(waits('ImagePullBackOff', 'Back-off pulling image "probeyard:9"')),
       [],
     ],
     [
-      'nothing for a mount that fails, which names no image for certain',
+      'nothing for a failed mount, which does not name the image',
       found(waits('CreateContainerError', 'failed to mount "tools/ffprobe:7.0"')),
       [],
     ],
@@ -106,12 +106,12 @@ describe('tools that keep runners from coming up', () => {
       [],
     ],
     [
-      'nothing where another runner of the generation came up meanwhile',
+      'nothing if another runner of the generation started meanwhile',
       found(waits('ImagePullBackOff', BACK_OFF), { otherReadyAt: 2_000 }),
       [],
     ],
     [
-      'the image, where another runner came up before',
+      'the image, if another runner started before',
       found(waits('ImagePullBackOff', BACK_OFF), { otherReadyAt: 500 }),
       ['a'],
     ],
@@ -144,7 +144,7 @@ describe('a tool whose image is gone', function () {
   const someRunnerHas = (expected: string[]) => async () =>
     (await cluster.pods()).some((pod) => JSON.stringify(toolsOf(pod)) === JSON.stringify(expected));
   let proof = '';
-  /** From what the API server gives back, whose order of members is its own. */
+  /** Made from the API server's response, because it reorders the members. */
   const nameProof = async () => {
     proof = verifyName((await getTool()).spec, RUNNER_IMAGE);
   };
@@ -156,7 +156,7 @@ describe('a tool whose image is gone', function () {
   const setPod = (name: string, status: object) =>
     cluster.kube.mergePatchStatus(PODS, name, status, { namespace: cluster.runnerNamespace });
 
-  it('is Degraded, left out of new runners, and taken back when its proof succeeds', async () => {
+  it('is Degraded, left out of new runners, and restored when its proof succeeds', async () => {
     cluster = await startCluster({ pools: { short: { minReady: 1 } }, runners: { boot: false } });
     const { controller, kube, pods, runners } = cluster;
     await nameProof();
@@ -175,7 +175,7 @@ describe('a tool whose image is gone', function () {
     await until('a runner with it is made', someRunnerHas(['ffprobe/7.0', 'mediainfo/24.06']), 20_000);
   });
 
-  it('proofs that a leader of another version has left hold no place', async () => {
+  it('leftover proofs of a leader of another version take no place', async () => {
     cluster = await startCluster({ pools: {} });
     const { controller, kube, runnerNamespace } = cluster;
     const left = ['a', 'b', 'c'].map((name) => `verify-${name}`);
@@ -196,7 +196,7 @@ describe('a tool whose image is gone', function () {
     );
   });
 
-  it('refused, it is proven again after ten minutes, and that proof is waited for', async () => {
+  it('refused, it is proven again after ten minutes, and the leader waits for that proof', async () => {
     cluster = await startCluster({ pools: {}, tools: [] });
     const { kube, namespace } = cluster;
     await kube.create(PROBE_TOOLS, { metadata: { name: NAME, namespace }, spec: TOOLS[0]! });

@@ -1,4 +1,4 @@
-/** From one term to the next, and through writes whose outcome nobody told. */
+/** From one term to the next, and writes whose outcome is unknown. */
 import assert from 'node:assert/strict';
 import { makeClient, PODS, PROBE_JOBS, type KubeClient } from '../../src/kube/client.ts';
 import { openStore, type Store } from '../../src/store/store.ts';
@@ -7,7 +7,7 @@ import { until } from '../until.ts';
 import { startCluster, type Cluster, type ClusterOptions, type Submitted } from './cluster_parts.ts';
 import { gateAt, isAdmission } from './obstacles.ts';
 
-describe('takeover', function () {
+describe('takeover by a new leader', function () {
   this.timeout(60_000);
   let cluster: Cluster;
   afterEach(() => cluster?.stop());
@@ -22,7 +22,7 @@ describe('takeover', function () {
     );
   const one = { pools: { short: { minReady: 1, maxPods: 1 } } };
 
-  it('running jobs keep their slots and runners, recorded ones are finished, waiting ones their order', async () => {
+  it('running jobs keep slot and runner, recorded jobs are finished, waiting jobs keep their order', async () => {
     const { submit, ended, controller, runners, newToken, most } = await start({
       pools: { short: { minReady: 3, maxPods: 4 } },
     });
@@ -35,7 +35,7 @@ describe('takeover', function () {
     const [a, b, ...waiting] = jobs.map(({ id }) => id) as [string, string, ...string[]];
     await until('two run', () => runners.of(a) && runners.of(b));
     await first.stop();
-    // Nobody leads, and nobody collects.
+    // No leader and no collector.
     await runners.of(a)!.finish();
     runners.behaviour.go = () => ({ ms: 20 });
     await controller({ epoch: 2 });
@@ -55,7 +55,7 @@ describe('takeover', function () {
     assert.ok(jobs.every(({ id }) => cluster.job(id)?.status?.attempts === 1));
   });
 
-  it('Postgres away while the next leader takes in what runs: the token runs no more than its limit', async () => {
+  it('a token stays within its limit if Postgres is away while the new leader takes over', async () => {
     const {
       controller,
       runners,
@@ -68,7 +68,7 @@ describe('takeover', function () {
       },
     } = await start({ pools: { short: { minReady: 3, maxPods: 3 } } });
     await sql('update tokens set concurrency = 2 where is_default');
-    // Its calls fail soon: the hole is between one that fails and the next.
+    // Its calls fail soon: the gap to test lies between a failed call and the next.
     const store = await openStore({ url: server.url, retryMs: 100 });
     try {
       const first = await controller();
@@ -109,7 +109,7 @@ describe('takeover', function () {
     }
   });
 
-  it('a job made while the next leader reads its lists is not refused for tools it has not read yet', async () => {
+  it('a job created while the new leader lists is not refused for tools it has not listed yet', async () => {
     const { submit, ended, controller } = await start();
     const first = await controller();
     await ready();
@@ -136,7 +136,7 @@ describe('takeover', function () {
     );
   });
 
-  it('a job whose pod went while nobody led runs again', async () => {
+  it('a job whose pod was lost without a leader runs again', async () => {
     const { submit, ended, controller, runners, kube, runnerNamespace, job } = await start(one);
     const first = await controller();
     await ready();
@@ -151,7 +151,7 @@ describe('takeover', function () {
     assert.deepEqual([record?.state, job(id)?.status?.attempts], ['success', 2]);
   });
 
-  it('what was recorded while nobody led is not begun again', async () => {
+  it('a job whose end was recorded without a leader is not started again', async () => {
     const {
       submit,
       controller,
@@ -168,7 +168,7 @@ describe('takeover', function () {
     const token = await newToken(1);
     const [given, next] = [await submit({ token }), await submit({ token })];
     await until('both are there', () => cluster.job(next.id));
-    // As the API does with a request that has waited too long for anybody.
+    // The write of the API for a request that has waited too long.
     await store.closeRequest({
       id: given.id,
       submittedAt: given.submittedAt,
@@ -191,11 +191,11 @@ describe('takeover', function () {
     );
   });
 
-  it('a renewal that is late stops admissions only until it is there', async () => {
+  it('a late lease renewal pauses admissions until it arrives', async () => {
     const { submit, ended, controller, runners } = await start(one);
     const { lease, calls } = await controller();
     await ready();
-    // Ours for another second and a half: too short for a write that must not land in another term.
+    // The lease is valid for another 1.5 s: too short for a write that must not arrive in another term.
     lease.ageMs = 4_500;
     const { id } = await submit();
     await until('a runner is prepared', () => runners.all().some(({ orders }) => orders.some(({ job }) => job === id)));
@@ -208,7 +208,7 @@ describe('takeover', function () {
     assert.equal(record?.state, 'success');
   });
 
-  it('one that was deposed without knowing admits nothing and ends nothing', async () => {
+  it('a leader deposed without knowing it admits nothing and ends nothing', async () => {
     const { submit, ended, controller, runners, newToken, most } = await start(one);
     const old = await controller({ collects: false });
     await ready();
@@ -217,7 +217,8 @@ describe('takeover', function () {
     const running = await submit({ token });
     await until('it runs', () => runners.of(running.id));
     const waiting = await submit({ token, queueTimeoutMs: 600 });
-    // As after a pause: its lease is long another's, and its timers go off before anything tells it so.
+    // As after a pause: another replica has held the lease for long, and the timers fire before the old leader learns
+    // of it.
     old.lease.ageMs = 60_000;
     const before = old.calls.length;
     await controller({ epoch: 2 });
@@ -243,7 +244,7 @@ describe('takeover', function () {
     );
   });
 
-  it('a runner that claims to have seen a later term deposes nobody: it is replaced', async () => {
+  it('a runner that claims a later term deposes no leader, and is replaced', async () => {
     const { submit, ended, controller, runners, pods } = await start({ pools: { short: { minReady: 1, maxPods: 2 } } });
     await controller({ epoch: 3 });
     await ready();
@@ -256,7 +257,7 @@ describe('takeover', function () {
     await until('its pod is gone', async () => (await pods()).every(({ metadata }) => metadata.uid !== liar.uid));
   });
 
-  it('an admission that meets a foreign patch is written again, once', async () => {
+  it('an admission that conflicts with another patch is written again, once', async () => {
     const { submit, ended, controller, runners, kube, namespace, job } = await start(one);
     const gate = gateAt(kube, isAdmission, 'before');
     await controller({ writes: gate.kube });
@@ -271,7 +272,7 @@ describe('takeover', function () {
     assert.equal(job(id)?.status?.attempts, 1);
   });
 
-  it('an admission that was overtaken by an end does not undo it', async () => {
+  it('an admission that arrives after the end does not undo it', async () => {
     const { submit, ended, controller, runners, kube, namespace } = await start(one);
     const gate = gateAt(kube, isAdmission, 'before');
     await controller({ writes: gate.kube });
@@ -296,7 +297,7 @@ describe('takeover', function () {
     assert.deepEqual(runners.began, []);
   });
 
-  it('an admission whose answer is cut off is looked up, not written twice', async () => {
+  it('an admission whose response was lost is looked up, not written twice', async () => {
     const {
       submit,
       ended,
@@ -324,7 +325,7 @@ describe('takeover', function () {
     }
   });
 
-  it('the API server is away for three seconds: everything that came meanwhile gets its end', async () => {
+  it('every job gets its end although the API server is away for three seconds', async () => {
     const {
       submit,
       ended,

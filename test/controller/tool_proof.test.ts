@@ -39,37 +39,37 @@ const good = {
 describe('proof of a tool image', () => {
   const cases: [string, Pod, string | undefined, string, string?][] = [
     ['is pending while the pod starts', waiting('ContainerCreating'), undefined, 'pending'],
-    ['gives a pull some time', waiting('ErrImagePull'), undefined, 'pending'],
+    ['gives an image pull some time', waiting('ErrImagePull'), undefined, 'pending'],
     [
-      'ends when the pull does not succeed',
+      'fails if the pull does not succeed in time',
       waiting('ImagePullBackOff', PULL_PATIENCE_MS + 1),
       undefined,
       'refused',
       'ImageUnavailable',
     ],
     [
-      'ends at once for an image that may not be pulled',
+      'fails at once for an image that may not be pulled',
       waiting('ErrImageNeverPull'),
       undefined,
       'refused',
       'ImageUnavailable',
     ],
     [
-      'ends for a container that cannot be made',
+      'fails for a container that cannot be created',
       waiting('CreateContainerError', 6_000),
       undefined,
       'refused',
       'CannotStart',
     ],
     [
-      'waits for a large image that is still being pulled',
+      'waits for a large image while it is being pulled',
       waiting('ContainerCreating', 2 * PULL_PATIENCE_MS + 1),
       undefined,
       'waiting',
       'Starting',
     ],
     [
-      'ends for a pod that never starts',
+      'fails for a pod that never starts',
       waiting('ContainerCreating', START_PATIENCE_MS + 1),
       undefined,
       'refused',
@@ -82,9 +82,9 @@ describe('proof of a tool image', () => {
       'waiting',
       'Unschedulable',
     ],
-    ['gives the scheduler a moment', unscheduled(1_000), undefined, 'pending'],
+    ['waits a moment for the scheduler', unscheduled(1_000), undefined, 'pending'],
     [
-      'does not take a pod whose time was up before it ran for one that hangs',
+      'a pod that passed its deadline before it ran is not judged as hanging',
       pod({
         phase: 'Failed',
         reason: 'DeadlineExceeded',
@@ -94,26 +94,26 @@ describe('proof of a tool image', () => {
       'refused',
       'CannotStart',
     ],
-    ['takes the line of a good one', pod({ phase: 'Succeeded' }), `warning\n${JSON.stringify(good)}\n`, 'proven'],
+    ['reads the success line', pod({ phase: 'Succeeded' }), `warning\n${JSON.stringify(good)}\n`, 'proven'],
     [
-      'takes the words of a bad one',
+      'reports the error of a failed proof',
       ended(),
       '{"ok":false,"reason":"WrongArchitecture","message":"exec format error"}',
       'refused',
       'WrongArchitecture',
     ],
-    ['says that it hangs', pod({ phase: 'Failed', reason: 'DeadlineExceeded' }), '', 'refused', 'Hangs'],
-    ['says that it ran out of memory', ended({ reason: 'OOMKilled', exitCode: 137 }), '', 'refused', 'OutOfMemory'],
-    ['says that it crashed when it said nothing', ended({ exitCode: 139 }), 'Segmentation fault', 'refused', 'Crashed'],
+    ['reports a hang', pod({ phase: 'Failed', reason: 'DeadlineExceeded' }), '', 'refused', 'Hangs'],
+    ['reports an out-of-memory kill', ended({ reason: 'OOMKilled', exitCode: 137 }), '', 'refused', 'OutOfMemory'],
+    ['reports a crash without a line', ended({ exitCode: 139 }), 'Segmentation fault', 'refused', 'Crashed'],
     ['waits for the line of a success', pod({ phase: 'Succeeded' }), '', 'pending'],
     [
-      'does not believe a success without a line for ever',
+      'fails a success whose line does not come',
       pod({ phase: 'Succeeded' }, PULL_PATIENCE_MS + 1),
       '',
       'refused',
       'Crashed',
     ],
-    ['does not judge by a log that could not be read', ended({ exitCode: 1 }), undefined, 'pending'],
+    ['does not judge by a log that cannot be read', ended({ exitCode: 1 }), undefined, 'pending'],
     [
       'does not wait for a log for ever',
       pod({ phase: 'Failed' }, PULL_PATIENCE_MS + 1),
@@ -122,7 +122,7 @@ describe('proof of a tool image', () => {
       'Crashed',
     ],
     [
-      'needs no log of one that ran out of memory',
+      'needs no log of an out-of-memory kill',
       ended({ exitCode: 137, reason: 'OOMKilled' }),
       undefined,
       'refused',
@@ -137,7 +137,7 @@ describe('proof of a tool image', () => {
     });
   }
 
-  it("counts patience from when it was made by our clock, whatever the API server's says", () => {
+  it("measures patience from the creation by the local clock, not the API server's", () => {
     const skewed = waiting('ErrImagePull', 2 * PULL_PATIENCE_MS + 1);
     assert.equal(judgeProof(skewed, undefined, NOW, NOW - 1_000).state, 'pending');
     assert.equal(
@@ -146,12 +146,12 @@ describe('proof of a tool image', () => {
     );
   });
 
-  it('reads the last whole line, and none from rubbish', () => {
+  it('reads the last whole line, and nothing from invalid text', () => {
     assert.equal(readProofLine('{"ok":false,"reason":"A","message":""}\n{"ok":true,"vers')?.ok, false);
     for (const text of ['', 'x', '{}', '{"ok":1}', '[true]', '{"ok":']) assert.equal(readProofLine(text), undefined);
   });
 
-  it('a proven tool carries what its binary reported, per architecture; a refused one keeps an earlier proof', () => {
+  it('a proven tool has what its binary reported, per architecture; a refused one keeps earlier proofs', () => {
     const first = provenStatus(undefined, 'proof-1', { state: 'proven', line: good }, 1, 't1');
     assert.equal(first.reported, 'ffprobe version 9.0');
     const second = provenStatus(first, 'proof-2', { state: 'proven', line: { ...good, arch: 'arm64' } }, 1, 't2');

@@ -1,4 +1,4 @@
-/** A pool that goes without user namespaces tries them again after half an hour, with one runner. */
+/** A pool without user namespaces tries them again after half an hour, with one runner. */
 import assert from 'node:assert/strict';
 import { pino } from 'pino';
 import type { PoolsState, PoolState } from '../../src/controller/pools/pools_state.ts';
@@ -25,7 +25,7 @@ describe('user namespaces of a pool', () => {
       performance.now(),
     );
 
-  it('are not asked for during half an hour after a node said that it has none', () => {
+  it('are not requested for half an hour after a node reported that it has none', () => {
     assert.equal(wantsUserNamespace(pools, state), true);
     noUserNamespace(pools, state, 'does not support user namespaces');
     assert.equal(wantsUserNamespace(pools, state), false);
@@ -33,14 +33,14 @@ describe('user namespaces of a pool', () => {
     assert.ok(left > HALF_AN_HOUR_MS - 5_000 && left <= HALF_AN_HOUR_MS, `${left} ms`);
   });
 
-  it('are asked for again after it by one runner, and by none beside it', () => {
+  it('are then requested by one runner, and by no other beside it', () => {
     state.without = { until: performance.now() - 1, message: 'does not support user namespaces' };
     assert.equal(wantsUserNamespace(pools, state), true);
     startingRunner();
     assert.equal(wantsUserNamespace(pools, state), false);
   });
 
-  it('are not asked for during another half an hour when that one fails, which makes no second Event', () => {
+  it('are not requested for another half hour if that runner fails without a second Event', () => {
     noUserNamespace(pools, state, 'does not support user namespaces');
     state.without = { until: performance.now() - 1, message: 'does not support user namespaces' };
     noUserNamespace(pools, state, 'does not support user namespaces');
@@ -49,7 +49,7 @@ describe('user namespaces of a pool', () => {
     assert.equal(recorded, 1);
   });
 
-  it('are always asked for where the pool requires them', () => {
+  it('are always requested where the pool requires them', () => {
     state.without = { until: performance.now() + HALF_AN_HOUR_MS, message: 'does not support user namespaces' };
     state.pool.spec.userNamespaces = 'Required';
     assert.equal(wantsUserNamespace(pools, state), true);
