@@ -1,4 +1,4 @@
-/** What a user has from every account above, however deep: by token and by session. */
+/** Limits, permissions and status that a user gets from every account above, by token and by session, at any depth. */
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { TokenRecord } from '../../src/store/records.ts';
@@ -14,7 +14,7 @@ interface Person {
 describe('store: a user four accounts deep', function () {
   this.timeout(60_000);
   let fixture: StoreFixture;
-  /** Root user, their sub-user, that one's sub-user, and so on. */
+  /** A root user, their sub-user, the sub-user of that one, and so on. */
   let chain: [Person, Person, Person, Person];
 
   const make = async (parent: Person | null): Promise<Person> => {
@@ -67,7 +67,7 @@ describe('store: a user four accounts deep', function () {
   ] as const;
   for (const [column, key, value] of COLUMNS) {
     for (const at of [0, 1, 2, 3] as const) {
-      it(`${column}: what account ${at} was given bounds all below, and nobody above`, async () => {
+      it(`${column}: the limit of account ${at} applies to all accounts below, and to none above`, async () => {
         await give(chain[at], column, value);
         const limits = await Promise.all(chain.map(async (person) => (await recordOf(person)).limits[key]));
         const free = (await recordOf({ id: 0, tokenId: fixture.admin.tokenId })).limits[key];
@@ -79,14 +79,14 @@ describe('store: a user four accounts deep', function () {
     }
   }
 
-  it('a limit that is larger than the one of an account above has no effect', async () => {
+  it('a limit larger than that of an account above has no effect', async () => {
     await give(chain[1], 'concurrency', 3);
     await give(chain[3], 'concurrency', 50);
     assert.equal((await recordOf(chain[3])).limits.concurrency, 3);
   });
 
   for (const at of [0, 1, 2] as const) {
-    it(`a permission that account ${at} loses is lost by all below it, by token and session`, async () => {
+    it(`a permission that account ${at} loses is lost by all accounts below, by token and session`, async () => {
       await give(
         chain[at],
         'permissions',
@@ -100,7 +100,7 @@ describe('store: a user four accounts deep', function () {
       }
     });
 
-    it(`account ${at} suspended suspends all below, by token and session`, async () => {
+    it(`suspending account ${at} suspends all accounts below, by token and session`, async () => {
       await give(chain[at], 'status', 'suspended');
       for (const [depth, person] of chain.entries()) {
         const expected = depth >= at ? 'suspended' : 'active';
@@ -109,7 +109,7 @@ describe('store: a user four accounts deep', function () {
       }
     });
 
-    it(`the monthly quota of account ${at} counts the requests of all below`, async () => {
+    it(`the monthly quota of account ${at} counts the requests of all accounts below`, async () => {
       await give(chain[at], 'monthly_quota', JSON.stringify({ 'request-count': 2 }));
       const open = async (person: Person) => {
         const { quotas, rootUserId } = await recordOf(person);

@@ -1,7 +1,7 @@
 /**
- * A migrated database with an administrator, a user with a token, and a store opened on it. As in an installation,
- * neither the owner nor the roles of API and controllers are superusers, and each call of the store is made by the role
- * that makes it there.
+ * A migrated database with an administrator, a user with a token, and an open store. As in an installation, neither the
+ * owner nor the roles of API and controllers are superusers, and each call of the store runs as the role that makes it
+ * in production.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import pg from 'pg';
@@ -59,16 +59,16 @@ async function makeRoles(server: PostgresServer): Promise<StoreFixture['urls']> 
   await client.connect();
   for (const role of ['py_owner', 'py_api', 'py_controller']) await client.query(`create role ${role} login`);
   await client.query('alter database postgres owner to py_owner');
-  // For tests that end a session of the product's.
+  // For tests that terminate a session of the product.
   await client.query('grant pg_signal_backend, pg_monitor to py_owner');
-  // Where a test makes a table, it is the owner's.
+  // A table that a test creates belongs to the owner.
   await client.query('alter role probeyard in database postgres set role py_owner');
   await client.end();
   const as = (role: string) => server.url.replace('//probeyard@', `//${role}@`);
   return { owner: as('py_owner'), api: as('py_api'), controller: as('py_controller') };
 }
 
-/** What controllers alone call. */
+/** Calls of controllers only. */
 const OF_CONTROLLERS: ReadonlySet<string> = new Set<keyof Store>([
   'defaultToken',
   'ensurePartitions',

@@ -21,13 +21,13 @@ describe('store: migrations', function () {
     return server.url.replace(/postgres$/, name);
   }
 
-  it('applies all, once', async () => {
+  it('applies every migration once', async () => {
     const url = await freshDatabase('twice');
     assert.deepEqual(await migrate({ url }), names);
     assert.deepEqual(await migrate({ url }), []);
   });
 
-  it('two replicas at once: each migration is applied by exactly one of them', async () => {
+  it('two replicas at once apply each migration exactly once', async () => {
     for (let round = 0; round < 3; round++) {
       const url = await freshDatabase(`race${round}`);
       const done = await Promise.all([migrate({ url }), migrate({ url }), migrate({ url })]);
@@ -35,7 +35,7 @@ describe('store: migrations', function () {
     }
   });
 
-  it('refuses a file that is not the one that was applied', async () => {
+  it('refuses a file that differs from the applied one', async () => {
     const url = await freshDatabase('changed');
     await migrate({ url });
     const changed = readMigrations().map((migration, index): Migration =>
@@ -47,7 +47,7 @@ describe('store: migrations', function () {
     });
   });
 
-  it('a failing migration leaves nothing of itself, and the ones before it stay', async () => {
+  it('a failing migration is rolled back, and the ones before it stay', async () => {
     const url = await freshDatabase('failing');
     const bad: Migration = {
       version: 9999,
@@ -66,14 +66,14 @@ describe('store: migrations', function () {
     await client.end();
   });
 
-  it('an older version starts beside a newer schema', async () => {
+  it('an older version starts with a newer schema', async () => {
     const url = await freshDatabase('newer');
     const newer: Migration = { version: 9999, name: 'newer.sql', sha256: 'x', sql: 'create table newer (id integer)' };
     await migrate({ url }, [...readMigrations(), newer]);
     assert.deepEqual(await migrate({ url }), []);
   });
 
-  it('a replica of the version before still closes requests after the upgrade, once', async () => {
+  it('a replica of the previous version still closes requests after the upgrade, once', async () => {
     const url = await freshDatabase('sidebyside');
     await migrate({ url });
     const client = new pg.Client({ connectionString: url });
@@ -94,7 +94,7 @@ describe('store: migrations', function () {
     await client.end();
   });
 
-  it('says that Postgres cannot be reached', async () => {
+  it('reports that Postgres is unreachable', async () => {
     await assert.rejects(migrate({ url: 'postgres://probeyard@127.0.0.1:1/postgres' }), { code: 'unreachable' });
   });
 });

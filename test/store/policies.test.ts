@@ -34,7 +34,7 @@ describe('store: policies', function () {
   const documents = async (account: number): Promise<number> =>
     (await fixture.sql('select from policy_documents where account_id = $1', [account])).length;
 
-  it('numbers revisions from 1, and the latest content again is the same revision', async () => {
+  it('numbers revisions from 1, and saving the latest content again makes no new revision', async () => {
     const account = await newAccount();
     const outcomes = [
       await put(account, 'a', aDocument('one')),
@@ -52,7 +52,7 @@ describe('store: policies', function () {
     ]);
   });
 
-  it('reads the latest revision, or the one that is named', async () => {
+  it('reads the latest revision, or the given one', async () => {
     const account = await newAccount();
     await put(account, 'a', aDocument('one'));
     await put(account, 'a', aDocument('two'));
@@ -77,7 +77,7 @@ describe('store: policies', function () {
     );
   });
 
-  it('keeps the latest revisions of a policy, and as many policies as an account may have', async () => {
+  it('keeps the latest revisions of a policy, and limits the policies of an account', async () => {
     const account = await newAccount();
     for (const content of ['1', '2', '3']) await put(account, 'a', aDocument(content));
     assert.deepEqual(
@@ -90,7 +90,7 @@ describe('store: policies', function () {
     assert.equal((await put(account, 'c', aDocument('2'))).outcome, 'saved');
   });
 
-  it('gives no revision twice, also after the policy was deleted', async () => {
+  it('gives no revision number twice, even after the policy was deleted', async () => {
     const account = await newAccount();
     await put(account, 'a', aDocument('1'));
     await put(account, 'a', aDocument('2'));
@@ -100,7 +100,7 @@ describe('store: policies', function () {
     assert.deepEqual(await put(account, 'a', aDocument('1')), { outcome: 'saved', revision: 3 });
   });
 
-  it('numbers revisions that are saved at once one after the other', async () => {
+  it('numbers revisions that are saved concurrently one after the other', async () => {
     const account = await newAccount();
     const most = { ...MOST, revisions: 50, documents: 50 };
     const saved = await Promise.all(
@@ -117,23 +117,23 @@ describe('store: policies', function () {
     ['documents', { documents: 4, bytes: 1_000_000 }, 10],
     ['bytes', { documents: 1_000, bytes: 4_500 }, 1_000],
   ] as const)
-    it(`an account has at most so many ${what}, and those unused for an hour make room`, async () => {
+    it(`the ${what} of an account are limited, and documents unused for an hour make room`, async () => {
       const account = await newAccount();
       for (let index = 0; index < 4; index++)
         assert.equal(await store.keepPolicyDocument(account, aDocument(String(index), bytes), most), true);
       assert.equal(await store.keepPolicyDocument(account, aDocument('5', bytes), most), false);
-      // One that is there needs no room.
+      // Saving a document again takes no room.
       assert.equal(await store.keepPolicyDocument(account, aDocument('3', bytes), most), true);
       await fixture.sql(`update policy_documents set used_at = now() - interval '2 hours' where account_id = $1`, [
         account,
       ]);
       assert.equal(await store.keepPolicyDocument(account, aDocument('3', bytes), most), true);
       assert.equal(await store.keepPolicyDocument(account, aDocument('5', bytes), most), true);
-      // The one that was used meanwhile, and the new one.
+      // The document used meanwhile, and the new one.
       assert.equal(await documents(account), 2);
     });
 
-  it('upkeep forgets documents that nothing names and nobody has used for an hour', async () => {
+  it('upkeep deletes documents that no policy refers to and that were not used for an hour', async () => {
     const account = await newAccount();
     await put(account, 'saved', aDocument('saved'));
     await put(account, 'gone', aDocument('gone'));
@@ -143,7 +143,7 @@ describe('store: policies', function () {
     await age();
     await store.deletePolicy(account, 'gone');
     await store.forgetPolicyDocuments();
-    // A job may still run by the one that was deleted just now.
+    // A running job may still need the document of a policy that was deleted just now.
     assert.equal(await store.policyDocument(account, aDocument('gone').digest), aDocument('gone').document);
     assert.equal(await store.policyDocument(account, aDocument('inline').digest), null);
     await age();
@@ -152,7 +152,7 @@ describe('store: policies', function () {
     assert.notEqual(await store.policyDocument(account, aDocument('saved').digest), null);
   });
 
-  it('no account reads or deletes what is of another, documents of the same content included', async () => {
+  it('no account reads or deletes policies of another, even of documents with the same content', async () => {
     const [one, other] = [await newAccount(), await newAccount()];
     await put(one, 'a', aDocument('same'));
     assert.equal(await store.findPolicy(other, 'a'), null);
@@ -165,7 +165,7 @@ describe('store: policies', function () {
     assert.equal((await store.findPolicy(one, 'a'))?.revision, 1);
   });
 
-  it('an account that is erased takes its policies with it', async () => {
+  it('deleting an account deletes its policies', async () => {
     const account = await newAccount();
     await put(account, 'a', aDocument('1'));
     await store.keepPolicyDocument(account, aDocument('inline'), MOST);
@@ -191,7 +191,7 @@ describe('store: policies', function () {
   });
 });
 
-describe('store: the verdict of a request', function () {
+describe('store: verdict of a request', function () {
   this.timeout(60_000);
   let fixture: StoreFixture;
 
@@ -201,14 +201,14 @@ describe('store: the verdict of a request', function () {
   after(() => fixture.close());
 
   const rows: [string, unknown, string | undefined, [string | null, number | null, string | null]][] = [
-    ['none asked for', { ffprobe: {} }, undefined, [null, null, null]],
+    ['no policy', { ffprobe: {} }, undefined, [null, null, null]],
     ['a named policy', { policy: { name: 'a', revision: 3 } }, 'fail', ['a', 3, 'fail']],
     ['an inline policy', { policy: { name: null, revision: null } }, 'pass', [null, null, 'pass']],
     ['an end without a verdict', { policy: { name: 'a', revision: 3 } }, undefined, ['a', 3, 'unknown']],
-    ['a verdict that nobody asked for', {}, 'pass', [null, null, null]],
+    ['a verdict without a policy', {}, 'pass', [null, null, null]],
   ];
   for (const [what, request, policy, wanted] of rows)
-    it(`is recorded with its end: ${what}`, async () => {
+    it(`is recorded with the end: ${what}`, async () => {
       const { store } = fixture;
       const open = anOpenInput(store, { request });
       await store.openRequest(open);
@@ -218,7 +218,7 @@ describe('store: the verdict of a request', function () {
       assert.equal((await store.readRequest(open.id))?.policyOutcome, wanted[2]);
     });
 
-  it('a recorder of the version before closes a request with a policy as unknown', async () => {
+  it('a collector of the previous version closes a request with a policy as unknown', async () => {
     const { store } = fixture;
     const open = anOpenInput(store, { request: { policy: { name: 'a', revision: 1 } } });
     await store.openRequest(open);

@@ -5,7 +5,7 @@ import { type PostgresImage, startPostgresImage } from '../servers.ts';
 
 const PASSWORDS = { probeyard: 'own\'er"', probeyard_api: 'api', probeyard_controller: 'controller' };
 
-describe('the image of PostgreSQL', function () {
+describe('PostgreSQL image', function () {
   this.timeout(300_000);
   let image: PostgresImage | undefined;
   afterEach(async () => {
@@ -32,7 +32,7 @@ describe('the image of PostgreSQL', function () {
     }
   }
 
-  it('first start: an owner and two roles without superuser; a new password counts from the next start', async () => {
+  it('creates an owner and two roles without superuser, and applies a new password at the next start', async () => {
     image = await startPostgresImage(PASSWORDS);
     assert.deepEqual(
       await as(
@@ -70,7 +70,7 @@ describe('the image of PostgreSQL', function () {
     assert.deepEqual(await as('probeyard', 'select 1 one'), [{ one: 1 }]);
   });
 
-  it('data of an older image with a superuser owner: the same name and password own it without superuser', async () => {
+  it('turns the superuser owner of an older image into one without superuser, same name and password', async () => {
     image = await startPostgresImage(PASSWORDS, (initdb, single) => {
       initdb('-U', 'probeyard', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync');
       single('postgres', 'CREATE DATABASE probeyard OWNER probeyard;\n\n');

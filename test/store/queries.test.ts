@@ -12,7 +12,7 @@ const REQUESTS = 24_000;
 const USERS = 60;
 const DAY = 86_400_000;
 
-describe('store: what queries read of a long history', function () {
+describe('store: rows that queries read of a long history', function () {
   this.timeout(120_000);
   let fixture: StoreFixture;
   let client: pg.Client;
@@ -34,7 +34,7 @@ describe('store: what queries read of a long history', function () {
     await fixture.close();
   });
 
-  it("the history's own rollups are right, or nothing that is measured on them is", async () => {
+  it('the rollups of the generated history equal a recount, which the other measurements rely on', async () => {
     for (const statistic of ['usage', 'queue', 'requests', 'sources'] as const) {
       assert.ok(
         (await assertEqualsRecount(fixture.store, client, {
@@ -50,7 +50,7 @@ describe('store: what queries read of a long history', function () {
 
   const of = (reads: Read[], table: RegExp) => reads.filter((read) => table.test(read.table));
 
-  it('statistics read rollups by their key, and of the requests at most the two broken minutes', async () => {
+  it('statistics read rollups by key, and requests only for the two partial minutes', async () => {
     for (const one of statisticsCases(span.to).filter(
       ({ whose, what }) => whose === 'any' && what.startsWith('usage'),
     )) {
@@ -73,14 +73,14 @@ describe('store: what queries read of a long history', function () {
           text,
         );
         if (!one.what.includes('secondly')) assert.ok(requests.reduce((sum, { rows }) => sum + rows, 0) <= 8, text);
-        // In two years of days: at most those, the hours and minutes at the ends.
+        // Over two years of days: at most these, and the hours and minutes at both ends.
         if (one.what.includes('daily'))
           assert.ok(of(reads, /^rollup/).reduce((sum, { rows }) => sum + rows, 0) <= 2 * (150 + 46 + 118) * 2, text);
       }
     }
   });
 
-  it('many hours or minutes come from the key alone, where those of a user lie together', async () => {
+  it('many hours or minutes are read by key alone where those of a user are adjacent', async () => {
     for (const [aggregation, days, table] of [
       ['hourly', 100, 'rollup_hour'],
       ['minutely', 31, 'rollup_minute'],
@@ -103,10 +103,10 @@ describe('store: what queries read of a long history', function () {
     }
   });
 
-  it("a page of the log reads one user's part of an index, and of the rest only the rows it shows", async () => {
+  it("a page of the log reads the user's part of an index, and other rows only for what it shows", async () => {
     for (const one of logCases(span.from, span.to, REQUESTS, USERS).filter(({ whose }) => whose === 'any')) {
       const pages = (await statementsOf(one, database, user)).filter(({ name }) => name === 'log_page');
-      // A kind and an end so rare that this user may have none: then the rollups tell so, and no page is read.
+      // A kind and an end so rare that this user may have none. The rollups tell, and no page is read.
       if (one.what.includes('kind msv, with errors') && pages.length === 0) {
         const {
           rows: [counted],
@@ -154,7 +154,7 @@ describe('store: what queries read of a long history', function () {
     id: null,
   };
   for (const order of ['asc', 'desc'] as const) {
-    it(`pages begin where the rollups say, and are the same rows, ${order}`, async () => {
+    it(`pages start where the rollups say, and equal the rows of the table, ${order}`, async () => {
       const period = { from: new Date(span.from.getTime() + 12_345), to: new Date(span.to.getTime() - DAY - 77) };
       for (const [field, column] of [
         ['send', 'submitted_at'],
@@ -192,7 +192,7 @@ describe('store: what queries read of a long history', function () {
     });
   }
 
-  it("a page is whole also where the rollups count more than there is: a user's data that is going", async () => {
+  it("a page is complete even if the rollups count more rows than exist: a user's data is being deleted", async () => {
     const period = { from: span.from, to: span.to };
     const newest = async () =>
       (
@@ -230,7 +230,7 @@ describe('store: what queries read of a long history', function () {
   });
 });
 
-describe('store: where a page lies', () => {
+describe('store: position of a page', () => {
   const days = [
     { at: 0, count: 3 },
     { at: DAY, count: 2 },

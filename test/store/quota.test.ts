@@ -5,14 +5,14 @@ import { openStore, type Store } from '../../src/store/store.ts';
 import { uuidv7 } from '../../src/store/uuid.ts';
 import { aCloseInput, anOpenInput, sha256, type StoreFixture, startStore } from './fixture.ts';
 
-describe('store: whose quota counts', () => {
+describe('store: which quotas apply', () => {
   const a: MonthlyLimits = { 'request-count': 1 };
   const b: MonthlyLimits = { 'data-processed': 2 };
   const of = (id: number, monthlyQuota: MonthlyLimits | null) => ({ id, monthlyQuota });
   for (const [what, given, expected] of [
-    ['none', { token: null, user: of(1, null), above: [] }, []],
+    ['no quotas', { token: null, user: of(1, null), above: [] }, []],
     [
-      'what holds no bound is none',
+      'a quota without any limit is none',
       { token: {}, user: of(2, { 'request-count': null } as unknown as MonthlyLimits), above: [of(1, null)] },
       [],
     ],
@@ -22,7 +22,7 @@ describe('store: whose quota counts', () => {
       [{ scope: 'account', limits: a }],
     ],
     [
-      "a sub-user's holds beside the account's",
+      "a sub-user's applies beside the account's",
       { token: b, user: of(2, a), above: [of(1, b)] },
       [
         { scope: 'token', limits: b },
@@ -31,7 +31,7 @@ describe('store: whose quota counts', () => {
       ],
     ],
     [
-      "an account's between them does, too",
+      "the account's between them applies, too",
       { token: null, user: of(3, a), above: [of(1, null), of(2, b)] },
       [
         { scope: 'user', user: 3, limits: a },
@@ -80,7 +80,7 @@ describe('store: monthly quotas', function () {
     nextToken++;
   });
 
-  it('running requests count, ended ones too, folded or not', async () => {
+  it('running requests count, and ended ones, folded or not', async () => {
     const inputs = Array.from({ length: 4 }, () => within(requests('token', 3)));
     for (const input of inputs.slice(0, 3)) assert.equal((await store.openRequest(input)).outcome, 'opened');
     assert.deepEqual(await store.openRequest(inputs[3]!), {
@@ -94,11 +94,11 @@ describe('store: monthly quotas', function () {
     await store.foldUsage({ restSeconds: -3_600 });
     assert.equal(await openedOf(requests('token', 3)), 'over-quota');
     assert.equal(await openedOf(requests('token', 4)), 'opened');
-    // Another token of the same user has a quota of its own.
+    // Another token of the same user has a separate quota.
     assert.equal(await openedOf(requests('token', 1), { tokenId: 899 }), 'opened');
   });
 
-  it('of forty at once on two replicas exactly those get through that fit', async () => {
+  it('of forty concurrent requests on two replicas, exactly as many open as the quota allows', async () => {
     const of = requests('token', 7);
     const outcomes = await Promise.all(
       Array.from({ length: 40 }, (_, index) =>
@@ -109,7 +109,7 @@ describe('store: monthly quotas', function () {
     assert.equal(outcomes.filter((outcome) => outcome === 'over-quota').length, 33);
   });
 
-  it('quota: an account counts all its users, a sub-user their own; the first one used up is named', async () => {
+  it('an account counts all of its users, a sub-user their own; the error names the first one used up', async () => {
     const before = (
       await fixture.sql<{ n: number }>('select count(*)::integer n from requests where user_id in ($1, $2)', [
         root,
@@ -137,7 +137,7 @@ describe('store: monthly quotas', function () {
     );
   });
 
-  it('time and data that ended requests have used', async () => {
+  it('counts time and data of ended requests', async () => {
     const first = within([{ scope: 'token', limits: { 'processing-time': 41, 'data-processed': 2_000 } }]);
     await store.openRequest(first);
     assert.equal(await openedOf(first.quotas!.of as Quota[]), 'opened');
@@ -156,7 +156,7 @@ describe('store: monthly quotas', function () {
     assert.equal(data.outcome === 'over-quota' && data.exceeded, 'data-processed');
   });
 
-  it('what was used last month is no matter', async () => {
+  it('ignores usage of last month', async () => {
     const month = new Date(store.clock.now());
     const last = Date.UTC(month.getUTCFullYear(), month.getUTCMonth()) - 1;
     const old = within([], { id: uuidv7(last), submittedAt: new Date(last) });
@@ -166,7 +166,7 @@ describe('store: monthly quotas', function () {
     assert.equal(await openedOf(requests('token', 1)), 'over-quota');
   });
 
-  it('a call repeated after a lost answer stays open; a refused idempotency key is free again', async () => {
+  it('a call repeated after a lost response stays open, and a refused request frees its idempotency key', async () => {
     const first = within(requests('token', 1), { idempotency: { key: 'k1', bodySha256: sha256('b') } });
     assert.equal((await store.openRequest(first)).outcome, 'opened');
     assert.equal((await store.openRequest(first)).outcome, 'opened');
@@ -186,7 +186,7 @@ describe('store: monthly quotas', function () {
     );
   });
 
-  it('comes with the token: of itself, its user and his root user', async () => {
+  it('is loaded with the token, for the token, its user and the root user', async () => {
     await fixture.sql(`update users set monthly_quota = '{"request-count": 10}' where id = $1`, [root]);
     await fixture.sql(`insert into tokens (user_id, sha256, monthly_quota) values ($1, $2, '{"data-processed": 5}')`, [
       sub,

@@ -1,4 +1,4 @@
-/** Statistics, counted again from the requests alone: what every figure has to equal. */
+/** Recounts statistics from the requests alone: every figure must equal it. */
 import assert from 'node:assert/strict';
 import pg from 'pg';
 import type { Store } from '../../src/store/store.ts';
@@ -65,11 +65,11 @@ async function recount(
   return rows;
 }
 
-// The histogram's text lists what it counted in any order.
+// The text of the histogram lists its buckets in any order.
 const settled = (statistic: Statistic, row: readonly unknown[]) =>
   statistic === 'queue' ? [...row.slice(0, -1), readHistogram(String(row.at(-1)))] : [...row];
 
-/** How many buckets were compared. */
+/** Returns the number of compared buckets. */
 export async function assertEqualsRecount(store: Store, client: pg.Client, asked: Asked): Promise<number> {
   const { statistic, aggregation, from, to, userIds, tokenIds = null } = asked;
   const figures = await store.usageFigures(statistic, { userIds, tokenIds }, { from, to }, aggregation);

@@ -20,7 +20,7 @@ describe('store: requests', function () {
   });
 
   describe('open', () => {
-    it('makes an open row whose time is the time in its id', async () => {
+    it('makes an open row with the time of its id', async () => {
       const input = anOpenInput(store);
       assert.deepEqual(await store.openRequest(input), {
         outcome: 'opened',
@@ -53,7 +53,7 @@ describe('store: requests', function () {
       );
     });
 
-    it('a repeat of the same id is opened again, and counts no second time', async () => {
+    it('opening the same id again succeeds and counts once', async () => {
       const input = anOpenInput(store, {
         tokenId: 501,
         requestsPerMinute: 1,
@@ -64,7 +64,7 @@ describe('store: requests', function () {
       assert.equal((await store.openRequest({ ...input, ...store.newRequest() })).outcome, 'rate-limited');
     });
 
-    it('idempotency: the same key and body return the first request, another body conflicts; per token', async () => {
+    it('an idempotency key returns the first request for the same body, conflicts for another; per token', async () => {
       const first = anOpenInput(store, { tokenId: 502, idempotency: { key: 'k', bodySha256: sha256('body') } });
       assert.equal((await store.openRequest(first)).outcome, 'opened');
       const again = await other.openRequest({ ...first, ...store.newRequest() });
@@ -84,7 +84,7 @@ describe('store: requests', function () {
       assert.deepEqual(rows, [{ id: first.id }]);
     });
 
-    it('idempotency: of ten at once over two stores one opens and nine are told its id', async () => {
+    it('of ten concurrent calls with one idempotency key over two stores, one opens and nine get its id', async () => {
       const inputs = Array.from({ length: 10 }, () =>
         anOpenInput(store, { tokenId: 504, idempotency: { key: 'race', bodySha256: sha256('b') } }),
       );
@@ -95,7 +95,7 @@ describe('store: requests', function () {
         if (answer.outcome !== 'opened') assert.equal(answer.outcome === 'repeated' && answer.id, opened[0]?.id);
     });
 
-    it('idempotency: a key is free again after a day', async () => {
+    it('an idempotency key is free again after a day', async () => {
       const first = anOpenInput(store, { tokenId: 505, idempotency: { key: 'old', bodySha256: sha256('b') } });
       await store.openRequest(first);
       await fixture.sql(`update idempotency set created_at = now() - interval '25 hours' where token_id = 505`);
@@ -113,7 +113,7 @@ describe('store: requests', function () {
   });
 
   describe('rate limit', () => {
-    it("lets a minute's worth through at once over two stores, then says when to come again", async () => {
+    it("allows a minute's worth at once over two stores, then says when to retry", async () => {
       const answers = await Promise.all(
         Array.from({ length: 30 }, (_, index) =>
           (index % 2 ? store : other).openRequest(anOpenInput(store, { tokenId: 510, requestsPerMinute: 10 })),
@@ -134,7 +134,7 @@ describe('store: requests', function () {
       }
     });
 
-    it('gives one call back for each step of time', async () => {
+    it('restores one call per step of time', async () => {
       assert.equal((await store.takeRate('token', 511, 1)).allowed, true);
       assert.equal((await store.takeRate('token', 511, 1)).allowed, false);
       await fixture.sql(`update rate_limits set tat = tat - interval '1 minute' where id = 511`);
@@ -147,7 +147,7 @@ describe('store: requests', function () {
       assert.deepEqual(await fixture.sql('select id from rate_limits where id = 511'), []);
     });
 
-    it('counts tokens and users apart', async () => {
+    it('counts tokens and users separately', async () => {
       assert.equal((await store.takeRate('token', 512, 1)).allowed, true);
       assert.equal((await store.takeRate('user', 512, 1)).allowed, true);
       assert.equal((await store.takeRate('user', 512, 1)).allowed, false);
@@ -155,7 +155,7 @@ describe('store: requests', function () {
   });
 
   describe('close', () => {
-    it('writes the end, the envelope and the queue time', async () => {
+    it('records the end, the envelope and the queue time', async () => {
       const open = anOpenInput(store);
       await store.openRequest(open);
       const close = aCloseInput(open, { state: 'with-errors' });
@@ -186,7 +186,7 @@ describe('store: requests', function () {
       );
     });
 
-    it('a second end changes nothing and is told what the first one recorded', async () => {
+    it('a second end changes nothing and returns the recorded one', async () => {
       const open = anOpenInput(store);
       await store.openRequest(open);
       const first = aCloseInput(open);
@@ -201,7 +201,7 @@ describe('store: requests', function () {
       assert.deepEqual(await store.readBody(open.id, open.submittedAt), first.body);
     });
 
-    it('an end for a request that was never opened is refused', async () => {
+    it('refuses the end of a request that was never opened', async () => {
       assert.deepEqual(await store.closeRequest(aCloseInput(store.newRequest())), {
         closed: false,
         waiter: null,
@@ -209,7 +209,7 @@ describe('store: requests', function () {
       });
     });
 
-    it('without a body nothing is kept but the row', async () => {
+    it('stores only the row if there is no body', async () => {
       const open = anOpenInput(store);
       await store.openRequest(open);
       const answer = await store.closeRequest(
@@ -259,7 +259,7 @@ describe('store: requests', function () {
       ]);
     });
 
-    it('says what a body inflates to, null where its recorder did not say, and gives the body in slices', async () => {
+    it('returns the inflated size of a body, null where it is unknown, and the body in slices', async () => {
       for (const inflatedBytes of [5_000_000, undefined]) {
         const open = anOpenInput(store);
         const body = randomBytes(700_000);
@@ -277,7 +277,7 @@ describe('store: requests', function () {
       await assert.rejects(store.readBodySlices(none.id, none.submittedAt).next(), { code: 'not-ready' });
     });
 
-    it('a body of 20 MB comes back byte for byte', async () => {
+    it('a body of 20 MB is returned byte for byte', async () => {
       const open = anOpenInput(store);
       await store.openRequest(open);
       const body = randomBytes(20 * 1024 * 1024);
@@ -355,7 +355,7 @@ describe('store: requests', function () {
       );
     });
 
-    it('buckets of queue time are in order and a quarter of an octave wide', async () => {
+    it('buckets of queue time are ordered and a quarter of an octave wide', async () => {
       const rows = await fixture.sql<{ ms: number; bucket: number }>(
         'select ms, queue_bucket(ms) bucket from unnest(array[0, 1, 2, ' +
           '4, 8, 1024, 60000, 77935, 77936, 2000000000]) ms',
@@ -368,7 +368,7 @@ describe('store: requests', function () {
   });
 
   describe('read', () => {
-    it('only to the owner and to the user above him', async () => {
+    it('a request is visible to its owner and the user above only', async () => {
       const [parent] = await fixture.sql<{ id: string }>(
         `insert into users (email, status) values ('parent@example.org', 'active') returning id`,
       );
@@ -386,7 +386,7 @@ describe('store: requests', function () {
       assert.equal(await store.readRequest(store.newRequest().id, { userId: null }), null);
     });
 
-    it('only to the owner and to every account above, however deep', async () => {
+    it('a request is visible to its owner and every account above only, at any depth', async () => {
       const ids: number[] = [];
       for (let depth = 0; depth < 4; depth++) {
         const [user] = await fixture.sql<{ id: string }>(
@@ -414,7 +414,7 @@ describe('store: requests', function () {
       }
     });
 
-    it('ids that are no UUIDv7 work everywhere: jobs made by hand', async () => {
+    it('accepts ids that are not UUIDv7, of jobs created with kubectl', async () => {
       const open = anOpenInput(store, {
         id: randomUUID(),
         submittedAt: new Date(Math.floor(store.clock.now()) - 5_000),
@@ -427,7 +427,7 @@ describe('store: requests', function () {
       assert.equal((await store.endsFor([open.id]))[0]?.hasBody, true);
     });
 
-    it('no ids, no answer', async () => {
+    it('an empty list of ids returns nothing', async () => {
       assert.deepEqual(await store.endsFor([]), []);
       assert.deepEqual(await store.closedAmong([]), new Set());
     });

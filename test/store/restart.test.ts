@@ -7,7 +7,7 @@ import { openStore } from '../../src/store/store.ts';
 import { until } from '../until.ts';
 import { aCloseInput, anOpenInput, type StoreFixture, startStore } from './fixture.ts';
 
-describe('store: when Postgres goes away', function () {
+describe('store: Postgres unavailable', function () {
   this.timeout(60_000);
   let fixture: StoreFixture;
   before(async () => {
@@ -15,7 +15,7 @@ describe('store: when Postgres goes away', function () {
   });
   after(() => fixture.close());
 
-  it('the server ends sessions of clients that vanished; poolers are sent no such setting', async () => {
+  it('the server ends sessions of vanished clients, and poolers do not get that setting', async () => {
     const shown = async (settings: Parameters<typeof clientConfig>[0]) => {
       const client = new pg.Client(clientConfig(settings));
       await client.connect();
@@ -40,7 +40,7 @@ describe('store: when Postgres goes away', function () {
   });
 
   for (const how of ['fast', 'immediate'] as const) {
-    it(`a restart (${how}) under calls loses none and doubles none`, async () => {
+    it(`a restart (${how}) under load loses no call and doubles none`, async () => {
       const { store, server } = fixture;
       const tokenId = how === 'fast' ? 1001 : 1002;
       const restarted = new AbortController();
@@ -73,7 +73,7 @@ describe('store: when Postgres goes away', function () {
     });
   }
 
-  it('an answer lost after the commit: open is opened, close has closed, each counted once', async () => {
+  it('a response lost after the commit: the retry of open and close finds it done, counted once', async () => {
     const relay = await startRelay(fixture.server.port);
     const store = await openStore({ url: fixture.server.url.replace(/:\d+\//, `:${relay.port}/`), poolSize: 1 });
     try {
@@ -98,7 +98,7 @@ describe('store: when Postgres goes away', function () {
     }
   });
 
-  it('says so when Postgres stays away, and is well again afterwards', async () => {
+  it('reports Postgres as unreachable, and is healthy again after a restart', async () => {
     const store = await openStore({ url: fixture.server.url, retryMs: 200 });
     try {
       assert.equal(await store.healthy(), true);
@@ -113,7 +113,7 @@ describe('store: when Postgres goes away', function () {
     }
   });
 
-  it('a query that takes too long ends as a time-out', async () => {
+  it('a query that takes too long times out', async () => {
     const store = await openStore({ url: fixture.server.url, statementTimeoutMs: 2_000 });
     const other = new pg.Client({ connectionString: fixture.server.url });
     await other.connect();
@@ -132,7 +132,7 @@ describe('store: when Postgres goes away', function () {
   });
 });
 
-/** A relay that can cut a connection after the server has answered and before the client hears it. */
+/** A relay that can cut a connection after the server has responded and before the client receives it. */
 async function startRelay(
   target: number,
 ): Promise<{ port: number; loseNextAnswerTo(text: string): Promise<boolean>; stop(): Promise<void> }> {

@@ -8,7 +8,7 @@ import { aCloseInput, anOpenInput, sha256, type StoreFixture, startStore } from 
 const DAY = 86_400_000;
 const MINUTE = 60_000;
 
-describe('store: what goes in time', function () {
+describe('store: retention', function () {
   this.timeout(60_000);
   let fixture: StoreFixture;
   let now: number;
@@ -16,7 +16,7 @@ describe('store: what goes in time', function () {
   before(async () => {
     fixture = await startStore();
     now = Math.floor(fixture.store.clock.now());
-    // A partition for each month of the last two years, as an installation of that age has.
+    // One partition per month of the last two years, as in an installation of that age.
     for (let back = 24; back > 1; back--) {
       const month = (months: number) =>
         new Date(Date.UTC(new Date(now).getUTCFullYear(), new Date(now).getUTCMonth() - months)).toISOString();
@@ -59,7 +59,7 @@ describe('store: what goes in time', function () {
       )
     )[0]?.values['request-count'];
 
-  it('results after 30 days to the minute, months of the log after 13, figures never', async () => {
+  it('deletes results after 30 days to the minute, months of the log after 13, and figures never', async () => {
     const ages = [0, 10, 29.99, 30.02, 31, 45, 100, 390, 460, 500, 700];
     const inputs = new Map<number, OpenInput>();
     for (const age of ages) inputs.set(age, await ended(age * DAY));
@@ -72,7 +72,7 @@ describe('store: what goes in time', function () {
     for (const age of [0, 10, 29.99])
       assert.ok(await fixture.store.readBody(inputs.get(age)!.id, inputs.get(age)!.submittedAt), `${age} days`);
     assert.equal(await count('envelopes'), 3);
-    // The first turn says what will go, so that everybody counts without it before it goes.
+    // The first turn announces what will be deleted, so that every replica stops counting it before that.
     assert.equal(await count('requests'), ages.length);
     assert.equal(await figures(), ages.length);
     await retainAll();
@@ -84,7 +84,7 @@ describe('store: what goes in time', function () {
     assert.ok(await fixture.store.readRequest(inputs.get(390)!.id));
   });
 
-  it('where the log is gone a range counts in whole minutes, and the log shows nothing of it', async () => {
+  it('where the log is deleted, a range counts whole minutes, and the log shows nothing of it', async () => {
     const later = await openStore({ url: fixture.server.url });
     const time = Math.floor((now - 500 * DAY) / MINUTE) * MINUTE;
     const of = (from: number, to: number) =>
@@ -121,7 +121,7 @@ describe('store: what goes in time', function () {
     await later.close();
   });
 
-  it('a month that somebody reads is dropped another time, and holds up nobody', async () => {
+  it('a month that is being read is dropped later, and delays no other', async () => {
     const reader = new pg.Client({ connectionString: fixture.server.url });
     await reader.connect();
     const {
@@ -129,7 +129,7 @@ describe('store: what goes in time', function () {
     } = await reader.query<{ part: string }>(
       `select part::text from month_partitions('envelopes') order by ends limit 1`,
     );
-    // One more that is older than all.
+    // A partition older than all others.
     const older = '199901';
     await fixture.sql(
       `create table envelopes_${older} partition of envelopes for values from ('1999-01-01Z') to ('1999-02-01Z')`,
@@ -149,7 +149,7 @@ describe('store: what goes in time', function () {
     await reader.end();
   });
 
-  it('two replicas at once do it once', async () => {
+  it('two replicas at once delete once', async () => {
     const other = await openStore({ url: fixture.server.url });
     await Promise.all([
       retainAll(),
@@ -162,7 +162,7 @@ describe('store: what goes in time', function () {
   });
 });
 
-describe("store: a user's data goes", function () {
+describe("store: deleting a user's data", function () {
   this.timeout(60_000);
   let fixture: StoreFixture;
   before(async () => {
@@ -182,7 +182,7 @@ describe("store: a user's data goes", function () {
     return { id: Number(user?.id), token: Number(token?.id) };
   }
 
-  it('everywhere, with his sub-users, and of nobody else; what still ran leaves nothing', async () => {
+  it('deletes it everywhere, with the sub-users, and of no other user; running requests leave nothing', async () => {
     const [gone, stays] = [await aUser('gone@example.org'), await aUser('stays@example.org')];
     const sub = await aUser('sub@example.org', gone.id);
     const open = async (who: { id: number; token: number }, change: Partial<OpenInput> = {}) => {
@@ -205,7 +205,7 @@ describe("store: a user's data goes", function () {
 
     assert.deepEqual((await fixture.store.eraseUser(gone.id)).sort(), [gone.id, sub.id].sort());
     assert.equal(await fixture.store.findToken(sha256('gone@example.org')), null);
-    // Its runner comes with a result afterwards; another replica had the token in its cache and opens one more.
+    // Its runner sends a result afterwards; a replica with the token in its cache opens one more.
     assert.equal((await fixture.store.closeRequest(aCloseInput(running))).closed, false);
     await fixture.store.closeRequest(aCloseInput(await open(sub)));
     assert.equal(await fixture.store.eraseMore(), 1);
@@ -240,7 +240,7 @@ describe("store: a user's data goes", function () {
       ),
       [{ envelopes: 3, requests: 3, keys: 3, rates: 1 }],
     );
-    // Everybody's figures are without him, and still a recount.
+    // The figures of all users are without this one, and still equal a recount.
     const everyone = { userIds: 'everyone', tokenIds: null } as const;
     const now = fixture.store.clock.now();
     assert.equal(await fixture.store.countEnded(everyone, { from: now - DAY, to: now + DAY }, [], []), 3);
@@ -257,7 +257,7 @@ describe("store: a user's data goes", function () {
     );
   });
 
-  it('in steps where it is much, going on in upkeep', async () => {
+  it('deletes a large amount in steps that continue in upkeep', async () => {
     const much = await aUser('much@example.org');
     for (let index = 0; index < 30; index++) {
       const input = anOpenInput(fixture.store, { userId: much.id, tokenId: much.token });
@@ -281,5 +281,5 @@ describe("store: a user's data goes", function () {
     assert.deepEqual(await fixture.sql('select count(*)::integer n from erasures'), [{ n: 0 }]);
   });
 
-  it('of nobody: nothing', async () => assert.deepEqual(await fixture.store.eraseUser(999_999), []));
+  it('does nothing for an unknown user', async () => assert.deepEqual(await fixture.store.eraseUser(999_999), []));
 });

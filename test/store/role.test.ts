@@ -36,7 +36,7 @@ describe('role migrate', function () {
     return join(folder, name);
   };
 
-  it('waits for Postgres, migrates, makes the administrator from mounted files; two at once do, too', async () => {
+  it('waits for Postgres, migrates and creates the administrator from mounted files, even two at once', async () => {
     const server = await startPostgres();
     try {
       await server.down();
@@ -61,7 +61,7 @@ describe('role migrate', function () {
     }
   });
 
-  it('gives up in time and says why, without the password', async () => {
+  it('times out with the reason, without the password in it', async () => {
     const { code, output } = await migrateRole({
       PY_POSTGRES_URL: 'postgres://someone:verysecret@127.0.0.1:1/x',
       PY_WAIT_MS: '700',

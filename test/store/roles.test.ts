@@ -6,10 +6,10 @@ import { openStore } from '../../src/store/store.ts';
 import { startPostgres } from '../servers.ts';
 import { aCloseInput, anOpenInput, type StoreFixture, startStore } from './fixture.ts';
 
-/** What neither API nor controllers touch but through the owner's functions. */
+/** Tables that API and controllers use only through functions of the owner. */
 const OWNERS_OWN = ['schema_migrations'];
 
-describe('store: roles of the database', function () {
+describe('store: database roles', function () {
   this.timeout(60_000);
   let fixture: StoreFixture;
   before(async () => {
@@ -33,11 +33,11 @@ describe('store: roles of the database', function () {
 
   for (const [role, what, sql] of [
     ['api', 'drop a table', 'drop table users'],
-    ['api', 'empty a table', 'truncate requests'],
-    ['api', 'make a table', 'create table mine (i int)'],
+    ['api', 'truncate a table', 'truncate requests'],
+    ['api', 'create a table', 'create table mine (i int)'],
     ['api', 'run a program', `copy (select 1) to program 'cat'`],
     ['api', 'read a file', `select pg_read_file('/etc/passwd')`],
-    ['api', 'make a role', 'create role other'],
+    ['api', 'create a role', 'create role other'],
     ['api', 'delete results', 'delete from envelopes'],
     ['api', 'change results', `update envelopes set body = ''`],
     ['api', 'delete usage', 'delete from usage_minute'],
@@ -46,30 +46,30 @@ describe('store: roles of the database', function () {
     ['api', 'change settings', `update settings set value = '1'`],
     ['api', 'call retention', 'select drop_requests(now())'],
     ['api', 'call retention of results', 'select drop_envelopes(now())'],
-    ['api', 'make partitions', 'select ensure_partitions()'],
+    ['api', 'create partitions', 'select ensure_partitions()'],
     ['api', 'drop a partition', `select drop_partition('requests_default')`],
     ['api', 'disguise a migration', 'update schema_migrations set version = 1'],
     ['controller', 'drop a table', 'drop table users'],
-    ['controller', 'make a table', 'create table mine (i int)'],
+    ['controller', 'create a table', 'create table mine (i int)'],
     ['controller', 'run a program', `copy (select 1) to program 'cat'`],
     ['controller', 'read passwords', 'select password_hash from users'],
     ['controller', 'read e-mail addresses', 'select email from users'],
-    ['controller', 'read what tokens are sealed as', 'select sealed from tokens'],
+    ['controller', 'read sealed tokens', 'select sealed from tokens'],
     ['controller', 'read webhook secrets', 'select webhook_secret from tokens'],
     ['controller', 'read sessions', 'select * from sessions'],
     ['controller', 'read signing keys', 'select * from signing_keys'],
-    ['controller', 'read mails', 'select * from mails'],
-    ['controller', 'give a permission', `update users set role = 'root'`],
-    ['controller', 'make a token', `insert into tokens (user_id) values (1)`],
+    ['controller', 'read outgoing mail', 'select * from mails'],
+    ['controller', 'grant a permission', `update users set role = 'root'`],
+    ['controller', 'create a token', `insert into tokens (user_id) values (1)`],
     ['controller', 'delete a user', 'select erase_user(1)'],
     ['controller', 'drop any table as a partition', `select drop_partition('users')`],
     ['controller', 'change a webhook', `update webhook_outbox set url = 'https://elsewhere'`],
   ] as const) {
-    it(`the ${role} cannot ${what}`, async () =>
+    it(`the ${role} role cannot ${what}`, async () =>
       assert.match(await as(role, sql), /permission denied|must be owner|superuser/));
   }
 
-  it('the owner is no superuser either', async () => {
+  it('the owner is not a superuser', async () => {
     assert.match(await as('owner', `copy (select 1) to program 'cat'`), /superuser/);
     assert.equal(await as('owner', 'drop table mails'), 'done');
   });
@@ -104,7 +104,7 @@ describe('store: roles of the database', function () {
     }
   });
 
-  it("every table is either given to a part or the owner's own", async () => {
+  it("every table is granted to a role or listed as the owner's", async () => {
     const tables = await fixture.sql<{ name: string }>(
       `select relname name from pg_class where relnamespace = 'public'::regnamespace ` +
         `and relkind in ('r', 'p') and not relispartition order by 1`,
@@ -120,7 +120,7 @@ describe('store: roles of the database', function () {
     );
   });
 
-  it('functions that run as the owner cannot be led astray, and nobody has them by default', async () => {
+  it('functions that run as the owner have a fixed search path, and are not granted to public', async () => {
     const functions = await fixture.sql<{ name: string; config: string[]; open: boolean }>(
       'select oid::regprocedure::text name, proconfig config, ' +
         `has_function_privilege('public', oid, 'execute') as open from pg_proc where ` +
@@ -134,7 +134,7 @@ describe('store: roles of the database', function () {
       assert.deepEqual([config, open], [['search_path=public, pg_temp'], false], name);
   });
 
-  it('rights are given again only where they are missing, and never taken', async () => {
+  it('migrating again grants only missing rights, and revokes none', async () => {
     const roles = { api: 'py_api', controller: 'py_controller' };
     await fixture.sql('grant select on table schema_migrations to py_api');
     await fixture.sql('revoke select on table settings from py_api');
@@ -152,7 +152,7 @@ describe('store: roles of the database', function () {
     assert.equal(await as('api', 'select * from settings, schema_migrations'), 'done');
   });
 
-  it('one role for everything goes on working, and a role that is not there is named', async () => {
+  it('one role for all parts keeps working, and a missing role is named in the error', async () => {
     const server = await startPostgres();
     try {
       await migrate({ url: server.url, roles: { api: 'probeyard', controller: 'probeyard' } });

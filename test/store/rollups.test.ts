@@ -20,7 +20,7 @@ const ENDS = [
   ['error', 404, 'OriginUnreachable'],
 ] as const;
 
-/** Repeatable: the same numbers in every run, spread as if thrown. */
+/** Repeatable: the same pseudo-random numbers in every run. */
 function dice(seed: number): (sides: number) => number {
   let state = seed;
   return (sides) => {
@@ -39,7 +39,8 @@ describe('store: figures equal a recount of the requests', function () {
   before(async () => {
     fixture = await startStore();
     store = fixture.store;
-    // As the other replica of the controllers does: a session of a superuser could not be ended either.
+    // A session of the controllers' role, as their other replica has: the session of a superuser could not be
+    // terminated.
     other = await openStore({ url: fixture.urls.controller, retryMs: 20_000 });
     client = new pg.Client({ connectionString: fixture.server.url });
     await client.connect();
@@ -77,7 +78,7 @@ describe('store: figures equal a recount of the requests', function () {
 
   const RANGES = (now: number): [Date, Date][] =>
     [
-      // Whole, broken at both ends within a minute, within one minute, within an hour, from the middle of a day to the
+      // Whole; cut at both ends within a minute; within one minute; within an hour; from the middle of one day to the
       // middle of another.
       [now - 3 * DAY, now + DAY],
       [now - 2 * DAY + 1234, now - 77_777],
@@ -122,7 +123,7 @@ describe('store: figures equal a recount of the requests', function () {
     return buckets;
   }
 
-  it('over every range and aggregation: not folded, folded in part, folded whole, folded again', async () => {
+  it('for every range and aggregation: not folded, partly folded, fully folded, folded again', async () => {
     const throwDice = dice(7);
     const now = Math.floor(store.clock.now());
     const times = Array.from(
@@ -143,7 +144,7 @@ describe('store: figures equal a recount of the requests', function () {
     assert.ok((await compareAll(now)) > 500);
     await Promise.all(times.slice(120).map((time) => record(other, time, throwDice)));
     assert.ok((await compareAll(now)) > 1000);
-    // Everything, also the minute that goes on: later ends of the same minute come on top.
+    // Everything, even the minute that still goes on: later ends of that minute are added to it.
     await store.foldUsage({ restSeconds: -3_600 });
     assert.deepEqual(await fixture.sql('select count(*)::integer n from usage_minute'), [{ n: 0 }]);
     assert.ok((await compareAll(now)) > 1000);
@@ -153,7 +154,7 @@ describe('store: figures equal a recount of the requests', function () {
     assert.ok((await compareAll(now)) > 1000);
   });
 
-  it('at every moment, while requests end, folding runs in two replicas and connections are killed', async () => {
+  it('at every moment while requests end, two replicas fold and connections are terminated', async () => {
     const throwDice = dice(99);
     const working = { on: true };
     let killed = 0;
@@ -176,7 +177,7 @@ describe('store: figures equal a recount of the requests', function () {
         killed += rowCount ?? 0;
         await new Promise((resolve) => setTimeout(resolve, 30));
       }),
-      // One statement sees one state of the record: what it counts here and there agrees, or it never will.
+      // One statement sees one state of the record, so both counts in it must agree at any time.
       background(async () => {
         const [row] = await fixture.sql<
           Record<string, number>

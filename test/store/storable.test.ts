@@ -7,19 +7,15 @@ import { aCloseInput, anOpenInput, type StoreFixture, startStore } from './fixtu
 const NUL = '\0';
 const LONE = '\uD800';
 
-describe('store: values that Postgres takes', function () {
+describe('store: values that Postgres accepts', function () {
   this.timeout(60_000);
 
   for (const [title, text, expected] of [
-    ['plain text stays', 'a\n\u{1F3A5}\\u0000', 'a\n\u{1F3A5}\\u0000'],
+    ['plain text is kept', 'a\n\u{1F3A5}\\u0000', 'a\n\u{1F3A5}\\u0000'],
     ['U+0000 is replaced', `a${NUL}b${NUL}`, 'a\uFFFDb\uFFFD'],
     ['a lone surrogate is replaced', `a${LONE}b`, 'a\uFFFDb'],
-    ['a text over the bound is cut', 'x'.repeat(MAX_TEXT + 1), 'x'.repeat(MAX_TEXT)],
-    [
-      'a cut does not leave half a character',
-      `${'x'.repeat(MAX_TEXT - 1)}\u{1F3A5}`,
-      `${'x'.repeat(MAX_TEXT - 1)}\uFFFD`,
-    ],
+    ['a text over the limit is cut', 'x'.repeat(MAX_TEXT + 1), 'x'.repeat(MAX_TEXT)],
+    ['a cut leaves no half character', `${'x'.repeat(MAX_TEXT - 1)}\u{1F3A5}`, `${'x'.repeat(MAX_TEXT - 1)}\uFFFD`],
   ] as const)
     it(`text: ${title}`, () => assert.equal(storable(text), expected));
 
@@ -41,14 +37,14 @@ describe('store: values that Postgres takes', function () {
     });
   }
 
-  it('numbers: clamped to their column', () => {
+  it('numbers: clamped to the range of their column', () => {
     assert.deepEqual(
       [smallint(1e10), smallint(-1), integer(1e10), integer(Number.NaN), integer(1.5), bigint(1e300), bigint(7)],
       [32_767, 0, 2_147_483_647, 0, 2, Number.MAX_SAFE_INTEGER, 7],
     );
   });
 
-  it('a plain object as a parameter is refused: pg would write it as JSON past jsonb()', () => {
+  it('a plain object as a parameter is refused, because pg would write it as JSON without jsonb()', () => {
     assert.throws(() => parameters([{ a: 1 }]), /jsonb\(\)/);
     assert.deepEqual(parameters([null, undefined, 1, true, new Date(0), Buffer.from('a'), [`a${NUL}`]]), [
       null,
@@ -76,7 +72,7 @@ describe('store: values that Postgres takes', function () {
     });
     after(() => fixture.close());
 
-    it('text, text[] and jsonb with U+0000 are taken', async () => {
+    it('accepts text, text[] and jsonb with U+0000', async () => {
       const database = openDatabase({ url: fixture.server.url });
       try {
         const value = `a${NUL}b${LONE}`;
@@ -93,7 +89,7 @@ describe('store: values that Postgres takes', function () {
       }
     });
 
-    it('a result with U+0000 in its error and version, and ten billion milliseconds, is recorded', async () => {
+    it('records a result with U+0000 in its error and version, and ten billion milliseconds', async () => {
       const { store } = fixture;
       const open = anOpenInput(store, { display: `https://example.org/${NUL}`, request: { note: NUL } });
       assert.equal((await store.openRequest(open)).outcome, 'opened');
@@ -120,7 +116,7 @@ describe('store: values that Postgres takes', function () {
       );
     });
 
-    it('a value that Postgres does not take is its own error, and is not repeated in it', async () => {
+    it('a value that Postgres refuses is an error of its own, which does not repeat the value', async () => {
       const secret = 'not-a-uuid-but-a-secret';
       await assert.rejects(fixture.store.readRequest(secret), (error: Error & { code?: string }) => {
         assert.equal(error.code, 'bad-data');

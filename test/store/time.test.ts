@@ -8,7 +8,7 @@ describe('store: request ids', () => {
     for (const time of [0, 1, 1_790_000_000_123, 2 ** 48 - 1]) assert.equal(timeOf(uuidv7(time))?.getTime(), time);
   });
 
-  it('are UUIDs of version 7 and variant 10, in the order of their time, never twice', () => {
+  it('are UUIDs of version 7 and variant 10, ordered by time, and unique', () => {
     const ids = Array.from({ length: 1000 }, (_, index) => uuidv7(1_790_000_000_000 + index));
     for (const id of ids) assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
     assert.deepEqual([...ids].sort(), ids);
@@ -23,14 +23,14 @@ describe('store: request ids', () => {
     '0190163d-8694-739b-aea5-966c26f8ad91x',
   ];
   for (const id of others) it(`no time in "${id}"`, () => assert.equal(timeOf(id), null));
-  it('tells UUIDs from other text', () => assert.deepEqual([isUuid(others[0] ?? ''), isUuid('x')], [true, false]));
+  it('recognises UUIDs', () => assert.deepEqual([isUuid(others[0] ?? ''), isUuid('x')], [true, false]));
 });
 
 describe('store: clock', () => {
-  it('trusts the sample with the shortest round trip', async () => {
+  it('uses the sample with the shortest round trip', async () => {
     let monotonic = 1_000;
     const roundTrips = [80, 10, 200];
-    // A store whose clock is 500,000 ahead of ours, and whose answers take different times to come back.
+    // A store whose clock is 500,000 ahead of ours, with responses of different delay.
     const clock = await startClock(
       async () => {
         const roundTrip = roundTrips.shift() ?? 0;
@@ -71,7 +71,7 @@ describe('store: time and partitions in Postgres', function () {
   });
   after(() => fixture.close());
 
-  it("the store's clock is Postgres' clock", async () => {
+  it("the store's clock is that of Postgres", async () => {
     const before = fixture.store.clock.now();
     const [row] = await fixture.sql<{ ms: number }>('select (extract(epoch from clock_timestamp()) * 1000)::float8 ms');
     const after = fixture.store.clock.now();
@@ -79,7 +79,7 @@ describe('store: time and partitions in Postgres', function () {
     assert.ok(row && row.ms >= before - slack && row.ms <= after + slack, `${before} ${row?.ms} ${after}`);
   });
 
-  it('this month, the last and the next two have partitions, and a second call makes none', async () => {
+  it('this month, the last and the next two have partitions, and a second call creates none', async () => {
     const parts = await fixture.sql<{ name: string }>(
       `select inhrelid::regclass::text name from pg_inherits where inhparent = 'requests'::regclass order by 1`,
     );
@@ -87,7 +87,7 @@ describe('store: time and partitions in Postgres', function () {
     assert.equal(await fixture.store.ensurePartitions(), 0);
   });
 
-  it("a request of any time is taken; its rows move when its month's partition comes", async () => {
+  it('accepts a request of any time, and moves its rows when the partition of its month is created', async () => {
     const open = anOpenInput(fixture.store, {
       id: '9b2f5a4e-6f0c-4d0e-8a53-0f6a4a3c2b1d',
       submittedAt: new Date(
@@ -121,12 +121,12 @@ describe('store: time and partitions in Postgres', function () {
       `explain select * from requests where id = '${id}' and submitted_at = '${submittedAt.toISOString()}'`,
     );
     const text = plan.map((row) => row['QUERY PLAN']).join('\n');
-    // Which of the partition's indexes that begin with these two is the planner's choice.
+    // The planner may choose any of the partition's indexes that start with these two columns.
     assert.match(text, /Index Scan using requests_\d{6}_\w+ on requests_\d{6} /);
     assert.doesNotMatch(text, /Append/);
   });
 
-  it('bodies are stored as they come: the column is external in every partition', async () => {
+  it('bodies are stored uncompressed by Postgres: the column is external in every partition', async () => {
     assert.deepEqual(
       await fixture.sql(
         'select distinct attstorage from pg_attribute a join pg_class c on c.oid = a.attrelid where ' +

@@ -34,7 +34,7 @@ describe('store: TLS to Postgres', function () {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** Whether the session is encrypted, or why there is none. */
+  /** Whether the session is encrypted, or why the connection failed. */
   async function attempt(
     { port }: PostgresServer,
     query: string,
@@ -88,7 +88,7 @@ describe('store: TLS to Postgres', function () {
     });
   }
 
-  it('the host name counts, but for verify-ca', async () => {
+  it('the host name is verified, except for verify-ca', async () => {
     const other = await Promise.all(
       ['', '?sslmode=require', '?sslmode=verify-full', '?sslmode=verify-ca'].map((query) =>
         attempt(server, query, ca, '127.0.0.1'),
@@ -102,7 +102,7 @@ describe('store: TLS to Postgres', function () {
     );
   });
 
-  it('a server without TLS is refused where TLS is asked for', async () => {
+  it('refuses a server without TLS if TLS is requested', async () => {
     for (const [query, caFile] of [
       ['?sslmode=require', undefined],
       ['', ca],
@@ -111,7 +111,7 @@ describe('store: TLS to Postgres', function () {
       assert.match(await attempt(plain, query, caFile), /does not support SSL/);
   });
 
-  it('other parameters of the address stay, and sslrootcert names a CA', () => {
+  it('keeps other parameters of the address, and sslrootcert names a CA', () => {
     assert.equal(
       reached('postgres://a@b/c?sslmode=require&target_session_attrs=rw', undefined).url,
       'postgres://a@b/c?target_session_attrs=rw',
@@ -129,7 +129,7 @@ describe('store: TLS to Postgres', function () {
     });
   });
 
-  it('a refusal does not repeat the address', () => {
+  it('an error does not repeat the address', () => {
     assert.throws(
       () => reached('postgres://a:secret@b/c?sslmode=secret', undefined),
       (error: Error) => !error.message.includes('secret'),

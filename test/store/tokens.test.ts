@@ -24,14 +24,20 @@ const none: GivenToAccount = {
 
 describe('store: limits of a token', () => {
   const cases: [string, Partial<GivenLimits>, Partial<GivenLimits>, Partial<GivenLimits>[], number][] = [
-    ['nothing given: the default', {}, {}, [], 10],
-    ['the user may be given more', {}, { concurrency: 50 }, [], 50],
-    ['a sub-user has what the root user has', {}, {}, [{ concurrency: 20 }], 20],
-    ['a sub-user may be given less than the root user', {}, { concurrency: 5 }, [{ concurrency: 20 }], 5],
-    ['a sub-user who was given more has what the root user has', {}, { concurrency: 30 }, [{ concurrency: 20 }], 20],
-    ['the least of the accounts above holds', {}, {}, [{ concurrency: 20 }, { concurrency: 3 }, {}], 3],
-    ['a token narrows', { concurrency: 2 }, { concurrency: 50 }, [], 2],
-    ['a token does not widen', { concurrency: 99 }, { concurrency: 50 }, [], 50],
+    ['nothing set: the default', {}, {}, [], 10],
+    ['a user may have more than the default', {}, { concurrency: 50 }, [], 50],
+    ['a sub-user has the limit of the root user', {}, {}, [{ concurrency: 20 }], 20],
+    ['a sub-user may have less than the root user', {}, { concurrency: 5 }, [{ concurrency: 20 }], 5],
+    [
+      'a sub-user who was given more has the limit of the root user',
+      {},
+      { concurrency: 30 },
+      [{ concurrency: 20 }],
+      20,
+    ],
+    ['the smallest limit of the accounts above applies', {}, {}, [{ concurrency: 20 }, { concurrency: 3 }, {}], 3],
+    ['a token lowers the limit', { concurrency: 2 }, { concurrency: 50 }, [], 2],
+    ['a token does not raise the limit', { concurrency: 99 }, { concurrency: 50 }, [], 50],
   ];
   for (const [name, token, user, above, expected] of cases) {
     it(name, () =>
@@ -54,29 +60,35 @@ describe('store: limits of a token', () => {
     number | null,
     [account: number | null, token: number],
   ][] = [
-    ["by default four times what the root user's tokens have", {}, [], null, [40, 10]],
+    ["by default four times the limit of the root user's tokens", {}, [], null, [40, 10]],
     [
-      'four times of what the root user was given, for a sub-user, too',
+      'four times what the root user was given, for a sub-user, too',
       { concurrency: 3 },
       [{ concurrency: 50 }],
       null,
       [200, 3],
     ],
-    ["the installation's", {}, [{}], 15, [15, 10]],
-    ['none in the installation', {}, [{}], 0, [null, 10]],
-    ["the root user's own", {}, [{ accountConcurrency: 8 }], 15, [8, 8]],
-    ['none, given to the root user', {}, [{ accountConcurrency: 0 }], 15, [null, 10]],
+    ['that of the installation', {}, [{}], 15, [15, 10]],
+    ['no limit in the installation', {}, [{}], 0, [null, 10]],
+    ['that of the root user', {}, [{ accountConcurrency: 8 }], 15, [8, 8]],
+    ['no limit for the root user', {}, [{ accountConcurrency: 0 }], 15, [null, 10]],
     [
-      "a sub-user's own does not count",
+      'that of a sub-user is ignored',
       { accountConcurrency: 99 },
       [{ accountConcurrency: 12 }, { accountConcurrency: 77 }],
       null,
       [12, 10],
     ],
-    ["a token's above its account's is the account's", { concurrency: 30, accountConcurrency: 5 }, [], null, [5, 5]],
+    [
+      "a token's limit above that of its account is cut to it",
+      { concurrency: 30, accountConcurrency: 5 },
+      [],
+      null,
+      [5, 5],
+    ],
   ];
   for (const [name, user, above, installation, [account, token]] of ofAccount) {
-    it(`of an account: ${name}`, () => {
+    it(`account concurrency: ${name}`, () => {
       const limits = effectiveLimits(
         none,
         { ...none, ...user },
@@ -87,7 +99,7 @@ describe('store: limits of a token', () => {
     });
   }
 
-  it("permissions: the user's, without his restrictions, narrowed by the token", () => {
+  it("permissions: the user's minus their restrictions, narrowed by the token", () => {
     assert.deepEqual(effectivePermissions(null, ['a', 'b'], []), ['a', 'b']);
     assert.deepEqual(effectivePermissions(['b', 'c'], ['a', 'b'], []), ['b']);
     assert.deepEqual(effectivePermissions(null, ['a', 'b'], ['b']), ['a']);
@@ -95,7 +107,7 @@ describe('store: limits of a token', () => {
     assert.deepEqual(effectivePermissions(null, ['a', 'b'], [], [['a', 'b'], ['a']]), ['a']);
   });
 
-  it('a suspended account above suspends', () => {
+  it('a suspended account above suspends the token', () => {
     assert.equal(effectiveStatus('active', [{ suspended: false }, { suspended: true }]), 'suspended');
     assert.equal(effectiveStatus('pending', [{ suspended: false }]), 'pending');
   });
@@ -126,13 +138,13 @@ describe('store: tokens', function () {
     assert.equal(await fixture.store.findToken(sha256('unknown')), null);
   });
 
-  it('the default token cannot be sent by anyone', async () => {
+  it('no request can authenticate with the default token', async () => {
     const token = await fixture.store.defaultToken();
     assert.equal(token?.name, 'kubectl');
     assert.deepEqual(await fixture.sql('select sha256 from tokens where id = $1', [token?.id]), [{ sha256: null }]);
   });
 
-  it('reads many tokens at once, without the revoked ones', async () => {
+  it('reads many tokens at once, without revoked ones', async () => {
     const [made] = await fixture.sql<{ id: string }>(
       'insert into tokens (user_id, sha256, concurrency, allow, revoked_at) values ($1, ' +
         `$2, 3, '[{"cidr":"10.0.0.0/8","port":80}]', null) returning id`,
@@ -148,7 +160,7 @@ describe('store: tokens', function () {
     assert.equal(await fixture.store.findToken(sha256('t1')), null);
   });
 
-  it('bootstrap: again and at once it changes nothing', async () => {
+  it('bootstrap: running again and concurrently changes nothing', async () => {
     const before = await fixture.sql(
       'select (select count(*) from users)::integer users, (select count(*) from tokens)::integer tokens',
     );
@@ -167,7 +179,7 @@ describe('store: tokens', function () {
     );
   });
 
-  it('bootstrap: another token replaces the old one, another address renames, a changed password stays', async () => {
+  it('bootstrap: replaces the token, renames on another address, and keeps a changed password', async () => {
     const url = fixture.server.url;
     const [row] = await fixture.sql<{ password_hash: string }>('select password_hash from users where id = $1', [
       fixture.admin.userId,
@@ -193,7 +205,7 @@ describe('store: tokens', function () {
     ['token', { ...ADMIN, token: 'short' }],
     ['e-mail', { ...ADMIN, email: 'nobody' }],
   ] as const) {
-    it(`bootstrap: refuses a bad ${what}`, () =>
+    it(`bootstrap: refuses an invalid ${what}`, () =>
       assert.rejects(bootstrapAdmin({ url: fixture.server.url }, input), { name: 'StoreError', code: 'invalid' }));
   }
 });
@@ -206,7 +218,7 @@ describe('store: notices of changed tokens', function () {
   });
   after(() => fixture.close());
 
-  it('tells of every change, flushes on reconnect, and knows when it is deaf', async () => {
+  it('reports every change, flushes the cache on reconnect, and reports when it is not listening', async () => {
     const heard: TokenChange[] = [];
     const listener = fixture.store.listenTokens((change) => heard.push(change));
     await until('it listens', () => listener.listening());
@@ -239,7 +251,7 @@ describe('store: notices of changed tokens', function () {
     assert.equal(listener.listening(), false);
   });
 
-  it('a notice of a user names the root user, and both when the user moves to another account', async () => {
+  it('a notice of a user names the root user, and both root users when the user moves', async () => {
     const insert = async (email: string, parent: number | null): Promise<number> => {
       const text = `insert into users (email, role, status, parent_id) values ($1, $2, 'active', $3) returning id`;
       return Number(
@@ -266,7 +278,7 @@ describe('store: notices of changed tokens', function () {
     await listener.stop();
   });
 
-  it('a killed backend is replaced', async () => {
+  it('a terminated backend is replaced', async () => {
     const heard: TokenChange[] = [];
     const listener = fixture.store.listenTokens((change) => heard.push(change));
     await until('it listens', () => heard.length === 1 && listener.listening());
