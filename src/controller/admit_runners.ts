@@ -1,4 +1,4 @@
-/** Which connections NATS accepts as runners: those of our own pods, for as long as the pod exists. */
+/** Decides which connections NATS accepts as runners: those of our own pods, while the pod exists. */
 import { serveCallout } from '../bus/callout.ts';
 import type { Bus } from '../bus/connect.ts';
 import { podTokenVerifier } from '../bus/podtoken.ts';
@@ -57,7 +57,7 @@ export function admitRunners({
   });
 }
 
-/** Cuts a pod that is gone off NATS: its token stays valid for a while. */
+/** Closes the NATS connection of a deleted pod, whose token stays valid for a while. */
 export function cutOff(callout: AdmittingRunners, log: Logger, pod: Pod): void {
   if (!isRunnerPod(pod)) return;
   const { name, uid = '' } = pod.metadata;

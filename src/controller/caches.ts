@@ -1,4 +1,4 @@
-/** The caches of a controller: ProbeJobs, and the pods in the runners' namespace. */
+/** The controller's caches: ProbeJobs, and the pods in the runner namespace. */
 import type { Config } from '../config.ts';
 import { PODS, PROBE_JOBS, type KubeClient, type Pod } from '../kube/client.ts';
 import { startReflector, type Reflector } from '../kube/reflector.ts';
@@ -15,7 +15,7 @@ export interface CachesDeps {
   config: Config<'controller'>;
   log: Logger;
   metrics: ControllerMetrics;
-  /** The term of this replica, while it leads. */
+  /** This replica's term while it leads. */
   term: () => RunningTerm | undefined;
   podGone: (pod: Pod) => void;
 }

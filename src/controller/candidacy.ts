@@ -1,10 +1,10 @@
-/** Stands for election, and runs a term while this replica leads. */
+/** Takes part in the leader election, and runs a term while this replica leads. */
 import type { KubeClient } from '../kube/client.ts';
 import { startElection } from '../kube/lease.ts';
 import { startTerm, type RunningTerm, type TermDeps } from './term.ts';
 
 export interface Candidacy {
-  /** The term of this replica, while it leads. */
+  /** This replica's term while it leads. */
   term(): RunningTerm | undefined;
   stop(): Promise<void>;
 }
@@ -18,7 +18,7 @@ export function standForElection(leaseClient: KubeClient, deps: TermDeps): Candi
     term = undefined;
     metrics.lead(undefined);
     await ending?.stop();
-    // What another leads now is no longer counted here.
+    // The new leader reports these jobs.
     for (const state of ['waiting', 'running'] as const) metrics.jobs(state, 0);
   };
   const election = startElection({
@@ -26,7 +26,7 @@ export function standForElection(leaseClient: KubeClient, deps: TermDeps): Candi
     name: 'probeyard-controller',
     namespace: config.namespace,
     holder: config.podName,
-    // Where somebody deleted the Lease: runners refuse a term that is older than one that they have seen.
+    // A deleted Lease restarts its count of transitions, and runners refuse an epoch older than one they have seen.
     epochFloor: () => jobs.list().reduce((most, { status }) => Math.max(most, status?.admittedBy?.epoch ?? 0), 0),
     onLead: ({ epoch }) => {
       log.info({ epoch }, 'elected as leader');
@@ -45,7 +45,7 @@ export function standForElection(leaseClient: KubeClient, deps: TermDeps): Candi
         );
       };
       starting = starting.then(lead).catch(async (error: unknown) => {
-        // A leader that cannot begin must not keep the others from it.
+        // A leader that cannot start must not block the other replicas.
         log.error({ err: error, epoch }, 'cannot start the term, exiting');
         process.exit(1);
       });

@@ -1,7 +1,7 @@
 /**
- * The end of NATS' certificate, as a metric; and its renewal. The CronJob (or cert-manager) writes a new certificate
- * into the Secret, the kubelet puts it into the server's pod, and the server must be asked to read it: every replica
- * asks, and asking twice is harmless.
+ * Exports the expiry of NATS' certificate as a metric, and activates renewals. The CronJob (or cert-manager) writes a
+ * new certificate into the Secret, the kubelet updates the file in the server's pod, and the server must be told to
+ * reload it. Every replica requests the reload; it is idempotent.
  */
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -10,7 +10,10 @@ import type { Bus } from '../bus/connect.ts';
 import type { Logger } from '../log.ts';
 import type { ControllerMetrics } from './metrics.ts';
 
-/** A little more than what is left when it is renewed, so that the first look after a renewal finds it due. */
+/**
+ * Slightly more than the remaining share of lifetime at renewal, so that the first check after a renewal requests the
+ * reload.
+ */
 const DUE_FROM = 0.34;
 const LOOK_MS = 10 * 60_000;
 
@@ -27,7 +30,7 @@ export interface Watching {
   stop(): void;
 }
 
-/** Looks at every server of the url, and asks those to reload whose certificate is due. */
+/** Checks every server of the url, and requests a reload of those whose certificate is due. */
 export async function lookAtCertificates(
   bus: Bus,
   { url, caFile, log, metrics, now = Date.now }: CertificateSettings,

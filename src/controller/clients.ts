@@ -1,4 +1,4 @@
-/** What a controller is connected to. */
+/** The clients of a controller. */
 import { readFile } from 'node:fs/promises';
 import { connectBus, type Bus } from '../bus/connect.ts';
 import { INBOX } from '../bus/permissions.ts';
@@ -10,7 +10,7 @@ import { openStore, type Store } from '../store/store.ts';
 
 export interface Clients {
   kube: KubeClient;
-  /** For the lease alone: a renewal must not wait behind a thousand other calls. */
+  /** Used only for the Lease, so that a renewal never waits behind a thousand other calls. */
   leaseClient: KubeClient;
   store: Store;
   bus: Bus;

@@ -1,6 +1,6 @@
 /**
- * A pod that sends more than any runner does: its agent is not ours any more. Every replica cuts it off when the pod is
- * gone.
+ * Ends pods that send more messages than any runner does: such an agent is presumed compromised. Every replica closes
+ * the pod's connection once the pod is deleted.
  */
 import { isKubeError, type KubeClient, PODS, type Pod } from '../kube/client.ts';
 import { LABEL } from '../kube/resource.ts';
@@ -31,7 +31,8 @@ export function floods({ kube, log, metrics, namespace, podOf, kick }: FloodDeps
       await kick(uid).catch((error: unknown) =>
         log.debug({ err: error, ...runnerFields({ pod: name, uid }) }, 'cannot close the NATS connection of a runner'),
       );
-      // At once: it would use its time to drain. The pod's end is what keeps it from coming back with its token.
+      // Without a grace period, which a hostile agent would use. Deleting the pod also keeps it from reconnecting with
+      // its token.
       await kube.delete(PODS, name, { namespace, uid, gracePeriodSeconds: 0 });
     } catch (error) {
       if (isKubeError(error, 'not-found', 'conflict')) return;

@@ -1,4 +1,4 @@
-/** The role `controller`: every replica collects results and answers for runners' identities; one of them leads. */
+/** The role `controller`: every replica collects results and authenticates runners; one of them leads. */
 import { consumeResults } from '../bus/collect.ts';
 import { watchShares } from '../bus/shares.ts';
 import { loadConfig } from '../config.ts';
@@ -15,7 +15,7 @@ import { controllerMetrics } from './metrics.ts';
 import type { RunningTerm } from './term.ts';
 import { startUpkeep } from './upkeep.ts';
 
-/** A cache that heard nothing for so long, bookmarks included, is no cache any more. */
+/** A cache without any event for this long, bookmarks included, counts as stale. */
 const CACHE_SILENCE_MS = 150_000;
 
 export async function run(): Promise<void> {

@@ -1,4 +1,4 @@
-/** What the controller counts. Labels are bounded: pools and reasons, never tokens or sources. */
+/** The controller's metrics. Labels are bounded: pools and reasons, never tokens or sources. */
 import type { Wall } from '../kube/probe_pool.ts';
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import type { WaitingCause } from './leader/job_status.ts';

@@ -1,6 +1,6 @@
 /**
- * One term of leadership: everything that only a leader does, made when the lease is won and thrown away when it is
- * lost.
+ * One term of leadership: everything that only a leader does, created when the lease is acquired and discarded when it
+ * is lost.
  */
 import { readFile } from 'node:fs/promises';
 import { isBeatOf } from '../bus/claims.ts';
@@ -207,7 +207,7 @@ export async function startTerm(
   const closed = bus.subscribe<Closed>(SUBJECT.closed, ({ message }) => lead.closed(message));
   const listeners = [beats, early, closed];
 
-  // One look at a time: with Postgres away each waits, and they would pile up.
+  // One run at a time: while Postgres is unreachable each run waits, and they would pile up.
   const oneAtATime = (work: () => Promise<void>): (() => Promise<void>) => {
     let under = false;
     return async () => {
@@ -255,7 +255,7 @@ export async function startTerm(
     (error, tool) => log.warn({ err: error, tool }, 'tool reconcile failed, will retry'),
   );
 
-  // Apart from tools and pools: a cluster whose CRDs are not brought by the chart may lack this one.
+  // Separate from tools and pools: a cluster whose CRDs are not installed by the chart may lack this one.
   const beginPolicies = async (): Promise<void> => {
     const { applied, removed } = await applyPolicies(kube, config.policiesFile);
     if (applied + removed.length > 0) log.info({ policies: applied, removed }, 'shared policies of the chart applied');
@@ -299,7 +299,7 @@ export async function startTerm(
     },
   };
 
-  // Runners mount it: a pod made before it would wait for it.
+  // Runners mount this ConfigMap: a pod created before it would wait for it.
   if (config.natsCaFile) {
     const ca = await readFile(config.natsCaFile, 'utf8');
     const held = await owner();
@@ -310,7 +310,7 @@ export async function startTerm(
       { fieldManager: 'probeyard-controller', force: true },
     );
   }
-  // Events flow from here on: what the watch shows while the lists are read must not be missed.
+  // Events flow from here on, so that changes during the initial lists are not missed.
   attach(running);
   await Promise.all([tools.synced, poolsCache.synced, pods.synced]);
   for (const pod of pods.list()) podSeen(pod, true);

@@ -1,7 +1,7 @@
 /**
- * The record's upkeep, in every controller, leading or not: usage is folded, what was asked to go goes, partitions are
- * made ahead, what is old is dropped. Each call is safe to make at any time from several replicas; where one is at it
- * the others find nothing to do.
+ * Maintenance of the record by every controller, leading or not: folds usage, continues erasures, creates partitions in
+ * advance, deletes data past its retention. Each call is safe at any time from several replicas; while one works the
+ * others find nothing to do.
  */
 import type { Logger } from '../log.ts';
 import type { Retention } from '../store/retention.ts';
@@ -39,7 +39,7 @@ export function startUpkeep({
   let timer: NodeJS.Timeout | undefined;
   let turns = 0;
 
-  // What fails is tried again in its next turn, and keeps nothing else from its own.
+  // A failed step is retried at its next turn and does not block the others.
   const attempt = async (what: string, work: () => Promise<unknown>): Promise<void> => {
     if (stopped) return;
     try {

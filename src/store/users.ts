@@ -96,7 +96,7 @@ export const USER_SORTS = {
 } as const;
 export type UserSort = keyof typeof USER_SORTS;
 
-/** `under`: only this user and those below; null: all users. */
+/** `under`: only users below this one; null: all users. */
 export interface UserQuery {
   under: number | null;
   status: readonly string[];

@@ -1,7 +1,7 @@
 /**
- * Applies the tools, pools and policies that the chart brings as files: Helm cannot bring a CRD and objects of its kind
- * in one release. Server-side apply under our own field manager: what an administrator or an autoscaler has changed
- * stays, and is listed in `Overridden`.
+ * Applies the tools, pools and policies that the chart ships as files, because Helm cannot install a CRD and objects of
+ * its kind in one release. It uses server-side apply with its own field manager: changes by an administrator or an
+ * autoscaler are kept, and listed in `Overridden`.
  */
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -68,7 +68,7 @@ export async function readPools(file: string): Promise<{ name: string; spec: Pro
   );
 }
 
-/** Empty: the chart brings none. */
+/** An empty file name: the chart ships none. */
 async function readPolicies(file: string): Promise<{ name: string; spec: ProbePolicySpec }[]> {
   if (file === '') return [];
   const list = parse(await readFile(file, 'utf8')) as unknown;
@@ -82,7 +82,7 @@ async function readPolicies(file: string): Promise<{ name: string; spec: ProbePo
 
 const MANAGER = 'probeyard-catalog';
 /**
- * Of what an object was last applied with: an object is applied again only when that changes, and not by each new
+ * Annotation with a hash of the applied spec: an object is applied again only if the spec changed, and not by each new
  * leader.
  */
 const CONTENT = `${GROUP}/content`;
@@ -95,11 +95,11 @@ interface Entry<Spec> {
 type Tree = Record<string, unknown>;
 
 const isTree = (value: unknown): value is Tree => typeof value === 'object' && value !== null && !Array.isArray(value);
-/** Lists count as sets: the API server may keep them in another order. */
+/** Compares lists as sets, because the API server may reorder them. */
 const text = (value: unknown): string =>
   JSON.stringify(Array.isArray(value) ? value.map((item) => JSON.stringify(item)).sort() : value);
 
-/** Fields of the catalog that have another value in the cluster. */
+/** Fields of the catalog whose value differs in the cluster. */
 export function overridden(wanted: unknown, has: unknown, path = 'spec'): string[] {
   if (isTree(wanted))
     return Object.entries(wanted).flatMap(([key, value]) =>
@@ -109,8 +109,8 @@ export function overridden(wanted: unknown, has: unknown, path = 'spec'): string
 }
 
 /**
- * A field as the API server names it, `.spec.reuse.maxJobs` or `.spec.serves.kinds[="c2pa"]`: an item is left out with
- * its list.
+ * `field` as the API server names it, `.spec.reuse.maxJobs` or `.spec.serves.kinds[="c2pa"]`. For a list item the whole
+ * list is left out.
  */
 function without(object: Tree, field: string): Tree {
   const [head = '', ...rest] = field.replace(/^\./, '').replace(/\[.*$/, '').split('.');
@@ -118,7 +118,7 @@ function without(object: Tree, field: string): Tree {
   return rest.length > 0 && isTree(value) ? { ...others, [head]: without(value, rest.join('.')) } : others;
 }
 
-/** Without force: what another manager owns stays as it is. */
+/** Without force: fields owned by another manager are left unchanged. */
 async function applyOne<T extends KubeObject>(
   kube: KubeClient,
   type: ResourceType<T>,
@@ -157,9 +157,9 @@ async function applyAll<T extends ProbeTool | ProbePool | ProbePolicy>(
 export interface Applied {
   tools: Entry<ProbeToolSpec>[];
   pools: Entry<ProbePoolSpec>[];
-  /** Tools that the catalog no longer has: deleted. */
+  /** Names of tools that are no longer in the catalog, and deleted. */
   removed: string[];
-  /** Pools that it no longer has: they have to drain first. */
+  /** Names of pools that are no longer in the catalog. They drain first. */
   removedPools: string[];
 }
 
@@ -175,7 +175,7 @@ export async function applyCatalog(
   return { tools, pools, removed, removedPools };
 }
 
-/** The shared policies that come with the chart, and those that it no longer has. */
+/** Applies the chart's shared policies and deletes those that it no longer contains. */
 export async function applyPolicies(kube: KubeClient, file: string): Promise<{ applied: number; removed: string[] }> {
   const policies = await readPolicies(file);
   const removed = await applyAll(kube, PROBE_POLICIES, policies);
@@ -183,7 +183,7 @@ export async function applyPolicies(kube: KubeClient, file: string): Promise<{ a
   return { applied: policies.length, removed };
 }
 
-/** On tools; pools show it with the rest of their status. */
+/** Sets the condition on tools. Pools show it with the rest of their status. */
 export async function showOverridden(
   kube: KubeClient,
   entries: readonly Entry<ProbeToolSpec>[],

@@ -1,6 +1,6 @@
 /**
- * Proves each ProbeTool in a pod of its own, mounted and executed, before any pool mounts it. A broken image hurts
- * nothing but itself.
+ * Proves each ProbeTool in a pod of its own: the image is mounted and executed before any pool mounts it. A broken
+ * image therefore affects only itself.
  */
 import { conditionOf, isDegraded, setConditions, stamp, type Change } from '../../kube/conditions.ts';
 import { PODS, PROBE_TOOLS, isKubeError, type KubeClient, type Pod } from '../../kube/client.ts';
@@ -22,7 +22,7 @@ export interface ProofDeps {
   queue: WorkQueue;
   tools: () => readonly ProbeTool[];
   getTool: (name: string) => ProbeTool | undefined;
-  /** Proof pods, without those that are being deleted; and any by its name. */
+  /** Proof pods that are not being deleted. `getPod` returns any pod by name. */
   proofs: () => readonly Pod[];
   getPod: (name: string) => Pod | undefined;
   stillLeading: () => boolean;
@@ -30,23 +30,26 @@ export interface ProofDeps {
   now: () => number;
   owner: () => Promise<OwnerReference | undefined>;
   triedAt: Map<string, number>;
-  /** Tools whose proof is on its way again, though there is a verdict on it. */
+  /** Tools that have a verdict and are being proven again. */
   again: Set<string>;
-  /** Tools whose images runners wait for, with the kubelet's words. */
+  /** Tools whose images runners are waiting for, with the kubelet's message. */
   stuck: Map<string, string>;
-  /** How long the proof of a degraded tool waits, by tool. */
+  /** Pause between proofs of a degraded tool, by tool. */
   pauses: Map<string, number>;
-  /** So that the pod's end wakes the tool. */
+  /** Registers the pod, so that its end triggers a reconcile of the tool. */
   started: (pod: string, tool: string) => void;
 }
 
-/** Proofs side by side: a node starts a few pods a second, and runners need to start, too. */
+/** Maximum number of concurrent proofs: a node starts a few pods a second, and runners must start too. */
 const AT_ONCE = 3;
 const WAIT_MS = 300;
 const LOOK_MS = 5_000;
-/** A refused image may be mended under the same name: it is tried again, seldom. */
+/** Retry interval for a refused image, which may be repaired under the same name. */
 const AGAIN_MS = 10 * 60_000;
-/** Doubled each time: where one node has the image and another has not, pools would roll back and forth. */
+/**
+ * Initial pause, doubled each time: if one node has the image and another does not, pools would otherwise roll back and
+ * forth.
+ */
 const DEGRADED_PAUSE_MS = 10_000;
 
 export const registryAllowed = (image: string, allowed: readonly string[]): boolean =>
@@ -69,7 +72,7 @@ const slower = (deps: ProofDeps, name: string): void => {
   deps.pauses.set(name, Math.min((deps.pauses.get(name) ?? DEGRADED_PAUSE_MS / 2) * 2, AGAIN_MS));
 };
 
-/** One look at one tool. */
+/** One reconcile of one tool. */
 interface Look {
   deps: ProofDeps;
   tool: ProbeTool;
@@ -77,11 +80,11 @@ interface Look {
   generation: number;
   /** By Postgres' clock. */
   now: number;
-  /** Name of the proof pod: it changes with what is to be proven. */
+  /** Name of the proof pod. It is derived from what is being proven. */
   proof: string;
-  /** Whether it is available, and why not. */
+  /** The `Available` condition. */
   condition: Condition | undefined;
-  /** There is a verdict on this proof. */
+  /** This proof already has a verdict. */
   settled: boolean;
 }
 
@@ -94,8 +97,8 @@ const show = (look: Look, change: Change, status: ProbeToolStatus = {}): Promise
 const lookAgain = ({ deps, name }: Look): void => deps.queue.addAfter(name, LOOK_MS, { low: true });
 
 /**
- * When the proof of a tool that has a verdict is to be made again: refused, or degraded. By the last try and not by the
- * condition, which keeps its transition time.
+ * When to repeat the proof of a refused or degraded tool. Based on the last try, because the condition keeps its first
+ * transition time.
  */
 function nextTry({ deps: { triedAt, pauses }, tool, name }: Look): number {
   const since = (type: string): number => Date.parse(conditionOf(tool.status, type)?.lastTransitionTime ?? '') || 0;
@@ -104,7 +107,7 @@ function nextTry({ deps: { triedAt, pauses }, tool, name }: Look): number {
   return (triedAt.get(name) ?? since('Available')) + AGAIN_MS;
 }
 
-/** Runners cannot get its image: pools leave it out until it is proven again. */
+/** Runners cannot pull the image: pools leave the tool out until it is proven again. */
 async function degrade(look: Look, message: string): Promise<void> {
   const { deps, tool, name, generation } = look;
   await show(look, toolChange('Degraded', 'True', 'ImageUnavailable', message, generation));
@@ -126,7 +129,7 @@ async function refuseRegistry(look: Look): Promise<void> {
   deps.events.record(PROBE_TOOLS, tool, { type: 'Warning', reason: 'RegistryNotAllowed', message });
 }
 
-/** Whether a tool that has a verdict is to be proven again now. */
+/** Whether a tool that has a verdict must be proven again now. */
 async function isDue(look: Look, pod: Pod | undefined, stuck: string | undefined): Promise<boolean> {
   const { deps, tool, name, now, condition } = look;
   if (pod) await removePod(deps, pod);
@@ -144,8 +147,8 @@ const proofOf = (config: Config<'controller'>, { spec }: ProbeTool): string =>
   verifyName(spec, config.toolsDelivery === 'bundled' ? config.bundledImage : config.runnerImage);
 
 /**
- * Ends proofs that nobody waits for: of a tool that changed or went, or made by a leader of another version. Left
- * alone, a few of them hold the places of all others for ever.
+ * Deletes obsolete proof pods: those of a changed or deleted tool, or of a leader of another version. Otherwise a few
+ * of them would block all others forever.
  */
 async function endStrays(deps: ProofDeps): Promise<Pod[]> {
   const awaited = new Set(deps.tools().map((tool) => proofOf(deps.config, tool)));
@@ -169,7 +172,7 @@ async function startProof(look: Look): Promise<void> {
   } catch (error) {
     if (!isKubeError(error, 'already-exists')) throw error;
   }
-  // An image that was proven before stays in use while another runner image proves it again.
+  // An image that is already proven stays in use while it is proven with another runner image.
   if (condition === undefined || tool.status?.observedGeneration !== generation)
     await show(
       look,
@@ -186,20 +189,20 @@ async function followProof(look: Look, pod: Pod): Promise<void> {
         .logs(pod.metadata.name, { namespace: deps.config.runnerNamespace, limitBytes: 1_000_000 })
         .catch(() => undefined)
     : undefined;
-  // A pod of the leader before us has our whole patience: its age by the API server's clock would be off by what ours
-  // is.
+  // A pod of the previous leader gets the full time limit. Its age by the API server's clock would include the offset
+  // between the clocks.
   if (!deps.triedAt.has(name)) deps.triedAt.set(name, now);
   const verdict = judgeProof(pod, output, now, deps.triedAt.get(name));
   if (verdict.state === 'pending') return lookAgain(look);
   if (verdict.state === 'waiting') {
-    // An image that was proven before stays in use meanwhile.
+    // A proven image stays in use meanwhile.
     if (condition?.status !== 'True' && (condition?.reason !== verdict.reason || condition.message !== verdict.message))
       await show(look, toolChange('Available', 'Unknown', verdict.reason, verdict.message, generation));
     return lookAgain(look);
   }
   deps.again.delete(name);
   const isStillAway = verdict.state === 'refused' && verdict.reason === 'ImageUnavailable';
-  // That says nothing of what is in the image: jobs that ask for it wait for it.
+  // A failed pull says nothing about the image itself: jobs that ask for this version wait for it.
   if (isStillAway && settled && condition?.status === 'True' && isDegraded(tool)) {
     slower(deps, name);
     await show(look, toolChange('Degraded', 'True', verdict.reason, verdict.message, generation));
@@ -217,7 +220,7 @@ async function followProof(look: Look, pod: Pod): Promise<void> {
   lookAgain(look);
 }
 
-/** One step for one tool; called again whenever it, its proof pod or time changed. */
+/** One reconcile step of a tool, called whenever the tool, its proof pod or the time changed. */
 export async function proveTool(deps: ProofDeps, name: string): Promise<void> {
   const { config } = deps;
   const tool = deps.getTool(name);
@@ -230,7 +233,7 @@ export async function proveTool(deps: ProofDeps, name: string): Promise<void> {
   const pod = deps.getPod(proof);
   deps.started(proof, name);
   if (!registryAllowed(tool.spec.image, config.allowedRegistries)) return refuseRegistry(look);
-  // Pools say so again each second, as long as it is so.
+  // Consumed here: pools report it every second for as long as it lasts.
   const stuck = deps.stuck.get(name);
   deps.stuck.delete(name);
   if (settled && !deps.again.has(name)) {

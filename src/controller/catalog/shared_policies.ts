@@ -1,7 +1,7 @@
 /**
- * ProbePolicy objects as the record has them: the leader copies each valid change, so that every replica of the API
- * finds shared policies where it finds all others, and their revisions never change. One that is not valid says so in
- * its status, and the revision before it stays in force.
+ * Copies ProbePolicy objects to the record: the leader stores each valid change, so every API replica reads shared
+ * policies like all others, and their revisions never change. An invalid object is reported in its status, and its
+ * previous revision stays in force.
  */
 import { isKubeError, PROBE_POLICIES, type KubeClient } from '../../kube/client.ts';
 import { setConditions, stamp, type Change } from '../../kube/conditions.ts';
@@ -26,7 +26,7 @@ export interface SharedPoliciesDeps {
   stillLeading: () => boolean;
 }
 
-/** What a status says of a policy; undefined: the API server keeps the revision that is there. */
+/** The verdict on a policy for its status. `saved` undefined: the status keeps its current revision. */
 interface Verdict {
   valid: Change;
   saved?: Pick<ProbePolicyStatus, 'revision' | 'digest' | 'rules'>;
@@ -81,7 +81,7 @@ async function reconcile(deps: SharedPoliciesDeps, object: ProbePolicy): Promise
   try {
     await kube.mergePatchStatus(PROBE_POLICIES, name, wanted, { namespace });
   } catch (error) {
-    // The watch says so, too.
+    // The object was deleted: the watch reports that too.
     if (!isKubeError(error, 'not-found')) throw error;
   }
 }
@@ -103,14 +103,14 @@ export function watchSharedPolicies(deps: SharedPoliciesDeps): SharedPolicies {
     hooks: { failed: (error) => log.debug({ err: error }, 'watch of ProbePolicies failed, listing again') },
   });
 
-  /** Those that went while nobody led. */
+  /** Removes policies that were deleted while there was no leader. */
   const forgetGone = async (): Promise<void> => {
     await objects.synced;
     for (const { name } of await store.latestPolicies([SHARED]))
       if (!objects.get(`${namespace}/${name}`)) queue.add(name);
   };
 
-  // One at a time: they are few, and each takes the lock of the shared policies.
+  // One at a time: there are few, and each locks the shared policies.
   const workers = runWorkers(
     queue,
     1,

@@ -1,4 +1,6 @@
-/** What a proof pod's end says of a tool image. Pure: from the pod and its log to the conditions of the ProbeTool. */
+/**
+ * Judges a tool image by the end of its proof pod: from the pod and its log to the conditions of the ProbeTool. Pure.
+ */
 import type { Pod } from '../../kube/kinds.ts';
 import { printable } from '../../kube/printable.ts';
 import { isTrue, setConditions, type Change } from '../../kube/conditions.ts';
@@ -9,14 +11,12 @@ import { hasEnded } from '../pools/pod.ts';
 
 export type ProofVerdict =
   | { state: 'pending' }
-  /**
-   * Nothing is wrong with the image as far as is known: no node has room yet, or a large image is still being pulled.
-   */
+  /** No fault of the image is known: no node has room yet, or a large image is still being pulled. */
   | { state: 'waiting'; reason: 'Unschedulable' | 'Starting'; message: string }
   | { state: 'proven'; line: Proven }
   | { state: 'refused'; reason: string; message: string };
 
-/** Waiting reasons that a pull may still get over, and how long it is given. */
+/** Waiting reasons from which a pull may still recover, and the time it is given. */
 export const PULL_REASONS = new Set([
   'ErrImagePull',
   'ImagePullBackOff',
@@ -37,14 +37,15 @@ export function readProofLine(log: string): ProofLine | undefined {
       const parsed = JSON.parse(line) as { ok?: unknown };
       if (typeof parsed.ok === 'boolean') return parsed as ProofLine;
     } catch {
-      // A cut line: the one before it may be whole.
+      // A truncated line: the one before it may be complete.
     }
   }
   return undefined;
 }
 
 /**
- * `since`: when it was made, by the clock of `now`; without it the API server's time of making stands, and its clock.
+ * `since`: creation time by the clock of `now`. Without it, the API server's creation timestamp is used, which may be
+ * offset from that clock.
  */
 export function judgeProof(pod: Pod, log: string | undefined, now: number, since?: number): ProofVerdict {
   const container = pod.status?.containerStatuses?.[0];
@@ -61,7 +62,7 @@ export function judgeProof(pod: Pod, log: string | undefined, now: number, since
     const unschedulable = pod.status?.conditions?.find(
       ({ type, status }) => type === 'PodScheduled' && status === 'False',
     );
-    // The pod stays: an autoscaler adds a node for a pod that waits for one.
+    // The pod is kept, because an autoscaler adds a node for a pending pod.
     if (unschedulable)
       return age > SETTLE_MS
         ? {
@@ -98,14 +99,14 @@ export function judgeProof(pod: Pod, log: string | undefined, now: number, since
   const ended = container?.state?.terminated;
   if (ended?.reason === 'OOMKilled')
     return { state: 'refused', reason: 'OutOfMemory', message: 'its proof was killed: out of memory' };
-  // Its log could not be read now, or a success has not reached it yet: that says nothing of the image.
+  // The log is not readable yet, or does not contain the success yet: neither is the image's fault.
   if ((log === undefined || pod.status?.phase === 'Succeeded') && age <= PULL_PATIENCE_MS) return { state: 'pending' };
   const why = ended?.message ?? ended?.reason ?? pod.status?.message ?? 'no reason given';
   const message = `its proof ended without a result: ${why} (exit code ${ended?.exitCode ?? 'unknown'})`;
   return { state: 'refused', reason: 'Crashed', message: message.slice(0, 1024) };
 }
 
-/** What changes of a tool: whether it is there at all (`Available`), and whether pools leave it out (`Degraded`). */
+/** A change of a tool's condition: whether it is available at all (`Available`), or left out by pools (`Degraded`). */
 export const toolChange = (
   type: 'Available' | 'Degraded',
   status: Condition['status'],

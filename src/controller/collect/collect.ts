@@ -1,7 +1,7 @@
 /**
- * Every replica collects: from a runner's result to the one recorded end. What comes from a runner is not trusted: its
- * size, its form and its right to speak for this job and attempt are checked first. Order: commit, tell the API, tell
- * the leader, tell the runner.
+ * Collects results on every replica: from a runner's result to the one recorded end. Runners are not trusted, so a
+ * result's size, form, and assignment to this job and attempt are checked first. Order: commit, then notify the API,
+ * the leader and the runner.
  */
 import { zstdCompressSync } from 'node:zlib';
 import { Ajv } from 'ajv';
@@ -36,14 +36,14 @@ import { recordEnd } from './record_end.ts';
 import { policyLine, policyStatus, wrongPolicy } from './verdict.ts';
 
 /**
- * Of the compressed body. A collector takes three times its size while it is joined and recorded (measured up to 128
- * MB), and the pod has 512 MiB. Two outputs of 64 MiB that are base64 of noise come to this; larger ones are no result
- * of ours, and would end each collector in turn.
+ * Bound of the compressed body. Joining and recording a body takes three times its size in memory (measured up to 128
+ * MB), and the pod has 512 MiB. Two outputs of 64 MiB of base64 noise compress to this size. Larger ones do not come
+ * from our runners, and would kill each collector in turn.
  */
 const MAX_PACKED_BYTES = 96 * 1024 * 1024;
 const validBody = new Ajv({ strict: false }).compile<ResultBody>(ResultBody);
 
-/** Its packing was checked against its header; this checks that it has the form of a result. */
+/** Checks the form of a result. Its packing was already checked against its header. */
 function checkedBody(body: unknown, { spec }: ProbeJob): void {
   if (validBody(body)) {
     const wrong = wrongPolicy(spec.policy, body);
@@ -65,21 +65,21 @@ export interface CollectDeps {
   metrics: ControllerMetrics;
   namespace: string;
   cached: (name: string) => ProbeJob | undefined;
-  /** Of a replica. */
+  /** Memory shared by all results of this replica. */
   room: BodyRoom;
 }
 
-/** Half of the results that a replica has in hand may wait for room: the others are small, and pass. */
+/** Half of a replica's results may wait for memory; the other half are small and proceed. */
 export const collectorRoom = (): BodyRoom => makeBodyRoom({ totalBytes: 64 * 1024 * 1024, mostWaiting: 8 });
 
 const isAssigned = (job: ProbeJob, result: Pick<Result, 'podUid' | 'attempt'>): boolean =>
   job.status?.runner?.uid === result.podUid && job.status.attempts === result.attempt;
 
-/** The job as far as this result concerns it: from the cache where that agrees, else as the API server has it now. */
+/** The job for this result: from the cache if it confirms the assignment, otherwise as the API server has it now. */
 async function jobOf({ kube, cached, namespace }: CollectDeps, result: Result): Promise<ProbeJob | undefined> {
   const known = cached(result.job);
-  // Only a yes is taken from the cache: a no may be of an older object under the same name, or of an attempt that the
-  // watch has not shown yet.
+  // Only a confirmation is trusted from the cache. A mismatch may come from an older object of the same name, or from
+  // an attempt that the watch has not delivered yet.
   if (known && !isFinished(known.status) && isAssigned(known, result)) return known;
   try {
     return await kube.get(PROBE_JOBS, result.job, { namespace });
@@ -89,7 +89,10 @@ async function jobOf({ kube, cached, namespace }: CollectDeps, result: Result): 
   }
 }
 
-/** Larger ones are never held whole: an output of 50 MB made a collector peak at several times that. */
+/**
+ * Larger results are processed as a stream: holding an output of 50 MB multiplied the collector's peak memory several
+ * times.
+ */
 const SKIMMED_FROM = 1024 * 1024;
 
 async function skimmed(packed: Buffer, declared: number): Promise<Skimmed> {
@@ -103,8 +106,8 @@ async function skimmed(packed: Buffer, declared: number): Promise<Skimmed> {
 }
 
 /**
- * A result that cannot be read is the tools' failure: without it the request would wait for a result that never gets
- * better.
+ * The result recorded in place of an unreadable one: every tool failed. Otherwise the request would wait for a retry
+ * that cannot succeed.
  */
 function unreadable(job: ProbeJob): ResultBody {
   const tools = (job.status?.tools ?? []).map(({ name, version }) => ({
@@ -123,7 +126,7 @@ function unreadable(job: ProbeJob): ResultBody {
   return { tools, ioUsage: 0 };
 }
 
-/** Resolves when the result needs no more care; rejects when it has to come again. */
+/** Resolves when the result is settled; rejects when it must be redelivered. */
 export async function collect(deps: CollectDeps, delivery: ResultDelivery): Promise<void> {
   const { job, attempt, chunks } = delivery.header;
   const release = await deps.room.reserve(chunks * CHUNK_BYTES);
@@ -148,7 +151,7 @@ async function take(deps: CollectDeps, { header: result, podUid }: ResultDeliver
   const collected = () => bus.publish(SUBJECT.collected(podUid), { job: key, attempt });
   const job = await jobOf(deps, result);
   if (!job || isFinished(job.status) || !isAssigned(job, result)) {
-    // Deleted, ended before, or another attempt's: a late second result changes nothing.
+    // The job was deleted, has ended, or runs another attempt: a late second result changes nothing.
     metrics.collected(job && !isFinished(job.status) ? 'foreign' : 'second');
     const named = { ...requestFields({ id: job && idOf(job), job: key }), ...runnerFields({ uid: podUid }) };
     log.info(
@@ -226,7 +229,8 @@ async function take(deps: CollectDeps, { header: result, podUid }: ResultDeliver
       'result recorded',
     );
   } else {
-    // Whoever recorded the end may have died before they told anyone of it. It may be another end than this result's.
+    // The replica that recorded the end may have died before its notifications. The recorded end may differ from this
+    // result's.
     const [recorded] = await store.endsFor([id]);
     if (recorded && waiter !== null) bus.publish(SUBJECT.ended(waiter), endedNotice(recorded));
     if (recorded) bus.publish(SUBJECT.closed, { ...closedNotice, ...recordedEnd(recorded) } satisfies Closed);

@@ -1,6 +1,6 @@
 /**
- * What a result means for the request: the status of the answer, the state in the log, the reason on the ProbeJob.
- * Contract 2.4.
+ * What a result means for the request: the response status, the state in the log, the reason on the ProbeJob. Contract
+ * 2.4.
  */
 import { runKey, type ResultBody, type ToolResult } from '../../bus/messages.ts';
 import type { Reason } from '../../kube/probe_job.ts';
@@ -13,18 +13,18 @@ export interface Outcome {
   reason: Reason;
   /** One line for `kubectl get`. */
   summary: string;
-  /** Public; there whenever no tool succeeded. */
+  /** Public; set whenever no tool succeeded. */
   error?: string;
 }
 
-/** It did its work, and what it holds against the source is in its output. */
+/** The tool worked, and its objections to the source are in its output. */
 const isVerdict = (tool: ToolResult): boolean =>
   TOOL_TABLE[tool.name]?.verdict !== undefined && tool.failure === 'failed' && tool.output !== null;
 
 const MAX_SUMMARY = 1000;
 const NO_RESULT = 'no tool gave a result';
 
-/** `asked`: the runs of the job; one that neither gave a result nor says that it was skipped counts as failed. */
+/** `asked`: the job's runs. A run with neither a result nor a skip counts as failed. */
 export function outcome(body: ResultBody, asked: readonly { name: ToolName; version: string }[]): Outcome {
   const ran = new Map(body.tools.map((tool) => [runKey(tool), tool]));
   const tools = asked
@@ -42,7 +42,7 @@ export function outcome(body: ResultBody, asked: readonly { name: ToolName; vers
 function failure({ source }: ResultBody, failed: ToolResult[]): Pick<Outcome, 'status' | 'reason' | 'error'> {
   const first = failed[0]?.error ?? NO_RESULT;
   const all = (code: ToolResult['failure']) => failed.length > 0 && failed.every((tool) => tool.failure === code);
-  // The source itself, or where it redirects to: refused as if its address had been seen to be bad at once.
+  // The source itself, or a redirect target: refused like an address that is rejected on submission.
   if (source?.failure === 'source-forbidden') return { status: 400, reason: 'SourceForbidden', error: source.message };
   if (source?.failure === 'source-too-large') return { status: 400, reason: 'SourceTooLarge', error: source.message };
   if (all('origin-unreachable')) return { status: 404, reason: 'OriginUnreachable', error: first };

@@ -1,12 +1,12 @@
 /**
- * Writes the end of a request. An end with a value that Postgres does not take would fail for ever, so an internal
- * error takes its place.
+ * Writes the end of a request. An end that contains a value Postgres rejects is replaced by an internal error, because
+ * it could never be recorded.
  */
 import { isStoreError, type StoreError } from '../../store/errors.ts';
 import type { CloseInput, CloseResult } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
 
-/** `end`: what was written. `refused`: why it is not what was asked for. */
+/** `end`: the recorded end. `refused`: why it differs from the requested one. */
 export interface Recorded extends CloseResult {
   end: CloseInput;
   refused?: StoreError;

@@ -1,20 +1,20 @@
-/** What a result says of the policy that its job names: for the status, the log and one line of text. Pure. */
+/** The policy verdict of a result, for the status, the log and a one-line text. Pure. */
 import type { ResultBody } from '../../bus/messages.ts';
 import { MOST_FAILED, type PolicyRequest, type PolicyStatus } from '../../kube/probe_job.ts';
 import { printable } from '../../kube/printable.ts';
 
-/** Undefined where the result is judged by what the job names, or neither names any; else what is wrong. */
+/** Undefined if the result names the same policy as its job, or no policy; otherwise the error. */
 export function wrongPolicy(asked: PolicyRequest | undefined, { policy: told }: ResultBody): string | undefined {
   if (!told) return undefined;
   if (!asked) return 'it is judged by a policy that its job does not name';
-  // The revision of a job made by hand is that of its admission.
+  // A job created by hand resolves its revision at admission.
   const same =
     told.name === (asked.name ?? null) &&
     (asked.digest === undefined || asked.revision === undefined || told.revision === asked.revision);
   return same ? undefined : 'it is judged by another policy than the one that its job names';
 }
 
-/** A result without a verdict is unknown: that of a runner that does not know of policies. */
+/** Without a verdict the outcome is unknown: the runner does not support policies. */
 export function policyStatus(asked: PolicyRequest | undefined, { policy: told }: ResultBody): PolicyStatus | undefined {
   if (!asked) return undefined;
   const { name } = asked;

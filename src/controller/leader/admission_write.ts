@@ -1,4 +1,4 @@
-/** The write that admits a job: the one that makes it count against its token. */
+/** The write that admits a job. From then on the job counts against its token's limit. */
 import { PROBE_JOBS, isKubeError, outcomeUnknown, type KubeClient } from '../../kube/client.ts';
 import { type Logger, requestFields } from '../../log.ts';
 import { backoff, pause } from '../../retry.ts';
@@ -8,10 +8,10 @@ import { admittedStatus } from './job_status.ts';
 import { resultPathOf, type Job } from './job.ts';
 import { WRITE_MS, leaseSafe, type Term } from './lease_guard.ts';
 
-/** How much of the lease must be left before a write: the write's bound and a little. */
+/** Required remaining lease time before a write: the write's time-out and a margin. */
 const LEASE_MARGIN_MS = WRITE_MS + 500;
 const PAUSES = { first: 20, longest: 500 };
-/** So often the API server may refuse an admission as such (not for its load) before the job is given up. */
+/** The job fails after this many admissions that the API server rejected as invalid, not because of load. */
 const MAX_REFUSALS = 5;
 
 export interface AdmissionDeps {
@@ -22,8 +22,8 @@ export interface AdmissionDeps {
 }
 
 /**
- * Until it is known whether the write landed: a slot is given back only when it surely did not. `isWanted`: false where
- * the job ended meanwhile.
+ * Returns once the outcome of the write is known: a slot is released only if the write certainly did not land.
+ * `isWanted`: false if the job ended meanwhile.
  */
 export async function writeAdmission(
   { term, kube, store, log }: AdmissionDeps,

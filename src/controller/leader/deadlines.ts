@@ -1,4 +1,4 @@
-/** How long a job may wait, and how long it may run. */
+/** Queue time-out and deadline of a job. */
 import { deadlineMs } from '../retry_policy.ts';
 import { endJob } from './ends.ts';
 import { whyWaiting } from './explain.ts';
@@ -6,7 +6,7 @@ import type { Job } from './job.ts';
 import { later } from './lease_guard.ts';
 import type { TermState } from './term_state.ts';
 
-/** A condition is written on a waiting job only after this: a happy job costs no write for waiting. */
+/** A waiting job gets a condition only after this, so a job that starts promptly costs no extra write. */
 const MARK_AFTER_MS = 1_000;
 
 export function armQueue(state: TermState, job: Job): void {

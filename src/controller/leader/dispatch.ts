@@ -1,4 +1,4 @@
-/** Admits the waiting jobs of a pool as runners and limits allow, and has their runners begin. */
+/** Admits a pool's waiting jobs within the available runners and limits, and orders their runners to start. */
 import type { Assignment } from '../../bus/messages.ts';
 import { requestFields, runnerFields } from '../../log.ts';
 import { afterRefusal } from '../retry_policy.ts';
@@ -38,10 +38,10 @@ async function admit(state: TermState, job: Job): Promise<void> {
   job.state = 'admitting';
   prepare(state, job);
   const written = await writeAdmission(state.deps, job, () => state.live && stateOf(job) === 'admitting');
-  // Ended while the write was on its way: nobody may begin it any more, and its end has let the runner go.
+  // The job ended during the write: it must not start any more, and its end has already released the runner.
   if (!state.live || stateOf(job) !== 'admitting') return;
   if (written === 'gone') {
-    // Deleted or ended elsewhere: the watch says which; nothing of ours may stay.
+    // Deleted or ended elsewhere: the watch reports which. Release everything held for it.
     await objectGone(state, job);
     return;
   }
@@ -56,7 +56,7 @@ async function admit(state: TermState, job: Job): Promise<void> {
   }
   job.attempt += 1;
   job.state = 'running';
-  // As it stands in the status and will stand in the record, and not by a clock read after the write.
+  // The value from the status, which also goes into the record, and not a later clock reading.
   const queueTimeMs = job.status?.queueTimeMs ?? 0;
   if (!again) {
     disarm(job);

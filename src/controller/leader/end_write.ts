@@ -1,6 +1,6 @@
 /**
- * The one end of a request: recorded in Postgres if it has none yet, told to whoever waits, shown in the ProbeJob's
- * status.
+ * The one end of a request: recorded in Postgres unless it already has one, sent to the waiting API replica, written to
+ * the ProbeJob's status.
  */
 import { zstdCompressSync } from 'node:zlib';
 import { SUBJECT, type AssignedTool, type ResultBody } from '../../bus/messages.ts';
@@ -18,14 +18,14 @@ import { finishedStatus, type JobEnd } from './job_status.ts';
 import { resultPathOf } from './job.ts';
 import { recordEnd } from '../collect/record_end.ts';
 
-/** An end that is no result. */
+/** An end without a result. */
 export interface End {
   state: 'error';
   status: number;
   reason: Reason;
-  /** Public. */
+  /** Public text. */
   error: string;
-  /** Tools that did not end in time: the caller gets an envelope that says so of each. */
+  /** Tools that timed out: the caller gets an envelope with an error for each. */
   timedOut?: readonly AssignedTool[];
   timeoutMs?: number;
 }
@@ -67,7 +67,7 @@ export const recordedEnd = (end: RecordedEnd): JobEnd => ({
       }),
 });
 
-/** What the caller gets of tools that did not end in time. */
+/** The result body for tools that timed out. */
 function timeoutBody(tools: readonly RecordedTool[], error: string): { packed: Buffer; inflatedBytes: number } {
   const body: ResultBody = {
     tools: tools.map((tool) => ({
@@ -87,14 +87,14 @@ function timeoutBody(tools: readonly RecordedTool[], error: string): { packed: B
 
 export type Recordable = Pick<Endable, 'id' | 'key' | 'submittedAt' | 'attempt' | 'status'>;
 
-/** Waits for Postgres as long as the term lasts: without a record there is no end. */
+/** Retries until Postgres answers or the term ends: without a record there is no end. */
 export async function endRequest(
   { store, bus, log }: Omit<EndDeps, 'kube'>,
   job: Recordable,
   end: End,
   signal: AbortSignal,
 ): Promise<JobEnd> {
-  // No request that was accepted has such an id: there is no row, and asking for it would fail for ever.
+  // No accepted request has such an id. There is no row, and the query would always fail.
   if (!isUuid(job.id)) return { reason: end.reason, summary: end.error, tools: [] };
   const named = requestFields({ id: job.id, job: job.key });
   const tools: RecordedTool[] = (end.timedOut ?? []).map(({ name, version }) => ({
@@ -148,8 +148,8 @@ export async function endRequest(
 }
 
 /**
- * One patch, at the version that we know: under the same name there may be another object by now, and lists in a status
- * are replaced whole. Gone is as good as done. Returns the finished object, or undefined where there is none any more.
+ * Writes the end in one patch at the known resourceVersion: another object may exist under the same name by now, and
+ * lists in a status are replaced as a whole. Returns the finished object, or undefined if it no longer exists.
  */
 export async function writeFinish(
   { store, kube, log }: EndDeps,

@@ -1,4 +1,4 @@
-/** How a job ends: with a result that a collector recorded, or with an end of the leader's own. */
+/** The end of a job: with a result recorded by a collector, or with an end set by the leader. */
 import type { Closed } from '../../bus/messages.ts';
 import type { ProbeJob, Reason } from '../../kube/probe_job.ts';
 import { endRequest, writeFinish, type End, type Endable } from './end_write.ts';
@@ -12,9 +12,7 @@ import { letGo, sendCancel } from './orders.ts';
 import type { TermState } from './term_state.ts';
 import { TEXTS } from '../../result/texts.ts';
 
-/**
- * Ends that whoever looks at the job will ask about; a happy one makes no Event, nor does one that its caller gave up.
- */
+/** Reasons that are explained by an Event. Successful jobs and those cancelled by their caller get none. */
 const EXPLAINED: ReadonlySet<Reason> = new Set(['RunnerLost', 'QueueTimeout', 'DeadlineExceeded', 'InternalError']);
 
 export const endableOf = (object: ProbeJob): Endable => ({
@@ -37,7 +35,7 @@ export const endOf = ({ status, reason, message }: Refusal): End => ({
 
 export const CANCELLED: End = { state: 'error', status: 500, reason: 'Cancelled', error: TEXTS.Cancelled };
 
-/** A collector recorded the result. */
+/** Called when a collector has recorded the result. */
 export function closed(state: TermState, notice: Closed): void {
   const job = state.jobs.get(notice.job);
   if (job && job.id === notice.id) void finishJob(state, job, endIn(notice), notice.attempt);
@@ -50,7 +48,7 @@ const endIn = ({ reason, summary, tools, policy }: Closed): JobEnd => ({
   ...(policy ? { policy } : {}),
 });
 
-/** Ends a job that has no result of its own. */
+/** Ends a job without a result. */
 export async function endJob(state: TermState, job: Job, end: End): Promise<void> {
   if (job.state === 'ending') return;
   const { state: was, runner, attempt } = job;
@@ -72,14 +70,14 @@ export async function endJob(state: TermState, job: Job, end: End): Promise<void
 
 export async function finishJob(state: TermState, job: Job, finish: JobEnd, attempt?: number): Promise<void> {
   if (job.state === 'ending') return;
-  // An earlier attempt's result was recorded after all: the one that runs now works for nothing, and past the limit
+  // An earlier attempt's result was recorded after all. The running attempt is obsolete, and would exceed the limit
   // once the slot is free.
   if (job.state === 'running' && attempt !== undefined && attempt !== job.attempt) letGo(state, job, 'superseded');
   toEnding(state, job);
   await settle(state, job, finish);
 }
 
-/** Nothing begins of it any more. What it held of a runner without running on it is given back. */
+/** Stops the job from starting, and releases a runner that it holds without running on it. */
 function toEnding(state: TermState, job: Job): void {
   if (job.state !== 'running') letGo(state, job, 'cancelled');
   job.state = 'ending';
@@ -89,11 +87,12 @@ function toEnding(state: TermState, job: Job): void {
 }
 
 /**
- * The slot is free only when the status says so: whoever counts running jobs with kubectl never sees one too many.
+ * The slot is released only after the status is written: an observer who counts running jobs with kubectl never sees
+ * one too many.
  */
 async function settle(state: TermState, job: Job, finish: JobEnd): Promise<void> {
   await leaseSafe(state.deps.term, 0);
-  // Of an object that is gone there is no status; and one of the same name may stand there by now.
+  // A deleted object has no status to write, and another object may exist under its name.
   const policy = finish.policy ?? (job.policy && unjudged(job.policy));
   const done = job.gone
     ? undefined
@@ -109,7 +108,7 @@ async function settle(state: TermState, job: Job, finish: JobEnd): Promise<void>
   state.scheduleAll(job.account);
 }
 
-/** From the watch: the ProbeJob is gone. Of an unfinished one that means: cancel. */
+/** From the watch: the ProbeJob was deleted. For an unfinished job this means cancel. */
 export function deleted(state: TermState, object: ProbeJob): void {
   const name = object.metadata.name;
   state.taking.delete(name);

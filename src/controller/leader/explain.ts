@@ -1,4 +1,4 @@
-/** Why a job waits, and why it ended: what `kubectl describe pj` tells of it. */
+/** Explains why a job waits and why it ended, for `kubectl describe pj`. */
 import { PROBE_JOBS } from '../../kube/client.ts';
 import type { EventRecorder } from '../../kube/events.ts';
 import type { Pools } from '../pools/pools.ts';
@@ -18,7 +18,7 @@ export function explain(
 export function whyWaiting(ledger: Ledger<Job>, pools: Pools, job: Job): WaitingReason {
   const { account } = job;
   const [accountHeld, accountLimit] = [ledger.heldByAccount(account), ledger.limitOfAccount(account)];
-  // First, because where both are used up, a larger limit of the token would not help.
+  // Checked first: if both limits are reached, raising the token's would not help.
   if (accountHeld >= accountLimit) {
     const message =
       `account ${account} runs ${accountHeld} of at most ${accountLimit} jobs, over all its users and tokens; ` +

@@ -1,4 +1,4 @@
-/** A queue whose items may be dead by the time they are reached; dead ones cost nothing until then. */
+/** A queue whose items may become obsolete; they are dropped lazily, when reached. */
 export class Fifo<T> {
   #items: (T | undefined)[] = [];
   #head = 0;
@@ -7,7 +7,7 @@ export class Fifo<T> {
     this.#items.push(item);
     this.size++;
   }
-  /** First item that `alive` still wants; dead ones are dropped on the way. */
+  /** The first item for which `alive` holds. Others are dropped on the way. */
   peek(alive: (item: T) => boolean): T | undefined {
     while (this.#head < this.#items.length) {
       const item = this.#items[this.#head] as T;
@@ -19,7 +19,7 @@ export class Fifo<T> {
   shift(): void {
     this.#advance();
   }
-  /** The first so many that `alive` still wants, oldest first. */
+  /** The first `count` items for which `alive` holds, oldest first. */
   *first(count: number, alive: (item: T) => boolean): Iterable<T> {
     for (let at = this.#head, left = count; at < this.#items.length && left > 0; at++) {
       const item = this.#items[at] as T;

@@ -1,6 +1,6 @@
 /**
- * Finished ProbeJobs leave the cluster: etcd belongs to everybody. After some minutes, or earlier to keep only so many
- * in all and per token.
+ * Deletes finished ProbeJobs, because etcd is shared with the whole cluster. They are deleted after some minutes, or
+ * earlier to bound their number in total and per token.
  */
 import { PROBE_JOBS, isKubeError, type KubeClient } from '../../kube/client.ts';
 import { LABEL } from '../../kube/resource.ts';
@@ -17,14 +17,14 @@ export interface FinishedLimits {
 
 interface Kept {
   name: string;
-  /** Of the request. */
+  /** Request id. */
   id: string;
   uid: string | undefined;
   token: string;
   completedAt: number;
 }
 
-/** Pure: which of these, oldest first, have to go now. */
+/** Decides which finished jobs to delete now, oldest first. Pure. */
 export class KeptJobs {
   #byName = new Map<string, Kept>();
   #perToken = new Map<string, number>();
@@ -66,7 +66,7 @@ export class KeptJobs {
 }
 
 const SWEEP_MS = 1_000;
-/** Deleting must not stand in the way of admissions: at most this many a sweep, a few at once. */
+/** Bounds deletions so that they do not delay admissions: this many per sweep, a few concurrently. */
 const PER_SWEEP = 100;
 const AT_ONCE = 4;
 
@@ -91,7 +91,7 @@ export class FinishedJobs {
   }
 
   add(job: ProbeJob): void {
-    // Deleted already, and kept there by a finalizer that is not ours.
+    // Already deleted, but kept by a foreign finalizer.
     if (isBeingDeleted(job)) return;
     const completedAt = Date.parse(job.status?.completedAt ?? '') || this.#deps.now();
     this.#kept.add({
@@ -130,7 +130,7 @@ export class FinishedJobs {
         if (this.#stopped || !this.#deps.stillLeading()) return;
         this.#deleting.add(name);
         try {
-          // Never one that was made under the same name since.
+          // The uid protects a newer object of the same name.
           await kube.delete(PROBE_JOBS, name, { namespace, uid });
           this.forget(name);
         } catch (error) {

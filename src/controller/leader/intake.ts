@@ -1,4 +1,4 @@
-/** From a ProbeJob that the watch shows to a job that waits or runs; and runners that are prepared early. */
+/** Turns a ProbeJob from the watch into a waiting or running job, and prepares runners early. */
 import { PREPARE_TTL_MS, type Early } from '../../bus/messages.ts';
 import type { ProbeJob } from '../../kube/probe_job.ts';
 import { requestFields } from '../../log.ts';
@@ -14,23 +14,23 @@ import { activeToken, takeIn, type IntakeDeps } from './resolve_job.ts';
 import { now, slotsOf, type TermState } from './term_state.ts';
 import { TEXTS } from '../../result/texts.ts';
 
-/** From the watch: a job that was made, or changed. */
+/** From the watch: a job was created or changed. */
 export function seen(state: TermState, job: ProbeJob): void {
-  // Until the term has its list; what came before that is in it, in its order.
+  // Before the term has its list, events are ignored: those objects are in the list, in order.
   if (!state.listed) return;
-  // Whoever wrote that, and whether its answer came back.
+  // Finished by any writer, whether or not that write was acknowledged.
   if (isFinished(job.status)) state.deps.finishedJobs.add(job);
   const known = state.jobs.get(job.metadata.name);
   if (known) {
-    // The one that we hold was deleted, and its end is not written yet: this one's turn comes then.
+    // The known job was deleted and its end is not written yet. Its successor is taken in after that.
     if (known.uid !== job.metadata.uid) state.successors.set(job.metadata.name, job);
     else if (isBeingDeleted(job)) void endJob(state, known, CANCELLED);
-    // Our own writes come back here; between them only foreign changes, which move the version on.
+    // Our own writes also arrive here. In between, only foreign writes change the version.
     else if (known.state === 'waiting') {
       known.resourceVersion = job.metadata.resourceVersion ?? known.resourceVersion;
       known.status = job.status;
-      // The leader before us had ended it, and its write landed only now: the record has its end already, else it
-      // gets one.
+      // The previous leader finished it, and that write landed only now. The record already has its end, or gets one
+      // here.
       if (isFinished(job.status)) void objectGone(state, known);
     }
     return;
@@ -43,7 +43,7 @@ export function take(state: TermState, job: ProbeJob): void {
   if (state.taking.has(name) || state.jobs.has(name)) return;
   state.taking.add(name);
   holdSlot(state, job);
-  // One after the other: the queue of a token is first in, first out by arrival, not by who was decrypted first.
+  // Sequential: a token's queue is first in, first out by arrival, not by the time of decryption.
   state.intakeChain = state.intakeChain.then(async () => {
     if (!state.live || !state.taking.has(name)) return;
     try {
@@ -54,7 +54,7 @@ export function take(state: TermState, job: ProbeJob): void {
         { err: error, ...requestFields({ id: idOf(job), job: name }) },
         'cannot queue a job, will retry',
       );
-      // It stays among those that are taken in: a runner that runs it must not be told to cancel.
+      // It stays in `taking`, so that a runner that already runs it is not told to cancel.
       setTimeout(() => {
         if (state.live && state.taking.delete(name)) take(state, job);
       }, 1_000).unref();
@@ -72,19 +72,19 @@ async function admitToQueue(state: TermState, object: ProbeJob): Promise<void> {
   let taken: { job: Job; token: TokenRecord };
   try {
     taken = early ? await takeEarly(state, early.job, object) : await takeIn(intakeDeps(state), object);
-    // A notice during the awaits was for tokens with jobs, and this one may have had none: read again, in the same
-    // turn as it is queued.
+    // A change notification during the awaits may have skipped this token, because it had no jobs yet. So its record is
+    // read again, in the same turn that queues the job.
     if (!isAdmitted(object.status))
       taken.token = activeToken(await state.tokens.of(taken.job.token), state.deps.store.clock.now());
   } catch (error) {
     if (early) letGo(state, early.job, 'cancelled');
     if (!(error instanceof Refusal)) throw error;
-    // Not in the way of those behind it: this waits for Postgres and for the API server.
+    // Not awaited, because it waits for Postgres and the API server and would delay the jobs behind.
     void refuse(state, object, error);
     return;
   }
   const { job, token } = taken;
-  // Deleted while it was being taken in.
+  // Deleted during intake.
   if (!state.taking.has(name)) {
     letGo(state, job, 'cancelled');
     return;
@@ -115,7 +115,7 @@ async function admitToQueue(state: TermState, object: ProbeJob): Promise<void> {
   state.ledger.enqueue(job, slotsOf(token));
   armQueue(state, job);
   state.schedule(job.pool);
-  // It was prepared because it would run at once; if it does not, the runner is another's.
+  // It was prepared because it could run at once. If it does not, the runner is released.
   if (early)
     queueMicrotask(() => {
       if (job.state === 'waiting') letGo(state, job, 'cancelled');
@@ -149,7 +149,7 @@ async function refuse(state: TermState, object: ProbeJob, refusal: Refusal): Pro
   state.scheduleAll();
 }
 
-/** The API is creating a job: a runner may be got ready meanwhile. Never an admission. */
+/** The API is creating a job: a runner may be prepared meanwhile, but nothing is admitted. */
 export async function prepareEarly(state: TermState, { job: name, namespace, spec }: Early): Promise<void> {
   if (!state.ready || !state.live || state.jobs.has(name) || state.taking.has(name) || state.early.has(name)) return;
   const object: ProbeJob = { apiVersion: '', kind: 'ProbeJob', metadata: { name, namespace }, spec };
@@ -159,7 +159,7 @@ export async function prepareEarly(state: TermState, { job: name, namespace, spe
     if (state.jobs.has(name) || state.taking.has(name) || !state.ledger.wouldRun(job, slotsOf(token))) return;
     state.contenders = undefined;
     if (!reserve(state, job)) return;
-    // The watch event is some milliseconds away; where it does not come, the runner must not stay reserved.
+    // The watch event follows within milliseconds. If it does not, the reservation must expire.
     const timer = setTimeout(() => {
       state.early.delete(name);
       letGo(state, job, 'cancelled');
@@ -176,7 +176,7 @@ export async function prepareEarly(state: TermState, { job: name, namespace, spe
 }
 
 /**
- * From its status, before anything is asked: whatever is away, a job that runs counts for its token and its account.
+ * Counts the slot from the job's status alone, before any I/O: a running job always counts for its token and account.
  */
 function holdSlot(state: TermState, job: ProbeJob): void {
   if (!isAdmitted(job.status)) return;
@@ -184,6 +184,6 @@ function holdSlot(state: TermState, job: ProbeJob): void {
   const token = job.spec.token?.id ?? admittedBy?.token ?? state.byHand?.id ?? 0;
   const account =
     admittedBy?.account ?? (state.byHand?.id === token ? state.byHand : state.tokens.known(token))?.rootUserId;
-  // Of an older leader, and its token is gone: none of that token is admitted any more.
+  // Unknown if an older leader admitted it and its token was deleted: no job of that token is admitted any more.
   if (account !== undefined) state.ledger.hold({ key: job.metadata.name, token, account, pool: '' });
 }

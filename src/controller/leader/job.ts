@@ -1,4 +1,4 @@
-/** A ProbeJob as the leader holds it: what it asks for, resolved against what the cluster has. */
+/** The leader's view of a ProbeJob: its request, resolved against the tools and pools of the cluster. */
 import { TIMEOUT_MS, TOOL_TIMEOUT_MS } from '../../limits.ts';
 import { runKey, type AssignedTool, type Assignment } from '../../bus/messages.ts';
 import type { Kind, ProbeJob, ProbeJobStatus, Reason, ToolRequest } from '../../kube/probe_job.ts';
@@ -8,7 +8,7 @@ import type { Entry } from './ledger.ts';
 import type { JobPolicy } from './policies.ts';
 
 export interface Job extends Entry {
-  /** Request id: the name of a job that the API made, metadata.uid of one made by hand. */
+  /** Request id: the name of a job created by the API, or metadata.uid of one created by hand. */
   id: string;
   namespace: string;
   uid: string;
@@ -23,19 +23,19 @@ export interface Job extends Entry {
   resourceVersion: string;
   state: 'waiting' | 'admitting' | 'running' | 'retrying' | 'ending';
   attempt: number;
-  /** Attempts that came to nothing because the runner did not take the job. */
+  /** Attempts that failed because the runner refused the job. */
   refusals: number;
   runner: { pod: string; uid: string } | undefined;
-  /** Monotonic time of the last order to go. */
+  /** Monotonic time of the last `go` order. */
   goAt: number;
-  /** A prepare for this attempt was sent. */
+  /** A `prepare` order was sent for this attempt. */
   prepared: boolean;
   timers: NodeJS.Timeout[];
-  /** Its object is no longer there. */
+  /** The object no longer exists. */
   gone: boolean;
 }
 
-/** The state may have moved on during an await; the compiler would believe the last assignment. */
+/** Reads the state through a function, because the compiler would assume that it is unchanged after an await. */
 export const stateOf = (job: Job): Job['state'] => job.state;
 
 const isEndpoint = (kind: Kind): kind is EndpointTool => ENDPOINT_TOOLS.some((name) => name === kind);
@@ -51,7 +51,7 @@ export const idOf = (job: ProbeJob): string => (isHandMade(job) ? (job.metadata.
 export const submittedAtOf = (job: ProbeJob): Date =>
   new Date((isHandMade(job) ? undefined : job.spec.submittedAt) ?? job.metadata.creationTimestamp ?? 0);
 
-/** A job that cannot run, and what its caller is told. */
+/** A job that cannot run, with the text for its caller. */
 export class Refusal extends Error {
   readonly reason: Reason;
   readonly status: number;
@@ -67,19 +67,19 @@ export interface AvailableTool {
   version: string;
   latest: boolean;
   command: string[];
-  /** What the binary says of itself. */
+  /** The version output of the binary. */
   build?: string;
-  /** What it needs mounted, where that is not its own image. */
+  /** Tools that must be mounted, if not its own image. */
   uses?: string[];
 }
 
-/** Of a job that names none. */
+/** Tools of a job that names none. */
 function defaultTools(kind: Kind): readonly ToolName[] {
   if (isEndpoint(kind)) return [kind];
   return kind === 'file' ? FILE_ROWS.flatMap((row) => ('args' in row && row.file.byDefault ? [row.name] : [])) : [];
 }
 
-/** What only a job made by hand can get wrong: the API checks a comparison before it creates one. */
+/** Checks that only a job created by hand can fail: the API validates a comparison before it creates the job. */
 function checkRuns({ spec: { kind } }: ProbeJob, tools: readonly AssignedTool[]): void {
   const keys = tools.map(runKey);
   const twice = keys.find((key, at) => keys.indexOf(key) !== at);
@@ -100,9 +100,9 @@ function checkRuns({ spec: { kind } }: ProbeJob, tools: readonly AssignedTool[])
 }
 
 /**
- * `pinned`: by the policy of a job that names no tools.
- * Versions as names: `latest` to the one that it stands for now; one that the cluster lacks is refused, never replaced
- * by another.
+ * Resolves the requested versions: `latest` becomes the current version. A version that the cluster lacks is refused
+ * and never replaced by another.
+ * `pinned`: versions from the job's policy, for a job that names no tools.
  */
 export function resolveTools(
   job: ProbeJob,

@@ -1,4 +1,4 @@
-/** What `kubectl get pj` and `describe pj` say: the status of a ProbeJob at each step of its life. Pure. */
+/** The status of a ProbeJob at each step of its life, as shown by `kubectl get pj` and `describe pj`. Pure. */
 import type { Closed } from '../../bus/messages.ts';
 import { isTrue, setConditions, type Change } from '../../kube/conditions.ts';
 import { printable } from '../../kube/printable.ts';
@@ -6,7 +6,7 @@ import type { Condition } from '../../kube/resource.ts';
 import type { ProbeJob, ProbeJobStatus, Reason } from '../../kube/probe_job.ts';
 import type { ToolName } from '../../tools/table.ts';
 
-/** Why a job waits. */
+/** Reasons why a job waits. */
 export type WaitingCause = Extract<
   Reason,
   'Queued' | 'TokenAtLimit' | 'AccountAtLimit' | 'AccountAtShare' | 'NoRunner' | 'IsolationMissing'
@@ -25,7 +25,7 @@ const succeeded = (status: Condition['status'], reason: Reason, message: string)
   message,
 });
 
-/** Written only once a job has waited a second. */
+/** Status of a job that has waited for a second. */
 export function waitingStatus(
   previous: ProbeJobStatus | undefined,
   reason: WaitingCause,
@@ -44,7 +44,7 @@ export function waitingStatus(
 export interface Admission {
   holder: string;
   epoch: number;
-  /** So that the next leader counts it for both without asking Postgres. */
+  /** Lets the next leader count the job for both without a query to Postgres. */
   token: number;
   account: number;
   runner: { pod: string; uid: string };
@@ -54,7 +54,7 @@ export interface Admission {
   tools: { name: ToolName; version: string }[];
 }
 
-/** The admission write: from here on the job holds one of its token's slots. */
+/** The admission: from here on the job holds a slot of its token. */
 export function admittedStatus(
   previous: ProbeJobStatus | undefined,
   admission: Admission,
@@ -77,7 +77,7 @@ export function admittedStatus(
       token: admission.token,
       account: admission.account,
     },
-    // A retry keeps the start: time-outs and queue time count from the first admission.
+    // A retry keeps the first start: time-outs and queue time count from the first admission.
     startedAt: previous?.startedAt ?? now,
     queueTimeMs: previous?.queueTimeMs ?? admission.queueTimeMs,
     attempts: admission.attempt,
@@ -87,7 +87,7 @@ export function admittedStatus(
   };
 }
 
-/** How a job ended, as its status shows it. */
+/** The end of a job as shown in its status. */
 export type JobEnd = Pick<Closed, 'reason' | 'summary' | 'tools' | 'policy'>;
 
 export function finishedStatus(
@@ -112,6 +112,6 @@ export function finishedStatus(
   };
 }
 
-/** A finalizer of somebody else's may keep the object there for ever: whoever deleted it has waited long enough. */
+/** Deletion counts as done once requested, because a foreign finalizer may keep the object forever. */
 export const isBeingDeleted = ({ metadata }: Pick<ProbeJob, 'metadata'>): boolean =>
   metadata.deletionTimestamp !== undefined;

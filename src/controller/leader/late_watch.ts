@@ -1,19 +1,18 @@
 /**
- * The cache of jobs lives off its watch, and a watch can be frozen, or have lost an event, with nobody the wiser: its
- * own watchdog looks after 100 s, and an event that never came is missed by nobody. But the API tells of each job on
- * another road; one that it told of and the watch has not shown is looked for, and where it is there the cache is read
- * anew.
+ * Detects a watch that is frozen or lost an event. The watch's own watchdog reacts after 100 s, and a single lost event
+ * stays unnoticed. The API announces each job separately over NATS: an announced job that the watch has not delivered
+ * is looked up, and if it exists the cache is listed again.
  */
 import { PROBE_JOBS, isKubeError, type KubeClient } from '../../kube/client.ts';
 import type { Reflector } from '../../kube/reflector.ts';
 import type { ProbeJob } from '../../kube/probe_job.ts';
 import { type Logger, requestFields } from '../../log.ts';
 
-/** A watch event takes milliseconds; a create that has to wait for a busy API server takes its time. */
+/** A watch event takes milliseconds, but a create may be delayed by a busy API server. */
 const SHOWN_WITHIN_MS = 3_000;
 /**
- * A caller who gave up leaves nothing to be found, and a thousand a second of them must not become a thousand
- * questions.
+ * Rate limit of the look-ups: callers who disconnect leave no job to be found, and a thousand of them a second must not
+ * cause a thousand look-ups.
  */
 const LOOK_AGAIN_MS = 2_000;
 
@@ -22,16 +21,16 @@ export interface LateWatchDeps {
   jobs: Pick<Reflector<ProbeJob>, 'get' | 'relist'>;
   namespace: string;
   log: Logger;
-  /** Whether the leader has taken it, from wherever. */
+  /** Whether the leader already has this job, from any source. */
   knows: (name: string) => boolean;
   signal: AbortSignal;
 }
 
-/** Both names come from the API, by its word or by its row: such a job is named by its request's id. */
+/** Both calls take a request id, which is also the name of a job created by the API. */
 export interface LateWatch {
   /** A job is being created. */
   told(name: string): void;
-  /** The cache is wrong, whoever found out. */
+  /** The cache is stale; may be reported by any part. */
   behind(name: string): Promise<void>;
 }
 
@@ -60,7 +59,7 @@ export function lateWatch({ kube, jobs, namespace, log, knows, signal }: LateWat
       await kube.get(PROBE_JOBS, name, { namespace, deadlineMs: LOOK_AGAIN_MS });
     } catch (error) {
       if (isKubeError(error, 'not-found')) return;
-      // The connection may be frozen as the watch is: the next one is another.
+      // The connection may be frozen like the watch: the retry uses another one.
       const named = requestFields({ id: name, job: name });
       log.debug({ err: error, ...named }, 'cannot look up a ProbeJob that the watch has not shown, will retry');
       told(name);

@@ -1,10 +1,10 @@
 /**
- * The leader's term: from the ProbeJobs that the watch shows to admissions, orders and ends. One object per term; what
- * a term knows dies with it, because the truth is in ProbeJob status (who runs) and in Postgres (who has an end).
+ * The leader's term: from the ProbeJobs of the watch to admissions, orders and ends. There is one object per term, and
+ * its knowledge ends with it: the ProbeJob status says who runs, and Postgres who has an end.
  *
- * No token and no account above its limit: the ledger counts, and an admission is written only while the lease is
- * safely ours, guarded by resourceVersion, with the epoch in it and with a server-side time-out, so that nothing of
- * this term can land in the next.
+ * No token and no account exceeds its limit. The ledger counts, and an admission is written only while the lease is
+ * safely held. The write is guarded by resourceVersion, carries the epoch and has a server-side time-out, so no write
+ * of this term can land in the next.
  */
 import type { Closed, Early, Heartbeat, Lease as TaskLease } from '../../bus/messages.ts';
 import type { ProbeJob } from '../../kube/probe_job.ts';
@@ -71,13 +71,13 @@ export class Leader {
     return tick(this.#state);
   }
 
-  /** Tools or pools came or went. */
+  /** Tools or pools were added or removed. */
   poolsChanged(): void {
     this.#state.rerouteStranded();
     this.#state.scheduleAll();
   }
 
-  /** Waiting jobs by tenant in a pool that only lack a runner, and how long the oldest of each has waited. */
+  /** Waiting jobs of a pool that lack only a runner, by tenant, with the waiting time of the oldest. */
   demand(pool: string): Waiting[] {
     const waiting = new Map<string, Waiting>();
     const clock = this.#state.deps.store.clock.now();
@@ -96,7 +96,7 @@ export class Leader {
     return [...waiting.values()];
   }
 
-  /** By request id; only jobs made by hand have another name than id, and those are found in the cache. */
+  /** By request id. Only jobs created by hand have a name other than their id, and those are found in the cache. */
   knows(id: string): boolean {
     return this.#state.jobs.has(id) || this.#state.taking.has(id);
   }

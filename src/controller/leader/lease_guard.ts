@@ -1,6 +1,6 @@
 /**
- * A leader acts only while the lease is its own: the term as its parts see it, the wait for a lease that is about to
- * lapse, and timers that check it when they fire.
+ * Ensures that a leader acts only while it holds the lease: the term as its parts see it, the wait for a renewal, and
+ * timers that check the lease when they fire.
  */
 import { pause } from '../../retry.ts';
 import type { Job } from './job.ts';
@@ -12,13 +12,13 @@ export interface Term {
   signal: AbortSignal;
 }
 
-/** Server-side bound of a write to a job's status: what has not landed by then never does. */
+/** Server-side time-out of a status write: a write that has not landed by then never does. */
 export const WRITE_MS = 1_500;
 
-/** A look at a lease that has grown old: it may be renewed any moment, or be another's by now. */
+/** Polling interval for an old lease, which may be renewed at any moment, or lost to another replica. */
 const LEASE_LOOK_MS = 50;
 
-/** A renewal that is late is no end of the term: that one tells by its signal. Until either nothing is written. */
+/** Waits for a late renewal, which does not end the term; `signal` does. Nothing is written until either happens. */
 export async function leaseSafe(term: Term, marginMs: number): Promise<void> {
   while (!term.signal.aborted && !term.stillLeading(marginMs)) await pause(LEASE_LOOK_MS, term.signal);
 }
@@ -29,8 +29,8 @@ export function disarm(job: Job): void {
 }
 
 /**
- * Acts only while the lease is ours: after a pause of the whole process its timers go off before it hears that another
- * leads.
+ * A timer that acts only while the lease is held: after a pause of the whole process, timers fire before the process
+ * learns of a new leader.
  */
 export function later(term: Term, job: Job, ms: number, act: () => void): void {
   job.timers.push(

@@ -1,11 +1,11 @@
 /**
- * Who waits and who runs: queues per token, and the count of slots that each token and each account holds. Turns are
- * fair between accounts first, then between the tokens of an account (else an account with more tokens would have a
- * larger share), and first in, first out within a token. Pure state, no clock and no I/O; every operation is O(1) in
- * the number of jobs, so 50,000 live jobs cost no more per event than 50.
+ * Queues per token, and the slots held by each token and account. Turns are fair between accounts first, then between
+ * the tokens of an account (otherwise more tokens would mean a larger share), and first in, first out within a token.
+ * Pure state without clock or I/O. Every operation is O(1) in the number of jobs, so 50,000 live jobs cost no more per
+ * event than 50.
  *
- * A token has one queue per pool: a ten-minute validation at the head of a queue must not hold up a one-second probe
- * behind it. The slots are counted over all pools.
+ * A token has one queue per pool: a ten-minute validation at the head of a queue must not delay a one-second probe
+ * behind it. Slots are counted over all pools.
  */
 import { Fifo } from './fifo.ts';
 
@@ -18,7 +18,7 @@ export interface Entry {
   pool: string;
 }
 
-/** Slots at once. An account without a bound of its own has Infinity. */
+/** Concurrent slots. An account without a limit has Infinity. */
 export interface SlotLimits {
   token: number;
   account: number;
@@ -39,11 +39,11 @@ interface Account {
   held: number;
   waiting: number;
   /**
-   * By pool: its tokens with waiting jobs and a free slot, in turn order. A Set keeps insertion order and deletes in
-   * O(1).
+   * Per pool: the account's tokens with waiting jobs and a free slot, in turn order. A Set keeps insertion order and
+   * deletes in O(1).
    */
   turns: Map<string, Set<number>>;
-  /** Lanes that it took a job from, the latest last. */
+  /** Pools that the account was served in, most recent last. */
   served: Set<string>;
 }
 
@@ -51,8 +51,8 @@ export class Ledger<E extends Entry> {
   #tokens = new Map<number, Token<E>>();
   #accounts = new Map<number, Account>();
   /**
-   * By pool: accounts below their limit with a token whose turn may come, in turn order. Who cannot run is dropped when
-   * met.
+   * Per pool: accounts below their limit with an eligible token, in turn order. Entries that cannot run are dropped
+   * when reached.
    */
   #turns = new Map<string, Set<number>>();
   #waiting = new Map<string, E>();
@@ -102,8 +102,8 @@ export class Ledger<E extends Entry> {
   }
 
   /**
-   * To the end of the turn, of its account and then of all, where it waits and has a slot left; one that stands there
-   * already keeps its place.
+   * Appends the token to its account's turn, and the account to the pool's, if the token has waiting jobs and a free
+   * slot. Existing entries keep their place.
    */
   #intoTurn(token: Token<E>, pool: string): void {
     const { account } = token;
@@ -120,7 +120,7 @@ export class Ledger<E extends Entry> {
     turn.add(account.id);
   }
 
-  /** A slot is free again, or there are more: who had left the turns at a limit comes back at their end. */
+  /** A slot became free or a limit was raised: entries that left the turns at a limit return at the end. */
   #backIntoTurns(token: Token<E>): void {
     for (const pool of token.queues.keys()) this.#intoTurn(token, pool);
     this.#accountBackIntoTurns(token.account);
@@ -160,8 +160,8 @@ export class Ledger<E extends Entry> {
   }
 
   /**
-   * Sets the limits of a token with jobs, and of its account. A lower one takes no slot away: it holds from the next
-   * admission.
+   * Sets the limits of a token with jobs, and of its account. A lower limit takes no slot away: it applies from the
+   * next admission.
    */
   setLimits(tokenId: number, limits: SlotLimits): void {
     const token = this.#tokens.get(tokenId);
@@ -183,9 +183,9 @@ export class Ledger<E extends Entry> {
   }
 
   /**
-   * The next job in a pool that may run: in turn between accounts, then between the tokens of an account. An account or
-   * a token at its limit is passed over, and so is a token whose head `fits` refuses (no runner for its tenant). The
-   * job leaves the queue and holds a slot; its token and its account go to the end of their turns.
+   * Takes the next job of a pool that may run: in turn between accounts, then between the tokens of an account. An
+   * account or token at its limit is skipped, and so is a token whose head `fits` refuses (no runner for its tenant).
+   * The job leaves the queue and holds a slot; its token and account go to the end of their turns.
    */
   take(pool: string, fits: (entry: E) => boolean): E | undefined {
     const turn = this.#turns.get(pool);
@@ -231,8 +231,8 @@ export class Ledger<E extends Entry> {
   }
 
   /**
-   * Lanes in the order in which a slot of an account is offered to them: in a fixed order the first would take every
-   * slot of one at its limit.
+   * The order in which pools are offered a slot of an account. In a fixed order the first pool would take every slot of
+   * an account at its limit.
    */
   poolsByTurn(accountId: number, pools: readonly string[]): string[] {
     const served = [...(this.#accounts.get(accountId)?.served ?? [])];
@@ -240,8 +240,8 @@ export class Ledger<E extends Entry> {
   }
 
   /**
-   * The next job of each token that its limit and its account's would let run in a pool now: who waits, however long
-   * the queues.
+   * The next job of each token that may run in a pool now, within its own and its account's limit, regardless of queue
+   * lengths.
    */
   *heads(pool: string): Iterable<E> {
     for (const id of this.#turns.get(pool) ?? []) {
@@ -256,8 +256,8 @@ export class Ledger<E extends Entry> {
   }
 
   /**
-   * The jobs in a pool that the limits of their token and account would let run now: what is asked of runners, however
-   * long the queues behind them. Tokens of an account by turns, as they would be taken.
+   * The jobs of a pool that the limits would let run now: the demand for runners, regardless of queue lengths. An
+   * account's tokens alternate, as in `take`.
    */
   *nextUp(pool: string): Iterable<E> {
     for (const id of this.#turns.get(pool) ?? []) {
@@ -285,8 +285,8 @@ export class Ledger<E extends Entry> {
   }
 
   /**
-   * A job that is known to hold a slot already (a new leader's list). Its limits may not be known yet: they come with
-   * the next job that waits.
+   * Counts a job that already holds a slot (from a new leader's list). Its limits may be unknown until the next job of
+   * its token waits.
    */
   hold(entry: Entry, limits?: SlotLimits): void {
     if (!this.#holders.has(entry.key)) {
@@ -296,13 +296,13 @@ export class Ledger<E extends Entry> {
     if (limits) this.setLimits(entry.token, limits);
   }
 
-  /** Whether a job that is about to come would be admitted at once: used to prepare a runner early. */
+  /** Whether a job about to be created would be admitted at once, to prepare a runner early. */
   wouldRun({ token: tokenId, account: accountId, pool }: Omit<Entry, 'key'>, limits: SlotLimits): boolean {
     if (this.heldBy(tokenId) >= limits.token || this.heldByAccount(accountId) >= limits.account) return false;
     return (this.#tokens.get(tokenId)?.queues.get(pool)?.size ?? 0) === 0;
   }
 
-  /** The job is gone from here, wherever it stood. */
+  /** Removes the job, whether it waits or runs. */
   remove(key: string): void {
     const waiting = this.#waiting.get(key);
     if (waiting) {
@@ -321,7 +321,7 @@ export class Ledger<E extends Entry> {
     this.#forgetIfIdle(token);
   }
 
-  /** Every waiting job, oldest first; for conditions and for demand by tenant. */
+  /** All waiting jobs, oldest first, for conditions and for the demand by tenant. */
   *waitingEntries(): Iterable<E> {
     yield* this.#waiting.values();
   }

@@ -1,4 +1,4 @@
-/** Attempts that come to nothing with their runner: heartbeats, silence, pods that are gone. */
+/** Attempts that are lost with their runner: heartbeats, silent runners, deleted pods. */
 import {
   RUNNER_PROTOCOL,
   RUNNER_SILENCE_MS,
@@ -24,8 +24,8 @@ import { letGo } from './orders.ts';
 import { now, type TermState } from './term_state.ts';
 
 /**
- * The attempt came to nothing, through no fault of the source or the tools: another runner, or after some attempts
- * the end.
+ * The attempt was lost, not because of the source or the tools. It is repeated on another runner, or ends the job after
+ * some attempts.
  */
 export async function lost(state: TermState, job: Job, attempt: number, why: string): Promise<void> {
   if (!state.live || job.attempt !== attempt || job.state !== 'running') return;
@@ -33,7 +33,7 @@ export async function lost(state: TermState, job: Job, attempt: number, why: str
   const named = { ...requestFields({ id: job.id, job: job.key }), ...runnerFields(job.runner) };
   state.deps.log.warn({ ...named, attempt, why }, 'attempt lost');
   letGo(state, job, 'superseded', attempt);
-  // Its result may have been recorded a moment before it went.
+  // The result may have been recorded just before the runner was lost.
   const [ended] = await state.deps.store.endsFor([job.id]).catch(() => []);
   if (state.jobs.get(job.key) !== job || job.state !== 'retrying') return;
   if (ended) {
@@ -52,10 +52,10 @@ export async function lost(state: TermState, job: Job, attempt: number, why: str
   state.schedule(job.pool);
 }
 
-/** A pod is gone, with what it ran. */
+/** A pod was deleted together with its task. */
 export function podGone(state: TermState, task: LostTask): void {
   const job = state.jobs.get(task.job);
-  // A pod may have claimed another's job.
+  // A pod may have claimed a job of another runner.
   if (job?.runner?.uid === task.uid) void lost(state, job, task.attempt, 'the pod of its runner is gone');
 }
 
@@ -66,8 +66,7 @@ export function heartbeat(state: TermState, beat: Heartbeat): TaskLease {
   if (runner && !runner.deleting && beat.epoch > term.epoch) replaceIfLeading(state, beat.uid);
   let released = false;
   if (idleWithTask) {
-    // It was told to go and says that it has nothing, some heartbeats later: the order or the run was lost on the
-    // way.
+    // The runner was ordered to start, and some heartbeats later still reports nothing: the order or the run was lost.
     const job = state.jobs.get(idleWithTask.job);
     if (!job || job.state === 'ending' || job.attempt !== idleWithTask.attempt || job.runner?.uid !== beat.uid) {
       runners.release(beat.uid, idleWithTask.job, now());
@@ -88,9 +87,9 @@ export function heartbeat(state: TermState, beat: Heartbeat): TaskLease {
   return {
     epoch: term.epoch,
     leaseMs: TASK_LEASE_MS,
-    // One that the pod watch has not shown may be new, and the watch late; one that it never shows is nobody's.
+    // A pod that the watch has not shown yet may be new. One that it never shows belongs to nobody.
     ...((runner === undefined && beat.ageMs > STRANGER_MS) || runner?.deleting ? { drain: true } : {}),
-    // A job that has no ProbeJob any more, or another attempt: nothing waits for it.
+    // The ProbeJob no longer exists, or runs another attempt: the result is not needed.
     ...(state.ready && beat.phase === 'running' && (unknown || former)
       ? { cancel: { job: beat.job ?? '', attempt: beat.attempt ?? 0 } }
       : {}),
@@ -98,8 +97,8 @@ export function heartbeat(state: TermState, beat: Heartbeat): TaskLease {
 }
 
 /**
- * The runner has seen a newer epoch. Either another leader exists, and this term ends with its lease within moments; or
- * none does, and the runner would refuse every order.
+ * The runner has seen a newer epoch. Either another leader exists and this term ends with its lease within moments, or
+ * none does and the runner would refuse every order.
  */
 export function replaceIfLeading(state: TermState, uid: string): void {
   const { runners, pools, term } = state.deps;
@@ -109,15 +108,15 @@ export function replaceIfLeading(state: TermState, uid: string): void {
   }, EPOCH_PATIENCE_MS).unref();
 }
 
-/** Once a second: what no event would tell. */
+/** Once a second: checks for losses that cause no event. */
 export async function tick(state: TermState): Promise<void> {
-  // After a pause of the whole process every runner seems to have been silent: without the lease that is for another
-  // to judge.
+  // After a pause of the whole process all runners seem silent. Without the lease, that decision belongs to another
+  // leader.
   if (!state.ready || !state.live || !state.deps.term.stillLeading(0)) return;
   const { runners, pools, store, log } = state.deps;
   for (const runner of runners.silent(now(), RUNNER_SILENCE_MS, BOOT_PATIENCE_MS)) {
     if (runner.task) podGone(state, { ...runner.task, uid: runner.uid });
-    // A pod on a dead node stays in deletion for minutes; what it ran must not wait for that.
+    // A pod on a dead node stays in deletion for minutes; its job must not wait for that.
     if (runner.deleting) continue;
     log.warn(
       runnerFields(runner),
@@ -129,7 +128,7 @@ export async function tick(state: TermState): Promise<void> {
   for (const job of state.jobs.values()) {
     if (job.state !== 'running') continue;
     const runner = job.runner && runners.get(job.runner.uid);
-    // The runner has gone on to other things and no notice came, or its pod was never seen by this leader.
+    // The runner does something else and no notice arrived, or this leader never saw its pod.
     if (runner?.task?.job !== job.key && now() - job.goAt > END_UNSEEN_MS) unsure.push(job);
   }
   if (unsure.length === 0) return;
@@ -139,7 +138,7 @@ export async function tick(state: TermState): Promise<void> {
     if (end) await finishJob(state, job, recordedEnd(end));
     else if (job.state === 'running') {
       const runner = job.runner && runners.get(job.runner.uid);
-      // A runner that was just counted free may still be waiting for its result to be collected.
+      // A runner that has just become free may still be waiting for its result to be collected.
       if (!runner || now() - job.goAt > RUNNER_SILENCE_MS)
         await lost(state, job, job.attempt, runner ? 'the runner sent no result' : 'the pod of its runner is gone');
     }

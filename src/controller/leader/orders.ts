@@ -1,4 +1,4 @@
-/** A job's hold on a runner, and the leader's orders to that runner. A lost or late answer counts as `silent`. */
+/** Reservations of runners for jobs, and the leader's orders to runners. A lost or late answer counts as `silent`. */
 import { RUNNER_PROTOCOL, SUBJECT, type Cancel, type Go, type OrderAnswer, type Prepare } from '../../bus/messages.ts';
 import type { Bus } from '../../bus/connect.ts';
 import type { Job } from './job.ts';
@@ -6,7 +6,7 @@ import { now, type TermState } from './term_state.ts';
 
 type Said = OrderAnswer | { ok: false; why: 'silent' };
 
-/** An agent answers an order before it does anything: more than this is no slowness but a fault. */
+/** An agent answers an order before it acts on it, so a later answer indicates a fault. */
 const ANSWER_MS = 1_500;
 
 async function say(bus: Bus, subject: string, order: object): Promise<Said> {
@@ -23,7 +23,7 @@ export const sendGo = (bus: Bus, podUid: string, order: Go): Promise<Said> => sa
 export const sendCancel = (bus: Bus, podUid: string, order: Cancel): Promise<Said> =>
   say(bus, SUBJECT.cancel(podUid), order);
 
-/** True when a runner is set aside for the job. */
+/** True if a runner is reserved for the job. */
 export function reserve(state: TermState, job: Job): boolean {
   const { runners, pools } = state.deps;
   if (job.runner && runners.get(job.runner.uid)?.task?.job === job.key) return true;
@@ -37,8 +37,7 @@ export function reserve(state: TermState, job: Job): boolean {
 }
 
 /**
- * The fewest runners that an account which waits beside this job's holds; undefined: no other account waits in its
- * pool.
+ * The fewest runners held by another account that waits in the job's pool; undefined if no other account waits there.
  */
 function fewestOfOthers(state: TermState, { pool, account }: Job): number | undefined {
   if (state.contenders?.pool !== pool) state.contenders = { pool, least: leastHolding(state, pool) };
@@ -46,8 +45,8 @@ function fewestOfOthers(state: TermState, { pool, account }: Job): number | unde
 }
 
 /**
- * The two accounts that wait in a pool and hold the fewest runners: whichever asks, the fewest of the others are
- * among them.
+ * The two waiting accounts of a pool that hold the fewest runners. For any account, they include the minimum over the
+ * others.
  */
 function leastHolding(state: TermState, pool: string): { account: number; held: number }[] {
   const { runners } = state.deps;
@@ -60,10 +59,7 @@ function leastHolding(state: TermState, pool: string): { account: number; held: 
     .slice(0, 2);
 }
 
-/**
- * Gives back what the job has of a runner, and tells the runner, so that neither side waits for the other's patience
- * to end.
- */
+/** Releases the job's runner and notifies it, so that neither side has to wait for a time-out. */
 export function letGo(
   state: TermState,
   job: Job,
@@ -96,6 +92,6 @@ export function orderFor(state: TermState, job: Job) {
 export function prepare(state: TermState, job: Job): void {
   if (!job.runner || job.prepared) return;
   job.prepared = true;
-  // Its answer changes nothing: a runner that refuses says so again at the go.
+  // The answer is ignored: a runner that refuses will also refuse the `go`.
   void sendPrepare(state.deps.bus, job.runner.uid, orderFor(state, job));
 }

@@ -1,4 +1,4 @@
-/** What a job is judged by: the policy that its spec names, and its document, which the record holds. */
+/** The policy that a job names, with its document from the record. */
 import type { Assignment } from '../../bus/messages.ts';
 import type { PolicyStatus, ProbeJob } from '../../kube/probe_job.ts';
 import { SHARED_PREFIX } from '../../kube/probe_policy.ts';
@@ -9,7 +9,8 @@ import type { Store } from '../../store/store.ts';
 import { isHandMade, Refusal } from './job.ts';
 
 /**
- * Of a waiting job. Its document is read where the runner gets it: 10,000 jobs may wait, and a document may have 64 KB.
+ * The policy of a waiting job, without its document: that is read when the runner gets the job, because 10,000 jobs may
+ * wait and a document may have 64 KB.
  */
 export interface JobPolicy {
   account: number;
@@ -20,10 +21,10 @@ export interface JobPolicy {
 
 type PolicyStore = Pick<Store, 'policyDocument' | 'findPolicy' | 'latestPolicies'>;
 
-/** Of canonical JSON. Most installations judge by a handful of policies. */
+/** Cache size, in bytes of canonical JSON. Most installations use a handful of policies. */
 const MOST_BYTES = 8 * 1024 * 1024;
 
-/** Documents never change, so one that was read once needs no second look. */
+/** A cache without invalidation, because documents are immutable. */
 export class PolicyDocuments {
   readonly #store: Pick<PolicyStore, 'policyDocument'>;
   readonly #mostBytes: number;
@@ -35,7 +36,7 @@ export class PolicyDocuments {
     this.#mostBytes = mostBytes;
   }
 
-  /** Undefined: the record does not hold it. */
+  /** Undefined: the document is not in the record. */
   async of({ account, digest }: Pick<JobPolicy, 'account' | 'digest'>): Promise<Policy | undefined> {
     const key = `${account}/${digest}`;
     const known = this.#kept.get(key);
@@ -86,7 +87,7 @@ async function sharedPolicy(store: PolicyStore, asked: string, revision: number 
   );
 }
 
-/** Undefined: the job names none. Throws a Refusal where it cannot be judged by what it names. */
+/** Undefined: the job names no policy. Throws a Refusal if the named policy cannot be applied. */
 export async function policyOf(
   { store, documents }: { store: PolicyStore; documents: PolicyDocuments },
   job: ProbeJob,
@@ -107,14 +108,14 @@ export async function policyOf(
   return found;
 }
 
-/** Of a job that ends without a result. */
+/** The policy status of a job that ends without a result. */
 export const unjudged = ({ name, revision }: JobPolicy): PolicyStatus => ({
   ...(name === null ? {} : { name }),
   ...(revision === null ? {} : { revision }),
   outcome: 'unknown',
 });
 
-/** As the runner gets it. */
+/** The policy in the form that the runner gets. */
 export async function assignedPolicy(
   documents: PolicyDocuments,
   policy: JobPolicy,

@@ -1,7 +1,4 @@
-/**
- * The start of a term. Reads everything afresh: the list first, then who already has an end, then what the runners do;
- * only then may it admit.
- */
+/** The start of a term. */
 import { SUBJECT } from '../../bus/messages.ts';
 import { PROBE_JOBS, isKubeError, type KubeClient, type Page } from '../../kube/client.ts';
 import type { ProbeJob } from '../../kube/probe_job.ts';
@@ -17,8 +14,8 @@ import { RunnerOwners } from './runner_owners.ts';
 import { now, type TermState } from './term_state.ts';
 
 /**
- * Reads everything afresh: the list first, then who already has an end, then what the runners do; only then does it
- * admit.
+ * Loads the state from scratch: first the list of jobs, then the recorded ends, then the runners' reports. Nothing is
+ * admitted before that.
  */
 export async function recover(state: TermState): Promise<void> {
   const { kube, namespace, finishedJobs, store, bus, log, runners } = state.deps;
@@ -43,7 +40,7 @@ export async function recover(state: TermState): Promise<void> {
       if (job) void finishJob(state, job, recordedEnd(ended));
     }
   }
-  // Runners that are alive answer the call for reports within a moment; the others are found by their silence.
+  // Live runners answer the call for reports promptly. The others are detected by their silence.
   const expected = [...state.jobs.values()].flatMap(({ runner }) => (runner ? [runner.uid] : []));
   const until = now() + 1_000;
   while (now() < until && state.live && expected.some((uid) => runners.get(uid)?.seenAt === undefined)) await pause(20);
@@ -53,8 +50,8 @@ export async function recover(state: TermState): Promise<void> {
 }
 
 /**
- * Jobs that a leader of an older version admitted do not say whose slots they hold: that is asked for, as long as it
- * takes. Without it a job that runs would not count, and another would be admitted in its place.
+ * Jobs admitted by a leader of an older version do not name the account whose slot they hold, so it is looked up, with
+ * retries until it succeeds. Otherwise a running job would not count and another would be admitted in its place.
  */
 async function learnSlots(state: TermState, unfinished: readonly ProbeJob[]): Promise<void> {
   const { store, log } = state.deps;
@@ -91,7 +88,7 @@ async function bindRunners(state: TermState, owners: RunnerOwners): Promise<void
   );
 }
 
-/** Page by page, without what nobody reads: 10,000 as they come off the wire are 60 MB. */
+/** Lists in pages and drops unused fields: 10,000 raw objects are 60 MB. */
 async function listUnfinished(
   kube: KubeClient,
   namespace: string,
@@ -104,7 +101,8 @@ async function listUnfinished(
     try {
       page = await kube.list(PROBE_JOBS, { namespace, limit: 500, continue: next });
     } catch (error) {
-      // The server has forgotten the state that the pages are of: a mix of two would be no list.
+      // The server has expired the snapshot of these pages. Pages of two snapshots must not be mixed, so the list
+      // starts again.
       if (next === undefined || !isKubeError(error, 'gone')) throw error;
       found = [];
       next = undefined;

@@ -1,6 +1,6 @@
 /**
- * From a ProbeJob to a Job: whose it is, what its source is, which tools it means. Refuses what cannot run, with the
- * words for its caller.
+ * Resolves a ProbeJob to a Job: its owner, source and tools. A job that cannot run is refused with a text for its
+ * caller.
  */
 import { MAX_QUEUE_MS } from '../../limits.ts';
 import { isStoreError } from '../../store/errors.ts';
@@ -40,16 +40,16 @@ export interface IntakeDeps {
   >;
   documents: PolicyDocuments;
   kube: KubeClient;
-  /** Read at each use: they rotate. */
+  /** Called at each use, because keys rotate. */
   keys: () => JSONWebKeySet;
-  /** Names that speak S3 beside Amazon's. */
+  /** Additional hosts with an S3 API, besides Amazon's. */
   s3Hosts: readonly string[];
   tokenOf: (id: number) => Promise<TokenRecord | undefined>;
   tools: () => readonly AvailableTool[];
   poolFor: (kind: ProbeJob['spec']['kind']) => { name: string; scope: ReuseScope } | undefined;
 }
 
-/** Why queued jobs of a token end without a run. Jobs that run already go on. */
+/** Why waiting jobs of a token end without running. Running jobs continue. */
 export function refusalOf(
   token: Pick<TokenRecord, 'userStatus' | 'expiresAt'> | null | undefined,
   now: number,
@@ -103,8 +103,8 @@ async function sourceOf(deps: IntakeDeps, job: ProbeJob): Promise<Source> {
     throw new Refusal('InvalidRequest', 400, 'spec.source: names no source; one of sealed, url, secretRef is required');
   try {
     const secret = await deps.kube.get(SECRETS, secretRef.name, { namespace: job.metadata.namespace });
-    // Whoever may create jobs could otherwise have any Secret of the namespace sent to a host of their own. The same
-    // answer as for none: which ones exist is not told.
+    // Otherwise anyone who may create jobs could have any Secret of the namespace sent to a host of their own. The
+    // message is the same as for a missing Secret, so it does not reveal which ones exist.
     if (secret.metadata.labels?.[LABEL.source] !== 'true')
       throw new Refusal('InvalidRequest', 400, noSecret(secretRef.name));
     const value = secret.data?.[secretRef.key];
@@ -131,7 +131,7 @@ function parsed(text: string, s3Hosts: readonly string[]): Source {
   }
 }
 
-/** A job made with kubectl has no row yet: it is opened here, so that it too gets exactly one end. */
+/** Opens the row of a job created with kubectl, so that it gets exactly one end like any other. */
 async function openByHand(
   deps: IntakeDeps,
   job: ProbeJob,
@@ -158,13 +158,13 @@ async function openByHand(
       waiter: null,
       webhookUrl: null,
       idempotency: null,
-      // Whoever may create ProbeJobs is bounded by the cluster's own quotas, not by the rate of the default token.
+      // Creators of ProbeJobs are bounded by the cluster's quotas, not by the default token's rate limit.
       requestsPerMinute: 1_000_000,
-      // One that is refused anyway is recorded with its own reason.
+      // A refused job is recorded with its own reason, not with an exceeded quota.
       quotas: { of: refused ? [] : token.quotas, rootUserId: token.rootUserId },
     })
     .catch((error: unknown) => {
-      // Anything else is tried again; this would fail for ever.
+      // Other errors are retried; this one would fail forever.
       if (isStoreError(error, 'bad-data'))
         throw new Refusal('InvalidRequest', 400, 'a value of the job cannot be stored');
       throw error;
@@ -177,7 +177,7 @@ async function openByHand(
     );
 }
 
-/** A job that was admitted keeps its token, whatever became of it since: a new leader must not end what runs. */
+/** An admitted job keeps its token even if it was revoked since: a new leader must not end running jobs. */
 async function tokenFor(deps: IntakeDeps, job: ProbeJob): Promise<TokenRecord> {
   const { spec, status } = job;
   const token = isHandMade(job) ? await deps.store.defaultToken() : await deps.tokenOf(spec.token?.id ?? 0);
@@ -197,7 +197,7 @@ async function tokenFor(deps: IntakeDeps, job: ProbeJob): Promise<TokenRecord> {
 
 export async function takeIn(deps: IntakeDeps, job: ProbeJob): Promise<{ job: Job; token: TokenRecord }> {
   const handMade = isHandMade(job);
-  // Its name is its request id, and the record takes only such: one of another form was not made by the API.
+  // The API names a job by its request id, a UUID, and the record accepts nothing else.
   if (!handMade && !isUuid(job.metadata.name))
     throw new Refusal('InvalidRequest', 400, 'spec.token: only the API creates jobs with a token');
   const token = await tokenFor(deps, job);
@@ -212,7 +212,7 @@ export async function takeIn(deps: IntakeDeps, job: ProbeJob): Promise<{ job: Jo
     scheme = groupOf(source);
     policy = await policyOf(deps, job, token.rootUserId);
   } catch (error) {
-    // Its end has to be recorded as well, so the row is opened even for a job that is refused.
+    // Its end must be recorded too, so a refused job also gets a row.
     if (handMade && error instanceof Refusal) await openByHand(deps, job, { display, scheme }, token, true);
     throw error;
   }
@@ -250,7 +250,7 @@ export async function takeIn(deps: IntakeDeps, job: ProbeJob): Promise<{ job: Jo
         maxBytes: token.limits.fileBytes,
         allow: token.allow,
         report: {
-          // A policy is judged by it, whether its caller sees it or not.
+          // A policy is evaluated on the report, whether or not the caller gets to see it.
           enabled: policy !== undefined || (job.spec.report?.enabled ?? false),
           diff: job.spec.report?.diff ?? true,
           prefer: job.spec.report?.prefer ?? null,

@@ -1,23 +1,23 @@
-/** Whose runner pods are, by the jobs that they ran: what a new leader knows of them without a word of their agents. */
+/** Owners of runner pods, derived from the jobs they ran: a new leader knows them independently of their agents. */
 import type { ProbeJob } from '../../kube/probe_job.ts';
 import type { ReuseScope } from '../../kube/probe_pool.ts';
 import type { TokenRecord } from '../../store/records.ts';
 import type { Runners } from '../pools/runners.ts';
 import { tenantOf } from '../pools/share.ts';
 
-/** Of a job that was made by hand. */
+/** Stands for a job created by hand. */
 const NO_TOKEN = 0;
 
 export class RunnerOwners {
   readonly #runners: Runners;
-  /** Tokens by the pod's uid: all jobs of a pod are of one tenant. */
+  /** Token ids by pod uid: all jobs of a pod belong to one tenant. */
   readonly #tokens = new Map<string, number>();
 
   constructor(runners: Runners) {
     this.#runners = runners;
   }
 
-  /** A job, finished or not. Most ran on pods that are long gone. */
+  /** Notes the runner of a finished or unfinished job. Most such pods no longer exist. */
   note({ spec, status }: ProbeJob): void {
     if (status?.runner && this.#runners.get(status.runner.uid))
       this.#tokens.set(status.runner.uid, spec.token?.id ?? NO_TOKEN);
@@ -31,7 +31,7 @@ export class RunnerOwners {
     return [...this.#tokens.values()].includes(NO_TOKEN);
   }
 
-  /** A pod of a token that nobody knows, revoked or not to be read now, takes nothing more. */
+  /** A pod of an unknown token (revoked, or not readable now) gets no more jobs. */
   bind(
     known: (token: number) => TokenRecord | undefined,
     byHand: TokenRecord | null,

@@ -1,5 +1,6 @@
 /**
- * Every accepted request gets an end: open rows whose ProbeJob never came, or went while nobody led, are ended here.
+ * Ensures that every accepted request gets an end: ends open rows whose ProbeJob was never created, or was deleted
+ * while there was no leader.
  */
 import { PROBE_JOBS, isKubeError, type KubeClient } from '../../kube/client.ts';
 import type { Logger } from '../../log.ts';
@@ -8,8 +9,8 @@ import type { Store } from '../../store/store.ts';
 import { endRequest, type EndDeps } from './end_write.ts';
 
 /**
- * The API tries to create a job for as long as it may wait in the queue; only after that is a row without a job surely
- * left behind.
+ * The API retries the creation of a job for the whole queue time-out. Only after that can a row without a job be
+ * considered abandoned.
  */
 const GRACE_MS = 10_000;
 const BATCH = 200;
@@ -24,7 +25,7 @@ export interface SweepDeps extends EndDeps {
   namespace: string;
   knows: (name: string) => boolean;
   cached: (name: string) => boolean;
-  /** The job exists, but the cache does not have it. */
+  /** The job exists, but is missing in the cache. */
   behind: (name: string) => void;
 }
 
@@ -38,7 +39,7 @@ export async function sweep(deps: SweepDeps, signal: AbortSignal): Promise<numbe
     if (!isOverdue(row, now) || deps.knows(row.id) || deps.cached(row.id)) continue;
     try {
       await kube.get(PROBE_JOBS, row.id, { namespace });
-      // Nobody would ever end it: the leader learns of jobs from the cache alone.
+      // The leader knows jobs only from the cache, so without a new list this one would never end.
       deps.behind(row.id);
       continue;
     } catch (error) {

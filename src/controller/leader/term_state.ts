@@ -1,6 +1,6 @@
 /**
- * What a leader knows during its term. None of it outlives the term: which jobs run stands in the status of the
- * ProbeJobs, and which have an end, in Postgres.
+ * The leader's state during its term. None of it outlives the term: the ProbeJobs' status says which jobs run, and
+ * Postgres which have ended.
  */
 import type { Bus } from '../../bus/connect.ts';
 import type { KubeClient } from '../../kube/client.ts';
@@ -36,15 +36,15 @@ export interface LeaderDeps {
   events: EventRecorder;
   intake: Omit<IntakeDeps, 'tokenOf' | 'poolFor' | 'tools' | 'documents'>;
   maxQueued: number;
-  /** Whether notices of changed tokens arrive. */
+  /** Whether notifications of changed tokens arrive. */
   tokensFresh: () => boolean;
 }
 
-/** What the state sets off in those parts of the term that are built on it. */
+/** Callbacks into the parts of the term that are built on the state. */
 export interface Following {
   /** Something changed in this pool: waiting jobs may be admitted. */
   admit(pool: string): void;
-  /** The end of a job is written; under its name another object was made meanwhile. */
+  /** The end of a job is written, and another object was created under its name meanwhile. */
   seen(job: ProbeJob): void;
 }
 
@@ -59,20 +59,20 @@ export class TermState {
   readonly following: Following;
   readonly ledger = new Ledger<Job>();
   readonly jobs = new Map<string, Job>();
-  /** Seen and on their way through intake, or refused there: a second event must not take them in twice. */
+  /** Jobs in intake, or refused there: a second event must not take them in twice. */
   readonly taking = new Set<string>();
   intakeChain: Promise<void> = Promise.resolve();
   readonly tokens: TokenRecords;
   readonly documents: PolicyDocuments;
   readonly retrying = new Set<Job>();
   readonly #scheduled = new Set<string>();
-  /** Who waits, as long as nobody of them has got a runner: asked for each job that is passed over. */
+  /** Cached waiting accounts, valid until one of them gets a runner: read for each job that is skipped. */
   contenders: { pool: string; least: { account: number; held: number }[] } | undefined;
   readonly early = new Map<string, { job: Job; timer: NodeJS.Timeout; at: number }>();
   readonly marks: WaitingMarks;
-  /** Objects that were made under the name of one whose end is still being written. */
+  /** Objects created under the name of a job whose end is still being written. */
   readonly successors = new Map<string, ProbeJob>();
-  /** The default token, where a job of an older leader that was made by hand runs on it. */
+  /** The default token, if a job created by hand and admitted by an older leader runs with it. */
   byHand: TokenRecord | null = null;
   listed = false;
   ready = false;
@@ -99,13 +99,13 @@ export class TermState {
     return this.ledger.waitingOf(token) === 0 && this.ledger.heldBy(token) === 0;
   }
 
-  /** `freed`: the account that a slot came back to. */
+  /** `freed`: the account that got a slot back. */
   scheduleAll(freed?: number): void {
     const pools = this.deps.pools.names();
     for (const pool of freed === undefined ? pools : this.ledger.poolsByTurn(freed, pools)) this.schedule(pool);
   }
 
-  /** Something changed in this pool: at the end of the turn, admit what can be. */
+  /** Something changed in this pool: admits jobs at the end of the current turn of the event loop. */
   schedule(pool: string): void {
     if (this.#scheduled.has(pool)) return;
     this.#scheduled.add(pool);
@@ -115,7 +115,7 @@ export class TermState {
     });
   }
 
-  /** Jobs that came when no pool served their kind, or whose pool is gone. */
+  /** Reroutes jobs whose pool is gone, or that arrived when no pool served their kind. */
   rerouteStranded(): void {
     const pools = new Set(this.deps.pools.names());
     for (const job of this.retrying) if (!pools.has(job.pool)) job.pool = this.deps.pools.forKind(job.kind)?.name ?? '';

@@ -1,10 +1,8 @@
-/**
- * Who a token is and what it may: read from Postgres, never from a spec, and kept as long as notices of changes arrive.
- */
+/** Token records: read from Postgres, never from a spec, and cached while change notifications arrive. */
 import type { TokenRecord } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
 
-/** Without notices a record is good for so long. */
+/** Cache time without notifications. */
 const UNTOLD_MS = 1_000;
 
 export class TokenRecords {
@@ -12,7 +10,7 @@ export class TokenRecords {
   readonly #records = new Map<number, { record: TokenRecord | undefined; at: number }>();
   readonly #fresh: () => boolean;
 
-  /** `fresh`: whether notices of changes arrive. */
+  /** `fresh`: whether change notifications arrive. */
   constructor(store: Pick<Store, 'tokenLimits'>, fresh: () => boolean) {
     this.#store = store;
     this.#fresh = fresh;
@@ -21,7 +19,7 @@ export class TokenRecords {
   async load(ids: number[]): Promise<void> {
     const askedAt = performance.now();
     const records = await this.#store.tokenLimits(ids);
-    // Two looks at once may be answered in either order: the one that was asked later knows better.
+    // Concurrent reads may finish out of order: the one that started later wins.
     for (const id of ids)
       if ((this.#records.get(id)?.at ?? 0) <= askedAt) this.#records.set(id, { record: records.get(id), at: askedAt });
   }
@@ -37,7 +35,7 @@ export class TokenRecords {
     return this.#records.get(id)?.record;
   }
 
-  /** Those of the named that were read before. */
+  /** The named tokens that are cached. */
   among(which: number[] | 'all'): number[] {
     return which === 'all' ? [...this.#records.keys()] : which.filter((id) => this.#records.has(id));
   }

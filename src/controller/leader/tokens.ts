@@ -1,16 +1,18 @@
-/** Changes of tokens and users: new limits apply at once, and queued jobs of a token that is no longer valid end. */
+/** Handles changes of tokens and users: new limits apply at once, and waiting jobs of an invalid token end. */
 import { endJob, endOf } from './ends.ts';
 import { stateOf } from './job.ts';
 import { refusalOf } from './resolve_job.ts';
 import { slotsOf, type TermState } from './term_state.ts';
 
-/** Queued jobs that a change of their token ends side by side. */
+/** Maximum number of waiting jobs that are ended concurrently. */
 const ENDED_AT_ONCE = 20;
 
-/** A token or user changed, or notices may have been missed: limits are read live, never from a spec. */
+/**
+ * A token or user changed, or notifications may have been lost: limits always come from the record, never from a spec.
+ */
 export async function tokensChanged(state: TermState, which: number[] | 'all'): Promise<void> {
   const known = state.tokens.among(which);
-  // Of those without a job it is enough to forget them: they are read again with their next one.
+  // Tokens without jobs are just dropped from the cache and read again with their next job.
   const ids = known.filter((id) => !state.isIdle(id));
   for (const id of known) if (state.isIdle(id)) state.tokens.forget(id);
   if (ids.length === 0) return;
@@ -23,7 +25,7 @@ export async function tokensChanged(state: TermState, which: number[] | 'all'): 
   state.scheduleAll();
 }
 
-/** Ends the queued jobs of those tokens that were revoked, have expired or belong to a suspended account. */
+/** Ends the waiting jobs of tokens that were revoked, have expired or belong to a suspended account. */
 function endWaiting(state: TermState, tokens: readonly number[]): void {
   const clock = state.deps.store.clock.now();
   const refusals = new Map(

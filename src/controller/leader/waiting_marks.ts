@@ -1,6 +1,6 @@
 /**
- * Why a job waits, written into its status for whoever looks. Bounded in number: ten thousand waiting jobs must not
- * keep the API server from admissions.
+ * Writes the reason why a job waits into its status. Concurrency is bounded: ten thousand waiting jobs must not keep
+ * the API server from admissions.
  */
 import { PROBE_JOBS, type KubeClient } from '../../kube/client.ts';
 import type { Store } from '../../store/store.ts';
@@ -19,7 +19,7 @@ export interface WaitingReason {
 export interface WaitingMarksDeps {
   kube: KubeClient;
   why(job: Job): WaitingReason;
-  /** Told once of each job that has waited long enough to be marked. */
+  /** Called once for each job that has waited long enough to be marked. */
   waited(reason: WaitingCause): void;
   store: Pick<Store, 'clock'>;
   signal: AbortSignal;
@@ -70,7 +70,7 @@ export class WaitingMarks {
         job.status = updated.status;
       }
     } catch {
-      // It explains, no more: an admission that overtook it, or a busy API server, is no fault.
+      // The mark is only informative: losing it to an admission or a busy API server is no error.
     }
   }
 }

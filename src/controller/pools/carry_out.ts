@@ -1,4 +1,4 @@
-/** Makes and ends the pods of a pool as its plan says. */
+/** Creates and ends the pods of a pool as planned. */
 import { PODS, PROBE_POOLS, isKubeError } from '../../kube/client.ts';
 import { runnerFields } from '../../log.ts';
 import { lackedWalls } from './isolation.ts';
@@ -9,7 +9,7 @@ import { endPod, holdBack } from './pods.ts';
 import { now, type PoolState, type PoolsState } from './pools_state.ts';
 import { wantsUserNamespace } from './user_namespaces.ts';
 
-/** A created pod that the watch has not shown after this was not made, or is gone again. */
+/** A created pod that the watch has not shown by then does not exist, or no longer. */
 const UNSEEN_MS = 60_000;
 
 export async function carryOut(pools: PoolsState, state: PoolState): Promise<void> {
@@ -70,7 +70,7 @@ async function createPod(pools: PoolsState, state: PoolState): Promise<void> {
     userNamespace: wantsUserNamespace(pools, state),
     owner,
   });
-  // Counted before the answer: the watch may show the pod before the call returns, and a second plan may run
+  // Counted before the response: the watch may show the pod before the call returns, and a second plan may run
   // meanwhile.
   state.unseen.set(pod.metadata.name, now());
   try {
@@ -82,7 +82,7 @@ async function createPod(pools: PoolsState, state: PoolState): Promise<void> {
     log.info({ pool: pool.metadata.name, ...runnerFields({ pod: name, uid }), generation }, 'runner pod created');
   } catch (error) {
     if (isKubeError(error, 'timeout', 'unreachable', 'internal', 'unavailable')) {
-      // It may have been made: it stays counted until the watch or UNSEEN_MS tells.
+      // The pod may exist: it stays counted until the watch shows it or UNSEEN_MS has passed.
       log.warn(
         { err: error, pool: pool.metadata.name },
         'no answer to the creation of a runner pod, waiting for the watch',
@@ -95,7 +95,7 @@ async function createPod(pools: PoolsState, state: PoolState): Promise<void> {
   }
 }
 
-/** Idle runners go at once, the others with their job; then the pool itself. */
+/** Ends idle runners at once and the others after their job, then deletes the pool. */
 async function drain(pools: PoolsState, state: PoolState): Promise<void> {
   const { runners, kube } = pools.deps;
   const { name, uid } = state.pool.metadata;

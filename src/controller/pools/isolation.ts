@@ -1,4 +1,4 @@
-/** Which walls stand around the runners of a pool, by what their agents report. Pure. */
+/** The walls around the runners of a pool, as reported by their agents. Pure. */
 import type { Walls } from '../../bus/messages.ts';
 import { WALLS, type ProbePoolSpec, type Wall } from '../../kube/probe_pool.ts';
 import type { Condition } from '../../kube/resource.ts';
@@ -19,11 +19,11 @@ const SAYS: Record<Wall, { up: string; down: string }> = {
 
 export const requiredWalls = ({ isolation }: ProbePoolSpec): readonly Wall[] => isolation?.require ?? [];
 
-/** The required walls that a runner lacks, or has not reported. */
+/** Required walls that a runner lacks or has not reported. */
 export const lackedWalls = (spec: ProbePoolSpec, walls: Walls | undefined): Wall[] =>
   requiredWalls(spec).filter((wall) => walls?.[wall] !== true);
 
-/** A pool has a wall where every runner has it. */
+/** A pool has a wall if every runner has it. */
 export function wallConditions(reports: readonly (Walls | undefined)[]): Shown[] {
   return WALLS.map((type) => {
     const known = reports.map((walls) => walls?.[type]).filter((up) => up !== undefined);
@@ -41,10 +41,7 @@ export function wallConditions(reports: readonly (Walls | undefined)[]): Shown[]
   });
 }
 
-/**
- * The kubelet's or the runtime's own words that a node cannot give a pod a user namespace; a slow pull says none of
- * them.
- */
+/** Matches messages of kubelets and runtimes on nodes without user namespaces. No message of a slow pull matches. */
 const NO_USER_NAMESPACE = /user ?namespace|userns|hostusers|idmap|id-?mapped mount|newuidmap|\/proc\/\d+\/[ug]id_map/i;
 
 export const isWithoutUserNamespaces = (message: string | undefined): boolean => NO_USER_NAMESPACE.test(message ?? '');

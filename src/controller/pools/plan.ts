@@ -1,10 +1,10 @@
 /**
- * How many pods a pool should make and which it should end. Pure: from what the pool is, what its runners do and who
- * waits.
+ * Decides how many pods a pool should create and which it should end. Pure: from the pool, the state of its runners,
+ * and the demand.
  *
- * Measured: a node starts 1.3 to 4.4 runner pods a second and a pod costs about a second, so the number that is
- * starting at once follows the demand (about three times the drain) and is bounded; more in flight only makes each of
- * them slower.
+ * Measured: a node starts 1.3 to 4.4 runner pods a second and a pod costs about a second. So the number of concurrent
+ * starts follows the demand (about three times the drain) and is bounded: more in flight only makes each of them
+ * slower.
  */
 import { HEARTBEAT_MS, RUNNER_PROTOCOL } from '../../bus/messages.ts';
 import type { ProbePoolSpec } from '../../kube/probe_pool.ts';
@@ -12,8 +12,8 @@ import { holderOf, type Holder, type Runner } from './runners.ts';
 import { isForOneJob, mayTake, reserveOf, shareOf } from './share.ts';
 
 /**
- * Jobs of one tenant that could run but for a runner, the account whose share they count to, and the wait of the
- * oldest.
+ * Waiting jobs of one tenant that lack only a runner, the account whose share they count against, and the waiting time
+ * of the oldest.
  */
 export interface Waiting {
   tenant: string;
@@ -24,13 +24,13 @@ export interface Waiting {
 
 export interface Demand {
   waiting: readonly Waiting[];
-  /** Untouched pods taken in the last seconds, per second. */
+  /** Untouched pods taken per second, over the last seconds. */
   drainPerSecond: number;
 }
 
 export interface PoolPlan {
   create: number;
-  /** Pods to end, with the reason that stands in the log. */
+  /** Pods to end, with the reason for the log. */
   end: {
     runner: Runner;
     why: 'old-generation' | 'idle' | 'age' | 'surplus' | 'evicted' | 'used-up' | 'drained' | 'shrunk' | 'isolation';
@@ -39,33 +39,33 @@ export interface PoolPlan {
 
 export const MAX_STARTING = 6;
 /**
- * Where only accounts wait that hold runners already. Each start takes about a second of CPU from whoever runs beside
- * it, so an account that asks for more and more grows step by step.
+ * Bound when every waiting account already holds runners. Each start takes about a second of CPU from the running jobs,
+ * so a growing account grows step by step.
  */
 export const MAX_GROWING = 2;
 const START_SECONDS = 1;
-/** A runner that may serve nothing shows for so long why; then another is tried, on whichever node takes it. */
+/** How long an unfit runner is kept to show the reason. Then another one is tried, possibly on another node. */
 export const UNFIT_MS = 300_000;
 const SURPLUS_MS = 60_000;
-/** A pod is up within seconds; one that is not by then may never be, and whoever waits does not wait for it. */
+/** A pod starts within seconds. One that takes longer may never start, so it no longer counts as coming. */
 export const START_HOPE_MS = 20_000;
-/** A new leader has heard of every runner by then, also of those that work: before, all seem to be starting. */
+/** By then a new leader has had a heartbeat of every runner, including busy ones. Before, all seem to be starting. */
 export const HEARD_MS = 2 * HEARTBEAT_MS;
-/** Whether its agent is not up yet. */
+/** Whether the runner's agent is not up yet. */
 export const isBooting = ({ phase, createdAt }: Pick<Runner, 'phase' | 'createdAt'>, now: number): boolean =>
   phase === 'starting' && now - createdAt > HEARD_MS;
-/** A tenant without a pod waits so long before a busy tenant's pod is taken from it at its next pause. */
+/** Waiting time of a tenant without a pod after which a busy tenant gives up a pod at its next pause. */
 const FAIR_WAIT_MS = 1_000;
 
 export interface PoolView {
   spec: ProbePoolSpec;
-  /** What new pods carry. */
+  /** Generation of new pods. */
   generation: string;
   runners: readonly Runner[];
-  /** Pods created that the watch has not shown yet. */
+  /** Created pods that the watch has not shown yet. */
   unseen: number;
   demand: Demand;
-  /** Set while creating is held back: quota, Unschedulable. */
+  /** True while creation is held back (quota, Unschedulable). */
   holdBack: boolean;
   now: number;
   /** Whether a runner lacks a wall that the pool requires. */
@@ -89,7 +89,7 @@ export function planPool({ spec, generation, runners, unseen, demand, holdBack, 
     current.filter(({ phase, createdAt }) => phase === 'starting' && now - createdAt < START_HOPE_MS).length + unseen;
   const untouchedNow = current.filter((runner) => isFree(runner) && runner.tenant === undefined).length;
 
-  // What nobody may use again, or has not used for too long.
+  // Runners that must not be used again, or were unused for too long.
   for (const runner of free) {
     if (runner.tenant !== undefined && (reuse.scope === 'job' || isForOneJob(runner.tenant))) finish(runner, 'used-up');
     else if (runner.protocol !== RUNNER_PROTOCOL) finish(runner, 'old-generation');
@@ -98,12 +98,12 @@ export function planPool({ spec, generation, runners, unseen, demand, holdBack, 
     else if (now - runner.createdAt > reuse.maxAgeSeconds * 1000) finish(runner, 'age');
     else if (runner.tenant !== undefined && now - runner.idleSince > reuse.idleSeconds * 1000) finish(runner, 'idle');
   }
-  // It takes nothing any more, and has nothing left: one that has had its number of jobs says so itself. Its place is
-  // another's at once.
+  // A draining runner takes no more jobs and has nothing left: it reports this itself after its maximum number of jobs.
+  // Its place is free at once.
   const isDraining = (runner: Runner) => runner.phase === 'draining';
   for (const runner of live) if (isDraining(runner) && !runner.task) finish(runner, 'drained');
 
-  // An older generation leaves once the new one can take its place: with surge, so that a change of tools fails no job.
+  // An older generation ends once the new one can replace it, with surge, so a change of tools fails no job.
   const oldUntouched = free.filter((runner) => runner.generation !== generation && runner.tenant === undefined);
   for (const runner of oldUntouched.slice(0, Math.max(0, untouchedNow + oldUntouched.length - spec.minReady)))
     finish(runner, 'old-generation');
@@ -131,7 +131,8 @@ export function planPool({ spec, generation, runners, unseen, demand, holdBack, 
     return others.length === 0 ? undefined : Math.min(...others);
   };
 
-  // What an account may not take makes no pod: else its queue alone would fill the pool with runners that nobody uses.
+  // Only demand within an account's share creates pods. Otherwise one queue could fill the pool with runners that its
+  // account may not use.
   let wanted = 0;
   for (const account of accounts) {
     const jobs = waiting.reduce((sum, each) => sum + (each.account === account ? each.jobs : 0), 0);
@@ -145,8 +146,8 @@ export function planPool({ spec, generation, runners, unseen, demand, holdBack, 
   }
   const total = live.length + unseen - ending.size;
 
-  // A tenant without a runner waits and no runner is free for it: an idle one gives way. The accounts that hold most
-  // come first, then the one idle longest. An account at its share gives up one of its own: its new tenants never cost
+  // A tenant without a runner waits and none is free: an idle runner is ended for it. The accounts that hold the most
+  // come first, then the longest idle. An account at its share loses one of its own, so its new tenants never cost
   // others their warm runners.
   let open = untouchedNow + startingNow + Math.max(0, spec.maxPods - total);
   const strangers = waiting
@@ -162,7 +163,7 @@ export function planPool({ spec, generation, runners, unseen, demand, holdBack, 
     const byHeld = (a: Runner, b: Runner): number =>
       heldBy(holderOf(b)) - heldBy(holderOf(a)) || a.idleSince - b.idleSince;
     const bounds = free.filter((runner) => isBound(runner) && mayGo(runner)).sort(byHeld);
-    // None of the idle ones could go: after a fair wait even a tenant with work of its own lends one.
+    // No runner is idle without demand: after a fair wait even a tenant with waiting jobs gives one up.
     const lends = waitMs >= FAIR_WAIT_MS;
     return (
       bounds.find(({ tenant }) => !waits.has(tenant ?? '')) ??
@@ -185,7 +186,7 @@ export function planPool({ spec, generation, runners, unseen, demand, holdBack, 
     count(account, 1);
   }
 
-  // Fewer wanted than there are: the pool was scaled down, or a burst is over.
+  // More runners than the maximum: the pool was scaled down, or a burst is over.
   const after = live.length + unseen - ending.size;
   let over = Math.max(0, after - spec.maxPods);
   for (const runner of [...free].sort((a, b) => a.idleSince - b.idleSince)) {
@@ -201,7 +202,7 @@ export function planPool({ spec, generation, runners, unseen, demand, holdBack, 
   const keep = spec.minReady + wanted;
   for (const runner of surplus.slice(0, Math.max(0, untouchedNow + startingNow - keep))) finish(runner, 'surplus');
 
-  // A full pool has no room for a first runner of the new generation: the old one that has been idle longest makes it.
+  // A full pool has no room for a first runner of the new generation, so the longest idle runner of an old one ends.
   const isFull = live.length + unseen - ending.size >= spec.maxPods;
   if (isFull && untouchedNow + startingNow === 0) {
     const [oldest] = free

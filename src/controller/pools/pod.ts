@@ -1,4 +1,4 @@
-/** The pods that the controller makes: runners (two containers) and the ones that prove a tool image. Pure. */
+/** The pods that the controller creates: runners (two containers), and proofs of a tool image. Pure. */
 import { createHash } from 'node:crypto';
 import { RUNNER_PROTOCOL } from '../../bus/messages.ts';
 import type { Config } from '../../config.ts';
@@ -42,16 +42,16 @@ type Settings = RunnerPart &
 
 export type PodTool = Pick<ProbeToolSpec, 'tool' | 'version' | 'image' | 'command'>;
 
-/** Made by the controller in the runners' namespace from the CA that it knows NATS by itself. */
+/** Created by the controller in the runner namespace, from the CA of its own NATS connection. */
 export const NATS_CA = 'probeyard-ca';
-/** The one architecture that the tools of the catalog are built for. */
+/** The only architecture that the catalog's tools are built for. */
 const ARCH = { 'kubernetes.io/arch': 'amd64' } as const;
 const AGENT_UID = 65532;
-/** Another user than the agent's: what wins over a tool must not be able to signal or trace the agent. */
+/** A user other than the agent's: a compromised tool must not be able to signal or trace the agent. */
 const TOOLS_UID = 65533;
 const AGENT = 'agent';
 
-/** 36^5 names per pool are plenty beside the 5,000 pods that a pool may have. */
+/** 36^5 names per pool suffice for the 5,000 pods that a pool may have. */
 export const podSuffix = (random: () => number = Math.random): string =>
   Math.floor(random() * 36 ** 5)
     .toString(36)
@@ -64,8 +64,8 @@ export const toolKey = ({ tool, version }: { tool: string; version: string }): s
 const sorted = (tools: readonly PodTool[]): PodTool[] => [...tools].sort((a, b) => (toolKey(a) < toolKey(b) ? -1 : 1));
 
 /**
- * What a runner pod is made of; a pod of another generation is replaced. Taken from the pod itself: of the settings
- * only those that reach it count, and never which controller leads or how much it logs, or each election would end
+ * Identifies what a runner pod is made of; a pod of another generation is replaced. It is derived from the pod itself,
+ * so only settings that reach the pod count. The leader's identity and log level do not, or each election would end
  * every warm pod.
  */
 export function generationOf(settings: Settings, spec: ProbePoolSpec, tools: readonly PodTool[]): string {
@@ -73,7 +73,7 @@ export function generationOf(settings: Settings, spec: ProbePoolSpec, tools: rea
     { ...settings, logLevel: 'info' },
     { pool: '', spec, suffix: '', generation: '', tools, userNamespace: spec.userNamespaces !== 'Disabled' },
   );
-  // Pods that are bound by one scope do not fit another.
+  // The scope counts too: pods bound under one scope do not fit another.
   return hash([RUNNER_PROTOCOL, pod, spec.reuse?.scope]);
 }
 
@@ -121,7 +121,7 @@ function common(settings: Settings, spec?: ProbePoolSpec) {
     ...(settings.imagePullSecrets.length > 0
       ? { imagePullSecrets: settings.imagePullSecrets.map((name) => ({ name })) }
       : {}),
-    // Windows nodes and other architectures take the pod, and cannot run what is in its images.
+    // Windows nodes and other architectures would accept the pod but cannot run its images.
     nodeSelector: { 'kubernetes.io/os': 'linux', ...ARCH, ...nodeSelector, ...spec?.nodeSelector },
     tolerations: [...(tolerations ?? []), ...(spec?.tolerations ?? [])],
     ...(priorityClassName ? { priorityClassName } : {}),
@@ -130,7 +130,7 @@ function common(settings: Settings, spec?: ProbePoolSpec) {
 
 export const hasEnded = ({ status }: Pod): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed';
 
-/** Without its agent a runner pod does nothing, though its other container keeps it `Running`. */
+/** A runner pod without its agent is useless, even if the other container keeps it `Running`. */
 export const isOver = (pod: Pod): boolean =>
   hasEnded(pod) ||
   pod.status?.containerStatuses?.some(({ name, state }) => name === AGENT && state?.terminated !== undefined) === true;
@@ -141,7 +141,7 @@ export interface RunnerPod {
   suffix: string;
   generation: string;
   tools: readonly PodTool[];
-  /** False where the node refused user namespaces and the pool only prefers them. */
+  /** False if the node refused user namespaces and the pool only prefers them. */
   userNamespace: boolean;
   owner?: OwnerReference | undefined;
 }
@@ -170,7 +170,7 @@ export function runnerPod(
       },
       annotations: {
         ...settings.podDefaults.annotations,
-        // A runner that is evicted finishes what is short, and the rest is tried again elsewhere.
+        // An evicted runner finishes short jobs; the others are retried elsewhere.
         'cluster-autoscaler.kubernetes.io/safe-to-evict': 'true',
         [ANNOTATION.tools]: JSON.stringify(list.map(toolKey)),
         [ANNOTATION.protocol]: String(RUNNER_PROTOCOL),
@@ -182,7 +182,8 @@ export function runnerPod(
       terminationGracePeriodSeconds: drainSeconds(spec) + 15,
       ...(spec.runtimeClassName ? { runtimeClassName: spec.runtimeClassName } : {}),
       ...(userNamespace ? { hostUsers: false } : {}),
-      // Origins are outside the cluster: without this every name is first tried with each of the cluster's suffixes.
+      // Origins are outside the cluster. With the default, every name would first be tried with each of the cluster's
+      // search domains.
       dnsConfig: { options: [{ name: 'ndots', value: '1' }] },
       securityContext: {
         runAsNonRoot: true,
@@ -199,7 +200,7 @@ export function runnerPod(
           securityContext: hardened(AGENT_UID),
           resources: {
             requests: { cpu: '10m', memory: '64Mi', ...spec.resources?.agent?.requests },
-            // Two outputs near their cap at once were measured at 355 MB.
+            // Two concurrent outputs near their cap were measured at 355 MB.
             limits: { memory: '640Mi', ...spec.resources?.agent?.limits },
           },
           env: [
@@ -210,7 +211,7 @@ export function runnerPod(
               PY_NAMESPACE: 'metadata.namespace',
             }),
             ...env({
-              // An agent mostly waits: a young generation of 1 MB was measured to save some 3 MB of every warm pod.
+              // An agent is mostly idle: a young generation of 1 MB was measured to save about 3 MB per warm pod.
               NODE_OPTIONS: '--max-semi-space-size=1',
               [RUNNER_SETTINGS]: JSON.stringify(runnerSettings(settings, { pool, generation, spec })),
             }),
@@ -232,8 +233,8 @@ export function runnerPod(
           name: 'tools',
           image: bundled ? settings.bundledImage : settings.runnerImage,
           imagePullPolicy: settings.imagePullPolicy,
-          // /dev/shm and /dev/mqueue are shared by the containers of a pod: what a tool leaves there goes with its job,
-          // as what it wrote for Kubernetes.
+          // The containers of a pod share /dev/shm and /dev/mqueue: files that a tool leaves there are deleted with its
+          // job, and so is its termination log.
           command: ['/app/bin/launcher', SOCKET, '/work', '/dev/shm', '/dev/mqueue', '/dev/termination-log'],
           securityContext: hardened(TOOLS_UID),
           resources: {
@@ -267,10 +268,7 @@ export function runnerPod(
   } as Pod;
 }
 
-/**
- * Mounts one tool image, executes what is in it and prints what the binary says of itself. It has no network identity
- * at all.
- */
+/** Mounts one tool image, executes the tool and prints its version output. The pod has no network identity. */
 export function verifyPod(settings: Settings, tool: PodTool, name: string, owner?: OwnerReference): Pod {
   const { volumes, mounts } = toolVolumes(settings, [tool]);
   return {
@@ -291,7 +289,7 @@ export function verifyPod(settings: Settings, tool: PodTool, name: string, owner
     spec: {
       ...common(settings),
       serviceAccountName: settings.verifyServiceAccount,
-      // Counts from before the pull of the images; each step of the proof has a bound of its own.
+      // Includes the image pulls. Each step of the proof has its own time-out.
       activeDeadlineSeconds: 600,
       terminationGracePeriodSeconds: 1,
       securityContext: { runAsNonRoot: true, fsGroup: AGENT_UID, seccompProfile: { type: 'RuntimeDefault' } },
@@ -315,7 +313,7 @@ export function verifyPod(settings: Settings, tool: PodTool, name: string, owner
   } as Pod;
 }
 
-/** Changes when the image or the way to start it changes: then it is proven again. */
+/** Depends on the image and on how it is started: a change of either requires a new proof. */
 export const verifyName = (tool: PodTool, runnerImage: string): string =>
   `verify-${tool.tool}-${tool.version}-${hash([tool, runnerImage])}`
     .toLowerCase()

@@ -1,21 +1,24 @@
 /**
- * The controller owner of every pod that we make: a ConfigMap of the release in the runners' namespace. `kubectl drain`
- * evicts only pods that have one, and the garbage collector ends them with it when the release is uninstalled. It is
- * never made here: after an uninstall a controller that is still ending would keep its pods alive.
+ * The controller owner of every pod created here: a ConfigMap of the release in the runner namespace. `kubectl drain`
+ * evicts only pods that have an owner, and the garbage collector deletes them with it on uninstall. The ConfigMap is
+ * never created here: otherwise a controller that is still shutting down would keep its pods alive after an uninstall.
  */
 import { CONFIG_MAPS, isKubeError, type KubeClient } from '../../kube/client.ts';
 import type { Meta } from '../../kube/resource.ts';
 
 export type OwnerReference = NonNullable<Meta['ownerReferences']>[number];
 
-/** A new install makes it anew, under another uid: pods of the old one would be collected at once. */
+/**
+ * A reinstallation creates the owner with another uid, and pods that refer to the old one would be garbage-collected at
+ * once.
+ */
 const FRESH_MS = 10_000;
 
 export class OwnerMissing extends Error {
   readonly code = 'owner-missing';
 }
 
-/** Undefined where the chart names none: one of an earlier version. */
+/** Undefined if the chart names no owner (an earlier version). */
 export function ownerOf(
   kube: Pick<KubeClient, 'get'>,
   { runnerOwner: name, runnerNamespace: namespace }: { runnerOwner: string; runnerNamespace: string },
@@ -26,7 +29,7 @@ export function ownerOf(
     if (known && performance.now() - known.at < FRESH_MS) return known.reference;
     try {
       const { metadata } = await kube.get(CONFIG_MAPS, name, { namespace });
-      // Without blockOwnerDeletion, which would need a right on the owner's finalizers.
+      // Without blockOwnerDeletion, which would require a permission on the owner's finalizers.
       known = {
         at: performance.now(),
         reference: { apiVersion: 'v1', kind: 'ConfigMap', name, uid: metadata.uid ?? '', controller: true },

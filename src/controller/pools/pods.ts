@@ -1,4 +1,4 @@
-/** Ends runner pods, and holds back the making of others where the cluster takes no more. */
+/** Ends runner pods, and holds creation back if the cluster accepts no more. */
 import { PODS, PROBE_POOLS, isKubeError } from '../../kube/client.ts';
 import { runnerFields } from '../../log.ts';
 import { retry } from '../../retry.ts';
@@ -15,15 +15,15 @@ export function endPod(pools: PoolsState, uid: string, why: string): void {
   void deletePod(pools, runner.pod, uid, runner.pool, why, graceSeconds(why, runner, now()));
 }
 
-/** What a pod has until it is killed. Undefined: its own grace period, in which it drains. */
+/** Grace period in seconds. Undefined: the pod's own, in which it drains. */
 export function graceSeconds(
   why: string,
   runner: Pick<Runner, 'phase' | 'task' | 'createdAt'>,
   at: number,
 ): number | undefined {
   if (why === 'silent' || why === 'never-ready' || why === 'ended') return 0;
-  // The signal to end is lost where it comes before a container's first process has a handler: the kernel drops it for
-  // process 1, and the pod would stay for its whole grace period. There is nothing to drain yet.
+  // The kernel drops SIGTERM for process 1 before it has a handler, and the pod would stay for its whole grace period.
+  // There is nothing to drain yet.
   return isBooting(runner, at) && runner.task === undefined ? 5 : undefined;
 }
 
@@ -46,19 +46,19 @@ export async function deletePod(
     });
     log.info({ pool, ...runnerFields({ pod: name, uid }), why }, 'runner pod ended');
   } catch {
-    // It is gone, or the term is over.
+    // The pod no longer exists, or the term is over.
   }
 }
 
-/** Of pools that are gone, also while nobody led: a pod goes as soon as it has nothing to do. */
+/** Ends idle pods of pools that no longer exist, including pools deleted while there was no leader. */
 export function endStranded(pools: PoolsState): void {
   for (const runner of pools.deps.runners.all())
     if (!pools.byName.has(runner.pool) && !runner.task && !runner.deleting) endPod(pools, runner.uid, 'pool-gone');
 }
 
 /**
- * Under a queue a runner has its next job at once, and the plan never sees it free: it is looked at in between. One
- * after the other, so that the work goes on.
+ * With a full queue a runner gets its next job at once, and the plan never sees it free. So it is checked between two
+ * jobs. Runners are replaced one at a time, to keep the pool working.
  */
 export function replaceWorn(pools: PoolsState, state: PoolState, runner: Runner): void {
   if (runner.tenant === undefined || runner.task || runner.deleting || !pools.deps.stillLeading()) return;
@@ -79,6 +79,6 @@ export function holdBack(pools: PoolsState, state: PoolState, reason: string, me
   state.holdMs = Math.min(state.holdMs * 2, HOLD_BACK_MS[1]);
   pools.deps.log.warn({ pool: state.pool.metadata.name, reason, message }, 'creation of runner pods held back');
   pools.deps.events.record(PROBE_POOLS, state.pool, { type: 'Warning', reason, message: state.problem.message });
-  // Nothing else may happen in a quiet cluster: look again when the time is over.
+  // A quiet cluster causes no other event, so plan again when the hold is over.
   setTimeout(() => pools.plan(state), state.holdUntil - now() + 1).unref();
 }

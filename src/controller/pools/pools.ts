@@ -1,7 +1,4 @@
-/**
- * The leader's pools: which tools there are, which pods serve which jobs, and the making and ending of pods after the
- * plan.
- */
+/** The leader's pools: the available tools, the pods that serve jobs, and their creation and end by plan. */
 import type { Pod } from '../../kube/client.ts';
 import { LABEL } from '../../kube/resource.ts';
 import type { Kind } from '../../kube/probe_job.ts';
@@ -21,7 +18,7 @@ import { availableTools, covers, newGeneration, regenerate } from './tool_set.ts
 import { noUserNamespace } from './user_namespaces.ts';
 import { untouchedIn, whyWaiting, type Claim } from './waiting.ts';
 
-/** A change of tools is followed once, not once for each of twenty tools. */
+/** Debounces changes of tools: twenty changed tools cause one change of the pods. */
 const TOOLS_SETTLE_MS = 1_000;
 const STATUS_MS = 1_000;
 
@@ -95,7 +92,7 @@ export class Pools {
     this.#deps.changed();
   }
 
-  /** The catalog is applied: what it says of each pool, and which pools it no longer has. */
+  /** The catalog was applied: its spec of each pool, and the pools that it no longer contains. */
   catalog(specs: ReadonlyMap<string, ProbePoolSpec>, removed: readonly string[]): void {
     this.#state.catalog = specs;
     for (const name of removed) {
@@ -108,7 +105,7 @@ export class Pools {
     this.#deps.changed();
   }
 
-  /** The caches are filled: from now on pods are made. */
+  /** The caches are synced: pods may be created from now on. */
   start(): void {
     this.#state.started = true;
     regenerate(this.#state);
@@ -154,8 +151,8 @@ export class Pools {
         untouched: untouchedIn(this.#state, state),
       });
     const isCovered = (generation: string) => covers(this.#state, generation, tools);
-    // The current generation first, even where an older pod is bound to the tenant already: else that one would never
-    // be idle, and never leave.
+    // Prefers the current generation even if an older pod is bound to the tenant: otherwise that pod would never be
+    // idle, and never end.
     const isFit = ({ walls }: Runner) => lackedWalls(spec, walls).length === 0;
     const runner =
       runners.choose(
@@ -247,7 +244,7 @@ export class Pools {
     return availableTools(this.#state);
   }
 
-  /** Why a job whose token may run it has no runner; undefined where one is free for it. */
+  /** Why a job within its token's limit has no runner; undefined if one is free. */
   whyWaiting(claim: Claim): { reason: WaitingCause; message: string } | undefined {
     return whyWaiting(this.#state, claim);
   }

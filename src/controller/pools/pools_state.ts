@@ -1,4 +1,4 @@
-/** What the parts of Pools share: the pools and tools of the cluster, as the term has seen them. */
+/** State shared by the parts of Pools: the pools and tools of the cluster, as the term has seen them. */
 import type { Config } from '../../config.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import type { EventRecorder } from '../../kube/events.ts';
@@ -25,11 +25,11 @@ export interface PoolsDeps {
   now: () => number;
   owner: () => Promise<OwnerReference | undefined>;
   demand: (pool: string) => Waiting[];
-  /** A pod is gone, with what it ran. */
+  /** A pod was deleted together with its task. */
   podGone: (task: LostTask) => void;
-  /** Runners have been waiting for the image of a tool for long. */
+  /** Runners have been waiting long for the image of a tool. */
   toolStuck: (name: string, message: string) => void;
-  /** Runners or tools came: waiting jobs may fit now. */
+  /** Runners or tools were added: waiting jobs may fit now. */
   changed: () => void;
 }
 
@@ -50,10 +50,10 @@ export interface PoolState {
   again: boolean;
   timer: NodeJS.Timeout | undefined;
   shown: string;
-  /** Set while a pool that prefers user namespaces does without, because a node said that it has none. */
+  /** Set while a pool that prefers user namespaces runs without, because a node reported that it has none. */
   without: { until: number; message: string } | undefined;
   lookedAt: number;
-  /** The chart no longer has it: it takes nothing more, and goes with its last runner. */
+  /** The chart no longer contains the pool: it takes no more jobs, and is deleted with its last runner. */
   draining: boolean;
 }
 
@@ -61,16 +61,16 @@ export class PoolsState {
   readonly deps: PoolsDeps;
   readonly byName = new Map<string, PoolState>();
   readonly tools = new Map<string, ProbeTool>();
-  /** Specs of pools as the chart has them. */
+  /** Specs of the pools in the chart. */
   catalog: ReadonlyMap<string, ProbePoolSpec> = new Map();
-  /** By generation: the tools that its pods mount. */
+  /** The tools mounted by the pods of each generation. */
   readonly coverage = new Map<string, Set<string>>();
   readonly stuck: StuckTools;
   mounted: PodTool[] = [];
   started = false;
   readonly #carryOut: (state: PoolState) => Promise<void>;
 
-  /** `carryOut`: acts on the plan for a pool. */
+  /** `carryOut`: carries out the plan for a pool. */
   constructor(deps: PoolsDeps, carryOut: (pools: PoolsState, state: PoolState) => Promise<void>) {
     this.deps = deps;
     this.stuck = stuckTools(deps.runners);

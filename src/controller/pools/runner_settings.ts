@@ -1,9 +1,9 @@
-/** The settings of a runner pod, from those of the controller and of its pool. Pure. */
+/** The settings of a runner pod, derived from the controller's and the pool's. Pure. */
 import type { Config } from '../../config.ts';
 import type { ProbePoolSpec } from '../../kube/probe_pool.ts';
 import type { RunnerSettings } from '../../runner_settings.ts';
 
-/** Where the pod has what its settings name. */
+/** Paths inside the pod. */
 export const TOOLS_DIR = '/tools';
 export const RUN_DIR = '/run/probeyard';
 export const SOCKET = `${RUN_DIR}/launcher.sock`;
@@ -32,13 +32,14 @@ export type Settings = Pick<
 >;
 
 /**
- * A short job ends within the drain; a long one is run again elsewhere, and the sooner the more of its time is left.
+ * Short jobs finish within the drain. Long ones run again elsewhere: the shorter the drain, the more of their time is
+ * left.
  */
 export const drainSeconds = ({ serves }: ProbePoolSpec): number => (serves.kinds.includes('msv') ? 30 : 70);
 
 export const toolLimits = (spec: ProbePoolSpec) => ({ cpu: '2', memory: '1Gi', ...spec.resources?.tools?.limits });
 
-/** Quantities as Kubernetes writes them, to bytes. */
+/** Converts a Kubernetes quantity to bytes. */
 function bytesOf(quantity: string): number | undefined {
   const match = /^(\d+(?:\.\d+)?)(m|k|Ki|M|Mi|G|Gi)?$/.exec(quantity);
   if (!match) return undefined;

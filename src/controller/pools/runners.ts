@@ -1,7 +1,7 @@
 /**
- * What the leader knows of the runner pods, from two sources: the pods that the API server shows (they exist, they are
- * gone) and the heartbeats of their agents (they serve, they are busy). `Running` is not serving: only a heartbeat
- * makes a runner usable. No clock of its own: times are monotonic milliseconds given by the caller.
+ * The leader's view of the runner pods, from two sources: the pods of the API server (created, deleted) and the
+ * heartbeats of their agents (ready, busy). `Running` does not mean ready: only a heartbeat makes a runner usable. It
+ * has no clock: callers pass monotonic milliseconds.
  */
 import { type Heartbeat, RUNNER_PROTOCOL, type Walls } from '../../bus/messages.ts';
 import { WALLS, type Wall } from '../../kube/probe_pool.ts';
@@ -14,31 +14,37 @@ export interface Runner {
   pool: string;
   generation: string;
   phase: 'starting' | 'idle' | 'busy' | 'draining';
-  /** Bound to it for the pod's life; undefined: no tenant has touched it. */
+  /** Bound for the pod's life; undefined while untouched. */
   tenant: string | undefined;
-  /** Whose job it was last given: its tenant says who shares the pod, this whose share of the pool it counts to. */
+  /**
+   * Account of its latest job. The tenant decides who shares the pod, the account whose share of the pool it counts
+   * against.
+   */
   account: number | undefined;
-  /** The job that the leader gave it (reserved, prepared or running), and how many jobs it had done by then. */
+  /**
+   * The job assigned by the leader (reserved, prepared or running), and the runner's count of finished jobs at that
+   * time.
+   */
   task: { job: string; attempt: number; doneBefore: number; reserved: boolean } | undefined;
   jobsDone: number;
   createdAt: number;
   readyAt: number | undefined;
   idleSince: number;
-  /** As its agent reports it; undefined before its first heartbeat. */
+  /** Reported by its agent; undefined before the first heartbeat. */
   protocol: number | undefined;
-  /** When its last heartbeat came; undefined for a pod that never sent one. */
+  /** Time of the last heartbeat; undefined before the first. */
   seenAt: number | undefined;
   deleting: boolean;
-  /** Whether its pod asks for a user namespace. */
+  /** Whether its pod requests a user namespace. */
   userNamespace: boolean;
-  /** As its agent reports them. */
+  /** Reported by its agent. */
   walls: Walls | undefined;
-  /** How often in a row it did not take a job; and until when it is not asked again (0: it may be). */
+  /** Consecutive refusals, and the time until which it gets no orders (0: available). */
   refusals: number;
   shunnedUntil: number;
 }
 
-/** What a pod took with it, as far as it was its to run. */
+/** The task of a deleted pod, if it was assigned to it. */
 export interface LostTask {
   job: string;
   attempt: number;
@@ -55,10 +61,13 @@ export interface PodFacts {
   userNamespace?: boolean;
 }
 
-/** An account; or the tenant of a runner whose account this leader does not know. */
+/** An account, or the tenant of a runner whose account this leader does not know. */
 export type Holder = number | string;
 
-/** Whose share of the pool a runner counts to. An idle one that is open to everybody counts to nobody's. */
+/**
+ * The holder whose share of the pool a runner counts against. An idle runner that is open to everybody counts against
+ * none.
+ */
 export function holderOf({ tenant, account, task, deleting }: Runner): Holder | undefined {
   if (deleting || tenant === undefined || (tenant === 'any' && !task)) return undefined;
   return account ?? tenant;
@@ -72,11 +81,11 @@ const isFree = ({ phase, task, deleting, shunnedUntil, protocol }: Runner): bool
 
 export class Runners {
   #all = new Map<string, Runner>();
-  /** Idle ones without a task, by pool and tenant ('' for untouched). */
+  /** Idle runners without a task, by pool and tenant ('' for untouched). */
   #free = new Map<string, Map<string, Set<Runner>>>();
-  /** Tenants of pods by the jobs that they are known to have run. */
+  /** Tenants of pods, from the jobs that they are known to have run. */
   #owners = new Map<string, { tenant: string; account: number | undefined }>();
-  /** How many runners each account holds, by pool; and of all accounts. */
+  /** Number of runners held by each account, by pool; `#bound`: by all accounts together. */
   #held = new Map<string, Map<Holder, number>>();
   #bound = new Map<string, number>();
 
@@ -93,16 +102,16 @@ export class Runners {
     for (const runner of this.#all.values()) if (runner.pool === pool) yield runner;
   }
 
-  /** How many runners of the pool count to the share of this account. */
+  /** Number of runners of the pool that count against this account's share. */
   held(pool: string, holder: Holder): number {
     return this.#held.get(pool)?.get(holder) ?? 0;
   }
-  /** How many runners of the pool any account holds. */
+  /** Number of runners of the pool held by any account. */
   bound(pool: string): number {
     return this.#bound.get(pool) ?? 0;
   }
 
-  /** How many runners of the pool are ready and were never used. */
+  /** Number of ready, untouched runners of the pool. */
   untouched(pool: string): number {
     return this.#free.get(pool)?.get('')?.size ?? 0;
   }
@@ -142,7 +151,7 @@ export class Runners {
     if (isFree(runner)) this.#index(runner);
   }
 
-  /** From the pod watch. Returns the runner's lost task when the pod is gone or ending. */
+  /** From the pod watch. Returns the runner's lost task when the pod was deleted or is ending. */
   pod(facts: PodFacts, now: number): { lost?: LostTask } {
     const known = this.#all.get(facts.uid);
     if (facts.ended) return this.gone(facts.uid);
@@ -169,7 +178,7 @@ export class Runners {
         shunnedUntil: 0,
       });
     } else if (facts.deleting && !known.deleting) {
-      // A pod that is being deleted drains: it may still finish what it runs, and gets nothing new.
+      // A pod that is being deleted drains: it may finish its job and gets no new one.
       this.#change(known, () => {
         known.deleting = true;
       });
@@ -188,8 +197,8 @@ export class Runners {
   }
 
   /**
-   * Whose a pod is, whatever its agent says: under a new leader one that was taken over could choose whose sources it
-   * is given.
+   * Binds a pod to its tenant, whatever its agent reports: under a new leader a compromised agent could otherwise
+   * choose whose sources it gets.
    */
   bind(uid: string, tenant: string, account?: number): void {
     const runner = this.#all.get(uid);
@@ -197,14 +206,14 @@ export class Runners {
     this.#owners.set(uid, { tenant, account });
     this.#change(runner, () => {
       runner.account = account;
-      // One that has not spoken yet may say that it is used up: that is believed.
+      // Before its first heartbeat it may still report itself as used up, and that is accepted.
       if (runner.seenAt !== undefined && !isForOneJob(runner.tenant)) runner.tenant = tenant;
     });
   }
 
   /**
-   * From an agent. `freed` tells that the runner can take a job now. A heartbeat that was under way while the leader
-   * gave the runner a job still says idle: the count of jobs done tells it from one sent after the job.
+   * From an agent. `freed`: the runner can take a job now. A heartbeat sent before the leader assigned a job still
+   * reports idle; the count of finished jobs distinguishes it from one sent after the job.
    */
   heartbeat(beat: Heartbeat, now: number): { freed: boolean; idleWithTask?: { job: string; attempt: number } } {
     const runner = this.#all.get(beat.uid);
@@ -215,7 +224,7 @@ export class Runners {
       runner.seenAt = now;
       runner.protocol = beat.protocol;
       runner.readyAt ??= now;
-      // For its life: a runner that could change its tenant could choose whose sources it is given.
+      // Bound for life: a runner that could change its tenant could choose whose sources it gets.
       runner.tenant ??= isForOneJob(beat.tenant) ? beat.tenant : (this.#owners.get(beat.uid)?.tenant ?? beat.tenant);
       runner.account ??= accountIn(runner.tenant);
       const wasFree = isFree(runner);
@@ -239,7 +248,7 @@ export class Runners {
         }
       }
       runner.jobsDone = beat.jobsDone;
-      // A wall that is reported later may be the one that a waiting job's pool requires.
+      // A wall reported later may be the one that the pool requires.
       const isNews = Object.entries(beat.walls ?? {}).some(([wall, up]) => runner.walls?.[wall as Wall] !== up);
       if (beat.walls) runner.walls = pick(beat.walls);
       freed = isFree(runner) && (!wasFree || isNews);
@@ -248,9 +257,9 @@ export class Runners {
   }
 
   /**
-   * A free runner for a tenant: one already bound to it, else an untouched one; never one bound to another.
-   * `covers` is asked for the generation: a job goes only to a pod whose tool set has its tools. `mayTake` is asked
-   * for a runner that does not count to the account yet. One that is not fit is passed over.
+   * A free runner for a tenant: one already bound to it, otherwise an untouched one, never one bound to another tenant.
+   * `covers`: whether a generation mounts the job's tools. `mayTake`: whether the account may hold a further runner;
+   * called only for one that does not count for it yet. Runners for which `isFit` is false are skipped.
    */
   choose(
     pool: string,
@@ -281,14 +290,14 @@ export class Runners {
     });
   }
 
-  /** The job is admitted on it: from now on it is the runner's to finish. */
+  /** The job is admitted: the runner is responsible for it from now on. */
   confirm(runner: Runner, job: string, attempt: number): void {
     this.#change(runner, () => {
       runner.task = { job, attempt, doneBefore: runner.task?.doneBefore ?? runner.jobsDone, reserved: false };
     });
   }
 
-  /** The reservation came to nothing, or the job is over as far as the leader is concerned. */
+  /** Releases a reservation that was not used, or a job that is over for the leader. */
   release(uid: string, job: string, now: number): void {
     const runner = this.#all.get(uid);
     if (!runner || runner.task?.job !== job) return;
@@ -298,7 +307,10 @@ export class Runners {
     });
   }
 
-  /** It refused a job though it seemed free: it gets none for a while. Returns its refusals in a row. */
+  /**
+   * The runner refused a job although it seemed free: it gets none for a while. Returns the number of consecutive
+   * refusals.
+   */
   refused(uid: string, now: number): number {
     const runner = this.#all.get(uid);
     if (!runner) return 0;
@@ -309,13 +321,13 @@ export class Runners {
     return runner.refusals;
   }
 
-  /** It accepted a job. */
+  /** The runner accepted a job. */
   accepted(uid: string): void {
     const runner = this.#all.get(uid);
     if (runner) runner.refusals = 0;
   }
 
-  /** Gets nothing new from now on. */
+  /** Stops the assignment of jobs to this runner. */
   retire(uid: string): void {
     const runner = this.#all.get(uid);
     if (!runner) return;
@@ -324,7 +336,7 @@ export class Runners {
     });
   }
 
-  /** Agents that were silent too long; and pods that never spoke. */
+  /** Runners whose heartbeats stopped, and pods that never sent one. */
   silent(now: number, silenceMs: number, bootMs: number): Runner[] {
     return [...this.#all.values()].filter((runner) =>
       runner.seenAt === undefined ? now - runner.createdAt > bootMs : now - runner.seenAt > silenceMs,

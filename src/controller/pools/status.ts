@@ -1,4 +1,4 @@
-/** What `kubectl get probepool` shows: the counts and conditions of each pool. */
+/** The counts and conditions of each pool, as shown by `kubectl get probepool`. */
 import { LABEL, type Condition } from '../../kube/resource.ts';
 import type { Wall } from '../../kube/probe_pool.ts';
 import { stamp, withTimes } from '../../kube/conditions.ts';

@@ -1,7 +1,8 @@
 /**
- * Which tools keep runners from coming up. The kubelet pulls each image volume before it makes the container, and says
- * in the container's waiting state which image it cannot pull: `Back-off pulling image "…"`, `Container image "…" is
- * not present …`. A mount that fails in the container runtime names no image: of that, nothing is concluded.
+ * Detects tools whose images keep runners from starting. The kubelet pulls each image volume before it creates the
+ * container, and names an image that it cannot pull in the container's waiting state: `Back-off pulling image "…"`,
+ * `Container image "…" is not present …`. A mount that fails in the container runtime names no image, so no tool is
+ * blamed for it.
  */
 import { isAvailable, isDegraded } from '../../kube/conditions.ts';
 import type { Pod } from '../../kube/kinds.ts';
@@ -9,10 +10,10 @@ import type { ProbeTool } from '../../kube/probe_tool.ts';
 import type { Runner, Runners } from './runners.ts';
 import { PULL_REASONS } from '../catalog/verdict.ts';
 
-/** A registry that is restarted answers again by then; a runner that never comes up is ended only after 90 s. */
+/** Longer than a registry restart. A runner that never starts is ended only after 90 s. */
 export const STUCK_PATIENCE_MS = 30_000;
 
-/** What the kubelet says of an image that it cannot pull; undefined for a pod that waits for something else. */
+/** The kubelet's message about an image that it cannot pull; undefined for a pod that waits for something else. */
 const pullTrouble = (pod: Pod): string | undefined =>
   pod.status?.containerStatuses
     ?.map(({ state }) => state?.waiting)
@@ -21,15 +22,15 @@ const pullTrouble = (pod: Pod): string | undefined =>
 export interface StuckTools {
   seen(pod: Pod, uid: string, at: number): void;
   gone(uid: string): void;
-  /** Tools whose images runners have been waiting for, with the kubelet's words. */
+  /** Tools whose images runners have been waiting for, with the kubelet's message. */
   find(tools: Iterable<ProbeTool>, at: number): { name: string; message: string }[];
 }
 
 export function stuckTools(runners: Pick<Runners, 'all' | 'get'>): StuckTools {
-  /** By the pod's uid. */
+  /** By pod uid. */
   const waiting = new Map<string, { since: number; message: string }>();
 
-  /** A runner of the same make that came up meanwhile had the image: its node is in trouble, and not the tool. */
+  /** A runner of the same generation that started meanwhile had the image: the fault is the node's, not the tool's. */
   const cameUpElsewhere = ({ generation }: Runner, since: number): boolean =>
     [...runners.all()].some(
       (other) => other.generation === generation && other.readyAt !== undefined && other.readyAt >= since,

@@ -1,4 +1,4 @@
-/** Which tools there are: what jobs may ask for, and what pods of each generation mount. */
+/** The available tools: those that jobs may request, and those that pods of each generation mount. */
 import type { AssignedTool } from '../../bus/messages.ts';
 import { isAvailable, isDegraded } from '../../kube/conditions.ts';
 import { builtInMsv } from '../../hls/built_in.ts';
@@ -36,7 +36,7 @@ export function availableTools(pools: PoolsState): AvailableTool[] {
     command: spec.command,
     ...(status?.reported === undefined ? {} : { build: status.reported }),
   }));
-  // Only what pods mount can be used by another tool.
+  // Another tool can only use what pods mount.
   return [...tools, builtInMsv(pools.mounted)];
 }
 

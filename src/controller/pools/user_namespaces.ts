@@ -1,4 +1,4 @@
-/** Whether the runners of a pool get a user namespace: nodes may have none, and say so only in Events. */
+/** Decides whether a pool's runners get a user namespace. Nodes may lack them, and report it only in Events. */
 import { EVENTS, PROBE_POOLS } from '../../kube/client.ts';
 import { printable } from '../../kube/printable.ts';
 import { isWithoutUserNamespaces, requiredWalls } from './isolation.ts';
@@ -6,10 +6,10 @@ import { endPod } from './pods.ts';
 import { now, type PoolState, type PoolsState } from './pools_state.ts';
 import type { Runner } from './runners.ts';
 
-/** When a pod that asks for a user namespace and has not come up is looked at, and how often. */
+/** Age at which a pod that requests a user namespace and has not started is checked, and the interval of checks. */
 const STUCK_MS = 8_000;
 const LOOK_MS = 5_000;
-/** Nodes are replaced and updated: a pool that does without user namespaces tries them again. */
+/** Nodes are replaced and updated, so a pool without user namespaces tries them again. */
 const AGAIN_MS = 30 * 60_000;
 
 const isStuck = ({ phase, userNamespace, deleting, createdAt }: Runner, at: number): boolean =>
@@ -21,15 +21,15 @@ export function wantsUserNamespace(pools: PoolsState, state: PoolState): boolean
   if (userNamespaces === 'Disabled') return false;
   if (state.without === undefined) return true;
   if (now() < state.without.until) return false;
-  // One runner tries again; those that come beside it do without.
+  // One runner tries again; those created beside it do without.
   return ![...pools.deps.runners.inPool(state.pool.metadata.name)].some(
     ({ phase, userNamespace, deleting }) => phase === 'starting' && userNamespace && !deleting,
   );
 }
 
 /**
- * Nodes without user namespaces leave the pod in its creation, for ever; so does a slow pull for a while. The
- * kubelet's Events tell which.
+ * On nodes without user namespaces the pod's creation hangs forever; a slow pull looks the same for a while. The
+ * kubelet's Events distinguish them.
  */
 export async function lookAtStuck(pools: PoolsState, state: PoolState): Promise<void> {
   const { kube, config, runners } = pools.deps;

@@ -1,4 +1,4 @@
-/** Why a job has no runner, as far as its pool is the reason. */
+/** Explains why a job has no runner, as far as its pool is the reason. */
 import { isAvailable, isDegraded } from '../../kube/conditions.ts';
 import type { WaitingCause } from '../leader/job_status.ts';
 import { toolsLine, type Job } from '../leader/job.ts';
@@ -7,14 +7,14 @@ import { toolKey } from './pod.ts';
 import type { PoolState, PoolsState } from './pools_state.ts';
 import { mayTake, reserveOf, shareOf } from './share.ts';
 
-/** What a job asks of a pool. */
+/** What a job requires of a pool. */
 export type Claim = Pick<Job, 'pool' | 'tenant' | 'account' | 'assignment'>;
 
-/** Undefined while no pod can be made: then the last untouched runner is kept for nobody. */
+/** Undefined while no pod can be created: the last untouched runner is then not kept back. */
 export const untouchedIn = ({ deps }: PoolsState, { pool, problem }: PoolState): number | undefined =>
   problem === undefined ? deps.runners.untouched(pool.metadata.name) : undefined;
 
-/** Why a job whose token may run it has no runner; undefined where one is free for it. */
+/** Why a job within its token's limit has no runner; undefined if one is free. */
 export function whyWaiting(
   pools: PoolsState,
   { pool, account, assignment: { tools } }: Claim,
@@ -41,7 +41,7 @@ export function whyWaiting(
   return undefined;
 }
 
-/** The walls that a pool requires and none of its runners has; undefined: it may serve. */
+/** Describes the required walls that none of the pool's runners has; undefined if the pool may serve. */
 export function missingWalls(
   pools: PoolsState,
   {
