@@ -19,9 +19,11 @@ import { readOwnPolicy, readSharedPolicy } from './policies/read.ts';
 import { deletePolicy } from './policies/remove.ts';
 import { savePolicy } from './policies/save.ts';
 import { readVerdict } from './policies/verdict.ts';
+import { cancelProbe } from './probe/cancel_request.ts';
 import { fileByBody, fileByQuery } from './probe/file.ts';
 import { readProbe } from './probe/read_back.ts';
 import { SINGLES } from './probe/singles.ts';
+import { readVersions } from './probe/versions.ts';
 import { logDetail } from './records/log_detail.ts';
 import { logList } from './records/log_list.ts';
 import { statisticsQueue, statisticsRequests, statisticsSources, statisticsUsage } from './records/statistics.ts';
@@ -46,6 +48,8 @@ const PROBE: readonly Endpoint[] = [
   fileByBody,
   ...SINGLES.flatMap(({ endpoints }) => endpoints),
   readProbe,
+  cancelProbe,
+  readVersions,
   compareVersions,
   compareReport,
   readVerdict,

@@ -37,6 +37,7 @@ export const ERRORS = {
   quota: { status: 403, number: 40302, text: 'the monthly quota is used up' },
   'not-found': { status: 404, number: 40400, text: 'not found' },
   'method-not-allowed': { status: 405, number: 40500, text: 'method not allowed' },
+  'ended-already': { status: 409, number: 40900, text: 'the request has ended' },
   'email-taken': { status: 409, number: 40900, text: 'email: cannot be used for a new account' },
   'too-many-users': { status: 409, number: 40900, text: 'the account has reached its limit of sub-users' },
   'too-many-tokens': { status: 409, number: 40900, text: 'the account has reached its limit of API tokens' },

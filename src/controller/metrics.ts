@@ -1,7 +1,7 @@
 /** The controller's metrics. Labels are bounded: pools and reasons, never tokens or sources. */
 import type { Wall } from '../kube/probe_pool.ts';
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
-import type { WaitingCause } from './leader/job_status.ts';
+import type { WaitingCause } from '../kube/probe_job.ts';
 
 export type ControllerMetrics = ReturnType<typeof controllerMetrics>;
 

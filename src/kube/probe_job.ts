@@ -41,7 +41,12 @@ const REASONS = [
 ] as const;
 export type Reason = (typeof REASONS)[number];
 
-export const WAITING: readonly Reason[] = [
+/** Why a job waits. */
+export type WaitingCause = Extract<
+  Reason,
+  'Queued' | 'TokenAtLimit' | 'AccountAtLimit' | 'AccountAtShare' | 'NoRunner' | 'IsolationMissing'
+>;
+export const WAITING: readonly WaitingCause[] = [
   'Queued',
   'TokenAtLimit',
   'AccountAtLimit',

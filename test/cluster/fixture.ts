@@ -36,7 +36,10 @@ export interface Cluster {
   hostIp: string;
   kubeconfig: string;
   origin(from?: string | Handler): Promise<Origin>;
-  probe(body: object, options?: { token?: string; signal?: AbortSignal; path?: string }): Promise<Answer>;
+  probe(
+    body: object,
+    options?: { token?: string; signal?: AbortSignal; path?: string; headers?: Record<string, string> },
+  ): Promise<Answer>;
   get(path: string, token?: string): Promise<Answer>;
   kubectl(...args: string[]): Promise<string>;
   sql(query: string): Promise<string>;
@@ -123,8 +126,8 @@ export async function cluster(): Promise<Cluster> {
       origins.push(origin);
       return origin;
     },
-    probe: (body, { token: own, signal, path = '/v1/probe/file' } = {}) =>
-      call(path, { method: 'POST', body: JSON.stringify(body), token: own, ...(signal ? { signal } : {}) }),
+    probe: (body, { token: own, signal, path = '/v1/probe/file', headers = {} } = {}) =>
+      call(path, { method: 'POST', body: JSON.stringify(body), token: own, headers, ...(signal ? { signal } : {}) }),
     get: (path, own) => call(path, { method: 'GET', token: own }),
     async newToken(concurrency = 10, perMinute = 1_000_000) {
       const token_ = randomBytes(64).toString('base64url').replaceAll(/[-_]/g, 'x').slice(0, 64);

@@ -69,6 +69,8 @@ export const PROBE_ACCESS = {
   'GET /v1/probe/c2pa': having('write:media'),
   'POST /v1/probe/c2pa': having('write:media'),
   'GET /v1/probe/:id': having('read:media'),
+  'POST /v1/probe/:id/cancel': having('write:media'),
+  'GET /v1/versions': having('read:media'),
   'POST /v1/compare': having('write:media'),
   'POST /v1/compare/report': having('read:media'),
   'GET /v1/probe/:id/policy': having('read:media'),

@@ -1,19 +1,24 @@
 /** A caller who hung up: the ProbeJob is deleted, and the leader ends what runs. */
 import { isKubeError, PROBE_JOBS } from '../../kube/client.ts';
 import { requestFields } from '../../log.ts';
-import { retry } from '../../retry.ts';
+import { retry, type Pauses } from '../../retry.ts';
 import type { Deps } from '../deps.ts';
 import { recordOwnEnd } from './own_end.ts';
 
 const RETRIES = { first: 400, longest: 4_000, attempts: 5 };
 
-/** True: there was a job, and the leader closes its row. */
-async function deleteJob(kube: Pick<Deps['kube'], 'delete'>, id: string, namespace: string): Promise<boolean> {
+/** True: there was a job, and the leader closes its row. `evenIfGone`: a missing job is retried, too. */
+export async function deleteJob(
+  kube: Pick<Deps['kube'], 'delete'>,
+  id: string,
+  namespace: string,
+  { evenIfGone = false, ...retries }: Pauses & { attempts: number; evenIfGone?: boolean } = RETRIES,
+): Promise<boolean> {
   const isGone = (error: unknown): boolean => isKubeError(error, 'not-found');
   try {
     await retry(() => kube.delete(PROBE_JOBS, id, { namespace, propagationPolicy: 'Background' }), {
-      ...RETRIES,
-      when: (error) => !isGone(error),
+      ...retries,
+      when: (error) => evenIfGone || !isGone(error),
     });
     return true;
   } catch (error) {

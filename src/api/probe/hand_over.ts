@@ -1,5 +1,6 @@
 /**
- * Requests that nobody waits for (webhooks): the job is created beside the answer, however long the API server is away.
+ * Requests that nobody waits for (webhooks, `respond-async`): the job is created beside the answer, however long the
+ * API server is away.
  */
 import type { Early } from '../../bus/messages.ts';
 import type { ProbeJob } from '../../kube/probe_job.ts';

@@ -54,7 +54,7 @@ export async function openRequest(
     request: keptRequest(request.options, request.response, tools),
     tools: tools.map(({ name, version }) => ({ name, version })),
     ...limits,
-    waiter: webhookUrl === null ? settings.replica : null,
+    waiter: request.waits ? settings.replica : null,
     webhookUrl,
     idempotency: request.idempotency,
     requestsPerMinute: again ? 0 : token.limits.requestsPerMinute,

@@ -5,6 +5,7 @@ import type { Source } from '../../source/source.ts';
 import type { OpenInput } from '../../store/records.ts';
 import type { Deps } from '../deps.ts';
 import { tokenOf, type Context } from '../http/context.ts';
+import { prefersAsync } from '../http/prefer.ts';
 import { idempotencyOf } from './idempotency.ts';
 import type { AskedPolicy } from './policy.ts';
 import { readSource } from './source.ts';
@@ -31,8 +32,10 @@ export interface ProbeRequest {
   policy?: AskedPolicy | null | undefined;
   /** What was asked for, without the addresses. */
   options: object;
-  /** The result is sent there; null: the caller waits for it. */
+  /** The result is sent there. */
   webhookUrl: string | null;
+  /** The caller waits for the end. Otherwise the answer is 202 at once. */
+  waits: boolean;
   idempotency: OpenInput['idempotency'];
 }
 
@@ -61,6 +64,7 @@ export function probeRequest(
     },
     options: { ...options, ...shownPolicy(policy) },
     webhookUrl: readWebhookUrl(ctx.method, webhookUrl, rules),
+    waits: webhookUrl === null && !prefersAsync(ctx),
     idempotency: idempotencyOf(ctx, own.kind, withoutNull(fields)),
   };
 }

@@ -1,10 +1,11 @@
 /**
- * What every probe endpoint does once its request is read: open it, follow it to its end, answer; or promise a webhook.
+ * What every probe endpoint does once its request is read: open it, follow it to its end, answer; or accept it.
  */
 import type { Ended } from '../../bus/messages.ts';
 import { endedNotice } from '../../result/ended_notice.ts';
 import { answer } from './answer.ts';
 import { tokenOf, type Context } from '../http/context.ts';
+import { PREFERENCE_APPLIED, prefersAsync } from '../http/prefer.ts';
 import type { Deps } from '../deps.ts';
 import { follow } from './follow.ts';
 import { openRequest, type OpenedRequest } from './open.ts';
@@ -20,8 +21,8 @@ const TRIES = 5;
 const isNoResult = ({ hasBody, status }: Pick<Ended, 'hasBody' | 'status'>): boolean =>
   !hasBody && (status === 429 || status >= 499);
 
-/** Promised at once; an end that is no result (null: there is a promise) is given to whoever asks under its key. */
-async function promise(deps: Deps, opened: OpenedRequest, { limits }: ProbeRequest): Promise<Ended | null> {
+/** At once. An end that is not a result is returned, for a repeat under the same key; null: the request is accepted. */
+async function accept(deps: Deps, opened: OpenedRequest, { limits }: ProbeRequest): Promise<Ended | null> {
   if (opened.job) {
     await deps.handOver.start(opened, opened.job, limits.queueTimeoutMs);
     return null;
@@ -36,15 +37,13 @@ export async function runProbe(deps: Deps, ctx: Context, request: ProbeRequest):
   for (let tries = 1; ; tries++) {
     const opened = await openRequest(deps, ctx, request, tries > 1);
     if (opened.job) deps.queueRoom.opened();
-    const end =
-      request.webhookUrl === null
-        ? await follow(deps, ctx, opened, request.limits)
-        : await promise(deps, opened, request);
+    const end = request.waits ? await follow(deps, ctx, opened, request.limits) : await accept(deps, opened, request);
     if (end && idempotency && !opened.job && tries < TRIES && isNoResult(end)) {
       await deps.store.releaseKey(tokenOf(ctx).id, idempotency.key, opened.id);
       continue;
     }
     if (end) return answer(deps, ctx, end, opened.submittedAt, request.response);
+    if (prefersAsync(ctx)) ctx.set(PREFERENCE_APPLIED, 'respond-async');
     ctx.status = 202;
     ctx.body = { success: true, metadata: { request_id: opened.id } };
     return;

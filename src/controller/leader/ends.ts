@@ -33,7 +33,7 @@ export const endOf = ({ status, reason, message }: Refusal): End => ({
   error: message,
 });
 
-export const CANCELLED: End = { state: 'error', status: 500, reason: 'Cancelled', error: TEXTS.Cancelled };
+export const CANCELLED: End = { state: 'error', status: 499, reason: 'Cancelled', error: TEXTS.Cancelled };
 
 /** Called when a collector has recorded the result. */
 export function closed(state: TermState, notice: Closed): void {

@@ -3,14 +3,8 @@ import type { Closed } from '../../bus/messages.ts';
 import { isTrue, setConditions, type Change } from '../../kube/conditions.ts';
 import { printable } from '../../kube/printable.ts';
 import type { Condition } from '../../kube/resource.ts';
-import type { ProbeJob, ProbeJobStatus, Reason } from '../../kube/probe_job.ts';
+import type { ProbeJob, ProbeJobStatus, Reason, WaitingCause } from '../../kube/probe_job.ts';
 import type { ToolName } from '../../tools/table.ts';
-
-/** Reasons why a job waits. */
-export type WaitingCause = Extract<
-  Reason,
-  'Queued' | 'TokenAtLimit' | 'AccountAtLimit' | 'AccountAtShare' | 'NoRunner' | 'IsolationMissing'
->;
 
 const admitted = (status: Condition['status'], reason: string, message: string): Change => ({
   type: 'Admitted',

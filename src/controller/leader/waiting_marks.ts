@@ -5,7 +5,8 @@
 import { PROBE_JOBS, type KubeClient } from '../../kube/client.ts';
 import type { Store } from '../../store/store.ts';
 import { stamp } from '../../kube/conditions.ts';
-import { waitingStatus, type WaitingCause } from './job_status.ts';
+import type { WaitingCause } from '../../kube/probe_job.ts';
+import { waitingStatus } from './job_status.ts';
 import type { Job } from './job.ts';
 import { WRITE_MS } from './lease_guard.ts';
 

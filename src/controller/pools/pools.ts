@@ -5,7 +5,7 @@ import type { Kind } from '../../kube/probe_job.ts';
 import type { ProbePool, ProbePoolSpec, ReuseScope } from '../../kube/probe_pool.ts';
 import type { ProbeTool } from '../../kube/probe_tool.ts';
 import type { AvailableTool } from '../leader/job.ts';
-import type { WaitingCause } from '../leader/job_status.ts';
+import type { WaitingCause } from '../../kube/probe_job.ts';
 import { carryOut } from './carry_out.ts';
 import { isWithoutUserNamespaces, lackedWalls } from './isolation.ts';
 import { ANNOTATION, isOver } from './pod.ts';

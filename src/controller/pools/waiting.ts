@@ -1,6 +1,6 @@
 /** Explains why a job has no runner, as far as its pool is the reason. */
 import { isAvailable, isDegraded } from '../../kube/conditions.ts';
-import type { WaitingCause } from '../leader/job_status.ts';
+import type { WaitingCause } from '../../kube/probe_job.ts';
 import { toolsLine, type Job } from '../leader/job.ts';
 import { lackedWalls, requiredWalls } from './isolation.ts';
 import { toolKey } from './pod.ts';

@@ -145,6 +145,7 @@ describe('the OpenAPI description', function () {
       '403',
       '404',
       '429',
+      '499',
       '500',
       '503',
     ]);

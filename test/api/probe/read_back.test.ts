@@ -20,10 +20,20 @@ describe('reading a request back', function () {
 
     const queued = await read(id.toUpperCase());
     const waiting = (await queued.json()) as { metadata: { queue_time: number } };
+    const steps = { queued: job.spec.submittedAt, admitted: null, running: null };
     assert.ok(waiting.metadata.queue_time >= 0 && waiting.metadata.queue_time < 60_000);
     assert.deepEqual(
       [queued.status, { ...waiting, metadata: { ...waiting.metadata, queue_time: 0 } }],
-      [202, { success: true, metadata: { request_id: id, queue_time: 0, io_usage: 0 }, state: 'queued' }],
+      [
+        202,
+        {
+          success: true,
+          metadata: { request_id: id, queue_time: 0, io_usage: 0 },
+          state: 'queued',
+          steps,
+          waiting: null,
+        },
+      ],
     );
 
     const at = new Date().toISOString();
@@ -42,7 +52,16 @@ describe('reading a request back', function () {
     const running = await read(id);
     assert.deepEqual(
       [running.status, await running.json()],
-      [202, { success: true, metadata: { request_id: id, queue_time: 12, io_usage: 0 }, state: 'running' }],
+      [
+        202,
+        {
+          success: true,
+          metadata: { request_id: id, queue_time: 12, io_usage: 0 },
+          state: 'running',
+          steps: { ...steps, admitted: at, running: at },
+          waiting: null,
+        },
+      ],
     );
 
     await api.end(id, {

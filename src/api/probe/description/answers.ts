@@ -1,6 +1,7 @@
 /** What the probe endpoints answer with. Members that tools print are theirs: no schema holds them. */
-import Type, { type TSchema } from 'typebox';
+import Type, { type Static, type TSchema } from 'typebox';
 import { HlsReportSchema } from '../../../hls/schema.ts';
+import { WAITING, type WaitingCause } from '../../../kube/probe_job.ts';
 import { PolicyResultSchema } from '../../../policy/schema.ts';
 import { OUTCOMES, type Outcome } from '../../../policy/types.ts';
 import { ProbeReportSchema } from '../../../report/schema.ts';
@@ -94,11 +95,36 @@ export const AcceptedSchema = Type.Object(
   { title: 'Accepted', additionalProperties: false },
 );
 
+const time = (description: string) => Type.String({ format: 'date-time', description });
+const timeOrNull = (description: string) =>
+  Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'date-time', description });
+
+const WaitingSchema = Type.Object(
+  {
+    reason: Type.Unsafe<WaitingCause>({ type: 'string', enum: [...WAITING] }),
+    text: Type.String(),
+  },
+  { title: 'Waiting', additionalProperties: false },
+);
+
 export const StandingSchema = Type.Object(
   {
     success: Type.Literal(true),
     metadata: MetadataSchema,
     state: Type.Unsafe<'queued' | 'running'>({ type: 'string', enum: ['queued', 'running'] }),
+    steps: Type.Object(
+      {
+        queued: time('When the request was accepted.'),
+        admitted: timeOrNull('When the request left the queue; null if it has not, or if that is not known.'),
+        running: timeOrNull('When a runner was given the request; null if that is not known.'),
+      },
+      { additionalProperties: false },
+    ),
+    waiting: Type.Unsafe<Static<typeof WaitingSchema> | null>({
+      anyOf: [WaitingSchema, { type: 'null' }],
+      description: 'What a queued request waits for; null if it runs, or in its first second in the queue.',
+    }),
   },
   { title: 'Standing', additionalProperties: false },
 );
+export type Standing = Static<typeof StandingSchema>;

@@ -1,6 +1,7 @@
-/** How a probe endpoint is described: by GET, and by POST, which also takes a webhook and an Idempotency-Key. */
+/** How a probe endpoint is described: by GET, and by POST, which also takes a webhook and headers. */
 import Type, { type TObject } from 'typebox';
 import type { Described } from '../../http/endpoint.ts';
+import { PREFERENCE_APPLIED } from '../../http/prefer.ts';
 import type { Examples } from '../../openapi/operation.ts';
 import { PolicyNameField } from '../policy.ts';
 import { AcceptedSchema } from './answers.ts';
@@ -26,6 +27,7 @@ export function byQueryAndBody({ id, schema, queryExamples, bodyExamples, failed
     errors: {
       404: `The source is not accessible; the text is that of ${failed}.`,
       429: 'The token exceeds its rate limit, or the request waited too long in the queue.',
+      499: 'The request was cancelled.',
     },
   } as const satisfies Partial<Described>;
   const { webhook_url: _, policy: __, ...inQuery } = schema.properties;
@@ -41,6 +43,12 @@ export function byQueryAndBody({ id, schema, queryExamples, bodyExamples, failed
       ...common,
       id,
       headers: {
+        Prefer: {
+          description:
+            '`respond-async`: the response is 202 at once; read the result at `/v1/probe/{request_id}`. ' +
+            'Other preferences are ignored.',
+          schema: Type.String(),
+        },
         'Idempotency-Key': {
           description: 'A repeated request with the same key and body gets the result of the first one.',
           schema: Type.String({ minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' }),
@@ -50,8 +58,16 @@ export function byQueryAndBody({ id, schema, queryExamples, bodyExamples, failed
       bodyExamples,
       answers: {
         202: {
-          description: 'With `webhook_url`: accepted; the envelope is sent to that address.',
+          description:
+            'With `webhook_url`: accepted; the envelope is sent to that address. With `Prefer: respond-async`: ' +
+            'accepted; the result can be read back.',
           schema: AcceptedSchema,
+          headers: {
+            [PREFERENCE_APPLIED]: {
+              description: 'With `Prefer: respond-async`: `respond-async`.',
+              schema: Type.String(),
+            },
+          },
         },
       },
     },

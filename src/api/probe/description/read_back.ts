@@ -25,5 +25,6 @@ export const READ_BACK: Described = {
   errors: {
     400: 'The request ended with this error.',
     404: 'The caller has no such request, or its source was not accessible.',
+    499: 'The request was cancelled.',
   },
 };

@@ -12,10 +12,25 @@ import { ALIASES, FORM } from '../../http/input/check.ts';
 /** Half of what a ProbeJob takes: there and here a character is counted differently. */
 const MAX_TEXT = 512;
 
+const helpOf = ({ description, flag: own, name }: OptionSpec): string =>
+  description ?? `-${own ?? name} of the tool, where the version has it.`;
+const boundsOf = ({ minimum = 0, maximum = Number.MAX_SAFE_INTEGER }: OptionSpec) => ({ minimum, maximum });
+const patternOf = ({ pattern }: OptionSpec): string => (pattern === undefined ? PLAIN : `^(?:${pattern})$`);
+
+/** For callers who build a form. */
+export const describedOption = (spec: OptionSpec) => ({
+  name: spec.name,
+  type: spec.type,
+  default: spec.default,
+  help: helpOf(spec),
+  ...(spec.type === 'enum' ? { values: [...(spec.values ?? [])] } : {}),
+  ...(spec.type === 'integer' || spec.type === 'number' ? boundsOf(spec) : {}),
+  ...(spec.type === 'string' && spec.pattern !== undefined ? { pattern: patternOf(spec) } : {}),
+});
+
 function fieldOf(spec: OptionSpec): TSchema {
-  const { minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = spec;
-  const description = spec.description ?? `-${spec.flag ?? spec.name} of the tool, where the version has it.`;
-  const pattern = spec.pattern === undefined ? PLAIN : `^(?:${spec.pattern})$`;
+  const description = helpOf(spec);
+  const pattern = patternOf(spec);
   switch (spec.type) {
     case 'boolean':
       return flag(spec.default === true, description);
@@ -23,8 +38,7 @@ function fieldOf(spec: OptionSpec): TSchema {
     case 'number':
       return Type.Unsafe({
         type: spec.default === null ? [spec.type, 'null'] : spec.type,
-        minimum,
-        maximum,
+        ...boundsOf(spec),
         ...(spec.least === undefined ? {} : { not: { minimum: 1, maximum: spec.least - 1 } }),
         default: spec.default,
         description,
@@ -62,6 +76,15 @@ function lacks(spec: OptionSpec, value: string, options: ReadonlySet<string> | n
   const values = [...options].filter((option) => option.startsWith(`${reported}=`));
   if (extra) return values.length === 0 ? 'option' : undefined;
   return values.length > 0 && !values.includes(`${reported}=${value}`) ? 'value' : undefined;
+}
+
+/** Null: the version does not have the option. Otherwise those of its named values that the version has. */
+export function acceptedValues(spec: OptionSpec, { options }: ToolVersion): readonly string[] | null {
+  const { values = [], default: byDefault } = spec;
+  const lacking = (values.length > 0 ? values : ['']).every((value) => lacks(spec, value, options) === 'option');
+  if (lacking) return null;
+  // The default is not passed, so every version has it.
+  return values.filter((value) => value === byDefault || lacks(spec, value, options) === undefined);
 }
 
 /**
