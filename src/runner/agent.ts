@@ -1,6 +1,6 @@
 /**
- * The agent of one runner pod: takes orders over NATS, runs the tools through the launcher, publishes results until
- * they are collected. It holds the pod's NATS identity and the sources in clear, and has no tools.
+ * The agent of one runner pod: receives orders over NATS, runs the tools through the launcher, and publishes results
+ * until they are collected. It holds the pod's NATS identity and the sources in plain text, and has no tools.
  */
 import { isCancel, isGo, isPrepare } from '../bus/claims.ts';
 import type { Bus } from '../bus/connect.ts';
@@ -54,20 +54,23 @@ export interface AgentOptions {
 
 export interface Agent {
   state(): Readonly<State>;
-  /** Refuses new jobs; resolves when the running job is done and its result collected. */
+  /** Refuses new jobs; resolves when the running job has finished and its result is collected. */
   drain(why: string): Promise<void>;
-  /** Stops at once, even during a job. */
+  /** Stops immediately, even during a job. */
   close(): Promise<void>;
-  /** Resolves when the agent has drained by itself: asked by the leader, after its last job, or without clean tools. */
+  /**
+   * Resolves when the agent has drained on its own: by order of the leader, after its last job, or because the tools
+   * container could not be cleaned.
+   */
   ended: Promise<void>;
 }
 
-/** A result that is not collected within this time is dropped; the request has ended otherwise by then. */
+/** A result that is not collected within this time is dropped; its request has ended otherwise by then. */
 const GIVE_UP_MS = 600_000;
-/** The containers of a pod are not restarted: without its tools container it can run nothing more. */
+/** A pod's containers are not restarted, so without its tools container the agent can run nothing more. */
 const LAUNCHER_GONE_MS = 5_000;
 
-/** A leader of an older version does not send the id of the request. */
+/** A leader of an older version does not send the request id. */
 const namesOf = ({ requestId, job }: Order) => requestFields({ id: requestId, job });
 
 export function startAgent({
@@ -84,9 +87,9 @@ export function startAgent({
   let state = initialState(readyAt);
   let source: { key: string; open: JobSource } | undefined;
   let abandoned = new AbortController();
-  /** What runs, or ran last. */
+  /** The running job, or the last one. */
   let running: Go | undefined;
-  /** No job starts before the processes of the last one are gone. */
+  /** The next job starts only after the processes of the last one are gone. */
   let clean: Promise<boolean> = Promise.resolve(true);
   const publications = new Map<string, AbortController>();
   const ended = Promise.withResolvers<void>();
@@ -119,7 +122,7 @@ export function startAgent({
 
   const cleanUp = (): Promise<boolean> => {
     clean = launcher.killAll().then((done) => {
-      // A process that is left would see the files of the next job, and that job would see it.
+      // A surviving process could read the next job's files, and be seen by that job.
       if (!done) drain('the tools container could not be cleaned');
       return done;
     });
@@ -199,7 +202,7 @@ export function startAgent({
     } finally {
       clearTimeout(late);
       publications.delete(key);
-      // Where packing failed; otherwise it is settled already, and this changes nothing.
+      // Only takes effect if packing failed; otherwise the task is already settled.
       change(settle(state, order, performance.now(), false));
     }
   };

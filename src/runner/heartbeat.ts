@@ -1,6 +1,6 @@
 /**
- * Reports the state of the agent to the leader, every two seconds and after a change; the answers renew the lease of
- * the running job.
+ * Reports the agent's state to the leader, every two seconds and after a change. The answers renew the lease of the
+ * running job.
  */
 import type { Bus } from '../bus/connect.ts';
 import { type Heartbeat, HEARTBEAT_MS, type Lease, SUBJECT, TASK_LEASE_MS } from '../bus/messages.ts';
@@ -8,11 +8,11 @@ import { type Heartbeat, HEARTBEAT_MS, type Lease, SUBJECT, TASK_LEASE_MS } from
 const ANSWER_MS = 1_500;
 
 export interface Heartbeats {
-  /** Sends one now, after a change. */
+  /** Sends a heartbeat now, after a change. */
   beat(): void;
-  /** An order of the leader renews the lease, as an answer does. */
+  /** Renews the lease: an order of the leader counts like an answer. */
   renew(): void;
-  /** Whether the lease holds: a leader answered in time. */
+  /** Whether the lease is valid: a leader answered in time. */
   held(): boolean;
   stop(): void;
 }
@@ -21,9 +21,9 @@ export interface HeartbeatOptions {
   bus: Pick<Bus, 'request'>;
   podUid: string;
   state: () => Heartbeat;
-  /** False for the answer of an older leader, which does not count. */
+  /** False for the answer of an older leader, which does not renew the lease. */
   onLease: (lease: Lease) => boolean;
-  /** At each interval, with or without an answer. */
+  /** Called at each interval, with or without an answer. */
   onTick: () => void;
   everyMs?: number;
 }
@@ -39,7 +39,7 @@ export function startHeartbeats({
   let renewedAt = performance.now();
   let leaseMs = TASK_LEASE_MS;
   const beat = async () => {
-    // From the time of the request, not of the answer: the leader counts from when it answered.
+    // Counted from the request, not the answer: the leader counts from the time at which it answered.
     const askedAt = performance.now();
     try {
       const lease = await bus.request<Lease>(SUBJECT.heartbeat(podUid), state(), ANSWER_MS);
@@ -47,7 +47,7 @@ export function startHeartbeats({
       renewedAt = Math.max(renewedAt, askedAt);
       if (lease.leaseMs > 0) leaseMs = lease.leaseMs;
     } catch {
-      // Not answered: the lease goes on until it expires.
+      // No answer: the lease remains valid until it expires.
     }
   };
   const timer = setInterval(() => {

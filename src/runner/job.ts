@@ -1,4 +1,4 @@
-/** Runs the tools of one assignment in parallel, and judges what became of each. */
+/** Runs the tools of one assignment in parallel, and determines the outcome of each. */
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -14,7 +14,7 @@ import type { Program } from '../tools/tool.ts';
 
 export interface RunSettings {
   toolsDir: string;
-  /** For tools that are scripts: {node} in their command. */
+  /** Replaces {node} in the command of tools that are scripts. */
   nodePath: string;
   outputBytes: number;
   memoryBytes: number;
@@ -28,7 +28,7 @@ export interface Running {
   settings: RunSettings;
 }
 
-/** What few jobs need is loaded by the first of them: an agent that starts is waited for. */
+/** Code that few jobs need is imported on first use, because jobs wait for an agent to start. */
 export async function runJob(running: Running): Promise<RawBody> {
   const { assignment, source } = running;
   const made = assignment.kind === 'compare' ? await compareVersions(running) : await runAtOnce(running);
@@ -77,7 +77,7 @@ async function compareVersions(running: Running): Promise<Pick<RawBody, 'tools' 
   return { tools, comparison: comparisonOf(tools, source.redact) };
 }
 
-/** Tools that wait for what the source is; one that is of another kind, or not known in time, is skipped. */
+/** Runs tools that depend on the kind of source. A tool for another kind, or for one not known in time, is skipped. */
 async function runForKind(
   tools: readonly AssignedTool[],
   running: Running,
@@ -107,8 +107,8 @@ function likeTheReaders(tools: RawToolResult[], source: JobSource): RawToolResul
 
 const STDERR_BYTES = 64 * 1024;
 /**
- * A decoder starts a thread per core, and process limits are counted per user id: over all runners of a node where no
- * user namespace parts them.
+ * A decoder starts a thread per core. Process limits are counted per user id: over all runners of a node, unless user
+ * namespaces separate them.
  */
 const PROCESSES = 8192;
 const OPEN_FILES = 256;
@@ -117,7 +117,7 @@ const FILE_BYTES = 64 * 1024 * 1024;
 function limitsOf(wallMs: number, { outputBytes, memoryBytes }: RunSettings): Limits {
   return {
     wallMs,
-    // Several threads may use it up side by side: only a bound for what the wall clock misses.
+    // Several threads may use CPU time in parallel: this only bounds what the wall clock misses.
     cpuSeconds: Math.ceil(wallMs / 1000) * 4 + 5,
     dataBytes: memoryBytes,
     fileBytes: FILE_BYTES,
@@ -178,7 +178,7 @@ async function runTool(asked: AssignedTool, running: Running): Promise<RawToolRe
     return judge({ asked, tool, source, exit, stdout, stderr, wallMs, fail, end });
   } catch (error) {
     if (!(error instanceof LauncherError)) throw error;
-    // The container of the tools is gone: on cgroup v2 running out of memory takes all of it.
+    // The tools container died: on cgroup v2, running out of memory kills all of it.
     if (error.code === 'lost') return fail('out-of-memory', `${asked.name} ran out of memory (exit code 137)`);
     if (error.code === 'late')
       return fail('timeout', `${asked.name} did not finish within ${wallMs} ms (exit code 137)`);
@@ -186,7 +186,7 @@ async function runTool(asked: AssignedTool, running: Running): Promise<RawToolRe
   }
 }
 
-/** Where the source is, and the proxy for whatever the tool opens beside it. */
+/** The port of the source, and of the proxy for other addresses that the tool opens. */
 const portsOf = (address: string, { http_proxy: proxy = address }: Record<string, string>): number[] => [
   ...new Set([address, proxy].map((text) => Number(new URL(text).port))),
 ];
@@ -203,7 +203,7 @@ interface ToolRun {
   end: (more: Partial<RawToolResult>) => RawToolResult;
 }
 
-/** Failures print little: of more than this the head is looked at. */
+/** Failures print little: only the head of a longer output is examined. */
 const JUDGED = 128 * 1024;
 
 function judge({ asked, tool, source, exit, stdout, stderr, wallMs, fail, end }: ToolRun): RawToolResult {
@@ -219,7 +219,8 @@ function judge({ asked, tool, source, exit, stdout, stderr, wallMs, fail, end }:
   if (exit.timedOut || exit.signal === constants.signals.SIGXCPU)
     return fail('timeout', `${asked.name} did not finish within ${wallMs} ms`, exit, facts);
   if (exit.capped) return fail('output-too-large', `${asked.name} printed more than the output limit`, exit, facts);
-  // Neither we nor a limit sent it: the kernel did, where it takes one process and not the container.
+  // Sent neither by the agent nor by a limit: the kernel's OOM killer, where it kills one process and not the
+  // container.
   if (exit.signal === constants.signals.SIGKILL && !exit.killed)
     return fail('out-of-memory', `${asked.name} ran out of memory`, exit, facts);
   if (exit.signal !== null)
@@ -251,7 +252,7 @@ function judge({ asked, tool, source, exit, stdout, stderr, wallMs, fail, end }:
   return end({ ...facts, success: true, output });
 }
 
-/** As a shell reports it. */
+/** Exit code as a shell reports it. */
 const exitCode = ({ code, signal }: Exit): number => code ?? 128 + (signal ?? 0);
 
 const signalName = (signal: number | null): string | null =>
@@ -259,10 +260,10 @@ const signalName = (signal: number | null): string | null =>
     ? null
     : (Object.entries(constants.signals).find(([, number]) => number === signal)?.[0] ?? `signal ${signal}`);
 
-/** The product's sources: the tools' container is of the same image. */
+/** The application's sources: the tools container uses the same image. */
 const APP = join(import.meta.dirname, '..');
 
-/** Each part is one argument, whatever is in it; placeholders stand anywhere in a part. */
+/** Each part becomes one argument, whatever it contains; placeholders may stand anywhere in a part. */
 export function commandOf(
   { name, version, command }: Pick<AssignedTool, 'name' | 'version' | 'command'>,
   { toolsDir, nodePath }: Pick<RunSettings, 'toolsDir' | 'nodePath'>,

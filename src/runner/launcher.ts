@@ -1,6 +1,6 @@
 /**
- * The agent's side of the launcher: starts tools over its unix socket and collects what they print. The connection is
- * made again for ever: where the tools' container dies (out of memory takes it as a whole), its launcher comes back.
+ * The agent's side of the launcher: starts tools over its unix socket and collects their output. The connection is
+ * retried forever: if the tools container dies (running out of memory kills all of it), its launcher restarts.
  */
 import { connect, type Socket } from 'node:net';
 import { constants } from 'node:os';
@@ -35,20 +35,20 @@ export interface Finished {
 }
 export interface Running {
   started: Promise<{ pid: number; spawnUs: number }>;
-  /** Rejects with a LauncherError where there is no exit to tell of. */
+  /** Rejects with a LauncherError if no exit was reported. */
   finished: Promise<Finished>;
   kill(): void;
 }
 
 export interface Launcher {
   connected(): boolean;
-  /** What holds the tools, as the launcher told with its last clean-up; undefined: not told yet. */
+  /** The walls around the tools, as the launcher reported them with its last clean-up; undefined before that. */
   wall(): Wall | undefined;
   whenConnected(deadlineMs: number): Promise<void>;
   start(spawn: Spawn): Running;
   /**
-   * Ends everything in the tools' container and empties its directories. False where something would not go, or nobody
-   * answers for it.
+   * Kills all processes in the tools container and empties its directories. False if something is left, or the launcher
+   * does not answer.
    */
   killAll(): Promise<boolean>;
   ping(): Promise<void>;
@@ -70,9 +70,9 @@ interface Tool {
   timer: NodeJS.Timeout;
 }
 
-/** Short: a new pod is ready when its agent has found the launcher. */
+/** Short, because a new pod is ready as soon as its agent has connected to the launcher. */
 const RECONNECT = { first: 10, longest: 50, jitter: 0 };
-/** What the launcher may take longer than a tool's wall time to tell its end. */
+/** Time that the launcher has beyond a tool's wall time to report its end. */
 const GRACE_MS = 10_000;
 
 export function openLauncher(path: string, options: LauncherOptions = {}): Launcher {
@@ -141,7 +141,7 @@ export function openLauncher(path: string, options: LauncherOptions = {}): Launc
       wait.reset();
       for (const waiter of waiting) waiter.resolve();
       waiting = [];
-      // Asked before the connection broke: the launcher of now answers for what is left.
+      // Requested before the connection broke: the current launcher answers for what is left.
       for (const _ of cleaning) dialled.write(encodeNumber(TYPE.killAll));
       options.onConnect?.();
     });
@@ -175,10 +175,10 @@ export function openLauncher(path: string, options: LauncherOptions = {}): Launc
       const id = last;
       const started = Promise.withResolvers<{ pid: number; spawnUs: number }>();
       const finished = Promise.withResolvers<Finished>();
-      // Whoever waits for the end need not wait for the start, and the other way round.
+      // Callers may await either promise without the other.
       started.promise.catch(() => {});
       finished.promise.catch(() => {});
-      // Past this the launcher itself hangs: without its connection it ends everything.
+      // After this the launcher itself hangs. It kills everything when its connection closes.
       const timer = setTimeout(() => {
         fail(id, new LauncherError('late', 'the launcher did not report the end of the tool'));
         socket?.destroy();
@@ -225,7 +225,7 @@ export function openLauncher(path: string, options: LauncherOptions = {}): Launc
   };
 }
 
-/** The message is for the log: callers only hear that the tool is not available. */
+/** The message is for the log: callers only see that the tool is unavailable. */
 function execError(errno: number, stage: number): LauncherError {
   const { ENOENT, ENOTDIR, EACCES, EPERM, ENOEXEC } = constants.errno;
   const name = Object.entries(constants.errno).find(([, value]) => value === errno)?.[0] ?? `errno ${errno}`;

@@ -1,4 +1,4 @@
-/** The launcher's frames in bytes: see images/probeyard/launcher/launcher.c, which describes them. */
+/** Binary encoding of the launcher's frames, documented in images/probeyard/launcher/launcher.c. */
 
 export const TYPE = {
   start: 1,
@@ -15,7 +15,7 @@ export const TYPE = {
 } as const;
 const FLAG = { timedOut: 1, capped: 2, killed: 4 } as const;
 
-/** 0 leaves a limit as it is. */
+/** 0 leaves a limit unchanged. */
 export interface Limits {
   wallMs: number;
   cpuSeconds: number;
@@ -31,12 +31,12 @@ export interface Spawn {
   argv: string[];
   env: Record<string, string>;
   limits: Limits;
-  /** Of 127.0.0.1, at most two: the tool connects to nothing else. */
+  /** Ports on 127.0.0.1, at most two: the tool can connect to nothing else. */
   ports?: readonly number[];
 }
 
 export interface Exit {
-  /** Null where a signal ended it. */
+  /** Null if a signal ended the process. */
   code: number | null;
   signal: number | null;
   timedOut: boolean;
@@ -48,7 +48,7 @@ export interface Exit {
   wallUs: number;
 }
 
-/** What holds the tools beside the container: see images/probeyard/launcher/wall.c. */
+/** Confinement of the tools in addition to the container: see images/probeyard/launcher/wall.c. */
 export type Wall = (typeof WALLS)[number];
 const WALLS = ['none', 'filtered', 'watched'] as const;
 
@@ -72,7 +72,7 @@ export function encodeNumber(type: number, ...numbers: number[]): Buffer {
   return frame;
 }
 
-/** A string with NUL in it would end early in C and change the arguments after it: refused. */
+/** Rejects strings with NUL: in C they would end early and shift the arguments after them. */
 export function encodeStart(id: number, { argv, env, limits, ports = [] }: Spawn): Buffer {
   const environment = Object.entries(env).map(([name, value]) => `${name}=${value}`);
   const texts = [...argv, ...environment];
@@ -131,7 +131,7 @@ function decode(type: number, body: Buffer): Event {
     case TYPE.failed:
       return { type: 'failed', id, errno: body.readUInt32BE(4), stage: body.readUInt32BE(8) };
     case TYPE.clean: {
-      // A launcher of an older image, as in a bundle of its own, does not say.
+      // A launcher of an older image, as in a separate bundle, does not report this.
       const wall = body.length >= 8 ? WALLS[body.readUInt32BE(4) - 1] : undefined;
       return { type: 'clean', clean: id === 1, ...(wall ? { wall } : {}) };
     }
@@ -142,17 +142,17 @@ function decode(type: number, body: Buffer): Event {
   }
 }
 
-/** Length, type and id: what comes before the bytes of an output. */
+/** Length, type and id: the header of an output frame. */
 const OUTPUT_HEAD = 9;
 
 /**
- * Gives events out of a byte stream. An output comes in the pieces in which it arrived, without a copy: put together
- * and copied out first, each byte of a large output cost three bytes of garbage. Throws where the bytes are no frames.
+ * Decodes a byte stream into events. Output is passed on in the pieces in which it arrives, without a copy: joining and
+ * copying cost three bytes of garbage per byte of a large output. Throws on invalid frames.
  */
 export function frameReader(onEvent: (event: Event) => void): (bytes: Buffer) => void {
-  /** The begun frame, as far as it is needed whole. */
+  /** The current frame, as far as it must be complete. */
   let head: Buffer = Buffer.alloc(0);
-  /** Of an output: what is still to come, and whose it is. */
+  /** The current output frame: its id, and the bytes still to come. */
   let output: { type: 'out' | 'err'; id: number; left: number } | undefined;
   return (chunk) => {
     let bytes = chunk;
@@ -180,7 +180,7 @@ export function frameReader(onEvent: (event: Event) => void): (bytes: Buffer) =>
   };
 }
 
-/** How many bytes of a frame must be there, as far as it is known. */
+/** Number of bytes of a frame that must have arrived, as far as it is known. */
 function wantedOf(head: Buffer): number {
   if (head.length < 5) return 5;
   const length = head.readUInt32BE(0);

@@ -21,11 +21,11 @@ export async function run(): Promise<void> {
   const { caFile, ...sources } = settings.sources;
   const log = makeLog('agent', { podName, logLevel: settings.logLevel });
   const asked = Promise.withResolvers<string>();
-  // As PID 1 a signal without a handler does nothing: before the agent is up there is nothing to drain.
+  // A process with PID 1 ignores signals without a handler. Before the agent is up there is nothing to drain.
   let starting = true;
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
     process.on(signal, () => (starting ? process.exit(0) : asked.resolve(signal)));
-  // Whether it serves is reported to the leader by heartbeats alone.
+  // Readiness is reported to the leader only by heartbeats.
   const health = await serveHealth({ host: podIp || undefined, port: settings.healthPort }, {});
   const launcher = openLauncher(settings.launcherSocket, {
     onConnect: () => log.info('launcher connected'),
@@ -59,7 +59,7 @@ export async function run(): Promise<void> {
     },
     settings: {
       toolsDir: settings.toolsDir,
-      // At the same path in the container of the tools.
+      // The same path as in the tools container.
       nodePath: process.execPath,
       outputBytes: OUTPUT_BYTES,
       memoryBytes: settings.toolMemoryBytes,

@@ -1,6 +1,6 @@
 /**
- * What an agent does with an order. Pure: from the state and the order to the answer, the next state and what is to be
- * done. The state is small on purpose: an agent that starts anew knows nothing, and a leader that starts anew asks.
+ * Decides what an agent does with an order. Pure: from the state and the order to the answer, the next state and the
+ * effects. The state is deliberately small: a restarted agent knows nothing, and a new leader asks.
  */
 import {
   type Cancel,
@@ -21,28 +21,28 @@ export interface Task {
 }
 
 export interface State {
-  /** The newest leader's term that was seen: orders of older ones are refused. */
+  /** The newest epoch seen: orders of older leaders are refused. */
   epoch: number;
-  /** The first prepare or go binds the pod to it for its life. */
+  /** Bound by the first prepare or go, for the pod's life. */
   tenant: string | undefined;
   draining: boolean;
   task: Task | undefined;
-  /** Results that no collector has confirmed yet. */
+  /** Results not yet confirmed by a collector. */
   publishing: readonly { job: string; attempt: number }[];
-  /** What ran lately, so that an order that comes twice runs once. */
+  /** Recent tasks, so that a duplicate order runs once. */
   recent: readonly string[];
-  /** Results that were collected. */
+  /** Number of collected results. */
   jobsDone: number;
-  /** Monotonic ms: since when nothing is to be done. */
+  /** Monotonic ms since which the agent has been idle. */
   idleSince: number;
 }
 
 export type Effect =
   | { do: 'prepare'; order: Prepare }
   | { do: 'run'; order: Go }
-  /** Whatever was prepared for the task is let go. */
+  /** Releases everything prepared for the task. */
   | { do: 'release' }
-  /** The tools are ended, and nothing is published. */
+  /** Ends the tools and publishes nothing. */
   | { do: 'abandon'; why: string };
 
 export interface Decision {
@@ -52,7 +52,7 @@ export interface Decision {
 }
 
 const RECENT = 16;
-/** Results in the agent's memory beside a running job. */
+/** Maximum number of results kept in memory beside a running job. */
 const MOST_PUBLISHING = 2;
 
 export const initialState = (now: number): State => ({
@@ -84,14 +84,14 @@ export function phaseOf(state: State): RunnerPhase {
 }
 
 /**
- * What the leader has to hear at once, because no order of its own says so: that the pod can take a job again, or will
- * take none. Beats at a prepare, a go and a publication told it what it knew, and each was a round trip over the same
- * threads as the job's own way.
+ * Changes that are reported to the leader at once, because no order implies them: the pod can take a job again, or
+ * takes none any more. Heartbeats after a prepare, a go and a publication only repeated what the leader knew, and each
+ * was a round trip on the threads that serve the job.
  */
 export const isNews = (before: State, after: State): boolean =>
   before.draining !== after.draining || (phaseOf(after) === 'idle' && phaseOf(before) !== 'idle');
 
-/** What is refused before anything else is looked at. */
+/** Checks that come before all others. */
 function gate(state: State, order: Prepare): Extract<OrderAnswer, { ok: false }>['why'] | undefined {
   if (order.protocol !== RUNNER_PROTOCOL) return 'protocol';
   if (order.epoch < state.epoch) return 'epoch';
@@ -111,7 +111,7 @@ export function onPrepare(before: State, order: Prepare, now: number): Decision 
   if (known(state, order) || same(state.task, order)) return accept(state);
   if (state.draining) return refuse(state, 'draining');
   if (busy(state)) return refuse(state, 'busy');
-  // What was prepared for another job gives way: the leader knows best which comes next.
+  // A prepared job gives way to another order: the leader decides which comes next.
   const release: Effect[] = state.task ? [{ do: 'release' }] : [];
   return accept(
     { ...state, tenant: order.tenant, task: { job: order.job, attempt: order.attempt, stage: 'prepared', since: now } },
@@ -125,7 +125,7 @@ export function onGo(before: State, order: Go, now: number): Decision {
   if (why) return refuse(before, why);
   const state = { ...before, epoch: order.epoch };
   if (known(state, order)) return accept(state);
-  // A job that was prepared before the drain began is as good as running.
+  // A job that was prepared before the drain counts as running.
   if (state.draining && !same(state.task, order)) return refuse(state, 'draining');
   if (busy(state)) return refuse(state, 'busy');
   const release: Effect[] = state.task && !same(state.task, order) ? [{ do: 'release' }] : [];
@@ -144,11 +144,11 @@ export function onCancel(before: State, order: Cancel, now: number): Decision {
       { ...state, task: undefined, idleSince: now },
       state.task?.stage === 'running' ? { do: 'abandon', why: order.why } : { do: 'release' },
     );
-  // The end of a job that is cancelled is written already: its result is of no use to anyone.
+  // The end of a cancelled job is already recorded, so its result is not needed.
   return accept(settle(state, order, now, false));
 }
 
-/** The answer to a heartbeat. An older leader's says nothing. */
+/** Handles the answer to a heartbeat. An older leader's is ignored. */
 export function onLease(
   before: State,
   lease: { epoch: number; drain?: boolean; cancel?: { job: string; attempt: number } },
@@ -162,19 +162,19 @@ export function onLease(
   return { state, effects, renews: true, drain: lease.drain === true };
 }
 
-/** A prepare that no go followed. */
+/** Releases a prepared task that no go followed. */
 export function onTime(state: State, now: number): { state: State; effects: Effect[] } {
   if (state.task?.stage !== 'prepared' || now - state.task.since < PREPARE_TTL_MS) return { state, effects: [] };
   return { state: { ...state, task: undefined, idleSince: now }, effects: [{ do: 'release' }] };
 }
 
-/** No leader has renewed the lease: the job is another's by now. */
+/** No leader has renewed the lease: the job may run elsewhere by now. */
 export function onLeaseLost(state: State, now: number): { state: State; effects: Effect[] } {
   if (state.task?.stage !== 'running') return { state, effects: [] };
   return { state: { ...state, task: undefined, idleSince: now }, effects: [{ do: 'abandon', why: 'lease-lost' }] };
 }
 
-/** The tools are done; the result goes out. */
+/** The tools have finished; the result is published. */
 export function onRan(state: State, now: number): State {
   if (state.task?.stage !== 'running') return state;
   const { job, attempt } = state.task;
@@ -187,7 +187,7 @@ export function onRan(state: State, now: number): State {
   };
 }
 
-/** `collected` of a result, or the agent gave it up. */
+/** A result was collected, or given up by the agent. */
 export function settle(state: State, of: { job: string; attempt: number }, now: number, collected: boolean): State {
   const left = state.publishing.filter((result) => !same(result, of));
   if (left.length === state.publishing.length) return state;

@@ -1,6 +1,6 @@
 /**
- * What tools printed, on its way out: outputs reach tens of megabytes each, so they are decoded, redacted, put into the
- * JSON of the result and compressed piece by piece. As whole texts two outputs of 38 MB made the agent peak at 600 MB.
+ * Tool output on its way out. It may reach tens of megabytes per tool, so it is decoded, redacted, embedded into the
+ * result's JSON and compressed in pieces. As whole texts, two outputs of 38 MB made the agent peak at 600 MB.
  */
 import { createHash } from 'node:crypto';
 import { StringDecoder } from 'node:string_decoder';
@@ -17,22 +17,22 @@ import {
 } from '../bus/messages.ts';
 import type { PackedResult } from '../bus/packing.ts';
 
-/** A tool's result, its output still as bytes and not yet redacted. */
+/** A tool's result whose output is still in bytes and not redacted. */
 export type RawToolResult = Omit<ToolResult, 'output'> & { output: Buffer | null };
 export type RawBody = Omit<ResultBody, 'tools' | 'report' | 'comparison'> & {
   tools: RawToolResult[];
-  /** Made of redacted outputs. */
+  /** Derived from redacted outputs. */
   comparison?: ComparisonResult;
   report?: Omit<ReportResult, 'output'> & { output: Buffer | null };
 };
 
 const PIECE = 1024 * 1024;
 const LONGEST_LINE = 8 * PIECE;
-/** Below this one call is quicker than a stream. */
+/** Below this size a single call is faster than a stream. */
 const SMALL = 256 * 1024;
 /**
- * Compressed at once, in some tenths of a millisecond: a turn of the thread pool takes longer, above all on a busy
- * node.
+ * Compressed synchronously, in a few tenths of a millisecond: a turn of the thread pool takes longer, especially on a
+ * busy node.
  */
 const TINY = 64 * 1024;
 const LINE_END = 10;
@@ -45,8 +45,8 @@ const BACK = 4099;
 const MOST_TRIES = 32;
 
 /**
- * Cut at line ends, so that no address is cut in two; a line that is longer than any tool prints is cut where nothing
- * is redacted.
+ * Splits output at line ends, so that no address is split. A line longer than any tool prints is split where nothing is
+ * redacted.
  */
 export function* pieces(bytes: Buffer, redact: Redact): Generator<string> {
   const decoder = new StringDecoder('utf8');
@@ -66,7 +66,7 @@ export function* pieces(bytes: Buffer, redact: Redact): Generator<string> {
   if (rest !== '') yield redact(rest);
 }
 
-/** Where the two sides, redacted apart, are what they are together: nothing that has to go lies on both. */
+/** Finds a position where both sides, redacted separately, equal the redaction of the whole: no secret spans it. */
 function cutBefore(bytes: Buffer, limit: number, redact: Redact): number {
   for (let tries = 0, at = limit; tries < MOST_TRIES; tries++, at -= BACK) {
     const cut = characterStart(bytes, at);
@@ -74,7 +74,7 @@ function cutBefore(bytes: Buffer, limit: number, redact: Redact): number {
     const [before, after] = [bytes.toString('utf8', from, cut), bytes.toString('utf8', cut, to)];
     if (redact(before + after) === redact(before) + redact(after)) return cut;
   }
-  // Hundreds of kilobytes of nothing but secrets, which only an origin that knows them can send.
+  // Hundreds of kilobytes of nothing but secrets, which only an origin that knows them could send.
   return limit;
 }
 
@@ -153,7 +153,7 @@ async function packLarge(texts: Iterable<string>): Promise<{ packed: Buffer; siz
   for (const text of texts) {
     const bytes = Buffer.from(text);
     size += bytes.length;
-    // Each piece is compressed before the next is made; heartbeats go out in between.
+    // Each piece is compressed before the next one is produced; heartbeats are sent in between.
     await new Promise<void>((resolve, reject) => {
       stream.write(bytes, (error) => (error ? reject(error) : resolve()));
     });

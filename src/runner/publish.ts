@@ -1,6 +1,6 @@
 /**
- * Sends a result until a collector says that it is recorded. JetStream's own acknowledgement says only that it is on
- * its way.
+ * Sends a result until a collector confirms that it is recorded. JetStream's own acknowledgement only confirms that it
+ * is stored.
  */
 import type { Bus } from '../bus/connect.ts';
 import type { PackedResult } from '../bus/packing.ts';
@@ -8,15 +8,15 @@ import { publishResult } from '../bus/results.ts';
 import { backoff, pause } from '../retry.ts';
 
 /**
- * After a failed attempt; and after one that was stored but not confirmed as collected, at least the 5 s for which
- * JetStream drops duplicates.
+ * Pauses after a failed try, and after one that was stored but not confirmed as collected. The latter exceed the 5 s
+ * for which JetStream drops duplicates.
  */
 const PAUSES = {
   failed: { first: 100, longest: 5_000 },
   stored: { first: 8_000, longest: 36_000, jitter: 0.3 },
 };
 
-/** Resolves when the signal says that it was collected or given up. */
+/** Resolves when the signal reports that the result was collected or given up. */
 export async function publishUntilCollected(
   bus: Bus,
   result: PackedResult,

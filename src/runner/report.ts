@@ -1,4 +1,4 @@
-/** probe_report in the runner: the tools that run once more for it, and the result. */
+/** probe_report in the runner: the additional tool runs for it, and its result. */
 import type { AssignedTool, Assignment, ReportResult } from '../bus/messages.ts';
 import { report, type Told } from '../report/report.ts';
 import { sides } from '../report/side.ts';
@@ -9,10 +9,10 @@ import type { RawToolResult } from './output.ts';
 
 export type RawReport = Omit<ReportResult, 'output'> & { output: Buffer | null };
 
-/** Small enough to be parsed beside everything else that the agent does. */
+/** Small enough to be parsed beside the agent's other work. */
 const MOST_BYTES = 16 * 1024 * 1024;
 
-/** Tools whose output the caller shaped: they run once more for the report, without the options that shape output. */
+/** Tools with options that shape their output: they run once more for the report, without these options. */
 export function runsForReport({ kind, report: { enabled }, tools }: Assignment): AssignedTool[] {
   if (!enabled || kind !== 'file') return [];
   return tools.flatMap((tool) => {
@@ -27,11 +27,11 @@ export function runsForReport({ kind, report: { enabled }, tools }: Assignment):
 
 export interface MadeReport {
   result: RawReport;
-  /** As callers see it, and always with its diff: what a policy is judged by. */
+  /** The report as callers see it, but always with its diff. Policies are evaluated on it. */
   seen: object | undefined;
 }
 
-/** `own`: the runs that were for the report alone; their time counts as that of the report. */
+/** `own`: the runs made only for the report; their time counts as the report's. */
 export function reportOf(
   assignment: Assignment,
   tools: readonly RawToolResult[],

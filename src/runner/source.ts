@@ -1,4 +1,4 @@
-/** A job's source, as its tools read it through the source proxy of this agent. */
+/** A job's source, as its tools read it through the agent's source proxy. */
 import type { AssignedTool, Assignment, FailureCode } from '../bus/messages.ts';
 import type { ToolName } from '../tools/table.ts';
 import { isDecisive, SourceError } from '../source/error.ts';
@@ -10,42 +10,39 @@ export interface SourceFailure {
   failure: FailureCode;
   status?: number;
   message: string;
-  /** The tool cannot know it: its result says this, and not what the tool made of a broken connection. */
+  /**
+   * The tool cannot know the cause: its result reports this failure and not the tool's own message about a broken
+   * connection.
+   */
   decisive?: boolean;
 }
 
 export interface JobSource {
-  /** Where this tool finds the source: an address on 127.0.0.1. */
+  /** The address on 127.0.0.1 that this tool reads the source from. */
   address(tool: ToolName): string;
-  /** The guard as HTTP proxy, for whatever the tool opens beside that address. */
+  /** Variables that make the guard the HTTP proxy, for other addresses that the tool opens. */
   environment(tool: ToolName): Record<string, string>;
-  /**
-   * Resolves, connects, reads what every tool will want first. Never rejects: what fails, fails again when the tool
-   * asks.
-   */
+  /** Resolves, connects, and reads what every tool needs first. Never rejects: a failure recurs when the tool reads. */
   prepare(): Promise<unknown>;
-  /** Puts the caller's redacted address back, and takes secrets out. */
+  /** Restores the caller's redacted address, and removes secrets. */
   redact: (text: string) => string;
   ioUsage(): number;
   /** Why the source could not be read, by this tool or by any. */
   failure(tool?: ToolName): SourceFailure | undefined;
-  /** What its first bytes say that it is; undefined where that is no list of other files. Never rejects. */
+  /** The kind of playlist by its first bytes; undefined if it is none. Never rejects. */
   playlistKind(): Promise<'hls' | 'dash' | undefined>;
-  /** Why this tool cannot read a source of this kind: it need not be started. */
+  /** Why this tool cannot read this kind of source: it need not be started. */
   cannotRead(tool: ToolName): string | undefined;
-  /** What is wrong with the address itself: no tool needs to be started for it. */
+  /** An error in the address itself: no tool needs to be started. */
   unreadable?: SourceFailure;
   close(): void;
 }
 
-/** Whether a tool runs only where the source turns out to be of its kind: other tools run beside it. */
+/** Whether a tool runs only for a certain kind of source, beside other tools. */
 export const waitsForKind = ({ name }: Pick<AssignedTool, 'name'>, beside: readonly unknown[]): boolean =>
   beside.length > 1 && TOOL_TABLE[name]?.file?.onlyFor !== undefined;
 
-/**
- * Never throws: where the address cannot be read, the tools fail with what is wrong with it, and the request ends like
- * any other.
- */
+/** Never throws: if the address is invalid, the tools fail with that error and the request ends like any other. */
 export type OpenSource = (assignment: Assignment) => JobSource;
 
 export const sourceOpener =
@@ -71,7 +68,7 @@ function openSource(proxy: SourceProxy, { source, tools, allow, maxBytes }: Assi
     tls: { verify },
     live: those('readsStreams'),
     readPlaylistsAsTheyAre: those('readsPlaylistsAsTheyAre'),
-    // Of one that waits for a playlist the proxy knows when it has found one.
+    // For a tool that waits for a playlist, the proxy knows when it finds one.
     followsParts: tools.some((tool) => TOOL_TABLE[tool.name]?.followsParts === true && !waitsForKind(tool, tools)),
   });
   const redact = open.redact;
@@ -81,13 +78,13 @@ function openSource(proxy: SourceProxy, { source, tools, allow, maxBytes }: Assi
     environment: (tool) => open.environment(tool),
     prepare: () => open.prepare(),
     playlistKind: () => open.playlistKind(),
-    // RTSP is relayed to tools that speak it. To make a file of it for the others would take an RTP reader and a muxer
-    // here.
+    // RTSP is relayed to tools that support it. Converting it to a file for the others would need an RTP reader and a
+    // muxer here.
     cannotRead: (tool) =>
       relayedAs !== undefined && TOOL_TABLE[tool]?.readsStreams !== true
         ? `${tool} cannot read ${relayedAs}`
         : undefined,
-    // Without its object: the last of an output is redacted when the source is closed already.
+    // Kept as a function of its own: the last output is redacted after the source is closed.
     redact: (output) => redact(output),
     ioUsage: () => open.stats().ioUsage,
     failure(tool) {
@@ -100,7 +97,7 @@ function openSource(proxy: SourceProxy, { source, tools, allow, maxBytes }: Assi
 }
 
 const CODES: Readonly<Record<Failure['code'], FailureCode>> = {
-  // An address that cannot be read or is not offered is the caller's mistake, as one that is refused.
+  // An invalid or unsupported address is the caller's error, like a refused one.
   'source-invalid': 'source-forbidden',
   'source-scheme': 'source-forbidden',
   'source-too-long': 'source-forbidden',
@@ -128,7 +125,7 @@ function unreadable(error: unknown): JobSource {
   const failure: SourceFailure =
     error instanceof SourceError ? failureOf(error) : { failure: 'failed', message: 'the source cannot be opened' };
   return {
-    // Port 9 discards: no tool gets anything from it.
+    // Port 9 (discard): no tool gets anything from it.
     address: () => 'http://127.0.0.1:9/',
     environment: () => ({}),
     prepare: () => Promise.resolve(),

@@ -1,7 +1,7 @@
 /**
- * Proves one tool image: mounts are one thing, whether what is in them runs on this node another. Executes it, asks the
- * binary for its version, options and protocols, lets it read a sample over HTTP, and prints one JSON line. Needs no
- * network but 127.0.0.1.
+ * Proves one tool image, because an image that mounts need not run on this node. Executes the tool, asks it for its
+ * version, options and protocols, lets it read a sample over HTTP, and prints one JSON line. Needs no network but
+ * 127.0.0.1.
  */
 import { spawn } from 'node:child_process';
 import { open } from 'node:fs/promises';
@@ -95,7 +95,7 @@ function unstartable(error: NodeJS.ErrnoException, file: string): Refused {
 
 const MACHINES: Readonly<Record<string, number>> = { x64: 62, arm64: 183, arm: 40, riscv64: 243, ppc64: 21, s390x: 22 };
 
-/** Said by the file itself, because a shell or an emulator on the node may hide it behind another error. */
+/** Checked in the file itself, because a shell or an emulator on the node may hide a mismatch behind another error. */
 async function checkArchitecture(file: string): Promise<void> {
   if (!isAbsolute(file)) return;
   const handle = await open(file).catch((error: NodeJS.ErrnoException) => {
@@ -112,7 +112,7 @@ async function checkArchitecture(file: string): Promise<void> {
     );
 }
 
-/** The line in which the tool names itself, and the version in it. */
+/** The tool's version line, and the version number in it. */
 function versionOf(says: RegExp, { stdout, stderr, code }: Ran): { line: string; number: string } {
   const match = says.exec(stdout);
   if (!match) {
@@ -126,14 +126,14 @@ function versionOf(says: RegExp, { stdout, stderr, code }: Ran): { line: string;
   return { line: match[0].trim().slice(0, MOST.version), number: match[1] as string };
 }
 
-/** `9.0` is kept by 9.0 and 9.0.2 and n9.0-static, not by 9.05. A name that is no number promises nothing. */
+/** `9.0` matches 9.0, 9.0.2 and n9.0-static, but not 9.05. A name that is not a number matches anything. */
 export function keepsVersion(asked: string, told: string): boolean {
   if (!/^\d+(\.\d+)*$/.test(asked)) return true;
   const number = /^[nvN]?(\d+(?:\.\d+)*)/.exec(told)?.[1] ?? '';
   return number === asked || number.startsWith(`${asked}.`);
 }
 
-/** Names from its help: all of our table that are in it, then as many others as there is room for. */
+/** Option names from the tool's help: all that are in our table, then as many others as fit. */
 export function optionsOf(help: string, table: readonly OptionSpec[]): string[] {
   const found = new Set(
     [...help.matchAll(/^\s*-{1,2}([A-Za-z][\w:-]*)/gm)]
@@ -160,7 +160,7 @@ async function readSample(program: Program, misreads: (said: string) => string |
   }
 }
 
-/** What it prints of a sample with a cover; nothing where it crashes on these arguments. */
+/** Output for a sample with a cover; empty if the tool crashes on these arguments. */
 async function readCovered(command: readonly string[], args: readonly string[]): Promise<string> {
   const sample = await serveSample(coveredWav());
   try {

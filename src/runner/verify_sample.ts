@@ -1,4 +1,4 @@
-/** A source that needs no file: a tenth of a second of silence, served the way the source proxy serves a tool. */
+/** A source without a file: a tenth of a second of silence, served the way the source proxy serves a tool. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 
@@ -26,13 +26,13 @@ const COVER = Buffer.from(
   'base64',
 );
 
-/** The same with a cover: a chunk with an ID3 tag, whose one frame is the picture. */
+/** The same with a cover: a chunk with an ID3 tag, whose only frame is the picture. */
 export function coveredWav(): Buffer {
   const picture = Buffer.concat([Buffer.from('\0image/png\0\u0003\0', 'latin1'), COVER]);
   const frame = Buffer.concat([Buffer.from('APIC\0\0\0\0\0\0', 'latin1'), picture]);
   frame.writeUInt32BE(picture.length, 4);
   const tag = Buffer.concat([Buffer.from('ID3\u0003\0\0\0\0\0\0', 'latin1'), frame]);
-  // Seven bits in each byte.
+  // Synchsafe: seven bits per byte.
   tag.writeUInt16BE(((frame.length >> 7) << 8) | (frame.length & 0x7f), 8);
   const chunk = Buffer.alloc(8 + tag.length + (tag.length % 2));
   chunk.write('id3 ', 0);

@@ -1,10 +1,10 @@
-/** What the agent can tell of the walls around its pod. */
+/** Detects the walls around the agent's pod. */
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import type { Walls } from '../bus/messages.ts';
 import type { Wall as ToolWall } from './launcher_frames.ts';
 
-/** Some networks enforce a policy only a moment after a pod has started. */
+/** Some networks enforce a policy only some time after a pod has started. */
 const SETTLE_MS = 5_000;
 const CONNECT_MS = 3_000;
 
@@ -27,7 +27,10 @@ export interface WallsOptions {
   settleMs?: number;
 }
 
-/** The API server's service is the address that every pod knows and that no policy of the chart lets a runner reach. */
+/**
+ * Tests the NetworkPolicy with the API server's service: every pod knows its address, and the chart's policies let no
+ * runner reach it.
+ */
 export function watchWalls({
   toolWall,
   env = process.env,
@@ -38,7 +41,7 @@ export function watchWalls({
   try {
     walls.UserNamespace = isUserNamespace(readFileSync(uidMapFile, 'utf8'));
   } catch {
-    // Not known then, which a pool that requires it takes for missing.
+    // Unknown, which counts as missing if the pool requires it.
   }
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = env;
   if (host && port)
