@@ -1,14 +1,14 @@
-/** What can be wrong with a source. `message` may be shown to the caller; `detail` is for our own log alone. */
+/** Errors of a source. `message` may be shown to the caller; `detail` is only for the log. */
 export type SourceErrorCode =
-  | 'source-invalid' // the address cannot be read
-  | 'source-scheme' // a kind of address that is not offered
+  | 'source-invalid' // the address is invalid
+  | 'source-scheme' // the scheme is not supported
   | 'source-too-long'
-  | 'refused' // an address that this installation does not connect to
-  | 'origin-unreachable' // name, connection, TLS, or an answer of 4xx or 5xx
-  | 'too-large' // the declared size is over the limit
+  | 'refused' // this installation does not connect to the address
+  | 'origin-unreachable' // name, connection, TLS, or a 4xx or 5xx response
+  | 'too-large' // the declared size exceeds the limit
   | 'cut'; // the read ended early: limit, broken transfer, the file changed
 
-/** Where `origin-unreachable` and `cut` come from, finer than the code. */
+/** Detailed reason for `origin-unreachable` and `cut`. */
 export type FailureReason =
   | 'dns'
   | 'connect'
@@ -21,9 +21,9 @@ export type FailureReason =
   | 'changed'
   | 'limit'
   | 'closed'
-  /** More work than a playlist may make. */
+  /** The playlist needs more work than allowed. */
   | 'complex'
-  /** Fewer bytes in a minute than the installation asks for. */
+  /** Fewer bytes in a minute than the installation requires. */
   | 'slow';
 
 export interface SourceErrorOptions {
@@ -36,7 +36,7 @@ export interface SourceErrorOptions {
 export class SourceError extends Error {
   readonly code: SourceErrorCode;
   readonly reason: FailureReason | undefined;
-  /** The origin's HTTP status, where that is what failed. */
+  /** The origin's HTTP status, if that is the failure. */
   readonly status: number | undefined;
   readonly detail: string | undefined;
 
@@ -53,7 +53,8 @@ export class SourceError extends Error {
 export const isSourceError = (value: unknown): value is SourceError => value instanceof SourceError;
 
 /**
- * What ends a read for a reason of ours: the tool sees a broken connection only, so this is what its result has to say.
+ * Whether the proxy ended the read for a reason of its own: the tool only sees a broken connection, so its result must
+ * report this reason.
  */
 export const isDecisive = ({ reason }: { reason?: FailureReason | undefined }): boolean =>
   reason === 'complex' || reason === 'slow';

@@ -1,10 +1,10 @@
-/** Failures that more than one place reports: each is worded and classified here. */
+/** Failures that are reported in several places, with their text and class. */
 import { isSourceError, SourceError } from './error.ts';
 
 const unreachable = (message: string, options: ConstructorParameters<typeof SourceError>[2]): SourceError =>
   new SourceError('origin-unreachable', message, options);
 
-/** Also what the API answers to such an address before any job runs. */
+/** Also the API's response to such an address before any job runs. */
 export const REFUSED_ADDRESS = 'the address is not allowed: it is private, local or reserved';
 
 export const refusedAddress = (options: { detail?: string } = {}): SourceError =>
@@ -30,7 +30,7 @@ export const answerTimeout = (): SourceError => unreachable('the host did not an
 export const noAnswer = (options: { detail?: string; cause?: unknown } = {}): SourceError =>
   unreachable('the host closed the connection without an answer', { reason: 'connect', ...options });
 
-/** What a host sends is not `protocol`. */
+/** The host does not speak `protocol`. */
 export const wrongProtocol = (protocol: string, options: { detail?: string; cause?: unknown }): SourceError =>
   unreachable(`the host does not answer with ${protocol}`, { reason: 'protocol', ...options });
 
@@ -55,7 +55,7 @@ export const brokenConnection = (): SourceError =>
 /** The job has ended. */
 export const sourceClosed = (): SourceError => new SourceError('cut', 'the source is closed', { reason: 'closed' });
 
-/** An error of any kind as the failure to read a file. */
+/** Converts any error to a failure to read a file. */
 export const readFailure = (error: unknown): SourceError =>
   isSourceError(error)
     ? error

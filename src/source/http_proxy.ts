@@ -5,10 +5,11 @@ import { refuse, serveUrl } from './serve.ts';
 import { hostText, resolveReference } from './address/target.ts';
 
 /**
- * The proxy as tools know it from http_proxy: for addresses that were not rewritten. Same checks, never a credential.
+ * The HTTP proxy that tools use through http_proxy, for addresses that were not rewritten. It makes the same checks and
+ * never sends a credential.
  */
 
-/** The job and tool whose secret is presented as the proxy's user name. */
+/** The job and tool identified by the secret in the proxy's user name. */
 export function loginOf(header: string | undefined, logins: ReadonlyMap<string, Login>): Login | undefined {
   const encoded = /^Basic\s+([A-Za-z0-9+/=_-]+)$/i.exec(header ?? '')?.[1];
   if (encoded === undefined) return undefined;
@@ -33,7 +34,7 @@ export async function serveAbsolute(
 }
 
 /**
- * `CONNECT host:443`: refused, whatever the host. A tool that was taken over could send anything anywhere through it.
+ * `CONNECT host:443`: refused for every host, because a compromised tool could send anything anywhere through a tunnel.
  * No tool needs it: addresses in playlists are rewritten to this proxy, which speaks TLS itself.
  */
 export function refuseTunnel({ job }: Login, target: string, socket: Duplex): void {

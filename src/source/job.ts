@@ -24,14 +24,14 @@ import { recordingTransport } from './protocols/stream/recording.ts';
 import { isWeb, targetOf, type S3Settings } from './address/target.ts';
 import { webTransport, type Transport } from './http/transport.ts';
 
-/** What a secret of the proxy stands for: it says which tool asks, so that no tool can ask as another. */
+/** The job and tool that a proxy secret identifies, so that no tool can act as another. */
 export interface Login {
   job: Job;
   tool: string;
 }
 
 export interface JobSettings {
-  /** From now on this secret is the tool's. */
+  /** Registers a tool's secret. */
   admit(secret: string, login: Login): void;
   log: SourceLog | undefined;
   port: number;
@@ -53,7 +53,7 @@ export interface JobSettings {
   offlineMs: number;
   rewriter: Rewriter;
   pace: PaceOptions;
-  /** How much of a stream a tool gets that reads files alone. */
+  /** How much of a stream is recorded for a tool that can only read files. */
   recording: { ms: number; bytes: number };
 }
 
@@ -61,9 +61,9 @@ const MOST_FILES = 1024;
 const MOST_REFUSED = 20;
 const UNCOUNTED: Pick<FileContext, 'count'> = { count: { request() {}, bytes() {} } };
 
-/** One request's source: what its tools may read, what was read, and what went wrong. */
+/** One request's source: what its tools may read, what was read, and the failures. */
 export class Job {
-  /** What the secrets of this job's tools begin with. */
+  /** Common prefix of the secrets of this job's tools. */
   readonly #id = randomBytes(8).toString('hex');
   readonly #secrets = new Map<string, string>();
   readonly main: string;
@@ -72,7 +72,7 @@ export class Job {
   readonly source: Source;
   readonly protocol: Protocol;
   readonly guard: Guard;
-  /** What the HLS validator is told of the source's query. */
+  /** Query parameters for the HLS validator. */
   readonly parameters = makeParameters();
   readonly playlists = new Map<string, { playlist: Promise<Playlist>; at: number }>();
   readonly #settings: JobSettings;
@@ -81,13 +81,13 @@ export class Job {
   readonly #access: Access | undefined;
   readonly #live: readonly string[];
   readonly #asTheyAre: readonly string[];
-  /** Whether what lies beside the source belongs to it: a list names its parts, a file has none. */
+  /** Whether files beside the source belong to it: a playlist has parts, a file has none. */
   #hasParts: boolean;
   readonly #cache: PageCache;
   readonly #pace: Pace;
   #slow: SourceError | undefined;
   readonly #abort = new AbortController();
-  /** Ends what is read, and not the job: its tools are still answered. */
+  /** Aborts the reads but not the job: its tools still get responses. */
   readonly #reads = new AbortController();
   readonly #files = new Map<string, OriginFile>();
   readonly #stats: JobStats = { ioUsage: 0, requests: 0, connections: 0, failures: {}, refused: [] };
@@ -107,7 +107,7 @@ export class Job {
     this.#access = accessOf(options.source, this.main, settings.s3);
     this.#hasParts =
       options.source.class !== 'file' || options.followsParts === true || /\.(?:xml|isml?)$/i.test(this.name);
-    // A live stream comes at its own pace.
+    // A live stream has its own pace.
     this.#pace = new Pace(
       { ...settings.pace, ...(options.source.class === 'stream' ? { minBytes: 0 } : {}) },
       (error) => this.#tooSlow(error),
@@ -159,31 +159,31 @@ export class Job {
     return `${this.prefix(tool)}/${this.name}${kind === undefined ? '' : `.${kind}`}`;
   }
 
-  /** Nothing in its playlists is rewritten, and what it asks for with `no-cache` is read again. */
+  /** Playlists are not rewritten for this tool, and its requests with `no-cache` are fetched again. */
   readsAsTheyAre(tool: string): boolean {
     return this.#asTheyAre.includes(tool);
   }
 
-  /** Whether the origin's certificate must be good for this tool. */
+  /** Whether the origin's certificate must be valid for this tool. */
   verifies(tool: string): boolean {
     return this.#verify[tool] !== false;
   }
 
-  /** For what a tool asks for past its address: the same guard as an HTTP proxy. */
+  /** Makes the guard the HTTP proxy for other addresses that the tool requests. */
   environment(tool: string): Record<string, string> {
     const proxy = `http://${this.#secret(tool)}:${tool}@127.0.0.1:${this.#settings.port}`;
     return { http_proxy: proxy, https_proxy: proxy, HTTPS_PROXY: proxy, no_proxy: '127.0.0.1', NO_PROXY: '127.0.0.1' };
   }
 
   /**
-   * Resolves, connects and reads the head ahead of the tools. Never rejects: what fails here fails again, cached, when
-   * a tool reads.
+   * Resolves, connects and reads the head before the tools do. Never rejects: a failure is cached and recurs when a
+   * tool reads.
    */
   async prepare(tools: readonly string[] = Object.keys(this.#verify)): Promise<Prepared> {
     const wanted = tools.length === 0 ? [''] : tools;
-    // RTSP is spoken by the tool; a stream that is opened too early runs past it.
+    // RTSP is spoken by the tool itself, and a stream opened too early would pass by unread.
     if (this.source.class === 'stream') return { ok: true, size: undefined, type: '' };
-    // A playlist is read by one; a file is read ahead over several, which take two or three round trips to open.
+    // A playlist needs few connections; a file is read ahead over several, which take two or three round trips to open.
     if (isWeb(this.main))
       this.#settings
         .pool(this.guard, true)
@@ -201,11 +201,11 @@ export class Job {
   }
 
   /**
-   * What the source is by its first bytes, whatever its name: undefined where it is neither a playlist nor a manifest,
-   * or cannot be read. Never rejects.
+   * The kind of playlist by the first bytes, regardless of the name; undefined if it is none or cannot be read. Never
+   * rejects.
    */
   async playlistKind(): Promise<PlaylistKind | undefined> {
-    // What a stream sends first goes to the tool that opens it.
+    // The first data of a stream belongs to the tool that opens it.
     if (this.source.class === 'stream') return undefined;
     for (const tool of Object.keys(this.#verify)) {
       try {
@@ -214,15 +214,15 @@ export class Job {
         if (kind !== undefined) this.isPlaylist(this.main);
         return kind;
       } catch {
-        // Another tool may be content with the certificate; the reason is noted when a tool reads.
+        // Another tool may accept the certificate. The failure is recorded when a tool reads.
       }
     }
     return undefined;
   }
 
   /**
-   * The file behind an address, opened. A tool that asks for no verification shares the verified transfer where the
-   * certificate is good, so that the origin is read once; only where it is not, it gets one of its own.
+   * The opened file of an address. A tool without verification shares the verified transfer if the certificate is
+   * valid, so that the origin is read once. Otherwise it gets a transfer of its own.
    */
   async file(url: string, tool: string, anonymous = false): Promise<{ file: OriginFile; head: Head }> {
     const recorded = this.source.class === 'stream' && url === this.main && !this.#live.includes(tool);
@@ -236,22 +236,22 @@ export class Job {
     }
   }
 
-  /** A source turned out to be a playlist, whatever its name says: its parts are read with its credentials. */
+  /** The source turned out to be a playlist, regardless of its name: its parts are read with its credentials. */
   isPlaylist(url: string): void {
     if (url === this.main) this.#hasParts = true;
   }
 
-  /** A live playlist is read anew each time. */
+  /** A live playlist is fetched again each time. */
   forget(file: OriginFile): void {
     for (const [key, value] of this.#files) if (value === file) this.#files.delete(key);
   }
 
-  /** Read anew by whoever asks next; who reads it now reads on. */
+  /** The next request fetches the address again; current readers continue. */
   forgetUrl(url: string): void {
     for (const key of this.#files.keys()) if (key.endsWith(` ${url}`)) this.#files.delete(key);
   }
 
-  /** Notes why an address could not be read. */
+  /** Records why an address could not be read. */
   failed(error: unknown, url: string, tool: string): Failure {
     const known = readFailure(error);
     if (!isSourceError(error))
@@ -341,7 +341,7 @@ export class Job {
 
   #file(url: string, verify: boolean, unsigned: boolean, recorded = false): OriginFile {
     if (this.closed) throw sourceClosed();
-    // A tool that was taken over by a file would otherwise read the caller's other files with the caller's credentials.
+    // Otherwise a tool compromised by a file could read the caller's other files with the caller's credentials.
     const anonymous = unsigned || (url !== this.main && !this.#hasParts);
     const key = `${verify ? 'v' : 'u'}${anonymous ? 'a' : 'c'}${recorded ? 'r' : 'o'} ${url}`;
     if (this.#slow !== undefined) throw this.#slow;
@@ -359,10 +359,10 @@ export class Job {
       idleMs: this.#settings.idleMs,
       maxFetches: this.#settings.maxFetches,
     };
-    // A session counts all that comes over its socket, which is more than the media in it.
+    // A session counts everything received on its socket, which is more than the media data.
     const live = this.source.class === 'stream' && !isWeb(url);
     const file = recorded
-      ? // What is read of a recording was counted when it was recorded.
+      ? // Data of a recording was counted when it was recorded.
         new OriginFile(recordingTransport(this.#file(url, verify, anonymous), this.#settings.recording), {
           ...context,
           ...UNCOUNTED,

@@ -4,25 +4,25 @@ import type { Source } from './source.ts';
 import type { SourceException } from '../source_exception.ts';
 
 export interface Limits {
-  /** Of one file as declared, and of everything that the request reads. */
+  /** Applies to each file's declared size, and to the total read by the request. */
   maxBytes: number;
 }
 
 export interface JobOptions {
   source: Source;
-  /** Exceptions for this request's token, beside the installation's. */
+  /** Exceptions for this request's token, in addition to the installation's. */
   allow?: readonly SourceException[];
   limits: Limits;
-  /** Whether a tool wants the origin's certificate to be good. A tool that is not named does. */
+  /** Whether a tool requires a valid certificate of the origin. The default is true. */
   tls?: { verify?: Readonly<Record<string, boolean>> };
   /**
-   * Tools that read a stream as it comes, and speak RTSP themselves. The others get the beginning of a stream as a
-   * file, and no RTSP.
+   * Tools that read a live stream directly, and speak RTSP themselves. Others get the beginning of a stream as a file,
+   * and no RTSP.
    */
   live?: readonly string[];
-  /** Tools that get playlists as they are, with what the proxy knows of them beside it (playlist/place_headers.ts). */
+  /** Tools that get playlists unmodified, with headers that describe them (playlist/place_headers.ts). */
   readPlaylistsAsTheyAre?: readonly string[];
-  /** Whether a tool fetches what a file names, of whatever format: its parts are read with the source's credentials. */
+  /** Whether a tool fetches files that a file of any format refers to: they are read with the source's credentials. */
   followsParts?: boolean;
 }
 
@@ -38,19 +38,19 @@ export interface JobStats {
   /** Bytes of bodies received from origins. */
   ioUsage: number;
   requests: number;
-  /** Connections that this job was the first to use. */
+  /** Connections that were opened for this job. */
   connections: number;
-  /** What was wrong with the source itself (not with what a playlist points at), first come. */
+  /** The first failure of the source itself (not of addresses in a playlist). */
   failure?: Failure;
   /** The same by tool. */
   failures: Record<string, Failure>;
-  /** Addresses that the guard refused, as they may be shown. */
+  /** Addresses refused by the guard, in displayable form. */
   refused: string[];
 }
 
 export type Prepared = { ok: true; size: number | undefined; type: string } | { ok: false; failure: Failure };
 
-/** Our own log: what a message to the caller leaves out. Never an address as a whole, never a credential. */
+/** Internal log for details that callers do not get. Never contains a whole address or a credential. */
 export interface SourceLog {
   debug(fields: object, message: string): void;
   warn(fields: object, message: string): void;

@@ -12,8 +12,8 @@ export interface ProxyPlace {
 }
 
 /**
- * What tools print names the proxy's addresses: the caller's go back in, as they may be shown. Each output format
- * escapes in its own way (`http\://` in ini, `http:\/\/` in JSON, `&amp;` in XML), and the answer keeps to it.
+ * Replaces the proxy's addresses in tool output by the caller's, in displayable form. Each output format has its own
+ * escapes (`http\://` in ini, `http:\/\/` in JSON, `&amp;` in XML), which the replacement uses too.
  */
 export function outputRedactor(
   source: Source,
@@ -27,11 +27,12 @@ export function outputRedactor(
   const proxies = [`http://127.0.0.1:${port}/${id}`, `rtsp://127.0.0.1:${rtspPort}/${id}`].map(loose);
   const prefix = `(?:${proxies.join('|')})[0-9a-f]{16}`;
   const slash = '\\\\?/';
-  // The source's own address by its name, for it may stand among commas; any other up to where an address must end.
+  // The source's own address is matched by its name, because it may stand between commas; any other up to where an
+  // address must end.
   const ending = source.class === 'stream' ? '(?:\\\\?\\.[a-z]+)?' : '';
   const own = new RegExp(`${prefix}${slash}[A-Za-z0-9_-]+${slash}${loose(name)}${ending}(?![\\w%/?\\-]|\\.\\w)`, 'g');
   const any = new RegExp(`${prefix}(?:${slash}[A-Za-z0-9_-]+((?:${slash}[^\\s"'<>|]*)?))?`, 'g');
-  // Some tools print a reference as it stands in the playlist that we wrote.
+  // Some tools print a reference as it is written in the rewritten playlist.
   const written = new RegExp(`(?<![\\w/.-])(?:\\.\\.${slash})*x${slash}https?${slash}[^\\s"'<>|]+`, 'g');
   const leftover = new RegExp(`${id}(?:[0-9a-f]{16})?`, 'g');
   const listener = new RegExp(`${loose(`127.0.0.1:${port}`)}|${loose(`127.0.0.1:${rtspPort}`)}`, 'g');
@@ -68,7 +69,7 @@ export function outputRedactor(
   };
 }
 
-/** Written as the place where it goes has its own escapes. */
+/** Escapes a text like the text that it replaces. */
 function escapedAs(found: string, text: string): string {
   let result = text;
   if (found.includes('\\/')) result = result.replaceAll('/', '\\/');

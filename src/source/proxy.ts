@@ -18,44 +18,44 @@ import { answer, CHALLENGE, loginOf, refuseTunnel, serveAbsolute } from './http_
 
 export type { JobOptions, JobStats, Prepared, Failure, SourceLog } from './job_options.ts';
 
-/** What holds for the whole installation. */
+/** Options for the whole installation. */
 export type ProxyOptions = GuardOptions & {
-  /** Certificates (PEM) to be trusted beside Node's own list and NODE_EXTRA_CA_CERTS. */
+  /** Certificates (PEM) to trust in addition to Node's own list and NODE_EXTRA_CA_CERTS. */
   ca?: string;
   egress?: Egress;
   s3?: S3Settings;
   log?: SourceLog;
-  /** Pages kept for one job. */
+  /** Page cache of one job, in bytes. */
   cacheBytes?: number;
   connectTimeoutMs?: number;
   headersTimeoutMs?: number;
-  /** Silence in the middle of a body. */
+  /** Maximum silence within a body. */
   idleTimeoutMs?: number;
-  /** How long a connection to an origin is kept without use. */
+  /** How long an idle connection to an origin is kept. */
   keepAliveMs?: number;
-  /** Connections to one host at once. */
+  /** Maximum number of connections to one host. */
   maxPerHost?: number;
-  /** How long a stream may send nothing at its beginning. */
+  /** How long a stream may be silent at its beginning. */
   offlineMs?: number;
   rewriter?: RewriterOptions;
-  /** The least that a source has to send while a tool waits for it; any pace will do where it is not said. */
+  /** Minimum rate of a source while a tool waits for it; no minimum if absent. */
   pace?: PaceOptions;
-  /** How much of a stream is given to a tool that reads files alone. */
+  /** How much of a stream is recorded for a tool that can only read files. */
   recording?: { ms: number; bytes: number };
 };
 
 /** A source that tools can read. */
 export interface JobSource {
-  /** What a tool is told to open: `http://127.0.0.1:PORT/<secret>/<tool>/<file name>` */
+  /** The address that a tool opens: `http://127.0.0.1:PORT/<secret>/<tool>/<file name>` */
   address(tool: string): string;
-  /** Variables for the tool's process, so that what it opens past that address meets the same guard. */
+  /** Environment variables for the tool's process, so that the guard also covers other addresses that it opens. */
   environment(tool: string): Record<string, string>;
-  /** Resolves, connects, reads the head and what the format says is next. Never rejects. */
+  /** Resolves, connects, reads the head and the ranges that the format predicts. Never rejects. */
   prepare(): Promise<Prepared>;
-  /** By its first bytes. Never rejects. */
+  /** Determined by the first bytes. Never rejects. */
   playlistKind(): Promise<PlaylistKind | undefined>;
   stats(): JobStats;
-  /** Puts the caller's address back into a tool's output, and takes every secret out of it. */
+  /** Restores the caller's address in a tool's output, and removes every secret. */
   redact(text: string): string;
   close(): void;
 }
@@ -74,7 +74,7 @@ export async function startProxy(options: ProxyOptions = {}): Promise<SourceProx
   const logins = new Map<string, Login>();
   const pools = new Map<string, Pool>();
   const context = trustedContext(options.ca);
-  // Now, and not while the first job waits.
+  // Created at start, so that the first job does not wait for it.
   context();
   const egress = options.egress === undefined ? undefined : egressRoute(options.egress);
   const ownHosts = options.s3?.endpoint === undefined ? [] : [new URL(options.s3.endpoint).hostname];
@@ -87,7 +87,7 @@ export async function startProxy(options: ProxyOptions = {}): Promise<SourceProx
     timeoutMs: options.connectTimeoutMs ?? 10_000,
   });
 
-  // Connections are shared only among jobs for which the guard decides alike.
+  // Connections are shared only among jobs with equivalent guards.
   const pool = (guard: Guard, verify: boolean): Pool => {
     const key = `${verify} ${guard.key}`;
     const known = pools.get(key);

@@ -1,4 +1,4 @@
-/** Bytes as they come, one piece at a time: of a file in pages, of a stream, of a recording. */
+/** Bytes in pieces: of a file, a stream or a recording. */
 export interface Reader {
   /** The next piece; undefined at the end. */
   next(): Promise<Buffer | undefined>;

@@ -8,8 +8,8 @@ import { PARAMETERS_HEADER, PLACE_HEADER } from './playlist/place_headers.ts';
 import { parametersOf, playlistKind, readPlaylist, type Playlist } from './playlist/playlist.ts';
 
 /**
- * Answers a tool's request for an address. Whatever happens, the tool gets a status or a broken connection, and the
- * agent lives.
+ * Responds to a tool's request for an address. In any case the tool gets a status or a broken connection, and the agent
+ * survives.
  */
 export async function serveTool(
   job: Job,
@@ -37,8 +37,8 @@ export async function serveTool(
 }
 
 /**
- * With the path that was asked for, playlists are rewritten; without one the address was asked for as it is, and gets
- * no credential.
+ * With `path`, playlists are rewritten. Without it, the tool requested the address directly, and no credentials are
+ * used.
  */
 export async function serveUrl(
   job: Job,
@@ -64,8 +64,8 @@ export async function serveUrl(
 }
 
 /**
- * Where the text came from, for its references: without the query, but for the parameters that the source itself
- * declares.
+ * Sets the headers with the base of the text's references. The query is left out, except for parameters that the source
+ * itself declares.
  */
 async function tell(
   job: Job,
@@ -88,7 +88,7 @@ async function tell(
   response.setHeader(PARAMETERS_HEADER, new URLSearchParams(job.parameters.told(head.url, names)).toString());
 }
 
-/** How long a playlist that may change is good for both tools. */
+/** How long a playlist that may change is shared by the tools. */
 const FRESH_MS = 1000;
 
 async function playlistOf(
@@ -129,7 +129,7 @@ interface Range {
   to: number;
 }
 
-/** One range of a file of a known size; `none` where there is nothing in it, undefined where the whole is asked for. */
+/** A single range of a file of known size; `none` if it is empty, undefined if the whole file is requested. */
 function rangeOf(header: string | undefined, size: number): Range | 'none' | undefined {
   const match = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header?.trim() ?? '');
   if (match === null || (match[1] === '' && match[2] === '')) return undefined;
@@ -164,7 +164,7 @@ async function send(file: OriginFile, head: Head, request: IncomingMessage, resp
   const reader = await file.read(from, to);
   response.once('close', () => reader.close());
   try {
-    // The first piece decides between an answer and an error.
+    // Reads the first piece before the status is sent, because it may fail.
     let piece = await reader.next();
     response.writeHead(range === undefined ? 200 : 206, headers);
     for (; piece !== undefined && !response.destroyed; piece = await reader.next()) {
@@ -207,7 +207,7 @@ function statusOf({ code, status, reason }: Failure): number {
   return reason === 'timeout' ? 504 : 502;
 }
 
-/** A short answer in words, which are ours alone. */
+/** A short text response; the text is never taken from an origin. */
 export function refuse(
   response: ServerResponse,
   status: number,

@@ -1,6 +1,6 @@
-/** A source as plain data: the API or the controller parses an address once, and everything else is given this. */
+/** A source as plain data: the address is parsed once by the API or the controller, and everything else uses this. */
 
-/** What the address promises to be; what the bytes are is found out when they are read. */
+/** The class that the address suggests; the actual format is only known once the bytes are read. */
 export const CLASSES = ['file', 'hls', 'dash', 'stream'] as const;
 export type SourceClass = (typeof CLASSES)[number];
 
@@ -17,8 +17,8 @@ export interface S3Object {
   accessKey?: string;
   secret?: string;
   /**
-   * `path`: the bucket is the first segment; `host`: it is the first label of the name. Absent for s3://, where the
-   * installation's endpoint decides.
+   * `path`: the bucket is the first path segment; `host`: the first label of the host name. Absent for s3://, which
+   * depends on the installation's endpoint.
    */
   style?: 'path' | 'host';
 }
@@ -26,7 +26,7 @@ export interface S3Object {
 export interface Source {
   /** One of protocols/table.ts. */
   scheme: string;
-  /** The normal form, without user info and without fragment. */
+  /** Normalised, without user info and fragment. */
   url: string;
   credentials?: Credentials;
   s3?: S3Object;

@@ -1,10 +1,10 @@
-/** Objects in buckets: their names and the keys that open them. */
+/** Objects in buckets: their names and access keys. */
 import { decodeLoosely } from './s3.ts';
 import { cutAt, encodeQuery, invalid, refuseControl } from './text.ts';
 
 export const isBucket = (name: string): boolean => /^[A-Za-z0-9][A-Za-z0-9._-]{1,254}$/.test(name);
 
-/** `BUCKET/OBJECT?query`, whose object may hold any character but those that end it. */
+/** Splits `BUCKET/OBJECT?query`. The object may contain any character except those that end it. */
 export function splitObject(text: string, scheme: string): { bucket: string; key: string; query: string } {
   const slash = text.search(/[/?#@]/);
   const bucket = slash === -1 ? text : text.slice(0, slash);
@@ -19,7 +19,7 @@ export function splitObject(text: string, scheme: string): { bucket: string; key
 
 export function keysOf(user: string, secret: string): { accessKey: string; secret: string } {
   const keys = { accessKey: decodeLoosely(user), secret: decodeLoosely(secret) };
-  // The key is written into a header with commas and slashes around it.
+  // The access key is written into a header between commas and slashes.
   if (!/^[\x21-\x7e]+$/.test(keys.accessKey) || /[,/\s]/.test(keys.accessKey))
     throw invalid('url does not hold a valid access key');
   if (keys.secret === '') throw invalid('url holds an access key without a secret');

@@ -9,10 +9,10 @@ export type { Address, Lookup } from './resolver.ts';
 
 export interface GuardOptions {
   allow?: readonly SourceException[];
-  /** Service, pod and node ranges of the cluster: refused even where they are public addresses. */
+  /** Service, pod and node ranges of the cluster: refused even if they are public addresses. */
   denyExtra?: readonly string[];
   /**
-   * Host names of the operator's own, beside those in `allow`: they are resolved with the machine's hosts file and
+   * The operator's own host names, in addition to those in `allow`: they are resolved with the machine's hosts file and
    * search domains.
    */
   ownHosts?: readonly string[];
@@ -20,14 +20,14 @@ export interface GuardOptions {
 }
 
 export interface Guard {
-  /** Says whether a socket may be opened to this address. */
+  /** Whether a socket may be opened to this address. */
   check(address: string, port?: number, host?: string): 'ok' | 'refused';
   /**
-   * The addresses of a name that may be connected to. Throws `refused` where there is none, `origin-unreachable` where
-   * the name has no address.
+   * The permitted addresses of a name. Throws `refused` if there is none, and `origin-unreachable` if the name has no
+   * address.
    */
   resolveAndCheck(host: string, port: number): Promise<Address[]>;
-  /** Two guards with the same key decide alike: connections made under one may be used under the other. */
+  /** Guards with equal keys make equal decisions, so they can share connections. */
   readonly key: string;
 }
 
@@ -57,8 +57,8 @@ export function makeGuard(options: GuardOptions = {}): Guard {
       if (rule.port !== undefined && rule.port !== port) return false;
       if (rule.host !== undefined && (host === undefined || !hostFits(rule.host, host))) return false;
       if (rule.list !== undefined) return rule.list.check(address, family);
-      // A name alone does not open the machine itself, link-local or metadata addresses: whoever answers for the name
-      // could point it there.
+      // An exception by name alone does not permit loopback, link-local or metadata addresses: whoever controls the
+      // name could point it there.
       return !NEVER_BY_NAME.check(address, family);
     });
 

@@ -1,4 +1,4 @@
-/** What stands in the place of a secret. */
+/** Placeholder for a secret. */
 export const HIDDEN = 'REDACTED';
 
 /** An address without its fragment and without the values of its query. */
@@ -12,6 +12,6 @@ export function hideQuery(url: string): string {
 function hideValue(pair: string): string {
   const at = pair.indexOf('=');
   if (at !== -1) return `${pair.slice(0, at)}=${HIDDEN}`;
-  // A query without names is a value as a whole.
+  // A query without names is a single value.
   return pair === '' ? '' : HIDDEN;
 }

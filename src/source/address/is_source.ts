@@ -1,4 +1,4 @@
-/** Whether JSON is a Source: the key that seals one is public, so its sender need not have parsed it. */
+/** Whether JSON is a valid Source: the sealing key is public, so the sender need not have parsed it. */
 import { SCHEMES } from '../protocols/table.ts';
 import { CLASSES, type S3Object, type Source, type SourceClass } from '../source.ts';
 

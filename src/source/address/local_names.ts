@@ -2,9 +2,7 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import type { Address } from './resolver.ts';
 
-/**
- * What the machine itself says of names: the hosts file (a pod's hostAliases), and the search domains of resolv.conf.
- */
+/** Local name resolution: the hosts file (a pod's hostAliases), and the search domains of resolv.conf. */
 export interface LocalNames {
   hosts: ReadonlyMap<string, readonly Address[]>;
   search: readonly string[];
@@ -20,7 +18,7 @@ export function readLocalNames(hostsFile: string, resolvConf: string): LocalName
     for (const name of names)
       hosts.set(name.toLowerCase(), [...(hosts.get(name.toLowerCase()) ?? []), { address, family: family as 4 | 6 }]);
   }
-  // The last one counts.
+  // The last entry takes effect.
   const [, ...domains] = wordsOf(resolvConf).findLast(([key]) => key === 'search' || key === 'domain') ?? [];
   return {
     hosts,

@@ -1,4 +1,4 @@
-/** Addresses that name a host, a port and a path, and are no web address: of files and of streams. */
+/** Non-HTTP addresses of files and streams, with a host, a port and a path. */
 import type { Source, SourceClass } from '../source.ts';
 import { endOfAuthority } from './s3.ts';
 import { hostAndPort, invalid, splitUserInfo, webUrl } from './text.ts';
@@ -10,7 +10,7 @@ export interface NetworkAddress {
   source: Source;
 }
 
-/** `classOf`: what its path promises. */
+/** `classOf`: the source class for a path. */
 export function networkAddress(
   scheme: string,
   text: string,
@@ -19,8 +19,8 @@ export function networkAddress(
   const { credentials, rest } = splitUserInfo(text);
   const end = endOfAuthority(rest);
   const { host, port } = hostAndPort(rest.slice(0, end));
-  // http only lends its rules for a path; the name and the port are read above, so that no default port of http's is
-  // lost.
+  // Only the path is parsed by the rules of http. Name and port are parsed above, because http would drop its default
+  // port.
   const tail = webUrl('http', `h${rest.slice(end)}`);
   if (/%0[ad]|%00/i.test(tail.pathname)) throw invalid('url must not hold control characters');
   const authority = port === undefined ? host : `${host}:${port}`;

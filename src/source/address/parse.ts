@@ -1,4 +1,4 @@
-/** From the text of an address to a Source. No message of an error here repeats any part of the text. */
+/** Parses the text of an address into a Source. Error messages here never repeat any part of the text. */
 import { SourceError } from '../error.ts';
 import type { ParseOptions } from '../protocols/protocol.ts';
 import { knownProtocol, SCHEMES } from '../protocols/table.ts';
@@ -8,7 +8,7 @@ import { invalid } from './text.ts';
 /** The longest address that is accepted, in characters. */
 export const LONGEST_SOURCE = 8192;
 
-/** Reads an address in any of the offered spellings. */
+/** Parses an address in any supported spelling. */
 export function parseSource(text: string, options: ParseOptions = {}): Source {
   if (typeof text !== 'string') throw invalid('url must be a string');
   if (text.length > LONGEST_SOURCE)
@@ -27,7 +27,7 @@ export function parseSource(text: string, options: ParseOptions = {}): Source {
   return protocol.parse(match[2]!, scheme, options);
 }
 
-/** ` +$` in a pattern would be tried at every blank inside the text. */
+/** The pattern ` +$` would be tried at every blank inside the text. */
 function withoutBlanks(text: string): string {
   let [from, to] = [0, text.length];
   while (from < to && text[from] === ' ') from++;

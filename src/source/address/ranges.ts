@@ -1,8 +1,8 @@
 import { BlockList, isIP } from 'node:net';
 
-/** Which addresses are public. Everything that is not is refused unless an operator allows it by name. */
+/** Public addresses. All others are refused unless an operator allows them explicitly. */
 
-/** IPv4 that is not public: IANA's special-purpose registry, and what clouds keep their metadata on. */
+/** Non-public IPv4: IANA's special-purpose registry, and metadata addresses of clouds. */
 const PRIVATE_IPV4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -25,7 +25,7 @@ const PRIVATE_IPV4 = [
   '168.63.129.16/32', // one cloud's host agent, on a public address
 ];
 
-/** IPv6 is refused by default: only global unicast is public, and of that not what wraps IPv4 or is set aside. */
+/** IPv6 is refused by default: only global unicast is public, except for ranges that embed IPv4 or are reserved. */
 const PUBLIC_IPV6 = ['2000::/3'];
 const PRIVATE_IPV6 = [
   '2001::/23', // Teredo, ORCHID, benchmarks
@@ -59,7 +59,7 @@ export const isPublic4 = (address: string): boolean => !NOT_PUBLIC_4.check(addre
 export const isPublic6 = (address: string): boolean =>
   PUBLIC_6.check(address, 'ipv6') && !NOT_PUBLIC_6.check(address, 'ipv6');
 
-/** The IPv4 address inside an IPv4-mapped or NAT64 one: such an address is judged by what it leads to. */
+/** The IPv4 address inside an IPv4-mapped or NAT64 one, which is judged by that address. */
 export function embeddedIPv4(address: string): { kind: 'mapped' | 'nat64'; address: string } | undefined {
   const groups = ipv6Groups(address);
   if (groups === undefined) return undefined;

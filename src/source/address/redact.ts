@@ -4,7 +4,7 @@ import { parseSource } from './parse.ts';
 import { decodeLoosely } from './s3.ts';
 import type { Source } from '../source.ts';
 
-/** Scheme, host and last path segment; the first one alone where a stream's key stands in the path. */
+/** Scheme, host and last path segment; only the first segment if the path contains a stream key. */
 export function displaySource(source: Source): string {
   const [, scheme = '', host = '', path = ''] = /^([a-z0-9]+):\/\/([^/?#]*)([^?#]*)/.exec(source.url) ?? [];
   const segments = path.split('/').filter((segment) => segment !== '');
@@ -15,8 +15,8 @@ export function displaySource(source: Source): string {
 }
 
 /**
- * An address as it may be shown: no user info, no fragment, every query value hidden. Text that is no address is not
- * shown at all.
+ * A displayable address: no user info, no fragment, every query value hidden. Text that is not an address is hidden
+ * completely.
  */
 export function redactUrl(text: string): string {
   try {
@@ -27,10 +27,10 @@ export function redactUrl(text: string): string {
   }
 }
 
-/** The source's own secrets in the forms in which they can come back in a text. */
+/** The source's secrets, in the forms in which they can occur in a text. */
 function secretsOf(source: Source): string[] {
   const raw: string[] = [];
-  // A short word would be struck out of the tools' own output too, and a tool never holds a credential: only an origin
+  // A short word would also be removed from unrelated tool output. Tools never hold a credential, so only an origin
   // could echo it.
   const add = (value: string | undefined, least: number): void => {
     if (value !== undefined && value.length >= least) raw.push(value);
@@ -67,12 +67,12 @@ function secretsOf(source: Source): string[] {
   return [...forms].sort((a, b) => b.length - a.length);
 }
 
-/** Takes the source's credentials, and the user info of any address, out of a text. */
+/** Removes the source's credentials, and the user info of any address, from a text. */
 export function redactor(source: Source): (text: string) => string {
   const secrets = secretsOf(source);
   const pattern = secrets.length === 0 ? undefined : new RegExp(secrets.map(escapePattern).join('|'), 'g');
   return (text) => {
-    // Begins at the colon: with the scheme in the pattern, each of its letters is a place to begin again.
+    // Starts at the colon: with the scheme in the pattern, each of its letters would be a starting point.
     const bare = text.replace(/(?<=[a-z0-9+.-])(:(?:\\?\/){2})[^\s/@"'<>\\]*@/gi, '$1');
     return pattern === undefined ? bare : bare.replace(pattern, HIDDEN);
   };

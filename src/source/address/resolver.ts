@@ -4,24 +4,24 @@ import { SourceError } from '../error.ts';
 import { localNames, type LocalNames } from './local_names.ts';
 
 /**
- * Host names of sources and webhooks. They are asked of DNS by c-ares and not by getaddrinfo(), which holds a thread
- * for as long as a name server is silent. libuv gives it two of its four: with 32 silent names those of Postgres and
- * NATS wait behind.
+ * Resolves the host names of sources and webhooks. It uses DNS through c-ares and not getaddrinfo(), which blocks a
+ * thread while a name server is silent. libuv gives getaddrinfo() two of its four threads: with 32 silent names,
+ * look-ups of Postgres and NATS wait behind them.
  */
 
 export interface Address {
   address: string;
   family: 4 | 6;
 }
-/** `ours`: the operator named this host, so that the machine's hosts file and search domains count, too. */
+/** `ours`: the operator named this host, so the machine's hosts file and search domains apply too. */
 export type Lookup = (host: string, ours: boolean) => Promise<Address[]>;
 
 export interface ResolverOptions {
-  /** Instead of those in resolv.conf. */
+  /** Overrides the name servers of resolv.conf. */
   servers?: readonly string[];
-  /** For one name in all, waiting for a place included. */
+  /** Total time for one name, including the wait for a slot. */
   deadlineMs?: number;
-  /** Look-ups in flight at once; further ones wait. */
+  /** Maximum number of concurrent look-ups; further ones wait. */
   mostAtOnce?: number;
   local?: () => LocalNames;
 }
@@ -29,10 +29,10 @@ export interface ResolverOptions {
 /** A lost packet costs one try. */
 const TRY_MS = 1500;
 const TRIES = 3;
-/** How much longer one family is waited for once the other has answered: some name servers never answer for IPv6. */
+/** Additional time for one address family once the other has answered: some name servers never answer for IPv6. */
 const OTHER_FAMILY_MS = 300;
 const MOST_PER_FAMILY = 8;
-/** One of several candidates for a name of the operator's. */
+/** Time for one of several candidates of an operator's name. */
 const CANDIDATE_MS = 2000;
 
 export function makeResolver({
@@ -60,7 +60,7 @@ export function makeResolver({
     const bare = name.replace(/\.$/, '');
     const family = isIP(bare);
     if (family !== 0) return Promise.resolve([{ address: bare, family: family as 4 | 6 }]);
-    // RFC 6761: never a question for DNS.
+    // RFC 6761: never resolved by DNS.
     if (bare === 'localhost' || bare.endsWith('.localhost'))
       return Promise.resolve([
         { address: '127.0.0.1', family: 4 },
@@ -68,7 +68,7 @@ export function makeResolver({
       ]);
     if (bare.length > 253 || !bare.split('.').every((label) => label.length >= 1 && label.length <= 63))
       return Promise.reject(unresolved(bare.slice(0, 64), 'not a valid host name'));
-    // Several connections to one host are opened at once.
+    // Shares look-ups in progress, because several connections to one host are opened at once.
     const key = `${ours ? 'o' : 'c'} ${ours ? name : bare}`;
     const known = asked.get(key);
     if (known !== undefined) return known;
@@ -78,12 +78,12 @@ export function makeResolver({
   };
 }
 
-/** The process' own: its look-ups share one bound. */
+/** Shared by the process, so that one bound covers all look-ups. */
 export const resolveName: Lookup = makeResolver();
 
 type Ask = (name: string, limitMs: number) => Promise<Address[]>;
 
-/** As resolv.conf(5) has it, but a name with a dot is complete first. */
+/** Follows resolv.conf(5), except that a name with a dot is tried as absolute first. */
 async function findOurs(name: string, { hosts, search }: LocalNames, until: number, ask: Ask): Promise<Address[]> {
   const bare = name.replace(/\.$/, '');
   const known = hosts.get(bare);
@@ -103,8 +103,8 @@ async function findOurs(name: string, { hosts, search }: LocalNames, until: numb
 }
 
 /**
- * Both families side by side. Settles only when c-ares has ended both questions, so that what is counted is what there
- * is.
+ * Queries both families in parallel. Settles only when c-ares has finished both, so that the count of look-ups is
+ * exact.
  */
 async function query(
   name: string,
@@ -159,7 +159,7 @@ const PASSING: ReadonlyMap<string, string> = new Map([
   ['ECONNREFUSED', 'the name server cannot be reached'],
 ]);
 
-/** What may be over in a moment is told before what is so. */
+/** Transient causes take precedence over permanent ones. */
 function reasonOf(codes: readonly string[]): string {
   const code =
     codes.find((one) => PASSING.has(one)) ?? codes.find((one) => !PERMANENT.has(one)) ?? codes[0] ?? 'ENODATA';
@@ -171,7 +171,7 @@ function reasonOf(codes: readonly string[]): string {
 const unresolved = (name: string, why: string): SourceError =>
   new SourceError('origin-unreachable', `cannot resolve host name ${name}: ${why}`, { reason: 'dns' });
 
-/** So many at once; whoever comes later waits, but no longer than its deadline. */
+/** A semaphore: later callers wait, but not beyond their deadline. */
 function makePlaces(most: number) {
   let free = most;
   const waiting: ((got: boolean) => void)[] = [];

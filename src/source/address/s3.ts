@@ -1,8 +1,8 @@
 import type { S3Object } from '../source.ts';
 
 /**
- * How S3 is spelled as an address. A secret is base64 and may hold an unescaped slash, which ends the authority for a
- * strict URL parser: so the text is cut at the first `@` that an S3 name follows.
+ * S3 objects spelled as addresses. A secret is base64 and may contain an unescaped slash, which ends the authority for
+ * a strict URL parser. Therefore the text is split at the first `@` that is followed by an S3 name.
  */
 
 const AMAZON =
@@ -14,7 +14,7 @@ export interface S3Host {
 }
 
 /**
- * An S3 name: Amazon's, or one that the operator listed (`name` or `.name` for buckets as its labels, each with an
+ * An S3 name: Amazon's, or one listed by the operator (`name`, or `.name` with the bucket as a subdomain, each with an
  * optional port).
  */
 export function s3Host(host: string, listed: readonly string[] = []): S3Host | undefined {
@@ -42,25 +42,25 @@ export interface Split {
   rest: string;
 }
 
-/** A name of DNS and a port. */
+/** A DNS name and a port. */
 const LONGEST_AUTHORITY = 253 + 6;
 
 const withoutPort = (authority: string): string => authority.replace(/:\d*$/, '');
 
-/** `KEY:SECRET@rest` of an s3:// address. A name without credentials may hold `@` and `:` in its path. */
+/** Splits `KEY:SECRET@rest` of an s3:// address. Without credentials, `@` and `:` may occur in the path. */
 export function splitS3(afterScheme: string): Split | undefined {
   const match = /^([^/?#@:]+):([^@]*)@(.*)$/s.exec(afterScheme);
   if (match === null) return undefined;
   return { user: match[1]!, password: match[2]!, rest: match[3]! };
 }
 
-/** `KEY:SECRET@s3.amazonaws.com/…`, with any slash in SECRET; undefined where the text is not of that kind. */
+/** Splits `KEY:SECRET@s3.amazonaws.com/…`, with any slash in SECRET; undefined if the text has another form. */
 export function splitS3OverHttp(afterScheme: string, listed: readonly string[] = []): Split | undefined {
   const colon = afterScheme.indexOf(':');
   if (colon <= 0) return undefined;
   const user = afterScheme.slice(0, colon);
   if (/[/?#@[\]]/.test(user)) return undefined;
-  // A host holds no `@`: of several before a slash only the last can be where it begins. So each part is looked at
+  // A host contains no `@`, so of several before a slash only the last can precede it. Each part is therefore examined
   // once.
   for (let from = colon; from < afterScheme.length;) {
     const part = afterScheme.slice(from, from + endOfAuthority(afterScheme.slice(from)));
@@ -82,7 +82,7 @@ export function endOfAuthority(text: string): number {
   return end === -1 ? text.length : end;
 }
 
-/** Amazon's own rule for a path: everything but the unreserved characters is encoded, slashes stay. */
+/** Amazon's rule for a path: everything except unreserved characters is encoded, slashes are kept. */
 export function encodeKey(key: string): string {
   return encodeStrictly(key).replace(/%2F/g, '/');
 }
@@ -90,11 +90,11 @@ export function encodeKey(key: string): string {
 export const encodeStrictly = (text: string): string =>
   encodeURIComponent(text).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
 
-/** Percent-decodes what can be decoded; a lone `%` stays what it is. */
+/** Percent-decodes where possible; a lone `%` is kept. */
 export const decodeLoosely = (text: string): string =>
   decoded(text) ?? text.replace(/(?:%[0-9a-f]{2})+/gi, (run) => decoded(run) ?? run);
 
-/** Percent-decoded; undefined where any part of it cannot be. */
+/** Percent-decoded; undefined if any part is invalid. */
 export function decoded(text: string): string | undefined {
   try {
     return decodeURIComponent(text);

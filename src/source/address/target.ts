@@ -1,6 +1,9 @@
 import { unreadableAddress } from '../failures.ts';
 
-/** Where one HTTP request goes. The path is kept as text: an S3 object's name may hold what a URL would fold away. */
+/**
+ * Destination of one HTTP request. The path is kept as text, because an S3 object's name may contain what a URL would
+ * normalise.
+ */
 export interface Target {
   scheme: 'http' | 'https';
   /** IPv6 without brackets */ host: string;
@@ -10,7 +13,7 @@ export interface Target {
 
 export interface S3Settings {
   /**
-   * An S3 service of the operator's own, for s3:// addresses: `https://minio.example.com`, buckets as the first path
+   * The operator's own S3 service, for s3:// addresses: `https://minio.example.com`, with the bucket as the first path
    * segment.
    */
   endpoint?: string;
@@ -42,7 +45,7 @@ export const urlOf = (target: Target): string => `${target.scheme}://${authority
 export const sameAuthority = (a: Target, b: Target): boolean =>
   a.scheme === b.scheme && a.host === b.host && a.port === b.port;
 
-/** A reference as the URL standard resolves it; undefined where it leads to something else than http(s). */
+/** Resolves a reference by the URL standard; undefined if the result is not http(s). */
 export function resolveReference(base: string, reference: string): string | undefined {
   let url: URL;
   try {

@@ -1,4 +1,4 @@
-/** Pieces of an address, read as every scheme reads them. No message of an error here repeats any part of the text. */
+/** Parts of an address that are common to all schemes. Error messages here never repeat any part of the text. */
 import { SourceError } from '../error.ts';
 import type { Credentials, SourceClass } from '../source.ts';
 import { decodeLoosely, endOfAuthority } from './s3.ts';
@@ -28,7 +28,7 @@ export function hostAndPort(authority: string): { host: string; port?: number } 
   return { host, port };
 }
 
-/** Authority and path by the URL standard, which folds every spelling of a name or an IPv4 address into one. */
+/** Parses authority and path by the URL standard, which normalises every spelling of a name or an IPv4 address. */
 export function webUrl(scheme: string, rest: string): URL {
   refuseBackslash(rest);
   if (rest === '' || /^[/?#]/.test(rest)) throw invalid('url does not name a valid host');
@@ -45,7 +45,7 @@ export function webUrl(scheme: string, rest: string): URL {
 }
 
 /**
- * The URL standard takes a backslash for a slash, other parsers do not: the two would see different hosts. In a query
+ * The URL standard treats a backslash as a slash, other parsers do not, so they would see different hosts. In a query
  * it is harmless.
  */
 function refuseBackslash(text: string): void {

@@ -1,15 +1,15 @@
 /**
- * Pages of what origins sent, shared by a job's tools. Bounded: the least recently used page goes first, and is fetched
- * again when missed.
+ * Pages of origin data, shared by a job's tools. Bounded: the least recently used page is evicted, and fetched again if
+ * needed.
  */
 
-/** Small enough that a seek fetches little, large enough that a thousand of them are nothing to keep track of. */
+/** Small enough that a seek fetches little, large enough that a thousand pages are cheap to manage. */
 export const PAGE_SIZE = 65536;
 
 export class Page {
   bytes: Buffer;
   filled = 0;
-  /** A fetch is under way that will fill it. */
+  /** A fetch in progress will fill it. */
   loading = true;
   #waiters: (() => void)[] = [];
 

@@ -1,24 +1,24 @@
 import type { Wanted } from './read_ahead.ts';
 
 /**
- * What a tool will read of a file, told from the file's own structure while its head arrives. A guess only ever costs
- * or saves time: what a tool asks for is fetched anyway.
+ * Predicts what a tool will read of a file, from the file's structure while its head arrives. A wrong prediction only
+ * costs time: whatever a tool requests is fetched anyway.
  */
 
 export type Peek = (offset: number, length: number) => Buffer | undefined;
 
 export interface Layout {
-  /** Looks at what has arrived and names the ranges worth having, each once. */
+  /** Examines the data so far and returns the ranges worth fetching, each once. */
   step(peek: Peek): Wanted[];
 }
 
 const HEADER = 16;
-/** As much of a box as is worth fetching at once, and of fragments as can matter for a probe. */
+/** Maximum part of a box worth fetching at once, and of fragments that can matter for a probe. */
 const LONGEST = 8 << 20;
 const MOST_FRAGMENTS = 64;
 /**
- * Files that lie well have some ten before `moov`; a file of nothing but empty boxes would be walked as long as it is
- * read.
+ * Well-formed files have about ten boxes before `moov`. The bound stops the walk through a file of nothing but empty
+ * boxes.
  */
 const MOST_BOXES = 1024;
 
@@ -78,7 +78,7 @@ function mp4Layout(size: number): Layout {
       if (box.type === 'moof') {
         fragments++;
         wanted.push({ from: at, to: Math.min(box.end + HEADER, size, at + LONGEST) });
-        // A writer of fragments may have left their index at the very end: it saves going from one to the next.
+        // A fragmented file may have an index at its very end, which saves walking from one fragment to the next.
         if (tail === 'unasked') {
           tail = 'asked';
           wanted.push({ from: Math.max(0, size - 4096), to: size });
@@ -109,7 +109,7 @@ function boxOf(bytes: Buffer, at: number, size: number): Box | undefined {
   return length >= 8 ? { type, end: at + length } : undefined;
 }
 
-/** The fragments that an `mfra` at the end lists; undefined while the end has not arrived. */
+/** The fragments listed by an `mfra` at the end; undefined while the end has not arrived. */
 function fragmentIndex(peek: Peek, size: number): Wanted[] | undefined {
   const last = peek(size - 16, 16);
   if (last === undefined) return undefined;
@@ -143,7 +143,7 @@ function readTrack(box: Buffer, offsets: Set<number>): void {
   }
 }
 
-/** Matroska says in its SeekHead where its cues and tags are, which writers put last. */
+/** Matroska's SeekHead gives the positions of its cues and tags, which writers put last. */
 function matroskaLayout(size: number): Layout {
   let done = false;
   const step = (peek: Peek): Wanted[] => {

@@ -17,11 +17,11 @@ export type FileContext = Exchange & {
   maxBytes: number;
   pace: Pace;
   idleMs: number;
-  /** Requests to the origin at once for one file. */
+  /** Maximum number of concurrent requests to the origin for one file. */
   maxFetches: number;
 };
 
-/** Half a megabyte: what a probe of most files needs comes with the first answer. */
+/** Half a megabyte: for most files the first response contains what a probe needs. */
 const HEAD_PAGES = 8;
 const LARGE = 2 << 20;
 const MOST_TRIES = 4;
@@ -43,7 +43,7 @@ export class OriginFile {
   #wanted: Wanted[] = [];
   #layout: Layout | undefined;
   #running = 0;
-  /** A fetch ahead has failed: from then on only what a tool waits for is fetched. */
+  /** A read-ahead has failed: from then on only pages that a tool waits for are fetched. */
   #plain = false;
   #error: SourceError | undefined;
 
@@ -57,13 +57,13 @@ export class OriginFile {
     return this.#error;
   }
 
-  /** Asks for the head of the file; the bytes of the first answer are kept. */
+  /** Requests the head of the file; the bytes of the first response are kept. */
   open(): Promise<Head> {
     this.#opening ??= this.#open();
     return this.#context.pace.during(this.#opening);
   }
 
-  /** The first bytes, as many as there are up to `length`. */
+  /** The first bytes, up to `length`. */
   async first(length: number): Promise<Buffer> {
     const reader = await this.read(0, length);
     const parts: Buffer[] = [];
@@ -88,7 +88,7 @@ export class OriginFile {
     return reader;
   }
 
-  /** The page that a reader stands in. Starts what is missing. */
+  /** The page at a reader's position. Starts fetching it if it is missing. */
   page(reading: Reading): Page {
     const index = Math.floor(reading.at / PAGE_SIZE);
     const page = this.#context.cache.get(this.#id + index);
@@ -98,9 +98,9 @@ export class OriginFile {
     return this.#context.cache.get(this.#id + index)!;
   }
 
-  /** Fetches what is worth having before it is asked for. */
+  /** Fetches pages before they are requested. */
   ahead(): void {
-    // Over the connections that there are: what waited for a new one would hold up what comes after it on the others.
+    // Uses open connections only: a request that waits for a new one would delay those that follow it.
     const most = Math.min(this.#context.maxFetches, Math.max(1, this.#transport.ready()));
     while (this.#running < most && !this.#error && !this.#plain) {
       const run = nextRun(this.#readers, this.#wanted, this.#has);
@@ -118,7 +118,7 @@ export class OriginFile {
     for (const page of this.#loading) page.wake();
   }
 
-  /** Until a page has more of its bytes. */
+  /** Waits until more bytes of a page have arrived. */
   waitFor(page: Page): Promise<void> {
     return this.#context.pace.during(page.changed());
   }
@@ -138,7 +138,7 @@ export class OriginFile {
           detail: String(head.size),
         });
       }
-      // A large file will be read over several connections: they take two or three round trips each to open.
+      // A large file is read over several connections, and each takes two or three round trips to open.
       if (head.ranged && (head.size ?? 0) > LARGE) this.#transport.warm(this.#context.maxFetches);
       if (head.size === 0) drop(response, this.#context);
       else if (head.ranged)
@@ -157,8 +157,8 @@ export class OriginFile {
     if (this.#error) throw this.#error;
     if (this.#head?.size === 0) return { next: () => Promise.resolve(undefined), close: () => {} };
     if (this.#stream?.complete() !== true) {
-      // The origin cannot begin in the middle and the beginning is no longer kept: from the start again, but not for
-      // ever.
+      // The origin does not support ranges and the beginning is no longer cached: read from the start again, a limited
+      // number of times.
       if (++this.#restarts > MOST_TRIES)
         throw new SourceError('cut', 'the host cannot send parts of the file, and it was read too often', {
           reason: 'limit',
@@ -241,7 +241,7 @@ export class OriginFile {
   async #ask(at: number, end: number): Promise<OriginAnswer> {
     const part = { from: at, to: end };
     let { response } = await this.#transport.ask(part);
-    // What the redirect led to may have been good for a while only.
+    // The target of the redirect may have expired.
     if ([401, 403, 404, 410].includes(response.statusCode ?? 0) && this.#transport.forget()) {
       drop(response, this.#context);
       ({ response } = await this.#transport.ask(part));
@@ -271,7 +271,7 @@ export class OriginFile {
       if (head === undefined) return;
       this.#layout = layoutOf(head, size) ?? { step: () => [] };
     }
-    // A damaged file points past its own end.
+    // A damaged file may refer to positions past its end.
     this.#wanted.push(
       ...this.#layout
         .step((offset, length) => this.#peek(offset, length))
@@ -338,7 +338,10 @@ class PageReader implements Reader, Reading {
     this.#closed();
   }
 
-  /** It waits although a window's worth has gone by since the last time: the window is too narrow for this line. */
+  /**
+   * The reader waits although half a window was read since the last widening: the window is too small for this
+   * connection.
+   */
   #widen(): void {
     if (this.at - this.#widenedAt < (this.window * PAGE_SIZE) / 2) return;
     this.window = widened(this.window);

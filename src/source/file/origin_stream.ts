@@ -12,12 +12,12 @@ export interface StreamContext {
   pace: Pick<Pace, 'begin' | 'end'>;
 }
 
-/** How far a stream runs ahead of its fastest reader; ahead of its slowest, three quarters of what is kept. */
+/** How far a stream runs ahead of its fastest reader. Ahead of its slowest, three quarters of the cache. */
 const AHEAD = 1 << 20;
 
 /**
- * A body that can only be read from its beginning: kept in pages as far as the cache reaches, so that both tools read
- * one transfer.
+ * A body that can only be read from its beginning. It is kept in pages as far as the cache reaches, so that both tools
+ * share one transfer.
  */
 export class OriginStream {
   readonly #response: OriginAnswer;
@@ -48,7 +48,7 @@ export class OriginStream {
       .on('error', broken);
   }
 
-  /** Whether everything from the first byte on is still there for a new reader. */
+  /** Whether everything from the first byte on is still available for a new reader. */
   complete(): boolean {
     return this.#at === 0 || this.#context.cache.has(`${this.#key}0`);
   }
@@ -126,7 +126,7 @@ export class OriginStream {
     this.#tell();
   }
 
-  /** A reader that waits while a slower one holds the connection back does not wait for the origin. */
+  /** A reader that waits because a slower one pauses the connection does not wait for the origin. */
   #tell(): void {
     const waits = this.#waiters.length > 0 && !this.#ended && !this.#response.isPaused();
     if (waits === this.#waits) return;
@@ -135,7 +135,7 @@ export class OriginStream {
     else this.#context.pace.end();
   }
 
-  /** Silence counts only while something is asked of the host. */
+  /** Silence only counts while data is requested from the host. */
   #watch(): void {
     this.#idle = setTimeout(() => this.#end(stoppedSending()), this.#context.idleMs);
   }

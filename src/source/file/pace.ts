@@ -1,17 +1,17 @@
 import { SourceError } from '../error.ts';
 
 /**
- * Notices a source that trickles: by bytes in each minute that is spent in waiting for it. The time in which a tool
- * does something else, or holds its own connection back, does not count.
+ * Detects a source that sends too slowly, by the bytes in each minute spent waiting for it. Time in which a tool does
+ * something else, or pauses its connection, does not count.
  */
 export interface PaceOptions {
-  /** Bytes for each window; 0: any pace will do. */
+  /** Minimum bytes per window; 0: no minimum. */
   minBytes: number;
   windowMs?: number;
 }
 
 const MINUTE_MS = 60_000;
-/** What a whole answer counts at least: a playlist of small files is slow by its round trips and not by its bytes. */
+/** Minimum credit for a complete response: a playlist of small files is slow because of round trips, not bytes. */
 const WHOLE_ANSWER = 4096;
 
 const LATE_MS = 1000;
@@ -33,7 +33,7 @@ export class Pace {
     this.#onSlow = onSlow;
   }
 
-  /** A reader begins to wait for the origin. */
+  /** A reader starts to wait for the origin. */
   begin(): void {
     if (this.#waiting++ === 0) this.#run();
   }
@@ -61,7 +61,7 @@ export class Pace {
     this.#run();
   }
 
-  /** An answer has come to its end in good order. */
+  /** A response was received completely. */
   whole(bytes: number): void {
     this.received(Math.max(0, WHOLE_ANSWER - bytes));
   }
@@ -76,7 +76,7 @@ export class Pace {
     this.#since = performance.now();
     const leftMs = this.#windowMs - this.#waitedMs;
     this.#late = setTimeout(() => {
-      // The process stood still: what has come meanwhile is not read yet.
+      // The process was suspended: data that arrived meanwhile has not been read yet.
       if (performance.now() - this.#since > leftMs + LATE_MS) {
         this.#waitedMs = 0;
         this.#run();

@@ -1,17 +1,17 @@
 import { PAGE_SIZE } from './cache.ts';
 
-/** What to fetch next, in pages. Pure: the file asks, and does it. */
+/** Decides what to fetch next, in pages. Pure; OriginFile does the fetching. */
 
 export interface Run {
   first: number;
   count: number;
 }
 export interface Reading {
-  /** where the tool began to read, and where it is */
+  /** where the tool began to read, and its position */
   start: number;
   at: number;
   end: number;
-  /** how many pages are fetched ahead of it */
+  /** number of pages fetched ahead of it */
   window: number;
 }
 export interface Wanted {
@@ -20,36 +20,33 @@ export interface Wanted {
 }
 
 /**
- * The first fetch of a reader that begins somewhere: four pages, 256 KB, are 20 ms of a 100 Mbit/s line, half a round
- * trip to a far origin.
+ * First fetch of a reader at a new position: four pages, 256 KB, take 20 ms on a 100 Mbit/s line, half a round trip to
+ * a distant origin.
  */
 const FIRST_RUN = 4;
-/** The longest single request: several at once fill a line that one connection does not. */
+/** The longest single request: several in parallel use a line better than one connection does. */
 const LONGEST_RUN = 8;
-/** How far to read ahead of a tool that has taken more than a glance: 1.25 MB, in five requests side by side. */
+/** Initial read-ahead for a tool that has read more than GLANCE pages: 1.25 MB in five parallel requests. */
 export const FIRST_WINDOW = 20;
 const GLANCE = 2;
 
 /**
- * The window after a tool had to wait: wider, up to three megabytes, which is six requests side by side. A tool that
- * parses more slowly than the line sends never gets there, so little is wasted when it stops.
+ * The window after a tool had to wait: wider, up to three megabytes in six parallel requests. A tool that parses more
+ * slowly than the line delivers never gets there, so little is wasted when it stops.
  */
 const WIDEST = 48;
 export const widened = (window: number): number => Math.min(WIDEST, window * 3);
 
 const pagesOf = (bytes: number): number => Math.ceil(bytes / PAGE_SIZE);
 
-/** The run that a tool waits for. It grows with what the tool has read in one go. */
+/** The run that a tool waits for. It grows with the amount that the tool has read contiguously. */
 export function demandedRun(reading: Reading, has: (page: number) => boolean): Run {
   const first = Math.floor(reading.at / PAGE_SIZE);
   const read = pagesOf(reading.at - reading.start);
   return { first, count: clip(first, Math.min(LONGEST_RUN, Math.max(FIRST_RUN, read)), pagesOf(reading.end), has) };
 }
 
-/**
- * The next run worth fetching before anybody waits for it: what the format says will be read, then what follows each
- * reader.
- */
+/** The next run worth fetching in advance: first what the format predicts, then what follows each reader. */
 export function nextRun(
   readings: Iterable<Reading>,
   wanted: Iterable<Wanted>,
@@ -66,7 +63,7 @@ export function nextRun(
     const first = Math.floor(reading.at / PAGE_SIZE);
     const end = pagesOf(reading.end);
     const run = missing(first, Math.min(first + reading.window, end), has, length);
-    // The edge moves page by page as the tool reads: a request for each page would be mostly headers and round trips.
+    // The edge moves page by page as the tool reads: a request per page would be mostly headers and round trips.
     if (run !== undefined && (run.count === length || run.first + run.count === end || has(run.first + run.count)))
       return run;
   }

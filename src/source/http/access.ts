@@ -1,4 +1,4 @@
-/** What a source's credentials are good for. */
+/** The scope of a source's credentials. */
 import { decodeLoosely, s3Host } from '../address/s3.ts';
 import { isWeb, targetOf, type S3Settings, type Target } from '../address/target.ts';
 import type { S3Object, Source } from '../source.ts';

@@ -2,8 +2,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
 
 /**
- * What an origin answers, over whatever protocol: the part of an HTTP response that is looked at. Node's own responses
- * are of this shape.
+ * An origin's response in any protocol: the part of an HTTP response that is used. Node's own responses have this
+ * shape.
  */
 export type OriginAnswer = Readable & {
   statusCode?: number | undefined;
@@ -11,7 +11,7 @@ export type OriginAnswer = Readable & {
   complete: boolean;
 };
 
-/** The answer of an origin that does not speak HTTP. */
+/** The response of an origin that does not speak HTTP. */
 export class StreamedAnswer extends Readable implements OriginAnswer {
   readonly statusCode: number;
   readonly headers: IncomingHttpHeaders;
@@ -29,7 +29,7 @@ export class StreamedAnswer extends Readable implements OriginAnswer {
     this.#hooks = hooks;
   }
 
-  /** False where nothing more should come until `resume` is called. */
+  /** False: send nothing more until `resume` is called. */
   give(chunk: Buffer): boolean {
     return this.destroyed || this.push(chunk);
   }

@@ -14,18 +14,18 @@ import type { Address, Guard } from '../address/guard.ts';
 
 export interface ConnectOptions {
   guard: Guard;
-  /** Whether the origin's certificate must be good. */
+  /** Whether the origin's certificate must be valid. */
   verify: boolean;
   context: () => SecureContext;
   egress: EgressRoute | undefined;
   timeoutMs: number;
-  /** What is spoken over TLS, as it is named there; undefined: not said. */
+  /** Application protocols for ALPN; undefined: not sent. */
   alpn?: readonly string[] | undefined;
 }
 
 /**
- * One context for all connections: to parse the authorities anew costs 25 ms and 6 MB, with the system's own list 90 ms
- * and 10 MB.
+ * One context for all connections: parsing the authorities costs 25 ms and 6 MB each time, and 90 ms and 10 MB with the
+ * system's list.
  */
 export function trustedContext(ca: string | undefined): () => SecureContext {
   let made: SecureContext | undefined;
@@ -33,8 +33,8 @@ export function trustedContext(ca: string | undefined): () => SecureContext {
 }
 
 /**
- * Opens a socket to a host: the name is resolved once, the addresses are checked, and only these are dialled.
- * `address`: one that the name led to before, for a second connection to the same machine.
+ * Opens a socket to a host: the name is resolved once, the addresses are checked, and only these are connected to.
+ * `address`: the one that the name led to before, for a second connection to the same machine.
  */
 export async function openSocket(
   host: string,
@@ -45,7 +45,7 @@ export async function openSocket(
   const signal = AbortSignal.timeout(options.timeoutMs);
   try {
     const socket = await dial(host, port, options, signal);
-    // Whoever uses it listens for its errors; one that comes in between must not end the process.
+    // The user of the socket handles its errors. One that occurs before must not end the process.
     socket.on('error', () => {});
     return secure ? await startTls(socket, host, options, signal) : socket;
   } catch (error) {
@@ -54,7 +54,8 @@ export async function openSocket(
 }
 
 /**
- * Where a socket leads, which behind an egress proxy is not what it is connected to. Undefined: only the proxy knows.
+ * The address that a socket leads to, which is not the connected one behind an egress proxy. Undefined: known only to
+ * the proxy.
  */
 export const addressReached = (socket: Socket): string | undefined => reached.get(socket);
 const reached = new WeakMap<Socket, string>();
@@ -73,7 +74,7 @@ async function dial(
   const addresses =
     address === undefined ? await guard.resolveAndCheck(host, port) : [checkedAgain(address, host, port, guard)];
   if (through !== undefined) return tunnelToOne(through, addresses, port, signal);
-  // Node races the families itself; the look-up that it is given knows only the checked addresses.
+  // Node races the address families itself; this look-up returns only the checked addresses.
   const checked: LookupFunction = (_name, wanted, done) => {
     if (wanted.all) done(null, addresses);
     else done(null, addresses[0]!.address, addresses[0]!.family);
@@ -88,7 +89,7 @@ async function dial(
     socket.destroy();
     throw error;
   }
-  // Belt and braces: what was reached must be what was checked.
+  // Defence in depth: the connected address must be a checked one.
   if (guard.check(socket.remoteAddress ?? '', port, host) !== 'ok') {
     socket.destroy();
     throw refusedAddress();
@@ -102,7 +103,7 @@ function checkedAgain(address: string, host: string, port: number, guard: Guard)
   return { address, family: isIP(address) === 6 ? 6 : 4 };
 }
 
-/** A proxy without IPv6 refuses such an address at once; more than a few are not worth the caller's time. */
+/** A proxy without IPv6 rejects such an address at once. More tries are not worth the caller's time. */
 const MOST_TUNNELS = 3;
 
 async function tunnelToOne(
@@ -126,8 +127,8 @@ async function tunnelToOne(
 }
 
 /**
- * Where the proxy resolves, a name may be unknown here. Then the proxy is the wall; a name that is known must lead to a
- * good address.
+ * If the proxy resolves names, a name may be unknown here. Then the proxy must enforce the restriction. A name that
+ * resolves here must lead to a permitted address.
  */
 export async function checkForEgress(guard: Guard, host: string, port: number): Promise<void> {
   try {

@@ -7,17 +7,17 @@ import { addCidr } from '../address/ranges.ts';
 import { hostText } from '../address/target.ts';
 
 /**
- * A company's own way out. It is the operator's address, so the guard has no say in it; what is asked of it is still
- * checked.
+ * The installation's egress proxy. Its address comes from the operator and is not checked by the guard; the
+ * destinations are.
  */
 export interface Egress {
   /** `http://proxy:3128`, `https://user:pass@proxy:443` */
   url: string;
-  /** Names, suffixes (`.example.com`) and CIDRs that are reached directly. */
+  /** Names, suffixes (`.example.com`) and CIDRs that are connected to directly. */
   noProxy?: readonly string[];
   /**
-   * Who resolves host names. `here`, the default: the proxy is given the address that was checked, so that a name
-   * server cannot tell it another one. `proxy`: it is given the name, and must itself deny private ranges.
+   * Where host names are resolved. `here`, the default: the proxy gets the checked address, so that its name server
+   * cannot return a different one. `proxy`: it gets the name, and must itself deny private ranges.
    */
   resolve?: EgressResolve;
 }
@@ -51,7 +51,7 @@ export function egressRoute(egress: Egress): EgressRoute {
   return { url, authorization, resolve: egress.resolve ?? 'here', applies: (host) => !direct(host.toLowerCase()) };
 }
 
-/** A connection to the egress proxy itself. */
+/** Connects to the egress proxy itself. */
 export async function dialEgress(route: EgressRoute, signal: AbortSignal): Promise<Socket> {
   const host = route.url.hostname.replace(/^\[|\]$/g, '');
   const secure = route.url.protocol === 'https:';
@@ -68,7 +68,7 @@ export async function dialEgress(route: EgressRoute, signal: AbortSignal): Promi
   }
 }
 
-/** A tunnel through it to a host. */
+/** Opens a tunnel through the proxy to a host. */
 export async function tunnelThrough(
   route: EgressRoute,
   host: string,

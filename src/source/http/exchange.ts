@@ -7,7 +7,7 @@ import { decodeLoosely, s3Host } from '../address/s3.ts';
 import { signS3, type S3Keys } from './sign.ts';
 import { resolveReference, sameAuthority, targetOf, urlOf, type Target } from '../address/target.ts';
 
-/** What a source's credentials are good for: the authority that the caller named, and no other. */
+/** The scope of a source's credentials: the authority named by the caller, and no other. */
 export interface Access {
   home: Target;
   basic?: string;
@@ -15,7 +15,7 @@ export interface Access {
   /** S3 keys are for this one alone */ bucket?: Bucket;
   region: string;
 }
-/** How a bucket is named in an address: by its host, or by the beginning of its path (decoded). */
+/** How an address names the bucket: by its host, or by the beginning of its (decoded) path. */
 export interface Bucket {
   name: string;
   path: string | undefined;
@@ -26,7 +26,7 @@ export interface Exchange {
   pool: Pool;
   access: Access | undefined;
   signal: AbortSignal;
-  /** Called with each request's connection and each piece of a body that is not handed on. */
+  /** Called with each request's connection and each piece of a body that is not passed on. */
   count: { request(fresh: boolean): void; bytes(count: number): void };
 }
 
@@ -38,7 +38,7 @@ export interface Exchanged {
 const MOST_REDIRECTS = 10;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-/** One GET, with redirects followed, each to a checked address, and with credentials for the first authority alone. */
+/** One GET that follows redirects, each to a checked address, and sends credentials only to the first authority. */
 export async function exchange(context: Exchange, first: Target, headers: Record<string, string>): Promise<Exchanged> {
   let target = first;
   let learned = false;
@@ -69,7 +69,7 @@ export async function exchange(context: Exchange, first: Target, headers: Record
     const location = response.headers.location;
     if (!REDIRECTS.has(status) || location === undefined) return { response, target };
     drop(response, context);
-    // A redirect's text is the origin's: a header is Latin-1 to Node, most origins mean UTF-8.
+    // Node decodes headers as Latin-1, but most origins send redirects in UTF-8.
     const next = resolveReference(urlOf(target), Buffer.from(location, 'latin1').toString('utf8'));
     if (next === undefined)
       throw new SourceError('refused', 'the host redirects to an address that is not http or https', {
@@ -93,18 +93,18 @@ async function send({ pool, signal }: Exchange, target: Target, headers: Record<
 }
 
 /**
- * A list names what it likes: the caller's keys read the bucket that the caller named, and no other one that they are
- * good for.
+ * Whether a request is signed. A playlist may name any address, so the caller's keys are used only for the bucket that
+ * the caller named, not for others that they could open.
  */
 export function isSigned(access: Access, target: Target): boolean {
   const { home, bucket } = access;
   if (bucket === undefined) return false;
   const path = decodeLoosely(target.path.split('?')[0]!);
-  // A server may fold these away only after it has read the bucket.
+  // A server may resolve `..` only after it has read the bucket.
   const climbs = target.path !== bucket.file && path.split(/[/\\]/).includes('..');
   if (climbs) return false;
   if (sameAuthority(home, target)) return bucket.path === undefined || path.startsWith(bucket.path);
-  // Amazon answers for a bucket of another region from another name.
+  // Amazon serves a bucket of another region under another name.
   const named = home.scheme === target.scheme && s3Host(home.host) !== undefined ? s3Host(target.host) : undefined;
   return (
     named !== undefined &&
@@ -141,7 +141,7 @@ function inRegion(target: Target, region: string): Target {
   return { ...target, host: target.host.replace(/(^|\.)s3\.amazonaws\.com$/, `$1s3.${region}.amazonaws.com`) };
 }
 
-/** Lets go of an answer without its body: read out where that is short, so that the connection can be used again. */
+/** Discards a response. A short body is read to its end, so that the connection can be reused. */
 export function drop(response: OriginAnswer, context: Pick<Exchange, 'count'>): void {
   const length = Number(response.headers['content-length'] ?? Infinity);
   if (!(length <= 16384)) {
@@ -152,7 +152,7 @@ export function drop(response: OriginAnswer, context: Pick<Exchange, 'count'>): 
     try {
       context.count.bytes(chunk.length);
     } catch {
-      // Past the limit: the next read says so.
+      // Over the limit: the next read reports it.
       response.destroy();
     }
   });

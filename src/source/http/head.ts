@@ -3,17 +3,17 @@ import { SourceError } from '../error.ts';
 import { refusedStatus } from '../failures.ts';
 import { drop, type Exchange } from './exchange.ts';
 
-/** What the origin said of the file. */
+/** The origin's metadata of the file. */
 export interface Head {
   url: string;
-  /** undefined: the origin does not say */
+  /** undefined: not sent by the origin */
   size: number | undefined;
   ranged: boolean;
   headers: Record<string, string>;
   type: string;
 }
 
-/** Answers of the origin that tools show something of. */
+/** Response headers that tools may display. */
 const KEPT = ['content-type', 'last-modified', 'content-encoding', 'content-disposition', 'content-language'];
 
 export function readHead(response: OriginAnswer, url: string, context: Pick<Exchange, 'count'>): Head {
@@ -49,7 +49,7 @@ function keptHeaders(response: OriginAnswer): Record<string, string> {
   return result;
 }
 
-/** What must stay the same from one part to the next. */
+/** The validator that must stay the same between parts. */
 export function markOf(response: OriginAnswer): string {
   const { etag, 'last-modified': modified } = response.headers;
   return etag ?? modified ?? '';

@@ -1,10 +1,10 @@
 import type { ClientRequest } from 'node:http';
 import { SourceError } from '../error.ts';
 
-/** One or two come before an answer, as a rule. */
+/** Usually one or two precede a response. */
 const MOST = 16;
 
-/** Ends a request whose host sends 1xx answers as fast as it can: reading them takes the whole event loop. */
+/** Aborts a request whose host floods it with 1xx responses: reading them would occupy the event loop. */
 export function boundInterim(request: ClientRequest): void {
   let count = 0;
   request.on('information', () => {

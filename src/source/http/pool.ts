@@ -9,7 +9,7 @@ import { answerTimeout, noAnswer, sourceClosed, wrongProtocol } from '../failure
 import { authority, urlOf, type Target } from '../address/target.ts';
 
 export type PoolOptions = ConnectOptions & {
-  /** Connections to one host at once. */
+  /** Maximum number of connections to one host. */
   maxPerHost: number;
   idleMs: number;
   headersTimeoutMs: number;
@@ -21,9 +21,9 @@ export interface Answer {
 }
 
 /**
- * Connections to origins that stay open between requests and jobs: a seek then costs a round trip, not the two or three
- * of a new connection. Everything in one pool was checked by the same guard and trusts the same certificates. Node's
- * own agents, not undici's: that package costs 13 MB of memory in every warm pod (61 to 74 MB of RSS).
+ * Connections to origins that are kept open between requests and jobs: a seek then costs one round trip instead of two
+ * or three. All connections of a pool were checked by the same guard and trust the same certificates. It uses Node's
+ * agents and not undici, which costs 13 MB of memory in every warm pod (61 to 74 MB of RSS).
  */
 export class Pool {
   readonly #options: PoolOptions;
@@ -49,7 +49,7 @@ export class Pool {
     this.#secure.createConnection = this.#connector(true) as Agent['createConnection'];
   }
 
-  /** Opens connections ahead of their use, until there are so many to this host. */
+  /** Opens connections in advance, up to this number for the host. */
   warm(target: Target, count: number): void {
     if (this.#closed || this.#options.egress?.applies(target.host)) return;
     const secure = target.scheme === 'https';
@@ -75,7 +75,7 @@ export class Pool {
     }
   }
 
-  /** How many connections to this host have been made, in use or not. */
+  /** Number of connections to this host, in use or idle. */
   ready(target: Target): number {
     return this.#ready.get(keyOf(target.host, target.port, target.scheme === 'https')) ?? 0;
   }
@@ -110,7 +110,7 @@ export class Pool {
       signal,
     };
     if (!secure && egress?.resolve === 'proxy' && egress.applies(target.host)) {
-      // Many proxies tunnel to port 443 alone, so plain HTTP is asked of the proxy itself.
+      // Many proxies tunnel to port 443 only, so plain HTTP requests are sent to the proxy itself.
       await checkForEgress(this.#options.guard, target.host, target.port);
       const socket = await dialEgress(egress, AbortSignal.any([signal, AbortSignal.timeout(this.#options.timeoutMs)]));
       options.agent = undefined;
@@ -129,7 +129,7 @@ export class Pool {
       });
       request.once('response', (response) => {
         clearTimeout(late);
-        // An answer that is dropped half-way must not throw into the air.
+        // An error of a discarded response must not be unhandled.
         response.on('error', () => {});
         resolve({ response, fresh: !request.reusedSocket });
       });
@@ -187,7 +187,7 @@ function add(counts: Map<string, number>, key: string, by: number): void {
 
 const keyOf = (host: string, port: number, secure: boolean): string => `${secure ? 's' : 'p'} ${host} ${port}`;
 
-/** A kept connection that the origin has closed meanwhile: the request may be sent again. */
+/** The origin closed a kept connection meanwhile: the request may be sent again. */
 export class StaleConnection extends Error {}
 
 function failed(error: Error, reused: boolean, signal: AbortSignal): Error {

@@ -8,10 +8,10 @@ export interface S3Keys {
   secret: string;
 }
 
-/** The SHA-256 of no bytes: a GET has no body. */
+/** The SHA-256 of an empty body: a GET has none. */
 const EMPTY_BODY = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 
-/** The headers that sign a GET of an S3 object (AWS Signature Version 4). */
+/** Headers that sign a GET of an S3 object (AWS Signature Version 4). */
 export function signS3(target: Target, keys: S3Keys, region: string, now = new Date()): Record<string, string> {
   const time = now.toISOString().replace(/[-:]|\.\d{3}/g, '');
   const day = time.slice(0, 8);

@@ -10,8 +10,8 @@ export interface Transfer {
 }
 
 /**
- * Hands each piece of a body to `take` until that returns false or the body ends. Rejects where the connection breaks
- * or stays silent too long. A body that is left early costs its connection.
+ * Passes each piece of a body to `take` until that returns false or the body ends. Rejects if the connection breaks or
+ * is silent for too long. Leaving a body early closes its connection.
  */
 export function pipeBody(
   response: OriginAnswer,
@@ -37,7 +37,7 @@ export function pipeBody(
       received += chunk.length;
       try {
         count.bytes(chunk.length);
-        // At the last byte the end follows at once, and with it the connection is free for the next request.
+        // After the last byte the end follows at once, and frees the connection for the next request.
         if (!take(chunk) && left() !== 0) finish();
       } catch (error) {
         finish(error as Error);

@@ -2,23 +2,23 @@ import type { OriginAnswer } from './answer.ts';
 import { exchange, type Exchange } from './exchange.ts';
 import { targetOf, urlOf, type Target } from '../address/target.ts';
 
-/** A part of a file, from its first byte to before its last; `Infinity`: to the end of the file. */
+/** A part of a file, `from` inclusive and `to` exclusive; `Infinity`: to the end of the file. */
 export interface Part {
   from: number;
   to: number;
 }
 
-/** How one file is requested from its origin. */
+/** Requests one file from its origin. */
 export interface Transport {
-  /** Where it leads, before any redirect. */
+  /** The address before any redirect. */
   readonly url: string;
   /** Requests a part of the file, or all of it. */
   ask(part?: Part): Promise<{ response: OriginAnswer; /** where the answer came from, after redirects */ url: string }>;
-  /** Forgets what a redirect led to; false where there was none. */
+  /** Forgets the target of a redirect; false if there was none. */
   forget(): boolean;
-  /** Opens connections ahead of their use. */
+  /** Opens connections in advance. */
   warm(count: number): void;
-  /** How many connections there are. */
+  /** Number of open connections. */
   ready(): number;
 }
 
@@ -44,7 +44,7 @@ export function webTransport(url: string, context: Exchange): Transport {
 
 const rangeHeader = ({ from, to }: Part): string => `bytes=${from}-${to === Infinity ? '' : to - 1}`;
 
-/** A transport over connections of its own: no redirect to forget, and nothing to open ahead. */
+/** A transport with its own connections: nothing to forget, and nothing to open in advance. */
 export const ownTransport = (url: string, ask: Transport['ask']): Transport => ({
   url,
   ask,
@@ -53,7 +53,7 @@ export const ownTransport = (url: string, ask: Transport['ask']): Transport => (
   ready: () => 1,
 });
 
-/** A transport whose code is loaded with the first request: a warm runner mostly reads web addresses. */
+/** A transport whose code is loaded by the first request: a warm runner mostly reads web addresses. */
 export function loadedTransport(url: string, load: () => Promise<Transport>): Transport {
   let loading: Promise<Transport> | undefined;
   return ownTransport(url, async (part) => (await (loading ??= load())).ask(part));

@@ -2,7 +2,7 @@ import { isNatural, moved, referenceRewriter, toPath, type Place, type Roots } f
 import { resolveReference } from '../address/target.ts';
 import { xmlTags } from './xml_tags.ts';
 
-/** Turns every address in a DASH manifest into one of the proxy, and touches nothing else. */
+/** Rewrites every address in a DASH manifest to one of the proxy, and changes nothing else. */
 
 const ATTRIBUTES: Record<string, readonly string[]> = {
   SegmentTemplate: ['media', 'initialization', 'index', 'bitstreamSwitching'],
@@ -16,7 +16,7 @@ const ATTRIBUTES: Record<string, readonly string[]> = {
 const ADDRESSED: ReadonlySet<string> = new Set(['Location', 'PatchLocation', 'ImportedMPD']);
 const DEEPEST = 64;
 const LONGEST = 8192;
-/** As it stands in the text: a character takes up to ten as `&#1114111;`. */
+/** Length in escaped form: a character takes up to ten as `&#1114111;`. */
 const LONGEST_ESCAPED = 10 * LONGEST;
 
 interface Open {
@@ -30,12 +30,12 @@ export function rewriteDash(text: string, place: Place, { near, full }: Roots): 
   const toProxy = referenceRewriter();
   const open: Open[] = [];
   const top = (): string => open.at(-1)?.base ?? place.final;
-  // Below a BaseURL a relative address belongs to that, not to the manifest.
+  // Below a BaseURL, relative addresses are resolved against it and not against the manifest.
   let based = !away;
   let below = away;
   const root = (): string => (below ? full : near);
   let done = 0;
-  /** Where the next end tag begins, as far as it is known. */
+  /** Position of the next end tag, as far as it is known. */
   let close = 0;
   let result = '';
   const replace = (from: number, to: number, by: string): void => {
@@ -57,7 +57,7 @@ export function rewriteDash(text: string, place: Place, { near, full }: Roots): 
     const base = open.at(-2)?.base ?? place.final;
     if (!isNatural(reference) || (away && open.length <= 1))
       replace(from, to, escape(toProxy(reference, base, root())));
-    // Of several, which are alternatives, the first says where relative addresses belong.
+    // Several are alternatives: the first one is the base of relative addresses.
     const own =
       parent === undefined || parent.ownBase || reference.length > LONGEST
         ? undefined
@@ -72,7 +72,7 @@ export function rewriteDash(text: string, place: Place, { near, full }: Roots): 
     if (!link && !ATTRIBUTES[name]?.includes(attribute)) return undefined;
     if (value.length > LONGEST_ESCAPED) return `${near}refused/unreadable`;
     const reference = unescape(value);
-    // A time server's value may be a time, too.
+    // The value of a time server may also be a time.
     if (name === 'UTCTiming' && !/^https?:\/\/\S+$/i.test(reference)) return undefined;
     if (
       reference === '' ||
@@ -84,7 +84,7 @@ export function rewriteDash(text: string, place: Place, { near, full }: Roots): 
   };
 
   for (const tag of xmlTags(text)) {
-    // Markup inside an address that has been replaced.
+    // Markup inside an address that was replaced.
     if (tag.from < done) continue;
     const name = tag.name.slice(tag.name.indexOf(':') + 1);
     if (tag.kind === 'close') {
@@ -92,7 +92,7 @@ export function rewriteDash(text: string, place: Place, { near, full }: Roots): 
       continue;
     }
     if (!based && name === 'BaseURL') based = true;
-    // Without a BaseURL of its own the manifest stands for its base, which is then another place than the tool sees.
+    // Without a BaseURL the manifest's own address is the base, and that differs from the one that the tool sees.
     if (!based && name === 'Period') {
       based = true;
       replace(
@@ -104,7 +104,7 @@ export function rewriteDash(text: string, place: Place, { near, full }: Roots): 
     if (ATTRIBUTES[name] !== undefined || text.slice(tag.from, tag.to).includes('href')) {
       for (const { name: attribute, from, to } of tag.attributes()) {
         const value = rewriteAttribute(name, attribute, text.slice(from, to));
-        // A value in single quotes may not hold one afterwards: escape() leaves none.
+        // escape() also encodes quotes, so the value is safe between single quotes.
         if (value !== undefined) replace(from, to, value);
       }
     }
@@ -142,5 +142,5 @@ function entity(name: string): string {
   return named[name.toLowerCase()] ?? (code <= 0x10ffff ? String.fromCodePoint(code) : '');
 }
 
-/** A manifest that will not change. */
+/** Whether the manifest will not change. */
 export const isFinalDash = (text: string): boolean => !/\stype\s*=\s*["']dynamic/.test(text.slice(0, 16384));

@@ -1,6 +1,6 @@
 import { isNatural, moved, referenceRewriter, type Place, type Roots } from './mapping.ts';
 
-/** Turns every address in an HLS playlist into one of the proxy. Lines it does not understand stay as they are. */
+/** Rewrites every address in an HLS playlist to one of the proxy. Unknown lines are kept. */
 export function rewriteHls(text: string, place: Place, { near }: Roots): string {
   const away = moved(place);
   const toProxy = referenceRewriter();
@@ -14,12 +14,12 @@ export function rewriteHls(text: string, place: Place, { near }: Roots): string 
   });
 }
 
-/** Attributes that hold an address, by the ends of their names: URI, X-ASSET-URI, X-ASSET-LIST. */
+/** Attributes that contain an address, by the ends of their names: URI, X-ASSET-URI, X-ASSET-LIST. */
 const ADDRESSED = /(?:URI|URL|ASSET-LIST)$/;
 
 /**
- * Goes through `#EXT-X-TAG:NAME=value,NAME="value"` once, from left to right: a pattern over a whole line can take its
- * time squared.
+ * Scans `#EXT-X-TAG:NAME=value,NAME="value"` once from left to right: a pattern over a whole line could take quadratic
+ * time.
  */
 function rewriteAttributes(line: string, rewrite: (reference: string) => string): string {
   let at = line.indexOf(':') + 1;
@@ -50,6 +50,6 @@ function rewriteAttributes(line: string, rewrite: (reference: string) => string)
   return result;
 }
 
-/** A playlist that will not change: a master, or one that has ended. */
+/** Whether the playlist will not change: a multivariant playlist, or one that has ended. */
 export const isFinalHls = (text: string): boolean =>
   /^#EXT-X-(?:ENDLIST|STREAM-INF|I-FRAME-STREAM-INF|PLAYLIST-TYPE:VOD)/m.test(text);

@@ -3,8 +3,8 @@ import { decoded } from '../address/s3.ts';
 import { isWeb, resolveReference } from '../address/target.ts';
 
 /**
- * How any web address is spelled as a path of the source proxy, and back. `x/https/cdn.example.com:8443/a/b.ts?q` keeps
- * the shape of the address, so a relative reference resolves by itself wherever it stays on its host.
+ * Maps web addresses to paths of the source proxy, and back. `x/https/cdn.example.com:8443/a/b.ts?q` keeps the shape of
+ * the address, so a relative reference that stays on its host resolves correctly without a rewrite.
  */
 
 export interface Mapping {
@@ -12,13 +12,13 @@ export interface Mapping {
   prefix: string;
   /** The source's own address. */
   main: string;
-  /** The last segment of its path, under which the tool gets it. */
+  /** The last segment of the source's path, which the tool sees. */
   name: string;
 }
 
 export const toPath = (url: string): string => `x/${url.replace('://', '/')}`;
 
-/** The web address behind a path under the prefix; undefined for one that is none. */
+/** The web address for a path under the prefix; undefined if the path contains none. */
 export function fromPath(path: string, { main, name }: Pick<Mapping, 'main' | 'name'>): string | undefined {
   if (path.startsWith('x/')) {
     const match = /^x\/(https?)\/([^/?#]+)(\/[^#]*)?$/.exec(path);
@@ -28,7 +28,7 @@ export function fromPath(path: string, { main, name }: Pick<Mapping, 'main' | 'n
     return resolveReference(`${match[1]}://${authority}/`, `${match[1]}://${authority}${match[3] ?? '/'}`);
   }
   if (loosely(path) === loosely(name)) return main;
-  // What is no web address has nothing beside it; a recording of a stream is a file with a name of its kind.
+  // A source without a web address has no files beside it; the recording of a stream is a file with a name of its kind.
   if (!isWeb(main)) return /^stream\.[a-z]+$/.test(path) && name === 'stream' ? main : undefined;
   return resolveReference(main, `./${path}`);
 }
@@ -41,14 +41,14 @@ export function nameOf(url: string): string {
   return name === '' || name === 'x' || name === '.' || name === '..' ? 'source' : name;
 }
 
-/** Of the last segment of the path; nothing else of the URL is used. */
+/** Extension of the last path segment; the rest of the URL is ignored. */
 export const extensionOf = ({ url }: { url: string }): string | undefined =>
   /\.([A-Za-z0-9]{1,5})$/.exec(nameOf(url))?.[1]?.toLowerCase();
 
 /**
- * What goes before a path of the proxy in a text. `near` is relative to the text itself: not every tool follows an
- * absolute address in a playlist, and `x/https/host` is as long as `https://host`, so even the size that a tool reports
- * stays true.
+ * Prefixes for paths of the proxy in a text. `near` is relative to the text itself, because not every tool supports
+ * absolute addresses in a playlist. `x/https/host` is as long as `https://host`, so even the size that a tool reports
+ * stays correct.
  */
 export interface Roots {
   near: string;
@@ -59,7 +59,7 @@ export function rootsOf(path: string, prefix: string): Roots {
   return { near: '../'.repeat(path.split(/[?#]/)[0]!.split('/').length - 1), full: `${prefix}/` };
 }
 
-/** Where a text with references was asked for, and where it came from. */
+/** The requested and the final address of a text with references. */
 export interface Place {
   requested: string;
   final: string;
@@ -72,8 +72,8 @@ function directory(url: string): string {
 export const moved = ({ requested, final }: Place): boolean => directory(requested) !== directory(final);
 
 /**
- * A reference that leads to the right place with nothing done to it: below where it stands. Left alone because not
- * every tool follows an absolute one.
+ * Whether a reference works without a rewrite, because it stays below its base. Such references are kept, because not
+ * every tool supports absolute ones.
  */
 export function isNatural(reference: string): boolean {
   return (
@@ -87,12 +87,12 @@ export function isNatural(reference: string): boolean {
 const LONGEST_REFERENCE = 8192;
 const HARMLESS = /^(?:data|skd|urn|tag):/i;
 
-/** What rewritten addresses may add up to: a hostile list of short ones would otherwise grow a hundredfold. */
+/** Total length of rewritten addresses: a hostile playlist of short ones would otherwise grow a hundredfold. */
 const MOST_TEXT = 16 << 20;
-/** What resolving them may read: the base is read anew for each, and one of 8 kB costs 30 µs. */
+/** Total length read to resolve them: the base is parsed again for each, and one of 8 kB costs 30 µs. */
 const MOST_READ = 128 << 20;
 
-/** A rewriter for one text. Throws where the text grows too long. */
+/** A rewriter for one text. Throws if the text grows too long. */
 export function referenceRewriter(): (reference: string, base: string, root: string) => string {
   let left = MOST_TEXT;
   let unread = MOST_READ;
@@ -108,7 +108,7 @@ export function referenceRewriter(): (reference: string, base: string, root: str
 
 const tooMany = (): SourceError => new SourceError('cut', 'the playlist holds too many addresses', { reason: 'limit' });
 
-/** The reference as the tool is to see it. Other schemes than http(s) lead to a refusal. */
+/** The reference for the tool. Schemes other than http(s) are mapped to a refusal. */
 export function rewriteReference(reference: string, base: string, root: string): string {
   if (reference.length > LONGEST_REFERENCE) return `${root}refused/unreadable`;
   if (HARMLESS.test(reference)) return reference;

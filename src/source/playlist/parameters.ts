@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { resolveReference, sameAuthority, targetOf, type Target } from '../address/target.ts';
 
 /**
- * Parameters of a playlist's own query, for the HLS validator: `#EXT-X-DEFINE:QUERYPARAM="name"`. The validator gets
- * them for names that the playlist declares. What may be a credential it gets as a stand-in, whose place the value
- * takes where the address leads to the playlist's own host: it never holds what signs an address.
+ * Query parameters of a playlist's own address, for the HLS validator: `#EXT-X-DEFINE:QUERYPARAM="name"`. The validator
+ * gets those that the playlist declares. For a possible credential it gets a placeholder, which is replaced by the
+ * value only in addresses on the playlist's own host. So the validator never holds what signs an address.
  */
 
 const MOST_NAMES = 16;
-/** What is shorter can be guessed, and would be found in places where it does not stand. */
+/** A shorter value could be guessed, and would match unrelated text. */
 const SHORTEST = 6;
 
 export const declaredParameters = (text: string): string[] =>
@@ -16,7 +16,7 @@ export const declaredParameters = (text: string): string[] =>
     .slice(0, MOST_NAMES)
     .map(([, name]) => name!);
 
-/** By name, because a value does not tell: the parts of signed addresses, and what services call their tokens. */
+/** Credentials are recognised by name: the parts of signed addresses, and common names of tokens. */
 const CREDENTIALS = [
   /^(?:x-(?:amz|goog|oss|cos|obs|ms|bce)-|q-)/i,
   /token|(?<!de)sign|sig$|secret|credential|passw|auth|hmac|jwt|policy|session|key|accessid|hdn(?:ts|ea|tl)/i,
@@ -25,11 +25,11 @@ const CREDENTIALS = [
 export const isCredential = (name: string): boolean => CREDENTIALS.some((pattern) => pattern.test(name));
 
 export interface Parameters {
-  /** As the tool gets them, of the query of `url`. */
+  /** Names and values for the tool, from the query of `url`. */
   told(url: string, names: readonly string[]): [name: string, value: string][];
-  /** The address that is meant. */
+  /** The address with the real values. */
   meant(url: string): string;
-  /** As the tool may see it. */
+  /** The address as the tool may see it. */
   shown(url: string): string;
 }
 
@@ -78,7 +78,7 @@ export function makeParameters(): Parameters {
       if (used.length === 0) return url;
       const start = pathAt(url);
       const path = used.reduce((text, standIn) => text.replaceAll(standIn.text, () => standIn.value), url.slice(start));
-      // As the tool itself would have resolved it. What would leave the host is left alone.
+      // Resolved as the tool itself would have done. An address that would leave the host is kept unchanged.
       const meant = resolveReference(url, `${url.slice(0, start)}${path}`);
       return meant !== undefined && sameAuthority(targetOf(meant), targetOf(url)) ? meant : url;
     },

@@ -1,6 +1,6 @@
 /**
- * What the proxy tells a tool that reads playlists as they are. Where the text came from: its references are relative
- * to that. And the parameters of the source's query that the tool asks for by name, separated by commas.
+ * Headers for a tool that reads playlists unmodified: the final address of a text, which is the base of its references,
+ * and parameters of the source's query. The tool requests parameters by name, separated by commas.
  */
 export const PLACE_HEADER = 'x-source-place';
 export const PARAMETERS_HEADER = 'x-source-parameters';

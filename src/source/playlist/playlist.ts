@@ -7,10 +7,12 @@ import type { Place, Roots } from './mapping.ts';
 import { declaredParameters } from './parameters.ts';
 import type { Rewriter } from './rewriter.ts';
 
-/** Texts that point elsewhere: found by their first bytes as the tools find them, or by what they claim to be. */
+/**
+ * Texts with references to other files: recognised by their first bytes like the tools do, or by their declared type.
+ */
 export type PlaylistKind = 'hls' | 'dash';
 
-/** Longer ones are not rewritten, so they are not passed on either. */
+/** Longer ones are not rewritten, and therefore not passed on. */
 const LONGEST_PLAYLIST = 8 << 20;
 
 const DECODERS = { gzip: gunzip, 'x-gzip': gunzip, deflate: inflate, br: brotliDecompress };
@@ -57,7 +59,7 @@ async function readText(file: OriginFile, head: Head): Promise<Buffer> {
   return bytes;
 }
 
-/** The parameters of its own query that an HLS playlist declares; none where it is something else. */
+/** The parameters of its own query that an HLS playlist declares; empty for anything else. */
 export async function parametersOf(file: OriginFile, head: Head): Promise<string[]> {
   if ((await playlistKind(file, head)) !== 'hls') return [];
   return declaredParameters((await readText(file, head)).toString('utf8', 0, 1 << 20));

@@ -13,10 +13,10 @@ export interface Rewritten {
   /** it will not change */ final: boolean;
 }
 
-/** A playlist with its addresses turned into the proxy's. Pure, so that it can run in a thread of its own. */
+/** Rewrites the addresses of a playlist to the proxy's. Pure, so it can run in a worker thread. */
 export function rewrite({ kind, bytes, place, roots }: Rewriting): Rewritten {
   const given = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  // What is not an address must come through byte for byte, whatever its encoding.
+  // Everything except addresses must be preserved byte for byte, in any encoding.
   const utf8 = given.toString('utf8');
   const encoding = Buffer.from(utf8, 'utf8').equals(given) ? 'utf8' : 'latin1';
   const text = encoding === 'utf8' ? utf8 : given.toString('latin1');

@@ -2,7 +2,7 @@ import { parentPort } from 'node:worker_threads';
 import { isSourceError } from '../error.ts';
 import { rewrite, type Rewriting, type Rewritten } from './rewrite.ts';
 
-/** Runs in a worker thread: one playlist at a time, each answered once. */
+/** Entry point of the worker thread: one playlist at a time, each answered once. */
 export type Answer = Rewritten | { refused: string };
 
 parentPort?.on('message', (asked: Rewriting) => {

@@ -5,8 +5,8 @@ import { rewrite, type Rewriting, type Rewritten } from './rewrite.ts';
 import type { Answer } from './rewrite_thread.ts';
 
 /**
- * Rewrites playlists: short ones where they are, long ones in a thread of its own, because the worst of 8 MB takes
- * seconds and heartbeats have to go on meanwhile. One thread for the agent, started when it is first needed.
+ * Rewrites playlists: short ones synchronously, long ones in a worker thread, because the worst of 8 MB take seconds
+ * and would block heartbeats. One thread per agent, started on first use.
  */
 export interface Rewriter {
   rewrite(asked: Rewriting): Promise<Rewritten>;
@@ -14,19 +14,19 @@ export interface Rewriter {
 }
 
 export interface RewriterOptions {
-  /** From when the thread begins with a playlist. */
+  /** Counted from when the thread starts the playlist. */
   deadlineMs?: number;
-  /** Playlists that wait for the thread. */
+  /** Maximum number of playlists that wait for the thread. */
   mostWaiting?: number;
 }
 
 /**
- * Measured: the worst text takes 0.3 µs for each character, and reading a base takes as long again for each 500
- * characters that it has. This much takes some 20 ms.
+ * Measured: the worst text takes 0.3 µs per character, and the base takes as long again per 500 characters. This much
+ * takes about 20 ms.
  */
 const MOST_HERE = 48 << 10;
 const BASE_STEP = 512;
-/** 8 MB of text, what is made of it, and both as bytes. */
+/** 8 MB of text, its rewritten form, and both as bytes. */
 const HEAP_MB = 192;
 
 const isShort = ({ bytes, place }: Rewriting): boolean =>
@@ -60,7 +60,7 @@ export function makeRewriter({ deadlineMs = 10_000, mostWaiting = 16 }: Rewriter
       else asked?.resolve(answer);
       next();
     });
-    // Out of memory or broken: the playlist is the reason, and the next one gets another thread.
+    // Out of memory or crashed: the playlist fails, and the next one gets a new thread.
     const gone = (): void => {
       if (made === thread) giveUp();
     };

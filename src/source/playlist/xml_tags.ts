@@ -1,6 +1,6 @@
 /**
- * Finds the tags of an XML text, each byte looked at once. Not a parser: it checks nothing, and stops where a construct
- * does not end.
+ * Finds the tags of an XML text in linear time. Not a parser: it validates nothing, and stops at an unterminated
+ * construct.
  */
 
 export interface Attribute {
@@ -45,11 +45,11 @@ export function* xmlTags(text: string): Generator<Tag> {
 }
 
 /**
- * Past a remark, a CDATA section, an instruction or a document type; `at` itself for a tag; -1 for one that does not
- * end.
+ * The position after a comment, a CDATA section, an instruction or a document type; `at` itself for a tag; -1 for an
+ * unterminated construct.
  */
 function skip(text: string, at: number): number {
-  // By its second character first: 8 MB hold millions of them.
+  // The second character is checked first: 8 MB contain millions of them.
   const second = text.charCodeAt(at + 1);
   if (second === QUESTION) return past(text, '?>', at + 2);
   if (second !== EXCLAMATION) return at;
@@ -57,7 +57,7 @@ function skip(text: string, at: number): number {
   if (text.startsWith('[CDATA[', at + 2)) return past(text, ']]>', at + 9);
   const plain = text.indexOf('>', at);
   if (plain === -1) return -1;
-  // Looked for up to the `>` alone: to the end of the text, 8 MB of `<!>` took ten minutes.
+  // Searched only up to the `>`: searching to the end of the text took ten minutes for 8 MB of `<!>`.
   for (let bracket = at + 2; bracket < plain; bracket++) {
     if (text.charCodeAt(bracket) !== BRACKET) continue;
     const inner = text.indexOf(']', bracket);
@@ -95,8 +95,8 @@ function endOfTag(text: string, from: number): number {
 }
 
 /**
- * In a tag's own text, which begins at `offset`. Once a name begins nothing after it is required: the scan never goes
- * back.
+ * Attributes within a tag's text, which begins at `offset`. Nothing is required after a name, so the scan never
+ * backtracks.
  */
 function attributesOf(tag: string, offset: number): Attribute[] {
   const found: Attribute[] = [];

@@ -1,6 +1,6 @@
 /**
- * Bytes that are not whole yet. Appending takes time in proportion to what is appended, whatever pieces it comes in.
- * Bytes that were given out are never written over.
+ * A buffer of incomplete input. Appending takes time linear in the appended bytes, whatever their pieces. Returned
+ * bytes are never overwritten.
  */
 export class Backlog {
   #store: Buffer = Buffer.alloc(0);
@@ -19,13 +19,13 @@ export class Backlog {
     const length = to - from;
     if (this.#to + length > this.#store.length) {
       const held = this.bytes;
-      // The first piece is often all there is.
+      // The first piece is often the only one.
       this.#store = Buffer.allocUnsafe(held.length === 0 ? length : 2 * (held.length + length));
       held.copy(this.#store);
       this.#from = 0;
       this.#to = held.length;
     }
-    // A call of copy() takes as long as writing some tens of bytes.
+    // A call of copy() costs as much as writing some tens of bytes.
     if (length > 16) bytes.copy(this.#store, this.#to, from, to);
     else for (let i = 0; i < length; i++) this.#store[this.#to + i] = bytes[from + i]!;
     this.#to += length;

@@ -1,4 +1,4 @@
-/** `gs://BUCKET/PATH`: an object of Google Cloud Storage that everybody may read. */
+/** `gs://BUCKET/PATH`: a publicly readable object of Google Cloud Storage. */
 import { splitObject } from '../address/bucket.ts';
 import { encodeKey } from '../address/s3.ts';
 import { classOf } from '../address/text.ts';

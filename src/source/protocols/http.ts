@@ -1,4 +1,4 @@
-/** Web addresses, and objects of S3 that are named by one: `https://KEY:SECRET@s3.amazonaws.com/BUCKET/PATH`. */
+/** Web addresses, and S3 objects in the form `https://KEY:SECRET@s3.amazonaws.com/BUCKET/PATH`. */
 import { isBucket, keysOf } from '../address/bucket.ts';
 import {
   decodeLoosely,
@@ -34,7 +34,7 @@ function parseS3OverHttp(scheme: string, { user, password, rest }: Split, s3Host
   const url = webUrl(scheme, rest);
   const host = s3Host(url.host, s3Hosts) ?? s3Host(url.hostname, s3Hosts);
   if (host === undefined) throw invalid('url does not name a valid host');
-  // The path as it was written: dots and double slashes are part of an object's name.
+  // The path as written: dots and double slashes are part of an object's name.
   const [path, query] = cutAt(cutAt(rest.slice(endOfAuthority(rest)), '#')[0], '?');
   const [first, key] = host.bucket === undefined ? cutAt(path.slice(1), '/') : [host.bucket, path.slice(1)];
   const bucket = decodeLoosely(first);

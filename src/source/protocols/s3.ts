@@ -1,4 +1,4 @@
-/** `s3://KEY:SECRET@BUCKET/PATH`: an object of Amazon's, or of the installation's own S3 service. */
+/** `s3://KEY:SECRET@BUCKET/PATH`: an object in Amazon S3, or in the installation's own S3 service. */
 import { keysOf, splitObject } from '../address/bucket.ts';
 import { encodeKey, s3Object, splitS3 } from '../address/s3.ts';
 import { classOf } from '../address/text.ts';
@@ -22,7 +22,7 @@ export const s3: Protocol = {
     const name = `${encodeKey(key)}${query}`;
     if (endpoint !== undefined) return `${endpoint.replace(/\/+$/, '')}/${bucket}/${name}`;
     const host = region === undefined || region === 'us-east-1' ? 's3.amazonaws.com' : `s3.${region}.amazonaws.com`;
-    // A bucket with dots or capitals fits no certificate and no host name.
+    // A bucket with dots or capitals matches no wildcard certificate and no host name.
     return /^[a-z0-9-]+$/.test(bucket) ? `https://${bucket}.${host}/${name}` : `https://${host}/${bucket}/${name}`;
   },
 };

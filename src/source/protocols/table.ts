@@ -1,4 +1,4 @@
-/** Every kind of source that is offered: one row each. Whatever depends on a scheme is read from here. */
+/** All supported kinds of sources, one row each. Everything that depends on a scheme is read from here. */
 import type { SourceGroup } from '../../statistics/resources.ts';
 import { hostText, type S3Settings } from '../address/target.ts';
 import type { Source } from '../source.ts';
@@ -20,7 +20,7 @@ const BY_SCHEME: ReadonlyMap<string, Protocol> = new Map(
 
 export const SCHEMES: readonly string[] = [...BY_SCHEME.keys()];
 
-/** Those that are read over HTTP. */
+/** Schemes that are read over HTTP. */
 export const WEB_SCHEMES: readonly string[] = SCHEMES.filter((scheme) => BY_SCHEME.get(scheme)?.webUrl !== undefined);
 
 export const knownProtocol = (scheme: string): Protocol | undefined => BY_SCHEME.get(scheme);
@@ -31,7 +31,7 @@ export function protocolOf({ scheme }: Pick<Source, 'scheme'>): Protocol {
   return protocol;
 }
 
-/** The address that a source is read from: a web address where it is read over HTTP, else its own. */
+/** The address that a source is read from: a web address if it is read over HTTP, otherwise its own. */
 export const originUrl = (source: Source, settings: S3Settings = {}): string =>
   BY_SCHEME.get(source.scheme)?.webUrl?.(source, settings) ?? source.url;
 
@@ -45,7 +45,7 @@ export function placeOf(url: string): Place {
   return { host, port, authority: port === usual ? hostText(host) : `${hostText(host)}:${port}`, path };
 }
 
-/** For statistics: playlists and manifests first, then objects of S3 under any address, then by scheme. */
+/** Group for statistics: playlists and manifests first, then S3 objects under any address, then by scheme. */
 export function groupOf(source: Source): SourceGroup {
   if (source.class === 'hls' || source.class === 'dash') return source.class;
   if (source.s3 !== undefined) return 's3';

@@ -11,11 +11,11 @@ export interface Reply {
 
 const LONGEST_REPLY = 16384;
 
-/** The connection on which an FTP server is told what to do. One command at a time. */
+/** The control connection to an FTP server. One command at a time. */
 export class FtpControl {
   readonly #socket: Socket;
   readonly #context: SocketContext;
-  /** Where the host led: the connections for files go to the same machine. */
+  /** The address that the host resolved to: data connections go to the same machine. */
   readonly #address: string | undefined;
   #text = '';
   #replies: Reply[] = [];
@@ -37,7 +37,7 @@ export class FtpControl {
     socket.unref();
   }
 
-  /** Connected and logged in, ready for files as they are. */
+  /** Connects and logs in, in binary mode. */
   static async open(context: SocketContext): Promise<FtpControl> {
     const { host, port } = context.place;
     const control = new FtpControl(await context.dial(host, port, { secure: false }), context);
@@ -59,13 +59,13 @@ export class FtpControl {
 
   async command(line: string): Promise<Reply> {
     if (/[\r\n\0]/.test(line)) throw unreadableAddress();
-    // An answer that nobody waited for belongs to what was before.
+    // An unexpected reply belongs to an earlier command.
     this.#replies = [];
     this.#socket.write(`${line}\r\n`, 'utf8');
     return this.reply();
   }
 
-  /** The next final or preliminary answer. */
+  /** The next final or preliminary reply. */
   reply(deadlineMs = this.#context.idleMs): Promise<Reply> {
     const known = this.#replies.shift();
     if (known !== undefined) return Promise.resolve(known);
@@ -89,9 +89,9 @@ export class FtpControl {
   }
 
   /**
-   * A connection for a file's bytes. The server only says which port: never another host, so that it cannot send us
-   * elsewhere. The port meets the same rules as any other: an exception for the port of the commands opens no other
-   * port of a private host.
+   * Opens a data connection. Only the port is taken from the server and never a host, so it cannot redirect the
+   * connection. The port is checked like any other: an exception for the control port permits no other port of a
+   * private host.
    */
   async passive(): Promise<Socket> {
     const { host } = this.#context.place;
@@ -131,7 +131,7 @@ export class FtpControl {
       this.close();
       return;
     }
-    // A reply of several lines ends with its number and a blank.
+    // A multi-line reply ends with its code and a blank.
     for (let match = REPLY_PATTERN.exec(this.#text); match !== null; match = REPLY_PATTERN.exec(this.#text)) {
       this.#text = this.#text.slice(match[0].length);
       if (match[2] !== undefined) continue;
@@ -144,7 +144,7 @@ export class FtpControl {
 
 const REPLY_PATTERN = /^(?:(\d{3})-[^\n]*\n(?:(?!\1 )[^\n]*\n)*\1 [^\n]*\n|(\r?\n)|(\d{3}) [^\n]*\n)/;
 
-/** FTP's answers in the numbers of HTTP, which is what failures are kept in. */
+/** Maps FTP replies to the HTTP status codes in which failures are recorded. */
 export function refusedBy(code: number): SourceError {
   const status =
     code === 550 || code === 553 || code === 551

@@ -7,7 +7,7 @@ import { decodeLoosely } from '../../address/s3.ts';
 import { ownTransport, type Transport } from '../../http/transport.ts';
 import { FtpControl, refusedBy } from './control.ts';
 
-/** Servers count connections by address and refuse the third or fourth. */
+/** Servers limit connections per address, and refuse the third or fourth. */
 const MOST_CONTROLS = 2;
 const FINAL_REPLY_MS = 5000;
 
@@ -15,7 +15,7 @@ interface Facts {
   size: number | undefined;
   modified: string | undefined;
 }
-/** A file's connection that stopped where the last part ended: the next part goes on there, without asking again. */
+/** A data connection paused where the last part ended: the next part continues there without a new command. */
 interface Parked {
   control: FtpControl;
   data: Socket;
@@ -23,7 +23,7 @@ interface Parked {
   limit: NodeJS.Timeout;
 }
 
-/** A file on an FTP server, answered in parts as a web server would. */
+/** A file on an FTP server, read in parts like from a web server. */
 export function ftpTransport(context: SocketContext): Transport {
   const { url } = context.source;
   const path = ftpPath(context.place.path);
@@ -56,7 +56,7 @@ export function ftpTransport(context: SocketContext): Transport {
         continue;
       }
       if (controls >= most) {
-        // What is only parked gives way.
+        // A parked connection gives way.
         const left = unpark();
         if (left !== undefined) {
           void leave(left.control, left.data);
@@ -71,13 +71,13 @@ export function ftpTransport(context: SocketContext): Transport {
       } catch (error) {
         release(undefined);
         if (controls === 0 || !(error instanceof SourceError) || error.reason !== 'status') throw error;
-        // One more than the server allows: share what there is.
+        // The server allows fewer connections: share the existing ones.
         most = controls;
       }
     }
   };
 
-  /** Stops a transfer in the middle; the server says so, and then takes the next command. */
+  /** Aborts a transfer; the server confirms it and then accepts the next command. */
   const leave = async (control: FtpControl, data: Socket): Promise<void> => {
     data.destroy();
     await control.reply(FINAL_REPLY_MS).catch(() => control.close());
@@ -206,7 +206,7 @@ function emptied(): StreamedAnswer {
   return answer;
 }
 
-/** Not every server knows both; a file that is not there is said when it is asked for. */
+/** Not every server supports both. A missing file is reported when it is requested. */
 async function factsOf(control: FtpControl, path: string): Promise<Facts> {
   const size = await control.command(`SIZE ${path}`);
   const modified = await control.command(`MDTM ${path}`);
@@ -229,7 +229,7 @@ async function factsOf(control: FtpControl, path: string): Promise<Facts> {
   };
 }
 
-/** Relative to where the login leads; `%2F` at the beginning is the root of the server. */
+/** Relative to the login directory; `%2F` at the beginning is the server's root. */
 export function ftpPath(encoded: string): string {
   const path = decodeLoosely(
     encoded

@@ -10,8 +10,8 @@ export interface RtmpAddress {
 }
 
 /**
- * Which part of the path is the application and which the stream: two segments are application and stream, of three the
- * second is its instance.
+ * Splits the path into application and stream: of two segments they are these, of three the second is the application
+ * instance.
  */
 export function rtmpAddress(scheme: string, place: Place): RtmpAddress {
   const path = place.path.replace(/^\//, '');
@@ -31,7 +31,7 @@ export function rtmpAddress(scheme: string, place: Place): RtmpAddress {
   return { host: place.host, port: place.port, secure: scheme === 'rtmps', app, playpath: playpathOf(name), tcUrl };
 }
 
-/** Servers name files by their kind. */
+/** Adds the prefix for the file type that servers expect. */
 function playpathOf(name: string): string {
   const [bare = ''] = name.split('?');
   if (bare.includes(':')) return name;

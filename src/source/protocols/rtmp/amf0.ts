@@ -1,4 +1,4 @@
-/** The part of AMF0 that RTMP's commands are made of. */
+/** The subset of AMF0 that RTMP commands use. */
 
 export type Amf = number | boolean | string | null | undefined | Amf[] | { [key: string]: Amf };
 
@@ -41,7 +41,7 @@ function text(value: string, marked: boolean): Buffer {
 const DEEPEST = 16;
 const MOST_VALUES = 4096;
 
-/** Every value of a message. Throws a RangeError where it is cut or too deep. */
+/** All values of a message. Throws a RangeError if it is truncated or nested too deeply. */
 export function decodeAmf(bytes: Buffer): Amf[] {
   const values: Amf[] = [];
   let left = MOST_VALUES;

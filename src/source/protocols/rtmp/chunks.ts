@@ -1,6 +1,6 @@
 import { Backlog } from '../backlog.ts';
 
-/** RTMP cuts its messages into chunks, so that a short one need not wait for a long one. */
+/** RTMP splits its messages into chunks, so that a short one need not wait for a long one. */
 
 export interface Message {
   type: number;
@@ -21,18 +21,18 @@ interface Channel {
 
 const MOST_CHANNELS = 64;
 const LONGEST_MESSAGE = 8 << 20;
-/** Of all messages that are not whole yet. */
+/** Total size of all incomplete messages. */
 const MOST_HELD = 16 << 20;
 const LARGEST_CHUNK = 16 << 20;
 
 export class RtmpProtocolError extends Error {}
 
-/** Puts messages together again. */
+/** Reassembles messages. */
 export class ChunkReader {
   readonly #channels = new Map<number, Channel>();
-  /** The beginning of a chunk's header, at most 17 bytes: what follows a header goes straight to its channel. */
+  /** The beginning of a chunk header, at most 17 bytes: data after a header goes directly to its channel. */
   #rest: Buffer = Buffer.alloc(0);
-  /** The channel whose chunk is being read, and how much of the chunk has not come. */
+  /** The channel of the current chunk, and the bytes that are missing. */
   #open: Channel | undefined;
   #left = 0;
   #chunkSize = 128;
@@ -52,8 +52,8 @@ export class ChunkReader {
   }
 
   /**
-   * The messages that are whole with these bytes; each is used before the next is looked for, because it may change the
-   * chunk size.
+   * The messages completed by these bytes. Each is handled before the next is read, because it may change the chunk
+   * size.
    */
   *read(piece: Buffer): Generator<Message> {
     const bytes = this.#rest.length === 0 ? piece : Buffer.concat([this.#rest, piece]);
@@ -84,7 +84,7 @@ export class ChunkReader {
     }
   }
 
-  /** Opens the chunk that begins here. How long its header is; 0 where that is not whole. */
+  /** Starts the chunk at this position. Returns the length of its header; 0 if the header is incomplete. */
   #header(bytes: Buffer, from: number): number {
     const here = bytes.length - from;
     if (here < 1) return 0;
@@ -145,7 +145,7 @@ export class ChunkReader {
   }
 }
 
-/** A message of ours, in the chunks of 128 bytes that every server begins with. */
+/** Encodes an outgoing message, in the initial chunk size of 128 bytes. */
 export function encodeMessage(channel: number, type: number, stream: number, body: Buffer): Buffer {
   const head = Buffer.alloc(12);
   head[0] = channel;

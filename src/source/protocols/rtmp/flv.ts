@@ -1,4 +1,4 @@
-/** What comes over RTMP is FLV without its file: the header and each tag's own are put around it. */
+/** RTMP carries FLV tags without the file format: adds the file header and the tag headers. */
 
 export function flvHeader(audio: boolean, video: boolean): Buffer {
   return Buffer.from([0x46, 0x4c, 0x56, 1, (audio ? 4 : 0) | (video ? 1 : 0), 0, 0, 0, 9, 0, 0, 0, 0]);
@@ -16,7 +16,7 @@ export function flvTag(type: number, timestamp: number, body: Buffer): Buffer {
   return tag;
 }
 
-/** The tags of an aggregate message, moved to the message's own time. */
+/** The tags of an aggregate message, shifted to the message's timestamp. */
 export function* aggregated(
   body: Buffer,
   timestamp: number,

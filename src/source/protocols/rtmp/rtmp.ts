@@ -1,4 +1,4 @@
-/** Streams over RTMP. We play them ourselves: a tool that spoke RTMP would hold the stream's key. */
+/** Streams over RTMP. They are played here: a tool that spoke RTMP would hold the stream key. */
 import { networkAddress } from '../../address/network.ts';
 import type { Protocol } from '../protocol.ts';
 import { liveTransport } from '../stream/live.ts';

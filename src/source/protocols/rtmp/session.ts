@@ -10,13 +10,13 @@ import { ChunkReader, encodeMessage, type Message } from './chunks.ts';
 import { aggregated, flvHeader, flvTag } from './flv.ts';
 
 const HANDSHAKE_BYTES = 1536;
-/** Of our answers and requests. A session in good order leaves some hundred bytes unread. */
+/** Limit of unread outgoing data. A normal session leaves a few hundred bytes unread. */
 const MOST_UNREAD = 64 << 10;
 const [audioType, videoType, scriptType] = [8, 9, 18];
 
 /**
- * Plays a stream, and gives it out as FLV. A tool that spoke RTMP itself would hold the stream's key, and not every one
- * can.
+ * Plays a stream and outputs FLV. A tool that spoke RTMP itself would hold the stream key, and not every tool supports
+ * it.
  */
 export async function openRtmp(context: SocketContext, sink: Sink): Promise<Session> {
   const address = rtmpAddress(context.source.scheme, context.place);
@@ -212,7 +212,7 @@ class Player implements Session {
       try {
         about = decodeAmf(content)[1];
       } catch {
-        // What cannot be read says nothing of what is in the stream; the tool gets it all the same.
+        // Unreadable metadata says nothing about the stream; it is still passed to the tool.
       }
       const facts = typeof about === 'object' && about !== null && !Array.isArray(about) ? about : {};
       this.#begin('audiocodecid' in facts, 'videocodecid' in facts);
@@ -226,7 +226,7 @@ class Player implements Session {
     this.#give(flvTag(type, timestamp, body));
   }
 
-  /** As soon as the metadata or the first frame says what is in it. */
+  /** Called as soon as the metadata or the first frame shows the contents. */
   #begin(audio: boolean, video: boolean): void {
     if (this.#begun) return;
     this.#begun = true;
@@ -237,7 +237,7 @@ class Player implements Session {
     if (!this.#sink.data(bytes)) this.#socket.pause();
   }
 
-  /** A host that asks and does not read would otherwise fill our memory with the answers. */
+  /** A host that sends requests and never reads would otherwise fill our memory with responses. */
   #send(bytes: Buffer): void {
     if (this.#socket.writableLength > MOST_UNREAD) throw unreadAnswers();
     this.#socket.write(bytes);

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { Credentials } from '../../source.ts';
 import { headerOf, type RtspMessage } from './message.ts';
 
-/** Answers what a server asks of who wants to watch: by digest where it offers that, else in clear. */
+/** Answers a server's authentication challenge: Digest if it is offered, otherwise Basic. */
 
 export type Challenge =
   | { scheme: 'basic' }
@@ -25,12 +25,12 @@ export function challengeOf(headers: RtspMessage['headers']): Challenge | undefi
   return digests[0] ?? (offers.some((offer) => /^basic\b/i.test(offer)) ? { scheme: 'basic' } : undefined);
 }
 
-/** Realm, nonce and opaque of the longest known are some hundred characters. */
+/** The longest known realm, nonce and opaque have a few hundred characters. */
 const LONGEST_OFFER = 4096;
 
 function digestOf(offer: string): Challenge | undefined {
   if (offer.length > LONGEST_OFFER) return undefined;
-  // Nothing after a name is required, so no name is tried again from its second letter.
+  // Nothing is required after a name, so no name is retried from its second letter.
   const fields = new Map(
     [...offer.matchAll(/(\w+)\s*(?:=\s*(?:"([^"]*)"|([^\s,]+))?)?/g)].map(([, name, quoted, bare]) => [
       name!.toLowerCase(),

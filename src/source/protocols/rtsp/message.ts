@@ -1,6 +1,6 @@
 import { Backlog } from '../backlog.ts';
 
-/** RTSP on the wire: messages as in HTTP, and between them frames of media, marked with a dollar sign. */
+/** RTSP on the wire: HTTP-like messages, interleaved with media frames that begin with a dollar sign. */
 
 export interface RtspMessage {
   kind: 'message';
@@ -20,12 +20,12 @@ const LONGEST_BODY = 1 << 20;
 
 export class RtspReader {
   readonly #held = new Backlog();
-  /** How far the head was searched for its end. */
+  /** How far the head has been searched for its end. */
   #searched = 0;
-  /** A message whose body is not whole. */
+  /** A message with an incomplete body. */
   #open: (Omit<RtspMessage, 'body'> & { length: number }) | undefined;
 
-  /** Throws a RangeError for what is no RTSP. */
+  /** Throws a RangeError for invalid RTSP. */
   *read(bytes: Buffer): Generator<RtspMessage | RtspFrame> {
     this.#held.append(bytes);
     for (let item = this.#next(); item !== undefined; item = this.#next()) yield item;
@@ -33,7 +33,7 @@ export class RtspReader {
 
   #next(): RtspMessage | RtspFrame | undefined {
     if (this.#open === undefined) {
-      // Some senders put line ends between messages.
+      // Some senders put empty lines between messages.
       this.#held.drop(lineEnds(this.#held.bytes));
       const bytes = this.#held.bytes;
       if (bytes[0] === 0x24) return this.#frame(bytes);
@@ -55,13 +55,13 @@ export class RtspReader {
     return { kind: 'frame', channel: bytes[1]!, payload: bytes.subarray(4, end), raw: bytes.subarray(0, end) };
   }
 
-  /** Opens the message that begins here; false where its head is not whole. */
+  /** Starts the message at this position; false if its head is incomplete. */
   #head(bytes: Buffer): boolean {
     const end = headEnd(bytes.subarray(0, LONGEST_HEAD), this.#searched);
     if (end === undefined) {
       if (bytes.length >= LONGEST_HEAD || (bytes.length > 0 && !/^[A-Z_]/.test(bytes.toString('latin1', 0, 1))))
         throw new RangeError('no RTSP');
-      // What ends a head begins with a line end, and another follows within two bytes.
+      // The end of a head starts with a line end, and another follows within two bytes.
       this.#searched = Math.max(0, bytes.length - 2);
       return false;
     }
@@ -88,7 +88,7 @@ function lineEnds(bytes: Buffer): number {
   return count;
 }
 
-/** Behind the empty line. */
+/** Position after the empty line. */
 function headEnd(bytes: Buffer, from: number): number | undefined {
   for (let at = bytes.indexOf(10, from); at !== -1; at = bytes.indexOf(10, at + 1)) {
     if (bytes[at + 1] === 10) return at + 2;
@@ -101,7 +101,7 @@ export function headerOf(headers: RtspMessage['headers'], name: string): string 
   return headers.find(([known]) => known.toLowerCase() === name)?.[1];
 }
 
-/** The length is put right; a header's text is the sender's bytes. */
+/** Corrects Content-Length; header text keeps the sender's bytes. */
 export function encodeRtsp(start: string, headers: RtspMessage['headers'], body: Buffer = Buffer.alloc(0)): Buffer {
   const own = headers.filter(([name]) => name.toLowerCase() !== 'content-length');
   if (body.length > 0) own.push(['Content-Length', String(body.length)]);

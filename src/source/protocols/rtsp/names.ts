@@ -1,18 +1,18 @@
 /**
- * How a server's addresses are spelled for a tool, and back: it never sees where the stream lies, nor what its query
- * holds.
+ * Maps a server's addresses to ones for the tool, and back: the tool never sees the location of the source, or the
+ * contents of its query.
  */
 
 export interface Names {
-  /** Of the server, for an address that the tool uses; undefined for one that it was not given. */
+  /** The server's address for one that the tool uses; undefined for one that it was not given. */
   up(uri: string): string | undefined;
-  /** For the tool, in a text of the server. `list`: a semicolon or a comma ends an address. */
+  /** Replaces the server's addresses in a text for the tool. `list`: a semicolon or a comma ends an address. */
   down(text: string, list?: boolean): string;
 }
 
 const MOST = 64;
 
-/** `local` is the address that the tool was started with; `base()` the server's for the same. */
+/** `local`: the address that the tool was started with; `base()`: the server's equivalent. */
 export function rtspNames(local: string, base: () => string): Names {
   const others: string[] = [];
   const folder = local.slice(0, local.lastIndexOf('/'));
@@ -34,7 +34,7 @@ export function rtspNames(local: string, base: () => string): Names {
       const match = uri.startsWith(`${folder}/u`) ? /^(\d{1,3})(.*)$/s.exec(uri.slice(folder.length + 2)) : null;
       const known = others[Number(match?.[1])];
       if (match === null || known === undefined) return undefined;
-      // A slash that a tool puts between the two is there already where the address ends with one.
+      // A tool inserts a slash between the two, which is already there if the address ends with one.
       return known.endsWith('/') && match[2]!.startsWith('/') ? known + match[2]!.slice(1) : known + match[2]!;
     },
     down: (text, list = false) => text.replace(list ? /rtsps?:\/\/[^\s"'<>;,]+/gi : /rtsps?:\/\/[^\s"'<>]+/gi, down),

@@ -7,8 +7,8 @@ import { rtspNames, type Names } from './names.ts';
 import { RtspUpstream, type RtspResponse } from './upstream.ts';
 
 /**
- * RTSP for tools that speak it: their connection ends here, and another leads to the server. Addresses are exchanged,
- * the login is ours, and media comes over the same connection, so that a tool never opens one elsewhere.
+ * Relays RTSP for tools that speak it: the tool's connection ends here, and another leads to the server. Addresses are
+ * translated, the relay logs in, and media uses the same connection, so a tool never connects elsewhere.
  */
 
 const METHODS: ReadonlySet<string> = new Set([
@@ -22,7 +22,7 @@ const METHODS: ReadonlySet<string> = new Set([
   'SET_PARAMETER',
 ]);
 
-/** Requests that wait for their turn. A tool in good order has one or two. */
+/** Limit of queued requests. A normal tool has one or two. */
 const MOST_WAITING = 32;
 
 export interface RtspRelay {
@@ -102,7 +102,7 @@ function serveConnection(socket: Socket, port: number, loginOf: (secret: string)
       [['CSeq', headerOf(request.headers, 'cseq') ?? '0'], ...headers],
       body,
     );
-    // A tool that does not read its answers asks for no more.
+    // A tool that does not read its responses sends no more requests.
     if (!socket.write(bytes)) socket.pause();
   };
 
@@ -142,7 +142,7 @@ function serveConnection(socket: Socket, port: number, loginOf: (secret: string)
     }
   };
 
-  // Answers keep the order of their questions: the server is asked for one at a time.
+  // Responses keep the order of requests: the server gets one at a time.
   let last: Promise<void> = Promise.resolve();
   let waiting = 0;
   socket.on('data', (bytes: Buffer) => {

@@ -1,4 +1,4 @@
-/** Streams over RTSP: spoken by the tools that can, through relay.ts. */
+/** Streams over RTSP: read through relay.ts by the tools that support it. */
 import { networkAddress } from '../../address/network.ts';
 import type { Protocol } from '../protocol.ts';
 

@@ -21,7 +21,7 @@ export interface RtspResponse {
 }
 
 const MOST_REDIRECTS = 5;
-/** Of what we send and the server does not read. */
+/** Limit of outgoing data that the server does not read. */
 const MOST_UNREAD = 64 << 10;
 
 /**
@@ -29,7 +29,7 @@ const MOST_UNREAD = 64 << 10;
  * request at a time.
  */
 export class RtspUpstream {
-  /** The stream's address where it is now. */
+  /** The current address of the stream. */
   base: string;
   readonly #context: SocketContext;
   readonly #home: string;
@@ -55,14 +55,14 @@ export class RtspUpstream {
     this.#onClose = onClose;
   }
 
-  /** In the order in which they are asked. */
+  /** Requests are sent in order of the calls. */
   request(method: string, uri: string, headers: RtspMessage['headers'], body?: Buffer): Promise<RtspResponse> {
     const result = this.#last.then(() => this.#ask(method, uri, headers, body));
     this.#last = result.catch(() => {});
     return result;
   }
 
-  /** A tool's own frames are reports of what it received: one that the server does not read in time is of no use. */
+  /** A tool's own frames are reception reports: one that the server does not read in time is useless and dropped. */
   send(raw: Buffer): void {
     if (this.#socket !== undefined && this.#socket.writableLength <= MOST_UNREAD) this.#socket.write(raw);
   }
@@ -131,7 +131,7 @@ export class RtspUpstream {
     return next + rest;
   }
 
-  /** The caller's credentials are for the host that the caller named. */
+  /** The caller's credentials are sent only to the host that the caller named. */
   #mayLogIn(): boolean {
     return this.#context.source.credentials !== undefined && authorityOfUrl(this.base) === this.#home;
   }
@@ -172,7 +172,7 @@ export class RtspUpstream {
     const sequence = headerOf(headers, 'cseq');
     if (match === null) {
       if (this.#socket !== undefined && this.#socket.writableLength > MOST_UNREAD) throw unreadAnswers();
-      // Servers may ask, too, whether we live.
+      // Servers may send keep-alive requests too.
       this.#socket?.write(
         encodeRtsp(start.startsWith('OPTIONS') ? 'RTSP/1.0 200 OK' : 'RTSP/1.0 501 Not Implemented', [
           ['CSeq', sequence ?? '0'],

@@ -16,7 +16,7 @@ import {
 } from './packet.ts';
 import type { SrtParameters } from './parameters.ts';
 
-/** What a call that was answered agreed on. */
+/** The parameters agreed on by the handshake. */
 export interface Call {
   peer: number;
   own: number;
@@ -28,12 +28,12 @@ export interface Call {
 const AGAIN_MS = 250;
 const SRT_VERSION = 0x00010501;
 /**
- * Sends and receives by the sender's clock, may encrypt, drops what is late, reports losses again, marks what is sent
- * again.
+ * Capabilities: timestamp-based delivery for sending and receiving, encryption, too-late packet drop, periodic loss
+ * reports, retransmission flag.
  */
 const FLAGS = 0x3f;
 
-/** The handshake of SRT, version 5: two questions and two answers, the second pair with what each side wants. */
+/** The SRT handshake, version 5: two requests and two responses, the second pair with the parameters of both sides. */
 export async function callSrt(
   socket: Socket,
   parameters: SrtParameters,

@@ -2,8 +2,8 @@ import { createCipheriv, createDecipheriv, pbkdf2, randomBytes } from 'node:cryp
 import { promisify } from 'node:util';
 
 /**
- * The keys of an encrypted SRT stream: made by the caller, wrapped with what the passphrase gives, renewed by the
- * sender.
+ * The keys of an encrypted SRT stream: created by the caller, wrapped with a key derived from the passphrase, renewed
+ * by the sender.
  */
 
 const derive = promisify(pbkdf2);
@@ -11,7 +11,7 @@ const WRAP_IV = Buffer.from('a6a6a6a6a6a6a6a6', 'hex');
 const FIXED = 16;
 const SALT_BYTES = 16;
 
-/** By the flag that data packets carry: 1 even, 2 odd. */
+/** By the flag in data packets: 1 even, 2 odd. */
 export interface Keys {
   salt: Buffer;
   byFlag: Map<number, Buffer>;
@@ -20,12 +20,12 @@ export interface Keys {
 /** Senders keep their salt when they renew a key. */
 const MOST_SALTS = 8;
 
-/** The key that wraps the others; undefined where a session has used too many. */
+/** The key that wraps the others; undefined if a session has used too many salts. */
 export type KeyOfSalt = (salt: Buffer, length: number) => Promise<Buffer> | undefined;
 
 /**
- * For one session. A derivation takes 2048 rounds, and a host can ask for one with each packet: it is done once for
- * each salt.
+ * Derivation for one session. It takes 2048 rounds, and a host can request one with each packet, so the result is
+ * cached per salt.
  */
 export function keysOf(passphrase: string): KeyOfSalt {
   const known = new Map<string, Promise<Buffer>>();
@@ -50,7 +50,7 @@ export async function makeKeys(keyOf: KeyOfSalt, length: 16 | 24 | 32): Promise<
   return { keys: { salt, byFlag: new Map([[1, key]]) }, message: Buffer.concat([head, salt, wrapped]) };
 }
 
-/** The keys in the other side's message; undefined where it cannot be read or the passphrase does not open it. */
+/** The keys in the peer's message; undefined if it is invalid or the passphrase does not unwrap it. */
 export async function openKeys(keyOf: KeyOfSalt, message: Buffer): Promise<Keys | undefined> {
   if (
     message.length < FIXED + SALT_BYTES + 24 ||

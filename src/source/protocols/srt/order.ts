@@ -1,6 +1,6 @@
 import { nextSeq, seqDistance } from './packet.ts';
 
-/** How far ahead of what is missing packets are kept. */
+/** How far beyond a missing packet others are kept. */
 const WIDEST = 8192;
 
 export interface Loss {
@@ -8,9 +8,9 @@ export interface Loss {
   to: number;
 }
 
-/** Puts packets back into their order, and knows what is missing. Pure but for what it holds. */
+/** Restores the order of packets and tracks losses. No I/O. */
 export class PacketOrder<T> {
-  /** The first that has not come. */
+  /** The first missing sequence number. */
   next: number;
   readonly #held = new Map<number, T>();
   #newest: number;
@@ -20,12 +20,12 @@ export class PacketOrder<T> {
     this.#newest = (first - 1) & 0x7fffffff;
   }
 
-  /** What is in order now; `lost` is what this packet shows to be missing. */
+  /** `ready`: packets that are in order now; `lost`: the gap revealed by this packet. */
   add(seq: number, packet: T): { ready: T[]; lost: Loss | undefined } {
     const ahead = seqDistance(seq, this.next);
     if (ahead < 0) return { ready: [], lost: undefined };
     if (ahead > WIDEST) {
-      // So far away that the stream begins anew for us.
+      // Too far away: the stream is treated as restarted.
       this.#held.clear();
       this.next = seq;
       this.#newest = (seq - 1) & 0x7fffffff;
@@ -37,7 +37,7 @@ export class PacketOrder<T> {
     return { ready: this.#take(), lost };
   }
 
-  /** Whether something waits behind a gap. */
+  /** Whether packets wait behind a gap. */
   get waits(): boolean {
     return this.#held.size > 0;
   }
@@ -50,7 +50,7 @@ export class PacketOrder<T> {
     return { from: this.next, to };
   }
 
-  /** Gives up on the first gap, or on all up to a number. */
+  /** Skips the first gap, or all gaps up to a number. */
   skip(to = this.missing()?.to): T[] {
     if (to === undefined || seqDistance(to, this.next) < 0 || seqDistance(to, this.next) > WIDEST) return [];
     const ready: T[] = [];
@@ -64,8 +64,8 @@ export class PacketOrder<T> {
   }
 
   /**
-   * In order. A sender can name a number far away again and again, so what is looked at is the smaller of the gap and
-   * of what is held.
+   * Held numbers in order. A sender can name distant numbers repeatedly, so the work is bounded by the smaller of the
+   * gap and the held packets.
    */
   #heldUpTo(to: number): number[] {
     const distance = seqDistance(to, this.next) + 1;

@@ -1,4 +1,4 @@
-/** SRT's packets: what stands in which of their bytes. */
+/** The binary format of SRT packets. */
 
 const HEADER_BYTES = 16;
 export const CONTROL = {
@@ -31,8 +31,7 @@ export interface Control {
 }
 
 /**
- * SRT's own limit is 1456 bytes of payload. A datagram may hold 64 kB, and thousands are kept until the missing ones
- * come.
+ * SRT's own limit is 1456 bytes of payload. A datagram may have 64 kB, and thousands are kept while others are missing.
  */
 const LONGEST = 2048;
 
@@ -129,7 +128,7 @@ export function readHandshake(bytes: Buffer): Handshake | undefined {
   };
 }
 
-/** A text of an extension stands in words whose bytes are turned round. */
+/** Text of an extension is stored in words with reversed bytes. */
 export function reversedWords(text: string): Buffer {
   const plain = Buffer.from(text, 'utf8');
   const padded = Buffer.concat([plain, Buffer.alloc((4 - (plain.length % 4)) % 4)]);
@@ -138,7 +137,7 @@ export function reversedWords(text: string): Buffer {
 
 const HALF = 0x40000000;
 export const nextSeq = (seq: number): number => (seq + 1) & 0x7fffffff;
-/** How far `a` lies after `b`, in numbers that begin again after 31 bits. */
+/** The distance from `b` to `a` in sequence numbers, which wrap after 31 bits. */
 export function seqDistance(a: number, b: number): number {
   const difference = a - b;
   return difference > HALF ? difference - 2 * HALF : difference < -HALF ? difference + 2 * HALF : difference;

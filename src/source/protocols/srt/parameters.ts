@@ -10,8 +10,8 @@ export interface SrtParameters {
 const USUAL_LATENCY_MS = 120;
 
 /**
- * What the query of an SRT address says. A latency from 10,000 on is in microseconds, as FFmpeg has it: ten seconds
- * would be none, ten milliseconds neither.
+ * Parses the query of an SRT address. A latency from 10,000 on is in microseconds, as in FFmpeg, a lower one in
+ * milliseconds. In the other unit both would be implausible: over ten seconds, or under ten milliseconds.
  */
 export function srtParameters({ url }: Pick<Source, 'url'>): SrtParameters {
   const query = new URLSearchParams(url.split('?').slice(1).join('?'));

@@ -15,8 +15,8 @@ const CALL_WITHIN_MS = 5000;
 const WINDOW_PACKETS = 8192;
 
 /**
- * Calls a stream and gives out what comes, in order. The passphrase stays here: a tool that spoke SRT itself would have
- * to hold it.
+ * Calls a stream and outputs its data in order. The passphrase stays here: a tool that spoke SRT itself would have to
+ * hold it.
  */
 export async function openSrt(context: SocketContext, sink: Sink): Promise<Session> {
   const { host, port } = context.place;
@@ -26,7 +26,7 @@ export async function openSrt(context: SocketContext, sink: Sink): Promise<Sessi
     });
   const [address] = await context.guard.resolveAndCheck(host, port);
   const socket = createSocket({ type: address!.family === 6 ? 'udp6' : 'udp4', recvBufferSize: 4 << 20 });
-  // A refusal can come while nothing waits for an answer.
+  // An error can arrive while no call waits for a response.
   socket.on('error', () => {});
   socket.on('message', ({ length }: Buffer) => {
     try {
@@ -143,7 +143,7 @@ class Receiver implements Session {
       const message = Buffer.from(body);
       void openKeys(this.#call.keyOf, message).then((keys) => {
         if (keys === undefined || this.#over) return;
-        // The key in use goes on until the sender turns to the other.
+        // The current key stays in use until the sender switches to the other.
         for (const [flag, key] of this.#keys?.byFlag ?? []) if (!keys.byFlag.has(flag)) keys.byFlag.set(flag, key);
         this.#keys = keys;
         this.#send(CONTROL.user, { subtype: EXTENSION.keyResponse, body: message });
@@ -151,7 +151,7 @@ class Receiver implements Session {
     }
   }
 
-  /** What comes while nothing is read is let go: a live stream does not wait. */
+  /** Data that arrives while nothing is read is dropped: a live stream does not wait. */
   #give(ready: readonly Payload[]): void {
     if (ready.length === 0) return;
     this.#gapSince = this.#order.waits ? this.#clock() : undefined;

@@ -1,4 +1,4 @@
-/** Streams over SRT, of servers that are called. */
+/** Streams over SRT, from servers in listener mode. */
 import { networkAddress } from '../../address/network.ts';
 import { invalid } from '../../address/text.ts';
 import type { Protocol } from '../protocol.ts';

@@ -4,11 +4,11 @@ import { offline } from '../../failures.ts';
 import type { SocketContext } from '../protocol.ts';
 import { ownTransport, type Transport } from '../../http/transport.ts';
 
-/** A stream as it comes in, in the container that tools read. */
+/** Receives a stream as it arrives, in the container that tools read. */
 export interface Sink {
-  /** False where it comes faster than it is read: then `resume` is called later. */
+  /** False if data arrives faster than it is read: `resume` is called later. */
   data(chunk: Buffer): boolean;
-  /** The stream is over, in good order. */
+  /** The stream has ended normally. */
   end(): void;
   fail(error: unknown): void;
 }
@@ -18,7 +18,7 @@ export interface Session {
 }
 export type OpenStream = (context: SocketContext, sink: Sink) => Promise<Session>;
 
-/** A stream is answered as soon as something comes: before that it counts as offline. */
+/** Responds as soon as the first data arrives: before that the stream counts as offline. */
 export function liveTransport(context: SocketContext, type: string, load: () => Promise<OpenStream>): Transport {
   const { url } = context.source;
   const ask = async (): Promise<{ response: StreamedAnswer; url: string }> => {

@@ -3,11 +3,11 @@ import type { OriginFile } from '../../file/origin_file.ts';
 import type { Reader } from '../../reader.ts';
 import { ownTransport, type Transport } from '../../http/transport.ts';
 
-/** What a tool gets that reads files alone: the beginning of a stream. */
+/** The part of a stream that is recorded for a tool that can only read files. */
 export const RECORDING_MS = 10_000;
 export const RECORDING_BYTES = 20_000_000;
 
-/** The beginning of a stream as a file of its own, which can be read in parts and has an end. */
+/** The beginning of a stream as a file, which has an end and can be read in parts. */
 export function recordingTransport(live: OriginFile, limits = { ms: RECORDING_MS, bytes: RECORDING_BYTES }): Transport {
   let recorded: Promise<{ body: Buffer; type: string }> | undefined;
   return ownTransport(live.url, async ({ from, to } = { from: 0, to: Infinity }) => {
@@ -36,7 +36,7 @@ async function record(
   const timer = setTimeout(() => enough.resolve(undefined), ms);
   try {
     for (let part = await reader.next(); part !== undefined; part = await nextOf(reader, enough.promise)) {
-      // The page that it lies in is used again.
+      // Copied, because the page's memory is reused.
       parts.push(Buffer.from(part.subarray(0, bytes - length)));
       length += parts.at(-1)!.length;
       if (length >= bytes) break;
