@@ -40,7 +40,7 @@ describe('POST /v1/compare', function () {
   const versions = (...all: string[]) => ({ url: 'https://refused.test/a.mp4', ffprobe: { versions: all } });
 
   const REFUSED: [string, object, RegExp][] = [
-    ['nothing', {}, /^exactly one of url and request_ids is required$/],
+    ['an empty body', {}, /^exactly one of url and request_ids is required$/],
     [
       'a source without tools',
       { url: 'https://refused.test/a' },
@@ -115,7 +115,7 @@ describe('POST /v1/compare', function () {
     return { job, response: await answering };
   }
 
-  it('is one job of every version, answered with runs and fields, and read back', async () => {
+  it('is one job with every version, answered with runs and fields, and can be read back', async () => {
     const { job, response } = await made('made.test');
     const { kind, tools, report } = job.spec;
     const run = { name: 'ffprobe', timeoutMs: 5000, options: { show_frames: 'true' } };
@@ -158,7 +158,7 @@ describe('POST /v1/compare', function () {
     assert.deepEqual(JSON.parse(detail['comparison-response'] as string), { runs, fields, summary });
   });
 
-  it('says so where fewer than two runs of a tool succeeded, or the runner compared nothing', async () => {
+  it('reports that fewer than two runs of a tool succeeded, or that the runner compared nothing', async () => {
     for (const [host, change, error] of [
       ['failed.test', { success: false, error: 'broken (exit code 1)' }, 'fewer than two runs of one tool succeeded'],
       ['older.test', {}, 'the runner did not compare the runs'],
@@ -178,7 +178,7 @@ describe('POST /v1/compare', function () {
     }
   });
 
-  it('counts and makes a report of comparisons on record, and leaves out what is none', async () => {
+  it('the report counts recorded comparisons, and lists other ids as left out', async () => {
     const [one, two] = [await made('report-a.test'), await made('report-b.test')];
     const ids = [one.job.metadata.name, two.job.metadata.name];
     const response = await call('/v1/compare/report', { request_ids: [...ids, UNKNOWN] });
@@ -198,7 +198,7 @@ describe('POST /v1/compare', function () {
     ]);
   });
 
-  describe('two requests on record', () => {
+  describe('two recorded requests', () => {
     const probed = async (host: string, result: ResultBody): Promise<string> => {
       const answering = api.post({ url: `https://${host}/a.mp4` });
       const job = await api.job(host);
@@ -211,7 +211,7 @@ describe('POST /v1/compare', function () {
       ioUsage: 5,
     });
 
-    it('are compared under a and b, and nothing runs', async () => {
+    it('are compared as a and b, and no job runs', async () => {
       const ids = [await probed('first.test', result(1)), await probed('second.test', result(2))];
       const response = await compare({ request_ids: ids });
       assert.equal(response.status, 200);
@@ -225,7 +225,7 @@ describe('POST /v1/compare', function () {
       assert.deepEqual(answer['fields'][0].values, { a: 1, b: 2 });
     });
 
-    it('outputs that are too large to be held are named and not compared', async () => {
+    it('outputs that are too large are named and not compared', async () => {
       const large = { ...result(1), tools: [tool('ffprobe', JSON.stringify({ a: 'x'.repeat(1_200_000) }))] };
       const ids = [await probed('large.test', large), await probed('small.test', result(2))];
       const answer = (await (await compare({ request_ids: ids })).json()) as Record<string, any>;
@@ -237,7 +237,7 @@ describe('POST /v1/compare', function () {
       assert.equal(api.wired.deps.memory.used(), 0);
     });
 
-    it("are the caller's own: another one's is not found, a comparison and an open request are refused", async () => {
+    it("must be the caller's; a comparison or an open request is refused", async () => {
       const own = await probed('own.test', result(1));
       const missing = await compare({ request_ids: [own, UNKNOWN] });
       assert.equal(missing.status, 404);

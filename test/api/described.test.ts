@@ -17,31 +17,31 @@ const seen = (change: Partial<Seen>): Seen => ({
   ...change,
 });
 
-describe('a response is compared with the OpenAPI description', () => {
+describe('check of responses against the OpenAPI description', () => {
   for (const [what, change] of [
     ['an envelope', {}],
     ['a report without its envelope', { body: PROBE_REPORT }],
-    ['an error of the gateway', { status: 404, body: '{"error":"gone"}' }],
+    ['an error of a probe endpoint', { status: 404, body: '{"error":"gone"}' }],
     ['text of a tool', { type: 'text/plain; charset=utf-8', body: 'streams,0' }],
     ['another method', { method: 'DELETE', status: 405, body: '{"error":"no"}' }],
     ['a page', { method: 'GET', path: '/', type: 'text/html', body: '<html>' }],
   ] as const)
-    it(`${what}: described`, () => assert.equal(undescribed(seen(change)), undefined));
+    it(`accepts ${what}`, () => assert.equal(undescribed(seen(change)), undefined));
 
   for (const [what, change, fault] of [
     ['a status that is not listed', { status: 418 }, /status is not described/],
     ['another media type', { type: 'image/png' }, /media type is "image\/png"/],
-    ['no JSON', { body: '{' }, /not valid JSON/],
+    ['a body that is not JSON', { body: '{' }, /not valid JSON/],
     ['a member that the report does not have', { body: enveloped({ ...report, extra: 1 }) }, /"extra"/],
     ['a member of another type', { body: enveloped({ ...report, duration: 'long' }) }, /\/duration must be number/],
     ['a report without a list', { body: enveloped({ ...report, streams: undefined }) }, /"streams"/],
-    ['an error of the other side', { status: 404, body: '{"error":"gone","code":40400}' }, /"code"/],
-    ['a body where there is none', { method: 'GET', path: '/openapi.json', status: 304, body: 'x' }, /a body/],
+    ['an error of the management endpoints', { status: 404, body: '{"error":"gone","code":40400}' }, /"code"/],
+    ['a body where none is described', { method: 'GET', path: '/openapi.json', status: 304, body: 'x' }, /a body/],
     ['an unknown path with a body of its own', { path: '/nowhere', status: 404, body: '{"message":"no"}' }, /"error"/],
   ] as const)
-    it(`${what}: found`, () => assert.match(undescribed(seen(change)) ?? 'nothing is wrong', fault));
+    it(`reports ${what}`, () => assert.match(undescribed(seen(change)) ?? 'nothing is wrong', fault));
 
-  it('fails the suite of an API that answered so, and names the call', () => {
+  it('fails the test suite of an API that responds so, and names the call', () => {
     const { handler, assertDescribed } = watched((_request, response) => {
       response.statusCode = 418;
       response.end('{}');

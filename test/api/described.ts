@@ -1,6 +1,6 @@
 /**
- * Whether a response is one that the OpenAPI description has: its status, its media type and its body. The fixtures ask
- * this of every response that their API gives.
+ * Checks a response against the OpenAPI description: its status, media type and body. The fixtures check every response
+ * of their API.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { openapiDocument } from '../../src/api/openapi/document.ts';
@@ -10,7 +10,7 @@ import { errorsOf, makeAjv, type Validate } from '../conforms.ts';
 
 export interface Seen {
   method: string;
-  /** With or without its query. */
+  /** The path, with or without its query. */
   path: string;
   status: number;
   type: string | null | undefined;
@@ -33,7 +33,7 @@ const ERRORS = {
   management: compile({ $ref: '#/components/schemas/ManagementError' }),
 };
 
-/** All of them when this is loaded: no test waits for its own. */
+/** Compiled when this module loads, so that no test has to wait for it. */
 const ROUTES = Object.entries(paths)
   .map(([path, methods]) => ({
     pattern: new RegExp(`^${path.replaceAll(/\{[^}]+\}/g, '[^/]+')}$`),
@@ -62,13 +62,13 @@ function fits(validate: Validate, body: string): string | undefined {
   return validate(value) ? undefined : errorsOf(validate);
 }
 
-/** What is wrong with a response, or undefined. */
+/** The fault of a response, or undefined. */
 export function undescribed({ method, path, status, type, body }: Seen): string | undefined {
   const [plain = ''] = path.split('?');
   const essence = type?.split(';')[0]?.trim() ?? '';
   const error = ERRORS[isManagement(plain) ? 'management' : 'gateway'];
   const route = ROUTES.find(({ pattern }) => pattern.test(plain));
-  // A page, or nothing that is known.
+  // A page, or an unknown path.
   if (!route) return essence === 'application/json' && status >= 400 ? fits(error, body) : undefined;
   const operation = route.methods[method === 'HEAD' ? 'GET' : method];
   if (!operation || (method === 'HEAD' && status === 405))
@@ -84,12 +84,12 @@ export function undescribed({ method, path, status, type, body }: Seen): string 
 
 export const describedAs = (seen: Seen): string => `${seen.method} ${seen.path.split('?')[0]} ${seen.status}`;
 
-/** Larger bodies are tests of memory, and not parsed here. */
+/** Larger bodies belong to tests of memory, and are not parsed here. */
 const MOST_BYTES = 32 << 20;
 
 export interface Watched {
   handler: RequestListener;
-  /** Throws where a response was not as described. */
+  /** Throws if a response did not match the description. */
   assertDescribed(): void;
 }
 
@@ -119,7 +119,7 @@ export function watched(handler: RequestListener): Watched {
       response.end = function watchedEnd(this: ServerResponse, ...args: unknown[]) {
         take(args[0], args[1]);
         if (bytes > MOST_BYTES) long += 1;
-        // Nobody reads what a caller who is gone would have got.
+        // The response to a caller that has disconnected is not checked.
         else if (request.socket.destroyed === false) {
           const seen: Seen = {
             method: request.method ?? '',

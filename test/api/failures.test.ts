@@ -1,4 +1,4 @@
-/** What happens to a waiting request when something around it fails. Each ends once, and its caller hears the truth. */
+/** Failures around a waiting request: it ends once, and its caller gets the true outcome. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -43,7 +43,7 @@ describe('a waiting request', function () {
     assert.equal((await jobs('away.test')).length, 1);
   });
 
-  it('not created within its queue time: 503 with Retry-After, also when read back; its row is closed', async () => {
+  it('not created within its queue time: 503 with Retry-After, now and read back; the row is closed', async () => {
     api.relay!.refuse(true);
     api.relay!.cut();
     const response = await api.get('url=https://never.test/a&queue_timeout=400');
@@ -58,8 +58,8 @@ describe('a waiting request', function () {
     }
   });
 
-  it('whose create was done but not answered is one job, and one answer', async () => {
-    // The answer of the create is cut off before its first byte: the job is there, and the client does not know.
+  it('whose create succeeded without a response is one job with one response', async () => {
+    // The response to the create is cut before its first byte: the job exists, and the client does not know.
     await until('the client is connected', () =>
       api.kube.get(PROBE_JOBS, 'none', { namespace: api.namespace }).catch(() => true),
     );
@@ -71,7 +71,7 @@ describe('a waiting request', function () {
     assert.equal((await jobs('torn.test')).length, 1);
   });
 
-  it('whose caller hangs up before there is a job is closed as cancelled, and no job is made later', async () => {
+  it('whose caller disconnects before the job exists is closed as cancelled, and no job is created later', async () => {
     api.relay!.refuse(true);
     api.relay!.cut();
     const caller = new AbortController();
@@ -88,7 +88,7 @@ describe('a waiting request', function () {
     assert.deepEqual(await jobs('early.test'), []);
   });
 
-  it('is not cancelled by a client that breaks off another request', async () => {
+  it('is not cancelled by a client that aborts another request', async () => {
     const answering = api.get('url=https://steady.test/a&only=ffprobe');
     const job = await api.job('steady.test');
     const socket = connect(api.server.port, '127.0.0.1');
@@ -99,7 +99,7 @@ describe('a waiting request', function () {
     assert.equal((await answering).status, 200);
   });
 
-  it('that nobody ends is ended when its time is over: the row is closed and the job deleted', async () => {
+  it('without an end past its time is ended by the API, which closes the row and deletes the job', async () => {
     const response = await api.get('url=https://overdue.test/a&queue_timeout=200&timeout=200');
     assert.deepEqual([response.status, await response.json()], [500, { error: 'the request did not end in time' }]);
     const [row] = await rows('overdue.test');
@@ -107,14 +107,14 @@ describe('a waiting request', function () {
     await until('the job is deleted', async () => (await jobs('overdue.test')).length === 0);
   });
 
-  it("that was ended just then gets that end, not the API's own", async () => {
+  it("that ends just before the API's own end gets the recorded one", async () => {
     const answering = api.get('url=https://justthen.test/a&only=ffprobe&queue_timeout=300&timeout=300');
     const job = await api.job('justthen.test');
     await api.end(job.metadata.name, { result, asked, tell: false });
     assert.equal((await answering).status, 200);
   });
 
-  it('gets its answer after Postgres was restarted', async () => {
+  it('gets its response after a restart of Postgres', async () => {
     const answering = api.get('url=https://restart.test/a&only=ffprobe');
     const job = await api.job('restart.test');
     await api.stored.server.restart('immediate');
@@ -123,7 +123,7 @@ describe('a waiting request', function () {
     assert.equal((await answering).status, 200);
   });
 
-  it('a failing Postgres: 503 with Retry-After and nothing of the inside, and readiness says why', async () => {
+  it('gets 503 with Retry-After and no internals while Postgres fails, and readiness names the cause', async () => {
     const ready = async () => {
       const response = await fetch(`${api.url}/readyz`);
       return { status: response.status, ...((await response.json()) as object) };
@@ -146,7 +146,7 @@ describe('a waiting request', function () {
     await until('ready again', async () => (await ready()).status === 200);
   });
 
-  it('a draining replica waits for it, never cancels it, and in the end tells where its result will be', async () => {
+  it('is awaited by a draining replica, never cancelled, and at last told where to read the result', async () => {
     const { drain } = api.wired.deps;
     const [kept, cut] = [api.get('url=https://kept.test/a&only=ffprobe'), api.get('url=https://cut.test/a')];
     const keptJob = await api.job('kept.test');
@@ -156,7 +156,7 @@ describe('a waiting request', function () {
     left.catch(() => {});
     await api.job('left.test');
     drain.start();
-    // As those look whose connections a load balancer takes away.
+    // Seen through readiness, as by a load balancer that removes the replica.
     leaving.abort();
     await until('he is gone', () => api.wired.deps.waiting.size() === 2);
     assert.deepEqual(await (await fetch(`${api.url}/readyz`)).json(), {

@@ -1,6 +1,5 @@
 /**
- * The API on real servers: Postgres, NATS and an API server. What a controller would do, the tests do, through the same
- * calls.
+ * The API on real servers: Postgres, NATS and an API server. The tests act as the controller, through its own calls.
  */
 import { randomBytes } from 'node:crypto';
 import { zstdCompressSync } from 'node:zlib';
@@ -76,21 +75,21 @@ export interface ApiFixture {
   nats: NatsServer;
   bus: Bus;
   kube: KubeClient;
-  /** Between the API and the API server, where asked for. */
+  /** Relay between the API and the API server, if requested. */
   relay: Relay | undefined;
   privateKeys: JSONWebKeySet;
   wired: Wired;
   server: HttpServer;
   early: Early[];
-  /** Every line that was logged, as text. */
+  /** Every log line, as text. */
   log: string[];
   get(query: string, init?: RequestInit): Promise<Response>;
   post(body: unknown, init?: RequestInit): Promise<Response>;
-  /** A fresh token of the same user. */
+  /** A new token of the same user. */
   newToken(limits?: { requestsPerMinute?: number }): Promise<{ token: string; id: number }>;
-  /** The next ProbeJob that was created, whose address is of this host. */
+  /** The next ProbeJob with an address of this host. */
   job(host: string): Promise<ProbeJob>;
-  /** As a collector: records the end, and tells the API (unless the notice is lost). */
+  /** Records the end as a collector does, and notifies the API (unless the notice is lost). */
   end(
     id: string,
     end: {
@@ -165,7 +164,7 @@ export async function startApi(
   change: Partial<Settings> = {},
   options: { relay?: boolean; accounts?: Partial<AccountSettings>; webhooks?: Connections['webhooks'] } = {},
 ): Promise<ApiFixture> {
-  // A control plane of its own: on an installed cluster, only the product's own account may make these jobs.
+  // A control plane of its own: on an installed cluster, only the product's service account may create these jobs.
   const apiServer = await testApiServer({ own: true });
   const [stored, nats] = await Promise.all([startStore({ retryMs: 2_000 }), startNats({ jetstream: true })]);
   const kube = apiServer.client;
@@ -211,7 +210,7 @@ export async function startApi(
   bus.subscribe<Early>(SUBJECT.early, ({ message }) => {
     early.push(message);
   });
-  // The administrator's own rate is no matter here; tokens narrow it where it is.
+  // The administrator's rate limit would only disturb; tokens set one where a test needs it.
   await stored.sql('update users set requests_per_minute = 1000000');
   await Promise.all([wired.toolsRead, bus.flush()]);
   const url = `http://127.0.0.1:${server.port}`;

@@ -1,6 +1,6 @@
 /**
- * Addresses that were made to be read in two ways. What is refused names no part of the address; what is accepted leads
- * to one host, and shows no secret.
+ * Addresses made to be read in two ways. The error of a refused one repeats no part of it; an accepted one leads to one
+ * host and shows no secret.
  */
 import assert from 'node:assert/strict';
 import { ApiError } from '../../src/api/errors.ts';
@@ -38,29 +38,29 @@ const REFUSED: [what: string, url: string, message: string | RegExp][] = [
   ['two dashes', '--Output=file:///x', SCHEMES],
   ['a file of arguments', '@/etc/passwd', SCHEMES],
   ['an address after a file of arguments', '@http://a.test/', SCHEMES],
-  ['a scheme in other letters', 'ｈttp://a.test/', SCHEMES],
+  ['a scheme in mixed case', 'ｈttp://a.test/', SCHEMES],
   ['gopher', 'gopher://a.test:70/_GET', SCHEMES],
   ['javascript', 'javascript://a.test/%0aalert(1)', SCHEMES],
   ['spaces alone', '   ', 'url must not be empty'],
-  ['a line end', 'http://a.test/\r\nHost: b.test', CONTROL],
-  ['a line end in the host', 'http://a.test\r\n.b.test/', CONTROL],
+  ['a line break', 'http://a.test/\r\nHost: b.test', CONTROL],
+  ['a line break in the host', 'http://a.test\r\n.b.test/', CONTROL],
   ['a line feed at the end', 'http://a.test/x\n', CONTROL],
   ['a tab, which browsers drop', 'ht\ttp://a.test/', CONTROL],
   ['NUL', 'http://a.test/\u0000.mp4', NOT_KEPT],
   ['NUL in the host', 'http://a.test\u0000.b.test/', NOT_KEPT],
   ['a line separator', 'http://a.test/\u2028x', CONTROL],
-  ['half of a pair', 'http://a.test/\ud800', NOT_KEPT],
+  ['an unpaired surrogate', 'http://a.test/\ud800', NOT_KEPT],
   ['no host', 'http:///x', /^url: |^url does not name a valid host/],
-  ['no host but a user', 'http://user:pw@/x', /valid host/],
-  ['no host but a port', 'http://:80/x', /valid host/],
-  ['a port that is none', 'http://a.test:99999/', /valid host and port/],
+  ['a user without a host', 'http://user:pw@/x', /valid host/],
+  ['a port without a host', 'http://:80/x', /valid host/],
+  ['a port that is not a number', 'http://a.test:99999/', /valid host and port/],
   ['port 0', 'http://a.test:0/', /valid host and port/],
   ['a port of letters', 'http://a.test:http/', /valid host and port/],
   ['a backslash for a slash', 'http:\\\\a.test\\x', SCHEMES],
   ['a backslash before the host', 'http://a.test\\@127.0.0.1/', 'url must not hold a backslash'],
   ['a backslash in the host', 'http://a.test\\.b.test/', 'url must not hold a backslash'],
   ['an open bracket', 'http://[::1/', /valid host/],
-  ['a name that is none', 'http://a b.test/', /valid host/],
+  ['a malformed host name', 'http://a b.test/', /valid host/],
   ['a percent in the host', 'http://a%00.test/', /valid host/],
   ['a slash in the host', 'http://a%2fb.test/', /valid host/],
   ['an encoded at sign in the host', 'http://a.test%40127.0.0.1/', /valid host/],
@@ -84,9 +84,9 @@ const REFUSED: [what: string, url: string, message: string | RegExp][] = [
   ['loopback of IPv6 in full', 'http://[0:0:0:0:0:0:0:1]/', NOT_ALLOWED],
   ['IPv4 in IPv6', 'http://[::ffff:127.0.0.1]/', NOT_ALLOWED],
   ['IPv4 in IPv6, in hexadecimal', 'http://[::ffff:7f00:1]/', NOT_ALLOWED],
-  ['IPv4 in IPv6, of old', 'http://[::127.0.0.1]/', NOT_ALLOWED],
-  ['IPv4 behind NAT64', 'http://[64:ff9b::7f00:1]/', NOT_ALLOWED],
-  ['IPv4 behind 6to4', 'http://[2002:7f00:1::]/', NOT_ALLOWED],
+  ['IPv4-compatible IPv6', 'http://[::127.0.0.1]/', NOT_ALLOWED],
+  ['IPv4 through NAT64', 'http://[64:ff9b::7f00:1]/', NOT_ALLOWED],
+  ['IPv4 through 6to4', 'http://[2002:7f00:1::]/', NOT_ALLOWED],
   ['link-local of IPv6', 'http://[fe80::1]/', NOT_ALLOWED],
   ['unique local of IPv6', 'http://[fd00::1]/', NOT_ALLOWED],
   ['a zone', 'http://[fe80::1%25eth0]/', /valid host/],
@@ -103,9 +103,9 @@ const REFUSED: [what: string, url: string, message: string | RegExp][] = [
   ['an srt that listens', 'srt://0.0.0.0:9000?mode=listener', /mode=caller/],
   ['a bucket that is a path', 's3://../../etc/passwd', 'url does not name a valid bucket'],
   ['a bucket without a path', 's3://bucket', /bucket and a path/],
-  ['a key with a line end', 's3://KEY%0d%0aX:secret@bucket/a.mp4', /access key|control characters/],
+  ['a key with a line break', 's3://KEY%0d%0aX:secret@bucket/a.mp4', /access key|control characters/],
   ['a key with a comma', 's3://KEY,x:secret@bucket/a.mp4', /access key/],
-  ['a line end in a user', 'http://a%0d%0ab:c@a.test/', /control characters/],
+  ['a line break in a user', 'http://a%0d%0ab:c@a.test/', /control characters/],
   ['a colon in a user', 'http://a%3ab:c@a.test/', /colon/],
 ];
 
@@ -123,9 +123,9 @@ const ACCEPTED: [what: string, url: string, address: string, secrets: string[]][
   ['an at sign in the fragment', 'http://good.test/a.mp4#@127.0.0.1/', 'http://good.test/a.mp4', []],
   ['an international name', 'http://bücher.test/ä.mp4', 'http://xn--bcher-kva.test/%C3%A4.mp4', []],
   ['a name in capitals', 'HTTP://GOOD.TEST/A.MP4', 'http://good.test/A.MP4', []],
-  ['a name with a soft hyphen, which counts nothing', 'http://go\u00adod.test/', 'http://good.test/', []],
+  ['a host name with a soft hyphen, which is ignored', 'http://go\u00adod.test/', 'http://good.test/', []],
   ['a public address of IPv6', 'http://[2606:4700:0:0::1111]/a.mp4', 'http://[2606:4700::1111]/a.mp4', []],
-  ['steps out of the path', 'http://good.test/a/../../../etc/passwd', 'http://good.test/etc/passwd', []],
+  ['dot segments in the path', 'http://good.test/a/../../../etc/passwd', 'http://good.test/etc/passwd', []],
   ['a leading dash in the host', 'http://-good.test/-i', 'http://-good.test/-i', []],
   [
     'a query of secrets',

@@ -1,4 +1,4 @@
-/** The role as it is started: from its settings to its end by a signal. */
+/** The role as a process: from its settings to its end by a signal. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,10 +14,10 @@ import { until } from '../until.ts';
 
 const main = new URL('../../src/main.ts', import.meta.url).pathname;
 
-describe('the role api', function () {
+describe('role api', function () {
   this.timeout(60_000);
 
-  it('starts from its settings, says when it is ready, counts, and drains on SIGTERM', async () => {
+  it('starts from its settings, becomes ready, exposes metrics and drains on SIGTERM', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'probeyard-role-api-'));
     const user = createUser();
     const apiServer = await testApiServer({ own: true });

@@ -1,4 +1,4 @@
-/** How much memory the API takes for large results: in a process of its own, with the heap that it has in its pod. */
+/** Memory of the API for large results: in a separate process, with the heap of its pod. */
 import assert from 'node:assert/strict';
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,12 +9,10 @@ import { body, good } from '../result/result_samples.ts';
 import { ADMIN, aCloseInput, anOpenInput, startStore, type StoreFixture } from '../store/fixture.ts';
 import { until } from '../until.ts';
 
-/** An account streams three at once. */
+/** Three such results of one account are streamed at once. */
 const BUDGET = 120_000_000;
 const LONG_BYTES = 24_000_000;
-/**
- * Node, its code and what the garbage collector has not looked at yet; the answers asked for are of 10 times as much.
- */
+/** Covers Node, its code and uncollected garbage; the requested responses are ten times as large. */
 const MOST_MB = 330;
 
 describe('memory of the API for large results', function () {
@@ -72,7 +70,7 @@ describe('memory of the API for large results', function () {
     ['ASCII', 'A', 'recorded'],
     ['text beyond U+00FF', '\u2026', 'not recorded'],
   ] as const) {
-    it(`ten callers at once, read-backs and log details of ${what}, its size ${size}`, async () => {
+    it(`ten callers at once read back ${what}, size ${size}, within the memory limit`, async () => {
       const id = await stored(JSON.stringify({ a: letter.repeat(LONG_BYTES / Buffer.byteLength(letter)) }), size);
       const [read, log] = [`/v1/probe/${id}`, `/frontend/api/v1/media/log/${id}`];
       const answers = await Promise.all(Array.from({ length: 10 }, (_, index) => get(index % 3 === 0 ? log : read)));
@@ -92,7 +90,7 @@ describe('memory of the API for large results', function () {
     });
   }
 
-  it('callers who never read hold at most half of the budget: the next gets 503, small results pass', async () => {
+  it('callers that never read hold at most half of the budget: the next gets 503, small results pass', async () => {
     const id = await stored(JSON.stringify({ a: 'A'.repeat(LONG_BYTES) }), 'recorded');
     const { port } = new URL(url);
     for (let count = 0; count < 3; count++) {

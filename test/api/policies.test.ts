@@ -1,4 +1,4 @@
-/** Policies through the API: saved, read, asked for, and told of in every form of an answer. */
+/** Policies through the API: saved, read, requested and shown in every form of a response. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { Ajv } from 'ajv';
@@ -76,7 +76,7 @@ describe('policies through the API', function () {
   this.timeout(120_000);
   let api: ApiFixture;
   let stranger: string;
-  /** Of a user below the administrator's account. */
+  /** A token of a user below the administrator. */
   let below: string;
 
   before(async () => {
@@ -146,7 +146,7 @@ describe('policies through the API', function () {
       });
     });
 
-    it('PUT takes a policy of MediaConch, and lists what it does without', async () => {
+    it('PUT accepts a policy of MediaConch, and lists what it leaves out', async () => {
       const rules =
         '<rule name="wrapper" value="Format" tracktype="General" operator="=">MXF</rule>' +
         '<rule name="trace" scope="mt" value="mdat" operator="exists"/>';
@@ -156,7 +156,7 @@ describe('policies through the API', function () {
       assert.equal(policy.rules[0]?.field, 'container.format');
     });
 
-    it('GET gives the latest revision or the one that is named, and lists them', async () => {
+    it('GET returns the latest revision or the given one, and lists the revisions', async () => {
       await put('read', MP4);
       await put('read', MKV);
       const latest = await call('GET', '/v1/policy/read');
@@ -177,14 +177,14 @@ describe('policies through the API', function () {
       );
     });
 
-    it('GET /v1/policy lists own policies, then the shared ones', async () => {
+    it('GET /v1/policy lists own policies, then shared ones', async () => {
       await put('listed', MKV);
       const rows = (await call('GET', '/v1/policy')).json['policies'] as { name: string; description?: string }[];
       assert.equal(rows.find(({ name }) => name === 'listed')?.description, 'Matroska');
       assert.equal(rows.at(-1)?.name, 'shared/web-mp4');
     });
 
-    it('DELETE removes a policy, and its name comes back with other revisions', async () => {
+    it('DELETE removes a policy, and its name continues with other revisions', async () => {
       await put('passing', MP4, { token: stranger });
       assert.equal((await call('DELETE', '/v1/policy/passing', { token: stranger })).status, 204);
       const gone = await call('DELETE', '/v1/policy/passing', { token: stranger });
@@ -208,7 +208,7 @@ describe('policies through the API', function () {
       });
   });
 
-  describe('refused', () => {
+  describe('invalid policies', () => {
     const bad: [string, string, unknown, string, RegExp][] = [
       ['XML with a DTD', 'bad', '<!DOCTYPE a [<!ENTITY b "c">]><policy name="p">&b;</policy>', 'text/xml', /^policy: /],
       ['a name in upper case', 'House', MP4, 'application/json', /^name: must be 1 to 64 lower-case letters/],
@@ -223,14 +223,14 @@ describe('policies through the API', function () {
         /^rules\[0\]\.field: .*did you mean format/,
       ],
       [
-        'JSON with a member twice',
+        'a duplicate member in JSON',
         'bad',
         '{"rules":[],"rules":[]}',
         'application/json',
         /^rules: is given more than once/,
       ],
-      ['JSON that is none', 'bad', '{', 'application/json', /^body: is not valid JSON/],
-      ['YAML that is none', 'bad', 'rules: [', 'application/yaml', /^policy: is not valid YAML/],
+      ['invalid JSON', 'bad', '{', 'application/json', /^body: is not valid JSON/],
+      ['invalid YAML', 'bad', 'rules: [', 'application/yaml', /^policy: is not valid YAML/],
       ['another media type', 'bad', 'rules', 'text/plain', /^body: must be application\/json, application\/yaml/],
       ['more than 64 KB', 'bad', { description: 'x'.repeat(70_000), rules: MP4.rules }, 'application/json', /65536/],
     ];
@@ -266,7 +266,7 @@ describe('policies through the API', function () {
     });
   });
 
-  describe('of another account', () => {
+  describe('policies of another account', () => {
     before(async () => {
       await put('secret-spec', MKV);
     });
@@ -282,7 +282,7 @@ describe('policies through the API', function () {
           }),
       ],
       [
-        'named by a probe',
+        'used in a probe',
         () =>
           call('POST', '/v1/probe/file', {
             token: stranger,
@@ -291,33 +291,33 @@ describe('policies through the API', function () {
       ],
     ];
     for (const [what, attempt] of attempts)
-      it(`a policy is not ${what}, and its name is no hint`, async () => {
+      it(`cannot be ${what}, and the error does not reveal the name`, async () => {
         const { status, text } = await attempt();
         assert.ok(status === 404 || status === 400, `${status} ${text}`);
         assert.doesNotMatch(text, /did you mean secret/);
       });
 
-    it('the list shows none of it', async () => {
+    it('are not listed', async () => {
       assert.doesNotMatch((await call('GET', '/v1/policy', { token: stranger })).text, /secret-spec/);
     });
 
-    it('the same name is another policy', async () => {
+    it('do not conflict with a policy of the same name', async () => {
       assert.equal((await put('secret-spec', MP4, { token: stranger })).json['changed'], true);
       assert.deepEqual((await call('GET', '/v1/policy/secret-spec')).json['policy'], MKV);
     });
 
-    it('a sub-user shares the policies of the account', async () => {
+    it('are shared with sub-users of their account', async () => {
       assert.deepEqual((await call('GET', '/v1/policy/secret-spec', { token: below })).json['policy'], MKV);
     });
   });
 
-  describe('asked for by a probe', () => {
+  describe('policy of a probe', () => {
     before(async () => {
       await put('web', MP4);
       await put('pinned', { uses: { ffprobe: '3.3' }, ...MP4 });
     });
 
-    /** Starts a probe, ends its job with `result`, and gives both. */
+    /** Starts a probe, ends its job with `result`, and returns both. */
     async function probe(host: string, body: object, result: ResultBody, path = '/v1/probe/file') {
       const answer = call('POST', path, { body: { url: `https://${host}/a.mkv`, ...body } });
       const job = await api.job(host);
@@ -325,7 +325,7 @@ describe('policies through the API', function () {
       return { id: job.metadata.name, spec: job.spec, told: await answer };
     }
 
-    it('by its name: the job names its digest, the envelope and a header say what came of it', async () => {
+    it('by name: the job has its digest, the envelope and a header the outcome', async () => {
       const { id, spec, told } = await probe('named.test', { policy: 'web' }, { ...printed, policy: verdict() });
       assert.deepEqual(spec.policy, { name: 'web', revision: 1, digest: canonicalPolicy(MP4 as never).digest });
       assert.deepEqual([told.json['policy'], told.headers.get('x-policy-outcome')], [verdict(), 'fail']);
@@ -333,7 +333,7 @@ describe('policies through the API', function () {
       assert.deepEqual([back.json['policy'], back.headers.get('x-policy-outcome')], [verdict(), 'fail']);
     });
 
-    it('a shared one, in the query of a GET', async () => {
+    it('shared, in the query of a GET', async () => {
       const answer = call('GET', '/v1/probe/file?url=https://query.test/a.mp4&policy=shared/web-mp4');
       const job = await api.job('query.test');
       assert.deepEqual([job.spec.policy?.name, job.spec.policy?.revision], ['shared/web-mp4', 1]);
@@ -349,7 +349,7 @@ describe('policies through the API', function () {
         new URLSearchParams({ url: 'https://inline.test/a.mkv', policy: JSON.stringify(MP4) }).toString(),
       ],
     ] as const)
-      it(`inline, in ${what}: the job names its digest alone, and the log does not keep it`, async () => {
+      it(`inline, in ${what}: the job has its digest alone, and the log does not keep it`, async () => {
         const answer = call('POST', '/v1/probe/file', { body, type });
         const job = await api.job('inline.test');
         const { digest } = canonicalPolicy(MP4 as never);
@@ -363,7 +363,7 @@ describe('policies through the API', function () {
         assert.equal(log.json['policy'], null);
       });
 
-    it('its tools run, and what the caller did not ask for is not shown', async () => {
+    it('runs the tools that it needs, and shows only those that the caller requested', async () => {
       const { spec, told } = await probe(
         'hidden.test',
         { policy: 'web', only: 'ffprobe' },
@@ -377,16 +377,16 @@ describe('policies through the API', function () {
     });
 
     for (const [what, ffprobe, version] of [
-      ['a request that names no version gets that of the policy', {}, '3.3'],
+      ['a request without a version gets that of the policy', {}, '3.3'],
       ['a version in the request wins', { version: '7.0' }, '7.0'],
       ['latest in the request wins', { version: 'latest' }, '7.0'],
     ] as const)
-      it(`pins: ${what}`, async () => {
+      it(`version: ${what}`, async () => {
         const { spec } = await probe('pinned.test', { policy: 'pinned', ffprobe }, { ...printed, policy: verdict() });
         assert.equal(spec.tools?.find(({ name }) => name === 'ffprobe')?.version, version);
       });
 
-    it('a bare output has the outcome in a header', async () => {
+    it('adds the outcome of a bare output as a header', async () => {
       const body = { policy: 'web', only: 'ffprobe', inject_output: true };
       const { id, told } = await probe('bare.test', body, { ...printed, policy: verdict() });
       assert.equal(told.headers.get('x-policy-outcome'), 'fail');
@@ -394,7 +394,7 @@ describe('policies through the API', function () {
       assert.deepEqual((await call('GET', `/v1/probe/${id}/policy`)).json, verdict());
     });
 
-    it('a result without a verdict is unknown', async () => {
+    it('is unknown if the result has no verdict', async () => {
       const { id, told } = await probe('silent.test', { policy: 'web' }, printed);
       const policy = told.json['policy'] as PolicyResult;
       assert.ok(isVerdict(policy), JSON.stringify(isVerdict.errors));
@@ -402,7 +402,7 @@ describe('policies through the API', function () {
       assert.equal((await call('GET', `/frontend/api/v1/media/log/${id}`)).json['status-policy'], 'unknown');
     });
 
-    it('a request without a policy has neither member nor header', async () => {
+    it('is neither a member nor a header if none was requested', async () => {
       const { id, told } = await probe('without.test', {}, printed);
       assert.deepEqual(['policy' in told.json, told.headers.get('x-policy-outcome')], [false, null]);
       const none = await call('GET', `/v1/probe/${id}/policy`);
@@ -414,14 +414,14 @@ describe('policies through the API', function () {
       ['an unknown shared name', 'shared/web-mp5', /did you mean shared\/web-mp4\?$/],
       ['a name with U+0000', 'we\0b', /policy: must not contain U\+0000/],
       [
-        'an inline policy that is not valid',
+        'an invalid inline policy',
         { rules: [{ name: 'a', field: 'size.widht', is: 1 }] },
         /^policy\.rules\[0\]\.field: .*did you mean size\.width/,
       ],
       ['a list', [MP4], /^policy: must be/],
     ];
     for (const [what, policy, message] of refused)
-      it(`${what} is 400`, async () => {
+      it(`${what} is refused with 400`, async () => {
         const { status, json } = await call('POST', '/v1/probe/file', {
           body: { url: 'https://no.test/a.mp4', policy },
         });
@@ -429,14 +429,14 @@ describe('policies through the API', function () {
         assert.match(String(json['error']), message);
       });
 
-    it('an inline policy that is nested 10,000 times is 400', async () => {
+    it('nested 10,000 times inline is refused with 400', async () => {
       const policy = `${'{"all":['.repeat(10_000)}${']}'.repeat(10_000)}`;
       const body = `{"url":"https://no.test/a.mp4","policy":${policy}}`;
       const { status, json } = await call('POST', '/v1/probe/file', { body });
       assert.deepEqual([status, String(json['error']).slice(0, 6)], [400, 'policy']);
     });
 
-    it('an inline policy in a query is 400', async () => {
+    it('inline in a query is refused with 400', async () => {
       const { status, json } = await call('GET', '/v1/probe/file?url=https://no.test/a.mp4&policy[rules]=x');
       assert.deepEqual(
         [status, json['error']],
@@ -444,7 +444,7 @@ describe('policies through the API', function () {
       );
     });
 
-    it('mediastreamvalidator answers with an envelope where a policy is asked for', async () => {
+    it('at the mediastreamvalidator endpoint: the response is an envelope', async () => {
       const hls = tool('msv', JSON.stringify(HLS), { version: '1' });
       const judged = verdict({ outcome: 'pass', rules: [] });
       const result = { tools: [hls], ioUsage: 1, policy: judged };
@@ -454,7 +454,7 @@ describe('policies through the API', function () {
     });
   });
 
-  describe('the verdict of a request', () => {
+  describe('verdict of a request', () => {
     let id: string;
     before(async () => {
       await put('web', MP4);
@@ -469,18 +469,18 @@ describe('policies through the API', function () {
       ['junit', 'application/xml', '<failure'],
       ['sarif', 'application/sarif+json', '"2.1.0"'],
     ] as const)
-      it(`is told as ${format}`, async () => {
+      it(`is returned as ${format}`, async () => {
         const { status, headers, text } = await call('GET', `/v1/probe/${id}/policy?format=${format}`);
         assert.equal(status, 200);
         assert.equal(headers.get('content-type')?.split(';')[0], type);
         assert.ok(text.includes(has), text);
       });
 
-    it('is not told to another account', async () => {
+    it('is not found by another account', async () => {
       assert.equal((await call('GET', `/v1/probe/${id}/policy`, { token: stranger })).status, 404);
     });
 
-    it('stands in the log, and the log is filtered by it', async () => {
+    it('is in the log, and the log is filtered by it', async () => {
       const list = async (query: string) =>
         (
           (await call('GET', `/frontend/api/v1/media/log?pagination[limit]=1000&${query}`)).json['log'] as Record<
@@ -502,7 +502,7 @@ describe('policies through the API', function () {
     });
   });
 
-  describe('stored results, judged anew', () => {
+  describe('evaluating stored results', () => {
     async function stored(host: string, result: ResultBody, body: object = {}): Promise<string> {
       const answer = call('POST', '/v1/probe/file', { body: { url: `https://${host}/a.mkv`, ...body } });
       const { name } = (await api.job(host)).metadata;
@@ -525,7 +525,7 @@ describe('policies through the API', function () {
       await put('is-mp4', MP4);
     });
 
-    it('a result without a report is judged by what the tools printed', async () => {
+    it("evaluates a result without a report by the tools' output", async () => {
       const id = await stored('anew.test', printed);
       assert.equal(outcomesOf(await evaluate('is-mkv', [id]))[id]?.[0], 'pass');
       const failed = await evaluate('is-mp4', [id]);
@@ -535,7 +535,7 @@ describe('policies through the API', function () {
       assert.deepEqual([shared.json['name'], outcomesOf(shared)[id]?.[0]], ['shared/web-mp4', 'fail']);
     });
 
-    it('what cannot be judged is unknown, with the reason', async () => {
+    it('reports what cannot be evaluated as unknown, with the reason', async () => {
       const expired = await stored('expired.test', printed);
       await api.stored.sql('delete from envelopes where id = $1', [expired]);
       const foreign = await stored('foreign.test', printed);
@@ -548,7 +548,7 @@ describe('policies through the API', function () {
       assert.deepEqual(outcomesOf(await evaluate('is-mkv', [foreign], stranger))[foreign], told[none]);
     });
 
-    it('an output that is too large to be read again leaves its rules unknown, and the others judged', async () => {
+    it('leaves the rules on an output that is too large unknown, and evaluates the others', async () => {
       const large = JSON.stringify({ ...(outputs['ffprobe 9.0'] as object), filler: 'x'.repeat(1_200_000) });
       const report = {
         ...tool('ffprobe', JSON.stringify(REPORT)),
@@ -573,7 +573,7 @@ describe('policies through the API', function () {
       ['a request twice', Array.from({ length: 2 }, () => '019a0000-0000-7000-8000-000000000000'), /more than once/],
       ['no id', ['x'], /^request_ids/],
     ] as const)
-      it(`with ${what} is 400`, async () => {
+      it(`with ${what} is refused with 400`, async () => {
         const { status, json } = await evaluate('is-mkv', [...ids]);
         assert.equal(status, 400);
         assert.match(String(json['error']), message);

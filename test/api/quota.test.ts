@@ -16,7 +16,7 @@ describe('api: a monthly quota that is used up', function () {
     ['{"processing-time": 41}', /: processing time/],
     ['{"data-processed": 1000}', /: amount of data/],
   ] as const) {
-    it(`is 403 that says what: ${quota}`, async () => {
+    it(`is a 403 that names the quota: ${quota}`, async () => {
       const { token, id } = await api.newToken();
       await api.stored.sql('update tokens set monthly_quota = $2 where id = $1', [id, quota]);
       const used = anOpenInput(api.stored.store, { tokenId: id, userId: api.userId });

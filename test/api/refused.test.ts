@@ -1,4 +1,7 @@
-/** What the gateway refuses, over HTTP: credentials, methods, bodies, rates. Every answer is JSON with a request id. */
+/**
+ * What the probe endpoints refuse, over HTTP: credentials, methods, bodies and rates. Every response is JSON with a
+ * request id.
+ */
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { once } from 'node:events';
@@ -6,7 +9,7 @@ import { PROBE_JOBS } from '../../src/kube/client.ts';
 import { until } from '../until.ts';
 import { startApi, type ApiFixture } from './fixture.ts';
 
-describe('the gateway refuses', function () {
+describe('probe endpoints refuse', function () {
   this.timeout(60_000);
   let api: ApiFixture;
   before(async () => {
@@ -56,7 +59,7 @@ describe('the gateway refuses', function () {
       });
     }
 
-    it('whose token has expired or was revoked, at once, though it was used just before', async () => {
+    it('whose token expired or was revoked just now, although it was used before', async () => {
       for (const change of ['expires_at = now()', 'revoked_at = now()']) {
         const { token, id } = await api.newToken();
         const headers = { Authorization: `Bearer ${token}` };
@@ -100,7 +103,7 @@ describe('the gateway refuses', function () {
     });
   });
 
-  it('other methods, HEAD among them, and paths that are not there', async () => {
+  it('other methods, HEAD included, and unknown paths', async () => {
     const headers = { Authorization: `Bearer ${api.token}` };
     for (const method of ['PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
       const response = await file('?url=https://a.test/', { method, headers });
@@ -132,15 +135,15 @@ describe('the gateway refuses', function () {
       body: string | Uint8Array<ArrayBuffer> | undefined,
       error: string,
     ][] = [
-      ['that are none', undefined, undefined, TYPES],
+      ['that are missing', undefined, undefined, TYPES],
       ['of another type', 'text/plain', 'url=x', TYPES],
-      ['of a type like ours', 'application/jsonp', '{}', TYPES],
+      ['of a similar type', 'application/jsonp', '{}', TYPES],
       ['in another charset', 'application/json; charset=utf-16', '{}', 'body: must be UTF-8'],
-      ['that are no JSON', JSON_TYPE, '{"url":', 'body: is not valid JSON'],
+      ['that are not JSON', JSON_TYPE, '{"url":', 'body: is not valid JSON'],
       ['that are empty', JSON_TYPE, '', 'body: is not valid JSON'],
-      ['that are no JSON object', JSON_TYPE, '[1]', 'body: must be a JSON object'],
+      ['that are not a JSON object', JSON_TYPE, '[1]', 'body: must be a JSON object'],
       [
-        'that are no UTF-8',
+        'that are not UTF-8',
         JSON_TYPE,
         Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]),
         'body: is not valid UTF-8',
@@ -154,13 +157,13 @@ describe('the gateway refuses', function () {
       ],
       ['over a megabyte', JSON_TYPE, JSON.stringify({ url: 'x'.repeat(1_100_000) }), 'body: must be at most 1 MB'],
       [
-        'with more fields than there can be',
+        'with too many fields',
         'application/x-www-form-urlencoded',
         'a=1&'.repeat(100_000),
         'body: has more than 256 fields',
       ],
       [
-        'that are no multipart form',
+        'that are not a multipart form',
         'multipart/form-data; boundary=x',
         'url=x',
         'body: is not valid multipart/form-data',
@@ -211,7 +214,7 @@ describe('the gateway refuses', function () {
       );
     });
 
-    it('beside fields in the query of a POST', async () => {
+    it('together with fields in the query of a POST', async () => {
       await refused(
         await api.post({ url: 'x' }, {}).then(() =>
           file('?timeout=5', {
@@ -226,7 +229,7 @@ describe('the gateway refuses', function () {
     });
   });
 
-  it('what is no HTTP, as JSON too', async () => {
+  it('malformed HTTP, also with a JSON error', async () => {
     const said = async (text: string): Promise<string> => {
       const socket = connect(api.server.port, '127.0.0.1');
       await once(socket, 'connect');
@@ -249,12 +252,12 @@ describe('the gateway refuses', function () {
     }
   });
 
-  it('a source of the longest length is not too long for a query', async () => {
+  it('a query of the maximum length for its scheme only, not for its length', async () => {
     const response = await api.get(`url=${encodeURIComponent(`file:///${'é'.repeat(8184)}`)}`);
     assert.match(((await response.json()) as { error: string }).error, /^url must begin with one of/);
   });
 
-  it('bad fields and sources, and creates nothing for them', async () => {
+  it('invalid fields and sources, without creating anything', async () => {
     for (const [fields, error] of [
       [{ url: 'file:///etc/passwd' }, /^url must begin with one of http:\/\//],
       [
@@ -277,7 +280,7 @@ describe('the gateway refuses', function () {
     assert.deepEqual(await api.stored.sql('select id from requests'), []);
   });
 
-  it('calls over the rate of a token, bad ones counted, and says when to come back', async () => {
+  it('calls over the rate limit of a token, counting bad ones, with Retry-After', async () => {
     const { token } = await api.newToken({ requestsPerMinute: 3 });
     const headers = { Authorization: `Bearer ${token}` };
     const seen: (string | null)[] = [];

@@ -1,4 +1,4 @@
-/** Reports in their described form, as texts that tools would print. */
+/** Reports in their documented form, as the text that tools print. */
 import type { HlsReport } from '../../src/hls/schema.ts';
 import type { ProbeReport } from '../../src/report/schema.ts';
 import type { C2paReport } from '../../src/tools/c2pa_schema.ts';

@@ -1,6 +1,6 @@
 /**
- * The API in a process of its own, for tests that look at its memory: on a real Postgres, without NATS and an API
- * server, which reading back needs for no ended request.
+ * The API as a separate process, for tests of its memory: on a real Postgres, without NATS and an API server, which
+ * reading back an ended request does not need.
  */
 import type { Accounts } from '../../src/accounts/accounts.ts';
 import { DEFAULTS, type Deps } from '../../src/api/deps.ts';

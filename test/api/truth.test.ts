@@ -1,4 +1,4 @@
-/** What the API logs and counts of its requests, held against what its callers were told. */
+/** The log lines and metrics of the API, compared with what its callers received. */
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { once } from 'node:events';
@@ -26,9 +26,9 @@ interface Line {
 describe('access log and metrics', function () {
   this.timeout(120_000);
   let api: ApiFixture;
-  /** By request id. */
+  /** Responses by request id. */
   const told = new Map<string, Told & { method: string; route: string }>();
-  /** Callers who left before an answer, by route: they never learned their request's id. */
+  /** Callers that disconnected before a response, by route: they never learned their request's id. */
   let left = 0;
 
   const call = async (method: string, route: string, path: string, init: RequestInit = {}): Promise<Response> => {
@@ -94,7 +94,7 @@ describe('access log and metrics', function () {
       ['GET', '/v1/probe/:id', '/v1/probe/00000000-0000-7000-8000-000000000000', 404, {}],
     ] as const)
       assert.equal((await call(method, route, path, init)).status, status, `${method} ${path}`);
-    // Callers who leave: after the whole request was sent, and in the middle of a body.
+    // Callers that disconnect: after the whole request was sent, and in the middle of a body.
     const caller = new AbortController();
     const leaving = fetch(`${api.url}${FILE}`, {
       method: 'POST',
@@ -119,11 +119,11 @@ describe('access log and metrics', function () {
   });
   after(() => api.stop());
 
-  it('one line for each request, and no other', () => {
+  it('one line per request, and no other', () => {
     assert.equal(lines().length, told.size + left);
   });
 
-  it('a line has the status, the method and the route of what the caller was told', () => {
+  it('a line has the status, method and route that the caller saw', () => {
     const byId = new Map(lines().map((line) => [line.request_id, line]));
     for (const [id, { status, method, route }] of told) {
       const line = byId.get(id);
@@ -135,7 +135,7 @@ describe('access log and metrics', function () {
     }
   });
 
-  it('a line names the cause of a refusal, and no other line has one', () => {
+  it('a line has the cause of a refusal, and no other line has one', () => {
     const byId = new Map(lines().map((line) => [line.request_id, line]));
     const codes = [...told].map(([id, { status }]) => [status, byId.get(id)?.code] as const);
     const expected: Record<number, string | undefined> = { 200: undefined, 202: undefined, 404: 'not-found' };
@@ -149,14 +149,14 @@ describe('access log and metrics', function () {
     );
   });
 
-  it('the duration in a line is within what its caller measured', () => {
+  it('the duration in a line is at most what the caller measured', () => {
     const byId = new Map(lines().map((line) => [line.request_id, line]));
-    // The line is written a turn of the event loop after the last byte.
+    // The line is written one turn of the event loop after the last byte.
     for (const [id, { ms }] of told)
       assert.ok(byId.get(id)!.ms <= ms + 50, `${byId.get(id)!.ms} ms logged, ${ms} ms measured`);
   });
 
-  it('only callers who left are 499', () => {
+  it('only disconnected callers are logged as 499', () => {
     const others = lines().filter(({ request_id }) => !told.has(request_id));
     assert.deepEqual(
       others.map(({ status, route }) => [status, route]),

@@ -1,4 +1,4 @@
-/** Webhooks through the API: what is promised at once, and what becomes of the promise. */
+/** Webhooks through the API: the immediate response, and the later delivery. */
 import assert from 'node:assert/strict';
 import { Webhook } from 'standardwebhooks';
 import { PROBE_JOBS } from '../../src/kube/client.ts';
@@ -47,7 +47,7 @@ describe('a request with a webhook', function () {
   const manage = (path: string, init: RequestInit = {}, token = api.token) =>
     fetch(`${api.url}/frontend/api/v1/${path}`, { ...init, headers: { Authorization: `Bearer ${token}` } });
 
-  it('is answered with 202 at once, and brings the envelope, also where the answer would have been bare', async () => {
+  it('is answered with 202 at once, and delivers the envelope even of a request for bare output', async () => {
     const id = await accepted(await send('hook.test', { inject_output: true }));
     assert.equal((await api.job('hook.test')).metadata.name, id);
     await api.end(id, { result, asked, tell: false });
@@ -75,7 +75,7 @@ describe('a request with a webhook', function () {
     });
   });
 
-  it('to an address with user info: sealed in the record, sent with it, shown without it', async () => {
+  it('to an address with credentials: sealed in the record, sent to the receiver, never shown', async () => {
     const address = new URL('/hook', receiver.url);
     const shown = address.href;
     Object.assign(address, { username: 'receiver-7', password: 'pa55word' });
@@ -99,7 +99,7 @@ describe('a request with a webhook', function () {
     );
   });
 
-  it('is made once under an Idempotency-Key: a repeat gets the same promise and sends nothing', async () => {
+  it('is created once per Idempotency-Key: a repeat gets the same response and sends nothing', async () => {
     const headers = { 'Idempotency-Key': 'hook-1' };
     const id = await accepted(await send('once.test', {}, headers));
     assert.equal(await accepted(await send('once.test', {}, headers)), id);
@@ -114,7 +114,7 @@ describe('a request with a webhook', function () {
     assert.equal(receiver.received.length, 1);
   });
 
-  it('under the key of one that ended without a result is made anew', async () => {
+  it('with the key of one that ended without a result is created anew', async () => {
     const headers = { 'Idempotency-Key': 'hook-2' };
     const first = await accepted(await send('anew.test', {}, headers));
     await api.job('anew.test');
@@ -127,7 +127,7 @@ describe('a request with a webhook', function () {
     await arrived(second);
   });
 
-  it('goes on when its caller has hung up', async () => {
+  it('continues after its caller has disconnected', async () => {
     const id = await accepted(await send('left.test'));
     const job = await api.job('left.test');
     assert.equal(job.metadata.name, id);
@@ -137,7 +137,7 @@ describe('a request with a webhook', function () {
     assert.ok(await api.kube.get(PROBE_JOBS, id, { namespace: api.namespace }));
   });
 
-  it('is promised while the API server is away, and its job is created when it is back', async () => {
+  it('is accepted while the API server is away, and its job is created afterwards', async () => {
     api.relay!.refuse(true);
     api.relay!.cut();
     const id = await accepted(await send('away.test'));
@@ -149,15 +149,15 @@ describe('a request with a webhook', function () {
 
   const refused: [string, string, RegExp][] = [
     ['ftp://a.test/', 'another scheme', /^webhook_url: must begin with http:\/\/ or https:\/\/$/],
-    ['example.test/hook', 'no address', /^webhook_url: must begin with/],
+    ['example.test/hook', 'not an address', /^webhook_url: must begin with/],
     ['http://10.0.0.1/', 'a private address', /^webhook_url: the address is not allowed/],
-    ['http://[::1]/', 'the machine itself', /^webhook_url: the address is not allowed/],
-    ['http://0x7f000002/', 'another spelling of it', /^webhook_url: the address is not allowed/],
+    ['http://[::1]/', 'localhost', /^webhook_url: the address is not allowed/],
+    ['http://0x7f000002/', 'another spelling of localhost', /^webhook_url: the address is not allowed/],
     ['https://KEY:SECRET@s3.amazonaws.com/bucket/x', 'an S3 address', /^webhook_url: must not be an S3 address$/],
     ['http://a.test\\@127.0.0.1/', 'a backslash', /^webhook_url: must not hold a backslash$/],
   ];
   for (const [address, what, expected] of refused) {
-    it(`refuses ${what} as a receiver, before anything is made`, async () => {
+    it(`refuses ${what} as a receiver, before anything is created`, async () => {
       const response = await send('never.test', { webhook_url: address });
       const { error } = (await response.json()) as { error: string };
       assert.equal(response.status, 400);
@@ -173,7 +173,7 @@ describe('a request with a webhook', function () {
     );
   });
 
-  it('is listed with its attempts, its address redacted, and can be sent again; to its owner alone', async () => {
+  it('is listed with its attempts and a redacted address, and can be sent again; by its owner alone', async () => {
     receiver.answer = (response) => void response.writeHead(410).end();
     const id = await accepted(await send('list.test'));
     await api.job('list.test');

@@ -1,8 +1,8 @@
-/** How many sub-users and API tokens an account may have, over all its users. */
+/** How many sub-users and API tokens an account may have, over all of its users. */
 import assert from 'node:assert/strict';
 import { startManagement, type Management, type Person } from './fixture.ts';
 
-describe('management: bounds of an account', function () {
+describe('management: limits of an account', function () {
   this.timeout(60_000);
   let m: Management;
   before(async () => {
@@ -17,7 +17,7 @@ describe('management: bounds of an account', function () {
   const TOO_MANY_USERS = 'the account has reached its limit of 3 sub-users';
   const TOO_MANY_TOKENS = 'the account has reached its limit of 6 API tokens over all its users';
 
-  it('sub-users: counted over all levels, and no more are made than the operator allows', async () => {
+  it('sub-users: counted over all levels, and limited to what the operator allows', async () => {
     const ann = await m.person('ann');
     const sub = await m.person('ann-sub', { parent: ann });
     assert.equal((await makeUser(sub, 'ann-2@example.org')).status, 201);
@@ -30,13 +30,13 @@ describe('management: bounds of an account', function () {
         refused.text,
       );
     }
-    // Of another account it says nothing.
+    // The limit of one account does not affect another.
     assert.equal((await makeUser(await m.person('bea'), 'bea-2@example.org')).status, 201);
     assert.equal((await m.call('DELETE', `user/${sub.id}`, { token: m.root.token })).status, 204);
     assert.equal((await makeUser(ann, 'ann-4@example.org')).status, 201);
   });
 
-  it('tokens: counted over all users of the account; a revoked one leaves its place', async () => {
+  it('tokens: counted over all users of the account; a revoked one frees its place', async () => {
     const cat = await m.person('cat');
     const sub = await m.person('cat-sub', { parent: cat });
     for (const by of [cat, sub, sub]) assert.equal((await makeToken(by)).status, 201);
@@ -52,7 +52,7 @@ describe('management: bounds of an account', function () {
     assert.equal((await makeToken(sub)).status, 201);
   });
 
-  it('of many made at once on two replicas, no more than allowed are made', async () => {
+  it('of many created at once on two replicas, only as many as allowed succeed', async () => {
     const dan = await m.person('dan');
     const [one, two] = m.replicas;
     const users = await Promise.all(
@@ -64,12 +64,12 @@ describe('management: bounds of an account', function () {
       201,
       ...Array.from({ length: 7 }, () => 409),
     ]);
-    // Four so far: Dan's, and one of each sub-user.
+    // Four so far: one of Dan, and one of each sub-user.
     const tokens = await Promise.all(Array.from({ length: 10 }, (_, i) => makeToken(dan, i % 2 === 0 ? one : two)));
     assert.deepEqual(tokens.map(({ status }) => status).sort(), [201, 201, ...Array.from({ length: 8 }, () => 409)]);
   });
 
-  it('an address that is taken is still told from a full account', async () => {
+  it('a full account still gets the error for an address that is in use', async () => {
     const eve = await m.person('eve');
     const taken = await makeUser(eve, 'ann@example.org');
     assert.deepEqual([taken.status, taken.json['error']], [409, 'email: cannot be used for a new account']);

@@ -1,4 +1,4 @@
-/** Accounts by mail: sign-up, verification, forgotten passwords, invitations. */
+/** Accounts by mail: sign-up, verification, forgotten passwords and invitations. */
 import assert from 'node:assert/strict';
 import { PASSWORD, startManagement, startMailBox, startReplica, box, NO_LIMITS, type Management } from './fixture.ts';
 
@@ -16,7 +16,7 @@ describe('management: accounts by mail', function () {
   const verify = (code: string) =>
     m.call('POST', 'auth/verify', { body: { 'verify-token': code }, headers: { 'X-Recaptcha-Token': 'ignored' } });
 
-  it('from sign-up over the mail to the first token; before it, 403', async () => {
+  it('from sign-up through the mail to the first token; 403 before verification', async () => {
     const made = await signUp('ada@example.org');
     assert.deepEqual([made.status, made.json], [201, { email: 'ada@example.org', status: 'pending' }]);
     const early = await signIn('ada@example.org');
@@ -55,7 +55,7 @@ describe('management: accounts by mail', function () {
     assert.equal((await m.stored.sql('select 1 from mails')).length, 0, 'what is sent is gone');
   });
 
-  it('sign-up: a known address gets the same answer; its owner gets a mail, and nothing changes', async () => {
+  it('sign-up: a known address gets the same response; its owner gets a mail, and nothing changes', async () => {
     const before = await m.stored.sql(`select * from users where email = 'ada@example.org'`);
     const again = await signUp('ADA@example.org', 'another password');
     assert.deepEqual([again.status, again.json], [201, { email: 'ADA@example.org', status: 'pending' }]);
@@ -66,7 +66,7 @@ describe('management: accounts by mail', function () {
     assert.equal((await signIn('ada@example.org', 'another password')).status, 401);
   });
 
-  it('sign-up: each mail confirms its own password, so an earlier sign-up with the address gains nothing', async () => {
+  it("sign-up: each mail confirms its own password, so an intruder's earlier sign-up gains nothing", async () => {
     await signUp('grace@example.org', 'of the intruder');
     await m.box.next('grace@example.org');
     await signUp('grace@example.org', 'of the owner');
@@ -75,13 +75,13 @@ describe('management: accounts by mail', function () {
     assert.equal((await signIn('grace@example.org', 'of the owner')).status, 200);
   });
 
-  it('verify: a password that is sent replaces the one from the sign-up; earlier sessions end', async () => {
+  it('verify: a new password replaces that of the sign-up, and earlier sessions end', async () => {
     for (const password of ['of the owner', undefined]) {
       const email = `hopper-${password === undefined}@example.org`;
       await signUp(email, 'of the intruder');
       const { code } = await m.box.next(email);
       const [user] = await m.stored.sql<{ id: string }>('select id from users where email = $1', [email]);
-      // An account that was active and is pending again has some.
+      // An account that is pending again after it was active has sessions.
       const session = await m.replicas[0].deps.accounts.openSession({
         userId: Number(user!.id),
         long: true,
@@ -101,7 +101,7 @@ describe('management: accounts by mail', function () {
     }
   });
 
-  it('verify: a password that is too short is refused, and the code still counts', async () => {
+  it('verify: a password that is too short is refused, and the code stays valid', async () => {
     await signUp('noether@example.org', 'of the intruder');
     const { code } = await m.box.next('noether@example.org');
     const short = await m.call('POST', 'auth/verify', { body: { 'verify-token': code, password: 'short' } });
@@ -109,7 +109,7 @@ describe('management: accounts by mail', function () {
     assert.equal((await verify(code)).status, 200);
   });
 
-  it('a reset by mail ends every session, JWTs of sessions and of API tokens too', async () => {
+  it('a reset by mail ends every session, including JWTs of sessions and of API tokens', async () => {
     const person = await m.person('mirzakhani');
     const { json } = await signIn(person.email);
     const jwts = [json['jwt-token'].token as string];
@@ -126,7 +126,7 @@ describe('management: accounts by mail', function () {
     for (const jwt of jwts) assert.equal((await m.call('GET', 'user/current', { jwt })).status, 401);
   });
 
-  it('reset: a mail, a new password, the end of every session; the code counts once and for nothing else', async () => {
+  it('reset: sends a mail, sets the password and ends every session; the code works once only', async () => {
     const { json } = await signIn('ada@example.org');
     const jwt = json['jwt-token'].token as string;
     assert.deepEqual(
@@ -157,7 +157,7 @@ describe('management: accounts by mail', function () {
     );
   });
 
-  it('where there is no account, a reset answers the same and writes as much; nobody gets a mail', async () => {
+  it('reset: an unknown address gets the same response, and no mail is sent', async () => {
     const sent = m.box.mails.length;
     const nobody = await m.call('POST', 'auth/reset', { body: { email: 'nobody@example.org' } });
     assert.deepEqual([nobody.status, nobody.json], [200, { success: true }]);
@@ -166,7 +166,7 @@ describe('management: accounts by mail', function () {
     assert.equal(m.box.mails.length, sent + 1);
   });
 
-  it('an invited sub-user chooses a password by mail and is active then', async () => {
+  it('an invited sub-user chooses a password by mail and is then active', async () => {
     const owner = await m.person('owner');
     const made = await m.call('POST', 'user/current', {
       token: owner.token,
@@ -203,7 +203,7 @@ describe('management: accounts by mail', function () {
     }
   });
 
-  it('a mail that the server refuses for now is sent later, once', async () => {
+  it('a mail that the server refuses temporarily is sent later, once', async () => {
     m.box.refuse(1);
     await signUp('later@example.org');
     await m.stored.sql(`update mails set next_at = now() where recipient = 'later@example.org'`);
@@ -221,7 +221,7 @@ describe('management: accounts by mail', function () {
     assert.equal(m.box.mails.filter(({ to }) => to === 'later@example.org').length, 1);
   });
 
-  it('addresses and names with line breaks and worse reach neither mail nor record', async () => {
+  it('addresses and names with line breaks or control characters reach neither mail nor record', async () => {
     for (const body of [
       { email: 'a@example.org\r\nBcc: b@example.org' },
       { email: 'a@example.org, b@example.org' },
@@ -248,7 +248,7 @@ describe('management: accounts by mail', function () {
   });
 });
 
-describe('management: accounts without mail, and attempts', function () {
+describe('management: accounts without mail, and sign-in attempts', function () {
   this.timeout(60_000);
   let m: Management;
   before(async () => {
@@ -259,7 +259,7 @@ describe('management: accounts without mail, and attempts', function () {
   });
   after(() => m.stop());
 
-  it('nobody can sign up or get a new password, and is told why; sub-users are active at once', async () => {
+  it('sign-up and reset are refused with the reason; sub-users are active at once', async () => {
     assert.deepEqual(
       await m
         .call('POST', 'auth/sign-up', { body: { email: 'a@example.org', password: PASSWORD } })
@@ -282,7 +282,7 @@ describe('management: accounts without mail, and attempts', function () {
     );
   });
 
-  it('sign-in: too many wrong passwords must wait on every replica, whether the account exists or not', async () => {
+  it('sign-in: too many wrong passwords are delayed on every replica, whether the account exists or not', async () => {
     const ann = await m.person('ann');
     for (const email of [ann.email, 'unknown@example.org']) {
       const seen: [number, string][] = [];
@@ -313,7 +313,7 @@ describe('management: accounts without mail, and attempts', function () {
 describe('accounts: mail', function () {
   this.timeout(60_000);
 
-  it('goes nowhere without TLS where it must have it', async () => {
+  it('refuses to send without TLS where TLS is required', async () => {
     const [plain, m] = [await startMailBox({}, { tls: 'starttls' }), await startManagement()];
     const replica = await startReplica(m.stored, box({ boxKeys: m.settings.boxKeys, mail: plain.settings }));
     try {

@@ -1,4 +1,4 @@
-/** Limits of attempts: what bounds who guesses, and what keeps guessing from locking an owner out. */
+/** Limits of attempts: they slow down guessing, and guessing must not lock an owner out. */
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { ATTEMPT_LIMITS, makeAttempts } from '../../../src/accounts/attempts.ts';
@@ -15,7 +15,7 @@ describe('attempts', function () {
   });
   after(() => stored.close());
 
-  it('two addresses of one /64 share a limit, in every scope that goes by the address', async () => {
+  it('two addresses of one /64 share a limit in every scope keyed by address', async () => {
     const once = { burst: 1, everyMs: HOUR_MS };
     const attempts = makeAttempts(stored.store, {
       ...ATTEMPT_LIMITS,
@@ -39,7 +39,7 @@ describe('attempts', function () {
     await attempts.take('password:network', { account: 2, network: '192.0.2.1' });
   });
 
-  it('one that is given back does not count', async () => {
+  it('an attempt that is given back does not count', async () => {
     const attempts = makeAttempts(stored.store, {
       ...ATTEMPT_LIMITS,
       'password:account': { burst: 2, everyMs: HOUR_MS },
@@ -53,7 +53,7 @@ describe('attempts', function () {
   });
 });
 
-describe('management: attempts to sign in', function () {
+describe('management: sign-in attempts', function () {
   this.timeout(60_000);
   let m: Management;
   before(async () => {
@@ -83,7 +83,7 @@ describe('management: attempts to sign in', function () {
     /^known-browser=([^;]+)/.exec(headers.getSetCookie().find((one) => one.startsWith('known-browser=')) ?? '')?.[1];
   const known = async ({ email }: Person, from: string) => markOf((await signIn(email, PASSWORD, from)).headers)!;
 
-  it('wrong passwords from one network leave the account open to others', async () => {
+  it('wrong passwords from one network leave the account open to other networks', async () => {
     const { email } = await m.person('ann');
     assert.deepEqual(await statuses(4, email, 'wrong', '192.0.2.1'), [401, 401, 401, 429]);
     assert.equal((await signIn(email, PASSWORD, '192.0.2.200')).status, 429, 'of the same /24');
@@ -95,7 +95,7 @@ describe('management: attempts to sign in', function () {
     );
   });
 
-  it('wrong passwords from many networks do not lock out a browser that the account has signed in with', async () => {
+  it('wrong passwords from many networks do not lock out a browser that has signed in before', async () => {
     const ben = await m.person('ben');
     const mark = await known(ben, '198.51.100.1');
     for (let network = 0; network < 6; network++)
@@ -104,14 +104,14 @@ describe('management: attempts to sign in', function () {
     assert.equal((await signIn(ben.email, PASSWORD, '203.0.113.1', mark)).status, 200);
   });
 
-  it('a known browser has a limit of its own', async () => {
+  it('a known browser has a separate limit', async () => {
     const cat = await m.person('cat');
     const mark = await known(cat, '198.51.100.1');
-    // Its own three, then three of its network.
+    // The browser's own three attempts, then three of its network.
     assert.deepEqual(await statuses(7, cat.email, 'wrong', '203.0.113.1', mark), [401, 401, 401, 401, 401, 401, 429]);
   });
 
-  it('a mark of another account, changed, of before the password, or of another kind is none', async () => {
+  it('a browser mark is ignored if altered, outdated, of another account or of another kind', async () => {
     const [dan, eve] = [await m.person('dan'), await m.person('eve')];
     const [ofDan, ofEve] = [await known(dan, '198.51.100.1'), await known(eve, '198.51.100.1')];
     for (let network = 0; network < 6; network++) await signIn(dan.email, 'wrong', `192.0.${network}.1`);
@@ -131,18 +131,18 @@ describe('management: attempts to sign in', function () {
     assert.equal((await signIn(dan.email, PASSWORD, '203.0.113.1', ofDan)).status, 429, 'of before the password');
   });
 
-  it('an account has one limit, however its e-mail address is written', async () => {
+  it('an account has one limit, regardless of the spelling of its e-mail address', async () => {
     const fay = await m.person('fay');
     const seen: number[] = [];
     for (const email of ['FAY@example.org', 'fay@Example.org', 'faY@example.org'])
       seen.push((await signIn(email, 'wrong', '192.0.2.77')).status);
-    // Where a database folds letters that JavaScript does not, one user has many spellings: the limit is the user's.
+    // Where a database folds letters that JavaScript does not, one user has many spellings: the limit is per user.
     await m.stored.sql(`update users set email = 'fay.o@example.org' where id = $1`, [fay.id]);
     seen.push((await signIn('fay.o@example.org', 'wrong', '192.0.2.77')).status);
     assert.deepEqual(seen, [401, 401, 401, 429]);
   });
 
-  it('the mark is out of reach of scripts and of other sites, and stands in no log', async () => {
+  it('the browser mark is not readable by scripts or other sites, and appears in no log', async () => {
     const gus = await m.person('gus');
     const { headers } = await signIn(gus.email, PASSWORD, '198.51.100.1');
     const cookie = headers.getSetCookie().find((one) => one.startsWith('known-browser='))!;
@@ -161,7 +161,7 @@ describe('management: attempts to sign in', function () {
   });
 });
 
-describe('attempts to guess an API token', function () {
+describe('guesses of API tokens', function () {
   this.timeout(60_000);
   let m: Management;
   before(async () => {
@@ -188,14 +188,14 @@ describe('attempts to guess an API token', function () {
     ],
   ];
   for (const [side, [name, path, bodies]] of sides.entries()) {
-    it(`unknown tokens at ${name}: an address has a limit, which stops neither known tokens nor others`, async () => {
+    it(`unknown tokens at ${name}: limited per address, without affecting others or known tokens`, async () => {
       const { token } = await m.person(`guess-${side}`);
       const call = (from: string, credential: string) =>
         m.call('GET', path, { token: credential, headers: { 'X-Forwarded-For': from } });
       const good = (await call(`192.0.2.${side}`, token)).status;
       assert.notEqual(good, 401);
       const guess = (n: number): string => `${side}${n}`.padStart(64, 'G');
-      // All are counted before any is answered: what is earned back meanwhile, five a second, cannot make up for it.
+      // All are counted before any is answered, so that the five a second that are restored meanwhile do not matter.
       const { tokens } = m.replicas[0].deps;
       await Promise.allSettled(Array.from({ length: 200 }, () => tokens.get(randomBytes(32), `192.0.2.${side}`)));
       const answers = await Promise.all(Array.from({ length: 150 }, (_, n) => call(`192.0.2.${side}`, guess(n))));

@@ -1,4 +1,4 @@
-/** Ways to be known: tokens, JWTs, the cookie; what is bad never falls through, and what has ended works nowhere. */
+/** Credentials: tokens, JWTs and the cookie. A bad one never falls back to another, and an ended one works nowhere. */
 import assert from 'node:assert/strict';
 import { createSign, generateKeyPairSync, randomUUID } from 'node:crypto';
 import { base64url, exportJWK, generateKeyPair, SignJWT, UnsecuredJWT, type JWK } from 'jose';
@@ -27,7 +27,7 @@ describe('management: credentials', function () {
       [401, code, 'Unauthorized', 'Bearer'],
     );
 
-  it('all five ways', async () => {
+  it('all five ways to send a credential work', async () => {
     for (const [what, call, query] of [
       ['token in the header', { token: ann.token }, ''],
       ['token in the query', {}, `?token=${ann.token}`],
@@ -41,7 +41,7 @@ describe('management: credentials', function () {
     }
   });
 
-  it('the first present decides, and a bad one never falls through', async () => {
+  it('the first credential present decides, and a bad one does not fall back to the next', async () => {
     const other = await m.person('other');
     const first = await m.call('GET', `user/current?token=${other.token}&jwt=${jwt}`, {
       token: ann.token,
@@ -69,7 +69,7 @@ describe('management: credentials', function () {
     refused(await m.call('GET', 'user/current', {}), 40100);
   });
 
-  it('the gateway takes no JWT', async () => {
+  it('probe endpoints accept no JWT', async () => {
     for (const answer of [
       await m.call('GET', '/v1/probe/file?url=x', { jwt }),
       await m.call('GET', `/v1/probe/file?url=x&jwt=${jwt}`),
@@ -80,7 +80,7 @@ describe('management: credentials', function () {
       assert.equal(answer.status, 401, answer.text);
   });
 
-  describe('JWTs that are not ours', () => {
+  describe('foreign and altered JWTs', () => {
     const payload = () =>
       JSON.parse(Buffer.from(jwt.split('.')[1]!, 'base64url').toString()) as Record<string, unknown>;
     const header = () =>
@@ -142,17 +142,17 @@ describe('management: credentials', function () {
       ['a changed payload', () => `${parts()[0]}.${text({ ...payload(), sub: String(m.root.id) })}.${parts()[2]}`],
       ['a changed signature', () => `${parts()[0]}.${parts()[1]}.${flip(parts()[2])}`],
       ['an empty signature of zeros', () => `${parts()[0]}.${parts()[1]}.${base64url.encode(new Uint8Array(64))}`],
-      ['of another issuer, by our key', () => bySameKey({ iss: 'probeyard:another' })],
+      ['of another issuer, signed with our key', () => bySameKey({ iss: 'probeyard:another' })],
       ['without an issuer', () => bySameKey({ iss: undefined })],
-      ['for something else', () => bySameKey({ aud: 'reset' })],
-      ['expired, by our key', () => bySameKey({ exp: Math.floor(Date.now() / 1000) - 5 })],
-      ['without an end', () => bySameKey({ exp: undefined })],
+      ['for another audience', () => bySameKey({ aud: 'reset' })],
+      ['expired, signed with our key', () => bySameKey({ exp: Math.floor(Date.now() / 1000) - 5 })],
+      ['without an expiry', () => bySameKey({ exp: undefined })],
       ['without a session', () => bySameKey({ jti: undefined })],
-      ['of a session that never was', () => bySameKey({ jti: randomUUID() })],
-      ['of another user in a session of ours', () => bySameKey({ sub: String(m.root.id) })],
-      ['of nobody', () => bySameKey({ sub: '0' })],
+      ['of a session that never existed', () => bySameKey({ jti: randomUUID() })],
+      ['of another user in one of our sessions', () => bySameKey({ sub: String(m.root.id) })],
+      ['of no user', () => bySameKey({ sub: '0' })],
       [
-        'critical headers that nobody knows',
+        'unknown critical headers',
         () =>
           bySameKey({}, { crit: ['x'], x: 1 }).catch(
             () => `${text({ ...header(), crit: ['x'], x: 1 })}.${parts()[1]}.${parts()[2]}`,
@@ -167,12 +167,12 @@ describe('management: credentials', function () {
       });
     }
 
-    it('and the same, by our key and with nothing changed, is good', async () => {
+    it('the same JWT, unaltered and signed with our key, is accepted', async () => {
       assert.equal((await m.call('GET', 'user/current', { jwt: await bySameKey({}) })).status, 200);
     });
   });
 
-  it('a new signing key is known to the other replica at once, and what the old one signed counts on', async () => {
+  it('a new signing key is known to the other replica at once, and JWTs of the old key stay valid', async () => {
     await m.stored.sql('update signing_keys set signs_until = now()');
     const fresh = await m.call('POST', 'auth/sign-in', {
       at: m.replicas[1],
@@ -182,7 +182,7 @@ describe('management: credentials', function () {
     await until(
       'the first replica signs with it, too',
       async () => {
-        // The first one had it in memory until its end: it looks again when it meets one that it does not know.
+        // The first key is in memory until it ends; a replica looks again when it meets an unknown key.
         const answer = await m.call('GET', 'user/current', { jwt: signed, at: m.replicas[0] });
         return answer.status === 200;
       },
@@ -192,7 +192,7 @@ describe('management: credentials', function () {
     assert.equal((await m.call('GET', 'user/current', { jwt })).status, 200);
   });
 
-  it('sessions: listed, ended one by one and all together, on every replica', async () => {
+  it('sessions: listed, ended one by one and all at once, on every replica', async () => {
     await m.call('DELETE', 'auth/session', { token: ann.token });
     const [one, two, three] = [await signIn(), await signIn({ 'long-term-token': false }), await signIn()];
     const list = await m.call('GET', 'auth/session', { jwt: one, headers: { 'User-Agent': 'x' } });
@@ -230,7 +230,7 @@ describe('management: credentials', function () {
     jwt = await signIn();
   });
 
-  it('a changed password needs the old one, and logs out everywhere where that is asked for', async () => {
+  it('changing a password needs the old one, and signs out everywhere on request', async () => {
     const change = (body: object) => m.call('PUT', 'auth/current/password', { jwt, body });
     assert.deepEqual(
       await change({ 'old-password': 'wrong', 'new-password': 'next one' }).then(({ status, json }) => [
@@ -249,7 +249,7 @@ describe('management: credentials', function () {
     jwt = await signIn();
   });
 
-  it('the cookie: out of reach of scripts, Lax, and Secure behind TLS', async () => {
+  it('the cookie: HttpOnly, SameSite=Lax, and Secure behind TLS', async () => {
     const cookie = async (headers: Record<string, string>) =>
       (await m.call('POST', 'auth/sign-in', { headers, body: { email: ann.email, password: PASSWORD } })).headers
         .getSetCookie()
@@ -258,7 +258,7 @@ describe('management: credentials', function () {
     assert.match(await cookie({ 'X-Forwarded-Proto': 'https' }), /; HttpOnly; SameSite=Lax; Secure$/);
   });
 
-  it('the cookie __Host-jwt: set and cleared beside jwt, behind TLS alone', async () => {
+  it('the cookie __Host-jwt is set and cleared beside jwt, behind TLS only', async () => {
     const TLS = { 'X-Forwarded-Proto': 'https' };
     const names = (headers: Headers) =>
       headers
@@ -281,7 +281,7 @@ describe('management: credentials', function () {
     refused(await m.call('GET', 'user/current', { jwt: made }));
   });
 
-  it('a planted cookie jwt does not win over __Host-jwt, and two of one name are refused', async () => {
+  it('a planted cookie jwt does not override __Host-jwt, and two cookies of one name are refused', async () => {
     const ben = await m.person('cookie-ben');
     const planted = (await m.call('POST', 'auth/sign-in', { body: { email: ben.email, password: PASSWORD } })).json[
       'jwt-token'
@@ -363,7 +363,7 @@ describe('management: credentials', function () {
     );
   });
 
-  it('a JWT for who is known already: no more and no longer than the token that asked, and gone with it', async () => {
+  it('a JWT of a token has no more permissions and no later end than the token, and ends with it', async () => {
     const narrow = (
       await m.call('POST', 'auth/api-token', {
         token: ann.token,

@@ -1,6 +1,6 @@
 /**
- * The management side on a real Postgres, as two replicas, with a mail server that keeps what it gets. Nothing here
- * needs a cluster.
+ * The management endpoints on a real Postgres, as two replicas, with a mail server that keeps its mails. No cluster is
+ * needed.
  */
 import { randomBytes } from 'node:crypto';
 import { pino } from 'pino';
@@ -124,7 +124,7 @@ export interface Replica {
   stop(): Promise<void>;
 }
 
-/** The whole app; what it would need of Kubernetes and NATS is not there. */
+/** The whole app, without Kubernetes and NATS. */
 export async function startReplica(
   stored: StoreFixture,
   settings: AccountSettings,
@@ -187,7 +187,7 @@ export interface Call {
   at?: Replica;
 }
 
-/** Whoever has a name here has an active account, a password and a token. */
+/** Each person has an active account, a password and a token. */
 export interface Person {
   id: number;
   email: string;
@@ -203,7 +203,7 @@ export interface Management {
   box: MailBox;
   root: Person;
   call(method: string, path: string, call?: Call): Promise<Answer>;
-  /** By SQL and the product's own way to make tokens. */
+  /** Created by SQL, with a token made by the product's own code. */
   person(
     name: string,
     how?: { role?: string; parent?: Person; permissions?: string[]; status?: string },

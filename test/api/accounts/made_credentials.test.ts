@@ -1,13 +1,11 @@
-/**
- * What a credential makes ends with it: JWTs of tokens and of JWTs, tokens of tokens, whatever the order of the calls.
- */
+/** What a credential creates ends with it: JWTs of tokens and of JWTs, tokens of tokens, in any order of calls. */
 import assert from 'node:assert/strict';
 import { until } from '../../until.ts';
 import { PASSWORD, startManagement, type Management, type Person } from './fixture.ts';
 
 type Credential = { token: string } | { jwt: string };
 
-describe('management: credentials that a credential made', function () {
+describe('management: credentials created by a credential', function () {
   this.timeout(60_000);
   let m: Management;
   let ann: Person;
@@ -44,7 +42,7 @@ describe('management: credentials that a credential made', function () {
   const sessionOf = (jwt: string) =>
     (JSON.parse(Buffer.from(jwt.split('.')[1]!, 'base64url').toString()) as { jti: string }).jti;
 
-  /** Token A makes J1, J1 makes J2, J2 makes token B, B makes J3, A makes token C. */
+  /** Token A creates J1, J1 creates J2, J2 creates token B, B creates J3, A creates token C. */
   async function family(ttl: number | null = 3_600_000) {
     const a = await tokenBy({ token: ann.token }, { ttl });
     const j1 = await jwtBy(a);
@@ -63,7 +61,7 @@ describe('management: credentials that a credential made', function () {
     return { a, j1, j2, b, j3, c, all };
   }
 
-  it('a JWT of a JWT lasts no longer than the API token that both came from', async () => {
+  it('a JWT of a JWT expires no later than the API token that both derive from', async () => {
     const { a, j1, j2, b, j3 } = await family();
     for (const { expire } of [j1, j2]) assert.ok(Date.parse(expire) <= Date.parse(a.expires!));
     assert.ok(Date.parse(j3.expire) <= Date.parse(b.expires!));
@@ -72,15 +70,12 @@ describe('management: credentials that a credential made', function () {
   const ends: [string, (a: { id: number; token: string }) => Promise<unknown>][] = [
     ['revoked', (a) => m.call('DELETE', `auth/api-token/${a.id}`, { token: ann.token })],
     ['rotated', (a) => m.call('PUT', `auth/api-token/${a.id}`, { token: ann.token, body: { rotate: true } })],
-    [
-      'given an end that comes soon',
-      (a) => m.call('PUT', `auth/api-token/${a.id}`, { token: ann.token, body: { ttl: 1_000 } }),
-    ],
+    ['about to expire', (a) => m.call('PUT', `auth/api-token/${a.id}`, { token: ann.token, body: { ttl: 1_000 } })],
   ];
   for (const [how, end] of ends) {
     for (const ttl of [3_600_000, null]) {
       const token = `an API token ${ttl === null ? 'without' : 'with'} an end`;
-      it(`${token} that is ${how}: credentials made with it are refused`, async () => {
+      it(`${token} that is ${how}: credentials created with it are refused`, async () => {
         const { a, all } = await family(ttl);
         const { status: done } = await end(a).then((answer) => answer as { status: number });
         assert.ok(done < 300, String(done));
@@ -89,7 +84,7 @@ describe('management: credentials that a credential made', function () {
     }
   }
 
-  it('an API token that reaches its end takes its JWTs and tokens along', async () => {
+  it('an API token that expires ends its JWTs and tokens', async () => {
     const a = await tokenBy({ token: ann.token }, { ttl: 2_000 });
     const j1 = await jwtBy(a);
     const j2 = await jwtBy(j1);
@@ -100,7 +95,7 @@ describe('management: credentials that a credential made', function () {
       await until(`${what} has ended`, async () => (await status(one)) === 401, 5_000);
   });
 
-  it('a session that is ended takes along what its JWT made, and leaves the session that made it', async () => {
+  it('ending a session ends what its JWT created, and not the session that created it', async () => {
     const s = await signIn();
     const [j1, other] = [await jwtBy(s), await jwtBy(s)];
     const [j2, b] = [await jwtBy(j1), await tokenBy(j1, { ttl: 60_000 })];
@@ -120,7 +115,7 @@ describe('management: credentials that a credential made', function () {
     );
   });
 
-  it('a sign-out ends the JWTs that its session made; the API tokens that the person made stay', async () => {
+  it('a sign-out ends the JWTs of its session, and keeps API tokens', async () => {
     const s = await signIn();
     const [own, j1] = [await tokenBy(s), await jwtBy(s)];
     const b = await tokenBy(j1, { ttl: 60_000 });
@@ -134,7 +129,7 @@ describe('management: credentials that a credential made', function () {
     for (const at of m.replicas) assert.equal(await status({ token: own.token }, at), 200);
   });
 
-  it('a credential that ends makes no token that ends later', async () => {
+  it('a credential that expires cannot create a token that expires later', async () => {
     const a = await tokenBy({ token: ann.token }, { ttl: 3_600_000 });
     const j1 = await jwtBy(a);
     const ofSignIn = await jwtBy(await signIn());
@@ -154,7 +149,7 @@ describe('management: credentials that a credential made', function () {
     assert.deepEqual([made.status, made.json['context']], [400, { field: 'ttl' }], 'nor gives itself a later end');
   });
 
-  it('a credential that ends is shown and rotates no token that ends later', async () => {
+  it('a credential that expires neither sees nor rotates a token that expires later', async () => {
     const a = await tokenBy({ token: ann.token }, { ttl: 3_600_000 });
     for (const [what, by] of [
       ['a token', a],
@@ -180,7 +175,7 @@ describe('management: credentials that a credential made', function () {
     );
   });
 
-  it('a token and a JWT that are made while their maker is revoked end with it', async () => {
+  it('a token and a JWT created while their creator is being revoked end with it', async () => {
     for (let round = 0; round < 10; round++) {
       const a = await tokenBy({ token: ann.token }, { ttl: 3_600_000 });
       const j1 = await jwtBy(a);
@@ -201,7 +196,7 @@ describe('management: credentials that a credential made', function () {
     }
   });
 
-  it('a chain of JWTs is short, so that its first one can always be ended', async () => {
+  it('a chain of JWTs is limited in length, so that its first one can always be ended', async () => {
     const s = await signIn();
     const chain = [s];
     for (let link = 0; link < 10; link++) chain.push(await jwtBy(chain.at(-1)!));
@@ -226,7 +221,7 @@ describe('management: credentials that a credential made', function () {
     );
   });
 
-  it('a JWT that the version before made with a JWT makes nothing that outlives it', async () => {
+  it('a JWT that the previous version created from a JWT creates nothing that outlives it', async () => {
     const s = await signIn();
     const old = await jwtBy(s);
     await m.stored.sql('update sessions set parent_id = null where id = $1', [sessionOf(old.jwt)]);

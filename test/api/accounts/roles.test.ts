@@ -1,6 +1,4 @@
-/**
- * Every endpoint as every role, from the one table; and every path that names something, with what belongs to another.
- */
+/** Every endpoint as every role, from the one access table; and every path with an id of another account. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { PERMISSIONS } from '../../../src/store/permissions.ts';
@@ -10,8 +8,8 @@ import { MANAGEMENT } from '../../../src/api/endpoints.ts';
 import { aCloseInput, anOpenInput } from '../../store/fixture.ts';
 import { startManagement, type Management, type Person } from './fixture.ts';
 
-describe('the table of who may call what', () => {
-  it('has every endpoint, and no other', () => {
+describe('the access table', () => {
+  it('lists every management endpoint, and no other', () => {
     assert.deepEqual(MANAGEMENT.map(({ name }) => name).sort(), Object.keys(ACCESS).sort());
   });
 });
@@ -20,7 +18,7 @@ describe('management: roles', function () {
   this.timeout(60_000);
   let m: Management;
   let people: Record<'root' | 'admin' | 'alice' | 'sam' | 'kim' | 'bob' | 'narrow' | 'limited', Person>;
-  /** Of alice: everything that a path can name. */
+  /** Alice's objects: everything that a path can name. */
   let alices: { user: string; token: string; tokenText: string; session: string; request: string; webhook: string };
 
   before(async () => {
@@ -111,7 +109,7 @@ describe('management: roles', function () {
     'a narrowed token': { who: 'narrow', admin: false, permissions: ['read:media'] },
   };
   for (const [title, { who, admin, permissions }] of Object.entries(ROLES)) {
-    it(`${title} is let in where the table says so, and only there`, async () => {
+    it(`${title} may call exactly what the access table allows`, async () => {
       for (const [name, access] of Object.entries(ACCESS as Record<string, Access>)) {
         if (access.who === 'anyone') continue;
         const allowed =
@@ -128,7 +126,7 @@ describe('management: roles', function () {
     });
   }
 
-  it('nobody who is not known is let in', async () => {
+  it('unauthenticated calls are refused everywhere', async () => {
     for (const [name, access] of Object.entries(ACCESS as Record<string, Access>)) {
       const answer = await ask(name, undefined, alices[named(name)]);
       if (access.who === 'anyone') assert.equal(answer.status, 400, name);
@@ -141,7 +139,7 @@ describe('management: roles', function () {
     }
   });
 
-  it('suspended and pending accounts, and those under a suspended one, are let in nowhere', async () => {
+  it('suspended and pending accounts, and those below a suspended one, are refused everywhere', async () => {
     const [sue, pete] = [await m.person('sue', { status: 'suspended' }), await m.person('pete', { status: 'pending' })];
     const below = await m.person('below', { parent: await m.person('between', { parent: sue }) });
     for (const person of [sue, pete, below]) {
@@ -153,7 +151,7 @@ describe('management: roles', function () {
     }
   });
 
-  /** All that could be changed of alice's. */
+  /** Everything of Alice's that could be changed. */
   const state = () =>
     m.stored.sql(
       `select (select json_agg(u order by id) from (select id, email, first_name, role, status, password_hash,
@@ -166,7 +164,7 @@ describe('management: roles', function () {
       [[people.alice.id]],
     );
 
-  it("another account's objects are 404 for a stranger, a sub-user and its sub-user, and stay unchanged", async () => {
+  it('objects of another account are 404 for a stranger, a sub-user and its sub-user, and unchanged', async () => {
     const before = await state();
     for (const who of ['bob', 'sam', 'kim'] as const) {
       for (const { name } of MANAGEMENT.filter(({ operation }) => operation.path.includes(':'))) {
@@ -181,7 +179,7 @@ describe('management: roles', function () {
     assert.deepEqual(await state(), before);
   });
 
-  it("lists and figures hold nothing of another's, and filters by what is another's answer 404", async () => {
+  it('lists and figures contain nothing of another account, and filters by its ids answer 404', async () => {
     for (const who of ['bob', 'sam', 'kim', 'limited', 'narrow'] as const) {
       for (const { name } of MANAGEMENT.filter(
         ({ operation }) => operation.method === 'get' && !operation.path.includes(':'),
@@ -227,7 +225,7 @@ describe('management: roles', function () {
     }
   });
 
-  it('a user sees who stands under him, however deep; an administrator everyone', async () => {
+  it('a user sees all users below, at any depth; an administrator sees everyone', async () => {
     const seen = async (who: keyof typeof people) =>
       (
         (await m.call('GET', 'user?pagination[limit]=1000', { token: people[who].token })).json['users'] as {
@@ -265,7 +263,7 @@ describe('management: roles', function () {
     );
   });
 
-  it('an administrator by a token without the permissions of one is a user', async () => {
+  it('an administrator with a token without admin permissions is treated as a user', async () => {
     const made = await m.call('POST', 'auth/api-token', {
       token: people.admin.token,
       body: { permissions: [...USER_PERMISSIONS] },
@@ -283,7 +281,7 @@ describe('management: roles', function () {
     );
   });
 
-  it("limits: an administrator sets those of users below administrators, the root user everyone's", async () => {
+  it('limits: administrators set those of users below them, the root user those of everyone', async () => {
     const other = await m.person('admin4', { role: 'admin' });
     const RULES: [by: keyof typeof people, of: { id: number }, status: number][] = [
       ['admin', people.root, 403],
@@ -310,7 +308,7 @@ describe('management: roles', function () {
     }
   });
 
-  it('limits: account-concurrency of the root user bounds every token below, and is shown as in force', async () => {
+  it("limits: the root user's account-concurrency applies to every token below, and is shown as in force", async () => {
     const { token } = people.root;
     const limits = (of: { id: number }) => `user/${of.id}/limits`;
     const inForce = async (of: { id: number }) =>
@@ -385,7 +383,7 @@ describe('management: roles', function () {
     assert.equal(onToken.status, 400, 'a token has none');
   });
 
-  it('roles: only the root user changes administrators and roles, and nobody their own permissions', async () => {
+  it('roles: only the root user changes administrators and roles, and no user their own permissions', async () => {
     const [admin, other] = [people.admin, await m.person('admin3', { role: 'admin' })];
     const refused = async (token: string, method: string, path: string, body: object) =>
       assert.equal(

@@ -1,4 +1,4 @@
-/** API tokens: made, seen again, rotated, narrowed, ended; and secrets that stand in no log. */
+/** API tokens: created, listed, rotated, narrowed and ended. Their secrets appear in no log. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { until } from '../../until.ts';
@@ -18,7 +18,7 @@ describe('management: API tokens', function () {
   const works = async (token: string, at = m.replicas[0]) =>
     (await m.call('GET', 'user/current', { token, at })).status;
 
-  it('made with a name, an end, permissions and limits; listed without itself; read by id and by itself', async () => {
+  it('created with name, expiry, permissions and limits; listed without the text; read by id and itself', async () => {
     const made = await m.call('POST', 'auth/api-token', {
       token: ann.token,
       body: {
@@ -63,7 +63,7 @@ describe('management: API tokens', function () {
     );
   });
 
-  it('what is left out of a change stays; a form does, too', async () => {
+  it('a change keeps the fields that it leaves out, as JSON and as a form', async () => {
     const { id } = await make({ name: 'before', limits: { concurrency: 2 } });
     const changed = await m.call('PUT', `auth/api-token/${id}`, {
       token: ann.token,
@@ -80,7 +80,7 @@ describe('management: API tokens', function () {
     assert.deepEqual([again.json['permissions'], again.json['limits'].concurrency], [null, null]);
   });
 
-  it('revoked, rotated, expired, suspended: it works on no replica a second later', async () => {
+  it('a revoked, rotated, expired or suspended token works on no replica a second later', async () => {
     const ways: [string, (id: number) => Promise<unknown>, number][] = [
       ['revoked', (id) => m.call('DELETE', `auth/api-token/${id}`, { token: ann.token }), 401],
       ['rotated', (id) => m.call('PUT', `auth/api-token/${id}`, { token: ann.token, body: { rotate: true } }), 401],
@@ -117,7 +117,7 @@ describe('management: API tokens', function () {
     for (const at of m.replicas) await until('deleted', async () => (await works(dan.token, at)) === 401, 1_000);
   });
 
-  it('a narrowed token neither sees, makes nor widens a wider one', async () => {
+  it('a narrowed token neither sees, creates nor widens a wider one', async () => {
     const { token: narrow, id } = await make({ permissions: ['read:profile', 'write:user'] });
     const seen = await m.call('GET', `auth/api-token/${ann.tokenId}`, { token: narrow });
     assert.deepEqual([seen.status, seen.json['token'], seen.json['webhook-secret']], [200, null, null]);
@@ -139,7 +139,7 @@ describe('management: API tokens', function () {
     );
   });
 
-  it('as many as a user may have, and no more; the one of kubectl stays', async () => {
+  it('a user may have a limited number of tokens; the token of kubectl does not count', async () => {
     const eve = await m.person('eve');
     await m.stored.sql(
       `insert into tokens (user_id, name, sha256) select $1, 'x', ` +
@@ -152,7 +152,7 @@ describe('management: API tokens', function () {
     assert.equal((await m.call('DELETE', `auth/api-token/${byKubectl!.id}`, { token: m.root.token })).status, 409);
   });
 
-  it('limits: of a user by an administrator, in part, taken away by null, narrowed by his token', async () => {
+  it('limits: an administrator sets some, null resets one, and a token narrows them', async () => {
     const set = (body: object) => m.call('PUT', `user/${ann.id}/limits`, { token: m.root.token, body });
     const defaults = {
       'requests-per-minute': 100,
@@ -205,7 +205,7 @@ describe('management: API tokens', function () {
     }
   });
 
-  it('where the operator forbids it, a token is seen once', async () => {
+  it('a token is shown only once if the operator configures that', async () => {
     const replica = await startReplica(
       m.stored,
       box({ boxKeys: m.settings.boxKeys, tokensViewable: false, attempts: NO_LIMITS }),
@@ -233,7 +233,7 @@ describe('management: API tokens', function () {
     }
   });
 
-  it("tokens of before, the first administrator's too, are given a webhook secret", async () => {
+  it('existing tokens without a webhook secret get one, that of the first administrator too', async () => {
     await until(
       'a secret for each',
       async () =>
@@ -242,7 +242,7 @@ describe('management: API tokens', function () {
     );
   });
 
-  it('more than 600 calls a minute of a user must wait, over all his tokens and replicas', async () => {
+  it('a user is limited to 600 calls a minute over all of their tokens and replicas', async () => {
     const fay = await m.person('fay');
     await m.stored.sql(
       `insert into rate_limits (scope, id, tat) values ('user', $1, clock_timestamp() + interval '59.95 seconds')`,
@@ -285,7 +285,7 @@ describe('management: hostile input', function () {
     '%00',
     'a'.repeat(5_000),
   ];
-  it('SQL in every place where something is named changes and shows nothing', async () => {
+  it('SQL in any id or name changes and reveals nothing', async () => {
     const before = await m.stored.sql('select count(*) from users');
     for (const text of SQL) {
       const encoded = encodeURIComponent(text);
@@ -325,7 +325,7 @@ describe('management: hostile input', function () {
     assert.deepEqual(await m.stored.sql('select count(*) from users'), before);
   });
 
-  it('headers that are set from input hold no second header', async () => {
+  it('response headers set from input contain no second header', async () => {
     const answer = await m.call('POST', 'auth/sign-in', {
       body: { email: ann.email, password: PASSWORD, 'ret-url': '/x\r\nSet-Cookie: a=b' },
     });
@@ -341,7 +341,7 @@ describe('management: hostile input', function () {
     }
   });
 
-  it('bodies that are none, too long, of another type, or with prototypes', async () => {
+  it('bodies that are missing, too long, of another type or with a prototype are refused', async () => {
     const post = (body: string | undefined, type?: string) =>
       m.call('POST', 'auth/sign-in', {
         headers: type === undefined ? {} : { 'Content-Type': type },
@@ -366,7 +366,7 @@ describe('management: hostile input', function () {
     }
   });
 
-  it('other methods are 405 with Allow, other paths 404, each in the form of this side', async () => {
+  it('other methods are 405 with Allow, other paths 404, in the error format of these endpoints', async () => {
     const patch = await m.call('PATCH', 'user/current', { token: ann.token });
     assert.deepEqual([patch.status, patch.json['code'], patch.headers.get('allow')], [405, 40500, 'GET, PUT, POST']);
     for (const method of ['HEAD', 'OPTIONS'])
@@ -405,7 +405,7 @@ describe('management: hostile input', function () {
       jwt,
       body: { 'old-password': 'another secret', 'new-password': PASSWORD },
     });
-    // What goes wrong inside, too.
+    // Internal errors, too.
     await m.stored.sql('alter table sessions rename to sessions_away');
     try {
       const broken = await m.call('GET', 'user/current', { jwt });

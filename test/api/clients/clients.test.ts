@@ -1,4 +1,4 @@
-/** Clients that are generated from the description of a running API: they compile, and a probe has typed results. */
+/** Clients generated from the description of a running API: they compile, and a probe has typed results. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -69,12 +69,12 @@ describe('a generated client', function () {
     const env = { ...process.env, PATH: `${path}${delimiter}${process.env['PATH']}` };
     return exec(command, args, { cwd: folder, timeout: CLIENT_MS, env }).then(
       ({ stdout }) => stdout,
-      // A compiler says on its standard output what is wrong.
+      // The compiler prints its errors to standard output.
       (error: { message: string; stdout?: string }) => assert.fail(`${error.message}\n${error.stdout}`),
     );
   };
 
-  /** Ends the client's request with a report that was made of real outputs. */
+  /** Ends the client's request with a report made from real outputs. */
   async function probes(host: string, command: string, args: readonly string[]): Promise<void> {
     const printed = run(command, [...args, api.url, api.token, `https://${host}/film.mkv`]);
     printed.catch(() => {});
@@ -92,7 +92,7 @@ describe('a generated client', function () {
     const modules = join(generator, 'node_modules');
     symlinkSync(modules, join(folder, 'node_modules'));
     const cli = join(modules, 'openapi-typescript', 'bin', 'cli.js');
-    // A field with a default need not be sent.
+    // A field with a default may be left out.
     await run(process.execPath, [cli, 'openapi.json', '-o', 'api.ts', '--default-non-nullable=false']);
     writeFileSync(join(folder, 'probe.ts'), TYPESCRIPT);
     const settings =

@@ -1,10 +1,10 @@
-/** Generators of clients, pinned, each in a folder of its own in the cache. Nothing of the product depends on them. */
+/** Generators of clients, pinned, each in a folder of its own in the cache. The product depends on none of them. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { cacheDir } from '../../../images/cache.ts';
 
-/** With the TypeScript that openapi-typescript works with, and the small client that goes with its types. */
+/** With the TypeScript that openapi-typescript supports, and the small client for its types. */
 const PACKAGES = ['openapi-typescript@7.13.0', 'openapi-fetch@0.17.0', 'typescript@5.9.3'];
 const PYTHON_CLIENT = '0.29.1';
 const INSTALL_MS = 240_000;
@@ -19,7 +19,7 @@ function run(command: string, args: readonly string[], cwd: string): string | un
   return status === 0 ? undefined : `${command}: ${error?.message ?? (stderr || stdout).trim().split('\n').at(-1)}`;
 }
 
-/** The folder; null where the generator cannot be had, with the reason printed. */
+/** The folder; null if the generator is unavailable, with the reason printed. */
 function installed(name: string, proof: readonly string[], steps: readonly (readonly string[])[]): string | null {
   const folder = join(cacheDir, 'clients', name);
   const [program = '', ...args] = proof;

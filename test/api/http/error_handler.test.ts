@@ -1,4 +1,4 @@
-/** What becomes of each kind of error, over HTTP, through Koa as the API uses it. */
+/** How each kind of error is answered, over HTTP, through Koa as the API uses it. */
 import assert from 'node:assert/strict';
 import Koa from 'koa';
 import { pino } from 'pino';
@@ -88,7 +88,7 @@ describe('error handler', () => {
     new TypeError('secret'),
   ]) {
     const title = `${error.name} ${'code' in error ? String(error.code) : ''}`;
-    it(`${title}: 500, the request id and an error in the log`, async () => {
+    it(`${title}: 500 with the request id, and an error in the log`, async () => {
       assert.deepEqual(await ask(GATEWAY, error), {
         status: 500,
         retryAfter: null,
@@ -108,7 +108,7 @@ describe('error handler', () => {
     });
   }
 
-  it('unavailable: 503 with its own text and time', async () => {
+  it('unavailable: 503 with its own text and Retry-After', async () => {
     assert.deepEqual(await ask(GATEWAY, new ApiError('unavailable', { text: 'full', retryAfterS: 7 })), {
       status: 503,
       retryAfter: '7',
@@ -121,7 +121,7 @@ describe('error handler', () => {
     [413, 'too large', 'too large'],
     [415, '', 'Unsupported Media Type'],
   ] as const) {
-    it(`an error of Koa with the status ${status} keeps it, and is no error of ours`, async () => {
+    it(`an error of Koa with status ${status} keeps it, and is not logged as an internal error`, async () => {
       const error = (ctx: Koa.Context) => ctx.throw(status, ...(message === '' ? [] : [message]));
       assert.deepEqual(await ask(GATEWAY, error), { status, retryAfter: null, body: { error: text } });
       const { body } = await ask(MANAGEMENT, error);
@@ -132,14 +132,14 @@ describe('error handler', () => {
       );
     });
   }
-  it('an error with a 4xx status that is not public says the phrase of its status alone', async () => {
+  it('a private error with a 4xx status shows only the phrase of its status', async () => {
     assert.deepEqual(await ask(GATEWAY, (ctx: Koa.Context) => ctx.throw(403, 'secret', { expose: false })), {
       status: 403,
       retryAfter: null,
       body: { error: 'forbidden' },
     });
   });
-  it('an error that claims a 5xx status, or a nonsensical one, is 500', async () => {
+  it('an error with a 5xx or invalid status is answered with 500', async () => {
     for (const status of [502, 200, 'x'])
       assert.equal((await ask(GATEWAY, Object.assign(new Error('secret'), { status, expose: true }))).status, 500);
   });

@@ -12,8 +12,8 @@ function limitOf(options: { burst: number; everyMs: number }) {
   return { world, limit: makeGuessLimit(() => world.time, options) };
 }
 
-describe('the limit of unknown tokens', () => {
-  it('refuses an address after its burst, until one has been earned back', () => {
+describe('limit of unknown tokens', () => {
+  it('refuses an address after its burst, until one attempt is restored', () => {
     const { limit, world } = limitOf({ burst: 2, everyMs: 3_000 });
     limit.take('192.0.2.1');
     limit.take('192.0.2.1');
@@ -33,7 +33,7 @@ describe('the limit of unknown tokens', () => {
     limit.take('2001:db8:0:2::1');
   });
 
-  it('does not count what is given back', () => {
+  it('does not count an attempt that is given back', () => {
     const { limit } = limitOf({ burst: 1, everyMs: 1_000 });
     for (let round = 0; round < 5; round++) limit.take('192.0.2.1')();
     assert.equal(limit.size(), 0);
@@ -41,7 +41,7 @@ describe('the limit of unknown tokens', () => {
     assert.throws(() => limit.take('192.0.2.1'), refused('1'));
   });
 
-  it('is bounded: addresses beyond the bound share one limit, until others are forgotten', () => {
+  it('is bounded: addresses beyond the bound share one limit until others are forgotten', () => {
     const { limit, world } = limitOf({ burst: 1, everyMs: 60_000 });
     const address = (n: number): string => `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`;
     for (let n = 0; n < 10_000; n++) limit.take(address(n));

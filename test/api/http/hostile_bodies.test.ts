@@ -1,7 +1,4 @@
-/**
- * Bodies that were made to confuse: read by the app itself, each refused with a reason, or taken for exactly what it
- * says.
- */
+/** Bodies made to confuse, read by the app itself: each is refused with a reason, or read as exactly what it says. */
 import assert from 'node:assert/strict';
 import { gzipSync, deflateSync, brotliCompressSync } from 'node:zlib';
 import { startApi, type ApiFixture } from '../fixture.ts';
@@ -26,7 +23,7 @@ const BAD_URL = /^url must begin with one of /;
 const CASES: Case[] = [
   ['an address twice', JSON_TYPE, '{"url":"https://a.test/","url":"file:///x"}', 'url: is given more than once'],
   [
-    'an address twice, once in other letters',
+    'an address twice, once in upper case',
     JSON_TYPE,
     '{"url":"https://a.test/","\\u0075rl":"file:///x"}',
     'url: is given more than once',
@@ -81,12 +78,12 @@ const CASES: Case[] = [
     /^ffprobe\.__proto__: is unknown/,
   ],
   ['an object with a length', JSON_TYPE, '{"url":{"length":5}}', 'url: must be a string'],
-  ['an object that says how to print it', JSON_TYPE, '{"url":{"toString":"x"}}', 'url: must be a string'],
-  ['objects in objects', JSON_TYPE, `{"url":"file:///x","mediastreamvalidator":${nested(150_000)}}`, BAD_URL],
-  ['objects in objects where one stands', JSON_TYPE, `{"url":${nested(150_000)}}`, 'url: must be a string'],
-  ['lists in lists', JSON_TYPE, '['.repeat(500_000) + ']'.repeat(500_000), 'body: must be a JSON object'],
-  ['lists that never end', JSON_TYPE, '['.repeat(900_000), 'body: is not valid JSON'],
-  ['objects that never end', JSON_TYPE, '{"a":'.repeat(180_000), 'body: is not valid JSON'],
+  ['an object with a toString', JSON_TYPE, '{"url":{"toString":"x"}}', 'url: must be a string'],
+  ['nested objects', JSON_TYPE, `{"url":"file:///x","mediastreamvalidator":${nested(150_000)}}`, BAD_URL],
+  ['nested objects in a field', JSON_TYPE, `{"url":${nested(150_000)}}`, 'url: must be a string'],
+  ['nested lists', JSON_TYPE, '['.repeat(500_000) + ']'.repeat(500_000), 'body: must be a JSON object'],
+  ['lists that are never closed', JSON_TYPE, '['.repeat(900_000), 'body: is not valid JSON'],
+  ['objects that are never closed', JSON_TYPE, '{"a":'.repeat(180_000), 'body: is not valid JSON'],
   [
     'many names',
     JSON_TYPE,
@@ -101,10 +98,10 @@ const CASES: Case[] = [
   ],
   ['a number that is too large', JSON_TYPE, '{"url":"file:///x","timeout":1e400}', /^timeout: must be/],
   ['a number with many digits', JSON_TYPE, `{"url":"file:///x","timeout":${'9'.repeat(100_000)}}`, /^timeout: must be/],
-  ['a number that is none', JSON_TYPE, '{"url":"file:///x","timeout":NaN}', 'body: is not valid JSON'],
+  ['a number that is not valid JSON', JSON_TYPE, '{"url":"file:///x","timeout":NaN}', 'body: is not valid JSON'],
   ['a negative zero', JSON_TYPE, '{"url":"file:///x","timeout":-0}', 'timeout: must be at least 1'],
   ['comments', JSON_TYPE, '{"url":"file:///x"/*,"only":"ffprobe"*/}', 'body: is not valid JSON'],
-  ['a comma too many', JSON_TYPE, '{"url":"file:///x",}', 'body: is not valid JSON'],
+  ['a trailing comma', JSON_TYPE, '{"url":"file:///x",}', 'body: is not valid JSON'],
   ['two documents', JSON_TYPE, '{"url":"file:///x"}{"url":"file:///y"}', 'body: is not valid JSON'],
   [
     'NUL in an address',
@@ -114,13 +111,13 @@ const CASES: Case[] = [
   ],
   ['NUL between the members', JSON_TYPE, '{"url":"file:///x"\u0000}', 'body: is not valid JSON'],
   [
-    'half of a pair',
+    'an unpaired surrogate',
     JSON_TYPE,
     '{"url":"https://a.test/\\ud800"}',
     'url: must not contain U+0000 or an unpaired surrogate',
   ],
   ['UTF-16', JSON_TYPE, utf16('{"url":"file:///x"}'), 'body: is not valid JSON'],
-  ['UTF-16 with a mark', JSON_TYPE, utf16('\ufeff{"url":"file:///x"}'), 'body: is not valid UTF-8'],
+  ['UTF-16 with a byte order mark', JSON_TYPE, utf16('\ufeff{"url":"file:///x"}'), 'body: is not valid UTF-8'],
   [
     'Latin-1',
     JSON_TYPE,
@@ -128,16 +125,16 @@ const CASES: Case[] = [
     'body: is not valid UTF-8',
   ],
   [
-    'a character in too many bytes',
+    'an overlong UTF-8 character',
     JSON_TYPE,
     Buffer.from([0x7b, 0x22, 0xc0, 0xaf, 0x22, 0x3a, 0x31, 0x7d]),
     'body: is not valid UTF-8',
   ],
   ['UTF-7', `${JSON_TYPE}; charset=utf-7`, '{"url":"file:///x"}', 'body: must be UTF-8'],
-  ['a charset that is none', `${JSON_TYPE}; charset=nonsense`, '{"url":"file:///x"}', 'body: must be UTF-8'],
-  ['percent signs that lead nowhere', FORM, 'url=%zz', 'url: is not valid percent-encoded UTF-8'],
-  ['percent signs of Latin-1', FORM, 'url=https://a.test/%e4', 'url: is not valid percent-encoded UTF-8'],
-  ['percent signs of half a pair', FORM, 'url=%ed%a0%80', 'url: is not valid percent-encoded UTF-8'],
+  ['an unknown charset', `${JSON_TYPE}; charset=nonsense`, '{"url":"file:///x"}', 'body: must be UTF-8'],
+  ['invalid percent encoding', FORM, 'url=%zz', 'url: is not valid percent-encoded UTF-8'],
+  ['percent-encoded Latin-1', FORM, 'url=https://a.test/%e4', 'url: is not valid percent-encoded UTF-8'],
+  ['a percent-encoded unpaired surrogate', FORM, 'url=%ed%a0%80', 'url: is not valid percent-encoded UTF-8'],
   ['a form with semicolons', FORM, 'url=file:///x;only=ffprobe', BAD_URL],
   ['a form with an address twice', FORM, 'url=https://a.test/&url=file:///x', 'url: is given more than once'],
   ['a form with brackets that do not close', FORM, 'url=file:///x&ffprobe[version=3.3', /is not a valid field name/],
@@ -152,7 +149,7 @@ const CASES: Case[] = [
     'url: is given more than once',
   ],
   [
-    'a multipart form that does not end',
+    'an unterminated multipart form',
     MULTI,
     part('url', 'file:///x'),
     /^body: is not valid multipart\/form-data$|^url must begin/,
@@ -176,48 +173,48 @@ const CASES: Case[] = [
     'body: has more than 256 fields',
   ],
   [
-    'a multipart form with a line end in a name',
+    'a multipart form with a line break in a name',
     MULTI,
     multipart(part('url\r\nX: y', 'file:///x')),
     /^body: is not valid multipart|is unknown|is required/,
   ],
   [
-    'what is not compressed but says so',
+    'a body that is not compressed but declared as such',
     JSON_TYPE,
     '{"url":"file:///x"}',
     'body: cannot be read',
     { 'Content-Encoding': 'gzip' },
   ],
   [
-    'an encoding that is none',
+    'an unknown content encoding',
     JSON_TYPE,
     '{"url":"file:///x"}',
     'body: cannot be read',
     { 'Content-Encoding': 'nonsense' },
   ],
   [
-    'a cut gzip',
+    'a truncated gzip body',
     JSON_TYPE,
     gzipSync('{"url":"file:///x"}').subarray(0, 20),
     'body: cannot be read',
     { 'Content-Encoding': 'gzip' },
   ],
   [
-    'a bomb of gzip',
+    'a gzip bomb',
     JSON_TYPE,
     gzipSync(Buffer.alloc(100_000_000, 0x20)),
     'body: must be at most 1 MB',
     { 'Content-Encoding': 'gzip' },
   ],
   [
-    'a bomb of deflate',
+    'a deflate bomb',
     JSON_TYPE,
     deflateSync(Buffer.alloc(100_000_000, 0x20)),
     'body: must be at most 1 MB',
     { 'Content-Encoding': 'deflate' },
   ],
   [
-    'a bomb of brotli',
+    'a brotli bomb',
     JSON_TYPE,
     brotliCompressSync(Buffer.alloc(100_000_000, 0x20)),
     /^body: (must be at most 1 MB|cannot be read)$/,
@@ -250,13 +247,13 @@ describe('hostile bodies', function () {
     });
   }
 
-  it('leave every prototype alone, and nothing in the record or the cluster', async () => {
+  it('leave every prototype unchanged, and create no request', async () => {
     assert.equal(({} as Record<string, unknown>)['only'], undefined);
     assert.deepEqual(await api.stored.sql('select id from requests'), []);
     assert.equal((await fetch(`${api.url}/healthz`)).status, 200);
   });
 
-  it('that say another length than they have do not mix with the next request', async () => {
+  it('with a wrong length do not smuggle a second request', async () => {
     const { connect } = await import('node:net');
     const socket = connect(api.server.port, '127.0.0.1');
     const head =

@@ -16,11 +16,12 @@ describe('slow sockets', () => {
     ['nothing, for less than 30 s', [5, 5, 5, 5, 5, 5], false],
     ['63 kB/s', [0, 315e3, 630e3, 945e3, 1_260e3, 1_575e3, 1_890e3], true],
     ['64 kB/s', [0, 320e3, 640e3, 960e3, 1_280e3, 1_600e3, 1_920e3], false],
-    ['the same in one lump', [0, 0, 0, 0, 0, 0, 2_000e3], false],
-    ['much, and then nothing for 30 s', [0, 9e6, 9e6, 9e6, 9e6, 9e6, 9e6, 9e6], true],
+    ['the same in one piece', [0, 0, 0, 0, 0, 0, 2_000e3], false],
+    ['a lot, and then nothing for 30 s', [0, 9e6, 9e6, 9e6, 9e6, 9e6, 9e6, 9e6], true],
     ['no history', [], false],
   ] as const) {
-    it(`a caller who takes ${what} is ${slow ? '' : 'not '}slow`, () => assert.equal(isSlow(progress(...taken)), slow));
+    it(`a client that reads ${what} is ${slow ? '' : 'not '}slow`, () =>
+      assert.equal(isSlow(progress(...taken)), slow));
   }
 
   describe('on a server', function () {
@@ -32,7 +33,7 @@ describe('slow sockets', () => {
       server = await listen(
         (request, response) => {
           if (request.url === '/idle') return;
-          // In pieces, as answers are: what is taken is counted by whole writes.
+          // In pieces, like real responses: progress is counted in whole writes.
           Readable.from(Array.from({ length: 16 }, () => Buffer.alloc(MB))).pipe(response);
         },
         { host: '127.0.0.1', port: 0 },
@@ -58,7 +59,7 @@ describe('slow sockets', () => {
       return socket;
     };
 
-    it('one that never reads is closed; one that waits for its answer and one that reads are not', async () => {
+    it('closes a connection that never reads; keeps one that waits for its response and one that reads', async () => {
       const [idle, reader] = [await ask('/idle'), await ask('/')];
       let read = 0;
       reader.on('data', (bytes: Buffer) => {

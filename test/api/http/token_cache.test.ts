@@ -22,8 +22,8 @@ function cacheOf(find: () => Promise<TokenRecord | null>, options: Partial<Token
   return { cache, world };
 }
 
-describe('the token cache', () => {
-  it('asks once while changes are heard of, and for concurrent requests', async () => {
+describe('token cache', () => {
+  it('looks up once while it listens for changes, and once for concurrent requests', async () => {
     const { cache, world } = cacheOf(async () => record);
     assert.deepEqual(await Promise.all([cache.get(key, ADDRESS), cache.get(key, ADDRESS)]), [record, record]);
     world.time = 29_000;
@@ -34,7 +34,7 @@ describe('the token cache', () => {
     assert.equal(world.lookups, 2);
   });
 
-  it('holds for a second where changes are not heard of', async () => {
+  it('caches for one second while it does not listen for changes', async () => {
     const { cache, world } = cacheOf(async () => record);
     await cache.get(key, ADDRESS);
     world.listening = false;
@@ -46,7 +46,7 @@ describe('the token cache', () => {
     assert.equal(world.lookups, 2);
   });
 
-  it('holds an unknown token for a second only', async () => {
+  it('caches an unknown token for one second only', async () => {
     const { cache, world } = cacheOf(async () => null);
     await cache.get(key, ADDRESS);
     world.time = 1_001;
@@ -54,7 +54,7 @@ describe('the token cache', () => {
     assert.equal(world.lookups, 2);
   });
 
-  it('forgets all that it knows when a change is told', async () => {
+  it('drops everything on a notice that says so', async () => {
     const { cache, world } = cacheOf(async () => (world.lookups === 1 ? record : null));
     assert.equal(await cache.get(key, ADDRESS), record);
     cache.changed({ all: true });
@@ -63,13 +63,13 @@ describe('the token cache', () => {
 
   const named = (name: string): Buffer => Buffer.from(name.repeat(32));
   const notices: [what: string, change: TokenChange, askedAgain: string[]][] = [
-    ['a user asks for the tokens of that account again, and for no others', { user: 5, root: 1 }, ['a', 'b']],
-    ['a user without its account asks for all tokens again', { user: 5 }, ['a', 'b', 'c']],
-    ['a token asks for that token again, and for no others', { token: 1, sha256: named('a').toString('hex') }, ['a']],
-    ['a token without a hash asks for none', { token: 1, sha256: null }, []],
+    ['a user: looks up the tokens of that account again, and no others', { user: 5, root: 1 }, ['a', 'b']],
+    ['a user without its account: looks up all tokens again', { user: 5 }, ['a', 'b', 'c']],
+    ['a token: looks up that token again, and no others', { token: 1, sha256: named('a').toString('hex') }, ['a']],
+    ['a token without a hash: looks up none again', { token: 1, sha256: null }, []],
   ];
   for (const [what, change, askedAgain] of notices) {
-    it(`a notice of ${what}`, async () => {
+    it(`notice of ${what}`, async () => {
       const roots = new Map([
         ['a', 1],
         ['b', 1],
@@ -93,7 +93,7 @@ describe('the token cache', () => {
     });
   }
 
-  it('a notice of a new token ends what was kept of its text', async () => {
+  it('a notice of a new token drops the cached result of its text', async () => {
     let found: TokenRecord | null = null;
     const { cache } = cacheOf(async () => found);
     assert.equal(await cache.get(key, ADDRESS), null);
@@ -102,7 +102,7 @@ describe('the token cache', () => {
     assert.equal(await cache.get(key, ADDRESS), record);
   });
 
-  it('does not keep an answer that was on its way when the change came', async () => {
+  it('does not cache a look-up that was in flight when the notice came', async () => {
     const answers = [Promise.withResolvers<TokenRecord | null>(), Promise.withResolvers<TokenRecord | null>()];
     let asked = 0;
     const { cache, world } = cacheOf(() => answers[asked++]!.promise);
@@ -117,7 +117,7 @@ describe('the token cache', () => {
     assert.equal(world.lookups, 2);
   });
 
-  it('forgets a failed look-up', async () => {
+  it('does not cache a failed look-up', async () => {
     let fail = true;
     const { cache } = cacheOf(async () => {
       if (fail) throw new Error('Postgres is away');
@@ -128,7 +128,7 @@ describe('the token cache', () => {
     assert.equal(await cache.get(key, ADDRESS), record);
   });
 
-  it('keeps known tokens through a flood of unknown ones', async () => {
+  it('keeps known tokens during a flood of unknown ones', async () => {
     let found: TokenRecord | null = record;
     const { cache, world } = cacheOf(async () => found, { max: 10 });
     await cache.get(key, ADDRESS);
@@ -139,13 +139,13 @@ describe('the token cache', () => {
     assert.equal(world.lookups, before);
   });
 
-  it('asks for unknown tokens of one address up to its limit, and for known ones always', async () => {
+  it('looks up unknown tokens of one address up to its limit, and known ones always', async () => {
     let found: TokenRecord | null = record;
     const { cache, world } = cacheOf(async () => found, {
       guesses: makeGuessLimit(() => 0, { burst: 3, everyMs: 1_000 }),
     });
     const guess = (name: string, address = ADDRESS) => cache.get(Buffer.from(name.repeat(32)), address);
-    // Found: none of these counts.
+    // Found, so none of these counts as a guess.
     for (const name of ['p', 'q', 'r', 's']) await guess(name);
     await cache.get(key, ADDRESS);
     found = null;
@@ -162,7 +162,7 @@ describe('the token cache', () => {
     assert.equal(await cache.get(key, ADDRESS), record, 'nor is one that is old');
   });
 
-  it('a token whose look-up a notice overtook is asked for again, and is no guess', async () => {
+  it('looks up a token again if a notice overtook its look-up, without counting a guess', async () => {
     const answer = Promise.withResolvers<TokenRecord | null>();
     const { cache, world } = cacheOf(() => answer.promise, {
       guesses: makeGuessLimit(() => 0, { burst: 1, everyMs: 1_000 }),
@@ -177,7 +177,7 @@ describe('the token cache', () => {
     assert.equal(world.lookups, 3);
   });
 
-  it('does not count look-ups that fail', async () => {
+  it('does not count failed look-ups as guesses', async () => {
     const { cache } = cacheOf(
       async () => {
         throw new Error('Postgres is away');
@@ -188,7 +188,7 @@ describe('the token cache', () => {
       await assert.rejects(cache.get(key, ADDRESS), { message: 'Postgres is away' });
   });
 
-  it('is bounded', async () => {
+  it('is bounded in size', async () => {
     const { cache, world } = cacheOf(async () => record, { max: 2 });
     for (const name of ['a', 'b', 'c']) await cache.get(Buffer.from(name.repeat(32)), ADDRESS);
     await cache.get(Buffer.from('c'.repeat(32)), ADDRESS);

@@ -48,13 +48,13 @@ const simple = (change: Partial<Operation> = {}): Operation => ({
   ...change,
 });
 
-describe('the OpenAPI description', function () {
+describe('OpenAPI description', function () {
   // Compiling every schema takes seconds on a busy machine.
   this.timeout(30_000);
   const document = openapiDocument(OPERATIONS) as Document;
   const file = document.paths['/v1/probe/file']!;
 
-  it('is a valid OpenAPI 3.1 document, whose references all lead somewhere', async () => {
+  it('is a valid OpenAPI 3.1 document with no dangling reference', async () => {
     const validator = new Validator();
     const result = await validator.validate(structuredClone(document) as unknown as Record<string, unknown>);
     assert.deepEqual(result, { valid: true });
@@ -63,7 +63,7 @@ describe('the OpenAPI description', function () {
     assert.equal(document.info.version, 'v1.0');
   });
 
-  it('has schemas that are all valid by the meta-schema of 2020-12, and examples that fit them', () => {
+  it('has only schemas that are valid in 2020-12, and examples that fit them', () => {
     const ajv = new Ajv2020({ strict: false, allErrors: true });
     (addFormats as unknown as (ajv: Ajv2020) => void)(ajv);
     const whole = { $id: 'probeyard', components: document.components };
@@ -104,7 +104,7 @@ describe('the OpenAPI description', function () {
     assert.ok(examples > 10);
   });
 
-  it('has what validates requests, as callers see it: only what has no default is required', () => {
+  it('shows the schemas that validate requests, with only fields without a default required', () => {
     const url = file['get']!.parameters!.find(({ name }) => name === 'url')!;
     assert.deepEqual([url.in, url.required, url.schema['maxLength']], ['query', true, 8192]);
     const ffprobe = file['get']!.parameters!.find(({ name }) => name === 'ffprobe')!;
@@ -135,7 +135,7 @@ describe('the OpenAPI description', function () {
     assert.ok(!file['get']!.parameters!.some(({ name }) => name === 'webhook_url'));
   });
 
-  it('says who may call, what can go wrong, and in which body', () => {
+  it('lists credentials, errors and their bodies for each operation', () => {
     assert.deepEqual(file['post']!.security, [{ apiToken: [] }, { apiTokenQuery: [] }]);
     assert.deepEqual(Object.keys(file['post']!.responses), [
       '200',
@@ -177,7 +177,7 @@ describe('the OpenAPI description', function () {
     });
   });
 
-  it('has bare outputs that are never taken for envelopes', () => {
+  it('distinguishes bare outputs from envelopes', () => {
     const ajv = new Ajv2020({ strict: false, formats: { uuid: true } });
     ajv.addSchema({ $id: 'probeyard', components: document.components });
     const validate = ajv.compile({
@@ -197,7 +197,7 @@ describe('the OpenAPI description', function () {
       assert.equal(validate(value), fits, JSON.stringify(value));
   });
 
-  it('cannot be made of operations that contradict one another', () => {
+  it('refuses operations that contradict each other', () => {
     const titled = (type: 'string' | 'integer') => ({
       200: { description: 'x', schema: Type.Unsafe<unknown>({ title: 'Same', type }) },
     });

@@ -8,7 +8,7 @@ import { errorHandler } from '../../../src/api/http/error_handler.ts';
 import { openapi } from '../../../src/api/openapi/endpoint.ts';
 import { OPERATIONS } from '../../../src/api/openapi/operations.ts';
 
-describe('the endpoint of the OpenAPI description', () => {
+describe('endpoint of the OpenAPI description', () => {
   let server: Server;
   let url: string;
   before(async () => {
@@ -26,7 +26,7 @@ describe('the endpoint of the OpenAPI description', () => {
     server.close();
   });
 
-  it('gives it without authentication, and nothing but its tag where the caller has it', async () => {
+  it('serves it without authentication, and 304 to a caller that has it', async () => {
     const response = await fetch(url);
     assert.deepEqual([response.status, response.headers.get('content-type')], [200, 'application/json; charset=utf-8']);
     assert.equal(((await response.json()) as { openapi: string }).openapi, '3.1.1');
@@ -35,7 +35,7 @@ describe('the endpoint of the OpenAPI description', () => {
     assert.equal((await fetch(url, { method: 'HEAD' })).status, 200);
   });
 
-  it('has no other methods', async () => {
+  it('allows no other methods', async () => {
     const response = await fetch(url, { method: 'POST' });
     assert.deepEqual([response.status, response.headers.get('allow')], [405, 'GET, HEAD']);
   });

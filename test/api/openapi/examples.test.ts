@@ -1,6 +1,6 @@
 /**
- * Every example request of the description, sent to the API in every form that its operation takes: none is refused,
- * each answer is a described one.
+ * Every example request of the description is sent to the API in every form that its operation accepts. None is
+ * refused, and each response matches the description.
  */
 import assert from 'node:assert/strict';
 import { openapiDocument } from '../../../src/api/openapi/document.ts';
@@ -17,7 +17,7 @@ interface Described {
   responses: Record<string, unknown>;
 }
 
-/** The examples' own versions are not those of the fixture. */
+/** The versions in the examples are not those of the fixture. */
 const VERSIONS = [
   ['ffprobe', '4.3'],
   ['ffprobe', '4.4'],
@@ -51,7 +51,7 @@ function bodyOf(
   return { body: form, headers: {} };
 }
 
-describe('the examples of the description', function () {
+describe('examples of the description', function () {
   this.timeout(60_000);
   const { paths } = openapiDocument(OPERATIONS) as { paths: Record<string, Record<string, Described>> };
   let rig: FuzzRig;
@@ -113,5 +113,5 @@ describe('the examples of the description', function () {
       }
     }
   }
-  it('are there', () => assert.ok(count > 20, `${count}`));
+  it('exist', () => assert.ok(count > 20, `${count}`));
 });

@@ -1,6 +1,6 @@
 /**
- * The table of outcomes, line by line, as a caller sees them: of several tools, of one alone, bare, and of the
- * endpoints of one tool.
+ * The table of outcomes, line by line, as a caller sees them: with several tools, one tool, bare, and at the endpoints
+ * of one tool.
  */
 import assert from 'node:assert/strict';
 import type { FailureCode, ResultBody, ToolResult } from '../../../src/bus/messages.ts';
@@ -16,7 +16,7 @@ const both = (failure: FailureCode, error: string): ToolResult[] => [
 const refused = (failure: FailureCode, message: string): Partial<ResultBody> => ({ source: { failure, message } });
 const good = [tool('ffprobe', '{"f":1}'), tool('mediainfo', '{"m":1}')];
 const error = (text: string) => ({ error: text });
-/** The envelope without what is the same everywhere. */
+/** The envelope without what is the same in all of them. */
 const shape = (answer: Record<string, unknown>) =>
   Object.fromEntries(Object.entries(answer).filter(([name]) => name !== 'metadata'));
 const failed = (text: string, response: unknown = null) => ({
@@ -203,7 +203,7 @@ const LINES: Line[] = [
   },
 ];
 
-describe('the outcome of', function () {
+describe('response for the outcome', function () {
   this.timeout(60_000);
   let api: ApiFixture;
   before(async () => {
@@ -228,7 +228,7 @@ describe('the outcome of', function () {
         [job.metadata.name],
       );
       assert.deepEqual(row, { state, status });
-      // Read back it is the same, enveloped.
+      // Read back, it is the same in an envelope.
       const back = await fetch(`${api.url}/v1/probe/${job.metadata.name}`, {
         headers: { Authorization: `Bearer ${api.token}` },
       });
@@ -239,7 +239,7 @@ describe('the outcome of', function () {
     });
   }
 
-  it('another format: a string in the envelope, and bare in its own media type, which no browser runs', async () => {
+  it('another format is a string in the envelope, and bare in its own media type, which no browser runs', async () => {
     const xml = '<?xml version="1.0"?>\n<a>é</a>';
     for (const [fields, check] of [
       [
@@ -311,7 +311,7 @@ describe('the outcome of', function () {
       /^body: must be application\/json/,
     ],
     ['of no type', { body: Buffer.from('{}') }, /^body: must be application\/json/],
-    ['no JSON', { body: '{"url":', headers: { 'content-type': 'application/json' } }, /^body: is not valid JSON$/],
+    ['not JSON', { body: '{"url":', headers: { 'content-type': 'application/json' } }, /^body: is not valid JSON$/],
   ] as const) {
     it(`a body that is ${what}: 400`, async () => {
       const response = await fetch(`${api.url}/v1/probe/file?token=${api.token}`, { method: 'POST', ...init });

@@ -1,4 +1,4 @@
-/** What holds for a token holds over all replicas of the API. */
+/** What applies to a token applies across all replicas of the API. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { zstdCompressSync } from 'node:zlib';
@@ -61,7 +61,7 @@ describe('two replicas of the API', function () {
       headers: { Authorization: `Bearer ${token}`, ...init.headers },
     });
 
-  it('count one rate: refused calls of every kind take from it, and each answer says what is left', async () => {
+  it('share one rate limit: refused calls of every kind count, and each response has what is left', async () => {
     const { token } = await api.newToken({ requestsPerMinute: 6 });
     const left: string[] = [];
     const calls: Call[] = [
@@ -81,7 +81,7 @@ describe('two replicas of the API', function () {
     await api.stored.sql(`update tokens set permissions = '{read:media}' where name = $1`, [
       `test ${token.slice(0, 8)}`,
     ]);
-    // A call that came before would be a request like any other, and wait for its answer.
+    // An earlier call would be a normal request, and wait for its response.
     const sha256 = createHash('sha256').update(token).digest();
     await until(
       'the change is heard of',
@@ -98,7 +98,7 @@ describe('two replicas of the API', function () {
     }
   });
 
-  it('do not count who is not known, nor another method', async () => {
+  it('do not count unauthenticated calls or other methods', async () => {
     const { token } = await api.newToken({ requestsPerMinute: 2 });
     for (const response of [
       await file(0, 'x'),
@@ -111,7 +111,7 @@ describe('two replicas of the API', function () {
     assert.match((await file(0, token, { query: '?nonsense=1' })).headers.get('ratelimit') ?? '', /;r=1;/);
   });
 
-  it('make one request of one Idempotency-Key: what the second is asked waits for the job of the first', async () => {
+  it('make one request per Idempotency-Key: a repeat at the other replica waits for the same job', async () => {
     const post = (replica: number) =>
       file(replica, api.token, {
         method: 'POST',
@@ -128,7 +128,7 @@ describe('two replicas of the API', function () {
     assert.equal(await two.text(), await one.text());
   });
 
-  it('run a repeat anew where the first caller hung up, whichever replica he was at', async () => {
+  it('start a repeat anew if the first caller disconnected from either replica', async () => {
     const caller = new AbortController();
     const body = {
       method: 'POST',
@@ -141,7 +141,7 @@ describe('two replicas of the API', function () {
     await until('the second waits', () => wired.deps.waiting.size() === 1);
     caller.abort();
     await assert.rejects(first, { name: 'AbortError' });
-    // As the leader does where a job is deleted.
+    // What the leader does for a deleted job.
     await api.end(job.metadata.name, {
       close: { status: 499, reason: 'Cancelled', error: 'the request was cancelled' },
       tell: false,
@@ -152,7 +152,7 @@ describe('two replicas of the API', function () {
     assert.deepEqual([answer.status, answer.headers.get('x-request-id')], [200, again.metadata.name]);
   });
 
-  it('refuse early, both, while the queue is full, and take requests again when it is not', async () => {
+  it('both refuse at once while the queue is full, and accept requests again afterwards', async () => {
     const { token, id } = await api.newToken();
     await api.stored.sql('update tokens set concurrency = 2 where id = $1', [id]);
     const open = Array.from({ length: 7 }, () => store.newRequest());
@@ -177,7 +177,7 @@ describe('two replicas of the API', function () {
     assert.equal(await store.waitingRequests(), 5, 'seven are open, two may run');
     for (const replica of [0, 1]) {
       const full = await until('it is full', async () => {
-        // Bad ones are told what is bad, whatever the queue.
+        // Invalid requests get their own error, even while the queue is full.
         assert.equal((await file(replica, token, { query: '?url=file:///x' })).status, 400);
         const response = await file(replica, token, {
           query: '?url=https://none.test/a',

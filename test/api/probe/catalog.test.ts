@@ -3,7 +3,7 @@ import { catalogOf } from '../../../src/api/probe/catalog.ts';
 import { byNewest } from '../../../src/version_order.ts';
 import { aTool } from '../a_tool.ts';
 
-describe('the catalog', () => {
+describe('catalog', () => {
   const catalog = catalogOf([
     aTool('ffprobe', '3.3'),
     aTool('ffprobe', '7.0', { latest: true, options: [['show_frames', '-max_probe_packets'], ['show_frames']] }),
@@ -14,25 +14,25 @@ describe('the catalog', () => {
     aTool('mediainfo', '23.11'),
   ]);
 
-  it('lists what is available, newest first', () =>
+  it('lists available versions, newest first', () =>
     assert.deepEqual(catalog.versions('ffprobe'), ['10.0', '7.0', '3.3']));
-  it('gives the exact version that was named', () => assert.equal(catalog.resolve('ffprobe', '3.3').version, '3.3'));
-  it('gives for latest the one that the operator marked', () =>
+  it('returns the exact version that was named', () => assert.equal(catalog.resolve('ffprobe', '3.3').version, '3.3'));
+  it('returns for latest the version that the operator marked', () =>
     assert.equal(catalog.resolve('ffprobe', 'latest').version, '7.0'));
-  it('gives for latest the newest one where the marked one is not ready', () =>
+  it('returns for latest the newest version if the marked one is not ready', () =>
     assert.equal(catalog.resolve('mediainfo', 'latest').version, '23.11'));
-  it('knows the options that every architecture has', () =>
+  it('has the options that every architecture has', () =>
     assert.deepEqual([...catalog.resolve('ffprobe', '7.0').options!], ['show_frames']));
-  it('knows no options where none were reported', () => assert.equal(catalog.resolve('ffprobe', '3.3').options, null));
+  it('has no options if none were reported', () => assert.equal(catalog.resolve('ffprobe', '3.3').options, null));
 
   for (const version of ['5.1', '9', '', '__proto__', 'Latest']) {
-    it(`refuses version "${version}" and names those that there are, never another in its place`, () =>
+    it(`refuses version "${version}" with the available ones, never another in its place`, () =>
       assert.throws(() => catalog.resolve('ffprobe', version), {
         status: 400,
         message: `ffprobe.version: "${version}" is not available; available: latest, 10.0, 7.0, 3.3`,
       }));
   }
-  it('that is empty refuses a named version, and takes it for its own fault otherwise', () => {
+  it('if empty, refuses a named version, and reports its own fault otherwise', () => {
     assert.throws(() => catalogOf([]).resolve('ffprobe', '7.0'), {
       status: 400,
       message: 'ffprobe.version: "7.0" is not available; no version of ffprobe is ready in this cluster',
@@ -40,7 +40,7 @@ describe('the catalog', () => {
     assert.throws(() => catalogOf([]).resolve('ffprobe', 'latest'), { status: 500, code: 'tool-unavailable' });
   });
 
-  it('sorts versions as people do', () =>
+  it('sorts versions numerically', () =>
     assert.deepEqual(['3.3', '24.06', '4.4', '10', '4.4.1', '4.10'].sort(byNewest), [
       '24.06',
       '10',

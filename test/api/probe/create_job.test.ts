@@ -16,12 +16,12 @@ describe('creating a ProbeJob', function () {
     ({ metadata: { name }, spec }) as ProbeJob;
   const options = { withinMs: 5_000, signal: new AbortController().signal };
 
-  it('is done where it is there already: the answer to the first try was lost', async () => {
+  it('succeeds if it exists already, because the response to the first try was lost', async () => {
     await createJob(kube, job('twice'), options);
     await createJob(kube, job('twice'), options);
     assert.equal((await kube.listAll(PROBE_JOBS, {})).items.length, 1);
   });
 
-  it('is not tried again where that cannot help', async () =>
+  it('is not retried after an invalid spec', async () =>
     assert.rejects(createJob(kube, job('bad', { kind: 'none', source: {} }), options), { code: 'invalid' }));
 });

@@ -72,7 +72,7 @@ describe('a probe request', function () {
     assert.equal(envelope.success, true);
   });
 
-  it('is the same by query, form and multipart form', async () => {
+  it('is the same as a query, a form and a multipart form', async () => {
     const form = new FormData();
     form.set('url', 'https://two.test/a.mp4');
     form.set('ffprobe[show_frames]', 'True');
@@ -105,7 +105,7 @@ describe('a probe request', function () {
     }
   });
 
-  it('for one tool answers with that tool, bare where asked for', async () => {
+  it('for one tool returns that tool, bare on request', async () => {
     for (const [fields, expected] of [
       [
         'only=ffprobe',
@@ -140,7 +140,7 @@ describe('a probe request', function () {
     assert.deepEqual(Object.keys((await (await answering).json()) as object), ['success', 'metadata', 'probe_report']);
   });
 
-  it('gets its end from Postgres when the notice is lost, and a large envelope too', async () => {
+  it('gets its end from Postgres if the notice is lost, even a large envelope', async () => {
     const large = JSON.stringify({
       frames: Array.from({ length: 30_000 }, (_, index) => ({ index, pts: index * 512 })),
     });
@@ -156,7 +156,7 @@ describe('a probe request', function () {
     }
   });
 
-  it('gets a large envelope in pieces, whole and with its length', async () => {
+  it('gets a large envelope in pieces, complete and with its length', async () => {
     const frames = JSON.stringify({
       frames: Array.from({ length: 60_000 }, (_, index) => ({ index, 'p"ts': `é\n${index * 512}` })),
     });
@@ -182,7 +182,7 @@ describe('a probe request', function () {
     }
   });
 
-  it('gets its end at once when NATS is back, whatever was told meanwhile', async () => {
+  it('gets its end at once when NATS is back, although the notice was lost', async () => {
     const answering = api.get('url=https://back.test/a.mp4&only=ffprobe');
     const job = await api.job('back.test');
     await api.nats.kill();
@@ -196,7 +196,7 @@ describe('a probe request', function () {
     await until('NATS is back', () => api.bus.connected());
   });
 
-  it('that ended without a result answers its status and a public text', async () => {
+  it('that ended without a result returns its recorded status and error', async () => {
     for (const [close, status, error] of [
       [{ status: 429, reason: 'QueueTimeout' }, 429, 'the request waited too long in the queue'],
       [{ status: 500, reason: 'RunnerLost', error: 'three runners were lost' }, 500, 'three runners were lost'],
@@ -212,7 +212,7 @@ describe('a probe request', function () {
     }
   });
 
-  it("whose origin does not answer is 404 with the tool's own message", async () => {
+  it("whose origin does not respond is 404 with the tool's own message", async () => {
     const answering = api.get('url=https://gone.test/a.mp4');
     const job = await api.job('gone.test');
     const failed = {
@@ -231,7 +231,7 @@ describe('a probe request', function () {
     );
   });
 
-  it('is answered from the record alone, whatever status and error its result might have', async () => {
+  it('is answered from the record alone, even if its result disagrees on status and error', async () => {
     const result = { tools: [tool('ffprobe', '{}'), tool('mediainfo', '{}')], ioUsage: 0 };
     const close = { state: 'error', status: 400, reason: 'SourceForbidden', error: 'decided by another' } as const;
     for (const query of ['', '&only=ffprobe&inject_output=true', '&inject_json=true']) {
@@ -248,7 +248,7 @@ describe('a probe request', function () {
     }
   });
 
-  it('is cancelled when its caller hangs up', async () => {
+  it('is cancelled when its caller disconnects', async () => {
     const caller = new AbortController();
     const answering = api.get('url=https://hangup.test/a.mp4', {
       headers: { Authorization: `Bearer ${api.token}` },
@@ -265,7 +265,7 @@ describe('a probe request', function () {
     );
   });
 
-  it('with an Idempotency-Key is made once: the same body gets the first result, another one is refused', async () => {
+  it('with an Idempotency-Key is created once; a repeat gets the first result, another body is refused', async () => {
     const headers = { 'Idempotency-Key': 'order-1' };
     const first = api.post({ url: 'https://idem.test/a.mp4', timeout: 1000 }, { headers });
     const job = await api.job('idem.test');
@@ -307,7 +307,7 @@ describe('a probe request', function () {
     assert.equal((await answering).status, 200);
   });
 
-  it('names what the validator section does not know, and the section where the source is no playlist', async () => {
+  it('lists unknown fields of the validator section, and the section itself if the source is no playlist', async () => {
     const answering = api.post({
       url: 'https://ignored.test/a.mp4',
       mediastreamvalidator: { enabled: true, anything: [1, 2], 'b\r\nX-Evil: \u{1f3ac}': 1 },
@@ -345,7 +345,7 @@ describe('a probe request', function () {
     assert.deepEqual([section?.['success'], section?.['response']], [true, JSON.parse(HLS_REPORT)]);
   });
 
-  it('does not run the validator where nothing asks for it', async () => {
+  it('does not run the validator unless requested', async () => {
     const answering = api.post({ url: 'https://plain.test/a.m3u8', mediastreamvalidator: { enabled: false } });
     const job = await api.job('plain.test');
     assert.deepEqual(

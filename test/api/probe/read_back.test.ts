@@ -13,7 +13,7 @@ describe('reading a request back', function () {
   const read = (id: string, token = api.token) =>
     fetch(`${api.url}/v1/probe/${id}`, { headers: { Authorization: `Bearer ${token}` } });
 
-  it('says queued, then running, then gives the envelope, also for a bare answer', async () => {
+  it('returns queued, then running, then the envelope, even for a bare response', async () => {
     const answering = api.get('url=https://read.test/a.mp4&only=ffprobe&inject_output=true');
     const job = await api.job('read.test');
     const id = job.metadata.name;
@@ -84,7 +84,7 @@ describe('reading a request back', function () {
     );
   });
 
-  it('of one that ended without an envelope gives its own status and error', async () => {
+  it('returns status and error of a request that ended without an envelope', async () => {
     const answering = api.get('url=https://lost.test/a.mp4');
     const job = await api.job('lost.test');
     await api.end(job.metadata.name, { close: { status: 429, reason: 'QueueTimeout', error: 'out of the queue' } });
@@ -93,7 +93,7 @@ describe('reading a request back', function () {
     assert.deepEqual([response.status, await response.json()], [429, { error: 'out of the queue' }]);
   });
 
-  it('is for the own requests only', async () => {
+  it("is limited to the caller's requests", async () => {
     const answering = api.get('url=https://mine.test/a.mp4');
     const job = await api.job('mine.test');
     const [other] = await api.stored.sql<{ id: string }>(
@@ -110,7 +110,7 @@ describe('reading a request back', function () {
     await answering;
   });
 
-  it('works for a request that no API made: everything is shown', async () => {
+  it('returns everything of a request created with kubectl', async () => {
     const { id, submittedAt } = api.stored.store.newRequest();
     await api.stored.store.openRequest({
       id,

@@ -63,7 +63,7 @@ describe('an endpoint of one tool', function () {
     return api.end(job.metadata.name, { result: { tools: [tool(name, output)], ioUsage: 77 }, asked: [{ name }] });
   };
 
-  it('makes a job of that tool, with its own defaults', async () => {
+  it('creates a job of that tool, with its own defaults', async () => {
     for (const [path, spec] of [
       ['c2pa', { kind: 'c2pa', timeoutMs: 65_000, tools: [{ name: 'c2pa', version: '0.90.22', timeoutMs: 65_000 }] }],
       [
@@ -97,7 +97,7 @@ describe('an endpoint of one tool', function () {
     }
   });
 
-  it('answers bare and enveloped, the output as text and as object, and reads back enveloped', async () => {
+  it('returns the output bare and enveloped, as text and as object, and reads back enveloped', async () => {
     const metadata = (id: string) => ({ request_id: id, queue_time: 7, io_usage: 77, duration: 31, usage: 31 });
     const envelope = (id: string, kind: string, output: unknown) => ({
       success: true,
@@ -130,7 +130,7 @@ describe('an endpoint of one tool', function () {
     }
   });
 
-  it('takes JSON, forms and multipart forms; null stands where null is the default', async () => {
+  it('accepts JSON, forms and multipart forms, with null where null is the default', async () => {
     const form = new FormData();
     form.set('url', 'https://ways.test/a.m3u8');
     form.set('parse_playlist_only', 'False');
@@ -162,7 +162,7 @@ describe('an endpoint of one tool', function () {
     }
   });
 
-  it('lowers what is too large', async () => {
+  it('lowers values above the maximum', async () => {
     const answering = post('c2pa', { url: 'https://lowered.test/a.jpg', timeout: 9_000_000, queue_timeout: 600_000 });
     const job = await api.job('lowered.test');
     assert.deepEqual(
@@ -173,7 +173,7 @@ describe('an endpoint of one tool', function () {
     assert.equal((await answering).status, 200);
   });
 
-  it('refuses what it does not know, and says which field', async () => {
+  it('refuses unknown and invalid fields by name', async () => {
     for (const [path, body, error] of [
       ['c2pa', {}, 'url: is required'],
       ['c2pa', { url: 'file:///etc/passwd' }, /^url must begin with/],
@@ -206,7 +206,7 @@ describe('an endpoint of one tool', function () {
     }
   });
 
-  it('with an Idempotency-Key is made once, and the key means one endpoint', async () => {
+  it('with an Idempotency-Key is created once, and the key is per endpoint', async () => {
     const headers = { 'Idempotency-Key': 'single-1' };
     const first = post('c2pa', { url: 'https://once.test/a.jpg' }, headers);
     const job = await api.job('once.test');
@@ -221,7 +221,7 @@ describe('an endpoint of one tool', function () {
     );
   });
 
-  it('is 404 where the origin cannot be reached, 200 with success:false where the tool fails', async () => {
+  it('is 404 if the origin is unreachable, 200 with success:false if the tool fails', async () => {
     const failed = {
       success: false,
       failure: 'origin-unreachable',
@@ -250,7 +250,7 @@ describe('an endpoint of one tool', function () {
 
 describe('an endpoint of a tool that the cluster lacks', function () {
   this.timeout(60_000);
-  it('says so', async () => {
+  it('returns an error that says so', async () => {
     const api = await startApi();
     try {
       const response = await fetch(`${api.url}/v1/probe/c2pa?url=https://x.test/a.jpg`, {

@@ -23,10 +23,10 @@ const select = (fields: object) =>
   selectTools(read({ form: 'json', value: JSON.parse(JSON.stringify({ url: 'u', ...fields })) }), catalog);
 const off = { enabled: false };
 
-describe('the tools of a request', () => {
+describe('tools of a request', () => {
   for (const [what, fields, run, shown, report] of [
     ['both and the report by default', {}, ['ffprobe', 'mediainfo'], ['ffprobe', 'mediainfo', 'probe_report'], true],
-    ['the one that is left', { mediainfo: off, probe_report: off }, ['ffprobe'], ['ffprobe'], false],
+    ['the enabled one', { mediainfo: off, probe_report: off }, ['ffprobe'], ['ffprobe'], false],
     ['one, and a report from it', { mediainfo: off }, ['ffprobe'], ['ffprobe', 'probe_report'], true],
     ['both for a report alone', { ffprobe: off, mediainfo: off }, ['ffprobe', 'mediainfo'], ['probe_report'], true],
     ['only one', { only: 'mediainfo' }, ['mediainfo'], ['mediainfo'], false],
@@ -49,7 +49,7 @@ describe('the tools of a request', () => {
     });
   }
 
-  it('have exact versions, their own time within the whole, and what differs from the defaults as texts', () => {
+  it('have exact versions, a timeout within that of the request, and non-default options as texts', () => {
     assert.deepEqual(
       select({
         only: 'ffprobe',
@@ -78,7 +78,7 @@ describe('the tools of a request', () => {
     );
   });
 
-  it('have the report as it was wanted', () => {
+  it('have the report settings of the request', () => {
     assert.deepEqual(select({ probe_report: { diff: false, prefer: 'mediainfo' } }).report, {
       enabled: true,
       diff: false,
@@ -122,7 +122,7 @@ describe('the tools of a request', () => {
   ] as const) {
     it(`are refused: ${message}`, () => assert.throws(() => select(fields), { status: 400, message }));
   }
-  it('may have an output that the version reported, and any of a version that reported none', () => {
+  it('may have an output that the version reported, and any output of a version that reported none', () => {
     assert.deepEqual(
       select({ only: 'mediainfo', mediainfo: { version: '21.09', output: 'EBUCore_1.6', language: 'raw' } }).tools[0]
         ?.options,
@@ -132,12 +132,12 @@ describe('the tools of a request', () => {
       output: 'MPEG-7_Strict',
     });
   });
-  it('may have a documented option of a version that reported none', () => {
+  it('may have a documented option of a version that reported no options', () => {
     assert.equal(
       select({ ffprobe: { version: '4.0', max_probe_packets: 10 } }).tools[0]?.options?.['max_probe_packets'],
       '10',
     );
   });
-  it('with an option that the version lacks, left at its default, are fine', () =>
+  it('may have an option that the version lacks if it is left at its default', () =>
     assert.equal(select({ ffprobe: { version: '3.3', max_probe_packets: 0 } }).tools[0]?.version, '3.3'));
 });

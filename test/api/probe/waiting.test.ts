@@ -8,7 +8,7 @@ const end = (id: string): Ended => ({ id, status: 200, reason: 'Completed', queu
 const never = new AbortController().signal;
 
 describe('waiting for ends', () => {
-  it('is over for everybody who waits for the same request', async () => {
+  it('resolves for every waiter of the same request', async () => {
     const waiting = makeWaiting({ look: async () => [], log });
     const both = Promise.all([waiting.wait('a', never), waiting.wait('a', never)]);
     assert.equal(waiting.size(), 2);
@@ -20,7 +20,7 @@ describe('waiting for ends', () => {
     waiting.stop();
   });
 
-  it('is over when its signal says so, and leaves the others waiting', async () => {
+  it('rejects when its signal aborts, and leaves other waiters waiting', async () => {
     const waiting = makeWaiting({ look: async () => [], log });
     const stop = new AbortController();
     const one = waiting.wait('a', stop.signal);
@@ -34,7 +34,7 @@ describe('waiting for ends', () => {
     waiting.stop();
   });
 
-  it('looks in batches, never twice at once, and goes on after a failed look', async () => {
+  it('polls in batches, never concurrently, and continues after a failed poll', async () => {
     const looks: number[] = [];
     let atOnce = 0;
     let fail = true;

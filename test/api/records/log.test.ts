@@ -12,7 +12,7 @@ import { startRecord, type RecordFixture } from './record_fixture.ts';
 const MINUTE = 60_000;
 const DAY = 86_400_000;
 
-describe('management: the log', function () {
+describe('management: log', function () {
   this.timeout(60_000);
   let fixture: RecordFixture;
   let owner: { userId: number; tokenId: number; token: string };
@@ -20,7 +20,7 @@ describe('management: the log', function () {
   let stranger: typeof owner;
   let admin: typeof owner;
   let now: number;
-  /** Ids by what the tests call them. */
+  /** Request ids by the names that the tests use. */
   const ids: Record<string, string> = {};
 
   async function ended(
@@ -94,14 +94,14 @@ describe('management: the log', function () {
     );
     await ended('old', owner, 3 * DAY, {}, { tools: [tool('ffprobe', false)], state: 'error' });
     await ended('other', stranger, 5 * MINUTE);
-    // Runs still: it has no place in the log.
+    // Still running, so not in the log.
     await fixture.stored.store.openRequest(
       anOpenInput(fixture.stored.store, { userId: owner.userId, tokenId: owner.tokenId }),
     );
   });
   after(() => fixture.stop());
 
-  it('shows the last day, newest first, of the caller and his sub-users', async () => {
+  it('shows the last day, newest first, of the caller and their sub-users', async () => {
     const body = await list('');
     assert.deepEqual(names(body), ['a', 'b', 'c', 'd']);
     assert.deepEqual(body.pagination, { count: 4, limit: 10, page: 1, total: 4 });
@@ -157,18 +157,18 @@ describe('management: the log', function () {
     });
   }
 
-  it('filters by time: from is inside, to is not', async () => {
+  it('filters by time: from is inclusive, to is exclusive', async () => {
     const at = (ago: number) => new Date(now - ago).toISOString();
     assert.deepEqual(names(await list(`send[from]=${at(3 * MINUTE)}&send[to]=${at(MINUTE)}`)), ['b', 'c']);
     assert.deepEqual(names(await list(`send[from]=${at(3 * MINUTE + 1)}&send[to]=${at(MINUTE - 1)}`)), ['a', 'b', 'c']);
-    // Another zone, its plus not encoded.
+    // Another time zone, with its plus sign not encoded.
     assert.deepEqual(
       names(await list(`send[to]=${new Date(now - 2 * MINUTE + 2 * 3_600_000).toISOString().replace('Z', '+02:00')}`)),
       ['c', 'd'],
     );
   });
 
-  it('filters by user, token and id, and pages through', async () => {
+  it('filters by user, token and id, and paginates', async () => {
     assert.deepEqual(names(await list(`user-id=${sub.userId}`)), ['c']);
     assert.deepEqual(names(await list(`token-id=${owner.tokenId}`)), ['a', 'b', 'd']);
     assert.deepEqual(names(await list(`token-id=${owner.tokenId}&token-id=${sub.tokenId}`)), ['a', 'b', 'c', 'd']);
@@ -181,7 +181,7 @@ describe('management: the log', function () {
     assert.equal((await list('pagination[limit]=5000')).pagination.limit, 1000);
   });
 
-  it('an administrator sees everyone; a user sees nothing of another, by user, token or request id', async () => {
+  it('an administrator sees everyone; a user sees nothing of another account, whatever the filter', async () => {
     assert.deepEqual(names(await list('', admin)), ['a', 'b', 'c', 'd', 'other']);
     assert.deepEqual(names(await list(`user-id=${stranger.userId}`, admin)), ['other']);
     assert.deepEqual(names(await list(`token-id=${stranger.tokenId}`, admin)), ['other']);
@@ -240,7 +240,7 @@ describe('management: the log', function () {
     });
   }
 
-  it('quotes, wildcards and NULs in a filter find nothing and break nothing', async () => {
+  it('quotes, wildcards and NULs in a filter match literally and cause no error', async () => {
     for (const text of [
       `'; drop table requests; --`,
       `' or '1'='1`,
@@ -284,7 +284,7 @@ describe('management: the log', function () {
       ioUsage: 1,
     };
 
-    it('with what was asked and what each tool said, byte for byte', async () => {
+    it('has the requested options and the output of each tool, byte for byte', async () => {
       await ended(
         'whole',
         owner,
@@ -322,7 +322,7 @@ describe('management: the log', function () {
       assert.equal(body.id, ids['whole']);
     });
 
-    it('without responses where the result is kept no longer, or there was none', async () => {
+    it('has no responses if the result was deleted or never existed', async () => {
       await fixture.stored.sql('delete from envelopes where id = $1', [ids['whole']]);
       for (const name of ['whole', 'c']) {
         const { status, body } = await fixture.get(`media/log/${ids[name]}`, owner.token);
@@ -330,14 +330,14 @@ describe('management: the log', function () {
       }
     });
 
-    it('that is unknown, runs still or has no id: 404', async () => {
+    it('is 404 if it is unknown, still running or has an invalid id', async () => {
       const open = anOpenInput(fixture.stored.store, { userId: owner.userId });
       await fixture.stored.store.openRequest(open);
       for (const id of [randomUUID(), open.id, 'x', '%00', `${ids['a']}'`])
         assert.equal((await fixture.get(`media/log/${id}`, owner.token)).status, 404, id);
     });
 
-    it('made by hand, whose id has no time in it', async () => {
+    it('created with kubectl, with an id without a time, is found', async () => {
       await ended('hand', owner, MINUTE, { id: randomUUID() });
       const [row] = await fixture.stored.sql<{ id: string }>(
         `select id from requests where substr(id::text, 15, 1) = '4'`,

@@ -1,4 +1,4 @@
-/** The management side on a real record alone: for endpoints that only read it. */
+/** The management endpoints on a real record alone, for endpoints that only read it. */
 import { randomBytes } from 'node:crypto';
 import Router from '@koa/router';
 import Koa from 'koa';
@@ -16,9 +16,9 @@ import { sha256, type StoreFixture, startStore } from '../../store/fixture.ts';
 
 export interface RecordFixture {
   stored: StoreFixture;
-  /** Every line that was logged, as text. */
+  /** Every log line, as text. */
   log: string[];
-  /** A user, and a token of his that may do everything he may. */
+  /** A user, and a token with all permissions of that user. */
   newUser(change?: {
     role?: 'user' | 'sub' | 'admin';
     parent?: number;

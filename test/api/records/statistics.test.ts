@@ -63,7 +63,7 @@ describe('management: statistics', function () {
     sub = await fixture.newUser({ role: 'sub', parent: owner.userId });
     stranger = await fixture.newUser();
     admin = await fixture.newUser({ role: 'admin' });
-    // The turn of an ISO year: 2025-12-29 is the Monday of 2026's first week.
+    // The turn of an ISO year: 2025-12-29 is the Monday of the first week of 2026.
     await ended(at('2025-12-28T23:59:59.999Z'), { scheme: 'hls' }, { queued: 100, ioBytes: 1 });
     await ended(
       at('2025-12-29T00:00:00Z'),
@@ -142,7 +142,7 @@ describe('management: statistics', function () {
           ],
         ],
       ] as const) {
-        it(`${aggregation}: buckets with data only, at their beginnings`, async () => {
+        it(`${aggregation}: only buckets with data, each at its start`, async () => {
           const body = await ask(`usage?${RANGE}&aggregation=${aggregation}&user-id=${owner.userId}`);
           assert.deepEqual(times(body), expected);
           assert.deepEqual(
@@ -164,7 +164,7 @@ describe('management: statistics', function () {
         ]);
       });
 
-      it('each statistic has its names', async () => {
+      it('each statistic has its resource names', async () => {
         const of = async (path: string) =>
           (await ask(`${path}?${RANGE}&aggregation=no-aggregation&user-id=${owner.userId}`))['users-usage'];
         const one = (resources: Record<string, number>) => [
@@ -196,7 +196,7 @@ describe('management: statistics', function () {
         assert.ok(Math.abs(p95 - 60_000) <= 60_000 * 0.091, String(p95));
       });
 
-      it('from is inside, to is not, within a minute too', async () => {
+      it('from is inclusive, to is exclusive, even within a minute', async () => {
         const count = async (from: string, to: string) =>
           times(
             await ask(`usage?date[from]=${from}&date[to]=${to}&aggregation=no-aggregation&user-id=${owner.userId}`),
@@ -208,7 +208,7 @@ describe('management: statistics', function () {
         assert.equal(await count('2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z'), 0);
       });
 
-      it('by default of the caller and his sub-users; by token; by user', async () => {
+      it('default to the caller and their sub-users; by token; by user', async () => {
         assert.deepEqual(
           (await ask(`usage?${RANGE}`))['users-usage'].map((user: any) => user['user-id']),
           [owner.userId, sub.userId],
@@ -236,7 +236,7 @@ describe('management: statistics', function () {
         ]);
       });
 
-      it('a month at a glance, a year, and nothing used', async () => {
+      it('summarises a month, a year, and a period without usage', async () => {
         const january = await ask(`summary?month=1&year=2026`);
         assert.deepEqual(january.period, { from: '2026-01-01T00:00:00.000Z', to: '2026-02-01T00:00:00.000Z' });
         assert.deepEqual(
@@ -267,7 +267,7 @@ describe('management: statistics', function () {
   }
 
   for (const path of ['usage', 'queue', 'requests', 'sources', 'summary']) {
-    it(`${path}: what belongs to another is not there`, async () => {
+    it(`${path}: ids of another account are not found`, async () => {
       for (const [who, filter] of [
         [owner, `user-id=${stranger.userId}`],
         [owner, `user-id=${owner.userId}&user-id=${stranger.userId}`],
@@ -303,12 +303,12 @@ describe('management: statistics', function () {
     });
   }
 
-  it('just within the bounds is answered: 24 hours by second, 31 days by minute', async () => {
+  it('the maximum range is accepted: 24 hours by second, 31 days by minute', async () => {
     await ask(`usage?aggregation=secondly&${DAY}`);
     await ask('usage?aggregation=minutely&date[from]=2026-01-01T00:00:00Z&date[to]=2026-02-01T00:00:00Z');
   });
 
-  it('by default of the last month until now, by day', async () => {
+  it('default to the last month until now, by day', async () => {
     const body = await ask('usage');
     assert.equal(body.aggregation, 'daily');
     assert.ok(Math.abs(at(body.period.to) - fixture.stored.store.clock.now()) < 60_000);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { duplicateIn } from '../../../../src/api/http/input/duplicates.ts';
 import { random } from '../../../source/random.ts';
 
-describe('names that stand twice', () => {
+describe('duplicate names in JSON', () => {
   for (const [text, expected] of [
     ['{"a":1,"a":2}', 'a'],
     ['{"a":1,"\\u0061":2}', 'a'],
@@ -25,7 +25,7 @@ describe('names that stand twice', () => {
       assert.equal(duplicateIn(text), expected));
   }
 
-  it('are never found in what JSON.stringify made: 2,000 values, seed 7', () => {
+  it('are never found in the output of JSON.stringify: 2,000 values, seed 7', () => {
     const next = random(7);
     const names = ['a', 'b', '"', '\\', '{', '}', ',', ':', '\u2028', 'é', ''];
     const value = (depth: number): unknown => {

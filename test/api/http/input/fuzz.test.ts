@@ -1,6 +1,6 @@
 /**
- * Whatever is sent is either read or refused with a 400 and a text; nothing else is ever thrown. Seeded: a failure
- * comes back.
+ * Any input is either read or refused with 400 and a text; nothing else is ever thrown. Seeded, so that a failure can
+ * be repeated.
  */
 import assert from 'node:assert/strict';
 import { catalogOf } from '../../../../src/api/probe/catalog.ts';
@@ -91,7 +91,7 @@ const VALUES: unknown[] = [
   'http://example.org/a',
 ];
 
-describe('what is sent to the gateway', function () {
+describe('random input to the probe endpoint', function () {
   this.timeout(30_000);
   const read = makeReader<ProbeFile>(ProbeFileSchema);
   const catalog = catalogOf([aTool('ffprobe', '7.0', { latest: true }), aTool('mediainfo', '24.06', { latest: true })]);

@@ -12,8 +12,8 @@ const json = (value: unknown): Input => ({ form: 'json', value });
 type Read = Record<string, unknown> & Record<'ffprobe' | 'mediainfo', Record<string, unknown>>;
 const get = (input: Input) => read(input) as unknown as Read;
 
-describe('the fields of a probe request', () => {
-  it('have the defaults of the interface', () => {
+describe('fields of a probe request', () => {
+  it('have the documented defaults', () => {
     const { ffprobe, mediainfo, ...rest } = get(json({ url: 'u' }));
     assert.deepEqual(rest, {
       url: 'u',
@@ -31,7 +31,7 @@ describe('the fields of a probe request', () => {
     const { enabled, version, timeout, ...options } = ffprobe;
     assert.deepEqual(
       [enabled, version, timeout, mediainfo['parse_speed'], mediainfo['output'], mediainfo['language']],
-      // The latest, or what the policy is written for.
+      // Without a version: the latest, or the one that the policy is written for.
       [true, undefined, 60_000, 0.5, 'JSON', 'raw'],
     );
     assert.deepEqual(options, Object.fromEntries(FFPROBE_OPTIONS.map((option) => [option.name, option.default])));
@@ -81,11 +81,11 @@ describe('the fields of a probe request', () => {
     );
   });
 
-  it('of an object in a form may be one JSON string', () => {
+  it('an object in a form may be one JSON string', () => {
     assert.equal(get(form('url=u&ffprobe=%7B%22show_frames%22%3Atrue%7D')).ffprobe['show_frames'], true);
   });
 
-  it('are lowered to what is offered', () => {
+  it('above the maximum are lowered to it', () => {
     const got = get(json({ url: 'u', timeout: 9e9, queue_timeout: 600_000, ffprobe: { timeout: 650_001 } }));
     assert.deepEqual([got['timeout'], got['queue_timeout'], got.ffprobe['timeout']], [650_000, 60_000, 650_000]);
   });
@@ -189,11 +189,11 @@ describe('the fields of a probe request', () => {
     [`${'a=1&'.repeat(300)}`, 'query: has more than 256 fields'],
     [`${'n'.repeat(300)}=1`, `query: the name "${'n'.repeat(64)}…" is too long`],
   ] as const) {
-    it(`are refused where the query is not well made: ${text.slice(0, 20)}`, () =>
+    it(`are refused in a malformed query: ${text.slice(0, 20)}`, () =>
       assert.throws(() => parsePairs(text, 'query'), { status: 400, message }));
   }
 
-  it('leave Object.prototype alone, whatever is sent', () => {
+  it('never change Object.prototype', () => {
     for (const input of [
       query('__proto__[polluted]=1'),
       query('constructor[prototype]=1'),

@@ -21,7 +21,7 @@ interface Schema {
 }
 const has = ({ type }: Schema, name: string) => [type].flat().includes(name);
 
-/** Every place of a schema that takes a text, as the body that puts `text` there and the name of the field. */
+/** Every text field of a schema: the body with `text` in it, and the name of the field. */
 function placesOf(schema: Schema, text: string): { field: string; body: unknown }[] {
   if (has(schema, 'array') && schema.items)
     return placesOf(schema.items, text).map(({ field, body }) => ({
@@ -37,8 +37,8 @@ function placesOf(schema: Schema, text: string): { field: string; body: unknown 
   return has(schema, 'string') ? [{ field: '', body: text }, ...inner] : inner;
 }
 
-describe('texts that cannot be kept', () => {
-  it('are found wherever they stand', () => {
+describe('texts that Postgres cannot store', () => {
+  it('are found at any depth', () => {
     for (const [input, path] of [
       ['a\0', []],
       [{ a: 'b\0' }, ['a']],
@@ -51,7 +51,7 @@ describe('texts that cannot be kept', () => {
       assert.equal(unstorableIn(input), undefined);
   });
 
-  it('a body nested as deep as a body may be is searched to its end', function () {
+  it('are searched to the end of a body of the maximum depth', function () {
     this.timeout(60_000);
     const deep = (text: string) => JSON.parse(`${'['.repeat(400_000)}"${text}"${']'.repeat(400_000)}`) as unknown;
     assert.equal(unstorableIn(deep('a')), undefined);
@@ -66,7 +66,7 @@ describe('texts that cannot be kept', () => {
     ['probe/mediastreamvalidator', ProbeMsvSchema],
     ['probe/c2pa', ProbeC2paSchema],
   ] as const) {
-    it(`${name}: every text field refuses them and is named`, () => {
+    it(`${name}: every text field refuses them with its name in the error`, () => {
       const read = makeReader<unknown>(schema);
       for (const [what, text] of BAD) {
         const places = placesOf(schema as Schema, text);
@@ -81,7 +81,7 @@ describe('texts that cannot be kept', () => {
     });
   }
 
-  describe('management', function () {
+  describe('management endpoints', function () {
     this.timeout(60_000);
     let m: Management;
     before(async () => {
@@ -97,7 +97,7 @@ describe('texts that cannot be kept', () => {
         ),
       ];
       const method = operation.method.toUpperCase();
-      it(`${method} ${operation.path}: no text field makes it fail`, async () => {
+      it(`${method} ${operation.path}: a text field never causes a 500`, async () => {
         const token = m.root.token;
         if (operation.body) {
           for (const [what, text] of BAD) {

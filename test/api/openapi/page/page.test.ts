@@ -1,4 +1,6 @@
-/** The page of the description: whole without any other address, under its own policy, and able to send a request. */
+/**
+ * The page of the description: complete without any other address, under its own policy, and able to send a request.
+ */
 import assert from 'node:assert/strict';
 import type { Browser, Page } from 'playwright-core';
 import { openBrowser } from '../../../browser/chromium.ts';
@@ -12,7 +14,7 @@ describe('/docs', function () {
   });
   after(() => m.stop());
 
-  it('gives its files to anybody, packed where that is taken, and once only', async () => {
+  it('serves its files to everybody, compressed if accepted, and 304 to a caller that has them', async () => {
     for (const [path, type] of [
       ['/docs', 'text/html'],
       ['/docs/page.css', 'text/css'],
@@ -46,7 +48,7 @@ describe('/docs', function () {
       await browser?.close();
     });
 
-    it('shows every operation, asks no other address, breaks no policy, and sends a request', async () => {
+    it('shows every operation, loads nothing from elsewhere, violates no policy, and sends a request', async () => {
       const { url } = m.replicas[0];
       const ann = await m.person('ann');
       const page: Page = await browser!.newPage();
@@ -72,7 +74,7 @@ describe('/docs', function () {
       for (const [path, methods] of Object.entries(paths))
         for (const { summary } of Object.values(methods)) assert.ok(text.includes(summary), `${path}: ${summary}`);
 
-      // The token goes into the page's own field, and the request from its own button.
+      // The token goes into the page's own field, and its own button sends the request.
       await page.evaluate(`document.querySelector('rapi-doc').setApiKey('apiTokenQuery', '${ann.token}')`);
       await page.evaluate(`document.querySelector('rapi-doc').scrollToPath('get-/frontend/api/v1/user/current')`);
       const answered = page.waitForResponse((response) => response.url().includes('/frontend/api/v1/user/current'), {
