@@ -35,7 +35,7 @@ describe('agent', function () {
   const file = (name: string) => join(rig.directory, name);
   const ok = (text: string) => `echo '${text}'`;
 
-  it('probes a source with the real tools, side by side, and shows the address of the caller', async function () {
+  it('probes a source with the real tools in parallel, and shows the address of the caller', async function () {
     const tools = (['ffprobe', 'mediainfo'] as const).filter((name) => which(name) !== '');
     if (tools.length < 2) {
       console.log('      skipped: ffprobe and mediainfo are not installed');
@@ -69,7 +69,7 @@ describe('agent', function () {
     assert.deepEqual([rig.beats.at(-1)?.jobsDone, rig.beats.at(-1)?.tenant], [1, 'account/1']);
   });
 
-  it('prepares a source before the go, and reads nothing twice', async () => {
+  it('prepares a source before the go order, and reads nothing twice', async () => {
     let requests = 0;
     const serve = rig.serve;
     rig.serve = (request, response) => {
@@ -86,7 +86,7 @@ describe('agent', function () {
     assert.equal(requests, before);
   });
 
-  it('frees itself when no go follows a prepare, and stays bound', async () => {
+  it('is idle again but still bound if no go order follows a prepare order', async () => {
     const order = rig.go([rig.script(ok('{}'))]);
     await rig.say(SUBJECT.prepare, order);
     await rig.phase('prepared');
@@ -96,7 +96,7 @@ describe('agent', function () {
     assert.equal((await rig.run(order)).body.tools[0]?.success, true);
   });
 
-  it('runs a job once, however often it is told', async () => {
+  it('runs a job once, even if it is ordered several times', async () => {
     const order = rig.go([rig.script(`echo ran >> ${file('ran')}; sleep 0.1; echo '{}'`)]);
     await Promise.all([rig.say(SUBJECT.go, order), rig.say(SUBJECT.go, order), rig.say(SUBJECT.prepare, order)]);
     await rig.taken(order.job);
@@ -106,7 +106,7 @@ describe('agent', function () {
     assert.equal(rig.results.length, 1);
   });
 
-  it('refuses what is not for it', async () => {
+  it('refuses orders that are not for it', async () => {
     const long = rig.go([rig.script('sleep 20')], { epoch: 3 });
     await rig.say(SUBJECT.go, long);
     assert.deepEqual(await rig.say(SUBJECT.go, rig.go([], { epoch: 3 })), { ok: false, why: 'busy' });
@@ -121,7 +121,7 @@ describe('agent', function () {
     assert.equal(rig.agent.state().task?.job, long.job, 'an older leader cancels nothing');
   });
 
-  it('ends a cancelled job at once, with everything that it had started, and publishes nothing', async () => {
+  it('ends a cancelled job at once with all of its processes, and publishes nothing', async () => {
     const order = rig.go([rig.script(`setsid sleep 501 & echo $$ > ${file('pid')}; sleep 502`)]);
     await rig.say(SUBJECT.go, order);
     await until(
@@ -136,7 +136,7 @@ describe('agent', function () {
     await until('the tools are gone', () => !running('sleep\x00501\x00') && !running('sleep\x00502\x00'));
     assert.ok(performance.now() - begun < 2_000, 'not at their own end, which is after 500 s');
     await rig.phase('idle');
-    // The next job finds a clean place, and its result is the first.
+    // The next job starts clean, and its result is the first.
     await rig.run(rig.go([rig.script(ok('{}'))]));
     assert.deepEqual(
       rig.results.map(({ header }) => header.job === order.job),
@@ -144,7 +144,7 @@ describe('agent', function () {
     );
   });
 
-  it('cancels by the answer to a heartbeat', async () => {
+  it('cancels a job named in the reply to a heartbeat', async () => {
     const order = rig.go([rig.script('sleep 503')]);
     await rig.say(SUBJECT.go, order);
     rig.lease = { epoch: 1, leaseMs: 15_000, cancel: { job: order.job, attempt: 1 } };
@@ -177,7 +177,7 @@ describe('agent', function () {
       { exitCode: null, signal: 'SIGSEGV' },
     ],
     [
-      'is taken by the kernel',
+      'is killed by the kernel',
       'kill -KILL $$',
       {},
       'out-of-memory',
@@ -217,7 +217,7 @@ describe('agent', function () {
       { exitCode: 0, signal: null },
     ],
     [
-      'is not there',
+      'is missing',
       'true',
       { command: ['/nonexistent/tool'] },
       'unavailable',
@@ -225,7 +225,7 @@ describe('agent', function () {
       { exitCode: null, signal: null },
     ],
     [
-      'gets an option that it does not have',
+      'gets an unsupported option',
       'echo "{}"',
       { options: { f: 'lavfi' } },
       'failed',
@@ -234,7 +234,7 @@ describe('agent', function () {
     ],
   ];
   for (const [what, script, more, code, message, ended] of failures) {
-    it(`tells a tool that ${what} as ${code}, and the other tool's result beside it`, async () => {
+    it(`a tool that ${what} is reported as ${code}, beside the result of the other tool`, async () => {
       const { body } = await rig.run(
         rig.go([rig.script(script, more), rig.script('sleep 0.3; echo "{\\"media\\":{}}"', { name: 'mediainfo' })]),
       );
@@ -249,7 +249,7 @@ describe('agent', function () {
     });
   }
 
-  it('ends every tool when the time of the request is up', async () => {
+  it('ends every tool when the time of the request is over', async () => {
     const { body } = await rig.run(
       rig.go([rig.script('sleep 60'), rig.script('sleep 60', { name: 'mediainfo' })], { remainingMs: 250 }),
     );
@@ -268,9 +268,9 @@ describe('agent', function () {
     FailureCode,
     number,
   ][] = [
-    ['an origin that says 404', () => ({ status: 404 }), 'origin-unreachable', 404],
-    ['an origin that says 500', () => ({ status: 500 }), 'origin-unreachable', 404],
-    ['an origin that nobody serves', () => ({ source: 'http://127.0.0.1:1/a.wav' }), 'origin-unreachable', 404],
+    ['an origin that answers 404', () => ({ status: 404 }), 'origin-unreachable', 404],
+    ['an origin that answers 500', () => ({ status: 500 }), 'origin-unreachable', 404],
+    ['an origin that is not listening', () => ({ source: 'http://127.0.0.1:1/a.wav' }), 'origin-unreachable', 404],
     ['a private address', () => ({ source: 'http://10.0.0.1/a.wav' }), 'source-forbidden', 400],
     [
       'a redirect to a private address',
@@ -279,7 +279,7 @@ describe('agent', function () {
       400,
     ],
     [
-      'a kind of address that is not offered',
+      'an unsupported scheme',
       () => ({ source: { scheme: 'gopher', url: 'gopher://127.0.0.1/', class: 'file' } as unknown as Source }),
       'source-forbidden',
       400,
@@ -287,7 +287,7 @@ describe('agent', function () {
     ['a declared size over the limit', () => ({ status: 200 }), 'source-too-large', 400],
   ];
   for (const [what, make, code, status] of sources) {
-    it(`tells ${what} as ${code}: ${status}`, async () => {
+    it(`reports ${what} as ${code}, ${status}`, async () => {
       const { source, status: answer, location } = make('');
       rig.serve = (_request, response) => {
         response.writeHead(answer ?? 200, {
@@ -312,7 +312,7 @@ describe('agent', function () {
     });
   }
 
-  it('sends a large result in chunks, and it is whole', async () => {
+  it('sends a large result in chunks, complete', async () => {
     writeFileSync(
       file('large'),
       JSON.stringify({ noise: randomBytes(1_500_000).toString('base64'), text: 'ä\u{1f3ac}"\\' }),
@@ -322,7 +322,7 @@ describe('agent', function () {
     assert.equal(body.tools[0]?.output, readFileSync(file('large'), 'utf8'));
   });
 
-  it('sends a result again until it hears that it is collected', async () => {
+  it('sends a result again until its collection is confirmed', async () => {
     rig.confirm = false;
     const order = rig.go([rig.script(ok('{}'))]);
     await rig.say(SUBJECT.go, order);
@@ -335,7 +335,7 @@ describe('agent', function () {
     assert.equal(rig.beats.at(-1)?.jobsDone, 1);
   });
 
-  it('takes the next job while the result of the last one is not yet confirmed', async () => {
+  it('takes the next job while the last result is not confirmed yet', async () => {
     rig.confirm = false;
     const first = rig.go([rig.script(ok('{}'))]);
     await rig.say(SUBJECT.go, first);
@@ -350,7 +350,7 @@ describe('agent', function () {
     );
   });
 
-  it('brings its result through a restart of NATS that forgets everything', async () => {
+  it('delivers its result after a restart of NATS without its data', async () => {
     const order = rig.go([rig.script('sleep 0.5; echo "{}"')]);
     await rig.say(SUBJECT.go, order);
     await rig.nats.restart({ wipe: true });
@@ -358,7 +358,7 @@ describe('agent', function () {
     await until('it hears of it', () => rig.agent.state().jobsDone === 1, 20_000);
   });
 
-  it('drops its job when no leader renews the lease, and takes it again', async () => {
+  it('abandons its job when no leader renews the lease, and accepts it again', async () => {
     rig.lease = { epoch: 1, leaseMs: 300 };
     const order = rig.go([
       rig.script(`echo x >> ${file('tries')}; [ $(wc -l < ${file('tries')}) = 1 ] && sleep 504; echo '{}'`),
@@ -375,7 +375,7 @@ describe('agent', function () {
     assert.equal((await rig.run({ ...order, epoch: 2 })).body.tools[0]?.success, true);
   });
 
-  it('finishes what runs when it drains, takes nothing new, and ends when its result is collected', async () => {
+  it('while draining finishes its job, takes no other, and ends when the result is collected', async () => {
     const order = rig.go([rig.script('sleep 0.5; echo "{}"')]);
     await rig.say(SUBJECT.go, order);
     const drained = rig.agent.drain('test');
@@ -385,7 +385,7 @@ describe('agent', function () {
     assert.equal(rig.agent.state().jobsDone, 1);
   });
 
-  it('drains when the leader asks for it, and after its maximum number of jobs', async () => {
+  it('drains on request of the leader, and after its maximum number of jobs', async () => {
     rig.lease = { epoch: 1, leaseMs: 15_000, drain: true };
     await rig.agent.ended;
     await rig.newAgent({ maxJobs: 1 });
@@ -393,7 +393,7 @@ describe('agent', function () {
     await rig.agent.ended;
   });
 
-  it('reports an out-of-memory container as the failure of its tools, and goes on with the next one', async () => {
+  it('reports a container killed for memory as a failure of its tools, and continues with the next one', async () => {
     const order = rig.go([
       rig.script(`touch ${file('up')}; exec sleep 505`),
       rig.script('exec sleep 506', { name: 'mediainfo' }),
@@ -415,7 +415,7 @@ describe('agent', function () {
     assert.equal((await rig.run(rig.go([rig.script(ok('{}'))]))).body.tools[0]?.success, true);
   });
 
-  it('reports to a new leader at once', async () => {
+  it('sends a heartbeat to a new leader at once', async () => {
     const seen = rig.beats.length;
     rig.leader.publish(SUBJECT.report, {});
     await until('a heartbeat', () => rig.beats.length > seen);
@@ -442,7 +442,7 @@ describe('agent', function () {
   });
 });
 
-/** Whether a process with this command line runs. */
+/** Whether a process with this command line exists. */
 function running(command: string): boolean {
   return readdirSync('/proc').some((name) => {
     if (!/^\d+$/.test(name)) return false;

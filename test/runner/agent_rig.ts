@@ -1,6 +1,5 @@
 /**
- * An agent with everything around it real: nats-server, launcher, source proxy, an origin. The test is leader and
- * collector.
+ * An agent among real parts: nats-server, launcher, source proxy and an origin. The test acts as leader and collector.
  */
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -60,11 +59,11 @@ export class Rig {
   uid = 'uid-0';
   beats: Heartbeat[] = [];
   results: Taken[] = [];
-  /** What the leader answers to heartbeats; undefined: no leader. */
+  /** Reply of the leader to heartbeats; undefined without a leader. */
   lease: Lease | undefined = { epoch: 1, leaseMs: 15_000 };
-  /** The least that a source has to send, where a test sets it before the start. */
+  /** The minimum pace of a source, if a test sets it before the start. */
   pace: PaceOptions = { minBytes: 0 };
-  /** Whether the collector tells the agent. */
+  /** Whether the collector confirms results to the agent. */
   confirm = true;
   serve: RequestListener = (_request, response) => {
     response.writeHead(404).end();
@@ -103,7 +102,7 @@ export class Rig {
     });
   }
 
-  /** Of an agent that runs as a process of its own. */
+  /** Environment of an agent that runs as a separate process. */
   environment(more: Partial<RunnerSettings> = {}): Record<string, string> {
     const settings: RunnerSettings = {
       pool: 'short',
@@ -127,7 +126,7 @@ export class Rig {
     };
   }
 
-  /** Another pod: unbound, idle. */
+  /** Starts another pod: unbound and idle. */
   async newAgent(settings: { maxJobs?: number; outputBytes?: number } = {}): Promise<void> {
     await this.stopAgent();
     this.#agents += 1;
@@ -181,7 +180,7 @@ export class Rig {
     rmSync(this.directory, { recursive: true, force: true });
   }
 
-  /** A tool that is a shell script. It gets the arguments of the real one; its address is the last. */
+  /** A tool that is a shell script. It gets the arguments of the real tool, with the address last. */
   script(text: string, more: Partial<AssignedTool> = {}): AssignedTool {
     this.#jobs += 1;
     const path = join(this.directory, `tool-${this.#jobs}`);
@@ -220,7 +219,7 @@ export class Rig {
     return this.leader.request<OrderAnswer>(subject(this.uid), order, 2_000);
   }
 
-  /** Runs a job to its collected end. */
+  /** Runs a job until its result is collected. */
   async run(order: Go): Promise<Taken> {
     const answer = await this.say(SUBJECT.go, order);
     if (!answer.ok) throw new Error(`refused: ${answer.why}`);
@@ -231,7 +230,7 @@ export class Rig {
     return until(`the result of ${job}`, () => this.results.find(({ header }) => header.job === job), deadlineMs);
   }
 
-  /** The same without polling, for measuring. */
+  /** Like `taken`, but without polling, for measurements. */
   next(job: string): Promise<Taken> {
     const { promise, resolve } = Promise.withResolvers<Taken>();
     this.#waiting.set(job, (taken) => {

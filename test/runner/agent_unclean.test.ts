@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { SUBJECT } from '../../src/bus/messages.ts';
 import { Rig } from './agent_rig.ts';
 
-describe("an agent whose tools' container is not clean", function () {
+describe('an agent whose tools container is not clean', function () {
   this.timeout(30_000);
   const rig = new Rig();
   before(() => rig.start());
   after(() => rig.stop());
 
-  it('finishes what it has, takes nothing more, and ends', async () => {
-    // What a process in uninterruptible sleep would lead to: everything was ended but one.
+  it('finishes its job, refuses the next and exits', async () => {
+    // As with a process in uninterruptible sleep: all processes but one could be killed.
     const launcher = rig.launcher;
     rig.launcher = { ...launcher, killAll: async () => (await launcher.killAll(), false) };
     await rig.newAgent();

@@ -1,4 +1,4 @@
-/** The launcher, compiled from its source once per test run, and started as a process of its own. */
+/** The launcher, compiled from its source once per test run, and started as a separate process. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { until } from '../until.ts';
 
 const DIRECTORY = join(import.meta.dirname, '../../images/probeyard/launcher');
 const SOURCES = ['launcher.c', 'wall.c'].map((name) => join(DIRECTORY, name));
-/** Those of the image, from the one file that its Dockerfile reads, too. */
+/** The flags of the image: its Dockerfile reads the same file. */
 const FLAGS = readFileSync(join(DIRECTORY, 'cflags'), 'utf8').trim().split(/\s+/);
 let binary: string | undefined;
 
@@ -34,10 +34,7 @@ export interface LauncherProcess {
   restart(): Promise<void>;
 }
 
-/**
- * `init`: as PID 1 of a PID namespace of its own, the way it runs in a pod. `uid`: as another user, so that process
- * limits count.
- */
+/** `init`: as PID 1 of a new PID namespace, as in a pod. `uid`: as another user, so that process limits apply. */
 export async function startLauncher(options: { init?: boolean; uid?: number } = {}): Promise<LauncherProcess> {
   const path = buildLauncher();
   const directory = mkdtempSync(join(tmpdir(), 'probeyard-launcher-'));
@@ -63,7 +60,7 @@ export async function startLauncher(options: { init?: boolean; uid?: number } = 
     return child;
   };
   let child = await begin();
-  // A run that dies before its `after` must not leave it behind.
+  // Kills the launcher even if the test run dies before its `after`.
   process.on('exit', () => child.kill('SIGKILL'));
   const end = async () => {
     if (child.exitCode === null && child.signalCode === null) {

@@ -20,8 +20,8 @@ const printed = ({ name, version }: AssignedTool, bytes: number): RawToolResult 
   output: Buffer.alloc(bytes),
 });
 
-describe('several versions of a tool', () => {
-  /** Each run ends when it is told to; `shares` in MB, in the order of the starts. */
+describe('running several versions of a tool', () => {
+  /** A run ends when the test calls `end`. `shares`: what each run may print in MB, in the order of the starts. */
   function controlled(versions: string[]) {
     const shares: number[] = [];
     const ends = new Map<string, (bytes: number) => void>();
@@ -50,7 +50,7 @@ describe('several versions of a tool', () => {
     return { shares, end, all, most: () => most };
   }
 
-  it('two run at a time, and results keep the order of the job', async () => {
+  it('runs two at a time, and keeps the order of the job in the results', async () => {
     const { shares, end, all, most } = controlled(['1', '2', '3', '4']);
     assert.equal(shares.length, 2);
     await end('2', 0);
@@ -63,10 +63,10 @@ describe('several versions of a tool', () => {
     assert.equal(most(), 2);
   });
 
-  it('a later run gets what is left of two full outputs', async () => {
+  it('gives a later run what two full outputs leave', async () => {
     const { shares, end, all } = controlled(['1', '2', '3', '4']);
     await end('1', 60);
-    // 4 MB are left beside the run that goes on: the third waits for what that one prints.
+    // 4 MB are left while that run goes on: the third waits for its output.
     assert.deepEqual(shares, [64, 64]);
     await end('2', 40);
     assert.deepEqual(shares, [64, 64, 28]);
@@ -84,7 +84,7 @@ describe('several versions of a tool', () => {
     assert.ok(results.reduce((sum, { output }) => sum + (output?.length ?? 0), 0) <= 128 * MB);
   });
 
-  it('a run that prints more than is left says how much that was', async () => {
+  it('reports the limit to a run that prints more than is left', async () => {
     const { end, all } = controlled(['1', '2', '3']);
     await end('1', 64);
     await end('2', 50);
@@ -92,7 +92,7 @@ describe('several versions of a tool', () => {
     assert.match((await all)[2]!.error!, /^ffprobe 3 printed more than the 14 MB that the other runs left/);
   });
 
-  it('a run that fails to start fails the job', async () => {
+  it('fails the job if a run cannot start', async () => {
     const broken = runSeveral(tools('1', '2', '3'), {
       outputBytes: MB,
       remainingMs: 1000,
@@ -102,7 +102,7 @@ describe('several versions of a tool', () => {
   });
 });
 
-describe('a comparison in an agent', function () {
+describe('comparison in an agent', function () {
   this.timeout(60_000);
   const rig = new Rig();
   before(async () => {
@@ -114,7 +114,7 @@ describe('a comparison in an agent', function () {
   const FILE = Buffer.alloc(600_000, 'a');
   const reads = (json: string) => `curl -s "$address" | wc -c >&2; echo '${json}'`;
 
-  it('reads the origin once for runs one after the other, and puts addresses back', async () => {
+  it('reads the origin once for consecutive runs, and restores addresses in their output', async () => {
     let asked = 0;
     let sent = 0;
     rig.serve = (request, response) => {
@@ -157,7 +157,7 @@ describe('a comparison in an agent', function () {
     assert.ok(!body.comparison!.output.includes('127.0.0.1:'));
   });
 
-  it('a run that fails is told beside the others, which are compared', async () => {
+  it('reports a failed run beside the others, and compares those', async () => {
     rig.serve = (_request, response) => response.writeHead(200).end('x');
     const runs = [
       rig.script(reads('{"a":1}'), { version: '4.4' }),

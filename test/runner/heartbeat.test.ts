@@ -5,7 +5,7 @@ import { type Heartbeat, type Lease, SUBJECT } from '../../src/bus/messages.ts';
 import { startHeartbeats } from '../../src/runner/heartbeat.ts';
 import { type NatsServer, startNats } from '../servers.ts';
 
-describe('the lease of a task', function () {
+describe('lease of a task', function () {
   this.timeout(20_000);
   let nats: NatsServer;
   let [leader, agent]: Bus[] = [];
@@ -21,7 +21,7 @@ describe('the lease of a task', function () {
     await nats.stop();
   });
 
-  it('counts from when it was asked for, however long the answer was under way', async () => {
+  it('starts when the heartbeat is sent, however late the reply arrives', async () => {
     const asked = Promise.withResolvers<void>();
     const answer = Promise.withResolvers<void>();
     leader!.serve<Heartbeat, Lease>(SUBJECT.heartbeats, async () => {

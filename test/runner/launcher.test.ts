@@ -18,7 +18,7 @@ const LIMITS: Limits = {
   stderrBytes: 4096,
 };
 
-// Whoever else sleeps on this machine does not sleep for so odd a time.
+// A sleep time that no other process on this machine uses.
 const odd = (seconds: number): string => `${seconds}.${process.pid}`;
 
 const alive = (pid: number) =>
@@ -52,7 +52,7 @@ for (const init of [false, true]) {
       await server?.stop();
     });
 
-    it('gives back both outputs, the exit code and what the tool used', async () => {
+    it('returns both outputs, the exit code and the resource usage', async () => {
       const { exit, stdout, stderr } = await sh('printf out; printf err >&2; exit 3').finished;
       assert.equal(stdout.toString(), 'out');
       assert.equal(stderr.toString(), 'err');
@@ -73,13 +73,13 @@ for (const init of [false, true]) {
       assert.ok(exit.maxRssKb > 100 && exit.wallUs > 100);
     });
 
-    it('passes arguments as they are, with no shell between', async () => {
+    it('passes arguments unchanged, without a shell', async () => {
       const strange = ['$(id)', '; rm -rf /', '', '-x', 'a b', '"', '\u{1f3ac}', '%s\n'];
       const { stdout } = await run(['/usr/bin/printf', '%s|', ...strange]).finished;
       assert.equal(stdout.toString(), strange.map((text) => `${text}|`).join(''));
     });
 
-    it('gives a clean environment, an empty stdin, no other file descriptor and its own session', async () => {
+    it('gives a clean environment, an empty stdin, no other file descriptor and a new session', async () => {
       const { stdout } = await run(['/usr/bin/env'], {}, { HOME: '/tmp', LC_ALL: 'C.UTF-8' }).finished;
       assert.equal(stdout.toString(), 'HOME=/tmp\nLC_ALL=C.UTF-8\n');
       const fds = await run(['/bin/ls', '/proc/self/fd']).finished;
@@ -92,7 +92,7 @@ for (const init of [false, true]) {
       assert.equal(stat[5], stat[0], 'it leads a session');
     });
 
-    it('starts in the directory that is emptied', async () => {
+    it('starts tools in the directory that is emptied', async () => {
       assert.equal((await run(['/bin/pwd']).finished).stdout.toString().trim(), server.tmp);
     });
 
@@ -111,19 +111,19 @@ for (const init of [false, true]) {
       return path;
     };
     for (const [what, path, code] of refused) {
-      it(`tells ${what} as ${code}`, async () => {
+      it(`reports ${what} as ${code}`, async () => {
         await assert.rejects(run([path()]).finished, (error) => error instanceof LauncherError && error.code === code);
       });
     }
 
-    it('ends a tool whose wall time is up, and says so', async () => {
+    it('ends a tool at its wall time limit, and reports it', async () => {
       const { exit } = await sh('printf x; sleep 100', { wallMs: 150 }).finished;
       assert.equal(exit.timedOut, true);
       assert.equal(exit.signal, 9);
       assert.ok(exit.wallUs >= 150_000 && exit.wallUs < 5_000_000);
     });
 
-    it('holds a tool to its CPU time, data, file size and open files', async () => {
+    it('limits CPU time, data, file size and open files of a tool', async () => {
       const cpu = await sh('while :; do :; done', { cpuSeconds: 1 }).finished;
       assert.equal(cpu.exit.signal, 24, 'SIGXCPU');
       const data = await run(['/usr/bin/head', '-c', '200m', '/dev/zero'], { dataBytes: 64 << 20 }).finished;
@@ -136,7 +136,7 @@ for (const init of [false, true]) {
       assert.equal((await sh('ulimit -n; ulimit -c', { files: 77 }).finished).stdout.toString(), '77\n0\n');
     });
 
-    it('ends a tool that prints more than its cap, with exactly the cap passed on', async () => {
+    it('ends a tool that prints more than its cap, and passes on exactly the cap', async () => {
       const { exit, stdout } = await run(['/usr/bin/yes'], { stdoutBytes: 300_001 }).finished;
       assert.equal(stdout.length, 300_001);
       assert.equal(exit.capped, true);
@@ -157,7 +157,7 @@ for (const init of [false, true]) {
       assert.equal(exit.code, 0);
     });
 
-    it('passes 40 MB on whole and in order, two tools side by side', async () => {
+    it('passes on 40 MB complete and in order, from two tools in parallel', async () => {
       const sum = (bytes: Buffer) => execFileSync('cksum', { input: bytes }).toString().split(' ')[0];
       const limits = { stdoutBytes: 64 << 20 };
       const script = 'i=0; while [ $i -lt 400 ]; do printf "%0100000d" $i; i=$((i+1)); done';
@@ -168,14 +168,14 @@ for (const init of [false, true]) {
       for (const { stdout } of outputs) assert.equal(sum(stdout), expected);
     });
 
-    it('tells the end of a tool although a process that left its group holds the pipe', async () => {
+    it('reports the end of a tool even if a process outside its group holds the pipe', async () => {
       const { exit, stdout } = await sh('setsid sleep 300 & echo told').finished;
       assert.equal(stdout.toString(), 'told\n');
       assert.equal(exit.code, 0);
       assert.equal(await launcher.killAll(), true);
     });
 
-    it('kills one tool at once and leaves the other', async () => {
+    it('kills one tool at once, and not the other', async () => {
       const [one, other] = [run(['/bin/sleep', '100']), sh('sleep 0.3; echo alive')];
       await one.started;
       const begun = performance.now();
@@ -186,7 +186,7 @@ for (const init of [false, true]) {
       assert.equal((await other.finished).stdout.toString(), 'alive\n');
     });
 
-    it('ends what left the process group, daemons and their children, and empties the directory', async () => {
+    it('ends daemons and their children outside the process group, and empties the directory', async () => {
       const tool = sh(
         'mkdir -p d/e; echo x > d/e/f; ln -s /etc d/link; chmod 000 d/e; touch .hidden; ' +
           `setsid sh -c "setsid sleep ${odd(301)} & setsid sleep ${odd(302)} & sleep ` +
@@ -214,7 +214,7 @@ for (const init of [false, true]) {
       assert.deepEqual(readdirSync(server.tmp), []);
     });
 
-    it('holds sixteen tools at once and refuses the next', async () => {
+    it('runs sixteen tools at once and refuses the next', async () => {
       const many = Array.from({ length: 16 }, () => run(['/bin/sleep', '60']));
       await Promise.all(many.map(({ started }) => started));
       await assert.rejects(run(['/bin/true']).finished, (error) => (error as LauncherError).code === 'exec-failed');
@@ -223,7 +223,7 @@ for (const init of [false, true]) {
       assert.equal((await run(['/bin/true']).finished).exit.code, 0);
     });
 
-    it('ends everything when the agent goes away, and serves the next', async () => {
+    it('ends everything when the agent disconnects, and serves the next agent', async () => {
       const { pid } = await run(['/bin/sleep', odd(400)]).started;
       const hostPid = init ? await until('the tool is seen', () => findByCommand(`sleep\0${odd(400)}\0`)) : pid;
       assert.ok(alive(hostPid));
@@ -242,7 +242,7 @@ for (const init of [false, true]) {
       second.close();
     });
 
-    it('cuts off an agent that does not keep to the protocol', async () => {
+    it('disconnects an agent that violates the protocol', async () => {
       launcher.close();
       for (const bytes of [
         Buffer.from([0, 0, 0, 1, 99]),
@@ -261,7 +261,7 @@ for (const init of [false, true]) {
       await launcher.ping();
     });
 
-    it('does not read a tool on when the agent does not read', async () => {
+    it('stops reading a tool while the agent does not read', async () => {
       launcher.close();
       const { encodeStart } = await import('../../src/runner/launcher_frames.ts');
       const socket = connect(server.socket);
@@ -299,7 +299,7 @@ for (const init of [false, true]) {
     });
     const rssPid = () => (init ? findByCommand(`${server.socket}\x00`) : server.pid) ?? server.pid;
 
-    it('fails a running tool as lost when the container dies, and finds the launcher that comes after', async () => {
+    it('reports a running tool as lost when the container dies, and reconnects to the next launcher', async () => {
       const { finished, started } = run(['/bin/sleep', odd(401)]);
       await started;
       await server.restart();
@@ -309,7 +309,7 @@ for (const init of [false, true]) {
       await until('the tool of before is gone', () => findByCommand(`sleep\0${odd(401)}\0`) === undefined);
     });
 
-    it('stays about as small as it was, and starts a tool in about a millisecond', async () => {
+    it('barely grows, and starts a tool in about a millisecond', async () => {
       const spawnUs: number[] = [];
       const roundMs: number[] = [];
       for (let index = 0; index < 100; index++) {
@@ -332,7 +332,7 @@ for (const init of [false, true]) {
 
 describe('launcher with a process limit', function () {
   this.timeout(30_000);
-  it('outlives a fork bomb, and cleans up after it', async function () {
+  it('survives a fork bomb, and cleans up after it', async function () {
     if (!root) {
       console.log('      skipped: another user id needs root');
       this.skip();
@@ -345,8 +345,8 @@ describe('launcher with a process limit', function () {
       },
     });
     await launcher.whenConnected(5_000);
-    // Doubles for ever, each in a session of its own, up to the limit of this user id. Where the launcher sets none,
-    // its own saves the machine.
+    // Doubles for ever, each process in a new session, up to the limit of this user id. If the launcher sets no limit,
+    // the script's own saves the machine.
     writeFileSync(
       '/tmp/probeyard-bomb.sh',
       '#!/bin/sh\nulimit -p 300 2>/dev/null\nsetsid "$0" & setsid "$0" & sleep 1000\n',
@@ -360,7 +360,7 @@ describe('launcher with a process limit', function () {
     });
     await bomb.started;
     const count = () => readdirSync('/proc').filter((name) => /^\d+$/.test(name) && uidOf(name) === 64_123).length - 1;
-    // What cannot fork any more ends, so the number swings below the limit.
+    // A process that cannot fork exits, so the number varies below the limit.
     await until('it has spread', () => count() >= 20);
     assert.ok(count() <= 61);
     await launcher.ping();
@@ -375,7 +375,7 @@ describe('launcher with a process limit', function () {
     execFileSync('rm', ['-f', '/tmp/probeyard-bomb.sh']);
   });
 
-  it('ends on SIGTERM when no agent is there, and not before a draining agent leaves', async () => {
+  it('ends on SIGTERM if no agent is connected, otherwise only when the draining agent disconnects', async () => {
     const server = await startLauncher();
     const launcher = openLauncher(server.socket);
     await launcher.whenConnected(5_000);

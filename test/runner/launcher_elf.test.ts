@@ -13,18 +13,18 @@ const readelf = (...options: string[]): string =>
 describe('launcher binary', function () {
   this.timeout(60_000);
 
-  it('is position independent and needs no loader', () => {
+  it('is position independent and statically linked', () => {
     assert.match(readelf('-h'), /Type:\s+DYN/);
     assert.doesNotMatch(readelf('-l'), /INTERP/);
     assert.doesNotMatch(readelf('-d'), /NEEDED/);
   });
-  it('has relocations that are read-only once it runs, and no executable stack', () => {
+  it('has read-only relocations at run time, and no executable stack', () => {
     const segments = readelf('-l');
     assert.match(segments, /GNU_RELRO/);
     assert.match(segments, /GNU_STACK.* RW {2}0x/);
     assert.match(readelf('-d'), /FLAGS_1.*\bNOW\b.*\bPIE\b/);
   });
-  it('checks its stack frames and the sizes of its buffers', () => {
+  it('has stack protection and checks the sizes of its buffers', () => {
     const symbols = readelf('-s');
     for (const name of ['__stack_chk_fail', '__snprintf_chk']) assert.match(symbols, new RegExp(`\\b${name}\\b`));
   });

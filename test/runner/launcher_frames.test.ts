@@ -29,7 +29,7 @@ const stream = Buffer.concat([
   frame(21, 1, 9),
 ]);
 
-/** Outputs of one id and kind, put together where they follow each other. */
+/** Joins outputs of the same id and kind that follow each other. */
 function joined(events: Event[]): unknown[] {
   const out: { parts: Buffer[]; event: Event }[] = [];
   for (const event of events) {
@@ -70,7 +70,7 @@ const EXPECTED = [
 
 describe('frames of the launcher', () => {
   for (const size of [1, 2, 3, 4, 5, 7, 9, 10, 64, 4096, 65_536, stream.length]) {
-    it(`are the same events in pieces of ${size} bytes`, () => {
+    it(`parse to the same events in pieces of ${size} bytes`, () => {
       const events: Event[] = [];
       const read = frameReader((event) => events.push(event));
       for (let at = 0; at < stream.length; at += size) read(stream.subarray(at, at + size));
@@ -79,15 +79,15 @@ describe('frames of the launcher', () => {
   }
 
   for (const [what, bytes] of [
-    ['no length', frame(22)],
-    ['a length over everything', Buffer.from('ffffffff16', 'hex')],
+    ['a frame without a length', frame(22)],
+    ['a length over the maximum', Buffer.from('ffffffff16', 'hex')],
     ['an unknown kind', frame(99, 1)],
     ['an event that is too long', frame(21, Buffer.alloc(300))],
   ] as const) {
     it(`refuses ${what}`, () => assert.throws(() => frameReader(() => {})(bytes), RangeError));
   }
 
-  it('refuses an argument that would end early', () => {
+  it('refuses an argument with a NUL', () => {
     const limits: Limits = {
       wallMs: 1,
       cpuSeconds: 1,

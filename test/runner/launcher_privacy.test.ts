@@ -15,7 +15,7 @@ const LIMITS = {
 
 describe('launcher', function () {
   this.timeout(30_000);
-  it('cannot be looked into by a tool, which is of the same user', async function () {
+  it('cannot be inspected by a tool, which runs as the same user', async function () {
     if (process.getuid?.() !== 0) {
       console.log('      skipped: another user id needs root');
       this.skip();
@@ -34,7 +34,7 @@ describe('launcher', function () {
         );
         assert.match(stderr.toString(), /permission denied/i, file);
       }
-      // It is the launcher that hides, not the user.
+      // The launcher protects itself; the user id alone would not.
       assert.match((await look('cat /proc/$$/maps')).stdout.toString(), /stack/);
     } finally {
       launcher.close();
@@ -42,7 +42,7 @@ describe('launcher', function () {
     }
   });
 
-  it('lets a tool start no more processes than its limit', async function () {
+  it('limits the processes of a tool', async function () {
     if (process.getuid?.() !== 0) {
       console.log('      skipped: another user id needs root');
       this.skip();

@@ -12,14 +12,14 @@ const MAIN = join(import.meta.dirname, '../../src/main.ts');
 const rssMb = (pid: number, what = 'VmRSS'): number =>
   Number(new RegExp(`${what}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
 
-describe('the agent as a process', function () {
+describe('agent as a process', function () {
   this.timeout(60_000);
   const rig = new Rig();
   let child: ChildProcess;
   let output = '';
   before(async () => {
     await rig.start();
-    rig.launcher.close(); // its place is for the process
+    rig.launcher.close(); // the process connects in its place
     rig.uid = 'uid-process';
     writeFileSync(join(rig.directory, 'token'), 'any');
   });
@@ -43,7 +43,7 @@ describe('the agent as a process', function () {
       });
   };
 
-  it('serves, runs a job, and ends with 0 on SIGTERM when the job is done', async () => {
+  it('serves, runs a job, and exits with 0 on SIGTERM when the job is done', async () => {
     const begun = performance.now();
     start();
     await until(`the first heartbeat: ${output}`, () => rig.beats.length > 0, 20_000);
@@ -63,17 +63,17 @@ describe('the agent as a process', function () {
     assert.ok(!output.includes(rig.originUrl), 'no source in the log');
   });
 
-  it('ends at once on SIGTERM before it serves', async () => {
+  it('exits at once on SIGTERM before it serves', async () => {
     const waiting = spawn(process.execPath, [MAIN, 'agent'], {
       stdio: ['ignore', 'pipe', 'inherit'],
       env: { ...rig.environment({ launcherSocket: '/nonexistent/launcher.sock' }), PY_POD_UID: 'uid-waiting' },
     });
-    await once(waiting.stdout, 'data'); // it has said that NATS is connected
+    await once(waiting.stdout, 'data'); // the line that NATS is connected
     waiting.kill('SIGTERM');
     assert.deepEqual(await once(waiting, 'exit'), [0, null]);
   });
 
-  it('says what is wrong with its settings', async () => {
+  it('names invalid settings', async () => {
     const wrong = spawn(process.execPath, [MAIN, 'agent'], { stdio: ['ignore', 'pipe', 'pipe'], env: {} });
     let text = '';
     for (const stream of [wrong.stdout, wrong.stderr])
@@ -85,7 +85,7 @@ describe('the agent as a process', function () {
     assert.match(text, /PY_RUNNER/);
   });
 
-  it('answers the kubelet', async () => {
+  it('answers the probes of the kubelet', async () => {
     const { serveHealth } = await import('../../src/health.ts');
     const server = await serveHealth({ host: '127.0.0.1', port: 0 }, {});
     const { port } = server.address() as { port: number };
@@ -96,7 +96,7 @@ describe('the agent as a process', function () {
     server.close();
   });
 
-  it('heartbeats of a process that has ended stop', async () => {
+  it('sends no heartbeats after it has exited', async () => {
     const seen: Heartbeat[] = rig.beats.splice(0);
     assert.equal(seen.at(-1)?.phase, 'draining');
   });

@@ -7,7 +7,7 @@ import { msv } from '../../src/tools/msv.ts';
 import { OptionError } from '../../src/tools/option.ts';
 import { Rig, type Taken } from './agent_rig.ts';
 
-describe('the HLS validator in a runner', function () {
+describe('HLS validator in a runner', function () {
   this.timeout(60_000);
   const rig = new Rig();
   let asked: string[] = [];
@@ -38,7 +38,7 @@ describe('the HLS validator in a runner', function () {
     return { taken, result, report: JSON.parse(result.output ?? 'null') as HlsReport };
   }
 
-  it('judges the playlists as the origin has them, under their own addresses', async () => {
+  it('validates the playlists as the origin serves them, under their own addresses', async () => {
     const { result, report, taken } = await run('/a/main.m3u8?sig=0123456789abcdef', {
       '/a/main.m3u8': aMain(aVariant({}, '../b/video.m3u8?t=secret0123456789')),
       '/b/video.m3u8': vod(),
@@ -54,7 +54,7 @@ describe('the HLS validator in a runner', function () {
     assert.doesNotMatch(result.output ?? '', /secret0123|0123456789abcdef|127\.0\.0\.1:\d+\/[0-9a-f]{32}/);
   });
 
-  it('fails with what must be fixed, and its report stands', async () => {
+  it('fails with its must-fix findings, and keeps its report', async () => {
     const { result, report } = await run(
       '/bad.m3u8',
       { '/bad.m3u8': vod('#EXTINF:9,', 'a.ts', '#EXTINF:9,', 'b.ts') },
@@ -69,7 +69,7 @@ describe('the HLS validator in a runner', function () {
     assert.match(report.cli_output ?? '', /^probeyard-hls .*\n\nFAILED: 2 must fix/);
   });
 
-  it('takes a parameter of its own query by name, and nothing else of it', async () => {
+  it('reads a parameter of its own query by name, and nothing else of it', async () => {
     const { report } = await run('/q.m3u8?token=abc&other=hidden', {
       '/q.m3u8': vod('#EXT-X-DEFINE:QUERYPARAM="token"', '#EXTINF:6,', '{$token}.ts').replace(
         'VERSION:9',
@@ -82,13 +82,13 @@ describe('the HLS validator in a runner', function () {
     );
   });
 
-  it('an origin that does not answer is no report, but the origin’s failure', async () => {
+  it('reports an origin that does not respond as the origin’s failure, without a report', async () => {
     const { result, taken } = await run('/gone.m3u8', {});
     assert.deepEqual([result.success, result.failure, result.output], [false, 'origin-unreachable', null]);
     assert.equal(taken.body.source?.failure, 'origin-unreachable');
   });
 
-  it('a playlist is read anew when it is watched', async () => {
+  it('reloads a live playlist', async () => {
     const { report } = await run(
       '/live.m3u8',
       { '/live.m3u8': live('#EXTINF:1,', 'a.ts').replace('DURATION:6', 'DURATION:1') },
@@ -99,16 +99,16 @@ describe('the HLS validator in a runner', function () {
     assert.ok(report.messages.some(({ code }) => code === 'reload-stale'));
   });
 
-  it('an address inside the network is not reached from a playlist', async () => {
+  it('a playlist cannot make it connect to an address inside the network', async () => {
     const { report } = await run('/inside.m3u8', {
       '/inside.m3u8': aMain(aVariant({}, 'http://169.254.169.254/latest.m3u8')),
     });
     const [found] = report.messages.filter(({ code }) => code === 'playlist-unreadable');
-    // In the guard's own words: what merely cannot be reached here would be reached elsewhere.
+    // The error of the guard, because an address that is merely unreachable here would be reachable elsewhere.
     assert.match(found?.message ?? '', /169\.254\.169\.254.*not allowed/);
   });
 
-  it('takes its two options and no other', () => {
+  it('has its two options and no other', () => {
     assert.deepEqual(
       msv.args({ parse_playlist_only: 'false', enable_cli_output: 'true' }, 'http://h/', { wallMs: 10_000 }),
       ['--time-ms=8000', '--measure', '--text', 'http://h/'],
@@ -117,7 +117,7 @@ describe('the HLS validator in a runner', function () {
     assert.throws(() => msv.args({ ffprobe: '/bin/sh' }, 'http://h/'), OptionError);
   });
 
-  it('names the newest ffprobe of the cluster', () => {
+  it('uses the newest ffprobe of the cluster', () => {
     const built = builtInMsv([
       { tool: 'ffprobe', version: '9.0', command: ['{root}/bin/ffprobe'] },
       { tool: 'ffprobe', version: '10.1', command: ['{root}/ld', '{root}/bin/ffprobe'] },

@@ -1,4 +1,4 @@
-/** The HLS validator beside the other tools of a file job: it runs for HLS playlists alone, found by their bytes. */
+/** The HLS validator beside the other tools of a file job: it runs only for HLS playlists, recognised by content. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -25,7 +25,7 @@ interface File {
   type: string;
 }
 
-describe('the HLS validator in a file job', function () {
+describe('HLS validator in a file job', function () {
   this.timeout(90_000);
   const directory = mkdtempSync(join(tmpdir(), 'probeyard-msv-'));
   let asked: { path: string; authorization: string | undefined }[] = [];
@@ -65,7 +65,7 @@ describe('the HLS validator in a file job', function () {
     return { name: 'msv', version, timeoutMs: 60_000, options, command, uses };
   };
   let scripts = 0;
-  /** Another tool of the job: a shell script, whose address is its last argument. */
+  /** Another tool of the job: a shell script with the address as its last argument. */
   const script = (text: string): AssignedTool => {
     const path = join(directory, `tool-${++scripts}`);
     writeFileSync(path, `#!/bin/bash\nfor address; do :; done\n${text}\n`, { mode: 0o755 });
@@ -102,7 +102,7 @@ describe('the HLS validator in a file job', function () {
   const HLS = 'application/vnd.apple.mpegurl';
   const MPD = '<?xml version="1.0"?><MPD xmlns="urn:mpeg:dash:schema:mpd:2011"><Period></Period></MPD>';
 
-  it('runs for a playlist that neither its name nor its type gives away', async () => {
+  it('runs for a playlist with another name and type', async () => {
     const given = { '/film.mp4': { body: vod(), type: 'video/mp4' } };
     const taken = await run(`${host}/film.mp4`, given, [reads(), validator({ enable_cli_output: 'true' })]);
     assert.equal(taken.skipped, undefined);
@@ -116,7 +116,7 @@ describe('the HLS validator in a file job', function () {
     ['a file with the name and the type of a playlist', '/a.m3u8', { body: sampleWav(), type: HLS }],
     ['a DASH manifest', '/a.mpd', { body: MPD, type: 'application/dash+xml' }],
     ['an empty file', '/empty.m3u8', { body: '', type: HLS }],
-    ['a page that speaks of playlists', '/page.m3u8', { body: '<html>#EXTM3U</html>', type: 'text/html' }],
+    ['a page that mentions playlists', '/page.m3u8', { body: '<html>#EXTM3U</html>', type: 'text/html' }],
   ];
   for (const [what, path, file] of others)
     it(`is skipped for ${what}`, async () => {
@@ -128,20 +128,20 @@ describe('the HLS validator in a file job', function () {
       );
     });
 
-  it('is skipped where the origin cannot be read, and the failure is that of the other tool', async () => {
+  it('is skipped if the origin cannot be read, which is the failure of the other tool', async () => {
     const failing = script('/usr/bin/curl -sf -o /dev/null "$address" || { echo "answered 404" >&2; exit 1; }');
     const taken = await run(`${host}/gone.m3u8`, {}, [failing, validator()]);
     assert.deepEqual(taken.skipped, ['msv']);
     assert.equal(named(taken, 'ffprobe')?.failure, 'origin-unreachable');
   });
 
-  it('runs on any source where no other tool runs', async () => {
+  it('runs on any source if no other tool runs', async () => {
     const taken = await run(`${host}/a.wav`, { '/a.wav': { body: sampleWav(), type: 'audio/wav' } }, [validator()]);
     assert.equal(taken.skipped, undefined);
     assert.match(named(taken, 'msv')?.error ?? '', /^\d must-fix: /);
   });
 
-  it('gives a file no right to read what lies beside it with its credentials', async () => {
+  it("does not let a file's tools read its neighbours with its credentials", async () => {
     const given = {
       '/a.wav': { body: sampleWav(), type: 'audio/wav' },
       '/other.wav': { body: sampleWav(), type: 'audio/wav' },
@@ -153,7 +153,7 @@ describe('the HLS validator in a file job', function () {
     assert.deepEqual([...new Set(of('/other.wav'))], [undefined]);
   });
 
-  it('a playlist that names 10,000 others costs what it costs the endpoint of the validator', async () => {
+  it('a playlist that names 10,000 others costs the same as at the validator endpoint', async () => {
     const many = Array.from({ length: 10_000 }, (_, index) => aVariant({}, `v${index}.m3u8`));
     const given: Record<string, File> = { '/main.m3u8': { body: aMain(...many), type: HLS } };
     for (let index = 0; index < 10_000; index++) given[`/v${index}.m3u8`] = { body: vod(), type: HLS };
@@ -167,7 +167,7 @@ describe('the HLS validator in a file job', function () {
     assert.equal(named(beside, 'ffprobe')?.success, true);
   });
 
-  it('reads a quarter of a playlist that is made to use up the memory, and says so', async () => {
+  it('stops at a quarter of a playlist made to exhaust the memory, and reports it', async () => {
     const body = `${vod().replace('#EXT-X-ENDLIST', '')}${'#EXTINF:6,\ns.ts\n'.repeat(1_000_000)}`;
     const slow = script('sleep 1; echo "{}"');
     const taken = await run(`${host}/long.m3u8`, { '/long.m3u8': { body, type: HLS } }, [slow, validator()]);

@@ -53,16 +53,16 @@ describe('orders', () => {
     ['prepare of an idle agent', onPrepare(idle, order('a'), 1), true, ['prepare'], 'prepared'],
     ['prepare again', onPrepare(prepared, order('a'), 1), true, [], 'prepared'],
     [
-      'prepare of another job gives the place of the first',
+      'prepare of another job replaces the first',
       onPrepare(prepared, order('b'), 1),
       true,
       ['release', 'prepare'],
       'prepared',
     ],
     ['prepare while running', onPrepare(running, order('b'), 1), 'busy', [], 'running'],
-    ['prepare of what runs', onPrepare(running, order('a'), 1), true, [], 'running'],
-    ['prepare of what ran', onPrepare(done, order('a'), 1), true, [], 'idle'],
-    ['prepare while a result is on its way', onPrepare(publishing, order('b'), 1), true, ['prepare'], 'prepared'],
+    ['prepare of the running job', onPrepare(running, order('a'), 1), true, [], 'running'],
+    ['prepare of a finished job', onPrepare(done, order('a'), 1), true, [], 'idle'],
+    ['prepare while a result is being published', onPrepare(publishing, order('b'), 1), true, ['prepare'], 'prepared'],
     ['prepare while draining', onPrepare(draining, order('a'), 1), 'draining', [], 'draining'],
     ['prepare of an older term', onPrepare(idle, order('a', { epoch: 4 }), 1), 'epoch', [], 'idle'],
     ['prepare of another protocol', onPrepare(idle, order('a', { protocol: 1 }), 1), 'protocol', [], 'idle'],
@@ -78,14 +78,14 @@ describe('orders', () => {
       'running',
     ],
     ['go twice', onGo(running, order('a'), 1), true, [], 'running'],
-    ['go of what is being published', onGo(publishing, order('a'), 1), true, [], 'publishing'],
-    ['go of what was collected', onGo(done, order('a'), 1), true, [], 'idle'],
-    ['go of a new attempt of what was collected', onGo(done, order('a', { attempt: 2 }), 1), true, ['run'], 'running'],
+    ['go of a job that is being published', onGo(publishing, order('a'), 1), true, [], 'publishing'],
+    ['go of a collected job', onGo(done, order('a'), 1), true, [], 'idle'],
+    ['go of a new attempt of a collected job', onGo(done, order('a', { attempt: 2 }), 1), true, ['run'], 'running'],
     ['go of another job while running', onGo(running, order('b'), 1), 'busy', [], 'running'],
     ['go of a new attempt while the old one runs', onGo(running, order('a', { attempt: 2 }), 1), 'busy', [], 'running'],
-    ['go while a result is on its way', onGo(publishing, order('b'), 1), true, ['run'], 'running'],
+    ['go while a result is being published', onGo(publishing, order('b'), 1), true, ['run'], 'running'],
     ['go while draining', onGo(draining, order('a'), 1), 'draining', [], 'draining'],
-    ['go of what was prepared before the drain', onGo(onDrain(prepared), order('a'), 1), true, ['run'], 'draining'],
+    ['go of a job prepared before the drain', onGo(onDrain(prepared), order('a'), 1), true, ['run'], 'draining'],
     ['go of an older term', onGo(idle, order('a', { epoch: 4 }), 1), 'epoch', [], 'idle'],
     ['go twice, the second of an older term', onGo(running, order('a', { epoch: 4 }), 1), 'epoch', [], 'running'],
     ['go of a newer term', onGo(idle, order('a', { epoch: 6 }), 1), true, ['run'], 'running'],
@@ -99,14 +99,14 @@ describe('orders', () => {
       'prepared',
     ],
     [
-      'cancel of what runs',
+      'cancel of the running job',
       onCancel(running, { epoch: 5, job: 'a', attempt: 1, why: 'cancelled' }, 1),
       true,
       ['abandon'],
       'idle',
     ],
     [
-      'cancel of what is prepared',
+      'cancel of the prepared job',
       onCancel(prepared, { epoch: 5, job: 'a', attempt: 1, why: 'cancelled' }, 1),
       true,
       ['release'],
@@ -119,9 +119,9 @@ describe('orders', () => {
       [],
       'running',
     ],
-    ['cancel of nothing', onCancel(idle, { epoch: 5, job: 'a', attempt: 1, why: 'deadline' }, 1), true, [], 'idle'],
+    ['cancel without a job', onCancel(idle, { epoch: 5, job: 'a', attempt: 1, why: 'deadline' }, 1), true, [], 'idle'],
     [
-      'cancel of what is being published',
+      'cancel of a job that is being published',
       onCancel(publishing, { epoch: 5, job: 'a', attempt: 1, why: 'deadline' }, 1),
       true,
       [],
@@ -149,12 +149,12 @@ describe('orders', () => {
     assert.deepEqual(onGo(state, order('b', { epoch: 8 }), 1).answer, { ok: false, why: 'epoch' });
   });
 
-  it('a refused order binds nobody', () => {
+  it('a refused order does not bind the runner', () => {
     assert.equal(onPrepare(draining, order('a'), 1).state.tenant, undefined);
     assert.equal(onGo(idle, order('a', { epoch: 1 }), 1).state.tenant, undefined);
   });
 
-  it('stays bound when what was prepared is over', () => {
+  it('stays bound when a prepared job times out', () => {
     const late = onTime(prepared, 2_100);
     assert.deepEqual(effects(late), ['release']);
     assert.deepEqual([phaseOf(late.state), late.state.tenant], ['idle', 'account/1']);
@@ -162,7 +162,7 @@ describe('orders', () => {
     assert.deepEqual(onTime(running, 9_999).effects, []);
   });
 
-  it('runs a job again that it dropped for want of a lease', () => {
+  it('accepts again a job that it abandoned without a lease', () => {
     const { state, effects: done_ } = onLeaseLost(running, 1);
     assert.deepEqual(
       done_.map((effect) => effect.do),
@@ -173,7 +173,7 @@ describe('orders', () => {
     assert.deepEqual(onLeaseLost(publishing, 1), { state: publishing, effects: [] });
   });
 
-  it('takes no more jobs than results fit its memory', () => {
+  it('refuses jobs while unconfirmed results fill its memory', () => {
     const two = onRan(onGo(publishing, order('b'), 1).state, 2);
     assert.deepEqual(onGo(two, order('c'), 3).answer, { ok: false, why: 'busy' });
     assert.deepEqual(onGo(settle(two, { job: 'a', attempt: 1 }, 3, true), order('c'), 3).answer, { ok: true });
@@ -187,7 +187,7 @@ describe('orders', () => {
     assert.equal(settle(publishing, { job: 'a', attempt: 2 }, 1, true), publishing);
   });
 
-  it('an answer of an older leader renews nothing; a newer one renews, cancels and drains', () => {
+  it('ignores the reply of an older leader; that of a newer one renews, cancels and drains', () => {
     assert.deepEqual(onLease(running, { epoch: 4, drain: true }, 1), {
       state: running,
       effects: [],
@@ -209,7 +209,7 @@ describe('orders', () => {
     assert.equal(isFinished(done), false);
   });
 
-  it('tells in a heartbeat what it does', () => {
+  it('a heartbeat has the phase and the task', () => {
     const identity = { protocol: 1, pod: 'p', uid: 'u', namespace: 'n', pool: 'short', generation: 'g' };
     assert.deepEqual(heartbeatOf(publishing, identity, 50, 1050), {
       ...identity,
@@ -233,9 +233,9 @@ describe('orders', () => {
   });
 
   const news: [string, State, State, boolean][] = [
-    ['a prepare: the leader gave it', idle, prepared, false],
-    ['a go: the leader gave it', prepared, running, false],
-    ['a result on its way: a collector tells', running, publishing, false],
+    ["prepared, by the leader's own order", idle, prepared, false],
+    ["running, by the leader's own order", prepared, running, false],
+    ['a result being published, which a collector reports', running, publishing, false],
     ['free again', publishing, done, true],
     ['free again, because no go followed', prepared, onTime(prepared, 5_000).state, true],
     [
@@ -244,11 +244,12 @@ describe('orders', () => {
       onCancel(running, { epoch: 5, job: 'a', attempt: 1, why: 'cancelled' }, 300).state,
       true,
     ],
-    ['a drain while it runs', running, onDrain(running), true],
-    ['a drain while it is idle', idle, draining, true],
+    ['draining while a job runs', running, onDrain(running), true],
+    ['draining while idle', idle, draining, true],
     ['a newer term', idle, { ...idle, epoch: 6 }, false],
   ];
   for (const [title, before, after, expected] of news) {
-    it(`${expected ? 'is' : 'is not'} told at once: ${title}`, () => assert.equal(isNews(before, after), expected));
+    it(`the leader ${expected ? 'is' : 'is not'} notified at once: ${title}`, () =>
+      assert.equal(isNews(before, after), expected));
   }
 });

@@ -26,7 +26,7 @@ const roundTrip = async (body: RawBody, redact = (text: string) => text): Promis
   return unpackBody(joinResult(packed.header, packed.chunks), 1 << 30, packed.header.size);
 };
 
-describe('a result on its way out', function () {
+describe('output of a result', function () {
   // Tens of megabytes are packed and unpacked.
   this.timeout(20_000);
   const lines = Buffer.from(
@@ -36,14 +36,14 @@ describe('a result on its way out', function () {
   );
   const noLines = Buffer.from('é\u{1f3ac}'.repeat(2_000_000));
   const outputs: [string, Buffer][] = [
-    ['nothing but an empty text', Buffer.alloc(0)],
+    ['only an empty text', Buffer.alloc(0)],
     ['a small text', Buffer.from('{"a":"ä\u{1f3ac}\\n"}\n')],
     ['a large text of lines', lines],
     ['a large text of one line, cut inside characters', noLines],
-    ['bytes that are no UTF-8', Buffer.from([0x7b, 0xff, 0xc3, 0x28, 0xe2, 0x82])],
+    ['invalid UTF-8', Buffer.from([0x7b, 0xff, 0xc3, 0x28, 0xe2, 0x82])],
   ];
   for (const [what, output] of outputs) {
-    it(`is what it was: ${what}`, async () => {
+    it(`is unchanged: ${what}`, async () => {
       assert.equal([...pieces(output, (text) => text)].join(''), output.toString());
       const body = await roundTrip({
         tools: [tool(output), tool(null, { name: 'mediainfo', success: false, error: 'x', failure: 'failed' })],
@@ -63,7 +63,7 @@ describe('a result on its way out', function () {
     });
   }
 
-  it('is redacted, wherever in a large text the secret stands', async () => {
+  it('is redacted at any position of a large text', async () => {
     const secret = 'http://127.0.0.1:40000/0123456789abcdef/ffprobe/a.mp4';
     const text = Array.from({ length: 80_000 }, (_, index) => `"${index}": "${secret}"`).join('\n');
     const body = await roundTrip({ tools: [tool(Buffer.from(text))], ioUsage: 0 }, (piece) =>
@@ -79,7 +79,7 @@ describe('a result on its way out', function () {
     ['ends at', 18],
     ['begins at', 0],
   ] as const) {
-    it(`is redacted in a line without an end: a secret that ${what} the cut`, async () => {
+    it(`is redacted in an endless line if a secret ${what} the cut`, async () => {
       const secret = '://user:password@h';
       const before = cut - lead;
       const text = `${wide.repeat(1000)}${'x'.repeat(before - 2000)}${secret}${wide.repeat(100_000)}`;
@@ -90,7 +90,7 @@ describe('a result on its way out', function () {
     });
   }
 
-  it('has no tools, and more than one', async () => {
+  it('with no tools, or several, is unchanged', async () => {
     assert.deepEqual(await roundTrip({ tools: [], ioUsage: 0 }), { tools: [], ioUsage: 0 });
     const body = await roundTrip({
       tools: [tool(Buffer.from('1')), tool(Buffer.from('2'), { name: 'mediainfo' })],

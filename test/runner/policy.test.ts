@@ -46,34 +46,34 @@ function judged(
 }
 const raw: Rule = { name: 'raw', tool: 'ffprobe', path: 'format.format_name', is: 'matroska,webm' };
 
-describe('the policy in the runner', () => {
+describe('policy in the runner', () => {
   it('is named with its revision in the verdict', () => {
     const { verdict } = judged(assigned([{ name: 'wrapper', field: 'container.format', is: 'matroska' }]));
     assert.deepEqual([verdict?.name, verdict?.revision, verdict?.outcome], ['house', 7, 'pass']);
   });
 
-  it('none: no verdict', () => assert.equal(judged(assigned([], { policy: undefined })).verdict, undefined));
+  it('no policy: no verdict', () => assert.equal(judged(assigned([], { policy: undefined })).verdict, undefined));
 
-  it('disagreement is judged where the caller wants no diff, and the report shows none', () => {
+  it('judges disagreement even if the caller wants no diff, and the report shows none', () => {
     const rules: Rule[] = [{ name: 'agree', disagreement: { 'at-most': 1_000 } }];
     const { report, verdict } = judged(assigned(rules, { report: { enabled: true, diff: false, prefer: null } }));
     assert.equal(verdict?.outcome, 'pass');
     assert.equal('diff' in (JSON.parse(report!.result.output!.toString()) as object), false);
   });
 
-  it('reads the run for the report where the caller shaped the output', () => {
+  it('reads the run for the report if the caller shaped the output', () => {
     const csv = ran('ffprobe', 'format,1', { format: 'text' });
     assert.equal(judged(assigned([raw]), { tools: [csv, both[1]!], own: [both[0]!] }).verdict?.outcome, 'pass');
   });
 
-  it('an output beyond the size limit is unknown, with the reason', () => {
+  it('an output over the size limit is unknown, with the reason', () => {
     const large = ran('ffprobe', { format: { format_name: 'x'.repeat(17 * 1024 * 1024) } });
     const { verdict } = judged(assigned([raw]), { tools: [large, both[1]!] });
     assert.equal(verdict?.outcome, 'unknown');
     assert.match(verdict?.rules[0]?.message ?? '', /too large/);
   });
 
-  it('without any result every rule is unknown', () => {
+  it('every rule is unknown without a result', () => {
     const tools = both.map((tool) => ({ ...tool, success: false, output: null }));
     const { verdict } = judged(assigned([{ name: 'wrapper', field: 'container.format', is: 'mp4' }, raw]), { tools });
     assert.deepEqual(
@@ -82,7 +82,7 @@ describe('the policy in the runner', () => {
     );
   });
 
-  it('judges and tells what callers see: redacted', () => {
+  it('the verdict shows redacted values, as callers see them', () => {
     const ffprobe = ran('ffprobe', { format: { format_name: 'mov', filename: 'http://127.0.0.1:9/SECRET/a.mp4' } });
     const rule: Rule = { name: 'raw', tool: 'ffprobe', path: 'format.filename', is: 'x' };
     const { verdict } = judged(assigned([rule]), {
@@ -92,7 +92,7 @@ describe('the policy in the runner', () => {
     assert.equal(verdict?.rules[0]?.actual, 'https://example.com/a.mp4');
   });
 
-  it('the report of the HLS validator is read where it found fault, too', () => {
+  it('judges the report of an HLS validator that found faults, too', () => {
     const msv = ran(
       'msv',
       { success: false, summary: { must_fix: 1 }, messages: [{ level: 'must-fix', code: 'x', url: null }] },
@@ -102,7 +102,7 @@ describe('the policy in the runner', () => {
     assert.equal(judged(assignment, { tools: [msv] }).verdict?.outcome, 'fail');
   });
 
-  it('a document that this runner does not know is unknown, with the reason', () => {
+  it('a document that this runner cannot read is unknown, with the reason', () => {
     const { verdict } = judged(
       assigned([{ name: 'new', field: 'container.format', resembles: 'mp4' } as unknown as Rule]),
     );

@@ -41,7 +41,7 @@ const same = (text: string) => text;
 
 const resultOf = (...given: Parameters<typeof reportOf>) => reportOf(...given)?.result;
 
-describe('the report in the runner', () => {
+describe('probe report in the runner', () => {
   for (const [name, options] of [
     ['ffprobe', { output_format: 'csv' }],
     ['ffprobe', { show_streams: 'false' }],
@@ -51,13 +51,13 @@ describe('the report in the runner', () => {
     ['mediainfo', { output: 'XML' }],
     ['mediainfo', { language: 'de' }],
   ] as const) {
-    it(`${name} runs once more for it with ${JSON.stringify(options)}`, () => {
+    it(`runs ${name} once more for it with ${JSON.stringify(options)}`, () => {
       assert.deepEqual(runsForReport(assignment([tool(name, { ...options, probesize: '1000' })])), [
         tool(name, { probesize: '1000' }),
       ]);
     });
   }
-  it('nothing runs once more otherwise', () => {
+  it('runs no tool again otherwise', () => {
     assert.deepEqual(
       runsForReport(
         assignment([
@@ -77,7 +77,7 @@ describe('the report in the runner', () => {
     );
   });
 
-  it('uses the run of its own, and costs its time', () => {
+  it('uses the run made for it, and counts its time', () => {
     const csv = result('ffprobe', { format: 'text', output: Buffer.from('format,1') });
     const made = resultOf(assignment([]), [csv, result('mediainfo')], [result('ffprobe', { usageMs: 33 })], same)!;
     assert.equal(made.success, true);
@@ -89,9 +89,9 @@ describe('the report in the runner', () => {
       [],
     );
   });
-  it('of results that are there anyway it costs nothing', () =>
+  it('costs no time if the results exist anyway', () =>
     assert.equal(resultOf(assignment([]), [result('ffprobe'), result('mediainfo')], [], same)!.usageMs, 0));
-  it('one failed: from the other, with the warning', () => {
+  it('one tool failed: from the other, with a warning', () => {
     const made = resultOf(
       assignment([]),
       [result('ffprobe', { success: false, output: null }), result('mediainfo')],
@@ -113,12 +113,12 @@ describe('the report in the runner', () => {
       );
     }
   });
-  it('not asked for: none', () =>
+  it('not requested: none', () =>
     assert.equal(
       resultOf(assignment([], { report: { enabled: false, diff: true, prefer: null } }), [result('ffprobe')], [], same),
       undefined,
     ));
-  it('what the tools tell of secrets is redacted here, too', () => {
+  it("secrets in the tools' output are redacted in the report, too", () => {
     const made = resultOf(
       assignment([]),
       [
@@ -133,7 +133,7 @@ describe('the report in the runner', () => {
     )!;
     assert.ok(made.output!.includes('REDACTED') && !made.output!.includes('SECRET'));
   });
-  it('travels with the result', async () => {
+  it('is part of the published result', async () => {
     const report = resultOf(assignment([]), [result('ffprobe'), result('mediainfo')], [], same)!;
     const { header, chunks } = await packBody({ tools: [result('ffprobe')], report, ioUsage: 5 }, same, {
       job: 'j',

@@ -52,7 +52,7 @@ describe('RTSP in a runner', function () {
     assert.deepEqual([peer.connections - before, body.ioUsage], [0, 0]);
   });
 
-  it('a stream that ffprobe cannot reach is not found, whatever mediainfo cannot read', async () => {
+  it('a stream that ffprobe cannot reach is not found, even if mediainfo cannot read RTSP', async () => {
     const describe =
       'port=${address#rtsp://127.0.0.1:}; exec 3<>/dev/tcp/127.0.0.1/${port%%/*}; printf "DESCRIBE %s ' +
       'RTSP/1.0\\r\\nCSeq: 1\\r\\n\\r\\n" "$address" >&3; read -t 10 line <&3; echo "$line" >&2; exit 1';

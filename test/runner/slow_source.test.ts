@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { outcome } from '../../src/controller/collect/outcome.ts';
 import { Rig } from './agent_rig.ts';
 
-describe('a slow source in a runner', function () {
+describe('slow source in a runner', function () {
   this.timeout(60_000);
   const rig = new Rig();
   before(async () => {
@@ -20,7 +20,7 @@ describe('a slow source in a runner', function () {
     'hp=${address#http://}; hp=${hp%%/*}; path=/${address#http://*/}; exec 3<>/dev/tcp/127.0.0.1/${hp#*:}; ' +
     'printf "GET %s HTTP/1.0\\r\\n\\r\\n" "$path" >&3; while read -t 20 -N 1 byte <&3; do :; done;';
 
-  it('is the error of a tool that says something else of the broken connection', async () => {
+  it('replaces the error of a tool that reports the broken connection', async () => {
     const tools = [rig.script(`${read} echo "Input/output error" >&2; exit 1`)];
     const { body } = await rig.run(rig.go(tools));
     assert.deepEqual(
@@ -34,7 +34,7 @@ describe('a slow source in a runner', function () {
     assert.deepEqual(body.source, { failure: 'source-cut', message: 'the source is too slow' });
   });
 
-  it('is the error of a tool that takes what came for the whole', async () => {
+  it('is the error of a tool that takes the part for the whole', async () => {
     const { body } = await rig.run(rig.go([rig.script(`${read} echo '{"format":{}}'`)]));
     assert.deepEqual(
       body.tools.map(({ success, error, output }) => [success, error, output]),

@@ -80,7 +80,7 @@ describe('ffprobe arguments', () => {
       ));
   }
 
-  it('a value is always one argument after its flag, and the address is the last', () => {
+  it('each value is one argument after its flag, and the address comes last', () => {
     let seed = 3;
     const random = (below: number) => {
       seed = (seed * 1_103_515_245 + 12_345) & 0x7fff_ffff;
@@ -159,7 +159,7 @@ describe('mediainfo arguments', () => {
   ] as Record<string, string>[]) {
     it(`refuse ${JSON.stringify(options)}`, () => assert.throws(() => mediainfo.args(options, ADDRESS), OptionError));
   }
-  it('JSON outputs are JSON, the others are text', () => {
+  it('outputs with JSON in their name are JSON, the others text', () => {
     assert.deepEqual(
       MEDIAINFO_OUTPUTS.filter((output) => mediainfo.format({ output }) === 'json'),
       ['JSON', 'EBUCore_1.8_ps_JSON', 'EBUCore_1.8_sp_JSON'],
@@ -168,7 +168,7 @@ describe('mediainfo arguments', () => {
   });
 });
 
-describe('what a tool printed', () => {
+describe('verdict on the output of a tool', () => {
   const printed = (stdout: string, stderr = '', code: number | null = 0, format: 'json' | 'text' = 'json') => ({
     stdout,
     stderr,
@@ -210,7 +210,7 @@ describe('what a tool printed', () => {
       'mediainfo found nothing in the source',
     ],
     [
-      'mediainfo: media null and why',
+      'mediainfo: media null with a reason',
       mediainfo.failure(
         printed(
           `{\n${LIBRARY},\n"media": null\n}\n`,
@@ -220,7 +220,7 @@ describe('what a tool printed', () => {
       'Failed to connect to 127.0.0.1 port 1',
     ],
     [
-      'mediainfo: the address of the caller is not part of it',
+      'mediainfo: the address of the caller is removed',
       mediainfo.failure(printed('', 'http://origin.example/a.mp4?t=REDACTED, HTTP 404\n', 1)),
       'HTTP 404',
     ],
@@ -231,7 +231,7 @@ describe('what a tool printed', () => {
     ],
     ['mediainfo: no text', mediainfo.failure(printed('\n\n', '', 0, 'text')), 'mediainfo found nothing in the source'],
     [
-      'mediainfo: XML with nothing in it',
+      'mediainfo: empty XML',
       mediainfo.failure(
         printed(
           '<?xml version="1.0"?>\n<MediaInfo>\n<creatingLibrary ' +
@@ -254,7 +254,7 @@ describe('what a tool printed', () => {
   for (const [what, failure, expected] of table)
     it(`${what}: ${expected ?? 'a success'}`, () => assert.equal(failure, expected));
 
-  it('every table has each name once, with a default that it takes', () => {
+  it('names in each option table are unique', () => {
     for (const options of [FFPROBE_OPTIONS, MEDIAINFO_OPTIONS])
       assert.equal(new Set(options.map(({ name }) => name)).size, options.length);
     assert.deepEqual(Object.keys(LOG_LEVELS), FFPROBE_OPTIONS.find(({ name }) => name === 'show_log')?.values);

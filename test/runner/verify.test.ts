@@ -10,7 +10,7 @@ import { FFPROBE_OPTIONS } from '../../src/tools/ffprobe_options.ts';
 
 const installed = (tool: string): boolean => spawnSync(tool, ['--version']).error === undefined;
 
-describe('verify', () => {
+describe('proof of a tool image', () => {
   let directory: string;
   before(() => {
     directory = mkdtempSync(join(tmpdir(), 'probeyard-verify-'));
@@ -69,16 +69,16 @@ describe('verify', () => {
   }
 
   const refused: [string, () => string[], string][] = [
-    ['a program that is not there', () => ['/nonexistent/ffprobe'], 'FileMissing'],
-    ['a program that may not be executed', () => [program('plain', 'x', 0o644)], 'NotExecutable'],
+    ['a missing program', () => ['/nonexistent/ffprobe'], 'FileMissing'],
+    ['a program without execute permission', () => [program('plain', 'x', 0o644)], 'NotExecutable'],
     [
       'a program for another architecture',
       () => [program('foreign', elf(process.arch === 'arm64' ? 62 : 183))],
       'WrongArchitecture',
     ],
     ['a program that crashes', () => [program('crash', '#!/bin/sh\nkill -SEGV $$\n')], 'Crashed'],
-    ['a program that says nothing', () => ['/bin/true'], 'BadOutput'],
-    ['a program that fails and says nothing', () => ['/bin/false'], 'Crashed'],
+    ['a program without output', () => ['/bin/true'], 'BadOutput'],
+    ['a program that fails without output', () => ['/bin/false'], 'Crashed'],
     [
       'a missing library',
       () => [program('library', '#!/bin/sh\necho "error while loading shared libraries: libz.so.1" >&2; exit 127\n')],
@@ -90,7 +90,7 @@ describe('verify', () => {
       'VersionMismatch',
     ],
     [
-      'a program that cannot read',
+      'a program that cannot read media',
       () => [program('blind', '#!/bin/sh\necho "ffprobe version 5.1.2 Copyright"\n')],
       'BadOutput',
     ],
@@ -102,7 +102,7 @@ describe('verify', () => {
     });
   }
 
-  it('puts the place of the image into the command', async () => {
+  it('puts the path of the image into the command', async () => {
     const tools = join(directory, 'ffprobe/5.1/bin');
     spawnSync('mkdir', ['-p', tools]);
     program('ffprobe/5.1/bin/say', '#!/bin/sh\necho "ffprobe version 1.0 $1"\n');
@@ -128,9 +128,9 @@ describe('verify', () => {
     ['4.3', 'N-113-gabc', false],
   ];
   for (const [asked, told, expected] of versions)
-    it(`${told} ${expected ? 'is' : 'is no'} ${asked}`, () => assert.equal(keepsVersion(asked, told), expected));
+    it(`${told} ${expected ? 'is' : 'is not'} ${asked}`, () => assert.equal(keepsVersion(asked, told), expected));
 
-  it('keeps the options of our table when the help has too many', () => {
+  it('keeps the options of our table if the help has too many', () => {
     const help = [
       'usage: tool',
       ...Array.from({ length: 900 }, (_, index) => `  -aaa${index} <int> x`),
@@ -143,7 +143,7 @@ describe('verify', () => {
     assert.deepEqual(options, options.toSorted());
   });
 
-  it('reads the input protocols only', () => {
+  it('reads input protocols only', () => {
     assert.deepEqual(protocolsIn('Supported file protocols:\nInput:\n  http\n  file\nOutput:\n  md5\n'), [
       'file',
       'http',

@@ -21,7 +21,7 @@ const LIMITS = {
 const secret = '0'.repeat(32);
 const root = process.getuid?.() === 0;
 
-describe('the wall around a tool', function () {
+describe('wall around a tool', function () {
   this.timeout(30_000);
   let server: LauncherProcess;
   let launcher: Launcher;
@@ -78,13 +78,13 @@ describe('the wall around a tool', function () {
     if (program) rmSync(dirname(program), { recursive: true });
   });
 
-  it('is told to the agent with each clean-up', async () => {
+  it('is reported to the agent with each clean-up', async () => {
     assert.equal(launcher.wall(), undefined);
     await launcher.killAll();
     assert.equal(launcher.wall(), 'watched');
   });
 
-  it('lets it connect to its source, and to no other port or address', async () => {
+  it('lets a tool connect to its source, and to no other port or address', async () => {
     const got = await attack(
       ['another port', `tcp|127.0.0.1|${trapPort}`],
       ['another address, the same port', `tcp|127.0.0.2|${port}`],
@@ -103,7 +103,7 @@ describe('the wall around a tool', function () {
     assert.equal(touched, 0);
   });
 
-  it('connects to what it has read, not to what another thread makes of it meanwhile', async () => {
+  it('connects to the address that it checked, even if another thread changes it meanwhile', async () => {
     assert.deepEqual(await attack(['torn', `race|127.0.0.1|${trapPort}`]), {
       'its own source': 'read',
       torn: '0 elsewhere',
@@ -111,7 +111,7 @@ describe('the wall around a tool', function () {
     assert.equal(touched, 0);
   });
 
-  it('gives it no other kind of socket, and nobody may call', async () => {
+  it('allows no other kind of socket, and no incoming connections', async () => {
     const got = await attack(
       ['UDP', 'socket|2|2'],
       ['raw', 'socket|2|103'],
@@ -133,7 +133,7 @@ describe('the wall around a tool', function () {
       if (name !== 'its own source') assert.match(result, /^(?:EACCES|EPERM)$/, name);
   });
 
-  it('keeps from it what would outlast its job: queues, shared memory, attributes', async () => {
+  it('denies what would outlast the job, such as queues, shared memory and attributes', async () => {
     const got = await attack(
       ['shm', 'shm'],
       ['sem', 'sem'],
@@ -153,7 +153,7 @@ describe('the wall around a tool', function () {
     });
   });
 
-  it('keeps its hands off the launcher, whose limits and priority all later tools would have', async () => {
+  it('protects the launcher, whose limits and priority all later tools inherit', async () => {
     const got = await attack(
       ['limits', 'prlimit|1'],
       ['CPUs', 'affinity|1'],
@@ -170,7 +170,7 @@ describe('the wall around a tool', function () {
     assert.deepEqual(await attack(['files', 'files']), { 'its own source': 'read', files: '256' });
   });
 
-  it("is not ended by a tool's SIGTERM when its agent leaves", async () => {
+  it("keeps the launcher running on a tool's SIGTERM after its agent has disconnected", async () => {
     assert.deepEqual(await attack(['the launcher', 'kill|1|15']), { 'its own source': 'read', 'the launcher': 'sent' });
     launcher.close();
     launcher = openLauncher(server.socket);
@@ -179,7 +179,7 @@ describe('the wall around a tool', function () {
     assert.equal(server.process.exitCode, null);
   });
 
-  it("leaves nothing: not deep in its directory, not beside the launcher's socket", async () => {
+  it("leaves nothing behind, deep in the tool's directory or beside the launcher's socket", async () => {
     const got = await attack(
       ['deep', `deep|${server.tmp}|300`],
       ['beside', `write|${join(dirname(server.socket), 'left')}`],
@@ -189,7 +189,7 @@ describe('the wall around a tool', function () {
     assert.deepEqual([readdirSync(server.tmp), readdirSync(dirname(server.socket))], [[], ['launcher.sock']]);
   });
 
-  it('has a pod whose socket was touched not used again', async () => {
+  it('retires a pod whose socket was touched', async () => {
     await attack(['mode', `chmod|${server.socket}`]);
     assert.equal(await launcher.killAll(), false);
     chmodSync(server.socket, 0o660);
@@ -198,7 +198,7 @@ describe('the wall around a tool', function () {
     assert.equal(await launcher.killAll(), false);
   });
 
-  it('is around what left its tool, its group and its session, too, and that ends with the job', async () => {
+  it('still holds a process that left its tool, group and session, and which ends with the job', async () => {
     launcher.close();
     await server.restart();
     launcher = openLauncher(server.socket);

@@ -9,12 +9,12 @@ import { isUserNamespace, watchWalls } from '../../src/runner/walls.ts';
 import { until } from '../until.ts';
 
 describe('walls that the agent reports', () => {
-  it('the initial user namespace is none of its own', () => {
+  it('the initial user namespace is not a wall', () => {
     assert.equal(isUserNamespace('         0          0 4294967295\n'), false);
     assert.equal(isUserNamespace('         0  524288000      65536\n'), true);
   });
 
-  it('the network does not hold a runner that reaches the API server, and holds one that does not', async () => {
+  it('the network is a wall if the API server is unreachable, and none if it is reachable', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'probeyard-walls-'));
     const uidMapFile = join(folder, 'uid_map');
     writeFileSync(uidMapFile, '0 524288000 65536\n');
@@ -37,11 +37,11 @@ describe('walls that the agent reports', () => {
     }
   });
 
-  it('what cannot be found out is left out', () => {
+  it('an unknown wall is left out', () => {
     assert.deepEqual(watchWalls({ toolWall: () => undefined, env: {}, uidMapFile: '/nowhere' })(), {});
   });
 
-  it('a heartbeat with walls of another form is dropped', () => {
+  it('a heartbeat with malformed walls is dropped', () => {
     const beat = {
       protocol: 1,
       pod: 'p',
