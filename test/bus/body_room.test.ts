@@ -3,7 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { makeBodyRoom } from '../../src/bus/body_room.ts';
 
 describe('bus: room for bodies', () => {
-  it('a body waits until there is room for it, and later ones behind it', async () => {
+  it('a body waits until there is room for it, and later ones wait behind it', async () => {
     const room = makeBodyRoom({ totalBytes: 100, mostWaiting: 3 });
     const first = await room.reserve(60);
     const order: string[] = [];
@@ -19,7 +19,7 @@ describe('bus: room for bodies', () => {
     assert.equal(room.used(), 0);
   });
 
-  it('one that is larger than all the room waits until it is alone', async () => {
+  it('a body larger than the whole room waits until it is alone', async () => {
     const room = makeBodyRoom({ totalBytes: 100, mostWaiting: 3 });
     const first = await room.reserve(1);
     let alone = false;
@@ -32,7 +32,7 @@ describe('bus: room for bodies', () => {
     release();
   });
 
-  it('none waits where too many do, and one that needs no room never waits', async () => {
+  it('refuses a body when too many wait, and a body that needs no room never waits', async () => {
     const room = makeBodyRoom({ totalBytes: 100, mostWaiting: 1 });
     const first = await room.reserve(100);
     const waiting = room.reserve(1);

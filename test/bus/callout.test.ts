@@ -95,7 +95,7 @@ describe('bus: authorisation of runners', function () {
   });
   after(() => fixture.close());
 
-  /** One attempt to connect, without the patience of connectBus. */
+  /** One attempt to connect, without the retries of connectBus. */
   async function attempt(token: string | null): Promise<'in' | 'refused'> {
     const { tokenAuthenticator } = await import('nats');
     try {
@@ -113,7 +113,7 @@ describe('bus: authorisation of runners', function () {
     }
   }
 
-  it('lets a runner of ours in', async () => {
+  it('accepts a runner of ours', async () => {
     assert.equal(await attempt(await sign()), 'in');
     assert.deepEqual(decisions.at(-1), { ok: true, uid: ours, pod: `runner-${ours.slice(0, 4)}` });
   });
@@ -122,25 +122,25 @@ describe('bus: authorisation of runners', function () {
     ['behind', { expires: -60 }],
     ['ahead of ours', { from: 60 }],
   ] as const) {
-    it(`lets one in whose token was made by a clock that is a minute ${title}`, async () =>
+    it(`accepts a token from a clock that is a minute ${title}`, async () =>
       assert.equal(await attempt(await sign(claims)), 'in'));
   }
 
   const refused: [string, () => Promise<string | null>, string][] = [
     ['no token', async () => null, 'no-token'],
     ['not a JWT', async () => 'abc', 'token-malformed'],
-    ['an expired one', () => sign({ expires: -120 }), 'token-expired'],
-    ['one that is not valid yet', () => sign({ from: 120 }), 'token-early'],
-    ['one for another audience', () => sign({ audience: 'https://kubernetes.default.svc' }), 'token-audience'],
-    ['one of another issuer', () => sign({ issuer: 'https://elsewhere' }), 'token-issuer'],
-    ['one of another namespace', () => sign({ namespace: 'default' }), 'token-namespace'],
-    ['one of another service account', () => sign({ account: 'default' }), 'token-account'],
-    ['one that is bound to no pod', () => sign({ bound: false }), 'token-unbound'],
-    ['one whose pod would be a wildcard', () => sign({ uid: '*' }), 'token-unbound'],
-    ['one of a pod that is not ours', () => sign({ uid: stranger }), 'pod-unknown'],
-    ['one signed by another key', () => rogue(), 'token-signature'],
+    ['an expired token', () => sign({ expires: -120 }), 'token-expired'],
+    ['a token that is not valid yet', () => sign({ from: 120 }), 'token-early'],
+    ['a token for another audience', () => sign({ audience: 'https://kubernetes.default.svc' }), 'token-audience'],
+    ['a token of another issuer', () => sign({ issuer: 'https://elsewhere' }), 'token-issuer'],
+    ['a token of another namespace', () => sign({ namespace: 'default' }), 'token-namespace'],
+    ['a token of another service account', () => sign({ account: 'default' }), 'token-account'],
+    ['a token without a pod', () => sign({ bound: false }), 'token-unbound'],
+    ['a token with a wildcard as its pod', () => sign({ uid: '*' }), 'token-unbound'],
+    ['a token of a foreign pod', () => sign({ uid: stranger }), 'pod-unknown'],
+    ['a token signed with another key', () => rogue(), 'token-signature'],
     [
-      'one without a signature',
+      'a token without a signature',
       async () => `${Buffer.from('{"alg":"none"}').toString('base64url')}.${(await sign()).split('.')[1]}.`,
       'token-signature',
     ],
@@ -168,7 +168,7 @@ describe('bus: authorisation of runners', function () {
     await controllers[0]?.flush();
   });
 
-  it('a request that no server has signed is not answered', async () => {
+  it('does not answer a request without the signature of a server', async () => {
     const { encodeGeneric, createServer, createUser } = await import('@nats-io/jwt');
     const [server, forger] = [createServer(), createServer()];
     const claim = {
@@ -180,7 +180,7 @@ describe('bus: authorisation of runners', function () {
     const forged = await encodeGeneric('x', forger, 'authorization_request', claim, {
       aud: 'nats-authorization-request',
     });
-    // Nobody but the server can say this on the wire: it is put before the callout by hand.
+    // Only the server can send this, so the test passes it to the callout directly.
     const answers: string[] = [];
     const failures: Decision[] = [];
     let deliver: ((error: null, message: unknown) => void) | undefined;
@@ -226,7 +226,7 @@ describe('bus: authorisation of runners', function () {
       idleMs: 1,
     });
 
-    it('beats, and hears the answer in its own inbox', async () => {
+    it('sends heartbeats, and gets the reply in its own inbox', async () => {
       const serving = controllers[0]?.serve<Heartbeat, Lease>(SUBJECT.heartbeats, ({ message }) => ({
         epoch: message.epoch + 1,
         leaseMs: 5,
@@ -239,7 +239,7 @@ describe('bus: authorisation of runners', function () {
       serving?.stop();
     });
 
-    it('hears orders and answers them', async () => {
+    it('receives orders and replies to them', async () => {
       const serving = runner.serve(SUBJECT.runner(ours), ({ subject }) => ({ ok: true, subject }));
       await runner.flush();
       assert.deepEqual(await controllers[0]?.request(SUBJECT.go(ours), {}, 5_000), {
@@ -249,7 +249,7 @@ describe('bus: authorisation of runners', function () {
       serving.stop();
     });
 
-    it('hears what is said to all', async () => {
+    it('receives broadcasts', async () => {
       const heard: string[] = [];
       const listening = runner.subscribe('py.run.all.>', ({ subject }) => {
         heard.push(subject);
@@ -262,7 +262,7 @@ describe('bus: authorisation of runners', function () {
     });
 
     const silent: [string, () => string][] = [
-      ['the heartbeat of another pod', () => SUBJECT.heartbeat(other)],
+      ['a heartbeat of another pod', () => SUBJECT.heartbeat(other)],
       ['a result of another pod', () => SUBJECT.result(other)],
       ['a chunk of another pod', () => SUBJECT.chunk(other, 'j', 1, 0)],
       ['an order to another pod', () => SUBJECT.go(other)],
@@ -270,13 +270,13 @@ describe('bus: authorisation of runners', function () {
       ['the end of a request', () => SUBJECT.ended('api-1')],
       ['a closed job', () => SUBJECT.closed],
       ['an early job', () => SUBJECT.early],
-      ["into another pod's inbox", () => `${INBOX.runner(other)}.x`],
-      ["into the controllers' inbox", () => `${INBOX.controller}.x`],
-      ['a stream away', () => '$JS.API.STREAM.DELETE.PY_RESULTS'],
-      ['a connection away', () => 'py.kick.N'],
+      ["to another pod's inbox", () => `${INBOX.runner(other)}.x`],
+      ["to the controllers' inbox", () => `${INBOX.controller}.x`],
+      ['a deletion of a stream', () => '$JS.API.STREAM.DELETE.PY_RESULTS'],
+      ['an end of a connection', () => 'py.kick.N'],
     ];
     for (const [what, subject] of silent) {
-      it(`may not say ${what}`, async () => {
+      it(`may not publish ${what}`, async () => {
         fixture.errors.length = 0;
         runner.publish(subject(), {});
         await runner.flush();
@@ -297,7 +297,7 @@ describe('bus: authorisation of runners', function () {
       ['authorisation requests', () => '$SYS.REQ.USER.AUTH'],
     ];
     for (const [what, subject] of deaf) {
-      it(`may not hear ${what}`, async () => {
+      it(`may not subscribe to ${what}`, async () => {
         const failed = new Promise<Error | null>((resolve) => {
           runner.connection.subscribe(subject(), { callback: (error) => resolve(error) });
         });
@@ -305,7 +305,7 @@ describe('bus: authorisation of runners', function () {
       });
     }
 
-    it('a kicked pod is cut off, and gone when its token is no longer good', async () => {
+    it('a kicked pod is disconnected, and stays out once its token has expired', async () => {
       const uid = randomUUID();
       const cut: string[] = [];
       const bus = await fixture.runner(uid, await sign({ uid }), { onStatus: (status) => cut.push(status) });
@@ -322,7 +322,7 @@ describe('bus: authorisation of runners', function () {
       assert.equal(neighbour.connected(), true);
     });
 
-    it('a connection ends with its life, and the runner comes back with the token of then', async () => {
+    it('a connection ends at its lifetime, and the runner reconnects with its current token', async () => {
       callouts.forEach((callout) => callout.stop());
       lifeSeconds = 2;
       callouts = controllers.map(serve);
@@ -336,8 +336,8 @@ describe('bus: authorisation of runners', function () {
     });
   });
 
-  describe('the static users', () => {
-    it('the API hears ends and says early jobs, nothing else', async () => {
+  describe('static users', () => {
+    it('the API receives ends and publishes early jobs, nothing else', async () => {
       const api = await fixture.api();
       const heard: unknown[] = [];
       api.subscribe(SUBJECT.ended('api-1'), ({ message }) => {
@@ -375,7 +375,7 @@ describe('bus: authorisation of runners', function () {
     });
   });
 
-  it('connecting waits for a server that is not there yet', async () => {
+  it('connecting waits for a server that has not started yet', async () => {
     const { startNats } = await import('../servers.ts');
     const server = await startNats();
     await server.kill();

@@ -1,6 +1,6 @@
 /**
- * How the address of the server is found: by the system's resolver alone, so that a name server that is silent holds
- * nobody for long.
+ * The address of the server comes from the system's resolver alone, so that a silent name server delays nothing for
+ * long.
  */
 import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
@@ -19,7 +19,7 @@ import { countByName, liveConnections } from './connections.ts';
 
 const NAME = 'nats.probeyard.svc';
 
-describe('bus: connecting by a name', function () {
+describe('bus: connecting by name', function () {
   this.timeout(30_000);
   const { lookup } = dns;
   const servers = dns.getServers();
@@ -48,7 +48,7 @@ describe('bus: connecting by a name', function () {
       nkeyFile: file('api.nk', auth['api.nk']),
       inboxPrefix: INBOX.api,
     };
-    // A name server that takes questions and answers none, and the system's own way to the names.
+    // A name server that receives queries and answers none, set in Node's resolver.
     silent.on('message', () => asked++);
     silent.bind(0, '127.0.0.1');
     await once(silent, 'listening');
@@ -70,14 +70,14 @@ describe('bus: connecting by a name', function () {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it("a name server that does not answer is not asked beside the system's own resolver", async () => {
+  it("does not query name servers beside the system's resolver", async () => {
     const bus = await connectBus(settings);
     assert.equal(bus.connected(), true);
     await bus.drain();
     assert.equal(asked, 0);
   });
 
-  it('the certificate must be for the name that was asked for', async () => {
+  it('the certificate must match the requested name', async () => {
     // In any order, because the client shuffles them: the wrong ones are refused until the right one comes.
     const wrong = Array.from({ length: 20 }, (_, at) => `tls://elsewhere-${at}.probeyard.svc:${server.port}`);
     const bus = await connectBus({ ...settings, url: [...wrong, settings.url].join(',') });
@@ -85,7 +85,7 @@ describe('bus: connecting by a name', function () {
     await bus.drain();
   });
 
-  it("a reconnect reads the authority's certificate as the file is then", async () => {
+  it('a reconnect reads the certificate of the authority from the current file', async () => {
     const errors: string[] = [];
     const statuses: string[] = [];
     const bus = await connectBus({
@@ -103,7 +103,7 @@ describe('bus: connecting by a name', function () {
     await bus.drain();
   });
 
-  it('credentials that cannot be read for a while do not close the connection for good', async () => {
+  it('credentials that are unreadable for a while do not close the connection for good', async () => {
     const errors: string[] = [];
     const bus = await connectBus({ ...settings, onError: (error) => errors.push(error.message) });
     const file = settings.nkeyFile ?? '';
@@ -131,7 +131,7 @@ describe('bus: connecting by a name', function () {
     }
   });
 
-  it('drain closes the connection when the server goes meanwhile', async () => {
+  it('drain closes the connection if the server goes away meanwhile', async () => {
     const bus = await connectBus(settings);
     bus.subscribe('test.drain', () => {});
     const drained = bus.drain();

@@ -1,4 +1,4 @@
-/** The live connections of a NATS server, by the name that each client gives: a process must have exactly one. */
+/** The live connections of a NATS server, by client name: each process must have exactly one. */
 
 export interface LiveConnection {
   cid: number;
@@ -11,7 +11,7 @@ interface Connz {
   total: number;
 }
 
-/** `monitor`: the address of the server's monitor, as `http://127.0.0.1:8222`. */
+/** `monitor`: the address of the server's monitor, such as `http://127.0.0.1:8222`. */
 export async function liveConnections(monitor: string): Promise<LiveConnection[]> {
   const found: LiveConnection[] = [];
   for (;;) {
@@ -31,7 +31,7 @@ export async function liveConnections(monitor: string): Promise<LiveConnection[]
   }
 }
 
-/** How many connections each name has. */
+/** The number of connections per name. */
 export function countByName(connections: readonly LiveConnection[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { name } of connections) counts[name] = (counts[name] ?? 0) + 1;

@@ -12,12 +12,12 @@ import { type NatsOptions, type NatsServer, startNats } from '../servers.ts';
 export interface BusFixture {
   server: NatsServer;
   issuerSeed: string;
-  /** What went wrong on any connection of this fixture. */
+  /** Errors of all connections of this fixture. */
   errors: BusError[];
   api(): Promise<Bus>;
   controller(): Promise<Bus>;
   runner(uid: string, token: string, change?: Partial<BusSettings>): Promise<Bus>;
-  /** Writes a token where a runner of that uid reads it at its next connect. */
+  /** Writes the token that the runner of this uid uses for its next connect. */
   writeToken(uid: string, token: string): void;
   close(): Promise<void>;
 }

@@ -1,6 +1,4 @@
-/**
- * A taken-over agent against the others: what it may store, how fast it may speak, and what it may make JetStream do.
- */
+/** A compromised agent against others: what it can store, how fast it can send, and what it can make JetStream do. */
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { headers } from 'nats';
@@ -45,7 +43,7 @@ describe('bus: a runner that floods', function () {
   const stateOf = async (stream: string) =>
     (await (await managerOf(controller)).streams.info(stream, { subjects_filter: '>' })).state;
 
-  /** A result of so many megabytes that do not compress. */
+  /** A result of this many incompressible megabytes. */
   const packed = (megabytes: number) =>
     packResult(
       {
@@ -67,7 +65,7 @@ describe('bus: a runner that floods', function () {
       { job: 'full', attempt: 1, epoch: 1, podUid: uid },
     );
 
-  it('keeps four results in the stream, and none of another runner is pushed out', async () => {
+  it('keeps at most four results in the stream, and displaces none of another runner', async () => {
     await ensureStreams(await managerOf(controller), { resultsBytes: 4 * MIB });
     await neighbour.js.publish(SUBJECT.result(other), 'mine');
     const payload = new Uint8Array(LARGE);
@@ -77,7 +75,7 @@ describe('bus: a runner that floods', function () {
     assert.ok((subjects[SUBJECT.result(uid)] ?? 0) <= 4, JSON.stringify(subjects));
   });
 
-  it('a full stream of chunks refuses new ones and keeps what it has confirmed', async () => {
+  it('a full stream of chunks refuses new ones and keeps confirmed ones', async () => {
     await ensureStreams(await managerOf(controller), { chunksBytes: 4 * MIB });
     await neighbour.js.publish(SUBJECT.chunk(other, 'j', 1, 0), 'mine');
     const payload = new Uint8Array(LARGE);
@@ -94,7 +92,7 @@ describe('bus: a runner that floods', function () {
     assert.equal((await stateOf('PY_CHUNKS')).subjects?.[SUBJECT.chunk(other, 'j', 1, 0)], 1);
   });
 
-  it('a chunk that is sent again takes the place of the first', async () => {
+  it('a chunk sent again replaces the first', async () => {
     await ensureStreams(await managerOf(controller));
     for (let sent = 0; sent < 3; sent++) await runner.js.publish(SUBJECT.chunk(uid, 'j', 1, 0), `again ${sent}`);
     assert.deepEqual((await stateOf('PY_CHUNKS')).subjects, { [SUBJECT.chunk(uid, 'j', 1, 0)]: 1 });
@@ -123,7 +121,7 @@ describe('bus: a runner that floods', function () {
     assert.deepEqual(fixture.errors, []);
   });
 
-  it("its results are dropped before they are parsed, it is reported once, and the others' are collected", async () => {
+  it("its results are dropped before parsing and reported once, while others' results are collected", async () => {
     const [handled, flooding]: [string[], string[]] = [[], []];
     const collecting: Collecting = consumeResults(controller, {
       handle: async ({ podUid }) => {
@@ -161,7 +159,7 @@ describe('bus: a runner that floods', function () {
     await collecting.stop();
   });
 
-  it('heartbeats that are not admitted are dropped before they are parsed', async () => {
+  it('heartbeats that are not admitted are dropped before parsing', async () => {
     const heard: unknown[] = [];
     controller.serve(
       SUBJECT.heartbeats,
@@ -172,7 +170,7 @@ describe('bus: a runner that floods', function () {
       { admit: (subject) => subject !== SUBJECT.heartbeat(uid) },
     );
     await controller.flush();
-    // Not JSON: parsing it would be an error.
+    // Not JSON, so parsing it would be an error.
     runner.connection.publish(SUBJECT.heartbeat(uid), '{');
     await runner.flush();
     neighbour.publish(SUBJECT.heartbeat(other), 'good');
@@ -180,7 +178,7 @@ describe('bus: a runner that floods', function () {
     assert.deepEqual([heard, fixture.errors], [['good'], []]);
   });
 
-  it('its subscriptions are few', async () => {
+  it('the number of its subscriptions is limited', async () => {
     for (let count = 0; count < 120; count++) runner.connection.subscribe(`py.run.${uid}.${count}`);
     await runner.flush().catch(() => {});
     await until('the server refuses', () =>
@@ -188,7 +186,7 @@ describe('bus: a runner that floods', function () {
     );
   });
 
-  it("a confirmation to a subject of JetStream's API does nothing there", async () => {
+  it("a confirmation to a subject of JetStream's API has no effect", async () => {
     await ensureStreams(await managerOf(controller));
     await neighbour.js.publish(SUBJECT.result(other), 'mine');
     for (const verb of ['PURGE', 'DELETE', 'UPDATE']) {
@@ -201,13 +199,13 @@ describe('bus: a runner that floods', function () {
       });
     }
     await runner.flush();
-    // Behind them in the stream: what they caused has been done when this is confirmed.
+    // Last in the stream: once it is confirmed, the effects of the earlier messages would be visible.
     await runner.js.publish(SUBJECT.result(uid), 'last');
     const { subjects = {} } = await stateOf('PY_RESULTS');
     assert.equal(subjects[SUBJECT.result(other)], 1);
   });
 
-  it('the callout forgets pods whose connections have ended their lives', async () => {
+  it('the callout forgets pods past the lifetime of their connection', async () => {
     const short = serveCallout(controller, {
       issuerSeed: fixture.issuerSeed,
       account: 'PROBEYARD',
@@ -217,7 +215,7 @@ describe('bus: a runner that floods', function () {
     callout.stop();
     await controller.flush();
     for (let pod = 0; pod < 5; pod++) await (await fixture.runner(randomUUID(), randomUUID())).connection.close();
-    // One pod that connects again and again: it is remembered once, however often it comes in a second.
+    // A pod that reconnects continually is remembered once, however often it connects in a second.
     const last = randomUUID();
     await until('the first are forgotten', async () => {
       await (await fixture.runner(last, last)).connection.close();

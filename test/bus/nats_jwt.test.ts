@@ -5,7 +5,7 @@ import { signerOf, verifiedClaims } from '../../src/bus/nats_jwt.ts';
 const seedOf = (key: ReturnType<typeof createAccount>) => new TextDecoder().decode(key.getSeed());
 
 describe('bus: JWTs of NATS', () => {
-  it("what we sign, NATS' own library reads", () => {
+  it("NATS' own library reads what we sign", () => {
     const account = createAccount();
     const signer = signerOf(seedOf(account));
     assert.equal(signer.publicKey, account.getPublicKey());
@@ -16,7 +16,7 @@ describe('bus: JWTs of NATS', () => {
     );
   });
 
-  it("what NATS' own library signs, we read", async () => {
+  it("we read what NATS' own library signs", async () => {
     const account = createAccount();
     const claims = verifiedClaims<{ answer: number }>(
       await encodeGeneric('name', account, 'kind', { answer: 42 }, { aud: 'A' }),

@@ -42,20 +42,20 @@ describe('bus: tokens of pods', () => {
     return (ends ? jwt.setExpirationTime('10 minutes') : jwt).sign(key);
   };
 
-  it('one of ours names its pod', async () =>
+  it('a valid token names its pod', async () =>
     assert.deepEqual(await verifier()(await token()), { uid, pod: 'runner-1' }));
 
   it('a token without an expiry is refused', async () =>
     assert.rejects(verifier()(await token({ ends: false })), { code: 'token-malformed' }));
 
-  it('names its account in both places', async () => {
+  it('a token of another service account is refused, by either of its claims', async () => {
     await assert.rejects(verifier()(await token({ account: 'other' })), { code: 'token-account' });
     await assert.rejects(verifier()(await token({ subject: 'system:serviceaccount:runners:other' })), {
       code: 'token-account',
     });
   });
 
-  it('a flood of made-up key ids is one question to the API server', async () => {
+  it('many unknown key ids cause one request to the API server', async () => {
     const verify = verifier();
     await verify(await token());
     for (let count = 0; count < 20; count++)

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { BEATS, makeRates } from '../../src/bus/rates.ts';
 
-describe('bus: how much one runner may send', () => {
+describe('bus: rate limits of a runner', () => {
   const rate = { perSecond: 10, burst: 3, mostRefused: 2 };
   const verdicts = (rates: ReturnType<typeof makeRates>, uid: string, times: number[]) =>
     times.map((time) => rates.take(uid, time));
 
-  it('takes the burst, then what the rate refills', () => {
+  it('allows the burst, then what the rate refills', () => {
     assert.deepEqual(verdicts(makeRates(rate), 'a', [0, 0, 0, 0, 100, 100]), [
       'taken',
       'taken',
@@ -29,13 +29,13 @@ describe('bus: how much one runner may send', () => {
     ]);
   });
 
-  it('counts each pod alone', () => {
+  it('counts each pod separately', () => {
     const rates = makeRates(rate);
     verdicts(rates, 'a', [0, 0, 0, 0]);
     assert.equal(rates.take('b', 0), 'taken');
   });
 
-  it('rates: the shortest jobs are never refused, nor is the backlog of a leader held up for 20 s', () => {
+  it('never refuses the shortest jobs, nor the backlog after 20 s without a leader', () => {
     const rates = makeRates(BEATS);
     const times = Array.from({ length: 10_000 }, (_, at) => at * 40);
     assert.ok(verdicts(rates, 'busy', times).every((verdict) => verdict === 'taken'));
@@ -48,7 +48,7 @@ describe('bus: how much one runner may send', () => {
     );
   });
 
-  it('forgets pods that are gone', () => {
+  it('forgets deleted pods', () => {
     const rates = makeRates(rate);
     for (let pod = 0; pod < 20_000; pod++) rates.take(`pod-${pod}`, pod * 1_000);
     assert.ok(rates.size <= 1_024, String(rates.size));

@@ -1,6 +1,6 @@
 /**
- * A reply subject is the sender's choice: with one that it may not publish to itself it must reach nobody who would
- * believe it.
+ * The sender chooses the reply subject. Naming one that it may not publish to itself must reach no receiver that trusts
+ * it.
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -16,7 +16,7 @@ import { type BusFixture, startBus } from './fixture.ts';
 
 const [liar, victim] = [randomUUID(), randomUUID()];
 
-describe('bus: replies to where the sender may not speak', function () {
+describe('bus: reply subjects that the sender may not publish to', function () {
   this.timeout(30_000);
   let fixture: BusFixture;
   let controller: Bus;
@@ -44,7 +44,7 @@ describe('bus: replies to where the sender may not speak', function () {
     await other.flush();
   };
 
-  it('an answer goes into an inbox and nowhere else', async () => {
+  it('a reply goes to an inbox and nowhere else', async () => {
     const heard: string[] = [];
     const listening = [
       other.subscribe(SUBJECT.runner(victim), ({ subject }) => void heard.push(subject)),
@@ -56,7 +56,7 @@ describe('bus: replies to where the sender may not speak', function () {
       return { job: 'j', attempt: 1 };
     });
     await barrier();
-    // Its answer could be an order to another runner, an end that nobody recorded, or an empty stream.
+    // The reply could be an order to another runner, an end that was not recorded, or a purged stream.
     const targets = [
       SUBJECT.go(victim),
       SUBJECT.collected(victim),
@@ -73,7 +73,7 @@ describe('bus: replies to where the sender may not speak', function () {
     for (const one of [serving, ...listening]) one.stop();
   });
 
-  it('a JetStream confirmation to a subject that the sender chose is neither an order nor a heartbeat', async () => {
+  it("a JetStream confirmation to a subject of the sender's choice is neither an order nor a heartbeat", async () => {
     const heard: unknown[] = [];
     const listening = [
       other.subscribe(SUBJECT.runner(victim), ({ message }) => void heard.push(message)),
@@ -93,7 +93,7 @@ describe('bus: replies to where the sender may not speak', function () {
     for (const one of listening) one.stop();
   });
 
-  it("an inbox of another pod is closed to it as a subject, and guessing one's name is what is left", async () => {
+  it("another pod's inbox is refused as a reply subject, and its name can only be guessed", async () => {
     fixture.errors.length = 0;
     runner.publish(`${INBOX.runner(victim)}.x`, {});
     await until('the server refused', () => fixture.errors.some(({ code }) => code === 'refused'));

@@ -33,14 +33,14 @@ const aBody = (bytes = 100): ResultBody => ({
 describe('bus: packing of results', () => {
   const of = { job: 'j', attempt: 1, epoch: 3, podUid: 'u' };
 
-  it('a small one rides inline', async () => {
+  it('a small result is inline', async () => {
     const body = aBody();
     const { header, chunks } = await packResult(body, of);
     assert.deepEqual([chunks.length, header.chunks, header.encoding, header.job], [0, 0, 'zstd', 'j']);
     assert.deepEqual(await unpackBody(joinResult(header, []), LIMIT, header.size), body);
   });
 
-  it('a large one is cut, and its message stays under a megabyte', async () => {
+  it('a large result is cut into chunks, and its message stays under a megabyte', async () => {
     const body = aBody(3_000_000);
     const { header, chunks } = await packResult(body, of);
     assert.ok(header.chunks >= 3 && header.inline === undefined);
@@ -48,14 +48,14 @@ describe('bus: packing of results', () => {
     assert.deepEqual(await unpackBody(joinResult(header, chunks), LIMIT, header.size), body);
   });
 
-  it('the largest inline one fits a message', async () => {
+  it('the largest inline result fits a message', async () => {
     const packed = randomBytes(CHUNK_BYTES);
     assert.ok(JSON.stringify({ inline: packed.toString('base64') }).length < 1_000_000);
   });
 
   const bad: [string, () => Promise<unknown>, RegExp][] = [
     [
-      'a body that is not the declared one',
+      'a body that differs from the declared one',
       async () => joinResult({ ...(await packResult(aBody(), of)).header, sha256: '00' }, []),
       /does not match the checksum/,
     ],
@@ -68,16 +68,16 @@ describe('bus: packing of results', () => {
       /does not match the checksum/,
     ],
     [
-      'a bomb: inflates past its declared size',
+      'a bomb that inflates past its declared size',
       async () => unpackBody(zstdCompressSync(Buffer.alloc(50_000_000)), LIMIT, 1000),
       /within its declared size/,
     ],
     [
-      'a bomb that is honest about itself',
+      'a bomb that declares its size',
       async () => unpackBody(zstdCompressSync(Buffer.alloc(10)), 1000, 50_000_000),
       /over the limit/,
     ],
-    ['no zstd', async () => unpackBody(Buffer.from('hello'), LIMIT), /cannot be inflated/],
+    ['a body that is not zstd', async () => unpackBody(Buffer.from('hello'), LIMIT), /cannot be inflated/],
     ['text that is not JSON', async () => unpackBody(zstdCompressSync('hello'), LIMIT), /not valid JSON/],
   ];
   for (const [what, attempt, message] of bad)
@@ -116,14 +116,14 @@ describe('bus: results over JetStream', function () {
     await until('it collects', () => collector.active());
     return collector;
   }
-  /** As an agent does: until it is in. */
+  /** Repeats until it is published, as an agent does. */
   async function publishUntilTaken(job: string): Promise<void> {
     const packed = await pack(job);
     await until(`${job} is published`, () => publishResult(runner, packed).then(() => true), 20_000);
   }
   const stored = async () => (await (await managerOf(controller)).streams.info('PY_RESULTS')).state.messages;
 
-  it('20 MB come through in chunks, byte for byte, and are purged', async () => {
+  it('20 MB arrive in chunks, byte for byte, and are purged', async () => {
     const got: Buffer[] = [];
     await collect(async ({ header }) => {
       got.push(await fetchBody(controller, header, LIMIT));
@@ -142,7 +142,7 @@ describe('bus: results over JetStream', function () {
     await until('the result is gone', async () => (await stored()) === 0);
   });
 
-  it('a body over the limit is refused before it is read whole', async () => {
+  it('a body over the limit is refused before it is read completely', async () => {
     await ensureStreams(await managerOf(controller));
     const packed = await pack('big', 6_000_000);
     await publishResult(runner, packed);
@@ -151,7 +151,7 @@ describe('bus: results over JetStream', function () {
       message: /over the limit/,
     });
     await assert.rejects(fetchBody(controller, { ...packed.header, chunks: 2 }, 1_048_576), { code: 'bad-result' });
-    // What comes is counted, whatever the header says of its number.
+    // The received bytes count, whatever number the header declares.
     await assert.rejects(fetchBody(controller, { ...packed.header, chunks: 2 }, 2 * CHUNK_BYTES - 1), {
       code: 'bad-result',
       message: /over the limit/,
@@ -172,7 +172,7 @@ describe('bus: results over JetStream', function () {
     });
   });
 
-  it('the same result twice in a row is one message', async () => {
+  it('the same result published twice in a row is one message', async () => {
     await ensureStreams(await managerOf(controller));
     const packed = await pack('twice');
     await publishResult(runner, packed);
@@ -181,7 +181,7 @@ describe('bus: results over JetStream', function () {
     assert.equal(await stored(), 2);
   });
 
-  it('a handler that fails gets the result again, and two collectors share the work', async () => {
+  it('a failing handler gets the result again, and two collectors share the work', async () => {
     const seen: string[] = [];
     let failures = 0;
     const handle =
@@ -203,7 +203,7 @@ describe('bus: results over JetStream', function () {
     assert.deepEqual([...new Set(seen.map((line) => line[0]))].sort(), ['a', 'b']);
   });
 
-  it('what a stopping collector has not begun goes to another at once', async () => {
+  it('results that a stopping collector has not started go to another at once', async () => {
     const first: string[] = [];
     let release = () => {};
     const held = new Promise<void>((resolve) => {
@@ -227,7 +227,7 @@ describe('bus: results over JetStream', function () {
       },
       await fixture.controller(),
     );
-    // Within less than the time to acknowledge (10 s).
+    // Within less than the acknowledgement timeout (10 s).
     await until('the other four went over', () => second.length === 4, 8_000);
     release();
     await stopped;
@@ -259,7 +259,7 @@ describe('bus: results over JetStream', function () {
     ['a restart', {}],
     ['a restart with an empty disk', { wipe: true }],
   ] as const) {
-    it(`${what} under publishing: every result that a runner sends until it is collected arrives`, async () => {
+    it(`${what} while publishing: every result that a runner repeats until it is collected arrives`, async () => {
       const collected = new Set<string>();
       await collect(async ({ header }) => {
         collected.add(header.job);
@@ -268,7 +268,7 @@ describe('bus: results over JetStream', function () {
       const publishing = (async () => {
         for (let index = 0; index < total; index++) {
           const packed = await pack(`job-${index}`);
-          // An agent's loop: publish, wait for `collected`, publish again.
+          // The loop of an agent: publish, wait for `collected`, publish again.
           await until(
             `job-${index} is collected`,
             async () => {
@@ -286,23 +286,23 @@ describe('bus: results over JetStream', function () {
     });
   }
 
-  it('a deleted consumer is made again while collecting', async () => {
+  it('a deleted consumer is created again while collecting', async () => {
     const seen: string[] = [];
     await collect(async ({ header }) => {
       seen.push(header.job);
     });
-    // Only as a server without permissions could: the controllers themselves may not delete it, so the disk is wiped
-    // while no one publishes.
+    // Only a server without permissions could lose it. The controllers may not delete it, so the test wipes the disk
+    // while nothing is published.
     await fixture.server.restart({ wipe: true });
     await publishUntilTaken('after');
     await until('it came', () => seen.length === 1, 20_000);
   });
 
-  it('publishing without a stream says so', async () => {
+  it('publishing without a stream reports the missing stream', async () => {
     await assert.rejects(publishResult(runner, await pack('nowhere')), { name: 'BusError', code: 'no-stream' });
   });
 
-  it('streams: made once, changed in place, safe at once from several replicas', async () => {
+  it('streams: created once, changed in place, safe with several replicas at once', async () => {
     const second = await fixture.controller();
     await Promise.all([
       ensureStreams(await managerOf(controller)),
@@ -315,7 +315,7 @@ describe('bus: results over JetStream', function () {
     assert.deepEqual([config.max_bytes, config.retention, state.messages], [64 * 1024 * 1024, 'workqueue', 1]);
   });
 
-  it('streams: those of an older version get the limits of this one, and keep what is in them', async () => {
+  it('streams: those of an older version get the current limits, and keep their messages', async () => {
     const manager = await managerOf(controller);
     await manager.streams.add({
       name: 'PY_RESULTS',
@@ -330,11 +330,11 @@ describe('bus: results over JetStream', function () {
     assert.deepEqual([config.discard, config.max_msgs_per_subject, state.messages], ['new', 4, 1]);
   });
 
-  it('streams: a number of replicas that an operator has set is left alone', async () => {
+  it('streams: a number of replicas set by an operator is kept', async () => {
     const manager = await managerOf(controller);
     await ensureStreams(manager);
     const updates: object[] = [];
-    // One server has one replica: what a cluster of three would say is put over its answers.
+    // A single server has one replica, so the answer of a cluster of three is simulated.
     const streams = Object.assign(Object.create(manager.streams) as typeof manager.streams, {
       info: async (...args: Parameters<typeof manager.streams.info>) => {
         const found = await manager.streams.info(...args);

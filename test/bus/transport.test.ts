@@ -1,7 +1,4 @@
-/**
- * A process has one connection to NATS, whatever its dials went through: the server stopped and went on, or greeted
- * late.
- */
+/** A process keeps one connection to NATS through any failed dial, such as a stalled server or a late greeting. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, type Server, type Socket, connect as connectTcp, createServer } from 'node:net';
@@ -14,7 +11,7 @@ import { countByName, liveConnections } from './connections.ts';
 
 const DIAL_MS = 400;
 
-/** Hands bytes on to the server; while `held`, it accepts and says nothing, as a listener that is slow. */
+/** Forwards bytes to the server. While `held` it accepts connections and sends nothing, as a slow listener does. */
 async function slowListener(target: number): Promise<{
   port: number;
   hold(): void;
@@ -82,7 +79,7 @@ describe('bus: one connection per process', function () {
     server = await startNats();
   });
   after(() => server.stop());
-  // The client prints what its parser cannot read, and goes on.
+  // The client prints what it cannot parse, and continues.
   beforeEach(() => {
     printed.length = 0;
     console.log = (...words: unknown[]) => {
@@ -127,7 +124,7 @@ describe('bus: one connection per process', function () {
       }
     ).total_connections;
 
-  /** Each of 50 messages to `work` is handled, and by one subscriber of the queue only. */
+  /** Each of 50 messages to `work` is handled by exactly one subscriber of the queue. */
   async function handledOnce(connections: NatsConnection[]): Promise<void> {
     const handled: string[] = [];
     const subscriptions = connections.map((connection) =>
@@ -151,7 +148,7 @@ describe('bus: one connection per process', function () {
     for (const subscription of subscriptions) subscription.unsubscribe();
   }
 
-  it('a dial that ran past its time stays closed when the listener answers late', async () => {
+  it('a dial that timed out stays closed when the listener responds late', async () => {
     const way = await slowListener(server.port);
     try {
       const connection = await open('slow', way.port);
@@ -159,7 +156,7 @@ describe('bus: one connection per process', function () {
       way.hold();
       way.cut();
       await until('three dials have been given up', () => heard.filter((type) => type === 'reconnecting').length > 3);
-      // The one that is under way, and none of those before it.
+      // The current one, and none of the earlier ones.
       assert.ok(way.open() <= 1, `${way.open()} sockets are open`);
       way.release();
       await until('it is back', () => heard.includes('reconnect'));
@@ -185,7 +182,7 @@ describe('bus: one connection per process', function () {
       } finally {
         server.resume();
       }
-      // The dials that were given up are in the server's queue: only when it has seen all of them can none come back.
+      // Abandoned dials are still in the server's queue. Once it has seen them all, none can come back.
       await until(
         'the server has seen every dial',
         async () => (await accepted()) >= before + heard.flat().filter((type) => type === 'reconnecting').length,
@@ -196,7 +193,7 @@ describe('bus: one connection per process', function () {
     assert.deepEqual(printed, []);
   });
 
-  it('a stale connection whose buffer is full is given up at once', async () => {
+  it('a stale connection with a full buffer is abandoned at once', async () => {
     const connection = await open('full', server.port);
     const heard = statuses(connection);
     server.freeze();
@@ -235,7 +232,7 @@ describe('bus: one connection per process', function () {
     listener.close();
   });
 
-  it('closing ends a dial that is under way', async () => {
+  it('closing ends a dial in progress', async () => {
     const way = await slowListener(server.port);
     try {
       const connection = await open('leaving', way.port);
