@@ -4,10 +4,10 @@ export interface Reply {
   status: number;
   headers: Record<string, string>;
   body: Buffer;
-  /** the connection broke before the end */ cut: boolean;
+  /** The connection broke before the end. */ cut: boolean;
 }
 
-/** A tool as simple as can be: one GET on a connection of its own, within a deadline. */
+/** The simplest possible tool: one GET on a new connection, within a deadline. */
 export function ask(
   address: string,
   options: {

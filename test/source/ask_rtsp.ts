@@ -2,8 +2,8 @@ import { connect } from 'node:net';
 import { encodeRtsp, RtspReader, type RtspMessage } from '../../src/source/protocols/rtsp/message.ts';
 
 /**
- * A tool as simple as can be that speaks RTSP: one request on a connection of its own, within a deadline. Undefined
- * where it is closed without an answer.
+ * The simplest possible RTSP tool: one request on a new connection, within a deadline. Undefined if the connection is
+ * closed without a response.
  */
 export function askRtsp(
   address: string,

@@ -27,7 +27,7 @@ describe('bounded work: manifests and playlists', function () {
     ['quotes', (size) => `<MPD ${filled('"\'', size)}>`],
   ];
   for (const [name, text] of manifests) {
-    it(`DASH: ${name} take time in proportion to their length`, () =>
+    it(`DASH: time for ${name} grows linearly with their length`, () =>
       assertLinear(name, 1 << 17, (size) => {
         const manifest = text(size);
         return () => rewriteDash(manifest, place, roots);
@@ -43,20 +43,20 @@ describe('bounded work: manifests and playlists', function () {
     ['blanks', (size) => `#EXT-X-A:${filled(' ', size)}`],
   ];
   for (const [name, text] of lists) {
-    it(`HLS: ${name} take time in proportion to their length`, () =>
+    it(`HLS: time for ${name} grows linearly with their length`, () =>
       assertLinear(name, 1 << 16, (size) => {
         const list = `#EXTM3U\n${text(size)}`;
         return () => rewriteHls(list, place, roots);
       }));
   }
 
-  it('a long path before a redirect is looked through once', () =>
+  it('time for a long path before a redirect grows linearly', () =>
     assertLinear('path', 1 << 16, (size) => {
       const final = `http://host/${filled('a', size)}/m.m3u8`;
       return () => rewriteHls('#EXTM3U\n', { requested: final, final }, roots);
     }));
 
-  it('addresses under a base of 8 kB end in an error, not in seconds', () => {
+  it('many addresses under a base of 8 kB are an error, not seconds of work', () => {
     const final = `http://host/${'p'.repeat(8000)}/m.mpd`;
     assert.throws(
       () =>
@@ -65,7 +65,7 @@ describe('bounded work: manifests and playlists', function () {
     );
   });
 
-  it('an address in a manifest that is too long to be one leads to a refusal', () => {
+  it('an oversized address in a manifest is rewritten to a refusal', () => {
     const text =
       `<MPD><BaseURL>${'a'.repeat(100_000)}</BaseURL><Location>x</Location>` +
       `<SegmentURL media="${'b'.repeat(100_000)}"/></MPD>`;
@@ -77,7 +77,7 @@ describe('bounded work: manifests and playlists', function () {
     );
   });
 
-  it('markup inside an address is written over once', () => {
+  it('markup inside an address is rewritten once', () => {
     assert.equal(
       rewriteDash('<MPD><BaseURL>http://a/<b href="http://c/"></BaseURL></MPD>', place, roots).split('x/http').length,
       2,
@@ -107,7 +107,7 @@ describe('bounded work: addresses of 8 kB', function () {
     '-a',
   ];
   for (const head of ['https://a:', 'https://', 's3://a:', 's3://b/', 'ftp://h/', 'rtmp://a:', 'srt://h:1?', '']) {
-    it(`${head}…: the time to read one grows with its length, whatever it holds`, () => {
+    it(`${head}…: time to parse grows linearly with the length of any content`, () => {
       for (const unit of units) {
         assertLinear(`${head}${unit}`, 2000, (size) => {
           const text = `${head}${filled(unit, size)}x`;
@@ -122,7 +122,7 @@ describe('bounded work: addresses of 8 kB', function () {
     });
   }
 
-  it('the last @ before a slash parts an S3 key from its host', () => {
+  it('the last @ before a slash separates an S3 key from its host', () => {
     assert.deepEqual(parseSource('https://KEY:a@b/c@d@s3.amazonaws.com/bucket/x').s3, {
       bucket: 'bucket',
       key: 'x',
@@ -133,10 +133,10 @@ describe('bounded work: addresses of 8 kB', function () {
   });
 });
 
-describe('bounded work: what tools print and servers say', function () {
+describe('bounded work: output of tools and messages of servers', function () {
   this.timeout(60_000);
   const source = parseSource('https://user:password-of-many@host/a.mp4?token=0123456789abcdef');
-  it('schemes and user info are found in one pass', () => {
+  it('schemes and credentials are found in one pass', () => {
     const redact = redactor(source);
     for (const unit of ['a.', 'a://', '://', 'http:\\/\\/', '@'])
       assertLinear(unit, 1 << 18, (size) => () => redact(`${filled(unit, size)}x`));
@@ -144,7 +144,7 @@ describe('bounded work: what tools print and servers say', function () {
     assert.equal(redact('see http://me:pass@host/x and rtsp://u@h'), 'see http://host/x and rtsp://h');
   });
 
-  it('an address of ours that ends in many dots keeps them, and is read once', () => {
+  it('one of our addresses that ends in many dots keeps them, and takes linear time', () => {
     const redact = outputRedactor(source, {
       port: 4000,
       rtspPort: 4001,
@@ -157,7 +157,7 @@ describe('bounded work: what tools print and servers say', function () {
     assertLinear('dots', 1 << 14, (size) => () => redact(`${own}${filled('.', size)}x`));
   });
 
-  it('a challenge to log in that is longer than any is not taken apart', () => {
+  it('an authentication challenge over the maximum length is not parsed', () => {
     assert.equal(challengeOf([['www-authenticate', `Digest ${'a'.repeat(60_000)}`]]), undefined);
     assertLinear(
       'challenge',
@@ -176,7 +176,7 @@ describe('bounded work: what tools print and servers say', function () {
     );
   });
 
-  it('a file of nothing but empty boxes is walked for a thousand of them', () => {
+  it('a file of empty boxes is walked for a thousand of them', () => {
     const size = 1 << 20;
     const file = Buffer.alloc(size);
     for (let at = 0; at < size; at += 8) file.write('\0\0\0\x08free', at, 'latin1');

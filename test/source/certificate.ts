@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { webcrypto } from 'node:crypto';
 import { cryptoProvider, SubjectAlternativeNameExtension, X509CertificateGenerator } from '@peculiar/x509';
 
-/** A certificate that nobody trusts but who is told to. */
+/** A self-signed certificate, trusted only where a test configures it. */
 export async function makeCertificate(names: {
   dns?: string[];
   ip?: string[];

@@ -5,7 +5,7 @@ import { openSocket, trustedContext } from '../../src/source/http/connect.ts';
 import { makeGuard, type Guard } from '../../src/source/address/guard.ts';
 
 describe('a socket to an origin', () => {
-  it('is closed at once where it reached what was not checked, whatever the look-up said', async () => {
+  it('is closed at once if the connected address was not allowed, whatever the look-up returned', async () => {
     let said = '';
     const closed = Promise.withResolvers<void>();
     const server = createServer((socket) =>
@@ -17,7 +17,7 @@ describe('a socket to an origin', () => {
         .on('error', () => {}),
     ).listen(0, '127.0.0.1');
     await once(server, 'listening');
-    // Judges as ever, but its look-up was fooled.
+    // A normal guard whose look-up was tricked.
     const guard: Guard = { ...makeGuard(), resolveAndCheck: async () => [{ address: '127.0.0.1', family: 4 }] };
     try {
       const opening = openSocket('origin.example', (server.address() as AddressInfo).port, false, {

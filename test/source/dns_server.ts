@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { isIPv4 } from 'node:net';
 
-/** A stranger's name server: it answers over UDP and TCP as its test says, well or badly. */
+/** A foreign name server. It answers over UDP and TCP as the test says, validly or not. */
 
 export interface Question {
   name: string;
@@ -17,7 +17,7 @@ export interface Answer {
   /** 2 SERVFAIL, 3 NXDOMAIN, 5 REFUSED */
   code?: number;
   truncated?: boolean;
-  /** Instead of the question's. */
+  /** Replaces the id of the question. */
   id?: number;
   delayMs?: number;
 }
@@ -27,7 +27,7 @@ export interface DnsServer {
   close(): Promise<void>;
 }
 
-/** Undefined: it says nothing. Several answers are sent one after the other. */
+/** Undefined means no answer. Several answers are sent one after the other. */
 export async function startDns(
   reply: (question: Question) => Answer | readonly Answer[] | undefined,
 ): Promise<DnsServer> {

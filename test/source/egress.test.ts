@@ -12,7 +12,7 @@ const cleanup = new Cleanup();
 const body = pattern(4_000_000);
 const file: Handler = (request, response) => sendFile(body, request, response);
 
-/** A company's proxy: it knows the names, and leads each to 127.0.0.1. */
+/** An egress proxy: it resolves the names itself, each to 127.0.0.1. */
 async function startEgress(
   password?: string,
   unreachable: readonly string[] = [],
@@ -72,12 +72,12 @@ async function open(url: string, options: ProxyOptions): Promise<JobSource> {
   return cleanup.add(proxy.open({ source: parseSource(url), limits: { maxBytes: 1e10 } }));
 }
 
-describe('source proxy: a company proxy on the way out', function () {
+describe('source proxy: egress proxy', function () {
   this.timeout(20_000);
   afterEach(() => cleanup.run());
 
   for (const scheme of ['http', 'https'] as const) {
-    it(`is given the checked address, never a name that it could resolve to another: ${scheme}`, async () => {
+    it(`gets the checked address, never a name that it could resolve differently: ${scheme}`, async () => {
       const tls = await makeCertificate({ dns: ['rebind.example'] });
       const origin = cleanup.add(await startOrigin(file, scheme === 'https' ? tls : undefined));
       const egress = await startEgress('p@ss');
@@ -100,7 +100,7 @@ describe('source proxy: a company proxy on the way out', function () {
     });
   }
 
-  it('is given the next address where it does not reach the first', async () => {
+  it('gets the next address if it cannot reach the first', async () => {
     const origin = cleanup.add(await startOrigin(file));
     const egress = await startEgress(undefined, ['2606:4700::1']);
     const job = await open(`http://origin.example:${origin.port}/a.mp4`, {
@@ -114,7 +114,7 @@ describe('source proxy: a company proxy on the way out', function () {
     ]);
   });
 
-  it('is not asked for a name that is not known here', async () => {
+  it('gets no request for a name that does not resolve here', async () => {
     const egress = await startEgress();
     for (const scheme of ['http', 'https']) {
       const job = await open(`${scheme}://origin.example/a.mp4`, {
@@ -126,7 +126,7 @@ describe('source proxy: a company proxy on the way out', function () {
     assert.deepEqual(egress.seen, []);
   });
 
-  it('where it resolves: tunnels https, also to names only it knows, and keeps the connections', async () => {
+  it('if it resolves names: tunnels https, also to names that only it knows, and keeps the connections', async () => {
     const tls = await makeCertificate({ dns: ['origin.example'] });
     const origin = cleanup.add(await startOrigin(file, tls));
     const egress = await startEgress('p@ss');
@@ -143,7 +143,7 @@ describe('source proxy: a company proxy on the way out', function () {
     assert.ok(origin.connections < origin.requests.length);
   });
 
-  it('where it resolves, asks it for plain http', async () => {
+  it('if it resolves names: gets plain http requests', async () => {
     const origin = cleanup.add(await startOrigin(file));
     const egress = await startEgress('p');
     const job = await open(`http://origin.example:${origin.port}/a.mp4?x=1`, {
@@ -157,7 +157,7 @@ describe('source proxy: a company proxy on the way out', function () {
     assert.equal(origin.requests[0]!.host, `origin.example:${origin.port}`);
   });
 
-  it('says that it refused', async () => {
+  it('its refusal is named in the error', async () => {
     const egress = await startEgress('right');
     const job = await open('https://origin.example/a.mp4', {
       egress: { url: `http://user:wrong@127.0.0.1:${egress.port}` },
@@ -173,7 +173,7 @@ describe('source proxy: a company proxy on the way out', function () {
     assert.equal(gone.stats().failure?.message, 'the egress proxy cannot be reached');
   });
 
-  it('is not asked for addresses that are not allowed', async () => {
+  it('gets no request for addresses that are not allowed', async () => {
     const egress = await startEgress();
     for (const resolve of ['here', 'proxy'] as const) {
       const through = { url: `http://127.0.0.1:${egress.port}`, resolve };
@@ -193,7 +193,7 @@ describe('source proxy: a company proxy on the way out', function () {
     assert.deepEqual(egress.seen, []);
   });
 
-  it('goes directly where the operator says so', async () => {
+  it('is bypassed where the operator says so', async () => {
     const origin = cleanup.add(await startOrigin(file));
     const egress = await startEgress();
     const options: ProxyOptions = {
@@ -204,7 +204,7 @@ describe('source proxy: a company proxy on the way out', function () {
     assert.deepEqual(egress.seen, []);
   });
 
-  it('reads no_proxy as usual', () => {
+  it('applies no_proxy as other programs do', () => {
     const { applies } = egressRoute({
       url: 'http://p:1',
       noProxy: ['example.com', '.dot.example', '*.star.example', '10.0.0.0/8', 'fd00::/8', ' '],

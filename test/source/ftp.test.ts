@@ -48,7 +48,7 @@ describe('ftp sources', function () {
   }
   const file = 'a%20folder/%C3%A4%23%2541%20file.mp4';
 
-  it('are served whole, with their size and date', async () => {
+  it('are served complete, with size and date', async () => {
     const job = await open(file);
     const { status, headers, body: got } = await ask(job.address('a'));
     assert.deepEqual(
@@ -60,7 +60,7 @@ describe('ftp sources', function () {
     assert.ok(job.stats().ioUsage >= body.length);
   });
 
-  it('are read in parts, by two tools at once, over the two connections that the server allows', async () => {
+  it('are read in ranges, by two tools at once, over the two connections that the server allows', async () => {
     const job = await open(file);
     const ranges = [
       [2_900_000, 2_999_999],
@@ -82,7 +82,7 @@ describe('ftp sources', function () {
     assert.ok(job.stats().connections <= 2);
   });
 
-  it('an empty file is empty, one that is not there is 404, and a wrong password 401', async () => {
+  it('an empty file is empty, a missing one is 404, a wrong password is 401', async () => {
     const cases: [path: string, login: string | undefined, status: number][] = [
       ['empty.mp4', undefined, 200],
       ['nothing.mp4', undefined, 404],
@@ -97,14 +97,14 @@ describe('ftp sources', function () {
     }
   });
 
-  it('one that is larger than allowed is refused before it is read', async () => {
+  it('a file over the size limit is refused before it is read', async () => {
     const job = await open(file, { maxBytes: 1_000_000 });
     assert.equal((await ask(job.address('a'))).status, 403);
     assert.equal(job.stats().failure?.code, 'too-large');
     assert.ok(job.stats().ioUsage < 10_000);
   });
 
-  it('a server that names another host for the file is not followed there', async () => {
+  it('a server cannot redirect the data connection to another host', async () => {
     const elsewhere = cleanup.add(await listen(() => {}));
     const commands: string[] = [];
     const liar = cleanup.add(
@@ -131,13 +131,13 @@ describe('ftp sources', function () {
     );
     const job = await open('a.mp4', { port: liar.port, login: '' });
     await ask(job.address('a'));
-    // It went to the host that it talks to, not to the named one: there the port is another server's.
+    // The connection went to the host of the commands, not to the named one, and that port belongs to another server.
     assert.ok(commands.includes('PASV'));
     assert.ok(elsewhere.connections <= 1);
     assert.equal(job.stats().failure?.code, 'origin-unreachable');
   });
 
-  it('paths cannot hold another command', () => {
+  it('a path cannot contain a second command', () => {
     assert.equal(ftpPath('/a/b%20c;type=i'), 'a/b c');
     assert.equal(ftpPath('/%2Fabsolute/x'), '/absolute/x');
     for (const bad of ['/a%0d%0aDELE%20x', '/a%00', '/', '/folder/'])

@@ -13,7 +13,7 @@ import { Cleanup, pattern, sendFile, startOrigin } from './origin.ts';
 const cleanup = new Cleanup();
 const HOST = 'storage.googleapis.com';
 
-/** A company's proxy that leads every host to one port of this machine. */
+/** An egress proxy that leads every host to one port of this machine. */
 async function startEgress(to: number): Promise<{ url: string; seen: string[] }> {
   const seen: string[] = [];
   const server = createServer();
@@ -35,7 +35,7 @@ describe('gs://', function () {
   this.timeout(20_000);
   afterEach(() => cleanup.run());
 
-  it('gs: an object is read from storage.googleapis.com over https, by ranges and without credentials', async () => {
+  it('gs: an object is read from storage.googleapis.com over https, in ranges and without credentials', async () => {
     const body = pattern(4_000_000);
     const tls = await makeCertificate({ dns: [HOST] });
     const origin = cleanup.add(await startOrigin((request, response) => sendFile(body, request, response), tls));
@@ -68,12 +68,12 @@ describe('gs://', function () {
     assert.equal(redactUrl(source.url), 'gs://bucket/a/b/c.mp4?X-Goog-Signature=REDACTED');
   });
 
-  it('gs: an object counts as https, a playlist as its format', () => {
+  it('gs: an object counts as https, a playlist by its format', () => {
     assert.equal(groupOf(parseSource('gs://bucket/a.mp4')), 'https');
     assert.equal(groupOf(parseSource('gs://bucket/a.m3u8')), 'hls');
   });
 
-  it('gs: a bucket that looks like an address is not one', () => {
+  it('gs: a bucket named like an address is no address', () => {
     const source = parseSource('gs://127.0.0.1/a.mp4');
     assert.equal(originUrl(source), 'https://storage.googleapis.com/127.0.0.1/a.mp4');
     assert.equal(isRefusedLiteral(source, { allow: [], deny: [] }), false);

@@ -10,7 +10,7 @@ interface Box {
   wide?: boolean;
 }
 
-/** A file of boxes, as far as anyone looks into it. */
+/** A file of boxes, with only the parts that are read. */
 function boxes(list: Box[]): Buffer {
   return Buffer.concat(
     list.map(({ type, length, body, wide }) => {
@@ -24,7 +24,7 @@ function boxes(list: Box[]): Buffer {
   );
 }
 
-/** What a layout wants when only its head is there, and then whatever it wanted, round by round. */
+/** What a layout requests when only the head of its file is present, and then all that it requested, round by round. */
 function rounds(file: Buffer, head: number): Wanted[][] {
   const there = new Uint8Array(file.length).fill(1, 0, head);
   const peek: Peek = (offset, length) =>
@@ -43,8 +43,8 @@ function rounds(file: Buffer, head: number): Wanted[][] {
   return result;
 }
 
-describe('what the format says will be read', () => {
-  it('goes straight to an index at the end', () => {
+describe('ranges that a format will read', () => {
+  it('start with an index at the end', () => {
     const file = boxes([
       { type: 'ftyp', length: 32 },
       { type: 'free', length: 8 },
@@ -54,7 +54,7 @@ describe('what the format says will be read', () => {
     assert.deepEqual(rounds(file, 1000), [[{ from: 500_040, to: 500_056 }], [{ from: 500_040, to: 520_040 }]]);
   });
 
-  it('asks for the rest of an index that begins in the head', () => {
+  it('include the rest of an index that begins in the head', () => {
     const file = boxes([
       { type: 'ftyp', length: 32 },
       { type: 'moov', length: 100_000 },
@@ -68,7 +68,7 @@ describe('what the format says will be read', () => {
     ]);
   });
 
-  it('goes from fragment to fragment where there is no list of them', () => {
+  it('go from fragment to fragment if there is no list of them', () => {
     const fragments = [1, 2, 3].flatMap(() => [
       { type: 'moof', length: 500 },
       { type: 'mdat', length: 50_000 },
@@ -93,7 +93,7 @@ describe('what the format says will be read', () => {
     assert.deepEqual(third, [{ from: 102_032, to: 102_048 }]);
   });
 
-  it('takes all fragments from the list at the end', () => {
+  it('take all fragments from the list at the end', () => {
     const moofs = [1032, 51_532, 102_032];
     const tfra = Buffer.alloc(16 + moofs.length * 11);
     tfra.writeUInt32BE(moofs.length, 12);
@@ -123,7 +123,7 @@ describe('what the format says will be read', () => {
       );
   });
 
-  it('wants the end of what keeps its times there', () => {
+  it('include the end of a format with its timestamps there', () => {
     const ts = Buffer.alloc(1_000_000);
     for (let i = 0; i < ts.length; i += 188) ts[i] = 0x47;
     assert.deepEqual(rounds(ts, 1000), [[{ from: 1_000_000 - 262_144, to: 1_000_000 }]]);
@@ -132,7 +132,7 @@ describe('what the format says will be read', () => {
     assert.deepEqual(rounds(ogg, 1000), [[{ from: 100_000 - 65_536, to: 100_000 }]]);
   });
 
-  it('finds in a Matroska file where the cues are', () => {
+  it('find the cues of a Matroska file', () => {
     const seek = (place: number): Buffer =>
       Buffer.from([
         0x4d,
@@ -172,12 +172,12 @@ describe('what the format says will be read', () => {
     );
   });
 
-  it('wants nothing of what it does not know', () => {
+  it('are empty for an unknown format', () => {
     assert.deepEqual(rounds(Buffer.alloc(100_000), 1000), []);
     assert.equal(layoutOf(Buffer.alloc(3), 3), undefined);
   });
 
-  it('wants a bounded number of ranges inside the file, whatever the bytes', () => {
+  it('are bounded in number and inside the file, for any bytes', () => {
     const next = random(11);
     for (let i = 0; i < 3000; i++) {
       const file = Buffer.from(Array.from({ length: 40 + Math.floor(next() * 4000) }, () => Math.floor(next() * 256)));

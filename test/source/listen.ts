@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
-/** A server on 127.0.0.1 that says what its test wants. */
+/** A server on 127.0.0.1 that behaves as the test says. */
 export async function listen(
   serve: (socket: Socket) => void,
 ): Promise<{ port: number; connections: number; close(): void }> {

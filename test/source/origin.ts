@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 
-/** A real origin on 127.0.0.1 that notes what was asked of it. */
+/** A real origin on 127.0.0.1 that records its requests. */
 export interface Origin {
   port: number;
   url: string;
@@ -54,14 +54,14 @@ export async function startOrigin(handler: Handler, tls?: { cert: string; key: s
   return origin;
 }
 
-/** Bytes that say where they come from, so that a piece out of place is seen. */
+/** Bytes that encode their offset, so that a misplaced piece is detected. */
 export function pattern(length: number): Buffer {
   const bytes = Buffer.allocUnsafe(length);
   for (let i = 0; i + 4 <= length; i += 4) bytes.writeUInt32BE((i ^ 0x5bd1e995) >>> 0, i);
   return bytes;
 }
 
-/** As a good file server answers, ranges and all. */
+/** Answers like a good file server, with ranges. */
 export function sendFile(
   body: Buffer,
   request: IncomingMessage,
@@ -92,7 +92,7 @@ export function sendFile(
     .end(body.subarray(from, to + 1));
 }
 
-/** Whatever is closed with `using` order at the end of a test. */
+/** Closes everything that was added, in reverse order, at the end of a test. */
 export class Cleanup {
   readonly #list: (() => unknown)[] = [];
   add<T extends { close(): unknown }>(what: T): T {

@@ -23,7 +23,7 @@ describe('slow sources', function () {
       proxy.open({ source: parseSource(`${origin.url}/${name}`), limits: { maxBytes: 1e9 }, live: ['ffprobe'] }),
     );
   }
-  /** A byte every 20 ms, which no silence ends. */
+  /** Sends a byte every 20 ms, so that no idle timeout fires. */
   const trickle: Handler = (request, response) => {
     const ranged = request.headers.range !== undefined;
     response.writeHead(ranged ? 206 : 200, {
@@ -34,7 +34,7 @@ describe('slow sources', function () {
     response.on('close', () => clearInterval(timer));
   };
 
-  it('a file that trickles is ended with an error that says so, for every tool that reads it', async () => {
+  it('a trickling file ends with an error that says so, for every tool that reads it', async () => {
     const job = await open(trickle, 'a.mp4');
     const replies = await Promise.all(
       ['ffprobe', 'mediainfo'].map((tool) => ask(job.address(tool), { deadlineMs: 30_000 })),
@@ -44,7 +44,7 @@ describe('slow sources', function () {
     assert.deepEqual(job.stats().failure, slow);
   });
 
-  it('a body that can only be read from its beginning is ended as well', async () => {
+  it('a body without ranges ends the same way', async () => {
     const job = await open((_request, response) => {
       response.writeHead(200, { 'content-type': 'video/mp2t' });
       const timer = setInterval(() => response.write('x'), 20);
@@ -55,7 +55,7 @@ describe('slow sources', function () {
     assert.deepEqual(job.stats().failures['ffprobe'], slow);
   });
 
-  it('the parts of a playlist count as the source does', async () => {
+  it('parts of a playlist count like the source itself', async () => {
     const job = await open((request, response, path) => {
       if (path.endsWith('.m3u8')) response.writeHead(200).end('#EXTM3U\n#EXTINF:6,\na.ts\n#EXT-X-ENDLIST\n');
       else trickle(request, response, path);
@@ -63,14 +63,14 @@ describe('slow sources', function () {
     await ask(job.address('ffprobe'));
     await ask(job.address('ffprobe').replace('list.m3u8', 'a.ts'), { deadlineMs: 30_000 });
     assert.deepEqual(job.stats().failures['ffprobe'], slow);
-    // What comes next is told at once: the source is given up.
+    // The next read fails at once, because the source was abandoned.
     assert.equal(
       (await ask(job.address('ffprobe').replace('list.m3u8', 'b.ts'))).body.toString(),
       'the source is too slow',
     );
   });
 
-  it('a small file that is wholly sent in time is read', async () => {
+  it('a small file that is complete in time is read', async () => {
     const job = await open(
       (_request, response) => {
         response.writeHead(200, { 'content-length': 10 });
@@ -84,7 +84,7 @@ describe('slow sources', function () {
     assert.equal(job.stats().failure, undefined);
   });
 
-  it('the time in which no tool waits for the source does not count', async () => {
+  it('time in which no tool waits for the source does not count', async () => {
     const job = await open(
       (_request, response) => void response.writeHead(200, { 'content-length': 10 }).end('0123456789'),
       'a.txt',
@@ -96,7 +96,7 @@ describe('slow sources', function () {
     assert.equal(job.stats().failure, undefined);
   });
 
-  it('without a least number of bytes any pace will do', async () => {
+  it('any pace is accepted without a minimum', async () => {
     const job = await open(
       (_request, response) => {
         response.writeHead(200, { 'content-length': 20 });

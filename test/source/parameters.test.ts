@@ -50,10 +50,10 @@ async function open(
 }
 const wanted = { 'x-source-parameters': 'part,token,X-Amz-Signature,other' };
 
-describe('source proxy: the query of the source', () => {
+describe('source proxy: query of the source', () => {
   afterEach(() => cleanup.run());
 
-  it('is told to no tool that asks as another tool, by path or as through a proxy', async () => {
+  it('is withheld from a tool that poses as another, by path or as an HTTP proxy client', async () => {
     const { job, origin, proxy } = await open(PLAYLIST);
     const own = job.address('ffprobe');
     const asMsv = await ask(own.replace('/ffprobe/', '/msv/'), { headers: wanted });
@@ -69,7 +69,7 @@ describe('source proxy: the query of the source', () => {
     assert.deepEqual([headers['x-source-parameters'], headers['x-source-place']], [undefined, undefined]);
   });
 
-  it('each tool has a secret of its own, which ends with the job', async () => {
+  it('each tool has its own secret, which ends with the job', async () => {
     const { job } = await open(PLAYLIST);
     const secrets = ['ffprobe', 'msv'].map((tool) => job.address(tool).split('/')[3]);
     assert.equal(new Set(secrets).size, 2);
@@ -78,7 +78,7 @@ describe('source proxy: the query of the source', () => {
     for (const tool of ['ffprobe', 'msv', 'mediainfo']) assert.equal((await ask(job.address(tool))).status, 404, tool);
   });
 
-  it('the validator is told only names that the playlist declares, and where it lies without its query', async () => {
+  it('the validator gets only names that the playlist declares, and its address without the query', async () => {
     const { job, origin } = await open(PLAYLIST);
     const { headers } = await ask(job.address('msv'), { headers: wanted });
     const told = new URLSearchParams(String(headers['x-source-parameters']));
@@ -93,7 +93,7 @@ describe('source proxy: the query of the source', () => {
     assert.equal((await ask(job.address('msv'), { headers: wanted })).headers['x-source-parameters'], '');
   });
 
-  it('a credential is told as a stand-in, which counts at the host of the playlist alone', async () => {
+  it('a credential is replaced by a stand-in, which works only at the host of the playlist', async () => {
     const { job, origin } = await open(PLAYLIST);
     const elsewhere = cleanup.add(await startOrigin(serving('x')));
     const validator = openOrigin(job.address('msv'));
@@ -111,7 +111,7 @@ describe('source proxy: the query of the source', () => {
     assert.equal(elsewhere.requests.at(-1)!.path, `/a.ts?t=${mine}`);
   });
 
-  it('names that sign an address or carry a login are credentials', () => {
+  it('names of signatures and logins are credentials', () => {
     for (const name of [
       'X-Amz-Signature',
       'x-amz-security-token',
@@ -139,7 +139,7 @@ describe('source proxy: the query of the source', () => {
       assert.ok(!isCredential(name), name);
   });
 
-  it('declarations are read from their own tag, and no more than sixteen', () => {
+  it('declarations are read from their own tag only, sixteen at most', () => {
     assert.deepEqual(declaredParameters(PLAYLIST), ['part', 'token', 'X-Amz-Signature']);
     assert.deepEqual(declaredParameters('#EXTM3U\n# QUERYPARAM="a"\n#EXT-X-DEFINE:NAME="b",VALUE="c"\n'), []);
     assert.equal(declaredParameters('#EXT-X-DEFINE:QUERYPARAM="a"\n'.repeat(100_000)).length, 16);

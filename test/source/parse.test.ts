@@ -53,7 +53,7 @@ const good: Good[] = [
   ['https://example.com/a@b:c', 'https://example.com/a@b:c'],
   ['https://example.com?a@b', 'https://example.com/?a@b'],
   ['https://u:p@[::1]:81/a', 'https://[::1]:81/a', { credentials: { user: 'u', password: 'p' } }],
-  // presigned: nothing of it is a credential to us, all of it is hidden where it is shown
+  // presigned: contains no credentials for us, and all of it is hidden where it is shown
   [
     'https://b.s3.amazonaws.com/k.mp4?X-Amz-Signature=abc&X-Amz-Credential=A%2Fb',
     'https://b.s3.amazonaws.com/k.mp4?X-Amz-Signature=abc&X-Amz-Credential=A%2Fb',
@@ -346,7 +346,7 @@ describe('parseSource', () => {
     });
   }
 
-  it('takes 8192 characters and no more', () => {
+  it('accepts 8192 characters and no more', () => {
     const base = 'http://example.com/';
     assert.equal(parseSource(base + 'a'.repeat(LONGEST_SOURCE - base.length)).url.length, LONGEST_SOURCE);
     assert.throws(() => parseSource(base + 'a'.repeat(LONGEST_SOURCE - base.length + 1)), {
@@ -355,12 +355,12 @@ describe('parseSource', () => {
     });
   });
 
-  it('refuses what is no string', () => {
+  it('refuses anything but a string', () => {
     for (const value of [undefined, null, 7, {}, []])
       assert.throws(() => parseSource(value as unknown as string), { code: 'source-invalid' });
   });
 
-  it('reads its own normal form again', () => {
+  it('reads its own normal form unchanged', () => {
     for (const [text] of good) {
       const once = parseSource(text, { s3Hosts });
       assert.equal(parseSource(once.url, { s3Hosts }).url, once.url, text);

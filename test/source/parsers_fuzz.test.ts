@@ -16,7 +16,7 @@ import {
 } from '../../src/source/protocols/srt/packet.ts';
 import { mutations, seeded, type Random } from '../fuzz/media/mutate.ts';
 
-/** Damaged input ends in the parser's own error, and gives out no more than went in. `SEED` repeats a run. */
+/** Damaged input ends in the parser's own error, with output no larger than the input. `SEED` repeats a run. */
 
 const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 32));
 const rounds = Number(process.env['ROUNDS'] ?? 300);
@@ -36,7 +36,7 @@ function* cutUp(bytes: Buffer, random: Random): Generator<Buffer> {
   }
 }
 
-/** Any other error than the known ones is a failure. */
+/** Any error other than the known ones is a failure. */
 function tried(
   known: (error: unknown) => boolean,
   sample: Buffer,
@@ -57,7 +57,7 @@ function tried(
 describe(`sources: damaged input (SEED=${seed})`, function () {
   this.timeout(60_000);
 
-  it('DASH: a manifest ends in the error of a source, and its text grows by its addresses alone', () => {
+  it('DASH: a manifest ends in a SourceError, or grows by its addresses alone', () => {
     const sample = Buffer.from(`<?xml version="1.0"?><MPD xmlns:xlink="http://www.w3.org/1999/xlink">
       <!-- <BaseURL>x</BaseURL> --><BaseURL>http://a.example/b/</BaseURL>
       <Period xlink:href="p.xml?a=1&amp;b=2"><AdaptationSet>
@@ -79,7 +79,7 @@ describe(`sources: damaged input (SEED=${seed})`, function () {
     );
   });
 
-  it('RTMP: chunks end in an error of the protocol, and bodies hold no more than what came', () => {
+  it('RTMP: chunks end in a protocol error, and bodies are no larger than the input', () => {
     const sample = Buffer.concat([
       encodeMessage(3, 20, 0, encodeAmf('_result', 1, {}, { code: 'NetConnection.Connect.Success' })),
       encodeMessage(2, 1, 0, Buffer.from([0, 0, 1, 0])),
@@ -106,7 +106,7 @@ describe(`sources: damaged input (SEED=${seed})`, function () {
     );
   });
 
-  it('RTSP: messages end in a RangeError, which the relay makes its own, and hold no more than what came', () => {
+  it('RTSP: messages end in a RangeError, which the relay handles, and are no larger than the input', () => {
     const frame = Buffer.concat([Buffer.from([0x24, 0, 0, 100]), Buffer.alloc(100)]);
     const sample = Buffer.concat([
       encodeRtsp(
@@ -142,7 +142,7 @@ describe(`sources: damaged input (SEED=${seed})`, function () {
     );
   });
 
-  it('SRT: packets, handshakes and keys are read or refused, and none is thrown over', async () => {
+  it('SRT: packets, handshakes and keys are read or refused without an exception', async () => {
     const keyOf = keysOf('a good passphrase');
     const { message } = await makeKeys(keyOf, 16);
     const shake = {
@@ -175,7 +175,7 @@ describe(`sources: damaged input (SEED=${seed})`, function () {
     await Promise.all(opened);
   });
 
-  it('SRT: packets come out once and in order, whatever their numbers', () => {
+  it('SRT: packets come out once and in order, for any sequence numbers', () => {
     const random = seeded(seed);
     const order = new PacketOrder<number>(0x7fffff00);
     let last: number | undefined;
@@ -184,7 +184,7 @@ describe(`sources: damaged input (SEED=${seed})`, function () {
     const check = (ready: readonly number[]): void => {
       for (const seq of ready) {
         went++;
-        // A number far ahead begins the stream anew.
+        // A number far ahead restarts the stream.
         if (last !== undefined && Math.abs(seqDistance(seq, last)) <= 8192)
           assert.ok(seqDistance(seq, last) > 0, `${seq} after ${last}`);
         last = seq;

@@ -57,15 +57,15 @@ describe('references in playlists', () => {
     ['rtmp://h/a', 'refused/rtmp'],
     ['http://[', 'refused/http'],
   ] as const) {
-    it(`turns ${reference} into ${result}`, () =>
+    it(`rewrites ${reference} to ${result}`, () =>
       assert.equal(rewriteReference(reference, here, `${prefix}/`), `${prefix}/${result}`));
   }
-  it('leaves data and key system addresses', () => {
+  it('keeps data and key system addresses', () => {
     for (const reference of ['data:text/plain;base64,AAAA', 'skd://key', 'urn:uuid:1'])
       assert.equal(rewriteReference(reference, here, `${prefix}/`), reference);
   });
 
-  it('finds the way back from every path it makes', () => {
+  it('every rewritten path leads back to its address', () => {
     const place = { main: here, name: nameOf(here) };
     for (const url of [
       'https://cdn.example:8443/a/b.ts?c=d',
@@ -143,7 +143,7 @@ describe('HLS rewriting', () => {
       '',
     ]);
   });
-  it('writes them relative to the playlist, and as long as they were', () => {
+  it('writes them relative to the playlist, at the same length', () => {
     const text = '#EXTM3U\nhttps://cdn.example/a.ts?b=c\nhttp://h/d.ts\n';
     const result = rewriteHls(text, stay, rootsOf('list.m3u8', prefix));
     assert.equal(result, '#EXTM3U\nx/https/cdn.example/a.ts?b=c\nx/http/h/d.ts\n');
@@ -155,15 +155,14 @@ describe('HLS rewriting', () => {
     ).split('\n')[1]!;
     assert.equal(new URL(nested, `${prefix}/x/https/h/a/b.m3u8?c=d/e`).href, `${prefix}/x/https/cdn.example/a.ts`);
   });
-  it('keeps line ends as they are', () =>
-    assert.equal(rewriteHls('#EXTM3U\r\na.ts\r\n', stay, roots), '#EXTM3U\r\na.ts\r\n'));
-  it('rewrites relative addresses too where a redirect led elsewhere', () => {
+  it('keeps line endings', () => assert.equal(rewriteHls('#EXTM3U\r\na.ts\r\n', stay, roots), '#EXTM3U\r\na.ts\r\n'));
+  it('rewrites relative addresses too after a redirect to another place', () => {
     assert.equal(
       rewriteHls('#EXTM3U\nsub/a.ts\n', moved, roots),
       `#EXTM3U\n${prefix}/x/https/edge.example/x/y/sub/a.ts\n`,
     );
   });
-  it('knows which playlists are final', () => {
+  it('recognises final playlists', () => {
     assert.equal(isFinalHls('#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\na\n'), true);
     assert.equal(isFinalHls('#EXTM3U\n#EXTINF:1,\na\n#EXT-X-ENDLIST'), true);
     assert.equal(isFinalHls('#EXTM3U\n#EXTINF:1,\na\n'), false);
@@ -202,7 +201,7 @@ describe('DASH rewriting', () => {
   const place = { requested: manifest, final: manifest };
   for (const [what, before, after] of [
     [
-      'leaves what is relative',
+      'keeps relative references',
       '<MPD><BaseURL>sub/</BaseURL><Period><SegmentTemplate ' +
         'media="$Number$.m4s" initialization="init.mp4"/></Period></MPD>',
       undefined,
@@ -237,7 +236,7 @@ describe('DASH rewriting', () => {
         '</Period></MPD>',
     ],
     [
-      'nested BaseURLs, one in the other',
+      'nested BaseURLs',
       '<MPD><Period><BaseURL>p/</BaseURL><AdaptationSet><BaseURL>/q/</BaseURL>' +
         '<Representation><BaseURL>../r/f.mp4</BaseURL></Representation></AdaptationSet>' +
         '<AdaptationSet><BaseURL>../s/</BaseURL></AdaptationSet></Period></MPD>',
@@ -268,7 +267,7 @@ describe('DASH rewriting', () => {
         `xlink:actuate="onLoad"/><Location>${prefix}/x/https/h/new.mpd</Location></MPD>`,
     ],
     [
-      'names with a prefix',
+      'prefixed names',
       '<m:MPD xmlns:m="urn:mpeg:dash:schema:mpd:2011"><m:BaseURL>http://h/</m:BaseURL></m:MPD>',
       `<m:MPD xmlns:m="urn:mpeg:dash:schema:mpd:2011"><m:BaseURL>${prefix}/x/http/h/</m:BaseURL></m:MPD>`,
     ],
@@ -278,7 +277,7 @@ describe('DASH rewriting', () => {
       `<MPD><BaseURL>${prefix}/refused/file</BaseURL></MPD>`,
     ],
     [
-      'nothing in remarks, other elements and other attributes',
+      'nothing in comments, other elements and other attributes',
       '<!-- <BaseURL>http://h/</BaseURL> --><MPD schemaLocation="http://h/x"><ProgramInformation ' +
         'moreInformationURL="http://h/"/><UTCTiming value="2026-01-01T00:00:00Z"/></MPD>',
       undefined,
@@ -288,7 +287,7 @@ describe('DASH rewriting', () => {
       assert.equal(rewriteDash(before, place, roots), after ?? before));
   }
 
-  it('gives the manifest a base where a redirect led elsewhere', () => {
+  it('gives the manifest a base after a redirect to another place', () => {
     const away = { requested: manifest, final: 'https://edge.example/e/f/m.mpd?x=1' };
     assert.equal(
       rewriteDash('<?xml version="1.0"?><MPD type="static"><Period/></MPD>', away, roots),
@@ -299,7 +298,7 @@ describe('DASH rewriting', () => {
       `<MPD><BaseURL>${prefix}/x/https/edge.example/e/f/dir/</BaseURL><Period><BaseURL>p/</BaseURL></Period></MPD>`,
     );
   });
-  it('writes addresses relative to the manifest, but below a BaseURL in full', () => {
+  it('writes addresses relative to the manifest, but in full below a BaseURL', () => {
     const text =
       '<MPD><BaseURL>https://cdn.example/a/</BaseURL><Period>' +
       '<BaseURL>https://other.example/</BaseURL><SegmentTemplate media="/m"/>' +
@@ -311,12 +310,12 @@ describe('DASH rewriting', () => {
         `media="${prefix}/x/https/other.example/m"/></Period></MPD>`,
     );
   });
-  it('knows which manifests are final', () => {
+  it('recognises final manifests', () => {
     assert.equal(isFinalDash('<MPD type="static">'), true);
     assert.equal(isFinalDash('<MPD minBufferTime="x" type="dynamic">'), false);
   });
 
-  it('lets no absolute address through, whatever the text', () => {
+  it('lets no absolute address through, for any text', () => {
     const next = random(5);
     const parts = [
       '<MPD>',
@@ -357,7 +356,7 @@ describe('DASH rewriting', () => {
       const result = rewriteDash(text, place, roots);
       const hls = rewriteHls(text, stay, roots);
       assert.equal(typeof result + typeof hls, 'stringstring');
-      // Where the text is well-formed, nothing may be left.
+      // Well-formed text must contain no such address.
       const base = /<BaseURL>\s*(http:\/\/evil[^<]*)<\/BaseURL>/.exec(
         result.replace(/<!--[\s\S]*?(?:-->|$)|<!\[CDATA\[[\s\S]*?(?:\]\]>|$)|<\?[\s\S]*?(?:\?>|$)/g, ''),
       );
@@ -365,7 +364,7 @@ describe('DASH rewriting', () => {
     }
   });
 
-  it('takes time in proportion to the text', function () {
+  it('takes time proportional to the text', function () {
     this.timeout(60_000);
     const hostile: [what: string, piece: string][] = [
       ['open brackets', '<'],
@@ -385,7 +384,7 @@ describe('DASH rewriting', () => {
       ['commas', ','],
       ['names', 'A='],
     ];
-    // Processor time, so that other work on the machine does not matter. Squared, each of these would take minutes.
+    // CPU time, so that other load does not matter. With quadratic work, each of these would take minutes.
     for (const [what, piece] of hostile) {
       const text = piece.repeat(Math.ceil(300_000 / piece.length));
       const begin = process.cpuUsage();
@@ -398,7 +397,7 @@ describe('DASH rewriting', () => {
     }
   });
 
-  it('does not let a short text grow without end', () => {
+  it('limits the growth of a short text', () => {
     assert.throws(() => rewriteHls(`/${'a'.repeat(4000)}\n`.repeat(5000), stay, roots), {
       code: 'cut',
       reason: 'limit',
@@ -410,7 +409,7 @@ describe('DASH rewriting', () => {
   });
 });
 
-/** Good enough for the parts above: tags balanced, nothing odd between them. */
+/** Sufficient for the parts above: balanced tags with nothing unusual between them. */
 function isWellFormed(text: string): boolean {
   const open: string[] = [];
   const rest = text.replace(/<(\/?)(MPD|Period|BaseURL)(\/?)>/g, (_all, close: string, name: string, self: string) => {

@@ -25,7 +25,7 @@ function accessTo(url: string): Access {
 }
 
 describe('signS3', () => {
-  // Signatures made by another implementation (botocore 1.43.11) for the same moment and keys.
+  // Signatures by another implementation (botocore 1.43.11) for the same time and keys.
   for (const [url, region, signature] of [
     [
       'https://bucket.s3.amazonaws.com/dir/a%20b%2B%C3%BC.mp4',
@@ -58,7 +58,7 @@ describe('signS3', () => {
 describe('source proxy: credentials', () => {
   afterEach(() => cleanup.run());
 
-  it('sends basic authentication to the named authority alone, also for entries of its playlist', async () => {
+  it('sends basic authentication to its own authority alone, also for entries of its playlist', async () => {
     const origin = cleanup.add(
       await startOrigin((request, response, path) => {
         if (path.endsWith('.m3u8'))
@@ -75,7 +75,7 @@ describe('source proxy: credentials', () => {
     assert.ok(!job.address('a').includes('us'));
   });
 
-  it('sends it for nothing beside a plain file, so that a tool taken over by one reads no other', async () => {
+  it('sends it for the file alone, so that a compromised tool cannot read its neighbours', async () => {
     const origin = cleanup.add(
       await startOrigin((request, response, path) => {
         if (path === '/odd') sendFile(Buffer.from('#EXTM3U\n#EXTINF:1,\nseg.ts\n#EXT-X-ENDLIST\n'), request, response);
@@ -84,7 +84,7 @@ describe('source proxy: credentials', () => {
     );
     const job = await open(`http://user:password@127.0.0.1:${origin.port}/dir/a.mp4`);
     await ask(job.address('a'));
-    // A playlist that is not the source opens nothing either.
+    // A playlist that is not the source gives no access either.
     for (const path of ['b.mp4', `x/http/127.0.0.1:${origin.port}/odd`, `x/http/127.0.0.1:${origin.port}/c.mp4`])
       await ask(job.address('a').replace('a.mp4', path));
     const of = (wanted: string) =>
@@ -104,7 +104,7 @@ describe('source proxy: credentials', () => {
     assert.deepEqual([...new Set(of('/seg.ts'))], [true]);
   });
 
-  it('never sends it to another authority: by redirect, by playlist', async () => {
+  it('never sends it to another authority, by redirect or playlist', async () => {
     const other = cleanup.add(await startOrigin(file));
     const origin = cleanup.add(
       await startOrigin((request, response, path) => {
@@ -123,7 +123,7 @@ describe('source proxy: credentials', () => {
     assert.ok(other.requests.every(({ authorization }) => authorization === undefined));
   });
 
-  it('asks the first authority again where what it redirected to is no longer good', async () => {
+  it('asks the first authority again if its redirect has expired', async () => {
     let tickets = 0;
     const origin = cleanup.add(
       await startOrigin((request, response, path) => {
@@ -131,7 +131,7 @@ describe('source proxy: credentials', () => {
           response.writeHead(302, { location: `/ticket/${++tickets}`, 'content-length': 0 }).end();
           return;
         }
-        // Each ticket is good for its first request.
+        // Each ticket is valid for its first request.
         const first = origin.requests.filter((seen) => seen.path === path).length === 1;
         if (first) sendFile(body, request, response);
         else response.writeHead(403, { 'content-length': 0 }).end();
@@ -142,7 +142,7 @@ describe('source proxy: credentials', () => {
     assert.ok(tickets > 1);
   });
 
-  it('signs for an S3 endpoint of the operator, path by path, dots and all', async () => {
+  it('signs for an S3 endpoint of the operator, by path, with dot segments', async () => {
     const origin = cleanup.add(await startOrigin(file));
     const job = await open(`s3://${keys.accessKey}:${keys.secret}@bucket/dir//a+b ü/../f.mp4`, {
       s3: { endpoint: origin.url, region: 'eu-central-1' },
@@ -160,7 +160,7 @@ describe('source proxy: credentials', () => {
     }
   });
 
-  it('asks without a signature where the address has no keys', async () => {
+  it('sends unsigned requests if the address has no keys', async () => {
     const origin = cleanup.add(await startOrigin(file));
     const job = await open('s3://bucket/f.mp4', { s3: { endpoint: origin.url } });
     assert.ok((await ask(job.address('a'))).body.equals(body));
@@ -201,7 +201,7 @@ describe('source proxy: credentials', () => {
     ['an S3 endpoint of the operator', (_port: number) => 's3://KEYS@bucket/dir/l.m3u8'],
     ['a listed S3 host, by path', (port: number) => `http://KEYS@minio.lan:${port}/bucket/dir/l.m3u8`],
   ] as const) {
-    it(`signs what a list names in the bucket that the caller named, and in no other: ${how}`, async () => {
+    it(`signs what a list names in the caller's bucket, and in no other: ${how}`, async () => {
       const origin = cleanup.add(
         await startOrigin((request, response, path) =>
           sendFile(
@@ -240,7 +240,7 @@ describe('source proxy: credentials', () => {
     });
   }
 
-  it('signs at Amazon for the bucket that the caller named, in each spelling, and for no other', () => {
+  it("signs at Amazon for the caller's bucket, in each spelling, and for no other", () => {
     const signs = (source: string, address: string): boolean => isSigned(accessTo(source), targetOf(address));
     for (const source of [
       's3://KEYS@my-bucket/l.m3u8',
@@ -267,7 +267,7 @@ describe('source proxy: credentials', () => {
     }
   });
 
-  it('does not sign what is signed in the address', async () => {
+  it('does not sign a presigned address', async () => {
     const origin = cleanup.add(await startOrigin(file));
     const job = await open(`s3://${keys.accessKey}:${keys.secret}@bucket/f.mp4?X-Amz-Signature=abc`, {
       s3: { endpoint: origin.url },
@@ -280,7 +280,7 @@ describe('source proxy: credentials', () => {
     );
   });
 
-  it('takes secrets and its own address out of what a tool prints', async () => {
+  it('redacts secrets and its own address in the output of a tool', async () => {
     const origin = cleanup.add(await startOrigin(file));
     const job = await open(
       `http://someone:hunter2secret@127.0.0.1:${origin.port}/dir/f.mp4?token=abcdefghijklmnop&x=1`,
@@ -327,7 +327,7 @@ describe('source proxy: credentials', () => {
     }
   });
 
-  it('says nothing secret in any failure', async () => {
+  it('reveals no secret in any error', async () => {
     const origin = cleanup.add(
       await startOrigin((_request, response) =>
         response.writeHead(302, { location: 'http://10.0.0.1/hunter2secret?x=hunter2secret' }).end(),

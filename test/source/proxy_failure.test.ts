@@ -36,7 +36,7 @@ async function openUrl(
 async function open(handler: Handler, options: ProxyOptions = {}, maxBytes = 1e10): Promise<JobSource> {
   return openUrl(`${cleanup.add(await startOrigin(handler)).url}/a.mp4?sig=verysecretvalue`, options, maxBytes);
 }
-/** A server that is none. */
+/** A TCP server that does not speak HTTP. */
 async function raw(listener: (socket: Socket) => void): Promise<string> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
@@ -72,11 +72,11 @@ const part = (from: number, to: number, size: number | string): Record<string, s
   'content-range': `bytes ${from}-${to}/${size}`,
 });
 
-describe('source proxy: what can go wrong', function () {
+describe('source proxy: failures', function () {
   this.timeout(20_000);
   afterEach(() => cleanup.run());
 
-  it('an unknown name', async () => {
+  it('unknown name', async () => {
     await fails(
       await openUrl('http://nowhere.example/a', {
         lookup: () => Promise.reject(new Error('ENOTFOUND nowhere.example')),
@@ -85,7 +85,7 @@ describe('source proxy: what can go wrong', function () {
       502,
     );
   });
-  it('nobody listening', async () => {
+  it('no listener', async () => {
     const gone = await startOrigin(() => {});
     await gone.close();
     await fails(
@@ -95,7 +95,7 @@ describe('source proxy: what can go wrong', function () {
     );
   });
   for (const status of [400, 401, 403, 404, 410, 429, 500, 503]) {
-    it(`an answer of ${status}`, async () => {
+    it(`a response of ${status}`, async () => {
       await fails(
         await open((_request, response) =>
           response.writeHead(status, { 'content-type': 'text/html' }).end('<h1>private words of the origin</h1>'),
@@ -105,14 +105,14 @@ describe('source proxy: what can go wrong', function () {
       );
     });
   }
-  it('an answer that says nothing', async () => {
+  it('an empty response', async () => {
     await fails(
       await open((_request, response) => response.writeHead(204).end()),
       { code: 'cut', reason: 'protocol' },
       502,
     );
   });
-  it('no answer', async () => {
+  it('no response', async () => {
     await fails(
       await open(() => {}),
       { code: 'origin-unreachable', reason: 'timeout', message: 'the host did not answer in time' },
@@ -141,7 +141,7 @@ describe('source proxy: what can go wrong', function () {
       assert.equal((await ask(job.address('a'))).status, 502);
     });
   }
-  it('a header without end', async () => {
+  it('an endless header', async () => {
     const job = await openUrl(
       `http://${await raw((socket) => {
         socket.write('HTTP/1.1 200 OK\r\n');
@@ -152,7 +152,7 @@ describe('source proxy: what can go wrong', function () {
     );
     assert.equal((await ask(job.address('a'))).status, 502);
   });
-  it('interim answers without end', async () => {
+  it('endless interim responses', async () => {
     const address = await raw((socket) => {
       const more = (): void =>
         void (socket.writable && socket.write('HTTP/1.1 102 Processing\r\n\r\n'.repeat(1024), more));
@@ -168,19 +168,19 @@ describe('source proxy: what can go wrong', function () {
       502,
     );
   });
-  it('a few interim answers before the answer', async () => {
+  it('a few interim responses before the final one', async () => {
     const text = 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(5) + 'HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nabc';
     const job = await openUrl(`http://${await raw((socket) => void socket.once('data', () => socket.end(text)))}/a`);
     assert.deepEqual(await job.prepare(), { ok: true, size: 3, type: '' });
   });
-  it('TLS that is none', async () => {
+  it('no TLS at an https address', async () => {
     await fails(
       await openUrl(`https://${await raw((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'))}/a`),
       { code: 'origin-unreachable', reason: 'tls' },
       502,
     );
   });
-  it('TLS that never comes', async () => {
+  it('a TLS handshake that never completes', async () => {
     await fails(
       await openUrl(`https://${await raw(() => {})}/a`),
       { code: 'origin-unreachable', reason: 'timeout' },
@@ -188,7 +188,7 @@ describe('source proxy: what can go wrong', function () {
     );
   });
 
-  it('a certificate that nobody signed: refused, but for the tool that does not ask', async () => {
+  it('a self-signed certificate: refused, except for a tool that does not verify', async () => {
     const tls = await makeCertificate({ ip: ['127.0.0.1'] });
     const origin = cleanup.add(await startOrigin((request, response) => sendFile(body, request, response), tls));
     const job = await openUrl(`${origin.url}/a.mp4`, {}, 1e10, { strict: true, lax: false });
@@ -201,7 +201,7 @@ describe('source proxy: what can go wrong', function () {
     assert.equal(job.stats().failures['strict']?.reason, 'certificate');
     assert.equal(job.stats().failures['lax'], undefined);
   });
-  it('a certificate of the operator: trusted, and both tools read once', async () => {
+  it('a certificate of the operator: trusted, and the origin read once for both tools', async () => {
     const tls = await makeCertificate({ ip: ['127.0.0.1'] });
     const origin = cleanup.add(await startOrigin((request, response) => sendFile(body, request, response), tls));
     const job = await openUrl(`${origin.url}/a.mp4`, { ca: tls.cert }, 1e10, { strict: true, lax: false });
@@ -209,7 +209,7 @@ describe('source proxy: what can go wrong', function () {
     for (const reply of replies) assert.ok(reply.body.equals(body));
     assert.equal(job.stats().ioUsage, body.length);
   });
-  it('a trusted certificate of another name', async () => {
+  it('a trusted certificate for another name', async () => {
     const tls = await makeCertificate({ dns: ['other.example'] });
     const origin = cleanup.add(await startOrigin((request, response) => sendFile(body, request, response), tls));
     await fails(
@@ -224,7 +224,7 @@ describe('source proxy: what can go wrong', function () {
     assert.ok((await ask(named.address('a'))).body.equals(body));
   });
 
-  it('a declared size over the limit, refused before it is read', async () => {
+  it('a declared size over the limit is refused before reading', async () => {
     for (const handler of [
       ((_request, response) =>
         response.writeHead(206, part(0, 262143, 10_000_000_001)).end(Buffer.alloc(262144))) as Handler,
@@ -235,7 +235,7 @@ describe('source proxy: what can go wrong', function () {
       assert.equal(job.stats().ioUsage, 0);
     }
   });
-  it('a read that passes the limit is cut', async () => {
+  it('a read over the limit is cut', async () => {
     const job = await open(
       (_request, response) => {
         response.writeHead(200);
@@ -251,7 +251,7 @@ describe('source proxy: what can go wrong', function () {
     assert.deepEqual([job.stats().failure?.code, job.stats().failure?.reason], ['cut', 'limit']);
   });
 
-  it('a file that is shorter than announced', async () => {
+  it('a file shorter than declared', async () => {
     const job = await open((_request, response) => {
       response.writeHead(200, { 'content-length': 1000 });
       response.write(Buffer.alloc(500), () => response.destroy());
@@ -279,7 +279,7 @@ describe('source proxy: what can go wrong', function () {
     assert.ok(reply.cut || reply.status === 502);
     assert.equal(job.stats().failure?.code, 'cut');
   });
-  it('a part that is not the one asked for', async () => {
+  it('a range other than the requested one', async () => {
     const wrong: Handler = (_request, response) => response.writeHead(206, part(5, 104, 1000)).end(Buffer.alloc(100));
     await fails(await open(wrong), { code: 'cut', reason: 'protocol' }, 502);
     const later = await open((request, response) => {
@@ -291,7 +291,7 @@ describe('source proxy: what can go wrong', function () {
     assert.ok((await ask(later.address('a'))).cut);
     assert.deepEqual([later.stats().failure?.code, later.stats().failure?.reason], ['cut', 'changed']);
   });
-  it('a part without a content-range, or with a broken one', async () => {
+  it('a range without content-range, or with an invalid one', async () => {
     for (const range of [
       undefined,
       'bytes',
@@ -317,7 +317,7 @@ describe('source proxy: what can go wrong', function () {
     assert.ok((await ask(job.address('a'))).cut);
     assert.equal(job.stats().failure?.reason, 'changed');
   });
-  it('an origin that falls silent in the middle', async () => {
+  it('an origin that goes silent in the middle', async () => {
     for (const status of [200, 206]) {
       const job = await open((request, response) => {
         const [, from = '0', to = '0'] = /(\d+)-(\d+)/.exec(request.headers.range!)!;
@@ -332,7 +332,7 @@ describe('source proxy: what can go wrong', function () {
       assert.equal(job.stats().failure?.code, 'cut');
     }
   });
-  it('a playlist that unpacks without end', async () => {
+  it('a playlist that decompresses endlessly', async () => {
     const bomb = gzipSync(Buffer.concat([Buffer.from('#EXTM3U\n'), Buffer.alloc(64 << 20, '#')]));
     assert.ok(bomb.length < 1 << 20);
     const job = await open(
@@ -349,7 +349,7 @@ describe('source proxy: what can go wrong', function () {
     assert.equal(job.stats().failure?.code, 'cut');
   });
 
-  it('a file that points past its own end is read to its end, and nothing is thrown into the air', async () => {
+  it('a file that points past its end is read to its end, without an unhandled rejection', async () => {
     const thrown: unknown[] = [];
     const note = (error: unknown): void => void thrown.push(error);
     process.on('unhandledRejection', note);
@@ -368,7 +368,7 @@ describe('source proxy: what can go wrong', function () {
     assert.deepEqual(thrown, []);
   });
 
-  it('a body that drips for ever ends with the job, on both sides', async () => {
+  it('an endlessly trickling body ends with the job, on both sides', async () => {
     let left = false;
     const job = await open((_request, response) => {
       response.writeHead(200, { 'content-type': 'video/mp4' });
@@ -386,7 +386,7 @@ describe('source proxy: what can go wrong', function () {
     await until('the origin is left', () => left);
   });
 
-  it('a file that goes on past what it announced is what it announced', async () => {
+  it('a body longer than declared is cut to the declared length', async () => {
     const url = await raw(
       (socket) =>
         void socket.once('data', () =>
@@ -397,7 +397,7 @@ describe('source proxy: what can go wrong', function () {
     assert.equal((await ask(job.address('a'))).body.toString(), 'abcde');
   });
 
-  it('a tool that hangs up does not disturb the other', async () => {
+  it('a tool that disconnects does not disturb the other', async () => {
     const job = await open((request, response) => sendFile(body, request, response));
     const address = new URL(job.address('gone'));
     const socket = (await import('node:net')).connect(Number(address.port), '127.0.0.1');
@@ -407,7 +407,7 @@ describe('source proxy: what can go wrong', function () {
     socket.destroy();
     assert.ok((await ask(job.address('b'))).body.equals(body));
   });
-  it('a job that is closed while its tools read', async () => {
+  it('closing a job while its tools read', async () => {
     const job = await open(
       (request, response) => {
         response.writeHead(206, part(0, 262143, body.length));
@@ -424,7 +424,7 @@ describe('source proxy: what can go wrong', function () {
     assert.equal(job.stats().failure, undefined);
   });
 
-  it('any nonsense from a tool: an answer or a broken connection, and the next tool is served', async () => {
+  it('nonsense from a tool: a response or a closed connection, and the next tool is served', async () => {
     const origin = cleanup.add(await startOrigin((request, response) => sendFile(body, request, response)));
     const proxy = cleanup.add(await startProxy({ ...quick }));
     const job = cleanup.add(proxy.open({ source: parseSource(`${origin.url}/a.mp4`), limits: { maxBytes: 1e10 } }));
@@ -489,7 +489,7 @@ describe('source proxy: what can go wrong', function () {
     assert.ok((await ask(job.address('b'))).body.equals(body));
   }).timeout(60_000);
 
-  it('any nonsense from an origin: an answer or a broken connection, never a crash', async function () {
+  it('nonsense from an origin: a response or a closed connection, never a crash', async function () {
     this.timeout(30_000);
     const next = random(99);
     const pick = <T>(list: readonly T[]): T => list[Math.floor(next() * list.length)]!;

@@ -9,7 +9,7 @@ import { Cleanup, pattern, sendFile, startOrigin, type Handler, type Origin } fr
 const cleanup = new Cleanup();
 const body = pattern(3_000_000);
 
-/** A service that must never be reached: it listens on another loopback address than the origin that is allowed. */
+/** A service that must never be reached, on a loopback address other than that of the allowed origin. */
 interface Trap {
   port: number;
   touched: number;
@@ -54,7 +54,7 @@ const redirectTo =
   (_request, response) =>
     void response.writeHead(status, { location: location(trap), 'content-length': 0 }).end();
 
-describe('source proxy: what it refuses to connect to', () => {
+describe('source proxy: refused connections', () => {
   afterEach(() => cleanup.run());
 
   for (const spelled of [
@@ -67,7 +67,7 @@ describe('source proxy: what it refuses to connect to', () => {
     '[::ffff:7f00:2]',
     '①②⑦.0.0.②',
   ]) {
-    it(`refuses the address ${spelled}, and makes no connection`, async () => {
+    it(`refuses the address ${spelled} without connecting`, async () => {
       const { trap, open } = await setup(() => (request, response) => sendFile(body, request, response));
       const url = `http://${spelled}:${trap.port}/a.mp4`;
       const job = open(url);
@@ -83,7 +83,7 @@ describe('source proxy: what it refuses to connect to', () => {
     });
   }
 
-  it('refuses the right address at another port', async () => {
+  it('refuses an allowed address at another port', async () => {
     const { origin, proxy, open } = await setup(() => (request, response) => sendFile(body, request, response));
     assert.equal((await ask(open(`http://127.0.0.1:${proxy.port}/`).address('a'))).status, 403);
     assert.equal(origin.connections, 0);
@@ -132,7 +132,7 @@ describe('source proxy: what it refuses to connect to', () => {
     assert.equal(job.stats().failure?.reason, 'redirects');
   });
 
-  it('connects to the address that it checked, whatever the name says a moment later', async () => {
+  it('connects to the address that it checked, even if the name resolves differently a moment later', async () => {
     let asked = 0;
     const rebind = (): Promise<Address[]> =>
       Promise.resolve([{ address: asked++ === 0 ? '127.0.0.1' : '127.0.0.2', family: 4 as const }]);
@@ -156,7 +156,7 @@ describe('source proxy: what it refuses to connect to', () => {
     assert.ok(origin.requests.every(({ host }) => host === `rebind.example:${origin.port}`));
   });
 
-  it('takes the good addresses of a name that has bad ones too', async () => {
+  it('uses the allowed addresses of a name, and not its private ones', async () => {
     const mixed = (): Promise<Address[]> =>
       Promise.resolve([
         { address: '127.0.0.2', family: 4 },
@@ -189,7 +189,7 @@ describe('source proxy: what it refuses to connect to', () => {
       '',
     ].join('\n');
 
-  it('refuses what a playlist points at, says so to the tool, and reads the rest', async () => {
+  it('refuses a private address in a playlist, reports it to the tool, and reads the rest', async () => {
     const { origin, trap, open } = await setup((made) => (request, response, path) => {
       if (path === '/live/list.m3u8') sendFile(Buffer.from(playlist(made)), request, response);
       else sendFile(body, request, response);
@@ -223,7 +223,7 @@ describe('source proxy: what it refuses to connect to', () => {
     assert.equal(trap.touched, 0);
   });
 
-  it('refuses a segment that redirects inside', async () => {
+  it('refuses a segment that redirects to a private address', async () => {
     const { origin, trap, open } = await setup((made) => (request, response, path) => {
       if (path.endsWith('.m3u8'))
         sendFile(Buffer.from('#EXTM3U\n#EXTINF:4,\na.ts\n#EXT-X-ENDLIST\n'), request, response);
@@ -251,7 +251,7 @@ describe('source proxy: what it refuses to connect to', () => {
     'http://127.0.0.2:PORT/',
     '../../x/http/127.0.0.2:PORT/',
   ]) {
-    it(`is not talked into the inside by ${path}`, async () => {
+    it(`cannot be led inside by the path ${path}`, async () => {
       const { origin, trap, open } = await setup(
         () => (_request, response) => void response.writeHead(404, { 'content-length': 0 }).end(),
       );
@@ -264,7 +264,7 @@ describe('source proxy: what it refuses to connect to', () => {
   }
 });
 
-describe('source proxy: as an HTTP proxy for what was not rewritten', () => {
+describe('source proxy: as an HTTP proxy for addresses that were not rewritten', () => {
   afterEach(() => cleanup.run());
   const good = () => ((request, response) => sendFile(body, request, response)) as Handler;
   const login = (job: JobSource): { port: number; authorization: string } => {
@@ -297,7 +297,7 @@ describe('source proxy: as an HTTP proxy for what was not rewritten', () => {
     });
   }
 
-  it('asks for the secret', async () => {
+  it('requires the secret', async () => {
     const { origin, open, proxy } = await setup(good);
     open(`${origin.url}/a`);
     assert.match(
@@ -312,7 +312,7 @@ describe('source proxy: as an HTTP proxy for what was not rewritten', () => {
     assert.equal(origin.connections, 0);
   });
 
-  it('opens no tunnel to the source, a public address or any port, and says what was asked for', async () => {
+  it('opens no tunnel to the source, a public address or any port, and reports the target', async () => {
     const { origin, trap, open } = await setup(good);
     const job = open(`${origin.url}/a`);
     const { port, authorization } = login(job);
@@ -339,7 +339,7 @@ describe('source proxy: as an HTTP proxy for what was not rewritten', () => {
     assert.equal(job.stats().ioUsage, 0);
   });
 
-  it('fetches plain addresses that are good, without any credential', async () => {
+  it('fetches allowed http addresses, without any credential', async () => {
     const { origin, trap, proxy } = await setup(good);
     const job = cleanup.add(
       proxy.open({

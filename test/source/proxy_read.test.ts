@@ -23,7 +23,7 @@ async function open(
 }
 
 describe('source proxy: reading', function () {
-  // A live playlist is fresh for a second, and an ended one is watched for longer.
+  // A live playlist is fresh for a second, and an ended one is observed for longer.
   this.timeout(20_000);
   afterEach(() => cleanup.run());
   const file: Handler = (request, response) =>
@@ -44,7 +44,7 @@ describe('source proxy: reading', function () {
     other.close();
   });
 
-  it('hands on the whole file and its headers', async () => {
+  it('passes on the complete file and its headers', async () => {
     const { job, origin } = await open(file);
     assert.deepEqual(await job.prepare(), { ok: true, size: body.length, type: 'video/mp4' });
     const reply = await ask(job.address('a'));
@@ -58,7 +58,7 @@ describe('source proxy: reading', function () {
     assert.equal(origin.requests[0]!.headers['accept-encoding'], 'identity');
   });
 
-  it('answers any range as the file has it', async () => {
+  it('serves any range exactly', async () => {
     const { job } = await open(file);
     const next = random(3);
     for (let i = 0; i < 60; i++) {
@@ -78,7 +78,7 @@ describe('source proxy: reading', function () {
     assert.equal(beyond.headers['content-range'], `bytes */${body.length}`);
   });
 
-  it('reads the origin once for both tools, over connections that stay open', async () => {
+  it('reads the origin once for both tools, over persistent connections', async () => {
     const { job, origin } = await open(file);
     const replies = await Promise.all(['a', 'b', 'c'].map((tool) => ask(job.address(tool))));
     for (const reply of replies) assert.ok(reply.body.equals(body));
@@ -91,7 +91,7 @@ describe('source proxy: reading', function () {
     assert.ok(origin.requests.length > origin.connections);
   });
 
-  it('uses the connections of an earlier job again', async () => {
+  it('reuses the connections of an earlier job', async () => {
     const { job, origin, proxy } = await open(file);
     await ask(job.address('a'));
     const before = origin.connections;
@@ -103,7 +103,7 @@ describe('source proxy: reading', function () {
     assert.equal(again.stats().connections, 0);
   });
 
-  it('does not share connections with a job for which the guard decides otherwise', async () => {
+  it('does not share connections with a job whose guard decides differently', async () => {
     const { job, origin, proxy } = await open(file, { allow: [] });
     job.close();
     const allowed = cleanup.add(
@@ -118,14 +118,14 @@ describe('source proxy: reading', function () {
     assert.equal((await ask(not.address('a'))).status, 403);
   });
 
-  it('keeps no more pages than it may, and fetches again what it let go', async () => {
+  it('caches no more pages than allowed, and fetches evicted ones again', async () => {
     const { job } = await open(file, { cacheBytes: 1 << 20 });
     assert.ok((await ask(job.address('a'))).body.equals(body));
     assert.ok((await ask(job.address('b'))).body.equals(body));
     assert.ok(job.stats().ioUsage > body.length);
   });
 
-  it('reads a live playlist anew, and one that has ended once', async () => {
+  it('reads a live playlist again, and an ended one once', async () => {
     let version = 0;
     const { job, origin } = await open((request, response, path) => {
       const end = path.includes('ended') ? '#EXT-X-ENDLIST\n' : '';
@@ -149,7 +149,7 @@ describe('source proxy: reading', function () {
     assert.equal(origin.requests.length, asked);
   });
 
-  it('answers HEAD from what a GET has told', async () => {
+  it('answers HEAD with the result of a GET', async () => {
     const { job, origin } = await open(file);
     const reply = await ask(job.address('a'), { method: 'HEAD' });
     assert.equal(reply.status, 200);
@@ -158,7 +158,7 @@ describe('source proxy: reading', function () {
     assert.deepEqual(new Set(origin.requests.map(({ method }) => method)), new Set(['GET']));
   });
 
-  it('knows no other method, secret or path', async () => {
+  it('refuses other methods, secrets and paths', async () => {
     const { job, proxy } = await open(file);
     assert.equal((await ask(job.address('a'), { method: 'POST' })).status, 405);
     assert.equal((await ask(`http://127.0.0.1:${proxy.port}/`)).status, 404);
@@ -168,7 +168,7 @@ describe('source proxy: reading', function () {
     assert.equal((await ask(address)).status, 404);
   });
 
-  it('passes an empty file on as one', async () => {
+  it('serves an empty file as empty', async () => {
     for (const handler of [
       ((request, response) => sendFile(Buffer.alloc(0), request, response)) as Handler,
       ((_request, response) => response.writeHead(200, { 'content-length': 0 }).end()) as Handler,
@@ -181,7 +181,7 @@ describe('source proxy: reading', function () {
     }
   });
 
-  it('reads an origin without ranges once for both tools, and offers none itself', async () => {
+  it('reads an origin without ranges once for both tools, and offers no ranges', async () => {
     const { job, origin } = await open((_request, response) =>
       response.writeHead(200, { 'content-length': body.length }).end(body),
     );
@@ -195,7 +195,7 @@ describe('source proxy: reading', function () {
     assert.equal(job.stats().ioUsage, body.length);
   });
 
-  it('begins again, but not for ever, where such an origin is read more often than its bytes are kept', async () => {
+  it('restarts, a limited number of times, if such an origin is read past its cached bytes', async () => {
     const { job } = await open(
       (_request, response) => response.writeHead(200, { 'content-length': body.length }).end(body),
       { cacheBytes: 1 << 20 },
@@ -216,7 +216,7 @@ describe('source proxy: reading', function () {
     assert.equal(reply.cut, false);
   });
 
-  it('passes an encoded body on as it is, and says so', async () => {
+  it('passes on an encoded body unchanged, with its encoding', async () => {
     const { job } = await open((request, response) =>
       sendFile(body, request, response, { 'content-encoding': 'gzip' }),
     );
@@ -225,7 +225,7 @@ describe('source proxy: reading', function () {
     assert.ok(reply.body.equals(body));
   });
 
-  it('goes on where a connection broke in the middle', async () => {
+  it('resumes after a connection broke in the middle', async () => {
     let broken = 0;
     const { job } = await open((request, response) => {
       const from = Number(/\d+/.exec(request.headers.range!)![0]);
@@ -247,7 +247,7 @@ describe('source proxy: reading', function () {
     assert.equal(job.stats().failure, undefined);
   });
 
-  it('sends a request again when a kept connection turns out to be closed', async () => {
+  it('repeats a request if a persistent connection turns out to be closed', async () => {
     const used = new Set<unknown>();
     let refused = 0;
     const { job, origin, proxy } = await open((request, response) => {
@@ -267,7 +267,7 @@ describe('source proxy: reading', function () {
     assert.equal(job.stats().failure, undefined);
   });
 
-  it('does not ask the origin for more when the tool has gone', async () => {
+  it('stops reading from the origin when the tool has disconnected', async () => {
     const big = 200_000_000;
     const { job, origin } = await open((request, response) => {
       const [, a = '0', b = '0'] = /(\d+)-(\d+)/.exec(request.headers.range!)!;

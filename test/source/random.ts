@@ -1,4 +1,4 @@
-/** A small seeded generator (mulberry32), so that a failure of a fuzz test comes back. */
+/** A small seeded generator (mulberry32), so that a fuzz failure can be repeated. */
 export function random(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

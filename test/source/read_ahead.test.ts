@@ -14,30 +14,30 @@ const have =
     pages.includes(page);
 const to = (count: number): number[] => Array.from({ length: count }, (_value, i) => i);
 
-describe('what is fetched next', () => {
+describe('read-ahead', () => {
   it('begins with four pages and grows to eight', () => {
     assert.deepEqual(demandedRun(reading(10, 10), have()), { first: 10, count: 4 });
     assert.deepEqual(demandedRun(reading(10, 16), have()), { first: 16, count: 6 });
     assert.deepEqual(demandedRun(reading(10, 90), have()), { first: 90, count: 8 });
   });
-  it('stops at the end of the file and at pages that are there', () => {
+  it('stops at the end of the file and at cached pages', () => {
     assert.deepEqual(demandedRun(reading(998, 998), have()), { first: 998, count: 2 });
     assert.deepEqual(demandedRun(reading(10, 10), have(12)), { first: 10, count: 2 });
   });
-  it('reads nothing ahead of a tool that has only glanced', () => {
+  it('reads nothing ahead of a tool that has read a single page', () => {
     assert.equal(nextRun([reading(0, 1)], [], have(...to(4))), undefined);
   });
-  it('reads a window ahead of one that reads on, in requests worth their round trip', () => {
+  it('reads a window ahead of a sequential reader, in requests worth a round trip', () => {
     assert.deepEqual(nextRun([reading(0, 2)], [], have(...to(4))), { first: 4, count: 4 });
     assert.equal(nextRun([reading(0, 2)], [], have(...to(20))), undefined, 'two pages are not worth one');
     assert.deepEqual(nextRun([reading(0, 4)], [], have(...to(20))), { first: 20, count: 4 });
     assert.deepEqual(nextRun([reading(0, 9, 40)], [], have(...to(16))), { first: 16, count: 8 });
     assert.equal(nextRun([reading(0, 9, 40)], [], have(...to(49))), undefined);
   });
-  it('takes the last pages of a file even where they are few', () => {
+  it('reads the last pages of a file even if they are few', () => {
     assert.deepEqual(nextRun([reading(0, 4, FIRST_WINDOW, 10)], [], have(...to(9))), { first: 9, count: 1 });
   });
-  it('fetches first what the format says', () => {
+  it('starts with what the format needs', () => {
     assert.deepEqual(
       nextRun([reading(0, 4)], [{ from: 900 * PAGE_SIZE + 5, to: 900 * PAGE_SIZE + 10 }], have(...to(4))),
       { first: 900, count: 1 },

@@ -47,10 +47,9 @@ describe('redactor', () => {
     secret.replaceAll('/', '\\/'),
     'AKIAIOSFODNN7EXAMPLE',
   ]) {
-    it(`strikes out ${form.slice(0, 30)}…`, () =>
-      assert.equal(redact(`before ${form} after`), 'before REDACTED after'));
+    it(`redacts ${form.slice(0, 30)}…`, () => assert.equal(redact(`before ${form} after`), 'before REDACTED after'));
   }
-  it('strikes out a basic credential in all its forms', () => {
+  it('redacts a basic credential in all of its forms', () => {
     const basic = redactor(parseSource('https://someone:p%22ss%26w%2Frd@example.com/a?token=0123456789abcdef'));
     const text = [
       'p"ss&w/rd',
@@ -62,13 +61,13 @@ describe('redactor', () => {
     ].join(' ');
     assert.equal(basic(text), 'REDACTED REDACTED "REDACTED" REDACTED REDACTED REDACTED');
   });
-  it('takes user info out of any address', () => {
+  it('removes credentials from any address', () => {
     assert.equal(
       redact('{"u":"https://a:b@h/x","v":"https:\\/\\/a:b@h\\/x"}'),
       '{"u":"https://h/x","v":"https:\\/\\/h\\/x"}',
     );
   });
-  it('leaves everything else alone, and a short password out of it', () => {
+  it('changes nothing else, and does not redact a short password', () => {
     const text = '{"format":{"format_name":"mov"},"a":"x@y"}';
     assert.equal(redactor(parseSource('https://u:mov@example.com/a'))(text), text);
     assert.equal(redact(text), text);

@@ -7,7 +7,7 @@ import { askRtsp } from './ask_rtsp.ts';
 import { listen } from './listen.ts';
 import { Cleanup } from './origin.ts';
 
-/** What holds for every source that is no web address: the guard, silence, and what a tool is told. */
+/** Applies to every source that is not an HTTP address: the guard, silence, and the errors for a tool. */
 
 const cleanup = new Cleanup();
 const live = ['ffprobe'];
@@ -17,12 +17,12 @@ async function open(url: string, options: ProxyOptions = {}): Promise<JobSource>
   return cleanup.add(proxy.open({ source: parseSource(url), limits: { maxBytes: 1e9 }, live }));
 }
 
-describe('sources that are no web addresses', function () {
+describe('sources with other protocols than HTTP', function () {
   this.timeout(20_000);
   afterEach(() => cleanup.run());
 
   for (const scheme of ['ftp', 'rtmp', 'rtmps', 'rtsp', 'rtsps', 'srt']) {
-    it(`${scheme}: an address that is not allowed is never connected to`, async () => {
+    it(`${scheme}: never connects to an address that is not allowed`, async () => {
       const peer = cleanup.add(await listen(() => {}));
       const job = await open(`${scheme}://127.0.0.1:${peer.port}/a/b.mp4`);
       if (scheme.startsWith('rtsp'))
@@ -33,7 +33,7 @@ describe('sources that are no web addresses', function () {
     });
   }
 
-  it('the address of a tool holds no login, no query and no stream key', async () => {
+  it('the address for a tool has no credentials, query or stream key', async () => {
     for (const url of [
       'rtmp://user:password@example.com/live/streamkey?sign=value',
       'rtsp://user:password@example.com/cam?token=value',
@@ -52,10 +52,10 @@ describe('sources that are no web addresses', function () {
     }
   });
 
-  it('a server that says nothing makes the stream offline', async () => {
+  it('a silent server makes the stream offline', async () => {
     const peer = cleanup.add(
       await listen((socket) => {
-        // A good RTMP greeting, and then nothing.
+        // A valid RTMP handshake, and then nothing.
         socket.once('data', () => socket.write(Buffer.concat([Buffer.from([3]), Buffer.alloc(3072)])));
       }),
     );
@@ -68,7 +68,7 @@ describe('sources that are no web addresses', function () {
     assert.equal(job.stats().failure?.code, 'origin-unreachable');
   });
 
-  it('a server of another protocol is told apart, whatever it says', async () => {
+  it('a server of another protocol is recognised', async () => {
     const peer = cleanup.add(await listen((socket) => void socket.write('HTTP/1.1 400 Bad Request\r\n\r\n<html>')));
     for (const scheme of ['rtmp', 'rtsp', 'ftp']) {
       const job = await open(`${scheme}://127.0.0.1:${peer.port}/live/cam`, {
@@ -85,7 +85,7 @@ describe('sources that are no web addresses', function () {
     }
   });
 
-  /** An FTP server that names a port of another service of its machine for the file. */
+  /** An FTP server that names the port of another service on its machine for the file. */
   const ftpNaming = (port: number) =>
     listen((socket) => {
       const replies: Record<string, string> = {
@@ -105,7 +105,7 @@ describe('sources that are no web addresses', function () {
       });
     });
 
-  it('ftp: an exception for the port of the commands opens no other port of the host', async () => {
+  it('ftp: an exception for the command port opens no other port of the host', async () => {
     const service = cleanup.add(await listen((socket) => void socket.end('secret')));
     const liar = cleanup.add(await ftpNaming(service.port));
     const url = `ftp://127.0.0.1:${liar.port}/a.mp4`;
@@ -121,7 +121,7 @@ describe('sources that are no web addresses', function () {
     assert.ok(service.connections > 0, 'an exception of its own opens the data port');
   });
 
-  it('ftp: files come from the address that the commands went to, whatever the name says a moment later', async () => {
+  it('ftp: files come from the address of the commands, even if the name resolves differently later', async () => {
     const service = cleanup.add(await listen((socket) => void socket.end('secret')));
     const server = cleanup.add(await ftpNaming(service.port));
     let asked = 0;

@@ -13,7 +13,7 @@ import { listen } from './listen.ts';
 import { Cleanup } from './origin.ts';
 import { seeded, type Random } from '../fuzz/media/mutate.ts';
 
-/** Servers that begin well and go on with nonsense: an answer to the tool, and the next one is served. */
+/** Servers that begin correctly and continue with nonsense. The tool gets a response, and the next one is served. */
 
 const cleanup = new Cleanup();
 const seed = Math.floor(Math.random() * 2 ** 32);
@@ -93,7 +93,7 @@ describe('sources: nonsense from a server of another protocol', function () {
     ['ftp', ftpTalk, Buffer.alloc(0)],
   ];
   for (const [scheme, talk, prefix] of talks) {
-    it(`${scheme}: an answer each time, nothing thrown into the air (seed ${seed})`, async () => {
+    it(`${scheme}: a response each time, no unhandled error (seed ${seed})`, async () => {
       const thrown: unknown[] = [];
       const note = (error: unknown): void => void thrown.push(error);
       process.on('unhandledRejection', note).on('uncaughtException', note);
@@ -114,7 +114,7 @@ describe('sources: nonsense from a server of another protocol', function () {
     });
   }
 
-  it(`srt: the same (seed ${seed})`, async () => {
+  it(`srt: a response each time, no unhandled error (seed ${seed})`, async () => {
     const thrown: unknown[] = [];
     const note = (error: unknown): void => void thrown.push(error);
     process.on('unhandledRejection', note).on('uncaughtException', note);

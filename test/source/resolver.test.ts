@@ -27,7 +27,7 @@ describe('resolver', function () {
   this.timeout(20_000);
   afterEach(() => cleanup.run());
 
-  it('asks for both families side by side and returns both', async () => {
+  it('queries both families in parallel and returns both', async () => {
     const { look, dns } = await setup(({ type }) => ({
       records: type === 'A' ? ['93.184.216.34'] : ['2606:2800:220:1::1'],
     }));
@@ -41,7 +41,7 @@ describe('resolver', function () {
     ]);
   });
 
-  it('asks nobody for a literal address, for localhost or for what is not a name', async () => {
+  it('sends no query for a literal address, for localhost or for an invalid name', async () => {
     const { look, dns } = await setup(() => ({}));
     assert.deepEqual(await look('8.8.8.8', false), v4('8.8.8.8'));
     assert.deepEqual(await look('2606:4700::1', false), [{ address: '2606:4700::1', family: 6 }]);
@@ -63,7 +63,7 @@ describe('resolver', function () {
       'the name server failed (SERVFAIL)',
     ],
     [
-      'a chain of names that leads back to its beginning',
+      'a CNAME loop',
       ({ name }: Question) => ({
         records: [
           [name, 'b.example'],
@@ -85,14 +85,14 @@ describe('resolver', function () {
     });
   }
 
-  it('follows a chain of names to its address', async () => {
+  it('follows a chain of CNAMEs to its address', async () => {
     const { look } = await setup(({ name, type }) =>
       type === 'A' ? { records: [[name, 'cdn.example'], '8.8.4.4'] } : { records: [[name, 'cdn.example']] },
     );
     assert.deepEqual(await look('n1.example', false), v4('8.8.4.4'));
   });
 
-  it('takes an answer with its own id after spoofed ones', async () => {
+  it('accepts the answer with its own id after spoofed ones', async () => {
     const { look } = await setup(({ id, type }) => [
       { records: ['6.6.6.6'], id: (id + 1) & 0xffff },
       { records: ['6.6.6.6'], id: id ^ 0x8000 },
@@ -101,7 +101,7 @@ describe('resolver', function () {
     assert.deepEqual(await look('n1.example', false), v4('8.8.8.8'));
   });
 
-  it('asks over TCP where the answer was truncated', async () => {
+  it('retries over TCP if the answer was truncated', async () => {
     const { look, dns } = await setup(({ over, type }) =>
       over === 'udp' ? { truncated: true } : type === 'A' ? { records: ['8.8.8.8'] } : {},
     );
@@ -109,7 +109,7 @@ describe('resolver', function () {
     assert.ok(dns.asked.some(({ over }) => over === 'tcp'));
   });
 
-  it('keeps the order of the answers, each once, and no more than eight of a family', async () => {
+  it('keeps the order of the answers, without duplicates, at most eight per family', async () => {
     const many = Array.from({ length: 200 }, (_, at) => `8.8.${(199 - at) >> 3}.${at & 7}`);
     const { look } = await setup(({ over, type }) =>
       over === 'udp' ? { truncated: true } : type === 'A' ? { records: [many[0]!, ...many] } : {},
@@ -117,7 +117,7 @@ describe('resolver', function () {
     assert.deepEqual(await look('n1.example', false), v4(...many.slice(0, 8)));
   });
 
-  it('does not wait for a family that is never answered once it has the other', async () => {
+  it('does not wait for a family without an answer once it has the other', async () => {
     const { look } = await setup(({ type }) => (type === 'A' ? { records: ['8.8.8.8'] } : undefined), {
       deadlineMs: 15_000,
     });
@@ -126,13 +126,13 @@ describe('resolver', function () {
     assert.ok(performance.now() - began < 10_000);
   });
 
-  it('asks once for connections that open at once', async () => {
+  it('sends one query for connections that open at once', async () => {
     const { look, dns } = await setup(only4('8.8.8.8'));
     await Promise.all(Array.from({ length: 6 }, () => look('n1.example', false)));
     assert.equal(dns.asked.length, 2);
   });
 
-  it('bounds look-ups in flight, counts them until they end, and ends each at its deadline', async () => {
+  it('limits look-ups in flight, counts them until they end, and ends each at its deadline', async () => {
     let quiet = true;
     const { look, dns } = await setup((question) => (quiet ? undefined : only4('8.8.8.8')(question)), {
       mostAtOnce: 2,
@@ -158,7 +158,7 @@ describe('resolver', function () {
     assert.deepEqual(await look('after.example', false), v4('8.8.8.8'));
   });
 
-  it('silent look-ups hold none of the threads that compression and passwords need', async () => {
+  it('silent look-ups block none of the threads that compression and passwords need', async () => {
     const seen = new Set<string>();
     const all = Promise.withResolvers<void>();
     const { look } = await setup(
@@ -182,7 +182,7 @@ describe('resolver', function () {
   });
 });
 
-describe('resolver: names that the operator gave', () => {
+describe('resolver: names given by the operator', () => {
   afterEach(() => cleanup.run());
   const local = (): LocalNames =>
     readLocalNames(
@@ -205,7 +205,7 @@ describe('resolver: names that the operator gave', () => {
     assert.deepEqual(await look('minio.media.svc.cluster.local', false), v4('10.96.0.7'));
   });
 
-  it('count as they stand where that answers, and a name without a dot is completed first', async () => {
+  it('resolve as written first, and without a dot by the search domains first', async () => {
     const { look, dns } = await setup(
       ({ name, type }) =>
         type === 'A' ? { records: [name === 'minio.py.svc.cluster.local' ? '10.96.0.8' : '10.96.0.9'] } : {},
@@ -224,7 +224,7 @@ describe('resolver: names that the operator gave', () => {
     await assert.rejects(look('nas', false), { reason: 'dns' });
   });
 
-  it('survive a server that is silent for the short form', async () => {
+  it('resolve although the server is silent for the short form', async () => {
     const { look } = await setup(
       ({ name, type }) =>
         name === 'minio.media'

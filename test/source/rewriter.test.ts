@@ -10,14 +10,14 @@ const cleanup = new Cleanup();
 const place = { requested: 'http://host/m.mpd', final: 'http://host/m.mpd' };
 const roots = { near: '../', full: 'http://127.0.0.1:1/' };
 const manifest = (text: string) => ({ kind: 'dash' as const, bytes: Buffer.from(text), place, roots });
-/** About 5 MB, 200,000 addresses: more than a second of work for a usual machine. */
+/** About 5 MB with 200,000 addresses, which take a usual machine more than a second. */
 const heavy = `<MPD>${filled('<SegmentURL media="b.mp4?a=1"/>', 5 << 20)}</MPD>`;
 
 describe('rewriting playlists', function () {
   this.timeout(60_000);
   afterEach(() => cleanup.run());
 
-  it('a long playlist leaves the event loop free, and comes out as a short one does', async () => {
+  it('a long playlist does not block the event loop, and is rewritten like a short one', async () => {
     const rewriter = cleanup.add(makeRewriter());
     const short = await rewriter.rewrite(manifest('<MPD><BaseURL>http://a/</BaseURL></MPD>'));
     let turns = 0;
@@ -31,7 +31,7 @@ describe('rewriting playlists', function () {
     assert.ok(turns > 0 && active < idle, `the loop was busy for ${active} ms, free for ${idle} ms`);
   });
 
-  it('one that takes too long is ended with an error, and the next one is served', async () => {
+  it('a playlist that takes too long is an error, and the next one is served', async () => {
     const rewriter = cleanup.add(makeRewriter({ deadlineMs: 1 }));
     await assert.rejects(rewriter.rewrite(manifest(heavy)), {
       code: 'cut',
@@ -42,7 +42,7 @@ describe('rewriting playlists', function () {
     await Promise.all([patient.rewrite(manifest(heavy)), patient.rewrite(manifest(heavy))]);
   });
 
-  it('more than a few that wait are refused', async () => {
+  it('refuses more than a few waiting playlists', async () => {
     const rewriter = cleanup.add(makeRewriter({ mostWaiting: 1 }));
     const results = await Promise.allSettled([1, 2, 3].map(() => rewriter.rewrite(manifest(heavy))));
     assert.deepEqual(
@@ -51,7 +51,7 @@ describe('rewriting playlists', function () {
     );
   });
 
-  it('its own limits are told through the thread', async () => {
+  it('reports the limits of the rewriter itself through the thread', async () => {
     const final = `http://host/${'p'.repeat(8000)}/`;
     const rewriter = cleanup.add(makeRewriter());
     await assert.rejects(
@@ -63,7 +63,7 @@ describe('rewriting playlists', function () {
     );
   });
 
-  it('the tool whose playlist took too long is named with the reason', async () => {
+  it('the tool whose playlist took too long gets the reason', async () => {
     const origin = cleanup.add(
       await startOrigin(
         (_request, response) => void response.writeHead(200, { 'content-type': 'application/dash+xml' }).end(heavy),

@@ -28,7 +28,7 @@ describe('rtmp: addresses', () => {
 });
 
 describe('rtmp: messages', () => {
-  it('values come back as they went', () => {
+  it('values survive encoding and decoding', () => {
     const values: Amf[] = [
       'connect',
       1,
@@ -40,7 +40,7 @@ describe('rtmp: messages', () => {
     assert.equal(JSON.stringify(decodeAmf(encodeAmf(...values))), JSON.stringify(values));
   });
 
-  it('cut, endless and deep values are errors, not loops', () => {
+  it('truncated, endless and deeply nested values are errors', () => {
     const nested = Buffer.concat(Array.from({ length: 1000 }, () => Buffer.from([3, 0, 1, 0x61])));
     const list = Buffer.from([0x0a, 0xff, 0xff, 0xff, 0xff, 5]);
     for (const bad of [
@@ -60,7 +60,7 @@ describe('rtmp: messages', () => {
     return found;
   };
 
-  it('are put together from chunks, in whatever pieces they come', () => {
+  it('are assembled from chunks, in pieces of any size', () => {
     const body = Buffer.from(Array.from({ length: 1000 }, (_, i) => i & 255));
     const bytes = Buffer.concat([
       encodeMessage(3, 20, 0, body),
@@ -81,7 +81,7 @@ describe('rtmp: messages', () => {
     }
   });
 
-  it('times: from the start, by differences, and past 24 bits', () => {
+  it('timestamps: absolute, relative, and over 24 bits', () => {
     const chunks = Buffer.concat([
       Buffer.from('04000064000001080100000041', 'hex'), // 100, absolute
       Buffer.from('4400000a0000010842', 'hex'), // +10
@@ -95,7 +95,7 @@ describe('rtmp: messages', () => {
     );
   });
 
-  it('what cannot be is refused: no beginning, endless lengths, too many channels', () => {
+  it('invalid chunks are refused: without a start, of excessive length, on too many channels', () => {
     assert.throws(() => read(new ChunkReader(), Buffer.from([0xc4, 1])));
     assert.throws(() => read(new ChunkReader(), Buffer.from('04000000ffffff080100000041', 'hex')));
     const reader = new ChunkReader();
@@ -109,7 +109,7 @@ describe('rtmp: messages', () => {
     });
   });
 
-  /** A message of video whose body is not whole, in chunks of the size that is set. */
+  /** An incomplete video message, in chunks of the given size. */
   const unfinished = (length: number, chunk: number, sent: number): Buffer => {
     const head = Buffer.from('050000000000000901000000', 'hex');
     head.writeUIntBE(length, 4, 3);
@@ -118,7 +118,7 @@ describe('rtmp: messages', () => {
     return Buffer.concat([head, body.subarray(0, sent + Math.ceil(sent / chunk) - 1)]);
   };
 
-  it('one long chunk in small pieces takes time in proportion to its length', () =>
+  it('one long chunk in small pieces takes linear time', () =>
     assertLinear('chunk', 1 << 20, (size) => {
       const bytes = unfinished(8 << 20, 8 << 20, size);
       return () => {
@@ -128,7 +128,7 @@ describe('rtmp: messages', () => {
       };
     })).timeout(60_000);
 
-  it('a message in chunks of one byte is held in a few buffers, not in one for each byte', () => {
+  it('a message in chunks of one byte is held in a few buffers, not in one per byte', () => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as () => void;
     const length = 1 << 20;
@@ -147,7 +147,7 @@ describe('rtmp: messages', () => {
     assert.ok(held < 16 << 20, `${held} bytes of heap`);
   }).timeout(20_000);
 
-  it('messages on several channels are told apart, and one that is aborted begins anew', () => {
+  it('messages on several channels are kept apart, and an aborted one restarts', () => {
     const start = Buffer.from('05000000000102090100000041', 'hex');
     const reader = new ChunkReader();
     reader.chunkSize = 1;
@@ -173,7 +173,7 @@ describe('rtmp: messages', () => {
     );
   });
 
-  it('become FLV, aggregated ones one by one', () => {
+  it('become FLV, aggregate messages one by one', () => {
     assert.equal(flvHeader(true, true).toString('hex'), '464c5601050000000900000000');
     assert.equal(flvTag(9, 0x12345678, Buffer.from('ab')).toString('hex'), '090000023456781200000061620000000d');
     const body = Buffer.concat([

@@ -11,10 +11,10 @@ import { Cleanup } from './origin.ts';
 const cleanup = new Cleanup();
 const greeting = Buffer.concat([Buffer.from([3]), Buffer.alloc(3072)]);
 const frame = encodeMessage(5, 9, 1, Buffer.alloc(300, 1));
-/** A type of message that is none of media. */
+/** A message of a type that is not media. */
 const other = encodeMessage(6, 99, 1, Buffer.alloc(50_000));
 
-describe('rtmp: what a host may send', function () {
+describe('rtmp: limits of a server', function () {
   this.timeout(60_000);
   afterEach(() => cleanup.run());
 
@@ -31,7 +31,7 @@ describe('rtmp: what a host may send', function () {
   }
   const read = (job: JobSource): Promise<Reply> => ask(job.address('ffprobe'), { deadlineMs: 50_000 });
 
-  it('all bytes of a session count, not the media alone', async () => {
+  it('all bytes of a session count, not only media', async () => {
     const talk = Buffer.concat([greeting, other, other, frame]);
     const job = await open((socket) => void socket.end(talk));
     assert.equal((await read(job)).status, 200);
@@ -43,7 +43,7 @@ describe('rtmp: what a host may send', function () {
     ['before any media', Buffer.alloc(0)],
     ['after the first media', frame],
   ] as const) {
-    it(`messages that are none of media end at the limit of the request, ${what}`, async () => {
+    it(`messages that are not media end at the limit of the request, ${what}`, async () => {
       const job = await open((socket) => {
         const more = (): void => {
           while (!socket.destroyed && socket.write(other));
@@ -56,7 +56,7 @@ describe('rtmp: what a host may send', function () {
     });
   }
 
-  it('a host that sends pings and reads no answers is left, before the answers fill the memory', async () => {
+  it('a server that pings and reads no replies is disconnected before the replies fill the memory', async () => {
     const pings = Buffer.concat([Buffer.from('020000000000060400000000', 'hex'), Buffer.from([0, 6, 0, 0, 0, 1])]);
     const again = Buffer.concat(
       Array.from({ length: 10_000 }, () => Buffer.concat([Buffer.from([0xc2]), Buffer.from([0, 6, 0, 0, 0, 1])])),

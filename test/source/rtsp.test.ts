@@ -12,8 +12,8 @@ import { assertLinear } from './work.ts';
 
 const cleanup = new Cleanup();
 
-describe('rtsp: on the wire', () => {
-  it('messages and frames are told apart, in whatever pieces they come', () => {
+describe('rtsp: wire format', () => {
+  it('messages and frames are separated, in pieces of any size', () => {
     const frame = Buffer.from([0x24, 3, 0, 4, 1, 2, 3, 4]);
     const bytes = Buffer.concat([
       encodeRtsp(
@@ -41,7 +41,7 @@ describe('rtsp: on the wire', () => {
     }
   });
 
-  it('bodies, heads and line ends in small pieces take time in proportion to their length', () => {
+  it('bodies, headers and line ends in small pieces take linear time', () => {
     const start = 'RTSP/1.0 200 OK\r\n';
     const cases: [name: string, size: number, text: (size: number) => string][] = [
       [
@@ -64,7 +64,7 @@ describe('rtsp: on the wire', () => {
     }
   }).timeout(60_000);
 
-  it('a length that is no whole number is an error', () => {
+  it('a length that is not a whole number is an error', () => {
     for (const length of ['1.5', '-1', '1e3', '0x10'])
       assert.throws(
         () => [...new RtspReader().read(Buffer.from(`RTSP/1.0 200 OK\r\nContent-Length: ${length}\r\n\r\nab`))],
@@ -73,7 +73,7 @@ describe('rtsp: on the wire', () => {
       );
   });
 
-  it('what is none is an error, not a growing buffer', () => {
+  it('invalid messages are an error, not a growing buffer', () => {
     const read = (text: string): unknown[] => [...new RtspReader().read(Buffer.from(text))];
     for (const bad of [
       '<html>',
@@ -85,8 +85,8 @@ describe('rtsp: on the wire', () => {
   });
 });
 
-describe('rtsp: logging in', () => {
-  it('answers a digest as RFC 2069 and 2617 have it, and prefers it to a password in clear', () => {
+describe('rtsp: authentication', () => {
+  it('answers a digest challenge as in RFC 2069 and 2617, and prefers it to basic', () => {
     const challenge = challengeOf([
       ['WWW-Authenticate', 'Basic realm="x"'],
       [
@@ -98,12 +98,12 @@ describe('rtsp: logging in', () => {
     ])!;
     const said = authorizationFor(challenge, { user: 'Mufasa', password: 'CircleOfLife' }, 'GET', '/dir/index.html');
     assert.match(said, /^Digest username="Mufasa", realm="testrealm@host.com", /);
-    // RFC 2069's own example, with its erratum's value.
+    // The example of RFC 2069, with the value of its erratum.
     assert.match(said, /response="1949323746fe6a43ef61f9606e7febea"/);
     assert.match(said, /opaque="5ccc069c403ebaf9f0171e9517f40e41"/);
   });
 
-  it('an algorithm that is not known leaves the other offer', () => {
+  it('uses the other offer if a digest algorithm is unknown', () => {
     assert.deepEqual(
       challengeOf([
         ['www-authenticate', 'Digest realm="a", nonce="b", algorithm=MD5-sess-x'],
@@ -115,10 +115,10 @@ describe('rtsp: logging in', () => {
   });
 });
 
-describe('rtsp: names for tools', () => {
+describe('rtsp: addresses for tools', () => {
   const local = 'rtsp://127.0.0.1:9/secret/ffprobe/stream';
   const names = rtspNames(local, () => 'rtsp://host/cam?token=value');
-  it('lead to the server and back, and hide where it is', () => {
+  it('lead to the server and back, and hide its place', () => {
     assert.equal(names.up(local), 'rtsp://host/cam?token=value');
     assert.equal(names.up(`${local}/trackID=0`), 'rtsp://host/cam?token=value/trackID=0');
     const base = names.down('rtsp://user:pass@host/cam/?token=value');
@@ -130,7 +130,7 @@ describe('rtsp: names for tools', () => {
     );
   });
 
-  it('no address that the tool was not given leads anywhere', () => {
+  it('an address that was not given to the tool leads nowhere', () => {
     for (const uri of [
       'rtsp://127.0.0.1/',
       'rtsp://host/cam',
@@ -142,7 +142,7 @@ describe('rtsp: names for tools', () => {
   });
 });
 
-describe('rtsp: the relay', function () {
+describe('rtsp: relay', function () {
   this.timeout(20_000);
   afterEach(() => cleanup.run());
 
@@ -182,7 +182,7 @@ describe('rtsp: the relay', function () {
     uri = job.address('ffprobe'),
   ): Promise<RtspMessage | undefined> => askRtsp(job.address('ffprobe'), method, { headers, uri });
 
-  it('logs in with what the caller gave, which the tool neither has nor sees', async () => {
+  it("authenticates with the caller's credentials, which the tool neither has nor sees", async () => {
     const origin = await server((request) =>
       header(request, 'authorization')?.startsWith('Digest username="user"')
         ? respond(
@@ -205,7 +205,7 @@ describe('rtsp: the relay', function () {
     assert.equal(origin.requests.length, 2);
   });
 
-  it('a redirect is followed to a checked address, and takes no password there', async () => {
+  it('follows a redirect to a checked address, without the password', async () => {
     const second = await server((request) =>
       respond(request, '401 Unauthorized', [['WWW-Authenticate', 'Basic realm="r"']]),
     );
@@ -235,7 +235,7 @@ describe('rtsp: the relay', function () {
     assert.equal(closed.stats().failure?.code, 'refused');
   });
 
-  it('refuses other connections, methods and addresses before they reach the server', async () => {
+  it('refuses other transports, methods and addresses before they reach the server', async () => {
     const origin = await server((request) => respond(request, '200 OK'));
     const job = await open(`rtsp://127.0.0.1:${origin.port}/cam`);
     assert.equal(
@@ -247,7 +247,7 @@ describe('rtsp: the relay', function () {
     assert.equal(origin.requests.length, 0);
   });
 
-  it('a server that answers with UDP all the same is not listened to', async () => {
+  it('ignores a server that answers with UDP', async () => {
     const origin = await server((request) =>
       respond(request, '200 OK', [['Transport', 'RTP/AVP;unicast;client_port=1-2;server_port=3-4']]),
     );

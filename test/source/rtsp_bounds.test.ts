@@ -12,7 +12,7 @@ import { Cleanup } from './origin.ts';
 
 const cleanup = new Cleanup();
 
-/** Writes the same again and again, as fast as it is taken, and reads nothing. */
+/** Writes the same bytes repeatedly, as fast as they are accepted, and reads nothing. */
 function flood(socket: Socket, bytes: Buffer): void {
   const more = (): void => {
     while (!socket.destroyed && socket.write(bytes));
@@ -21,7 +21,7 @@ function flood(socket: Socket, bytes: Buffer): void {
   more();
 }
 
-describe('rtsp: what a tool and a server may send', function () {
+describe('rtsp: limits of a tool and a server', function () {
   this.timeout(60_000);
   afterEach(() => cleanup.run());
 
@@ -37,7 +37,7 @@ describe('rtsp: what a tool and a server may send', function () {
     );
   }
 
-  it('a tool that sends more requests than can wait loses its connection', async () => {
+  it('a tool that sends more requests than can wait is disconnected', async () => {
     const job = await open((socket) => void socket.resume());
     const address = job.address('ffprobe');
     const tool = connect({ host: '127.0.0.1', port: Number(new URL(address.replace('rtsp:', 'http:')).port) });
@@ -47,7 +47,7 @@ describe('rtsp: what a tool and a server may send', function () {
     await once(tool, 'close', { signal: AbortSignal.timeout(10_000) });
   });
 
-  it('requests up to the limit are answered in their order', async () => {
+  it('requests up to the limit are answered in order', async () => {
     const job = await open(
       (socket) =>
         void socket.on('data', (bytes) => {
@@ -70,7 +70,7 @@ describe('rtsp: what a tool and a server may send', function () {
     );
   });
 
-  it('a server that asks and reads no answers is left, before the answers fill the memory', async () => {
+  it('a server that sends requests and reads no replies is disconnected before they fill the memory', async () => {
     const job = await open((socket) => {
       socket.pause();
       flood(socket, Buffer.from('OPTIONS * RTSP/1.0\r\nCSeq: 1\r\n\r\n'.repeat(2000)));
@@ -79,7 +79,7 @@ describe('rtsp: what a tool and a server may send', function () {
     assert.equal(job.stats().failure?.message, 'the host does not read the answers that it asks for');
   });
 
-  /** A connection to a server that reads nothing and says nothing. */
+  /** A connection to a server that neither reads nor sends. */
   async function upstream(late = 0): Promise<{ made: RtspUpstream; sockets: Socket[] }> {
     const server = cleanup.add(await listen((socket) => void socket.pause()));
     const source = parseSource(`rtsp://127.0.0.1:${server.port}/cam`);
@@ -101,7 +101,7 @@ describe('rtsp: what a tool and a server may send', function () {
     return { made, sockets };
   }
 
-  /** Until the server has been dialled. */
+  /** Waits until the server has been dialled. */
   async function dialled(sockets: readonly Socket[]): Promise<Socket> {
     const deadline = performance.now() + 10_000;
     while (sockets[0]?.readyState !== 'open') {
@@ -120,7 +120,7 @@ describe('rtsp: what a tool and a server may send', function () {
     assert.ok(socket.writableLength < 200_000, `${socket.writableLength} bytes wait`);
   });
 
-  it('a connection that comes after its tool has gone is closed', async () => {
+  it('a connection that opens after its tool has disconnected is closed', async () => {
     const { made, sockets } = await upstream(500);
     const asked = assert.rejects(made.request('OPTIONS', '*', []), /closed/);
     await dialled(sockets);

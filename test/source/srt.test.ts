@@ -4,8 +4,8 @@ import { PacketOrder } from '../../src/source/protocols/srt/order.ts';
 import { readHandshake, readPacket, reversedWords, seqDistance } from '../../src/source/protocols/srt/packet.ts';
 import { srtParameters } from '../../src/source/protocols/srt/parameters.ts';
 
-describe('srt: the order of packets', () => {
-  it('is put right, and a gap is told once', () => {
+describe('srt: packet order', () => {
+  it('is restored, and a gap is reported once', () => {
     const order = new PacketOrder<number>(10);
     assert.deepEqual(order.add(10, 10), { ready: [10], lost: undefined });
     assert.deepEqual(order.add(13, 13), { ready: [], lost: { from: 11, to: 12 } });
@@ -18,7 +18,7 @@ describe('srt: the order of packets', () => {
     assert.deepEqual(order.add(12, 12).ready, [], 'what came already does not come again');
   });
 
-  it('goes on over the end of the numbers', () => {
+  it('continues over the wrap-around of the sequence numbers', () => {
     const order = new PacketOrder<number>(0x7ffffffe);
     assert.deepEqual(
       [order.add(0x7ffffffe, 1), order.add(0, 3), order.add(0x7fffffff, 2)].map(({ ready }) => ready),
@@ -27,7 +27,7 @@ describe('srt: the order of packets', () => {
     assert.equal(seqDistance(0, 0x7fffffff), 1);
   });
 
-  it('what does not come is given up, and a sender that drops says up to where', () => {
+  it('skips missing packets, and up to the number that a drop request names', () => {
     const order = new PacketOrder<number>(0);
     for (const seq of [2, 3, 6]) order.add(seq, seq);
     assert.deepEqual(order.skip(), [2, 3]);
@@ -43,11 +43,11 @@ describe('srt: the order of packets', () => {
       assert.deepEqual(order.skip((order.next + 8191) & 0x7fffffff), [i]);
     }
     const { user, system } = process.cpuUsage(before);
-    // 164 million steps took 9 s and more; CPU time, so a loaded machine does not change it.
+    // 164 million steps took 9 s and more. CPU time, so that other load does not matter.
     assert.ok(user + system < 3_000_000, `${(user + system) / 1000} ms of CPU`);
   }).timeout(60_000);
 
-  it('dropped packets come out in order, over the end of the numbers, few or many', () => {
+  it('dropped packets come out in order, over the wrap-around, few or many', () => {
     for (const count of [3, 300]) {
       const first = 0x7fffffff - Math.floor(count / 2);
       const order = new PacketOrder<number>(first);
@@ -59,7 +59,7 @@ describe('srt: the order of packets', () => {
     }
   });
 
-  it('a number from nowhere begins anew and holds nothing', () => {
+  it('a number far outside the window restarts the order and holds nothing', () => {
     const order = new PacketOrder<number>(0);
     order.add(5, 5);
     assert.deepEqual(order.add(1_000_000, 1).ready, [1]);
@@ -77,14 +77,14 @@ describe('srt: keys', () => {
       const text = Buffer.from('what is said');
       const secret = decryptPayload(keys, 1, 12_345, text)!;
       assert.ok(!secret.equals(text));
-      // In counter mode both ways are the same.
+      // Counter mode is its own inverse.
       assert.ok(decryptPayload(opened!, 1, 12_345, secret)!.equals(text));
       assert.ok(!decryptPayload(opened!, 1, 12_346, secret)!.equals(text));
       assert.equal(decryptPayload(opened!, 2, 12_345, secret), undefined);
     });
   }
 
-  it('a passphrase is derived once for each salt, and for eight salts at most', async () => {
+  it('a passphrase is derived once per salt, for at most eight salts', async () => {
     const keyOf = keysOf('a good passphrase');
     const salts = Array.from({ length: 20 }, (_, i) => Buffer.alloc(16, i));
     const first = salts.map((salt) => keyOf(salt, 16));
@@ -101,7 +101,7 @@ describe('srt: keys', () => {
     await Promise.all(first);
   });
 
-  it('messages that are cut or strange are no keys', async () => {
+  it('truncated or unknown key messages give no keys', async () => {
     const { message } = await makeKeys(keysOf('a good passphrase'), 16);
     const odd = Buffer.from(message);
     odd[8] = 4;
@@ -110,8 +110,8 @@ describe('srt: keys', () => {
   });
 });
 
-describe('srt: what stands in packets and addresses', () => {
-  it('cut packets and handshakes are none', () => {
+describe('srt: packets and addresses', () => {
+  it('truncated packets and handshakes are ignored', () => {
     assert.equal(readPacket(Buffer.alloc(15)), undefined);
     assert.deepEqual(
       [readPacket(Buffer.alloc(2048))?.kind, readPacket(Buffer.alloc(2049))],
@@ -126,7 +126,7 @@ describe('srt: what stands in packets and addresses', () => {
     );
   });
 
-  it('a stream id stands in words turned round', () => {
+  it('a stream id is sent with the bytes of each word reversed', () => {
     assert.equal(reversedWords('abcdef').toString('latin1'), 'dcba\0\0fe');
   });
 
@@ -142,5 +142,6 @@ describe('srt: what stands in packets and addresses', () => {
     ['?latency=99999999999&pbkeylen=17', { latencyMs: 10_000 }],
   ];
   for (const [query, found] of cases)
-    it(`srt://host:1${query}`, () => assert.deepEqual(srtParameters({ url: `srt://host:1${query}` }), found));
+    it(`reads the parameters of srt://host:1${query}`, () =>
+      assert.deepEqual(srtParameters({ url: `srt://host:1${query}` }), found));
 });

@@ -14,15 +14,15 @@ const dataPacket = (seq: number): Buffer => {
   bytes.fill(0, 0, 16).writeUInt32BE(firstSeq + seq, 0);
   return bytes;
 };
-/** Longer than any packet of SRT. */
+/** Longer than any SRT packet. */
 const junk = Buffer.alloc(3000, 0x80);
 const shutdown = controlPacket(CONTROL.shutdown, { time: 1, peer: 0, body: Buffer.alloc(4) });
 
-describe('srt: what a host may send', function () {
+describe('srt: limits of a server', function () {
   this.timeout(30_000);
   afterEach(() => cleanup.run());
 
-  /** A host that agrees to everything, and sends these datagrams once a call stands. */
+  /** A server that accepts everything, and sends these datagrams once connected. */
   async function host(talk: readonly Buffer[]): Promise<number> {
     const socket = createSocket('udp4');
     socket.bind(0, '127.0.0.1');
@@ -64,7 +64,7 @@ describe('srt: what a host may send', function () {
     );
   }
 
-  it('all bytes of a session count: headers, and datagrams that are none of SRT', async () => {
+  it('all bytes of a session count, including headers and datagrams that are not SRT', async () => {
     const talk = [junk, dataPacket(0), junk, dataPacket(1), shutdown];
     const job = await open(talk, 1e9);
     const { status, body } = await ask(job.address('ffprobe'));
@@ -73,7 +73,7 @@ describe('srt: what a host may send', function () {
     assert.ok(job.stats().ioUsage >= sent, `${job.stats().ioUsage} of ${sent} bytes`);
   });
 
-  it('datagrams that are none of SRT end at the limit of the request', async () => {
+  it('datagrams that are not SRT end at the limit of the request', async () => {
     const job = await open([dataPacket(0), ...Array.from({ length: 30 }, () => junk)], 50_000);
     await ask(job.address('ffprobe'));
     assert.deepEqual([job.stats().failure?.code, job.stats().failure?.reason], ['cut', 'limit']);

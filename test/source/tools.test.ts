@@ -7,14 +7,14 @@ import { parseSource } from '../../src/source/address/parse.ts';
 import { startProxy, type JobSource } from '../../src/source/proxy.ts';
 import { Cleanup, sendFile, startOrigin, type Origin } from './origin.ts';
 
-/** The tools themselves, bare and through the proxy: what they print must be the same. */
+/** The tools themselves, direct and through the proxy, must print the same. */
 
 const missing = ['ffmpeg', 'ffprobe', 'mediainfo'].filter((tool) => spawnSync(tool, ['-version']).error !== undefined);
 const cleanup = new Cleanup();
 
 function run(tool: string, args: string[], environment: Record<string, string> = {}): Promise<string> {
   return new Promise((resolve) => {
-    // A tool that fails has printed what it knows.
+    // A failing tool has printed what it knows.
     execFile(
       tool,
       args,
@@ -153,7 +153,7 @@ describe('source proxy: ffprobe and mediainfo', function () {
     '/dash/m.mpd',
     '/nothing.mp4',
   ]) {
-    it(`print the same of ${path}`, async () => {
+    it(`print the same for ${path} as without the proxy`, async () => {
       const job = await open(path);
       void job.prepare();
       const tools = Object.keys(arguments_);
@@ -165,7 +165,7 @@ describe('source proxy: ffprobe and mediainfo', function () {
     });
   }
 
-  it('follow absolute addresses in a playlist, both of them', async () => {
+  it('both follow absolute addresses in a playlist', async () => {
     const job = await open('/absolute/hls/master.m3u8');
     const ffprobe = JSON.parse(job.redact(await through(job, 'ffprobe'))) as {
       streams: unknown[];
@@ -178,7 +178,7 @@ describe('source proxy: ffprobe and mediainfo', function () {
     assert.ok(!mediainfo.includes('x/http'), mediainfo);
   });
 
-  it('follow a playlist and a manifest that moved', async () => {
+  it('both follow a redirected playlist and manifest', async () => {
     for (const path of ['/moved/hls/list.m3u8', '/moved/enc/list.m3u8', '/moved/dash/m.mpd']) {
       touched.length = 0;
       const job = await open(path);

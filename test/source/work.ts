@@ -5,24 +5,24 @@ const spent = (run: () => unknown): number => {
   try {
     run();
   } catch (error) {
-    // A bound of its own is an answer, too.
+    // Reaching a limit is a valid outcome, too.
     if ((error as Error).name !== 'SourceError') throw error;
   }
   const { user, system } = process.cpuUsage(before);
   return (user + system) / 1000;
 };
 
-/** Least of three, in ms of this process: what a loaded machine does meanwhile is not in it. */
+/** The fastest of three runs, in ms of CPU time of this process, so that other load does not matter. */
 const least = (run: () => unknown): number => Math.min(spent(run), spent(run), spent(run));
 
 /**
- * For inputs of four times the size: linear work takes 4 times as long, squared work 16 times. What takes next to
- * nothing has passed.
+ * For input of four times the size, linear work takes 4 times as long and quadratic work 16 times. Work below
+ * `nothingMs` passes.
  */
 const mostGrowth = 9;
 const nothingMs = 20;
 
-/** Says that the work grows with the size of its input, and not with its square. */
+/** Asserts that the work grows linearly with the size of its input, not quadratically. */
 export function assertLinear(name: string, size: number, work: (size: number) => () => unknown): void {
   const large = work(4 * size);
   const most = least(large);
