@@ -1,12 +1,13 @@
 /** The write that admits a job. From then on the job counts against its token's limit. */
-import { PROBE_JOBS, isKubeError, outcomeUnknown, type KubeClient } from '../../kube/client.ts';
+import { isKubeError, outcomeUnknown, type KubeClient } from '../../kube/client.ts';
 import { type Logger, requestFields } from '../../log.ts';
 import { backoff, pause } from '../../retry.ts';
 import type { Store } from '../../store/store.ts';
-import { isFinished, stamp } from '../../kube/conditions.ts';
+import { stamp } from '../../kube/conditions.ts';
 import { admittedStatus } from './job_status.ts';
 import { resultPathOf, type Job } from './job.ts';
-import { WRITE_MS, leaseSafe, type Term } from './lease_guard.ts';
+import { leaseSafe, type Term } from './lease_guard.ts';
+import { readLive, WRITE_MS, writeStatus } from './status_write.ts';
 
 /** Required remaining lease time before a write: the write's time-out and a margin. */
 const LEASE_MARGIN_MS = WRITE_MS + 500;
@@ -52,12 +53,7 @@ export async function writeAdmission(
       stamp(store.clock.now()),
     );
     try {
-      const updated = await kube.mergePatchStatus(PROBE_JOBS, job.key, status, {
-        namespace: job.namespace,
-        resourceVersion: job.resourceVersion,
-        serverTimeoutMs: WRITE_MS,
-        deadlineMs: WRITE_MS + 500,
-      });
+      const updated = await writeStatus(kube, job, status);
       job.status = updated.status;
       job.resourceVersion = updated.metadata.resourceVersion ?? '';
       return 'written';
@@ -72,19 +68,16 @@ export async function writeAdmission(
       }
     }
     await pause(wait.next());
-    try {
-      const live = await kube.get(PROBE_JOBS, job.key, { namespace: job.namespace, deadlineMs: 1_000 });
-      if (live.metadata.uid !== job.uid || isFinished(live.status)) return 'gone';
-      job.status = live.status;
-      job.resourceVersion = live.metadata.resourceVersion ?? '';
-      if (
-        live.status?.admittedBy?.epoch === epoch &&
-        live.status.attempts === job.attempt + 1 &&
-        live.status.runner?.uid === job.runner?.uid
-      )
-        return 'written';
-    } catch (error) {
-      if (isKubeError(error, 'not-found')) return 'gone';
-    }
+    const live = await readLive(kube, job);
+    if (live.is === 'gone' || live.is === 'finished') return 'gone';
+    if (live.is === 'unknown') continue;
+    job.status = live.object.status;
+    job.resourceVersion = live.object.metadata.resourceVersion ?? '';
+    if (
+      job.status?.admittedBy?.epoch === epoch &&
+      job.status.attempts === job.attempt + 1 &&
+      job.status.runner?.uid === job.runner?.uid
+    )
+      return 'written';
   }
 }

@@ -5,7 +5,7 @@
 import { zstdCompressSync } from 'node:zlib';
 import { SUBJECT, type AssignedTool, type ResultBody } from '../../bus/messages.ts';
 import type { Bus } from '../../bus/connect.ts';
-import { PROBE_JOBS, isKubeError, type KubeClient } from '../../kube/client.ts';
+import { isKubeError, type KubeClient } from '../../kube/client.ts';
 import type { ProbeJob, ProbeJobStatus, Reason } from '../../kube/probe_job.ts';
 import { type Logger, requestFields } from '../../log.ts';
 import { endedNotice } from '../../result/ended_notice.ts';
@@ -13,10 +13,11 @@ import { backoff, pause, retry } from '../../retry.ts';
 import type { RecordedEnd } from '../../store/requests.ts';
 import type { Store } from '../../store/store.ts';
 import { isUuid } from '../../store/uuid.ts';
-import { isFinished, stamp } from '../../kube/conditions.ts';
+import { stamp } from '../../kube/conditions.ts';
 import { finishedStatus, type JobEnd } from './job_status.ts';
 import { resultPathOf } from './job.ts';
 import { recordEnd } from '../collect/record_end.ts';
+import { readLive, writeStatus } from './status_write.ts';
 
 /** An end without a result. */
 export interface End {
@@ -147,10 +148,7 @@ export async function endRequest(
   }).catch(() => asked);
 }
 
-/**
- * Writes the end in one patch at the known resourceVersion: another object may exist under the same name by now, and
- * lists in a status are replaced as a whole. Returns the finished object, or undefined if it no longer exists.
- */
+/** Returns the finished object, or undefined if it no longer exists. */
 export async function writeFinish(
   { store, kube, log }: EndDeps,
   job: Endable,
@@ -160,19 +158,9 @@ export async function writeFinish(
   let { status, resourceVersion } = job;
   const wait = backoff(PAUSES);
   while (!signal.aborted) {
-    const now = stamp(store.clock.now());
+    const finished = finishedStatus(status, { ...finish, resultPath: resultPathOf(job) }, stamp(store.clock.now()));
     try {
-      return await kube.mergePatchStatus(
-        PROBE_JOBS,
-        job.key,
-        finishedStatus(status, { ...finish, resultPath: resultPathOf(job) }, now),
-        {
-          namespace: job.namespace,
-          resourceVersion,
-          serverTimeoutMs: 2_000,
-          deadlineMs: 3_000,
-        },
-      );
+      return await writeStatus(kube, { ...job, resourceVersion }, finished);
     } catch (error) {
       if (isKubeError(error, 'not-found')) return undefined;
       if (!isKubeError(error, 'conflict')) {
@@ -181,17 +169,13 @@ export async function writeFinish(
         await pause(wait.next(), signal);
       }
     }
-    const live = await kube
-      .get(PROBE_JOBS, job.key, { namespace: job.namespace, deadlineMs: 3_000 })
-      .catch((error: unknown) => (isKubeError(error, 'not-found') ? null : undefined));
-    if (live === null || (live !== undefined && live.metadata.uid !== job.uid)) return undefined;
-    if (live === undefined) {
-      await pause(wait.next(), signal);
-      continue;
-    }
-    if (isFinished(live.status)) return live;
-    status = live.status;
-    resourceVersion = live.metadata.resourceVersion ?? '';
+    const live = await readLive(kube, job);
+    if (live.is === 'gone') return undefined;
+    if (live.is === 'finished') return live.object;
+    if (live.is === 'open') {
+      status = live.object.status;
+      resourceVersion = live.object.metadata.resourceVersion ?? '';
+    } else await pause(wait.next(), signal);
   }
   return undefined;
 }

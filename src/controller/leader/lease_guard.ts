@@ -12,9 +12,6 @@ export interface Term {
   signal: AbortSignal;
 }
 
-/** Server-side time-out of a status write: a write that has not landed by then never does. */
-export const WRITE_MS = 1_500;
-
 /** Polling interval for an old lease, which may be renewed at any moment, or lost to another replica. */
 const LEASE_LOOK_MS = 50;
 

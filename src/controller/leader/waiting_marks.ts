@@ -2,13 +2,13 @@
  * Writes the reason why a job waits into its status. Concurrency is bounded: ten thousand waiting jobs must not keep
  * the API server from admissions.
  */
-import { PROBE_JOBS, type KubeClient } from '../../kube/client.ts';
+import type { KubeClient } from '../../kube/client.ts';
 import type { Store } from '../../store/store.ts';
 import { stamp } from '../../kube/conditions.ts';
 import type { WaitingCause } from '../../kube/probe_job.ts';
 import { waitingStatus } from './job_status.ts';
 import type { Job } from './job.ts';
-import { WRITE_MS } from './lease_guard.ts';
+import { writeStatus } from './status_write.ts';
 
 const AT_ONCE = 4;
 
@@ -55,16 +55,10 @@ export class WaitingMarks {
     waited(reason);
     try {
       const version = job.resourceVersion;
-      const updated = await kube.mergePatchStatus(
-        PROBE_JOBS,
-        job.key,
+      const updated = await writeStatus(
+        kube,
+        job,
         waitingStatus(job.status, reason, message, stamp(store.clock.now())),
-        {
-          namespace: job.namespace,
-          resourceVersion: version,
-          serverTimeoutMs: WRITE_MS,
-          deadlineMs: WRITE_MS + 500,
-        },
       );
       if (job.resourceVersion === version) {
         job.resourceVersion = updated.metadata.resourceVersion ?? version;

@@ -1,0 +1,45 @@
+/** Writes to a ProbeJob's status, and reads the object back after a write that failed. */
+import { PROBE_JOBS, isKubeError, type KubeClient } from '../../kube/client.ts';
+import { isFinished } from '../../kube/conditions.ts';
+import type { ProbeJob, ProbeJobStatus } from '../../kube/probe_job.ts';
+
+/** Server-side time-out of a status write: a write that has not landed by then never does. */
+export const WRITE_MS = 1_500;
+const ANSWER_MS = WRITE_MS + 500;
+
+/** The object, and its last known resourceVersion. */
+export interface StatusTarget {
+  key: string;
+  namespace: string;
+  uid: string;
+  resourceVersion: string;
+}
+
+/**
+ * One patch at the known resourceVersion: another object may exist under the same name by now, and lists in a status are
+ * replaced as a whole.
+ */
+export const writeStatus = (
+  kube: KubeClient,
+  { key, namespace, resourceVersion }: StatusTarget,
+  status: ProbeJobStatus,
+): Promise<ProbeJob> =>
+  kube.mergePatchStatus(PROBE_JOBS, key, status, {
+    namespace,
+    resourceVersion,
+    serverTimeoutMs: WRITE_MS,
+    deadlineMs: ANSWER_MS,
+  });
+
+export type Live = { is: 'open' | 'finished'; object: ProbeJob } | { is: 'gone' } | { is: 'unknown' };
+
+/** `gone`: deleted, or replaced by another object of the same name. `unknown`: the API server did not answer. */
+export async function readLive(kube: KubeClient, { key, namespace, uid }: StatusTarget): Promise<Live> {
+  try {
+    const object = await kube.get(PROBE_JOBS, key, { namespace, deadlineMs: ANSWER_MS });
+    if (object.metadata.uid !== uid) return { is: 'gone' };
+    return { is: isFinished(object.status) ? 'finished' : 'open', object };
+  } catch (error) {
+    return { is: isKubeError(error, 'not-found') ? 'gone' : 'unknown' };
+  }
+}
