@@ -10,7 +10,8 @@ import { build } from 'esbuild-wasm';
 
 const source = join(import.meta.dirname, '../src/console');
 
-async function scriptOf(entry: string): Promise<string> {
+/** `values`: what stands for names that the script declares. */
+async function scriptOf(entry: string, values: Record<string, string> = {}): Promise<string> {
   const { outputFiles, warnings } = await build({
     entryPoints: [join(source, entry)],
     tsconfig: join(source, 'tsconfig.json'),
@@ -19,6 +20,7 @@ async function scriptOf(entry: string): Promise<string> {
     format: 'esm',
     platform: 'browser',
     target: 'es2022',
+    define: Object.fromEntries(Object.entries(values).map(([name, value]) => [name, JSON.stringify(value)])),
     // The licences of what is bundled are in the image beside the packages.
     legalComments: 'none',
     logLevel: 'silent',
@@ -52,8 +54,11 @@ async function write(folder: string, path: string, content: string): Promise<voi
 }
 
 export async function bundleConsole(folder: string): Promise<void> {
+  const worker: Asset = { name: 'worker', extension: 'js', content: await scriptOf('worker/worker.ts') };
+  const main = await scriptOf('main.tsx', { WORKER_ADDRESS: `/app/${addressOf(worker)}` });
   const assets: Asset[] = [
-    { name: 'main', extension: 'js', content: await scriptOf('main.tsx') },
+    worker,
+    { name: 'main', extension: 'js', content: main },
     { name: 'style', extension: 'css', content: await readFile(join(source, 'style.css'), 'utf8') },
     { name: 'icon', extension: 'svg', content: await readFile(join(source, 'icon.svg'), 'utf8') },
   ];

@@ -157,7 +157,8 @@ describe('console: the answer', function () {
       await rows.first().waitFor();
       await page.getByRole('tab', { name: 'Disagreements' }).focus();
       await page.keyboard.press('End');
-      await page.getByLabel('Output: ffprobe').waitFor();
+      await page.getByLabel('Output: Report').waitFor();
+      await page.getByText('"title":"<b>film</b>[U+202E]gnp"').waitFor();
       await v.accessible('answer raw wide light');
     });
   });

@@ -1,35 +1,16 @@
 /** The answer to a request, in tabs: only those that it has something for. */
-import type { Answer as AnswerOf } from '../api/client.ts';
-import type { C2paReport, HlsReport, PolicyResult, ProbeReport } from '../api/types.ts';
 import { Tabs, type Tab } from '../parts/tabs.tsx';
+import type { OpenAnswer } from '../worker/open_answer.ts';
 import { Disagreements } from './disagreements.tsx';
 import { Ladder } from './ladder.tsx';
-import type { StoredComparison } from './matrix.ts';
 import { Overview } from './overview.tsx';
 import { Policy } from './policy.tsx';
 import { Provenance } from './provenance.tsx';
 import { Raw } from './raw.tsx';
 import { Versions } from './versions.tsx';
 
-type Detail = AnswerOf<'GET media/log/:id'>;
-
-/** Null: it did not run, failed, or its output was not JSON. `has`: what every report of the kind has. */
-function read<T>(text: unknown, has: keyof T & string): T | null {
-  if (typeof text !== 'string') return null;
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && has in value ? (value as T) : null;
-  } catch {
-    return null;
-  }
-}
-
-function tabsOf(detail: Detail): Tab[] {
-  const report = read<ProbeReport>(detail['probe-report-response'], 'container');
-  const hls = read<HlsReport>(detail['msv-response'], 'summary');
-  const c2pa = read<C2paReport>(detail['c2pa-response'], 'manifests');
-  const policy = read<PolicyResult>(detail['policy-response'], 'rules');
-  const comparison = read<StoredComparison>(detail['comparison-response'], 'fields');
+function tabsOf(answer: OpenAnswer): Tab[] {
+  const { report, hls, c2pa, policy, comparison } = answer.reports;
   return [
     ...(comparison
       ? [
@@ -57,10 +38,10 @@ function tabsOf(detail: Detail): Tab[] {
       : []),
     ...(c2pa ? [{ name: 'provenance', title: 'Provenance', show: () => <Provenance report={c2pa} /> }] : []),
     ...(policy ? [{ name: 'policy', title: 'Policy', show: () => <Policy verdict={policy} /> }] : []),
-    { name: 'raw', title: 'Raw', show: () => <Raw detail={detail} /> },
+    { name: 'raw', title: 'Raw', show: () => <Raw answer={answer} /> },
   ];
 }
 
-export function Answer({ detail }: { detail: Detail }) {
-  return <Tabs label="Answer" tabs={tabsOf(detail)} />;
+export function Answer({ answer }: { answer: OpenAnswer }) {
+  return <Tabs label="Answer" tabs={tabsOf(answer)} />;
 }

@@ -24,6 +24,8 @@ export function whenSignedOut(listener: OnSignedOut): void {
   onSignedOut = listener;
 }
 
+export const signedOut = (): void => onSignedOut();
+
 export function isFailure(error: unknown): error is Failure {
   return typeof error === 'object' && error !== null && 'kind' in error;
 }
@@ -51,7 +53,7 @@ export async function call<N extends CallName>(name: N, given: Given<N> = {}): P
   if (!response.ok) {
     const failure = await failureOf(response);
     // A wrong password is a 401, too, and ends no session.
-    if (failure.kind === 'signed-out' && name !== 'POST auth/sign-in') onSignedOut();
+    if (failure.kind === 'signed-out' && name !== 'POST auth/sign-in') signedOut();
     throw failure;
   }
   return (response.status === 204 ? undefined : await response.json()) as Answer<N>;

@@ -16,14 +16,14 @@ export interface Asked<T> {
   stop(): void;
 }
 
-export function useCall<N extends CallName>(name: N, given: Omit<Given<N>, 'signal'> = {}): Asked<Answer<N>> {
-  const [data, setData] = useState<Answer<N>>();
+/** `key`: of what is asked for; it is asked again when that changes, after a sign-in, and when `again` is called. */
+export function useAsked<T>(key: string, ask: (signal: AbortSignal) => Promise<T>): Asked<T> {
+  const [data, setData] = useState<T>();
   const [failure, setFailure] = useState<Failure>();
   const [since, setSince] = useState<number | null>(() => performance.now());
   const [stopped, setStopped] = useState(false);
   const [round, setRound] = useState(0);
   const abort = useRef<AbortController>(null);
-  const asked = JSON.stringify([name, given]);
   const { signIns } = useCell(session);
 
   useEffect(() => {
@@ -31,7 +31,7 @@ export function useCall<N extends CallName>(name: N, given: Omit<Given<N>, 'sign
     abort.current = controller;
     setSince(performance.now());
     setStopped(false);
-    call(name, { ...given, signal: controller.signal }).then(
+    ask(controller.signal).then(
       (answer) => {
         if (controller.signal.aborted) return;
         setData(() => answer);
@@ -46,7 +46,7 @@ export function useCall<N extends CallName>(name: N, given: Omit<Given<N>, 'sign
       },
     );
     return () => controller.abort();
-  }, [asked, round, signIns]);
+  }, [key, round, signIns]);
 
   return {
     data,
@@ -61,3 +61,6 @@ export function useCall<N extends CallName>(name: N, given: Omit<Given<N>, 'sign
     },
   };
 }
+
+export const useCall = <N extends CallName>(name: N, given: Omit<Given<N>, 'signal'> = {}): Asked<Answer<N>> =>
+  useAsked(JSON.stringify([name, given]), (signal) => call(name, { ...given, signal }));

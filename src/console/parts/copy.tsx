@@ -15,7 +15,7 @@ async function toClipboard(text: string): Promise<void> {
 
 interface CopyProps {
   /** Asked for when it is copied: it may be long. */
-  text: () => string;
+  text: () => string | Promise<string>;
   children: string;
   /** What is copied, where the words of the button do not say it. */
   label?: string;
@@ -25,10 +25,12 @@ export function Copy({ text, children, label }: CopyProps) {
   const [done, setDone] = useState<string | null>(null);
   const timer = useRef(0);
   const copy = () => {
-    toClipboard(text()).then(
-      () => setDone('Copied'),
-      () => setDone('Not copied: the browser refused'),
-    );
+    Promise.resolve(text())
+      .then(toClipboard)
+      .then(
+        () => setDone('Copied'),
+        () => setDone('Not copied: the browser refused'),
+      );
     clearTimeout(timer.current);
     timer.current = window.setTimeout(() => setDone(null), 2_000);
   };

@@ -1,18 +1,17 @@
 /** One request of the log: what was asked, what each tool said. */
 import { Answer } from '../answer/answer.tsx';
-import type { Answer as AnswerOf } from '../api/client.ts';
-import { useCall } from '../api/use_call.ts';
+import { useAsked } from '../api/use_call.ts';
 import { Copy } from '../parts/copy.tsx';
 import { Await } from '../parts/states.tsx';
 import { Status } from '../parts/status.tsx';
 import { Stranger } from '../parts/stranger.tsx';
 import { Time } from '../parts/time.tsx';
 import { hrefOf } from '../router.ts';
+import { openAnswer, type OpenAnswer } from '../worker/open_answer.ts';
 
-type Detail = AnswerOf<'GET media/log/:id'>;
-
-function Shown({ detail }: { detail: Detail }) {
-  const { id, url, send, type, status } = detail;
+function Shown({ answer }: { answer: OpenAnswer }) {
+  const { facts } = answer;
+  const { id, url, send, type, status } = facts;
   return (
     <>
       <p class="lead">
@@ -36,34 +35,35 @@ function Shown({ detail }: { detail: Detail }) {
           <>
             <dt>Tools</dt>
             <dd class="statuses">
-              ffprobe <Status of={detail['status-ffprobe']} /> · mediainfo <Status of={detail['status-mediainfo']} /> ·
-              report <Status of={detail['status-probe-report']} />
+              ffprobe <Status of={facts['status-ffprobe']} /> · mediainfo <Status of={facts['status-mediainfo']} /> ·
+              report <Status of={facts['status-probe-report']} />
             </dd>
           </>
         )}
         <dt>Token</dt>
         <dd>
-          <a href={hrefOf(`/tokens/${detail['token-id']}`)}>{detail['token-id']}</a>
+          <a href={hrefOf(`/tokens/${facts['token-id']}`)}>{facts['token-id']}</a>
         </dd>
         <dt>Webhooks</dt>
         <dd>
           <a href={hrefOf('/deliveries', new URLSearchParams({ request: id }))}>Deliveries of this request</a>
         </dd>
       </dl>
-      <Answer detail={detail} />
+      <Answer answer={answer} />
     </>
   );
 }
 
 export function Request({ params }: { params: Record<string, string> }) {
-  const asked = useCall('GET media/log/:id', { params: { id: params['id']! } });
+  const id = params['id']!;
+  const asked = useAsked(id, (signal) => openAnswer(id, signal));
   return (
     <>
       <p>
         <a href={hrefOf('/requests')}>All requests</a>
       </p>
       <Await asked={asked} what="the request">
-        {(detail) => <Shown detail={detail} />}
+        {(answer) => <Shown answer={answer} />}
       </Await>
     </>
   );

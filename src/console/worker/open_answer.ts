@@ -1,0 +1,49 @@
+/** A request of the log, held by a worker of its own. */
+import { isFailure, signedOut } from '../api/client.ts';
+import type { Asked, Opened, Question, Reply, Told } from './protocol.ts';
+
+/** The bundle puts the address of the worker here. */
+declare const WORKER_ADDRESS: string;
+
+export interface OpenAnswer extends Opened {
+  ask<K extends keyof Asked>(what: K, of: Asked[K]): Promise<Told[K]>;
+}
+
+interface Waiting {
+  done(told: never): void;
+  failed(error: unknown): void;
+}
+
+/** Throws a Failure. With the signal the worker and what it holds are gone. */
+export async function openAnswer(id: string, signal: AbortSignal): Promise<OpenAnswer> {
+  const worker = new Worker(WORKER_ADDRESS, { type: 'module' });
+  const waiting = new Map<number, Waiting>();
+  let asked = 0;
+  const end = (error: unknown): void => {
+    worker.terminate();
+    for (const { failed } of waiting.values()) failed(error);
+    waiting.clear();
+  };
+  signal.addEventListener('abort', () => end(signal.reason), { once: true });
+  worker.addEventListener('error', (event) => end(new Error(event.message)));
+  worker.addEventListener('message', ({ data }: MessageEvent<Reply>) => {
+    const one = waiting.get(data.number);
+    waiting.delete(data.number);
+    if ('failure' in data) one?.failed(data.failure);
+    else one?.done(data.told as never);
+  });
+  const ask: OpenAnswer['ask'] = (what, of) =>
+    new Promise((done, failed) => {
+      if (signal.aborted) return failed(signal.reason);
+      asked += 1;
+      waiting.set(asked, { done, failed });
+      worker.postMessage({ number: asked, ask: what, of } as Question);
+    });
+  try {
+    return { ...(await ask('open', { id })), ask };
+  } catch (error) {
+    worker.terminate();
+    if (isFailure(error) && error.kind === 'signed-out') signedOut();
+    throw error;
+  }
+}

@@ -1,0 +1,153 @@
+/** Reads a request of the log beside the page: however long its outputs are, the page only gets the rows in view. */
+import { failureOf, offline } from '../api/failure.ts';
+import { visible } from '../parts/visible.ts';
+import type { Asked, Detail, Facts, Opened, Output, Question, Reply, Reports, Told } from './protocol.ts';
+import { find, rowsOf, type Rows } from './rows.ts';
+
+/** Above this an answer is for a program, not for a page. */
+const MOST_BYTES = 100_000_000;
+/** A report is drawn whole: a longer one is only shown as it was printed. */
+const MOST_REPORT = 8_000_000;
+
+const OUTPUTS = [
+  ['probe-report-response', 'Report'],
+  ['ffprobe-response', 'ffprobe'],
+  ['mediainfo-response', 'mediainfo'],
+  ['msv-response', 'HLS validator'],
+  ['c2pa-response', 'C2PA'],
+  ['policy-response', 'Policy'],
+  ['comparison-response', 'Comparison'],
+] as const;
+
+interface Held {
+  text: string;
+  /** In lower case, once it was searched in. */
+  lower: string | null;
+  rows: Rows;
+}
+const held = new Map<string, Held>();
+
+/** Null: it is longer than that; the text is what came before. */
+async function textOf(response: Response): Promise<{ text: string; whole: boolean }> {
+  const decoder = new TextDecoder();
+  const parts: string[] = [];
+  const reader = response.body!.getReader();
+  let bytes = 0;
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return { text: parts.join('') + decoder.decode(), whole: true };
+    bytes += value.byteLength;
+    if (bytes > MOST_BYTES) {
+      await reader.cancel();
+      return { text: parts.join(''), whole: false };
+    }
+    parts.push(decoder.decode(value, { stream: true }));
+  }
+}
+
+/** The outputs come last. A quote within a text of JSON is escaped: this is no part of one. */
+const FIRST_OUTPUT = ',"ffprobe-response":';
+
+function factsIn(text: string): Facts {
+  const at = text.indexOf(FIRST_OUTPUT);
+  return JSON.parse(`${text.slice(0, at)}}`) as Facts;
+}
+
+/** `has`: what every report of the kind has. */
+function read<T>(text: string | null, has: keyof T & string): T | null {
+  if (text === null || text.length > MOST_REPORT) return null;
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && has in value ? (value as T) : null;
+  } catch {
+    return null;
+  }
+}
+
+const reportsOf = (detail: Detail): Reports => ({
+  report: read(detail['probe-report-response'], 'container'),
+  hls: read(detail['msv-response'], 'summary'),
+  c2pa: read(detail['c2pa-response'], 'manifests'),
+  policy: read(detail['policy-response'], 'rules'),
+  comparison: read(detail['comparison-response'], 'fields'),
+});
+const NO_REPORTS: Reports = { report: null, hls: null, c2pa: null, policy: null, comparison: null };
+
+function hold(name: string, title: string, text: string): Output {
+  const rows = rowsOf(text);
+  held.set(name, { text, lower: null, rows });
+  return { name, title, characters: text.length, rows: rows.count };
+}
+
+async function open({ id }: Asked['open']): Promise<Opened> {
+  const response = await fetch(`/frontend/api/v1/media/log/${encodeURIComponent(id)}`, {
+    credentials: 'same-origin',
+    cache: 'no-store',
+    redirect: 'error',
+  }).catch(() => {
+    throw offline();
+  });
+  if (!response.ok) throw await failureOf(response);
+  const { text, whole } = await textOf(response).catch(() => {
+    throw offline();
+  });
+  if (!whole) {
+    const facts = factsIn(text);
+    return { facts, reports: NO_REPORTS, outputs: [hold('request', 'Request', facts.request)], tooLong: true };
+  }
+  const detail = JSON.parse(text) as Detail;
+  const facts = Object.fromEntries(Object.entries(detail).filter(([name]) => !/-response(-type)?$/.test(name)));
+  const outputs = OUTPUTS.flatMap(([member, title]) => {
+    const output = detail[member];
+    return output === null ? [] : [hold(member.replace('-response', ''), title, output)];
+  });
+  return {
+    facts: facts as unknown as Facts,
+    reports: reportsOf(detail),
+    outputs: [...outputs, hold('request', 'Request', detail.request)],
+    tooLong: false,
+  };
+}
+
+function rowsIn({ output, from, to }: Asked['rows']): string[] {
+  const { rows: all } = held.get(output)!;
+  const texts: string[] = [];
+  for (let index = from; index < Math.min(to, all.count); index++) texts.push(visible(all.at(index)));
+  return texts;
+}
+
+function found({ output, text: wanted }: Asked['find']): Told['find'] {
+  const one = held.get(output)!;
+  one.lower ??= one.text.toLowerCase();
+  // A few letters become two in lower case: then places would not be the same.
+  const same = one.lower.length === one.text.length;
+  return find({ lower: same ? one.lower : one.text, rows: one.rows }, same ? wanted.toLowerCase() : wanted);
+}
+
+function told(question: Question): Promise<Told[keyof Told]> | Told[keyof Told] {
+  switch (question.ask) {
+    case 'open':
+      return open(question.of);
+    case 'rows':
+      return rowsIn(question.of);
+    case 'find':
+      return found(question.of);
+    case 'whole':
+      return new Blob([held.get(question.of.output)!.text], { type: 'application/octet-stream' });
+  }
+}
+
+const reply = (message: Reply): void => self.postMessage(message);
+
+async function answer(question: Question): Promise<void> {
+  const { number } = question;
+  try {
+    reply({ number, told: await told(question) });
+  } catch (error) {
+    // What is no failure of the call is a defect, and stands in the browser's console.
+    if (error instanceof Error) throw error;
+    reply({ number, failure: error as ReturnType<typeof offline> });
+  }
+}
+
+self.addEventListener('message', (event: MessageEvent<Question>) => void answer(event.data));

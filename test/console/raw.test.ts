@@ -1,0 +1,151 @@
+/** Long outputs: rows without a copy of the text, and a page that draws those in view. */
+import assert from 'node:assert/strict';
+import { find, rowsOf } from '../../src/console/worker/rows.ts';
+import type { Person } from '../api/accounts/fixture.ts';
+import { body, good } from '../result/result_samples.ts';
+import { startConsole, visitAs, type ConsoleFixture } from './fixture.ts';
+import { storeAnswer } from './stored_answer.ts';
+
+const all = (text: string): string[] => {
+  const rows = rowsOf(text);
+  return Array.from({ length: rows.count }, (_, index) => rows.at(index));
+};
+const LONG = 'x'.repeat(1_000);
+
+describe('console: rows of a text', () => {
+  const ROWS: [name: string, text: string, rows: string[]][] = [
+    ['nothing', '', []],
+    ['lines', 'a\n\n b\n', ['a', '', ' b']],
+    ['a last line without an end', 'a\nb', ['a', 'b']],
+    ['a carriage return stays', 'a\r\nb', ['a\r', 'b']],
+    ['a text that is no JSON', 'stream|index=0,1', ['stream|index=0,1']],
+    ['JSON with lines', '{\n  "a": [1,2]\n}', ['{', '  "a": [1,2]', '}']],
+    [
+      'JSON without lines',
+      '{"a":[1,{"b":2}],"c":3}',
+      ['{', '  "a":[', '    1,', '    {', '      "b":2', '    }', '  ],', '  "c":3', '}'],
+    ],
+    ['empty lists and objects', '{"a":[],"b":{}}', ['{', '  "a":[],', '  "b":{}', '}']],
+    ['brackets in strings', '{"a":"[{,}]\\"","b":"\\\\"}', ['{', '  "a":"[{,}]\\"",', '  "b":"\\\\"', '}']],
+    ['a string without an end', '{"a":"b,c', ['{', '  "a":"b,c']],
+    ['more closed than opened', '[1]]],2', ['[', '  1', ']', ']', '],', '2']],
+    ['a line that is too long', LONG, [LONG.slice(0, 400), LONG.slice(0, 400), LONG.slice(0, 200)]],
+    ['a character of two halves at the edge', `${'x'.repeat(399)}😀y`, [`${'x'.repeat(399)}😀`, 'y']],
+  ];
+  for (const [name, text, rows] of ROWS)
+    it(name, () => {
+      const made = all(text);
+      assert.deepEqual(made, rows);
+      const bare = (of: string) => of.replaceAll(/[\n ]/g, '');
+      assert.equal(bare(made.join('')), bare(text), 'nothing is lost');
+    });
+
+  it('rows of deep JSON are indented up to a bound', () => {
+    const rows = all('['.repeat(100_000));
+    assert.equal(rows.length, 100_000);
+    assert.equal(rows.at(-1), `${'  '.repeat(60)}[`);
+  });
+
+  const found = (text: string, wanted: string) => {
+    const { rows, cut } = find({ lower: text.toLowerCase(), rows: rowsOf(text) }, wanted);
+    return { rows: [...rows], cut };
+  };
+  it('find: each row once, in order', () => {
+    assert.deepEqual(found('ab ab\ncd\nAB', 'ab'), { rows: [0, 2], cut: false });
+    assert.deepEqual(found('ab', ''), { rows: [], cut: false });
+    assert.deepEqual(found('ab', 'c'), { rows: [], cut: false });
+    assert.deepEqual(found('aaaa', 'aa'), { rows: [0], cut: false });
+  });
+  it('find: ends after ten thousand rows', () => {
+    const { rows, cut } = found('a\n'.repeat(20_000), 'a');
+    assert.deepEqual([rows.length, cut], [10_000, true]);
+  });
+});
+
+/** As `ffprobe -show_frames -of json` prints them. */
+function frames(bytes: number): string {
+  const parts: string[] = ['{\n    "frames": [\n'];
+  let sum = 0;
+  for (let index = 0; sum < bytes; index++) {
+    const frame =
+      `        {\n            "media_type": "video",\n            "key_frame": ${index % 50 === 0 ? 1 : 0},\n` +
+      `            "pts": ${index * 512},\n            "pts_time": "${(index / 25).toFixed(6)}",\n` +
+      `            "pkt_size": "${1000 + (index % 977)}",\n` +
+      `            "pict_type": "${'IPBB'[index % 4]}"\n        },\n`;
+    parts.push(frame);
+    sum += frame.length;
+  }
+  parts.push('        {"last": "needle in the hay"}\n    ]\n}\n');
+  return parts.join('');
+}
+
+describe('console: raw outputs', function () {
+  this.timeout(300_000);
+  let c: ConsoleFixture;
+  let ann: Person;
+  before(async function () {
+    const started = await startConsole();
+    if (!started) {
+      console.log('      skipped: there is no chromium in the cache (make browser)');
+      this.skip();
+    }
+    c = started!;
+    ann = await c.m.person('ann');
+  });
+  after(() => c?.stop());
+
+  for (const look of [{}, { width: 390, theme: 'dark' as const }])
+    it(`a chosen output, searched by typing, in the address (${look.width ?? 1280} px)`, async () => {
+      const text = JSON.stringify({ format: { tags: { title: '<b>x</b>\u202e', Other: 'needle' } }, more: ['Needle'] });
+      const id = await storeAnswer(
+        c.m.stored.store,
+        ann,
+        'file',
+        body([good('ffprobe', text), good('mediainfo', 'General\nneedle\n', { format: 'text' })]),
+      );
+      await visitAs(c, ann.email, { path: `/requests/${id}`, look }, async ({ page, accessible }) => {
+        await page.getByText('"title":"<b>x</b>[U+202E]",').waitFor();
+        await page.getByLabel('Find').fill('needle');
+        await page.getByText('Row 1 of 2 that hold it').waitFor();
+        await page.getByRole('button', { name: 'Next' }).click();
+        await page.locator('.row.at', { hasText: '"Needle"' }).waitFor();
+        assert.deepEqual(await page.locator('mark').allInnerTexts(), ['needle', 'Needle']);
+        await accessible(`raw found ${look.width ?? 1280}`);
+        await page.getByLabel('Output', { exact: true }).selectOption('mediainfo');
+        await page.getByText('Row 1 of 1 that hold it').waitFor();
+        assert.match(page.url(), /output=mediainfo/);
+        await page.getByLabel('Find').fill('no such text');
+        await page.getByText('Not found').waitFor();
+        const asked = page.waitForEvent('download');
+        await page.getByRole('button', { name: 'Download the output of mediainfo' }).click();
+        assert.equal((await asked).suggestedFilename(), `${id}-mediainfo.txt`);
+        assert.equal(await page.evaluate('document.documentElement.scrollWidth'), look.width ?? 1280);
+      });
+    });
+
+  it('50 MB: few rows are drawn, the last one is found, keys reach the end', async () => {
+    const id = await storeAnswer(c.m.stored.store, ann, 'file', body([good('ffprobe', frames(50_000_000))]));
+    await visitAs(c, ann.email, { path: `/requests/${id}`, look: {} }, async ({ page, accessible }) => {
+      const view = page.getByLabel('Output: ffprobe');
+      await view.getByText('"frames": [').waitFor();
+      assert.ok((await page.locator('.row').count()) < 150);
+      await accessible('raw 50 MB');
+      await view.focus();
+      await page.keyboard.press('End');
+      await page.getByRole('button', { name: 'Later rows' }).waitFor();
+      await page.getByLabel('Find').fill('needle in');
+      await page.locator('.row.at', { hasText: 'needle in the hay' }).waitFor();
+      assert.equal(await page.getByRole('button', { name: 'Later rows' }).isDisabled(), true);
+      assert.ok((await page.locator('.row').count()) < 150);
+    });
+  });
+
+  it('above 100 MB: the facts, and a download', async () => {
+    const id = await storeAnswer(c.m.stored.store, ann, 'file', body([good('ffprobe', frames(105_000_000))]));
+    await visitAs(c, ann.email, { path: `/requests/${id}`, look: {} }, async ({ page, accessible }) => {
+      await page.getByText('The outputs are too long to be shown').waitFor();
+      await page.getByText('https://example.org/a.mp4', { exact: true }).waitFor();
+      await accessible('raw too long');
+    });
+  });
+});
