@@ -1,9 +1,9 @@
 /**
- * How many bytes of bodies in chunks a collector holds at once: joined, copied for Postgres, and sent, one takes
- * several times its size. In order: a large body waits until there is room for it, and later ones behind it.
+ * Bounds the bytes of chunked bodies that a collector holds at once, because joining, copying for Postgres and sending
+ * take several times a body's size. First in, first out: a large body waits for room, and later ones wait behind it.
  */
 export interface BodyRoom {
-  /** Waits for room; what is larger than all of it waits until it is alone. Null: too many wait already. */
+  /** Waits for room; a body larger than the total waits until it is alone. Null: too many are waiting already. */
   reserve(bytes: number): Promise<(() => void) | null>;
   used(): number;
 }

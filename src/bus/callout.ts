@@ -1,6 +1,7 @@
 /**
- * Runners have no password: NATS asks us for each connection (auth callout), and every controller replica answers.
- * The answer is a user made for this one connection: its permissions are the pod's own subjects, its life is short.
+ * Runners have no password: NATS delegates the authentication of each connection (auth callout) to the controller, and
+ * every replica answers. The answer is a user for this single connection, short-lived and limited to the pod's own
+ * subjects.
  */
 import type { Msg } from 'nats';
 import type { Bus } from './connect.ts';
@@ -18,17 +19,17 @@ export interface CalloutSettings {
   /** Seed of the account key that signs the users. */
   issuerSeed: string;
   account: string;
-  /** Throws an error with a `code` where the token is not one of our runner's. */
+  /** Throws an error with a `code` if the token does not belong to one of our runners. */
   authorise: (token: string) => Promise<Runner>;
-  /** How long a connection may last; the server ends it then, and the runner comes back with a fresh token. */
+  /** Maximum duration of a connection. The server then closes it, and the runner reconnects with a fresh token. */
   lifeSeconds?: number;
   onDecision?: (decision: Decision) => void;
 }
 
 export interface Callout {
-  /** Ends the connections that this replica has let in for a pod; how many it knew of. */
+  /** Closes the connections that this replica admitted for a pod, and returns their number. */
   kick(podUid: string): Promise<number>;
-  /** Pods whose connections it remembers. */
+  /** Number of pods whose connections are remembered. */
   remembered(): number;
   stop(): void;
 }
@@ -36,10 +37,10 @@ export interface Callout {
 const HOUR = 3_600;
 /** How long a runner may take to answer an order. */
 const RESPONSE_NS = 30_000_000_000;
-/** A refused runner learns nothing from the reason: it stands in our log. */
+/** The runner is not told the reason; it is in the log. */
 const REFUSED = 'not authorised';
 
-/** What we use of the server's question. */
+/** The used part of the server's request. */
 interface AuthorizationRequest {
   server_id: { id: string };
   user_nkey: string;
@@ -59,8 +60,8 @@ export function serveCallout(bus: Bus, settings: CalloutSettings): Callout {
   const admitted = new Map<string, Admitted[]>();
   let forgetAt = 0;
 
-  // A pod may be gone before its connection is remembered, and then nobody kicks it: its entry goes with its
-  // connection's life.
+  // A pod may be deleted before its connection is remembered, and is then never kicked. Its entry expires with the
+  // connection.
   const forget = (now: number) => {
     for (const [uid, entries] of admitted) if (entries.every(({ until }) => until <= now)) admitted.delete(uid);
   };
@@ -132,7 +133,7 @@ export function serveCallout(bus: Bus, settings: CalloutSettings): Callout {
     async kick(podUid) {
       const connections = admitted.get(podUid) ?? [];
       admitted.delete(podUid);
-      // A connection that has ended since is no longer there to be kicked: the server says so, and that is fine.
+      // A connection that has ended meanwhile cannot be kicked; that error is ignored.
       await Promise.allSettled(
         connections.map(({ serverId, connection }) => bus.request(KICK(serverId), { cid: connection }, 2_000)),
       );
@@ -148,7 +149,7 @@ function requestOf({ aud, iss, nats }: Claims<Partial<AuthorizationRequest>>): A
   if (aud !== 'nats-authorization-request') throw new Error('not an authorisation request');
   if (!server_id || !user_nkey || !connect_opts || !client_info)
     throw new Error('the authorisation request lacks server, user or connection');
-  // Only a server's key may have signed, and it must be the one that asks.
+  // Must be signed by the key of the server that sent the request.
   if (iss !== server_id.id || !iss.startsWith('N'))
     throw new Error('the authorisation request is not signed by its server');
   return { server_id, user_nkey, connect_opts, client_info };

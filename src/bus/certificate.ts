@@ -1,7 +1,4 @@
-/**
- * The certificate that a NATS server presents, as a new connection sees it, and the way to make the server read a
- * renewed one.
- */
+/** Reads the certificate that a NATS server presents to a new connection, and makes the server reload a renewed one. */
 import { readFile } from 'node:fs/promises';
 import { connect as connectTcp, isIP } from 'node:net';
 import { connect as connectTls } from 'node:tls';
@@ -19,10 +16,7 @@ export interface Presented {
 const DIAL_MS = 5_000;
 const RELOAD_MS = 5_000;
 
-/**
- * Undefined: the server uses no TLS. A certificate that is not trusted is read, too: that it has expired is what one
- * wants to know.
- */
+/** Undefined: the server uses no TLS. An untrusted certificate is read too, so that an expired one is reported. */
 export async function presentedCertificate(url: string, caFile: string | undefined): Promise<Presented | undefined> {
   const { hostname, port } = new URL(url);
   const host = hostname.replace(/^\[|\]$/g, '');
@@ -70,7 +64,7 @@ export async function presentedCertificate(url: string, caFile: string | undefin
   }
 }
 
-/** It reads its whole configuration anew; connections stay. */
+/** Makes the server reload its whole configuration; connections are kept. */
 export async function reloadServer(bus: Bus, serverId: string): Promise<void> {
   const answer = await bus.request<{ error?: { description?: string } }>(RELOAD(serverId), {}, RELOAD_MS);
   if (answer.error) throw new BusError('failed', `reload of NATS: ${answer.error.description ?? 'failed'}`);

@@ -1,7 +1,7 @@
 /**
- * Whether a message may be what its subject says. NATS ties a subject to whoever may publish there, and a reply subject
- * to nobody: with one of its choice a sender makes JetStream, or whoever answers it, speak where it may not speak
- * itself. So a message is taken by its form and for the pod that its subject names, never for what it says of itself.
+ * Validates messages against their subject. NATS restricts who may publish on a subject, but not the reply subject.
+ * With a chosen reply subject a sender could make JetStream, or another responder, publish where the sender may not. So
+ * a message is accepted by its form and for the pod named in its subject, and never by its own claims.
  */
 import type { Cancel, Go, Heartbeat, Prepare } from './messages.ts';
 import { SUBJECT } from './messages.ts';
@@ -13,7 +13,7 @@ const PHASES: readonly unknown[] = [
   'publishing',
   'draining',
 ] satisfies Heartbeat['phase'][];
-/** What a pod may write into our log and memory with each beat. */
+/** Bounds what a pod can add to logs and memory with each heartbeat. */
 const LONGEST = 512;
 
 const isName = (value: unknown): value is string => typeof value === 'string' && value.length <= LONGEST;
@@ -24,7 +24,7 @@ const isObject = (value: unknown): value is Record<string, unknown> => typeof va
 const isWalls = (value: unknown): boolean =>
   isObject(value) && Object.keys(value).length <= 16 && Object.values(value).every((up) => typeof up === 'boolean');
 
-/** A heartbeat in the pod's own name. */
+/** Whether this is a valid heartbeat sent by the pod that it names. */
 export function isBeatOf(subject: string, beat: unknown): beat is Heartbeat {
   return (
     isObject(beat) &&

@@ -1,4 +1,4 @@
-/** Takes results from JetStream: whichever collector is free gets one, and acknowledges it when it is recorded. */
+/** Takes results from JetStream: each goes to one free collector, which acknowledges it once it is recorded. */
 import { backoff, pause } from '../retry.ts';
 import type { Bus } from './connect.ts';
 import { asBusError, BusError } from './errors.ts';
@@ -11,21 +11,19 @@ import { ACK_WAIT_MS, ensureStreams, type StreamOptions } from './streams.ts';
 
 export interface ResultDelivery {
   header: Result;
-  /**
-   * By the subject, which the server ties to the pod's identity; the header's own claim is checked against it already.
-   */
+  /** From the subject, which the server ties to the pod's identity. The header's own claim was checked against it. */
   podUid: string;
   /** 1 for the first delivery. */
   deliveries: number;
 }
 
 export interface CollectSettings extends StreamOptions {
-  /** Resolves when the result is recorded (or never will be): it is acknowledged then. Throws: it comes again. */
+  /** Resolves when the result is settled, which acknowledges it. A throw causes redelivery. */
   handle: (delivery: ResultDelivery) => Promise<void>;
-  /** Results in hand at once. */
+  /** Maximum number of results processed concurrently. */
   parallel?: number;
   onError?: (error: BusError) => void;
-  /** A runner sends results faster than any that is ours: called once, and its results are dropped meanwhile. */
+  /** Called once when a runner sends results faster than any genuine one. Its results are dropped meanwhile. */
   onFlood?: (podUid: string) => void;
 }
 
@@ -38,8 +36,8 @@ const AGAIN_MS = 1_000;
 const PAUSES = { first: 100, longest: 2_000 };
 
 /**
- * Collects for ever: makes the streams, pulls, and starts over whenever the server restarted, lost its disk, or fell
- * silent.
+ * Collects indefinitely: creates the streams, pulls, and starts over whenever the server restarted, lost its disk, or
+ * stopped answering.
  */
 export function consumeResults(bus: Bus, settings: CollectSettings): Collecting {
   const { onError = () => {}, onFlood = () => {}, parallel = 16 } = settings;
@@ -50,10 +48,7 @@ export function consumeResults(bus: Bus, settings: CollectSettings): Collecting 
   let active = false;
   const rates = makeRates(RESULTS);
 
-  /**
-   * Before anything is parsed. NATS lets nobody but the pod publish under its subject; a message that comes again is
-   * none of the pod's doing.
-   */
+  /** Checked before parsing. Only the pod itself can publish under its subject, but redeliveries are not its fault. */
   const isFlood = ({ subject, deliveries }: Pulled): boolean => {
     if (deliveries > 1) return false;
     const uid = subject.slice(SUBJECT.result('').length);
@@ -63,8 +58,7 @@ export function consumeResults(bus: Bus, settings: CollectSettings): Collecting 
   };
 
   const take = (message: Pulled) => {
-    // On its way while we were told to stop: to another collector at once, not after its time to acknowledge has run
-    // out.
+    // Delivered while stopping: hand it to another collector at once, instead of after the acknowledgement time-out.
     if (signal.aborted) {
       message.nak();
       return;
@@ -130,7 +124,7 @@ async function collect(
   handle: CollectSettings['handle'],
   onError: (error: BusError) => void,
 ): Promise<void> {
-  // A large result on a slow disk must not come to a second collector while the first is at work.
+  // Prevents redelivery to a second collector while a large result is being processed on a slow disk.
   const keep = setInterval(() => message.working(), ACK_WAIT_MS / 3);
   try {
     const header = headerOf(message);

@@ -1,4 +1,4 @@
-/** A connection to NATS that never gives up, and JSON over it. */
+/** A NATS connection that reconnects indefinitely, with JSON messages. */
 import { readFileSync } from 'node:fs';
 import {
   type Authenticator,
@@ -18,16 +18,16 @@ export type BusStatus = 'connected' | 'disconnected' | 'closed';
 export interface BusSettings {
   url: string;
   caFile?: string | undefined;
-  /** Seed of a static user: API and controllers. */
+  /** Seed of a static user, for the API and controllers. */
   nkeyFile?: string | undefined;
-  /** Projected token of a pod: runners. Read again at each connect, because the kubelet renews it. */
+  /** Projected token of a pod, for runners. Read at each connect, because the kubelet renews it. */
   tokenFile?: string | undefined;
-  /** As the server's own tools show it. */
+  /** Connection name shown by the server's tools. */
   name: string;
-  /** The only place where answers may come in: see permissions.ts. */
+  /** The only subjects on which responses may arrive: see permissions.ts. */
   inboxPrefix: string;
   onStatus?: (status: BusStatus) => void;
-  /** Of single messages and subscriptions; the connection goes on. */
+  /** Errors of single messages and subscriptions; the connection stays up. */
   onError?: (error: BusError) => void;
 }
 
@@ -38,7 +38,7 @@ export interface Received<T> {
 }
 export interface ServeOptions {
   queue?: string;
-  /** Asked before the message is parsed; false drops it. */
+  /** Called before the message is parsed; false drops it. */
   admit?: (subject: string) => boolean;
 }
 export interface Subscribed {
@@ -47,42 +47,42 @@ export interface Subscribed {
 }
 
 export interface Bus {
-  /** For JetStream and whatever else needs the client itself. */
+  /** For JetStream, and for anything that needs the client itself. */
   connection: NatsConnection;
   js: JetStreamClient;
   connected(): boolean;
-  /** Fire and forget: kept while disconnected and sent afterwards, lost if the process ends first. */
+  /** Fire and forget: buffered while disconnected, lost if the process ends first. */
   publish(subject: string, message: unknown): void;
-  /** Fails at once while disconnected, and when the connection is lost meanwhile. */
+  /** Fails immediately while disconnected, and when the connection is lost. */
   request<Answer>(subject: string, message: unknown, timeoutMs: number): Promise<Answer>;
-  /** Calls the handler for each message, without waiting for the one before. */
+  /** Calls the handler for each message, without waiting for the previous one. */
   subscribe<T>(
     subject: string,
     handler: (received: Received<T>) => void | Promise<void>,
     options?: ServeOptions,
   ): Subscribed;
-  /** Like subscribe, and answers with what the handler gives; undefined: no answer. */
+  /** Like subscribe, and sends the handler's return value as the response; undefined: none. */
   serve<T, Answer>(
     subject: string,
     handler: (received: Received<T>) => Answer | undefined | Promise<Answer | undefined>,
     options?: ServeOptions,
   ): Subscribed;
-  /** Called at each change, until the function it gives back is called. */
+  /** Called at each change, until the returned function is called. */
   onStatus(callback: (status: BusStatus) => void): () => void;
-  /** Resolves at once when connected, else when it is; rejects after the time. */
+  /** Resolves once connected; rejects after the time-out. */
   whenConnected(timeoutMs: number): Promise<void>;
   /**
-   * Rejects when the connection is lost before the answer is here: what was asked may be lost, and waiting for the
-   * time-out would be vain.
+   * Rejects when the connection is lost before the response: the request may be lost, and waiting for the time-out
+   * would be pointless.
    */
   whileConnected<T>(answer: Promise<T>): Promise<T>;
-  /** Resolves when the server has everything that was published before. */
+  /** Resolves when the server has received everything published before. */
   flush(): Promise<void>;
-  /** Finishes what came in, sends what was published, closes. */
+  /** Handles received messages, flushes published ones, then closes. */
   drain(): Promise<void>;
 }
 
-// A server that died without closing is noticed after two unanswered pings.
+// A server that died without closing is detected after two unanswered pings.
 const PING_MS = 5_000;
 
 export async function connectBus(settings: BusSettings): Promise<Bus> {
@@ -128,7 +128,8 @@ export async function connectBus(settings: BusSettings): Promise<Bus> {
         message: decode(message),
         hasReply: Boolean(message.reply),
       });
-      // The sender chose where to, and we may speak where it may not: an answer goes into an inbox and nowhere else.
+      // The sender chose the reply subject, and this process may publish where the sender may not. So responses only go
+      // to inboxes.
       if (answer !== undefined && message.reply?.startsWith(INBOXES)) message.respond(JSON.stringify(answer));
     };
     const subscription = connection.subscribe(subject, {
@@ -195,8 +196,8 @@ export async function connectBus(settings: BusSettings): Promise<Bus> {
       }),
     flush: () => connection.flush(),
     async drain() {
-      // Without a server the client's drain ends with the connection open, and it goes on dialling: the process would
-      // not end.
+      // Without a server, the client's drain ends with the connection still open and reconnecting, and the process
+      // would not exit.
       if (connected()) await connection.drain().catch(() => {});
       if (!connection.isClosed()) await connection.close();
     },
@@ -212,8 +213,8 @@ function open({
   inboxPrefix,
   onError = () => {},
 }: BusSettings): Promise<NatsConnection> {
-  // After a restart of the server runners come last: somebody must be there to let them in, else the server lets each
-  // wait for its whole time-out.
+  // After a server restart, runners reconnect last: the controllers must be connected to authenticate them, or each
+  // would wait for the server's whole time-out.
   const pause = tokenFile ? 600 : 100;
   const options: ConnectionOptions = {
     servers: url.split(','),
@@ -221,8 +222,7 @@ function open({
     inboxPrefix,
     maxReconnectAttempts: -1,
     waitOnFirstConnect: true,
-    // Refused today may be right tomorrow: the callout's controllers may be restarting, the token may have just been
-    // renewed.
+    // A refusal may be temporary: the controllers may be restarting, or the token may just have been renewed.
     ignoreAuthErrorAbort: true,
     reconnectTimeWait: pause,
     reconnectJitter: pause,
@@ -230,7 +230,7 @@ function open({
     timeout: 5_000,
     pingInterval: PING_MS,
     maxPingOut: 2,
-    // By its name, so that each connect reads the file as it is then.
+    // A file name, so that each connect reads the current content.
     ...(caFile ? { tls: { caFile } } : {}),
   };
   const authenticator = authenticatorOf(nkeyFile, tokenFile, onError);
@@ -252,8 +252,8 @@ function authenticatorOf(
     try {
       return authenticator(nonce);
     } catch (error) {
-      // The client closes for good when this throws. Without credentials the server refuses, and the next dial reads
-      // the file anew.
+      // If this throws, the client closes permanently. Without credentials the server refuses, and the next connect
+      // reads the file again.
       onError(new BusError('refused', `${file}: cannot read the NATS credentials`, { cause: error }));
       return undefined;
     }

@@ -1,6 +1,6 @@
 import { NatsError } from 'nats';
 
-/** Everything that can go wrong on the road, by a stable code. A lost message is no error: it is sent again. */
+/** All failures of the transport, each with a stable code. A lost message is not an error: it is sent again. */
 export class BusError extends Error {
   readonly code:
     'no-responders' | 'timeout' | 'disconnected' | 'refused' | 'no-stream' | 'bad-message' | 'bad-result' | 'failed';
@@ -26,16 +26,16 @@ const CODES: Record<string, BusError['code']> = {
 export function asBusError(error: unknown, what: string): BusError {
   if (error instanceof BusError) return error;
   const { api_error: said } = error instanceof NatsError ? error : {};
-  // JetStream's own words: the client's message is a bare number, and 503 means "no responders" only where JetStream
-  // did not answer.
+  // Uses JetStream's description: the client's message is a bare number, and 503 means "no responders" only if
+  // JetStream did not answer.
   const message = said?.description ?? (error instanceof Error ? error.message : String(error));
   const code = error instanceof NatsError && !said ? CODES[error.code] : undefined;
   return new BusError(code ?? 'failed', `${what}: ${message}`, { cause: error });
 }
 
-/** Errors of JetStream's API that say that the stream or the consumer is not (or no longer) there. */
+/** JetStream API errors for a stream or consumer that does not exist. */
 export function isMissing(error: unknown): boolean {
   if (!(error instanceof NatsError)) return false;
-  // A full stream is there: it answers 503, too, but in JetStream's own words.
+  // A full stream also answers 503, but with JetStream's own error.
   return error.api_error ? error.api_error.code === 404 : error.code === '503' || error.code === '404';
 }

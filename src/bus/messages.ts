@@ -1,6 +1,6 @@
 /**
- * What is said over NATS: every subject and every message, once. NATS is a road, never the record:
- * each message here may be lost or come twice, and its receiver is written for that.
+ * All NATS subjects and messages. NATS is only the transport, never the record: each message may be lost or duplicated,
+ * and its receiver handles both.
  */
 import Type, { type Static, type TSchema } from 'typebox';
 import type { Kind, PolicyStatus, ProbeJobSpec, Reason } from '../kube/probe_job.ts';
@@ -13,63 +13,67 @@ import type { ReportTool } from '../tools/probe_report.ts';
 import { RESULTS, TOOLS, type ToolName } from '../tools/table.ts';
 
 /**
- * Of orders and heartbeats. A runner of another protocol gets no job: it finishes the one that it has, and is replaced.
+ * Protocol of orders and heartbeats. A runner of another protocol gets no jobs: it finishes its current one and is
+ * replaced.
  * 2: an Assignment holds the parsed Source; in 1 it held the text of the address.
  * 3: a job may have several versions of one tool (`compare`), and a policy.
  */
 export const RUNNER_PROTOCOL = 3;
-/** Of results alone: during an upgrade, collectors of the old version record results of the new one, and vice versa. */
+/**
+ * Protocol of results. It is separate because during an upgrade collectors of either version record results of the
+ * other.
+ */
 export const RESULT_PROTOCOL = 1;
 
 export const SUBJECT = {
-  /** API to leader: a job that is being created. Lets the leader prepare a runner; never admits. */
+  /** API to leader: a job is being created. The leader may prepare a runner, but never admits on it. */
   early: 'py.early',
-  /** Agent to leader, a request: its state; answered with a Lease. */
+  /** Agent to leader, a request with the agent's state; answered with a Lease. */
   heartbeat: (podUid: string) => `py.hb.${podUid}`,
   heartbeats: 'py.hb.*',
   /** Leader to one agent; all are requests. */
   prepare: (podUid: string) => `py.run.${podUid}.prepare`,
   go: (podUid: string) => `py.run.${podUid}.go`,
   cancel: (podUid: string) => `py.run.${podUid}.cancel`,
-  /** Any collector to one agent: the result is recorded, stop resending. */
+  /** Any collector to one agent: the result is recorded, stop sending it. */
   collected: (podUid: string) => `py.run.${podUid}.collected`,
   runner: (podUid: string) => `py.run.${podUid}.>`,
   /** A new leader to every agent: send a heartbeat now. */
   report: 'py.run.all.report',
-  /** Agent to the collectors, in JetStream: one result (Result), its tool output inline or in chunks. */
+  /** Agent to the collectors, over JetStream: one result (Result), its tool output inline or in chunks. */
   result: (podUid: string) => `py.res.${podUid}`,
   results: 'py.res.*',
-  /** Agent to the collectors, in JetStream: one piece of a large result. */
+  /** Agent to the collectors, over JetStream: one chunk of a large result. */
   chunk: (podUid: string, job: string, attempt: number, index: number) =>
     `py.chunk.${podUid}.${job}.${attempt}.${index}`,
   chunks: 'py.chunk.>',
-  /** Whoever closed a request to the API replica that waits for it. */
+  /** From the recorder of an end to the API replica that waits for it. */
   ended: (replica: string) => `py.end.${replica}`,
-  /** Whoever closed a request to the leader. */
+  /** From the recorder of an end to the leader. */
   closed: 'py.closed',
 } as const;
 
 export const STREAM = { results: 'PY_RESULTS', chunks: 'PY_CHUNKS', consumer: 'collectors' } as const;
 
 /**
- * How long an agent goes on with a job although no leader answers it. Longer than a failover (7 s), shorter than
+ * How long an agent continues a job without an answer from a leader. Longer than a failover (7 s), shorter than
  * RUNNER_SILENCE_MS.
  */
 export const TASK_LEASE_MS = 15_000;
-/** How long an agent may be silent before the leader takes it for lost. */
+/** Silence after which the leader considers an agent lost. */
 export const RUNNER_SILENCE_MS = 20_000;
 export const HEARTBEAT_MS = 2_000;
-/** A prepared runner frees itself after this when no go came. */
+/** A prepared runner releases itself if no `go` arrives within this time. */
 export const PREPARE_TTL_MS = 2_000;
-/** Results up to this size (compressed) ride in one message; larger ones are cut into chunks of it. */
+/** Results up to this (compressed) size are sent in one message; larger ones in chunks of this size. */
 export const CHUNK_BYTES = 512 * 1024;
-/** Envelopes up to this size ride in the notice to the API. */
+/** Envelopes up to this size are included in the notice to the API. */
 export const INLINE_ENVELOPE_BYTES = 256 * 1024;
 
-/** What a runner needs to run a job; the only place beside the API's memory where a source stands in clear. */
+/** Everything a runner needs for a job. Apart from the API's memory, the only place where a source is in plain text. */
 export interface Assignment {
   kind: Kind;
-  /** Credentials included. */
+  /** Includes credentials. */
   source: Source;
   tools: AssignedTool[];
   /** Analysis time, counted from admission. */
@@ -77,33 +81,28 @@ export interface Assignment {
   maxBytes: number;
   allow: SourceException[];
   report: { enabled: boolean; diff: boolean; prefer: ReportTool | null };
-  /** What the result is judged by. A prepare leaves it out. */
+  /** The policy to evaluate. Omitted in a `prepare`. */
   policy?: { name: string | null; revision: number | null; document: Policy } | undefined;
 }
 
 export interface AssignedTool {
   name: ToolName;
-  /** Exact, never `latest`. */
+  /** An exact version, never `latest`. */
   version: string;
   timeoutMs: number;
   options: Record<string, string>;
-  /** From the ProbeTool: `{root}` and `{node}` still in it. */
+  /** From the ProbeTool, with `{root}` and `{node}` not yet replaced. */
   command: string[];
-  /** What the binary says of itself, for the result; absent where its proof did not tell. */
+  /** The binary's version output, for the result; absent if its proof did not record it. */
   build?: string;
-  /**
-   * The tools (`tool/version`) that must be mounted for it, where that is not its own image: set for a tool that comes
-   * with the product.
-   */
+  /** Tools (`tool/version`) that must be mounted, if not its own image: set for tools built into the runner. */
   uses?: string[];
 }
 
-/** What names a run within a job, in assignments, results and status: two versions of one tool are two runs. */
+/** Identifies a run within a job, in assignments, results and status: two versions of one tool are two runs. */
 export const runKey = ({ name, version }: { name: string; version: string }): string => `${name} ${version}`;
 
-/**
- * Names the leader's term: agents refuse an older epoch than they have seen. `requestId` is for the agent's log alone.
- */
+/** `epoch`: agents refuse one older than they have seen. `requestId` is only for the agent's log. */
 export interface Order {
   epoch: number;
   job: string;
@@ -113,13 +112,13 @@ export interface Order {
 
 export interface Prepare extends Order {
   protocol: number;
-  /** Who may share a pod: made from the pool's reuse scope. The first prepare or go binds the pod to it. */
+  /** The tenant by the pool's reuse scope. The first prepare or go binds the pod to it. */
   tenant: string;
   assignment: Assignment;
 }
-/** Carries everything again: a go works without a prepare before it. */
+/** Contains everything: a `go` works without a previous `prepare`. */
 export interface Go extends Prepare {
-  /** Milliseconds of the analysis time that are left. */
+  /** Remaining analysis time in milliseconds. */
   remainingMs: number;
 }
 export interface Cancel extends Order {
@@ -151,13 +150,13 @@ export interface Heartbeat {
   job?: string;
   attempt?: number;
   jobsDone: number;
-  /** Milliseconds since the agent was ready; and since it last had a job. */
+  /** Milliseconds since the agent was ready, and since its last job. */
   ageMs: number;
   idleMs: number;
-  /** Which walls stand around the pod; a wall that is left out is not known. */
+  /** The walls around the pod; an absent one is unknown. */
   walls?: Walls;
 }
-/** The answer to a heartbeat renews the task lease. `drain`: finish and exit. */
+/** The answer to a heartbeat, which renews the task lease. `drain`: finish and exit. */
 export interface Lease {
   epoch: number;
   leaseMs: number;
@@ -197,22 +196,22 @@ const resultOf = <const N extends string>(names: readonly N[]) =>
     /** Absent on success. Redacted, for the caller. */
     error: Type.Optional(Type.String({ maxLength: 65_536 })),
     failure: Type.Optional(FailureCode),
-    /** How `output` is to be read: a JSON text kept byte for byte, or text of another format. */
+    /** Format of `output`: JSON text preserved byte for byte, or other text. */
     format: oneOf(['json', 'text']),
-    /** What the tool printed, addresses put back and redacted. Null where it printed nothing. */
+    /** The tool's output with addresses restored and secrets redacted; null if empty. */
     output: orNull(Type.String()),
   });
 const ToolResult = resultOf(TOOLS);
 export type ToolResult = Static<typeof ToolResult>;
-/** What stands under `probe_report`: no tool, but shown and counted as one. */
+/** The result of `probe_report`, which is presented and counted like a tool. */
 const ReportResult = resultOf(RESULTS);
 export type ReportResult = Static<typeof ReportResult>;
 
-/** Of a job of the kind `compare`: what its runs say differently, a Comparison (src/compare/schema.ts) as JSON. */
+/** For a job of the kind `compare`: the differences between its runs, a Comparison (src/compare/schema.ts) as JSON. */
 const ComparisonResult = Type.Object({ durationMs: milliseconds, output: Type.String({ maxLength: 256 * 1024 }) });
 export type ComparisonResult = Static<typeof ComparisonResult>;
 
-/** A runner of a later version may say more of a rule: bounds hold for what is known of it here. */
+/** A runner of a later version may add members to a rule's result; known members keep their bounds. */
 const growing = (schema: unknown): unknown =>
   Array.isArray(schema)
     ? schema.map(growing)
@@ -226,21 +225,21 @@ const growing = (schema: unknown): unknown =>
 const Verdict = Type.Unsafe<PolicyResult>(growing(PolicyResultSchema) as object);
 
 /**
- * What a body may inflate to, for collectors and for answers: two tools at the agent's cap on their output, a report
- * and the JSON around them. It holds for a runner that is not ours any more, too.
+ * Maximum inflated size of a body, for collectors and responses: two tools at the agent's output limit, a report and
+ * the JSON around them. It also protects against a compromised runner.
  */
 export const RESULT_BYTES = 256 * 1024 * 1024;
 
-/** The body of a result, before compression and cutting. */
+/** The body of a result, before compression and chunking. */
 export const ResultBody = Type.Object({
   tools: Type.Array(ToolResult, { maxItems: 8 }),
   report: Type.Optional(ReportResult),
-  /** Tools of the job that did not run, because the source is not of their kind. */
+  /** Tools of the job that did not run, because the source is of another kind. */
   skipped: Type.Optional(Type.Array(oneOf(TOOLS), { maxItems: 8 })),
   comparison: Type.Optional(ComparisonResult),
   policy: Type.Optional(Verdict),
   ioUsage: Type.Number({ minimum: 0, maximum: 1e15 }),
-  /** What the source proxy knows of the origin, decides between 400, 404 and 200. */
+  /** The source proxy's view of the origin, which decides between 400, 404 and 200. */
   source: Type.Optional(
     Type.Object({
       failure: FailureCode,
@@ -251,7 +250,7 @@ export const ResultBody = Type.Object({
 });
 export type ResultBody = Static<typeof ResultBody>;
 
-/** Header of a result: travels as the message's JSON, with `inline` or with chunks beside it. */
+/** Header of a result: the message's JSON, with the body `inline` or in separate chunks. */
 export interface Result {
   protocol: number;
   job: string;
@@ -259,31 +258,31 @@ export interface Result {
   epoch: number;
   podUid: string;
   encoding: 'zstd' | 'identity';
-  /** Size of the body once inflated; the collector refuses to inflate past it, or past its own cap. */
+  /** Inflated size of the body; the collector inflates neither beyond it nor beyond its own limit. */
   size: number;
   sha256: string;
   chunks: number;
-  /** base64 of the (compressed) body when chunks is 0. */
+  /** The (compressed) body in base64, if chunks is 0. */
   inline?: string;
 }
 
-/** What the API needs to answer a waiting caller. */
+/** Everything the API needs to answer a waiting caller. */
 export interface Ended {
   id: string;
-  /** HTTP status of the answer. */
+  /** HTTP status of the response. */
   status: number;
   reason: Reason;
   queueTimeMs: number;
   /**
-   * base64 of the stored body (a ResultBody, zstd), where it is small enough; absent where there is none or it must be
-   * read from Postgres.
+   * The stored body (a ResultBody, zstd) in base64, if it is small. Absent if there is none, or it must be read from
+   * Postgres.
    */
   body?: string;
-  /** Whether there is a body at all. */
+  /** Whether there is a body. */
   hasBody: boolean;
-  /** What the body inflates to; absent where its recorder did not know. */
+  /** Inflated size of the body; absent if its recorder did not know it. */
   inflatedBytes?: number;
-  /** Public text, as it is recorded; absent where every tool that was asked for succeeded, or some of them. */
+  /** Public text, as recorded; absent if at least one requested tool succeeded. */
   error?: string;
 }
 

@@ -1,7 +1,7 @@
 /**
- * The JWTs that NATS servers speak (Ed25519 over nkeys), by Node's own crypto. The JavaScript signatures of the usual
- * packages take 12 to 36 ms each (measured), four per connection: a hundred runners that come back after a restart
- * would stop a controller for longer than its lease lasts. These take 0.05 to 0.3 ms.
+ * NATS JWTs (Ed25519 over nkeys) with Node's own crypto. Signatures of the usual JavaScript packages take 12 to 36 ms
+ * each (measured), four per connection: a hundred runners that reconnect after a restart would block a controller for
+ * longer than its lease. These take 0.05 to 0.3 ms.
  */
 import { createPrivateKey, createPublicKey, randomUUID, sign, verify } from 'node:crypto';
 import { fromSeed } from 'nkeys.js';
@@ -20,7 +20,7 @@ export interface Signer {
 }
 
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
-// What comes before the 32 raw bytes in the DER forms of an Ed25519 key.
+// DER prefixes of the 32 raw bytes of an Ed25519 key.
 const PKCS8 = Buffer.from('302e020100300506032b657004220420', 'hex');
 const SPKI = Buffer.from('302a300506032b6570032100', 'hex');
 const HEADER = Buffer.from(JSON.stringify({ typ: 'JWT', alg: 'ed25519-nkey' })).toString('base64url');
@@ -42,7 +42,7 @@ function base32(text: string): Buffer {
 }
 
 export function signerOf(seed: string): Signer {
-  // Its own check says whether this is a seed at all; the public key is worked out once.
+  // Validates the seed, and derives the public key once.
   const publicKey = fromSeed(new TextEncoder().encode(seed)).getPublicKey();
   // Two bytes of prefix, the seed, two bytes of checksum.
   const key = createPrivateKey({
@@ -62,7 +62,7 @@ export function signerOf(seed: string): Signer {
   };
 }
 
-/** The claims, signed by the key that they name as their issuer: whose key that may be is for the caller to say. */
+/** The claims, verified with the key of the issuer that they name. The caller must check that it trusts this issuer. */
 export function verifiedClaims<T>(jwt: string): Claims<T> {
   const [header = '', body = '', signature = '', ...rest] = jwt.split('.');
   const { alg } = JSON.parse(Buffer.from(header, 'base64url').toString()) as { alg?: unknown };

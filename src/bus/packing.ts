@@ -1,7 +1,4 @@
-/**
- * How a result travels: one JSON, compressed, inline where it is small, else cut into chunks that go ahead of their
- * header.
- */
+/** Encoding of a result: JSON, compressed, inline if small, otherwise in chunks that are sent before their header. */
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { zstdCompress, zstdDecompress, zstdDecompressSync } from 'node:zlib';
@@ -10,7 +7,7 @@ import { CHUNK_BYTES, type Result, type ResultBody, RESULT_PROTOCOL } from './me
 
 const compress = promisify(zstdCompress);
 const inflate = promisify(zstdDecompress);
-/** Inflated at once: a turn of the thread pool would take longer. */
+/** Inflated synchronously: a turn of the thread pool would take longer. */
 const SMALL = 64 * 1024;
 const digest = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
@@ -40,7 +37,7 @@ export async function packResult(
   return { header, chunks };
 }
 
-/** The compressed body, checked against its header: what Postgres keeps. */
+/** The compressed body, verified against its header, as stored in Postgres. */
 export function joinResult(header: Result, chunks: Uint8Array[]): Buffer {
   const packed = header.chunks === 0 ? Buffer.from(header.inline ?? '', 'base64') : Buffer.concat(chunks);
   if (digest(packed) !== header.sha256)
@@ -51,7 +48,7 @@ export function joinResult(header: Result, chunks: Uint8Array[]): Buffer {
   return packed;
 }
 
-/** A runner may be in hostile hands: never inflates past `maxBytes`, nor past what the header had declared. */
+/** A runner may be compromised: inflates neither beyond `maxBytes` nor beyond the size declared in the header. */
 export async function unpackBody(packed: Uint8Array, maxBytes: number, declared = maxBytes): Promise<ResultBody> {
   if (declared > maxBytes)
     throw new BusError('bad-result', `a body of ${declared} bytes is over the limit of ${maxBytes}`);

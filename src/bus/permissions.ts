@@ -1,7 +1,7 @@
-/** Who may say and hear what on NATS: the least that each role needs. */
+/** NATS permissions: the least that each role needs. */
 import { STREAM, SUBJECT } from './messages.ts';
 
-/** Every inbox begins so, and nothing else does. */
+/** Prefix of all inboxes, and of nothing else. */
 export const INBOXES = '_INBOX';
 
 export const INBOX = {
@@ -10,9 +10,9 @@ export const INBOX = {
   runner: (podUid: string) => `_INBOX_${podUid}`,
 } as const;
 
-/** Where controllers end the connection of a deleted pod: the account's way to the server's own KICK. */
+/** Subject on which controllers close the connection of a deleted pod, mapped to the server's own KICK. */
 export const KICK = (serverId: string): string => `py.kick.${serverId}`;
-/** Where controllers make a server read its certificate anew: it does so at a signal or a request only. */
+/** Subject on which controllers make a server reload its certificate; it does so only on a signal or a request. */
 export const RELOAD = (serverId: string): string => `py.reload.${serverId}`;
 export const AUTH_CALLOUT = '$SYS.REQ.USER.AUTH';
 export const CALLOUT_QUEUE = 'callout';
@@ -22,7 +22,7 @@ export interface SubjectPermissions {
   subscribe: string[];
 }
 
-/** A pod's own subjects and its own inbox: another pod's are refused by the server. */
+/** The pod's own subjects and inbox. The server refuses those of other pods. */
 export function runnerPermissions(podUid: string): SubjectPermissions {
   return {
     publish: [SUBJECT.heartbeat(podUid), SUBJECT.result(podUid), `py.chunk.${podUid}.>`],

@@ -1,6 +1,6 @@
 /**
- * Verifies the projected token with which a runner pod comes to NATS: signed by this cluster, for NATS, for a pod that
- * we made.
+ * Verifies the projected token of a runner pod that connects to NATS: signed by this cluster, for NATS, for a pod
+ * created by this controller.
  */
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTPayload, jwtVerify, type JWTVerifyGetKey } from 'jose';
 import type { Runner } from './callout.ts';
@@ -34,17 +34,17 @@ export interface PodTokenSettings {
   namespace: string;
   serviceAccount: string;
   audience?: string;
-  /** Whether this is a runner pod that we made and that still lives. */
+  /** Whether this is a live runner pod created by this controller. */
   isOurPod: (runner: Runner) => boolean | Promise<boolean>;
 }
 
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'PS256', 'EdDSA'];
 /**
- * The API server dates a token by its clock, we read it by ours: with less, a controller that is a minute behind
- * refuses every new pod.
+ * Tolerates clock skew: the API server dates a token by its clock, and it is verified by ours. With less, a controller
+ * whose clock is a minute behind refuses every new pod.
  */
 const SKEW_SECONDS = 90;
-// A flood of tokens with made-up key ids must not become a flood of questions to the API server.
+// Bounds requests to the API server, against a flood of tokens with invented key ids.
 const FETCH_AGAIN_MS = 10_000;
 
 interface Bound {
@@ -92,7 +92,7 @@ function boundPod(payload: JWTPayload, { namespace, serviceAccount }: PodTokenSe
   )
     throw new PodTokenError('token-account', 'the token belongs to another service account');
   const { name, uid } = bound.pod ?? {};
-  // The uid becomes part of subjects: nothing but a UUID may.
+  // The uid becomes part of subjects, so only a UUID is accepted.
   if (typeof name !== 'string' || typeof uid !== 'string' || !/^[0-9a-f-]{36}$/.test(uid))
     throw new PodTokenError('token-unbound', 'the token is not bound to a pod');
   return { uid, pod: name };
@@ -120,7 +120,7 @@ function asPodTokenError(error: unknown): PodTokenError {
   return new PodTokenError('token-malformed', 'not a pod token', { cause: error });
 }
 
-/** Fetched once, and again when a token names a key that is not among them: the cluster may have rotated its keys. */
+/** Cached, and fetched again when a token names an unknown key, because the cluster may have rotated its keys. */
 function cachedKeys(fetch: () => Promise<JSONWebKeySet>): JWTVerifyGetKey {
   let resolve: ReturnType<typeof createLocalJWKSet> | undefined;
   let fetched = Number.NEGATIVE_INFINITY;

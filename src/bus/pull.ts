@@ -1,8 +1,7 @@
 /**
- * Pulls messages of a durable consumer, as many as the caller has room for. The client's own `consume` does not fit
- * here: it takes more than was asked for while earlier ones wait, drops what was on its way when it stops (nobody else
- * gets it until its time to acknowledge has run out), and waits for a consumer that was wiped away to come back by
- * itself.
+ * Pulls messages of a durable consumer, as many as the caller has room for. The client's own `consume` is unsuitable.
+ * It takes more than requested while earlier messages wait. It drops messages in flight when it stops, which delays
+ * them until their acknowledgement time-out. And it waits for a deleted consumer to reappear by itself.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { createInbox, type Msg, nanos } from 'nats';
@@ -12,32 +11,32 @@ import { BusError } from './errors.ts';
 export interface Pulled {
   subject: string;
   data: Uint8Array;
-  /** 1 for the first. */
+  /** 1 for the first delivery. */
   deliveries: number;
   ack(): void;
-  /** Again, to whoever is free; after a while where one is given. */
+  /** Requests redelivery to any collector, optionally after a delay. */
   nak(afterMs?: number): void;
-  /** Never again. */
+  /** Ends delivery of the message. */
   term(): void;
-  /** Still at work: starts the time to acknowledge anew. */
+  /** Extends the acknowledgement time-out. */
   working(): void;
 }
 
 export interface PullSettings {
   stream: string;
   consumer: string;
-  /** How many more can be taken now; asked before each pull. */
+  /** Number of further messages that can be taken; called before each pull. */
   room: () => number;
   onMessage: (message: Pulled) => void;
   inboxPrefix: string;
 }
 
 export interface Pulling {
-  /** There is room again. */
+  /** Signals that there is room again. */
   wake(): void;
-  /** Rejects when the consumer is gone, silent, or behind a reconnect: the caller makes it sure and starts over. */
+  /** Rejects when the consumer is gone or silent, or after a reconnect: the caller recreates it and starts over. */
   ended: Promise<void>;
-  /** Takes no more; resolves when everything that was on its way is here. */
+  /** Takes no more messages; resolves when all messages in flight have arrived. */
   stop(): Promise<void>;
 }
 
@@ -71,7 +70,7 @@ export function startPulling(bus: Bus, { stream, consumer, room, onMessage, inbo
     const code = message.headers?.code ?? 0;
     const text = message.headers?.description ?? '';
     if (code === 100) return;
-    // 404 and 408: nothing (more) within the time. 409 has many meanings; those that end the request are told from
+    // 404 and 408: no (more) messages in time. 409 has many meanings; those that end the request are distinguished from
     // those that end the consumer.
     if (code === 404 || code === 408 || (code === 409 && !/deleted|not found|push based/i.test(text))) {
       outstanding = 0;
@@ -98,7 +97,7 @@ export function startPulling(bus: Bus, { stream, consumer, room, onMessage, inbo
     },
   });
 
-  // What was asked for before a reconnect is forgotten by the server; and a server may forget without one.
+  // The server forgets pull requests at a reconnect, and sometimes without one.
   const forget = bus.onStatus((now) => {
     if (now === 'connected') fail('disconnected', 'reconnected');
   });
@@ -111,7 +110,7 @@ export function startPulling(bus: Bus, { stream, consumer, room, onMessage, inbo
     stopping = true;
     clearInterval(silence);
     forget();
-    // Drain: the server stops sending, and what it had sent has come before its answer.
+    // Drain: the server stops sending, and messages already sent arrive before its reply.
     await Promise.race([subscription.drain().catch(() => {}), delay(SILENT_MS, undefined, { ref: false })]);
     ending.resolve();
   };
@@ -123,11 +122,11 @@ export function startPulling(bus: Bus, { stream, consumer, room, onMessage, inbo
 function pulledFrom(bus: Bus, message: Msg): Pulled {
   const reply = message.reply ?? '';
   const say = (text: string) => {
-    // On a closed connection the acknowledgement is lost, and the message comes again: as after any crash.
+    // On a closed connection the acknowledgement is lost and the message is redelivered, as after a crash.
     if (!bus.connection.isClosed() && !bus.connection.isDraining()) bus.connection.publish(reply, text);
   };
   return {
-    // The message's own subject: a pulled one arrives under it, not under the inbox.
+    // A pulled message has its own subject, not the inbox.
     subject: message.subject,
     data: message.data,
     deliveries: deliveriesOf(reply),
@@ -138,7 +137,7 @@ function pulledFrom(bus: Bus, message: Msg): Pulled {
   };
 }
 
-/** `$JS.ACK.<stream>.<consumer>.<delivered>...`; newer servers put domain and account before the stream. */
+/** `$JS.ACK.<stream>.<consumer>.<delivered>...`; newer servers insert domain and account before the stream. */
 export function deliveriesOf(reply: string): number {
   const tokens = reply.split('.');
   return Number(tokens[tokens.length >= 11 ? 6 : 4] ?? 1) || 1;

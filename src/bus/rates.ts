@@ -1,19 +1,19 @@
-/** How many messages each runner may send: a token bucket per pod. */
+/** Rate limits of messages: a token bucket per runner pod. */
 import { fullBucket, refill, take, type Bucket, type Pace } from '../token_bucket.ts';
 
 export interface Rate extends Pace {
-  /** A pod that had so many refused in a row is no runner of ours any more. */
+  /** Consecutive refusals after which a pod is treated as compromised. */
   mostRefused: number;
 }
 
-/** `flood` is said once, when the last one that may be refused is; afterwards it is `refused` again. */
+/** `flood` is returned once, when the number of refusals reaches its maximum; then `refused` again. */
 export type RateVerdict = 'taken' | 'refused' | 'flood';
 
 interface PodBucket extends Bucket {
   refused: number;
 }
 
-/** Pods that are gone leave a full bucket behind: it says nothing, and is dropped with the next of these. */
+/** Deleted pods leave a full bucket, which holds no information and is dropped by a sweep from this size on. */
 const SWEEP_FROM = 1_024;
 
 export interface Rates {
@@ -49,8 +49,8 @@ export function makeRates(rate: Rate): Rates {
 }
 
 /**
- * One per phase of a job and one every two seconds: 25 a second at the shortest jobs. The burst is for a leader that
- * was held up.
+ * One per phase of a job plus one every two seconds: 25 a second with the shortest jobs. The burst covers a leader that
+ * was delayed.
  */
 export const BEATS: Rate = { perSecond: 50, burst: 200, mostRefused: 500 };
 /** One per job, and again after 7 s. */

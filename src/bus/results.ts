@@ -1,6 +1,6 @@
 /**
- * Results over JetStream, seen by the runner that publishes one and by the collector that fetches its body. collect.ts
- * takes them from the stream.
+ * Results over JetStream: publishing by the runner, and fetching of bodies by the collector. collect.ts takes results
+ * from the stream.
  */
 import { headers, type JetStreamManager } from 'nats';
 import type { Bus } from './connect.ts';
@@ -11,8 +11,8 @@ import { joinResult, type PackedResult } from './packing.ts';
 const PUBLISH_TIMEOUT_MS = 5_000;
 
 /**
- * Once: chunks first, so that a collector that has the header finds them. The caller sends again until it hears
- * `collected`.
+ * Publishes once: chunks first, so that a collector that has the header finds them. The caller repeats it until it
+ * receives `collected`.
  */
 export async function publishResult(bus: Bus, { header, chunks }: PackedResult): Promise<void> {
   const { podUid, job, attempt } = header;
@@ -28,7 +28,7 @@ export async function publishResult(bus: Bus, { header, chunks }: PackedResult):
         : asBusError(error, subject);
     }
   };
-  // A few at a time: one at a time waits for the disk each time, all at once fills the connection's buffer.
+  // A few at a time: sequential sends wait for the disk each time, and all at once would fill the connection's buffer.
   for (let first = 0; first < chunks.length; first += 4) {
     await Promise.all(
       chunks
@@ -44,7 +44,7 @@ export async function publishResult(bus: Bus, { header, chunks }: PackedResult):
 const FETCH_TIMEOUT_MS = 5_000;
 
 /**
- * The compressed body of a result, from the header itself or from its chunks. Where one is missing (`no-stream`), the
+ * The compressed body of a result, from the header itself or from its chunks. If one is missing (`no-stream`), the
  * runner sends all of them again.
  */
 export async function fetchBody(bus: Bus, header: Result, maxBytes: number): Promise<Buffer> {
@@ -56,20 +56,20 @@ export async function fetchBody(bus: Bus, header: Result, maxBytes: number): Pro
   for (let index = 0; index < header.chunks; index++) {
     const chunk = await fetchChunk(bus, SUBJECT.chunk(header.podUid, header.job, header.attempt, index));
     total += chunk.length;
-    // Room was made for as much as the header says; a message may be twice a chunk.
+    // Memory was reserved for the number of chunks in the header, and a message may be twice a chunk.
     if (total > Math.min(maxBytes, header.chunks * CHUNK_BYTES)) throw tooLarge();
     chunks.push(chunk);
   }
   return joinResult(header, chunks);
 }
 
-/** A direct get: the message as it is, without the detour over the stream's API, which would wrap it in base64. */
+/** A direct get returns the raw message. The stream's API would encode it in base64. */
 async function fetchChunk(bus: Bus, subject: string): Promise<Uint8Array> {
   try {
     const reply = await bus.whileConnected(
       bus.connection.request(`$JS.API.DIRECT.GET.${STREAM.chunks}.${subject}`, '', { timeout: FETCH_TIMEOUT_MS }),
     );
-    // A status line instead of a message: 404 where nothing is stored under the subject.
+    // A status line instead of a message: 404 if nothing is stored under the subject.
     if (reply.headers?.code)
       throw new BusError('no-stream', `${subject}: the chunk is not stored (${reply.headers.code})`);
     return reply.data;
@@ -80,7 +80,7 @@ async function fetchChunk(bus: Bus, subject: string): Promise<Uint8Array> {
   }
 }
 
-/** After the result is recorded. Old ones go by their age anyway. */
+/** Deletes chunks once the result is recorded. Others expire by age. */
 export async function purgeChunks(
   bus: Bus,
   header: Pick<Result, 'podUid' | 'job' | 'attempt' | 'chunks'>,
@@ -96,7 +96,7 @@ export async function purgeChunks(
 }
 
 const managers = new WeakMap<Bus, Promise<JetStreamManager>>();
-/** Without the account look-up that the client makes by default: it fails while JetStream is starting. */
+/** Skips the client's default account look-up, which fails while JetStream is starting. */
 export function managerOf(bus: Bus): Promise<JetStreamManager> {
   const known = managers.get(bus) ?? bus.connection.jetstreamManager({ checkAPI: false });
   managers.set(bus, known);

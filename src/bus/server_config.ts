@@ -1,4 +1,7 @@
-/** What the NATS server must know of us: accounts, static users with their permissions, and who answers for runners. */
+/**
+ * The NATS server's configuration for Probeyard: accounts, static users with their permissions, and the auth callout
+ * for runners.
+ */
 import { type SubjectPermissions, apiPermissions, controllerPermissions } from './permissions.ts';
 
 export interface ServerKeys {
@@ -6,13 +9,14 @@ export interface ServerKeys {
   api: string;
   controller: string;
   issuer: string;
-  /** Name of the account; the callout answers with it. */
+  /** Name of the account, which the callout's answers refer to. */
   account?: string;
 }
 
 const list = (subjects: string[]) => `[${subjects.map((subject) => JSON.stringify(subject)).join(', ')}]`;
 
-// Controllers answer heartbeats and authorisation requests wherever they were asked to: once per question, and soon.
+// Controllers respond to heartbeats and authentication requests on the requested reply subject: once per request, and
+// within this time.
 const RESPONSES = '\n          allow_responses: { max: 1, expires: "30s" }';
 const user = (nkey: string, { publish, subscribe }: SubjectPermissions, responses: boolean) => `      {
         nkey: ${JSON.stringify(nkey)}
@@ -24,7 +28,7 @@ const user = (nkey: string, { publish, subscribe }: SubjectPermissions, response
 
 const MOST_SUBSCRIPTIONS = 100;
 
-/** A part of nats.conf (`include auth.conf`): no ports, no TLS, no storage in it. */
+/** A part of nats.conf (`include auth.conf`), without ports, TLS and storage. */
 export function natsServerConfig({ api, controller, issuer, account = 'PROBEYARD' }: ServerKeys): string {
   return `# A result travels in messages of at most 0.7 MB.
 max_payload: 1MB

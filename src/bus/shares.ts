@@ -1,6 +1,6 @@
 /**
- * One runner must not fill the stream of chunks: its subjects are its own to name, so no limit of the stream's bounds
- * its share.
+ * Keeps one runner from filling the stream of chunks: it chooses its own subjects, so no limit of the stream bounds its
+ * share.
  */
 import type { Bus } from './connect.ts';
 import { asBusError, type BusError, isMissing } from './errors.ts';
@@ -8,8 +8,8 @@ import { STREAM } from './messages.ts';
 import { managerOf } from './results.ts';
 
 /**
- * A body is at most 256 MiB, in chunks of 512 KiB. A runner has one result at a time; it may send its next while the
- * last is purged.
+ * A body has at most 256 MiB, in chunks of 512 KiB. A runner has one result at a time, but may send the next while the
+ * last is being purged.
  */
 const MOST_CHUNKS_OF_ONE = 640;
 const LOOK_MS = 2_000;
@@ -18,11 +18,11 @@ export interface Watching {
   stop(): void;
 }
 
-/** The runners with more chunks than any result has. */
+/** Runners with more chunks than any genuine result has. */
 export async function overfull(bus: Bus, most = MOST_CHUNKS_OF_ONE): Promise<string[]> {
   const manager = await managerOf(bus);
   const { state } = await manager.streams.info(STREAM.chunks);
-  // The usual look ends here: the subjects are asked for only when somebody may be over.
+  // The usual case: subjects are only queried if a runner may be over its share.
   if (state.messages <= most) return [];
   const {
     state: { subjects = {} },
@@ -35,7 +35,7 @@ export async function overfull(bus: Bus, most = MOST_CHUNKS_OF_ONE): Promise<str
   return [...held].filter(([, messages]) => messages > most).map(([uid]) => uid);
 }
 
-/** Ends the share of each such runner, after `onOver`, which cuts it off. */
+/** Purges the chunks of each such runner, after `onOver` has disconnected it. */
 export function watchShares(
   bus: Bus,
   {
@@ -57,7 +57,7 @@ export function watchShares(
     looking = true;
     look()
       .catch((error: unknown) => {
-        // Wiped away, or not made yet: whoever collects makes it.
+        // The stream was deleted or does not exist yet: the collectors create it.
         if (!isMissing(error)) onError(asBusError(error, 'shares of the chunk stream'));
       })
       .finally(() => {

@@ -1,4 +1,4 @@
-/** The two streams of JetStream. They may vanish (a wiped disk): whoever needs them makes them again. */
+/** The two JetStream streams. They may disappear (a wiped disk); their users then recreate them. */
 import {
   AckPolicy,
   type ConsumerConfig,
@@ -19,31 +19,32 @@ export interface StreamOptions {
 }
 
 const MINUTE = 60_000;
-// A result that nobody has collected by then is sent again by its runner, or its job has ended otherwise.
+// A result that is not collected by then is sent again by its runner, or its job has ended otherwise.
 const MAX_AGE_MS = 10 * MINUTE;
 /**
- * Swallows what a publisher sends twice because its acknowledgement was lost. It is short on purpose: a runner that did
- * not hear `collected` sends its result again, and that must reach a collector, even if the first one was taken from
- * the stream.
+ * Drops duplicates that a publisher sends after a lost acknowledgement. Deliberately short: a runner that missed
+ * `collected` sends its result again, which must reach a collector even if the first one was taken from the stream.
  */
 const DEDUPE_MS = 5_000;
-/** A collector that died with a result in hand keeps it from the others for so long. */
+/** How long a collector that died keeps a result from the others. */
 export const ACK_WAIT_MS = 10_000;
-/** Over all collectors; a message may have 0.7 MB, and what a collector was given waits in its memory. */
+/** Over all collectors; a message may have 0.7 MB, and delivered messages wait in a collector's memory. */
 const MAX_ACK_PENDING = 128;
 const MIB = 1024 * 1024;
 
 /**
- * A runner has one result at a time; its next one may come while the last is being acknowledged. More push out its own,
- * nobody else's.
+ * A runner has one result at a time, and its next may arrive while the last is being acknowledged. Further ones only
+ * displace its own.
  */
 const MOST_RESULTS_OF_ONE = 4;
-/** Over all runners: each message costs the server memory beside its bytes, and a body in chunks has at least two. */
+/**
+ * Over all runners: each message costs the server memory in addition to its bytes, and a chunked body has at least two.
+ */
 const MOST_CHUNKS = 4_096;
 
 /**
- * A full stream refuses what is new (`discard: new`): what it has confirmed stays, and a runner whose message was
- * refused sends it again. `discard: old` would let one runner push out the results of the others.
+ * A full stream rejects new messages (`discard: new`): acknowledged ones are kept, and the runner sends a rejected one
+ * again. With `discard: old`, one runner could displace the results of others.
  */
 function streams({ resultsBytes = 256 * MIB, chunksBytes = 512 * MIB }: StreamOptions): Partial<StreamConfig>[] {
   const common = {
@@ -83,8 +84,8 @@ const collectors: Partial<ConsumerConfig> = {
 };
 
 /**
- * Makes what is missing and changes what differs. Every controller replica calls it at start and whenever a stream was
- * not found.
+ * Creates missing streams and updates different ones. Every controller replica calls it at start and whenever a stream
+ * was not found.
  */
 export async function ensureStreams(manager: JetStreamManager, options: StreamOptions = {}): Promise<void> {
   try {
@@ -94,8 +95,8 @@ export async function ensureStreams(manager: JetStreamManager, options: StreamOp
         if (isMissing(error)) return null;
         throw error;
       });
-      // The number of replicas is chosen once: afterwards it is the operator's, who may have more NATS servers than we
-      // know of.
+      // The number of replicas is only set at creation: later it is the operator's choice, who may run more NATS
+      // servers.
       if (!found) await manager.streams.add({ ...config, num_replicas: options.replicas ?? 1 });
       else if (differs(found.config, config)) await manager.streams.update(name, config);
     }

@@ -1,11 +1,11 @@
 /**
- * The socket under a NATS connection, and the one way to open such a connection.
+ * The socket of a NATS connection, and the only way to open such a connection.
  *
- * The transport of nats 2.29.3 leaves sockets behind: `close` does nothing to a dial that is still under way, and
- * `discard` nothing at all. Such a dial succeeds later, is cut off by the server, and its end starts a second dial loop
- * beside the good connection, whose socket then stays open and subscribed. docs/decisions/0006 has the schedule. Here
- * `close`, `disconnect` and `discard` destroy the socket in every state, and a transport reports its end at most once,
- * and only when its dial had succeeded and the client still used it.
+ * The transport of nats 2.29.3 leaks sockets: `close` does not abort a connect in progress, and `discard` does nothing
+ * at all. Such a connect succeeds later, is closed by the server, and that starts a second connect loop beside the good
+ * connection, whose socket then stays open and subscribed. docs/decisions/0006 has the sequence of events. Here
+ * `close`, `disconnect` and `discard` destroy the socket in every state. A transport reports its end at most once, and
+ * only if its connect had succeeded and the client still used it.
  */
 import { readFile } from 'node:fs/promises';
 import { type Socket, connect as connectTcp, isIP } from 'node:net';
@@ -14,7 +14,7 @@ import { type ConnectionOptions, ErrorCode, NatsError, type NatsConnection } fro
 import { NatsConnectionImpl, checkOptions, setTransportFactory } from 'nats/lib/nats-base-client/internal_mod.js';
 import type { Transport } from 'nats/lib/nats-base-client/transport.js';
 
-/** The first line of a server; a cluster's list of addresses is in it. */
+/** Bound of a server's first line, which contains a cluster's list of addresses. */
 const MOST_INFO_BYTES = 1024 * 1024;
 
 type Server = Parameters<Transport['connect']>[0];
@@ -24,7 +24,7 @@ type Info = Parameters<typeof checkOptions>[0];
 type Phase = 'dialling' | 'open' | 'ended';
 
 class SocketTransport implements Transport {
-  // What the server's tools show of a client.
+  // Shown by the server's tools for a client.
   readonly lang = 'nats.js';
   readonly version = '2.29.3';
   closeError?: Error;
@@ -52,7 +52,7 @@ class SocketTransport implements Transport {
       checkOptions(info, options);
       if (info.tls_required || (info.tls_available && options.tls !== null)) {
         const ca = options.tls?.caFile ? await readFile(options.tls.caFile) : options.tls?.ca;
-        // Reading the file took a turn, in which the dial may have been given up.
+        // Reading the file was asynchronous, and the connect may have been aborted meanwhile.
         if (this.isClosed || !this.#socket) throw refused();
         const secured = connectTls({
           socket: this.#socket,
@@ -72,7 +72,7 @@ class SocketTransport implements Transport {
   }
 
   send(frame: Uint8Array): void {
-    // What cannot be written is found out by the end of the socket, or by an unanswered ping.
+    // A failed write is detected by the end of the socket, or by an unanswered ping.
     if (!this.isClosed) this.#socket?.write(frame);
   }
 
@@ -82,7 +82,7 @@ class SocketTransport implements Transport {
   disconnect(): void {
     this.#end();
   }
-  /** The client has another transport: the end of this one is no news. */
+  /** The client has another transport, so the end of this one is not reported. */
   discard(): void {
     this.#destroy();
   }
@@ -107,7 +107,7 @@ class SocketTransport implements Transport {
     this.#arrived.resolve();
   }
 
-  /** Whatever happens to the socket later ends the transport; an error without a listener would end the process. */
+  /** Any later failure of the socket ends the transport. An error without a listener would end the process. */
   #use<T extends Socket>(socket: T): T {
     this.#socket = socket;
     let cause: Error | undefined;
@@ -131,7 +131,7 @@ class SocketTransport implements Transport {
     });
   }
 
-  /** The server's first line. It stays among the frames, because the client reads it, too. */
+  /** The server's first line. It is kept among the frames, because the client reads it too. */
   #info(): Promise<Info> {
     const socket = this.#socket;
     return new Promise((resolve, reject) => {
@@ -172,11 +172,11 @@ class SocketTransport implements Transport {
 
 const refused = (): NatsError => NatsError.errorForCode(ErrorCode.ConnectionRefused);
 
-/** As `connect` of nats, which would put its own transport under every connection of the process. */
+/** Replaces `connect` of nats, which would install its own transport for all connections of the process. */
 export function connectNats(options: ConnectionOptions): Promise<NatsConnection> {
-  // No resolver of its own: the client's asks name servers outside of the dial's time and without the cluster's search
-  // list, and one that was silent held it for more than half a minute. The socket asks the system's resolver, within
-  // the dial's time.
+  // Without the client's resolver: that one queries name servers outside the connect time-out and without the cluster's
+  // search domains, and a silent one blocked it for over half a minute. The socket uses the system's resolver, within
+  // the time-out.
   setTransportFactory({ factory: () => new SocketTransport() });
   return NatsConnectionImpl.connect(options);
 }
