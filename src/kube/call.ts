@@ -1,4 +1,4 @@
-/** One call to the API server: deadline, connection errors, refusals. Everything typed is in client.ts. */
+/** One call to the API server: deadline, connection errors, refusals. client.ts adds the types. */
 import type { Dispatcher } from 'undici';
 import type { SharedKubeConfig } from './connection.ts';
 import { KubeError, errorOfStatus, isKubeError, type Status } from './errors.ts';
@@ -11,12 +11,12 @@ export interface Call {
   query?: Query;
   body?: unknown;
   contentType?: string;
-  /** The whole call, retries included, ends by then. */
+  /** Deadline of the whole call, retries included. */
   deadlineMs?: number | undefined;
-  /** The server gives the call up after this time: it cannot land later, even when we are long gone. */
+  /** The server aborts the call after this time, so it cannot take effect later, even if the client is gone. */
   serverTimeoutMs?: number | undefined;
   signal?: AbortSignal | undefined;
-  /** For errors: which thing the call is about. */
+  /** The subject of the call, for error messages. */
   what?: string;
 }
 
@@ -29,7 +29,7 @@ export function targetOf(prefix: string, path: string, query: Query = {}): strin
   return text === '' ? prefix + path : `${prefix}${path}?${text}`;
 }
 
-/** When something last came back over a dispatcher: tells a dead connection from a slow call. */
+/** Time of the last response per dispatcher: distinguishes a dead connection from a slow call. */
 const lastAnswer = new WeakMap<Dispatcher, number>();
 
 export async function callText(config: SharedKubeConfig, call: Call): Promise<string> {
@@ -59,8 +59,8 @@ export async function callJson<T>(config: SharedKubeConfig, call: Call): Promise
 }
 
 /**
- * Undefined: the caller has to know. A refusal by priority and fairness was never begun, so any method may be sent
- * again.
+ * Undefined: no retry, the caller decides. A refusal by priority and fairness was never executed, so any method may be
+ * repeated.
  */
 function retryPause(error: unknown, call: Call, attempt: number): number | undefined {
   if (isKubeError(error, 'too-many-requests')) return error.retryAfterMs;
@@ -108,7 +108,7 @@ async function once(config: SharedKubeConfig, call: Call, leftMs: number): Promi
   } catch (error) {
     if (isKubeError(error)) throw error;
     if (timedOut) {
-      // No call at all was answered since this one was sent: a connection that died without a word.
+      // No call was answered since this one was sent: the connection died silently.
       if (dispatcher !== undefined && (lastAnswer.get(dispatcher) ?? 0) < sentAt) config.replace(dispatcher);
       throw new KubeError('timeout', `${whatOf(call)}: no answer within ${Math.round(performance.now() - sentAt)} ms`, {
         cause: error,
@@ -133,7 +133,7 @@ export function refusal(
     const parsed = JSON.parse(text) as Status;
     if (parsed.kind === 'Status' || parsed.status === 'Failure') body = parsed;
   } catch {
-    // A proxy or an overloaded server answers in plain words.
+    // A proxy or an overloaded server may answer in plain text.
   }
   const seconds = typeof retryAfter === 'string' && /^\d+$/.test(retryAfter) ? Number(retryAfter) : undefined;
   return errorOfStatus(status, body ?? { message: text.slice(0, 200) || `HTTP ${status}` }, what, seconds);

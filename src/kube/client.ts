@@ -1,5 +1,5 @@
 /**
- * Typed calls to the API server, over shared connections. Objects are plain JSON; every call has a deadline; every
+ * Typed calls to the API server, over shared connections. Objects are plain JSON, every call has a deadline, every
  * failure is a KubeError.
  */
 import { callJson, callText, type Call, type Query } from './call.ts';
@@ -15,7 +15,7 @@ export interface CallOptions {
   /** Default: the client's own namespace. */
   namespace?: string | undefined;
   deadlineMs?: number | undefined;
-  /** Bounds when a write can still land (see Call). */
+  /** Bounds when a write can still take effect (see Call). */
   serverTimeoutMs?: number | undefined;
   signal?: AbortSignal | undefined;
 }
@@ -27,7 +27,7 @@ export interface ListOptions extends Omit<CallOptions, 'namespace'> {
   fieldSelector?: string | undefined;
   limit?: number | undefined;
   continue?: string | undefined;
-  /** '0': whatever the server has in memory. Left out: the most recent, read through etcd's quorum. */
+  /** '0': any version in the server's memory. Absent: the most recent, read through etcd's quorum. */
   resourceVersion?: string | undefined;
 }
 
@@ -38,7 +38,7 @@ export interface Page<T> {
 }
 
 export interface PatchOptions extends CallOptions {
-  /** Refused with `conflict` where the object has moved on from this version. */
+  /** Fails with `conflict` if the object has changed since this version. */
   resourceVersion?: string | undefined;
 }
 
@@ -51,7 +51,7 @@ export interface DeleteOptions extends CallOptions {
 
 export interface ApplyOptions extends CallOptions {
   fieldManager: string;
-  /** Takes fields over from other managers. */
+  /** Takes over fields from other managers. */
   force?: boolean;
   subresource?: string;
 }
@@ -70,7 +70,7 @@ export interface WatchOptions extends Omit<ListOptions, 'limit' | 'continue' | '
   onOpen?: () => void;
 }
 
-/** An object as one writes it: apiVersion and kind come from its type. */
+/** An object to write: apiVersion and kind come from its type. */
 export type Draft<T extends KubeObject> = Omit<T, 'apiVersion' | 'kind' | 'status' | 'metadata'> & {
   metadata: T['metadata'];
   status?: unknown;
@@ -104,7 +104,7 @@ function clientOf(config: SharedKubeConfig, ownNamespace: string) {
   const collection = (type: ResourceType, namespace: string | null | undefined): string =>
     pathOf(type, namespace === null ? undefined : (namespace ?? ownNamespace));
 
-  /** Any call that has no function of its own. */
+  /** For calls without a function of their own. */
   const request = <T>(call: Call): Promise<T> => callJson<T>(config, call);
 
   const get = <T extends KubeObject>(type: ResourceType<T>, name: string, options: CallOptions = {}): Promise<T> =>
@@ -131,7 +131,10 @@ function clientOf(config: SharedKubeConfig, ownNamespace: string) {
     };
   }
 
-  /** Every page. A token that expired between pages (`gone`) is the caller's: a mix of two states would be no list. */
+  /**
+   * Lists all pages. If a continue token expires between pages (`gone`), the caller must start again, because pages of
+   * two snapshots must not be mixed.
+   */
   async function listAll<T extends KubeObject>(
     type: ResourceType<T>,
     options: Omit<ListOptions, 'continue'> = {},
@@ -163,7 +166,7 @@ function clientOf(config: SharedKubeConfig, ownNamespace: string) {
     });
   }
 
-  /** Takes the whole object back, at the version that it carries. */
+  /** Replaces the whole object, at the resourceVersion that it carries. */
   const replace = <T extends KubeObject>(
     type: ResourceType<T>,
     object: Draft<T>,
@@ -205,7 +208,7 @@ function clientOf(config: SharedKubeConfig, ownNamespace: string) {
     options: PatchOptions = {},
   ): Promise<T> => patch(type, name, body, options);
 
-  /** `status` is merged into the object's status; lists in it are replaced whole. */
+  /** `status` is merged into the object's status; lists in it are replaced as a whole. */
   const mergePatchStatus = <T extends KubeObject>(
     type: ResourceType<T>,
     name: string,
@@ -254,7 +257,7 @@ function clientOf(config: SharedKubeConfig, ownNamespace: string) {
       what: `logs of pod ${pod}`,
     });
 
-  /** One watch, until the server or the signal ends it; for a cache that stays right, see reflector.ts. */
+  /** A single watch, until the server or the signal ends it. reflector.ts maintains a cache. */
   function watchOnce<T extends KubeObject>(
     type: ResourceType<T>,
     options: WatchOptions,
@@ -269,7 +272,7 @@ function clientOf(config: SharedKubeConfig, ownNamespace: string) {
     );
   }
 
-  /** Keys with which the cluster signs service account tokens. */
+  /** The keys with which the cluster signs service account tokens. */
   const jwks = (): Promise<{ keys: Record<string, unknown>[] }> => request({ method: 'GET', path: '/openid/v1/jwks' });
 
   const issuer = async (): Promise<string> =>

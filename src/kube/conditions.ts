@@ -1,4 +1,4 @@
-/** Conditions of a status: read by type, and set so that the transition time of one whose status stays is kept. */
+/** Conditions of a status: read by type, and set so that an unchanged status keeps its transition time. */
 import type { Condition } from './resource.ts';
 import type { ProbeJobStatus } from './probe_job.ts';
 import type { ProbeTool } from './probe_tool.ts';
@@ -13,20 +13,20 @@ export const conditionOf = (status: Conditioned | undefined, type: string): Cond
 export const isTrue = (status: Conditioned | undefined, type: string): boolean =>
   conditionOf(status, type)?.status === 'True';
 
-/** A moment as a status shows it. All persisted times are by Postgres' clock, which counts fractions. */
+/** A timestamp for a status. All persisted times are by Postgres' clock, which has fractions of a millisecond. */
 export const stamp = (ms: number): string => new Date(Math.floor(ms)).toISOString();
 
-/** A condition without its time, which follows from its status. */
+/** A condition without its transition time, which is derived. */
 export type Change = Omit<Condition, 'lastTransitionTime'>;
 
-/** The conditions of a status that has no others. */
+/** The complete conditions of a status, with transition times. */
 export const withTimes = (previous: Conditioned | undefined, changes: readonly Change[], now: string): Condition[] =>
   changes.map((change) => {
     const before = conditionOf(previous, change.type);
     return { ...change, lastTransitionTime: before?.status === change.status ? before.lastTransitionTime : now };
   });
 
-/** The conditions of a status after some of them changed. */
+/** The conditions of a status with some of them changed. */
 export const setConditions = (
   previous: Conditioned | undefined,
   changes: readonly Change[],
@@ -36,17 +36,17 @@ export const setConditions = (
   ...withTimes(previous, changes, now),
 ];
 
-/** The job has its end. */
+/** The job has ended. */
 export const isFinished = (status: ProbeJobStatus | undefined): boolean => {
   const succeeded = conditionOf(status, 'Succeeded')?.status;
   return succeeded === 'True' || succeeded === 'False';
 };
 
-/** Holds a slot of its token: what `kubectl get pj` shows as Running. */
+/** The job holds a slot of its token: shown as Running by `kubectl get pj`. */
 export const isAdmitted = (status: ProbeJobStatus | undefined): boolean =>
   !isFinished(status) && isTrue(status, 'Admitted');
 
-/** Its image was mounted and executed. */
+/** The tool's image was mounted and executed. */
 export const isAvailable = ({ status }: ProbeTool): boolean => isTrue(status, 'Available');
-/** Pools leave it out, because runners cannot get its image. */
+/** Pools leave the tool out, because runners cannot pull its image. */
 export const isDegraded = ({ status }: ProbeTool): boolean => isTrue(status, 'Degraded');

@@ -1,7 +1,8 @@
 /**
- * How we reach the API server: client-node reads kubeconfig or the pod's service account and signs in; the connections
- * are ours. client-node makes a dispatcher, so a TLS connection, for every call. Here all calls share one, and watches
- * have one of their own: on a shared HTTP/2 connection their events wait behind bursts of writes.
+ * Connections to the API server. client-node reads the kubeconfig or the pod's service account and authenticates; the
+ * connections are managed here. client-node creates a dispatcher, and so a TLS connection, for every call. Here all
+ * calls share one, and watches have their own: on a shared HTTP/2 connection their events would wait behind bursts of
+ * writes.
  */
 import { readFileSync } from 'node:fs';
 import type { RequestOptions } from 'node:https';
@@ -12,22 +13,22 @@ import { KubeError } from './errors.ts';
 export interface ConnectionOptions {
   kubeconfig?: string;
   context?: string;
-  /** HTTP/2 for calls; off only to compare. */
+  /** HTTP/2 for calls; disabled only for comparison. */
   http2?: boolean;
 }
 
 export interface Access {
   origin: string;
-  /** Path prefix of the server address, where a proxy serves several clusters. */
+  /** Path prefix of the server address, for a proxy that serves several clusters. */
   prefix: string;
   headers: Readonly<Record<string, string>>;
   calls: Dispatcher;
   watches: Dispatcher;
 }
 
-/** Reading the token and CA files for every call would cost more than the call's own work. */
+/** Reading the token and CA files for every call would cost more than the call itself. */
 const REFRESH_MS = 10_000;
-/** A replaced dispatcher may finish what runs on it; after this whatever is left is on a dead connection. */
+/** Calls on a replaced dispatcher may finish within this time; the rest are on a dead connection. */
 const DRAIN_MS = 60_000;
 
 export class SharedKubeConfig extends KubeConfig {
@@ -56,7 +57,7 @@ export class SharedKubeConfig extends KubeConfig {
     return this.getContextObject(this.getCurrentContext())?.namespace ?? 'default';
   }
 
-  /** For client-node's own API classes: `config.makeApiClient(CoreV1Api)` shares our connections, too. */
+  /** For client-node's own API classes: `config.makeApiClient(CoreV1Api)` shares these connections too. */
   override async applySecurityAuthentication(context: RequestContext): Promise<void> {
     const { headers, calls } = await this.access();
     for (const [name, value] of Object.entries(headers)) context.setHeaderParam(name, value);
@@ -71,7 +72,7 @@ export class SharedKubeConfig extends KubeConfig {
     return this.#reading;
   }
 
-  /** After a 401: reads everything anew; true where that gave other credentials. */
+  /** After a 401: reloads everything; true if the credentials changed. */
   async reload(): Promise<boolean> {
     const before = this.#access?.headers['authorization'];
     this.#load();
@@ -79,7 +80,7 @@ export class SharedKubeConfig extends KubeConfig {
     return (await this.access()).headers['authorization'] !== before;
   }
 
-  /** The connections seem dead: new calls get new ones, what runs may end. */
+  /** The connections seem dead: new calls get new ones, running calls may finish. */
   replace(stale: Dispatcher): void {
     const access = this.#access;
     if (access === undefined || this.#closed) return;
@@ -121,7 +122,7 @@ export class SharedKubeConfig extends KubeConfig {
       if (replaced !== undefined) for (const old of [replaced.calls, replaced.watches]) retire(old);
     }
     this.#access.headers = headersOf(options);
-    // client-node keeps a token file's content for a minute; after a 401 that is too long.
+    // client-node caches a token file for a minute, which is too long after a 401.
     const tokenFile = (this.getCurrentUser()?.authProvider as { config?: { tokenFile?: string } } | undefined)?.config
       ?.tokenFile;
     if (tokenFile !== undefined)
@@ -139,13 +140,13 @@ export class SharedKubeConfig extends KubeConfig {
       throw new KubeError('configuration', 'proxy-url in a kubeconfig is not supported');
     return new Agent({
       allowH2: http2,
-      // HTTP/2 opens a second connection only past 100 calls at once; HTTP/1.1 needs one for each call that runs.
+      // HTTP/2 opens a second connection only beyond 100 concurrent calls; HTTP/1.1 needs one per running call.
       connections: http2 ? 8 : 64,
-      // The default of 4 s would pay a handshake for every call of a quiet controller.
+      // The default of 4 s would cost a handshake for every call of an idle controller.
       keepAliveTimeout: 90_000,
       keepAliveMaxTimeout: 90_000,
       connect: { ...(tls as object), timeout: 5_000, keepAlive: true, keepAliveInitialDelay: 15_000 },
-      // Deadlines are per call (call.ts), and a quiet watch is no error.
+      // Deadlines are per call (call.ts), and a quiet watch is not an error.
       headersTimeout: 0,
       bodyTimeout: 0,
       h2Options: { pingInterval: 15_000 },

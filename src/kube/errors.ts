@@ -1,4 +1,4 @@
-/** The one error of this area: what the API server, or the way to it, said. */
+/** The single error type of this folder: failures of the API server or of the connection to it. */
 
 export type KubeErrorCode =
   | 'bad-request'
@@ -23,7 +23,7 @@ export type KubeErrorCode =
 export class KubeError extends Error {
   override readonly name = 'KubeError';
   readonly code: KubeErrorCode;
-  /** HTTP status, 0 where there was no answer. */
+  /** HTTP status; 0 without a response. */
   readonly status: number;
   readonly retryAfterMs: number | undefined;
   /** Fields that a server-side apply may not change, because another manager owns them. */
@@ -45,11 +45,11 @@ export class KubeError extends Error {
 export const isKubeError = (error: unknown, ...codes: KubeErrorCode[]): error is KubeError =>
   error instanceof KubeError && (codes.length === 0 || codes.includes(error.code));
 
-/** After these a write may have been done or not: look before you decide. */
+/** After these errors a write may or may not have taken effect: read before deciding. */
 export const outcomeUnknown = (error: unknown): boolean =>
   isKubeError(error, 'timeout', 'unreachable', 'aborted', 'internal', 'unavailable', 'broken-stream');
 
-/** The part of meta/v1 Status that we read. */
+/** The used part of meta/v1 Status. */
 export interface Status {
   kind?: string;
   status?: string;

@@ -1,6 +1,6 @@
 /**
- * Events on our objects, for `kubectl describe`. Repeats raise a count; a flood is thinned, never the controller
- * slowed.
+ * Records Events on our objects, for `kubectl describe`. Repetitions increase a count; a flood is dropped rather than
+ * slowing the controller.
  */
 import { createHash } from 'node:crypto';
 import { apiVersionOf, EVENTS, isKubeError, type KubeClient, type KubeObject, type ResourceType } from './client.ts';
@@ -8,23 +8,25 @@ import { fullBucket, refill, take } from '../token_bucket.ts';
 import { printable } from './printable.ts';
 
 export interface EventRecorder {
-  /** Never waits and never throws. Text must be fit for everyone who may list events: no source, no credential. */
+  /**
+   * Never blocks and never throws. The text must be safe for everyone who may list Events: no source, no credential.
+   */
   record(
     type: ResourceType,
     object: KubeObject,
     event: { type: 'Normal' | 'Warning'; reason: string; message: string },
   ): void;
-  /** Resolves when all that was taken has been sent or given up. */
+  /** Resolves when all accepted Events have been sent or dropped. */
   flush(): Promise<void>;
   readonly dropped: number;
 }
 
 export interface RecorderOptions {
   client: KubeClient;
-  /** Who reports: shown as From. */
+  /** The reporting component, shown as From. */
   component: string;
   instance: string;
-  /** Sustained rate of writes for all objects, and how many may come at once. */
+  /** Sustained rate of writes over all objects, and the burst. */
   perSecond?: number;
   burst?: number;
   onError?(error: unknown): void;
@@ -51,7 +53,7 @@ export function eventRecorder({
   burst = 100,
   onError = () => {},
 }: RecorderOptions): EventRecorder {
-  /** In order of last use. */
+  /** Ordered by last use. */
   const series = new Map<string, Series>();
   const pace = { perSecond, burst };
   const bucket = fullBucket(pace, performance.now());
@@ -73,7 +75,7 @@ export function eventRecorder({
         return;
       }
     } catch (error) {
-      // The API server forgets events after an hour.
+      // The API server deletes Events after an hour.
       if (!isKubeError(error, 'not-found')) throw error;
     }
     await client.create(

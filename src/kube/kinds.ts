@@ -1,4 +1,4 @@
-/** Which kinds we talk about, where each is served, and the type of its objects as JSON gives them. */
+/** The kinds in use, where each is served, and the types of their objects in JSON. */
 import type {
   CoreV1Event,
   V1ConfigMap,
@@ -15,14 +15,14 @@ import type { ProbePolicy } from './probe_policy.ts';
 import type { ProbePool } from './probe_pool.ts';
 import type { ProbeTool } from './probe_tool.ts';
 
-/** What the API server keeps: every object has metadata with at least a name. */
+/** Common to all objects: metadata with at least a name. */
 export interface KubeObject {
   apiVersion?: string | undefined;
   kind?: string | undefined;
   metadata: Meta;
 }
 
-/** Generated types hold Dates; the wire holds text, and converting every object of a big LIST would only cost. */
+/** Generated types contain Dates, but JSON contains text. Converting every object of a large LIST would be wasteful. */
 type Raw<T> = T extends Date
   ? string
   : T extends (infer Item)[]
@@ -47,7 +47,7 @@ export interface ResourceType<T extends KubeObject = KubeObject> {
   readonly plural: string;
   readonly kind: string;
   readonly namespaced: boolean;
-  /** Never set: carries the type of the objects. */
+  /** Never set: carries the object type. */
   readonly object?: T;
 }
 
@@ -101,7 +101,7 @@ export function pathOf(type: ResourceType, namespace: string | undefined, name?:
   return `${root}${scope}/${type.plural}${object}${subresource === undefined ? '' : `/${subresource}`}`;
 }
 
-/** How caches and queues name an object. */
+/** The key of an object in caches and queues. */
 export const keyOf = (object: { metadata: { name: string; namespace?: string | undefined } }): string =>
   object.metadata.namespace === undefined
     ? object.metadata.name

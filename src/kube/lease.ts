@@ -1,7 +1,7 @@
 /**
- * Leader election on a Lease. The holder counts from when it SENT its last successful renewal, everyone else from when
- * they SAW it: the holder's time always ends first, whatever the clocks say. That is no fence by itself: writes carry
- * the epoch, are sent only after stillLeading(), and with a server-side time-out that ends within the margin.
+ * Leader election on a Lease. The holder counts from when it SENT its last successful renewal, all others from when
+ * they SAW it, so the holder's time always ends first, whatever the clocks say. That alone is no fence: writes carry
+ * the epoch, are sent only after stillLeading(), and have a server-side time-out within the margin.
  */
 import { randomUUID } from 'node:crypto';
 import { pause } from '../retry.ts';
@@ -11,35 +11,40 @@ import { recordOf, sight, takeableInMs, type LeaseRecord, type Sighting } from '
 import { startReflector } from './reflector.ts';
 
 export interface LeaseOptions {
-  /** Give it a client of its own: a renewal must not wait behind a thousand other calls. */
+  /** Needs a client of its own: a renewal must not wait behind a thousand other calls. */
   client: KubeClient;
   name: string;
   namespace?: string | undefined;
-  /** Start of the identity (the pod's name); each run adds its own end, so a restarted pod is somebody new. */
+  /**
+   * Prefix of the identity (the pod's name). Each run appends its own suffix, so a restarted pod has a new identity.
+   */
   holder: string;
   durationMs?: number;
   renewMs?: number;
-  /** So long before the lease can lapse, leading ends and onLost is called. */
+  /** Leadership ends and onLost is called this long before the lease can expire. */
   marginMs?: number;
-  /** The epoch will be higher than this: for a Lease that somebody deleted. */
+  /** Lower bound of the epoch, in case the Lease was deleted. */
   epochFloor?: () => number;
   onLead(lead: { epoch: number }): void;
-  /** Awaited (as long as the lease lasts) before a release: stop all workers in it. */
+  /** Awaited before a release, as long as the lease is valid: must stop all workers. */
   onLost(why: 'released' | 'lapsed' | 'taken'): void | Promise<void>;
   onError?(error: unknown): void;
 }
 
 export interface Election {
   readonly identity: string;
-  /** The epoch that we lead, or undefined. */
+  /** The epoch of this replica's leadership, or undefined. */
   leading(): number | undefined;
-  /** Right before each write that only a leader may do: is the lease ours for at least `marginMs` more? */
+  /**
+   * Whether the lease is held for at least `marginMs` more. Call it right before each write that only a leader may
+   * make.
+   */
   stillLeading(marginMs?: number): boolean;
   /** Milliseconds since the last successful renewal was sent; Infinity when not leading. */
   ageMs(): number;
-  /** Who leads as far as we have seen. */
+  /** The current leader, as last seen. */
   seen(): { holder: string; epoch: number } | undefined;
-  /** Ends the candidacy; a leader stops its workers, then releases. */
+  /** Ends the candidacy; a leader stops its workers, then releases the lease. */
   stop(): Promise<void>;
 }
 
@@ -51,12 +56,12 @@ export function startElection(options: LeaseOptions): Election {
   const onError = options.onError ?? (() => {});
   let sighting: Sighting | undefined;
   let highest = 0;
-  /** While we lead: the epoch, and when our last renewal was sent, by both clocks. */
+  /** While leading: the epoch, and the time of the last renewal by both clocks. */
   let lead: { epoch: number; sentAt: number; sentWall: number; lapse: NodeJS.Timeout } | undefined;
   let losing = Promise.resolve();
   let wake = () => {};
 
-  // A machine that was suspended stops the monotonic clock, not the other one: the larger age is the safe one.
+  // Suspending a machine stops the monotonic clock but not the wall clock: the larger age is the safe one.
   const ageMs = (): number =>
     lead === undefined ? Infinity : Math.max(performance.now() - lead.sentAt, Date.now() - lead.sentWall);
   const stillLeading = (margin = marginMs): boolean => lead !== undefined && ageMs() + margin < durationMs;
@@ -97,7 +102,7 @@ export function startElection(options: LeaseOptions): Election {
     note(recordOf(await client.get(LEASES, name, { namespace, deadlineMs: renewMs, signal: stopping.signal })));
 
   async function take(): Promise<void> {
-    // Workers of an earlier lead end before the next begins.
+    // Workers of an earlier leadership end before the next begins.
     await losing;
     const epoch = Math.max(highest, options.epochFloor?.() ?? 0) + 1;
     const now = microTime();
@@ -121,7 +126,7 @@ export function startElection(options: LeaseOptions): Election {
             { ...bounds, resourceVersion: sighting.record.resourceVersion },
           );
     note(recordOf(lease));
-    // The answer may have been long on its way: then the lease is ours by name, but too old to lead on.
+    // The response may have been delayed: then the lease is held, but too old to lead.
     if (stopping.signal.aborted || performance.now() - sentAt + marginMs >= durationMs) return;
     lead = { epoch, sentAt, sentWall, lapse: undefined as never };
     lead.lapse = armLapse();
@@ -149,7 +154,7 @@ export function startElection(options: LeaseOptions): Election {
     note(recordOf(lease));
   }
 
-  /** One look and one deed; says how long to wait before the next. */
+  /** One check and one action; returns the time to wait before the next. */
   async function turn(): Promise<number> {
     try {
       if (lead !== undefined) {
@@ -165,26 +170,25 @@ export function startElection(options: LeaseOptions): Election {
         await take();
         return lead === undefined ? renewMs / 4 : renewMs;
       }
-      // The watch tells first; this look is for when it is broken.
+      // The watch normally reports changes; this read covers a broken watch.
       if (wait <= renewMs) return wait + 1;
       await refresh();
       return Math.min(renewMs, wait);
     } catch (error) {
       if (stopping.signal.aborted) return 0;
       if (isKubeError(error, 'not-found')) {
-        // Somebody deleted it: nobody leads, and whoever makes it anew must count on from the highest epoch.
+        // The Lease was deleted: nobody leads, and whoever recreates it must continue from the highest epoch.
         const gone = sighting !== undefined;
         sighting = undefined;
         lose('taken');
-        // Not even there before: it is the namespace that is missing.
+        // It did not exist before either: the namespace is missing.
         return gone ? 0 : renewMs / 4;
       }
       if (!isKubeError(error, 'conflict', 'already-exists')) onError(error);
       await refresh().catch((again: unknown) => {
         if (isKubeError(again, 'not-found')) sighting = undefined;
       });
-      // A conflict while leading is somebody's label, or a renewal that landed though we heard nothing: once more at
-      // once.
+      // A conflict while leading comes from a foreign write, or from a renewal whose response was lost: retry soon.
       return lead !== undefined ? Math.min(renewMs / 8, 250) : renewMs / 4 + Math.random() * 100;
     }
   }
@@ -194,7 +198,7 @@ export function startElection(options: LeaseOptions): Election {
       const woken = new AbortController();
       wake = () => woken.abort();
       const wait = await turn();
-      // Something happened while we acted: look again at once, but never in a tight loop.
+      // Something changed during the action: check again soon, but never in a tight loop.
       await pause(woken.signal.aborted ? 10 : Math.max(wait, 0), woken.signal);
     }
   }
@@ -248,9 +252,10 @@ export function startElection(options: LeaseOptions): Election {
         ]);
         late.abort();
       }
-      // A taking or renewal that is under way lands first.
+      // An acquisition or renewal in progress finishes first.
       await running;
-      // Workers that did not stop in time keep the lease until it lapses: the next leader waits for them.
+      // If the workers did not stop in time, the lease is kept until it expires, so that the next leader waits for
+      // them.
       if (stopped) await release().catch(onError);
       await reflector.stop();
     },

@@ -1,20 +1,20 @@
 /**
- * Who leads, decided from what was seen of a Lease and when; no clock of another machine is believed. Pure: lease.ts
- * acts.
+ * Decides who leads, from what was seen of a Lease and when, without relying on another machine's clock. Pure; lease.ts
+ * acts on it.
  */
 import type { Lease } from './kinds.ts';
 
 export interface LeaseRecord {
   /** Empty: released, or never held. */
   holder: string;
-  /** leaseTransitions: one more with each taking. */
+  /** leaseTransitions: incremented by each acquisition. */
   epoch: number;
   durationMs: number;
   renewTime: string | undefined;
   resourceVersion: string;
 }
 
-/** A record, and the monotonic time at which we first saw it like this. */
+/** A record, and the monotonic time at which it was first seen in this state. */
 export interface Sighting {
   record: LeaseRecord;
   seenAt: number;
@@ -32,8 +32,8 @@ export function recordOf(lease: Lease): LeaseRecord {
 }
 
 /**
- * What we know after seeing a record: a holder that renewed has its whole time again from now; anything else, a label
- * say, moves nothing. Answers come out of order (a poll, the watch, our own writes): an older one changes nothing.
+ * The sighting after reading a record. A renewal restarts the holder's full time; any other change, such as a label,
+ * does not. Reads arrive out of order (polls, the watch, our own writes), and an older one is ignored.
  */
 export function sight(before: Sighting | undefined, record: LeaseRecord, now: number): Sighting {
   if (before === undefined) return { record, seenAt: now };
@@ -45,7 +45,7 @@ export function sight(before: Sighting | undefined, record: LeaseRecord, now: nu
   return { record, seenAt: same ? before.seenAt : now };
 }
 
-/** Milliseconds until the lease may be taken; 0: now. Whoever holds it may count on the longer of its time and ours. */
+/** Milliseconds until the lease may be acquired; 0: now. The holder is granted the longer of its duration and ours. */
 export function takeableInMs(sighting: Sighting, identity: string, durationMs: number, now: number): number {
   const { record, seenAt } = sighting;
   if (record.holder === '' || record.holder === identity) return 0;

@@ -1,4 +1,4 @@
-/** Objects by key, with indexes. Readers must not change what they get: it is the cache itself. */
+/** Objects by key, with indexes. Callers must not modify returned objects: they are the cache itself. */
 import { keyOf, type KubeObject } from './kinds.ts';
 
 export type IndexFunction<T> = (object: T) => string | readonly string[] | undefined;
@@ -6,7 +6,7 @@ export type IndexFunction<T> = (object: T) => string | readonly string[] | undef
 export interface ObjectStore<T extends KubeObject> {
   get(key: string): T | undefined;
   list(): T[];
-  /** Objects for which the named index function gave this value. */
+  /** Objects for which the named index function returned this value. */
   by(index: string, value: string): T[];
   countBy(index: string, value: string): number;
   keys(): IterableIterator<string>;

@@ -1,7 +1,7 @@
 /**
- * Text of others (a tool's message, a binary's version line) as a resource may carry it. Control characters are no
- * YAML: one of them in one message and `kubectl get -o yaml` fails for the whole list. Bidirectional marks and the like
- * only serve to deceive.
+ * Sanitises foreign text (a tool's message, a binary's version line) for a resource. Control characters are invalid in
+ * YAML: a single one in a message breaks `kubectl get -o yaml` for the whole list. Bidirectional marks and similar
+ * characters are removed because they can mislead readers.
  */
 export const printable = (text: string, most: number): string =>
   text

@@ -7,14 +7,17 @@ import { ENDPOINT_TOOLS, TOOLS, type EndpointTool } from '../tools/table.ts';
 import { MAX_POLICY_NAME, SHARED_PREFIX } from './probe_policy.ts';
 import { AGE, conditions, count, millis, oneOf, text, time, type Definition, type Resource } from './resource.ts';
 
-/** `file`, each tool that has an endpoint of its own, and `compare`: several versions of one tool. */
+/** `file`, each tool with an endpoint of its own, and `compare`: several versions of one tool. */
 export type Kind = 'file' | EndpointTool | 'compare';
 export const KINDS: readonly Kind[] = ['file', ...ENDPOINT_TOOLS, 'compare'];
 
-/** Tools of one job: of a comparison, runs. */
+/** Maximum number of tools of a job; for a comparison, of runs. */
 export const MOST_TOOLS = 8;
 
-/** Reasons of the `Succeeded` condition: the State column. Unknown while the job goes on, True only for Completed. */
+/**
+ * Reasons of the `Succeeded` condition, shown in the State column. The condition is Unknown until the job ends, and
+ * True only for Completed.
+ */
 const REASONS = [
   'Queued',
   'TokenAtLimit',
@@ -41,7 +44,7 @@ const REASONS = [
 ] as const;
 export type Reason = (typeof REASONS)[number];
 
-/** Why a job waits. */
+/** Reasons why a job waits. */
 export type WaitingCause = Extract<
   Reason,
   'Queued' | 'TokenAtLimit' | 'AccountAtLimit' | 'AccountAtShare' | 'NoRunner' | 'IsolationMissing'
@@ -97,8 +100,7 @@ const ToolRequest = Type.Object({
   name: oneOf(TOOLS),
   version: text(64, { minLength: 1, default: 'latest' }),
   timeoutMs: Type.Optional(millis(MAX_TIMEOUT_MS)),
-  // Every option is kept as text: the CRD stays structural and bounded, and the runner's own table gives each its
-  // meaning.
+  // Options are stored as text: this keeps the CRD structural and bounded, and the runner's table interprets them.
   options: Type.Optional(
     Type.Record(Type.String(), text(1024), {
       maxProperties: 64,
@@ -114,7 +116,7 @@ const Report = Type.Object({
   prefer: Type.Optional(oneOf(probeReport.from)),
 });
 
-/** A name of a policy: `shared/` and the name of a ProbePolicy are the longest. */
+/** A policy name. The longest are those of ProbePolicy objects with the prefix `shared/`. */
 const policyName = text(SHARED_PREFIX.length + MAX_POLICY_NAME, {
   minLength: 1,
   pattern: '^(shared/)?[a-z0-9]([-a-z0-9._]*[a-z0-9])?$',
@@ -173,8 +175,8 @@ const ProbeJobSpec = Type.Object(
   {
     'x-kubernetes-validations': [
       { rule: 'self == oldSelf', message: 'the spec of a ProbeJob cannot be changed: make a new one' },
-      // Leaders before version 0.2 of the product keep the first version of a tool in places: they have no pool for
-      // comparisons, and so never run one.
+      // Leaders before version 0.2 assume one version per tool in places. They have no pool for comparisons, so they
+      // never run one.
       {
         rule:
           "self.kind == 'compare' || !has(self.tools) || " +
@@ -186,7 +188,7 @@ const ProbeJobSpec = Type.Object(
 );
 export type ProbeJobSpec = Static<typeof ProbeJobSpec>;
 
-/** Names of failed rules that a status holds: the verdict itself is with the result. */
+/** Maximum number of failed rules named in a status. The full verdict is in the result. */
 export const MOST_FAILED = 20;
 
 const PolicyStatus = Type.Object({

@@ -1,11 +1,11 @@
-/** ProbePolicy: rules that every account may have its files judged by. */
+/** ProbePolicy: rules that every account may apply to its files. */
 import Type, { type Static } from 'typebox';
 import { MOST_RULES } from '../policy/limits.ts';
 import { AGE, conditions, count, text, type Definition, type Resource } from './resource.ts';
 
-/** What the name of a shared policy begins with, in requests and in a ProbeJob. */
+/** Prefix of shared policy names, in requests and in a ProbeJob. */
 export const SHARED_PREFIX = 'shared/';
-/** Of any policy, without the prefix. */
+/** Length of any policy name, without the prefix. */
 export const MAX_POLICY_NAME = 64;
 
 const version = text(64, { minLength: 1, pattern: '^[0-9A-Za-z][0-9A-Za-z._-]*$' });
@@ -18,8 +18,8 @@ const ProbePolicySpec = Type.Object({
       { description: 'Versions of tools for requests that name none.' },
     ),
   ),
-  // Rules hold one another, which no structural schema can say: the leader reads them, and its verdict is the
-  // condition Valid.
+  // Rules are recursive, which a structural schema cannot express: the leader validates them, and reports the outcome
+  // in the condition Valid.
   rules: Type.Array(Type.Object({}, { 'x-kubernetes-preserve-unknown-fields': true }), {
     minItems: 1,
     maxItems: MOST_RULES,

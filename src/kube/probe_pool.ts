@@ -6,7 +6,7 @@ import { AGE, conditions, count, oneOf, text, type Definition, type Resource } f
 const REUSE_SCOPES = ['job', 'token', 'account', 'any'] as const;
 export type ReuseScope = (typeof REUSE_SCOPES)[number];
 
-/** What may stand between a tool and the node: conditions of a ProbePool, and what it may require. */
+/** Walls between a tool and the node: conditions of a ProbePool, and walls that it may require. */
 export const WALLS = ['UserNamespace', 'SyscallFilter', 'NetworkEnforced'] as const;
 export type Wall = (typeof WALLS)[number];
 

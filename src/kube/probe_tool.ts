@@ -24,9 +24,9 @@ export type ProbeToolSpec = Static<typeof ProbeToolSpec>;
 const ProbeToolStatus = Type.Object({
   conditions,
   observedGeneration: Type.Optional(Type.Integer({ minimum: 0 })),
-  /** Name of the proof that the conditions rest on: made from image, command and runner image. */
+  /** Name of the proof that the conditions are based on: derived from image, command and runner image. */
   proof: Type.Optional(text(128)),
-  /** Short form of what the binary itself says, for the printer column. */
+  /** Short form of the binary's version output, for the printer column. */
   reported: Type.Optional(text(PROOF_LIMITS.version)),
   architectures: Type.Optional(
     Type.Array(

@@ -1,45 +1,45 @@
 /**
- * A work queue of keys. A key is never in two workers at once; added while it is worked on, it runs once more
- * afterwards. Fresh keys go before those that only a LIST brought up, so a restart with 10,000 old jobs does not delay
- * a new one.
+ * A work queue of keys. A key is never processed by two workers at once; if it is added meanwhile, it runs once more
+ * afterwards. New keys precede those that were only found by a LIST, so a restart with 10,000 old jobs does not delay a
+ * new one.
  */
 import { pauseAfter } from '../retry.ts';
 
 export interface AddOptions {
-  /** Work that can wait: found by a LIST, not by an event. */
+  /** Low priority: found by a LIST, not by an event. */
   low?: boolean;
 }
 
 export interface WorkQueue {
   add(key: string, options?: AddOptions): void;
-  /** At the earlier of this and an already planned time. */
+  /** Adds the key after `ms`, or at an earlier time that is already scheduled. */
   addAfter(key: string, ms: number, options?: AddOptions): void;
-  /** Later after each failure of this key: 5 ms, doubling, to 1,000 s. */
+  /** Adds the key with a back-off per failure: 5 ms, doubling, up to 1,000 s. */
   addRateLimited(key: string, options?: AddOptions): void;
-  /** Forgets the failures of a key. */
+  /** Resets the failures of a key. */
   forget(key: string): void;
   failures(key: string): number;
-  /** The next key; undefined once the queue is stopped. Each needs its `done`. */
+  /** The next key; undefined once the queue is stopped. Each must be followed by `done`. */
   get(): Promise<string | undefined>;
   done(key: string): void;
-  /** Keys that wait to be worked on now. */
+  /** Number of keys ready to be processed. */
   readonly length: number;
   readonly processing: number;
   readonly delayed: number;
-  /** No more keys are given out; what is planned is dropped. */
+  /** Returns no more keys and drops scheduled ones. */
   stop(): void;
 }
 
-/** Of one key, as client-go does it. */
+/** Back-off per key, as in client-go. */
 const PAUSES = { first: 5, longest: 1_000_000, jitter: 0 };
-/** One in so many is taken from the low ones even while fresh keys wait: nothing starves. */
+/** One in this many keys is taken from the low priority even while others wait, against starvation. */
 const LOW_TURN = 8;
 
 export function workQueue(): WorkQueue {
   const high = new Set<string>();
   const low = new Set<string>();
   const processing = new Set<string>();
-  /** Added while processing; the value is whether it may wait. */
+  /** Keys added while being processed; the value is the low priority flag. */
   const dirty = new Map<string, boolean>();
   const planned = new Map<string, { at: number; low: boolean; timer: NodeJS.Timeout }>();
   const failed = new Map<string, number>();
@@ -141,13 +141,13 @@ export function workQueue(): WorkQueue {
 }
 
 export interface Workers {
-  /** Stops the queue and waits for the work that is under way. */
+  /** Stops the queue and waits for work in progress. */
   stop(): Promise<void>;
 }
 
 /**
- * Runs `work` for each key, so many at once. A throw plans the key again, later each time; a number asks for another
- * turn after so many milliseconds. Both `onError` and the queue see the failure count.
+ * Runs `work` for each key, `count` at a time. A throw retries the key with back-off; a returned number repeats it
+ * after so many milliseconds. `onError` gets the failure count.
  */
 export function runWorkers(
   queue: WorkQueue,

@@ -1,6 +1,6 @@
 /**
- * A cache of one kind of object that stays right: LIST in pages, WATCH from there, again and again. client-node's
- * informer ends at the first error and never asks for bookmarks; a watch that is silently dead hangs it for ever.
+ * A self-repairing cache of one kind of object: LIST in pages, then WATCH from there, repeated forever. client-node's
+ * informer ends at the first error and never requests bookmarks, and a silently dead watch hangs it forever.
  */
 import { backoff, pause, type Pauses } from '../retry.ts';
 import type { KubeClient, WatchEvent } from './client.ts';
@@ -10,14 +10,14 @@ import { objectStore, type IndexFunction, type ObjectStore } from './object_stor
 import { withoutManagedFields } from './slim.ts';
 
 export interface Handlers<T> {
-  /** `relist`: not news, but found by a LIST (the first one, too): may wait behind what has just happened. */
+  /** `relist`: found by a LIST (including the first), so it has a lower priority than an event. */
   add?(object: T, info: { relist: boolean }): void;
   update?(object: T, before: T, info: { relist: boolean }): void;
-  /** `finalStateUnknown`: the deletion itself was missed; the object is the last that we saw of it. */
+  /** `finalStateUnknown`: the deletion itself was missed; the object is its last known state. */
   delete?(object: T, info: { finalStateUnknown: boolean }): void;
 }
 
-/** What the reflector tells to metrics and logs. */
+/** Callbacks for metrics and logs. */
 export interface ReflectorHooks {
   listed?(info: { reason: string; objects: number; ms: number }): void;
   event?(type: string): void;
@@ -32,32 +32,32 @@ export interface ReflectorOptions<T extends KubeObject> {
   namespace?: string | null | undefined;
   labelSelector?: string | undefined;
   fieldSelector?: string | undefined;
-  /** May change the object that it gets; must keep its metadata. */
+  /** May modify the object; must keep its metadata. */
   transform?: (object: T) => T;
   indexes?: Record<string, IndexFunction<T>>;
   handlers?: Handlers<T>;
   hooks?: ReflectorHooks;
   pageSize?: number;
-  /** Servers send a bookmark every 45 to 75 s: a watch quiet for longer than this is dead. */
+  /** Servers send a bookmark every 45 to 75 s: a watch that is silent for longer is dead. */
   silenceMs?: number;
   watchSeconds?: () => number;
-  /** Between failed LISTs and watches. */
+  /** Pauses between failed LISTs and watches. */
   pauses?: Pauses;
 }
 
 export interface Reflector<T extends KubeObject> extends ObjectStore<T> {
-  /** Resolves after the first LIST, its add handlers called; rejects when stopped before that. */
+  /** Resolves after the first LIST and its add handlers; rejects if stopped before. */
   readonly synced: Promise<void>;
   hasSynced(): boolean;
-  /** Up to where the cache has followed, as the server numbers its changes. */
+  /** The resourceVersion that the cache has reached. */
   version(): number;
-  /** Has the cache seen this write? Give the resourceVersion that the write returned. */
+  /** Whether the cache includes a write, by the resourceVersion that the write returned. */
   includes(resourceVersion: string | undefined): boolean;
-  /** False when the deadline came first. */
+  /** False if the deadline passed first. */
   waitFor(resourceVersion: string | undefined, deadlineMs: number): Promise<boolean>;
-  /** A fresh, consistent LIST now; resolves when the cache has it. */
+  /** Starts a fresh, consistent LIST; resolves when it is in the cache. */
   relist(): Promise<void>;
-  /** Since anything (a bookmark, too) last came. */
+  /** Milliseconds since anything was received, bookmarks included. */
   silentMs(): number;
   stop(): Promise<void>;
 }
@@ -86,7 +86,7 @@ export function startReflector<T extends KubeObject>(options: ReflectorOptions<T
   let waiters: { version: number; done: () => void }[] = [];
   let relisters: (() => void)[] = [];
 
-  /** A handler that throws is its owner's error; the cache goes on. */
+  /** An exception in a handler is reported, and the cache continues. */
   function tell(call: () => void): void {
     try {
       call();
@@ -124,14 +124,14 @@ export function startReflector<T extends KubeObject>(options: ReflectorOptions<T
 
   async function list(reason: string): Promise<void> {
     const startedAt = performance.now();
-    // Those who asked while this LIST is already on its way need another one.
+    // Requests that arrive during this LIST need another one.
     const served = relisters;
     relisters = [];
     let listedAt = 0;
     try {
       const present = new Set<string>();
       let next: string | undefined;
-      // Page by page into the store: 50,000 objects as they come off the wire would not fit twice.
+      // Stored page by page: the raw data of 50,000 objects would not fit in memory twice.
       do {
         const page = await client.list(type, { ...scope, limit: pageSize, continue: next, signal: stopping.signal });
         for (const object of page.items) {
@@ -194,7 +194,7 @@ export function startReflector<T extends KubeObject>(options: ReflectorOptions<T
         },
         onEvent,
       );
-      // A server that takes a watch and ends it at once, over and over, is no healthy one.
+      // A server that repeatedly accepts a watch and ends it at once is unhealthy.
       if (performance.now() - openedAt < 1000 && version === from)
         throw new KubeError('broken-stream', `watch ${type.plural}: ended at once`);
       wait.reset();
@@ -217,7 +217,7 @@ export function startReflector<T extends KubeObject>(options: ReflectorOptions<T
           await list(relistReason);
           relistReason = undefined;
         }
-        // Asked for while the LIST ran: `watching` was not there to be ended.
+        // Requested during the LIST, when there was no watch to end.
         if (relisters.length > 0) relistReason = 'asked';
         else await follow();
         relistedAfterGone = false;
@@ -231,7 +231,7 @@ export function startReflector<T extends KubeObject>(options: ReflectorOptions<T
         hooks.failed?.(error);
         if (isKubeError(error, 'gone')) {
           relistReason = 'gone';
-          // History was thrown away once: list at once. Twice in a row: something is wrong there.
+          // The history was discarded: list at once. Twice in a row indicates a fault.
           if (!relistedAfterGone) {
             relistedAfterGone = true;
             continue;

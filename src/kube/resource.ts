@@ -1,18 +1,18 @@
-/** What all custom resources share: their group and labels, the form of an object, conditions, and bounded fields. */
+/** Common parts of all custom resources: group and labels, the form of an object, conditions, and bounded fields. */
 import Type, { type Static, type TSchema } from 'typebox';
 
 export const GROUP = 'probeyard.dev';
 export const VERSION = 'v1alpha1';
 export const API_VERSION = `${GROUP}/${VERSION}`;
 
-/** Label keys that the controller sets; the prefix is ours alone. */
+/** Label keys set by the controller, under a reserved prefix. */
 export const LABEL = {
   token: `${GROUP}/token`,
   kind: `${GROUP}/kind`,
   pool: `${GROUP}/pool`,
   generation: `${GROUP}/generation`,
   tool: `${GROUP}/tool`,
-  /** Of a Secret that jobs may name as their source. */
+  /** Marks a Secret that jobs may use as their source. */
   source: `${GROUP}/source`,
   component: 'app.kubernetes.io/component',
   managedBy: 'app.kubernetes.io/managed-by',
@@ -54,7 +54,7 @@ export interface Column {
   description?: string;
 }
 
-/** One description of a custom resource, from which its CRD (charts/crds.ts), types and checks are made. */
+/** Definition of a custom resource, from which its CRD (charts/crds.ts), types and checks are derived. */
 export interface Definition {
   kind: string;
   plural: string;

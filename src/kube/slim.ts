@@ -1,5 +1,6 @@
 /**
- * What a cache need not hold. managedFields are some 40 % of a small object; a finished job's source is read by nobody.
+ * Removes what a cache does not need. managedFields are about 40 % of a small object, and a finished job's source is
+ * never read.
  */
 import { isFinished } from './conditions.ts';
 import type { KubeObject, Pod } from './kinds.ts';
@@ -17,7 +18,7 @@ export function slimJob(job: ProbeJob): ProbeJob {
   return job;
 }
 
-/** Our own pods: we wrote their spec, and read back only where they run. */
+/** The controller wrote the spec of these pods, and only reads where they run. */
 export function slimPod(pod: Pod): Pod {
   withoutManagedFields(pod);
   if (pod.spec !== undefined) {

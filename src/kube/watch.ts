@@ -1,6 +1,6 @@
 /**
- * One WATCH: newline-delimited events off a response that stays open. Lives as long as its stream; reflector.ts keeps
- * it going.
+ * One WATCH: newline-delimited events from a response that stays open. It ends with its stream; reflector.ts restarts
+ * it.
  */
 import type { SharedKubeConfig } from './connection.ts';
 import { targetOf, refusal, unreachable, whatOf, type Query } from './call.ts';
@@ -16,14 +16,14 @@ export interface WatchCall {
   path: string;
   query: Query;
   signal: AbortSignal;
-  /** Until the response's head is there. */
+  /** Time-out for the response's head. */
   openMs?: number;
   what?: string;
 }
 
 const NEWLINE = 0x0a;
 
-/** Splits on bytes, so neither an event nor a character that spans chunks is ever torn. */
+/** Splits on bytes, so neither an event nor a character that spans chunks is broken. */
 export function lineSplitter(onLine: (line: string) => void): (chunk: Buffer) => void {
   let held: Buffer[] = [];
   return (chunk) => {
@@ -94,7 +94,7 @@ export async function watch<T extends KubeObject>(
   } finally {
     clearTimeout(timer);
     call.signal.removeEventListener('abort', onAbort);
-    // A throw out of the loop leaves the response open otherwise.
+    // Otherwise an exception in the loop would leave the response open.
     abort.abort();
   }
 }
