@@ -1,6 +1,6 @@
 /**
- * What a receiver gets: the envelope itself, with `type` and `timestamp` beside its members; or the error of a request
- * that ended without one.
+ * The body of a webhook: the envelope with `type` and `timestamp` added, or the error of a request that ended without
+ * one.
  */
 import type { Reason } from '../kube/probe_job.ts';
 import type { Answer } from '../result/assemble.ts';
@@ -12,7 +12,7 @@ import { unpackResult, type Unpacked } from '../result/unpack.ts';
 import { answerOf, type ResponseForm } from '../result/answer.ts';
 import { eventOf } from './events.ts';
 
-/** A receiver should not have to take in more than this; the whole stays to be read back. */
+/** The largest body for receivers; the complete result can be read back. */
 export const MAX_BODY_BYTES = 1_000_000;
 
 export interface EndedRequest {
@@ -36,7 +36,7 @@ function withoutEnvelope({ requestId, queueTimeMs, ioBytes, endedAt, reason, err
   );
 }
 
-/** The envelope's own text is not printed again: members are put behind its last one. */
+/** Appends members after the envelope's last one, without serializing the envelope again. */
 function withMembers(envelope: Buffer, members: object): Buffer {
   return Buffer.concat([
     envelope.subarray(0, envelope.lastIndexOf('}')),
@@ -55,14 +55,14 @@ async function whole(body: Answer['body'], packed: Packed): Promise<Buffer> {
 
 export interface Stored {
   packed: Packed;
-  /** Null: its recorder did not say. */
+  /** Null: unknown to its recorder. */
   inflatedBytes: number | null;
 }
 
-/** `stored`: null where the request ended without an envelope. */
+/** `stored`: null if the request ended without an envelope. */
 export async function webhookBody(ended: EndedRequest, stored: Stored | null, form: ResponseForm): Promise<Buffer> {
   if (!stored) return withoutEnvelope(ended);
-  // What inflates to more is never put together, and its outputs are never held.
+  // A larger result is never assembled, and its outputs are never held in memory.
   // A comparison shows no output, and is small.
   const tooLarge = stored.inflatedBytes !== null && stored.inflatedBytes > MAX_BODY_BYTES;
   const unpacked: Unpacked = tooLarge

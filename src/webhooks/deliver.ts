@@ -1,8 +1,8 @@
 /**
- * Delivers webhooks from the outbox. Every API replica does: they, not the controllers, because a process that talks to
- * addresses of callers' own should not hold the keys that open sources. A row is claimed under a lease that is longer
- * than an attempt can take, so another replica takes up what a dead one held. An attempt counts from the claim: a lease
- * that ran out is a failed attempt of the schedule.
+ * Delivers webhooks from the outbox, on every API replica. Not on the controllers, because a process that connects to
+ * callers' addresses should not hold the keys that open sources. A row is claimed under a lease longer than any
+ * attempt, so another replica takes over after a crash. An attempt counts from the claim: an expired lease is a failed
+ * attempt of the schedule.
  */
 import { randomUUID } from 'node:crypto';
 import { LiftError } from '../result/lift.ts';
@@ -27,16 +27,16 @@ export interface DeliverySettings {
   allowSources: readonly SourceException[];
   denyCidrs: readonly string[];
   egress?: Egress | undefined;
-  /** Certificates (PEM) to be trusted beside Node's own. */
+  /** Certificates (PEM) to trust in addition to Node's own. */
   ca?: string | undefined;
   lookup?: Lookup;
   timeoutMs?: number;
-  /** Deliveries at once, in all and of one account: receivers that are silent must not hold up the others. */
+  /** Concurrent deliveries, in total and per account: silent receivers must not delay the others. */
   atOnce?: number;
   perAccount?: number;
-  /** From what is kept with the token to what is signed with. */
+  /** Decrypts the stored signing secret of a token. */
   openSecret: (kept: Buffer, tokenId: number) => Buffer | Promise<Buffer>;
-  /** From the address as the record keeps it. */
+  /** Decrypts the stored address. */
   openUrl: (kept: string, requestId: string) => Promise<string>;
 }
 
@@ -67,13 +67,13 @@ export interface Delivery {
 const TIMEOUT_MS = 15_000;
 /** Longer than reading, assembling and sending can take. */
 const LEASE_SLACK_MS = 30_000;
-/** Looked at anew at least so often: a notice may be lost. */
+/** Polling interval, because a notification may be lost. */
 const LONGEST_SLEEP_MS = 10_000;
 const AFTER_FAILURE_MS = 1_000;
-/** The replica that claimed the webhook ended before it could say what came of it. */
+/** The replica that claimed the webhook ended before it recorded the outcome. */
 const LOST = { status: null, error: 'the attempt was interrupted', durationMs: 0 } as const;
 const GONE = { status: null, error: 'the request or its token was deleted', durationMs: 0 } as const;
-/** The box may know the key again later: the schedule decides, as for a receiver that fails. */
+/** The key may become available again: the schedule decides, as for a failing receiver. */
 const SEALED = {
   status: null,
   error: 'the signing secret or the address cannot be decrypted',
@@ -83,7 +83,7 @@ const UNREADABLE = { status: null, error: 'the result cannot be read', durationM
 
 class CannotDecrypt extends Error {}
 
-/** The error of the box goes along as the cause. */
+/** Keeps the decryption error as the cause. */
 const decrypted = async <T>(what: string, opening: () => T | Promise<T>): Promise<T> => {
   try {
     return await opening();
@@ -119,10 +119,10 @@ export function startDelivery({ store, memory, log, metrics, settings }: Deliver
       };
     });
 
-  /** What is sent, and how to give back the memory that it takes. */
+  /** The body to send, and a function that releases its memory. */
   async function messageOf(webhook: DueWebhook): Promise<{ body: Buffer; release(): void } | null> {
     const record = await store.readRequest(webhook.requestId);
-    // Its user was deleted, and everything of his with him.
+    // The user was deleted with all their data.
     if (!record || record.state === 'open') return null;
     const { id, submittedAt, inflatedBytes } = record;
     const ended = {
@@ -139,7 +139,7 @@ export function startDelivery({ store, memory, log, metrics, settings }: Deliver
     const release = (): void => stored?.place.release();
     try {
       const body = await webhookBody(ended, stored, readKeptRequest(record).response);
-      // Of a streamed result nothing is left but this body, of a kilobyte.
+      // A streamed result leaves only this body of a kilobyte.
       if (stored && !Buffer.isBuffer(stored.packed)) release();
       return { body, release };
     } catch (error) {
@@ -148,7 +148,7 @@ export function startDelivery({ store, memory, log, metrics, settings }: Deliver
     }
   }
 
-  /** Null: there is nothing to send any more. */
+  /** Null: there is nothing left to send. */
   async function attempt(webhook: DueWebhook): Promise<Sent | null> {
     if (webhook.tokenGone) return null;
     const { secret: kept } = webhook;
@@ -172,10 +172,10 @@ export function startDelivery({ store, memory, log, metrics, settings }: Deliver
     }
   }
 
-  /** What came of an attempt, and what that means for the webhook. */
+  /** The outcome of an attempt, and the verdict on the webhook. */
   async function resultOf(webhook: DueWebhook): Promise<{ sent: Sent; verdict: Verdict }> {
     const judged = (sent: Sent) => ({ sent, verdict: verdictOf(sent, webhook.step, store.clock.now()) });
-    // Counted as an attempt: one that ends its replica is not repeated for ever, and not at once.
+    // Counted as an attempt: a webhook that crashes its replica is not repeated forever, and not immediately.
     if (webhook.lost) return judged(LOST);
     try {
       const sent = await attempt(webhook);
@@ -229,7 +229,7 @@ export function startDelivery({ store, memory, log, metrics, settings }: Deliver
     busy.set(webhook.account, (busy.get(webhook.account) ?? 0) + 1);
     const work: Promise<void> = deliver(webhook)
       .catch(async (failure: unknown) => {
-        // Ours, not the receiver's: no attempt of the schedule is spent on it.
+        // The fault is ours, not the receiver's: it uses up no attempt of the schedule.
         const noRoom = failure instanceof OverBudget;
         const named = { webhook: webhook.id, ...requestFields({ id: webhook.requestId }) };
         log[noRoom ? 'debug' : 'warn']({ err: failure, ...named }, 'cannot send a webhook');
@@ -258,11 +258,11 @@ export function startDelivery({ store, memory, log, metrics, settings }: Deliver
       busy,
     });
     for (const webhook of due) take(webhook);
-    // Whatever is free first asks again.
+    // The next free slot asks again.
     if (due.length > 0) return 0;
     const next = await store.nextWebhookInMs();
-    // Due, but its account has as many in hand as it may (the end of one of them rouses), or another replica is just
-    // taking it.
+    // Due, but its account has reached its concurrent deliveries (the end of one wakes this loop), or another replica
+    // is claiming it.
     if (next !== null && next <= 0) return inHand.size > 0 ? LONGEST_SLEEP_MS : AFTER_FAILURE_MS;
     return Math.min(next ?? LONGEST_SLEEP_MS, LONGEST_SLEEP_MS);
   }

@@ -1,4 +1,4 @@
-/** The events that a webhook can tell of. A new one is a row here: types and the description follow. */
+/** Webhook events. A new event is one row here: types and the OpenAPI description follow. */
 export const EVENTS = {
   'probe.completed': 'A probe has ended, and at least one tool succeeded.',
   'probe.failed': 'A probe has ended, and no tool succeeded.',

@@ -1,7 +1,7 @@
 /**
- * The address of a webhook as the record keeps it. One with user info is sealed, and bound to its request; what may be
- * shown stands in clear before it, so that lists need no key. Its scheme does not exist, so that a replica of the
- * version before fails the attempt, and sends it nowhere.
+ * The stored address of a webhook. One with user info is sealed and bound to its request. Its displayable form precedes
+ * it in plain text, so lists need no key. The scheme is deliberately unknown, so that a replica of the previous version
+ * fails the attempt and sends nothing.
  */
 import type { Box } from '../accounts/box.ts';
 import { parseSource } from '../source/address/parse.ts';
@@ -17,7 +17,7 @@ export async function keptUrl(url: string, requestId: string, box: Pick<Box, 'se
 
 const isSealed = (kept: string): boolean => kept.startsWith(PREFIX);
 
-/** Addresses that are kept in clear, with user info by the version before, open as they are. */
+/** Addresses stored in plain text are returned unchanged, including those with user info by the previous version. */
 export const openUrl = async (kept: string, requestId: string, box: Pick<Box, 'open'>): Promise<string> =>
   isSealed(kept) ? box.open(Buffer.from(kept.slice(kept.indexOf('#') + 1), 'latin1'), 'webhook-url', requestId) : kept;
 

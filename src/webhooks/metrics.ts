@@ -1,4 +1,4 @@
-/** What the deliverer counts. Labels are bounded: never a receiver, a token or a request. */
+/** Metrics of webhook delivery. Labels are bounded: never a receiver, a token or a request. */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
 export interface WebhookMetrics {

@@ -1,9 +1,9 @@
-/** When a webhook is sent again, and when no more. */
+/** When a webhook is retried, and when it fails permanently. */
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-/** After the first attempt and after each retry. */
+/** Pauses after the first attempt and after each retry. */
 export const RETRIES_MS = [
   5 * SECOND,
   5 * MINUTE,
@@ -15,20 +15,20 @@ export const RETRIES_MS = [
   20 * HOUR,
   24 * HOUR,
 ] as const;
-/** Never earlier than the schedule says, and up to a fifth later: what failed together does not come back together. */
+/** Never earlier than scheduled, and up to a fifth later, so that simultaneous failures spread out. */
 const JITTER = 0.2;
-/** A receiver may ask for a longer pause, but not for ever. */
+/** A receiver may request a longer pause, up to this. */
 const LONGEST_PAUSE_MS = 24 * HOUR;
 
 export interface AttemptResult {
-  /** Null: no answer. */
+  /** Null: no response. */
   status: number | null;
   retryAfter?: string | undefined;
 }
 
 export type Verdict = { state: 'delivered' | 'failed' } | { state: 'pending'; afterMs: number };
 
-/** `step`: retries that are used up; `now` as the receiver's clock may have it. */
+/** `step`: retries already used; `now`: wall-clock time, for a date in Retry-After. */
 export function verdictOf(
   { status, retryAfter }: AttemptResult,
   step: number,
@@ -43,7 +43,7 @@ export function verdictOf(
   return { state: 'pending', afterMs: Math.round(Math.max(pause * (1 + JITTER * random()), asked)) };
 }
 
-/** Seconds or a date; nonsense asks for nothing. */
+/** Seconds or a date; invalid values are ignored. */
 export function retryAfterMs(header: string | undefined, now: number): number {
   const text = header?.trim() ?? '';
   const asked = /^\d{1,9}$/.test(text)

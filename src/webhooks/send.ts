@@ -1,7 +1,4 @@
-/**
- * One POST to an address of a caller's own: only to a checked address, never through a redirect, and never for longer
- * than its time.
- */
+/** One POST to a caller's address: only to a checked address, without following redirects, and within its time-out. */
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import type { Socket } from 'node:net';
 import { DeadlineError, within } from '../retry.ts';
@@ -13,9 +10,9 @@ import { parseSource } from '../source/address/parse.ts';
 import { authority, targetOf, urlOf } from '../source/address/target.ts';
 
 export interface Sent {
-  /** Null: no answer. */
+  /** Null: no response. */
   status: number | null;
-  /** Public; absent where it was delivered. */
+  /** Public text; absent if delivered. */
   error?: string;
   retryAfter?: string | undefined;
   durationMs: number;
@@ -39,10 +36,10 @@ export async function send({ url, headers, body }: Message, connect: ConnectOpti
     ...(retryAfter === undefined ? {} : { retryAfter }),
   });
   try {
-    // Resolving the name counts, too: it may take for ever.
+    // The time-out includes name resolution, which may hang.
     const response = await within(timeoutMs, post(url, headers, body, connect, signal));
     const status = response.statusCode ?? 0;
-    // The status decides; the body is not read.
+    // Only the status matters; the body is not read.
     response.on('error', () => {});
     response.destroy();
     if (status >= 200 && status <= 299) return end(status);
@@ -95,7 +92,7 @@ async function post(
   };
   let socket: Socket;
   if (!secure && connect.egress?.resolve === 'proxy' && connect.egress.applies(target.host)) {
-    // Many proxies tunnel to port 443 alone, so plain HTTP is asked of the proxy itself.
+    // Many proxies tunnel to port 443 only, so plain HTTP requests are sent to the proxy itself.
     await checkForEgress(connect.guard, target.host, target.port);
     socket = await dialEgress(connect.egress, signal);
     socket.on('error', () => {});

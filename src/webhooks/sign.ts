@@ -1,10 +1,7 @@
-/**
- * Signatures as Standard Webhooks 1.0 has them: HMAC-SHA256 over id, time and body, so that neither can be changed or
- * sent again later.
- */
+/** Signatures by Standard Webhooks 1.0: HMAC-SHA256 over id, time and body, which prevents modification and replay. */
 import { createHmac } from 'node:crypto';
 
-/** As its owner sees it. */
+/** The form shown to the owner. */
 export const secretText = (secret: Buffer): string => `whsec_${secret.toString('base64')}`;
 
 export function signedHeaders(
