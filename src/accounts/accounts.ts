@@ -19,22 +19,22 @@ export type { AccountSettings } from './settings.ts';
 
 export interface Accounts {
   settings: AccountSettings;
-  /** Hosts by which browsers reach this installation, beside the one they say. */
+  /** Host names of this installation, in addition to the request's own Host. */
   ownHosts: readonly string[];
   attempts: Attempts;
   box: Box;
   knownBrowsers: KnownBrowsers;
   jwts: Jwts;
   passwords: Passwords;
-  /** Null: the JWT is not valid, has expired, or its session has ended. */
+  /** Null: the JWT is invalid or expired, or its session was ended. */
   callerOfJwt(jwt: string): Promise<Caller | null>;
-  /** A text: why a JWT that was asked for with a JWT is not made. */
+  /** Returns a text if a JWT requested with another JWT is refused. */
   openSession(asked: SessionAsked): Promise<OpenedSession | 'parent-ended' | 'too-deep'>;
-  /** Ready to be written down with what it is about. */
+  /** Seals a mail, to be stored together with the change it reports. */
   sealMail(mail: MailText): Promise<{ id: string; subject: string; sealed: Buffer }>;
-  /** Mails were written down. */
+  /** Signals that mails were stored. */
   mailsWait(): void;
-  /** The key that a token's webhooks are signed with, from what is kept with the token. */
+  /** Decrypts the key that signs a token's webhooks, from its stored form. */
   openWebhookSecret(kept: Buffer, tokenId: number): Promise<Buffer>;
   stop(): Promise<void>;
 }
@@ -63,7 +63,9 @@ export function makeAccounts({
   const jwts = makeJwts({ keys, issuer, now: store.clock.now });
   const mailer = settings.mail === null ? null : startMailer({ store, box, settings: settings.mail, log });
 
-  /** Tokens that were made where no key was at hand: the first administrator's, and those of the version before. */
+  /**
+   * Adds secrets to tokens created without a key at hand: the first administrator's, and those of the previous version.
+   */
   async function giveWebhookSecrets(): Promise<void> {
     for (const id of await store.tokensWithoutSecret(1000))
       await store.giveWebhookSecret(id, await box.seal(newWebhookSecret(), 'webhook', id));

@@ -1,4 +1,4 @@
-/** Limits of attempts (passwords, mails, codes), by account and by the address that tries. */
+/** Limits of attempts (passwords, mails, codes), by account and by client address. */
 import { createHash } from 'node:crypto';
 import type { AttemptLimit } from '../store/attempts.ts';
 import type { Store } from '../store/store.ts';
@@ -7,15 +7,15 @@ import { networkOf, siteOf } from './networks.ts';
 const MINUTE_MS = 60_000;
 
 export const ATTEMPT_LIMITS = {
-  /** Wrong passwords of an account from one network: ten at once, then one a minute. */
+  /** Wrong passwords for an account from one network: ten at once, then one a minute. */
   'password:network': { burst: 10, everyMs: MINUTE_MS },
-  /** From all networks together: far more, so that one of them cannot lock the owner out of the others. */
+  /** From all networks together: far more, so that attackers in one network cannot lock the owner out everywhere. */
   'password:account': { burst: 100, everyMs: 10_000 },
-  /** From a browser that the account has signed in with before: the two above do not count for it. */
+  /** From a browser that has signed in to the account before; the two limits above do not apply to it. */
   'password:browser': { burst: 10, everyMs: MINUTE_MS },
-  /** Sign-ins of any account, right ones too: each costs an Argon2. */
+  /** Sign-ins to any account, including successful ones, because each costs an Argon2 hash. */
   'password:address': { burst: 100, everyMs: 3_000 },
-  /** The old password, where a caller changes a password. */
+  /** The old password, when a caller changes a password. */
   'password:caller': { burst: 10, everyMs: MINUTE_MS },
   /** Mails to one address. */
   'mail:account': { burst: 3, everyMs: 10 * MINUTE_MS },
@@ -38,12 +38,12 @@ export class TooManyAttempts extends Error {
 }
 
 /**
- * A user by id; an e-mail address only where there is no such user: databases and JavaScript do not agree on lower
- * case.
+ * A user id, or the e-mail address if there is no such user. The address does not serve for all, because databases and
+ * JavaScript differ in lower-casing.
  */
 export type Account = number | string;
 
-/** Who tries, on which account. Addresses are folded here, so that no caller can forget to. */
+/** The account and the client of an attempt. Addresses are grouped here, so that no caller can forget it. */
 export type AttemptKey =
   | { account: Account }
   | { address: string }

@@ -4,7 +4,7 @@ import { effectivePermissions } from '../store/limits.ts';
 import { changesEveryone, latestEnd, USER_PERMISSIONS, type Caller } from './caller.ts';
 
 /**
- * Himself and who stands under him; an administrator everyone but other administrators, whom the root user alone
+ * Themselves and everyone below them. An administrator: everyone except other administrators, whom only the root user
  * changes.
  */
 export function mayChange(
@@ -23,7 +23,7 @@ export const notToGive = (caller: Pick<Caller, 'permissions'>, wanted: readonly 
 export const subUserDefaults = (caller: Pick<Caller, 'permissions'>): string[] =>
   USER_PERMISSIONS.filter((name) => caller.permissions.includes(name));
 
-/** Whoever calls with a narrowed credential gets no wider one by it. */
+/** Prevents escalation: a narrowed credential cannot reach a token with more permissions. */
 export function reachesNoFurther(
   caller: Pick<Caller, 'permissions'>,
   owner: Pick<UserRecord, 'permissions' | 'restrictions'>,
@@ -37,7 +37,7 @@ export function reachesNoFurther(
   return may.every((name) => caller.permissions.includes(name));
 }
 
-/** A credential that ends gets none that ends later. */
+/** Prevents extension: an expiring credential cannot obtain one that expires later. */
 export function endsNoLater(caller: Pick<Caller, 'signedIn' | 'expiresAt'>, expiresAt: Date | null): boolean {
   const latest = latestEnd(caller);
   return latest === null || (expiresAt !== null && expiresAt <= latest);

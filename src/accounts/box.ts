@@ -1,4 +1,4 @@
-/** What the record keeps of secrets, sealed and bound to what it is for. */
+/** Stored secrets, sealed and bound to their purpose. */
 import { openBox, sealInBox } from '../seal/box.ts';
 import type { AccountSettings } from './settings.ts';
 

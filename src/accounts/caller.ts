@@ -1,4 +1,4 @@
-/** Who calls, and whose data they may see. Pure. */
+/** The caller, and whose data they may see. Pure. */
 import { PERMISSIONS, type Permission } from '../store/permissions.ts';
 import type { TokenRecord } from '../store/records.ts';
 
@@ -15,24 +15,27 @@ export interface Caller {
   userId: number;
   rootUserId: number;
   role: Role;
-  /** Suspended where an account above is. */
+  /** Also suspended if an account above is. */
   status: Status;
-  /** Of this credential: a narrowed token narrows everything that is reached with it. */
+  /** Permissions of this credential: a narrowed token narrows everything that is reached with it. */
   permissions: readonly string[];
   by: 'token' | 'jwt';
-  /** The API token that calls, or that the JWT came from. */
+  /** The API token that calls, or that the JWT was created from. */
   tokenId: number | null;
-  /** Of a JWT. */
+  /** Set for a JWT. */
   sessionId: string | null;
-  /** When the credential ends by itself. */
+  /** Expiry of the credential. */
   expiresAt: Date | null;
-  /** By the JWT of a sign-in: what it makes is the account's own. What any other credential makes ends with it. */
+  /**
+   * True for the JWT of a sign-in: what it creates belongs to the account. What another credential creates expires with
+   * that credential.
+   */
   signedIn: boolean;
 }
 
 export const isAdmin = ({ role }: Pick<Caller, 'role'>): boolean => role === 'root' || role === 'admin';
 
-/** An administrator by a token that lacks the permission is a user like any other. */
+/** An administrator with a token that lacks the permission is treated like any other user. */
 export const seesEveryone = (caller: Pick<Caller, 'role' | 'permissions'>): boolean =>
   isAdmin(caller) && caller.permissions.includes('read:admin');
 export const changesEveryone = (caller: Pick<Caller, 'role' | 'permissions'>): boolean =>
@@ -51,6 +54,6 @@ export const callerOfToken = (token: TokenRecord): Caller => ({
   signedIn: false,
 });
 
-/** The latest end of what the caller may make or be shown; null: none. */
+/** The latest expiry of credentials that the caller may create or see; null: unlimited. */
 export const latestEnd = ({ signedIn, expiresAt }: Pick<Caller, 'signedIn' | 'expiresAt'>): Date | null =>
   signedIn ? null : expiresAt;

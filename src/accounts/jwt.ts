@@ -1,4 +1,4 @@
-/** JWTs: of sessions, and of the links in mails. One kind never passes for another. */
+/** JWTs of sessions and of links in mails. Each kind has its own audience, so one is never accepted as another. */
 import { errors, jwtVerify, SignJWT } from 'jose';
 import { ALGORITHM, type SigningKeys } from './signing_keys.ts';
 
@@ -10,7 +10,7 @@ export interface Claims {
 
 export interface Jwts {
   sign(audience: Audience, claims: Claims, expiresAt: Date): Promise<string>;
-  /** Null: not ours, changed, expired, or of another kind. */
+  /** Null: wrong issuer, modified, expired, or of another kind. */
   verify(audience: Audience, jwt: string): Promise<Claims | null>;
 }
 

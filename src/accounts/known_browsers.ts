@@ -1,7 +1,7 @@
 /**
- * Browsers that an account has signed in with: each holds a sealed mark, so that wrong passwords from elsewhere cannot
- * lock its owner out. The mark signs nobody in. It is bound to the user and to the password, so that one from before a
- * change of the password counts no more: whoever knew the old one could have collected any number of them.
+ * Marks of browsers that have signed in to an account, so that wrong passwords from elsewhere cannot lock the owner
+ * out. A mark does not authenticate. It is bound to the user and the password, so a password change invalidates it:
+ * someone who knew the old password could have collected any number of marks.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { isSealError } from '../seal/errors.ts';
@@ -9,7 +9,7 @@ import { isUuid } from '../store/uuid.ts';
 import type { Box } from './box.ts';
 
 export const KNOWN_MS = 180 * 86_400_000;
-/** A mark is some 300 characters. */
+/** A mark has about 300 characters. */
 const MAX_MARK = 1024;
 
 export interface Owner {
@@ -18,9 +18,9 @@ export interface Owner {
 }
 
 export interface KnownBrowsers {
-  /** A mark for this browser: of the same id, where it had one. */
+  /** Creates a mark for this browser, with its previous id if it had one. */
   mark(owner: Owner, browser: string | null): Promise<string>;
-  /** Its id; null: not one of this account's. */
+  /** The browser's id; null if the mark is not valid for this account. */
   read(owner: Owner, mark: string | undefined): Promise<string | null>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The mails, in plain text. Links carry their code behind a #: what stands there is sent to no server and logged by
- * none.
+ * The mails, in plain text. Links carry their code in the fragment, which browsers send to no server and which is
+ * therefore never logged.
  */
 export interface MailText {
   subject: string;

@@ -1,6 +1,6 @@
 /**
- * Sends the mails that wait in the record: every replica does, each mail is claimed under a lease, and one that cannot
- * be sent is tried again for a day.
+ * Sends the mails of the outbox, on every replica. Each mail is claimed under a lease, and a failed one is retried for
+ * a day.
  */
 import { createTransport, type Transporter } from 'nodemailer';
 import type { Logger } from '../log.ts';
@@ -13,12 +13,12 @@ import type { MailSettings } from './settings.ts';
 const EVERY_MS = 15_000;
 const SEND_MS = 20_000;
 const LEASE_MS = 3 * SEND_MS;
-/** 5 s, 10 s, 20 s ... at most half an hour apart: about a day in all. */
+/** 5 s, 10 s, 20 s ... at most half an hour apart: about a day in total. */
 const PAUSES = { first: 6_000, longest: 2_200_000, jitter: 0.4 };
 const ATTEMPTS = 55;
 
 export interface Mailer {
-  /** There is a new one. */
+  /** Signals a new mail. */
   wake(): void;
   stop(): Promise<void>;
 }
@@ -35,8 +35,8 @@ const transportOf = (settings: MailSettings): Transporter =>
     socketTimeout: SEND_MS,
     disableFileAccess: true,
     disableUrlAccess: true,
-    // A server on this machine or this cluster, with a certificate of its own, offers TLS that nobody can check: it is
-    // still better than none.
+    // A server on this machine or in this cluster may use a self-signed certificate. Unverified TLS is still better
+    // than none.
     tls: { rejectUnauthorized: settings.tls !== 'opportunistic' },
     ...(settings.user === '' ? {} : { auth: { user: settings.user, pass: settings.password } }),
   });
@@ -55,7 +55,7 @@ export function startMailer({ store, box, settings, log }: MailerParts): Mailer 
   let running: Promise<void> | undefined;
 
   async function send(mail: DueMail): Promise<void> {
-    // Asked for by somebody without an account: it costs the same, and nobody gets it.
+    // Requested for an address without an account: it costs the same, and is sent to nobody.
     if (mail.recipient === '') return store.mailDone(mail.id);
     try {
       const text = await box.open(mail.sealed, 'mail', mail.id);
@@ -68,7 +68,7 @@ export function startMailer({ store, box, settings, log }: MailerParts): Mailer 
       });
     } catch (error) {
       const { code, responseCode } = error as { code?: string; responseCode?: number };
-      // The server's own words may repeat the address: its code says enough.
+      // The server's message may repeat the address, so only its code is logged.
       log.warn({ mail: mail.id, attempts: mail.attempts, code, responseCode }, 'a mail could not be sent');
       if (mail.attempts >= ATTEMPTS) return store.mailDone(mail.id);
       return store.mailLater(mail.id, pauseAfter(mail.attempts, PAUSES));

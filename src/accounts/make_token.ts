@@ -1,5 +1,5 @@
 /**
- * Makes an API token: the record keeps its hash, a sealed copy where its owner may see it again, and a secret for
+ * Creates an API token: the record stores its hash, a sealed copy if its owner may see it again, and a secret for
  * webhooks.
  */
 import type { Store } from '../store/store.ts';
@@ -10,7 +10,7 @@ import type { Box } from './box.ts';
 import type { AccountSettings } from './settings.ts';
 import { newTokenText, newWebhookSecret } from './token_text.ts';
 
-/** Live ones of a user: each has limits of its own, so their number is one, too. */
+/** Live tokens of a user. Their number is limited because each has limits of its own. */
 export const MOST_TOKENS = 100;
 
 export interface TokenAsked extends Partial<GivenLimits> {
@@ -19,7 +19,7 @@ export interface TokenAsked extends Partial<GivenLimits> {
   permissions?: readonly string[] | null;
   monthlyQuota?: unknown;
   expiresAt?: Date | null;
-  /** Of whom it ends with; left out: it is the account's own. */
+  /** The credentials that it expires with; absent: it belongs to the account. */
   madeBy?: Maker;
 }
 
@@ -29,7 +29,7 @@ export interface TokenParts {
   settings: Pick<AccountSettings, 'tokensViewable' | 'mostTokens'>;
 }
 
-/** What the record keeps of a token's text. */
+/** The stored form of a token's text. */
 export const keptToken = async (
   { box, settings }: { box: Box; settings: Pick<AccountSettings, 'tokensViewable'> },
   id: number,
@@ -42,8 +42,8 @@ export const keptToken = async (
 const NOBODY: Maker = { tokenId: null, sessionId: null };
 
 /**
- * A text where there is none: the user or the account has as many as allowed, or the credential that makes it has ended
- * meanwhile.
+ * Returns a text on refusal: the user or the account has reached its number of tokens, or the creating credential has
+ * ended meanwhile.
  */
 export async function makeApiToken(
   parts: TokenParts,

@@ -1,10 +1,10 @@
 /**
- * What an address stands for in a limit. An IPv6 caller owns a /64: each of its 2^64 addresses with a limit of its own
- * would be none.
+ * Groups client addresses for limits. An IPv6 client controls a /64: a limit per address would be none, with 2^64 of
+ * them.
  */
 import ipaddr from 'ipaddr.js';
 
-/** `192.0.2.1:443` and `[2001:db8::1]:443` are what some proxies write. */
+/** Accepts `192.0.2.1:443` and `[2001:db8::1]:443`, as some proxies write them. */
 function parsed(text: string): ipaddr.IPv4 | ipaddr.IPv6 | null {
   const bare = text
     .trim()
@@ -17,7 +17,7 @@ function parsed(text: string): ipaddr.IPv4 | ipaddr.IPv6 | null {
 
 const folded = (text: string, v4Bits: number): string => {
   const address = parsed(text);
-  // All that is not an address is one caller: it would otherwise be as many as can be written.
+  // All invalid values count as one client: otherwise an attacker could invent any number of them.
   if (address === null) return 'unknown';
   const bits = address.kind() === 'ipv4' ? v4Bits : 64;
   const bytes = address.toByteArray().map((byte, index) => (index < bits / 8 ? byte : 0));

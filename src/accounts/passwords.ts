@@ -1,7 +1,9 @@
-/** Passwords, checked at the same cost whether or not there is one to check against, and only so many at once. */
+/**
+ * Password checks at a constant cost, whether or not there is a hash to check against, and with bounded concurrency.
+ */
 import { hashPassword, verifyPassword } from '../store/password.ts';
 
-/** Each takes 19 MiB and a thread of libuv's four: more at once would starve everything else. */
+/** Each check takes 19 MiB and one of libuv's four threads: more at once would starve everything else. */
 const AT_ONCE = 2;
 const WAITING = 200;
 
@@ -15,7 +17,7 @@ export class BusyError extends Error {
 
 export interface Passwords {
   hash(password: string): Promise<string>;
-  /** Null: there is none; it takes as long. */
+  /** Null: there is no hash; the check takes as long. */
   verify(password: string, hash: string | null): Promise<boolean>;
 }
 

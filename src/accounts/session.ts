@@ -1,4 +1,4 @@
-/** Opens a session: its JWT, and its line in the list that its user sees. */
+/** Opens a session: its JWT, and its entry in the user's list. */
 import { randomUUID } from 'node:crypto';
 import type { Store } from '../store/store.ts';
 import type { Caller } from './caller.ts';
@@ -13,9 +13,7 @@ export interface SessionAsked {
   long: boolean;
   remoteIp: string;
   userAgent: string;
-  /**
-   * Of a JWT that is asked for with another credential: it has no more permissions, lasts no longer, and ends with it.
-   */
+  /** For a JWT requested with another credential: it has no more permissions, expires no later, and ends with it. */
   within?: Pick<Caller, 'tokenId' | 'sessionId' | 'permissions' | 'expiresAt'>;
 }
 

@@ -1,14 +1,11 @@
-/** What an operator decides of accounts. */
+/** The operator's settings for accounts. */
 import type { JSONWebKeySet } from 'jose';
 import type { AttemptLimits } from './attempts.ts';
 
 export interface MailSettings {
   host: string;
   port: number;
-  /**
-   * `starttls` refuses a server without it, `opportunistic` takes it where it is offered, `implicit` speaks TLS from
-   * the first byte.
-   */
+  /** `starttls` requires STARTTLS, `opportunistic` uses it if offered, `implicit` starts with TLS. */
   tls: 'starttls' | 'implicit' | 'opportunistic' | 'none';
   user: string;
   password: string;
@@ -17,23 +14,23 @@ export interface MailSettings {
 
 export interface AccountSettings {
   /**
-   * Seals what is kept and must be shown again: tokens, webhook secrets, webhook addresses with a password, private
-   * halves of signing keys, mails.
+   * The keys that seal stored secrets: tokens, webhook secrets, webhook addresses with a password, private signing
+   * keys, mails.
    */
   boxKeys(): JSONWebKeySet;
-  /** Where people reach this installation: in mails, and the issuer of JWTs. Empty: not known. */
+  /** Public address of this installation: used in mails, and as the issuer of JWTs. Empty: unknown. */
   publicUrl: string;
-  /** Null: no mail is sent, so sign-up is closed. */
+  /** Null: no mail can be sent, so sign-up is closed. */
   mail: MailSettings | null;
   /** Whether owners can see their tokens again. */
   tokensViewable: boolean;
   signUp: boolean;
-  /** Of an account, below its root user. */
+  /** Per account, below its root user. */
   mostSubUsers: number;
-  /** Live ones of an account, over all its users. */
+  /** Live tokens per account, over all its users. */
   mostTokens: number;
-  /** How many proxies in front add to X-Forwarded-For. */
+  /** Number of trusted proxies that append to X-Forwarded-For. */
   trustedHops: number;
-  /** Others than the usual ones. */
+  /** Overrides of the default limits. */
   attempts?: Partial<AttemptLimits>;
 }

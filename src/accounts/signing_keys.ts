@@ -1,7 +1,6 @@
 /**
- * The keys that sign JWTs: made here, kept in the record with their private halves sealed, changed every month. A key's
- * signatures count until the last JWT that it signed has expired. Replicas learn of each other's keys when they meet
- * one they do not know.
+ * The keys that sign JWTs: generated here, stored with sealed private keys, rotated monthly. A key's signatures are
+ * accepted until the last JWT that it signed has expired. A replica reloads the keys when it meets an unknown one.
  */
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWK } from 'jose';
 import type { Logger } from '../log.ts';
@@ -11,11 +10,11 @@ import type { Box } from './box.ts';
 export const ALGORITHM = 'ES256';
 const DAY_MS = 86_400_000;
 const SIGNS_MS = 30 * DAY_MS;
-/** The longest JWT lasts two weeks. */
+/** The longest-lived JWT lasts two weeks. */
 const VERIFIES_MS = SIGNS_MS + 15 * DAY_MS;
-/** A new one is made before the last one ends. */
+/** A new key is created this long before the last one expires. */
 const RENEW_MS = DAY_MS;
-/** Whoever sends unknown key ids makes us ask no more often than this. */
+/** Minimum interval of reloads, against requests with invented key ids. */
 const RELOAD_MS = 1_000;
 
 export interface SigningKey extends JWK {
@@ -24,7 +23,7 @@ export interface SigningKey extends JWK {
 
 export interface SigningKeys {
   current(): Promise<SigningKey>;
-  /** Undefined: no key of ours that still counts. */
+  /** Undefined: no valid key has this id. */
   publicKey(kid: string): Promise<JWK | undefined>;
 }
 
@@ -62,7 +61,7 @@ export function makeSigningKeys({
         next.signsUntil = signsUntil.getTime();
         break;
       } catch (error) {
-        // Sealed with a key that is gone: what it signed still counts, and another signs from now on.
+        // Sealed with a key that no longer exists: its signatures remain valid, and another key signs from now on.
         log.warn({ err: error, kid }, 'a signing key cannot be opened');
       }
     }
@@ -97,7 +96,7 @@ export function makeSigningKeys({
     async current() {
       let keys = loaded ?? (await reload());
       if (!keys.signing || keys.signsUntil - RENEW_MS < store.clock.now()) {
-        // Another replica may have made one meanwhile.
+        // Another replica may have created one meanwhile.
         keys = await reload();
         if (!keys.signing || keys.signsUntil - RENEW_MS < store.clock.now()) {
           await make();

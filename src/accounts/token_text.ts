@@ -1,4 +1,4 @@
-/** Secrets that people carry: API tokens and webhook secrets. */
+/** Secrets that users handle: API tokens and webhook secrets. */
 import { randomBytes, randomInt } from 'node:crypto';
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
@@ -9,9 +9,9 @@ export const newTokenText = (): string =>
 
 const PREFIX = 'whsec_';
 
-/** As Standard Webhooks writes it: 32 bytes in base64 behind a prefix. */
+/** In the format of Standard Webhooks: 32 bytes in base64 with a prefix. */
 export const newWebhookSecret = (): string => PREFIX + randomBytes(32).toString('base64');
 
-/** What is signed with. */
+/** The key bytes that sign. */
 export const webhookKey = (secret: string): Buffer =>
   Buffer.from(secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : secret, 'base64');
