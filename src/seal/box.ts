@@ -1,6 +1,6 @@
 /**
- * Keeps a secret that must be shown again: sealed with the installation's own symmetric key, bound to what it is for,
- * so that what was sealed as one thing does not open as another.
+ * Stores secrets that must be shown again: sealed with the installation's symmetric key and bound to their purpose, so
+ * that a secret sealed for one purpose does not open for another.
  */
 import { base64url, CompactEncrypt, compactDecrypt, type JSONWebKeySet, type JWK } from 'jose';
 import { SealError } from './errors.ts';
@@ -9,10 +9,10 @@ const ALGORITHM = 'dir';
 const ENCRYPTION = 'A256GCM';
 
 const KEY_BYTES = 32;
-/** The bytes alone: what else a key says of its use is of no matter here. */
+/** Only the key bytes are used; other members of the JWK are ignored. */
 const bytesOf = ({ k = '' }: JWK): Uint8Array => base64url.decode(k);
 
-/** Rotation appends: the last key seals, the earlier ones still open. */
+/** Rotation appends a key: the last one seals, earlier ones still open. */
 export function boxKey(keys: JSONWebKeySet): JWK & { kid: string } {
   const key = keys.keys.findLast(
     (one) => one.kty === 'oct' && one.kid !== undefined && bytesOf(one).length === KEY_BYTES,
@@ -25,7 +25,7 @@ export function boxKey(keys: JSONWebKeySet): JWK & { kid: string } {
   return key as JWK & { kid: string };
 }
 
-/** `purpose` is given again at opening: `token:17`. */
+/** `purpose` must be the same when opening, for example `token:17`. */
 export async function sealInBox(text: string, purpose: string, keys: JSONWebKeySet): Promise<Buffer> {
   const key = boxKey(keys);
   const sealed = await new CompactEncrypt(new TextEncoder().encode(text))

@@ -1,6 +1,6 @@
 export type SealCode = 'seal-no-key' | 'seal-unreadable' | 'seal-unknown-key' | 'seal-other-request';
 
-/** Messages never hold a source or a key: they may be logged. */
+/** Messages never contain a source or a key, because they may be logged. */
 export class SealError extends Error {
   readonly code: SealCode;
   constructor(code: SealCode, message: string, options?: ErrorOptions) {

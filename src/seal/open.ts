@@ -1,11 +1,11 @@
-/** Opens what seal.ts sealed. Only controllers hold the private keys. */
+/** Opens sources sealed by seal.ts. Only controllers hold the private keys. */
 import { compactDecrypt, type CompactJWEHeaderParameters, type JSONWebKeySet, type JWK } from 'jose';
 import { SealError } from './errors.ts';
 import { ALGORITHMS, ENCRYPTION, type Binding } from './seal.ts';
 
 const OPTIONS = { keyManagementAlgorithms: ALGORITHMS, contentEncryptionAlgorithms: [ENCRYPTION] };
 
-/** Throws where the set opens nothing. */
+/** Throws if the set has no key to open with. */
 export function openingKey(keys: JSONWebKeySet): JWK {
   const key = keys.keys.find((one) => one.kid !== undefined && one.d !== undefined);
   if (!key)
@@ -26,7 +26,7 @@ export async function openSealed(sealed: string, binding: Binding, privateKeys: 
     if (error instanceof SealError) throw error;
     throw new SealError('seal-unreadable', 'the sealed source cannot be opened', { cause: error });
   });
-  // The header is authenticated, so what it says was said by whoever sealed.
+  // The header is authenticated, so the binding comes from the sealer.
   const { rid, tid } = opened.protectedHeader as { rid?: unknown; tid?: unknown };
   if (rid !== binding.requestId || tid !== binding.tokenId) {
     throw new SealError('seal-other-request', 'the sealed source belongs to another request');

@@ -1,21 +1,21 @@
 /**
- * Seals a source for the controllers: whoever reads a ProbeJob, or holds the API's own key, learns nothing.
+ * Seals a source for the controllers: it stays secret from anyone who can read a ProbeJob or holds the API's keys.
  * ECDH-ES without a wrapped key: 0.5 ms p50, a quarter less than ECDH-ES+A256KW; P-256 and X25519 cost the same.
  */
 import { CompactEncrypt, type JSONWebKeySet, type JWK } from 'jose';
 import { SealError } from './errors.ts';
 
-/** A key that names its `alg` is used that way; one without by the first. */
+/** A key's own `alg` applies; without one, the first of these. */
 export const ALGORITHMS = ['ECDH-ES', 'ECDH-ES+A256KW'];
 export const ENCRYPTION = 'A256GCM';
 
-/** What a sealed source is tied to: a copy in another job does not open. Jobs without a token have tokenId 0. */
+/** What a sealed source is bound to: a copy in another job does not open. Jobs without a token have tokenId 0. */
 export interface Binding {
   requestId: string;
   tokenId: number;
 }
 
-/** Rotation appends: the last key seals, the earlier ones still open what is on its way. */
+/** Rotation appends a key: the last one seals, earlier ones still open sources in transit. */
 export function sealingKey(keys: JSONWebKeySet): JWK & { kid: string } {
   const key = keys.keys.findLast((one) => one.kid !== undefined && (one.kty === 'EC' || one.kty === 'OKP'));
   if (!key)
@@ -23,7 +23,7 @@ export function sealingKey(keys: JSONWebKeySet): JWK & { kid: string } {
   return key as JWK & { kid: string };
 }
 
-/** jose imports a JWK once per object: hand in the same key set each time. */
+/** Pass the same key set object each time, because jose imports a JWK once per object. */
 export async function sealSource(text: string, binding: Binding, publicKeys: JSONWebKeySet): Promise<string> {
   const key = sealingKey(publicKeys);
   return new CompactEncrypt(new TextEncoder().encode(text))

@@ -1,4 +1,4 @@
-/** Key sets in files, read again when their file changes: a rotation needs no restart. */
+/** Key sets in files, read again when the file changes, so a rotation needs no restart. */
 import { readFileSync, statSync } from 'node:fs';
 import type { JSONWebKeySet } from 'jose';
 import { openingKey } from './open.ts';
@@ -7,8 +7,8 @@ import { sealingKey } from './seal.ts';
 const CHECK_MS = 10_000;
 
 /**
- * One object per content: jose imports a key once per object. `check` throws where the file has no key to use; once
- * there was one, that goes on.
+ * Returns the same object while the content is unchanged, because jose imports a key once per object. `check` throws if
+ * the file has no usable key; the previous set then stays in use, if there was one.
  */
 export function watchKeys(
   file: string,
@@ -38,8 +38,8 @@ export function watchKeys(
 }
 
 /**
- * The private keys that open them: any one that can. A rotation adds a key here first, and to the public ones when
- * every controller has it.
+ * The private keys that open sources; any matching one is used. In a rotation, a key is added here first, and to the
+ * public keys once every controller has it.
  */
 export const watchOpeningKeys = (
   file: string,
