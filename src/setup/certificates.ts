@@ -1,4 +1,4 @@
-/** A certificate authority of the installation's own, and NATS' server certificate by it. */
+/** The installation's own certificate authority, and NATS' server certificate issued by it. */
 import 'reflect-metadata';
 import { webcrypto, X509Certificate as NodeCertificate } from 'node:crypto';
 import * as x509 from '@peculiar/x509';
@@ -8,7 +8,7 @@ const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as con
 const DAY_MS = 86_400_000;
 const CA_DAYS = 3_650;
 const SERVER_DAYS = 365;
-/** Renewed when less than this part of its life is left, as cert-manager does. */
+/** Renewed when less than this share of its lifetime remains, as cert-manager does. */
 const RENEW_FROM = 1 / 3;
 
 x509.cryptoProvider.set(webcrypto as unknown as Parameters<typeof x509.cryptoProvider.set>[0]);
@@ -24,7 +24,7 @@ async function serverBy(
   hosts: string[],
   now: Date,
 ): Promise<{ crt: string; key: string }> {
-  // Clients refuse a certificate whose authority has ended, whatever its own end says.
+  // Clients reject a certificate whose CA has expired, whatever its own expiry.
   const end = Math.min(now.getTime() + SERVER_DAYS * DAY_MS, ca.notAfter.getTime());
   const keys = await newKeys();
   const certificate = await x509.X509CertificateGenerator.create({
@@ -72,8 +72,8 @@ export async function natsTls(hosts: string[], now = new Date()): Promise<Secret
 }
 
 /**
- * The renewed parts, or nothing: when it is good for long and for all hosts, or when its CA is not ours (a given
- * Secret).
+ * The renewed parts; undefined if the certificate is valid for long enough and for all hosts, or if the CA key is not
+ * here (a given Secret).
  */
 export async function renewed(data: SecretData, hosts: string[], now = new Date()): Promise<SecretData | undefined> {
   const { 'tls.crt': current, 'ca.crt': caPem, 'ca.key': caKey } = data;

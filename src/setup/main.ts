@@ -1,6 +1,6 @@
 /**
- * The role `setup`, a hook of the chart: makes the installation's Secrets that are not there. What is there is kept,
- * whoever made it.
+ * The role `setup`, a hook of the chart: creates missing Secrets of the installation. Existing ones are kept, whoever
+ * created them.
  */
 import { calculateJwkThumbprint, type JWK } from 'jose';
 import { loadConfig } from '../config.ts';
@@ -27,7 +27,7 @@ async function find(kube: KubeClient, name: string): Promise<SecretData | undefi
   }
 }
 
-/** False where somebody else made it in the meantime. */
+/** False if it was created by someone else meanwhile. */
 async function make(kube: KubeClient, name: string, stringData: SecretData): Promise<boolean> {
   try {
     await kube.create(SECRETS, {
@@ -53,7 +53,7 @@ export const PERSISTENT_VOLUME_CLAIMS: ResourceType<{ metadata: Meta; spec?: obj
   namespaced: true,
 };
 
-/** A new password would be one that the data does not know, so the product would be down after its next restart. */
+/** Existing data does not know a new password, so the database would be inaccessible after its next restart. */
 async function refuseNewPassword(kube: KubeClient, name: string, claim: string): Promise<void> {
   if (!claim) return;
   try {
@@ -68,7 +68,7 @@ async function refuseNewPassword(kube: KubeClient, name: string, claim: string):
   );
 }
 
-/** Whether each public key has its private one: the API must seal with nothing that no controller can open. */
+/** Whether each public key has its private key: the API must not seal with a key that no controller can open. */
 async function fits(publicKeys: string | undefined, privateKeys: Record<string, unknown>[]): Promise<boolean> {
   try {
     const { keys } = JSON.parse(publicKeys ?? '') as { keys: JWK[] };
@@ -87,11 +87,11 @@ function openHalf(jwk: Record<string, unknown>): Record<string, unknown> {
 
 export interface SetupSettings {
   names: Record<string, string>;
-  /** Empty: NATS is not installed, and its CA and keys are given. */
+  /** Empty: NATS is external, with a given CA and keys. */
   natsHosts: string[];
-  /** Empty: PostgreSQL is not installed, and its Secret is given. */
+  /** Empty: PostgreSQL is external, with a given Secret. */
   postgresHost: string;
-  /** Of the data of the installed PostgreSQL; empty: it keeps none. */
+  /** Volume claim of the bundled PostgreSQL; empty: its data is not persistent. */
   postgresClaim?: string;
   adminEmail: string;
 }
@@ -118,7 +118,7 @@ export async function setup(
     (changes ? report.renewed : report.kept).push(name);
   };
 
-  // Of an external NATS the CA is its own: one made here would be trusted instead.
+  // An external NATS has its own CA: one created here would be trusted instead.
   if (natsHosts.length > 0)
     await ensure(
       nameOf('natsTls', 'probeyard-nats-tls'),
@@ -126,7 +126,7 @@ export async function setup(
       (data) => renewed(data, natsHosts),
     );
   await ensure(nameOf('natsAuth', 'probeyard-nats-auth'), natsAuth, (data) => {
-    // A given Secret without the public keys has a server of its own.
+    // A given Secret without the public keys belongs to an external server.
     if (!data['api.pub'] || !data['controller.pub'] || !data['issuer.pub']) return undefined;
     const conf = natsAuthConf(data);
     return conf === data['auth.conf'] ? undefined : { 'auth.conf': conf };
@@ -137,7 +137,7 @@ export async function setup(
       await refuseNewPassword(kube, owner, postgresClaim);
       return postgres(postgresHost);
     });
-    // The server takes these at its next start, so they may also be made for data that is there.
+    // The server applies these at its next start, so they may be created for existing data too.
     const { database = 'probeyard' } = (await find(kube, owner)) ?? {};
     await ensure(nameOf('postgresApi', 'probeyard-postgres-api'), () =>
       postgres(postgresHost, 'probeyard_api', database),
@@ -149,7 +149,7 @@ export async function setup(
   await ensure(nameOf('admin', 'probeyard-admin'), () => admin(adminEmail));
   await ensure(nameOf('box', 'probeyard-box'), boxKeys);
 
-  // Two Secrets that only fit together: the private one is made first, and the public one can always be made from it.
+  // These two Secrets must match: the private one is created first, and the public one can always be derived from it.
   const [publicName, privateName] = [
     nameOf('sealPublic', 'probeyard-seal-public'),
     nameOf('sealPrivate', 'probeyard-seal-private'),

@@ -1,13 +1,13 @@
 /**
- * The role `renew`, a CronJob of the chart: renews NATS' server certificate in its Secret. It may read and patch that
- * Secret only.
+ * The role `renew`, a CronJob of the chart: renews NATS' server certificate in its Secret. It may read and patch only
+ * that Secret.
  */
 import { loadConfig } from '../config.ts';
 import { type KubeClient, makeClient, SECRETS, type Secret } from '../kube/client.ts';
 import { makeLog } from '../log.ts';
 import { renewed } from './certificates.ts';
 
-/** Whether it was time. A Secret without the authority's key is renewed by whoever made it. */
+/** Whether the certificate was renewed. A Secret without the CA's key is renewed by its creator. */
 export async function renew(kube: KubeClient, name: string, hosts: string[], now = new Date()): Promise<boolean> {
   const { metadata, data = {} } = await kube.get<Secret>(SECRETS, name);
   const held = Object.fromEntries(
@@ -15,7 +15,7 @@ export async function renew(kube: KubeClient, name: string, hosts: string[], now
   );
   const changes = await renewed(held, hosts, now);
   if (!changes) return false;
-  // Only over what was read: a certificate and a key of two renewals do not fit together.
+  // Guarded by resourceVersion: a certificate and a key of two renewals would not match.
   await kube.mergePatch(SECRETS, name, {
     metadata: { resourceVersion: metadata.resourceVersion },
     stringData: changes,

@@ -1,4 +1,4 @@
-/** What each Secret of the installation holds, made once. Pure but for randomness: no cluster in here. */
+/** The content of each Secret of the installation. Pure except for randomness; no access to the cluster. */
 import { randomBytes, randomInt } from 'node:crypto';
 import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose';
 import { createAccount, createUser } from 'nkeys.js';
@@ -13,7 +13,7 @@ export const randomText = (length: number): string =>
 const seedText = (seed: Uint8Array): string => new TextDecoder().decode(seed);
 
 /**
- * Static users of API and controllers, the account key that signs runners, and what the server must be told of them.
+ * Static users of the API and controllers, the account key that signs runners, and the server's configuration for them.
  */
 export function natsAuth(): SecretData {
   const api = createUser();
@@ -32,7 +32,7 @@ export function natsAuth(): SecretData {
 }
 
 /**
- * A newer product may need other permissions on NATS: they follow from the keys, so they are written anew at each
+ * A newer version may need other NATS permissions. They are derived from the keys, so they are written again at each
  * upgrade.
  */
 export const natsAuthConf = (data: SecretData): string =>
@@ -42,14 +42,14 @@ export const natsAuthConf = (data: SecretData): string =>
     issuer: data['issuer.pub'] ?? '',
   });
 
-/** Of the owner of the database, or of a role beside it. */
+/** For the owner of the database, or for another role. */
 export function postgres(host: string, username = 'probeyard', database = 'probeyard'): SecretData {
   const password = randomBytes(24).toString('base64url');
   const url = `postgres://${username}:${password}@${host}:5432/${database}`;
   return { username, password, database, url, 'direct-url': url };
 }
 
-/** The API seals sources with the public half; only controllers hold the other. */
+/** The API seals sources with the public key; only controllers hold the private one. */
 export async function sealKeys(): Promise<{ public: SecretData; private: SecretData }> {
   const { publicKey, privateKey } = await generateKeyPair('ECDH-ES', { crv: 'X25519', extractable: true });
   const open = await exportJWK(publicKey);
@@ -63,7 +63,7 @@ export async function sealKeys(): Promise<{ public: SecretData; private: SecretD
 
 export const admin = (email: string): SecretData => ({ email, password: randomText(24), token: randomText(64) });
 
-/** Seals what is kept and must be shown again: tokens, webhook secrets, signing keys. */
+/** Seals stored secrets that must be shown again: tokens, webhook secrets, signing keys. */
 export function boxKeys(): SecretData {
   const key = {
     kty: 'oct',
