@@ -1,4 +1,6 @@
-/** The role `selftest`, run by `helm test`: does the API answer, and does the cluster enforce NetworkPolicy at all? */
+/**
+ * The role `selftest`, run by `helm test`: checks that the API answers, and that the cluster enforces NetworkPolicy.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 
 const API_MS = 30_000;
@@ -24,7 +26,7 @@ async function api(url: string): Promise<boolean> {
   return problem === undefined;
 }
 
-/** Runs in a pod that a policy forbids every way out but DNS: whoever gets through is not held. */
+/** Runs in a pod whose policy only permits DNS: if it gets through, policies are not enforced. */
 async function network(url: string, required: boolean): Promise<boolean> {
   const held = (await answers(url, TRY_MS)) !== undefined;
   console.log(
