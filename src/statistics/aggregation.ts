@@ -1,4 +1,4 @@
-/** What may be asked of a range, and which rollups answer it. */
+/** Valid ranges of statistics, and the rollups that answer them. */
 import type { Grain } from './cover.ts';
 
 export const AGGREGATIONS = [
@@ -14,7 +14,8 @@ export const AGGREGATIONS = [
 export type Aggregation = (typeof AGGREGATIONS)[number];
 
 /**
- * `unit`: as Postgres truncates to it (UTC, ISO weeks); null: one bucket. `coarsest`: null is the requests themselves.
+ * `unit`: truncation unit of Postgres (UTC, ISO weeks); null: a single bucket. `coarsest`: null reads the requests
+ * themselves.
  */
 export const BUCKET: Record<Aggregation, { unit: string | null; coarsest: Grain | null }> = {
   'no-aggregation': { unit: null, coarsest: 'day' },
@@ -33,7 +34,7 @@ const LONGEST: Partial<Record<Aggregation, { ms: number; words: string }>> = {
   minutely: { ms: 31 * 24 * HOUR_MS, words: '31 days' },
 };
 
-/** Why this cannot be asked; null: it can. */
+/** Why the range is invalid; null if it is valid. */
 export function rangeProblem(
   aggregation: Aggregation,
   { from, to }: { from: Date; to: Date },
@@ -44,7 +45,7 @@ export function rangeProblem(
   return { field: 'aggregation', text: `${aggregation} is over at most ${longest.words}` };
 }
 
-/** `to` where nothing is said is now; `from` a month before it, on the same day or the last one that the month has. */
+/** `to` defaults to now, `from` to a month before it, on the same day or the last day of that month. */
 export function periodOf(asked: { from: Date | null; to: Date | null }, now: Date): { from: Date; to: Date } {
   const to = asked.to ?? now;
   return { from: asked.from ?? monthBefore(to), to };
@@ -59,7 +60,7 @@ function monthBefore(time: Date): Date {
   return out;
 }
 
-/** A month of UTC; of a year alone the whole of it; of a month alone this year's. */
+/** A month in UTC. A year alone means the whole year, a month alone one of this year. */
 export function summaryPeriod(
   asked: { month: number | null; year: number | null },
   now: Date,

@@ -1,6 +1,6 @@
 /**
- * A range of time as pieces of the coarsest rollups that fill it, down to the requests themselves at its two ends: so a
- * figure over any range is exact, and two years of days cost 730 rows, not ten thousand.
+ * Splits a range of time into pieces of the coarsest rollups that fit, down to the requests themselves at both ends. So
+ * a figure over any range is exact, and two years of days cost 730 rows, not ten thousand.
  */
 export type Grain = 'day' | 'hour' | 'minute';
 export interface Range {
@@ -15,18 +15,18 @@ export interface Cover {
   day: Range[];
   hour: Range[];
   minute: Range[];
-  /** What is in no whole minute: counted from the requests. */
+  /** Parts of minutes, counted from the requests. */
   raw: Range[];
-  /** All that the rollups cover together: what was not folded yet is added over it. */
+  /** The range of all rollups together; usage not yet folded is added over it. */
   folded: Range;
 }
 
-// Days, hours and minutes of UTC are whole multiples since 1970.
+// Days, hours and minutes in UTC are whole multiples since 1970.
 const ceil = (time: number, size: number) => Math.ceil(time / size) * size;
 const floor = (time: number, size: number) => Math.floor(time / size) * size;
 const some = (ranges: Range[]): Range[] => ranges.filter(({ from, to }) => from < to);
 
-/** `coarsest`: no piece is wider than the buckets that are asked for. From is inside, to is not. */
+/** `coarsest`: the widest rollup that may be used, at most as wide as the buckets. `from` is included, `to` is not. */
 export function cover({ from, to }: Range, coarsest: Grain): Cover {
   const out: Cover = { day: [], hour: [], minute: [], raw: [], folded: { from: 0, to: 0 } };
   let open = some([{ from, to }]);
@@ -49,7 +49,7 @@ export function cover({ from, to }: Range, coarsest: Grain): Cover {
 }
 
 /**
- * Where the requests are kept no longer, the ends of a range are widened to whole minutes: the rollups know no more.
+ * Widens the ends of a range to whole minutes if the requests there are deleted: the rollups have no finer resolution.
  */
 export function widened({ from, to }: Range, requestsSince: number): Range {
   return {

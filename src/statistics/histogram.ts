@@ -1,12 +1,12 @@
 /**
- * Queue times are counted in buckets a quarter of an octave wide (queue_bucket() in the record), because a p95 cannot
- * be summed and counts can. What is read out is the middle of the bucket that holds the exact p95: at most 9.1 % away
- * from it (2^(1/8)), or half a millisecond where that is more; never more than the longest of them.
+ * Queue times are counted in buckets a quarter of an octave wide (queue_bucket() in the record), because counts can be
+ * summed and a p95 cannot. The result is the middle of the bucket that contains the exact p95: at most 9.1 % off
+ * (2^(1/8)), or half a millisecond if that is more, and never above the longest time.
  */
 const BUCKETS = 67;
 const COUNT = 2 ** 32;
 
-/** From `bucket << 32 | count` by commas, in any order, buckets repeated. */
+/** Parses entries `bucket << 32 | count` separated by commas, in any order, with repeated buckets. */
 export function readHistogram(text: string): Float64Array {
   const counts = new Float64Array(BUCKETS + 1);
   for (const part of text.split(',')) {
@@ -18,14 +18,14 @@ export function readHistogram(text: string): Float64Array {
   return counts;
 }
 
-/** Bucket 1 is 0 ms; bucket i from 2 on begins at 2^((i-2)/4); the last has no end. */
+/** Bucket 1 is 0 ms; bucket i from 2 on begins at 2^((i-2)/4); the last is open-ended. */
 function middle(bucket: number, longest: number): number {
   if (bucket <= 1) return 0;
   if (bucket >= BUCKETS) return longest;
   return Math.min(longest, Math.round(2 ** ((bucket - 1.5) / 4)));
 }
 
-/** The smallest time that a share of the requests did not wait longer than (nearest rank). */
+/** The smallest time that `share` of the requests did not exceed (nearest rank). */
 export function quantileOf(counts: Float64Array, share: number, longest: number): number {
   let total = 0;
   for (const count of counts) total += count;

@@ -1,4 +1,4 @@
-/** Figures as they are told: by name, in the order of the interface. */
+/** Statistics in the form of the API: by name, in its order. */
 import { KINDS } from '../kube/probe_job.ts';
 import { quantileOf, readHistogram } from './histogram.ts';
 
@@ -9,12 +9,12 @@ export const NAMES = {
   sources: ['hls', 'dash', 'http', 'https', 's3', 'ftp', 'rtmp', 'rtsp', 'srt'],
 } as const;
 export type Statistic = keyof typeof NAMES;
-/** Playlists and manifests, then kinds of address. Each is a column of the rollups. */
+/** Playlists and manifests, then kinds of addresses. Each is a column of the rollups. */
 export type SourceGroup = (typeof NAMES.sources)[number];
 
 const rounded = (value: number) => Math.round(value * 1000) / 1000;
 
-/** What the record adds up for one bucket, by the names of the measures (src/store/measures.ts). */
+/** The sums of one bucket, by names of measures (src/store/measures.ts). */
 export type Values = Record<string, number | string>;
 
 function queue(values: Values): Values {
@@ -31,7 +31,7 @@ function queue(values: Values): Values {
 function resourcesOf(statistic: Statistic, values: Values): Record<string, number> {
   const figures = statistic === 'queue' ? queue(values) : values;
   const resources: Record<string, number> = {};
-  // A loop, not Object.fromEntries: two years have 17,520 hours.
+  // A loop is faster than Object.fromEntries: two years have 17,520 hours.
   for (const name of NAMES[statistic]) resources[name] = Number(figures[name] ?? 0);
   return resources;
 }
@@ -46,7 +46,7 @@ export interface UserUsage {
   'aggregated-usage': { 'aggregation-time': string; resources: Record<string, number> }[];
 }
 
-/** Buckets come in the order of users and time. `from`: the time of the one bucket, where there is one. */
+/** `buckets` are ordered by user and time. `from`: the time of a single bucket. */
 export function usersUsage(statistic: Statistic, buckets: readonly Bucket[], from: Date): UserUsage[] {
   const users: UserUsage[] = [];
   const whole = from.toISOString();
@@ -78,7 +78,7 @@ const SUMMARY: { name: (typeof NAMES.usage)[number]; title: string; type: ValueT
   { name: 'queue-time', title: 'Time in the queue', type: 'ms' },
 ];
 
-/** Nothing is billed here: amount and price are 0. */
+/** There is no billing: amount and price are 0. */
 export function summaryOf(values: Values): SummaryResource[] {
   const resources = resourcesOf('usage', values);
   return SUMMARY.map(({ name, title, type }) => ({
