@@ -1,6 +1,6 @@
 /**
- * From a stored result to the answer, in the form that its caller asked for. What the result means for the request was
- * decided when it was recorded, and is not decided again here.
+ * Converts a stored result to the response in the form requested by the caller. The outcome of the request was decided
+ * when it was recorded, and is not decided again here.
  */
 import type { ResultBody } from '../bus/messages.ts';
 import { FILE_ROWS, sectionOf, type EndpointTool, type FileTool, type SectionName } from '../tools/table.ts';
@@ -10,40 +10,40 @@ import { assembleSingle } from './assemble_single.ts';
 import type { Unpacked } from './unpack.ts';
 import type { NamedPolicy } from './verdict.ts';
 
-/** How a result is given. */
+/** The form of a response. */
 export interface ResponseForm {
-  /** Set for an endpoint of one tool, whose answers have a form of their own. */
+  /** Set for an endpoint of one tool, whose responses have their own form. */
   single?: EndpointTool;
-  /** Set for a comparison, whose answer tells what its runs say differently, and no output. */
+  /** Set for a comparison, whose response contains the differences between its runs and no output. */
   compared?: true;
-  /** Tools that ran for the report alone are not in it. */
+  /** Without tools that ran only for the report. */
   shown: readonly FileTool[];
   injectOutput: boolean;
-  /** The media type of the bare output, where it is not JSON. */
+  /** Media type of the bare output, if it is not JSON. */
   bareType?: string;
   injectJson: boolean;
-  /** What the result was to be judged by. */
+  /** The policy named by the request. */
   policy?: NamedPolicy | undefined;
 }
 
 export const COMPARED: ResponseForm = { compared: true, shown: [], injectOutput: false, injectJson: false };
 
-/** Of the end of a request, as it is recorded. */
+/** The recorded end of a request. */
 export interface Recorded {
   requestId: string;
   queueTimeMs: number;
   error: string | null;
 }
 
-/** Every other end is answered with its status and its error alone. */
+/** Any other end is returned as its status and error only. */
 export const hasEnvelope = ({ hasBody, status }: { hasBody: boolean; status: number | null }): boolean =>
   hasBody && status === 200;
 
-/** Sections that were asked for and did not run, because the source is not of their kind. */
+/** Requested sections that did not run, because the source is of another kind. */
 export const skippedSections = ({ skipped = [] }: ResultBody, { shown }: ResponseForm): SectionName[] =>
   FILE_ROWS.filter(({ name }) => shown.includes(name) && skipped.some((tool) => tool === name)).map(sectionOf);
 
-/** `withoutOutputs`: the tools' outputs are left out, because all of it would be too much. */
+/** `withoutOutputs`: leaves the tools' outputs out, because the whole would be too large. */
 export const answerOf = (
   { result, long }: Unpacked,
   recorded: Recorded,

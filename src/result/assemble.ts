@@ -1,7 +1,7 @@
 /**
- * The answer to a caller, from what the runner sent. What a tool printed stands in it byte for byte: texts are put
- * together, never parsed and printed again. The runner's word that a text is JSON is checked, because a runner reads
- * hostile media.
+ * Assembles the response from the runner's result. Tool output is preserved byte for byte: texts are concatenated,
+ * never parsed and serialized again. Whether a text is JSON is checked and not taken from the runner, because a runner
+ * reads hostile media.
  */
 import type { ResultBody, ToolResult } from '../bus/messages.ts';
 import { probeReport } from '../tools/probe_report.ts';
@@ -14,30 +14,30 @@ import { verdictOf, type NamedPolicy } from './verdict.ts';
 export interface AnswerOptions {
   requestId: string;
   queueTimeMs: number;
-  /** What the answer holds; left out: everything there is. Tools that ran for the report alone are not in it. */
+  /** Sections of the response; absent: all. Tools that ran only for the report are not among them. */
   shown?: readonly FileTool[];
   /** With one tool shown: the body is its bare output. */
   injectOutput?: boolean;
-  /** The media type of that, where it is no JSON. */
+  /** Media type of that output, if it is not JSON. */
   bareType?: string;
   injectJson?: boolean;
-  /** What the result was to be judged by: the answer says what came of it. */
+  /** The policy named by the request: its verdict is included. */
   policy?: NamedPolicy | undefined;
-  /** The members `response` are left out. */
+  /** Leaves the members `response` out. */
   withoutOutputs?: boolean;
-  /** Outputs that are not in the result themselves. */
+  /** Outputs that are not part of the result itself. */
   long?: LongOutputs;
 }
 
 export interface Answer {
   contentType: string;
-  /** Where an output is long: in pieces (pieces.ts), so that it is never held. */
+  /** In pieces (pieces.ts) if an output is long, so that it is never held in memory. */
   body: string | Piece[];
 }
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** A failed tool's rest of an output, whatever it was to be. */
+/** Media type of a failed tool's partial output, whatever its format. */
 const TEXT_TYPE = 'text/plain; charset=utf-8';
 
 export function assemble(result: ResultBody, options: AnswerOptions): Answer {
@@ -61,7 +61,7 @@ export function assemble(result: ResultBody, options: AnswerOptions): Answer {
 
 type Told = Omit<ToolResult, 'name'>;
 
-/** Tools that the answer does not show ran for the report alone: their time is what it took. */
+/** Tools that are not shown ran only for the report, so their time counts as the report's. */
 function costing(report: Told, tools: readonly ToolResult[], shown: readonly FileTool[]): Told {
   const readers: readonly string[] = probeReport.from.filter((name) => !shown.includes(name));
   const hidden = tools.filter(({ name }) => readers.includes(name));
@@ -83,7 +83,7 @@ interface Part {
 const joined = (pieces: Piece[]): string | Piece[] =>
   pieces.every((piece) => typeof piece === 'string') ? pieces.join('') : pieces;
 
-/** A JSON output as it is; anything else as a JSON string; nothing as null. */
+/** A JSON output unchanged, other output as a JSON string, no output as null. */
 function responseOf({ format, output }: Told, long: LongOutputs | undefined): Pick<Part, 'response' | 'json'> {
   if (output === null) return { response: ['null'] };
   const kept = long?.get(output);
@@ -97,7 +97,7 @@ function bare({ format, output, error, success }: Told, long: LongOutputs | unde
   if (output === null) return { contentType: JSON_TYPE, body: JSON.stringify({ success: false, error }) };
   const kept = long?.get(output);
   const json = format === 'json' && (kept ? kept.text.json !== null : isJson(output));
-  // A runner may lie: what is no JSON is never called so, whatever was asked for.
+  // A runner may lie: output that is not valid JSON is never labelled as JSON.
   const printed = success && format !== 'json' && bareType !== JSON_TYPE ? bareType : TEXT_TYPE;
   return { contentType: json ? JSON_TYPE : printed, body: kept ? [textOf(kept)] : output };
 }
@@ -139,8 +139,8 @@ const HOSTS: ReadonlySet<SectionName> = new Set(FILE_ROWS.flatMap((row) => (row.
 const OBJECT = /^\s*\{/;
 
 /**
- * Null: it is no object. Else whether it has a member of this name, whether it has any, and what stands before and
- * behind the end of its members.
+ * Null if the output is not an object. Otherwise whether it has a given member, whether it has any, and the text before
+ * and after the end of its members.
  */
 function hostOf({
   response: [json],
@@ -167,8 +167,8 @@ function hostOf({
 }
 
 /**
- * One document: the first host whose response is an object also carries the responses of the results behind it that
- * succeeded. Its own members win.
+ * Merges into one document: the first host whose response is an object also contains the responses of later results
+ * that succeeded. Its own members take precedence.
  */
 function inject(parts: Part[]): void {
   for (const [place, part] of parts.entries()) {

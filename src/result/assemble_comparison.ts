@@ -1,4 +1,4 @@
-/** The answer of a comparison: its runs, and what they say differently. It is small, whatever the tools printed. */
+/** The response of a comparison: its runs and their differences. It is small, however long the tools' outputs are. */
 import { compareRuns } from '../compare/compare.ts';
 import type { Comparison } from '../compare/schema.ts';
 import type { ResultBody, ToolResult } from '../bus/messages.ts';
@@ -7,7 +7,7 @@ import { JSON_TYPE, type Answer } from './assemble.ts';
 export interface ComparedRecord {
   requestId: string;
   queueTimeMs: number;
-  /** Of the request, as it is recorded. */
+  /** Recorded error of the request. */
   error: string | null;
 }
 
@@ -25,7 +25,7 @@ export const runOf = ({ name, version, build, success, durationMs, usageMs, erro
   ...(success ? {} : { error: error ?? 'failed' }),
 });
 
-/** A runner reads hostile media: what it calls a comparison may be anything. */
+/** A runner reads hostile media, so its comparison may contain anything. */
 export function comparisonOf({ comparison }: Pick<ResultBody, 'comparison'>): Comparison {
   try {
     const { fields, summary } = JSON.parse(comparison?.output ?? 'null') as Comparison;
@@ -35,14 +35,14 @@ export function comparisonOf({ comparison }: Pick<ResultBody, 'comparison'>): Co
   }
 }
 
-/** Whether there was something to compare: two runs of one tool that succeeded. */
+/** Whether there was anything to compare: two successful runs of one tool. */
 const isCompared = ({ tools }: Pick<ResultBody, 'tools'>): boolean => {
   const done = tools.filter(({ success }) => success).map(({ name }) => name);
   return new Set(done).size < done.length;
 };
 
 const FEW = 'fewer than two runs of one tool succeeded';
-/** It is of a version that knows no comparisons: for moments of an upgrade or of its way back. */
+/** The runner's version does not support comparisons: only possible briefly during an upgrade or rollback. */
 const NOT_MADE = 'the runner did not compare the runs';
 
 export function assembleComparison(result: ResultBody, { requestId, queueTimeMs, error }: ComparedRecord): Answer {

@@ -1,6 +1,6 @@
 /**
- * The answer of an endpoint that runs one tool, from what the runner sent: the tool's bare output, or the envelope
- * around it. What the tool printed stands in it byte for byte, as in assemble.ts.
+ * The response of an endpoint that runs one tool: the tool's bare output, or an envelope around it. As in assemble.ts,
+ * output is preserved byte for byte.
  */
 import type { ResultBody, ToolResult } from '../bus/messages.ts';
 import { JSON_TYPE, type Answer } from './assemble.ts';
@@ -14,17 +14,17 @@ export interface SingleOptions {
   tool: EndpointTool;
   requestId: string;
   queueTimeMs: number;
-  /** Of the request, as it is recorded: there whenever the tool did not succeed. */
+  /** Recorded error of the request: set whenever the tool did not succeed. */
   error: string | null;
   /** The body is the tool's bare output. */
   injectOutput: boolean;
-  /** Where enveloped: `output` is an object, not a text that holds one. */
+  /** For an envelope: `output` is an object, not a text that contains one. */
   injectJson: boolean;
-  /** What the result was to be judged by: the envelope says what came of it. */
+  /** The policy named by the request: its verdict is included in the envelope. */
   policy?: NamedPolicy | undefined;
-  /** The members `output` and `cli_output` are left out. */
+  /** Leaves the members `output` and `cli_output` out. */
   withoutOutputs?: boolean;
-  /** Outputs that are not in the result themselves. */
+  /** Outputs that are not part of the result itself. */
   long?: LongOutputs;
 }
 
@@ -75,7 +75,7 @@ const metadataOf = (
   usage: Math.round(ran?.usageMs ?? 0),
 });
 
-/** Null: there is no output, or it is not JSON. */
+/** Null if there is no output, or it is not JSON. */
 function jsonOf(ran: ToolResult | undefined, long: LongOutputs | undefined): string | LongOutput | null {
   const output = ran?.output ?? null;
   if (output === null) return null;
@@ -88,7 +88,7 @@ const wholeOf = (text: string | LongOutput): Piece => (typeof text === 'string' 
 const quoted = (text: string | LongOutput): Piece[] =>
   typeof text === 'string' ? [JSON.stringify(text)] : ['"', escaped(text), '"'];
 
-/** The validator puts the text for people into its report. */
+/** The validator includes its human-readable text in its report. */
 function cliOutputOf(text: string | LongOutput | null): Piece {
   if (text === null) return 'null';
   if (typeof text !== 'string') {

@@ -1,6 +1,6 @@
 /**
- * The notice of an end, for the API replica that waits for it. Whoever recorded the end builds it from what was
- * recorded; so does the API, from the record itself, where the notice was lost.
+ * The notice of an end to the API replica that waits for it. It is built by the recorder of the end, or by the API from
+ * the record if the notice was lost.
  */
 import { INLINE_ENVELOPE_BYTES, type Ended } from '../bus/messages.ts';
 import type { RecordedEnd } from '../store/requests.ts';
@@ -9,7 +9,7 @@ type Noticed = Pick<RecordedEnd, 'id' | 'status' | 'reason' | 'error' | 'queueTi
   inflatedBytes?: number | null | undefined;
 };
 
-/** `body`: rides along where it is small enough; else it is read from Postgres. */
+/** `body`: included if it is small; otherwise it is read from Postgres. */
 export const endedNotice = (
   { id, status, reason, error, queueTimeMs, hasBody, inflatedBytes }: Noticed,
   body: Buffer | null = null,

@@ -1,6 +1,6 @@
 /**
- * The inflated body of a result, in slices: a body reaches 256 MB, and one that is never held whole takes no memory for
- * it. A slice is a piece of well-formed UTF-8, cut between characters, and comes in an event loop turn of its own.
+ * The inflated body of a result, in slices: a body may have 256 MB, and is never held as a whole. Each slice is
+ * well-formed UTF-8, split between characters, and is delivered in its own turn of the event loop.
  */
 import { isAscii } from 'node:buffer';
 import { once } from 'node:events';
@@ -9,23 +9,23 @@ import { RESULT_BYTES } from '../bus/messages.ts';
 import { LiftError } from './lift.ts';
 import type { Pace } from './pace.ts';
 
-/** A compressed body: whole, or read from its beginning as often as needed. */
+/** A compressed body: in memory, or readable from its beginning as often as needed. */
 export type Packed = Buffer | PackedSlices;
 
 export interface PackedSlices {
   (): AsyncIterable<Buffer> | Iterable<Buffer>;
-  /** For those that nobody waits for otherwise: how much of a core it may be read with. */
+  /** For background reads: the share of a core that they may use. */
   pace?: Pace;
 }
 
-/** Scanning a slice takes below a millisecond. */
+/** Scanning a slice takes less than a millisecond. */
 const SLICE = 64 * 1024;
-/** Measured: 190 to 540 MB/s of a core. */
+/** Measured: 190 to 540 MB/s on one core. */
 const INFLATED_PER_MS = 250_000;
-/** Agents compress with a window of 2 MB. A frame may demand 128 MB, and the decoder would allocate it. */
+/** Agents compress with a window of 2 MB. A frame may request 128 MB, which the decoder would allocate. */
 export const WINDOW = { [constants.ZSTD_d_windowLogMax]: 22 };
 
-/** Throws a LiftError where the body is not zstd, or inflates to more than `maxBytes`. */
+/** Throws a LiftError if the body is not zstd, or inflates to more than `maxBytes`. */
 export async function* inflate(packed: Packed, maxBytes = RESULT_BYTES): AsyncGenerator<Buffer, void, undefined> {
   const stream = createZstdDecompress({ chunkSize: SLICE, params: WINDOW });
   let failure: unknown;
@@ -42,7 +42,7 @@ export async function* inflate(packed: Packed, maxBytes = RESULT_BYTES): AsyncGe
       total += chunk.length;
       if (total > maxBytes) throw new LiftError('it is larger than declared');
       decoding ||= !isAscii(chunk);
-      // Invalid sequences become U+FFFD, the same ones wherever the chunks are cut.
+      // Invalid sequences become U+FFFD, independently of chunk boundaries.
       const slice = decoding ? Buffer.from(decoder.decode(chunk, { stream: true })) : chunk;
       if (slice.length > 0) yield slice;
       await pace?.(chunk.length / INFLATED_PER_MS);
@@ -69,7 +69,7 @@ async function feed(packed: Packed, stream: ZstdDecompress): Promise<void> {
 
 const MAGIC = 0xfd2fb528;
 
-/** What the frame header says that the body inflates to; null where it does not say. RFC 8878, 3.1.1.1. */
+/** The inflated size in the frame header; null if absent. RFC 8878, 3.1.1.1. */
 export function declaredSize(packed: Buffer): number | null {
   if (packed.length < 18 || packed.readUInt32LE(0) !== MAGIC) return null;
   const descriptor = packed[4]!;

@@ -1,10 +1,10 @@
 /**
- * Whether a text is one JSON value, without building it: outputs reach tens of megabytes, and what JSON.parse makes of
- * them takes several times their size.
+ * Whether a text is a single JSON value, without building it: outputs may have tens of megabytes, and JSON.parse takes
+ * several times that in memory.
  */
 import { jsonScanner } from './json_scanner.ts';
 
-/** Below this JSON.parse is quicker and its garbage small. */
+/** Below this size JSON.parse is faster, and its garbage is small. */
 const SMALL = 256 * 1024;
 
 export function isJson(text: string | Buffer): boolean {

@@ -1,22 +1,22 @@
-/** What the record keeps of a request beside its address. */
+/** What the record stores of a request in addition to its address. */
 import type { Kind } from '../kube/probe_job.ts';
 import { FILE_TOOLS, TOOL_TABLE, type FileTool, type ToolName } from '../tools/table.ts';
 import { COMPARED, type ResponseForm } from './answer.ts';
 import type { NamedPolicy } from './verdict.ts';
 
 export interface KeptRequest {
-  /** What the caller asked for, without the addresses: shown in the log. */
+  /** The caller's options without addresses, shown in the log. */
   options: Record<string, unknown>;
-  /** How the result is given back later: always enveloped. */
+  /** The form in which the result is returned later: always enveloped. */
   response: ResponseForm;
 }
 
-/** Beside these members, because it is known of a request that no API opened, too. */
+/** Stored separately, because requests that were not opened by the API have a policy too. */
 interface WithPolicy {
   policy?: NamedPolicy | null;
 }
 
-/** Before 0.2 the options stood at the top level, among members that are not the caller's. */
+/** Before 0.2, options were at the top level, mixed with internal members. */
 interface PreviousForm extends Record<string, unknown> {
   asked?: { name: ToolName }[];
   shown?: readonly FileTool[];
@@ -24,7 +24,7 @@ interface PreviousForm extends Record<string, unknown> {
   inject_json?: boolean;
 }
 
-/** Also what replicas of the previous version need, until none can run beside this one. */
+/** Includes what replicas of the previous version need, until none can run beside this one. */
 export function keptRequest(
   options: object,
   form: ResponseForm,
@@ -59,7 +59,7 @@ function readPreviousForm(kind: Kind, kept: PreviousForm): KeptRequest {
   };
 }
 
-/** A request that no API opened (kubectl) has neither options nor a form: everything is shown. */
+/** A request that was not opened by the API (kubectl) has neither options nor a form: everything is shown. */
 export function readKeptRequest({ kind, request }: { kind: Kind; request: unknown }): KeptRequest {
   const kept = (request ?? {}) as Partial<KeptRequest> & WithPolicy;
   const { options, response } =

@@ -1,27 +1,26 @@
 /**
- * Results with outputs of tens of megabytes, without building them: what JSON.parse makes of such a text takes several
- * times its size. Long strings are lifted out of the JSON and stand in it as short names; everything else is parsed as
- * always.
+ * Parses results with outputs of tens of megabytes without building these, because JSON.parse takes several times their
+ * size. Long strings are lifted out of the JSON and replaced by short names; the rest is parsed normally.
  */
 import { BACKSLASH, ENDS_RUN, QUOTE, type Span } from './json_scanner.ts';
 
 const LOWER_U = 117;
 
-/** Shorter ones stay: errors among them, whatever is in them. */
+/** Shorter strings stay in the JSON, error texts among them. */
 const LONG = 256 * 1024;
-/** Of a result without its long strings. A result of ours is far below it. */
+/** Maximum size of a result without its long strings. Genuine results are far below it. */
 const MOST_REST = 4 * 1024 * 1024;
 
 export class LiftError extends Error {}
 
-/** Sees the bytes of one long string, escaped as they stand in the JSON. */
+/** Receives the bytes of one long string, escaped as in the JSON. */
 export interface Observer {
   push(escaped: Buffer): void;
   end(): void;
 }
 
 export interface Lifted {
-  /** The JSON, each long string replaced by what `name` gave for it. */
+  /** The JSON with each long string replaced by the result of `name`. */
   text: string;
   strings: Span[];
 }
@@ -33,12 +32,12 @@ export interface LiftOptions {
 
 const isHex = (code: number): boolean =>
   (code >= 48 && code <= 57) || (code >= 97 && code <= 102) || (code >= 65 && code <= 70);
-/** What the letter after a backslash stands for; 0: nothing. */
+/** Character for the letter after a backslash; 0: invalid. */
 const ESCAPES = new Uint8Array(256);
 for (const [letter, code] of Object.entries({ 34: 34, 92: 92, 47: 47, 98: 8, 102: 12, 110: 10, 114: 13, 116: 9 }))
   ESCAPES[Number(letter)] = code;
 
-/** Feeds on pieces of a JSON text. `from` and `to` count bytes from its beginning, without the quotes. */
+/** Consumes pieces of a JSON text. `from` and `to` are byte offsets in it, without the quotes. */
 export function lifter(name: (index: number) => string, { long = LONG, observe }: LiftOptions = {}) {
   const rest: Buffer[] = [];
   const strings: Span[] = [];
@@ -55,7 +54,7 @@ export function lifter(name: (index: number) => string, { long = LONG, observe }
   const keep = (bytes: Buffer): void => {
     restBytes += bytes.length;
     if (restBytes > MOST_REST) throw new LiftError('too much of it is no output');
-    // Of its own: a view would hold all that it was cut from.
+    // Copied, because a view would keep its whole source buffer alive.
     rest.push(Buffer.from(bytes));
   };
   const hold = (bytes: Buffer): void => {
@@ -73,13 +72,13 @@ export function lifter(name: (index: number) => string, { long = LONG, observe }
   };
 
   /**
-   * To the end of the string or of the chunk. What no parser of JSON takes is refused here: nobody else looks at these
-   * bytes as a whole.
+   * The end of the string or of the chunk. Invalid strings are rejected here, because no parser sees these bytes as a
+   * whole.
    */
   const endOfString = (chunk: Buffer, at: number): number => {
     for (let end = at; end < chunk.length; end++) {
       if (hexLeft === 0 && !escaped) {
-        // Most of the bytes are here.
+        // Fast path: most bytes are ordinary characters.
         while (end < chunk.length && ENDS_RUN[chunk[end]!] === 0) end += 1;
         if (end === chunk.length) break;
       }
@@ -139,15 +138,18 @@ const isHigh = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff;
 const isLow = (unit: number): boolean => unit >= 0xdc00 && unit <= 0xdfff;
 const hexValue = (code: number): number => (code <= 57 ? code - 48 : (code | 32) - 87);
 
-/** The text of a JSON string from its escaped form, slice by slice. The escapes were checked by the lifter. */
+/** Unescapes a JSON string slice by slice. The lifter has validated the escapes. */
 export function unescaper() {
-  /** How far into an escape the last slice went: -1 is none, 0 after the backslash, 1 to 4 the digits after the u. */
+  /**
+   * Position within an escape at the end of the last slice: -1 none, 0 after the backslash, 1 to 4 the digits after the
+   * u.
+   */
   let state = -1;
   let unit = 0;
-  /** A first half of a character beyond U+FFFF; 0: none. Without its second half it becomes U+FFFD, as everywhere. */
+  /** A high surrogate; 0: none. Without its low surrogate it becomes U+FFFD. */
   let high = 0;
 
-  /** Ends a character whose second half did not come. Returns where to write on; as does `write`. */
+  /** Ends a character without a low surrogate. Like `write`, returns the next write position. */
   const lone = (out: Buffer, to: number): number => {
     if (high === 0) return to;
     high = 0;
@@ -157,12 +159,12 @@ export function unescaper() {
   return {
     push(escaped: Buffer): Buffer {
       if (state < 0 && high === 0 && !escaped.includes(BACKSLASH)) return escaped;
-      // A half that the last slice ended with is written here.
+      // Room for a surrogate left over from the last slice.
       const out = Buffer.allocUnsafe(escaped.length + 4);
       let to = 0;
       for (let at = 0; at < escaped.length; at++) {
         if (state < 0 && high === 0) {
-          // Most of the bytes are here.
+          // Fast path: most bytes are ordinary characters.
           while (at < escaped.length && escaped[at] !== BACKSLASH) out[to++] = escaped[at++]!;
           if (at === escaped.length) break;
         }
@@ -202,7 +204,7 @@ export function unescaper() {
   };
 }
 
-/** A character in UTF-8. Returns where to write on. */
+/** Writes a character in UTF-8. Returns the next write position. */
 function write(out: Buffer, to: number, point: number): number {
   if (point >= 0x10000) return put(out, to, 0xf0 | (point >> 18), point, 3);
   if (point >= 0x800) return put(out, to, 0xe0 | (point >> 12), point, 2);
@@ -211,7 +213,7 @@ function write(out: Buffer, to: number, point: number): number {
   return to + 1;
 }
 
-/** The first byte of a character and those that follow it. */
+/** Writes the first byte of a character and its continuation bytes. */
 function put(out: Buffer, to: number, first: number, point: number, more: number): number {
   out[to++] = first;
   for (let shift = 6 * (more - 1); shift >= 0; shift -= 6) out[to++] = 0x80 | ((point >> shift) & 0x3f);

@@ -1,33 +1,32 @@
 /**
- * The memory that results may take in one replica while they are read, answered or sent to a webhook: one budget for
- * all of it. A place is taken before the body is read and given back when nothing of it is held any more. One account
- * holds at most half, results that are streamed at most three quarters: neither many large results nor many slow
- * readers keep small ones from being answered.
+ * The memory budget of one replica for results that are read, returned or sent to webhooks. A place is reserved before
+ * the body is read and released when none of it is held any more. One account holds at most half, and streamed results
+ * at most three quarters, so neither many large results nor many slow readers block small ones.
  */
 
 import { makePaces, type Pace } from './pace.ts';
 
 /**
- * Held for a result of up to 1 MB, per inflated byte: the bytes, the string that is parsed, its outputs, the answer and
- * what the socket holds of it. bench/api/memory_charge.ts measured a peak of 1.8 to 3.7 with 32 answers at once and of
- * 5.3 with 8, garbage included; the rest is margin.
+ * Memory per inflated byte of a result up to 1 MB: the bytes, the parsed string, its outputs, the response and the
+ * socket's buffer. bench/api/memory_charge.ts measured a peak of 1.8 to 3.7 with 32 concurrent responses and of 5.3
+ * with 8, garbage included; the rest is margin.
  */
 const HELD_PER_BYTE = 6;
-/** Beside the body: the request, its record, the decoder. */
+/** Memory beyond the body: the request, its record, the decoder. */
 const LEAST = 64 * 1024;
 /**
- * Held for a result that is streamed, of whatever size: the decoder's window of 2 MB, a slice from Postgres and its
- * copies, slices on their way. bench/api/memory_charge.ts measured a peak of 4 to 15 MB each with 8 answers at once,
- * most of it slices that are not collected yet.
+ * Memory of a streamed result of any size: the decoder's window of 2 MB, a slice from Postgres and its copies, slices
+ * in transit. bench/api/memory_charge.ts measured a peak of 4 to 15 MB each with 8 concurrent responses, most of it
+ * uncollected slices.
  */
 export const STREAMED_BYTES = 16 * 1024 * 1024;
 
 const STREAMED_SHARE = 0.75;
 const ACCOUNT_SHARE = 0.5;
-/** Who finds no room waits for it so long, and so many at once; of one account at most half of them. */
+/** Waiting time for room, and the maximum number of waiters; one account has at most half of them. */
 const WAIT_MS = 5_000;
 const MOST_WAITING = 128;
-/** A streamed answer is over in some seconds. */
+/** A streamed response takes a few seconds. */
 const RETRY_AFTER_S = 5;
 
 export class OverBudget extends Error {
@@ -39,18 +38,18 @@ export class OverBudget extends Error {
 }
 
 export interface Want {
-  /** What the result inflates to; null: not known, so it is streamed. */
+  /** Inflated size of the result; null: unknown, so it is streamed. */
   inflatedBytes: number | null;
-  /** The root user: sub-users and tokens count to it. */
+  /** The root user: sub-users and tokens count against it. */
   account: number;
-  /** Who has gone waits no longer. */
+  /** An aborted caller stops waiting. */
   signal?: AbortSignal | undefined;
 }
 
-/** Given back once, however often it is said. */
+/** `release` is idempotent. */
 export interface Place {
   readonly bytes: number;
-  /** Of the account. */
+  /** Shared by the account. */
   readonly pace: Pace;
   release(): void;
 }
@@ -65,7 +64,7 @@ export interface MemoryBudget {
 
 export interface MemoryBudgetOptions {
   totalBytes: number;
-  /** Results up to this size are held whole. */
+  /** Results up to this size are held as a whole. */
   wholeBytes: number;
   waitMs?: number;
   onRefused?: (why: 'account' | 'replica') => void;
@@ -112,7 +111,7 @@ export function makeMemoryBudget({
         if (!held) return;
         held = false;
         count(one, -one.bytes);
-        // In order, but nobody waits for one that does not fit.
+        // In order, but a waiter that does not fit does not block later ones.
         for (const waiter of waiters) if (fitsAccount(waiter) && fitsReplica(waiter)) waiter.grant();
       },
     };

@@ -1,7 +1,4 @@
-/**
- * The result of a request that has ended, with the place in the memory budget that it takes: the place comes first,
- * then the body.
- */
+/** Opens the result of an ended request: first reserves its place in the memory budget, then reads the body. */
 import type { Store } from '../store/store.ts';
 import { declaredSize, type Packed } from './inflate.ts';
 import type { MemoryBudget, Place } from './memory_budget.ts';
@@ -10,15 +7,15 @@ import { WHOLE } from './unpack.ts';
 export interface StoredResult {
   id: string;
   submittedAt: Date;
-  /** Null: its recorder did not say. */
+  /** Null: unknown to its recorder. */
   inflatedBytes: number | null;
-  /** Where it came with the notice of the end. */
+  /** The body, if it came with the notice of the end. */
   inline?: Buffer | undefined;
 }
 
 export interface OpenResult {
   packed: Packed;
-  /** Null: not known; then it is streamed. */
+  /** Null: unknown, so it is streamed. */
   inflatedBytes: number | null;
   place: Place;
 }
@@ -28,7 +25,7 @@ export interface OpenDeps {
   memory: MemoryBudget;
 }
 
-/** Null: there is no body (any more). Whoever gets a result gives its place back. */
+/** Null if there is no body (any more). The caller must release the place. */
 export async function openResult(
   { store, memory }: OpenDeps,
   { id, submittedAt, inflatedBytes: recorded, inline }: StoredResult,

@@ -1,20 +1,20 @@
 /**
- * How much of a core one account may have large results read with, in one replica. A result that is streamed is
- * inflated twice and scanned once: without a pace, two tokens within their limits of reads take both cores of a small
- * node, and everybody's probes wait.
+ * Limits the share of a core that one account may use for reading large results, per replica. A streamed result is
+ * inflated twice and scanned once: without a limit, two tokens within their rate limits use both cores of a small node,
+ * and all probes wait.
  */
 import { pause } from '../retry.ts';
 
-/** Of a core, over time. */
+/** Share of a core, over time. */
 const SHARE = 0.2;
-/** What an account that read nothing lately has at once: a result of 50 MB is read at full speed. */
+/** Burst of an account after a period without reads: a result of 50 MB is read at full speed. */
 const BURST_MS = 3_000;
-/** Shorter pauses cost more than they hold back. */
+/** Shorter pauses cost more than they save. */
 const LEAST_PAUSE_MS = 10;
-/** Accounts that are remembered before those with a full burst are forgotten. */
+/** Number of accounts from which those with a full burst are forgotten. */
 const MOST = 1_000;
 
-/** Says how long a core was busy. Undefined: go on at once. */
+/** Reports how long a core was busy. Undefined: continue at once. */
 export type Pace = (busyMs: number) => Promise<void> | undefined;
 
 export interface PaceOptions {
@@ -24,14 +24,14 @@ export interface PaceOptions {
   wait?: (ms: number) => Promise<void>;
 }
 
-/** The pace of an account: the same for all of its readers. */
+/** The pace of an account, shared by all of its readers. */
 export function makePaces({
   share = SHARE,
   burstMs = BURST_MS,
   now = () => performance.now(),
   wait = pause,
 }: PaceOptions = {}): (account: number) => Pace {
-  /** Since when an account would have its full burst: in the future where it is used up. */
+  /** When an account has its full burst: in the future if it is used up. */
   const fullAt = new Map<number, number>();
 
   return (account) => (busyMs) => {

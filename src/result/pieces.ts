@@ -1,12 +1,12 @@
 /**
- * An answer in pieces: texts, and parts of long outputs that are read from the compressed body when their turn comes.
+ * A response in pieces: texts, and parts of long outputs that are read from the compressed body when they are reached.
  */
 import { inflate, type Packed } from './inflate.ts';
 import type { Span } from './json_scanner.ts';
 import { unescaper } from './lift.ts';
 import type { LongOutput } from './unpack.ts';
 
-/** `escaped`: as it stands in the body, a JSON string without its quotes. `text`: bytes of the output itself. */
+/** `escaped`: as in the body, a JSON string without its quotes. `text`: bytes of the output itself. */
 export type OutputPiece = { output: LongOutput; as: 'escaped' } | ({ output: LongOutput; as: 'text' } & Span);
 export type Piece = string | OutputPiece;
 
@@ -18,7 +18,7 @@ export const textOf = (output: LongOutput, { from = 0, to = output.text.bytes }:
   to,
 });
 
-/** In bytes, exactly. */
+/** The exact length in bytes. */
 export const lengthOf = (pieces: readonly Piece[]): number =>
   pieces.reduce(
     (sum, piece) =>
@@ -31,12 +31,11 @@ export const lengthOf = (pieces: readonly Piece[]): number =>
     0,
   );
 
-/** A string goes out in pieces too: what a slow reader has taken is counted by them. */
+/** Strings are sliced too, because the progress of a slow reader is measured in slices. */
 const SLICE = 64 * 1024;
 
 /**
- * Holds one slice at a time. Outputs that come in the order of the body are read in one go over it; any other order
- * begins anew.
+ * Holds one slice at a time. Outputs in the order of the body are read in a single pass; any other order starts again.
  */
 export async function* bytesOf(pieces: readonly Piece[], packed: Packed): AsyncGenerator<Buffer, void, undefined> {
   const body = bodyReader(packed);
@@ -71,7 +70,7 @@ async function* cut(slices: AsyncIterable<Buffer>, { from, to }: Span): AsyncGen
 
 function bodyReader(packed: Packed) {
   let slices: AsyncGenerator<Buffer, void, undefined> | undefined;
-  /** Where `left` begins in the inflated body. */
+  /** Offset of `left` in the inflated body. */
   let at = 0;
   let left: Buffer = Buffer.alloc(0);
 
@@ -88,7 +87,7 @@ function bodyReader(packed: Packed) {
       }
       for (;;) {
         const slice = left.subarray(Math.max(0, from - at), Math.max(0, to - at));
-        // What is behind the range may be the next one's.
+        // Data after the range may belong to the next one.
         if (at + left.length >= to) {
           const end = Math.max(0, to - at);
           [at, left] = [at + end, left.subarray(end)];

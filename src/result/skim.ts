@@ -1,6 +1,6 @@
 /**
- * What a collector needs of a result: everything but long outputs, of which it learns only that they are there. Never
- * holds the whole.
+ * What a collector needs of a result: everything except long outputs, of which it only notes the presence. The result
+ * is never held as a whole.
  */
 import type { ResultBody } from '../bus/messages.ts';
 import { inflate, type Packed } from './inflate.ts';
@@ -11,7 +11,7 @@ export interface Skimmed {
   inflatedBytes: number;
 }
 
-/** Throws a LiftError where it is no zstd of at most so many bytes, or no JSON with outputs. */
+/** Throws a LiftError if it is not zstd of at most `maxBytes`, or not JSON with outputs. */
 export async function skimResult(packed: Packed, maxBytes?: number): Promise<Skimmed> {
   const lift = lifter((index) => `output ${index}`);
   let inflatedBytes = 0;

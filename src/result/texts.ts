@@ -1,8 +1,8 @@
-/** Public texts of ends, by their reason: for whoever decides the end, and where the record of one has no text. */
+/** Public texts of ends by reason: used when an end is decided, and for a recorded end without a text. */
 import type { Reason } from '../kube/probe_job.ts';
 
 export const INTERNAL = 'internal error';
-/** What the service depends on is unavailable; the request and the load of its caller are fine. */
+/** A dependency of the service is unavailable; neither the request nor its caller's load is at fault. */
 export const UNAVAILABLE = 'the service is not available; try again later';
 
 export const TEXTS = {

@@ -1,6 +1,6 @@
 /**
- * A result as the record keeps it: the runner's ResultBody, compressed. Small ones are parsed whole; of larger ones the
- * long outputs stay where they are.
+ * Unpacks a stored result: the runner's ResultBody, compressed. Small ones are parsed as a whole; the long outputs of
+ * larger ones stay in the body.
  */
 import { randomUUID } from 'node:crypto';
 import { zstdDecompressSync } from 'node:zlib';
@@ -11,24 +11,24 @@ import { jsonScanner, type JsonFacts, type Span } from './json_scanner.ts';
 import { lifter, unescaper, type Observer } from './lift.ts';
 
 /**
- * Inflated bytes up to which a result is held whole: inflated at once in 1 ms, because a turn of the thread pool would
- * take longer.
+ * Inflated size up to which a result is held as a whole: inflated synchronously in 1 ms, because a turn of the thread
+ * pool would take longer.
  */
 export const WHOLE = 1024 * 1024;
 
 export interface TextFacts {
-  /** Of the output once it is unescaped. */
+  /** Size of the unescaped output. */
   bytes: number;
-  /** Null: it is not one JSON value. */
+  /** Null: not a single JSON value. */
   json: JsonFacts | null;
 }
 
-/** An output that is not in memory: where it stands in the inflated body, escaped, without its quotes. */
+/** An output that is not in memory: its position in the inflated body, escaped, without its quotes. */
 export interface LongOutput extends Span {
   text: TextFacts;
 }
 
-/** By the name that stands for the output in the result. */
+/** By the name that replaces the output in the result. */
 export type LongOutputs = ReadonlyMap<string, LongOutput>;
 
 export interface Unpacked {
@@ -37,12 +37,12 @@ export interface Unpacked {
 }
 
 /**
- * Own members that answers need to know of: those that others would take the place of, and the validator's text for
- * people.
+ * Top-level members that responses need: those that other sections could collide with, and the validator's
+ * human-readable text.
  */
 const WANTED: readonly string[] = [...SECTIONS, 'cli_output'];
 
-/** Throws a LiftError where it is not a result. `size`: null where it is not known; then nothing is held. */
+/** Throws a LiftError if it is not a result. `size` null: unknown; then nothing is held. */
 export async function unpackResult(packed: Packed, size: number | null): Promise<Unpacked> {
   if (size !== null && size <= WHOLE && Buffer.isBuffer(packed)) {
     return {
@@ -52,7 +52,7 @@ export async function unpackResult(packed: Packed, size: number | null): Promise
       long: new Map(),
     };
   }
-  // Nothing that a runner wrote can be such a name.
+  // Unpredictable, so no text of a runner can equal such a name.
   const nonce = randomUUID();
   const facts: TextFacts[] = [];
   const lift = lifter((index) => `${nonce}/${index}`, { observe: () => observer((text) => facts.push(text)) });

@@ -1,14 +1,14 @@
-/** What is told of the policy that a request was to be judged by. No verdict is never taken for a pass. */
+/** The verdict on the policy that a request named. A missing verdict never counts as a pass. */
 import type { ResultBody } from '../bus/messages.ts';
 import type { PolicyResult } from '../policy/schema.ts';
 
-/** As the request named it; both null: an inline policy. */
+/** As named by the request; both null: an inline policy. */
 export interface NamedPolicy {
   name: string | null;
   revision: number | null;
 }
 
-/** The name of the one rule that a result without a verdict has. */
+/** The name of the single rule of a result without a verdict. */
 const POLICY = 'policy';
 
 export const unknownVerdict = ({ name, revision }: NamedPolicy, message: string): PolicyResult => ({
@@ -18,7 +18,7 @@ export const unknownVerdict = ({ name, revision }: NamedPolicy, message: string)
   rules: [{ name: POLICY, level: 'fail', outcome: 'unknown', message }],
 });
 
-/** Undefined: none was asked for. */
+/** Undefined: the request named no policy. */
 export const verdictOf = (
   { policy }: Pick<ResultBody, 'policy'>,
   asked: NamedPolicy | undefined,
