@@ -22,7 +22,7 @@ import { settingsOfController } from './settings_of_controller.ts';
 
 const PLACE = 'probeyard-test-tools';
 const SOURCE = 'http://127.0.0.1:8000/tiny.mp4';
-/** Of test/fixtures/tiny.mp4. */
+/** Size of test/fixtures/tiny.mp4. */
 const [WIDTH, HEIGHT] = [128, 72];
 const WHERE = { toolsDir: '/tools', nodePath: '/app/bin/node' };
 
@@ -40,7 +40,7 @@ interface Line {
   json: Run;
 }
 
-/** A runner pod in all but what its two containers start. */
+/** A runner pod whose two containers run the test's commands. */
 function standIn(pod: Pod): Pod {
   const spec = pod.spec as unknown as {
     containers: { name: string; command?: string[]; args?: string[]; livenessProbe?: object; volumeMounts: object[] }[];
@@ -75,7 +75,7 @@ async function clear(c: Cluster): Promise<void> {
 
 const numberOf = (tool: Line['tool'], said: string): string => versionIn({ tool }, said) ?? said.slice(0, 200);
 
-describe('one hardened pod with every tool version side by side', function () {
+describe('a hardened pod with every tool version side by side', function () {
   this.timeout(180_000);
   let c: Cluster;
   let tools: ProbeToolSpec[];
@@ -92,7 +92,7 @@ describe('one hardened pod with every tool version side by side', function () {
     const settings = { ...(await settingsOfController(c.kube)), runnerNamespace: PLACE };
     const { spec } = await c.kube.get(PROBE_POOLS, 'short', { namespace: NAMESPACE });
 
-    // A test that was killed may have left it.
+    // A killed test run may have left it.
     await clear(c);
     const restricted = Object.fromEntries(
       ['enforce', 'audit', 'warn'].map((mode) => [`pod-security.kubernetes.io/${mode}`, 'restricted']),
@@ -147,7 +147,7 @@ describe('one hardened pod with every tool version side by side', function () {
     await c.close();
   });
 
-  it('is a runner: two containers, a user namespace, the rules of restricted, a mount for each version', async () => {
+  it('is a runner with two containers, a user namespace, the restricted profile and a mount per version', async () => {
     const { spec } = await c.kube.get(PODS, 'runner-short-tools', { namespace: PLACE });
     assert.deepEqual(
       spec?.containers.map(({ name }) => name),
@@ -165,12 +165,12 @@ describe('one hardened pod with every tool version side by side', function () {
     assert.ok(!agent?.volumeMounts?.some(({ mountPath }) => mountPath.startsWith('/tools/')), 'the agent has no tools');
   });
 
-  it('every version that is Available ran in it', () => {
+  it('every Available version ran in it', () => {
     assert.ok(tools.length >= 10, `${tools.length} tool versions`);
     assert.deepEqual(lines.map(toolKey).sort(), tools.map(toolKey).sort());
   });
 
-  it('each says exactly the version that the catalog names', () => {
+  it('each reports exactly the version in the catalog', () => {
     const exact = new Map(readCatalog().tools.map((entry) => [toolKey(entry), entry.exact]));
     assert.deepEqual(
       lines.map(({ tool, version, told }) => [tool, version, numberOf(tool, told.stdout)]),
@@ -178,7 +178,7 @@ describe('one hardened pod with every tool version side by side', function () {
     );
   });
 
-  it('each reads the same small mp4 and prints what is in it', () => {
+  it('each reads the same small mp4 and prints its contents', () => {
     for (const { tool, version, json } of lines) {
       const what = `${tool} ${version}: ${json.error ?? ''} ${json.signal ?? ''} ${json.stderr}`;
       assert.equal(json.status, 0, what);

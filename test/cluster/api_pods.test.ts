@@ -4,7 +4,7 @@ import { LABEL } from '../../src/kube/resource.ts';
 import { NAMESPACE, cluster, eventually, type Cluster } from './fixture.ts';
 import { steadyLoad } from './load.ts';
 
-describe('replicas of the API that end while requests come', function () {
+describe('API replicas that are replaced under load', function () {
   this.timeout(180_000);
   let c: Cluster;
   before(async () => {
@@ -18,7 +18,7 @@ describe('replicas of the API that end while requests come', function () {
   const replicas = async () =>
     (await c.kube.listAll(PODS, { namespace: NAMESPACE, labelSelector: `${LABEL.component}=api` })).items;
 
-  it('each is deleted in its turn, and no caller gets anything but 200', async () => {
+  it('each is deleted in turn, and every caller gets 200', async () => {
     const origin = await c.origin();
     const { token } = await c.newToken();
     const before = await replicas();
@@ -46,7 +46,7 @@ describe('replicas of the API that end while requests come', function () {
     console.log(`        ${load.answered} requests were answered meanwhile`);
   });
 
-  it('a request that waits on a replica that ends is answered by it', async () => {
+  it('a request that waits on a terminating replica gets its response from it', async () => {
     let release = (): void => {};
     const held = new Promise<void>((resolve) => {
       release = resolve;

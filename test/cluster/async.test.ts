@@ -1,4 +1,4 @@
-/** Requests without a held connection, and those that are cancelled, on the cluster. */
+/** Requests without a held connection, and cancelled requests, on the cluster. */
 import assert from 'node:assert/strict';
 import type { Standing } from '../../src/api/probe/description/answers.ts';
 import { cluster, eventually, type Answer, type Cluster } from './fixture.ts';
@@ -19,7 +19,7 @@ describe('respond-async on the cluster', function () {
   const cancel = (id: string, token: string) => c.probe({}, { token, path: `/v1/probe/${id}/cancel` });
   const hanging = () => c.origin((_request, response) => void setTimeout(() => response.destroy(), 60_000).unref());
 
-  it('is answered before the source is read, and shows its steps until it has ended', async () => {
+  it('responds before the source is read, and shows the steps until the end', async () => {
     const { token } = await c.newToken(1);
     let release = (): void => {};
     const held = new Promise<void>((resolve) => {
@@ -52,7 +52,7 @@ describe('respond-async on the cluster', function () {
       await eventually('it has ended', 60, async () => (await c.get(`/v1/probe/${id}`, token)).status === 404);
   });
 
-  it('a cancelled request ends with 499, whether it runs or waits, and its slot is free', async () => {
+  it('a cancelled request ends with 499, running or waiting, and its slot is free', async () => {
     const { id: tokenId, token } = await c.newToken(1);
     const origin = await hanging();
     const running = idOf(await c.probe({ url: `${origin.url}/a.mp4` }, { token, headers: ASYNC }));

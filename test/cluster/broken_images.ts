@@ -1,4 +1,4 @@
-/** Tool images that are broken, each in one way, brought to the local node. */
+/** Tool images that are each broken in one way, imported into the local node. */
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -13,10 +13,10 @@ import { containerdSocket } from '../node/runtime.ts';
 
 const source = join(import.meta.dirname, 'pod', 'broken_tool.c');
 const PROGRAM = 'bin/ffprobe';
-/** Beside the tools that the chart allows. */
+/** Beside the repositories of the tools that the chart allows. */
 export const REPOSITORY = 'localhost/probeyard/test-broken';
 
-/** Where in an ELF header the machine stands, and two that are never both ours. */
+/** The offset of the machine in an ELF header, and two machines of which one is always foreign. */
 const MACHINE_AT = 18;
 const [X86_64, AARCH64] = [62, 183];
 
@@ -26,12 +26,12 @@ async function foreign(program: string): Promise<void> {
   await writeFile(program, bytes);
 }
 
-/** Ways to be broken by the version that each is given: the C program's, and two of the image itself. */
+/** How a version is broken. Most are behaviours of the C program, two are properties of the image. */
 export type Way = 'HANGS' | 'CRASHES' | 'BABBLES' | 'LIES' | 'NO_JSON' | 'FOREIGN' | 'ABSENT';
 
 export const imageOf = (way: Way): string => `${REPOSITORY}-${way.toLowerCase().replaceAll('_', '-')}:1`;
 
-/** Whether this machine runs the node that images can be brought to. */
+/** Whether this machine runs the node that images can be imported into. */
 export const hasNode = (): boolean => existsSync(containerdSocket(NODE));
 
 export async function bringBrokenImages(ways: ReadonlyMap<Way, string>): Promise<void> {

@@ -24,7 +24,7 @@ const built = (way: Way, title: string, version: string, reason: string, message
   message,
 });
 
-/** Slow ones first: three are tried at once, and these fill the time of the others. */
+/** Slow ones first. Three are proven at once, so the others run during these. */
 const BROKEN: readonly Broken[] = [
   {
     title: 'an image that does not exist',
@@ -151,7 +151,7 @@ describe('broken tool images', function () {
   });
 
   for (const broken of BROKEN) {
-    it(`${broken.title}: ${broken.reason}, in words on its ProbeTool`, async () => {
+    it(`${broken.title}: ${broken.reason} with a message on its ProbeTool`, async () => {
       const condition = availableOf(await c.kube.get(PROBE_TOOLS, nameOf(broken), { namespace: NAMESPACE }));
       assert.equal(condition?.reason, broken.reason, condition?.message);
       assert.match(condition?.message ?? '', broken.message);
@@ -162,7 +162,7 @@ describe('broken tool images', function () {
     });
   }
 
-  it('meanwhile every request was answered, by tools that stay Available on pools that did not change', async () => {
+  it('meanwhile every request succeeded, with tools that stayed Available in unchanged pools', async () => {
     assert.deepEqual(wrong, []);
     assert.ok(answered > 20, `${answered} requests`);
     assert.deepEqual(await availableNow(), others);
@@ -173,18 +173,18 @@ describe('broken tool images', function () {
     for (const { metadata } of runners) assert.doesNotMatch(JSON.stringify(metadata.annotations), /ffprobe\/0\.\d/);
   });
 
-  it('a caller who names one is told what there is', async () => {
+  it('a request for a broken version gets an error with the available ones', async () => {
     const { status, json } = await c.probe({ url: 'http://example.com/a.mp4', ffprobe: { version: '0.6' } });
     assert.equal(status, 400);
     assert.match(json.error ?? '', /"0\.6" is not available; available: .*9\.0/);
   });
 
-  it('whatever they printed, kubectl shows what we say of them', async () => {
+  it('kubectl shows our message, whatever the tool printed', async () => {
     assert.match(await c.kubectl('-n', NAMESPACE, 'get', 'events', '-o', 'yaml'), /kind: ProbeTool/);
     assert.match(await c.kubectl('-n', NAMESPACE, 'get', 'pt', '-o', 'yaml'), /reason: BadOutput/);
   });
 
-  it('no pod is left of their proofs', async () => {
+  it('no proof pods are left', async () => {
     await eventually('the proof pods are gone', 30, async () =>
       (await c.kube.listAll(PODS, { namespace: RUNNERS, labelSelector: `${LABEL.component}=verify` })).items.every(
         ({ metadata }) => !metadata.name.startsWith('verify-ffprobe-0-'),

@@ -40,7 +40,7 @@ describe('tools delivered in one bundled image', function () {
       );
     });
 
-  /** Every pool's pods are of the generation that it names, and of this delivery. */
+  /** The pods of every pool have the pool's generation and the current delivery. */
   const rolled = (isDelivered: (volumes: { image?: object }[]) => boolean) =>
     eventually('the pools have rolled', 120, async () => {
       const generations = new Map(
@@ -62,7 +62,7 @@ describe('tools delivered in one bundled image', function () {
 
   async function probesEvery(): Promise<void> {
     for (const { spec } of await tools()) {
-      // Which C2PA check answers is not the caller's choice.
+      // The caller cannot choose the version of the C2PA check.
       const options = spec.tool === 'c2pa' ? {} : { [spec.tool]: { version: spec.version } };
       const { status, json, text } = await c.probe({ url: source, only: spec.tool, ...options }, { token });
       assert.equal(status, 200, text);
@@ -95,7 +95,7 @@ describe('tools delivered in one bundled image', function () {
     await c.close();
   });
 
-  it('are proven in it, and every version is answered by pods that mount no image', async () => {
+  it('are proven in it, and every version runs in pods that mount no image', async () => {
     const before = await proofs();
     bundled = true;
     await release.upgrade('tools.delivery=bundled', `tools.bundled.digest=${digest}`);
@@ -109,7 +109,7 @@ describe('tools delivered in one bundled image', function () {
     await probesEvery();
   });
 
-  it('and again in images of their own', async () => {
+  it('are delivered in separate images again afterwards', async () => {
     const before = await proofs();
     await release.upgrade();
     await provenAgain(before);

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { NAMESPACE, cluster, eventually, jobOf, stateOf, type Cluster } from './fixture.ts';
 
-describe('a ProbeJob made with kubectl', function () {
+describe('a ProbeJob created with kubectl', function () {
   this.timeout(120_000);
   let c: Cluster;
   let folder: string;
@@ -31,7 +31,7 @@ describe('a ProbeJob made with kubectl', function () {
       return true;
     });
 
-  it('runs on the default token, and its result is read back by its uid', async () => {
+  it('runs on the default token, and its result can be read by its uid', async () => {
     const origin = await c.origin();
     await create('by-hand', { source: { url: `${origin.url}/tiny.mp4` } });
     const job = await eventually('it ended', 60, async () => {
@@ -46,7 +46,7 @@ describe('a ProbeJob made with kubectl', function () {
     await c.kubectl('-n', NAMESPACE, 'delete', 'pj', 'by-hand');
   });
 
-  it('that cannot run ends with the reason', async () => {
+  it('ends with the reason if it cannot run', async () => {
     await create('no-such-version', {
       source: { url: 'http://example.com/a.mp4' },
       tools: [{ name: 'ffprobe', version: '1.0' }],
@@ -60,7 +60,7 @@ describe('a ProbeJob made with kubectl', function () {
     await c.kubectl('-n', NAMESPACE, 'delete', 'pj', 'no-such-version');
   });
 
-  it('deleting an unfinished one cancels it', async () => {
+  it('is cancelled by deleting it before its end', async () => {
     const origin = await c.origin((_request, response) => void setTimeout(() => response.destroy(), 60_000).unref());
     await create('to-cancel', { source: { url: `${origin.url}/a.mp4` } });
     const job = await eventually('it runs', 60, async () => {
@@ -75,12 +75,12 @@ describe('a ProbeJob made with kubectl', function () {
     );
   });
 
-  it("cannot name a token or bring a sealed source: that is the API's alone", async () => {
+  it('cannot name a token or have a sealed source, which only the API may', async () => {
     await refused('with-token', { source: { url: 'http://example.com/a' }, token: { id: 1, user: 1 } }, /token/);
     await refused('with-seal', { source: { sealed: 'x', display: 'y' } }, /sealed/);
   });
 
-  it('is refused by the schema when it is wrong, with words', async () => {
+  it('is refused by the schema with a clear message if invalid', async () => {
     await refused('no-source', { source: {} }, /exactly one of url, secretRef and sealed/);
     await refused('two-sources', { source: { url: 'http://a/b', secretRef: { name: 'x' } } }, /exactly one of/);
     await refused('with-user', { source: { url: 'http://user:secret@example.com/a' } }, /user info, query or fragment/);

@@ -14,7 +14,7 @@ interface Part {
   response: C2paReport;
 }
 
-describe('the C2PA check on the cluster', function () {
+describe('C2PA check on the cluster', function () {
   this.timeout(60_000);
   if (!programs) {
     it.skip(`skipped: ${WHY_SKIPPED}`);
@@ -52,7 +52,7 @@ describe('the C2PA check on the cluster', function () {
   const check = (name: string, more: object = {}) =>
     c.probe({ url: `${origin}/${name}`, ...more }, { path: '/v1/probe/c2pa' });
 
-  it('gives the report, bare, enveloped as a text and enveloped as an object', async () => {
+  it('returns the report bare, enveloped as text and enveloped as an object', async () => {
     const bare = await check('photo.jpg');
     assert.equal(bare.status, 200, bare.text);
     const report = JSON.parse(bare.text) as C2paReport;
@@ -71,7 +71,7 @@ describe('the C2PA check on the cluster', function () {
     }
   });
 
-  it('takes Invalid and no manifest for successes, and what is no media for a failure', async () => {
+  it('reports Invalid and a missing manifest as successes, and a file that is not media as a failure', async () => {
     assert.equal((JSON.parse((await check('broken.mp4')).text) as C2paReport).validation_state, 'Invalid');
     assert.deepEqual(JSON.parse((await check('plain.jpg')).text), {
       active_manifest: null,
@@ -87,7 +87,7 @@ describe('the C2PA check on the cluster', function () {
     assert.equal(gone.status, 404);
   });
 
-  it('stands in the file endpoint beside the others, and alone', async () => {
+  it('works in the file endpoint, beside the other tools and alone', async () => {
     const { json } = await c.probe({
       url: `${origin}/film.mp4`,
       c2pa: { enabled: true },

@@ -31,7 +31,7 @@ describe('comparison of versions on the cluster', function () {
   });
   after(() => c.close());
 
-  it('runs every version in one job, reads the origin once, and tells what changes', async () => {
+  it('runs every version in one job, reads the origin once, and reports the changes', async () => {
     const chosen = versions.slice(0, 4).toReversed();
     const alone = await c.probe({ url: source, only: 'ffprobe', ffprobe: { version: chosen[0] } });
     const answer = await c.probe({ url: source, ffprobe: { versions: chosen } }, { path: '/v1/compare' });

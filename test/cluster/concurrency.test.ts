@@ -3,7 +3,7 @@ import { PROBE_JOBS } from '../../src/kube/client.ts';
 import type { ProbeJob } from '../../src/kube/probe_job.ts';
 import { NAMESPACE, cluster, eventually, stateOf, type Cluster } from './fixture.ts';
 
-/** Watches every ProbeJob of a token, and counts how many its status shows as running at any moment. */
+/** Watches every ProbeJob of a token, and counts how many are running by their status at any moment. */
 function countRunning(c: Cluster, token: number) {
   const stop = new AbortController();
   const running = new Set<string>();
@@ -41,7 +41,7 @@ function countRunning(c: Cluster, token: number) {
   };
 }
 
-describe("a token's concurrency", function () {
+describe('concurrency of a token', function () {
   this.timeout(180_000);
   let c: Cluster;
   before(async () => {
@@ -49,7 +49,7 @@ describe("a token's concurrency", function () {
   });
   after(() => c.close());
 
-  it('30 requests at once on one token: never more than 10 run, and each is answered', async () => {
+  it('of 30 concurrent requests on one token at most 10 run at once, and all succeed', async () => {
     const { id, token } = await c.newToken(10);
     const origin = await c.origin();
     const watch = countRunning(c, id);
@@ -67,7 +67,7 @@ describe("a token's concurrency", function () {
     assert.equal(new Set(answers.map(({ json }) => json.metadata?.request_id)).size, 30);
   });
 
-  it('with one at a time the second waits for the first, and says why', async () => {
+  it('with a limit of one, the second job waits for the first and shows the reason', async () => {
     const { id, token } = await c.newToken(1);
     let release = (): void => {};
     const held = new Promise<void>((resolve) => {
@@ -99,7 +99,7 @@ describe("a token's concurrency", function () {
     assert.deepEqual([(await first).status, (await second).status], [404, 404]);
   });
 
-  it('whoever waited too long in the queue gets 429 with Retry-After', async () => {
+  it('a request that waits too long in the queue gets 429 with Retry-After', async () => {
     const { token } = await c.newToken(1);
     let release = (): void => {};
     const held = new Promise<void>((resolve) => {
@@ -119,7 +119,7 @@ describe("a token's concurrency", function () {
     await first;
   });
 
-  it('a caller that hangs up cancels its request, and its slot is free again', async () => {
+  it('a disconnecting caller cancels its request, and the slot is free', async () => {
     const { id, token } = await c.newToken(1);
     const origin = await c.origin((_request, response) => void setTimeout(() => response.destroy(), 60_000).unref());
     const hangUp = new AbortController();

@@ -3,13 +3,13 @@ import { readEnvironment } from '../node/environment.ts';
 
 export interface LocalCluster {
   kubeconfig: string;
-  /** The host on the pod bridge: what listens there can be reached from pods. */
+  /** The host's address on the pod bridge, which pods can reach. */
   hostIp: string;
-  /** Everything of `.local/env`. */
+  /** All variables of `.local/env`. */
   environment: Readonly<Record<string, string>>;
 }
 
-/** The running local cluster, as `make up` left it described. */
+/** The running local cluster as described by `make up`. */
 export async function localCluster(): Promise<LocalCluster> {
   const environment = await readEnvironment();
   const { KUBECONFIG: kubeconfig, PROBEYARD_HOST_IP: hostIp } = environment;

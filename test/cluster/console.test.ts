@@ -1,4 +1,4 @@
-/** The console of the product image: bundled when the image was built, and served by every API pod. */
+/** The console of the product image, which is bundled into the image and served by every API pod. */
 import assert from 'node:assert/strict';
 import { cluster, type Cluster } from './fixture.ts';
 
@@ -10,7 +10,7 @@ describe('console in the image', function () {
   });
   after(() => c.close());
 
-  it('the root leads to its page, and everything that the page names is served', async () => {
+  it('the root leads to its page, and every file that the page refers to is served', async () => {
     const page = await fetch(c.url);
     assert.deepEqual([page.status, new URL(page.url).pathname], [200, '/app/']);
     const addresses = [...(await page.text()).matchAll(/(?:src|href)="(\/app\/assets\/[^"]+)"/g)].map(

@@ -1,4 +1,4 @@
-/** The blocks of docs/accounts.md, run as they are written, in one shell; the code comes from a real mail. */
+/** The code blocks of docs/accounts.md, run as written in one shell. The code comes from a real mail. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -38,7 +38,7 @@ describe('docs/accounts.md', function () {
     await c.close();
   });
 
-  it('walks from sign-up to the first probe, its line in the log and its number in the statistics', async () => {
+  it('leads from sign-up to the first probe, its line in the log and its number in the statistics', async () => {
     const origin = await c.origin();
     assert.equal(blocks.length, 8);
     const environment = {

@@ -1,4 +1,4 @@
-/** Every block of docs/api.md, run as it is written. */
+/** Every code block of docs/api.md, run as written. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -67,7 +67,7 @@ describe('docs/api.md', function () {
     await c.close();
   });
 
-  it('has blocks that are run', () => assert.ok(blocks.length > 15));
+  it('has code blocks to run', () => assert.ok(blocks.length > 15));
 
   for (const [index, { title, script, prints }] of blocks.entries()) {
     if (!rig && script.includes('$SIGNED')) {

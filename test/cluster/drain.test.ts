@@ -1,4 +1,4 @@
-/** What kubectl drain does to runners: it evicts them through the API, and no job is lost. */
+/** kubectl drain evicts runners through the API, and no job is lost. */
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { PODS, PROBE_JOBS } from '../../src/kube/client.ts';
@@ -8,7 +8,9 @@ import { vod } from '../../src/hls/rules/example.ts';
 import { serveFile } from '../node/origin.ts';
 import { NAMESPACE, RUNNERS, cluster, eventually, fixtures, jobOf, stateOf, type Cluster } from './fixture.ts';
 
-/** A playlist whose end comes when it may: comments before it keep the source from being taken for a silent one. */
+/**
+ * A playlist whose end comes when the test says so. Comments before it keep the source from being considered silent.
+ */
 async function serveSlowly(response: ServerResponse, end: Promise<void>): Promise<void> {
   response.writeHead(200, { 'content-type': 'application/vnd.apple.mpegurl' });
   const [first, ...rest] = vod().split('\n');
@@ -33,7 +35,7 @@ describe('eviction of runners', function () {
       ({ metadata }) => metadata.deletionTimestamp === undefined,
     );
 
-  it('every runner has a controller, as kubectl drain asks', async () => {
+  it('every runner has a controller, which kubectl drain requires', async () => {
     const all = await eventually('there are runners', 60, async () => {
       const found = await runners();
       return found.length > 0 ? found : undefined;
@@ -50,7 +52,7 @@ describe('eviction of runners', function () {
     const { token } = await c.newToken();
     const source = await c.origin();
     const probes = Array.from({ length: 4 }, () => c.probe({ url: `${source.url}/tiny.mp4` }, { token }));
-    // The jobs are short: whichever runner goes, busy or about to be, none of them may fail.
+    // The jobs are short. None may fail, whether its runner was busy or about to be.
     const [running] = await eventually('there are runners', 60, async () => {
       const found = await runners();
       return found.length > 0 ? found : undefined;
@@ -71,7 +73,7 @@ describe('eviction of runners', function () {
     );
   });
 
-  it('kubectl drain: a short job ends where it runs, a long one is retried on another runner', async () => {
+  it('kubectl drain: a short job ends on its runner, a long one is retried on another', async () => {
     const [short, long] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const origin = await c.origin(async (request, response) => {
       if (request.url?.startsWith('/long.m3u8')) return serveSlowly(response, long.promise);

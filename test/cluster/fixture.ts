@@ -1,4 +1,4 @@
-/** What the tests on the cluster share: the way in, an origin, and waits with deadlines. */
+/** Shared by the tests on the cluster: access to it, an origin, and waits with deadlines. */
 import { createHash, randomBytes } from 'node:crypto';
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
@@ -43,7 +43,7 @@ export interface Cluster {
   get(path: string, token?: string): Promise<Answer>;
   kubectl(...args: string[]): Promise<string>;
   sql(query: string): Promise<string>;
-  /** A token of its own for a test that counts; revoked with `close`. */
+  /** A separate token for a test that counts, revoked by `close`. */
   newToken(concurrency?: number, perMinute?: number): Promise<{ id: number; token: string }>;
   close(): Promise<void>;
 }
@@ -58,7 +58,7 @@ async function answerOf(started: number, response: Response, asked: Pick<Seen, '
   try {
     json = JSON.parse(text) as Envelope;
   } catch {
-    // Some answers are no JSON: the text stands for them.
+    // For a response that is not JSON, the text is returned.
   }
   return { status: response.status, headers: response.headers, text, json, ms: performance.now() - started };
 }
@@ -78,7 +78,7 @@ export async function cluster(): Promise<Cluster> {
         { timeout: 60_000, maxBuffer: 64 * 1024 * 1024 },
       )
     ).stdout;
-  // With what the pod itself has: the password stands in no command line, and so in no error.
+  // Uses the password file of the pod, so that the password is in no command line and no error.
   const PSQL =
     'read -r PGPASSWORD < /etc/postgres-password/password; export PGPASSWORD; exec psql -X -q -A -t ' +
     '-v ON_ERROR_STOP=1 -h 127.0.0.1 -U "$POSTGRES_USER" -d "$POSTGRES_DB" -c "$1"';
@@ -132,7 +132,7 @@ export async function cluster(): Promise<Cluster> {
     async newToken(concurrency = 10, perMinute = 1_000_000) {
       const token_ = randomBytes(64).toString('base64url').replaceAll(/[-_]/g, 'x').slice(0, 64);
       const sha = createHash('sha256').update(token_).digest('hex');
-      // A user of its own with wide limits: a token narrows what its user has, and never widens it.
+      // A separate user with high limits, because a token can only lower the limits of its user.
       const user = Number(
         await sql(
           `insert into users (email, status, role, permissions, requests_per_minute, concurrency)
@@ -157,7 +157,7 @@ export async function cluster(): Promise<Cluster> {
   };
 }
 
-/** Looks until the look gives something; the last error explains a deadline that passed. */
+/** Polls until the function returns a value. The last error is the cause when the deadline passes. */
 export async function eventually<T>(
   what: string,
   seconds: number,
@@ -175,7 +175,7 @@ export async function eventually<T>(
       last = error;
     }
     if (performance.now() > end) throw new Error(`${what}: not within ${seconds} s`, { cause: last });
-    // A look often costs a process, and the cluster has no CPU of its own: the longer it takes, the fewer looks.
+    // A poll often starts a process, and the cluster shares its CPU, so slow polls are repeated less often.
     await delay(Math.min(1_000, Math.max(100, (performance.now() - began) / 10)));
   }
 }

@@ -28,7 +28,7 @@ describe('the release under Helm', function () {
     await c.close();
   });
 
-  /** Every lasting pod with its restarts, and what the pools' pods are made of. */
+  /** Every permanent pod with its restarts, and the generations of the pools' pods. */
   async function whatRuns(): Promise<string[]> {
     const { items } = await c.kube.listAll(PODS, {
       namespace: NAMESPACE,
@@ -49,7 +49,7 @@ describe('the release under Helm', function () {
   const of = (what: readonly string[], ...kinds: string[]): string[] =>
     what.filter((line) => kinds.includes(line.split(' ')[0] ?? ''));
 
-  /** All replicas are of the newest template, and none of an older one is left. */
+  /** All replicas have the newest template, and none of an older one is left. */
   const rolledOut = (): Promise<true> =>
     eventually('every Deployment has rolled out', 90, async () => {
       const { items } = await c.kube.listAll(DEPLOYMENTS, { namespace: NAMESPACE });
@@ -65,7 +65,7 @@ describe('the release under Helm', function () {
       );
     });
 
-  it('passes its own tests', async () => {
+  it('passes helm test', async () => {
     const said = await release.test();
     assert.match(said, /Phase:\s+Succeeded/);
     assert.doesNotMatch(said, /Phase:\s+Failed/);
@@ -73,7 +73,7 @@ describe('the release under Helm', function () {
     assert.match(said, /NetworkPolicy is (NOT )?enforced/);
   });
 
-  it('an upgrade that changes nothing restarts nothing', async () => {
+  it('an upgrade without changes restarts nothing', async () => {
     const before = await whatRuns();
     assert.equal(of(before, 'api').length, 2);
     await release.upgrade();
@@ -83,9 +83,9 @@ describe('the release under Helm', function () {
 
   for (const [title, settings] of [
     ['an upgrade to another log level', ['logLevel=debug']],
-    ['and one back', []],
+    ['the upgrade back', []],
   ] as const) {
-    it(`${title} replaces API and controllers without failing a request, and leaves the rest alone`, async () => {
+    it(`${title} replaces API and controllers without a failed request, and changes nothing else`, async () => {
       const before = await whatRuns();
       const load = steadyLoad(3, () => c.probe({ url: source }, { token }));
       changed = true;

@@ -1,4 +1,4 @@
-/** The release as Helm has it: upgraded with a setting changed, and brought back. */
+/** The Helm release: upgraded with a changed setting, and restored. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,9 +10,9 @@ export const chart = join(import.meta.dirname, '..', '..', 'charts', 'probeyard'
 
 export interface Release {
   test(): Promise<string>;
-  /** With the values it had when this was opened, and these beside them (`tools.delivery=bundled`). */
+  /** Keeps the values that it had when this was opened, with these in addition (`tools.delivery=bundled`). */
   upgrade(...settings: string[]): Promise<void>;
-  /** The same with another chart's folder. */
+  /** The same with the chart of another folder. */
   upgradeTo(chart: string, ...settings: string[]): Promise<void>;
   close(): Promise<void>;
 }

@@ -8,7 +8,7 @@ import { cluster, fixtures, type Cluster, eventually, jobOf, stateOf } from './f
 
 const PATH = '/v1/probe/mediastreamvalidator';
 
-describe('the HLS validator on the cluster', function () {
+describe('HLS validator on the cluster', function () {
   this.timeout(120_000);
   let c: Cluster;
   let origin: string;
@@ -16,7 +16,7 @@ describe('the HLS validator on the cluster', function () {
     '/good.m3u8': vod(),
     '/bad.m3u8': vod('#EXTINF:9,', 'a.ts'),
     '/main.m3u8': aMain(aVariant({}, 'good.m3u8')),
-    // A whole MP4 is an init section and its segment at once: ffprobe reads it from its standard input.
+    // A complete MP4 serves as init section and segment, because ffprobe reads it from its standard input.
     '/measured.m3u8': vod('#EXTINF:6,', 'tiny.mp4'),
     '/tiny.mp4': readFileSync(join(fixtures, 'tiny.mp4')),
   };
@@ -30,7 +30,7 @@ describe('the HLS validator on the cluster', function () {
   });
   after(() => c.close());
 
-  it('answers with its bare report', async () => {
+  it('returns its bare report', async () => {
     const { status, json, text } = await c.probe({ url: `${origin}/main.m3u8` }, { path: PATH });
     assert.equal(status, 200, text);
     const report = json as unknown as HlsReport;
@@ -44,7 +44,7 @@ describe('the HLS validator on the cluster', function () {
     );
   });
 
-  it('tells what must be fixed with status 200, in every form of the answer', async () => {
+  it('reports must-fix findings with status 200, in every form of the response', async () => {
     const body = { url: `${origin}/bad.m3u8`, enable_cli_output: true };
     const bare = await c.probe(body, { path: PATH });
     assert.deepEqual([bare.status, bare.json.success], [200, false]);
@@ -75,7 +75,7 @@ describe('the HLS validator on the cluster', function () {
     );
   });
 
-  it('a source that is not there is 404', async () => {
+  it('a source that does not exist is 404', async () => {
     const { status, json } = await c.probe({ url: `${origin}/gone.m3u8` }, { path: PATH });
     assert.deepEqual([status, typeof json.error], [404, 'string']);
   });

@@ -1,17 +1,19 @@
-/** Callers who ask one after the other while something else happens, and what they were told. */
+/** Callers that send one request after the other while something else happens, and record the responses. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Answer } from './fixture.ts';
 
 export interface Load {
-  /** Answers so far. */
+  /** Responses so far. */
   readonly answered: number;
-  /** Ends it once every caller has its answer: whatever was no 200 with success, in words. */
+  /**
+   * Stops after the response to every caller. Returns a description of each response that was not a 200 with success.
+   */
   stop(): Promise<string[]>;
 }
 
-/** A person's pace rather than a bench's: what changes meanwhile is looked at, not how much fits. */
+/** A slow pace, because the test observes changes and not throughput. */
 const PAUSE_MS = 100;
-/** Whoever reads it wants the first failures, not all of them. */
+/** The first failures are enough to find the cause. */
 const MOST_WORDS = 20;
 
 export function steadyLoad(callers: number, ask: (caller: number, turn: number) => Promise<Answer>): Load {

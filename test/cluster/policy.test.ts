@@ -1,4 +1,6 @@
-/** A policy all the way: saved by the API, judged in a runner, told to the caller, the log and kubectl. */
+/**
+ * A policy from end to end: saved by the API, judged in a runner, and shown to the caller, in the log and in kubectl.
+ */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -66,7 +68,7 @@ describe('a policy', function () {
       assert.match(await c.kubectl('-n', NAMESPACE, 'get', 'pj', id), new RegExp(`POLICY[^]*\\b${outcome}\\b`));
     });
 
-  it('that comes with the chart is valid, and judges a job made with kubectl', async () => {
+  it('of the chart is valid, and judges a job created with kubectl', async () => {
     const listed = await c.kubectl('-n', NAMESPACE, 'get', 'ppol', '-o', 'name');
     assert.equal(listed.trim().split('\n').length, 5, listed);
     const filter = 'jsonpath={.items[?(@.status.conditions[0].status!="True")].metadata.name}';
@@ -82,7 +84,7 @@ describe('a policy', function () {
     await c.kubectl('-n', NAMESPACE, 'delete', 'pj', 'judged-by-hand');
   });
 
-  it("a digest in a job made with kubectl is refused: that is the API's alone", async () => {
+  it('by digest in a job created with kubectl is refused, because only the API may use one', async () => {
     const spec = { source: { url: source }, policy: { name: NAME, digest: 'a'.repeat(64) } };
     await assert.rejects(create('with-digest', 'ProbeJob', spec), (error: Error & { stderr?: string }) => {
       assert.match(error.stderr ?? '', /only the API of Probeyard may set spec\.policy\.digest/);

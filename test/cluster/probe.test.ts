@@ -10,7 +10,7 @@ interface ToolPart {
 }
 const part = (envelope: Envelope, tool: string): ToolPart | undefined => envelope[tool] as ToolPart | undefined;
 
-describe('a probe, from the request to the envelope', function () {
+describe('a probe from the request to the envelope', function () {
   this.timeout(120_000);
   let c: Cluster;
   let source: string;
@@ -20,7 +20,7 @@ describe('a probe, from the request to the envelope', function () {
   });
   after(() => c.close());
 
-  it('answers with what both tools say, and with the source as the caller wrote it', async () => {
+  it('returns the output of both tools, with the source as the caller wrote it', async () => {
     const { status, json, headers } = await c.probe({ url: source });
     assert.equal(status, 200);
     assert.equal(json.success, true);
@@ -49,7 +49,7 @@ describe('a probe, from the request to the envelope', function () {
     assert.ok((json.metadata?.io_usage ?? 0) <= size * 1.1, `${json.metadata?.io_usage} bytes of ${size}`);
   });
 
-  it('GET and bracket notation do the same', async () => {
+  it('works the same as GET with bracket notation', async () => {
     const { status, json } = await c.get(
       `/v1/probe/file?url=${encodeURIComponent(source)}&` +
         'mediainfo[enabled]=false&ffprobe[show_format]=true&' +
@@ -63,7 +63,7 @@ describe('a probe, from the request to the envelope', function () {
     );
   });
 
-  it('only, inject_output and inject_json shape the answer', async () => {
+  it('only, inject_output and inject_json change the response', async () => {
     const only = await c.probe({ url: source, only: 'mediainfo' });
     assert.equal(part(only.json, 'ffprobe'), undefined);
     assert.equal(part(only.json, 'mediainfo')?.success, true);
@@ -95,7 +95,7 @@ describe('a probe, from the request to the envelope', function () {
     assert.match(unknown.json.error ?? '', /1\.0.*9\.0/s);
   });
 
-  it('kubectl explains it: a row with its state, and conditions that say why', async () => {
+  it('has a row in kubectl with its state, and conditions with the reason', async () => {
     const { json } = await c.probe({ url: source });
     const id = json.metadata?.request_id ?? '';
     const job = await eventually('the status shows the end', 10, async () => {
@@ -110,7 +110,7 @@ describe('a probe, from the request to the envelope', function () {
   });
 
   const bad: [string, object, number, RegExp][] = [
-    ['a file: source', { url: 'file:///etc/passwd' }, 400, /url must begin with one of/],
+    ['a file: address', { url: 'file:///etc/passwd' }, 400, /url must begin with one of/],
     ['no url', {}, 400, /url/],
     ['an unknown name', { url: 'http://example.com/a', ffprob: {} }, 400, /ffprob.*ffprobe/],
     [
@@ -133,7 +133,7 @@ describe('a probe, from the request to the envelope', function () {
     });
   }
 
-  it("an origin that is not there, or says 404, is 404; media that is none is the tools' failure", async () => {
+  it('an unreachable origin or its 404 is 404; a file that is not media is a failure of the tools', async () => {
     const origin = await c.origin((request, response) => {
       if (request.url?.startsWith('/text')) response.writeHead(200, { 'content-length': 5 }).end('hello');
       else response.writeHead(404).end();
@@ -152,7 +152,7 @@ describe('a probe, from the request to the envelope', function () {
     assert.match(part(none.json, 'ffprobe')?.error ?? '', /\(exit code \d+\)$/);
   });
 
-  it('credentials of a source appear in no answer, resource, event or log', async () => {
+  it('credentials of a source appear in no response, resource, event or log', async () => {
     const secret = 'hunter2-very-secret';
     const origin = await c.origin();
     const url = `${origin.url.replace('http://', `http://someone:${secret}@`)}/tiny.mp4?signature=${secret}`;
@@ -183,7 +183,7 @@ describe('a probe, from the request to the envelope', function () {
       .trim()
       .split('\n')
       .filter((name) => name !== '')) {
-      // A runner that served credentials is ended right after: gone is as good as silent.
+      // A runner that served credentials ends afterwards, so its logs may be gone.
       const logs = await c
         .kubectl('-n', 'probeyard-runners', 'logs', runner, '--all-containers', '--tail=2000')
         .catch(() => '');

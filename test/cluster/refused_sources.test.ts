@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { cluster, type Cluster } from './fixture.ts';
 
-/** Counts who connects: on the host's own loopback, on all its addresses, and through the cluster's own services. */
+/** Counts connections on the host's loopback, on all of its addresses, and through services of the cluster. */
 function trap(host: string): Promise<{ port: number; connections: () => number; close: () => Promise<void> }> {
   let connections = 0;
   const server: Server = createServer((socket) => {
@@ -25,7 +25,7 @@ function trap(host: string): Promise<{ port: number; connections: () => number; 
   });
 }
 
-describe('an address inside is never connected to', function () {
+describe('internal addresses', function () {
   this.timeout(120_000);
   let c: Cluster;
   let nodeIp: string;
@@ -42,7 +42,7 @@ describe('an address inside is never connected to', function () {
     ['loopback by name', 'http://localhost:PORT/a.mp4'],
     ['loopback as one number', 'http://2130706433:PORT/a.mp4'],
     ['loopback in octal', 'http://0177.0.0.1:PORT/a.mp4'],
-    ['loopback, short', 'http://127.1:PORT/a.mp4'],
+    ['loopback, shortened', 'http://127.1:PORT/a.mp4'],
     ['loopback, IPv6', 'http://[::1]:PORT/a.mp4'],
     ['loopback mapped into IPv6', 'http://[::ffff:127.0.0.1]:PORT/a.mp4'],
     ['the unspecified address', 'http://0.0.0.0:PORT/a.mp4'],
@@ -65,7 +65,7 @@ describe('an address inside is never connected to', function () {
     });
   }
 
-  it('the node itself is refused: only the one address on the pod bridge is allowed', async () => {
+  it('the node itself is refused, because only its address on the pod bridge is allowed', async () => {
     if (nodeIp === c.hostIp) return;
     const watched = await trap('0.0.0.0');
     try {
@@ -77,7 +77,7 @@ describe('an address inside is never connected to', function () {
     }
   });
 
-  it('a redirect to inside is 400, and nothing connects', async () => {
+  it('a redirect to an internal address is 400 without a connection', async () => {
     const watched = await trap('127.0.0.1');
     try {
       for (const target of [
@@ -96,7 +96,7 @@ describe('an address inside is never connected to', function () {
     }
   });
 
-  it('a playlist that names inside addresses fails as a tool, and nothing connects', async () => {
+  it('a playlist with internal addresses is a failure of the tool without a connection', async () => {
     const watched = await trap('127.0.0.1');
     try {
       const playlist = [

@@ -19,7 +19,7 @@ const reportIn = (json: Envelope): Part => json['probe_report'] as Part;
 const toolsIn = (json: Envelope): string[] => ['ffprobe', 'mediainfo', 'probe_report'].filter((name) => name in json);
 const typesOf = ({ streams }: ProbeReport): string[] => streams.map((stream) => (stream as { type: string }).type);
 
-/** Two variants of one picture: the larger one is named first. */
+/** Two variants of one picture, the larger one first. */
 function playlistFiles(): Record<string, Buffer> {
   const folder = mkdtempSync(join(tmpdir(), 'probeyard-report-'));
   try {
@@ -95,7 +95,7 @@ describe('probe_report on the cluster', function () {
   });
   after(() => c.close());
 
-  it('alone: both tools run for it, are not returned, and their time is its usage', async () => {
+  it('alone: both tools run for it and are not returned, and their time is its usage', async () => {
     const { status, json, text } = await c.probe({ url: `${origin}/tiny.mp4`, only: 'probe_report' });
     assert.equal(status, 200, text);
     assert.deepEqual(toolsIn(json), ['probe_report']);
@@ -114,7 +114,7 @@ describe('probe_report on the cluster', function () {
     assert.deepEqual(reportIn(disabled.json).response, response);
   });
 
-  it('beside the tools: it costs nothing, and one document holds it', async () => {
+  it('beside the tools: it adds no usage, and the response has all three', async () => {
     const { json } = await c.probe({ url: `${origin}/tiny.mp4`, inject_json: true });
     assert.equal(reportIn(json).usage, 0);
     assert.deepEqual(
@@ -123,7 +123,7 @@ describe('probe_report on the cluster', function () {
     );
   });
 
-  it('prefer wins every field, and diff=false leaves the list out', async () => {
+  it('prefer decides every field, and diff=false omits the list', async () => {
     for (const prefer of ['ffprobe', 'mediainfo'] as const) {
       const { response } = reportIn((await c.probe({ url: `${origin}/tiny.mp4`, probe_report: { prefer } })).json);
       assert.ok(
@@ -139,7 +139,7 @@ describe('probe_report on the cluster', function () {
     );
   });
 
-  it('of one tool, whichever that is, with a warning', async () => {
+  it('works with either tool alone, with a warning', async () => {
     for (const missing of ['ffprobe', 'mediainfo']) {
       const { response, success } = reportIn(
         (await c.probe({ url: `${origin}/tiny.mp4`, [missing]: { enabled: false } })).json,
@@ -154,14 +154,14 @@ describe('probe_report on the cluster', function () {
     }
   });
 
-  it('of no media it fails, in words', async () => {
+  it('fails with a clear error for a file that is not media', async () => {
     const { status, json, text } = await c.probe({ url: `${origin}/noise.bin`, only: 'probe_report' });
     const { success, error } = reportIn(json);
     assert.deepEqual([status, json.success, success], [200, false, false], text);
     assert.match(error ?? '', /\S/);
   });
 
-  it('of sound there are no flat fields; a picture has them', async () => {
+  it('has flat fields for a picture, and none for audio', async () => {
     const sound = reportIn((await c.probe({ url: `${origin}/sound.wav` })).json).response;
     assert.deepEqual([typesOf(sound), 'size' in sound, 'codec' in sound], [['audio'], false, false]);
     const picture = reportIn((await c.probe({ url: `${origin}/picture.png` })).json).response;
@@ -169,12 +169,12 @@ describe('probe_report on the cluster', function () {
     assert.ok((picture['size'] as { width: number }).width > 0);
   });
 
-  it('warns of a name that does not fit', async () => {
+  it('warns of a file name that does not match', async () => {
     const { response } = reportIn((await c.probe({ url: `${origin}/tiny.mkv?token=1` })).json);
     assert.ok(response.warnings.some(({ code }) => code === 'extension-mismatch'));
   });
 
-  it('of a playlist the first variant counts', async function () {
+  it('describes the first variant of a playlist', async function () {
     if (!hasFfmpeg) {
       console.log('      skipped: there is no ffmpeg on this machine to make segments with');
       this.skip();

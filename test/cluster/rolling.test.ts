@@ -7,7 +7,7 @@ import { NAMESPACE, RUNNERS, cluster, eventually, type Cluster } from './fixture
 import { steadyLoad, type Load } from './load.ts';
 
 const POOL = 'short';
-/** No number: such a name promises no version, so any image of the tool proves it. */
+/** Not a number, so that any image of the tool passes its proof. */
 const EXTRA = 'nightly';
 const REMOVED = 'ffprobe-4.1';
 
@@ -16,7 +16,7 @@ const isAvailable = ({ status }: ProbeTool): boolean =>
 const isOk = (envelope: Record<string, unknown>): boolean =>
   (envelope['ffprobe'] as { success?: boolean } | undefined)?.success === true;
 
-describe('a change of tools and pools while requests come', function () {
+describe('changes of tools and pools under load', function () {
   this.timeout(180_000);
   let c: Cluster;
   let source: string;
@@ -40,7 +40,7 @@ describe('a change of tools and pools while requests come', function () {
       if (!isKubeError(error, 'not-found')) throw error;
     });
 
-  /** The pool's own generation is another one, its pods are of it, and none of an older one is left. */
+  /** The pool has another generation, its pods have it, and no pod of an older one is left. */
   async function rolledFrom(before: string | undefined): Promise<void> {
     const generation = await eventually('the pool names another generation', 60, async () => {
       const now = (await pool()).status?.generation;
@@ -98,7 +98,7 @@ describe('a change of tools and pools while requests come', function () {
     await c.close();
   });
 
-  it('a version that is added is proven, reaches every warm pod, and is answered', async () => {
+  it('an added version is proven, reaches every warm pod, and runs', async () => {
     const before = (await pool()).status?.generation;
     const { spec } = await c.kube.get(PROBE_TOOLS, 'ffprobe-5.1', { namespace: NAMESPACE });
     await c.kube.create(PROBE_TOOLS, {
@@ -111,7 +111,7 @@ describe('a change of tools and pools while requests come', function () {
     assert.ok(isOk(json), text);
   });
 
-  it('a version that is removed is refused with what there is, and leaves the warm pods', async () => {
+  it('a removed version is refused with the available ones, and leaves the warm pods', async () => {
     const before = (await pool()).status?.generation;
     await deleteExtra();
     const refused = await eventually('it is refused', 15, async () => {
@@ -119,13 +119,13 @@ describe('a change of tools and pools while requests come', function () {
       return answer.status !== 200 && answer;
     });
     assert.equal(refused.status, 400, refused.text);
-    // Said by the API, or by the leader where the API had not heard of it yet.
+    // Refused by the API, or by the leader if the API has not seen the change yet.
     for (const words of [/"nightly" is not available/, /\b9\.0\b/, /\b4\.3\b/])
       assert.match(refused.json.error ?? '', words);
     await rolledFrom(before);
   });
 
-  it('a version of the catalog that is deleted and applied again is proven anew and answered', async () => {
+  it('a version of the catalog that is deleted and created again is proven anew and runs', async () => {
     const before = (await pool()).status?.generation;
     await c.kube.delete(PROBE_TOOLS, REMOVED, { namespace: NAMESPACE });
     await eventually('it is refused', 15, async () => (await ask('4.1')).status === 400);
@@ -139,7 +139,7 @@ describe('a change of tools and pools while requests come', function () {
     assert.ok(isOk(json), text);
   });
 
-  it('other resources of a pool reach its pods', async () => {
+  it('changed resources of a pool reach its pods', async () => {
     const before = (await pool()).status?.generation;
     await c.kube.mergePatch(
       PROBE_POOLS,

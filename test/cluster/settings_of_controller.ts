@@ -1,4 +1,4 @@
-/** The settings that the running controller makes pods with: its own, read from its Deployment. */
+/** The settings of the running controller for the pods that it creates, read from its Deployment. */
 import { loadConfig, type Config } from '../../src/config.ts';
 import type { KubeClient, ResourceType } from '../../src/kube/client.ts';
 import type { Meta } from '../../src/kube/resource.ts';
@@ -24,7 +24,7 @@ export const DEPLOYMENTS: ResourceType<Deployment> = {
 export async function settingsOfController(kube: KubeClient): Promise<Config<'controller'>> {
   const deployment = await kube.get(DEPLOYMENTS, 'probeyard-controller', { namespace: NAMESPACE });
   const env = deployment.spec.template.spec.containers.find(({ name }) => name === 'controller')?.env ?? [];
-  // Secrets are not read: no pod is made of them.
+  // Secrets are not read, because no pod depends on them.
   return loadConfig('controller', {
     PY_POSTGRES_URL: 'unread',
     ...Object.fromEntries(env.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]]))),

@@ -25,9 +25,9 @@ import { stages } from './simulated_stages.ts';
 
 export interface SimulatedOptions {
   nodes: number;
-  /** What each node offers. */
+  /** Capacity of each node. */
   podsPerNode?: number;
-  /** From scheduled to running; a real node here takes 0.3 to 0.9 s. */
+  /** From scheduled to running. A real node here takes 0.3 to 0.9 s. */
   podStartSeconds?: number;
 }
 
@@ -39,8 +39,7 @@ const layout = SIMULATED;
 const lock = '/run/lock/probeyard-simulated.lock';
 
 /**
- * A real control plane with simulated nodes, for tests of scale: hundreds of nodes that run nothing. It stands beside
- * the local node.
+ * A real control plane with simulated nodes beside the local node, for tests of scale. Hundreds of nodes run nothing.
  */
 export async function simulatedUp(options: SimulatedOptions): Promise<SimulatedCluster> {
   checkPlatform();
@@ -91,7 +90,7 @@ function kwok(plane: ControlPlane, podStartSeconds: number): Daemon {
       'node-lease-duration-seconds': '40',
     }),
     files: { [config]: stages(podStartSeconds) },
-    // It serves nothing; that it works shows in the nodes.
+    // It serves no port; the nodes show that it works.
     ready: () => Promise.resolve(true),
     readyWithinMs: 10_000,
   };

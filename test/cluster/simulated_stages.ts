@@ -1,6 +1,6 @@
 /**
- * How simulated nodes and pods go through their lives: a node is Ready at once, a scheduled pod runs `podStartSeconds`
- * later with every container ready, a deleted pod is gone at once. Nothing is executed.
+ * The life cycle of simulated nodes and pods: a node is Ready at once, a scheduled pod runs after `podStartSeconds`
+ * with every container ready, and a deleted pod is gone at once. Nothing is executed.
  */
 export function stages(podStartSeconds: number): string {
   const delay = podStartSeconds === 0 ? {} : { delay: { durationMilliseconds: Math.round(podStartSeconds * 1000) } };

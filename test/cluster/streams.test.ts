@@ -6,7 +6,7 @@ import { makeMedia } from '../streams/media.ts';
 import { listenWithFfmpeg, missingPeer, startFtp, type Peer } from '../streams/peers.ts';
 import { NAMESPACE, RUNNERS, cluster, type Answer, type Cluster } from './fixture.ts';
 
-/** Sources that are no web addresses, through the whole installation. */
+/** Sources with other protocols than HTTP, through the whole installation. */
 
 const password = 'Geheim-wie-nie@4711';
 const passphrase = 'correct-horse-4711';
@@ -67,7 +67,7 @@ describe('streams and FTP', function () {
     }
   }
 
-  it("both tools read each, nothing of the login is anywhere, and what is shown is the caller's address", async () => {
+  it("both tools read each source, no credential appears anywhere, and the caller's address is shown", async () => {
     const since = new Date().toISOString();
     for (const kind of ['ftp', 'rtmp', 'srt'] as const) {
       const { url, answer } = await probe(kind);
@@ -116,7 +116,7 @@ describe('streams and FTP', function () {
       for (const secret of [password, encodeURIComponent(password), passphrase]) assert.ok(!text.includes(secret));
   });
 
-  it('a stream that is not there is 404, an address inside is 400', async () => {
+  it('a missing stream is 404, an internal address is 400', async () => {
     const { status, json } = await c.probe({ url: `rtmp://${c.hostIp}:9/live/nothing`, only: 'ffprobe' });
     assert.equal(status, 404, JSON.stringify(json));
     for (const url of [

@@ -1,5 +1,6 @@
 /**
- * What all parts count and log of a mixed load, held against the callers' own record, the origin's and the receiver's.
+ * Metrics and logs of all parts under a mixed load, compared with the records of the callers, the origin and the
+ * receiver.
  */
 import assert from 'node:assert/strict';
 import { PODS } from '../../src/kube/client.ts';
@@ -28,7 +29,7 @@ async function metricsOf(c: Cluster, component: 'api' | 'controller'): Promise<S
   return sums;
 }
 
-/** What was added since, of the samples of one name, by one label (or ''), without those that did not change. */
+/** The increase of the samples of one name, by one label (or ''), without unchanged ones. */
 function added(before: Samples, after: Samples, name: string, label?: string): Record<string, number> {
   const out: Record<string, number> = {};
   for (const [key, value] of after) {
@@ -68,9 +69,7 @@ interface Line {
 
 const FILE = '/v1/probe/file';
 
-/**
- * Made through the API, which gives it the secret that webhooks are signed with; it ends with the token that made it.
- */
+/** Created through the API, which gives it a webhook signing secret. It ends with the token that created it. */
 async function tokenWithSecret(c: Cluster): Promise<{ id: number; token: string }> {
   const { token } = await c.newToken(4);
   const answer = await fetch(`${c.url}/frontend/api/v1/auth/api-token`, {
@@ -120,7 +119,7 @@ describe('metrics, logs and statistics', function () {
     const since = new Date(Date.now() - 1_000);
     const { id: tokenId, token } = await tokenWithSecret(c);
     const origin = await c.origin(async (request, response) => {
-      // A header that is set makes writeHead keep the others where they can be read.
+      // Setting a header makes writeHead keep the others where they can be read.
       response.setHeader('x-origin', 'truth');
       response.once('close', () => {
         sentBytes += Number(response.getHeader('content-length') ?? 0);
@@ -138,7 +137,7 @@ describe('metrics, logs and statistics', function () {
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
     });
-    // What tests before this one left running would be counted, too.
+    // Jobs left running by earlier tests would be counted, too.
     await eventually('nothing waits or runs', 60, async () => {
       const [gauges, open] = [
         await metricsOf(c, 'controller'),
@@ -223,7 +222,7 @@ describe('metrics, logs and statistics', function () {
       lines = lines.filter(({ request_id, token: by }) => by === tokenId || ids.has(request_id ?? ''));
       const finished = total(added(controller.before, controller.after, 'probeyard_jobs_finished_total'));
       if (lines.length >= told.length + hungUp && finished >= rows.length) return true;
-      // What the deadline would show.
+      // The cause if the deadline passes.
       throw new Error(
         `${lines.length} of ${told.length + hungUp} lines logged, ${finished} of ${rows.length} ends counted`,
       );
@@ -236,7 +235,7 @@ describe('metrics, logs and statistics', function () {
   });
   after(() => c.close());
 
-  it('the API counts each request by what its caller was told', () => {
+  it('the API counts each request by the status that its caller got', () => {
     const expected = tally(told, ({ status }) => `${Math.floor(status / 100)}xx`);
     expected['4xx'] = (expected['4xx'] ?? 0) + hungUp;
     const of = (samples: Samples) => new Map([...samples].filter(([key]) => key.includes(`route="${FILE}"`)));
@@ -247,14 +246,14 @@ describe('metrics, logs and statistics', function () {
     );
   });
 
-  it('the API logs each request once, with the status and the time of its caller', () => {
+  it('the API logs each request once, with the status and duration that its caller saw', () => {
     const byId = new Map(lines.map((line) => [line.request_id, line]));
     assert.equal(lines.length, told.length + hungUp);
     for (const { id, status } of told) {
       assert.equal(byId.get(id)?.status, status, id);
     }
-    // Both processes share a busy machine, so only the sums are compared: the caller's has the network and its own
-    // waits in it.
+    // Both processes share a busy machine, so only the sums are compared. The caller's duration includes the network
+    // and its own waits.
     const sum = (values: number[]) => values.reduce((all, value) => all + value, 0);
     const [logged, measured] = [sum(told.map(({ id }) => byId.get(id)?.ms ?? 0)), sum(told.map(({ ms }) => ms))];
     assert.ok(logged <= measured && logged >= measured * 0.5, `${logged} ms logged, ${measured} ms measured`);
@@ -272,7 +271,7 @@ describe('metrics, logs and statistics', function () {
     );
   });
 
-  it('the controllers count admissions and queue times as they are recorded', () => {
+  it('the controllers count admissions and queue times as recorded', () => {
     const ran = rows.filter(({ ran: admitted }) => admitted);
     assert.equal(total(added(controller.before, controller.after, 'probeyard_jobs_admitted_total')), ran.length);
     assert.equal(total(added(controller.before, controller.after, 'probeyard_queue_seconds_count')), ran.length);
@@ -282,7 +281,7 @@ describe('metrics, logs and statistics', function () {
     assert.ok(Math.abs(counted - recorded) <= ran.length * 0.002, `${counted} s counted, ${recorded} s recorded`);
   });
 
-  it('nothing waits or runs any more, and the gauges say so', async () => {
+  it('the gauges show that nothing waits or runs any more', async () => {
     await eventually('the gauges are zero', 30, async () => {
       const now = await metricsOf(c, 'controller');
       return [...now].filter(([key]) => key.startsWith('probeyard_jobs{')).every(([, value]) => value === 0);
@@ -292,13 +291,13 @@ describe('metrics, logs and statistics', function () {
     assert.equal(now.get('probeyard_webhooks_in_hand'), 0);
   });
 
-  it('each webhook is delivered once, and counted once', () => {
+  it('each webhook is delivered once and counted once', () => {
     assert.equal(new Set(delivered).size, 5);
     assert.equal(delivered.length, 5);
     assert.deepEqual(added(api.before, api.after, 'probeyard_webhook_attempts_total', 'outcome'), { delivered: 5 });
   });
 
-  it('the bytes recorded are those that the origin sent', () => {
+  it('the recorded bytes are those that the origin sent', () => {
     const recorded = rows
       .filter(({ has_body, status }) => has_body && status === 200)
       .reduce((sum, { io_bytes }) => sum + io_bytes, 0);

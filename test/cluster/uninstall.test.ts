@@ -1,4 +1,4 @@
-/** What helm uninstall leaves running: nothing. Tried with a second release beside the one that other tests use. */
+/** helm uninstall leaves nothing running. Tried with a second release beside that of the other tests. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -37,7 +37,7 @@ describe('helm uninstall', function () {
   });
 
   for (const createNamespace of [true, false]) {
-    it(`runners.createNamespace=${createNamespace}: no pod of the release or of its pools is left`, async function () {
+    it(`runners.createNamespace=${createNamespace}: no pod of the release or its pools is left`, async function () {
       if (createNamespace) unlessLong(this, 'it installs a release, which takes a minute');
       const [own, runners] = [`uninstall-${createNamespace}`, `uninstall-${createNamespace}-runners`];
       const pods = async () =>
@@ -48,7 +48,7 @@ describe('helm uninstall', function () {
         if (!createNamespace) await c.kube.create(NAMESPACES, { metadata: { name: runners } });
         const settings = [
           `runners.namespace=${runners},runners.createNamespace=${createNamespace}`,
-          // The CRDs are the other release's, and its port of the node is taken.
+          // The CRDs belong to the other release, and its node port is taken.
           'crds.enabled=false,api.service.type=ClusterIP,api.service.nodePort=null',
           'api.replicas=1,controller.replicas=1',
         ].join(',');

@@ -21,20 +21,20 @@ const files: SourceFile[] = [
 ];
 const key = buildKey(part, toolchain, files);
 
-describe('the key of a build', () => {
-  it('is the same for the same content, in whatever order the files are listed', () => {
+describe('key of a build', () => {
+  it('is the same for the same content, in any order of the files', () => {
     assert.equal(buildKey({ ...part }, { ...toolchain }, files.toReversed()), key);
   });
 
-  it('does not change with what is only said about the part', () => {
+  it('does not change with a comment on the part', () => {
     assert.equal(buildKey({ ...part, version: '2', coldSeconds: 99 }, toolchain, files), key);
   });
 
   for (const [what, other] of [
-    ['a pin', buildKey(part, toolchain, [files[0]!, { path: 'go.sum', content: 'sum2' }])],
+    ['a pinned version', buildKey(part, toolchain, [files[0]!, { path: 'go.sum', content: 'sum2' }])],
     ['a source file', buildKey(part, toolchain, [...files, { path: 'main.go', content: 'package main' }])],
     [
-      'where one file ends and the next begins',
+      'a move of bytes from one file to the next',
       buildKey(part, toolchain, [
         { path: 'go.mod', content: 'module xsum' },
         { path: 'go.sum', content: '' },
@@ -43,21 +43,21 @@ describe('the key of a build', () => {
     ['a build tag', buildKey({ ...part, tags: 'none' }, toolchain, files)],
     ['a linker flag', buildKey({ ...part, ldflags: '' }, toolchain, files)],
     ['cgo', buildKey({ ...part, cgo: true }, toolchain, files)],
-    ["Go's version", buildKey(part, { ...toolchain, go: 'go1.27.0' }, files)],
+    ['the version of Go', buildKey(part, { ...toolchain, go: 'go1.27.0' }, files)],
     ['the architecture', buildKey(part, { ...toolchain, arch: 'arm64' }, files)],
-    ['the programs', buildKey({ ...part, programs: [] }, toolchain, files)],
+    ['the list of programs', buildKey({ ...part, programs: [] }, toolchain, files)],
   ] as const) {
     it(`changes with ${what}`, () => assert.notEqual(other, key));
   }
 
-  it('depends on the C compiler only where one is used', () => {
+  it('depends on the C compiler only if one is used', () => {
     const cc = { ...toolchain, cc: '13' };
     assert.equal(buildKey(part, cc, files), key);
     assert.notEqual(buildKey({ ...part, cgo: true }, cc, files), buildKey({ ...part, cgo: true }, toolchain, files));
   });
 });
 
-describe('the cache of builds', function () {
+describe('cache of builds', function () {
   this.timeout(60_000);
   const cache = mkdtempSync(join(tmpdir(), 'probeyard-cache-'));
   after(() => rmSync(cache, { recursive: true, force: true }));
@@ -66,9 +66,9 @@ describe('the cache of builds', function () {
     console.log('AT ' + (await buildParts(['pause'])).get('pause'));`;
   const build = () => run(process.execPath, ['--input-type=module', '-e', script], { env: { XDG_CACHE_HOME: cache } });
 
-  it('holds whole builds only: what a killed build left is swept away and never taken for one', async () => {
+  it('contains only complete builds, and deletes the remains of a killed one', async () => {
     const bin = join(cache, 'probeyard', 'bin');
-    // No process has this id: the kernel's largest is 2^22.
+    // No process has this id: the kernel's maximum is 2^22.
     const half = join(bin, '.half-99999999-abc');
     mkdirSync(half, { recursive: true });
     writeFileSync(join(half, 'pause'), 'half');
@@ -78,7 +78,7 @@ describe('the cache of builds', function () {
     assert.match(readdirSync(bin)[0]!, /^pause-[0-9a-f]{16}$/);
   });
 
-  it('is used the second time', async () => {
+  it('is used for the second build', async () => {
     assert.doesNotMatch(await build(), /built pause/);
   });
 });

@@ -21,8 +21,8 @@ const catalog = [
   { tool: 'ffprobe', version: '3.3', command: ['{root}/bin/ffprobe'] },
 ];
 
-describe('the values of the local release', () => {
-  it('name images by digest and only the tools that were built', () => {
+describe('values of the local release', () => {
+  it('name images by digest, and only tools that were built', () => {
     const values = chartValues({ images }, catalog);
     assert.deepEqual(values['image'], { digest: 'sha256:probeyard' });
     assert.deepEqual(values['tools'], {
@@ -30,14 +30,14 @@ describe('the values of the local release', () => {
     });
   });
 
-  it("let sources lie at one private address, the host's", () => {
+  it('allow sources at one private address, that of the host', () => {
     assert.deepEqual(chartValues({ images, hostIp: '10.188.0.1' }, catalog)['sources'], {
       allow: [{ cidr: '10.188.0.1/32' }],
     });
     assert.equal(chartValues({ images }, catalog)['sources'], undefined);
   });
 
-  it('take every image from the registry that was named', () => {
+  it('take every image from the given registry', () => {
     assert.deepEqual(chartValues({ images, registry: 'registry.example.com/media' }, catalog)['global'], {
       imageRegistry: 'registry.example.com/media',
     });

@@ -9,7 +9,7 @@ import { readHierarchies, removeCgroup } from '../../node/cgroups.ts';
 import { attempt } from '../../node/command.ts';
 import { localDir, NODE } from '../../node/layout.ts';
 
-/** Shell: `up`, `down`, `leftovers` of this checkout, and the daemons' process ids. */
+/** Shell functions: `up`, `down` and `leftovers` of this checkout, and the process ids of the daemons. */
 const WORDS = `
 cd ${join(import.meta.dirname, '..', '..', '..')}
 run() { ${process.execPath} "$@"; }
@@ -20,7 +20,7 @@ pods() { .local/bin/kubectl --kubeconfig .local/kubeconfig get pods -A; }
 exec 2>&1
 `;
 
-describe('the life of the node, on a machine of its own', function () {
+describe('life cycle of the node, on a virtual machine', function () {
   this.timeout(300_000);
   const name = `probeyard-machine-${process.pid}`;
   const disk = mkdtempSync(join(tmpdir(), 'probeyard-machine-'));
@@ -45,7 +45,9 @@ describe('the life of the node, on a machine of its own', function () {
     rmSync(disk, { recursive: true, force: true });
   });
 
-  /** What a script prints on the machine. Its end turns the machine off, and everything that runs on it. */
+  /**
+   * The output of a script on the machine. When the script ends, the machine is turned off with all of its processes.
+   */
   async function on(script: string): Promise<string> {
     const result = await attempt(
       'bash',
@@ -59,7 +61,7 @@ describe('the life of the node, on a machine of its own', function () {
     return result.stdout + result.stderr;
   }
 
-  it('comes up, changes nothing the second time, mends what was killed, and leaves nothing', async () => {
+  it('starts, changes nothing the second time, repairs killed parts, and leaves nothing behind', async () => {
     const output = await on(`
       run test/node/leftovers.ts write /run/before.json
       up
@@ -79,8 +81,8 @@ describe('the life of the node, on a machine of its own', function () {
     assert.match(again!, /nothing is up/);
   });
 
-  it('comes up after a make up that was killed, wherever that was, and goes down after one', async () => {
-    // Killed when it says the step: early, in the middle, late.
+  it('starts after a make up that was killed at any step, and stops after one', async () => {
+    // Killed when it prints the step, which is early, in the middle or late.
     const killAt = (text: string): string => `
       mkfifo /run/said; ${process.execPath} test/node/up.ts --node-only > /run/said & maker=$!
       while read -r line; do
@@ -101,7 +103,7 @@ describe('the life of the node, on a machine of its own', function () {
     assert.match(output, /nothing of the node is left/);
   });
 
-  it('comes up after a reboot with what was in it, and goes down after one', async () => {
+  it('starts after a reboot with its contents, and stops after one', async () => {
     await on('up; .local/bin/kubectl --kubeconfig .local/kubeconfig create namespace kept');
     boot = randomUUID();
     const output = await on('up; .local/bin/kubectl --kubeconfig .local/kubeconfig get namespace kept -o name; pods');
@@ -114,7 +116,7 @@ describe('the life of the node, on a machine of its own', function () {
     assert.equal(down.match(/No such file or directory/g)?.length, 2, down);
   });
 
-  it('names who holds a port that it needs, and starts nothing', async () => {
+  it('names the process on a port that it needs, and starts nothing', async () => {
     const output = await on(`
       listen="require('net').createServer().listen(10250, '0.0.0.0', () => console.log('listening'))"
       ${process.execPath} -e "$listen" > /run/said & holder=$!
@@ -124,14 +126,14 @@ describe('the life of the node, on a machine of its own', function () {
     assert.doesNotMatch(output, /etcd/);
   });
 
-  it('says that the disk is full', async () => {
+  it('reports a full disk', async () => {
     const output = await on(`
       mkdir -p ${NODE.stateDir}; mount -t tmpfs -o size=1g none ${NODE.stateDir}
       up; umount ${NODE.stateDir}; rmdir ${NODE.stateDir}`);
     assert.match(output, /make up: the node needs 3 GB below \S+, where \S+ GB are free: free some space/);
   });
 
-  it('says that it needs root', async () => {
+  it('reports that it needs root', async () => {
     const output = await on(`setpriv --reuid 65534 --clear-groups ${process.execPath} test/node/up.ts`);
     assert.match(output, /make up: the local node needs root/);
   });

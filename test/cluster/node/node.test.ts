@@ -17,7 +17,7 @@ import { NODE_PARTS } from '../../node/parts.ts';
 import { readSettings } from '../../node/settings.ts';
 import { readListeners } from '../../node/sockets.ts';
 
-describe('the local node', function () {
+describe('local node', function () {
   this.timeout(120_000);
   const namespace = `node-test-${randomUUID().slice(0, 8)}`;
   let built: Built;
@@ -42,7 +42,7 @@ describe('the local node', function () {
       { input: JSON.stringify(object) },
     );
 
-  /** A pod under Pod Security "restricted" that waits, with `more` in its spec. */
+  /** A waiting pod under Pod Security "restricted", with `more` in its spec. */
   async function startPod(name: string, more: object = {}, container: object = {}): Promise<void> {
     await apply({
       apiVersion: 'v1',
@@ -81,7 +81,7 @@ describe('the local node', function () {
     );
   });
 
-  it('runs a hardened pod, shows its log and executes in it', async () => {
+  it('runs a hardened pod, returns its log and executes a command in it', async () => {
     await startPod('plain');
     await until(
       { what: 'the log', timeoutMs: 10_000 },
@@ -90,7 +90,7 @@ describe('the local node', function () {
     assert.equal(await exec('plain', '/bin/podcheck', 'say', 'hello', 'there'), 'hello there\n');
   });
 
-  it('finds a service by its name, and reaches another pod', async () => {
+  it('resolves a service by name, and reaches another pod', async () => {
     await startPod('caller');
     const { serviceAddress } = (await readSettings(NODE))!;
     assert.equal(await exec('caller', '/bin/podcheck', 'lookup', 'kubernetes.default'), `${serviceAddress}\n`);
@@ -107,14 +107,14 @@ describe('the local node', function () {
     assert.match(await exec('caller', '/bin/podcheck', 'get', `http://${pod}:8181/ready`), /^200 OK/);
   });
 
-  it("refuses a pod that breaks the namespace's Pod Security level", async () => {
+  it('refuses a pod that violates the Pod Security level of its namespace', async () => {
     await assert.rejects(
       startPod('privileged', {}, { securityContext: { privileged: true } }),
       /violates PodSecurity "restricted/,
     );
   });
 
-  it('refuses callers without a name', async () => {
+  it('refuses unauthenticated callers', async () => {
     const { hostIp } = await localCluster();
     const ca = await readFile(join(NODE.pkiDir, 'ca.crt'));
     const answer = await get(`https://${hostIp}:${NODE.ports.api}/api/v1/namespaces`, { ca });
@@ -122,7 +122,7 @@ describe('the local node', function () {
     assert.match(answer.body, /system:anonymous/);
   });
 
-  it('keeps the kubelet to its own node', async () => {
+  it('limits the kubelet to its own node', async () => {
     const asKubelet = (...args: string[]) =>
       attempt(program({ built }, 'kubernetes', 'kubectl'), ['--kubeconfig', kubeconfigOf(NODE, 'kubelet'), ...args]);
     const own = await asKubelet('get', 'node', NODE_NAME, '-o', 'name');
@@ -133,7 +133,7 @@ describe('the local node', function () {
     assert.match(secrets.stderr, /forbidden/);
   });
 
-  it('mounts an image as a volume, read-only, and executes from it, in a user namespace', async () => {
+  it('mounts an image as a read-only volume, and executes from it, in a user namespace', async () => {
     await startPod(
       'mounted',
       { hostUsers: false, volumes: [{ name: 'tool', image: { reference: podcheck, pullPolicy: 'Never' } }] },
@@ -148,7 +148,7 @@ describe('the local node', function () {
     assert.ok(outside! >= 65536, `root in the pod is ${outside} on the node`);
   });
 
-  it('takes an image by its digest', async () => {
+  it('pulls an image by digest', async () => {
     const digest = await kubectl(
       '-n',
       namespace,
@@ -162,7 +162,7 @@ describe('the local node', function () {
     await startPod('pinned', {}, { image: `${podcheck.split(':')[0]}@${digest.slice(digest.indexOf('sha256:'))}` });
   });
 
-  it('gives a claim a volume that a plain user can write', async () => {
+  it('gives a claim a volume that an unprivileged user can write', async () => {
     await apply({
       apiVersion: 'v1',
       kind: 'PersistentVolumeClaim',
@@ -177,7 +177,7 @@ describe('the local node', function () {
     assert.equal(await kubectl('-n', namespace, 'get', 'pvc', 'data', '-o', 'jsonpath={.status.phase}'), 'Bound');
   });
 
-  it('lets pods reach the host on its address of the pod bridge', async () => {
+  it('lets pods reach the host at its address on the pod bridge', async () => {
     const { hostIp } = await localCluster();
     const server = createServer((_, response) => response.end('from the host'));
     await new Promise<void>((resolve) => server.listen(0, hostIp, resolve));
@@ -198,7 +198,7 @@ describe('the local node', function () {
     assert.deepEqual(open, []);
   });
 
-  it('knows what it was built from', () => {
+  it('records what it was built from', () => {
     for (const [part, folder] of built) {
       assert.ok(existsSync(folder));
       assert.match(basename(folder), new RegExp(`^${part}-[0-9a-f]{16}$`));

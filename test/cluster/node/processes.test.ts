@@ -23,7 +23,7 @@ describe('processes of the node', function () {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** What has ended and was not yet waited for holds nothing any more. */
+  /** A process that has exited but is not reaped yet holds no resources. */
   const ended = (pid: number): boolean => {
     const stat = existsSync(`/proc/${pid}/stat`) ? parseStat(readFileSync(`/proc/${pid}/stat`, 'utf8')) : undefined;
     return stat === undefined || stat.state === 'Z';
@@ -41,7 +41,7 @@ describe('processes of the node', function () {
     process.kill(pid, 0);
   });
 
-  it('are not mistaken for another process with the same id', async () => {
+  it('are not confused with another process of the same id', async () => {
     const text = readFileSync(record, 'utf8');
     const { pid, startTicks } = await started();
     writeFileSync(record, text.replace(` ${startTicks} `, ' 1 '));
@@ -53,13 +53,13 @@ describe('processes of the node', function () {
     writeFileSync(record, text);
   });
 
-  it('are gone when stopping them returns', async () => {
+  it('have exited when stopping them returns', async () => {
     const { pid } = await started();
     assert.equal(await stopProcess(record, 5_000), true);
     assert.ok(ended(pid));
   });
 
-  it('are killed when they do not want to go', async () => {
+  it('are killed if they ignore SIGTERM', async () => {
     start('trap "" TERM; echo up; while :; do sleep 1; done');
     await until({ what: 'it ignores the signal', timeoutMs: 5_000, everyMs: 10 }, () =>
       readFileSync(log, 'utf8').includes('up'),
@@ -78,7 +78,7 @@ describe('processes of the node', function () {
     readyWithinMs: 5_000,
   });
 
-  it('are left alone as long as they are started the same way', async () => {
+  it('are left running as long as their command line is unchanged', async () => {
     assert.equal(await ensureDaemon(layout, waiter(['1000'])), 'started');
     assert.equal(await ensureDaemon(layout, waiter(['1000'])), 'kept');
     assert.equal(await ensureDaemon(layout, waiter(['1001'])), 'restarted');
@@ -89,7 +89,7 @@ describe('processes of the node', function () {
     assert.equal(readFileSync(join(folder, 'conf'), 'utf8'), 'y');
   });
 
-  it('that end at once are told with the end of their log', async () => {
+  it('that exit at once are reported with the end of their log', async () => {
     const broken: Daemon = {
       ...waiter([]),
       name: 'broken',
@@ -104,12 +104,12 @@ describe('processes of the node', function () {
   });
 });
 
-describe('the lock', () => {
+describe('lock', () => {
   const folder = mkdtempSync(join(tmpdir(), 'probeyard-lock-'));
   const file = join(folder, 'lock');
   after(() => rmSync(folder, { recursive: true, force: true }));
 
-  it('lets one in at a time', async () => {
+  it('admits one holder at a time', async () => {
     await locked(file, async () => {
       await assert.rejects(
         locked(file, () => Promise.resolve()),
@@ -120,7 +120,7 @@ describe('the lock', () => {
   });
 
   for (const left of ['', `${process.pid} 1 another-boot`, '99999999 12 x']) {
-    it(`is taken over from a holder that is gone: "${left}"`, async () => {
+    it(`is taken over from a holder that has exited: "${left}"`, async () => {
       writeFileSync(file, left);
       assert.equal(await locked(file, () => Promise.resolve('in')), 'in');
     });

@@ -11,8 +11,8 @@ import { differences, type Snapshot } from '../../node/snapshot.ts';
 import { listeners } from '../../node/sockets.ts';
 import { addressIn, chooseSubnet } from '../../node/subnets.ts';
 
-describe('what the node reads of a machine', () => {
-  it('tells cgroup v1, v2 and both side by side apart', () => {
+describe('what the node reads from a machine', () => {
+  it('distinguishes cgroup v1, v2 and both together', () => {
     const v1 =
       '30 20 0:26 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n31 20 ' +
       '0:27 / /sys/fs/cgroup/pids rw - cgroup cgroup rw,pids\n';
@@ -36,7 +36,7 @@ describe('what the node reads of a machine', () => {
     assert.equal(hierarchies('1 0 8:1 / / rw - ext4 /dev/vda rw\n'), undefined);
   });
 
-  it('reads mount points, also those with a space', () => {
+  it('reads mount points, even with a space', () => {
     assert.deepEqual(mountPoints('1 0 8:1 / / rw - ext4 a rw\n2 1 0:3 / /mnt/my\\040disk rw - ext4 b rw\n'), [
       '/',
       '/mnt/my disk',
@@ -45,7 +45,7 @@ describe('what the node reads of a machine', () => {
     assert.ok(!isBelow('/var/lib/ab', ['/var/lib/a']));
   });
 
-  it('reads a process whose name holds brackets and spaces', () => {
+  it('reads a process with brackets and spaces in its name', () => {
     const tail = `S 1 ${Array.from({ length: 17 }, (_, index) => index).join(' ')} 4711 99`;
     assert.deepEqual(parseStat(`12 (a) b (c) ${tail}`), { pid: 12, name: 'a) b (c', state: 'S', startTicks: '4711' });
     assert.deepEqual(parseRecord(`boot-1 hash-1 12 (sh) ${tail}\n`), {
@@ -55,10 +55,10 @@ describe('what the node reads of a machine', () => {
   });
 
   for (const text of ['', 'boot', 'boot hash', 'boot hash 12 (sh) S 1 2']) {
-    it(`takes half a record for none: "${text}"`, () => assert.equal(parseRecord(text), undefined));
+    it(`ignores half a record: "${text}"`, () => assert.equal(parseRecord(text), undefined));
   }
 
-  it('finds who listens on a port that the node needs', () => {
+  it('finds the process on a port that the node needs', () => {
     const text = [
       '  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode',
       '   0: 0100007F:192B 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 111 1',
@@ -90,8 +90,8 @@ describe('what the node reads of a machine', () => {
   }
 });
 
-describe('the choice of addresses', () => {
-  it('takes the first range that nothing on the machine touches', () => {
+describe('choice of addresses', () => {
+  it('takes the first range that overlaps nothing on the machine', () => {
     const candidates = ['10.188.0.0/16', '10.189.0.0/16', '172.29.0.0/16'];
     assert.equal(chooseSubnet(candidates, ['192.0.2.0/24']), '10.188.0.0/16');
     assert.equal(chooseSubnet(candidates, ['10.188.7.1']), '10.189.0.0/16');
@@ -125,7 +125,7 @@ COMMIT
 `;
 
 describe('iptables', () => {
-  it("loses our rules and chains, and nobody else's", () => {
+  it('removes our rules and chains, and no others', () => {
     assert.equal(
       removalOf(SAVED),
       `*nat
@@ -140,10 +140,10 @@ COMMIT
     );
   });
 
-  it('is left alone where nothing is ours', () =>
+  it('is unchanged if it has no rules of ours', () =>
     assert.equal(removalOf('*filter\n:INPUT ACCEPT [0:0]\n-A INPUT -j ACCEPT\nCOMMIT\n'), ''));
 
-  it('compares by what the rules do: empty built-in chains and counters do not count', () => {
+  it('is compared by effect, without empty built-in chains and counters', () => {
     assert.deepEqual(comparableRules('*filter\n:INPUT ACCEPT [1:2]\nCOMMIT\n'), []);
     assert.deepEqual(comparableRules('*filter\n:FORWARD DROP [1:2]\n:MINE - [0:0]\n-A INPUT -j MINE\nCOMMIT\n'), [
       'filter -A INPUT -j MINE',
@@ -166,18 +166,18 @@ describe('images on the node', () => {
     ].join('\n'),
   );
 
-  it('are known by name and digest', () => {
+  it('are identified by name and digest', () => {
     assert.equal(there.get('localhost/a:1'), 'sha256:new');
     assert.equal(pinned('localhost/a:1', 'sha256:new'), 'localhost/a@sha256:new');
     assert.equal(pinned('localhost:5000/a', 'sha256:new'), 'localhost:5000/a@sha256:new');
   });
 
-  it("go when no name means them any more, others' never", () =>
+  it('are removed when no name refers to them, and foreign ones never', () =>
     assert.deepEqual(outdated(there, 'localhost/a:1'), ['localhost/a@sha256:old', 'sha256:config-old']));
 });
 
 describe('.local/env', () => {
-  it('gives back what was written', () => {
+  it('returns what was written', () => {
     assert.deepEqual(parseEnvironment(`export A='it'\\''s'\nexport PATH='/x/bin':"$PATH"\n`), {
       A: "it's",
       PATH: '/x/bin:$PATH',
@@ -185,14 +185,14 @@ describe('.local/env', () => {
   });
 });
 
-describe('the comparison of a machine before and after', () => {
+describe('comparison of a machine before and after', () => {
   const empty: Snapshot = {
     boot: 'b',
     lists: { links: [], mounts: [], namespaces: [], rules: [], rules6: [], routes: [], cgroups: [], folders: [] },
     sysctls: { 'net/ipv4/ip_forward': '0' },
   };
 
-  it('tells what came and what went, and counts doubles', () => {
+  it('reports what appeared and disappeared, and counts duplicates', () => {
     const before = { ...empty, lists: { ...empty.lists, mounts: ['/', '/dev/pts'], links: ['lo', 'eth1'] } };
     const after = {
       ...empty,

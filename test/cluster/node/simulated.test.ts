@@ -8,7 +8,7 @@ import { buildParts } from '../../node/build.ts';
 import { program } from '../../node/control_plane.ts';
 import { simulatedDown, simulatedUp } from '../simulated.ts';
 
-describe('the control plane with simulated nodes', function () {
+describe('control plane with simulated nodes', function () {
   // The first run builds kwok.
   this.timeout(900_000);
   let kubectl: (...args: string[]) => Promise<string>;
@@ -22,12 +22,12 @@ describe('the control plane with simulated nodes', function () {
 
   after(() => simulatedDown());
 
-  it('has the nodes it was asked for', async () => {
+  it('has the requested nodes', async () => {
     const nodes = (await kubectl('get', 'nodes', '-o', 'name')).trim().split('\n');
     assert.equal(nodes.length, 20);
   });
 
-  it('schedules pods on them and lets them run and end', async () => {
+  it('schedules pods on them, which run and end', async () => {
     await kubectl('create', 'deployment', 'many', '--image=localhost/none:1', '--replicas=100');
     await until(
       { what: '100 pods are ready', timeoutMs: 60_000 },

@@ -1,4 +1,4 @@
-/** Runs in a pod, in the launcher's place: starts each tool as it is told and prints one line of JSON for each. */
+/** Runs in a pod in place of the launcher. Starts each tool as ordered and prints one line of JSON for each. */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
@@ -20,7 +20,7 @@ const start = ([program = '', ...args]: string[]) => {
   return { stdout, stderr: stderr?.slice(0, 2_000), status, signal, error: error?.message };
 };
 
-// The container beside this one serves the source: it may be later than we are.
+// The other container serves the source, and may start later than this one.
 for (const end = performance.now() + 30_000; ;) {
   try {
     await (await fetch('http://127.0.0.1:8000/')).arrayBuffer();

@@ -1,7 +1,4 @@
-/**
- * Runs in a pod, in the agent's place: serves one file to the container beside it, until it is told that nobody reads
- * any more.
- */
+/** Runs in a pod in place of the agent. Serves one file to the other container until told to stop. */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 
