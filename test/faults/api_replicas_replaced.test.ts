@@ -10,7 +10,7 @@ describe('both API replicas are replaced in turn under load', function () {
   });
   after(() => c.close());
 
-  it('each finishes what it took, and the callers are told the truth', async () => {
+  it('each replica finishes its requests, and callers get the true outcome', async () => {
     assertTold(await underLoad(c, () => apiReplicasReplaced(c)), 0.7);
     await settled(c);
   });

@@ -10,8 +10,8 @@ describe('the API server does not answer for 20 seconds', function () {
   });
   after(() => c.close());
 
-  it('what came meanwhile waits and has its end', async () => {
-    // Runners that were lost meanwhile are made anew: on a slow node some requests wait for longer than they may.
+  it('requests that arrive meanwhile wait and get their end', async () => {
+    // Runners lost meanwhile are replaced. On a slow node some requests wait longer than their queue timeout.
     assertTold(await underLoad(c, () => apiServerUnreachable(c)), 0.7, { queueTimeouts: true });
     await settled(c);
   });

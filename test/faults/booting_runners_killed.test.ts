@@ -3,7 +3,7 @@ import { cluster, type Cluster } from '../cluster/fixture.ts';
 import { bootingRunnersKilled } from './injections.ts';
 import { settled, underLoad } from './load.ts';
 
-describe('runner pods are killed while they boot', function () {
+describe('runner pods are killed while they start', function () {
   this.timeout(400_000);
   let c: Cluster;
   before(async () => {
@@ -11,9 +11,9 @@ describe('runner pods are killed while they boot', function () {
   });
   after(() => c.close());
 
-  it('the pool makes others, and every request has its end', async () => {
+  it('the pool creates others, and every request gets its end', async () => {
     const { statuses, total, ms } = await underLoad(c, () => bootingRunnersKilled(c));
-    // Without a runner for long enough, requests are out of the queue in time.
+    // Without a runner for long enough, requests reach their queue timeout.
     const { 200: good = 0, 429: late = 0, 500: lost = 0 } = statuses;
     assert.equal(good + late + lost, total, JSON.stringify(statuses));
     assert.ok(lost <= 8 && good >= total * 0.5, JSON.stringify(statuses));

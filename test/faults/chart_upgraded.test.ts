@@ -58,7 +58,7 @@ describe('the chart is upgraded to a new version, and back', function () {
     await c?.close();
   });
 
-  /** API, controllers and runners are made of this image, and none of another is left. */
+  /** API, controllers and runners run this image, and no pod of another is left. */
   async function rolledOut(image: RegExp): Promise<void> {
     await eventually('every pod is of the release', 150, async () => {
       const found = await Promise.all([
@@ -75,7 +75,7 @@ describe('the chart is upgraded to a new version, and back', function () {
   const generations = async () =>
     (await c.kube.listAll(PROBE_POOLS, { namespace: NAMESPACE })).items.map(({ status }) => status?.generation);
 
-  it('every request has one end, whichever version took it and whichever ended it', async () => {
+  it('every request has one end, whichever version accepted it and whichever ended it', async () => {
     const tools = (await c.kube.listAll(PROBE_TOOLS, { namespace: NAMESPACE })).items;
     assert.deepEqual(
       tools
@@ -100,7 +100,7 @@ describe('the chart is upgraded to a new version, and back', function () {
       });
       const { 200: good = 0, 429: late = 0, 500: ours = 0, 503: away = 0, 0: broken = 0 } = statuses;
       assert.equal(good + late + ours + away + broken, total, JSON.stringify(statuses));
-      // Nothing that was taken is lost by a release; while every runner is replaced some wait too long on a small node.
+      // An upgrade loses no accepted request. While every runner is replaced, some wait too long on a small node.
       assert.ok(good >= total * 0.9, JSON.stringify(statuses));
       console.log(
         `      callers were told ${JSON.stringify(statuses)} in ` +
@@ -111,7 +111,7 @@ describe('the chart is upgraded to a new version, and back', function () {
       if (!back) await release.upgrade();
     }
     assert.notDeepEqual(between, before, 'the pools were rolled');
-    // What a pool is made of follows the tools as they are proven again.
+    // The generation of a pool changes while its tools are proven again.
     await eventually('the pools are as before', 60, async () => isDeepStrictEqual(await generations(), before));
     await settled(c);
   });

@@ -10,7 +10,7 @@ import { unlessLong } from './long.ts';
 
 const CLOCK = 'test-clock';
 const MINUTE = 60_000;
-/** Two minutes between API and controllers; Postgres and the API server stand between them. */
+/** Two minutes between API and controllers; Postgres and the API server lie between them. */
 const OFF = { api: MINUTE, controller: -MINUTE } as const;
 
 describe('the clocks of API, controllers and Postgres differ by a minute', function () {
@@ -70,7 +70,7 @@ describe('the clocks of API, controllers and Postgres differ by a minute', funct
       await c.kubectl('-n', NAMESPACE, 'patch', deployment(part as keyof typeof OFF), '--patch-file', file);
     }
     await rolledOut();
-    // An old leader that is still on its way out gives the lease away yet.
+    // An old leader that is terminating still releases the lease.
     await eventually('one of the new controllers leads, and no old one is left', 60, async () => {
       const { items } = await c.kube.listAll(PODS, {
         namespace: NAMESPACE,
@@ -89,7 +89,7 @@ describe('the clocks of API, controllers and Postgres differ by a minute', funct
     await rolledOut();
   }
 
-  it('every request ends once and in time, runners are admitted, and the leader does not change', async () => {
+  it('every request ends once and in time, runners are accepted, and the leader stays the same', async () => {
     const lease = async () =>
       (await c.kube.get(LEASES, 'probeyard-controller', { namespace: NAMESPACE })).spec?.leaseTransitions;
     const startedAt = Date.now();
@@ -110,7 +110,7 @@ describe('the clocks of API, controllers and Postgres differ by a minute', funct
             .map(({ metadata }) => c.kubectl('-n', NAMESPACE, 'logs', metadata.name, '--tail=1')),
         );
         offBy = said.map((line) => Date.parse((JSON.parse(line) as { time: string }).time) - Date.now());
-        // New ones have to be let in with tokens that the API server has just dated.
+        // New runners authenticate with tokens that the API server has just issued.
         const { items } = await c.kube.listAll(PODS, {
           namespace: RUNNERS,
           labelSelector: `${LABEL.component}=runner`,

@@ -1,6 +1,6 @@
 /**
- * Every fault that a test or the soak may cause, once. Each returns when what it broke is whole again, or on its way to
- * be; what is expected of the product meanwhile stands in the tests.
+ * Every fault that a test or the soak can cause. Each returns when the broken part is whole again, or recovering. The
+ * tests say what is expected of the product meanwhile.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -21,11 +21,11 @@ const isReady = (pod: Pod): boolean =>
   pod.metadata.deletionTimestamp === undefined &&
   (pod.status?.conditions ?? []).some(({ type, status }) => type === 'Ready' && status === 'True');
 
-/** Killed often: the kubelet has it wait before it is started again. */
+/** The kubelet delays the restart of a container that was killed often. */
 export const isHeldBack = (pod: Pod): boolean =>
   pod.status?.containerStatuses?.some(({ state }) => state?.waiting?.reason === 'CrashLoopBackOff') ?? false;
 
-/** The other fault may be an API server that is silent: one that needs it waits until it answers. */
+/** The other fault may be an unresponsive API server, so a call that needs it waits until it responds. */
 async function heard<T>(call: () => Promise<T>): Promise<T> {
   const end = performance.now() + 60_000;
   for (;;) {
@@ -58,8 +58,8 @@ export async function replicasReady(c: Cluster, component: 'api' | 'controller',
 }
 
 /**
- * One that has processes right now: the other fault may just have ended the one that was found first. Pods and holders
- * of leases are named alike.
+ * A pod with running processes, because the other fault may just have ended the first one found. Pods and lease holders
+ * have the same names.
  */
 async function alive(what: string, find: () => Promise<string | undefined>): Promise<{ name: string; pids: number[] }> {
   return eventually(`${what} with a process`, 60, async () => {
@@ -69,7 +69,7 @@ async function alive(what: string, find: () => Promise<string | undefined>): Pro
   });
 }
 
-/** A signal may find that the process has ended by itself meanwhile. */
+/** The process may have exited on its own meanwhile. */
 function signal(pids: readonly number[], name: NodeJS.Signals): void {
   for (const pid of pids) {
     try {
@@ -93,14 +93,14 @@ export const leaderKilled: Injection = async (c) => {
   await anotherLeads(c, before);
 };
 
-/** Past its lease and beyond the moment when another leads; then it goes on where it stood, believing that it leads. */
+/** Pauses the leader past its lease, until another leads. It then continues in the belief that it leads. */
 export const leaderPaused: Injection = async (c) => {
   const { name: before, pids } = await alive('a leader', () => holder(c));
   signal(pids, 'SIGSTOP');
   const since = performance.now();
   try {
-    // Where a fault before this one killed the other often, the kubelet lets it wait for minutes: then nobody leads,
-    // and the pause ends past the lease.
+    // If an earlier fault killed the other replica often, the kubelet delays its restart for minutes. Then there is no
+    // leader, and the pause ends past the lease.
     const noneCan = async () =>
       performance.now() - since > 15_000 &&
       (await podsOf(c, NAMESPACE, 'controller')).every(
@@ -121,7 +121,7 @@ export const apiReplicasReplaced: Injection = async (c) => {
   const before = (await podsOf(c, NAMESPACE, 'api')).filter(isReady);
   for (const { metadata } of before) {
     await heard(() => c.kube.delete(PODS, metadata.name, { namespace: NAMESPACE })).catch((error: unknown) => {
-      // Deleted by a call whose answer did not come.
+      // Deleted by an earlier call whose response was lost.
       if (!isKubeError(error, 'not-found')) throw error;
     });
     await eventually(
@@ -143,7 +143,10 @@ export const runnersKilled: Injection = async (c) => {
   }
 };
 
-/** Only the agents: their pods stay `Running`, by their other container. Seen sooner than by the silence of 20 s. */
+/**
+ * Kills only the agents. Their pods stay `Running` because of the other container. The exit is noticed before the
+ * silence of 20 s.
+ */
 export const agentsKilled = async (c: Cluster, seconds = 60): Promise<void> => {
   for (let round = 0; round < 2; round++) {
     const chosen = await eventually('runners that are ready', 60, async () => {
@@ -164,7 +167,7 @@ export const agentsKilled = async (c: Cluster, seconds = 60): Promise<void> => {
 };
 
 export const bootingRunnersKilled: Injection = async (c) => {
-  // Those that are ready go too, so that others have to boot.
+  // Kills the ready ones too, so that others have to start.
   for (const { metadata } of (await runners(c)).filter(isReady)) await kill(c, RUNNERS, metadata.name);
   for (let round = 0; round < 4; round++) {
     const booting = await eventually('a runner boots', 60, async () => {
@@ -186,18 +189,18 @@ async function statefulPodReplaced(c: Cluster, name: string, seconds: number): P
   });
 }
 
-/** Its streams lie on an emptyDir: they go with the pod. */
+/** Its streams are on an emptyDir, and are deleted with the pod. */
 export const natsWiped = (c: Cluster, seconds = 120): Promise<void> =>
   statefulPodReplaced(c, 'probeyard-nats-0', seconds);
 export const postgresReplaced = (c: Cluster, seconds = 120): Promise<void> =>
   statefulPodReplaced(c, 'probeyard-postgres-0', seconds);
 
-/** The pod ended meanwhile, and its network with it. */
+/** The pod has ended meanwhile, with its network. */
 function networkIsGone(error: unknown): void {
   if (!/No such file|setns|Bad rule/i.test(String(error))) throw error;
 }
 
-/** In the network of a pod, from the node: connections that stand are cut, too. */
+/** Applies a rule in the network of a pod, from the node, so that existing connections are cut, too. */
 async function blocked(pid: number, rule: readonly string[], ms: number): Promise<void> {
   const iptables = (action: '-I' | '-D') =>
     run('nsenter', ['--target', String(pid), '--net', 'iptables', '-w', action, ...rule]);
@@ -210,7 +213,7 @@ async function blocked(pid: number, rule: readonly string[], ms: number): Promis
 }
 
 export const postgresRefuses: Injection = async (c) => {
-  // What runs inside the pod itself may go on: the reckoning reads there.
+  // Processes inside the pod can still connect, because the reckoning reads there.
   const pid = await eventually('Postgres has a process', 60, async () =>
     sandboxOf(await podOf(c, 'probeyard-postgres-0')),
   );
@@ -229,7 +232,7 @@ export const runnerCutOffFromNats: Injection = async (c) => {
     return items.find(({ status }) => status?.runner !== undefined && status.completedAt === undefined)?.status?.runner
       ?.pod;
   });
-  // Longer than the leader lets a runner be silent: its job goes elsewhere, and what it then says comes too late.
+  // Longer than the leader accepts silence of a runner. The job runs elsewhere, and the late result changes nothing.
   await blocked(pid!, ['OUTPUT', '-p', 'tcp', '--dport', '4222', '-j', 'DROP'], 25_000).catch(networkIsGone);
 };
 
@@ -238,7 +241,10 @@ interface Running {
   startedAt: number;
 }
 
-/** Of a pod, oldest first, by the cgroup, which bears the pod's uid: some programs write over their environment. */
+/**
+ * Processes of a pod, oldest first. The cgroup identifies them by the pod's uid, because some programs overwrite their
+ * environment.
+ */
 function processesOf(pod: Pod): Running[] {
   const uid = pod.metadata.uid ?? '';
   const names = [uid, uid.replaceAll('-', '_')];
@@ -258,15 +264,15 @@ function processesOf(pod: Pod): Running[] {
 }
 
 /**
- * The sandbox of a pod: it began first and ends last. What is executed in a pod comes and goes; with one of those a
- * rule in its network could not be taken away again.
+ * The sandbox of a pod starts first and ends last. Other processes come and go, and a rule in the network of an ended
+ * one could not be removed.
  */
 const sandboxOf = (pod: Pod): number | undefined => processesOf(pod)[0]?.pid;
 
-/** Longer than every time-out of a client: connections are given up while the server's side still stands. */
+/** Longer than every timeout of a client, so that clients drop connections that the server still holds. */
 const STALL_MS = 25_000;
 
-/** Stopped, not killed: the kernel goes on accepting connections that nobody answers. */
+/** Stopped, not killed, so that the kernel still accepts connections that stay unanswered. */
 async function stalled(pids: () => number[] | Promise<number[]>, times: number): Promise<void> {
   for (let round = 0; round < times; round++) {
     const stopped = await pids();
@@ -339,7 +345,7 @@ export const jobsDeletedWithoutController: Injection = async (c) => {
 export const natsStalledOnce: Injection = (c) => natsStalled(c, 1);
 export const postgresStalledOnce: Injection = (c) => postgresStalled(c, 1);
 
-/** The images of all tools leave the node; runners that are there still have theirs mounted, new ones cannot start. */
+/** Removes the images of all tools from the node. Existing runners keep theirs mounted, and new ones cannot start. */
 export const toolImagesGone: Injection = async (c) => {
   await withoutImages(/^localhost\/probeyard\/tool-[^/]+$/, async () => {
     for (const { metadata } of (await runners(c)).filter(isReady).slice(0, 1)) await kill(c, RUNNERS, metadata.name);
@@ -347,7 +353,7 @@ export const toolImagesGone: Injection = async (c) => {
   });
 };
 
-/** Images leave the node while `work` lasts. */
+/** Removes images from the node while `work` runs. */
 export async function withoutImages(which: RegExp, work: () => Promise<void>): Promise<void> {
   const ctr = (...args: string[]) =>
     run(join(import.meta.dirname, '..', '..', '.local', 'bin', 'ctr'), [

@@ -11,11 +11,11 @@ describe('kubectl deletes all jobs while no controller runs', function () {
   });
   after(() => c.close());
 
-  it('every request has an end all the same', async () => {
+  it('every request still gets its end', async () => {
     const { statuses, total, ms } = await underLoad(c, () => jobsDeletedWithoutController(c), {
       queueTimeoutMs: 25_000,
     });
-    // Deleted while they waited or ran: their callers are told so when their time in the queue is over.
+    // Deleted while waiting or running. Their callers learn of it when the queue timeout has passed.
     assert.ok((statuses[200] ?? 0) >= total * 0.3, JSON.stringify(statuses));
     console.log(`      callers were told ${JSON.stringify(statuses)} in ${Math.round(ms / 1000)} s`);
     await settled(c);

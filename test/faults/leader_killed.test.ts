@@ -11,7 +11,7 @@ describe('the leader is killed with -9 under load', function () {
   });
   after(() => c.close());
 
-  it('every request has one end, no token is above its limit, and another leads within seconds', async () => {
+  it('every request has one end, no token exceeds its limit, and another replica leads within seconds', async () => {
     let failover = Infinity;
     const { statuses, total } = await underLoad(c, async () => {
       const [before, killedAt] = [await leaderPod(c), performance.now()];

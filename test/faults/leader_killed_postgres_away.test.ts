@@ -1,6 +1,6 @@
 /**
- * The next leader takes in what runs while no record of a token can be read: jobs made by hand, whose limits stand
- * nowhere else.
+ * The next leader takes over while no token can be read. Jobs created with kubectl have no other record of their
+ * limits.
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -18,13 +18,13 @@ import { writeDown } from './note.ts';
 const LIMIT = 3;
 const JOBS = 6;
 
-describe('the leader is killed while Postgres is away, with more jobs by hand than may run', function () {
+describe('the leader is killed while Postgres is away, with more jobs created by kubectl than may run', function () {
   this.timeout(300_000);
   let c: Cluster;
   let given = '';
   const names = Array.from({ length: JOBS }, () => `away-${randomUUID().slice(0, 8)}`);
   before(async function () {
-    // The jobs may be admitted before the leader has heard of the limit that is set for them.
+    // The jobs may be admitted before the leader has learned of their limit.
     unlessLong(this, 'its start races with the word of a changed limit');
     c = await cluster();
     given = await c.sql(`select coalesce(concurrency::text, 'null') from tokens where is_default`);
@@ -37,10 +37,10 @@ describe('the leader is killed while Postgres is away, with more jobs by hand th
     await c.close();
   });
 
-  it('no more run at once than the limit, and those that ran are not begun again', async () => {
+  it('no more jobs run at once than the limit, and running ones are not started again', async () => {
     const held = Promise.withResolvers<void>();
     const clip = await readFile(join(fixtures, 'tiny.mp4'));
-    // The head at once: a source that is silent is given up before the fault is over.
+    // Sends the head at once, because a silent source would be abandoned before the fault is over.
     const origin = await c.origin(async (_request, response) => {
       response.writeHead(200, { 'content-type': 'video/mp4', 'content-length': clip.length }).flushHeaders();
       await held.promise;
@@ -80,7 +80,7 @@ describe('the leader is killed while Postgres is away, with more jobs by hand th
       );
       const first = running().map(({ metadata: { name } }) => name);
       await Promise.all([postgresRefuses(c), leaderKilled(c)]);
-      // The new leader serves again once a job that is made now waits or runs.
+      // The new leader is ready once a new job waits or runs.
       const probe = `away-${randomUUID().slice(0, 8)}`;
       names.push(probe);
       await c.kube.create(PROBE_JOBS, {
@@ -106,7 +106,7 @@ describe('the leader is killed while Postgres is away, with more jobs by hand th
       for (const name of first) {
         const job = jobs.get(name) ?? assert.fail(`${name} is gone`);
         assert.equal(job.status?.attempts, 1, name);
-        // ffprobe may have given up on a source that was silent for so long: an end of its own all the same.
+        // ffprobe may have timed out on a source that was silent for so long, which is an end as well.
         assert.match(stateOf(job), /^(?:Completed|ToolFailed)$/, name);
       }
       const uids = [...jobs.values()].map(({ metadata: { uid } }) => `'${uid}'`).join(',');

@@ -12,7 +12,7 @@ describe('the leader is paused past its lease, and goes on believing that it lea
   });
   after(() => c.close());
 
-  it('another leads meanwhile; no request has two ends and no token is above its limit', async () => {
+  it('another replica leads meanwhile; no request has two ends, and no token exceeds its limit', async () => {
     const before = await leaseHolder(c);
     const { statuses, total, ms } = await underLoad(c, () => leaderPaused(c));
     assert.notEqual(await leaseHolder(c), before);
@@ -21,7 +21,7 @@ describe('the leader is paused past its lease, and goes on believing that it lea
     await settled(c);
   });
 
-  it('an admission of its term that comes late is refused by the API server', async () => {
+  it('the API server refuses a late admission of its term', async () => {
     const id = (await c.probe({ url: `${(await c.origin()).url}/tiny.mp4` })).headers.get('x-request-id') ?? '';
     const { spec } = await c.kube.get(LEASES, 'probeyard-controller', { namespace: NAMESPACE });
     const late = c.kube.mergePatchStatus(

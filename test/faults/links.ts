@@ -1,7 +1,7 @@
 /**
- * What each process of the product holds open: its connections to NATS, Postgres and the API server, from the node's
- * own tables, and the watches that the API server counts. A fault may break any of them; afterwards there are as many
- * as before, and no more.
+ * The connections that each process of the product holds to NATS, Postgres and the API server, by the tables of the
+ * node, and the watches that the API server counts. A fault may break any of them; afterwards there are as many as
+ * before, and no more.
  */
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
@@ -31,7 +31,7 @@ interface Service {
   spec: { clusterIP?: string; ports?: { port: number }[] };
 }
 
-/** `0A010203:10E8` of /proc/net/tcp: the address in the machine's byte order, the port in the network's. */
+/** `0A010203:10E8` in /proc/net/tcp: the address in the machine's byte order, the port in network order. */
 const endpoint = (address: string, port: number): string =>
   `${address
     .split('.')
@@ -39,14 +39,14 @@ const endpoint = (address: string, port: number): string =>
     .map((part) => Number(part).toString(16).padStart(2, '0'))
     .join('')}:${port.toString(16).padStart(4, '0')}`.toUpperCase();
 
-/** Peers of the established TCP connections that this very process holds; others share its network. */
+/** Peers of the established TCP connections of this process alone. Other processes share its network. */
 function peersOf(pid: number): string[] {
   const own = new Set(
     readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
       try {
         return /^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/${pid}/fd/${fd}`))?.[1] ?? [];
       } catch {
-        // Closed between the two looks.
+        // Closed between the two reads.
         return [];
       }
     }),
@@ -60,7 +60,7 @@ function peersOf(pid: number): string[] {
     });
 }
 
-/** The main process of each container that has a role in the product. */
+/** The main process of each container of the product. */
 function mainProcesses(): { role: Role; pod: string; pid: number }[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -96,13 +96,13 @@ async function links(c: Cluster): Promise<Links[]> {
         { role, pod, pid, to: { nats: count('nats'), postgres: count('postgres'), kubernetes: count('kubernetes') } },
       ];
     } catch {
-      // It ended meanwhile.
+      // It has exited meanwhile.
       return [];
     }
   });
 }
 
-/** Watches of the product's own resources, as the API server counts them. */
+/** Watches of the product's own resources, as counted by the API server. */
 async function watches(c: Cluster): Promise<Record<string, number>> {
   const text = await c.kubectl('get', '--raw', '/metrics');
   const counts: Record<string, number> = {};
@@ -114,7 +114,7 @@ async function watches(c: Cluster): Promise<Record<string, number>> {
   return counts;
 }
 
-/** Of each role the most that one of its processes holds. */
+/** For each role, the most that one of its processes holds. */
 const mostOf = (all: readonly Links[], role: Role, server: Server): number =>
   Math.max(0, ...all.filter((one) => one.role === role).map(({ to }) => to[server]));
 
@@ -125,12 +125,12 @@ export interface Held {
 export const held = async (c: Cluster): Promise<Held> => ({ links: await links(c), watches: await watches(c) });
 
 /**
- * A pool of ten, whose connections are closed after a minute of rest, and two that listen: for changed tokens, and in
- * the API for webhooks.
+ * A pool of ten, with idle connections closed after a minute, and two listeners, for changed tokens and in the API for
+ * webhooks.
  */
 const POSTGRES_AT_MOST = 12;
 
-/** Throws what is wrong, for a wait that looks again. */
+/** Throws the difference, so that a polling wait can repeat it. */
 export function assertHeldAsBefore(now: Held, before: Held): void {
   for (const { pod, pid, role, to } of now.links) {
     assert.equal(to.nats, 1, `${pod} (${pid}) holds ${to.nats} connections to NATS`);

@@ -1,7 +1,6 @@
 /**
- * A steady load over some tokens while something breaks, and the reckoning afterwards: from Postgres, from the API
- * server and from the callers' own record of what they were told. Every accepted request has exactly one end; no token
- * was ever above its limit.
+ * A steady load over some tokens during a fault, and the reckoning afterwards from Postgres, the API server and the
+ * callers' own records. Every accepted request has exactly one end, and no token ever exceeded its limit.
  */
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
@@ -31,23 +30,23 @@ interface Told {
   status: number;
   ms: number;
   token: string;
-  /** When the answer was there, from the start of the load. */ at: number;
+  /** When the response arrived, from the start of the load. */ at: number;
   error?: string;
 }
 
 export interface Reckoning {
   told: Told[];
-  /** Of the tokens that asked. */
+  /** The tokens of the callers. */
   ids: number[];
   total: number;
   statuses: Record<string, number>;
   most: Record<string, number>;
   ms: number;
-  /** The longest time in which nobody was told a 200. */
+  /** The longest time without a 200 for any caller. */
   longestGapMs: number;
 }
 
-/** Processes of this node by an environment variable of theirs: how a test finds the one that it kills. */
+/** Processes of this node by an environment variable of theirs, for a test that has to kill one. */
 export function pidsOf(variable: string, value: string): number[] {
   const wanted = `\0${variable}=${value}\0`;
   return readdirSync('/proc')
@@ -62,7 +61,7 @@ export function pidsOf(variable: string, value: string): number[] {
     });
 }
 
-/** Who holds the lease: a process, `pod_something`. A container that was restarted is another one in the same pod. */
+/** The process that holds the lease, as `pod_something`. A restarted container is another one in the same pod. */
 export const leaseHolder = async (c: Cluster): Promise<string> =>
   (await c.kube.get(LEASES, 'probeyard-controller', { namespace: NAMESPACE })).spec?.holderIdentity ?? '';
 
@@ -112,7 +111,7 @@ export async function underLoad(
   const started = performance.now();
   let left = plan.jobs;
   const load = { over: false };
-  // As long as the fault lasts, and so many at least.
+  // As long as the fault lasts, and at least this many.
   const caller = async (token: string): Promise<void> => {
     while (left-- > 0 || (!load.over && told.length < 20 * plan.jobs)) {
       const began = performance.now();
@@ -125,10 +124,10 @@ export async function underLoad(
           at: performance.now() - started,
           token,
         });
-        // Not in a tight loop while every request is refused.
+        // No tight loop while every request is refused.
         if (status >= 500) await delay(250);
       } catch (error) {
-        // The way to an API replica broke: the caller knows no more than that.
+        // The connection to an API replica broke, and the caller knows no more.
         told.push({
           id: null,
           status: 0,
@@ -170,14 +169,14 @@ export async function underLoad(
     if (id === null || status === 0) continue;
     const row = byId.get(id);
     if (row === undefined) {
-      // Refused before it was accepted: no row was opened, and no result may have been given.
+      // Refused before it was accepted, so no row was opened, and there must be no result.
       assert.notEqual(status, 200, `${id} was answered with a result that is not recorded`);
       continue;
     }
     if (status === 200)
       assert.equal(row.status, 200, `${id}: the caller was told 200, the record says ${row.status} ${row.reason}`);
   }
-  // Whoever was told 429 or 500 can read what became of the request in the end.
+  // A caller that got 429 or 500 can read the final end of the request.
   for (const { id, token } of told.filter((answer) => answer.status >= 429 && byId.has(answer.id ?? '')).slice(0, 10)) {
     const row = byId.get(id ?? '');
     const { status } = await c.get(`/v1/probe/${id}`, token);
@@ -238,19 +237,19 @@ export async function underLoad(
 }
 
 /**
- * While a part is away so many are told 200 all the same, and the others a 503, a 500 or that their connection broke:
- * nothing else would be true.
+ * While a part is away, this share still gets 200, and the others 503, 500 or a broken connection. No other status
+ * would be correct.
  */
 export function assertTold({ statuses, total, ms }: Reckoning, share: number, { queueTimeouts = false } = {}): void {
   const { 200: good = 0, 503: away = 0, 500: ours = 0, 0: broken = 0 } = statuses;
-  // A part that is away for longer than a request may wait in the queue.
+  // A part that is away for longer than the queue timeout.
   const late = queueTimeouts ? (statuses[429] ?? 0) : 0;
   assert.equal(good + away + ours + broken + late, total, JSON.stringify(statuses));
   assert.ok(good >= total * share, JSON.stringify(statuses));
   console.log(`      callers were told ${JSON.stringify(statuses)} in ${Math.round(ms / 1000)} s`);
 }
 
-/** From one success to the next. */
+/** The longest time between two successes. */
 function longestGap(times: readonly number[]): number {
   const sorted = times.toSorted((a, b) => a - b);
   return sorted.reduce((longest, time, index) => Math.max(longest, index === 0 ? 0 : time - sorted[index - 1]!), 0);
@@ -258,7 +257,7 @@ function longestGap(times: readonly number[]): number {
 
 const TEXT = 'not a media file, and quickly seen to be none';
 
-/** Nothing of a fault may stay: the pools are whole again, and no pod is there that no pool knows. */
+/** Nothing of a fault may remain. The pools are whole again, and every pod belongs to a pool. */
 export async function settled(c: Cluster): Promise<void> {
   await eventually('the pools serve again', 120, async () => {
     const pods = await c.kube.listAll(PODS, {

@@ -1,6 +1,6 @@
 /**
- * Whether faults that take minutes are run at their full length: by `make faults` and with `FAULTS=all`, not in the
- * tests of every change.
+ * Whether faults that take minutes run at full length: in `make faults` and with `FAULTS=all`, not in the tests of
+ * every change.
  */
 export const inFull = (): boolean => process.env['FAULTS_FILE'] !== undefined || process.env['FAULTS'] === 'all';
 

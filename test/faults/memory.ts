@@ -1,9 +1,9 @@
-/** Resident memory of the parts of the product that run on this node, in MB. */
+/** Resident memory in MB of the parts of the product on this node. */
 import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
 
 /**
- * A pod is known by the name that its processes are given; some of them (Postgres') write over their environment, and
- * share its host name.
+ * The processes of a pod are recognised by its name. Some overwrite their environment (those of Postgres) and share its
+ * host name.
  */
 const POD_OF = {
   api: /\0HOSTNAME=probeyard-api-/,
@@ -21,7 +21,7 @@ interface Process {
   kb: number;
 }
 
-/** Rss: pages that processes share count in each of them. Pss: they are shared out among them. */
+/** Rss counts shared pages in every process. Pss divides them among the processes. */
 export type Measure = 'Rss' | 'Pss';
 
 function processes(measure: Measure): Process[] {
@@ -42,13 +42,13 @@ function processes(measure: Measure): Process[] {
           },
         ];
       } catch {
-        // It ended meanwhile.
+        // It has exited meanwhile.
         return [];
       }
     });
 }
 
-/** Of each part: all of its replicas together; of the runners, which come and go, the largest pod. */
+/** All replicas of each part together. Of the runners, which come and go, the largest pod. */
 export function memory(measure: Measure): Record<Part, number> {
   const all = processes(measure);
   const partOf = new Map(all.flatMap(({ part, pod }) => (part === undefined ? [] : [[pod, part] as const])));

@@ -10,7 +10,7 @@ describe('NATS is restarted under load', function () {
   });
   after(() => c.close());
 
-  it('no request is lost or doubled, and no token is above its limit', async () => {
+  it('no request is lost or doubled, and no token exceeds its limit', async () => {
     assertTold(await underLoad(c, () => natsWiped(c, 90)), 0.5);
     await settled(c);
   });

@@ -10,8 +10,8 @@ describe('NATS is stopped for 25 s and continued, three times', function () {
   });
   after(() => c.close());
 
-  it('no request is lost or doubled, and each process is left with the connections that it had', async () => {
-    // Without NATS the API leaves its Service, so most callers are refused at once, again and again.
+  it('no request is lost or doubled, and each process keeps its number of connections', async () => {
+    // Without NATS the API leaves its Service, so most callers are refused at once, repeatedly.
     assertTold(await underLoad(c, () => natsStalled(c)), 0.05, { queueTimeouts: true });
     await settled(c);
   });

@@ -1,6 +1,6 @@
 /**
- * What a fault's test counted, for the table of all of them (table.ts): a line of JSON in the file that FAULTS_FILE
- * names.
+ * What the test of a fault counted, for the table of all faults (table.ts), as a line of JSON in the file that
+ * FAULTS_FILE names.
  */
 import { appendFile } from 'node:fs/promises';
 import type { Part } from './memory.ts';
@@ -14,10 +14,10 @@ export interface Noted {
   doubles: number;
   most: number;
   limit: number;
-  /** Only where there are callers who wait. */
+  /** Only for tests with waiting callers. */
   longestGapMs?: number;
   ms?: number;
-  /** Where it was taken. */
+  /** Only if it was measured. */
   pace?: { before: Pace; after: Pace } | undefined;
   memory?: { before: Record<Part, number>; after: Record<Part, number> };
 }

@@ -1,6 +1,6 @@
 /**
- * How fast the product is at rest: one warm caller, then eight. Taken before a fault and after it, a lasting harm
- * shows.
+ * The pace of the product at rest, for one warm caller and for eight. Measured before and after a fault, it shows
+ * lasting harm.
  */
 import { median } from '../../bench/statistics.ts';
 import { fixtures, type Cluster } from '../cluster/fixture.ts';
@@ -37,7 +37,7 @@ export async function paceOf(c: Cluster): Promise<Pace> {
 }
 
 /**
- * Two runs of a machine at rest differ by up to 1.6; a harm that lasts, such as every second connect that waits, is far
+ * Two runs of a machine at rest differ by up to 1.6. Lasting harm, such as a delay of every second connection, is far
  * above.
  */
 const HARM = 2;

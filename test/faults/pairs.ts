@@ -1,11 +1,11 @@
-/** Two faults at once, drawn by a seed: the same seed draws the same pairs at the same moments. */
+/** Two faults at once, drawn by a seed. The same seed draws the same pairs at the same moments. */
 import { PODS } from '../../src/kube/client.ts';
 import { NAMESPACE, type Cluster } from '../cluster/fixture.ts';
 import * as injections from './injections.ts';
 import type { Injection } from './injections.ts';
 import { killPod, moment, settled } from './load.ts';
 
-/** Those that leave the node's own control plane alone may meet any other. */
+/** Faults that leave the control plane of the node alone can be combined with any other. */
 const DRAWN = [
   'leaderKilled',
   'leaderPaused',
@@ -27,10 +27,10 @@ export type FaultName = (typeof DRAWN)[number];
 export interface Pair {
   first: FaultName;
   second: FaultName;
-  /** How long after the first. */ afterMs: number;
+  /** The delay after the first fault. */ afterMs: number;
 }
 
-/** Mulberry32: small, even enough for a draw, and the same everywhere. */
+/** Mulberry32: small, sufficiently uniform for a draw, and the same everywhere. */
 export function seeded(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -52,15 +52,15 @@ export function drawPairs(seed: number, count: number): Pair[] {
 
 const injectionOf = (name: FaultName): Injection => injections[name];
 
-/** Ends when both have ended, so that what one broke is whole again though the other failed. */
+/** Ends when both have ended, so that each is repaired even if the other failed. */
 export async function injectPair(c: Cluster, { first, second, afterMs }: Pair): Promise<void> {
   const ends = await Promise.allSettled([injectionOf(first)(c), moment(afterMs).then(() => injectionOf(second)(c))]);
   for (const end of ends) if (end.status === 'rejected') throw end.reason;
 }
 
 /**
- * Both replicas of each part are there for the next round. A container that was killed often waits for minutes to be
- * started again, as the kubelet has it: its pod is replaced.
+ * Waits until both replicas of each part are ready for the next round. A pod whose container was killed often is
+ * replaced, because the kubelet delays its restart for minutes.
  */
 export async function whole(c: Cluster): Promise<void> {
   await settled(c);

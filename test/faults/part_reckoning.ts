@@ -1,6 +1,6 @@
 /**
- * Load on one controller between real servers (test/controller/cluster_parts.ts), and the reckoning afterwards: from
- * Postgres, from the API server, and from what callers were told.
+ * Load on one controller between real servers (test/controller/cluster_parts.ts), and the reckoning afterwards from
+ * Postgres, the API server and the responses of callers.
  */
 import assert from 'node:assert/strict';
 import { PROBE_JOBS } from '../../src/kube/client.ts';
@@ -33,7 +33,7 @@ export interface PartReckoning {
   secondTold: number;
 }
 
-/** Every request has exactly one end, which everybody was told; usage equals it; no token was above its limit. */
+/** Every request has exactly one end, which all parts agree on. Usage equals it, and no token exceeded its limit. */
 export async function reckon(
   cluster: Cluster,
   { tokens, submitted }: { tokens: number[]; submitted: Submitted[] },

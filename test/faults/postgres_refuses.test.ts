@@ -10,11 +10,11 @@ describe('Postgres refuses connections for 20 seconds', function () {
   });
   after(() => c.close());
 
-  it('nothing is recorded twice or forgotten', async () => {
+  it('no end is recorded twice or lost', async () => {
     const before = await c.sql('select clock_timestamp()');
     assertTold(await underLoad(c, () => postgresRefuses(c)), 0.3);
     await settled(c);
-    // Clients heard that they were cut off; the server never did, and has to notice by itself.
+    // The clients learned that they were cut off. The server did not, and has to notice on its own.
     await eventually(
       'the sessions that were cut off are gone',
       90,

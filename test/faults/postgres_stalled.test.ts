@@ -11,7 +11,7 @@ describe('Postgres is stopped for 25 s and continued, three times', function () 
   });
   after(() => c.close());
 
-  it('no request is lost or doubled, and each process is left with the connections that it had', async () => {
+  it('no request is lost or doubled, and each process keeps its number of connections', async () => {
     const times = inFull() ? 3 : 1;
     assertTold(await underLoad(c, () => postgresStalled(c, times)), 0.5, { queueTimeouts: true });
     await settled(c);

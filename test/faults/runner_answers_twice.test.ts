@@ -19,13 +19,13 @@ describe('a runner answers twice, or its first answer comes after the second att
   const ready = () =>
     until('runners are ready', () => cluster.runners.all().filter(({ state }) => state.epoch > 0).length >= 12, 20_000);
 
-  /** As a runner of another make might: without the id by which JetStream knows a message that comes twice. */
+  /** Like a foreign runner, without the id by which JetStream recognises a duplicate. */
   async function publish({ job, attempt, epoch }: Go, order: Go, uid: string, ioUsage: number): Promise<void> {
     const { header } = await packResult({ ...success(order), ioUsage }, { job, attempt, epoch, podUid: uid });
     await cluster.servers.bus.js.publish(SUBJECT.result(uid), new TextEncoder().encode(JSON.stringify(header)));
   }
 
-  it('200 jobs on 5 tokens, each answered three times: one end each', async () => {
+  it('200 jobs on 5 tokens with three results each have one end each', async () => {
     const { controller, runners } = cluster;
     await controller();
     await ready();
@@ -51,7 +51,7 @@ describe('a runner answers twice, or its first answer comes after the second att
     console.log(`      ${JOBS} jobs, ${extra} answers too many, at most ${most} of a token at once`);
   });
 
-  it("every fifth runner is lost, and its answer comes after another's is recorded: nothing changes", async () => {
+  it('the late result of every fifth runner, recorded elsewhere meanwhile, changes nothing', async () => {
     const {
       controller,
       runners,

@@ -11,7 +11,7 @@ describe('a runner is cut off from NATS while it works', function () {
   });
   after(() => c.close());
 
-  it('its job runs elsewhere, and what it says afterwards changes nothing', async () => {
+  it('its job runs elsewhere, and its late result changes nothing', async () => {
     const { statuses, total, ms } = await underLoad(c, () => runnerCutOffFromNats(c));
     const { 200: good = 0, 500: lost = 0 } = statuses;
     assert.equal(good + lost, total, JSON.stringify(statuses));

@@ -15,9 +15,9 @@ describe('runner pods are killed under load, busy and idle ones', function () {
     ['the pods', runnersKilled],
     ['the agents in them', (at: Cluster) => agentsKilled(at, 15)],
   ] as const)
-    it(`${what}: their jobs run again elsewhere, each request has one end`, async () => {
+    it(`${what}: their jobs run again elsewhere, and each request has one end`, async () => {
       const { statuses, total } = await underLoad(c, () => kill(c));
-      // Three lost runners in a row are a 500 that says so; anything else would be a lie.
+      // Three lost runners in a row are a 500 that says so. Any other status would be wrong.
       const { 200: good = 0, 500: lost = 0 } = statuses;
       assert.equal(good + lost, total, JSON.stringify(statuses));
       assert.ok(lost <= 4, JSON.stringify(statuses));

@@ -1,6 +1,7 @@
 /**
- * Every fault's test, one after the other on the running cluster, and what was counted, as docs/reports/faults.md:
- * `node test/faults/table.ts [name...]`. With names only those are run, and their rows alone are changed.
+ * Runs the test of every fault, one after the other, on the running cluster, and writes the counts to
+ * docs/reports/faults.md: `node test/faults/table.ts [name...]`. With names, only those run, and only their rows
+ * change.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -56,7 +57,7 @@ const seconds = (ms: number | undefined): string => (ms === undefined ? '' : `${
 
 function rowOf({ name, title }: Fault, noted: readonly Noted[], passed: boolean): string {
   if (!passed || noted.length === 0) return `| ${title} \`${name}\` | **failed** | | | | | | | | | |`;
-  // Where a file has several tests of one fault, its row is their sum, and the worst of each.
+  // If a file has several tests of one fault, its row is their sum, and the worst of each.
   const sum = (of: (one: Noted) => number) => noted.reduce((total, one) => total + of(one), 0);
   const statuses: Record<string, number> = {};
   for (const one of noted)
@@ -98,7 +99,7 @@ async function runOne(fault: Fault, folder: string): Promise<string> {
   return rowOf(fault, noted, code === 0);
 }
 
-/** The row of each fault by the name that stands in it. */
+/** The row of each fault, by the name in it. */
 const rowsIn = (text: string): Map<string, string> =>
   new Map(
     text.split('\n').flatMap((line) => {
@@ -117,7 +118,7 @@ const folder = await mkdtemp(join(tmpdir(), 'probeyard-faults-'));
 try {
   for (const fault of faults.filter(({ name }) => wanted.length === 0 || wanted.includes(name))) {
     const row = await runOne(fault, folder);
-    // After each: a run that is ended halfway leaves what it has.
+    // After each fault, so that an interrupted run keeps its rows.
     const rows = rowsIn(await readFile(document, 'utf8')).set(fault.name, row);
     writePart(document, 'table', [HEADER, ...faults.flatMap(({ name }) => rows.get(name) ?? [])].join('\n'));
   }

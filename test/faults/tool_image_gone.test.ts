@@ -1,4 +1,4 @@
-/** One image that cannot be pulled any more: runners come without it, and with it again once it is back. */
+/** A single image that cannot be pulled any more. Runners start without it, and with it again once it is back. */
 import assert from 'node:assert/strict';
 import { PODS, PROBE_TOOLS } from '../../src/kube/client.ts';
 import { NAMESPACE, RUNNERS, cluster, eventually, type Cluster } from '../cluster/fixture.ts';
@@ -13,7 +13,7 @@ describe('the image of one tool is gone from the node', function () {
   });
   after(() => c.close());
 
-  it('the tool is Degraded, runners come up without it, and it is taken back when its image is', async () => {
+  it('the tool is Degraded, runners start without it, and it is restored with its image', async () => {
     const tools = (await c.kube.listAll(PROBE_TOOLS, { namespace: NAMESPACE })).items;
     const available = tools.filter(
       ({ spec, status }) =>

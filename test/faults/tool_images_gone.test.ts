@@ -11,9 +11,9 @@ describe('the images of all tools are gone from the node', function () {
   });
   after(() => c.close());
 
-  it('warm runners go on, and the pool is whole again when they are back', async () => {
+  it('warm runners continue, and the pool is whole again when they are back', async () => {
     const { statuses, total, ms } = await underLoad(c, () => toolImagesGone(c));
-    // Without a runner for long enough, requests are out of the queue in time.
+    // Without a runner for long enough, requests reach their queue timeout.
     const { 200: good = 0, 429: late = 0, 500: lost = 0 } = statuses;
     assert.equal(good + late + lost, total, JSON.stringify(statuses));
     assert.ok(lost <= 8 && good >= total * 0.5, JSON.stringify(statuses));

@@ -4,19 +4,19 @@ import { cluster, type Cluster } from '../cluster/fixture.ts';
 import { VERSION, attack, install, uninstall } from '../hostility/taken_over.ts';
 import { settled, underLoad } from './load.ts';
 
-/** For what ends by itself it is long: a busy machine takes its time to fill a pod's memory. */
+/** A long time for what ends on its own, because a busy machine takes long to fill a pod's memory. */
 const [SHORT, LONG] = [3_000, 30_000];
-/** What the tool does, and what its caller is told of it. */
+/** What the tool does, and the error that its caller gets. */
 const WAYS: readonly { name: string; do: string; told: RegExp; got?: RegExp }[] = [
   { name: 'hangs', do: 'hang', told: /^ffprobe did not finish within 3000 ms/ },
   { name: 'floods its output', do: 'flood', told: /^ffprobe printed more than the output limit/ },
-  // Its forks are refused at the pod's limit of processes, and it goes on to its end.
+  // Its forks are refused at the process limit of the pod, and it runs to its end.
   { name: 'forks', do: 'fork||20000', told: /^$/, got: /^(?:EAGAIN|ENOMEM) after some$/ },
   { name: 'eats memory', do: 'memory', told: /^ffprobe ran out of memory/ },
   { name: 'ends by a signal', do: 'abort', told: /^ffprobe was ended by SIGABRT/ },
 ];
 
-describe('tools hang, flood their output, fork, eat memory and end by a signal', function () {
+describe('tools hang, flood their output, fork, exhaust memory and end by a signal', function () {
   this.timeout(300_000);
   let c: Cluster;
   let token: string;
@@ -41,7 +41,7 @@ describe('tools hang, flood their output, fork, eat memory and end by a signal',
     await c.close();
   });
 
-  it('each is told to its own caller alone, and everybody else is answered', async () => {
+  it('each failure reaches its own caller alone, and all others succeed', async () => {
     const { statuses, total } = await underLoad(c, async () => {
       for (const way of WAYS) {
         const { answer, error, got } = await attack(c, token, [way], {

@@ -3,9 +3,9 @@ import { cluster, type Cluster } from '../cluster/fixture.ts';
 import { underLoad } from './load.ts';
 import { drawPairs, injectPair, whole } from './pairs.ts';
 
-/** Another pair in each run; set it to repeat one. */
+/** A different pair in each run; set it to repeat one. */
 const SEED = Number(process.env['FAULT_SEED'] ?? Math.floor(Math.random() * 100_000));
-/** How many pairs: CI draws for some minutes. */
+/** The number of pairs; CI draws for some minutes. */
 const PAIRS = Number(process.env['PAIRS'] ?? 1);
 
 describe(`two faults at once, drawn by the seed ${SEED}`, function () {
@@ -26,8 +26,8 @@ describe(`two faults at once, drawn by the seed ${SEED}`, function () {
   }
 });
 
-describe('the draw of faults', () => {
-  it('is the same for the same seed, and another for another', () => {
+describe('draw of faults', () => {
+  it('is the same for the same seed, and different for another', () => {
     assert.deepEqual(drawPairs(7, 20), drawPairs(7, 20));
     assert.notDeepEqual(drawPairs(7, 20), drawPairs(8, 20));
     for (const { first, second } of drawPairs(7, 200)) assert.notEqual(first, second);

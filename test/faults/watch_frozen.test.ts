@@ -8,7 +8,7 @@ import { partLoad, reckon } from './part_reckoning.ts';
 
 const SEED = Number(process.env['FAULT_SEED'] ?? Math.floor(Math.random() * 100_000));
 
-/** A client that lags on purpose: of what its watches bring, some is late and some never comes. */
+/** A client that lags on purpose. Of the events of its watches, some are late and some are dropped. */
 function lagging(
   kube: KubeClient,
   { drop, lateMs, on }: { drop: number; lateMs: number; on: () => boolean },
@@ -16,7 +16,7 @@ function lagging(
 ): { kube: KubeClient; dropped: () => number } {
   let dropped = 0;
   const watch: KubeClient['watch'] = async (type, options, onEvent) => {
-    // In their order, as they would come from a slow connection.
+    // In order, as over a slow connection.
     let last: Promise<void> = Promise.resolve();
     await kube.watch(type, options, (event) => {
       if (!on() || event.type === 'BOOKMARK') {
@@ -49,7 +49,7 @@ describe(`the watch is frozen, or loses events (seed ${SEED})`, function () {
   const ready = () =>
     until('runners are ready', () => cluster.runners.all().filter(({ state }) => state.epoch > 0).length >= 12, 20_000);
 
-  it('a fifth of all events is lost, the rest late: 200 jobs on 5 tokens have one end each, in limits', async () => {
+  it('with a fifth of all events lost and the rest late, 200 jobs on 5 tokens have one end each', async () => {
     const { controller, runners, kube } = cluster;
     const state = { lags: false };
     const slow = lagging(kube, { drop: 0.2, lateMs: 300, on: () => state.lags }, seeded(SEED));
@@ -71,7 +71,7 @@ describe(`the watch is frozen, or loses events (seed ${SEED})`, function () {
     assert.deepEqual(ends, { Completed: 200 });
   });
 
-  it('its bytes stop with the connection open, and the jobs that it does not show run within seconds', async () => {
+  it('its bytes stop on an open connection, and jobs that it does not show run within seconds', async () => {
     const {
       controller,
       runners,
@@ -99,7 +99,7 @@ describe(`the watch is frozen, or loses events (seed ${SEED})`, function () {
     }
   });
 
-  it('a job that nobody told of otherwise has its end, too, when its time in the queue is over', async () => {
+  it('a job without any other notice gets its end when its queue timeout has passed', async () => {
     const { controller, submit, kube, ended } = cluster;
     const state = { lags: false };
     const deaf = lagging(kube, { drop: 1, lateMs: 0, on: () => state.lags }, seeded(SEED));
@@ -108,7 +108,7 @@ describe(`the watch is frozen, or loses events (seed ${SEED})`, function () {
     state.lags = true;
     const { id } = await submit({ queueTimeoutMs: 500 });
     await until('the end is recorded', async () => (await cluster.record(id)).state !== 'open', 40_000);
-    // Late, but said: run where a runner was free by then.
+    // Late, but recorded. The job ran if a runner was free by then.
     assert.match((await ended(id))[0]?.reason ?? '', /^(QueueTimeout|Completed)$/);
   });
 });

@@ -11,16 +11,16 @@ const round = (api: number, change: Partial<Round> = {}): Round => ({
   ...change,
 });
 
-describe('the page of a soak', () => {
+describe('page of a soak', () => {
   for (const [what, memories, expected] of [
     ['memory that rises from round to round has grown', [300, 310, 320, 340, 360, 380, 400, 420, 440], ['api']],
-    ['memory that goes up and down has not', [300, 390, 310, 380, 300, 370, 320, 390, 310], []],
-    ['a little more of a little is no growth', [30, 30, 30, 36, 36, 36, 40, 40, 40], []],
-    ['some rounds tell nothing', [100, 200, 300, 400, 500], []],
+    ['memory that goes up and down has not grown', [300, 390, 310, 380, 300, 370, 320, 390, 310], []],
+    ['a small increase of a small value is not growth', [30, 30, 30, 36, 36, 36, 40, 40, 40], []],
+    ['a few rounds are too few to tell', [100, 200, 300, 400, 500], []],
   ] as const)
     it(what, () => assert.deepEqual(grown(memories.map((api) => round(api))), expected));
 
-  it('adds up what callers were told, and names the worst', () => {
+  it('adds up the statuses that callers got, and names the worst round', () => {
     const page = soakPage(
       [
         round(300),

@@ -1,4 +1,4 @@
-/** What a soak counted, as the text of docs/reports/faults.md, and whether memory grew over it. */
+/** The counts of a soak as the text of docs/reports/faults.md, and whether memory grew. */
 import { median } from '../../../bench/statistics.ts';
 import { PARTS, type Part } from '../memory.ts';
 import type { FaultName } from '../pairs.ts';
@@ -20,7 +20,7 @@ const NAME: Record<Part, string> = {
   runner: 'the largest runner pod',
 };
 
-/** The median of the last third beside that of the first; a part that was restarted meanwhile begins anew. */
+/** The median of the last third beside that of the first. A part that was restarted starts again. */
 const thirds = (values: readonly number[]): { first: number; middle: number; last: number } => {
   const third = Math.max(1, Math.floor(values.length / 3));
   return {
@@ -30,9 +30,7 @@ const thirds = (values: readonly number[]): { first: number; middle: number; las
   };
 };
 
-/**
- * A quarter and 20 MB more is growth; less than that is what a garbage collector leaves lying, now more and now less.
- */
+/** An increase of a quarter plus 20 MB is growth. A smaller one is within the variation of a garbage collector. */
 export function grown(rounds: readonly Round[]): Part[] {
   if (rounds.length < 6) return [];
   return PARTS.filter((part) => {

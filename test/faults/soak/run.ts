@@ -1,7 +1,7 @@
 /**
- * Random faults, two at a time, for as long as wanted: `node test/faults/soak/run.ts --minutes 60 --seed 7`. Each round
- * has its own load and its own reckoning; the first that does not add up ends the run, and its seed and round repeat
- * it. A run to its end is written to docs/reports/faults.md, and has failed where the memory of a part grew.
+ * Random faults, two at a time, for the given time: `node test/faults/soak/run.ts --minutes 60 --seed 7`. Each round
+ * has its own load and reckoning. The first failed reckoning ends the run, and its seed and round repeat it. A complete
+ * run is written to docs/reports/faults.md, and fails if the memory of a part grew.
  */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -71,5 +71,5 @@ try {
 } finally {
   await c.close();
 }
-// A round that failed leaves its watch and its callers: they would go on for ever.
+// A failed round leaves its watch and callers, which would never end.
 process.exit();
