@@ -10,7 +10,7 @@ import { record } from './record.ts';
 import { spellingsOf } from './spellings.ts';
 
 /**
- * Whoever listens here must never be reached: on every address of the host but the one that is allowed, and on its
+ * Connections here must never happen. It listens on every address of the host except the allowed one, and on its
  * loopback.
  */
 async function openTrap(): Promise<{ port: number; touched: () => string[]; close(): void }> {
@@ -33,12 +33,12 @@ async function each<T>(items: readonly T[], work: (item: T) => Promise<void>): P
   );
 }
 
-describe('addresses inside', function () {
+describe('private addresses', function () {
   this.timeout(120_000);
   let c: Cluster;
   let token: string;
   let trap: Awaited<ReturnType<typeof openTrap>>;
-  /** What stands for everything private: the node, the cluster's services and pods, other addresses of this host. */
+  /** Examples of private addresses: the node, services and pods of the cluster, other addresses of this host. */
   let inside: { name: string; address: string; port: number }[];
   const of = async (...args: string[]) => (await c.kubectl(...args)).trim();
 
@@ -71,9 +71,9 @@ describe('addresses inside', function () {
     trap?.close();
     await c?.close();
   });
-  it('a runner could reach the trap, were it let: its own network does not stop it', async function () {
+  it('a runner could reach the trap if it were allowed to, because its network does not stop it', async function () {
     const target = inside[4];
-    // One that answers, so that one is there.
+    // A ready runner to connect from.
     await eventually(
       'a runner is ready',
       60,
@@ -127,9 +127,9 @@ describe('addresses inside', function () {
     'NATS',
     'another address of the node',
   ].entries()) {
-    it(`${name}, in ${spellingsOf('1.2.3.4').length} spellings: 400`, async () => {
+    it(`${name}, in ${spellingsOf('1.2.3.4').length} spellings, is 400`, async () => {
       const target = inside[index];
-      if (!target) return; // This host has one address.
+      if (!target) return; // This host has a single address.
       const statuses: number[] = [];
       await each(spellingsOf(target.address), async ([spelled, host]) => {
         const authority = host.includes('#') ? host.replace('#', `:${target.port}/#`) : `${host}:${target.port}`;
@@ -177,20 +177,20 @@ describe('addresses inside', function () {
     'http://probeyard-nats.probeyard.svc.cluster.local.:4222/',
     'http://PROBEYARD-POSTGRES.probeyard.svc.cluster.local:5432/',
   ];
-  it(`${others.length} more, of every reserved range, scheme and name: refused`, async () => {
+  it(`${others.length} more, of every reserved range, scheme and name, are refused`, async () => {
     const statuses: number[] = [];
     await each(others, async (url) => {
       const { status, text } = await c.probe({ url: url.replace('PORT', String(trap.port)) }, { token });
       statuses.push(status);
-      // A name that nobody knows leads nowhere: that is 404.
+      // An unknown name is 404.
       if (/localdomain|LOCALHOST\./.test(url)) assert.ok(status === 400 || status === 404, `${url}: ${text}`);
       else assert.equal(status, 400, `${url}: ${text}`);
     });
     table('other ranges, schemes and names', statuses);
   });
 
-  it('a redirect to any of them, after one and after three hops: 400', async () => {
-    // In the path: an address with a query may hold a secret, and its job gets a pod of its own.
+  it('a redirect to any of them, after one and after three hops, is 400', async () => {
+    // In the path, because an address with a query may contain a secret, and its job would get a separate pod.
     const path = (hops: number, to: string) => `/${hops}/${Buffer.from(to).toString('base64url')}/a.mp4`;
     const origin = await c.origin((request, response) => {
       const [, hops = '', coded = ''] = (request.url ?? '').split('/');
@@ -278,7 +278,7 @@ describe('addresses inside', function () {
     ],
   ];
   for (const [name, file, text] of LISTS) {
-    it(`${name}, read by both tools: a tool's error, nothing of it is read`, async () => {
+    it(`${name}, read by both tools, is an error of the tool without a connection`, async () => {
       for (const { address, port } of inside.filter((_, index) => index !== 1 && index !== 2)) {
         const origin = await c.origin((request, response) => {
           const to = new URL(request.url ?? '/', 'http://x').searchParams.get('to');
@@ -307,7 +307,7 @@ describe('addresses inside', function () {
     });
   }
 
-  it('a target of webhooks: 400, and none is sent', async () => {
+  it('as a webhook address are 400, and nothing is sent', async () => {
     const { url: source } = await c.origin(fixtures);
     const statuses: number[] = [];
     await each(
@@ -325,8 +325,8 @@ describe('addresses inside', function () {
     table('as the target of a webhook', statuses);
   });
 
-  it('a name with an allowed and an internal address: only the allowed one is connected to', async () => {
-    // A connection that is kept is one that was checked: here each is a new one.
+  it('a name with an allowed and a private address connects to the allowed one only', async () => {
+    // A persistent connection was checked before, so each one here is new.
     const clip = await readFile(join(fixtures, 'tiny.mp4'));
     const origin = await c.origin(
       (_request, response) =>

@@ -7,7 +7,7 @@ const SOURCE = join(import.meta.dirname, 'attacker', 'attacker.c');
 export const buildAttacker = (program: string, version: string): Promise<string> =>
   run('cc', ['-static', '-O1', '-pthread', `-DVERSION="${version}"`, '-o', program, SOURCE]);
 
-/** `do` as attacker.c reads it: `what|argument|number`. */
+/** `do` is read by attacker.c as `what|argument|number`. */
 export interface Attempt {
   name: string;
   do: string;

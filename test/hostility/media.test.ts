@@ -10,8 +10,7 @@ import { record } from './record.ts';
 import { attack, install, runners, uninstall, type Attacked } from './taken_over.ts';
 
 /**
- * A tool's connection is made by the launcher, to the port of its source; a NetworkPolicy is the second wall around the
- * same.
+ * The launcher makes a tool's connections, only to the port of its source. A NetworkPolicy is a second wall around it.
  */
 const NO_WAY: RegExp = /^EACCES$/;
 const REFUSED: RegExp = /^(?:EACCES|EPERM)$/;
@@ -64,7 +63,7 @@ const network = (at: Places): Attempt[] => [
 ];
 
 const secrets: Attempt[] = [
-  // The first of all: 3 is the directory that is read.
+  // Must be first, because 3 is the directory that is read.
   { name: 'files that it inherited', do: 'list|/proc/self/fd', expect: /^0 1 2 3$/ },
   {
     name: 'the token of a service account',
@@ -173,7 +172,7 @@ const leaving: Attempt[] = [
   { name: 'a process in a session of its own', do: 'stay|/work/alive', expect: /^stays$/ },
 ];
 
-/** What the second job of the same pod finds of the first. */
+/** What the second job in the same pod finds of the first. */
 const finding: Attempt[] = [
   { name: 'the next job: processes', do: 'processes', expect: /^0 others$/ },
   { name: 'the next job: files in its directory', do: 'list|/work', expect: /^$/ },
@@ -187,7 +186,7 @@ const finding: Attempt[] = [
   { name: 'the next job: changed limits', do: 'files', expect: /^256$/ },
 ];
 
-describe('media that attacks', function () {
+describe('a tool taken over by hostile media', function () {
   this.timeout(180_000);
   let c: Cluster;
   let token: string;
@@ -228,7 +227,7 @@ describe('media that attacks', function () {
     };
     ({ token } = await c.newToken());
     first = await attack(c, token, [...secrets, ...network(at), ...power, ...proxied(at), ...leaving]);
-    // The pod that is bound to this account is free again a moment after its answer.
+    // The pod bound to this account is free shortly after its response.
     second = await eventually('another job in the same pod', 60, async () => {
       const next = await attack(c, token, finding);
       return next.pod === first.pod ? next : undefined;
@@ -275,7 +274,7 @@ describe('media that attacks', function () {
   };
   const namesOf = (attempts: readonly Attempt[]) => attempts.map(({ name }) => name);
 
-  it('reads its own source: the attempts came with it', () =>
+  it('reads its own source, which carried the attempts', () =>
     assert.equal(first.got['its own source'], 'read', first.answer.text.slice(0, 600)));
   lines(
     'connects to nothing but its own source',
@@ -294,12 +293,12 @@ describe('media that attacks', function () {
   lines('may leave something', leaving, namesOf(leaving), () => first);
   lines('and the next job of the same pod does not find it', finding, namesOf(finding), () => second);
 
-  it('nobody was connected to', () => {
+  it('reached none of the traps', () => {
     note('connections at a trap outside', '0', String(touched));
     assert.equal(touched, 0);
   });
 
-  it('the same pod served both, in the user namespace and with the identity of none', async () => {
+  it('ran in the same pod as its second job, in the user namespace, without an identity', async () => {
     assert.equal(second.pod, first.pod);
     const pod = await c.kube.get(PODS, first.pod, { namespace: RUNNERS });
     assert.equal(pod.spec?.automountServiceAccountToken, false);
@@ -313,7 +312,7 @@ describe('media that attacks', function () {
     );
   });
 
-  it('the credentials of a file open no other file of their host', async () => {
+  it('cannot use the credentials of a file for its neighbours', async () => {
     const seen: { path: string; authorized: boolean }[] = [];
     const origin = await c.origin((request, response) => {
       seen.push({ path: request.url ?? '', authorized: request.headers.authorization !== undefined });
@@ -343,7 +342,7 @@ describe('media that attacks', function () {
     ['a crash', [['abort', 'abort']], /ended by SIGABRT/],
   ];
   for (const [title, attempts, error] of ends) {
-    it(`${title}: the tool failed, in words`, async () => {
+    it(`${title}: fails with a clear error`, async () => {
       const ended = await attack(
         c,
         token,
@@ -355,7 +354,7 @@ describe('media that attacks', function () {
     });
   }
 
-  it('processes without end: as many as one container may have, and the next job runs', async () => {
+  it('endless processes: are limited to those of one container, and the next job runs', async () => {
     const ended = await attack(c, token, [{ name: 'forks', do: 'fork||20000' }]);
     note('processes without end', 'refused at a limit', ended.error || (ended.got['forks'] ?? ''));
     assert.match(ended.got['forks'] ?? ended.error, /^(?:EAGAIN|ENOMEM) after some$|out of memory|did not finish/);
@@ -363,7 +362,7 @@ describe('media that attacks', function () {
     assert.equal(next.got['processes'], '0 others');
   });
 
-  it('a pod whose launcher was meddled with has no next job', async () => {
+  it('a pod whose launcher was tampered with gets no other job', async () => {
     const meddled = await attack(c, token, [{ name: 'socket', do: 'replace|/run/probeyard/launcher.sock' }]);
     note("removing the launcher's socket", 'the pod is not used again', meddled.got['socket'] ?? meddled.error);
     if (meddled.got['socket'] !== 'removed') return;
@@ -379,7 +378,7 @@ describe('media that attacks', function () {
     assert.equal(next.got['processes'], '0 others');
   });
 
-  it('meanwhile other tools of the installation answer', async () => {
+  it('other tools of the installation work meanwhile', async () => {
     const { status, json } = await c.probe({ url: `${(await c.origin(fixtures)).url}/tiny.mp4` }, { token });
     assert.equal(status, 200);
     assert.equal(json.success, true);

@@ -17,7 +17,7 @@ const within = (address: string, cidr: string): boolean => {
   return ip.kind() === range.kind() && ip.match(range, bits);
 };
 
-describe("the second wall, which the cluster's network has to enforce", function () {
+describe('the second wall, enforced by the network of the cluster', function () {
   this.timeout(60_000);
   let rules: Rule[];
   before(() => {
@@ -44,7 +44,7 @@ describe("the second wall, which the cluster's network has to enforce", function
     ['another pod', '10.188.1.10', 8081, false],
     ['the kubelet', '192.168.7.2', 10250, false],
     ['the metadata of a cloud', '169.254.169.254', 80, false],
-    ['the same over IPv6', 'fd00:ec2::254', 80, false],
+    ['the metadata of a cloud over IPv6', 'fd00:ec2::254', 80, false],
     ['a public origin', '93.184.216.34', 443, true],
   ] as const) {
     it(`from a runner to ${what}: ${open ? 'open' : 'closed'}`, () => {
@@ -58,7 +58,7 @@ describe("the second wall, which the cluster's network has to enforce", function
     });
   }
 
-  it('NATS is open to the pod for its agent; the launcher alone keeps a tool from it', () => {
+  it('NATS is open to the pod for its agent, and only the launcher keeps a tool from it', () => {
     const toNats = rules.filter(({ to }) =>
       to?.some(({ podSelector }) => podSelector?.matchLabels?.['app.kubernetes.io/component'] === 'nats'),
     );

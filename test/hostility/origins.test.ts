@@ -8,20 +8,20 @@ import { pidsOf } from '../faults/load.ts';
 import { cluster, fixtures, jobOf, type Answer, type Cluster } from '../cluster/fixture.ts';
 import { record } from './record.ts';
 
-/** What a request may take in these tests; none may take longer. */
+/** The timeout of a request in these tests. */
 const TIMEOUT_MS = 5_000;
-/** Its end, the report of it and a very busy machine: what must not be is a wait for as long as the origin goes on. */
+/** For the end, its report and a very busy machine. A request must not last as long as its origin goes on. */
 const SPARE_MS = 20_000;
-/** Of one agent over everything below; its container may have 640. */
+/** Of one agent during all of these tests. Its container may have 640. */
 const MOST_MB = 320;
 
 const clip = readFileSync(join(fixtures, 'tiny.mp4'));
 const ftyp = clip.subarray(0, clip.readUInt32BE(0));
-/** A movie whose data goes on to the end of the file: what tells of it can only come after. */
+/** A movie whose data continues to the end of the file, so that its index could only follow it. */
 const endlessMovie = Buffer.concat([ftyp, Buffer.from([0, 0, 0, 0]), Buffer.from('mdat')]);
 const zeros = Buffer.alloc(64 * 1024);
 
-/** Writes until the other side has gone; waits where it does not read. */
+/** Writes until the peer has disconnected, and waits while it does not read. */
 function pour(into: ServerResponse | Socket, piece: Buffer | string, everyMs = 0): void {
   const more = (): void => {
     while (!into.destroyed && into.writable) {
@@ -215,7 +215,8 @@ const ORIGINS: readonly Hostile[] = [
       const socket = raw(request, '');
       pour(socket, 'HTTP/1.1 102 Processing\r\n\r\n'.repeat(1024));
     },
-    // Left after some of them, long before the tool's time is over: the source proxy answers the tool with a 502.
+    // The request is abandoned after some of them, long before the timeout of the tool, which gets a 502 from the
+    // source proxy.
     status: [404],
     error: /^Server returned 5XX/,
   },
@@ -248,7 +249,7 @@ const ORIGINS: readonly Hostile[] = [
   },
 ];
 
-describe('origins that attack', function () {
+describe('hostile origins', function () {
   this.timeout(150_000);
   let c: Cluster;
   const answers = new Map<string, Answer>();
@@ -263,7 +264,7 @@ describe('origins that attack', function () {
     const id = answer.json.metadata?.request_id ?? answer.headers.get('x-request-id') ?? '';
     const { runner, queueTimeMs = 0 } = (await jobOf(c.kube, id)).status ?? {};
     const pod = runner?.pod;
-    // Waiting for a runner is no part of reading.
+    // Without the time spent waiting for a runner.
     answers.set(title, { ...answer, ms: answer.ms - queueTimeMs });
     for (const pid of pod === undefined ? [] : pidsOf('PY_POD_NAME', pod)) {
       const peak = Number(/^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;
@@ -273,7 +274,7 @@ describe('origins that attack', function () {
 
   before(async () => {
     c = await cluster();
-    // Few at once: one runner each, and all of them meet several.
+    // Few at once, so that each runner meets several of them.
     const { token } = await c.newToken(4);
     const rest = [...ORIGINS];
     await Promise.all(
@@ -285,7 +286,7 @@ describe('origins that attack', function () {
   after(() => c?.close());
 
   for (const { title, status, error } of ORIGINS) {
-    it(`${title}: an answer in time, in words`, () => {
+    it(`${title}: ends in time with a clear error`, () => {
       const answer = answers.get(title) ?? assert.fail('no answer');
       const words =
         answer.json.error ??
@@ -306,7 +307,7 @@ describe('origins that attack', function () {
     });
   }
 
-  it(`no agent held more than ${MOST_MB} MB through all of it`, function () {
+  it(`no agent used more than ${MOST_MB} MB in all of this`, function () {
     if (peaks.size === 0) {
       console.log('      skipped: the runners are not on this machine');
       this.skip();
@@ -322,7 +323,7 @@ describe('origins that attack', function () {
     assert.ok(most < MOST_MB, `${most} MB`);
   });
 
-  it('the runners serve on', async () => {
+  it('the runners continue to work', async () => {
     const { token } = await c.newToken(4);
     const { status, json } = await c.probe({ url: `${(await c.origin(fixtures)).url}/tiny.mp4` }, { token });
     assert.equal(status, 200);

@@ -1,6 +1,6 @@
 /**
  * Accounts for attacks: users at any depth with their tokens, made in the database, and calls to the management
- * interface.
+ * endpoints.
  */
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { hashPassword } from '../../src/store/password.ts';
@@ -77,7 +77,7 @@ export function people(c: Cluster): People {
       try {
         json = JSON.parse(answer) as Record<string, unknown>;
       } catch {
-        // An empty answer, or a page of a proxy: the text stands for it.
+        // An empty response or a page of a proxy. The text is returned.
       }
       return { status: response.status, text: answer, json, headers: response.headers };
     },

@@ -1,4 +1,4 @@
-/** What came of each attempt, kept for the table of docs/reports/hostility.md where `make hostility` asks for it. */
+/** The result of each attempt, recorded for the table in docs/reports/hostility.md if `make hostility` requests it. */
 import { appendFileSync } from 'node:fs';
 
 export interface Row {
@@ -8,7 +8,7 @@ export interface Row {
   got: string;
 }
 
-/** One JSON a line: several processes may write to one table. */
+/** One line of JSON per row, because several processes may write to one table. */
 export function record(row: Row): void {
   const table = process.env['PROBEYARD_HOSTILITY_TABLE'];
   if (table) appendFileSync(table, `${JSON.stringify(row)}\n`);

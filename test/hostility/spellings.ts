@@ -1,4 +1,4 @@
-/** One IPv4 address in every spelling that some program takes for it. */
+/** One IPv4 address in every spelling that some program accepts. */
 
 const hex = (byte: number): string => byte.toString(16).padStart(2, '0');
 

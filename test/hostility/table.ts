@@ -1,4 +1,4 @@
-/** `make hostility`: runs the attacks, and writes what each one got into docs/reports/hostility.md. */
+/** `make hostility`: runs the attacks, and writes their results into docs/reports/hostility.md. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -36,7 +36,7 @@ if (status !== 0 || told.length === 0) {
   process.exit(1);
 }
 
-/** A pattern, as one would say it: `/^(?:EACCES|EPERM)$/` is EACCES or EPERM. */
+/** A pattern in words: `/^(?:EACCES|EPERM)$/` is EACCES or EPERM. */
 const said = (text: string): string => {
   const pattern = /^\/(.*)\/[a-z]*$/.exec(text)?.[1];
   if (pattern === undefined) return text;
@@ -49,7 +49,7 @@ const said = (text: string): string => {
     .join(' or ');
 };
 
-/** Addresses and fractions are of the day. */
+/** Addresses and fractions differ from run to run. */
 const cell = (text: string): string =>
   said(text)
     .replaceAll(/\b\d{1,3}(?:\.\d{1,3}){3}\b/g, 'an address')

@@ -1,4 +1,4 @@
-/** An MP3 whose ID3 tag is one text of its caller's choice, which ffprobe prints: a result is as large as it is. */
+/** An MP3 whose ID3 tag is a text of the caller's choice, which ffprobe prints. The result is as large as that text. */
 export function taggedMp3(text: string | Buffer): Buffer {
   const synchsafe = (value: number) =>
     Buffer.from([(value >> 21) & 127, (value >> 14) & 127, (value >> 7) & 127, value & 127]);

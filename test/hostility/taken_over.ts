@@ -1,5 +1,6 @@
 /**
- * The attacker as a tool of the installation: its image on the node, its ProbeTool, and jobs whose source is a plan.
+ * The attacker as a tool of the installation: its image on the node, its ProbeTool, and jobs with a plan as their
+ * source.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -81,7 +82,7 @@ export interface Attacked {
   error: string;
 }
 
-/** One job whose source is this plan. The first waits until a pool has the attacker. */
+/** A job with this plan as its source. The first one waits until a pool has the attacker. */
 export async function attack(
   c: Cluster,
   token: string,

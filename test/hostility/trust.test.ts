@@ -1,6 +1,4 @@
-/**
- * One account against another, by the interfaces alone: what credentials, passwords, administrators and long texts get.
- */
+/** One account against another through the API: credentials, passwords, administrators and long texts. */
 import assert from 'node:assert/strict';
 import { cluster, eventually, type Cluster } from '../cluster/fixture.ts';
 import { PASSWORD, people, type People, type Person } from './people.ts';
@@ -29,7 +27,7 @@ describe('trust: one account against another', function () {
     return { ms: Math.min(...seen.map(({ ms }) => ms)), statuses: [...new Set(seen.map(({ status }) => status))] };
   };
 
-  it('H3: what a token made ends when the token is revoked, and has no later end', async () => {
+  it('H3: what a token created ends when the token is revoked, and has no later expiry', async () => {
     const person = await all.make();
     const tokenA = (await all.call('POST', 'auth/api-token', { token: person.token, body: { ttl: 3_600_000 } }))
       .json as { id: number; token: string };
@@ -41,7 +39,7 @@ describe('trust: one account against another', function () {
     note('H3: a permanent token, made by the JWT of a JWT of a token with an end', '400', String(longer.status));
     const b = (await all.call('POST', 'auth/api-token', { token: j2, body: { ttl: 60_000 } })).json['token'] as string;
     const credentials = [tokenA.token, j1, j2, b];
-    // Each several times: both replicas answer.
+    // Several times each, so that both replicas answer.
     const statuses = async () => {
       const got = [];
       for (let time = 0; time < 4; time++)
@@ -72,7 +70,7 @@ describe('trust: one account against another', function () {
     }
   });
 
-  it('M12, house A1: wrong passwords from one address do not lock a known browser out', async () => {
+  it('M12, house A1: wrong passwords from one address do not lock out a known browser', async () => {
     const [victim, other] = [await all.make({ password: true }), await all.make({ password: true })];
     const signIn = ({ email }: Person, password: string, headers: Record<string, string> = {}) =>
       all.call('POST', 'auth/sign-in', { body: { email, password }, headers });
@@ -83,7 +81,7 @@ describe('trust: one account against another', function () {
         right.headers.getSetCookie().find((one) => one.startsWith('known-browser=')) ?? '',
       )?.[0] ?? '';
     assert.notEqual(mark, '', 'the browser has a mark');
-    // Each names another address of one /64 for itself: no limit of its own comes with it.
+    // Each claims another address of one /64, which must not give it a separate limit.
     const wrong = [];
     for (let time = 1; time <= 12; time++)
       wrong.push((await signIn(victim, 'wrong', { 'x-forwarded-for': `2001:db8::${time}` })).status);
@@ -104,7 +102,7 @@ describe('trust: one account against another', function () {
     );
   });
 
-  it('M13: an administrator sets no limits of the root user, of another administrator or of themself', async () => {
+  it('M13: an administrator sets no limits of the root user, of another administrator or their own', async () => {
     const [admin, another] = [await all.make({ role: 'admin' }), await all.make({ role: 'admin' })];
     const root = Number(await c.sql(`select min(id) from users where role = 'root'`));
     for (const [who, id] of [
@@ -140,7 +138,7 @@ describe('trust: one account against another', function () {
       statuses.every((status) => status === 200 || status === 429),
       statuses.join(' '),
     );
-    // A bucket may have got one more by the time that the last one comes.
+    // The bucket may have been refilled by one when the last request arrives.
     note(
       'M14: six probes by the sub-user of a sub-user with two requests a minute',
       'at most three',
@@ -148,7 +146,7 @@ describe('trust: one account against another', function () {
     );
   });
 
-  it('M15: an address of 8 kB of @ takes no longer than another that is refused', async () => {
+  it('M15: an address of 8 kB of @ takes no longer than any other refused one', async () => {
     const { token } = await c.newToken();
     const refused = async (url: string) => {
       const { status, ms, text } = await c.probe({ url, webhook_url: url }, { token });

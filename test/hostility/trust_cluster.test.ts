@@ -1,6 +1,6 @@
 /**
- * One account against another, by what the cluster gives: a job made by hand, a runner's identity, nodes, keys that are
- * changed.
+ * One account against another through the cluster: jobs created with kubectl, a runner's identity, nodes, and keys that
+ * change.
  */
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
@@ -15,7 +15,7 @@ import { controllersSaid, natsOf, runnerPods, tokenFor } from '../hostile_caller
 import { record } from './record.ts';
 import { taggedMp3 } from './tagged_mp3.ts';
 
-describe('trust: what the cluster gives', function () {
+describe('trust: through the cluster', function () {
   this.timeout(120_000);
   let c: Cluster;
   before(async () => {
@@ -28,7 +28,7 @@ describe('trust: what the cluster gives', function () {
     assert.equal(got, expected, attempt);
   };
 
-  it('M4: a job made by hand with U+0000 in its address ends, and is recorded', async () => {
+  it('M4: a job created with kubectl with U+0000 in its address ends, and is recorded', async () => {
     const name = `attack-nul-${randomUUID().slice(0, 8)}`;
     const spec = { kind: 'file' as const, source: { url: 'http://example.com/a\0b.mp4' } };
     const {
@@ -54,7 +54,7 @@ describe('trust: what the cluster gives', function () {
     }
   });
 
-  it('L18: a queued job of an account that is suspended does not run', async () => {
+  it('L18: a queued job of a suspended account does not run', async () => {
     const asked: string[] = [];
     const held = Promise.withResolvers<void>();
     const origin = await c.origin(async (request, response) => {
@@ -87,7 +87,7 @@ describe('trust: what the cluster gives', function () {
     assert.equal((await first).status, 200, 'what runs goes on');
   });
 
-  it('M6: the condition UserNamespace of each pool says what its pods show', async () => {
+  it('M6: the condition UserNamespace of each pool agrees with its pods', async () => {
     const pools = (await c.kube.listAll(PROBE_POOLS, { namespace: NAMESPACE })).items;
     assert.ok(pools.length > 0);
     for (const {
@@ -159,7 +159,7 @@ describe('trust: what the cluster gives', function () {
         { url: `${origin.url}/a.mp3`, only: 'ffprobe', ffprobe: { show_format: true } },
         { token: (await c.newToken()).token },
       );
-      // Chunks into its own share of the stream, then results and heartbeats as fast as they are read.
+      // Chunks for its own share of the stream, then results and heartbeats as fast as they are read.
       for (let index = 0; index < 30; index++)
         await wire.publish(SUBJECT.chunk(uid, job.metadata.name, 1, index), randomBytes(900_000));
       const burst = [SUBJECT.heartbeat(uid), SUBJECT.result(uid)].flatMap((subject) =>
@@ -199,7 +199,7 @@ describe('trust: what the cluster gives', function () {
     note("M10: the job that ran in the flooding runner's pod", '200', String((await answer).status));
   });
 
-  it('M11: no request fails while a seal key is added and the renewal of the NATS certificate runs', async () => {
+  it('M11: no request fails while a seal key is added and the NATS certificate is renewed', async () => {
     const keysIn = async (name: string, key: string) =>
       (
         JSON.parse(
@@ -216,7 +216,7 @@ describe('trust: what the cluster gives', function () {
         { data: { [key]: Buffer.from(JSON.stringify({ keys })).toString('base64') } },
         { namespace: NAMESPACE },
       );
-    /** A change of the pod makes the kubelet write its files at once, and not within its minute. */
+    /** A change of the pod makes the kubelet write its files at once instead of within a minute. */
     const hurry = (component: string) =>
       c.kubectl(
         '-n',
@@ -251,7 +251,7 @@ describe('trust: what the cluster gives', function () {
       const keyOf = (text: string) =>
         (JSON.parse(text) as { keys: { kid: string }[] }).keys[0] ?? assert.fail('no key');
       const opening = keyOf(made.private['private.jwks'] ?? '');
-      // As docs/operating/secrets.md says, with the last key alone kept: a test that runs often leaves two.
+      // As described in docs/operating/secrets.md, but only the last key is kept, because repeated runs would add up.
       await write('probeyard-seal-private', 'private.jwks', [
         ...(await keysIn('probeyard-seal-private', 'private.jwks')).slice(-1),
         opening,
@@ -269,7 +269,7 @@ describe('trust: what the cluster gives', function () {
         );
         return files.length > 0 && files.every((file) => file.includes(opening.kid));
       });
-      // Nothing shows that they read it; docs/operating/secrets.md says that they do within 10 s.
+      // Nothing shows that they have read it. According to docs/operating/secrets.md they do within 10 s.
       await delay(11_000);
       await write('probeyard-seal-public', 'public.jwks', [
         ...(await keysIn('probeyard-seal-public', 'public.jwks')).slice(-1),

@@ -1,4 +1,4 @@
-/** An account of its own with two tokens, within the limits that every account has. */
+/** A separate account with two tokens, within the default limits. */
 import { createHash, randomBytes } from 'node:crypto';
 import type { Cluster } from '../../cluster/fixture.ts';
 
@@ -7,7 +7,7 @@ export interface Account {
   end(): Promise<void>;
 }
 
-/** The chart's defaults of a user, written out so that a change of them is seen here. */
+/** The chart's defaults for a user, repeated here so that the test notices a change. */
 const PER_MINUTE = 100;
 const AT_ONCE = 10;
 
@@ -25,7 +25,7 @@ export async function makeAccount(c: Cluster): Promise<Account> {
     `insert into tokens (user_id, name, sha256) values (${user}, 'neighbour', ` +
       `decode('${createHash('sha256').update(first).digest('hex')}', 'hex'))`,
   );
-  // Through the API, which gives them the secret that webhooks are signed with.
+  // Through the API, which gives them a webhook signing secret.
   const made = async (name: string): Promise<string> => {
     const answer = await fetch(`${c.url}/frontend/api/v1/auth/api-token`, {
       method: 'POST',

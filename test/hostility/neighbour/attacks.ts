@@ -1,6 +1,5 @@
 /**
- * What a greedy or hostile account sends, one request at a time, by the finding that it was first seen in
- * (docs/trust.md).
+ * What a greedy or hostile account sends, one request at a time, by the finding that first showed it (docs/trust.md).
  */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
@@ -13,7 +12,7 @@ import { taggedMp3 } from '../tagged_mp3.ts';
 import { startReader } from './reader.ts';
 
 export interface Attack {
-  /** Sends one request, and settles when it has its answer or was broken off. */
+  /** Sends one request. Settles when it has its response or was aborted. */
   send(token: string, index: number, signal: AbortSignal): Promise<unknown>;
   /** Requests per second of one token, within its limit. */
   perSecond: number;
@@ -25,11 +24,11 @@ export interface Finding {
   make(c: Cluster, token: string): Promise<Attack>;
 }
 
-/** 100 requests a minute of a token, and 600 of a user for what is read back and managed. */
+/** 100 requests a minute of a token, and 600 of a user for reading back and for management. */
 const PROBES_PER_SECOND = 1.6;
 const READS_PER_SECOND = 4;
 
-/** It packs to next to nothing. */
+/** Compresses to almost nothing. */
 const TAG_BYTES = 50_000_000;
 
 async function largeResult(c: Cluster, token: string, more: object = {}): Promise<string> {
@@ -40,7 +39,7 @@ async function largeResult(c: Cluster, token: string, more: object = {}): Promis
   return headers.get('x-request-id') ?? '';
 }
 
-/** Reads nothing of the answer until it is broken off. */
+/** Reads nothing of the response until it is aborted. */
 function readNothing(url: string, token: string, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const asking = httpRequest(
@@ -93,7 +92,7 @@ const probing = (c: Cluster, bodyOf: (index: number) => object): Attack => ({
   send: (token, index, signal) => c.probe(bodyOf(index), { token, signal }),
 });
 
-/** A byte now and then, at another address each time, for as long as may be. */
+/** Trickles single bytes, at another address each time, as slowly as allowed. */
 async function slowSources(c: Cluster): Promise<Attack> {
   const origin = await c.origin((_, response) => {
     response.writeHead(200, { 'content-length': 1_000_000, 'content-type': 'video/mp4' });
@@ -114,7 +113,7 @@ async function denseManifest(c: Cluster): Promise<Attack> {
   return probing(c, () => ({ url: `${origin.url}/a.mpd` }));
 }
 
-/** One picture that never ends, over RTSP, at 4 MB/s. */
+/** A single endless picture over RTSP, at 4 MB/s. */
 async function endlessRtsp(c: Cluster): Promise<Attack> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
@@ -170,7 +169,7 @@ function pourPicture(socket: Socket): NodeJS.Timeout {
     rtp.writeUInt16BE(1412, 2);
     rtp.set([0x80, 96], 4);
     rtp.writeUInt16BE(sequence++ & 0xffff, 6);
-    // One time stamp, no marker: the same picture for ever, in fragments.
+    // A constant timestamp without a marker, so that the same picture continues for ever in fragments.
     rtp.set([0x7c, 0x05], 16);
     return rtp;
   };
@@ -207,7 +206,7 @@ export const FINDINGS: readonly Finding[] = [
   { id: 'M3', title: 'has webhooks sent to hosts whose name server is silent', make: silentNames },
 ];
 
-/** The same number of requests that anybody might send: to be compared with. */
+/** The same number of ordinary requests, for comparison. */
 export async function ordinary(c: Cluster, like: Attack): Promise<Attack> {
   const origin = await c.origin(fixtures);
   return {

@@ -1,5 +1,5 @@
 /**
- * What one account costs another: warm probes of a neighbour while an account attacks, beside the same number of
+ * The cost of one account for another: the warm probes of a neighbour during an attack, and beside the same number of
  * ordinary requests.
  */
 import assert from 'node:assert/strict';
@@ -13,14 +13,14 @@ import { makeAccount, type Account } from './account.ts';
 import { FINDINGS, ordinary, type Attack } from './attacks.ts';
 
 /**
- * Of each kind; times of fewer say nothing, so the short form holds that the neighbour is served and no pod restarts,
- * and prints them.
+ * Probes of each kind. The times of fewer are not meaningful, so the short form only asserts that the neighbour is
+ * served and that no pod restarts.
  */
 const IS_MEASURED = inFull() || process.env['PROBEYARD_HOSTILITY_TABLE'] !== undefined;
 const COUNT = IS_MEASURED ? 300 : 5;
 const TURNS = IS_MEASURED ? 3 : 1;
 const PAUSE_MS = 25;
-/** Of one token, as its limit of requests at once. */
+/** Per token, equal to its concurrency. */
 const IN_FLIGHT = 10;
 const MOST = 2;
 
@@ -40,7 +40,9 @@ async function restartsOf(c: Cluster): Promise<Restarts> {
   );
 }
 
-/** Requests at a steady rate by both tokens, whatever becomes of them, until told to stop; all are broken off then. */
+/**
+ * Sends requests of both tokens at a steady rate, whatever their outcome, until it is stopped. All are aborted then.
+ */
 function sending(attack: Attack, account: Account): { sent(): number; stop(): Promise<void> } {
   const over = new AbortController();
   let sent = 0;

@@ -1,6 +1,6 @@
 /**
- * Reads answers and drops them, in a process of its own: several answers of 50 MB a second would delay the probes that
- * are timed in the same one.
+ * Reads and drops responses in a separate process, because several responses of 50 MB a second would delay the probes
+ * that this one measures.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 
 interface Order {
   id: number;
-  /** Absent: the answer of this id is broken off. */
+  /** If absent, the response of this id is aborted. */
   read?: { url: string; token: string };
 }
 
