@@ -34,8 +34,8 @@ const sent = async (...given: Parameters<typeof webhookBody>) => {
 };
 const metadata = { request_id: ID, queue_time: 7, io_usage: 1234 };
 
-describe('the body of a webhook', () => {
-  it('is the envelope itself, byte for byte, with type and timestamp beside its members', async () => {
+describe('body of a webhook', () => {
+  it('is the envelope, byte for byte, with type and timestamp as additional members', async () => {
     const text = (
       await webhookBody(ended, body([good('ffprobe', '{"n": 1e3, "n": 2}'), good('mediainfo', '{}')]), wanted())
     ).toString();
@@ -44,7 +44,7 @@ describe('the body of a webhook', () => {
     assert.deepEqual(rest, { success: true, metadata, type: 'probe.completed', timestamp: '2026-03-01T12:00:00.123Z' });
     assert.deepEqual([ffprobe.success, mediainfo.response], [true, {}]);
   });
-  it('of a partial failure is completed, of a total one failed', async () => {
+  it('is of type completed for a partial failure, failed for a total one', async () => {
     assert.equal(
       (await sent(ended, body([good('ffprobe', '{}'), bad('mediainfo', 'timeout', 'late')]), wanted()))['type'],
       'probe.completed',
@@ -59,7 +59,7 @@ describe('the body of a webhook', () => {
       ['probe.failed', false, 'a', 'late'],
     );
   });
-  it('has the form that was asked for: one tool, or one document', async () => {
+  it('has the requested form, one tool or one document', async () => {
     const both = body([good('ffprobe', '{"a":1}'), good('mediainfo', '{"m":1}')]);
     assert.deepEqual(Object.keys(await sent(ended, both, wanted({ shown: ['mediainfo'] }))), [
       'success',
@@ -73,7 +73,7 @@ describe('the body of a webhook', () => {
       mediainfo: { m: 1 },
     });
   });
-  it('of the endpoints of one tool is their envelope, also where the answer would have been bare', async () => {
+  it('is the envelope at the endpoints of one tool, even if the response would be bare', async () => {
     const text = await sent(
       ended,
       body([good('c2pa', '{"active_manifest":null}')]),
@@ -84,7 +84,7 @@ describe('the body of a webhook', () => {
       ['probe.completed', { active_manifest: null }, ID],
     );
   });
-  it('without an envelope tells the error', async () => {
+  it('has the error if there is no envelope', async () => {
     const expected = {
       type: 'probe.failed',
       timestamp: '2026-03-01T12:00:00.123Z',
@@ -110,7 +110,7 @@ describe('the body of a webhook', () => {
       },
     );
   });
-  it('above a megabyte leaves the outputs out and says so', async () => {
+  it('above a megabyte omits the outputs and says so', async () => {
     const filler = (bytes: number) => JSON.stringify('é'.repeat(bytes / 2));
     const large = body([good('ffprobe', filler(MAX_BODY_BYTES)), good('mediainfo', '{}')]);
     const text = await webhookBody(ended, large, wanted());
@@ -133,14 +133,14 @@ describe('the body of a webhook', () => {
       'truncated',
     ]);
   });
-  it('is abridged by what the result inflates to, although the envelope alone would fit', async () => {
+  it('is abridged by the inflated size of the result, even if the envelope alone would fit', async () => {
     const escapes = JSON.stringify('"'.repeat(300_000));
     const text = JSON.parse(
       (await webhookBody(ended, body([good('ffprobe', escapes)]), wanted())).toString(),
     ) as Record<string, any>;
     assert.deepEqual([text['truncated'], text['ffprobe'].success, 'response' in text['ffprobe']], [true, true, false]);
   });
-  it('of a result whose size is not recorded is whole up to a megabyte, to the byte', async () => {
+  it('of a result without a recorded size is complete up to exactly a megabyte', async () => {
     const bodyWith = (bytes: number) =>
       bodyOf(
         ended,

@@ -59,7 +59,7 @@ describe('delivering webhooks', function () {
     });
   const of = (id: string) => receiver.received.filter(({ body }) => body.includes(id));
 
-  it("sends what is due at once, signed with the token's own secret, and keeps what came of it", async () => {
+  it("sends a due webhook at once, signed with the token's own secret, and records the outcome", async () => {
     const lines: string[] = [];
     start({}, lines);
     const id = await endedRequest(fixture, `${receiver.url}/hook?key=s3cret`);
@@ -83,7 +83,7 @@ describe('delivering webhooks', function () {
     assert.ok(!lines.join('').includes('s3cret'));
   });
 
-  it('waits for a token that has no secret yet, and spends no attempt on it; without a token it ends', async () => {
+  it('waits without an attempt for a token that has no secret yet, and ends without a token', async () => {
     const [late] = await fixture.sql<{ id: string }>(
       `insert into tokens (user_id, name) values ($1, 'late') returning id`,
       [fixture.admin.userId],
@@ -104,7 +104,7 @@ describe('delivering webhooks', function () {
   });
 
   for (const what of ['openSecret', 'openUrl'] as const) {
-    it(`${what} fails: the attempt counts, and the next one comes after the pause of the schedule`, async () => {
+    it(`${what} fails: the attempt counts, and the next follows after the scheduled pause`, async () => {
       const lines: string[] = [];
       const box = { known: false };
       start(
@@ -133,7 +133,7 @@ describe('delivering webhooks', function () {
     });
   }
 
-  it('sends a failed webhook again: same id, new time and signature, after the pauses of the schedule', async () => {
+  it('retries with the same id, a new time and signature, after the scheduled pauses', async () => {
     receiver.answer = (response) => void response.writeHead(500).end();
     start();
     const id = await endedRequest(fixture, receiver.url);
@@ -159,7 +159,7 @@ describe('delivering webhooks', function () {
       new Webhook(secretText(SECRET)).verify(body, headers as Record<string, string>);
   });
 
-  it('gives up after the last retry, and at once where the receiver says 410', async () => {
+  it('gives up after the last retry, and at once if the receiver answers 410', async () => {
     receiver.answer = (response, { path }) => void response.writeHead(path === '/gone' ? 410 : 503).end();
     start();
     const [gone, never] = [
@@ -181,11 +181,11 @@ describe('delivering webhooks', function () {
     start();
     const id = await endedRequest(fixture, receiver.url);
     const { next_in_ms: next } = await attempts(id, 1);
-    // A second more: the clock of a machine may be set back between the two looks at it.
+    // One second of tolerance, because the clock of a machine may be set back between the two reads.
     assert.ok(next > 3_500_000 && next <= 3_601_000, `${next}`);
   });
 
-  it('sends each once, however many replicas deliver', async () => {
+  it('sends each webhook once with several replicas', async () => {
     const replicas = [start(), start(), start()];
     const ids = await Promise.all(Array.from({ length: 60 }, () => endedRequest(fixture, receiver.url)));
     await until(
@@ -196,7 +196,7 @@ describe('delivering webhooks', function () {
     assert.equal(replicas.length, 3);
   });
 
-  it('counts an attempt whose replica died, goes on by the schedule, and a late verdict changes nothing', async () => {
+  it('counts an attempt whose replica died, continues by the schedule, and ignores a late outcome', async () => {
     const id = await endedRequest(fixture, receiver.url);
     const [held] = await fixture.store.claimWebhooks({
       holder: '00000000-0000-4000-8000-000000000001',
@@ -233,7 +233,7 @@ describe('delivering webhooks', function () {
     assert.deepEqual([(await row(id)).state, (await row(id)).attempts.length], ['delivered', 2]);
   });
 
-  it('gives up a webhook that ends its replica each time, after as many attempts as any other', async () => {
+  it('gives up a webhook that crashes its replica each time, after the usual number of attempts', async () => {
     const id = await endedRequest(fixture, receiver.url);
     const dies = '00000000-0000-4000-8000-000000000003';
     let crashes = 0;
@@ -257,7 +257,7 @@ describe('delivering webhooks', function () {
     assert.deepEqual([crashes, (await row(id)).state, of(id).length], [10, 'failed', 0]);
   });
 
-  it('waits for room in the memory budget, and spends no attempt on it', async () => {
+  it('waits without an attempt for room in the memory budget', async () => {
     const memory = budget(20_000_000);
     const place = await memory.reserve({ inflatedBytes: null, account: fixture.admin.userId });
     const lines: string[] = [];
@@ -274,7 +274,7 @@ describe('delivering webhooks', function () {
     await until('nothing is held', () => memory.used() === 0);
   });
 
-  it('of a large result is abridged, and the result is never held: also one that inflates to 30 MB', async () => {
+  it('abridges a large result without holding it, even one that inflates to 30 MB', async () => {
     start();
     const id = await endedRequest(fixture, receiver.url, { output: JSON.stringify({ a: 'x'.repeat(30_000_000) }) });
     await until('it is delivered', async () => (await row(id)).state === 'delivered', 50_000);
@@ -282,7 +282,7 @@ describe('delivering webhooks', function () {
     assert.deepEqual([type, truncated, ffprobe], ['probe.completed', true, { success: true, duration: 12, usage: 12 }]);
   });
 
-  it('of a result that cannot be read is given up, and not tried for ever', async () => {
+  it('gives up on a result that cannot be read', async () => {
     const lines: string[] = [];
     start({}, lines);
     const id = await endedRequest(fixture, receiver.url, {
@@ -295,7 +295,7 @@ describe('delivering webhooks', function () {
     );
   });
 
-  it('goes on after Postgres was restarted: what was due is sent', async () => {
+  it('sends due webhooks after a restart of Postgres', async () => {
     start();
     await fixture.server.restart('immediate');
     await until('the record is back', () => fixture.store.healthy());
@@ -304,7 +304,7 @@ describe('delivering webhooks', function () {
     assert.equal(of(id).length, 1);
   });
 
-  it('waits, when it stops, for what is on its way', async () => {
+  it('finishes the attempts in progress when it stops', async () => {
     let release = (): void => {};
     receiver.answer = (response) => {
       release = () => void response.writeHead(204).end();
@@ -318,7 +318,7 @@ describe('delivering webhooks', function () {
     assert.equal((await row(id)).state, 'delivered');
   });
 
-  it('an account with silent receivers holds its own places and no others, over all its tokens', async () => {
+  it('an account with silent receivers uses only its own places, over all of its tokens', async () => {
     const slow: { userId: number; tokenId: number }[] = [];
     for (const parent of [null, 0, 0]) {
       const [user] = await fixture.sql<{ id: string }>(
@@ -337,7 +337,7 @@ describe('delivering webhooks', function () {
     await Promise.all(
       Array.from({ length: 12 }, (_, index) => endedRequest(fixture, `${receiver.url}/silent`, slow[index % 3])),
     );
-    // All are due already, so that the first claim could take more than it may.
+    // All are due already, so the first claim could take more than its share.
     const delivery = start({ atOnce: 4, perAccount: 3, timeoutMs: 5_000 });
     await until('the silent one holds some', () => delivery.inHand() > 0);
     assert.equal(delivery.inHand(), 3, 'as many as it may');
@@ -352,7 +352,7 @@ describe('delivering webhooks', function () {
     receiver.answer = (response) => void response.writeHead(410).end();
   });
 
-  it('connects to nothing that is refused, and may reach what the token is allowed', async () => {
+  it('connects to no refused address, and to an address that the token allows', async () => {
     const [own] = await fixture.sql<{ id: string }>(
       'insert into tokens (user_id, name, allow, webhook_secret) values ($1, ' +
         `'own', '[{"cidr": "127.0.0.1/32"}]', $2) returning id`,
@@ -371,7 +371,7 @@ describe('delivering webhooks', function () {
     assert.equal(of(refused).length, 0);
   });
 
-  it('sends nothing to a receiver whose certificate cannot be trusted', async () => {
+  it('sends nothing to a receiver without a trusted certificate', async () => {
     const secure = await startReceiver(await makeCertificate({ ip: ['127.0.0.1'] }));
     try {
       start();
@@ -383,7 +383,7 @@ describe('delivering webhooks', function () {
     }
   });
 
-  it('a retry by hand starts the schedule again, for the owner only', async () => {
+  it('a manual retry starts the schedule again, and is for the owner only', async () => {
     receiver.answer = (response) => void response.writeHead(410).end();
     start();
     const id = await endedRequest(fixture, receiver.url);
@@ -409,7 +409,7 @@ describe('delivering webhooks', function () {
     });
   });
 
-  it('of a request that ended without a result tells the error', async () => {
+  it('sends the error of a request that ended without a result', async () => {
     start();
     const id = await endedRequest(fixture, receiver.url, {
       close: { state: 'error', status: 429, reason: 'QueueTimeout', error: 'out of the queue', body: null },
@@ -419,7 +419,7 @@ describe('delivering webhooks', function () {
     assert.deepEqual({ type, success, error }, { type: 'probe.failed', success: false, error: 'out of the queue' });
   });
 
-  it('of a request that is recorded with a status but 200 tells its error, whatever its result says', async () => {
+  it('sends the error of a request recorded with a status other than 200, whatever its result says', async () => {
     start();
     const id = await endedRequest(fixture, receiver.url, {
       close: { state: 'error', status: 404, reason: 'OriginUnreachable', error: 'the host answered 404' },

@@ -9,8 +9,8 @@ const box = makeBox({ boxKeys: () => keys });
 const URL_WITH = 'https://hook:pa55word@example.org:8443/a/b?key=s3cret#part';
 const SHOWN = 'https://example.org:8443/a/b?key=REDACTED';
 
-describe('the kept address of a webhook', () => {
-  it('with user info is sealed, and opens for its request alone', async () => {
+describe('stored address of a webhook', () => {
+  it('with credentials is sealed, and opens for its request alone', async () => {
     const id = randomUUID();
     const kept = await keptUrl(URL_WITH, id, box);
     assert.ok(!/pa55word|s3cret|hook/.test(kept), kept);
@@ -19,18 +19,18 @@ describe('the kept address of a webhook', () => {
     assert.equal(shownUrl(kept), SHOWN);
   });
 
-  it('sealed, is no address that the version before would send anything to', async () => {
+  it('when sealed, is not an address to which the previous version would send', async () => {
     assert.throws(() => parseSource('sealed+https://example.org/'), { code: 'source-scheme' });
     assert.match(await keptUrl(URL_WITH, randomUUID(), box), /^sealed\+https:\/\/example\.org/);
   });
 
-  it('without user info stays as it was sent', async () => {
+  it('without credentials stays unchanged', async () => {
     for (const url of ['https://example.org/hook', 'HTTP://example.org/hook?a=b@c', 'https://@example.org/']) {
       assert.equal(await keptUrl(url, randomUUID(), box), url);
     }
   });
 
-  it('in clear from the version before opens, and is shown redacted', async () => {
+  it('in clear text from the previous version is readable, and shown redacted', async () => {
     assert.equal(await openUrl(URL_WITH, randomUUID(), box), URL_WITH);
     assert.equal(shownUrl(URL_WITH), SHOWN);
   });

@@ -1,4 +1,4 @@
-/** Requests that ended and whose results are to be sent, on a real Postgres; and deliverers of them. */
+/** Ended requests with pending webhooks on a real Postgres, and deliverers for them. */
 import { zstdCompressSync } from 'node:zlib';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
@@ -22,7 +22,7 @@ export interface Row {
 
 const kept = { asked: [{ name: 'ffprobe' }], shown: ['ffprobe'], inject_json: false };
 
-/** A request that ended just now, and whose webhook is due. Gives its id. */
+/** A request that ended just now, with a due webhook. Returns its id. */
 export async function endedRequest(
   { store, admin }: StoreFixture,
   webhookUrl: string,
@@ -52,7 +52,7 @@ export const outboxRow = async ({ sql }: StoreFixture, requestId: string): Promi
   return row;
 };
 
-/** The time of a row's next attempt has come. */
+/** Makes the next attempt of a row due. */
 export const makeDue = ({ sql }: StoreFixture, requestId: string) =>
   sql('update webhook_outbox set next_at = now() where request_id = $1', [requestId]);
 

@@ -1,4 +1,4 @@
-/** A receiver of webhooks on 127.0.0.1: answers as it is told, and keeps what came. */
+/** A receiver of webhooks on 127.0.0.1, which answers as the test says and records what arrives. */
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type RequestListener, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer, type ServerOptions } from 'node:https';
@@ -14,7 +14,7 @@ export interface Receiver {
   port: number;
   url: string;
   received: Received[];
-  /** How the next ones are answered. */
+  /** The answer to the following webhooks. */
   answer: (response: ServerResponse, received: Received) => void;
   close(): Promise<void>;
 }

@@ -5,11 +5,11 @@ const NOW = Date.parse('2026-03-01T12:00:00Z');
 const verdict = (status: number | null, step = 0, retryAfter?: string, random = 0) =>
   verdictOf({ status, retryAfter }, step, NOW, () => random);
 
-describe('the schedule of webhooks', () => {
+describe('schedule of webhooks', () => {
   for (const status of [200, 201, 202, 204, 299])
     it(`${status} is a delivery`, () => assert.deepEqual(verdict(status), { state: 'delivered' }));
   for (const status of [null, 100, 199, 300, 301, 302, 304, 307, 400, 401, 404, 409, 422, 429, 500, 502, 503]) {
-    it(`${status ?? 'no answer'} is tried again`, () =>
+    it(`${status ?? 'no response'} is retried`, () =>
       assert.deepEqual(verdict(status), { state: 'pending', afterMs: 5_000 }));
   }
   it('410 stops at once, at every step', () => {
@@ -24,7 +24,7 @@ describe('the schedule of webhooks', () => {
     RETRIES_MS.forEach((afterMs, step) => assert.deepEqual(verdict(500, step), { state: 'pending', afterMs }));
     assert.deepEqual(verdict(500, RETRIES_MS.length), { state: 'failed' });
   });
-  it('is never early, and up to a fifth late', () => {
+  it('is never early, and at most a fifth late', () => {
     assert.deepEqual(
       [0, 0.5, 1].map((random) => verdict(500, 1, undefined, random)),
       [300_000, 330_000, 360_000].map((afterMs) => ({ state: 'pending', afterMs })),
@@ -49,7 +49,7 @@ describe('the schedule of webhooks', () => {
   ];
   for (const [header, ms] of asked)
     it(`Retry-After ${JSON.stringify(header)} asks for ${ms} ms`, () => assert.equal(retryAfterMs(header, NOW), ms));
-  it('waits for as long as the receiver asks, never shorter than the schedule', () => {
+  it('waits for as long as the receiver asks, and never shorter than scheduled', () => {
     assert.deepEqual(verdict(503, 0, '60'), { state: 'pending', afterMs: 60_000 });
     assert.deepEqual(verdict(429, 1, '60'), { state: 'pending', afterMs: 300_000 });
     assert.deepEqual(verdict(200, 0, '60'), { state: 'delivered' });

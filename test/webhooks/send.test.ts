@@ -36,7 +36,7 @@ describe('sending a webhook', function () {
     return rest;
   };
 
-  it('is one POST of JSON, to path and query as they were given, with user info as basic authentication', async () => {
+  it('is one POST of JSON to the given path and query, with user info as basic authentication', async () => {
     const sent = await send(
       message(`http://us%40er:pa%3Ass@127.0.0.1:${receiver.port}/hook/a?x=1&y=%20`),
       options(),
@@ -64,7 +64,7 @@ describe('sending a webhook', function () {
     );
   });
 
-  it('tells the status and the pause that the receiver asks for', async () => {
+  it('returns the status and the pause that the receiver asks for', async () => {
     receiver.answer = (response) => void response.writeHead(503, { 'retry-after': '17' }).end('busy');
     assert.deepEqual(timeless(await send(message(receiver.url), options(), 2_000)), {
       status: 503,
@@ -73,12 +73,12 @@ describe('sending a webhook', function () {
     });
   });
 
-  it('does not wait for what is said after a status', async () => {
+  it('does not wait for the body after the status', async () => {
     receiver.answer = (response) => void response.writeHead(200).write('and on it goes');
     assert.deepEqual(timeless(await send(message(receiver.url), options(), 15_000)), { status: 200 });
   });
 
-  it('gives up a receiver that is silent, before and after the connection', async () => {
+  it('times out on a silent receiver, before and after the connection', async () => {
     receiver.answer = () => {};
     assert.deepEqual(timeless(await send(message(receiver.url), options(), 300)), {
       status: null,
@@ -91,7 +91,7 @@ describe('sending a webhook', function () {
     });
   });
 
-  it('connects to nothing that is private, whatever name it hides behind, and asks for the name once', async () => {
+  it('connects to no private address behind any name, and resolves the name once', async () => {
     let asked = 0;
     const lookup = async () => {
       asked++;
@@ -110,7 +110,7 @@ describe('sending a webhook', function () {
     assert.deepEqual([asked, receiver.received.length], [1, 0]);
   });
 
-  it('says what is wrong where nobody answers with HTTP', async () => {
+  it('names the error of a receiver that does not speak HTTP', async () => {
     const server = createTcpServer((socket) => {
       socket.on('error', () => {});
       socket.end('220 mail.test ESMTP\r\n');
@@ -128,10 +128,10 @@ describe('sending a webhook', function () {
     });
   });
 
-  it('ends an attempt whose receiver sends interim answers without an end', async () => {
+  it('ends an attempt whose receiver sends endless interim responses', async () => {
     const server = createTcpServer((socket) => {
       socket.on('error', () => {});
-      // Some: without an end, they would leave this process no time to fail.
+      // A large but finite number. An endless loop would leave this process no time to fail.
       socket.write('HTTP/1.1 102 Processing\r\n\r\n'.repeat(100_000));
     }).listen(0, '127.0.0.1');
     await new Promise((resolve) => server.once('listening', resolve));
@@ -143,7 +143,7 @@ describe('sending a webhook', function () {
     server.close();
   });
 
-  it("takes no certificate that cannot be trusted, and one of the operator's own authority", async () => {
+  it("rejects an untrusted certificate, and accepts one of the operator's own authority", async () => {
     const tls = await makeCertificate({ ip: ['127.0.0.1'] });
     const secure = await startReceiver(tls);
     try {
@@ -160,7 +160,7 @@ describe('sending a webhook', function () {
     }
   });
 
-  it('goes through the egress proxy: to the checked address, or by name where the proxy resolves', async () => {
+  it('goes through the egress proxy: to the checked address, or by name if the proxy resolves', async () => {
     const seen: string[] = [];
     const proxy = createServer((request, response) => {
       seen.push(`${request.method} ${request.url} ${request.headers['proxy-authorization'] ?? ''}`);

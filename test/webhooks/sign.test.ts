@@ -3,15 +3,15 @@ import { randomBytes } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { secretText, signedHeaders } from '../../src/webhooks/sign.ts';
 
-describe("a webhook's signature", () => {
+describe('signature of a webhook', () => {
   const secret = randomBytes(32);
   const body = Buffer.from('{"success":true,"name":"\u{1f3ac} é"}');
   const signed = (at = new Date()) => signedHeaders(secret, { id: '0192f0c1-0000-7000-8000-000000000001', at, body });
 
-  it('is what the reference library of Standard Webhooks takes', () => {
+  it('is accepted by the reference library of Standard Webhooks', () => {
     assert.deepEqual(new Webhook(secretText(secret)).verify(body.toString(), signed()), JSON.parse(body.toString()));
   });
-  it('is no longer right for another body, id, time or secret', () => {
+  it('is invalid for another body, id, time or secret', () => {
     const verifier = new Webhook(secretText(secret));
     assert.throws(() => verifier.verify(`${body} `, signed()));
     for (const change of [
