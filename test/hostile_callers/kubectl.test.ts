@@ -1,4 +1,4 @@
-/** Somebody with the right to make and delete ProbeJobs, and no other, who wants more of it than that. */
+/** A user with the right to create and delete ProbeJobs, and no other, who tries to get more. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -11,7 +11,7 @@ import { NAMESPACE, cluster, eventually, jobOf, stateOf, type Cluster } from '..
 const MALLORY = 'mallory';
 const API = `system:serviceaccount:${NAMESPACE}:probeyard-api`;
 
-describe('a kubectl user who may only make and delete ProbeJobs', function () {
+describe('a kubectl user who may only create and delete ProbeJobs', function () {
   this.timeout(120_000);
   let c: Cluster;
   let folder: string;
@@ -20,7 +20,7 @@ describe('a kubectl user who may only make and delete ProbeJobs', function () {
     c = await cluster();
     folder = await mkdtemp(join(tmpdir(), 'probeyard-'));
     await c.kubectl('-n', NAMESPACE, 'delete', 'rolebinding', MALLORY, '--ignore-not-found');
-    // The role that the chart adds to Kubernetes' own "edit", and nothing else of that one.
+    // The role that the chart adds to "edit" of Kubernetes, and nothing else of that role.
     await c.kubectl(
       '-n',
       NAMESPACE,
@@ -86,14 +86,18 @@ describe('a kubectl user who may only make and delete ProbeJobs', function () {
 
   describe('is refused by the API server', () => {
     const specs: [string, object, RegExp, { metadata?: object }?][] = [
-      ["another's token", { ...plain, token: { id: 1, user: 1 } }, /only the API of Probeyard may set spec\.token/],
+      [
+        'the token of another user',
+        { ...plain, token: { id: 1, user: 1 } },
+        /only the API of Probeyard may set spec\.token/,
+      ],
       [
         'a sealed source',
         { source: { sealed: 'a.b.c.d.e', display: 'x' } },
         /only the API of Probeyard may set spec\.source\.sealed/,
       ],
       [
-        "another token's label",
+        'the label of another token',
         plain,
         /only the API of Probeyard may set the label probeyard\.dev\/token/,
         { metadata: { labels: { 'probeyard.dev/token': '1' } } },
@@ -147,9 +151,9 @@ describe('a kubectl user who may only make and delete ProbeJobs', function () {
         { ...plain, tools: [{ name: 'ffprobe', version: '9.0', options: { show_format: 'x'.repeat(100_000) } }] },
         /1024/,
       ],
-      ['a wait of a year', { ...plain, queueTimeoutMs: 31_536_000_000 }, /60000/],
-      ['an analysis of a year', { ...plain, timeoutMs: 31_536_000_000 }, /650000/],
-      ['a wait of less than nothing', { ...plain, queueTimeoutMs: -1 }, /greater than or equal to 1/],
+      ['a queue timeout of a year', { ...plain, queueTimeoutMs: 31_536_000_000 }, /60000/],
+      ['a timeout of a year', { ...plain, timeoutMs: 31_536_000_000 }, /650000/],
+      ['a negative queue timeout', { ...plain, queueTimeoutMs: -1 }, /greater than or equal to 1/],
       [
         'annotations of 2 MB',
         plain,
@@ -160,7 +164,7 @@ describe('a kubectl user who may only make and delete ProbeJobs', function () {
     for (const [what, spec, words, more] of specs)
       it(what, () => refusedAs(create(`attack-${randomUUID().slice(0, 8)}`, spec, more), words));
 
-    it('writing a status, the spec, labels or finalizers of any job: it has no such right', async () => {
+    it('cannot write a status, the spec, labels or finalizers of any job', async () => {
       await create('attack-target', plain);
       for (const args of [
         ['patch', 'pj', 'attack-target', '--type=merge', '-p', '{"spec":{"timeoutMs":5}}'],
@@ -185,7 +189,7 @@ describe('a kubectl user who may only make and delete ProbeJobs', function () {
     });
   });
 
-  it("an administrator cannot give a job another spec or another token's label either", async () => {
+  it("the administrator cannot give a job another spec or another token's label either", async () => {
     await create('attack-changed', plain);
     await refusedAs(
       c.kubectl(
@@ -206,7 +210,7 @@ describe('a kubectl user who may only make and delete ProbeJobs', function () {
     );
   });
 
-  it('a status that comes with the job counts for nothing', async () => {
+  it('a status in a new job is ignored', async () => {
     const name = 'attack-status';
     const conditions = [
       {
@@ -234,7 +238,7 @@ describe('a kubectl user who may only make and delete ProbeJobs', function () {
     assert.deepEqual([stateOf(job), job.status?.attempts], ['Completed', 1], JSON.stringify(job.status));
   });
 
-  it("another job's sealed source does not open in a new job, not even with the API's account", async () => {
+  it("another job's sealed source does not open in a new job, even with the API's account", async () => {
     const { token: secret, id: token } = await c.newToken();
     const origin = await held();
     const stop = new AbortController();
@@ -264,7 +268,7 @@ describe('a kubectl user who may only make and delete ProbeJobs', function () {
     await victim;
   });
 
-  it('a Secret cannot be read through a job, whether jobs may name Secrets or not', async () => {
+  it('cannot read a Secret through a job, whether jobs may name Secrets or not', async () => {
     for (const [name, key] of [
       ['probeyard-postgres', 'password'],
       ['probeyard-admin', 'token'],
@@ -278,7 +282,7 @@ describe('a kubectl user who may only make and delete ProbeJobs', function () {
     }
   });
 
-  it('a job that its finalizer keeps is cancelled when it is deleted, and gives its slot back', async () => {
+  it('a job held by a finalizer is cancelled when it is deleted, and frees its slot', async () => {
     const name = 'attack-finalizer';
     await create(
       name,
@@ -295,7 +299,7 @@ describe('a kubectl user who may only make and delete ProbeJobs', function () {
     assert.equal(await c.sql(`select reason from requests where id = '${running.metadata.uid}'`), 'Cancelled');
   });
 
-  it("250 kB of annotations on many jobs stay out of everybody's way", async () => {
+  it('250 kB of annotations on many jobs do not slow down other requests', async () => {
     const names = Array.from({ length: 8 }, (_, index) => `attack-heavy-${index}`);
     for (const name of names) await create(name, plain, { metadata: { annotations: { note: 'x'.repeat(250_000) } } });
     for (const name of names) assert.equal(stateOf(await ended(name)), 'ToolUnavailable');

@@ -1,6 +1,5 @@
 /**
- * A taken-over agent on the real NATS: what its identity is worth against other pods, other jobs and the parts of the
- * product.
+ * A compromised agent on the real NATS, and the limits of its identity against other pods, other jobs and the product.
  */
 import assert from 'node:assert/strict';
 import type { Heartbeat, ResultBody } from '../../src/bus/messages.ts';
@@ -37,7 +36,7 @@ interface Work {
   answer: Promise<Answer>;
 }
 
-describe("a runner's NATS identity in the wrong hands", function () {
+describe('a stolen NATS identity of a runner', function () {
   this.timeout(120_000);
   let c: Cluster;
   let open: (as?: object) => Promise<Wire>;
@@ -47,7 +46,7 @@ describe("a runner's NATS identity in the wrong hands", function () {
   let release = (): void => {};
   const since = new Date(Date.now() - 1_000);
 
-  /** One request of a token of its own whose source is held until the end of the test, and where it runs. */
+  /** One request of a new token, whose source is held until the end of the test, and the runner of its job. */
   async function work(url: string): Promise<Work> {
     const { id: token, token: secret } = await c.newToken();
     const answer = c.probe({ url, only: 'ffprobe' }, { token: secret });
@@ -95,39 +94,39 @@ describe("a runner's NATS identity in the wrong hands", function () {
       return found.length >= count && found;
     });
 
-  describe('who is let in', () => {
+  describe('connecting to NATS', () => {
     const refused: [string, () => Promise<object>, string][] = [
-      ['nobody', async () => ({}), 'no-token'],
-      ['a password of its own making', async () => ({ user: 'controller', pass: 'controller' }), 'no-token'],
+      ['no credential', async () => ({}), 'no-token'],
+      ['a made-up password', async () => ({ user: 'controller', pass: 'controller' }), 'no-token'],
       [
         'a token for the API server',
         async () => ({ auth_token: await tokenFor(c, 'probeyard-runner', { pod: mine.pod }) }),
         'token-audience',
       ],
       [
-        'a token for somebody else',
+        'a token for another audience',
         async () => ({ auth_token: await tokenFor(c, 'probeyard-runner', { audience: 'somebody', pod: mine.pod }) }),
         'token-audience',
       ],
       [
-        'a token that is bound to no pod',
+        'a token without a pod',
         async () => ({ auth_token: await tokenFor(c, 'probeyard-runner', { audience: 'probeyard-nats' }) }),
         'token-unbound',
       ],
       [
-        "a token of the proofs' account",
+        'a token of the service account of proofs',
         async () => ({ auth_token: await tokenFor(c, 'probeyard-verify', { audience: 'probeyard-nats' }) }),
         'token-account',
       ],
       [
-        "a token of the API's account",
+        "a token of the API's service account",
         async () => ({
           auth_token: await tokenFor(c, 'probeyard-api', { audience: 'probeyard-nats', namespace: NAMESPACE }),
         }),
         'token-namespace',
       ],
       [
-        'a token whose claims were changed',
+        'a token with altered claims',
         async () => {
           const [head, body, signature] = (
             await tokenFor(c, 'probeyard-runner', { audience: 'probeyard-nats', pod: mine.pod })
@@ -142,16 +141,17 @@ describe("a runner's NATS identity in the wrong hands", function () {
       ],
     ];
     for (const [who, as, code] of refused) {
-      it(`${who}: refused, and the controllers say ${code}`, async () => {
+      it(`${who} is refused, and the controllers log ${code}`, async () => {
         const before = (await controllersSaid(c, since)).filter((line) => line['code'] === code).length;
         await assert.rejects(open(await as()), /Authorization Violation/i);
         await said('refused a connection to NATS', (line) => line['code'] === code, before + 1);
       });
     }
 
-    it('such a token is worth nothing at the API server', async () => {
+    it('such a token is refused by the API server', async () => {
       const token = await tokenFor(c, 'probeyard-runner', { audience: 'probeyard-nats', pod: mine.pod });
-      // Client certificates of the kubeconfig would answer for it: the impersonated account shows what it may.
+      // The client certificates of the kubeconfig would authenticate first, so the impersonated account shows the
+      // rights.
       await assert.rejects(
         c.kubectl(
           '--token',
@@ -179,7 +179,7 @@ describe("a runner's NATS identity in the wrong hands", function () {
     });
   });
 
-  describe('what it may hear', () => {
+  describe('subscribing', () => {
     let number = 0;
     const subjects: [string, () => string][] = [
       ['everything', () => '>'],
@@ -201,7 +201,7 @@ describe("a runner's NATS identity in the wrong hands", function () {
       ["JetStream's API", () => '$JS.API.>'],
     ];
     for (const [what, subject] of subjects) {
-      it(`not ${what}`, async () => {
+      it(`is refused: ${what}`, async () => {
         const answer = await wire.say(`SUB ${subject()} ${++number}`);
         assert.ok(
           answer.some((line) => /-ERR 'Permissions Violation for Subscription/.test(line)),
@@ -211,29 +211,29 @@ describe("a runner's NATS identity in the wrong hands", function () {
     }
   });
 
-  describe('what it may say', () => {
+  describe('publishing', () => {
     const subjects: [string, () => string][] = [
       ['a result of another pod', () => SUBJECT.result(uidOf(theirs))],
       ['a chunk of another pod', () => SUBJECT.chunk(uidOf(theirs), theirs.id, 1, 0)],
       ['a heartbeat of another pod', () => SUBJECT.heartbeat(uidOf(theirs))],
       ['an order to another pod', () => SUBJECT.go(uidOf(theirs))],
-      ["that another's result is collected", () => SUBJECT.collected(uidOf(theirs))],
-      ['an order to all', () => SUBJECT.report],
-      ['that a job is closed', () => SUBJECT.closed],
+      ['a collection notice for another pod', () => SUBJECT.collected(uidOf(theirs))],
+      ['a broadcast order', () => SUBJECT.report],
+      ['a closed job', () => SUBJECT.closed],
       ['the end of a request', () => SUBJECT.ended('probeyard-api-0')],
       ['an early job', () => SUBJECT.early],
-      ["a stream's state away", () => '$JS.API.STREAM.PURGE.PY_RESULTS'],
-      ['a stream away', () => '$JS.API.STREAM.DELETE.PY_RESULTS'],
-      ['a stream of its own', () => '$JS.API.STREAM.CREATE.MINE'],
-      ['a consumer of its own', () => '$JS.API.CONSUMER.CREATE.PY_RESULTS.mine'],
+      ['a purge of a stream', () => '$JS.API.STREAM.PURGE.PY_RESULTS'],
+      ['a deletion of a stream', () => '$JS.API.STREAM.DELETE.PY_RESULTS'],
+      ['a new stream', () => '$JS.API.STREAM.CREATE.MINE'],
+      ['a new consumer', () => '$JS.API.CONSUMER.CREATE.PY_RESULTS.mine'],
       ['a chunk to itself', () => '$JS.API.DIRECT.GET.PY_CHUNKS'],
-      ['what streams there are', () => '$JS.API.STREAM.NAMES'],
-      ['a result acknowledged', () => '$JS.ACK.PY_RESULTS.collectors.1.1.1.1.1'],
-      ['a connection away', () => 'py.kick.N'],
-      ['a question to the server', () => '$SYS.REQ.SERVER.PING'],
+      ['a list of streams', () => '$JS.API.STREAM.NAMES'],
+      ['an acknowledgement of a result', () => '$JS.ACK.PY_RESULTS.collectors.1.1.1.1.1'],
+      ['an end of a connection', () => 'py.kick.N'],
+      ['a request to the server', () => '$SYS.REQ.SERVER.PING'],
     ];
     for (const [what, subject] of subjects) {
-      it(`not ${what}`, async () => {
+      it(`is refused: ${what}`, async () => {
         const answer = await wire.publish(subject(), '{}');
         assert.ok(
           answer.some((line) => /-ERR 'Permissions Violation for Publish/.test(line)),
@@ -242,7 +242,7 @@ describe("a runner's NATS identity in the wrong hands", function () {
       });
     }
 
-    it('not more than a message may have', async () => {
+    it('is limited to the maximum size of a message', async () => {
       const again = await open({
         auth_token: await tokenFor(c, 'probeyard-runner', { audience: 'probeyard-nats', pod: mine.pod }),
       });
@@ -250,7 +250,7 @@ describe("a runner's NATS identity in the wrong hands", function () {
       await within(again.ended, 'the server hangs up');
     });
 
-    it("a heartbeat in another's name: dropped, and the controllers say so", async () => {
+    it('a heartbeat of another pod is dropped and logged', async () => {
       const beat: Heartbeat = {
         protocol: 1,
         pod: theirs.pod.metadata.name,
@@ -269,7 +269,7 @@ describe("a runner's NATS identity in the wrong hands", function () {
       await said('dropped a heartbeat with the identity of another pod', undefined, 3);
     });
 
-    it('an answer to where it may not speak: nobody takes it for an order', async () => {
+    it('a reply subject that it may not publish to gives nobody an order', async () => {
       const beat: Heartbeat = {
         protocol: 1,
         pod: mine.pod.metadata.name,
@@ -331,33 +331,33 @@ describe("a runner's NATS identity in the wrong hands", function () {
         count,
       );
 
-    it("of another pod's job: dropped, and said", async () => {
+    it("of another pod's job are dropped and logged", async () => {
       await publish(theirs.id, 1);
       await dropped(theirs.id, 1);
     });
-    it("in another pod's name under its own subject: not taken", async () => {
+    it("in another pod's name under its own subject are dropped", async () => {
       await publish(theirs.id, 1, { podUid: uidOf(theirs) });
       await said('cannot collect a result, will retry', (line) => JSON.stringify(line).includes('malformed result'));
     });
     for (const attempt of [0, 2, 99]) {
-      it(`of its own job, but of attempt ${attempt}: dropped, and said`, async () => {
+      it(`of its own job, but of attempt ${attempt}, are dropped and logged`, async () => {
         await publish(mine.id, attempt);
         await dropped(mine.id, attempt);
       });
     }
-    it('of jobs that are none: dropped', async () => {
+    it('of unknown jobs are dropped', async () => {
       for (const job of ['nobody', '*', '../../../namespaces/kube-system/secrets/x', 'py.res.>', ''])
         await publish(job, 1);
       await dropped('nobody', 1);
     });
-    it('rubbish in numbers: the collectors go on', async () => {
+    it('malformed in large numbers do not stop the collectors', async () => {
       for (let count = 0; count < 100; count++)
         await wire.publish(SUBJECT.result(uidOf(mine)), count % 2 === 0 ? '{}' : Buffer.alloc(count * 100, count));
       const { status } = await c.probe({ url: `${(await c.origin()).url}/tiny.mp4`, only: 'ffprobe' });
       assert.equal(status, 200);
     });
 
-    it('both callers get their own result once; a replay of the recorded end changes nothing', async () => {
+    it('reach both callers once, and a replay of the recorded end changes nothing', async () => {
       release();
       for (const { id, answer } of [mine, theirs]) {
         const { status, json } = await answer;
@@ -378,8 +378,8 @@ describe("a runner's NATS identity in the wrong hands", function () {
     });
   });
 
-  describe('in the end', () => {
-    it('a pod that is deleted is cut off, and its token lets nobody in again', async () => {
+  describe('afterwards', () => {
+    it('a deleted pod is disconnected, and its token is refused', async () => {
       const [pod] = (await runnerPods(c)).filter(
         ({ metadata }) => ![mine, theirs].some((of) => uidOf(of) === metadata.uid),
       );

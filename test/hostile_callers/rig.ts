@@ -1,6 +1,5 @@
 /**
- * What an attacker has to work with on the cluster: tokens of pods, the way to NATS, and the controllers' own words
- * about it.
+ * The means of an attacker on the cluster (tokens of pods and access to NATS), and the log lines of the controllers.
  */
 import { CONFIG_MAPS, PODS, type Pod } from '../../src/kube/client.ts';
 import { LABEL } from '../../src/kube/resource.ts';
@@ -53,7 +52,7 @@ export async function natsOf(c: Cluster): Promise<(as?: object) => Promise<Wire>
   return (as = {}) => openWire({ host, name: 'probeyard-nats.probeyard.svc', ca, as });
 }
 
-/** What both controllers wrote since the moment that was given. */
+/** Log lines of both controllers since the given time. */
 export async function controllersSaid(c: Cluster, since: Date): Promise<LogLine[]> {
   const text = await c.kubectl(
     '-n',

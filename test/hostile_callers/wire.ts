@@ -1,16 +1,16 @@
 /**
- * NATS as whoever holds a pod's token speaks it: lines over TLS, with no client library that would keep to the rules.
- * Says what the server answered to each, so that a test can tell a refusal from a silence.
+ * NATS over TLS in plain lines, as the holder of a pod's token could send them, without a client library that enforces
+ * the protocol. Records the server's reply to each, so that a refusal differs from silence.
  */
 import { once } from 'node:events';
 import { connect as connectTcp } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 
 export interface Wire {
-  /** Sends lines, and gives what the server had said (errors, messages) by the time it had read them all. */
+  /** Sends lines, and returns the server's replies (errors, messages) up to the point where it has read them all. */
   say(...lines: string[]): Promise<string[]>;
   publish(subject: string, payload: string | Uint8Array, reply?: string): Promise<string[]>;
-  /** Everything that came since the last look. */
+  /** Everything received since the last call. */
   heard(): string[];
   /** Resolves when the server ends the connection. */
   ended: Promise<void>;
@@ -22,7 +22,7 @@ export interface WireOptions {
   port?: number;
   name: string;
   ca: string;
-  /** Members of CONNECT: `auth_token`, `user`... */ as?: object;
+  /** Members of CONNECT, such as `auth_token` and `user`. */ as?: object;
 }
 
 const ANSWER_MS = 8_000;
@@ -35,7 +35,7 @@ async function secured(host: string, port: number, name: string, ca: string): Pr
   return socket;
 }
 
-/** Rejects with the server's own words when it does not let us in. */
+/** Rejects with the error of the server if it refuses the connection. */
 export async function openWire({ host, port = 4222, name, ca, as = {} }: WireOptions): Promise<Wire> {
   const socket = await secured(host, port, name, ca);
   const over = Promise.withResolvers<void>();
@@ -65,7 +65,7 @@ export async function openWire({ host, port = 4222, name, ca, as = {} }: WireOpt
     lines = [];
     return all;
   };
-  /** The server answers a PING once it has read what came before it. */
+  /** The server answers a PING after it has read everything before it. */
   const pinged = async (): Promise<string[]> => {
     const before = seen.pongs;
     socket.write('PING\r\n');
