@@ -9,7 +9,7 @@ import { checkGo } from './packages.ts';
 import { GO_NEEDED, PARTS, type Part, type PartName } from './parts.ts';
 import { say, timed } from './progress.ts';
 
-/** Folder of each built part, by part name. */
+/** The folder of each built part, by name. */
 export type Built = ReadonlyMap<PartName, string>;
 
 export const cacheDir = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'probeyard');
@@ -19,12 +19,12 @@ const partsDir = join(import.meta.dirname, 'parts');
 const goEnv = {
   GOMODCACHE: join(cacheDir, 'go', 'mod'),
   GOCACHE: join(cacheDir, 'go', 'build'),
-  // The pins of go.mod and go.sum are the whole truth: a build that would change them fails.
+  // The versions are pinned in go.mod and go.sum; a build that would change them fails.
   GOFLAGS: '-mod=readonly -buildvcs=false',
   GOWORK: 'off',
 };
 
-/** Builds what is not in the cache yet; the folder of each part, ready to run. */
+/** Builds the parts that are not in the cache yet. Returns the folder of each part. */
 export async function buildParts(names: readonly PartName[]): Promise<Built> {
   const built = await foldersOf(names);
   const missing = [...built]
@@ -41,7 +41,7 @@ export async function buildParts(names: readonly PartName[]): Promise<Built> {
   return built;
 }
 
-/** Whether nothing would have to be built. */
+/** Whether everything is in the cache. */
 export async function isBuilt(names: readonly PartName[]): Promise<boolean> {
   return [...(await foldersOf(names)).values()].every((folder) => existsSync(folder));
 }
@@ -54,14 +54,14 @@ async function foldersOf(names: readonly PartName[]): Promise<Built> {
   return folders;
 }
 
-/** A build ends in a rename, so a folder with the right name is always a whole one. */
+/** A build ends with a rename, so that a folder with the final name is always complete. */
 async function build(part: Part, target: string): Promise<void> {
   await mkdir(join(cacheDir, 'bin'), { recursive: true });
   const folder = await mkdtemp(join(cacheDir, 'bin', `.half-${process.pid}-`));
   try {
     for (const program of part.programs) await compile(part, program.source, join(folder, program.name));
     await rename(folder, target).catch((error: unknown) => {
-      // Another build of the same content was first: its result is as good.
+      // Another process has built the same content meanwhile.
       if (codeOf(error) !== 'ENOTEMPTY' && codeOf(error) !== 'EEXIST') throw error;
     });
   } catch (error) {
@@ -85,7 +85,7 @@ async function compile(part: Part, source: string, output: string): Promise<void
   if (cwd !== own) await rm(cwd, { recursive: true, force: true });
 }
 
-/** A copy, because Go's module cache is not to be written to. */
+/** A copy, because Go's module cache is read-only. */
 async function completedModule(
   { module, files }: NonNullable<Part['completed']>,
   from: string,
@@ -104,15 +104,15 @@ async function sources(part: Part): Promise<SourceFile[]> {
 }
 
 async function readToolchain(): Promise<Toolchain> {
-  // Asked inside a part: its go.mod may name a newer toolchain than the installed one, and Go then takes that.
+  // Run inside a part, because its go.mod may name a newer toolchain than the installed one, which Go then uses.
   const go = await run('go', ['env', 'GOVERSION', 'GOARCH'], { cwd: join(partsDir, 'kubernetes'), env: goEnv });
   const [version = '', arch = ''] = go.trim().split('\n');
-  // Parts in Go alone do without.
+  // Not needed for parts in Go alone.
   const cc = await attempt('gcc', ['-dumpfullversion']).catch(() => undefined);
   return { go: version, arch, cc: cc?.stdout.trim() ?? 'none' };
 }
 
-/** Half builds of processes that are gone: what a kill leaves behind. */
+/** Incomplete builds of processes that were killed. */
 async function dropHalfBuilds(): Promise<void> {
   const folder = join(cacheDir, 'bin');
   const names = existsSync(folder) ? await readdir(folder) : [];
@@ -123,7 +123,7 @@ async function dropHalfBuilds(): Promise<void> {
   }
 }
 
-/** `build.ts PART...`: what tests need without a node, built once and kept. */
+/** `build.ts PART...`: builds what tests need without a node, once. */
 if (import.meta.main) {
   const wanted = process.argv.slice(2);
   const unknown = wanted.filter((name) => !(name in PARTS));

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Part } from './parts.ts';
 
 export interface Toolchain {
-  /** `go env GOVERSION`, and the C compiler's own version line: another compiler makes another program. */
+  /** `go env GOVERSION`, and the version line of the C compiler, because another compiler makes another program. */
   go: string;
   cc: string;
   arch: string;
@@ -13,7 +13,7 @@ export interface SourceFile {
   content: string | Uint8Array;
 }
 
-/** The name under which a build is kept: it changes exactly when something changes that goes into the programs. */
+/** The cache key of a build. It changes exactly when an input of the programs changes. */
 export function buildKey(part: Part, toolchain: Toolchain, files: readonly SourceFile[]): string {
   const { name, programs, tags = '', ldflags = '', cgo = false } = part;
   const usesGo = files.some((file) => file.path === 'go.mod');

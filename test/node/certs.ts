@@ -1,4 +1,4 @@
-// The certificate library's dependency injection asks for it.
+// Required by the dependency injection of the certificate library.
 import 'reflect-metadata';
 import { webcrypto, X509Certificate as Certificate } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -8,12 +8,12 @@ import * as x509 from '@peculiar/x509';
 import { writeWhole } from './daemon.ts';
 
 export interface Leaf {
-  /** File name, without its ending. */
+  /** The file name without its extension. */
   name: string;
   ca: string;
   commonName: string;
   organization?: string;
-  /** Names and addresses of a server; a leaf without any is a client's. */
+  /** Names and addresses of a server. A leaf without any is for a client. */
   hosts?: readonly string[];
 }
 
@@ -21,12 +21,12 @@ const EC = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 const DAY = 86_400_000;
 const CA_DAYS = 3650;
 const LEAF_DAYS = 365;
-/** A leaf with less time left is issued anew by the next `make up`; the servers read the new file by themselves. */
+/** A leaf with less time left is reissued by the next `make up`; the servers reload it on their own. */
 const RENEW_DAYS = 30;
 
 x509.cryptoProvider.set(webcrypto);
 
-/** Makes the certificate authorities that are missing, and the leaves that are missing, changed or about to end. */
+/** Makes missing certificate authorities, and leaves that are missing, changed or about to expire. */
 export async function ensureCertificates(
   folder: string,
   authorities: readonly string[],
@@ -36,7 +36,7 @@ export async function ensureCertificates(
   for (const leaf of leaves) await ensureLeaf(folder, leaf);
 }
 
-/** The key with which service account tokens are signed, and its public half. */
+/** The key that signs service account tokens, and its public half. */
 export async function ensureServiceAccountKey(folder: string): Promise<void> {
   if (existsSync(join(folder, 'service-account.pub'))) return;
   const algorithm = {
@@ -57,7 +57,7 @@ export async function ensureServiceAccountKey(folder: string): Promise<void> {
 }
 
 async function ensureAuthority(folder: string, name: string): Promise<void> {
-  // The certificate is written last: where it is, the key is.
+  // The certificate is written last, so the key exists if it does.
   if (existsSync(join(folder, `${name}.crt`))) return;
   const keys = await webcrypto.subtle.generateKey(EC, true, ['sign', 'verify']);
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
@@ -102,7 +102,7 @@ async function ensureLeaf(folder: string, leaf: Leaf): Promise<void> {
     extensions: [
       new x509.BasicConstraintsExtension(false, undefined, true),
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
-      // etcd's server is its own client when it checks its health.
+      // The etcd server connects to itself to check its health.
       new x509.ExtendedKeyUsageExtension(hosts.length > 0 ? [serverAuth, clientAuth] : [clientAuth]),
       await x509.AuthorityKeyIdentifierExtension.create(issuer.publicKey),
       ...(hosts.length > 0

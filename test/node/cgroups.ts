@@ -6,13 +6,13 @@ import { until } from './deadline.ts';
 
 export interface Hierarchies {
   version: 1 | 2;
-  /** Where a cgroup of ours has to exist for the kubelet. */
+  /** Hierarchies in which the kubelet needs our cgroup. */
   roots: string[];
-  /** Where a cgroup of ours may have appeared: also the unified hierarchy beside v1 ones. */
+  /** Hierarchies that may contain our cgroup, including the unified one beside v1. */
   all: string[];
 }
 
-/** Reads the hierarchies from the text of /proc/self/mountinfo. */
+/** Parses the hierarchies from /proc/self/mountinfo. */
 export function hierarchies(mountinfo: string): Hierarchies | undefined {
   const found: { mount: string; type: string }[] = [];
   for (const line of mountinfo.split('\n')) {
@@ -24,7 +24,7 @@ export function hierarchies(mountinfo: string): Hierarchies | undefined {
   const v1 = found.filter(({ type }) => type === 'cgroup');
   const unified = found.find(({ type }) => type === 'cgroup2')?.mount;
   if (v1.length === 0) return unified === undefined ? undefined : { version: 2, roots: [unified], all: [unified] };
-  // A hierarchy may be mounted over itself.
+  // A hierarchy may be mounted twice at the same place.
   const roots = [...new Set(v1.map(({ mount }) => mount))];
   return { version: 1, roots, all: unified === undefined ? roots : [...roots, unified] };
 }
@@ -34,8 +34,8 @@ export function readHierarchies(): Hierarchies | undefined {
 }
 
 /**
- * Makes `/name` in every hierarchy, and `/name/system`, where the node's own daemons run: in none of them do they stay
- * in the cgroup of the shell that called make, with its limits. Returns the lists of processes to be put on.
+ * Makes `/name` in every hierarchy, and `/name/system` for the node's own daemons, so that they do not share the cgroup
+ * and the limits of the shell that called make. Returns the process lists to write to.
  */
 export async function createCgroup(name: string): Promise<string[]> {
   const found = readHierarchies();
@@ -46,7 +46,7 @@ export async function createCgroup(name: string): Promise<string[]> {
     for (const path of [name, join(name, 'system')]) {
       const folder = join(root, path);
       await mkdir(folder, { recursive: true });
-      // A new v1 cpuset is empty and takes no process.
+      // A new v1 cpuset is empty and accepts no process.
       for (const file of ['cpuset.cpus', 'cpuset.mems']) {
         if (
           found.version === 1 &&
@@ -62,7 +62,7 @@ export async function createCgroup(name: string): Promise<string[]> {
   return lists;
 }
 
-/** What the kubelet asks for in its cgroup; on v2 each has to be handed down from the root first. */
+/** The controllers that the kubelet needs. On v2 each has to be enabled from the root down. */
 const CONTROLLERS = ['cpu', 'cpuset', 'memory', 'pids', 'hugetlb', 'io'];
 
 async function enableControllers(root: string): Promise<void> {
@@ -73,7 +73,7 @@ async function enableControllers(root: string): Promise<void> {
     await writeFile(join(root, 'cgroup.subtree_control'), missing.map((name) => `+${name}`).join(' '));
 }
 
-/** The controllers that the root of v2 hands down; nothing on v1. */
+/** The controllers that the v2 root enables for its children; none on v1. */
 export async function handedDown(): Promise<string[]> {
   const found = readHierarchies();
   if (found?.version !== 2) return [];
@@ -84,7 +84,7 @@ export async function handedDown(): Promise<string[]> {
     .sort();
 }
 
-/** Takes back what was handed down for the node. Someone else may use it by now: then it stays. */
+/** Disables the controllers that were enabled for the node, unless another cgroup uses them meanwhile. */
 export async function restoreHandedDown(before: readonly string[]): Promise<void> {
   for (const name of await handedDown()) {
     if (!before.includes(name))
@@ -92,7 +92,7 @@ export async function restoreHandedDown(before: readonly string[]): Promise<void
   }
 }
 
-/** Every process in `/name` and below, in any hierarchy: daemons, shims, and all that runs in pods. */
+/** Every process in `/name` and below, in any hierarchy: daemons, shims and all processes in pods. */
 export async function cgroupProcesses(name: string): Promise<number[]> {
   const pids = new Set<number>();
   for (const folder of await cgroupFolders(name)) {
@@ -115,7 +115,7 @@ export async function cgroupFolders(name: string): Promise<string[]> {
 }
 
 export async function removeCgroup(name: string): Promise<void> {
-  // A cgroup lets go of its last process a moment after that has ended.
+  // A cgroup becomes empty shortly after its last process has exited.
   await until({ what: `removing the cgroup ${name}`, timeoutMs: 20_000 }, async () => {
     let busy: unknown;
     for (const folder of await cgroupFolders(name)) {

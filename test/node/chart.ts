@@ -16,10 +16,10 @@ type CatalogEntry = Static<typeof CatalogEntry>;
 
 export interface ChartOptions {
   helm: string;
-  /** Absent: the one that kubectl takes. */
+  /** The default of kubectl if absent. */
   kubeconfig?: string;
   images: readonly BuiltImage[];
-  /** The one private address that sources may lie at: where demo and test origins listen. */
+  /** The only private address that sources may have, where demo and test origins listen. */
   hostIp?: string;
   registry?: string;
 }
@@ -27,7 +27,7 @@ export interface ChartOptions {
 export const RELEASE = 'probeyard';
 const chartDir = join(import.meta.dirname, '..', '..', 'charts', 'probeyard');
 
-/** Installs or upgrades the release; whether anything was done. */
+/** Installs or upgrades the release. Returns whether it changed anything. */
 export async function installChart(options: ChartOptions): Promise<boolean> {
   if (!existsSync(join(chartDir, 'Chart.yaml'))) {
     say('chart: skipped, there is no charts/probeyard');
@@ -62,19 +62,19 @@ export async function installChart(options: ChartOptions): Promise<boolean> {
   return true;
 }
 
-/** Takes the release away; whether there was one. */
+/** Removes the release. Returns whether it existed. */
 export async function uninstallChart(helm: string): Promise<boolean> {
   if ((await attempt(helm, ['status', RELEASE, '--namespace', RELEASE])).code !== 0) return false;
   await run(helm, ['uninstall', RELEASE, '--namespace', RELEASE, '--wait']);
   return true;
 }
 
-/** Of the host, where the local installation sends its mails. */
+/** The host's port to which the local installation sends its mails. */
 export const SMTP_PORT = 30_025;
 
 /**
- * Images by digest, so that another image is another pod; only the tools that were built; the API on a port of the
- * node, which is not to be reached from outside the machine.
+ * Images by digest, so that a changed image replaces its pods; only tools that were built; and the API on a node port
+ * that is unreachable from outside the machine.
  */
 export function chartValues(
   { images, hostIp, registry }: Pick<ChartOptions, 'images' | 'hostIp' | 'registry'>,
@@ -91,7 +91,7 @@ export function chartValues(
     nats: { ...(digestOf('nats') && { image: { digest: digestOf('nats') } }) },
     postgres: { ...(digestOf('postgres') && { image: { digest: digestOf('postgres') } }) },
     ...(tools.length > 0 && { tools: { catalog: tools } }),
-    // Whoever wants to see mails listens there: a test, or a developer's own SMTP server.
+    // A test or a developer's own SMTP server may listen there.
     ...(hostIp !== undefined && {
       mail: { host: hostIp, port: SMTP_PORT, tls: 'none', from: 'probeyard@example.org' },
     }),
@@ -104,7 +104,7 @@ export function chartValues(
 
 async function readCatalog(): Promise<CatalogEntry[]> {
   const text = await readFile(join(chartDir, 'files', 'catalog.yaml'), 'utf8').catch(() => '[]');
-  // What was built is installed, optional or not: a catalog in the values has no such mark.
+  // All built tools are installed, including optional ones, because a catalog in the values has no such mark.
   return Value.Parse(
     Type.Array(CatalogEntry),
     (parse(text) as { optional?: boolean }[]).map((entry) => ({ ...entry, optional: undefined })),
@@ -112,8 +112,8 @@ async function readCatalog(): Promise<CatalogEntry[]> {
 }
 
 /**
- * A killed helm leaves a release that it takes for one at work. We hold the lock, so nobody is: back to the last one
- * that was whole.
+ * A killed helm leaves a release in a pending state. We hold the lock, so no helm is running, and the release is rolled
+ * back to its last complete revision.
  */
 async function endInterrupted(helm: string, where: readonly string[]): Promise<void> {
   const status = await attempt(helm, ['status', RELEASE, ...where, '--output', 'json']);
@@ -131,7 +131,7 @@ async function endInterrupted(helm: string, where: readonly string[]): Promise<v
   );
 }
 
-/** Whether an upgrade would apply what the release already holds. */
+/** Whether the release already has what an upgrade would apply. */
 async function isCurrent(helm: string, where: readonly string[], values: string): Promise<boolean> {
   const status = await attempt(helm, ['status', RELEASE, ...where, '--output', 'json']);
   if (status.code !== 0 || !/"status":\s*"deployed"/.test(status.stdout)) return false;

@@ -1,4 +1,4 @@
-/** The one error class of the local cluster: a stable code, and a text that says what to do. */
+/** The only error class of the local cluster, with a stable code and a text that says what to do. */
 export class ClusterError extends Error {
   readonly code: string;
   constructor(code: string, message: string, options?: ErrorOptions) {
@@ -8,14 +8,14 @@ export class ClusterError extends Error {
   }
 }
 
-/** Node's own errors carry a code too; this reads it from whatever was thrown. */
+/** Node's own errors have a code, too. Reads it from any thrown value. */
 export function codeOf(error: unknown): string | undefined {
   return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : undefined;
 }
 
 const FULL = /no space left on device|ENOSPC|disk quota exceeded|EDQUOT/i;
 
-/** A full disk shows in a hundred shapes; the caller wants one line. */
+/** A full disk causes many different errors. This reduces them to one line. */
 export function explain(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   if (codeOf(error) === 'ENOSPC' || FULL.test(text))

@@ -1,4 +1,4 @@
-/** Programs of this machine, as the images' own code runs them; what goes wrong is an error of the local cluster. */
+/** Runs programs of this machine with the code of images/, and turns failures into errors of the local cluster. */
 import { attempt as attemptForImages, type CommandOptions, type CommandResult } from '../../images/command.ts';
 import { ClusterError } from './cluster_error.ts';
 
@@ -6,7 +6,7 @@ export type { CommandOptions, CommandResult };
 
 const TIMEOUT_MS = 600_000;
 
-/** Runs a program to its end and hands back what it said, whatever its exit code. */
+/** Runs a program to its end and returns its output, whatever its exit code. */
 export async function attempt(
   program: string,
   args: readonly string[],
@@ -19,7 +19,7 @@ export async function attempt(
   }
 }
 
-/** Runs a program that has to succeed; its output, or an error with what it printed. */
+/** Runs a program that must succeed. Returns its output, or throws an error with it. */
 export async function run(program: string, args: readonly string[], options: CommandOptions = {}): Promise<string> {
   const result = await attempt(program, args, options);
   if (result.code !== 0) {

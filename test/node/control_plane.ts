@@ -9,20 +9,20 @@ import type { Layout } from './layout.ts';
 export interface ControlPlane {
   layout: Layout;
   built: Built;
-  /** Where the API server listens. */
+  /** The address that the API server listens on. */
   address: string;
-  /** Whether pods reach it: it then stands behind the service `kubernetes`. */
+  /** Whether pods can reach it. If so, it is the endpoint of the service `kubernetes`. */
   reachable: boolean;
   serviceCidr: string;
-  /** The first address of the service range: the service `kubernetes`. */
+  /** The first address of the service range: that of the service `kubernetes`. */
   serviceAddress: string;
-  /** A log of every request, one line of metadata each. */
+  /** Writes an audit log with one line of metadata per request. */
   audit: boolean;
 }
 
 const AUTHORITIES = ['ca', 'etcd-ca', 'front-proxy-ca'];
 
-/** Certificates of the control plane, `more` being those of what runs beside it, and the kubeconfigs. */
+/** Certificates and kubeconfigs of the control plane, with `more` for programs beside it. */
 export async function ensureIdentity(plane: ControlPlane, more: readonly Leaf[] = []): Promise<void> {
   const { layout, address, serviceAddress } = plane;
   const local = ['localhost', '127.0.0.1'];
@@ -98,7 +98,7 @@ export function etcd(plane: ControlPlane): Daemon {
       'peer-key-file': key,
       'peer-trusted-ca-file': authority,
       'log-level': 'warn',
-      // A single member has nobody to agree with.
+      // A single member has no peers to agree with.
       'heartbeat-interval': '100',
       'quota-backend-bytes': String(4 * 1024 ** 3),
     }),
@@ -134,7 +134,7 @@ export function apiServer(plane: ControlPlane): Daemon {
       'kubelet-client-certificate': pki('apiserver-kubelet-client.crt'),
       'kubelet-client-key': pki('apiserver-kubelet-client.key'),
       'kubelet-certificate-authority': pki('ca.crt'),
-      // Else logs and exec look the node's name up in DNS.
+      // Otherwise logs and exec look up the name of the node in DNS.
       'kubelet-preferred-address-types': 'InternalIP',
       'requestheader-client-ca-file': pki('front-proxy-ca.crt'),
       'requestheader-allowed-names': 'front-proxy-client',
@@ -150,7 +150,7 @@ export function apiServer(plane: ControlPlane): Daemon {
       'authorization-mode': 'Node,RBAC',
       'enable-admission-plugins': 'NodeRestriction',
       'allow-privileged': 'true',
-      // An API server that pods cannot reach announces an address from the range for examples, and no endpoint.
+      // An API server that pods cannot reach advertises an address from the range for examples, and no endpoint.
       'advertise-address': plane.reachable ? address : '198.51.100.1',
       ...(!plane.reachable && { 'endpoint-reconciler-type': 'none' }),
       ...(plane.audit && {
@@ -212,7 +212,7 @@ function secureServer({ layout }: ControlPlane, user: string, port: number): Rec
     'tls-cert-file': join(layout.pkiDir, `${user}-server.crt`),
     'tls-private-key-file': join(layout.pkiDir, `${user}-server.key`),
     'client-ca-file': join(layout.pkiDir, 'ca.crt'),
-    // There is one of each: an election would only delay the start.
+    // There is a single instance of each, and an election would only delay the start.
     'leader-elect': 'false',
     profiling: 'false',
   };

@@ -8,8 +8,8 @@ import { pushImages } from './registry.ts';
 import { onPath } from './packages.ts';
 
 /**
- * `make up CLUSTER=current REGISTRY=host/path`: no node; the images go to the registry and the chart to kubectl's
- * context.
+ * `make up CLUSTER=current REGISTRY=host/path`: without a node. Pushes the images to the registry and installs the
+ * chart in kubectl's context.
  */
 export async function upCurrent(): Promise<void> {
   const registry = process.env['REGISTRY'] ?? '';

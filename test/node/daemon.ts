@@ -7,7 +7,7 @@ import { until } from './deadline.ts';
 import type { Layout } from './layout.ts';
 import { readRunning, startProcess, stopProcess } from './processes.ts';
 
-/** One program of the cluster and everything that decides how it runs. */
+/** One program of the cluster with everything that decides how it runs. */
 export interface Daemon {
   name: string;
   program: string;
@@ -21,7 +21,7 @@ export interface Daemon {
 
 export type Outcome = 'kept' | 'started' | 'restarted';
 
-/** Starts the daemon, or leaves the running one alone if it was started the same way and answers. */
+/** Starts the daemon, unless it is running with the same configuration and responds. */
 export async function ensureDaemon(layout: Layout, daemon: Daemon, cgroups: readonly string[] = []): Promise<Outcome> {
   const record = recordOf(layout, daemon.name);
   const hash = hashOf(daemon);
@@ -66,7 +66,7 @@ export function logOf(layout: Layout, name: string): string {
   return join(layout.logDir, `${name}.log`);
 }
 
-/** Whole or not at all: a kill in between must not leave half a configuration. */
+/** Atomic, so that a kill in between leaves no partial configuration. */
 export async function writeWhole(path: string, text: string | Uint8Array, mode = 0o600): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   const half = `${path}.${process.pid}.half`;

@@ -1,4 +1,4 @@
-/** Names of the node's daemons, in the order they are started in. */
+/** Names of the node's daemons, in their start order. */
 export const DAEMONS = [
   'etcd',
   'kube-apiserver',

@@ -8,8 +8,8 @@ export interface Wait {
 }
 
 /**
- * Asks again until `ask` gives something other than undefined or false. What `ask` throws counts as "not yet" and is
- * told when the time is up, except a ClusterError, which is final.
+ * Repeats `ask` until it returns something other than undefined or false. An error of `ask` counts as "not yet" and is
+ * reported at the timeout, except for a ClusterError, which is final.
  */
 export async function until<T>(
   wait: Wait,

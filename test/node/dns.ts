@@ -5,12 +5,13 @@ const namespace = 'kube-system';
 const account = { kind: 'ServiceAccount', name: 'coredns', namespace };
 
 /**
- * Names in it are asked of the host, where a test may listen and never answer: hosts of callers' webhooks may be so.
+ * Names in this zone are resolved by the host, where a test may listen without ever answering, as name servers of
+ * webhook hosts can.
  */
 export const SILENT_ZONE = 'silent.test';
 export const SILENT_PORT = 5335;
 
-/** Without a name server outside, names outside are refused at once instead of after a time-out. */
+/** Without an outside name server, outside names are refused at once instead of timing out. */
 function corefile(upstream: readonly string[], hostIp: string): string {
   const forward = upstream.length === 0 ? '' : `    forward . ${upstream.slice(0, 3).join(' ')}\n`;
   return `.:1053 {
@@ -33,7 +34,7 @@ ${SILENT_ZONE}:1053 {
 `;
 }
 
-/** Everything of the cluster's name service. It runs as a user without rights, so it listens above 1024. */
+/** The cluster's name service. It runs as an unprivileged user, and therefore listens above 1024. */
 export function dnsManifests(settings: Settings, image: string, upstream: readonly string[]): unknown[] {
   const text = corefile(upstream, settings.hostIp);
   return [
@@ -63,7 +64,7 @@ export function dnsManifests(settings: Settings, image: string, upstream: readon
         replicas: 1,
         selector: { matchLabels: labels },
         template: {
-          // CoreDNS reads its file once: another file, another pod.
+          // CoreDNS reads its file only once, so a changed file needs a new pod.
           metadata: { labels, annotations: { 'probeyard.dev/corefile': text } },
           spec: {
             serviceAccountName: 'coredns',

@@ -10,7 +10,7 @@ import { say } from './progress.ts';
 import type { Difference } from './snapshot.ts';
 import { anythingOf, removeNode } from './teardown.ts';
 
-/** `make down`: ends exactly what `make up` started, and checks it against what the machine was like before. */
+/** `make down`: ends exactly what `make up` started, and compares the machine with its state before. */
 export async function down(): Promise<void> {
   checkPlatform();
   await locked('/run/lock/probeyard-node.lock', async () => {

@@ -5,7 +5,7 @@ import { localDir } from './layout.ts';
 
 export const envFile = join(localDir, 'env');
 
-/** Writes `.local/env`, to be sourced: the values given here join those already in it. */
+/** Writes `.local/env` for sourcing, merging the given values into it. */
 export async function writeEnvironment(values: Readonly<Record<string, string>>): Promise<void> {
   const all = { ...(await readEnvironment()), ...values };
   const { PATH: path, ...rest } = all;

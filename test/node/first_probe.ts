@@ -1,4 +1,4 @@
-/** The end of `make up`: the tools are proven, one real probe is answered, and a newcomer is told how to go on. */
+/** The end of `make up`: waits for the proofs of the tools, makes one real probe, and prints the next steps. */
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { PROBE_TOOLS, SECRETS, makeClient, type KubeClient } from '../../src/kube/client.ts';
@@ -30,7 +30,7 @@ async function until<T>(what: string, seconds: number, look: () => Promise<T | u
   );
 }
 
-/** Each tool's proof has ended, one way or the other; says which were refused. */
+/** Waits until the proof of each tool has ended, and reports refused ones. */
 async function toolsProven(kube: KubeClient): Promise<void> {
   const tools = await until('the tools are proven', 300, async () => {
     const { items } = await kube.listAll(PROBE_TOOLS, { namespace: NAMESPACE });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 export interface Credentials {
   ca: Buffer;
-  /** Absent for a caller without a name. */
+  /** Absent for an unauthenticated client. */
   cert?: Buffer;
   key?: Buffer;
 }
@@ -15,7 +15,7 @@ export async function credentials(pkiDir: string, ca: string, client: string): P
   return { ca: await read(`${ca}.crt`), cert: await read(`${client}.crt`), key: await read(`${client}.key`) };
 }
 
-/** Whether a GET is answered with 200, within two seconds. */
+/** Whether a GET is answered with 200 within two seconds. */
 export async function answers(url: string, tls?: Credentials): Promise<boolean> {
   return (await get(url, tls)).status === 200;
 }

@@ -11,7 +11,7 @@ import { onPath } from './packages.ts';
 import { say } from './progress.ts';
 import { ownerOf, readListeners, type Listener } from './sockets.ts';
 
-/** What the machine allows, found out before anything is started. */
+/** Capabilities of the machine, determined before anything is started. */
 export interface Host {
   cgroups: 1 | 2;
   mayLowerOomScore: boolean;
@@ -36,7 +36,9 @@ export function checkPlatform(): void {
   }
 }
 
-/** Finds out what the machine allows, loads what can be loaded, and refuses with one line what cannot be handled. */
+/**
+ * Determines the capabilities of the machine, loads missing modules, and refuses an unsupported machine with one line.
+ */
 export async function checkHost(layout: Layout): Promise<Host> {
   const hierarchies = readHierarchies();
   if (hierarchies === undefined)
@@ -66,7 +68,7 @@ export async function checkHost(layout: Layout): Promise<Host> {
   return host;
 }
 
-/** Refuses a port that someone else listens on, naming who. */
+/** Refuses a port that another process listens on, naming the process. */
 export async function checkPorts(layout: Layout, address: string): Promise<void> {
   const ours = new Set<number>();
   for (const name of await recordNames(join(layout.runDir, 'processes'))) {

@@ -10,15 +10,15 @@ import { containerdSocket } from './runtime.ts';
 
 export interface ImageArchive {
   name: string;
-  /** OCI archive, absolute path. */
+  /** An OCI archive, by absolute path. */
   archive: string;
-  /** Of the manifest, where it is known without opening the archive. */
+  /** Digest of the manifest, if known without opening the archive. */
   digest?: string;
 }
 
 const Index = Type.Object({ manifests: Type.Array(Type.Object({ digest: Type.String() })) });
 
-/** Imports the images that are not there with the same digest; the names of those it imported. */
+/** Imports the images that are missing or have another digest. Returns their names. */
 export async function importImages(layout: Layout, built: Built, images: readonly ImageArchive[]): Promise<string[]> {
   const ctr = (args: readonly string[]) =>
     run(join(built.get('containerd')!, 'ctr'), ['-a', containerdSocket(layout), '-n', 'k8s.io', ...args]);
@@ -32,7 +32,7 @@ export async function importImages(layout: Layout, built: Built, images: readonl
     const old = outdated(there, name);
     if (old.length > 0) await ctr(['images', 'rm', ...old]);
     await ctr(['images', 'import', archive]);
-    // Pods may name an image by its digest, as they would one from a registry.
+    // Pods may refer to an image by its digest, as with one from a registry.
     await ctr(['images', 'tag', '--force', name, pinned(name, wanted)]);
     imported.push(name);
   }
@@ -45,14 +45,14 @@ export async function importImages(layout: Layout, built: Built, images: readonl
   return imported;
 }
 
-/** `localhost/name:tag` at a digest: `localhost/name@sha256:…` */
+/** `localhost/name:tag` with a digest: `localhost/name@sha256:…` */
 export function pinned(name: string, digest: string): string {
   return `${name.replace(/:[^/:]*$/, '')}@${digest}`;
 }
 
 /**
- * Names of earlier images of this name, except the one it means now: pods of the running release may still be started
- * from that. Kubernetes' own name for an image, its configuration's digest, goes with it.
+ * Earlier images of this name, except the current one, from which pods of the running release may still start. Includes
+ * Kubernetes' own name for an image, the digest of its configuration.
  */
 export function outdated(there: ReadonlyMap<string, string>, name: string): string[] {
   const all = [...there];
@@ -67,7 +67,7 @@ export function outdated(there: ReadonlyMap<string, string>, name: string): stri
   return all.filter(([, digest]) => old.has(digest)).map(([other]) => other);
 }
 
-/** `ctr images ls`: name and digest. */
+/** Parses name and digest from `ctr images ls`. */
 export function listedImages(text: string): Map<string, string> {
   const found = new Map<string, string>();
   for (const line of text.split('\n').slice(1)) {
@@ -78,7 +78,7 @@ export function listedImages(text: string): Map<string, string> {
 }
 
 async function archiveDigest(archive: string): Promise<string> {
-  // Archives are written with and without the leading dot.
+  // Archives may have a leading dot in their paths or not.
   const text = await run('tar', [
     '--extract',
     '--to-stdout',

@@ -5,21 +5,18 @@ const FAMILIES = ['iptables', 'ip6tables'] as const;
 export type Family = (typeof FAMILIES)[number];
 
 /**
- * Chains of kube-proxy and of the kubelet: they are the node's, as `make up` refuses to start where another Kubernetes
- * made some.
+ * Chains of kube-proxy and of the kubelet. They belong to the node, because `make up` refuses to start beside chains of
+ * another Kubernetes.
  */
 const OUR_CHAIN = /^KUBE-/;
 
-/** All rules, or nothing where the machine has no such tables. */
+/** All rules, or nothing if the machine has no such tables. */
 export async function savedRules(family: Family): Promise<string> {
   const result = await attempt(`${family}-save`, []).catch(() => undefined);
   return result?.code === 0 ? result.stdout : '';
 }
 
-/**
- * What the rules say, in a form that two snapshots can be compared in: no counters, no comments, no empty built-in
- * chains.
- */
+/** The rules in a form in which two snapshots can be compared: without counters, comments and empty built-in chains. */
 export function comparableRules(saved: string): string[] {
   const lines: string[] = [];
   let table = '';
@@ -38,8 +35,8 @@ export function isOurRule(comparable: string): boolean {
 }
 
 /**
- * Input for `iptables-restore --noflush` that takes away our rules and chains and touches nothing else: each of our
- * chains is flushed, then the rules elsewhere that are ours or lead to ours are deleted, then the chains.
+ * Input for `iptables-restore --noflush` that removes our rules and chains and changes nothing else. It flushes our
+ * chains, then deletes rules elsewhere that are ours or lead to ours, then deletes the chains.
  */
 export function removalOf(saved: string): string {
   const output: string[] = [];
@@ -69,7 +66,7 @@ export async function removeOurRules(): Promise<void> {
   }
 }
 
-/** Adds a rule unless it is there. */
+/** Adds a rule unless it exists. */
 export async function ensureRule(
   table: string,
   chain: string,

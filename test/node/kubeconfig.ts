@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { writeWhole } from './daemon.ts';
 import type { Layout } from './layout.ts';
 
-/** Writes the kubeconfig of one client certificate, everything inline; returns where it is. */
+/** Writes the kubeconfig of one client certificate, with everything inline. Returns its path. */
 export async function writeKubeconfig(
   layout: Layout,
   server: string,
@@ -24,7 +24,7 @@ export async function writeKubeconfig(
     contexts: [{ name: layout.name, context: { cluster: layout.name, user } }],
     'current-context': layout.name,
   };
-  // JSON is YAML.
+  // JSON is valid YAML.
   await writeWhole(path, `${JSON.stringify(config, null, 2)}\n`);
   return path;
 }

@@ -50,7 +50,7 @@ export function kubelet(plane: ControlPlane, settings: Settings): Daemon {
         tlsPrivateKeyFile: join(layout.pkiDir, 'kubelet-server.key'),
         containerRuntimeEndpoint: `unix://${containerdSocket(layout)}`,
         cgroupDriver: 'cgroupfs',
-        // Pods stand beneath a cgroup of ours: what is in it is ours to end.
+        // Pods are below a cgroup of ours, so that all of their processes can be ended with it.
         cgroupRoot: `/${layout.name}`,
         failCgroupV1: false,
         failSwapOn: false,
@@ -63,7 +63,7 @@ export function kubelet(plane: ControlPlane, settings: Settings): Daemon {
         containerLogMaxSize: '5Mi',
         containerLogMaxFiles: 2,
         serializeImagePulls: false,
-        // Images come by import, not by pull: collecting them would lose them.
+        // Images are imported and not pulled, so garbage collection would lose them.
         imageGCHighThresholdPercent: 100,
         imageGCLowThresholdPercent: 99,
         evictionHard: {
@@ -98,12 +98,12 @@ export function kubeProxy(plane: ControlPlane, settings: Settings): Daemon {
         mode: 'iptables',
         clusterCIDR: settings.podCidr,
         detectLocalMode: 'ClusterCIDR',
-        // Node ports answer on the bridge only, not on the machine's network.
+        // Node ports are open on the bridge only, not on the machine's network.
         nodePortAddresses: [`${settings.hostIp}/32`],
         iptables: { localhostNodePorts: false },
         healthzBindAddress: `127.0.0.1:${layout.ports.proxyHealth}`,
         metricsBindAddress: `127.0.0.1:${layout.ports.proxyMetrics}`,
-        // Machines may refuse these; a node of one user does not need them.
+        // Machines may refuse these, and a node of one user does not need them.
         conntrack: { maxPerCore: 0, min: 0, tcpEstablishedTimeout: '0s', tcpCloseWaitTimeout: '0s' },
       }),
     },
@@ -112,7 +112,7 @@ export function kubeProxy(plane: ControlPlane, settings: Settings): Daemon {
   };
 }
 
-/** The name servers that a pod can reach: a stub on the host's loopback is none of them. */
+/** Name servers that a pod can reach, which excludes a stub on the host's loopback. */
 export function hostResolvConf(): string {
   const upstream = '/run/systemd/resolve/resolv.conf';
   return nameServers('/etc/resolv.conf').length === 0 && existsSync(upstream) ? upstream : '/etc/resolv.conf';

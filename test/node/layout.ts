@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 
-/** Where one local cluster lives: everything it makes on the machine carries one of these names. */
+/** Paths and names of one local cluster. Everything that it creates on the machine has one of them. */
 export interface Layout {
   /** Also the name of its cgroup, at the root of every hierarchy. */
   name: string;
   /** Survives a reboot. */
   stateDir: string;
-  /** Sockets and records of processes: means nothing after a reboot. */
+  /** Sockets and process records, which are invalid after a reboot. */
   runDir: string;
   logDir: string;
   pkiDir: string;
@@ -28,11 +28,11 @@ export interface Ports {
 
 export const NODE_NAME = 'probeyard-node';
 export const BRIDGE = 'probeyard0';
-/** Stands in every iptables rule that is not kube-proxy's or the kubelet's. */
+/** The comment of every iptables rule except those of kube-proxy and the kubelet. */
 export const RULE_COMMENT = 'probeyard-node';
 
 /**
- * The node. Its ports are the usual ones of Kubernetes; they listen on the pod bridge or on loopback, never on the
+ * The node. Its ports are the usual ones of Kubernetes, on the pod bridge or on loopback, never on the machine's
  * network.
  */
 export const NODE: Layout = layout('probeyard-node', {
@@ -47,7 +47,7 @@ export const NODE: Layout = layout('probeyard-node', {
   proxyMetrics: 10249,
 });
 
-/** The control plane with simulated nodes: runs beside the node, so everything is elsewhere. */
+/** The control plane with simulated nodes. It runs beside the node, so all of its paths and ports differ. */
 export const SIMULATED: Layout = layout('probeyard-simulated', {
   etcd: 22379,
   etcdPeer: 22380,
@@ -73,5 +73,5 @@ function layout(name: string, ports: Ports): Layout {
   };
 }
 
-/** The checkout's own folder for what it needs to know of the running cluster. */
+/** The checkout's folder for data on the running cluster. */
 export const localDir = join(import.meta.dirname, '..', '..', '.local');

@@ -16,7 +16,7 @@ import { isOurs } from './teardown.ts';
 const Machine = Type.Object({ snapshot: Snapshot, processes: Type.Record(Type.String(), Type.String()) });
 type Machine = Static<typeof Machine>;
 
-/** Programs by process id; kernel threads have none. */
+/** Programs by process id, without kernel threads. */
 async function readMachine(): Promise<Machine> {
   const processes: Record<string, string> = {};
   for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { ClusterError, codeOf } from './cluster_error.ts';
 import { parseStat } from './processes.ts';
 
-/** One `make up` or `make down` at a time. A lock whose holder is gone is taken over. */
+/** Allows one `make up` or `make down` at a time. A lock whose holder has exited is taken over. */
 export async function locked<T>(file: string, work: () => Promise<T>): Promise<T> {
   mkdirSync(dirname(file), { recursive: true });
   const me = identity(process.pid);

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { attempt } from './command.ts';
 
-/** Mount points from the text of /proc/self/mountinfo, in the order they were mounted. */
+/** Mount points from /proc/self/mountinfo, in mount order. */
 export function mountPoints(mountinfo: string): string[] {
   const points: string[] = [];
   for (const line of mountinfo.split('\n')) {
@@ -21,7 +21,7 @@ export function isBelow(path: string, folders: readonly string[]): boolean {
   return folders.some((folder) => path === folder || path.startsWith(`${folder}/`));
 }
 
-/** Unmounts everything below the folders, the last mounted first; what is still busy is detached. */
+/** Unmounts everything below the folders, in reverse mount order, and detaches what is still busy. */
 export async function unmountBelow(folders: readonly string[]): Promise<void> {
   const points = readMountPoints()
     .filter((point) => isBelow(point, folders))

@@ -5,14 +5,14 @@ import { ensureRule, savedRules } from './iptables.ts';
 import { BRIDGE } from './layout.ts';
 import type { Settings } from './settings.ts';
 
-/** What the node, the kubelet and kube-proxy set; `make down` puts the former values back. */
+/** Settings of the node, the kubelet and kube-proxy. `make down` restores the former values. */
 export const SYSCTLS: Readonly<Record<string, string | undefined>> = {
   'net/ipv4/ip_forward': '1',
-  // Else a pod that calls a service with a pod on the same bridge sees the answer come from the wrong address.
+  // Otherwise a pod that calls a service with a pod on the same bridge gets the reply from the wrong address.
   'net/bridge/bridge-nf-call-iptables': '1',
-  // 250 pods with a watch each; the usual 128 run out.
+  // 250 pods with a watch each exceed the usual 128.
   'fs/inotify/max_user_instances': '8192',
-  // The kubelet sets these itself.
+  // Set by the kubelet.
   'vm/overcommit_memory': undefined,
   'vm/panic_on_oom': undefined,
   'kernel/panic': undefined,
@@ -27,9 +27,9 @@ export function sysctlFile(name: string): string {
 }
 
 /**
- * The pod bridge, made here and not by the CNI plugin: the node's own address is on it, so the cluster works the same
- * without any network, on a laptop that changes networks, and is not to be reached from outside. One masquerading rule
- * for all pods instead of the plugin's chain for each saves several runs of iptables per pod start.
+ * The pod bridge. It is made here and not by the CNI plugin, because it has the node's own address. The cluster
+ * therefore works without any network and on a laptop that changes networks, and is unreachable from outside. One
+ * masquerading rule for all pods, instead of the plugin's chain for each, saves several runs of iptables per pod start.
  */
 export async function ensureNetwork(settings: Settings): Promise<void> {
   for (const [name, wanted] of Object.entries(SYSCTLS)) if (wanted !== undefined) await setSysctl(name, wanted);
@@ -37,7 +37,7 @@ export async function ensureNetwork(settings: Settings): Promise<void> {
   if (!existsSync(`/sys/class/net/${BRIDGE}`)) await run('ip', ['link', 'add', BRIDGE, 'type', 'bridge']);
   await run('ip', ['address', 'replace', `${settings.hostIp}/${prefix}`, 'dev', BRIDGE]);
   await run('ip', ['link', 'set', BRIDGE, 'up']);
-  // Cluster addresses work from the host too, even where it has no default route.
+  // Makes service addresses reachable from the host, even without a default route.
   await run('ip', ['route', 'replace', settings.serviceCidr, 'dev', BRIDGE, 'src', settings.hostIp]);
   await ensureRule('nat', 'POSTROUTING', 'append', [
     '-s',

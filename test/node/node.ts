@@ -33,7 +33,7 @@ export interface NodeOptions {
   audit: boolean;
 }
 
-/** Starts what does not run, or runs differently from what it should; tells what it did. */
+/** Starts every daemon that is not running or runs with another configuration. Returns the outcome of each. */
 export async function startNode(options: NodeOptions): Promise<Map<string, Outcome>> {
   const { built, host, settings } = options;
   await rememberBefore();
@@ -89,14 +89,14 @@ async function kubectl(built: Built, args: readonly string[], input?: string): P
   return run(program, ['--kubeconfig', kubeconfigOf(layout, 'admin'), ...args], input === undefined ? {} : { input });
 }
 
-/** What the machine was like before the node first touched it in this boot. */
+/** Records the state of the machine before the node first changed it in this boot. */
 async function rememberBefore(): Promise<void> {
   const now = await takeSnapshot();
   const before = await readState(Snapshot, snapshotFile);
   if (before === undefined) return writeWhole(snapshotFile, JSON.stringify(now));
   if (before.boot === now.boot) return;
   say('the machine was restarted since: starting everything anew');
-  // Sockets and task records of a former boot; on some machines /run is not emptied by a reboot.
+  // Sockets and task records of a former boot, because some machines do not empty /run at a reboot.
   await rm(layout.runDir, { recursive: true, force: true });
   await writeWhole(snapshotFile, JSON.stringify({ ...now, lists: { ...now.lists, folders: before.lists.folders } }));
 }
@@ -118,7 +118,7 @@ async function startDns(built: Built, settings: Settings, image: string): Promis
   const items = dnsManifests(settings, image, nameServers(hostResolvConf()));
   const args = ['apply', '--server-side', '--force-conflicts', '--field-manager=probeyard-node', '-f', '-'];
   await kubectl(built, args, JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
-  // After a reboot the API server still has what was true before it: the name service is asked, then its pods.
+  // After a reboot the API server still has the state from before. Query the name service, then look at its pods.
   const names = new Resolver({ timeout: 1_000, tries: 1 });
   names.setServers([settings.dnsAddress]);
   const answered = () =>
@@ -144,7 +144,7 @@ async function startDns(built: Built, settings: Settings, image: string): Promis
   await timed('CoreDNS is ready', () => until({ what: 'CoreDNS is ready', timeoutMs: 120_000, everyMs: 250 }, ready));
 }
 
-/** The images that the node itself needs, each named after the build it holds. */
+/** The images that the node itself needs, each named after its build. */
 async function ownImages(built: Built): Promise<Record<'pause' | 'coredns' | 'podcheck', ImageArchive>> {
   const make = async (part: 'pause' | 'coredns' | 'podcheck'): Promise<ImageArchive> => {
     const folder = built.get(part)!;

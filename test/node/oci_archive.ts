@@ -5,17 +5,17 @@ import { dirname, join } from 'node:path';
 import { run } from './command.ts';
 
 export interface ScratchImage {
-  /** `localhost/name:tag` */
+  /** Such as `localhost/name:tag`. */
   name: string;
-  /** Programs by the path they have in the image. */
+  /** Programs by their path in the image. */
   files: Readonly<Record<string, string>>;
   entrypoint: readonly string[];
   user?: string;
 }
 
 /**
- * Writes an image of one layer as an OCI archive. The same files give the same bytes, and so the same digest: an import
- * can tell that nothing changed.
+ * Writes an image of one layer as an OCI archive. The same files give the same bytes and the same digest, so that an
+ * unchanged image is not imported again.
  */
 export async function writeScratchImage(image: ScratchImage, archive: string): Promise<void> {
   const work = await mkdtemp(join(tmpdir(), 'probeyard-image-'));

@@ -1,6 +1,5 @@
 /**
- * A small origin on the host's own address of the pod bridge, the one private address that the local install lets
- * sources lie at.
+ * A small origin on the host's address of the pod bridge, the only private address that the local installation allows.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -15,7 +14,7 @@ export interface Origin {
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
 
-/** Serves the folder's files with byte ranges, or what the handler says. */
+/** Serves the files of a folder with byte ranges, or the responses of a handler. */
 export async function startOrigin(host: string, from: string | Handler, port = 0): Promise<Origin> {
   const requests: Origin['requests'] = [];
   const handler: Handler = typeof from === 'string' ? (request, response) => serveFile(from, request, response) : from;
@@ -53,7 +52,7 @@ export async function serveFile(folder: string, request: IncomingMessage, respon
   });
 }
 
-/** The whole content, or the byte range that is asked for. */
+/** Sends the content, or the requested byte range. */
 export function serveContent(
   content: Buffer,
   request: IncomingMessage,

@@ -44,7 +44,7 @@ const NEEDS: readonly Need[] = [
   },
 ];
 
-/** Installs with apt what is missing, or says what to install. */
+/** Installs missing packages with apt, or names them. */
 export async function ensurePackages(): Promise<void> {
   const missing = await findMissing();
   if (missing.length === 0) return;
@@ -70,7 +70,7 @@ export async function ensurePackages(): Promise<void> {
     );
 }
 
-/** Go is not taken from Debian: its release there is years too old for Kubernetes. */
+/** Go does not come from Debian, whose release is years too old for Kubernetes. */
 export async function checkGo(needed: string): Promise<void> {
   const hint = `install Go ${needed} or newer (https://go.dev/dl) and put it on PATH`;
   if (!onPath('go')) throw new ClusterError('GO_MISSING', `there is no Go: ${hint}`);
@@ -85,7 +85,7 @@ export async function checkGo(needed: string): Promise<void> {
   }
 }
 
-/** Negative, 0 or positive; `go1.26.8` and `1.26` both do. */
+/** Negative, 0 or positive. Accepts `go1.26.8` and `1.26`. */
 export function compareVersions(one: string, other: string): number {
   const numbers = (text: string) => (/[\d.]+/.exec(text)?.[0] ?? '').split('.').map(Number);
   const [a, b] = [numbers(one), numbers(other)];

@@ -1,28 +1,27 @@
-/** What the local node is made of. A part is one folder of `parts/`, built by one command into one or more programs. */
+/**
+ * What the local node consists of. A part is one folder of `parts/`, built by one command into one or more programs.
+ */
 export interface Part {
   name: string;
-  /** What `--version` of its programs says; the pin itself stands in go.mod. */
+  /** The `--version` of its programs. The version itself is pinned in go.mod. */
   version: string;
   programs: readonly Program[];
   tags?: string;
   ldflags?: string;
   cgo?: boolean;
-  /**
-   * A module whose published form lacks files that its own build would make: these stand in for them, by their place in
-   * it.
-   */
+  /** A module that is published without files that its own build generates. These replace them, by their path in it. */
   completed?: { module: string; files: Readonly<Record<string, string>> };
-  /** What a first build took here, with two cores and cold caches: for the progress lines only. */
+  /** Duration of a first build on two cores with cold caches, for progress lines only. */
   coldSeconds: number;
 }
 
 export interface Program {
   name: string;
-  /** Go package, or the C file. */
+  /** A Go package or a C file. */
   source: string;
 }
 
-/** The newest that any part's go.mod asks for. */
+/** The newest version that any part's go.mod requires. */
 export const GO_NEEDED = '1.26.6';
 
 const KUBERNETES = '1.36.3';
@@ -30,8 +29,8 @@ const [major, minor] = KUBERNETES.split('.');
 const kubeVersion = 'k8s.io/component-base/version';
 
 /**
- * Kubernetes last of the needed ones: whatever is wrong with the compilers shows in the first seconds, not after five
- * minutes.
+ * Kubernetes is the last of the required ones, so that a problem with the compilers shows in the first seconds, not
+ * after five minutes.
  */
 export const PARTS = {
   pause: part({ name: 'pause', version: '1', programs: [{ name: 'pause', source: 'pause.c' }], coldSeconds: 1 }),

@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import { until } from './deadline.ts';
 
 /**
- * A process of ours, known again after `make` has ended. The boot and the start time belong to its name: a process id
- * alone may long have gone to someone else's process.
+ * A daemon's process, recognised after `make` has exited. Boot id and start time are part of its identity, because the
+ * kernel reuses process ids.
  */
 export interface Running {
   pid: number;
   startTicks: string;
-  /** What it was started with; another one means that it has to be started anew. */
+  /** Hash of the configuration. The daemon is restarted when it changes. */
   hash: string;
 }
 
@@ -22,12 +22,11 @@ export interface StartOptions {
   record: string;
   log: string;
   env?: Record<string, string>;
-  /** Lists of processes of the cgroups to put it in. */
+  /** Process lists of the cgroups to join. */
   cgroups?: readonly string[];
 }
 
-// Written by the process itself before it becomes the daemon, so that no kill of ours can leave a daemon without a
-// record.
+// The process writes its own record before it becomes the daemon, so that no kill can leave a daemon without a record.
 const WRAPPER = `
 read -r boot < /proc/sys/kernel/random/boot_id
 read -r stat < /proc/$$/stat
@@ -58,7 +57,7 @@ export function startProcess(options: StartOptions): void {
   closeSync(log);
 }
 
-/** The process of a record, if it is still that one. */
+/** The process of a record, if it is still the same one. */
 export function readRunning(record: string): Running | undefined {
   const parsed = parseRecord(readText(record));
   if (parsed === undefined || parsed.boot !== readText('/proc/sys/kernel/random/boot_id').trim()) return undefined;
@@ -68,7 +67,7 @@ export function readRunning(record: string): Running | undefined {
     : undefined;
 }
 
-/** Asks a process to end, then makes it; returns when it is gone, and with it its ports. */
+/** Sends SIGTERM, then SIGKILL. Returns when the process has exited and its ports are free. */
 export async function stopProcess(record: string, graceMs: number): Promise<boolean> {
   const running = readRunning(record);
   if (running !== undefined) {
@@ -94,7 +93,7 @@ export interface Stat {
   startTicks: string;
 }
 
-/** One line of /proc/<pid>/stat; the program's name may itself hold spaces and brackets. */
+/** Parses one line of /proc/<pid>/stat. The name of the program may contain spaces and brackets. */
 export function parseStat(text: string): Stat | undefined {
   const match = /^(\d+) \((.*)\) (\S) (.*)$/s.exec(text.trim());
   const startTicks = match?.[4]?.split(' ')[18];

@@ -8,7 +8,7 @@ import { importImages } from './images.ts';
 import type { Layout } from './layout.ts';
 import { say, timed } from './progress.ts';
 
-/** Registry part of the names that images are built under. */
+/** The registry in the names of local builds. */
 export const LOCAL = 'localhost';
 
 const BuiltImage = Type.Object({
@@ -22,7 +22,7 @@ const BuiltImage = Type.Object({
 });
 export type BuiltImage = Static<typeof BuiltImage>;
 
-/** Builds the product's images and the tools'; nothing where the checkout has no recipes for them. */
+/** Builds the images of the product and the tools. Does nothing if the checkout has no recipes. */
 export async function buildImages(): Promise<BuiltImage[]> {
   const recipes = join(import.meta.dirname, '..', '..', 'images', 'build.ts');
   if (!existsSync(recipes)) {
@@ -33,7 +33,7 @@ export async function buildImages(): Promise<BuiltImage[]> {
   return Value.Parse(Type.Array(BuiltImage), await module.buildAll());
 }
 
-/** Brings the images to the node; how many were new to it. */
+/** Imports the images into the node. Returns how many were new. */
 export async function deliverImages(layout: Layout, built: Built, images: readonly BuiltImage[]): Promise<number> {
   if (images.length === 0) return 0;
   const archives = images.map(({ ref, archive, digest }) => ({ name: ref, archive, digest }));

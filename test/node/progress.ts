@@ -1,6 +1,6 @@
 const started = performance.now();
 
-/** `12.3s  text`, counted from the start of the command. */
+/** Prints `12.3s  text`, with the time since the start of the command. */
 export function say(text: string): void {
   console.log(`${seconds(performance.now() - started).padStart(7)}  ${text}`);
 }
@@ -11,7 +11,7 @@ export function seconds(ms: number): string {
   return `${Math.floor(whole / 60)}m${String(whole % 60).padStart(2, '0')}s`;
 }
 
-/** Says that a long step is still going on, every 15 s, so that nobody takes it for hung. */
+/** Prints every 15 s that a long step is still running. */
 export async function timed<T>(text: string, work: () => Promise<T>): Promise<T> {
   const from = performance.now();
   const still = setInterval(() => say(`${text}: still at it, ${seconds(performance.now() - from)}`), 15_000);

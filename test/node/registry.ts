@@ -13,8 +13,8 @@ export function nameIn(registry: string, ref: string): string {
 }
 
 /**
- * Pushes the images with whatever the machine has for it; logging in is left to that program. Returns them with the
- * digests that the registry knows them by: a push may compress layers, and that changes the digest.
+ * Pushes the images with a program of the machine, which also handles the login. Returns them with the digests in the
+ * registry, because a push may compress layers and change the digest.
  */
 export async function pushImages(registry: string, images: readonly BuiltImage[]): Promise<BuiltImage[]> {
   const push = pusher();

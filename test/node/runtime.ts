@@ -13,7 +13,7 @@ export interface RuntimeOptions {
   settings: Settings;
   sandboxImage: string;
   snapshotter: 'overlayfs' | 'native';
-  /** Without CAP_SYS_RESOURCE no process may lower its own OOM score, and every sandbox would fail. */
+  /** Without CAP_SYS_RESOURCE a process cannot lower its OOM score, and every sandbox would fail. */
   restrictOomScore: boolean;
 }
 
@@ -74,7 +74,7 @@ disabled_plugins = ["io.containerd.nri.v1.nri", "io.containerd.internal.v1.opt",
     name: 'containerd',
     program: join(binaries, 'containerd'),
     args: ['--config', config],
-    // containerd looks its shim up on the path.
+    // containerd finds its shim on the path.
     env: { PATH: `${binaries}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin` },
     files: {
       [config]: toml,

@@ -7,11 +7,13 @@ import type { Layout } from './layout.ts';
 import { readState } from './state_file.ts';
 import { addressIn, chooseSubnet } from './subnets.ts';
 
-/** Chosen at the first `make up` and kept until `make down`: certificates and pods hold on to these addresses. */
+/**
+ * Chosen by the first `make up` and kept until `make down`, because certificates and pods depend on these addresses.
+ */
 const Settings = Type.Object({
   podCidr: Type.String(),
   serviceCidr: Type.String(),
-  /** The host on the pod bridge: node address, API server, demo and test origins. */
+  /** The host's address on the pod bridge: for the node, the API server, and demo and test origins. */
   hostIp: Type.String(),
   serviceAddress: Type.String(),
   dnsAddress: Type.String(),

@@ -8,7 +8,7 @@ import { comparableRules, savedRules } from './iptables.ts';
 import { readMountPoints } from './mounts.ts';
 import { SYSCTLS, sysctlFile } from './network.ts';
 
-/** What a cluster changes on a machine, as lists that can be compared. */
+/** The state of a machine that a cluster changes, as comparable lists. */
 export const Snapshot = Type.Object({
   boot: Type.String(),
   lists: Type.Object({
@@ -19,10 +19,10 @@ export const Snapshot = Type.Object({
     rules6: Type.Array(Type.String()),
     routes: Type.Array(Type.String()),
     cgroups: Type.Array(Type.String()),
-    /** Folders outside our own that the kubelet or containerd make. */
+    /** Folders of the kubelet and containerd outside our own. */
     folders: Type.Array(Type.String()),
   }),
-  /** cgroup v2: what its root hands down. */
+  /** cgroup v2: the controllers that the root enables. */
   controllers: Type.Optional(Type.Array(Type.String())),
   sysctls: Type.Record(Type.String(), Type.String()),
 });
@@ -92,7 +92,7 @@ export function differences(before: Snapshot, after: Snapshot): Difference[] {
   return found;
 }
 
-/** As multisets: a mount point that is there twice is not the same as once. */
+/** Compares as multisets, because a mount point can occur twice. */
 function without(list: readonly string[], other: readonly string[]): string[] {
   const counts = new Map<string, number>();
   for (const item of other) counts.set(item, (counts.get(item) ?? 0) + 1);

@@ -6,7 +6,7 @@ export interface Listener {
   inode: string;
 }
 
-/** Listening sockets from the text of /proc/net/tcp or tcp6. */
+/** Parses listening sockets from /proc/net/tcp or tcp6. */
 export function listeners(text: string): Listener[] {
   const found: Listener[] = [];
   for (const line of text.split('\n').slice(1)) {
@@ -19,8 +19,8 @@ export function listeners(text: string): Listener[] {
 }
 
 /**
- * IPv4 dotted; of IPv6 only what matters here: the wildcard as `*`, an IPv4 address in IPv6 as that, anything else as
- * `v6`.
+ * IPv4 in dotted form. For IPv6 only what matters here: `*` for the wildcard, an embedded IPv4 address, and `v6` for
+ * any other.
  */
 function decodeAddress(hex: string): string {
   if (/^0+$/.test(hex)) return '*';
@@ -37,7 +37,7 @@ export async function readListeners(): Promise<Listener[]> {
   return texts.flatMap(listeners);
 }
 
-/** `nginx (pid 123)`, as far as this can be seen. */
+/** The owner as `nginx (pid 123)`, as far as it is visible. */
 export async function ownerOf(inode: string): Promise<string> {
   for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
     for (const fd of await readdir(`/proc/${pid}/fd`).catch(() => [])) {

@@ -3,7 +3,7 @@ import type { Static, TSchema } from 'typebox';
 import Value from 'typebox/value';
 import { ClusterError, codeOf } from './cluster_error.ts';
 
-/** A JSON file of ours, undefined where there is none. Whatever else is in it is said, not guessed around. */
+/** Reads a JSON file of ours. Undefined if it does not exist, and an error if its content is invalid. */
 export async function readState<T extends TSchema>(schema: T, file: string): Promise<Static<T> | undefined> {
   let text: string;
   try {
@@ -16,7 +16,7 @@ export async function readState<T extends TSchema>(schema: T, file: string): Pro
     const value: unknown = JSON.parse(text);
     if (Value.Check(schema, value)) return value;
   } catch {
-    // Told below.
+    // Reported below.
   }
   throw new ClusterError(
     'STATE_UNREADABLE',

@@ -9,7 +9,7 @@ import { NODE } from './layout.ts';
 import { NODE_PARTS } from './parts.ts';
 import { readRunning } from './processes.ts';
 
-/** `make status`: what runs, and what the cluster says of itself. */
+/** `make status`: what runs, and the state that the cluster reports. */
 async function status(): Promise<void> {
   let missing = 0;
   for (const name of DAEMONS) {

@@ -1,4 +1,4 @@
-/** IPv4 ranges: enough of them to choose one that nothing on the machine uses. */
+/** Parsing of IPv4 ranges, sufficient to choose one that is unused on the machine. */
 export interface Subnet {
   first: number;
   last: number;
@@ -19,7 +19,7 @@ function overlap(one: Subnet, other: Subnet): boolean {
   return one.first <= other.last && other.first <= one.last;
 }
 
-/** The first of the candidates that touches nothing in use. */
+/** The first candidate that overlaps no range in use. */
 export function chooseSubnet(candidates: readonly string[], used: readonly string[]): string | undefined {
   const taken = used.map(parseSubnet).filter((subnet) => subnet !== undefined);
   return candidates.find((candidate) => {

@@ -12,7 +12,7 @@ import { say } from './progress.ts';
 import { differences, SIDE_FOLDERS, Snapshot, takeSnapshot, type Difference } from './snapshot.ts';
 import { readState } from './state_file.ts';
 
-/** Whether anything of a cluster with this layout is on the machine. */
+/** Whether the machine has anything of a cluster with this layout. */
 export async function anythingOf(layout: Layout): Promise<boolean> {
   if (existsSync(layout.stateDir) || existsSync(layout.runDir)) return true;
   if ((await cgroupFolders(layout.name)).length > 0) return true;
@@ -23,8 +23,8 @@ export async function anythingOf(layout: Layout): Promise<boolean> {
 }
 
 /**
- * Ends every process in our cgroup: the daemons, the shims and all that runs in pods, whoever their parent is. At once
- * and without asking: what they would save is deleted next.
+ * Kills every process in our cgroup at once, including daemons, shims and all processes in pods, whatever their parent.
+ * There is no grace period, because their state is deleted next.
  */
 export async function endProcesses(layout: Layout): Promise<number> {
   let ended = 0;
@@ -42,14 +42,14 @@ export async function endProcesses(layout: Layout): Promise<number> {
     }
     return pids.length === 0;
   });
-  // Whoever inherited them has to take note of their end; an init that is slow at it is no reason to fail.
+  // Their parents have to reap them. A slow init is no reason to fail.
   await until({ what: 'they are collected', timeoutMs: 10_000 }, () =>
     [...seen].every((pid) => !existsSync(`/proc/${pid}`)),
   ).catch(() => {});
   return ended;
 }
 
-/** Takes the node off the machine; what differs from before and is ours. */
+/** Removes the node from the machine. Returns the remaining differences that are ours. */
 export async function removeNode(
   layout: Layout,
   snapshotFile: string,
@@ -61,7 +61,7 @@ export async function removeNode(
   await removeOurRules();
   await removeCgroup(layout.name);
   await removeSideFolders(before);
-  // After a reboot the values are the machine's own again.
+  // A reboot has already restored the machine's own values.
   if (before !== undefined && before.boot === (await takeSnapshot()).boot) {
     await restoreSysctls(before);
     await restoreHandedDown(before.controllers ?? []);
@@ -78,7 +78,7 @@ async function verify(layout: Layout, before: Snapshot): Promise<{ ours: Differe
     added: difference.added.filter((item) => isOurs(layout, difference.list, item)),
     removed: [],
   });
-  // Pod links go when the kernel has taken their namespaces apart, a moment later.
+  // Pod links disappear a moment later, when the kernel has removed their namespaces.
   const settled = await until({ what: 'the kernel lets go', timeoutMs: 10_000 }, async () => {
     const found = differences(before, await takeSnapshot());
     return found.map(ours).every(({ added }) => added.length === 0) ? found : false;
@@ -99,7 +99,7 @@ function notOurs(layout: Layout, { list }: Difference): (item: string) => boolea
   return (item) => !isOurs(layout, list, item);
 }
 
-/** Whether something that was not there before came from the node; other programs change a machine at the same time. */
+/** Whether an addition came from the node. Other programs change a machine at the same time. */
 export function isOurs(layout: Layout, list: Difference['list'], item: string): boolean {
   switch (list) {
     case 'links':
@@ -123,8 +123,8 @@ export function isOurs(layout: Layout, list: Difference['list'], item: string): 
 }
 
 /**
- * Folders that the kubelet and containerd make elsewhere: gone again where they were not there before; links into ours
- * in any case.
+ * Removes folders of the kubelet and containerd elsewhere, if they did not exist before, and links into ours in any
+ * case.
  */
 async function removeSideFolders(before: Snapshot | undefined): Promise<void> {
   for (const folder of SIDE_FOLDERS) {
@@ -136,7 +136,7 @@ async function removeSideFolders(before: Snapshot | undefined): Promise<void> {
     ) {
       await rm(folder, { recursive: true, force: true });
     } else {
-      // Dangling links of ours in a folder that is someone else's.
+      // Dangling links to our folders in a foreign folder.
       await run('find', [folder, '-maxdepth', '1', '-type', 'l', '-lname', '*probeyard-node*', '-delete']);
     }
   }

@@ -17,11 +17,11 @@ import { say, seconds } from './progress.ts';
 import { ensureSettings } from './settings.ts';
 
 export interface UpOptions {
-  /** Stop once the node itself works: no images, no chart. */
+  /** Stops when the node itself works, without images and chart. */
   nodeOnly?: boolean;
 }
 
-/** `make up`: from nothing, from half, or from a running node to a running node with our chart on it. */
+/** `make up`: from no node, a partial one or a running one to a running node with our chart on it. */
 export async function up(options: UpOptions = {}): Promise<void> {
   checkPlatform();
   await locked('/run/lock/probeyard-node.lock', async () => {
@@ -44,7 +44,7 @@ export async function up(options: UpOptions = {}): Promise<void> {
   });
 }
 
-/** Images and chart; whether anything was new. A first probe shows that all of it works together. */
+/** Delivers images and chart, and makes a first probe. Returns whether anything was new. */
 async function deliverProduct(built: Built, hostIp: string): Promise<boolean> {
   const kubeconfig = kubeconfigOf(NODE, 'admin');
   const images = await buildImages();
@@ -55,7 +55,7 @@ async function deliverProduct(built: Built, hostIp: string): Promise<boolean> {
   return news;
 }
 
-/** What a shell and the tests need to reach the cluster, in the checkout's own folder. */
+/** Writes what a shell and the tests need for access to the cluster into the checkout's folder. */
 async function writeAccess(built: Built, hostIp: string): Promise<void> {
   const kubeconfig = join(localDir, 'kubeconfig');
   const bin = join(localDir, 'bin');

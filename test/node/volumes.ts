@@ -2,18 +2,18 @@ import { chmod, mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { NODE, NODE_NAME } from './layout.ts';
 
-/** Enough for a database and a message server of several releases at once. */
+/** Enough for the database and the message server of several releases at once. */
 const COUNT = 8;
 const CLASS = 'probeyard-node';
 
-/** Where the volumes' files lie. */
+/** The folder of a volume. */
 function volumeFolder(index: number): string {
   return join(NODE.stateDir, 'volumes', `volume-${index}`);
 }
 
 /**
- * A default storage class over a few folders of the node. Nobody provisions here: a released volume is emptied and
- * offered again by the next `make up`.
+ * A default storage class over a few folders of the node. It has no provisioner, so the next `make up` empties released
+ * volumes and offers them again.
  */
 export async function ensureVolumes(
   kubectl: (args: readonly string[], input?: string) => Promise<string>,
@@ -70,6 +70,6 @@ function nameOf(index: number): string {
 async function emptyFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   for (const entry of await readdir(folder)) await rm(join(folder, entry), { recursive: true, force: true });
-  // Pods run as users of their own; the folder above is root's alone.
+  // Pods run as various users. The folder above is accessible to root only.
   await chmod(folder, 0o777);
 }
