@@ -10,22 +10,32 @@ const caller = (role: Caller['role'], permissions: readonly string[] = PERMISSIO
 });
 const target = (role: Caller['role'], parentIds: number[] = []) => ({ id: 2, role, parentIds });
 
-describe('whom a caller may change, and what he may give', () => {
+describe('permissions of a caller', () => {
   const changes: [string, boolean, ReturnType<typeof caller>, ReturnType<typeof target>][] = [
-    ['a user another', false, caller('user', USER_PERMISSIONS), target('user')],
-    ['a user one under him, however deep', true, caller('user', USER_PERMISSIONS), target('sub', [7, 1])],
-    ['the caller itself', true, caller('sub', []), { ...target('sub'), id: 1 }],
-    ['an administrator a user', true, caller('admin'), target('user')],
-    ['an administrator another administrator', false, caller('admin'), target('admin')],
-    ['an administrator the root user', false, caller('admin'), target('root')],
-    ['the root user an administrator', true, caller('root'), target('admin')],
-    ['an administrator by a token that may not', false, caller('admin', USER_PERMISSIONS), target('user')],
-    ['a user with the permission of administrators', false, caller('user', PERMISSIONS), target('user')],
+    ['a user changes another user', false, caller('user', USER_PERMISSIONS), target('user')],
+    ['a user changes a user below, at any depth', true, caller('user', USER_PERMISSIONS), target('sub', [7, 1])],
+    ['callers change themselves', true, caller('sub', []), { ...target('sub'), id: 1 }],
+    ['an administrator changes a user', true, caller('admin'), target('user')],
+    ['an administrator changes another administrator', false, caller('admin'), target('admin')],
+    ['an administrator changes the root user', false, caller('admin'), target('root')],
+    ['the root user changes an administrator', true, caller('root'), target('admin')],
+    [
+      'an administrator with a token without the permission changes a user',
+      false,
+      caller('admin', USER_PERMISSIONS),
+      target('user'),
+    ],
+    [
+      'a user with the permission of administrators changes another user',
+      false,
+      caller('user', PERMISSIONS),
+      target('user'),
+    ],
   ];
   for (const [what, expected, by, whom] of changes)
-    it(`${what}: ${expected ? 'yes' : 'no'}`, () => assert.equal(mayChange(by, whom), expected));
+    it(`${what}: ${expected ? 'allowed' : 'refused'}`, () => assert.equal(mayChange(by, whom), expected));
 
-  it('nobody gives what he does not have, and nobody gives what only administrators have', () => {
+  it('a caller can give only their own permissions, and none of those for administrators', () => {
     const by = caller('user', ['read:media', 'write:media']);
     assert.equal(notToGive(by, ['read:media']), undefined);
     assert.equal(notToGive(by, ['read:media', 'read:statistics']), 'read:statistics');
@@ -33,7 +43,7 @@ describe('whom a caller may change, and what he may give', () => {
     assert.deepEqual(subUserDefaults(by), ['read:media', 'write:media']);
   });
 
-  it('a narrowed credential reaches no wider one', () => {
+  it('a narrowed credential does not reach a wider one', () => {
     const owner = { permissions: ['read:media', 'write:media', 'read:user'], restrictions: ['read:user'] };
     const narrow = caller('user', ['read:media']);
     assert.equal(reachesNoFurther(narrow, owner, ['read:media']), true);

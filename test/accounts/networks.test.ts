@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { networkOf, siteOf } from '../../src/accounts/networks.ts';
 
-describe('what an address stands for in a limit', () => {
+describe('addresses as keys of a limit', () => {
   for (const [what, addresses, site, network] of [
     [
-      'one IPv4 address, however it is written',
+      'all spellings of an IPv4 address are one key',
       ['192.0.2.1', '::ffff:192.0.2.1', '::FFFF:c000:201', '192.0.2.1:4433', '[::ffff:192.0.2.1]:443', ' 192.0.2.1 '],
       '192.0.2.1/32',
       '192.0.2.0/24',
     ],
     [
-      'a /64 of IPv6',
+      'all addresses in an IPv6 /64 are one key',
       [
         '2001:db8:1:2::',
         '2001:db8:1:2::1',
@@ -23,13 +23,13 @@ describe('what an address stands for in a limit', () => {
       '2001:db8:1:2::/64',
     ],
     [
-      'a link-local address, whatever its zone',
+      'a link-local address is one key, whatever its zone',
       ['fe80::1', 'fe80::2%eth0', 'fe80::3%25eth1', 'fe80::4%\u0000'],
       'fe80::/64',
       'fe80::/64',
     ],
     [
-      'what is not an address is one caller',
+      'all invalid addresses are one key',
       [
         '',
         'unknown',
@@ -55,7 +55,7 @@ describe('what an address stands for in a limit', () => {
     });
   }
 
-  it('addresses of two callers differ', () => {
+  it('addresses of two callers are two keys', () => {
     assert.notEqual(siteOf('192.0.2.1'), siteOf('192.0.2.2'));
     assert.notEqual(networkOf('192.0.2.1'), networkOf('192.0.3.1'));
     assert.notEqual(siteOf('2001:db8:1:2::1'), siteOf('2001:db8:1:3::1'));

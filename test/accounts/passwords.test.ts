@@ -4,10 +4,10 @@ import { BusyError, makePasswords } from '../../src/accounts/passwords.ts';
 describe('passwords', function () {
   this.timeout(30_000);
 
-  it('are checked at the cost of a hash where there is none to check against, too', async () => {
+  it('a check without a stored hash costs as much as with one', async () => {
     const passwords = makePasswords();
     const hash = await passwords.hash('a good password');
-    // What the first of either costs beside it.
+    // The cost of the first check of either kind is excluded.
     await passwords.verify('x', null);
     const costOf = async (kept: string | null): Promise<number> => {
       const before = process.cpuUsage();
@@ -19,7 +19,7 @@ describe('passwords', function () {
     assert.ok(unknown > known / 4, `${unknown} µs of work for an unknown one, ${known} µs for a known one`);
   });
 
-  it('are right or wrong, and none is right where there is none', async () => {
+  it('only the correct password is accepted, and none without a stored hash', async () => {
     const passwords = makePasswords();
     const hash = await passwords.hash('a good password');
     assert.deepEqual(
@@ -32,7 +32,7 @@ describe('passwords', function () {
     );
   });
 
-  it('too many at once are told to come later', async () => {
+  it('too many checks at once are refused with a time to retry', async () => {
     const passwords = makePasswords();
     const all = await Promise.allSettled(Array.from({ length: 210 }, () => passwords.verify('x', 'no hash')));
     const refused = all.filter((one) => one.status === 'rejected' && one.reason instanceof BusyError).length;
