@@ -1,6 +1,7 @@
 /**
- * Debian's chromium, with the libraries that this machine lacks, unpacked in the cache: nothing is installed.
- * `node test/browser/chromium.ts` fetches it with apt; tests take it where it is, and say so where it is not.
+ * Debian's chromium with the libraries that this machine lacks, unpacked in the cache without installing anything.
+ * `node test/browser/chromium.ts` fetches it with apt. Tests use it if it is present, and otherwise print that they are
+ * skipped.
  */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -24,7 +25,7 @@ async function fetched(): Promise<string | undefined> {
     .at(-1);
 }
 
-/** Fetches it where it is missing. Needs apt and its lists. */
+/** Fetches it if missing. Needs apt and its package lists. */
 async function fetchChromium(): Promise<string> {
   const there = await fetched();
   if (there !== undefined) return there;
@@ -59,7 +60,7 @@ async function fetchChromium(): Promise<string> {
   return join(FOLDER, version);
 }
 
-/** Undefined: it was not fetched. */
+/** Undefined if it was not fetched. */
 export async function openBrowser(): Promise<Browser | undefined> {
   const folder = await fetched();
   if (folder === undefined) return undefined;
