@@ -4,12 +4,15 @@ import { C2paRig, programs, WHY_SKIPPED } from './rig.ts';
 import { sampleOf } from './samples.ts';
 
 const SIDE_BY_SIDE = 4;
-/** All of them take minutes: a part of them here, each run another part; all with C2PA_FLIPS=all. */
+/** All bytes would take minutes: each run tries another part of them, and all with C2PA_FLIPS=all. */
 const STRIDE = process.env['C2PA_FLIPS'] === 'all' ? 1 : 19;
-/** What is kept free for the signature to grow: a run of zeros, and nothing signs it. */
+/** Space reserved for the signature to grow: a run of zeros that is not signed. */
 const PADDING = 512;
 const IN_PADDING = 8;
-/** The container's own words around the store, at most: an APP11 segment's, a RIFF chunk's, a uuid box's. */
+/**
+ * The maximum size of the container's own framing around the store, such as an APP11 segment, a RIFF chunk or a uuid
+ * box.
+ */
 const FRAMING = 48;
 
 interface Span {
@@ -22,13 +25,13 @@ function paddingOf(file: Buffer): Span {
   const zeros = file.indexOf(Buffer.alloc(PADDING), file.indexOf('c2pa.signature', 0, 'latin1'));
   assert.ok(zeros > 0, 'there is padding');
   const end = file.subarray(zeros).findIndex((byte) => byte !== 0);
-  // With the name that it has in the signature's unprotected header.
+  // Including its name in the unprotected header of the signature.
   return { from: file.lastIndexOf('cpad', zeros, 'latin1'), to: end < 0 ? file.length : zeros + end };
 }
 
 /**
- * Where something is signed: the media, what assertions and claims say, and the signature itself. Not the heads of
- * boxes: what they say is said again in what is signed.
+ * Whether an offset is signed, which includes the media, the contents of assertions and claims, and the signature
+ * itself. Box headers are excluded, because the signed data repeats their values.
  */
 function signedIn(file: Buffer, padding: Span): (at: number) => boolean {
   const begin = file.indexOf('jumb', 0, 'latin1') - 4;
@@ -44,7 +47,7 @@ function signedIn(file: Buffer, padding: Span): (at: number) => boolean {
   };
   walk(begin, store.to);
   assert.ok(contents.length >= 4, 'assertions, a claim and a signature');
-  // The standard leaves the first box of ISO files out of their hash.
+  // The standard excludes the first box of ISO files from their hash.
   const brands: Span = { from: 0, to: file.toString('latin1', 4, 8) === 'ftyp' ? file.readUInt32BE(0) : 0 };
   return (at) =>
     !inside(at, padding) &&
@@ -52,7 +55,7 @@ function signedIn(file: Buffer, padding: Span): (at: number) => boolean {
     (!inside(at, store) || contents.some((content) => inside(at, content)));
 }
 
-/** The places that are tried: every STRIDE-th byte, and a few of the padding. */
+/** The offsets to try: every STRIDE-th byte, and a few of the padding. */
 function placesOf(file: Buffer, padding: Span): number[] {
   const begin = Math.floor(Math.random() * STRIDE);
   const places = [...file.keys()].filter((at) => !inside(at, padding)).filter((_, index) => index % STRIDE === begin);
@@ -62,7 +65,7 @@ function placesOf(file: Buffer, padding: Span): number[] {
   ];
 }
 
-describe('a signed file with one byte changed', function () {
+describe('C2PA check of a signed file with one byte changed', function () {
   this.timeout(600_000);
   if (!programs) {
     it.skip(`skipped: ${WHY_SKIPPED}`);
@@ -106,7 +109,7 @@ describe('a signed file with one byte changed', function () {
             const report = JSON.parse(stdout);
             if (report.validation_state !== 'Valid' && report.validation_state !== 'Trusted') continue;
             passed.push(at);
-            // Whatever was changed, it changed nothing of what is said.
+            // The change affected nothing that the manifest says.
             assert.deepEqual(report.manifests, whole.manifests, `byte ${at}`);
           }
         }),

@@ -11,7 +11,7 @@ const NOTHING = {
   summary: { state: 'none', signer: null, declared_ai: null, actions: [] },
 };
 
-describe('the C2PA check', function () {
+describe('C2PA check', function () {
   this.timeout(60_000);
   if (!programs) {
     it.skip(`skipped: ${WHY_SKIPPED}`);
@@ -45,7 +45,7 @@ describe('the C2PA check', function () {
       assert.deepEqual([valid.validation_state, failures(valid)], ['Valid', ['signingCredential.untrusted']]);
 
       const changed = Buffer.from(file);
-      // In the media itself: what every sample ends with, or what it begins with behind its head.
+      // A byte of the media itself, near the end of each sample or just behind its header.
       const at =
         name === 'PDF'
           ? file.indexOf('MediaBox')
@@ -68,7 +68,7 @@ describe('the C2PA check', function () {
     });
   }
 
-  it('trusts none but the named roots', async () => {
+  it('trusts only the configured roots', async () => {
     const other = await newAuthority('Other');
     const jpeg = signed[0]!;
     for (const [config, state] of [
@@ -87,7 +87,7 @@ describe('the C2PA check', function () {
       assert.equal((await rig.report(jpeg, config)).validation_state, state, config);
   });
 
-  it('does not take a certificate that may not sign', async () => {
+  it('rejects a certificate that may not sign', async () => {
     const jpeg = sampleOf('JPEG');
     for (const [what, leaf] of [
       ['has expired', { from: -30, to: -1 }],
@@ -99,7 +99,7 @@ describe('the C2PA check', function () {
       try {
         [file] = rig.sign([{ ...jpeg, signer: await newSigner(authority, leaf) }]) as [Buffer];
       } catch (error) {
-        // The library itself refuses to sign with it: then there is no such file from it.
+        // Then the library itself refuses to sign with this certificate.
         assert.match(String((error as { stderr?: Buffer }).stderr), /certificate|credential/i, what);
         continue;
       }
@@ -108,7 +108,7 @@ describe('the C2PA check', function () {
     }
   });
 
-  it('follows a chain of edits, and finds the change in its first link', async () => {
+  it('follows a chain of edits, and detects a change in its first link', async () => {
     const jpeg = sampleOf('JPEG');
     const [edited] = rig.sign([
       { ...jpeg, bytes: signed[0]!, ingredient: signed[0]!, signer, definition: { title: 'edited' } },
@@ -118,7 +118,7 @@ describe('the C2PA check', function () {
     assert.equal(report.manifests[report.active_manifest!]?.title, 'edited');
   });
 
-  it('names a manifest that lies elsewhere, and does not fetch it', async () => {
+  it('reports a manifest stored elsewhere, and does not fetch it', async () => {
     const [file] = rig.sign([{ ...sampleOf('JPEG'), signer, remote: 'http://127.0.0.1:9/manifest.c2pa' }]) as [Buffer];
     assert.deepEqual(await rig.report(file, trusting), {
       ...NOTHING,
@@ -126,7 +126,7 @@ describe('the C2PA check', function () {
     });
   });
 
-  it('refuses settings that are none, in words', async () => {
+  it('refuses invalid settings with a clear error', async () => {
     for (const [files, message] of [
       [{ 'settings.json': '{' }, /^settings\.json of the C2PA check: /],
       [{ 'settings.json': '[]' }, /^settings\.json of the C2PA check: /],
@@ -139,7 +139,7 @@ describe('the C2PA check', function () {
     }
   });
 
-  it('says what it is and how it is called', async () => {
+  it('prints its version and its usage', async () => {
     const told = await rig.check('--version');
     assert.match(told.stdout, /^c2pa \d+\.\d+\.\d+\n$/);
     assert.match((await rig.check('--help')).stdout, /^usage: c2pa/);

@@ -1,6 +1,6 @@
 /**
- * Feeds changed files to the C2PA check: `npm exec -- node test/c2pa/fuzz.ts [cases] [seed]`. The tests run a short
- * form of it.
+ * Runs the C2PA check on changed files: `npm exec -- node test/c2pa/fuzz.ts [cases] [seed]`. The tests run a short
+ * form.
  */
 import assert from 'node:assert/strict';
 import { mutate } from './mutate.ts';
@@ -22,7 +22,7 @@ export interface Fuzzed {
   slowestMs: number;
 }
 
-/** Where two files differ by what was signed into the one: the manifest's place, roughly. */
+/** The approximate position of the manifest that was added by signing. */
 function manifestIn(signed: Buffer): { from: number; to: number } {
   const from = Math.max(0, signed.indexOf('jumb') - 64);
   return { from, to: Math.min(signed.length, from + 20_000) };
@@ -60,7 +60,7 @@ export async function fuzz(cases: number, seed: number): Promise<Fuzzed> {
       if (report.validation_state === null) result.none += 1;
       else if (report.validation_state === 'Invalid') result.invalid += 1;
       else {
-        // What nothing signs may change: then the report is that of the whole file.
+        // Unsigned bytes may change. The report is then that of the intact file.
         assert.deepEqual(
           report.manifests,
           whole[which]!.manifests,

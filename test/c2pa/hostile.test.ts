@@ -4,7 +4,7 @@ import { newAuthority, newSigner } from './pki.ts';
 import { C2paRig, programs, WHY_SKIPPED, type Checked } from './rig.ts';
 import { sampleOf } from './samples.ts';
 
-/** A manifest store box around something. */
+/** Wraps content into a manifest store box. */
 function jumbf(content: Buffer, size = content.length + 8): Buffer {
   const head = Buffer.alloc(8);
   head.writeUInt32BE(size, 0);
@@ -31,7 +31,7 @@ function wavWith(store: Buffer, declared = store.length): Buffer {
   return out;
 }
 
-/** Boxes in boxes, without end for all a recursion can tell. */
+/** Boxes nested to this depth, to exhaust a recursive parser. */
 function nested(depth: number): Buffer {
   const box = description();
   const sizes: Buffer[] = [];
@@ -49,7 +49,7 @@ function nested(depth: number): Buffer {
   return Buffer.concat(pairs);
 }
 
-describe('the C2PA check of hostile files', function () {
+describe('C2PA check of hostile files', function () {
   this.timeout(120_000);
   if (!programs) {
     it.skip(`skipped: ${WHY_SKIPPED}`);
@@ -81,21 +81,21 @@ describe('the C2PA check of hostile files', function () {
   const files: [string, () => Buffer][] = [
     ['nothing at all', () => Buffer.alloc(0)],
     ['one byte', () => Buffer.from('R')],
-    ['noise', () => Buffer.from(Array.from({ length: 4096 }, (_, index) => (index * 7919) & 255))],
-    ['a page', () => Buffer.from('<!doctype html><html><body>404</body></html>')],
+    ['random bytes', () => Buffer.from(Array.from({ length: 4096 }, (_, index) => (index * 7919) & 255))],
+    ['an HTML page', () => Buffer.from('<!doctype html><html><body>404</body></html>')],
     ['a playlist', () => Buffer.from('#EXTM3U\n#EXT-X-VERSION:3\n')],
     ['an archive', () => Buffer.from('PK\x03\x04aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa', 'latin1')],
     ['an empty store', () => wavWith(Buffer.alloc(0))],
     ['a store of zeros', () => wavWith(Buffer.alloc(4096))],
-    ['a store of no box', () => wavWith(Buffer.from('no box at all, only text'))],
+    ['a store that is not a box', () => wavWith(Buffer.from('no box at all, only text'))],
     ['a box larger than the file', () => wavWith(jumbf(description(), 0x7fffffff))],
     ['a chunk larger than the file', () => wavWith(jumbf(description()), 0xfffffff0)],
     ['a box of size 0', () => wavWith(jumbf(description(), 0))],
     ['a box of size 1 and no larger size', () => wavWith(jumbf(description(), 1))],
     ['a box of size 7', () => wavWith(jumbf(description(), 7))],
     ['a store without manifests', () => wavWith(jumbf(description()))],
-    ['boxes in boxes, 100 deep', () => wavWith(nested(100))],
-    ['boxes in boxes, 100,000 deep', () => wavWith(nested(100_000))],
+    ['boxes nested 100 deep', () => wavWith(nested(100))],
+    ['boxes nested 100,000 deep', () => wavWith(nested(100_000))],
     [
       'the head of an MP4 whose first box has no end',
       () => Buffer.from('\0\0\0\x18ftypisom\0\0\0\0isomiso2\xff\xff\xff\xffmoov', 'latin1'),
@@ -161,16 +161,16 @@ describe('the C2PA check of hostile files', function () {
     ],
   ];
   for (const [what, make] of files) {
-    it(`gives an answer for ${what}`, async () => sound(await rig.check(make(), config), what));
+    it(`ends with a result or an error for ${what}`, async () => sound(await rig.check(make(), config), what));
   }
 
-  it('gives an answer wherever a signed file is cut', async () => {
+  it('ends with a result or an error at any cut of a signed file', async () => {
     for (let length = 1; length < signed.length; length += Math.ceil(signed.length / 60))
       sound(await rig.check(signed.subarray(0, length), config), `cut at ${length}`);
   });
 
-  it("ends with a word and not with the kernel's hand where a file needs more memory than there is", async () => {
-    // Read whole by the library: a JPEG of 400 MB, of which nothing has to lie on the disk.
+  it('reports that a file needs too much memory, instead of being killed', async () => {
+    // Read completely by the library. A sparse JPEG of 400 MB, which takes no disk space.
     const path = rig.file(sampleOf('JPEG').bytes);
     truncateSync(path, 400 * 1024 * 1024);
     const { code, stderr, stdout } = await rig.check(path, config);

@@ -1,4 +1,4 @@
-/** Changes that hostile files are made of, from a seed: the same seed gives the same file. */
+/** Changes for hostile files, from a seed. The same seed gives the same file. */
 
 export type Random = () => number;
 
@@ -28,7 +28,7 @@ const CHANGES: readonly Change[] = [
     bytes[next(bytes.length)] = next(256);
     return bytes;
   },
-  // A size, where there may be one.
+  // Overwrites a possible size field.
   (bytes, next) => {
     if (bytes.length >= 4) bytes.writeUInt32BE(SIZES[next(SIZES.length)]!, next(bytes.length - 3));
     return bytes;
@@ -48,7 +48,7 @@ const CHANGES: readonly Change[] = [
   },
 ];
 
-/** One to eight changes; `within` is where most of them fall: the manifest, which is what the parser is about. */
+/** One to eight changes. Most of them are within `within`, the manifest, because it is the input of the parser. */
 export function mutate(file: Buffer, seed: number, within: { from: number; to: number }): Buffer {
   const roll = random(seed);
   const next = (below: number): number => Math.floor(roll() * Math.max(1, below));

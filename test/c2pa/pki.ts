@@ -1,4 +1,4 @@
-/** Keys and certificates of signers, made anew for each run: good ones, and every kind that must not be trusted. */
+/** Keys and certificates of signers, created for each run, both valid ones and every kind that must not be trusted. */
 import 'reflect-metadata';
 import { webcrypto } from 'node:crypto';
 import * as x509 from '@peculiar/x509';
@@ -51,7 +51,7 @@ export interface Leaf {
   isAuthority?: boolean;
 }
 
-/** From and to are days from now. */
+/** `from` and `to` are in days from now. */
 export async function newSigner(
   { certificate, keys: issuing, pem }: Authority,
   { from = -30, to = 300, usage = USAGE.emailProtection, isAuthority = false }: Leaf = {},

@@ -4,7 +4,7 @@ import { newAuthority, newSigner } from './pki.ts';
 import { C2paRig, programs, WHY_SKIPPED } from './rig.ts';
 import { sampleOf } from './samples.ts';
 
-describe('a manifest that lies elsewhere', function () {
+describe('C2PA check of a manifest stored elsewhere', function () {
   this.timeout(60_000);
   if (!programs) {
     it.skip(`skipped: ${WHY_SKIPPED}`);
@@ -13,7 +13,7 @@ describe('a manifest that lies elsewhere', function () {
   const rig = new C2paRig();
   after(() => rig.close());
 
-  it("is not fetched, whatever the operator's settings say", async () => {
+  it('does not fetch it, whatever the settings of the operator say', async () => {
     let connections = 0;
     const trap = createServer((socket) => {
       connections++;

@@ -43,7 +43,7 @@ export class C2paRig {
     return path;
   }
 
-  /** One process for all of them. */
+  /** Signs all of them in one process. */
   sign(signings: Signing[]): Buffer[] {
     const jobs = signings.map(({ bytes, signer, definition, ingredient, component, ...rest }) => ({
       ...rest,
@@ -62,7 +62,7 @@ export class C2paRig {
     return jobs.map(({ output }) => readFileSync(output));
   }
 
-  /** For what is too large to be held. */
+  /** For files that are too large for memory. */
   signFile(input: string, output: string, format: string, signer: Signer): void {
     const definition = { title: 'a large sample', claim_generator_info: [{ name: 'Probeyard tests', version: '1' }] };
     execFileSync(
@@ -72,7 +72,7 @@ export class C2paRig {
     );
   }
 
-  /** A folder as the chart would mount it. */
+  /** A configuration folder as mounted by the chart. */
   config(files: Record<string, string>): string {
     const folder = join(this.folder, `config-${this.#files++}`);
     mkdirSync(folder);
@@ -99,7 +99,7 @@ export class C2paRig {
     });
   }
 
-  /** Of a check that must have worked. */
+  /** The report of a check that must succeed. */
   async report(place: string | Buffer, config?: string): Promise<C2paReport> {
     const { code, signal, stdout, stderr } = await this.check(place, config);
     if (code !== 0) throw new Error(`the check ended with ${code ?? signal}: ${stderr.slice(0, 500)}`);

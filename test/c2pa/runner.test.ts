@@ -7,7 +7,7 @@ import { newAuthority, newSigner } from './pki.ts';
 import { C2paRig, programs, WHY_SKIPPED } from './rig.ts';
 import { sampleOf } from './samples.ts';
 
-describe('the C2PA check in a runner', function () {
+describe('C2PA check in a runner', function () {
   this.timeout(60_000);
   if (!programs) {
     it.skip(`skipped: ${WHY_SKIPPED}`);
@@ -25,7 +25,7 @@ describe('the C2PA check in a runner', function () {
     signing.close();
   });
 
-  it('is proven by its version and by a file without a manifest', async () => {
+  it('passes its proof by its version and by a file without a manifest', async () => {
     const proof = await verify(
       { tool: 'c2pa', version: '0.90', command: [programs!.c2pa] },
       { toolsDir: '/nowhere', nodePath: process.execPath },
@@ -49,7 +49,7 @@ describe('the C2PA check in a runner', function () {
     assert.ok(!JSON.stringify(body).includes('verysecret'));
   });
 
-  it('fails in words where the source is no media, and where it is not there', async () => {
+  it('fails with a clear error if the source is not media or does not exist', async () => {
     rig.serve = (request, response) => sendFile(Buffer.from('no media at all'), request, response);
     const none = (await rig.run(rig.go([tool]))).body.tools[0];
     assert.equal(none?.failure, 'failed');

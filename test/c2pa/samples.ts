@@ -1,4 +1,4 @@
-/** A small file of each format that docs/c2pa.md names, unsigned. */
+/** A small unsigned file of each format in docs/c2pa.md. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { sampleWav } from '../../src/runner/verify_sample.ts';
@@ -6,7 +6,7 @@ import { sampleWav } from '../../src/runner/verify_sample.ts';
 const fixtures = join(import.meta.dirname, '..', 'fixtures');
 const file = (name: string): Buffer => readFileSync(join(fixtures, name));
 
-/** The same boxes under other brands: what the check reads of an image in ISO boxes is the same for all of them. */
+/** The same boxes with another brand. The check reads the same boxes in all of these image formats. */
 function branded(bytes: Buffer, major: string): Buffer {
   const out = Buffer.from(bytes);
   out.write(major, 8, 'latin1');
@@ -15,7 +15,7 @@ function branded(bytes: Buffer, major: string): Buffer {
   return out;
 }
 
-/** One grey pixel with the tags that a TIFF needs, and the one that makes it a DNG. */
+/** One grey pixel with the required TIFF tags, and the tag that makes it a DNG. */
 function dng(): Buffer {
   const tags: [number, number, number, number][] = [
     [256, 3, 1, 1],
@@ -44,7 +44,7 @@ function dng(): Buffer {
   return out;
 }
 
-/** The manifest is an associated file, in the last object: only its length has to be filled in when it is signed. */
+/** The manifest is an associated file in the last object. Signing only has to fill in its length. */
 function pdf(): Buffer {
   const objects = [
     '1 0 obj\n<</Type/Catalog/Pages 2 0 R/AF[4 0 ' +

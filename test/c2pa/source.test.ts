@@ -12,7 +12,7 @@ import { sampleOf } from './samples.ts';
 
 const MB = 1024 * 1024;
 
-describe('the C2PA check reads through the source proxy', function () {
+describe('C2PA check through the source proxy', function () {
   this.timeout(60_000);
   if (!programs) {
     it.skip(`skipped: ${WHY_SKIPPED}`);
@@ -27,7 +27,7 @@ describe('the C2PA check reads through the source proxy', function () {
   before(async () => {
     const authority = await newAuthority('Root');
     config = rig.trusting(authority);
-    // Larger than what is read at once, so that ranges follow one another.
+    // Larger than one read, so that several ranges are needed.
     const wav = Buffer.concat([sampleOf('WAV').bytes, Buffer.alloc(6 * MB, 'probeyard')]);
     wav.writeUInt32LE(wav.length - 8, 4);
     wav.writeUInt32LE(wav.length - 44, 40);
@@ -58,14 +58,14 @@ describe('the C2PA check reads through the source proxy', function () {
     }
   }
 
-  it('by ranges, each byte once', async () => {
+  it('reads ranges, each byte once', async () => {
     const { code, stdout, stderr, stats } = await through((request, response) => sendFile(signed, request, response));
     assert.equal(code, 0, stderr);
     assert.equal(JSON.parse(stdout).validation_state, 'Trusted');
     assert.ok(stats.ioUsage <= signed.length * 1.1 + 512 * 1024, `${stats.ioUsage} bytes of ${signed.length}`);
   });
 
-  it('from an origin that knows no ranges', async () => {
+  it('reads from an origin without ranges', async () => {
     const { code, stdout, stderr } = await through((_request, response) => {
       response.writeHead(200, { 'content-length': signed.length }).end(signed);
     });
@@ -73,8 +73,8 @@ describe('the C2PA check reads through the source proxy', function () {
     assert.equal(JSON.parse(stdout).validation_state, 'Trusted');
   });
 
-  it('and gives no verdict on a file that broke off', async () => {
-    // The head is whole: what the library would see is a file whose hash does not fit.
+  it('gives no verdict on a truncated file', async () => {
+    // The head is complete, so that the library would see a file with a wrong hash.
     const { code, stdout, stderr } = await through((request, response) => {
       const [, from = '0'] = /^bytes=(\d+)-/.exec(request.headers.range ?? '') ?? [];
       if (Number(from) + 2 * MB < 4 * MB) sendFile(signed, request, response);
@@ -84,7 +84,7 @@ describe('the C2PA check reads through the source proxy', function () {
     assert.match(stderr, /^the source cannot be read: /);
   });
 
-  it('and says what the origin said', async () => {
+  it('reports the status of the origin', async () => {
     const { code, stderr, stats } = await through((_request, response) => {
       response.writeHead(404).end('gone');
     });
@@ -93,13 +93,13 @@ describe('the C2PA check reads through the source proxy', function () {
     assert.equal(stats.failure?.status, 404);
   });
 
-  it('and is told of a file that is too large', async () => {
+  it('fails for a file that is too large', async () => {
     const { code, stats } = await through((request, response) => sendFile(signed, request, response), 1 * MB);
     assert.equal(code, 1);
     assert.equal(stats.failure?.code, 'too-large');
   });
 
-  describe('an address', () => {
+  describe('source address', () => {
     let server: Server;
     let asked = 0;
     before(async () => {
@@ -111,7 +111,7 @@ describe('the C2PA check reads through the source proxy', function () {
     });
     after(() => server.close());
 
-    it('must be an IP address over http: no name is ever looked up', async () => {
+    it('must be an IP address over http, so that no name is ever resolved', async () => {
       const { port } = server.address() as AddressInfo;
       for (const address of [
         `http://localhost:${port}/`,

@@ -1,4 +1,4 @@
-/** What a C2PA report comes to: the state, who signed, what is declared about AI, what was done. */
+/** The summary of a C2PA report: the state, the signer, the AI declaration and the actions. */
 import assert from 'node:assert/strict';
 import { newAuthority, newSigner, type Signer } from './pki.ts';
 import { C2paRig, programs, WHY_SKIPPED, type Signing } from './rig.ts';
@@ -17,7 +17,7 @@ const BY_TOOL = {
   assertions: [{ label: 'com.adobe.generative-ai', data: { description: 'a model', version: '1' } }],
 };
 
-describe('the summary of a C2PA report', function () {
+describe('summary of a C2PA report', function () {
   this.timeout(60_000);
   if (!programs) {
     it.skip(`skipped: ${WHY_SKIPPED}`);
@@ -37,7 +37,7 @@ describe('the summary of a C2PA report', function () {
   const signed = (more: Partial<Signing> = {}): Buffer => rig.sign([{ ...jpeg, signer, ...more }])[0]!;
   const summary = async (file: Buffer) => (await rig.report(file, trusting)).summary!;
 
-  it('tells the state, the signer and the actions', async () => {
+  it('has the state, the signer and the actions', async () => {
     const file = signed({ definition: actions({ action: 'c2pa.cropped', softwareAgent: 'A cropper 1.0' }) });
     const said = await summary(file);
     assert.deepEqual([said.state, said.signer?.organization, said.declared_ai], ['Trusted', 'Probeyard tests', null]);
@@ -60,21 +60,21 @@ describe('the summary of a C2PA report', function () {
     ['a composite with what a model made', COMPOSITE, 'composite'],
     ['an assertion of a generative tool', BY_TOOL, 'unspecified'],
     [
-      'an algorithm that was not trained',
+      'an algorithm without training',
       actions({ action: 'c2pa.edited', digitalSourceType: `${SOURCE}algorithmicMedia` }),
       null,
     ],
     [
-      'a type that only sounds like it',
+      'a type with a similar name',
       actions({ action: 'c2pa.edited', parameters: { description: 'trainedAlgorithmicMedia' } }),
       null,
     ],
   ];
   for (const [what, definition, expected] of DECLARED)
-    it(`says ${expected} of ${what}`, async () =>
+    it(`declares ${expected} for ${what}`, async () =>
       assert.equal((await summary(signed({ definition }))).declared_ai, expected));
 
-  it('follows what a file was made from', async () => {
+  it('follows the ingredients of a file', async () => {
     const ai = signed({ definition: GENERATED });
     const edited = signed({ bytes: ai, ingredient: ai });
     assert.equal((await summary(edited)).declared_ai, 'generated');
@@ -84,7 +84,7 @@ describe('the summary of a C2PA report', function () {
     assert.equal((await summary(signed({ bytes: plain, ingredient: plain }))).declared_ai, null);
   });
 
-  it('is short, whatever a manifest holds', async () => {
+  it('is bounded in size for any manifest', async () => {
     const long = '\u{1f3ac}'.repeat(10_000);
     const many = Array.from({ length: 500 }, () => ({ action: 'c2pa.edited', softwareAgent: long }));
     const { actions: shown } = await summary(signed({ definition: actions(...many) }));
