@@ -13,7 +13,7 @@ interface Rule {
   labels: { severity: string };
 }
 
-/** Of Debian's package prometheus, from the PATH or unpacked in the cache. */
+/** From Debian's package prometheus, in the PATH or unpacked in the cache. */
 const PROMTOOL = [
   ...(process.env['PATH'] ?? '').split(delimiter),
   join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'probeyard', 'promtool'),
@@ -21,7 +21,7 @@ const PROMTOOL = [
   .map((folder) => join(folder, 'promtool'))
   .find((file) => existsSync(file));
 
-/** Of two controllers, scraped every 30 s. */
+/** Series of two controllers, scraped every 30 s. */
 const controllers = (a: string, b: string) =>
   [a, b].flatMap((values, index) => {
     const labels = `namespace="probeyard",pod="probeyard-controller-${index}"`;
@@ -43,14 +43,14 @@ describe('chart: alerts', function () {
     rules = spec.groups.flatMap((group) => group.rules);
   });
 
-  it('the rule has an alert for each part that requests need', () => {
+  it('there is an alert for each part that requests need', () => {
     assert.deepEqual(
       rules.map(({ alert }) => alert),
       ['ProbeyardApiMissing', 'ProbeyardControllerMissing', 'ProbeyardNoLeader', 'ProbeyardCertificateExpiring'],
     );
   });
 
-  it('every alert asks for metrics that exist', () => {
+  it('every alert uses metrics that exist', () => {
     const known = readFileSync(new URL('../../docs/operating/metrics.md', import.meta.url), 'utf8');
     for (const { expr } of rules)
       for (const [metric] of expr.matchAll(/probeyard_\w+/g)) assert.match(known, new RegExp(`\`${metric}\\b`));

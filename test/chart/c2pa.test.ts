@@ -4,7 +4,7 @@ import { container, environmentOf, render } from './render.ts';
 
 const PEM = '-----BEGIN CERTIFICATE-----\nMII"a\'b{{ c }}\n-----END CERTIFICATE-----\n';
 
-describe("the chart's settings of the C2PA check", function () {
+describe('chart: settings of the C2PA check', function () {
   this.timeout(60_000);
 
   const configMap = (values: object) =>
@@ -12,7 +12,7 @@ describe("the chart's settings of the C2PA check", function () {
   const variable = (values: object): string | undefined =>
     environmentOf(container(render(values), 'controller'))['PY_C2PA_CONFIGMAP'];
 
-  it('are nothing by default', () => {
+  it('are empty by default', () => {
     assert.deepEqual([configMap({}), variable({})], [undefined, undefined]);
   });
 
@@ -43,7 +43,7 @@ describe("the chart's settings of the C2PA check", function () {
     assert.equal(variable(values), 'probeyard-c2pa');
   });
 
-  it("may be a ConfigMap of one's own", () => {
+  it("may come from the operator's own ConfigMap", () => {
     const values = { c2pa: { configMap: 'my-anchors', trustAnchors: PEM } };
     assert.deepEqual([configMap(values), variable(values)], [undefined, 'my-anchors']);
   });

@@ -1,4 +1,4 @@
-/** What the chart hands over is what the product takes. */
+/** The product accepts the settings that the chart passes. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,7 +9,7 @@ import { DEFAULT_LIMITS } from '../../src/limits.ts';
 import { EVERYTHING } from './everything.ts';
 import { container, environmentOf, only, render } from './render.ts';
 
-describe('the product', function () {
+describe("product with the chart's settings", function () {
   this.timeout(60_000);
   const renderings = {
     'by default': {},
@@ -19,14 +19,14 @@ describe('the product', function () {
 
   for (const [title, values] of Object.entries(renderings)) {
     for (const role of ['api', 'controller', 'migrate', 'setup'] as const) {
-      it(`starts as ${role} with the settings that it gets ${title}`, () => {
+      it(`starts as ${role} with its settings ${title}`, () => {
         const one = container(render(values), role);
         assert.deepEqual(one.args, [role]);
         assert.ok(loadConfig(role, environmentOf(one)));
       });
     }
 
-    it(`reads the catalog and the pools that it gets ${title}`, async () => {
+    it(`reads the catalog and the pools ${title}`, async () => {
       const folder = mkdtempSync(join(tmpdir(), 'probeyard-chart-'));
       try {
         for (const name of ['catalog', 'pools'])
@@ -46,7 +46,7 @@ describe('the product', function () {
     });
   }
 
-  it('finds every file that its settings name', () => {
+  it('finds every file that its settings refer to', () => {
     for (const [role, owner] of [
       ['api', 'api'],
       ['controller', 'controller'],
@@ -73,7 +73,7 @@ describe('the product', function () {
     }
   });
 
-  it('gets limits, S3 and the way out as they are set', () => {
+  it('gets limits, S3 and egress as set', () => {
     const objects = render(EVERYTHING);
     const api = loadConfig('api', environmentOf(container(objects, 'api')));
     const controller = loadConfig('controller', environmentOf(container(objects, 'controller')));
@@ -121,7 +121,7 @@ describe('the product', function () {
     assert.equal(limitsOf(without).accountConcurrency, 0, 'said in so many words: no bound');
   });
 
-  it('gets the secrets of outside servers, and their addresses', () => {
+  it('gets the secrets and addresses of external servers', () => {
     const objects = render({
       postgres: { external: { existingSecret: 'pg', urlKey: 'pooled', directUrlKey: 'direct' } },
       nats: { external: { url: 'tls://nats.example:4222', runnerUrl: 'tls://nats.internal:4222' } },
@@ -172,7 +172,7 @@ interface Volume {
   projected?: { sources: { secret?: { items: { path: string }[] }; configMap?: { name: string } }[] };
 }
 
-/** The first administrator's secret is mounted whole: its keys are fixed. */
+/** The Secret of the first administrator is mounted completely, with fixed keys. */
 const ADMIN = ['email', 'password', 'token'];
 const filesOf = ({ secret, projected }: Volume, objects: ReturnType<typeof render>): string[] => [
   ...(secret ? (secret.items?.map(({ path }) => path) ?? ADMIN) : []),

@@ -9,7 +9,7 @@ type Json = Record<string, any>;
 
 const newer = customResourceDefinition(PROBE_JOB) as Json;
 
-/** As version 0.1 has it: tools by their name alone, and no comparisons. */
+/** The CRD of version 0.1: tools identified by name alone, and no comparisons. */
 function olderDefinition(): Json {
   const crd = structuredClone(newer);
   const { spec, status } = crd['spec'].versions[0].schema.openAPIV3Schema.properties;
@@ -40,7 +40,7 @@ const BOTH = [
   { name: 'ffprobe', version: '7.1', success: false },
 ] as const;
 
-describe('upgrade of the CRD of ProbeJobs', function () {
+describe('upgrade of the ProbeJob CRD', function () {
   this.timeout(60_000);
   let client: KubeClient;
   let count = 0;
@@ -63,13 +63,13 @@ describe('upgrade of the CRD of ProbeJobs', function () {
     const server = await testApiServer({ own: true });
     client = await makeClient({ kubeconfig: server.kubeconfig, namespace: await server.namespace('upgrade') });
   });
-  // The files behind this one use the same API server.
+  // The following test files use the same API server.
   after(async () => {
     await install(newer, true);
     await client.close();
   });
 
-  it('jobs of the older definition are read, admitted and ended under the newer one', async () => {
+  it('jobs of the older CRD are read, admitted and ended under the newer one', async () => {
     await install(olderDefinition(), false);
     const waiting = await create(FILE);
     const running = await create(FILE);
@@ -102,7 +102,7 @@ describe('upgrade of the CRD of ProbeJobs', function () {
     assert.deepEqual(written.spec.tools, COMPARISON.tools);
   });
 
-  it('back under the older definition: jobs of both kinds are read and deleted, and only files are ended', async () => {
+  it('back under the older CRD: jobs of both kinds are read and deleted, but only file jobs are ended', async () => {
     await install(newer, true);
     const file = await create(FILE);
     const waiting = await create(COMPARISON);
@@ -117,7 +117,8 @@ describe('upgrade of the CRD of ProbeJobs', function () {
 
     const afterwards = await client.mergePatchStatus(PROBE_JOBS, file.metadata.name, ended([{ ...BOTH[0] }]));
     assert.equal(afterwards.status?.summary, 'done');
-    // The older leader has no pool for the kind: it ends such a job in the queue, in Postgres, and cannot say so here.
+    // The older leader has no pool for this kind. It ends such a job in the queue and in Postgres, but cannot write its
+    // status.
     await assert.rejects(client.mergePatchStatus(PROBE_JOBS, waiting.metadata.name, { summary: 'QueueTimeout' }), {
       code: 'invalid',
     });

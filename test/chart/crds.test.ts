@@ -57,18 +57,18 @@ const policy = (changes: Json = {}): Json => ({
 });
 
 const good: [ResourceType, string, Json][] = [
-  [PROBE_JOBS, 'by address', job()],
-  [PROBE_JOBS, 'by secret', job({ source: { secretRef: { name: 's' } } })],
-  [PROBE_JOBS, 'sealed, with everything', fullJob],
-  [PROBE_JOBS, 'of three versions of one tool, to compare them', comparison('4.4', '7.1', '9.0')],
-  [PROBE_JOBS, 'of eight runs', comparison('1', '2', '3', '4', '5', '6', '7', '8')],
-  [PROBE_JOBS, 'of rtmp', job({ source: { url: 'rtmp://origin.example/live/stream' } })],
+  [PROBE_JOBS, 'with an address', job()],
+  [PROBE_JOBS, 'with a Secret', job({ source: { secretRef: { name: 's' } } })],
+  [PROBE_JOBS, 'with a sealed source and every field', fullJob],
+  [PROBE_JOBS, 'with three versions of one tool, to compare them', comparison('4.4', '7.1', '9.0')],
+  [PROBE_JOBS, 'with eight runs', comparison('1', '2', '3', '4', '5', '6', '7', '8')],
+  [PROBE_JOBS, 'with an rtmp address', job({ source: { url: 'rtmp://origin.example/live/stream' } })],
   [PROBE_JOBS, 'with an at sign in the path', job({ source: { url: 'https://origin.example/@user/a.mp4' } })],
   [PROBE_JOBS, 'with a shared policy', job({ policy: { name: 'shared/web-mp4', revision: 3 } })],
   [PROBE_JOBS, 'with a policy of the API', job({ policy: { digest: 'a'.repeat(64) } })],
-  [PROBE_POLICIES, 'least', policy()],
+  [PROBE_POLICIES, 'with the minimum', policy()],
   [PROBE_POLICIES, 'with pins', policy({ description: 'for the web', uses: { ffprobe: '7.1', mediainfo: '24.06' } })],
-  [PROBE_TOOLS, 'least', tool()],
+  [PROBE_TOOLS, 'with the minimum', tool()],
   [
     PROBE_TOOLS,
     'by digest, latest',
@@ -78,10 +78,10 @@ const good: [ResourceType, string, Json][] = [
       command: ['{root}/lib/ld.so', '--library-path', '{root}/lib', '{root}/bin/ffprobe'],
     }),
   ],
-  [PROBE_POOLS, 'least', pool()],
+  [PROBE_POOLS, 'with the minimum', pool()],
   [
     PROBE_POOLS,
-    'with everything',
+    'with every field',
     pool({
       minReady: 0,
       maxPods: 5000,
@@ -110,7 +110,7 @@ const bad: [ResourceType, string, Json, RegExp][] = [
   [PROBE_JOBS, 'an empty address', job({ source: { url: '' } }), /url/],
   [
     PROBE_JOBS,
-    'a sealed source past its bound',
+    'a sealed source over its limit',
     job({ source: { sealed: 'x'.repeat(24_577) } }),
     /sealed.*(Too long|may not be)/s,
   ],
@@ -119,16 +119,16 @@ const bad: [ResourceType, string, Json, RegExp][] = [
   [PROBE_JOBS, 'one tool twice', job({ tools: [{ name: 'ffprobe' }, { name: 'ffprobe' }] }), /Duplicate value/],
   [
     PROBE_JOBS,
-    'two versions of one tool and nothing to compare',
+    'two versions of one tool in a job that is not a comparison',
     { ...comparison('4.4', '7.1'), kind: 'file' },
     /only possible with the kind compare/,
   ],
   [PROBE_JOBS, 'one version twice', comparison('7.1', '7.1'), /Duplicate value/],
   [PROBE_JOBS, 'nine runs', comparison('1', '2', '3', '4', '5', '6', '7', '8', '9'), /at most 8 items/],
-  [PROBE_JOBS, 'no tool in the list', job({ tools: [] }), /at least 1 item/],
+  [PROBE_JOBS, 'an empty list of tools', job({ tools: [] }), /at least 1 item/],
   [
     PROBE_JOBS,
-    'an option past its bound',
+    'an option over its limit',
     job({ tools: [{ name: 'ffprobe', options: { a: 'x'.repeat(1025) } }] }),
     /options/,
   ],
@@ -141,18 +141,18 @@ const bad: [ResourceType, string, Json, RegExp][] = [
     }),
     /at most 64 items/,
   ],
-  [PROBE_JOBS, 'a queue time past a minute', job({ queueTimeoutMs: 60_001 }), /queueTimeoutMs/],
-  [PROBE_JOBS, 'a time of nothing', job({ timeoutMs: 0 }), /timeoutMs/],
+  [PROBE_JOBS, 'a queue timeout over a minute', job({ queueTimeoutMs: 60_001 }), /queueTimeoutMs/],
+  [PROBE_JOBS, 'a timeout of 0', job({ timeoutMs: 0 }), /timeoutMs/],
   [PROBE_JOBS, 'an invalid time', job({ submittedAt: 'yesterday' }), /submittedAt/],
-  [PROBE_JOBS, 'a token of nobody', job({ token: { id: 0, user: 1 } }), /token\.id/],
+  [PROBE_JOBS, 'a token with id 0', job({ token: { id: 0, user: 1 } }), /token\.id/],
   [PROBE_JOBS, 'a policy without a name', job({ policy: {} }), /a policy needs a name: shared\/NAME/],
-  [PROBE_JOBS, 'a policy of an unlikely name', job({ policy: { name: '../etc' } }), /policy\.name/],
-  [PROBE_JOBS, 'a policy of another place', job({ policy: { name: 'other/web-mp4' } }), /policy\.name/],
-  [PROBE_JOBS, 'a digest that is none', job({ policy: { digest: 'xyz' } }), /policy\.digest/],
+  [PROBE_JOBS, 'a policy with an invalid name', job({ policy: { name: '../etc' } }), /policy\.name/],
+  [PROBE_JOBS, 'a policy with a path as its name', job({ policy: { name: 'other/web-mp4' } }), /policy\.name/],
+  [PROBE_JOBS, 'an invalid digest', job({ policy: { digest: 'xyz' } }), /policy\.digest/],
   [PROBE_JOBS, 'revision 0 of a policy', job({ policy: { name: 'shared/a', revision: 0 } }), /policy\.revision/],
   [PROBE_POLICIES, 'no rules', policy({ rules: [] }), /at least 1 item/],
   [PROBE_POLICIES, '201 rules', policy({ rules: Array.from({ length: 201 }, () => ({})) }), /at most 200 items/],
-  [PROBE_POLICIES, 'a rule that is a text', policy({ rules: ['mp4'] }), /rules\[0\]/],
+  [PROBE_POLICIES, 'a rule that is a string', policy({ rules: ['mp4'] }), /rules\[0\]/],
   [PROBE_POLICIES, 'a version with a slash', policy({ uses: { ffprobe: '../7' } }), /uses\.ffprobe/],
   [PROBE_TOOLS, 'no command', tool({ command: [] }), /at least 1 item/],
   [PROBE_TOOLS, 'a version with a slash', tool({ version: '../7' }), /version/],
@@ -160,7 +160,7 @@ const bad: [ResourceType, string, Json, RegExp][] = [
   [PROBE_POOLS, 'no kinds', pool({ serves: { kinds: [] } }), /at least 1 item/],
   [PROBE_POOLS, 'a kind twice', pool({ serves: { kinds: ['file', 'file'] } }), /Duplicate value/],
   [PROBE_POOLS, 'an unknown scope', pool({ reuse: { scope: 'planet' } }), /Unsupported value: "planet"/],
-  [PROBE_POOLS, 'fewer than no pods', pool({ minReady: -1 }), /minReady/],
+  [PROBE_POOLS, 'a negative number of pods', pool({ minReady: -1 }), /minReady/],
   [
     PROBE_POOLS,
     'memory that is not a quantity',
@@ -183,7 +183,7 @@ describe('custom resource definitions', function () {
   });
   after(() => client.close());
 
-  it('take their cost from bounds: no string, list or map without one', () => {
+  it('bound every string, list and map, so that validation has a bounded cost', () => {
     const unbounded: string[] = [];
     const walk = (node: Json, path: string): void => {
       if (node['type'] === 'string' && node['maxLength'] === undefined && node['enum'] === undefined)
@@ -206,7 +206,7 @@ describe('custom resource definitions', function () {
     assert.deepEqual(unbounded, []);
   });
 
-  describe('take', () => {
+  describe('accept', () => {
     for (const [type, what, spec] of good) {
       it(`a ${type.kind} ${what}`, async () => {
         const kept = await create(type, spec);
@@ -226,7 +226,7 @@ describe('custom resource definitions', function () {
     }
   });
 
-  it('fill in what was left out', async () => {
+  it('fill in defaults', async () => {
     const { spec } = await create(PROBE_JOBS, {
       source: { secretRef: { name: 's' } },
       tools: [{ name: 'ffprobe' }],
@@ -248,7 +248,7 @@ describe('custom resource definitions', function () {
     });
   });
 
-  it('keep the spec of a ProbeJob as it was, and let labels and status change', async () => {
+  it('keep the spec of a ProbeJob immutable, and allow changes of labels and status', async () => {
     const made = await create(PROBE_JOBS, fullJob);
     const { name } = made.metadata;
     for (const spec of [
@@ -269,7 +269,7 @@ describe('custom resource definitions', function () {
     assert.equal((await client.list(PROBE_JOBS, { labelSelector: `${LABEL.token}=17` })).items.length, 1);
   });
 
-  it('let nobody write the status with the spec, nor the spec with the status', async () => {
+  it('ignore a status written with the spec, and a spec written with the status', async () => {
     const made = await client.create(PROBE_JOBS, { ...draft(job()), status: { attempts: 9 } } as never);
     assert.equal(made.status, undefined);
     const patched = await client.request<{ spec: { kind: string } }>({
@@ -281,7 +281,7 @@ describe('custom resource definitions', function () {
     assert.equal(patched.spec.kind, 'file');
   });
 
-  it('refuse a status with an unknown condition value, and take each of ours', async () => {
+  it('refuse a status with an unknown condition value, and accept each of ours', async () => {
     const {
       metadata: { name },
     } = await create(PROBE_JOBS, job());
@@ -321,7 +321,7 @@ describe('custom resource definitions', function () {
     });
   });
 
-  it('show State, Token and the rest as columns', async () => {
+  it('show State, Token and other columns in kubectl', async () => {
     const {
       metadata: { name },
     } = await create(PROBE_JOBS, fullJob);
@@ -358,7 +358,7 @@ describe('custom resource definitions', function () {
     );
   });
 
-  it('keep the rules of a policy as they are written', async () => {
+  it('keep the rules of a policy as written', async () => {
     const made = await create(PROBE_POLICIES, policy());
     assert.deepEqual(made.spec, policy());
     const again = await client.mergePatch(PROBE_POLICIES, made.metadata.name, { spec: { rules: [{ name: 'other' }] } });
@@ -380,7 +380,7 @@ describe('custom resource definitions', function () {
     assert.equal((await client.get(PROBE_POOLS, name)).spec.minReady, 5);
   });
 
-  it('select by field', async () => {
+  it('support field selectors', async () => {
     const {
       metadata: { name },
     } = await create(PROBE_JOBS, job({ kind: 'c2pa', token: { id: 4711, user: 1 } }));

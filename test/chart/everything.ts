@@ -1,4 +1,4 @@
-/** Values that turn on all that is off by default and stands beside the rest. */
+/** Values that turn on everything that is off by default and compatible with the rest. */
 export const EVERYTHING = {
   global: { imageRegistry: 'registry.example/x' },
   imagePullSecrets: [{ name: 'pull' }],
@@ -63,7 +63,7 @@ export const EVERYTHING = {
   flowControl: { enabled: true },
 } as const;
 
-/** What needs CRDs of others in the cluster. */
+/** Features that need foreign CRDs in the cluster. */
 export const OTHERS_CRDS = {
   gateway: { enabled: true, parentRefs: [{ name: 'gw' }], hostnames: ['probe.example'] },
   metrics: {

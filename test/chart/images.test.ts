@@ -29,14 +29,14 @@ function imagesOf(objects: Rendered[]): string[] {
   ];
 }
 
-describe('images', function () {
+describe('chart: images', function () {
   this.timeout(60_000);
 
   for (const [title, values] of [
     ['image volumes', { global: { imageRegistry: 'registry.example/x' } }],
     ['bundled tools', { global: { imageRegistry: 'registry.example/x' }, tools: { delivery: 'bundled' } }],
     [
-      'own registries beside it',
+      'a separate registry beside it',
       {
         global: { imageRegistry: 'registry.example/x' },
         image: { registry: 'a.example' },
@@ -46,7 +46,7 @@ describe('images', function () {
       },
     ],
   ] as const) {
-    it(`all come from the one registry that is named, with ${title}`, () => {
+    it(`all come from the given registry, with ${title}`, () => {
       const images = imagesOf(render(values));
       assert.ok(images.length > 20);
       assert.deepEqual(
@@ -56,7 +56,7 @@ describe('images', function () {
     });
   }
 
-  it("follow the product's registry where they have none of their own", () => {
+  it("come from the product's registry unless they have one of their own", () => {
     const images = imagesOf(render({ image: { registry: 'localhost', tag: 'dev' } }));
     assert.deepEqual(
       images.filter((image) => !image.startsWith('localhost/probeyard/')),
@@ -66,7 +66,7 @@ describe('images', function () {
     assert.ok(images.includes('localhost/probeyard/tool-ffprobe:9.0'));
   });
 
-  it('take a digest before a tag', () => {
+  it('are referenced by digest if one is given, not by tag', () => {
     const objects = render({
       image: { digest: DIGEST },
       nats: { image: { digest: DIGEST } },
@@ -80,7 +80,7 @@ describe('images', function () {
     for (const image of imagesOf(objects)) assert.match(image, /^probeyard\/[a-z-]+@sha256:a{64}$/);
   });
 
-  it('of tools stand in the catalog with what starts them, versions as text', () => {
+  it('of tools are in the catalog with their command, and with versions as strings', () => {
     const catalog = catalogOf(render());
     assert.equal(catalog.filter(({ tool, latest }) => tool === 'ffprobe' && latest).length, 1);
     for (const { tool, version, image } of catalog) {
@@ -106,7 +106,7 @@ describe('images', function () {
     );
   });
 
-  it('of tools that were never built are installed only where the values name them', () => {
+  it('of tools that were never built are installed only if the values name them', () => {
     const names = (values: object = {}) => catalogOf(render(values)).map(({ tool, version }) => `${tool}-${version}`);
     const all = readCatalog().tools;
     const built = all.filter((entry) => entry.built !== 'never').map(entryName);
@@ -121,11 +121,11 @@ describe('images', function () {
   const command = ['{root}/bin/x'];
   for (const [title, values] of Object.entries({
     'by default': {},
-    'of a named registry': { image: { registry: 'localhost' } },
-    'of the one for all': { global: { imageRegistry: 'a.example/b' } },
+    'of a given registry': { image: { registry: 'localhost' } },
+    'of the registry for all images': { global: { imageRegistry: 'a.example/b' } },
     'of their own registry': { tools: { registry: 'c.example' } },
     'without a path': { tools: { repositoryPrefix: 'tool-' } },
-    'of many places': {
+    'of several registries': {
       tools: {
         catalog: [
           { tool: 'ffprobe', version: '10', command, image: 'other.example/x/ffprobe:10' },
@@ -134,7 +134,7 @@ describe('images', function () {
       },
     },
   })) {
-    it(`of the catalog's tools, ${title}, may be used, and others may not`, () => {
+    it(`of the catalog's tools, ${title}, are allowed, and others are not`, () => {
       const objects = render(values);
       const allowed = JSON.parse(environmentOf(container(objects, 'controller'))['PY_ALLOWED_REGISTRIES']!) as string[];
       assert.ok(allowed.length > 0, 'an empty list would allow everything');
@@ -144,12 +144,12 @@ describe('images', function () {
     });
   }
 
-  it('may be of the places that the operator names instead', () => {
+  it('are allowed from the registries that the operator names instead', () => {
     const one = container(render({ tools: { allowedRegistries: ['registry.example/tools'] } }), 'controller');
     assert.equal(environmentOf(one)['PY_ALLOWED_REGISTRIES'], '["registry.example/tools"]');
   });
 
-  it('are pulled with the pull secrets, in every pod', () => {
+  it('are pulled with the pull secrets in every pod', () => {
     const objects = render({ ...EVERYTHING, ...OTHERS_CRDS });
     const setup = 'Job/probeyard-setup';
     for (const { owner, spec } of podsOf(objects)) {
@@ -162,7 +162,7 @@ describe('images', function () {
     assert.equal(environmentOf(container(objects, 'controller'))['PY_IMAGE_PULL_SECRETS'], '["pull","probeyard-pull"]');
   });
 
-  it('of a private registry: the credentials are in both namespaces before the setup job runs', () => {
+  it('of a private registry: the credentials exist in both namespaces before the setup job runs', () => {
     const dockerConfigJson = '{"auths":{"registry.example":{"auth":"bWU6c2VjcmV0"}}}';
     const secrets = render({ pullSecret: { dockerConfigJson } }).filter(({ kind }) => kind === 'Secret');
     const hook = {
@@ -185,7 +185,7 @@ describe('images', function () {
     for (const { owner, spec } of podsOf(render())) assert.equal(spec['imagePullSecrets'], undefined, owner);
   });
 
-  it('are pulled by one policy, in every pod', () => {
+  it('are pulled by one policy in every pod', () => {
     const objects = render({ image: { pullPolicy: 'Never' } });
     for (const pod of podsOf(objects))
       for (const one of containersOf(pod))
@@ -194,12 +194,12 @@ describe('images', function () {
   });
 });
 
-describe('secrets', () => {
+describe('chart: secrets', () => {
   const templates = readdirSync(join(CHART, 'templates'), { recursive: true, withFileTypes: true }).filter((entry) =>
     entry.isFile(),
   );
 
-  it('are never made by a template: a second rendering would make others', () => {
+  it('are never generated by a template, which would change them at each rendering', () => {
     assert.ok(templates.length > 20);
     for (const entry of templates) {
       const text = readFileSync(join(entry.parentPath, entry.name), 'utf8');
@@ -211,7 +211,7 @@ describe('secrets', () => {
     }
   });
 
-  it('are no object of the release, but the pull secret that the values give', () => {
+  it('are not part of the release, except a pull secret in the values', () => {
     const names = render({ ...EVERYTHING, ...OTHERS_CRDS })
       .filter(({ kind }) => kind === 'Secret')
       .map(({ metadata }) => metadata.name);

@@ -10,7 +10,7 @@ import { CHART } from './render.ts';
 const ROOT = new URL('../../', import.meta.url);
 const values = readFileSync(join(CHART, 'values.yaml'), 'utf8');
 
-describe('what the chart holds of other places', () => {
+describe('chart: derived files', () => {
   it('crds/ links to every CRD of the chart, and to nothing else', () => {
     const folder = join(CHART, 'files/crds');
     const links = readdirSync(new URL('crds/', ROOT)).map((name) => realpathSync(new URL(`crds/${name}`, ROOT)));
@@ -22,7 +22,7 @@ describe('what the chart holds of other places', () => {
     );
   });
 
-  it('takes of the catalog only what a ProbeTool needs', () => {
+  it('the catalog has only the fields that a ProbeTool needs', () => {
     const entry = (version: string, more: object) => ({
       tool: 'ffprobe',
       version,
@@ -42,11 +42,11 @@ describe('what the chart holds of other places', () => {
   });
 });
 
-describe('the values', () => {
+describe('chart: values', () => {
   const rows = valueRows(values);
   const schema = JSON.parse(readFileSync(join(CHART, 'values.schema.json'), 'utf8')) as Schema;
 
-  it('each have a comment', () => {
+  it('have a comment each', () => {
     assert.ok(rows.length > 100);
     assert.deepEqual(
       rows.filter(({ text }) => text.length < 8).map(({ path }) => path),
@@ -54,7 +54,7 @@ describe('the values', () => {
     );
   });
 
-  it('are accepted by their schema', () => {
+  it('match their schema', () => {
     const validate = new Ajv({ strict: false }).compile(schema);
     assert.ok(validate(parse(values)), JSON.stringify(validate.errors));
   });
@@ -73,13 +73,13 @@ describe('the values', () => {
     });
   };
 
-  it('name everything that the schema knows', () => {
-    // Amounts that are left to the administrator: no CPU limits, no ephemeral storage.
+  it('include every field of the schema', () => {
+    // These amounts are left to the administrator, so there are no CPU limits and no ephemeral storage.
     const left = missing(schema, parse(values)).filter((path) => !/resources\.(requests|limits)/.test(path));
     assert.deepEqual(left, []);
   });
 
-  it('are used by a template, each of them', () => {
+  it('are all used by a template', () => {
     const templates = readdirSync(join(CHART, 'templates'), { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
       .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'utf8'))

@@ -1,4 +1,4 @@
-/** The NATS server takes the configuration that the chart and the setup give it, and answers the kubelet's probes. */
+/** The NATS server accepts the configuration from the chart and the setup, and answers the kubelet's probes. */
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { webcrypto } from 'node:crypto';
@@ -7,7 +7,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-// The certificate library's dependency injection asks for it.
+// Required by the dependency injection of the certificate library.
 import 'reflect-metadata';
 import { X509CertificateGenerator, PemConverter } from '@peculiar/x509';
 import { createAccount, createUser } from 'nkeys.js';
@@ -29,7 +29,7 @@ async function selfSigned(): Promise<{ certificate: string; key: string }> {
   };
 }
 
-describe('the NATS server of the chart', function () {
+describe('chart: NATS server', function () {
   this.timeout(60_000);
   let folder: string;
   let server: ChildProcess;
@@ -73,7 +73,7 @@ describe('the NATS server of the chart', function () {
       () => 0,
     );
 
-  it('starts, and is healthy at every path that the kubelet asks for', async () => {
+  it("starts, and is healthy at every path of the kubelet's probes", async () => {
     const container = only(render(), 'StatefulSet', 'probeyard-nats')['spec'].template.spec.containers[0] as {
       args: string[];
       env: { name: string }[];
@@ -100,7 +100,7 @@ describe('the NATS server of the chart', function () {
     }
   });
 
-  it('has the name of its pod, TLS and JetStream within its bounds', async () => {
+  it('is named after its pod, requires TLS, and limits JetStream', async () => {
     const info = (await (await fetch(`http://127.0.0.1:${monitor}/varz`)).json()) as {
       server_name: string;
       tls_required: boolean;
@@ -111,14 +111,14 @@ describe('the NATS server of the chart', function () {
     assert.equal(info.jetstream.config.max_storage, 2 * 1024 ** 3);
   });
 
-  it('refuses requests to JetStream that are not in their form', () => {
+  it('refuses malformed requests to JetStream', () => {
     assert.match(
       only(render(), 'ConfigMap', 'probeyard-nats')['data']['nats.conf'] as string,
       /jetstream \{[^}]*\n\s+strict: true\n[^}]*\}/,
     );
   });
 
-  it("its monitor is closed to every pod: the policy opens the clients' port alone", () => {
+  it('closes its monitor to every pod, because the policy opens only the client port', () => {
     const { ingress } = only(render(), 'NetworkPolicy', 'probeyard-nats')['spec'] as {
       ingress: { ports: { port: number }[] }[];
     };
@@ -132,7 +132,7 @@ describe('the NATS server of the chart', function () {
     );
   });
 
-  it("a daily job renews its certificate, unless the Secret or the server is the operator's own", () => {
+  it("has its certificate renewed daily, unless the Secret or the server is the operator's own", () => {
     const names = (values: object) =>
       render(values)
         .filter(({ metadata }) => metadata.name === 'probeyard-renewal')

@@ -23,7 +23,7 @@ const within = (address: string, cidr: string): boolean => {
   return ip.kind() === range.kind() && ip.match(range, bits);
 };
 
-/** Whether one of the rules lets a packet to this address and port out, by ranges alone. */
+/** Whether a rule allows egress to this address and port, by ranges alone. */
 const reaches = (policy: Rendered, address: string, port: number, protocol = 'TCP'): boolean =>
   (policy['spec'].egress as Rule[]).some(
     ({ to, ports }) =>
@@ -39,7 +39,7 @@ const selects = ({ matchLabels = {}, matchExpressions = [] }: Selector, labels: 
   Object.entries(matchLabels).every(([key, value]) => labels[key] === value) &&
   matchExpressions.every(({ key, values }) => values.includes(labels[key] ?? ''));
 
-describe('the wall around runners', function () {
+describe('chart: NetworkPolicy of runners', function () {
   this.timeout(60_000);
   const runner = (values: object = {}) =>
     only(render(values), 'NetworkPolicy', 'probeyard-runner', 'probeyard-runners');
@@ -68,12 +68,12 @@ describe('the wall around runners', function () {
     ['2002:a00:1::1', false],
     ['ff02::1', false],
   ] as const) {
-    it(`${open ? 'lets' : 'does not let'} them reach ${address}`, () => {
+    it(`${open ? 'allows' : 'denies'} ${address}`, () => {
       assert.equal(reaches(runner(), address, 443), open);
     });
   }
 
-  it('opens for the one address that is allowed, and for the port that is named', () => {
+  it('allows the listed address, and a listed port', () => {
     const policy = runner({ sources: { allow: [{ cidr: '10.88.0.1/32' }, { cidr: '10.99.0.0/24', port: 8080 }] } });
     assert.equal(reaches(policy, '10.88.0.1', 80), true);
     assert.equal(reaches(policy, '10.88.0.2', 80), false);
@@ -82,14 +82,14 @@ describe('the wall around runners', function () {
     assert.equal(reaches(policy, '10.99.0.7', 80), false);
   });
 
-  it('closes for what is denied, a whole family too', () => {
+  it('denies a listed range, even a whole address family', () => {
     assert.equal(reaches(runner({ sources: { deny: ['93.184.216.0/24'] } }), '93.184.216.34', 443), false);
     const policy = runner({ sources: { deny: ['::/0'] } });
     assert.equal(reaches(policy, '2606:2800:220:1::1', 443), false);
     assert.equal(reaches(policy, '93.184.216.34', 443), true);
   });
 
-  it('lets nothing in, and nothing but runners out', () => {
+  it('denies all ingress, and egress of any other pod', () => {
     const policies = render().filter(
       ({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.namespace === 'probeyard-runners',
     );
@@ -105,13 +105,13 @@ describe('the wall around runners', function () {
     assert.ok(!selects(selector, { 'app.kubernetes.io/component': 'verify' }));
   });
 
-  it('has no pod in it but those that Pod Security "restricted" lets in', () => {
+  it('is in a namespace that enforces Pod Security "restricted"', () => {
     const labels = only(render(), 'Namespace', 'probeyard-runners').metadata.labels ?? {};
     for (const mode of ['enforce', 'audit', 'warn'])
       assert.equal(labels[`pod-security.kubernetes.io/${mode}`], 'restricted', mode);
   });
 
-  it('does not let them reach the API, nor the pod of `helm test` that tries it', () => {
+  it('denies the API to runners and to the pod of `helm test` that tries it', () => {
     const objects = render();
     const pods = podsOf(objects);
     const api = pods.find(({ owner }) => owner === 'Deployment/probeyard-api')!;
@@ -127,7 +127,7 @@ describe('the wall around runners', function () {
     }
   });
 
-  it('is torn down on request only', () => {
+  it('is omitted only if disabled in the values', () => {
     assert.deepEqual(
       render({ networkPolicy: { enabled: false } }).filter(({ kind }) => kind === 'NetworkPolicy'),
       [],
@@ -135,7 +135,7 @@ describe('the wall around runners', function () {
   });
 });
 
-describe('the walls around the servers', function () {
+describe('chart: NetworkPolicies of the servers', function () {
   this.timeout(60_000);
   const labelsOf = (owner: string) => podsOf(render()).find((pod) => pod.owner === owner)!.labels;
 
@@ -143,7 +143,7 @@ describe('the walls around the servers', function () {
     ['nats', ['api', 'controller']],
     ['postgres', ['api', 'controller']],
   ] as const) {
-    it(`let ${clients.join(' and ')} reach ${server}, and from both sides`, () => {
+    it(`let ${clients.join(' and ')} reach ${server}, on both sides`, () => {
       const { spec } = only(render(), 'NetworkPolicy', `probeyard-${server}`) as unknown as {
         spec: { podSelector: Selector; ingress: Rule[] };
       };
@@ -170,7 +170,7 @@ describe('the walls around the servers', function () {
     });
   }
 
-  it('open the ports of outside servers instead', () => {
+  it('allow the ports of external servers instead', () => {
     const outside = render({
       nats: { external: { url: 'tls://nats.example:4222' } },
       postgres: { external: { existingSecret: 'pg' } },
@@ -184,12 +184,12 @@ describe('the walls around the servers', function () {
   });
 });
 
-describe('the ways to the API server', function () {
+describe('chart: access to the API server', function () {
   this.timeout(60_000);
   const POLICIES = ['probeyard-api', 'probeyard-controller', 'probeyard-setup', 'probeyard-renewal'];
 
   for (const name of POLICIES) {
-    it(`${name} reaches it at any address that it may have, and no metadata service of a cloud`, () => {
+    it(`${name} reaches any possible address of it, and no cloud metadata service`, () => {
       const policy = only(render(), 'NetworkPolicy', name);
       for (const address of ['10.0.0.1', '192.168.1.2', '172.16.0.2', '34.1.2.3', 'fd12::1', '2a00:1::1'])
         assert.equal(reaches(policy, address, 6443), true, address);
@@ -197,7 +197,7 @@ describe('the ways to the API server', function () {
         assert.equal(reaches(policy, address, 443), false, address);
     });
 
-    it(`${name} reaches the ranges that are named alone, at the ports that are named`, () => {
+    it(`${name} reaches only the given ranges and ports`, () => {
       const policy = only(
         render({ networkPolicy: { kubeApi: { cidrs: ['10.7.0.0/28'], ports: [6443] } } }),
         'NetworkPolicy',
@@ -210,7 +210,7 @@ describe('the ways to the API server', function () {
     });
   }
 
-  it('admit the setup job and the renewal of certificates in a namespace that denies everything by default', () => {
+  it('is allowed to the setup job and the certificate renewal even if the namespace denies all by default', () => {
     const objects = render();
     const order = (kind: string) =>
       Number(only(objects, kind, 'probeyard-setup').metadata.annotations?.['helm.sh/hook-weight']);
@@ -228,7 +228,7 @@ describe('the ways to the API server', function () {
     }
   });
 
-  it('leave no pod of the release without a policy', () => {
+  it('is limited by a policy for every pod of the release', () => {
     const objects = render();
     const policies = objects.filter(
       ({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.namespace !== 'probeyard-runners',
@@ -236,7 +236,7 @@ describe('the ways to the API server', function () {
     const bare = podsOf(objects).filter(
       ({ labels }) => !policies.some((policy) => selects(policy['spec'].podSelector as Selector, labels)),
     );
-    // It calls the API from wherever a caller may be.
+    // It calls the API as a caller from anywhere would.
     assert.deepEqual(
       bare.map(({ owner }) => owner),
       ['Pod/probeyard-test-api'],
@@ -244,7 +244,7 @@ describe('the ways to the API server', function () {
   });
 });
 
-describe('the metrics', function () {
+describe('chart: metrics', function () {
   this.timeout(60_000);
   const from = (name: string, values: object = {}) =>
     (only(render(values), 'NetworkPolicy', name)['spec'].ingress as Rule[]).find(({ ports }) =>
@@ -252,21 +252,21 @@ describe('the metrics', function () {
     )?.from;
 
   for (const name of ['probeyard-api', 'probeyard-controller']) {
-    it(`of ${name} are read by every namespace but the runners'`, () => {
+    it(`of ${name} are readable from every namespace except the runners'`, () => {
       const others = { key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: ['strangers'] };
       assert.deepEqual(from(name, { runners: { namespace: 'strangers' } }), [
         { namespaceSelector: { matchExpressions: [others] } },
       ]);
     });
 
-    it(`of ${name} are read by the peers that are named alone`, () => {
+    it(`of ${name} are readable by the given peers only`, () => {
       const peers = [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }];
       assert.deepEqual(from(name, { networkPolicy: { metricsFrom: peers } }), peers);
     });
   }
 });
 
-describe('the way out of the API', function () {
+describe('chart: egress of the API', function () {
   this.timeout(60_000);
   const policy = (values: object = {}) => only(render(values), 'NetworkPolicy', 'probeyard-api');
 
@@ -278,10 +278,10 @@ describe('the way out of the API', function () {
     ['127.0.0.1', false],
     ['fd00:ec2::254', false],
   ] as const) {
-    it(`${open ? 'leads' : 'does not lead'} to a receiver of webhooks at ${address}`, () =>
+    it(`${open ? 'allows' : 'denies'} a webhook receiver at ${address}`, () =>
       assert.equal(reaches(policy(), address, 8443), open));
   }
-  it('leads to the one private receiver that is allowed', () => {
+  it('allows the one private receiver that is listed', () => {
     const allowed = policy({ sources: { allow: [{ cidr: '10.88.0.1/32', port: 8080 }] } });
     assert.deepEqual(
       [reaches(allowed, '10.88.0.1', 8080), reaches(allowed, '10.88.0.1', 80), reaches(allowed, '10.88.0.2', 8080)],

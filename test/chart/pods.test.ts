@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { EVERYTHING, OTHERS_CRDS } from './everything.ts';
 import { container, containersOf, only, podsOf, render } from './render.ts';
 
-describe('every pod', function () {
+describe('chart: pods', function () {
   this.timeout(60_000);
   const renderings = { 'by default': {}, 'with everything on': { ...EVERYTHING, ...OTHERS_CRDS } };
   const pod = (owner: string, values: object) => podsOf(render(values)).find((one) => one.owner === owner)!;
@@ -19,7 +19,7 @@ describe('every pod', function () {
   } as const;
 
   for (const [title, values] of Object.entries(renderings)) {
-    it(`is one of these, ${title}`, () => {
+    it(`are exactly the listed ones, ${title}`, () => {
       assert.deepEqual(
         podsOf(render(values))
           .map(({ owner }) => owner)
@@ -29,7 +29,7 @@ describe('every pod', function () {
     });
 
     for (const [owner, token] of Object.entries(PODS)) {
-      it(`${owner} keeps Pod Security "restricted" and a read-only root, ${title}`, () => {
+      it(`${owner} meets Pod Security "restricted" with a read-only root, ${title}`, () => {
         const one = pod(owner, values);
         const { securityContext, volumes = [] } = one.spec as unknown as {
           securityContext: Record<string, unknown>;
@@ -63,7 +63,7 @@ describe('every pod', function () {
         assert.equal(pod(owner, values).spec['automountServiceAccountToken'], token === 'calls the API server');
       });
 
-      it(`${owner} mounts every volume that it names and names every volume that it mounts, ${title}`, () => {
+      it(`${owner} mounts exactly the volumes that it declares, ${title}`, () => {
         const one = pod(owner, values);
         const named = ((one.spec['volumes'] as { name: string }[] | undefined) ?? []).map(({ name }) => name);
         const claims = (render(values).find(({ kind, metadata }) => `${kind}/${metadata.name}` === owner)?.['spec']
@@ -76,7 +76,7 @@ describe('every pod', function () {
     }
   }
 
-  it('of a default install fits a small node beside the others', () => {
+  it('of a default installation fit a small node', () => {
     const milli = (cpu: string) => (cpu.endsWith('m') ? Number(cpu.slice(0, -1)) : Number(cpu) * 1000);
     const total = podsOf(render())
       .map(
@@ -90,7 +90,7 @@ describe('every pod', function () {
     assert.ok(total <= 250, `${total}m`);
   });
 
-  it('that serves has probes', () => {
+  it('of servers have probes', () => {
     for (const name of ['api', 'controller', 'nats', 'postgres']) {
       const one = container(render(), name) as unknown as {
         ports: { name: string }[];
@@ -109,13 +109,13 @@ describe('every pod', function () {
     }
   });
 
-  it('of the API has time to drain, and is waited for longer than that', () => {
+  it('of the API have time to drain, with a longer grace period', () => {
     const spec = only(render({ api: { drainSeconds: 660 } }), 'Deployment', 'probeyard-api')['spec'].template.spec;
     assert.equal(spec.terminationGracePeriodSeconds, 675);
     assert.equal(spec.containers[0].env.find(({ name }: { name: string }) => name === 'PY_DRAIN_MS').value, '660000');
   });
 
-  it('a new product version restarts NATS, whose permissions follow it, and not PostgreSQL', () => {
+  it('of NATS restart with a new product version, whose permissions they need, and those of PostgreSQL do not', () => {
     const template = (name: string, tag: string) =>
       only(render({ image: { tag } }), 'StatefulSet', name)['spec'].template as unknown;
     assert.deepEqual(template('probeyard-postgres', 'one'), template('probeyard-postgres', 'two'));
@@ -124,11 +124,11 @@ describe('every pod', function () {
       assert.equal(labels['app.kubernetes.io/version'], undefined, owner);
   });
 
-  it('has its number left alone where an autoscaler owns it', () => {
+  it('have no fixed number of replicas if an autoscaler owns it', () => {
     assert.equal('replicas' in only(render({ api: { replicas: null } }), 'Deployment', 'probeyard-api')['spec'], false);
   });
 
-  it('runs on the architecture that is asked for, runners too', () => {
+  it('run on the given architecture, including runners', () => {
     const objects = render(renderings['with everything on']);
     for (const { owner, spec } of podsOf(objects))
       assert.equal(spec['nodeSelector']['kubernetes.io/arch'], 'amd64', owner);
@@ -142,7 +142,7 @@ describe('every pod', function () {
     });
   });
 
-  it('holds only the secrets of its role', () => {
+  it('mount only the secrets of their role', () => {
     const sources = (name: string) =>
       (
         only(render(), 'Deployment', name)['spec'].template.spec.volumes as {

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { container, environmentOf, refusal, render } from './render.ts';
 
-describe('chart: values and clusters that are refused', function () {
+describe('chart: refused values and clusters', function () {
   this.timeout(60_000);
 
   for (const [title, values, message] of [
     ['an unknown name', { replicas: 2 }, /'replicas' not allowed/],
     ['an unknown nested name', { api: { service: { prot: 80 } } }, /'prot' not allowed/],
     ['an unknown name of a pool', { pools: { short: { minRedy: 1 } } }, /minRedy/],
-    ['a pool without what it serves', { pools: { other: { minReady: 1 } } }, /serves/],
+    ['a pool that serves nothing', { pools: { other: { minReady: 1 } } }, /serves/],
     [
       'values of an older chart, without limits of an account (helm upgrade --reuse-values)',
       { accounts: { maxSubUsers: null, maxTokens: null } },
@@ -17,7 +17,7 @@ describe('chart: values and clusters that are refused', function () {
     ['an architecture that the tools are not built for', { arch: 'arm64' }, /\/arch/],
     ['a wrong type', { api: { replicas: 'two' } }, /\/api\/replicas/],
     ['an invalid digest', { image: { digest: 'latest' } }, /\/image\/digest/],
-    ['an allowed source without a place', { sources: { allow: [{ port: 80 }] } }, /\/sources\/allow\/0/],
+    ['an allowed source without an address', { sources: { allow: [{ port: 80 }] } }, /\/sources\/allow\/0/],
     ['an invalid denied range', { sources: { deny: ['10.0.0.1'] } }, /\/sources\/deny\/0/],
     [
       'an egress proxy with a password in it',
@@ -31,7 +31,7 @@ describe('chart: values and clusters that are refused', function () {
       { runners: { namespace: 'probeyard' } },
       /runners\.namespace: must differ from the namespace of the release/,
     ],
-    ['two sorts of CA', { sources: { ca: { pem: 'x', configMap: 'y' } } }, /pem or configMap, not both/],
+    ['two kinds of CA', { sources: { ca: { pem: 'x', configMap: 'y' } } }, /pem or configMap, not both/],
     [
       'a pull secret that is not JSON',
       { pullSecret: { dockerConfigJson: 'me:secret' } },
@@ -50,12 +50,12 @@ describe('chart: values and clusters that are refused', function () {
     ['a route without a Gateway', { gateway: { enabled: true } }, /gateway\.parentRefs/],
     ['an Ingress without a host', { ingress: { enabled: true } }, /ingress\.hosts/],
     [
-      'an Ingress whose address all callers share',
+      'an Ingress that hides the addresses of callers',
       { ingress: { enabled: true, hosts: ['a.example'] }, api: { trustedProxies: 0 } },
       /api\.trustedProxies: must be at least 1/,
     ],
     [
-      'a Gateway whose address all callers share',
+      'a Gateway that hides the addresses of callers',
       { gateway: { enabled: true, parentRefs: [{ name: 'g' }] }, api: { trustedProxies: 0 } },
       /api\.trustedProxies: must be at least 1/,
     ],
@@ -74,7 +74,7 @@ describe('chart: values and clusters that are refused', function () {
     assert.match(refusal({}, { kubeVersion: '1.32.9' }), /incompatible with Kubernetes v1\.32\.9/);
   });
 
-  it('image volumes on a cluster that has them off, with what to do', () => {
+  it('image volumes on a cluster that disables them, with the alternative', () => {
     assert.match(
       refusal({}, { kubeVersion: '1.34.2' }),
       /tools\.delivery: .*does not mount images as volumes by default.*use bundled/,
@@ -83,7 +83,7 @@ describe('chart: values and clusters that are refused', function () {
 
   for (const [title, tools] of [
     ['bundled tools', { delivery: 'bundled' }],
-    ['image volumes that somebody answers for', { forceImageVolume: true }],
+    ['image volumes that the operator forces', { forceImageVolume: true }],
   ] as const) {
     it(`accepts ${title} on the same cluster`, () => {
       assert.ok(render({ tools }, { kubeVersion: '1.34.2' }).length > 20);
@@ -100,11 +100,11 @@ describe('api.trustedProxies', function () {
   const ingress = { enabled: true, hosts: ['a.example'] };
   const gateway = { enabled: true, parentRefs: [{ name: 'g' }] };
   for (const [title, values, hops] of [
-    ['is 0 where nothing is in front', {}, '0'],
+    ['is 0 without a proxy in front', {}, '0'],
     ['is 1 behind an Ingress', { ingress }, '1'],
     ['is 1 behind a Gateway', { gateway }, '1'],
-    ['is what the operator says', { ingress, api: { trustedProxies: 3 } }, '3'],
-    ['is what the operator says, without either, too', { api: { trustedProxies: 2 } }, '2'],
+    ['is the value that the operator sets, with an Ingress', { ingress, api: { trustedProxies: 3 } }, '3'],
+    ['is the value that the operator sets, without an Ingress or Gateway', { api: { trustedProxies: 2 } }, '2'],
   ] as const) {
     it(title, () => assert.equal(environmentOf(container(render(values), 'api'))['PY_TRUSTED_HOPS'], hops));
   }

@@ -1,4 +1,4 @@
-/** What Helm makes of the chart: the real binary, its output parsed. */
+/** Renders the chart with the real helm binary, and parses its output. */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { parseAllDocuments } from 'yaml';
@@ -44,7 +44,7 @@ const template = (
   { kubeVersion = '1.36.0', release = RELEASE, namespace = NAMESPACE }: RenderOptions,
 ): HelmResult => helm(['template', release, CHART, '--namespace', namespace, '--kube-version', kubeVersion], values);
 
-/** Helm takes some 0.2 s, and many tests look at the same. */
+/** helm takes about 0.2 s, and many tests use the same rendering. */
 const rendered = new Map<string, string>();
 
 export function render(values: object = {}, options: RenderOptions = {}): Rendered[] {
@@ -64,7 +64,7 @@ export function render(values: object = {}, options: RenderOptions = {}): Render
   });
 }
 
-/** Why Helm refuses these values. */
+/** The error of helm for these values. */
 export function refusal(values: object, options: RenderOptions = {}): string {
   const { code, stderr } = template(values, options);
   if (code === 0) throw new Error(`accepted: ${JSON.stringify(values)}`);
@@ -91,7 +91,7 @@ export interface PodTemplate {
   spec: Rendered;
 }
 
-/** Every pod that these objects lead to. */
+/** Every pod that these objects create. */
 export function podsOf(objects: Rendered[]): PodTemplate[] {
   return objects.flatMap((object) => {
     const pod =
@@ -136,6 +136,6 @@ export const container = (objects: Rendered[], name: string): Container => {
   return found;
 };
 
-/** The environment as the process will see it, with a stand-in for what comes from elsewhere. */
+/** The environment of the process, with placeholders for values from elsewhere. */
 export const environmentOf = ({ env = [] }: Container): Record<string, string> =>
   Object.fromEntries(env.map(({ name, value }) => [name, value ?? 'postgres://from-elsewhere/x']));

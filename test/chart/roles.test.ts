@@ -31,7 +31,7 @@ const rolesOf = (objects: Rendered[]) =>
       ]),
   );
 
-/** What a call of our client asks of the API server. */
+/** The verbs that a call of our client needs. */
 const VERBS: Record<string, string[]> = {
   get: ['get'],
   list: ['list'],
@@ -108,15 +108,15 @@ const EXPECTED = {
   ],
 };
 
-describe('roles', function () {
+describe('chart: roles', function () {
   this.timeout(60_000);
 
-  it('allow exactly this', () => {
+  it('grant exactly the expected rights', () => {
     assert.deepEqual(rolesOf(render()), EXPECTED);
   });
 
   for (const role of ['api', 'controller', 'setup'] as const) {
-    it(`allow every call that the sources of the ${role} make`, () => {
+    it(`grant every call in the sources of the ${role}`, () => {
       const calls = callsOf(role);
       assert.ok(calls.size >= 3, [...calls].join(', '));
       const allowed = new Set(
@@ -134,7 +134,7 @@ describe('roles', function () {
     });
   }
 
-  it('allow the renewal what it calls, on one Secret', () => {
+  it('grant the renewal its calls, on one Secret', () => {
     const text = readFileSync(new URL('../../src/setup/renew.ts', import.meta.url), 'utf8');
     const calls = [...text.matchAll(/\bkube\.(get|list|create|mergePatch|delete|apply)\b/g)].flatMap(
       ([, call]) => VERBS[call ?? ''] ?? [],
@@ -146,12 +146,12 @@ describe('roles', function () {
     );
   });
 
-  it('let the controller read Secrets only where jobs may name them', () => {
+  it('let the controller read Secrets only if jobs may name them', () => {
     const allowed = rolesOf(render({ jobs: { secretRefs: { enabled: true } } }))['Role/probeyard-controller'];
     assert.deepEqual(allowed, [...EXPECTED['Role/probeyard-controller'], 'secrets: get']);
   });
 
-  it('belong to accounts of this release, and to no runner', () => {
+  it('are bound to accounts of this release, and to no runner', () => {
     const objects = render(EVERYTHING);
     const accounts = new Set(
       objects
@@ -174,7 +174,7 @@ describe('roles', function () {
     }
   });
 
-  it("of tools and pools are no part of the cluster's own roles", () => {
+  it("for tools and pools are not part of the cluster's own roles", () => {
     const joined = render()
       .filter(({ kind }) => kind === 'ClusterRole')
       .map(({ metadata }) => [
@@ -188,14 +188,14 @@ describe('roles', function () {
     ]);
   });
 
-  it('are left out where somebody else makes them', () => {
+  it('are omitted if the operator creates them', () => {
     assert.deepEqual(
       render({ rbac: { create: false } }).filter(({ kind }) => kind.includes('Role')),
       [],
     );
   });
 
-  it('of the setup end with it', () => {
+  it('of the setup are deleted with it', () => {
     for (const object of render().filter(({ metadata }) => metadata.name === 'probeyard-setup')) {
       assert.ok(isHook(object));
       assert.equal(object.metadata.annotations?.['helm.sh/hook-delete-policy'], 'before-hook-creation,hook-succeeded');
@@ -210,7 +210,7 @@ describe('roles', function () {
     assert.equal(weights.at(-1)?.kind, 'Job');
   });
 
-  it('of two installations do not meet', () => {
+  it('of two installations do not conflict', () => {
     const names = (namespace: string, runners: string) =>
       render(
         { runners: { namespace: runners }, flowControl: { enabled: true }, crds: { enabled: false } },

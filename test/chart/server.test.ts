@@ -1,6 +1,6 @@
 /**
- * The chart on a real API server: what it renders is what the server takes, and the admission policy holds. No nodes
- * here: pods stay unscheduled.
+ * The chart on a real API server: the server accepts what it renders, and the admission policy applies. Without nodes,
+ * so pods stay unscheduled.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -9,12 +9,12 @@ import { testApiServer, type TestApiServer } from '../kube/apiserver.ts';
 import { EVERYTHING } from './everything.ts';
 import { CHART, helm } from './render.ts';
 
-describe('the chart on an API server', function () {
+describe('chart on an API server', function () {
   this.timeout(120_000);
   let server: TestApiServer;
   let namespace: string;
   let runners: string;
-  // The server's own CRDs belong to the fixture.
+  // The CRDs of this server belong to the fixture.
   const values = (more: object = {}) => ({
     ...more,
     crds: { enabled: false },
@@ -27,7 +27,7 @@ describe('the chart on an API server', function () {
       values(more),
     );
     assert.equal(result.code, 0, result.stderr);
-    // Warnings of the server: deprecated APIs, fields it does not know, Pod Security.
+    // Warnings of the server: deprecated APIs, unknown fields, Pod Security.
     assert.doesNotMatch(result.stderr, /warn|unknown field|deprecated/i);
     return result.stdout;
   };
@@ -54,7 +54,7 @@ describe('the chart on an API server', function () {
     run('install', EVERYTHING);
   });
 
-  it('is upgraded to its defaults, and to the same again', () => {
+  it('is upgraded to its defaults, and again without a change', () => {
     run('upgrade');
     const before = kubectl([
       'get',
@@ -69,14 +69,14 @@ describe('the chart on an API server', function () {
     );
   });
 
-  describe('lets', () => {
+  describe('admission', () => {
     const sealed = { kind: 'file', source: { sealed: 'a.b.c.d.e', display: 'https://x/y' }, token: { id: 1, user: 1 } };
     const plain = { kind: 'file', source: { url: 'https://example.com/x.mp4' } };
     const digest = 'a'.repeat(64);
     const api = () => `system:serviceaccount:${namespace}:py-probeyard-api`;
     const refused = /only the API of Probeyard may set/;
 
-    // A policy acts a moment after it was made.
+    // A policy applies a moment after its creation.
     before(async () => {
       const deadline = performance.now() + 30_000;
       while (!refused.test(createJob(sealed).stderr)) {
@@ -88,13 +88,18 @@ describe('the chart on an API server', function () {
     });
 
     for (const [title, spec, asApi, accepted] of [
-      ['the API make a sealed job of a token', sealed, true, true],
-      ['nobody else make a sealed job', { kind: 'file', source: { sealed: 'a.b.c.d.e' } }, false, false],
-      ['nobody else name a token', { ...plain, token: { id: 1, user: 1 } }, false, false],
-      ['anybody make a plain job', plain, false, true],
-      ['the API name a policy by its digest', { ...sealed, policy: { name: 'own', revision: 1, digest } }, true, true],
-      ['nobody else name a policy by its digest', { ...plain, policy: { name: 'own', digest } }, false, false],
-      ['anybody name a shared policy', { ...plain, policy: { name: 'shared/web-mp4' } }, false, true],
+      ['the API may create a sealed job of a token', sealed, true, true],
+      ['no other account may create a sealed job', { kind: 'file', source: { sealed: 'a.b.c.d.e' } }, false, false],
+      ['no other account may name a token', { ...plain, token: { id: 1, user: 1 } }, false, false],
+      ['any account may create a plain job', plain, false, true],
+      [
+        'the API may name a policy by its digest',
+        { ...sealed, policy: { name: 'own', revision: 1, digest } },
+        true,
+        true,
+      ],
+      ['no other account may name a policy by its digest', { ...plain, policy: { name: 'own', digest } }, false, false],
+      ['any account may name a shared policy', { ...plain, policy: { name: 'shared/web-mp4' } }, false, true],
     ] as const) {
       it(title, () => {
         const { status, stderr } = createJob(spec, asApi ? api() : undefined);
@@ -103,7 +108,7 @@ describe('the chart on an API server', function () {
       });
     }
 
-    it('an administrator label a job that the API made', () => {
+    it('an administrator may label a job of the API', () => {
       const name = createJob(sealed, api()).stdout.trim();
       assert.equal(kubectl(['label', name, 'seen=yes']).status, 0);
       assert.match(
@@ -113,7 +118,7 @@ describe('the chart on an API server', function () {
       assert.equal(kubectl(['delete', name]).status, 0);
     });
 
-    it('the API read no list of jobs and no Secret, the controller no Secret', () => {
+    it('the API cannot list jobs or read a Secret, and the controller cannot read a Secret', () => {
       const can = (as: string, ...what: string[]) => kubectl(['auth', 'can-i', '--as', as, ...what]).stdout.trim();
       const controller = api().replace(/api$/, 'controller');
       assert.equal(can(api(), 'create', 'probejobs.probeyard.dev'), 'yes');
@@ -122,7 +127,7 @@ describe('the chart on an API server', function () {
       assert.equal(can(controller, 'get', 'secrets'), 'no');
       assert.equal(can(controller, 'create', 'pods'), 'no');
       assert.equal(can(controller, 'create', 'pods', '--namespace', runners), 'yes');
-      // The lease is watched by its name, and no other lease is anybody's business.
+      // The lease is watched by name, and no other lease is readable.
       assert.equal(
         kubectl(['get', 'leases', '--as', controller, '--field-selector', 'metadata.name=probeyard-controller']).status,
         0,
@@ -134,7 +139,7 @@ describe('the chart on an API server', function () {
   });
 
   // Mocha runs nested suites after the tests beside them.
-  describe('at last', () => {
+  describe('after these tests', () => {
     it('is uninstalled', () => {
       run('uninstall');
       assert.equal(
