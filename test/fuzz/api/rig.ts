@@ -1,4 +1,4 @@
-/** The API on real servers, with somebody who ends every request it accepts: what a runner and a collector would do. */
+/** The API on real servers, with a simulated runner and collector that end every accepted request. */
 import { zstdCompressSync } from 'node:zlib';
 import type { Early, ResultBody } from '../../../src/bus/messages.ts';
 import { SUBJECT } from '../../../src/bus/messages.ts';
@@ -34,10 +34,10 @@ const OUTPUTS = [
   }),
 ];
 
-/** These print nothing but their reports. */
+/** The output of these tools is always a report. */
 const REPORTS: Partial<Record<ToolName, string>> = { msv: HLS_REPORT, c2pa: C2PA_REPORT };
 
-/** Ends come in turn: success, another format, a failed tool, an origin that is not there, no result at all. */
+/** Ends in rotation: success, another format, a failed tool, an unreachable origin, no result at all. */
 function resultOf(index: number, names: readonly ToolName[]): ResultBody | undefined {
   if (index % 5 === 4) return undefined;
   const output = OUTPUTS[index % 5]!;
@@ -52,10 +52,10 @@ function resultOf(index: number, names: readonly ToolName[]): ResultBody | undef
 }
 
 export async function startFuzzRig(): Promise<FuzzRig> {
-  // A name that a fuzzer makes up is never looked up, so no webhook leaves this machine.
+  // No name is resolved, so no webhook of a fuzzed request leaves this machine.
   const lookup = () => Promise.reject(Object.assign(new Error('no names here'), { code: 'ENOTFOUND' }));
   const api = await startApi({ graceMs: 5_000 }, { webhooks: { lookup } });
-  // Limits have tests of their own; here they would hide everything behind 429.
+  // Limits have their own tests, and would hide everything behind 429 here.
   await api.stored
     .sql(`create or replace function take_rate(p_scope text, p_id bigint, p_per_minute integer, out allowed boolean, out
     remaining integer, out reset_ms integer, out retry_after_ms integer)
@@ -101,7 +101,7 @@ export async function startFuzzRig(): Promise<FuzzRig> {
       });
       await api.kube.delete(PROBE_JOBS, job, { namespace }).catch(() => {});
     } catch (error) {
-      // An account that the fuzzer erased takes its open requests with it.
+      // The fuzzer has deleted the account, and its open requests with it.
       api.log.push(`rig: ${String(error)}`);
     }
   });

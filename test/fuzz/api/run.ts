@@ -1,7 +1,7 @@
 /**
- * Many cases against the whole interface: `make fuzz-api` (CASES: at least so many of each side, N: examples of each
- * operation in a round, SEED, SIDE=gateway or management: that alone). Rounds go on with the next seed until there are
- * enough. Writes its summaries into docs/reports/fuzzing.md.
+ * Many cases against the whole API: `make fuzz-api` (CASES: minimum per side; N: examples per operation and round;
+ * SEED; SIDE=gateway or management: one side only). Rounds continue with the next seed until there are enough. Writes
+ * its summaries into docs/reports/fuzzing.md.
  */
 import { stopApiServers } from '../../kube/apiserver.ts';
 import { writeSummary } from '../summary.ts';
@@ -26,7 +26,7 @@ interface Side {
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
 const casesOf = ({ rounds }: Side) => sum(rounds.map(({ fuzzed }) => fuzzed.cases));
 
-/** A rig of its own: what one side left in the record is not the other's. */
+/** A separate rig, so that one side does not see the records of the other. */
 async function fuzzSide(program: string, { words, include }: (typeof SIDES)['gateway']): Promise<Side> {
   const rig = await startFuzzRig();
   const side: Side = { rounds: [], ended: 0, errors: 0 };

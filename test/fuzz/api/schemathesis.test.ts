@@ -1,6 +1,6 @@
 /**
- * Made-up requests against every probe endpoint: no 5xx, no answer outside its schema. `make fuzz-api` is the long
- * form, over the whole interface.
+ * Generated requests to every probe endpoint: no 5xx, and no response outside its schema. `make fuzz-api` is the long
+ * form, for the whole API.
  */
 import assert from 'node:assert/strict';
 import { startFuzzRig, type FuzzRig } from './rig.ts';
@@ -9,7 +9,7 @@ import { runSchemathesis, schemathesis } from './schemathesis.ts';
 const SEED = 20_261_121;
 const EXAMPLES = 40;
 
-describe('made-up requests', function () {
+describe('generated requests', function () {
   this.timeout(240_000);
   let rig: FuzzRig | undefined;
   let program: string | null;
@@ -20,7 +20,7 @@ describe('made-up requests', function () {
   });
   after(() => rig?.stop());
 
-  it(`to every probe endpoint get an answer that is described, none of them 5xx: seed ${SEED}`, async () => {
+  it(`to every probe endpoint get a described response, never a 5xx: seed ${SEED}`, async () => {
     const { api } = rig!;
     const fuzzed = await runSchemathesis(program!, {
       url: api.url,

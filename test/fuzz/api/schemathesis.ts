@@ -1,4 +1,4 @@
-/** Schemathesis, pinned, in a virtual environment of its own in the cache. */
+/** Schemathesis, pinned, in its own virtual environment in the cache. */
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
@@ -15,7 +15,7 @@ const CHECKS = [
   'ignored_auth',
 ];
 
-/** Where it is; null where it cannot be had, with the reason printed. Takes some 20 s the first time. */
+/** Its path; null if it is unavailable, with the reason printed. The first call takes about 20 s. */
 export function schemathesis(): string | null {
   const folder = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'probeyard', 'schemathesis', VERSION);
   const program = join(folder, 'bin', 'schemathesis');
@@ -40,7 +40,7 @@ export interface FuzzSettings {
   url: string;
   token: string;
   seed: number;
-  /** At most, of each operation. */ examples: number;
+  /** The maximum per operation. */ examples: number;
   phases: string;
   include?: string[];
   /** One: Python 3.11 cannot parse source in two threads at once, which schemathesis does. */ workers?: number;
@@ -48,7 +48,7 @@ export interface FuzzSettings {
 export interface Fuzzed {
   ok: boolean;
   cases: number;
-  /** How many there were. */ operations: number;
+  /** The number of operations. */ operations: number;
   text: string;
   statuses: Record<string, number>;
 }
@@ -59,7 +59,7 @@ interface Line {
   };
 }
 
-/** Every answer by its status, from the events of the run. */
+/** Counts the responses by status, from the events of the run. */
 function answersIn(file: string): Pick<Fuzzed, 'statuses' | 'operations'> {
   const statuses: Record<string, number> = {};
   const operations = new Set<string>();

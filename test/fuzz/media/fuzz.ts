@@ -1,4 +1,6 @@
-/** Broken media through the runner's own path: every file must be answered, and the runner must go on as before. */
+/**
+ * Damaged media through the runner itself. Every file must get a result or an error, and the runner must keep working.
+ */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { extname, join, relative } from 'node:path';
@@ -9,7 +11,7 @@ import { mutations, seeded } from './mutate.ts';
 export const corpus = join(import.meta.dirname, '..', '..', '..', '..', 'shared', 'corpus', 'media');
 const fixture = join(import.meta.dirname, '..', '..', 'fixtures', 'tiny.mp4');
 const largest = 3 << 20;
-/** A damaged file may keep a tool busy: it is ended after this. */
+/** A damaged file may keep a tool busy until this timeout. */
 const timeoutMs = 15_000;
 const checkEvery = 50;
 
@@ -23,7 +25,7 @@ export interface Summary {
   slowestMs: number;
 }
 
-/** The files that damage is done to; one of our own where the corpus is not at hand. */
+/** The files to damage. Without the corpus, a single file of our own. */
 function samples(): string[] {
   if (!existsSync(corpus)) return [fixture];
   const names = readdirSync(corpus, { recursive: true }) as string[];
@@ -33,7 +35,7 @@ function samples(): string[] {
     .sort();
 }
 
-/** The newest of each tool, and an old one: nine years of parsers. */
+/** The newest version of each tool and an old one, so that parsers nine years apart are tested. */
 const fuzzed = ({ tool, version, latest }: ToolEntry): boolean =>
   latest === true || (tool === 'ffprobe' ? version === '4.0' : version === '20.09');
 

@@ -7,10 +7,10 @@ import { corpus, fuzzMedia } from './fuzz.ts';
 const cases = 24;
 const built = await builtTools(({ latest }) => latest === true);
 
-describe('broken media', function () {
+describe('damaged media', function () {
   this.timeout(120_000);
 
-  it(`every one of ${cases} damaged files is answered, and the runner goes on`, async function () {
+  it(`each of ${cases} damaged files ends with a result or an error, and the runner keeps working`, async function () {
     if (built.length === 0) {
       console.log('      skipped: no tool image is built here (make images)');
       this.skip();

@@ -1,8 +1,8 @@
-/** Damage, the same for the same seed: what transfers, disks and attackers do to files. */
+/** Damage as caused by transfers, disks and attackers. The same seed gives the same damage. */
 
 export type Random = () => number;
 
-/** Small, fast and good enough to choose places with (mulberry32). */
+/** Small, fast and sufficient to choose positions (mulberry32). */
 export function seeded(seed: number): Random {
   let state = seed >>> 0;
   return () => {
@@ -15,7 +15,7 @@ export function seeded(seed: number): Random {
 
 const below = (random: Random, limit: number): number => Math.floor(random() * limit);
 
-/** Most formats keep what matters at their beginning or end. */
+/** Most formats have their essential data at the beginning or end. */
 function place(random: Random, length: number): number {
   const where = random();
   if (where < 0.4) return below(random, Math.min(length, 4096));
