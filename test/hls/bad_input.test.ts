@@ -11,7 +11,7 @@ import { fuzzHls } from './fuzz.ts';
 
 const HEAD = '#EXTM3U\n#EXT-X-VERSION:8\n#EXT-X-TARGETDURATION:6\n';
 
-describe('what is no good playlist', function () {
+describe('invalid playlists', function () {
   this.timeout(60_000);
   let host: Host;
   before(async () => {
@@ -92,7 +92,7 @@ describe('what is no good playlist', function () {
     });
   }
 
-  it('many faults of one kind are counted, and told ten times', async () => {
+  it('many faults of one kind are counted, and listed ten times', async () => {
     const report = await host.report(
       host.put('/many.m3u8', { body: `${HEAD}${'#EXTINF:9,\na.ts\n'.repeat(200)}#EXT-X-ENDLIST\n` }),
     );
@@ -101,7 +101,7 @@ describe('what is no good playlist', function () {
     assert.match(report.error ?? '', /^200 must-fix: /);
   });
 
-  it('a playlist is read as far as its limit, and the report says so', async () => {
+  it('a playlist is read up to its limit, and the report says so', async () => {
     const report = await host.report(
       host.put('/long.m3u8', { body: `${HEAD}${'#EXTINF:6,\na.ts\n'.repeat(200_000)}` }),
       { limits: { playlistBytes: 1 << 20 } },
@@ -110,7 +110,7 @@ describe('what is no good playlist', function () {
     assert.deepEqual([report.playlists[0]?.bytes, report.success, report.summary.live], [1 << 20, true, false]);
   });
 
-  it('a playlist that never ends is read as far as its limit, and the host is let go', async () => {
+  it('an endless playlist is read up to its limit, and then disconnected', async () => {
     const gone = Promise.withResolvers<void>();
     const endless = createServer((_request, response) => {
       response.writeHead(200, { 'content-type': 'application/vnd.apple.mpegurl' }).write(HEAD);
@@ -133,13 +133,13 @@ describe('what is no good playlist', function () {
     }
   });
 
-  it('1,300,000 lines of nothing end at the limit of lines', async () => {
+  it('1,300,000 empty lines end at the limit of lines', async () => {
     const report = await host.report(host.put('/lines.m3u8', { body: `${HEAD}${'a\n'.repeat(1_300_000)}` }));
     assert.ok(report.messages.some(({ code }) => code === 'analysis-cut'));
     assert.equal(report.playlists[0]?.lines, 1_200_000);
   });
 
-  it('of all playlists together no more lines and bytes are read than there is room for', async () => {
+  it('lines and bytes of all playlists together are limited', async () => {
     const long = `${HEAD}${'#EXTINF:6,\na.ts\n'.repeat(3_000)}#EXT-X-ENDLIST\n`;
     const list = Array.from({ length: 12 }, (_, n) => aVariant({ BANDWIDTH: String(2_000_000 + n) }, `long-${n}.m3u8`));
     for (let n = 0; n < 12; n++) host.put(`/long-${n}.m3u8`, { body: long });
@@ -152,7 +152,7 @@ describe('what is no good playlist', function () {
     }
   });
 
-  it('what is not read when the time is over is not judged, and the report says so', async () => {
+  it('what is not read in time is not validated, and the report says so', async () => {
     const codes: string[] = [];
     const playlist = parsePlaylist(
       `${HEAD}${'#EXTINF:6,\na.ts\n'.repeat(20_000)}#EXTINF:6,`,
@@ -160,7 +160,7 @@ describe('what is no good playlist', function () {
       (rule) => codes.push(rule),
     );
     assert.deepEqual([playlist.whole, playlist.lines, codes], [false, 4096, ['analysis-cut']]);
-    // None of its time is left for the playlists that it names: that is no fault of theirs.
+    // No time is left for the playlists that it refers to, which is not a fault of theirs.
     const report = await host.report(host.put('/late.m3u8', { body: aMain() }), {
       timeMs: 0,
       origin: {
@@ -184,7 +184,7 @@ describe('what is no good playlist', function () {
     );
   });
 
-  it('of 3,000 variants 2,000 are shown, and all are counted', async () => {
+  it('of 3,000 variants 2,000 are listed, and all are counted', async () => {
     const report = await host.report(
       host.put('/variants.m3u8', {
         body: aMain(
@@ -207,7 +207,7 @@ describe('what is no good playlist', function () {
       'map-unused',
     ],
     [
-      'twenty thousand hints, each of a type of its own',
+      'twenty thousand hints, each of a different type',
       Array.from({ length: 20_000 }, (_, n) => `#EXT-X-PRELOAD-HINT:TYPE=T${n},URI="a"`),
       'attribute-value',
     ],
@@ -220,7 +220,7 @@ describe('what is no good playlist', function () {
       'steering-pathway',
     ],
   ] as const) {
-    it(`${what}: an answer`, async () => {
+    it(`${what}: are reported`, async () => {
       const report = await host.report(
         host.put(`/${code}.m3u8`, { body: `${code === 'steering-pathway' ? '#EXTM3U\n' : HEAD}${lines.join('\n')}\n` }),
       );
@@ -228,7 +228,7 @@ describe('what is no good playlist', function () {
     });
   }
 
-  it('a playlist that names itself is followed once', async () => {
+  it('a playlist that refers to itself is read once', async () => {
     const report = await host.report(host.put('/self.m3u8', { body: aMain(aVariant({}, 'self.m3u8')) }));
     assert.deepEqual(
       report.messages.filter(({ level }) => level === 'must-fix').map(({ code }) => code),
@@ -247,7 +247,7 @@ describe('what is no good playlist', function () {
     );
   });
 
-  it('a type that is none of a playlist must be fixed, unless the path says what it is', async () => {
+  it("a content type that is not a playlist's must be fixed, unless the path identifies it", async () => {
     const codes = async (path: string) =>
       (await host.report(host.put(path, { body: vod(), type: 'text/plain' }))).messages
         .filter(({ level }) => level === 'must-fix')
@@ -255,7 +255,7 @@ describe('what is no good playlist', function () {
     assert.deepEqual([await codes('/playlist'), await codes('/playlist.m3u8')], [['content-type'], []]);
   });
 
-  it('a live playlist that is gone at its reload', async () => {
+  it('a live playlist that disappears before its reload is reported', async () => {
     const live = vod().replace('#EXT-X-PLAYLIST-TYPE:VOD\n', '').replace('#EXT-X-ENDLIST\n', '');
     const report = await host.report(host.put('/fades.m3u8', { body: live }, { body: 'gone', status: 410 }), {
       watch: true,
@@ -263,7 +263,7 @@ describe('what is no good playlist', function () {
     assert.ok(report.messages.some(({ code }) => code === 'reload-unreadable'));
   });
 
-  it('a source that cannot be read is no report', async () => {
+  it('a source that cannot be read gives no report', async () => {
     await assert.rejects(
       host.report(`${host.url}/404`),
       (error: unknown) =>
@@ -271,7 +271,7 @@ describe('what is no good playlist', function () {
     );
   });
 
-  it('no secret of an address is in the report', async () => {
+  it('the report contains no secret of an address', async () => {
     host.put('/child.m3u8', {
       body: vod('#EXTINF:6,', 'https://user:secretpassword@h.example/a b.ts?sig=secretsignature'),
     });
@@ -286,7 +286,7 @@ describe('what is no good playlist', function () {
     assert.doesNotMatch(JSON.stringify(report) + textReport(report), /secret/);
   });
 
-  it('thousands of made-up playlists: an answer for each', () => {
+  it('thousands of generated playlists are validated without an exception', () => {
     assert.ok(fuzzHls(20_261_121, 3_000) > 3_000);
   });
 });

@@ -42,7 +42,7 @@ function found(judge: (note: (rule: string) => void) => void): string[] {
   return rules;
 }
 
-describe('measured segments against their playlist', () => {
+describe('measured segments compared with their playlist', () => {
   const two = read(vod('#EXTINF:6,', 'a.ts', '#EXTINF:6,', 'b.ts'));
   const broken = read(vod('#EXTINF:6,', 'a.ts', '#EXT-X-DISCONTINUITY', '#EXTINF:6,', 'b.ts'));
   const frames = read(vod('#EXT-X-I-FRAMES-ONLY', '#EXTINF:6,', 'a.ts'));
@@ -71,13 +71,13 @@ describe('measured segments against their playlist', () => {
     ['a frame that is no I-frame', frames, [facts({ startsWithKey: false, keys: 0 })], true, ['iframes-keyframe']],
   ];
   for (const [what, playlist, list, independent, expected] of table)
-    it(`${what}: ${expected.join(', ') || 'nothing'}`, () =>
+    it(`${what}: ${expected.join(', ') || 'no fault'}`, () =>
       assert.deepEqual(
         found((note) => compareSegments(of(playlist, ...list), playlist, independent, note)),
         expected,
       ));
 
-  it('a short last segment is no peak', () => {
+  it('a short last segment is not a peak', () => {
     const three = read(vod('#EXTINF:6,', 'a.ts', '#EXTINF:1,', 'b.ts'));
     const rates = ratesOf(
       [
@@ -89,7 +89,7 @@ describe('measured segments against their playlist', () => {
     assert.deepEqual([rates.peak, rates.average, rates.all], [1_142_857, 1_142_857, true]);
   });
 
-  it('samples neighbours from the beginning to the end, and all of a short playlist', () => {
+  it('samples neighbours from start to end, and all segments of a short playlist', () => {
     const long = read(vod(...Array.from({ length: 100 }, (_, n) => ['#EXTINF:6,', `${n}.ts`]).flat()));
     assert.deepEqual(
       sampleOf(long, 8).map(({ sequence }) => sequence),
@@ -99,29 +99,29 @@ describe('measured segments against their playlist', () => {
   });
 });
 
-describe('measured formats against their variant', () => {
+describe('measured formats compared with their variant', () => {
   const variantOf = (changes: Record<string, string | null>) => read(aMain(aVariant(changes))).variants[0]!;
   const table: [string, Record<string, string | null>, Stream[], string[]][] = [
-    ['as it says', {}, [VIDEO, AUDIO], []],
-    ['a format that is not named', { CODECS: '"avc1.640028"' }, [VIDEO, AUDIO], ['codecs-measured']],
-    ['a format that is not there', {}, [VIDEO], ['codecs-measured']],
-    ['HEVC named, H.264 there', { CODECS: '"hvc1.2.4.L123.B0,mp4a.40.2"' }, [VIDEO, AUDIO], ['codecs-measured']],
+    ['as declared', {}, [VIDEO, AUDIO], []],
+    ['a format that is not declared', { CODECS: '"avc1.640028"' }, [VIDEO, AUDIO], ['codecs-measured']],
+    ['a declared format that is missing', {}, [VIDEO], ['codecs-measured']],
+    ['HEVC declared, H.264 present', { CODECS: '"hvc1.2.4.L123.B0,mp4a.40.2"' }, [VIDEO, AUDIO], ['codecs-measured']],
     ['another profile', {}, [{ ...VIDEO, profile: 'Main' }, AUDIO], ['codecs-profile']],
     ['a higher level', {}, [{ ...VIDEO, level: 51 }, AUDIO], ['codecs-profile']],
     ['another size', {}, [{ ...VIDEO, width: 640, height: 360 }, AUDIO], ['resolution-measured']],
     ['another frame rate', {}, [{ ...VIDEO, frameRate: 50 }, AUDIO], ['frame-rate-measured']],
     ['29.97 is near 30', { 'FRAME-RATE': '30.000' }, [{ ...VIDEO, frameRate: 29.97 }, AUDIO], []],
     ['interlaced', {}, [{ ...VIDEO, interlaced: true }, AUDIO], ['interlaced']],
-    ['a format that nobody knows', {}, [VIDEO, AUDIO, { ...AUDIO, codec: 'unheard' }], []],
+    ['an unknown format', {}, [VIDEO, AUDIO, { ...AUDIO, codec: 'unheard' }], []],
   ];
   for (const [what, changes, streams, expected] of table)
-    it(`${what}: ${expected.join(', ') || 'nothing'}`, () =>
+    it(`${what}: ${expected.join(', ') || 'no fault'}`, () =>
       assert.deepEqual(
         found((note) => compareFormats(variantOf(changes), streams, [], note)),
         expected,
       ));
 
-  it('channels are counted', () => {
+  it('counts channels', () => {
     const rendition = read(aMain('#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",NAME="en",CHANNELS="6",URI="a.m3u8"'))
       .renditions[0]!;
     assert.deepEqual(

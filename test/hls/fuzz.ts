@@ -1,6 +1,6 @@
 /**
- * Playlists that nobody wrote: the examples of all rules, cut, doubled, mixed and flipped. By itself: rounds without
- * end in sight.
+ * Generated playlists: the examples of all rules, cut, doubled, mixed and flipped. Run directly, it continues for many
+ * rounds.
  */
 import assert from 'node:assert/strict';
 import { Findings } from '../../src/hls/findings.ts';

@@ -90,7 +90,7 @@ describe('measuring segments', function () {
   });
 
   let sets = 0;
-  /** Serves one of the sets, changed; under a multivariant playlist where its attributes are given. */
+  /** Serves one of the sets with changes, below a multivariant playlist if its attributes are given. */
   async function measure(
     name: string,
     {
@@ -119,7 +119,7 @@ describe('measuring segments', function () {
     'RESOLUTION=320x180,FRAME-RATE=25.000,CLOSED-CAPTIONS=NONE';
 
   for (const name of ['ts', 'fmp4', 'aes']) {
-    it(`finds nothing wrong with good segments (${name})`, async () => {
+    it(`reports nothing for valid segments (${name})`, async () => {
       const report = await measure(name);
       assert.deepEqual(
         codes(report),
@@ -130,7 +130,7 @@ describe('measuring segments', function () {
     });
   }
 
-  it('tells real bit rates of a variant, and finds nothing where they are as promised', async () => {
+  it('measures the bit rates of a variant, and reports nothing if they match', async () => {
     const real = (await measure('ts')).playlists[0]?.measured;
     assert.ok(real);
     const { peak_bit_rate: peak, average_bit_rate: average } = real;
@@ -188,7 +188,7 @@ describe('measuring segments', function () {
     ],
   ];
   for (const [code, name, options] of wrong) {
-    it(`finds ${code}`, async () => {
+    it(`reports ${code}`, async () => {
       const report = await measure(name, options);
       assert.ok(
         report.messages.some((message) => message.code === code),
@@ -197,7 +197,7 @@ describe('measuring segments', function () {
     });
   }
 
-  it('finds webvtt-map, and audio-timestamp', async () => {
+  it('reports webvtt-map and audio-timestamp', async () => {
     const sound = execFileSync(
       'ffmpeg',
       ['-v', 'error', '-f', 'lavfi', '-i', 'sine=duration=2', '-c:a', 'aac', '-f', 'adts', '-'],
@@ -232,7 +232,7 @@ describe('measuring segments', function () {
     assert.deepEqual([where('audio-timestamp'), where('webvtt-map')], [['sound.m3u8'], ['text.m3u8']]);
   });
 
-  it('finds hevc-measured, in a transport stream alone', async () => {
+  it('reports hevc-measured in a transport stream only', async () => {
     const encode = (...as: string[]): Buffer =>
       execFileSync(
         'ffmpeg',
@@ -268,14 +268,14 @@ describe('measuring segments', function () {
     );
   });
 
-  it('tells where there is nothing to measure with', async () => {
+  it('reports that it has no program to measure with', async () => {
     const report = await host.report(host.example({ 'media.m3u8': made['ts']?.get('media.m3u8')?.toString() ?? '' }), {
       measure: { probeCommand: undefined },
     });
     assert.ok(report.messages.some(({ code }) => code === 'measuring-impossible'));
   });
 
-  it('stops at its limit of bytes, and says so', async () => {
+  it('stops at its limit of bytes, and reports it', async () => {
     const address = `${host.url}/set-1/media.m3u8`;
     const report = await host.report(address, { measure: { probeCommand: FFPROBE }, limits: { measuredBytes: 1 } });
     assert.ok(report.messages.some(({ code }) => code === 'measuring-cut'));

@@ -5,7 +5,7 @@ import { Host } from './serve.ts';
 
 const isReloaded = (example: Example): boolean => Object.values(example).some((text) => Array.isArray(text));
 
-describe('every rule of HLS', () => {
+describe('HLS rules', () => {
   let host: Host;
   before(async () => {
     host = await new Host().start();
@@ -19,7 +19,7 @@ describe('every rule of HLS', () => {
     describe(chapter, () => {
       for (const [id, { bad, good, level, clause }] of Object.entries(rules)) {
         if (bad !== undefined) {
-          it(`${id} is found where it is broken`, async () => {
+          it(`${id} is reported for its bad example`, async () => {
             const found = (await judge(bad)).filter(({ code }) => code === id);
             assert.notEqual(found.length, 0);
             assert.deepEqual([found[0]?.level, found[0]?.rule], [level, clause]);
@@ -27,7 +27,7 @@ describe('every rule of HLS', () => {
           });
         }
         if (good !== undefined) {
-          it(`${id} is not found where it is kept, and nothing else must be fixed there`, async () => {
+          it(`${id} is not reported for its good example, which has no must-fix either`, async () => {
             const messages = await judge(good);
             assert.deepEqual(
               messages.filter((message) => message.code === id || message.level === 'must-fix'),
@@ -39,12 +39,12 @@ describe('every rule of HLS', () => {
     });
   }
 
-  it('has an example for each rule that playlists alone can break', () => {
+  it('have an example each if playlists alone can break them', () => {
     const without = Object.entries(RULES)
       .filter(([, { bad }]) => bad === undefined)
       .map(([id]) => id)
       .filter((id) => !Object.hasOwn(CHAPTERS['Measured on segments'], id));
-    // Each of these has a test of its own.
+    // Each of these has its own test.
     assert.deepEqual(without.sort(), [
       'analysis-cut',
       'content-type',

@@ -1,4 +1,4 @@
-/** A host of playlists: what each path answers, a list of texts one after the other. */
+/** A server of playlists, which answers each path with a list of texts, one after the other. */
 import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';
 import type { Example } from '../../src/hls/rule.ts';
@@ -27,7 +27,7 @@ export class Host {
     this.#server = createServer((request, response) => {
       const path = decodeURIComponent((request.url ?? '/').split('?')[0] ?? '/');
       const list = this.#files.get(path);
-      // What an example does not speak of is there, and good.
+      // Paths that an example does not mention exist and are valid.
       const found =
         list === undefined
           ? path.endsWith('/404')
@@ -65,7 +65,7 @@ export class Host {
     return `${this.url}${path}`;
   }
 
-  /** The address of its first playlist. */
+  /** The address of the first playlist. */
   example(example: Example): string {
     const folder = `/${++this.#sets}`;
     for (const [name, texts] of Object.entries(example))
