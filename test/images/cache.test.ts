@@ -6,7 +6,7 @@ import { contentKey, contents, once, withScratch } from '../../images/cache.ts';
 import { closure } from '../../images/elf.ts';
 import { ImageError } from '../../images/image_error.ts';
 
-describe('the cache of fetched and built things', () => {
+describe('cache of fetched and built files', () => {
   it('fills a folder once', () =>
     withScratch(async (folder) => {
       const target = join(folder, 'kept');
@@ -21,7 +21,7 @@ describe('the cache of fetched and built things', () => {
       assert.equal(await readFile(join(target, 'file'), 'utf8'), 'whole');
     }));
 
-  it('shows nothing of a folder whose filling failed', () =>
+  it('shows nothing of a folder that could not be filled', () =>
     withScratch(async (folder) => {
       const target = join(folder, 'kept');
       const half = once(target, async (out) => {
@@ -32,14 +32,14 @@ describe('the cache of fetched and built things', () => {
       assert.equal(existsSync(target), false);
     }));
 
-  it('lets two who fill the same folder both have it', () =>
+  it('gives both of two processes that fill the same folder its content', () =>
     withScratch(async (folder) => {
       const target = join(folder, 'kept');
       const fill = (out: string) => writeFile(join(out, 'file'), 'whole');
       assert.deepEqual(await Promise.all([once(target, fill), once(target, fill)]), [target, target]);
     }));
 
-  it('gives another key to other content, other names and other borders', () =>
+  it('has another key for other content, other names and other file boundaries', () =>
     withScratch(async (folder) => {
       const key = async (name: string, content: string) => {
         const place = join(folder, `${name}-${content}`);
@@ -58,8 +58,8 @@ describe('the cache of fetched and built things', () => {
     }));
 });
 
-describe('the libraries of a program', () => {
-  it('are found to the last one, or the missing one is named', async () => {
+describe('libraries of a program', () => {
+  it('are all found, or the missing one is named', async () => {
     const [program] = [process.execPath];
     const folder = '/lib/x86_64-linux-gnu';
     if (existsSync(folder)) assert.ok((await closure([program], [folder])).has('libc.so.6'));

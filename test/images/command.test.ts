@@ -11,7 +11,7 @@ const COMMAND = join(import.meta.dirname, '..', '..', 'images', 'command.ts');
 describe('programs of this machine', function () {
   this.timeout(20_000);
 
-  it('what they said and how they ended is handed back, or an error with the last of it', async () => {
+  it('return output and exit code, or an error with the end of the output', async () => {
     assert.deepEqual(await attempt('sh', ['-c', 'cat; echo bad >&2; exit 3'], { input: 'in' }), {
       code: 3,
       stdout: 'in',
@@ -21,11 +21,11 @@ describe('programs of this machine', function () {
     await assert.rejects(run('sh', ['-c', 'echo bad >&2; exit 3']), { code: 'COMMAND_FAILED', message: /exit 3\nbad/ });
   });
 
-  it('one that takes too long is killed', async () => {
+  it('are killed when they take too long', async () => {
     assert.equal((await attempt('sleep', ['600'], { timeoutMs: 50 })).code, null);
   });
 
-  it('one that is not there is an error at once, and nobody is kept waiting for its time', async () => {
+  it('fail at once if missing, without waiting for the timeout', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'probeyard-command-'));
     try {
       const script = join(folder, 'missing.ts');

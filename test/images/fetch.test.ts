@@ -20,7 +20,7 @@ const failsWith = (code: ImageErrorCode, message: RegExp) => (error: unknown) =>
   return true;
 };
 
-describe('what is fetched is checked before it is kept', () => {
+describe('fetched files', () => {
   let server: Server;
   let base: string;
   beforeEach(async () => {
@@ -46,7 +46,7 @@ describe('what is fetched is checked before it is kept', () => {
     ...changes,
   });
 
-  it('keeps a release under its checksum, and does not fetch it again', async () => {
+  it('are cached by checksum, and not fetched again', async () => {
     const file = await fetchTarball(tarball({}));
     assert.equal(file, keptAt(CHECKSUM));
     assert.equal(await readFile(file, 'utf8'), RELEASE);
@@ -55,31 +55,31 @@ describe('what is fetched is checked before it is kept', () => {
     assert.equal(await fetchTarball(tarball({})), file);
   });
 
-  it('refuses a release with another checksum', () =>
+  it('are refused with another checksum', () =>
     assert.rejects(
       () => fetchTarball(tarball({ sha256: '0'.repeat(64) })),
       failsWith('CHECKSUM_MISMATCH', /release\.tar: sha256 is [0-9a-f]{64}, the catalog says 0{64}/),
     ));
 
-  it('refuses a release of which neither checksum nor signature is known', () =>
+  it('are refused without a known checksum or signature', () =>
     assert.rejects(
       () => fetchTarball(tarball({ sha256: 'unknown' })),
       failsWith('CHECKSUM_UNKNOWN', /neither a checksum nor a signature/),
     ));
 
-  it('refuses a release whose signature is not good', () =>
+  it('are refused with an invalid signature', () =>
     assert.rejects(
       () => fetchTarball(tarball({ sha256: 'unknown', signature: `${base}/release.tar.asc` })),
       failsWith('CHECKSUM_MISMATCH', /its signature is not good/),
     ));
 
-  it('says what cannot be had', () =>
+  it('that are unavailable: the error has the address and the status', () =>
     assert.rejects(
       () => fetchTarball(tarball({ url: `${base}/gone.tar` })),
       failsWith('SOURCE_UNAVAILABLE', /gone\.tar cannot be had here: HTTP 404/),
     ));
 
-  it('keeps nothing that failed', () =>
+  it('are not cached after a failure', () =>
     withScratch(async (folder) => {
       const file = join(folder, 'release.tar');
       await writeFile(file, 'something else');

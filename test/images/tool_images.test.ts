@@ -69,7 +69,7 @@ describe('tool images, each alone in an empty root', function () {
   }
 });
 
-/** By ranges, as the source proxy of a runner serves everything. */
+/** With ranges, like the source proxy of a runner. */
 async function serve(content: Buffer): Promise<Server> {
   const server = createServer((request, response) => {
     const [, from = '0', to = ''] = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '') ?? [];

@@ -11,7 +11,7 @@ import { attempt, type CommandResult } from '../../images/command.ts';
 const clip = await readFile(join(import.meta.dirname, '..', 'fixtures', 'tiny.mp4'));
 const tools = (await cachedTools()).filter(({ entry }) => entry.command[0] === '{node}');
 
-/** The clip, then 40 MB that no reader of its index has to see. */
+/** The clip, then 40 MB that a reader of its index does not need. */
 const padding = 40_000_000;
 const head = Buffer.alloc(8);
 head.writeUInt32BE(padding);
@@ -56,7 +56,7 @@ interface Output {
   media: { '@ref': string; track: Record<string, string>[] } | null;
 }
 
-describe('MediaInfo as WebAssembly, over http', function () {
+describe('MediaInfo as WebAssembly over http', function () {
   this.timeout(60_000);
   let origin: Origin;
   beforeEach(async () => {
@@ -83,7 +83,7 @@ describe('MediaInfo as WebAssembly, over http', function () {
         });
       const tracks = (stdout: string): Record<string, string>[] => (JSON.parse(stdout) as Output).media?.track ?? [];
 
-      it('reads by ranges, and puts the address and its extension where the command line does', async () => {
+      it('reads ranges, and prints the address and its extension like the command line tool', async () => {
         const address = `${origin.base}/a%20"clip".mp4?x=1&y=2`;
         const { code, stdout, stderr } = await run(
           '--Output=JSON',
@@ -101,14 +101,14 @@ describe('MediaInfo as WebAssembly, over http', function () {
         assert.equal(video?.['FrameCount'], '50');
       });
 
-      it('reads a little of a large file', async () => {
+      it('reads a small part of a large file', async () => {
         const { code, stdout } = await run('--Output=JSON', `${origin.base}/large.mp4`);
         assert.equal(code, 0);
         assert.equal(tracks(stdout)[1]?.['FrameCount'], '50');
         assert.ok(origin.sent < 2_000_000, `${origin.sent} bytes in ${origin.requests} requests`);
       });
 
-      it('reads from an origin that knows no ranges', async () => {
+      it('reads from an origin without ranges', async () => {
         const { code, stdout } = await run('--Output=JSON', `${origin.base}/whole.mp4`);
         assert.equal(code, 0);
         assert.deepEqual(
@@ -117,14 +117,14 @@ describe('MediaInfo as WebAssembly, over http', function () {
         );
       });
 
-      it('prints media null and ends with 1 where there is nothing to read', async () => {
+      it('prints media null and exits with 1 if there is nothing to read', async () => {
         const { code, stdout, stderr } = await run('--Output=JSON', `${origin.base}/missing.mp4`);
         assert.equal(code, 1);
         assert.equal((JSON.parse(stdout) as Output).media, null);
         assert.match(stderr, /^E: .*HTTP 404$/m);
       });
 
-      it('speaks XML and text as well', async () => {
+      it('prints XML and text as well', async () => {
         const xml = await run('--Output=XML', `${origin.base}/a&b.mp4`);
         assert.match(xml.stdout, /<media ref="http:\/\/127\.0\.0\.1:\d+\/a&#38;b\.mp4">/);
         assert.match(xml.stdout, /<FileExtension>mp4<\/FileExtension>/);
