@@ -1,6 +1,7 @@
 /**
- * A real API server for tests: the local cluster's where .local/env names one that answers, else a bare control plane
- * (etcd and kube-apiserver, TLS, tokens, RBAC; no nodes and no controllers) on free ports of 127.0.0.1, up in some 5 s.
+ * A real API server for tests. Uses the local cluster if .local/env names one that responds. Otherwise starts a bare
+ * control plane (etcd and kube-apiserver with TLS, tokens and RBAC, without nodes and controllers) on free ports of
+ * 127.0.0.1, in about 5 s.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
@@ -18,32 +19,32 @@ export interface TestApiServer {
   /** Host and port, for relays. */
   host: string;
   port: number;
-  /** Only of a control plane of our own. */
+  /** Only for a control plane of our own. */
   etcd: string | undefined;
   folder: string | undefined;
-  /** A kubeconfig for the same server at another address (a relay's). */
+  /** A kubeconfig for the same server at another address, such as that of a relay. */
   kubeconfigAt(port: number): string;
-  /** A fresh namespace; all of them are deleted at the end. */
+  /** Creates a namespace. All of them are deleted at the end. */
   namespace(prefix?: string): Promise<string>;
-  /** Throws away etcd's history: watches and page tokens of config maps from before answer 410. */
+  /** Discards the history of etcd. Older watches and page tokens of config maps then get 410. */
   compact(): Promise<void>;
-  /** Stops etcd in mid-breath (SIGSTOP), and lets it go on. */
+  /** Pauses etcd (SIGSTOP) until it is resumed. */
   pauseEtcd(): void;
   resumeEtcd(): void;
   stop(): Promise<void>;
 }
 
 export interface Settings {
-  /** A control plane of its own even where the local cluster runs. */
+  /** A separate control plane even if the local cluster runs. */
   own?: boolean;
-  /** Write to disk as a real etcd does: for benchmarks. */
+  /** Writes to disk as in production, for benchmarks. */
   fsync?: boolean;
 }
 
 const REPOSITORY = new URL('../../', import.meta.url).pathname;
 const shared = new Map<boolean, Promise<TestApiServer>>();
 
-/** One per process and kind; stopped when mocha ends. */
+/** One per process and kind, stopped when mocha ends. */
 export function testApiServer(settings: Settings = {}): Promise<TestApiServer> {
   const own = settings.own === true;
   let server = shared.get(own);
@@ -127,11 +128,11 @@ async function startOwn(fsync: boolean): Promise<TestApiServer> {
     return child;
   };
   const stop = async (): Promise<void> => {
-    // The API server first: without etcd it would wait for it.
+    // The API server first, because it would wait for etcd.
     for (const child of children.toReversed()) await finish(child);
     rmSync(folder, { recursive: true, force: true });
   };
-  // Whatever way this process ends, nothing of it stays behind.
+  // Cleans up however this process ends.
   process.once('exit', () => {
     for (const child of children) child.kill('SIGKILL');
     rmSync(folder, { recursive: true, force: true });
@@ -139,7 +140,7 @@ async function startOwn(fsync: boolean): Promise<TestApiServer> {
   for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(1));
 
   const etcd = run('etcd', [
-    // Without it the bookmarks of a quiet kind do not move on.
+    // Otherwise the bookmarks of a quiet kind do not advance.
     '--watch-progress-notify-interval',
     '1s',
     '--data-dir',
@@ -185,7 +186,7 @@ async function startOwn(fsync: boolean): Promise<TestApiServer> {
     'none',
     '--disable-admission-plugins',
     'ServiceAccount',
-    // Without a cache in front of etcd, compaction is felt by watches of config maps at once.
+    // Without a cache in front of etcd, watches of config maps notice a compaction at once.
     '--watch-cache-sizes',
     'configmaps#0',
     '--v',

@@ -124,7 +124,7 @@ describe('kube client', function () {
       );
     });
 
-    it('give the issuer and the keys of service account tokens', async () => {
+    it('return the issuer and the keys of service account tokens', async () => {
       assert.match(await client.issuer(), /^https:\/\//);
       const { keys } = await client.jwks();
       assert.ok(keys.length > 0 && keys.every((key) => typeof key['kid'] === 'string'));
@@ -139,14 +139,14 @@ describe('kube client', function () {
     });
   });
 
-  describe('refusals', () => {
+  describe('errors', () => {
     const cases: [KubeErrorCode, number, string, () => Promise<unknown>][] = [
       ['not-found', 404, 'a missing object', () => client.get(PODS, 'none')],
       ['not-found', 404, 'logs of a missing pod', () => client.logs('none')],
       [
         'not-found',
         404,
-        'a kind that is not served',
+        'an unknown kind',
         () => client.list({ ...PROBE_JOBS, plural: 'probenothings' } as ResourceType),
       ],
       [
@@ -159,13 +159,13 @@ describe('kube client', function () {
       [
         'not-allowed',
         405,
-        'a method that the path has not',
+        'a method that the path does not support',
         () => client.request({ method: 'POST', path: '/version', body: {} }),
       ],
       [
         'already-exists',
         409,
-        'a second object of one name',
+        'a second object of the same name',
         async () => {
           await client.create(CONFIG_MAPS, { metadata: { name: 'twice' } });
           await client.create(CONFIG_MAPS, { metadata: { name: 'twice' } });
@@ -174,7 +174,7 @@ describe('kube client', function () {
       [
         'conflict',
         409,
-        'a patch from a stale version',
+        'a patch of an outdated version',
         async () => {
           const { metadata } = await client.create(CONFIG_MAPS, { metadata: { name: 'stale' } });
           await client.mergePatch(CONFIG_MAPS, 'stale', { data: { a: '1' } });
@@ -189,7 +189,7 @@ describe('kube client', function () {
       [
         'too-large',
         413,
-        'an object past the limit of the API server',
+        'an object over the limit of the API server',
         () => client.create(CONFIG_MAPS, { metadata: { name: 'large' }, data: { a: 'x'.repeat(4_000_000) } }),
       ],
     ];
@@ -224,8 +224,8 @@ describe('kube client', function () {
       }
     });
 
-    it('too-many-requests: told with its time, and sent again once that has passed', async () => {
-      // A priority level with no seats refuses everything of its flow schema.
+    it('too-many-requests: returned with its pause, and retried after it', async () => {
+      // A priority level without seats refuses every request of its flow schema.
       const flow = (kind: string, spec: object) => ({
         apiVersion: 'flowcontrol.apiserver.k8s.io/v1',
         kind,
@@ -278,7 +278,8 @@ describe('kube client', function () {
             ],
           }),
         });
-        // Idle, it lets one call run: one that waits for etcd, so that all others are refused until etcd goes on.
+        // An idle level lets one call run. The test gives it one that waits for etcd, so that all others are refused
+        // until etcd resumes.
         await eventually('the flow schema takes effect', async () => {
           const schema = await client.request<{ status: { conditions?: { type: string; status: string }[] } }>({
             method: 'GET',
@@ -286,7 +287,7 @@ describe('kube client', function () {
           });
           return schema.status.conditions?.some(({ type, status: is }) => type === 'Dangling' && is === 'False');
         });
-        // Who that is, the server asks etcd only the first time.
+        // The server asks etcd for the identity only the first time.
         await eventually('its rights take effect', () =>
           crowd.list(CONFIG_MAPS).then(
             () => true,
@@ -298,7 +299,7 @@ describe('kube client', function () {
           const held: Promise<unknown>[] = [];
           const refused = () => crowd.list(CONFIG_MAPS, { deadlineMs: 500 }).catch((caught: unknown) => caught);
           const error = await eventually('a refusal', async () => {
-            // Which of the two gets the seat is open; one that holds it long is among them soon.
+            // Either call may get the seat. One that holds it for long follows soon.
             held.push(crowd.get(CONFIG_MAPS, 'none', { deadlineMs: 20_000 }).catch(() => {}));
             const caught = await refused();
             return isKubeError(caught, 'too-many-requests') && caught;
@@ -306,7 +307,7 @@ describe('kube client', function () {
           assert.ok((error.retryAfterMs ?? 0) >= 1000, `Retry-After ${error.retryAfterMs}`);
           const startedAt = performance.now();
           const waiting = crowd.list(CONFIG_MAPS, { deadlineMs: 30_000 });
-          // On a busy machine one may not be answered within its short time; anything but that is wrong.
+          // On a busy machine a call may time out instead. Any other result is an error.
           for (let told = 0, late = 0; told < 3;) {
             const caught = await refused();
             if (isKubeError(caught, 'too-many-requests')) told++;
@@ -315,7 +316,7 @@ describe('kube client', function () {
           server.resumeEtcd();
           await waiting;
           const tookMs = performance.now() - startedAt;
-          // A timer of Node may go off a millisecond early.
+          // A Node timer may fire a millisecond early.
           assert.ok(tookMs >= 998, `${tookMs} ms: sooner than the server asked for`);
           await Promise.all(held);
         } finally {
@@ -337,7 +338,7 @@ describe('kube client', function () {
       assert.equal(relay.opened, 1);
     });
 
-    it('a watch has its own', async () => {
+    it('a watch has a separate one', async () => {
       const { relay, client: own } = await throughRelay();
       await own.list(PODS);
       const stop = new AbortController();
@@ -351,7 +352,7 @@ describe('kube client', function () {
       assert.ok(isKubeError(await watching, 'aborted'));
     });
 
-    it('gone silent, cost the calls that run on them; the next call gets a new one', async () => {
+    it('a silent one fails the calls on it, and the next call opens a new one', async () => {
       const { relay, client: own } = await throughRelay();
       await own.list(PODS);
       relay.freeze();
@@ -360,7 +361,7 @@ describe('kube client', function () {
       assert.equal(relay.opened, 2);
     });
 
-    it('cut, are opened again for a read without the caller noticing', async () => {
+    it('a cut one is reopened for a read without the caller noticing', async () => {
       const { relay, client: own } = await throughRelay();
       for (let n = 0; n < 5; n++) {
         await own.list(PODS);
@@ -370,7 +371,7 @@ describe('kube client', function () {
       assert.ok(relay.opened >= 2);
     });
 
-    it('refused: unreachable, once the tries are used up', async () => {
+    it('refused: unreachable, after the last retry', async () => {
       const own = await makeClient({ kubeconfig: server.kubeconfigAt(await freePort()), namespace });
       opened.push(own);
       await rejectsWith('unreachable', own.list(PODS), /ECONNREFUSED/);
@@ -386,7 +387,7 @@ describe('kube client', function () {
       await rejectsWith('aborted', call);
     });
 
-    it('follow a CA file and a token file that change', async () => {
+    it('use a CA file and a token file after they change', async () => {
       const ca = join(server.folder!, 'changing-ca.crt');
       const tokenFile = join(server.folder!, 'changing-token');
       copyFileSync(join(server.folder!, 'apiserver.crt'), ca);
@@ -403,7 +404,7 @@ describe('kube client', function () {
       const own = await makeClient({ kubeconfig, namespace });
       opened.push(own);
       await own.list(PODS);
-      // A bundle of two: another file, the same trust.
+      // A bundle of two, which is another file with the same trust.
       writeFileSync(ca, readFileSync(ca, 'utf8').repeat(2));
       await own.config.reload();
       await own.list(PODS);
@@ -416,7 +417,7 @@ describe('kube client', function () {
     });
   });
 
-  it('a write that the server gave up does not land later, not even when etcd comes back', async () => {
+  it('a write that the server timed out does not land later, even when etcd resumes', async () => {
     await client.create(CONFIG_MAPS, { metadata: { name: 'slow' } });
     server.pauseEtcd();
     let failed: unknown;
@@ -428,7 +429,7 @@ describe('kube client', function () {
       server.resumeEtcd();
     }
     assert.ok(isKubeError(failed) && outcomeUnknown(failed), String(failed));
-    // The server's own word: what the client alone gave up, the server may still write.
+    // The status is the server's. If only the client had timed out, the server could still write.
     assert.equal(failed.status, 504);
     for (let n = 0; n < 20; n++) await client.mergePatch(CONFIG_MAPS, 'slow', { data: { after: String(n) } });
     assert.equal((await client.get(CONFIG_MAPS, 'slow')).data?.['late'], undefined);

@@ -1,6 +1,6 @@
 /**
- * A process that stands for election, and while it leads writes its epoch as a controller would: the child of
- * lease.test.ts.
+ * A contender for the leader election, which writes its epoch while it leads, as a controller would. The child process
+ * of lease.test.ts.
  */
 import { CONFIG_MAPS, makeClient } from '../../src/kube/client.ts';
 import { startElection } from '../../src/kube/lease.ts';
@@ -13,7 +13,7 @@ const [kubeconfig, namespace, holder, durationMs, breathMs] = process.argv.slice
   string,
 ];
 const duration = Number(durationMs);
-/** The monotonic clock of the machine: comparable between processes. */
+/** The monotonic clock of the machine, comparable between processes. */
 const now = () => Number(process.hrtime.bigint() / 1000n) / 1000;
 const tell = (what: string, more: object = {}) =>
   process.stdout.write(`${JSON.stringify({ what, at: now(), ...more })}\n`);

@@ -79,7 +79,7 @@ describe('event recorder', function () {
     );
   });
 
-  it('keeps different ones apart', async () => {
+  it('keeps different events apart', async () => {
     const events = recorder();
     for (const message of ['one', 'two']) events.record(PROBE_JOBS, job, { type: 'Normal', reason: 'R', message });
     events.record(PROBE_JOBS, job, { type: 'Warning', reason: 'R', message: 'one' });
@@ -91,7 +91,7 @@ describe('event recorder', function () {
     ]);
   });
 
-  it('writes a flood only up to its rate, and says how much it left out', async () => {
+  it('writes a flood only up to its rate, and counts the omitted ones', async () => {
     const events = recorder({ burst: 5, perSecond: 0 });
     for (let n = 0; n < 20; n++)
       events.record(PROBE_JOBS, job, { type: 'Normal', reason: 'R', message: `message ${n}` });
@@ -100,7 +100,7 @@ describe('event recorder', function () {
     assert.equal(events.dropped, 15);
   });
 
-  it('writes a new one where the server has forgotten the old', async () => {
+  it('writes a new event if the server no longer has the old one', async () => {
     const events = recorder();
     const record = () => events.record(PROBE_JOBS, job, { type: 'Normal', reason: 'R', message: 'm' });
     record();
@@ -115,7 +115,7 @@ describe('event recorder', function () {
     );
   });
 
-  it('tells of a failure, and goes on', async () => {
+  it('logs a failure, and continues', async () => {
     const events = recorder();
     const away = { ...job, metadata: { ...job.metadata, namespace: 'nowhere' } };
     events.record(PROBE_JOBS, away, { type: 'Normal', reason: 'R', message: 'lost' });

@@ -1,4 +1,4 @@
-/** Waits on a condition, never longer than its deadline; says what it waited for. */
+/** Waits for a condition until a deadline. The error names the condition. */
 export async function eventually<T>(
   what: string,
   check: () => T | undefined | false | Promise<T | undefined | false>,

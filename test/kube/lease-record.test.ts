@@ -11,7 +11,7 @@ const record = (changes: Partial<LeaseRecord> = {}): LeaseRecord => ({
 });
 
 describe('lease record', () => {
-  it('is read from a Lease, whatever of it is there', () => {
+  it('is read from a Lease, even with fields missing', () => {
     assert.deepEqual(recordOf({ metadata: { name: 'l', resourceVersion: '7' } }), {
       holder: '',
       epoch: 0,
@@ -30,13 +30,13 @@ describe('lease record', () => {
 
   const first = { record: record(), seenAt: 1000 };
   const sights: [string, LeaseRecord, number, string][] = [
-    ['a renewal starts the time anew', record({ renewTime: '2', resourceVersion: '11' }), 2000, '11'],
-    ['another holder starts the time anew', record({ holder: 'b', resourceVersion: '11' }), 2000, '11'],
-    ['the same holder with a new epoch starts the time anew', record({ epoch: 4, resourceVersion: '11' }), 2000, '11'],
-    ['a label moves nothing but the version', record({ resourceVersion: '11' }), 1000, '11'],
-    ['the same once more moves nothing', record(), 1000, '10'],
-    ['an older one, come late, is not believed', record({ renewTime: '0', resourceVersion: '9' }), 1000, '10'],
-    ['versions are numbers: 9 is older than 10', record({ holder: '', resourceVersion: '9' }), 1000, '10'],
+    ['a renewal restarts the time', record({ renewTime: '2', resourceVersion: '11' }), 2000, '11'],
+    ['another holder restarts the time', record({ holder: 'b', resourceVersion: '11' }), 2000, '11'],
+    ['the same holder with a new epoch restarts the time', record({ epoch: 4, resourceVersion: '11' }), 2000, '11'],
+    ['a label changes only the version', record({ resourceVersion: '11' }), 1000, '11'],
+    ['the same record changes nothing', record(), 1000, '10'],
+    ['an older record that arrives late is ignored', record({ renewTime: '0', resourceVersion: '9' }), 1000, '10'],
+    ['versions are compared as numbers: 9 is older than 10', record({ holder: '', resourceVersion: '9' }), 1000, '10'],
   ];
   for (const [what, next, seenAt, version] of sights) {
     it(what, () => {
@@ -46,18 +46,18 @@ describe('lease record', () => {
   }
 
   const takes: [string, LeaseRecord, number, number][] = [
-    ['nobody holds it: now', record({ holder: '' }), 1000, 0],
-    ['we hold it without leading (an answer was lost): now', record({ holder: 'me' }), 1000, 0],
-    ['somebody holds it, just seen: its whole time', record(), 1000, 6000],
-    ['the rest of its time', record(), 5000, 2000],
-    ['lapsed', record(), 7000, 0],
-    ['long lapsed', record(), 90_000, 0],
-    ['a holder that counts on a longer time than we do has it', record({ durationMs: 15_000 }), 7000, 9000],
-    ['a holder that says less still has ours', record({ durationMs: 1000 }), 3000, 4000],
-    ['a renewTime from any clock changes nothing', record({ renewTime: '2099-01-01T00:00:00Z' }), 7000, 0],
+    ['no holder: now', record({ holder: '' }), 1000, 0],
+    ['we hold it without leading, because a response was lost: now', record({ holder: 'me' }), 1000, 0],
+    ['another holder, seen just now: after its full duration', record(), 1000, 6000],
+    ['another holder, seen a while ago: after the rest of its duration', record(), 5000, 2000],
+    ['expired: now', record(), 7000, 0],
+    ['expired long ago: now', record(), 90_000, 0],
+    ['a holder with a longer duration than ours: after its duration', record({ durationMs: 15_000 }), 7000, 9000],
+    ['a holder with a shorter duration than ours: after our duration', record({ durationMs: 1000 }), 3000, 4000],
+    ['a renewTime of any clock: ignored', record({ renewTime: '2099-01-01T00:00:00Z' }), 7000, 0],
   ];
   for (const [what, seen, now, wait] of takes) {
-    it(`may be taken: ${what}`, () =>
+    it(`when a lease can be taken: ${what}`, () =>
       assert.equal(takeableInMs({ record: seen, seenAt: 1000 }, 'me', 6000, now), wait));
   }
 });

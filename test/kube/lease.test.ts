@@ -136,13 +136,13 @@ describe('leader election', function () {
       assert.ok(first.at - killedAt <= 7000, `${first.at - killedAt} ms`);
       assert.ok(first.epoch! > leader.lines.find(({ what }) => what === 'leads')!.epoch!);
       assert.equal(others.filter((one) => one.leads()).length, 1);
-      // The writer says so itself; our watch of its writes may be a moment behind.
+      // The writer reports the epoch itself. Our watch of its writes may lag a moment.
       await eventually('the new epoch is seen', () => new Set(epochs).size === 2);
       assert.ok(inOrder(epochs), epochs.join());
     });
   }
 
-  it('the leader told to end: another one writes within 1 s', async () => {
+  it('leader terminated: another one writes within 1 s', async () => {
     const { epochs } = await watchWrites();
     const { leader, others } = await electAmong(['a', 'b', 'c']);
     const toldAt = now();
@@ -156,11 +156,11 @@ describe('leader election', function () {
     assert.ok(inOrder(epochs), epochs.join());
   });
 
-  it('a leader stopped for longer than its lease notices on waking, before it writes, that it lost', async () => {
+  it('a leader paused for longer than its lease notices the loss when it resumes, before it writes', async () => {
     const { epochs } = await watchWrites();
     const breathMs = 200;
     const { leader, others } = await electAmong(['a', 'b'], 1800, breathMs);
-    // Not between its look at the lease and the write: that one would go out on waking, and only the API server itself
+    // Not between its check of the lease and the write. That write would be sent on resuming, and only the API server
     // can refuse it (fence.test.ts).
     const stoppedAt = await eventually('it is stopped between two writes', () => {
       const last = leader.lines.at(-1);
@@ -180,7 +180,7 @@ describe('leader election', function () {
     assert.ok(epochs.includes(first.epoch!) && inOrder(epochs), epochs.join());
   });
 
-  it('leadership that passes many times has each epoch once', async () => {
+  it('each of many changes of the leader has its own epoch', async () => {
     const { epochs } = await watchWrites();
     const led: number[] = [];
     let { leader } = await electAmong(['a0', 'b0']);
@@ -220,7 +220,7 @@ describe('leader election', function () {
       return { election, told };
     }
 
-    it('keeps the lease by renewing it, and knows its age', async () => {
+    it('renews its lease, and knows its age', async () => {
       const { election, told } = await elect({ durationMs: 1000, renewMs: 300, marginMs: 200 });
       const renewals = new Set<string>();
       await eventually('five renewals', async () => {
@@ -232,7 +232,7 @@ describe('leader election', function () {
       assert.deepEqual(told, ['lead 1']);
     });
 
-    it('is lost before it lapses when renewals fail, and won again afterwards with a new epoch', async () => {
+    it('loses the lease before it expires if renewals fail, and wins it again with a new epoch', async () => {
       const relay = await startRelay(server.host, server.port);
       cleanup.push(() => relay.close());
       const behind = await makeClient({ kubeconfig: server.kubeconfigAt(relay.port), namespace });
@@ -252,7 +252,7 @@ describe('leader election', function () {
       assert.deepEqual(told, ['lead 1', 'lost lapsed', 'lead 2']);
     });
 
-    it('leads no second time before the work of the first has ended', async () => {
+    it('does not lead a second time before the work of the first term has ended', async () => {
       const gate = Promise.withResolvers<void>();
       const { election, told } = await elect({ onLost: () => gate.promise });
       await client.mergePatch(LEASES, 'leader', {
@@ -260,7 +260,7 @@ describe('leader election', function () {
       });
       await eventually('it is lost', () => election.leading() === undefined);
       await client.mergePatch(LEASES, 'leader', { spec: { holderIdentity: null } });
-      // It was there to see the release; whoever comes later leads all the same.
+      // It saw the release. A contender that starts later leads all the same.
       const later = await elect();
       assert.deepEqual([election.leading(), later.told, told], [undefined, ['lead 8'], ['lead 1']]);
       gate.resolve();
@@ -269,7 +269,7 @@ describe('leader election', function () {
       assert.deepEqual(told, ['lead 1', 'lead 9']);
     });
 
-    it('counts on from the highest epoch when somebody deletes the Lease', async () => {
+    it('continues from the highest epoch if the Lease is deleted', async () => {
       const { election, told } = await elect({ epochFloor: () => 41 });
       assert.equal(election.leading(), 42);
       await client.delete(LEASES, 'leader');
@@ -277,7 +277,7 @@ describe('leader election', function () {
       assert.deepEqual(told, ['lead 42', 'lost taken', 'lead 43']);
     });
 
-    it('goes on when somebody labels the Lease', async () => {
+    it('continues if the Lease is labelled', async () => {
       const { election, told } = await elect({ durationMs: 1200, renewMs: 300, marginMs: 200 });
       for (let n = 0; n < 20; n++) {
         await client.mergePatch(LEASES, 'leader', { metadata: { labels: { n: String(n) } } });
@@ -289,7 +289,7 @@ describe('leader election', function () {
       assert.deepEqual(told, ['lead 1']);
     });
 
-    it('is released only after the work has stopped', async () => {
+    it('releases the lease only after the work has stopped', async () => {
       const gate = Promise.withResolvers<void>();
       const { election } = await elect({ onLost: () => gate.promise });
       const stopping = election.stop();
@@ -301,7 +301,7 @@ describe('leader election', function () {
       assert.equal((await client.get(LEASES, 'leader')).spec?.holderIdentity, undefined);
     });
 
-    it('is not released at all when the work does not stop in time', async () => {
+    it('does not release the lease if the work does not stop in time', async () => {
       const { election } = await elect({
         durationMs: 1000,
         renewMs: 300,

@@ -10,7 +10,7 @@ const store = () => objectStore<Thing>({ label: (thing) => thing.metadata.labels
 const names = (things: Thing[]) => things.map(({ metadata }) => metadata.name).sort();
 
 describe('object store', () => {
-  it('finds by index what it holds, and nothing else', () => {
+  it('finds by index exactly the objects that it holds', () => {
     const things = store();
     things.set({ metadata: { name: 'a', labels: { x: '1' } }, tags: ['t', 'u'] });
     things.set({ metadata: { name: 'b', labels: { x: '1' } }, tags: ['u'] });
@@ -22,7 +22,7 @@ describe('object store', () => {
     assert.equal(things.size, 3);
   });
 
-  it('moves an object that changed to its new index values', () => {
+  it('moves a changed object to its new index values', () => {
     const things = store();
     things.set({ metadata: { name: 'a', labels: { x: '1' } }, tags: ['t'] });
     const before = things.set({ metadata: { name: 'a', labels: { x: '2' } } });
@@ -33,7 +33,7 @@ describe('object store', () => {
     );
   });
 
-  it('forgets a deleted object in every index', () => {
+  it('removes a deleted object from every index', () => {
     const things = store();
     things.set({ metadata: { name: 'a', namespace: 'n', labels: { x: '1' } }, tags: ['t'] });
     assert.equal(things.delete('a'), undefined, 'the key of a namespaced object has its namespace');
@@ -41,7 +41,7 @@ describe('object store', () => {
     assert.deepEqual([things.size, things.countBy('label', '1'), things.countBy('tag', 't')], [0, 0, 0]);
   });
 
-  it('refuses an index that nobody made', () => {
+  it('refuses an unknown index', () => {
     assert.throws(() => store().by('other', 'x'), /no index named other/);
   });
 });

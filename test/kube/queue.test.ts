@@ -4,14 +4,14 @@ import { runWorkers, workQueue } from '../../src/kube/queue.ts';
 import { eventually } from './eventually.ts';
 
 describe('work queue', () => {
-  it('gives keys in order, each once however often it was added', async () => {
+  it('returns keys in order, each once however often it was added', async () => {
     const queue = workQueue();
     for (const key of ['a', 'b', 'a', 'c', 'b']) queue.add(key);
     assert.equal(queue.length, 3);
     assert.deepEqual([await queue.get(), await queue.get(), await queue.get()], ['a', 'b', 'c']);
   });
 
-  it('gives a key that is added while it is worked on again only when that is done, once', async () => {
+  it('returns a key that is added during its work again when that is done, once', async () => {
     const queue = workQueue();
     queue.add('a');
     await queue.get();
@@ -25,7 +25,7 @@ describe('work queue', () => {
     assert.equal(queue.length, 0);
   });
 
-  it('hands a key to a worker that already waits', async () => {
+  it('gives a key to a worker that already waits', async () => {
     const queue = workQueue();
     const waiting = queue.get();
     queue.add('a');
@@ -33,7 +33,7 @@ describe('work queue', () => {
     assert.equal(queue.processing, 1);
   });
 
-  it('gives fresh keys first, but never lets the others starve', async () => {
+  it('returns fresh keys first, but never starves the others', async () => {
     const queue = workQueue();
     for (let n = 0; n < 3; n++) queue.add(`old-${n}`, { low: true });
     for (let n = 0; n < 20; n++) queue.add(`new-${n}`);
@@ -46,7 +46,7 @@ describe('work queue', () => {
     );
   });
 
-  it('raises a waiting key that has become fresh, and never lowers one', async () => {
+  it('promotes a waiting key that has become fresh, and never demotes one', async () => {
     const queue = workQueue();
     queue.add('a', { low: true });
     queue.add('b', { low: true });
@@ -56,7 +56,7 @@ describe('work queue', () => {
     assert.deepEqual([await queue.get(), await queue.get(), await queue.get()], ['c', 'b', 'a']);
   });
 
-  it('keeps a fresh addition fresh while the key is worked on', async () => {
+  it('keeps a fresh addition fresh while the key is being processed', async () => {
     const queue = workQueue();
     queue.add('a');
     await queue.get();
@@ -67,7 +67,7 @@ describe('work queue', () => {
     assert.equal(await queue.get(), 'a');
   });
 
-  it('stops: waiting workers get nothing, later keys are not taken', async () => {
+  it('when stopped: waiting workers get nothing, and later keys are ignored', async () => {
     const queue = workQueue();
     const waiting = queue.get();
     queue.addAfter('later', 1_000_000);
@@ -77,11 +77,11 @@ describe('work queue', () => {
     assert.deepEqual([await queue.get(), queue.length, queue.delayed], [undefined, 0, 0]);
   });
 
-  describe('in time', () => {
+  describe('timing', () => {
     beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
     afterEach(() => mock.timers.reset());
 
-    it('adds after a delay; the earlier of two plans counts', async () => {
+    it('adds after a delay, the earlier of two delays', async () => {
       const queue = workQueue();
       queue.addAfter('a', 1000);
       queue.addAfter('a', 100);
@@ -95,7 +95,7 @@ describe('work queue', () => {
       assert.equal(queue.length, 1);
     });
 
-    it('waits longer after each failure of a key, and anew after it was forgotten', () => {
+    it('waits longer after each failure of a key, and starts over after it was forgotten', () => {
       const queue = workQueue();
       for (const delay of [5, 10, 20, 40]) {
         queue.addRateLimited('a');
@@ -112,7 +112,7 @@ describe('work queue', () => {
       assert.equal(queue.length, 1);
     });
 
-    it('never plans a retry for later than 1,000 s', () => {
+    it('never delays a retry for more than 1,000 s', () => {
       const queue = workQueue();
       for (let failure = 1; failure <= 30; failure++) {
         queue.addRateLimited('a');
@@ -130,7 +130,7 @@ describe('work queue', () => {
 });
 
 describe('workers', () => {
-  it('work on many keys at once, never on one key twice at once', async () => {
+  it('work on many keys at once, never twice on one key at once', async () => {
     const queue = workQueue();
     const active = new Map<string, number>();
     let together = 0;
@@ -160,7 +160,7 @@ describe('workers', () => {
     assert.ok(most > 1 && most <= 4, `${most} at once`);
   });
 
-  it('try a key again after a throw, and forget its failures after a success', async () => {
+  it('retry a key after an error, and forget its failures after a success', async () => {
     const queue = workQueue();
     const failures: number[] = [];
     let left = 3;
@@ -179,7 +179,7 @@ describe('workers', () => {
     assert.equal(queue.failures('a'), 0);
   });
 
-  it('give another turn after the time that the work asked for', async () => {
+  it('repeat a key after the delay that its work requests', async () => {
     const queue = workQueue();
     let runs = 0;
     const workers = runWorkers(queue, 1, async () => (++runs < 3 ? 1 : undefined));
@@ -188,7 +188,7 @@ describe('workers', () => {
     await workers.stop();
   });
 
-  it('end what is under way when they are stopped, and begin nothing', async () => {
+  it('finish the current work when they are stopped, and start none', async () => {
     const queue = workQueue();
     const gate = Promise.withResolvers<void>();
     const begun: string[] = [];

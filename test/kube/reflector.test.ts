@@ -66,12 +66,12 @@ describe('reflector', function () {
     direct.create(CONFIG_MAPS, { metadata: { name }, data });
   const change = (name: string, data: Record<string, string>) => direct.mergePatch(CONFIG_MAPS, name, { data });
 
-  /** Everything up to this write has been seen. */
+  /** Waits until everything up to this write has been seen. */
   async function caughtUp(reflector: Reflector<never> | Reflector<ConfigMap>, object: KubeObject): Promise<void> {
     assert.ok(await reflector.waitFor(object.metadata.resourceVersion, 20_000), 'the cache did not catch up');
   }
 
-  it('lists in pages, then follows what is added, changed and deleted', async () => {
+  it('lists in pages, then follows additions, changes and deletions', async () => {
     for (const name of ['a', 'b', 'c', 'd', 'e']) await put(name);
     const cache = reflect({ pageSize: 2 });
     await cache.synced;
@@ -95,7 +95,7 @@ describe('reflector', function () {
     assert.deepEqual(lists, ['start']);
   });
 
-  it('drops managedFields, and keeps indexes as objects come and go', async () => {
+  it('drops managedFields, and keeps indexes current', async () => {
     const cache = reflect({ indexes: { owner: (map) => map.data?.['owner'] } });
     await cache.synced;
     await put('a', { owner: 'x' });
@@ -106,7 +106,7 @@ describe('reflector', function () {
     assert.deepEqual([cache.countBy('owner', 'x'), cache.countBy('owner', 'y')], [1, 1]);
   });
 
-  it('goes on where a watch ended by its time, without a new list', async () => {
+  it('continues after the timeout of a watch without a new list', async () => {
     const cache = reflect({
       type: PROBE_JOBS as never,
       watchSeconds: () => 1,
@@ -123,7 +123,7 @@ describe('reflector', function () {
     assert.deepEqual(lists, ['start']);
   });
 
-  it('moves on by bookmarks where nothing of its kind happens', async () => {
+  it('advances by bookmarks while its kind is quiet', async () => {
     const cache = reflect({ type: PROBE_JOBS as never, watchSeconds: () => 3 });
     await cache.synced;
     const elsewhere = await put('elsewhere');
@@ -155,7 +155,7 @@ describe('reflector', function () {
     assert.deepEqual(lists, ['start'], 'a cut is no reason to list');
   });
 
-  it('takes no half event when the connection breaks in the middle of one', async () => {
+  it('ignores half an event when the connection breaks in the middle of one', async () => {
     const cache = reflect();
     await cache.synced;
     await caughtUp(cache, await put('a'));
@@ -166,7 +166,7 @@ describe('reflector', function () {
     assert.ok(failures.length > 0, 'the relay did cut');
   });
 
-  it('takes objects of a megabyte, through a list and through a watch', async () => {
+  it('accepts objects of a megabyte, through a list and through a watch', async () => {
     const text = 'ä€😀'.repeat(110_000);
     await put('listed', { text });
     const cache = reflect();
@@ -176,7 +176,7 @@ describe('reflector', function () {
       assert.equal(cache.get(`${namespace}/${name}`)?.data?.['text'], text, name);
   });
 
-  it('notices a watch that died without a word', async () => {
+  it('notices a watch that went silent', async () => {
     const cache = reflect({ silenceMs: 400 });
     await cache.synced;
     await caughtUp(cache, await put('before'));
@@ -189,7 +189,7 @@ describe('reflector', function () {
     assert.deepEqual(lists, ['start']);
   });
 
-  it('lists anew when the history was thrown away, and tells of deletions that it missed', async () => {
+  it('lists again when the history was discarded, and reports missed deletions', async () => {
     const cache = reflect();
     await cache.synced;
     await put('kept');
@@ -229,7 +229,7 @@ describe('reflector', function () {
     await waiting.close();
   });
 
-  it('tells whether it has seen a write, and waits for it only until the deadline', async () => {
+  it('reports whether it has seen a write, and waits for it until the deadline only', async () => {
     const cache = reflect();
     await cache.synced;
     relay.freeze(true);
@@ -242,7 +242,7 @@ describe('reflector', function () {
     assert.equal(cache.includes(metadata.resourceVersion), true);
   });
 
-  it('lists when it is asked to, over a frozen watch too, and has what was there before', async () => {
+  it('lists on request even over a frozen watch, and has the earlier objects', async () => {
     const cache = reflect();
     await cache.synced;
     await caughtUp(cache, await put('before'));
@@ -255,7 +255,7 @@ describe('reflector', function () {
     assert.deepEqual(failures, []);
   });
 
-  it('serves each of many who ask for a list at once', async () => {
+  it('serves many concurrent requests for a list', async () => {
     const cache = reflect();
     await cache.synced;
     await Promise.all([cache.relist(), cache.relist(), cache.relist()]);
@@ -278,7 +278,7 @@ describe('reflector', function () {
     assert.ok(failures.some((error) => (error as Error).message === 'mine'));
   });
 
-  it('stops: its watch ends, and a wait for its first list too', async () => {
+  it('when stopped: its watch ends, and so does a wait for its first list', async () => {
     const cache = reflect();
     await cache.synced;
     await eventually('list and watch are open', () => relay.open === 2);

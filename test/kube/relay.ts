@@ -1,21 +1,21 @@
 /**
- * A TCP relay to put in front of a server: counts connections, freezes them without a word, cuts them, or cuts after
- * some bytes.
+ * A TCP relay in front of a server. Counts connections, freezes them silently, cuts them, or cuts them after some
+ * bytes.
  */
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
 export interface Relay {
   port: number;
-  /** All that were ever opened, and those open now. */
+  /** All connections that were ever opened, and those open now. */
   readonly opened: number;
   readonly open: number;
-  /** Open connections go silent, as when a cable is pulled. New ones work, unless `newOnes`. */
+  /** Makes open connections silent, as after a pulled cable. New ones work, unless `newOnes`. */
   freeze(newOnes?: boolean): void;
   thaw(): void;
-  /** New connections are closed at once. */
+  /** Closes new connections at once. */
   refuse(on: boolean): void;
   cut(): void;
-  /** Cuts every connection once it has carried so many more bytes towards the client. */
+  /** Cuts every connection after this many more bytes towards the client. */
   cutAfter(bytes: number): void;
   close(): Promise<void>;
 }

@@ -41,7 +41,7 @@ describe('what a cache keeps', () => {
     });
   }
 
-  it('of a pod: where it runs and how it is', () => {
+  it('of a pod, keeps its node and status', () => {
     const pod = {
       metadata: { name: 'p', managedFields: [{}] },
       spec: { nodeName: 'n', containers: [{ name: 'agent' }], volumes: [{ name: 'v' }] },

@@ -12,16 +12,16 @@ describe('lines of a watch', () => {
   const lines = ['{"a":"ä€😀"}', '{"b":1}', '{"c":"\\n is no line"}'];
   const bytes = Buffer.from(`${lines.join('\n')}\n`);
 
-  it('come whole wherever the stream is torn, in the middle of a character too', () => {
+  it('are complete wherever the stream is split, even inside a character', () => {
     for (let at = 0; at <= bytes.length; at++)
       assert.deepEqual(split([bytes.subarray(0, at), bytes.subarray(at)]), lines, `torn at ${at}`);
   });
 
-  it('come whole byte by byte', () => {
+  it('are complete byte by byte', () => {
     assert.deepEqual(split([...bytes].map((byte) => Buffer.from([byte]))), lines);
   });
 
-  it('are not made up from an unfinished end', () => {
+  it('do not include an unfinished end', () => {
     assert.deepEqual(split([bytes.subarray(0, -1)]), lines.slice(0, 2));
   });
 
