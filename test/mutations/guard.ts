@@ -1,11 +1,11 @@
 /**
- * A guard is a behaviour that no type and no table holds. Taking it out replaces one export of one module, or one
- * method of one class, by what the code would be without it; a test must fail then. Names and shapes are checked by the
- * compiler, so a rename breaks here and nowhere else.
+ * A guard is a behaviour that no type and no table enforces. Taking it out replaces one export of one module, or one
+ * method of one class, with the code as it would be without it; a test must fail then. The compiler checks names and
+ * shapes, so a rename breaks here and nowhere else.
  */
 
 export interface Guard {
-  /** What the guard keeps true. */
+  /** The behaviour that the guard ensures. */
   keeps: string;
   /** The test file that fails without it. */
   test: string;
@@ -33,7 +33,7 @@ type MethodsOf<C extends Class> = {
 }[keyof InstanceType<C>] &
   string;
 
-/** `replace` gets the original method, which takes the instance first. */
+/** `replace` gets the original method, with the instance as its first argument. */
 export function withoutMethod<
   M extends object,
   C extends { [K in keyof M]: M[K] extends Class ? K : never }[keyof M] & string,

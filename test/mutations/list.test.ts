@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { GUARDS } from './list.ts';
 import { isFound, runWithout } from './trial.ts';
 
-/** Quick ones, of each way to take a guard out: an export, a method, a value of another module's making. */
+/** Fast ones, one for each way to take a guard out: an export, a method, a value made by another module. */
 const TRIED = [
   'a token runs no more than its limit',
   'an order of an older term is refused',
@@ -14,7 +14,7 @@ const TRIED = [
 describe('mutations', function () {
   this.timeout(120_000);
 
-  it('each guard has a name of its own', () => {
+  it('each guard has a unique name', () => {
     assert.equal(new Set(GUARDS.map(({ keeps }) => keeps)).size, GUARDS.length);
   });
 

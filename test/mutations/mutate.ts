@@ -1,7 +1,7 @@
 /**
  * `make mutate FILES="src/kube/lease_record.ts"`: changes every expression of the files, one at a time, with Stryker,
- * and runs the tests that import them (or TESTS="…"). No test notices a mutation that survives. Stryker is not a
- * dependency of the checkout: npm fetches its 145 packages for this alone.
+ * and runs the tests that import them (or TESTS="…"). A mutation that survives is noticed by no test. Stryker is not a
+ * dependency of the checkout, because npm fetches 145 packages for it alone.
  */
 import { spawnSync } from 'node:child_process';
 import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -38,7 +38,7 @@ writeFileSync(
     plugins: [],
     tempDirName: join(work, 'sandbox'),
     ignorePatterns: ['.local', 'docs', 'node_modules/.cache'],
-    // TypeScript 7 has no JavaScript interface, which Stryker would rewrite this file with.
+    // TypeScript 7 has no JavaScript API, which Stryker would need to rewrite this file.
     tsconfigFile: 'none',
   }),
 );

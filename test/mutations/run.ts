@@ -1,6 +1,7 @@
 /**
- * `make mutations`: takes out every guard of list.ts, one at a time, and runs its test, which must fail; and runs each
- * of these tests as it is, which must pass. Writes docs/reports/mutations.md. `ONLY=runner`: guards with that word.
+ * `make mutations`: takes out every guard of list.ts, one at a time, and runs its test, which must fail. Also runs each
+ * of these tests unchanged, which must pass. Writes docs/reports/mutations.md. `ONLY=runner` selects guards with that
+ * word.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -33,7 +34,7 @@ const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll(/\
 const rowOf = ({ keeps, test }: Guard, { failed }: Tried): string =>
   `| ${keeps} | \`${test}\` | ${failed.length} | ${cell(failed[0] ?? '')} |`;
 
-/** Rows of guards that were not tried now stay as they are. */
+/** Keeps the rows of guards that were not tried this time. */
 const known = new Map(
   (existsSync(page) ? readFileSync(page, 'utf8') : '').split('\n').flatMap((line) => {
     const keeps = /^\| (.+?) \| `test/.exec(line)?.[1];

@@ -1,8 +1,8 @@
 /**
- * Takes one guard out of a process, before anything else is loaded: `GUARD='what it keeps' node --import
- * test/mutations/take_out.ts …`. Whoever imports the module gets one that re-exports the original, all but the name
- * that is replaced. The first call of a replaced function is noted in the file GUARD_CALLED: a test that fails without
- * it has failed for another reason.
+ * Takes one guard out of a process before anything else is loaded: `GUARD='what it keeps' node --import
+ * test/mutations/take_out.ts …`. Importers of the module get one that re-exports the original except for the replaced
+ * name. The first call of a replaced function is recorded in the file GUARD_CALLED; without it, a failing test has
+ * failed for another reason.
  */
 import { writeFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
@@ -44,7 +44,7 @@ export async function takeOut({ module, name, method, replace }: Guard): Promise
   registerHooks({
     resolve(specifier, context, next) {
       const resolved = next(specifier, context);
-      // The first module that is looked for is the guard's own.
+      // The first module that is resolved is that of the guard.
       if (looking) {
         looking = false;
         if (method !== undefined) return resolved;

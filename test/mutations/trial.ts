@@ -1,4 +1,4 @@
-/** Runs the test file of a guard in a process of its own, with the guard or without it. */
+/** Runs the test file of a guard in a separate process, with or without the guard. */
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,9 +11,9 @@ const LONGEST_MS = 10 * 60_000;
 
 export interface Ran {
   passed: number;
-  /** Titles of the tests that failed. */
+  /** Titles of the failed tests. */
   failed: string[];
-  /** What the process printed, where it has no such list. */
+  /** The output of the process if it has no such list. */
   broken?: string;
 }
 
@@ -37,7 +37,7 @@ export function runTest(file: string, environment: Record<string, string> = {}):
     child.stderr.on('data', (data: Buffer) => (errors += data.toString()));
     child.on('close', () => {
       try {
-        // Logs of what is tested may come before the report.
+        // Log lines of the tested code may precede the report.
         const report = JSON.parse(printed.slice(printed.indexOf('{\n  "stats"'))) as Report;
         resolve({ passed: report.stats.passes, failed: report.failures.map(({ fullTitle }) => fullTitle) });
       } catch {
@@ -48,7 +48,7 @@ export function runTest(file: string, environment: Record<string, string> = {}):
 }
 
 export interface Tried extends Ran {
-  /** Whether what replaces the guard was used. */
+  /** Whether the replacement was called. */
   called: boolean;
 }
 
