@@ -1,4 +1,4 @@
-/** A copy of this checkout with a patch applied: what a newcomer would have in their hands. */
+/** A copy of this checkout with a patch applied, as a newcomer would have it. */
 import { execFile, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,9 +9,9 @@ const ROOT = join(import.meta.dirname, '../..');
 
 export interface Checkout {
   path: string;
-  /** The files that the patch touches, as `git diff --stat` counts them. */
+  /** The files that the patch touches, as counted by `git diff --stat`. */
   changed: string[];
-  /** Runs a program in it, and throws what it printed where it fails. */
+  /** Runs a program in it. Throws its output if it fails. */
   run(program: string, ...args: string[]): Promise<string>;
   remove(): void;
 }
@@ -28,7 +28,7 @@ export async function patched(patch: string): Promise<Checkout> {
   };
   const copied = spawnSync(
     'bash',
-    // What is deleted and not yet committed is still listed.
+    // Files deleted without a commit are still listed.
     [
       '-c',
       'git ls-files -co --exclude-standard | while read -r f; do [ -e "$f" ' +
@@ -42,7 +42,7 @@ export async function patched(patch: string): Promise<Checkout> {
   await run('git', 'init', '-q');
   await run('git', 'add', '-A', '--', ':!node_modules');
   await run('git', '-c', 'user.name=newcomer', '-c', 'user.email=newcomer@example.com', 'commit', '-qm', 'Before');
-  // Where it no longer applies: make its few changes by hand, and write it anew by `git diff -U1`.
+  // If it no longer applies, make its few changes by hand and write it again with `git diff -U1`.
   await run('git', 'apply', '-C1', '--recount', join(import.meta.dirname, patch));
   await run('git', 'add', '-AN', '--', ':!node_modules');
   const stat = await run('git', 'diff', '--stat=200');

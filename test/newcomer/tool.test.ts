@@ -1,6 +1,6 @@
 /**
- * A new tool is one descriptor: wavinfo.patch adds one, as a newcomer would, to a copy of this checkout. There it is
- * type-checked, built, proven, asked for, run by a real agent and answered.
+ * A new tool is one descriptor. wavinfo.patch adds one to a copy of this checkout, as a newcomer would. There it is
+ * type-checked, built, proven, requested, run by a real agent and answered.
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -37,7 +37,7 @@ describe('a new tool', function () {
     assert.match(JSON.stringify(PROBE_TOOL.spec), /"wavinfo"/);
   });
 
-  it('is built from the catalog, proven, asked for, run and answered', async () => {
+  it('is built from the catalog, proven, requested, run and answered', async () => {
     const { readCatalog } = await load<typeof import('../../images/catalog.ts')>('images/catalog.ts');
     const { layOut } = await load<typeof import('../../images/tool_tree.ts')>('images/tool_tree.ts');
     const { Rig } = await load<typeof import('../runner/agent_rig.ts')>('test/runner/agent_rig.ts');
