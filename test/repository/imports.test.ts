@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path/posix';
 import { ROOT, tracked } from './tracked.ts';
 
-/** What each folder of src may import, beside itself. The three roles meet in messages, tables and resources alone. */
+/** What each folder of src may import, beside itself. The three roles share only messages, tables and resources. */
 const BASE = [
   'config',
   'health',
@@ -90,7 +90,7 @@ describe('imports', () => {
     );
   });
 
-  it('every folder of src has its row in the table', () => {
+  it('the table has every folder of src', () => {
     assert.deepEqual([...new Set(files.map(areaOf))].toSorted(), Object.keys(MAY_IMPORT).toSorted());
   });
 

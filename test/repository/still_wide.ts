@@ -1,4 +1,4 @@
-/** Files that still have lines of more than 120 columns: take one out when its lines are broken. */
+/** Files that still have lines of more than 120 columns. Remove a file when its lines are wrapped. */
 export const STILL_WIDE: readonly string[] = [
   'images/bundled/Dockerfile',
   'images/collect.sh',

@@ -6,7 +6,7 @@ import { ROOT, tracked } from './tracked.ts';
 
 const COLUMNS = 120;
 const TEXT = /\.(?:ts|mjs|js|sh|md|ya?ml|tpl|c|h|rs|go|css|html|sql|cron)$|(?:^|\/)(?:Makefile|Dockerfile)$/;
-/** Another project's program, where bytes come from, and migrations, which never change once they are released. */
+/** Programs of other projects, origins of files, and migrations, which never change after their release. */
 const DATA = /\.min\.js$|^images\/catalog\.yaml$|^src\/store\/migrations\//;
 
 const generated = new Set(madeFiles().keys());
@@ -17,7 +17,7 @@ const isChecked = (path: string): boolean =>
   !path.startsWith('docs/reports/') &&
   !lstatSync(new URL(path, ROOT)).isSymbolicLink();
 
-/** What cannot be broken: a row of a table, an address, a regular expression. */
+/** Lines that cannot be wrapped: a row of a table, an address, a regular expression. */
 const isWhole = (line: string, path: string): boolean =>
   (path.endsWith('.md') && /^\s*(?:\||<!-- prints: )/.test(line)) ||
   /https?:\/\/\S{60,}/.test(line) ||
@@ -34,7 +34,7 @@ const widths = new Map(
     ]),
 );
 
-describe('text', () => {
+describe('line width', () => {
   it(`no line is wider than ${COLUMNS} columns`, () => {
     const wide = [...widths].filter(([path, lines]) => lines.length > 0 && !STILL_WIDE.includes(path));
     assert.deepEqual(
