@@ -1,4 +1,4 @@
-/** Any JSON in place of a tool's output: never a throw. `REPORT_FUZZ=100000` runs longer, `REPORT_SEED` another way. */
+/** Any JSON as the output of a tool causes no exception. `REPORT_FUZZ=100000` runs longer, `REPORT_SEED` varies it. */
 import assert from 'node:assert/strict';
 import { report } from '../../src/report/report.ts';
 import { random, type Random } from '../../bench/report/random.ts';
@@ -90,7 +90,7 @@ function any(draw: Random, depth = 0): unknown {
   );
 }
 
-/** Some values of a real output are others. */
+/** Replaces some values of a real output. */
 function spoiled(value: unknown, draw: Random): unknown {
   if (draw.chance(0.02)) return draw.pick(ODD);
   if (draw.chance(0.003)) return any(draw);
@@ -118,7 +118,7 @@ function check(input: Parameters<typeof report>[0], what: string): void {
 }
 
 describe('report: any JSON', () => {
-  it(`of no form at all: ${ROUNDS} times`, () => {
+  it(`arbitrary JSON causes no exception: ${ROUNDS} times`, () => {
     const draw = random(SEED);
     for (let round = 0; round < ROUNDS; round++)
       check(
@@ -133,7 +133,7 @@ describe('report: any JSON', () => {
       );
   }).timeout(600_000);
 
-  it(`real outputs with other values in them: ${ROUNDS} times`, () => {
+  it(`real outputs with replaced values cause no exception: ${ROUNDS} times`, () => {
     const draw = random(SEED + 1);
     const inputs = SAMPLES.map((sample) => inputOf(sample));
     for (let round = 0; round < ROUNDS; round++) {
@@ -151,7 +151,7 @@ describe('report: any JSON', () => {
     }
   }).timeout(600_000);
 
-  it('ten thousand streams', () => {
+  it('handles ten thousand streams', () => {
     const streams = Array.from({ length: 10_000 }, (_, index) => ({
       index,
       codec_type: index % 2 ? 'audio' : 'video',

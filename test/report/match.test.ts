@@ -10,8 +10,8 @@ const stream = (type: SideStream['type'], more: Partial<SideStream> = {}): SideS
   ...more,
 });
 
-describe('report: which stream is which', () => {
-  it('streams of two kinds are never a pair, however much they have in common', () => {
+describe('report: matching of streams', () => {
+  it('never pairs streams of two kinds, however similar', () => {
     const [video, audio] = [
       stream('video', { fields: { language: 'eng' } }),
       stream('audio', { fields: { language: 'eng' } }),
@@ -22,7 +22,7 @@ describe('report: which stream is which', () => {
     ]);
   });
 
-  it('the last two of a kind are a pair, however little they have in common', () => {
+  it('pairs the last two of a kind, however different', () => {
     const [one, other] = [
       stream('audio', { id: 256, fields: { 'codec.name': 'aac' } }),
       stream('audio', { id: 7, order: 3, fields: { 'codec.name': 'mp3' } }),

@@ -26,18 +26,18 @@ const featuresOf = ({ features }: Answer): Features => ({
   numbers: features.numbers.map((value) => value ?? NaN),
 });
 
-/** How many of the trainer's own answers another model would not give. */
+/** The number of the trainer's answers that another model would not give. */
 const wrong = (of: Model): number =>
   ANSWERS.filter((answer) => Math.abs(of.ask(answer.of, of.row(featuresOf(answer))) - answer.probability) > 1e-9)
     .length;
 
-describe('report: the model', () => {
+describe('report: model', () => {
   it('answers as its trainer did', () => {
     assert.ok(ANSWERS.length >= 40);
     assert.equal(wrong(model), 0);
   });
 
-  it('notices when any of its parts is another: every ensemble, every kind of change', () => {
+  it('a change of any part gives other answers, in every ensemble', () => {
     const draw = random(11);
     const names = ['ffprobe', 'mediainfo', 'single', 'agreed'] as const;
     for (const name of names) {
@@ -87,10 +87,10 @@ describe('report: the model', () => {
     }
   });
 
-  it('refuses weights that were trained on other numbers', () =>
+  it('refuses weights that were trained on other features', () =>
     assert.throws(() => new Model({ ...model.weights, numbers: ['ratio'] }), /train again/));
 
-  it('is sure of two at most once', () => {
+  it('the confidences of two values add up to at most one', () => {
     for (const sample of ['quad_sound.flv', 'layer_two.mp4', 'picture_and_sound.mkv']) {
       for (const context of disputesOf(inputOf(sample))) {
         const [one, other] = [judge(context, 'ffprobe').confidence, judge(context, 'mediainfo').confidence];
@@ -101,7 +101,7 @@ describe('report: the model', () => {
     }
   });
 
-  it('has a confidence exactly where the truth of a field was known in its files', () => {
+  it('has a confidence only for fields whose true value was known in its files', () => {
     const packets = Array.from({ length: 12 }, (_, index) => ({
       stream_index: index % 4,
       pts_time: String(index),
@@ -121,7 +121,7 @@ describe('report: the model', () => {
     assert.deepEqual(measured.sort(), [...known].sort());
   });
 
-  it('decides by the rule, and without a confidence, where it has learned nothing', () => {
+  it('decides by the rule, without a confidence, where it has learned nothing', () => {
     const [level] = disputesOf(picture({}, { Format_Level: '4.1' }));
     assert.deepEqual(judge(level!, null), {
       chosen: 'mediainfo',
@@ -135,7 +135,7 @@ describe('report: the model', () => {
     });
   });
 
-  it('follows the rule in the fields where the rule is better, and says how often that was right', () => {
+  it('follows the rule in fields where the rule is better, with its measured confidence', () => {
     for (const field of ['container.duration', 'container.bitrate.average']) {
       for (const ruled of ['ffprobe', 'mediainfo'] as const) {
         const { chosen, right } = decide(field, ruled, {
@@ -149,7 +149,7 @@ describe('report: the model', () => {
     assert.equal(decide('video.duration', 'ffprobe', { ffprobe: 0.1, mediainfo: 0.9 }).chosen, 'mediainfo');
   });
 
-  it('reports the container bitrate of ffprobe where the two disagree', () => {
+  it('reports the container bitrate of ffprobe if the two disagree', () => {
     const input = picture({}, {}, { ffprobe: { bit_rate: '900000' }, mediainfo: { OverallBitRate: '1900000' } });
     const disputed = disputesOf(input).find(
       ({ part, compared }) => part.kind === 'container' && compared.field === 'bitrate.average',
@@ -158,7 +158,7 @@ describe('report: the model', () => {
     assert.deepEqual([judge(disputed, null).chosen, judge(disputed, null).confidence], ['ffprobe', 0.86]);
   });
 
-  it('knows that FLV says nothing of more channels than two', () => {
+  it('knows that FLV does not declare more than two channels', () => {
     const [channels] = disputesOf(inputOf('quad_sound.flv')).filter(({ compared }) => compared.field === 'channels');
     assert.equal(judge(channels!, null).chosen, 'ffprobe');
   });
@@ -174,7 +174,7 @@ function disputesOf(input: ReturnType<typeof picture>): Context[] {
   );
 }
 
-describe('report: the rules by hand', () => {
+describe('report: manual rules', () => {
   const ruled = (field: string, ffprobe: object, mediainfo: object, container: Parameters<typeof picture>[2] = {}) => {
     const found = disputesOf(picture(ffprobe, mediainfo, container)).find(({ compared }) => compared.field === field);
     assert.ok(found, `${field} is disputed`);

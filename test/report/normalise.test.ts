@@ -25,7 +25,7 @@ const mediainfo = (more: object) =>
     ...more,
   });
 
-describe('report: the same words for both tools', () => {
+describe('report: normalisation of both tools', () => {
   for (const [texts, language] of [
     [['fre', 'fra', 'fr', 'FR'], 'fr'],
     [['ger', 'deu', 'de'], 'de'],
@@ -60,12 +60,12 @@ describe('report: the same words for both tools', () => {
   ] as const) {
     it(`${what} ${text} is ${colour}`, () => assert.equal(fromMediainfo(what, text), colour));
   }
-  it('a colour that is unknown is none', () =>
+  it('an unknown colour is undefined', () =>
     assert.deepEqual(
       [fromFfprobe('unknown'), fromFfprobe('reserved'), fromMediainfo('matrix', 'Reserved'), rangeOf('unknown')],
       [undefined, undefined, undefined, undefined],
     ));
-  it('ranges', () =>
+  it('colour ranges have one spelling', () =>
     assert.deepEqual([rangeOf('tv'), rangeOf('Limited'), rangeOf('pc'), rangeOf('Full')], ['tv', 'tv', 'pc', 'pc']));
 
   for (const [name, model, order, chroma, depth, alpha] of [
@@ -92,7 +92,7 @@ describe('report: the same words for both tools', () => {
       );
     });
   }
-  it('a pixel format that nobody knows is none', () => assert.deepEqual(pixelFormat('xyz12'), {}));
+  it('an unknown pixel format is undefined', () => assert.deepEqual(pixelFormat('xyz12'), {}));
 
   for (const [speakers, names, layout] of [
     ['L R', ['stereo'], 'stereo'],
@@ -108,7 +108,7 @@ describe('report: the same words for both tools', () => {
       for (const name of names) assert.equal(layoutOfName(name), layout);
     });
   }
-  it('a layout that is only a number is none', () => assert.equal(layoutOfName('4 channels'), undefined));
+  it('a layout that is only a number is undefined', () => assert.equal(layoutOfName('4 channels'), undefined));
 
   for (const [more, name] of [
     [{ format: 'AVC' }, 'h264'],
@@ -131,7 +131,7 @@ describe('report: the same words for both tools', () => {
   ] as const) {
     it(`mediainfo's ${Object.values(more).join(' ')} is ${name}`, () => assert.equal(mediainfo(more), name));
   }
-  it('profiles in one spelling', () => {
+  it('profiles have one spelling', () => {
     assert.equal(
       profileOf(MEDIAINFO_PROFILES, 'hevc', 'Format Range@L4@Main'),
       profileOf(FFPROBE_PROFILES, 'hevc', 'Rext'),
@@ -145,7 +145,7 @@ describe('report: the same words for both tools', () => {
     assert.equal(profileOf(MEDIAINFO_PROFILES, 'vp9', '0'), profileOf(FFPROBE_PROFILES, 'vp9', 'Profile 0'));
     assert.equal(profileOf(MEDIAINFO_PROFILES, 'prores', '422 HQ'), profileOf(FFPROBE_PROFILES, 'prores', 'HQ'));
   });
-  it('levels in one spelling', () =>
+  it('levels have one spelling', () =>
     assert.deepEqual(
       [
         levelOf('h264', 31),
@@ -157,7 +157,7 @@ describe('report: the same words for both tools', () => {
       ],
       ['3.1', '4', '1b', '3.1', '4', undefined],
     ));
-  it('containers in one spelling', () => {
+  it('containers have one spelling', () => {
     for (const [name, brand, format, codecId, plain] of [
       ['mov,mp4,m4a,3gp,3g2,mj2', 'isom', 'MPEG-4', 'isom', 'mp4'],
       ['mov,mp4,m4a,3gp,3g2,mj2', 'qt  ', 'MPEG-4', 'qt  ', 'mov'],
@@ -170,7 +170,7 @@ describe('report: the same words for both tools', () => {
       assert.equal(containerOfMediainfo(format, undefined, codecId, undefined), plain);
     }
   });
-  it('extensions that fit, that do not, and that say nothing', () =>
+  it('extensions match, do not match, or are undecided', () =>
     assert.deepEqual(
       [
         extensionFits('mp4', 'm4v'),
@@ -181,7 +181,7 @@ describe('report: the same words for both tools', () => {
       [true, false, undefined, undefined],
     ));
 
-  it('a name that every object has is in no table', () => {
+  it("the name of an object's built-in member is in no table", () => {
     for (const name of ['constructor', 'toString', '__proto__']) {
       for (const type of ['Video', 'Audio', 'Text']) assert.equal(mediainfo({ type, format: name }), undefined, type);
       assert.equal(mediainfo({ format: 'MPEG-4 Visual', id: name }), 'mpeg4');

@@ -37,7 +37,7 @@ describe('report', () => {
     assert.deepEqual(made.warnings, []);
   });
 
-  it('keeps ids, rate and average where nothing is known', () => {
+  it('keeps ids, rate and average of unknown streams', () => {
     const made = reportOf({
       ffprobe: {
         version: '9.0',
@@ -61,7 +61,7 @@ describe('report', () => {
     assert.equal((made.streams[0] as { type: string }).type, 'audio');
   });
 
-  it('a cover is no picture', () => {
+  it('does not treat a cover as a picture', () => {
     const output = {
       format: { format_name: 'mp3' },
       streams: [
@@ -88,7 +88,7 @@ describe('report', () => {
     assert.ok((made.streams[1] as { attached_picture?: boolean }).attached_picture);
   });
 
-  it('of a playlist the first variant counts, whatever the order of its streams', () => {
+  it('describes the first variant of a playlist, whatever the order of its streams', () => {
     const stream = (index: number, width: number) => ({
       index,
       codec_type: 'video',
@@ -108,7 +108,7 @@ describe('report', () => {
     assert.equal((made['size'] as { width: number }).width, 320);
   });
 
-  it('of one tool alone: everything that it says, with a warning', () => {
+  it('from one tool alone: has all of its values, with a warning', () => {
     for (const missing of ['ffprobe', 'mediainfo'] as const) {
       const made = reportOf({ ...picture(), [missing]: undefined });
       assert.deepEqual(
@@ -120,7 +120,7 @@ describe('report', () => {
     }
   });
 
-  it('of no tool there is none', () => {
+  it('does not exist without any tool', () => {
     for (const output of [
       undefined,
       null,
@@ -143,7 +143,7 @@ describe('report', () => {
     }
   });
 
-  it('lists what the two disagree on, with both values, the choice, a reason and how sure it is', () => {
+  it('lists disagreements with both values, the choice, a reason and the confidence', () => {
     const made = reportOf(picture({}, { FrameCount: '98', ScanType: 'Interlaced' }));
     assert.deepEqual(
       made.diff?.map(({ path, ffprobe, mediainfo }) => [path, ffprobe, mediainfo]),
@@ -157,7 +157,7 @@ describe('report', () => {
     }
   });
 
-  it('gives what was chosen', () => {
+  it('has the chosen values', () => {
     for (const sample of SAMPLES) {
       const made = reportOf(inputOf(sample));
       for (const { path, chosen, ...values } of made.diff ?? []) {
@@ -171,7 +171,7 @@ describe('report', () => {
     }
   });
 
-  it('prefer wins every field that both have, and no other', () => {
+  it('prefer decides every field that both tools have, and no other', () => {
     for (const prefer of ['ffprobe', 'mediainfo'] as const) {
       const made = reportOf({ ...picture({ color_primaries: 'bt709' }, { FrameCount: '98' }), prefer });
       assert.equal(made['frames_count'], prefer === 'ffprobe' ? 100 : 98);
@@ -184,7 +184,7 @@ describe('report', () => {
     }
   });
 
-  it('diff=false leaves the list out and changes nothing else', () => {
+  it('diff=false omits the list and changes nothing else', () => {
     const { diff, ...rest } = reportOf(inputOf('quad_sound.flv'));
     assert.ok(diff!.length > 0);
     assert.deepEqual(reportOf(inputOf('quad_sound.flv', { diff: false })), rest);
@@ -213,33 +213,33 @@ describe('report', () => {
     ],
     ['matrices with the same numbers', { color_space: 'bt470bg' }, { matrix_coefficients: 'BT.601' }],
     [
-      'a rotation told as a matrix',
+      'a rotation as a matrix',
       { side_data_list: [{ side_data_type: 'Display Matrix', rotation: -90 }] },
       { Rotation: '90.000' },
     ],
     ['an interlaced picture', { field_order: 'tt' }, { ScanType: 'MBAFF', ScanOrder: 'TFF' }],
-    ['a language of three letters', { tags: { language: 'fre' } }, { Language: 'fr' }],
-    ['less than a frame', { duration: '4.030000' }, { Duration: '4.000' }],
+    ['a three-letter language', { tags: { language: 'fre' } }, { Language: 'fr' }],
+    ['a duration within a frame', { duration: '4.030000' }, { Duration: '4.000' }],
     ['a bit rate one percent off', {}, { BitRate: '1010000' }],
-    ['a FourCC in other letters', { codec_tag_string: 'XVID', codec_tag: '0x44495658' }, { CodecID: 'xvid' }],
+    ['a FourCC in another case', { codec_tag_string: 'XVID', codec_tag: '0x44495658' }, { CodecID: 'xvid' }],
   ] as const) {
     it(`${what} is no disagreement`, () => assert.deepEqual(disputed(picture(ffprobe, mediainfo)), []));
   }
 
   for (const [what, ffprobe, mediainfo, path] of [
-    ['30 frames are not 29.97', { avg_frame_rate: '30/1' }, { FrameRate: '29.970' }, 'frame_rate'],
-    ['a bit rate a tenth off', {}, { BitRate: '1100000' }, 'bitrate.average'],
-    ['two frames', { duration: '4.100000' }, {}, 'duration'],
+    ['30 against 29.97 frames a second', { avg_frame_rate: '30/1' }, { FrameRate: '29.970' }, 'frame_rate'],
+    ['a bit rate off by a tenth', {}, { BitRate: '1100000' }, 'bitrate.average'],
+    ['a duration off by two frames', { duration: '4.100000' }, {}, 'duration'],
     ['another codec', { codec_name: 'hevc', profile: 'Main' }, { Format_Profile: 'Main' }, 'codec.name'],
     ['other primaries', { color_primaries: 'bt709' }, { colour_primaries: 'BT.2020' }, 'color.primaries'],
     ['another width', { width: 1920 }, {}, 'size.width'],
     ['another depth', { pix_fmt: 'yuv420p10le' }, {}, 'pixel_format.bit_depth'],
   ] as const) {
-    it(`${what}: a disagreement`, () =>
+    it(`${what} is a disagreement`, () =>
       assert.ok(disputed(picture(ffprobe, mediainfo)).includes(`streams[0].${path}`)));
   }
 
-  it('matches streams by what they are, not by their place', () => {
+  it('matches streams by their properties, not by their position', () => {
     const output = {
       format: { format_name: 'mpegts' },
       streams: [
@@ -269,7 +269,7 @@ describe('report', () => {
     );
   });
 
-  it('shows a stream that only one of the two sees', () => {
+  it('shows a stream that only one tool reports', () => {
     const input = picture();
     (input.mediainfo!.output as { media: { track: object[] } }).media.track.push({
       '@type': 'Audio',
@@ -284,7 +284,7 @@ describe('report', () => {
     assert.equal(made.streams.length, 2);
   });
 
-  it('captions in a picture are no missing stream', () => {
+  it('does not report captions in a picture as a missing stream', () => {
     const input = picture();
     (input.mediainfo!.output as { media: { track: object[] } }).media.track.push({
       '@type': 'Text',
@@ -295,27 +295,35 @@ describe('report', () => {
   });
 
   for (const [what, input, code] of [
-    ['a name that does not fit', { ...picture(), extension: 'mkv' }, 'extension-mismatch'],
+    ['a name that does not match', { ...picture(), extension: 'mkv' }, 'extension-mismatch'],
     [
-      'a file that is shorter than its streams',
+      'a file shorter than its streams',
       picture({}, {}, { ffprobe: { size: '200000' }, mediainfo: { FileSize: '200000' } }),
       'truncated',
     ],
-    ['what mediainfo calls truncated', picture({}, {}, { mediainfo: { extra: { IsTruncated: 'Yes' } } }), 'truncated'],
+    [
+      'a file that mediainfo considers truncated',
+      picture({}, {}, { mediainfo: { extra: { IsTruncated: 'Yes' } } }),
+      'truncated',
+    ],
     [
       'a rate that varies widely',
       picture({}, { FrameRate_Mode: 'VFR', FrameRate_Minimum: '5.000', FrameRate_Maximum: '30.000' }),
       'variable-frame-rate',
     ],
     [
-      'colours that do not agree',
+      'inconsistent colours',
       picture({}, { colour_primaries: 'BT.2020', colour_primaries_Original: 'BT.709' }),
       'color-mismatch',
     ],
     ['an HDR curve in a small gamut', picture({ color_transfer: 'smpte2084', color_primaries: 'bt709' }), 'odd-color'],
-    ['more frames than time', picture({ nb_frames: '1000' }, { FrameCount: '1000' }), 'broken-timestamps'],
     [
-      'a container that ends elsewhere',
+      'more frames than the duration allows',
+      picture({ nb_frames: '1000' }, { FrameCount: '1000' }),
+      'broken-timestamps',
+    ],
+    [
+      'a container of another duration',
       picture({}, {}, { ffprobe: { duration: '9.0' }, mediainfo: { Duration: '9.000' } }),
       'wrong-duration',
     ],
@@ -326,7 +334,7 @@ describe('report', () => {
   const MKV = { ffprobe: { format_name: 'matroska,webm' }, mediainfo: { Format: 'Matroska', CodecID: undefined } };
   for (const [what, input, given] of [
     [
-      'a last frame that is longer',
+      'a longer last frame',
       picture(
         {},
         {
@@ -340,7 +348,7 @@ describe('report', () => {
       false,
     ],
     [
-      'twenty frames that are longer',
+      'twenty longer frames',
       picture(
         { nb_frames: '80', avg_frame_rate: '20/1' },
         {
@@ -354,7 +362,7 @@ describe('report', () => {
       true,
     ],
     [
-      'one frame that stands still for a second',
+      'a frame that lasts a second',
       picture(
         { nb_frames: '75' },
         {
@@ -368,7 +376,7 @@ describe('report', () => {
       true,
     ],
     [
-      'one frame less than its base rate would have',
+      'one frame fewer than the base rate',
       picture(
         { avg_frame_rate: '24/1', nb_frames: '48', duration: '2.000' },
         { Duration: '2.000', FrameRate: '24.000', FrameCount: '48', FrameRate_Mode: 'VFR' },
@@ -376,22 +384,22 @@ describe('report', () => {
       false,
     ],
     [
-      'Matroska whose frames are fewer than is declared',
+      'Matroska with fewer frames than declared',
       picture({}, { FrameRate_Mode: 'VFR', FrameRate: '17.000', CodecID: 'V_MPEG4/ISO/AVC' }, MKV),
       true,
     ],
     [
-      'Matroska whose frames nobody counted',
+      'Matroska without a frame count',
       picture({}, { FrameRate_Mode: 'VFR', FrameRate: undefined, CodecID: 'V_MPEG4/ISO/AVC' }, MKV),
       true,
     ],
     [
-      'Matroska whose frames are as declared',
+      'Matroska with the declared number of frames',
       picture({}, { FrameRate_Mode: 'VFR', CodecID: 'V_MPEG4/ISO/AVC' }, MKV),
       false,
     ],
     [
-      'pictures without times',
+      'pictures without timestamps',
       picture(
         { avg_frame_rate: '25/1', r_frame_rate: '60/1' },
         { FrameRate_Mode: 'VFR', FrameRate: '60.000' },
@@ -400,7 +408,7 @@ describe('report', () => {
       false,
     ],
   ] as const) {
-    it(`${what}: ${given ? 'a variable rate' : 'no variable rate'}`, () =>
+    it(`${what}: ${given ? 'variable frame rate' : 'no variable frame rate'}`, () =>
       assert.equal(codes(input).includes('variable-frame-rate'), given));
   }
 
@@ -412,7 +420,7 @@ describe('report', () => {
     ['q', 'trailing-data'],
     ['Unknown', 'trailing-data'],
   ] as const) {
-    it(`an element ${element} that ends behind the file: ${code}`, () => {
+    it(`an element ${element} that extends past the end of the file: ${code}`, () => {
       const extra = {
         IsTruncated: 'Yes',
         ConformanceErrors: [
@@ -435,7 +443,7 @@ describe('report', () => {
     });
   }
 
-  it('a time base in place of a rate is none', () => {
+  it('ignores a time base reported as a rate', () => {
     const made = reportOf(picture({ avg_frame_rate: '1000/1', r_frame_rate: '60/1' }, { FrameRate: '30.000' }));
     assert.deepEqual(
       [made['frame_rate'], made.diff?.some(({ path }) => path.endsWith('frame_rate'))],
@@ -443,7 +451,7 @@ describe('report', () => {
     );
   });
 
-  it('Matroska whose tags tell of more bytes than it has is not cut off for that', () =>
+  it('does not report Matroska as truncated because its tags declare more bytes', () =>
     assert.ok(
       !codes(
         picture(
@@ -454,13 +462,13 @@ describe('report', () => {
       ).includes('truncated'),
     ));
 
-  it('a file of sixty frames a second in milliseconds does not vary', () =>
+  it('timestamps in milliseconds do not make 60 frames a second variable', () =>
     assert.deepEqual(
       codes(picture({}, { FrameRate_Mode: 'VFR', FrameRate_Minimum: '58.824', FrameRate_Maximum: '62.500' })),
       [],
     ));
 
-  it('HDR by its name', () => {
+  it('names the HDR format', () => {
     const made = reportOf(
       picture({
         color_transfer: 'smpte2084',
@@ -482,7 +490,7 @@ describe('report', () => {
     });
   });
 
-  it('a confidence for every field whose truth was known in the test files, and for no other', () => {
+  it('has a confidence for every field whose true value was known in the test files, and no other', () => {
     for (const sample of SAMPLES) {
       const { confidence } = reportOf(inputOf(sample));
       assert.ok(Object.keys(confidence).length > 5);
@@ -500,7 +508,7 @@ describe('report', () => {
       assert.ok(!(path in confidence), path);
   });
 
-  it('older versions of both tools lead to a report as well', () => {
+  it('works with older versions of both tools', () => {
     for (const sample of SAMPLES) {
       const versions = Object.keys(outputsOf(sample));
       for (const a of versions.filter((name) => name.startsWith('ffprobe')))

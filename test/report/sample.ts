@@ -1,4 +1,4 @@
-/** What both tools printed of files that were made for this: see bench/report. */
+/** Output of both tools for files that were generated for this purpose. See bench/report. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { report, type Input } from '../../src/report/report.ts';
@@ -34,13 +34,13 @@ export function inputOf(name: string, more: Partial<Input> = {}, versions: [stri
 export function reportOf(input: Input): ProbeReport {
   const made = report(input);
   if (!made) throw new Error('there is no report');
-  // As callers get it.
+  // Serialised, as callers get it.
   assertForm(JSON.parse(JSON.stringify(made)));
   return made;
 }
 
 const DISPOSITION = { attached_pic: 0, default: 1, forced: 0 };
-/** One picture, as both tools tell of it; `more` changes what each says. */
+/** One picture as both tools report it. `more` changes the values of each. */
 export function picture(
   ffprobe: object = {},
   mediainfo: object = {},

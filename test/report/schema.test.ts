@@ -3,11 +3,11 @@ import { FIELDS } from '../../src/report/fields.ts';
 import { reportMembers } from '../../docs/tables/report_fields.ts';
 import { reportNamesPage } from '../../docs/tables/report_names.ts';
 
-describe('report: the schema', () => {
+describe('report: schema', () => {
   const members = reportMembers();
   const paths = new Set(members.map(({ path }) => path));
 
-  it('has a meaning and an example of each member', () => {
+  it('has a meaning and an example for each member', () => {
     const without = members.filter(
       ({ type, meaning, example }) => !meaning || (!example && type !== 'list of objects'),
     );
@@ -15,7 +15,7 @@ describe('report: the schema', () => {
     assert.ok(members.length > 100);
   });
 
-  it('has each field of the table of fields, where the table says that it is shown', () => {
+  it('has each field of the field table where the table shows it', () => {
     for (const [field, { stream, container, atTop, shown }] of Object.entries(FIELDS)) {
       if (field === 'chapters') continue;
       const shapes = shown === 'fraction' ? [`${field}.numerator`, `${field}.denominator`] : [field];
@@ -27,7 +27,7 @@ describe('report: the schema', () => {
     }
   });
 
-  it('has a page of names on which each name stands once in its table', () => {
+  it('lists each name once per table on the page of names', () => {
     for (const table of reportNamesPage().split('\n## ').slice(1)) {
       const names = [...table.matchAll(/^\| `([^`]+)` \|/gm)].map(([, name]) => name);
       assert.ok(names.length > 10, table.slice(0, 30));
