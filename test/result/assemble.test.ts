@@ -13,8 +13,8 @@ const parsed = (result: Parameters<typeof assemble>[0], more: Partial<AnswerOpti
 const FF = '{\n    "format": {"size": 1e3, "big": 12345678901234567890, "dup": 1, "dup": 2}\n}\n';
 const MI = '{"media":{"@ref":"x"}}';
 
-describe('assemble', () => {
-  it('is the documented envelope', () => {
+describe('envelope of a result', () => {
+  it('is as documented', () => {
     assert.deepEqual(parsed(body([good('ffprobe', '{"a":1}'), good('mediainfo', MI)])), {
       success: true,
       metadata: { request_id: ID, queue_time: 4, io_usage: 1234 },
@@ -23,7 +23,7 @@ describe('assemble', () => {
     });
   });
 
-  it('keeps what a tool printed byte for byte', () => {
+  it('keeps the output of a tool byte for byte', () => {
     const { body: text, contentType } = answer(body([good('ffprobe', FF), good('mediainfo', MI)]));
     assert.ok(text.includes(`"response":${FF}`));
     assert.ok(text.includes(`"response":${MI}`));
@@ -31,7 +31,7 @@ describe('assemble', () => {
     JSON.parse(text);
   });
 
-  it('puts the validator under its own name, as a guest too', () => {
+  it('has the validator under its own name, even beside other tools', () => {
     const msv = good('msv', '{"success":true}');
     const result = body([good('ffprobe', '{"a":1}'), msv]);
     assert.deepEqual(parsed(result)['mediastreamvalidator'].response, { success: true });
@@ -43,7 +43,7 @@ describe('assemble', () => {
     assert.deepEqual(parsed(taken, { injectJson: true })['ffprobe'].response, { mediastreamvalidator: 1 });
   });
 
-  it('gives the tools in one order, whatever order they ended in', () => {
+  it('has the tools in one order, whichever ended first', () => {
     assert.deepEqual(Object.keys(parsed(body([good('mediainfo', MI), good('ffprobe', FF)]))), [
       'success',
       'metadata',
@@ -55,22 +55,18 @@ describe('assemble', () => {
   const responses: [string, Partial<Parameters<typeof good>[2]>, unknown][] = [
     ['text of another format as a string', { format: 'text', output: 'a,"b"\n\u{1f3ac}' }, 'a,"b"\n\u{1f3ac}'],
     ['JSON-looking text of a text format as a string', { format: 'text', output: '{"a":1}' }, '{"a":1}'],
-    [
-      'what a runner calls JSON but is none, as a string',
-      { output: '{"a":1}, "metadata": {}' },
-      '{"a":1}, "metadata": {}',
-    ],
-    ['nothing as null', { output: null }, null],
+    ['invalid JSON from a runner as a string', { output: '{"a":1}, "metadata": {}' }, '{"a":1}, "metadata": {}'],
+    ['no output as null', { output: null }, null],
   ];
   for (const [what, more, expected] of responses) {
-    it(`gives ${what}`, () => {
+    it(`has ${what}`, () => {
       const envelope = parsed(body([good('ffprobe', '', more)]));
       assert.deepEqual(envelope['ffprobe'].response, expected);
       assert.equal(envelope['metadata'].request_id, ID);
     });
   }
 
-  it('has error on failure only', () => {
+  it('has an error on failure only', () => {
     const envelope = parsed(
       body([good('ffprobe', FF), bad('mediainfo', 'crashed', 'mediainfo was ended by SIGSEGV (exit code 139)')]),
     );
@@ -91,7 +87,7 @@ describe('assemble', () => {
     assert.deepEqual(failed['ffprobe'].response, { error: { code: -1 } });
   });
 
-  it('leaves out what did not run, and tools that ran for the report alone', () => {
+  it('omits tools that did not run, or ran for the report alone', () => {
     assert.deepEqual(Object.keys(parsed(body([good('ffprobe', FF)]))), ['success', 'metadata', 'ffprobe']);
     const report = good('ffprobe', '{"container":{}}');
     const envelope = parsed(body([good('ffprobe', FF), good('mediainfo', MI)], { report }), {
@@ -104,15 +100,15 @@ describe('assemble', () => {
   describe('inject_output', () => {
     const bare = (tool: Parameters<typeof body>[0][number]) =>
       answer(body([tool]), { shown: ['ffprobe'], injectOutput: true });
-    it('gives the bare output', () =>
+    it('returns the bare output', () =>
       assert.deepEqual(bare(good('ffprobe', FF)), { contentType: JSON_TYPE, body: FF }));
-    it('gives other formats as plain text, which no browser runs', () => {
+    it('returns other formats as plain text, which no browser runs', () => {
       assert.deepEqual(bare(good('ffprobe', '<script>', { format: 'text' })), {
         contentType: 'text/plain; charset=utf-8',
         body: '<script>',
       });
     });
-    it('calls nothing JSON that is none, where JSON was asked for and a runner says that all is well', () => {
+    it('does not label invalid JSON as JSON, even if the runner reports success', () => {
       for (const output of ['streams,0', '{"a":']) {
         const lying = good('ffprobe', output, { format: 'text' });
         assert.deepEqual(answer(body([lying]), { shown: ['ffprobe'], injectOutput: true, bareType: JSON_TYPE }), {
@@ -121,13 +117,13 @@ describe('assemble', () => {
         });
       }
     });
-    it('gives the error where there is no output', () => {
+    it('returns the error if there is no output', () => {
       assert.deepEqual(bare(bad('ffprobe', 'timeout', 'timed out')), {
         contentType: JSON_TYPE,
         body: '{"success":false,"error":"timed out"}',
       });
     });
-    it('means nothing without one tool alone', () => {
+    it('has no effect unless one tool is selected', () => {
       assert.ok(
         answer(body([good('ffprobe', FF), good('mediainfo', MI)]), { injectOutput: true }).body.startsWith(
           '{"success":true',
@@ -140,7 +136,7 @@ describe('assemble', () => {
     const report = good('ffprobe', '{"r":1}');
     const inject = (tools: Parameters<typeof body>[0], more: Parameters<typeof body>[1] = {}) =>
       parsed(body(tools, more), { injectJson: true });
-    it('adds the other responses after the own members', () => {
+    it("adds the other responses after the document's own members", () => {
       const envelope = inject([good('ffprobe', '{"a":1}'), good('mediainfo', MI), good('c2pa', '{"c":1}')], { report });
       assert.deepEqual(envelope['ffprobe'].response, {
         a: 1,
@@ -150,11 +146,11 @@ describe('assemble', () => {
       });
       assert.deepEqual(envelope['mediainfo'].response, JSON.parse(MI));
     });
-    it('never changes the own members', () => {
+    it('never changes its own members', () => {
       const { body: text } = answer(body([good('ffprobe', FF), good('mediainfo', MI)]), { injectJson: true });
       assert.ok(text.includes(`"response":${FF.slice(0, FF.lastIndexOf('}'))},"mediainfo":${MI}}`));
     });
-    it('keeps an own member of the same name', () => {
+    it('keeps its own member of the same name', () => {
       assert.deepEqual(inject([good('ffprobe', '{"mediainfo":"own"}'), good('mediainfo', MI)])['ffprobe'].response, {
         mediainfo: 'own',
       });
@@ -164,7 +160,7 @@ describe('assemble', () => {
         mediainfo: JSON.parse(MI),
       });
     });
-    it('takes mediainfo where ffprobe did not run or is no object', () => {
+    it('uses mediainfo if ffprobe did not run or is not an object', () => {
       for (const tools of [
         [good('mediainfo', '{"m":1}')],
         [good('ffprobe', 'text', { format: 'text' as const }), good('mediainfo', '{"m":1}')],
@@ -173,7 +169,7 @@ describe('assemble', () => {
         assert.deepEqual(inject(tools, { report })['mediainfo'].response, { m: 1, probe_report: { r: 1 } });
       }
     });
-    it('leaves out what failed, and adds text as a string', () => {
+    it('omits failed tools, and adds text as a string', () => {
       assert.deepEqual(
         inject([good('ffprobe', '{"a":1}'), bad('mediainfo', 'failed', 'x', { output: MI })])['ffprobe'].response,
         { a: 1 },
@@ -183,7 +179,7 @@ describe('assemble', () => {
         { a: 1, mediainfo: 'text' },
       );
     });
-    it('has no effect with one tool alone, or where nothing is an object', () => {
+    it('has no effect with a single tool, or without any object', () => {
       assert.deepEqual(
         parsed(body([good('ffprobe', '{"a":1}'), good('mediainfo', MI)]), { injectJson: true, shown: ['ffprobe'] })[
           'ffprobe'

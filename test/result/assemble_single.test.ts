@@ -22,8 +22,8 @@ const answer = (result: ResultBody, more: Partial<SingleOptions>) => {
   return { ...rest, body: text };
 };
 
-describe('the answer of an endpoint of one tool', () => {
-  it('is what the tool printed, byte for byte', () => {
+describe('response of an endpoint of one tool', () => {
+  it('is the output of the tool, byte for byte', () => {
     for (const injectJson of [true, false]) {
       assert.deepEqual(answer(body([good('c2pa', C2PA)]), { injectOutput: true, injectJson }), {
         contentType: JSON_TYPE,
@@ -32,7 +32,7 @@ describe('the answer of an endpoint of one tool', () => {
     }
   });
 
-  it('is an envelope with the output as a text, or as an object', () => {
+  it('is an envelope with the output as text or as an object', () => {
     const text = answer(body([good('c2pa', C2PA)]), {}).body;
     assert.deepEqual(JSON.parse(text), { success: true, output: C2PA, metadata: METADATA });
     const object = answer(body([good('c2pa', C2PA)]), { injectJson: true }).body;
@@ -44,7 +44,7 @@ describe('the answer of an endpoint of one tool', () => {
     });
   });
 
-  it('of the validator carries its text for people, null where there is none', () => {
+  it('of the validator has its readable text, or null without one', () => {
     assert.deepEqual(JSON.parse(answer(body([good('msv', MSV)]), { tool: 'msv', injectJson: true }).body), {
       success: true,
       output: JSON.parse(MSV),
@@ -57,7 +57,7 @@ describe('the answer of an endpoint of one tool', () => {
     }
   });
 
-  it('says that a stream breaks the rules, with the report', () => {
+  it('reports that a stream breaks the rules, with the report', () => {
     const report = '{"success":false,"error":"1 must-fix: x","cli_output":null}';
     const result = body([bad('msv', 'failed', '1 must-fix: x', { output: report })]);
     const error = '1 must-fix: x';
@@ -73,7 +73,7 @@ describe('the answer of an endpoint of one tool', () => {
       'c2pa was ended by SIGSEGV (exit code 139)',
     ],
     [
-      'a failure that printed no JSON',
+      'a failure with output that is not JSON',
       body([bad('c2pa', 'failed', 'no JSON', { format: 'text', output: 'panic' })]),
       'no JSON',
     ],

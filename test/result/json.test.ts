@@ -64,7 +64,7 @@ function inSlices(text: string, size: number, wanted: readonly string[] = []): J
 describe('isJson', () => {
   for (const text of [...GOOD, ...BAD]) {
     const expected = GOOD.includes(text);
-    it(`says ${expected} of ${JSON.stringify(text).slice(0, 60)}`, () => {
+    it(`is ${expected} for ${JSON.stringify(text).slice(0, 60)}`, () => {
       assert.equal(isJson(text), expected);
       assert.equal(scan(Buffer.from(text)), expected);
     });
@@ -97,7 +97,7 @@ describe('isJson', () => {
     assert.ok(valid > 1000);
   });
 
-  it('looks through large and through deep texts', () => {
+  it('checks large and deeply nested texts', () => {
     const large = JSON.stringify(
       Array.from({ length: 50_000 }, (_, index) => ({ index, text: 'x'.repeat(20), list: [index / 3] })),
     );
@@ -109,7 +109,7 @@ describe('isJson', () => {
   });
 });
 
-describe('the scanner of JSON in slices', () => {
+describe('scanner of JSON in slices', () => {
   const WANTED = ['c2pa', 'cli_output'];
   const TEXTS: [string, Record<string, string>, boolean][] = [
     ['{}', {}, true],
@@ -134,7 +134,7 @@ describe('the scanner of JSON in slices', () => {
       }
     });
   }
-  it('tells strings from other members, and objects from other values', () => {
+  it('distinguishes strings from other members, and objects from other values', () => {
     const { members } = inSlices('{"c2pa":"x","cli_output":{"y":"z"}}', 4, WANTED)!;
     assert.deepEqual([members.get('c2pa')?.isString, members.get('cli_output')?.isString], [true, false]);
     for (const text of ['[{"c2pa":1}]', '"c2pa"', '1', 'null'])

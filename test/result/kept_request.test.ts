@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import type { ResponseForm } from '../../src/result/answer.ts';
 import { keptRequest, readKeptRequest } from '../../src/result/kept_request.ts';
 
-/** As jsonb gives it back. */
+/** As returned by jsonb. */
 const stored = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
 const OPTIONS = { timeout: 65_000, only: 'ffprobe', inject_json: true, ffprobe: { version: '7.1' } };
 const FORM: ResponseForm = { shown: ['ffprobe'], injectOutput: true, bareType: 'text/csv', injectJson: true };
 
-describe('kept request', () => {
-  it('gives back the options as they were, and the form always enveloped', () => {
+describe('stored request', () => {
+  it('returns the options unchanged, and the form always enveloped', () => {
     const request = stored(keptRequest(OPTIONS, FORM, [{ name: 'ffprobe' }, { name: 'mediainfo' }]));
     assert.deepEqual(readKeptRequest({ kind: 'file', request }), {
       options: OPTIONS,
@@ -23,12 +23,12 @@ describe('kept request', () => {
     assert.deepEqual(readKeptRequest({ kind: 'msv', request }).response, { ...form, injectOutput: false });
   });
 
-  it('holds what a replica of the previous version reads', () => {
+  it('is readable for a replica of the previous version', () => {
     const { asked, shown, inject_json } = keptRequest(OPTIONS, FORM, [{ name: 'ffprobe' }, { name: 'mediainfo' }]);
     assert.deepEqual([asked, shown, inject_json], [[{ name: 'ffprobe' }, { name: 'mediainfo' }], ['ffprobe'], true]);
   });
 
-  it('reads a row of the previous version: options at the top level', () => {
+  it('reads a row of the previous version, with options at the top level', () => {
     const request = { ...OPTIONS, shown: ['mediainfo'], asked: [{ name: 'mediainfo' }] };
     assert.deepEqual(readKeptRequest({ kind: 'file', request }), {
       options: OPTIONS,
@@ -40,7 +40,7 @@ describe('kept request', () => {
     });
   });
 
-  it('shows everything of a request that no API opened', () => {
+  it('shows everything of a request that was not opened by the API', () => {
     for (const request of [{}, null]) {
       assert.deepEqual(readKeptRequest({ kind: 'file', request }), {
         options: {},

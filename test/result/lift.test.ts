@@ -21,7 +21,7 @@ describe('lifting long strings out of JSON', () => {
     return one.end();
   };
 
-  it('leaves the rest as it is, wherever the pieces are cut', () => {
+  it('leaves the rest unchanged, wherever the pieces are cut', () => {
     const value = {
       tools: TEXTS.map((output, index) => ({ index, output, list: [output, { [output]: null }] })),
       n: 1.5e3,
@@ -38,7 +38,7 @@ describe('lifting long strings out of JSON', () => {
       assert.deepEqual(JSON.parse(back), value);
     }
   });
-  it('refuses what ends inside a string, what holds control characters, and a rest that is too large', () => {
+  it('refuses text that ends inside a string, control characters, and a rest over the limit', () => {
     assert.throws(() => lift(Buffer.from('{"a":"b'), 3, 8), LiftError);
     assert.throws(() => lift(Buffer.from('{"a":"b\\"'), 3, 8), LiftError);
     assert.throws(() => lift(Buffer.from('{"a":"b\nc"}'), 3, 8), LiftError);
@@ -46,12 +46,12 @@ describe('lifting long strings out of JSON', () => {
   });
 
   for (const bad of ['\\x', '\\u12', '\\u12g4', '\\']) {
-    it(`refuses the escape ${bad}, however long its string is`, () => {
+    it(`refuses the escape ${bad} in a string of any length`, () => {
       for (const text of [`{"a":"${bad}"}`, `{"a":"${'x'.repeat(20)}${bad}"}`])
         assert.throws(() => lift(Buffer.from(text), 3, 8), LiftError);
     });
   }
-  it('shows each long string to its observer once, whole and in order', () => {
+  it('passes each long string to its observer once, complete and in order', () => {
     const seen: string[][] = [];
     const one = lifter((index) => `<${index}>`, {
       long: 4,
@@ -91,11 +91,11 @@ describe('lifting long strings out of JSON', () => {
     });
   }
   for (const [what, escaped, text] of [
-    ['a first half before a character', '\\ud83dx', '\ufffdx'],
-    ['two first halves', '\\ud83d\\ud83c\\udfac', '\ufffd\u{1f3ac}'],
-    ['a second half alone', '\\udfac', '\ufffd'],
-    ['a first half before an escape', '\\ud83d\\n', '\ufffd\n'],
-    ['a first half at the end', 'a\\uD83D', 'a\ufffd'],
+    ['a high surrogate before a character', '\\ud83dx', '\ufffdx'],
+    ['two high surrogates', '\\ud83d\\ud83c\\udfac', '\ufffd\u{1f3ac}'],
+    ['a low surrogate alone', '\\udfac', '\ufffd'],
+    ['a high surrogate before an escape', '\\ud83d\\n', '\ufffd\n'],
+    ['a high surrogate at the end', 'a\\uD83D', 'a\ufffd'],
   ] as const) {
     it(`unescapes ${what} as U+FFFD`, () => {
       const plain = unescaper();

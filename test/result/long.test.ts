@@ -1,4 +1,4 @@
-/** Long outputs go another way through memory, and come out the same to the byte. */
+/** Long outputs take another path through memory, with byte-identical results. */
 import assert from 'node:assert/strict';
 import { zstdCompressSync } from 'node:zlib';
 import type { ResultBody } from '../../src/bus/messages.ts';
@@ -41,8 +41,8 @@ async function bytesOf(answer: string | Piece[], packed: Buffer): Promise<Buffer
 }
 const SINGLES: [string, string][] = [
   ['a report', JSON.stringify({ a: 'é"\\\n'.repeat(80_000), cli_output: 'told\n"x"', b: [1] }, null, 1)],
-  ['a report without a text for people', JSON.stringify({ a: 'x'.repeat(300_000), cli_output: { b: 1 } })],
-  ['what is no JSON', `{${'x'.repeat(300_000)}`],
+  ['a report without readable text', JSON.stringify({ a: 'x'.repeat(300_000), cli_output: { b: 1 } })],
+  ['output that is not JSON', `{${'x'.repeat(300_000)}`],
 ];
 
 const RESULTS: [string, ResultBody][] = [
@@ -52,10 +52,10 @@ const RESULTS: [string, ResultBody][] = [
     body([good('ffprobe', LONG), good('mediainfo', frames(1_500))], { report: good('ffprobe', '{"r":1}') }),
   ],
   ['a long text', body([good('ffprobe', 'é"\\\n\u0001'.repeat(20_000), { format: 'text' }), good('mediainfo', LONG)])],
-  ['what is called JSON and is none', body([good('ffprobe', `${LONG}, "metadata": {}`), good('mediainfo', LONG)])],
+  ['output declared as JSON that is not', body([good('ffprobe', `${LONG}, "metadata": {}`), good('mediainfo', LONG)])],
   ['a list', body([good('ffprobe', `[${LONG}]`), good('mediainfo', LONG)])],
   [
-    'one that names a guest itself',
+    'an object with a member named like another tool',
     body([
       good('ffprobe', frames(1_600, { mediainfo: 'own', x: { c2pa: 1 } })),
       good('mediainfo', LONG),
@@ -63,7 +63,7 @@ const RESULTS: [string, ResultBody][] = [
     ]),
   ],
   [
-    'a failed one with output',
+    'a failed tool with output',
     body([bad('ffprobe', 'failed', 'x (exit code 1)', { output: LONG }), good('mediainfo', LONG)]),
   ],
   [
@@ -119,7 +119,7 @@ describe('a result with long outputs', function () {
       }
     }
   }
-  it('is read in pieces from its compressed form, and restarted for an output before the last one', async () => {
+  it('is decompressed in pieces, and again from the start for an earlier output', async () => {
     const result = body([good('mediainfo', LONG), good('ffprobe', LONG)]);
     const packed = zstdCompressSync(JSON.stringify(result));
     let begun = 0;
@@ -144,7 +144,7 @@ describe('a result with long outputs', function () {
     });
     assert.equal(begun, 3);
   });
-  it('is read as ever where it is small', async () => {
+  it('is read at once if small', async () => {
     const small = body([good('ffprobe', LONG)]);
     const text = JSON.stringify(small);
     assert.deepEqual(await unpackResult(zstdCompressSync(text), Buffer.byteLength(text)), {

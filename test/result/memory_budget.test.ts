@@ -31,8 +31,8 @@ const settled = async (promise: Promise<unknown>): Promise<boolean> => {
   return done;
 };
 
-describe('the memory budget', () => {
-  it('charges a small result by its inflated bytes, a streamed one with the same whatever its size', async () => {
+describe('memory budget', () => {
+  it('charges a small result by its inflated size, and a streamed one a constant', async () => {
     const { budget } = make();
     const [none, some, large, larger, unknown] = await Promise.all(
       [0, MB, 5 * MB, 200 * MB, null].map((inflatedBytes, account) => budget.reserve({ inflatedBytes, account })),
@@ -49,7 +49,7 @@ describe('the memory budget', () => {
     );
   });
 
-  it("gives one account half of it: its fifth large result waits, another account's first does not", async () => {
+  it("gives one account at most half: its fifth large result waits, another account's first does not", async () => {
     const { budget } = make();
     const places = await Promise.all([1, 2, 3, 4].map(() => budget.reserve({ ...LARGE, account: 1 })));
     const fifth = budget.reserve({ ...LARGE, account: 1 });
@@ -61,7 +61,7 @@ describe('the memory budget', () => {
     assert.equal(budget.used(), 5 * STREAMED_BYTES, 'a place is given back once');
   });
 
-  it('keeps a quarter free of streamed results: small ones find room while large ones wait', async () => {
+  it('keeps a quarter free of streamed results, so that small ones fit while large ones wait', async () => {
     const { budget } = make();
     for (let count = 0; count < 6; count++) await budget.reserve({ ...LARGE, account: count % 2 });
     const seventh = budget.reserve({ ...LARGE, account: 3 });
@@ -70,7 +70,7 @@ describe('the memory budget', () => {
     assert.equal(budget.waiting(), 1);
   });
 
-  it('refuses after the time to wait, and says what was used up', async () => {
+  it('refuses after the maximum wait, and names the exhausted budget', async () => {
     const { budget, refused } = make(20);
     for (let count = 0; count < 4; count++) await budget.reserve({ ...LARGE, account: 1 });
     await assert.rejects(
@@ -82,7 +82,7 @@ describe('the memory budget', () => {
     assert.deepEqual([refused, budget.waiting()], [['account', 'replica'], 0]);
   });
 
-  it('refuses at once where too many wait: one account takes half of the waiting places', async () => {
+  it('refuses at once if too many wait; one account gets half of the places', async () => {
     const { budget } = make();
     for (const account of [1, 1, 1, 1, 2, 2]) await budget.reserve({ ...LARGE, account });
     const waiting = Array.from({ length: 64 }, () => budget.reserve({ ...LARGE, account: 1 }));
@@ -93,7 +93,7 @@ describe('the memory budget', () => {
     for (const one of [...waiting, ...others]) one.catch(() => {});
   });
 
-  it('forgets whoever is gone while waiting', async () => {
+  it('removes a waiter that has disconnected', async () => {
     const { budget } = make();
     const places: Place[] = [];
     for (let count = 0; count < 4; count++) places.push(await budget.reserve({ ...LARGE, account: 1 }));

@@ -6,7 +6,7 @@ import { unpackResult } from '../../src/result/unpack.ts';
 
 const MB = 1_000_000;
 
-/** A clock that the pauses move. */
+/** A clock that is advanced by the pauses. */
 function clock() {
   let at = 0;
   const pauses: number[] = [];
@@ -25,7 +25,7 @@ function clock() {
   };
 }
 
-describe('result: the pace of large results', () => {
+describe('result: pace of large results', () => {
   it('an account has its burst at once, then its share of a core', async () => {
     const time = clock();
     const pace = makePaces(time.options)(1);
@@ -35,7 +35,7 @@ describe('result: the pace of large results', () => {
     assert.equal(Math.round(time.pauses.reduce((sum, ms) => sum + ms, 0)), 2_000);
   });
 
-  it('all readers of an account share its pace, and another account has its own', async () => {
+  it('all readers of an account share its pace, and another account has a separate one', async () => {
     const time = clock();
     const paceOf = makePaces(time.options);
     await paceOf(1)(1_000);
@@ -44,7 +44,7 @@ describe('result: the pace of large results', () => {
     assert.deepEqual(time.pauses, [200]);
   });
 
-  it('an account that reads nothing has its burst again after a while, and no more', async () => {
+  it('an idle account regains its burst after a while, and no more', async () => {
     const time = clock();
     const pace = makePaces(time.options)(1);
     await pace(1_000);
@@ -54,7 +54,7 @@ describe('result: the pace of large results', () => {
     assert.deepEqual(time.pauses, [200]);
   });
 
-  it('a body counts for what inflating it takes, and a scan for what it took', async () => {
+  it('inflating a body counts by its estimate, and a scan by its duration', async () => {
     const text = JSON.stringify({ ffprobe: { success: true, output: 'a'.repeat(3 * MB) } });
     const counted = async (read: (packed: PackedSlices) => Promise<unknown>): Promise<number> => {
       let busy = 0;

@@ -31,23 +31,24 @@ const text = (shown: FileTool[], more: object = {}) => [answer(shown, more).body
 const part = (shown: FileTool[]) => (JSON.parse(text(shown)) as { probe_report: unknown }).probe_report;
 
 describe('probe_report in the envelope', () => {
-  it('costs nothing beside the tools that ran anyway', () =>
+  it('has no duration beside tools that ran anyway', () =>
     assert.deepEqual(part(['ffprobe', 'mediainfo', 'probe_report']), {
       success: true,
       duration: 2,
       usage: 0,
       response: { report: 1 },
     }));
-  it('costs the time of tools that ran for it alone', () =>
+  it('has the duration of tools that ran for it alone', () =>
     assert.deepEqual(part(['probe_report']), { success: true, duration: 32, usage: 50, response: { report: 1 } }));
-  it('costs the time of the one that is not shown', () =>
+  it('has the duration of the tool that is not shown', () =>
     assert.deepEqual(part(['ffprobe', 'probe_report']), {
       success: true,
       duration: 32,
       usage: 30,
       response: { report: 1 },
     }));
-  it('stands alone and bare', () => assert.equal(text(['probe_report'], { injectOutput: true }), '{"report":1}'));
+  it('is the whole response if it is the only one and bare', () =>
+    assert.equal(text(['probe_report'], { injectOutput: true }), '{"report":1}'));
   it('is injected into the first document', () =>
     assert.equal(
       (
@@ -57,5 +58,5 @@ describe('probe_report in the envelope', () => {
       ).ffprobe.response.probe_report instanceof Object,
       true,
     ));
-  it('is absent where it was not asked for', () => assert.ok(!text(['ffprobe', 'mediainfo']).includes('probe_report')));
+  it('is absent if it was not requested', () => assert.ok(!text(['ffprobe', 'mediainfo']).includes('probe_report')));
 });

@@ -9,7 +9,7 @@ const long = JSON.stringify({ text: 'é"'.repeat(200_000) });
 const packed = (value: unknown) => zstdCompressSync(JSON.stringify(value));
 
 describe('skimming a result', () => {
-  it('leads to the same outcome, and knows of outputs only that they are there', async () => {
+  it('has the same outcome, and only the existence of outputs', async () => {
     for (const result of [
       body([good('ffprobe', long), good('mediainfo', '{}')]),
       body([good('ffprobe', long), bad('mediainfo', 'crashed', 'x')]),
@@ -31,10 +31,10 @@ describe('skimming a result', () => {
     }
   });
   for (const [what, bytes, most] of [
-    ['more than declared', packed(body([good('ffprobe', long)])), 1_000],
-    ['no zstd', Buffer.from('{}'), 1_000],
-    ['cut off', packed(body([good('ffprobe', long)])).subarray(0, 30), 10_000_000],
-    ['no JSON', zstdCompressSync('{"tools":[}'), 1_000],
+    ['larger than declared', packed(body([good('ffprobe', long)])), 1_000],
+    ['not zstd', Buffer.from('{}'), 1_000],
+    ['truncated', packed(body([good('ffprobe', long)])).subarray(0, 30), 10_000_000],
+    ['not JSON', zstdCompressSync('{"tools":[}'), 1_000],
     [
       'compressed with a window of 64 MB',
       zstdCompressSync(JSON.stringify(body([])) + ' '.repeat(70_000_000), {
@@ -43,6 +43,6 @@ describe('skimming a result', () => {
       100_000_000,
     ],
   ] as const) {
-    it(`refuses what is ${what}`, () => assert.rejects(skimResult(bytes, most), LiftError));
+    it(`refuses a result that is ${what}`, () => assert.rejects(skimResult(bytes, most), LiftError));
   }
 });
