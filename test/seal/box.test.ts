@@ -8,8 +8,8 @@ import { boxKeys } from '../../src/setup/secrets.ts';
 const made = (): JSONWebKeySet => JSON.parse(boxKeys()['box.jwks']!) as JSONWebKeySet;
 const code = (expected: string) => (error: unknown) => error instanceof SealError && error.code === expected;
 
-describe('seal: what is kept', () => {
-  it('opens again with the key that the setup makes, whatever that says of its algorithm', async () => {
+describe('seal: stored secrets', () => {
+  it('open with a key of the setup, whatever algorithm it declares', async () => {
     const keys = made();
     for (const alg of [keys.keys[0]!.alg, 'dir', 'A256GCM', undefined]) {
       const those = { keys: [{ ...keys.keys[0]!, ...(alg === undefined ? {} : { alg }) }] };
@@ -17,7 +17,7 @@ describe('seal: what is kept', () => {
     }
   });
 
-  it('does not open as something else, nor with another key, nor changed', async () => {
+  it('do not open for another purpose, with another key, or altered', async () => {
     const keys = made();
     const sealed = await sealInBox('a secret', 'token:17', keys);
     assert.ok(!sealed.includes('a secret'));
@@ -31,7 +31,7 @@ describe('seal: what is kept', () => {
     await assert.rejects(openBox(Buffer.from('rubbish'), 'token:17', keys), code('seal-unreadable'));
   });
 
-  it('a further key seals from then on, and the earlier ones still open', async () => {
+  it('are sealed with a newly added key, and earlier ones still open', async () => {
     const old = made();
     const both = { keys: [...old.keys, ...made().keys] };
     const before = await sealInBox('x', 'mail:1', old);
@@ -39,7 +39,7 @@ describe('seal: what is kept', () => {
     await assert.rejects(openBox(await sealInBox('x', 'mail:1', both), 'mail:1', old), code('seal-unknown-key'));
   });
 
-  it('a key set without a key of 256 bits is refused', () => {
+  it('are refused with a key set without a 256-bit key', () => {
     for (const keys of [
       [],
       [{ kty: 'oct', kid: 'a', k: randomBytes(16).toString('base64url') }],

@@ -25,14 +25,14 @@ describe('a sealed source', () => {
     assert.equal(await openSealed(await sealSource(source, binding, publicKeys), binding, privateKeys), source);
   });
 
-  it('is sealed with the newest key, and one sealed with an older key still opens', async () => {
+  it('is sealed with the newest key, and opens if sealed with an older one', async () => {
     const newest = await sealSource(source, binding, publicKeys);
     assert.equal(JSON.parse(Buffer.from(newest.split('.')[0]!, 'base64url').toString()).kid, 'fresh');
     const older = await sealSource(source, binding, { keys: [publicKeys.keys[0]!] });
     assert.equal(await openSealed(older, binding, privateKeys), source);
   });
 
-  it('shows nothing of the source, and differs each time', async () => {
+  it('reveals nothing of the source, and differs each time', async () => {
     const [one, two] = [await sealSource(source, binding, publicKeys), await sealSource(source, binding, publicKeys)];
     assert.notEqual(one, two);
     const shown = one
@@ -42,7 +42,7 @@ describe('a sealed source', () => {
     assert.ok(!shown.includes('CRET') && !shown.includes('bucket'));
   });
 
-  it('fits a ProbeJob when the source is as long as it may be', async () => {
+  it('fits a ProbeJob at the maximum length of a source', async () => {
     assert.ok((await sealSource('é'.repeat(8192), binding, publicKeys)).length <= 24576);
   });
 
@@ -59,7 +59,7 @@ describe('a sealed source', () => {
     }
   });
 
-  it('does not open when a byte of any part was changed', async () => {
+  it('does not open if a byte of any part was changed', async () => {
     const parts = (await sealSource(source, binding, publicKeys)).split('.');
     for (const index of [2, 3, 4]) {
       const changed = parts.with(index, (parts[index]!.startsWith('A') ? 'B' : 'A') + parts[index]!.slice(1));
@@ -70,14 +70,14 @@ describe('a sealed source', () => {
     }
   });
 
-  it('does not open when the header was exchanged for one that names another request', async () => {
+  it('does not open with the header of another request', async () => {
     const parts = (await sealSource(source, { ...binding, tokenId: 99 }, publicKeys)).split('.');
     const header = JSON.parse(Buffer.from(parts[0]!, 'base64url').toString());
     parts[0] = Buffer.from(JSON.stringify({ ...header, tid: 17 })).toString('base64url');
     await assert.rejects(openSealed(parts.join('.'), binding, privateKeys), { code: 'seal-unreadable' });
   });
 
-  it('is refused when it is sealed with another algorithm or an unknown key, or is not sealed at all', async () => {
+  it('is refused if sealed with another algorithm or an unknown key, or not sealed at all', async () => {
     const wrapped = await new CompactEncrypt(new TextEncoder().encode(source))
       .setProtectedHeader({ alg: 'ECDH-ES', enc: 'A128CBC-HS256', kid: 'old', rid: binding.requestId, tid: 17 })
       .encrypt(publicKeys.keys[0]!);
@@ -89,7 +89,7 @@ describe('a sealed source', () => {
     }
   });
 
-  it('is wrapped where the key says so', async () => {
+  it('uses the key wrapping that the key declares', async () => {
     const wrapping = (set: JSONWebKeySet): JSONWebKeySet => ({
       keys: [{ ...set.keys[0]!, alg: 'ECDH-ES+A256KW', use: 'enc' }],
     });
