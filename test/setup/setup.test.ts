@@ -19,17 +19,17 @@ import { startNats } from '../servers.ts';
 
 const DAY_MS = 86_400_000;
 
-describe('setup: what the Secrets hold', function () {
+describe('setup: contents of the Secrets', function () {
   this.timeout(30_000);
 
-  it("an administrator's token that the record takes, never the same twice", () => {
+  it("an administrator's token that the record accepts, different each time", () => {
     const [first, second] = [admin('a@example.org'), admin('a@example.org')];
     assert.ok(isToken(first['token'] ?? ''));
     assert.notEqual(first['token'], second['token']);
     assert.equal(new Set(Array.from({ length: 500 }, () => randomText(24))).size, 500);
   });
 
-  it('a Postgres address that holds its own password', () => {
+  it('a Postgres address with its own password', () => {
     const { username, password, database, url } = postgres('db.example.org');
     const parsed = new URL(url ?? '');
     assert.deepEqual(
@@ -38,7 +38,7 @@ describe('setup: what the Secrets hold', function () {
     );
   });
 
-  it('a pair of sealing keys: what the public one seals, the private one opens', async () => {
+  it('a pair of sealing keys: the private one opens what the public one seals', async () => {
     const keys = await sealKeys();
     assert.equal(JSON.parse(keys.public['public.jwks'] ?? '').keys[0].d, undefined);
     const binding = { requestId: 'r', tokenId: 7 };
@@ -73,7 +73,7 @@ describe('setup: what the Secrets hold', function () {
     assert.equal(await renewed(given, ['new'], later(400)), undefined, 'a given certificate is not ours to renew');
   });
 
-  it('a NATS server runs on them, over TLS; another CA and another user are refused', async () => {
+  it('a NATS server uses them for TLS, and refuses another CA and another user', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'probeyard-setup-'));
     const file = (name: string, text = '') => {
       writeFileSync(join(folder, name), text, { mode: 0o600 });
@@ -117,7 +117,7 @@ describe('setup: what the Secrets hold', function () {
   });
 });
 
-describe('setup: the Secrets of an installation', function () {
+describe('setup: Secrets of an installation', function () {
   this.timeout(90_000);
   let server: TestApiServer;
   let kube: KubeClient;
@@ -145,7 +145,7 @@ describe('setup: the Secrets of an installation', function () {
   const all = async () =>
     Object.fromEntries((await kube.list<Secret>(SECRETS)).items.map((secret) => [secret.metadata.name, secret.data]));
 
-  it('are all made, and the next time all kept', async () => {
+  it('are all created, and kept the next time', async () => {
     assert.deepEqual((await setup(kube, settings)).made.sort(), NAMES);
     const before = await all();
     assert.deepEqual(Object.keys(before).sort(), NAMES);
@@ -154,7 +154,7 @@ describe('setup: the Secrets of an installation', function () {
     assert.deepEqual(await all(), before);
   });
 
-  it('two at once make one set that fits together', async () => {
+  it('two runs at once create one consistent set', async () => {
     await Promise.all([setup(kube, settings), setup(kube, settings)]);
     const text = async (name: string, key: string) =>
       Buffer.from(String((await kube.get<Secret>(SECRETS, name)).data?.[key]), 'base64').toString();
@@ -173,7 +173,7 @@ describe('setup: the Secrets of an installation', function () {
     );
   });
 
-  it('a given one is adopted by its name and never touched', async () => {
+  it('an existing one is adopted by name and never changed', async () => {
     await kube.create(SECRETS, {
       metadata: { name: 'their-postgres' },
       type: 'Opaque',
@@ -201,7 +201,7 @@ describe('setup: the Secrets of an installation', function () {
     assert.notEqual(after['probeyard-nats-tls']?.['tls.crt'], before['probeyard-nats-tls']?.['tls.crt']);
   });
 
-  it('the renewal changes the certificate and its key alone, when it is time, and only what it has read', async () => {
+  it('the renewal replaces the certificate and its key alone, when due, and only what it has read', async () => {
     const name = 'probeyard-nats-tls';
     const old = await natsTls(['nats'], new Date(Date.now() - 300 * DAY_MS));
     await kube.create(SECRETS, { metadata: { name }, stringData: old } as Secret);
@@ -230,7 +230,7 @@ describe('setup: the Secrets of an installation', function () {
     assert.deepEqual(await held(), after);
   });
 
-  it('public sealing keys without private ones are replaced; a key among the private ones alone stays', async () => {
+  it('public sealing keys without private ones are replaced; an additional private key stays', async () => {
     await setup(kube, settings);
     const text = async (name: string, key: string) =>
       Buffer.from(String((await kube.get<Secret>(SECRETS, name)).data?.[key]), 'base64').toString();
@@ -248,7 +248,7 @@ describe('setup: the Secrets of an installation', function () {
     assert.deepEqual((await setup(kube, settings)).renewed, []);
   });
 
-  it('outside servers: no Secret of PostgreSQL, no CA of NATS', async () => {
+  it('external servers: no Secret of PostgreSQL, no CA of NATS', async () => {
     const { made } = await setup(kube, { ...settings, natsHosts: [], postgresHost: '' });
     assert.deepEqual(
       made.sort(),
@@ -256,7 +256,7 @@ describe('setup: the Secrets of an installation', function () {
     );
   });
 
-  it('a password is not made anew beside data that has another', async () => {
+  it('a password is not generated beside data that has another', async () => {
     const claim = 'data-probeyard-postgres-0';
     await setup(kube, { ...settings, postgresClaim: claim });
     await kube.create(PERSISTENT_VOLUME_CLAIMS, {
