@@ -1,8 +1,8 @@
-/** Whether a tool has read the source, and what of it. */
+/** Whether a tool has read the source, and which parts of it. */
 import type { Row } from './matrix.ts';
 import type { Answered, Outcome } from './real_runner.ts';
 
-/** What is wrong with a tool's answer; undefined where nothing is. */
+/** The fault in a tool's output, or undefined. */
 export function wrongWith(row: Row, url: string, outcome: Outcome): string | undefined {
   if (!outcome.success) return outcome.error ?? 'failed without a word';
   const said = JSON.parse(outcome.output) as {
@@ -21,7 +21,7 @@ export function wrongWith(row: Row, url: string, outcome: Outcome): string | und
   return ref === undefined || ref === '' || ref === shown ? undefined : `shows ${ref}`;
 }
 
-/** The secrets that can be seen anywhere in what came of a job. */
+/** The secrets that appear anywhere in the outcome of a job. */
 export const seen = (answered: Answered, secrets: readonly string[]): string[] => {
   const text = JSON.stringify([answered.tools, answered.source, answered.log]);
   return secrets.filter((secret) => text.includes(secret) || text.includes(JSON.stringify(secret).slice(1, -1)));

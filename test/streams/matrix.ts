@@ -1,4 +1,4 @@
-/** Every kind of source, each from a real server: what is asked, and what must not be seen again. */
+/** Every kind of source, each from a real server, with its request and the secrets that must not appear. */
 import { createHash, createHmac } from 'node:crypto';
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,9 +13,9 @@ export interface Row {
   server: string;
   /** Why it cannot be tried here. */
   missing?: string;
-  /** The address, made when it is tried: some servers take one caller alone. */
+  /** The address, made when it is tried, because some servers accept only one caller. */
   address: () => Promise<{ url: string; end?: () => Promise<void> }>;
-  /** As it may be shown. */
+  /** The address as it may be shown. */
   shown: (url: string) => string;
   codec?: 'hevc';
 }
@@ -28,7 +28,7 @@ const accessKey = 'AKIAPEER000000000001';
 const secret = 'wJal/rXUtn+FEMI/K7MD/bPx';
 const region = 'eu-central-1';
 
-/** What no log, error or output may hold, in the forms in which it could. */
+/** What no log, error or output may contain, in all of its encodings. */
 export const secrets: readonly string[] = [password, passphrase, signature, secret, accessKey, user].flatMap((text) => [
   text,
   encodeURIComponent(text),
@@ -181,7 +181,7 @@ export async function openMatrix(): Promise<Matrix> {
   };
 }
 
-/** Lets everybody read what is in a bucket. */
+/** Makes a bucket readable for everybody. */
 async function openBucket(port: number, bucket: string): Promise<void> {
   const body = JSON.stringify({
     Version: '2012-10-17',

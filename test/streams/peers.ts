@@ -1,5 +1,5 @@
 /**
- * Real servers of every kind of source: built or fetched once and kept in the cache, started by a test, ended with it.
+ * Real servers of every kind of source: built or fetched once into the cache, started by a test and stopped with it.
  */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -21,7 +21,7 @@ export interface Peer {
 
 const pyftpdlib = '2.2.0';
 
-/** Why a peer cannot be had here; undefined where it can. */
+/** Why a server is unavailable here, or undefined. */
 export async function missingPeer(name: 'ffmpeg' | 'ftp' | 'mediamtx' | 'versitygw'): Promise<string | undefined> {
   if (name === 'ffmpeg')
     return spawnSync('ffmpeg', ['-version']).error === undefined ? undefined : 'ffmpeg is not on this machine';
@@ -56,7 +56,7 @@ const ftpLibrary = (): Promise<string> =>
     if (status !== 0) throw new Error(stderr.toString());
   });
 
-/** The modules that it stands on left Python with 3.12. */
+/** The modules that it needs were removed in Python 3.12. */
 const lacksAsyncore = (): Promise<boolean> =>
   Promise.resolve(spawnSync('python3', ['-c', 'import asyncore, asynchat']).status !== 0);
 
@@ -143,7 +143,7 @@ export async function startFtp(
   return { ...peer, port: Number(/^(\d+)$/m.exec(peer.output())![1]) };
 }
 
-/** ffmpeg as the server of one stream to one caller: `rtmp` or `srt`. */
+/** ffmpeg as the server of one stream for one caller: `rtmp` or `srt`. */
 export async function listenWithFfmpeg(
   kind: 'rtmp' | 'srt',
   file: string,
@@ -156,7 +156,7 @@ export async function listenWithFfmpeg(
       ? ['-f', 'flv', '-listen', '1', `rtmp://${host}:${port}/live/stream`]
       : ['-f', 'mpegts', `srt://${host}:${port}?mode=listener${options.query ?? ''}`];
   const peer = start('ffmpeg', ['-nostdin', '-v', 'error', '-re', '-i', file, '-c', 'copy', ...target]);
-  // It takes one caller alone, so that it listens is seen from outside.
+  // It accepts only one caller, so the test detects from outside that it listens.
   const [table, state] = kind === 'rtmp' ? ['tcp', '0A'] : ['udp', '07'];
   const wanted = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
   await until(
@@ -189,7 +189,7 @@ export interface MediaServer {
 }
 
 /**
- * MediaMTX: RTSP, RTMP and SRT. Who knows the name and the password may read; whoever is on this machine may publish.
+ * MediaMTX with RTSP, RTMP and SRT. Reading needs the user name and password; any process on this machine may publish.
  */
 export async function startMediaServer(
   user: string,
@@ -288,7 +288,7 @@ export async function startMediaServer(
   };
 }
 
-/** versitygw over a folder: each folder in it is a bucket. It checks signatures. */
+/** versitygw over a folder whose subfolders are buckets. It verifies signatures. */
 export async function startS3(folder: string, accessKey: string, secret: string, region: string): Promise<Peer> {
   const port = await freePort();
   const peer = start(await programOf('versitygw'), [

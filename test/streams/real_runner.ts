@@ -1,6 +1,6 @@
 /**
- * The runner's own way from an assignment to results, with the tools of the images that are built here: launcher,
- * source proxy, judged output.
+ * The path of a real runner from an assignment to results, with the tools of the images that are built here: launcher,
+ * source proxy, verdict on the output.
  */
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises';
@@ -32,7 +32,7 @@ export interface Answered {
   tools: Outcome[];
   io: number;
   source: { failure: string; status?: number; message: string } | undefined;
-  /** everything that was logged meanwhile */ log: string;
+  /** Everything that was logged meanwhile. */ log: string;
 }
 
 export interface RealRunner {
@@ -49,7 +49,7 @@ export interface RealRunner {
   close(): Promise<void>;
 }
 
-/** Images of tools that are built here; none where the tests run without them. */
+/** Tool images that are built here; none if the tests run without them. */
 export async function builtTools(
   which: (entry: ToolEntry) => boolean,
 ): Promise<{ entry: ToolEntry; archive: string }[]> {

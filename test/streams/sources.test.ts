@@ -5,7 +5,7 @@ import { missingPeer } from './peers.ts';
 import { builtTools, startRealRunner, type Answered, type RealRunner } from './real_runner.ts';
 
 /**
- * Every kind of source from a real server, through the runner's own path with the newest tool images. All versions:
+ * Every kind of source from a real server, through a real runner with the newest tool images. For all versions see
  * docs/sources.md.
  */
 
@@ -39,13 +39,13 @@ describe('sources of every kind, from real servers', function () {
       { s3Hosts: matrix.s3Hosts },
     );
     const todo = matrix.rows.filter((row) => row.missing === undefined);
-    // Streams mostly wait: several at once take little more than one.
+    // Streams mostly wait, so several at once take little more time than one.
     await Promise.all(
       Array.from({ length: atOnce }, async () => {
         for (let row = todo.shift(); row !== undefined; row = todo.shift()) {
           try {
             const { url, end } = await row.address();
-            // Half the time that FFmpeg takes for a stream is enough for these.
+            // Half of FFmpeg's default time for a stream is enough for these.
             const answered = await runner
               .run(url, { options: { ffprobe: { analyzeduration: '2000000' } } })
               .finally(() => end?.());
@@ -62,7 +62,7 @@ describe('sources of every kind, from real servers', function () {
     await matrix?.close();
   });
 
-  it('each is read by each tool, and shown as the caller wrote it', function () {
+  it('are read by each tool, and shown as the caller wrote them', function () {
     const skipped = matrix.rows.filter((row) => row.missing !== undefined);
     for (const row of skipped) console.log(`      skipped: ${row.source}: ${row.missing}`);
     const wrong = matrix.rows
@@ -81,18 +81,18 @@ describe('sources of every kind, from real servers', function () {
     assert.ok(answers.size >= 18, `${answers.size} sources tried`);
   });
 
-  it('what was read is counted', () => {
+  it('have their bytes counted', () => {
     for (const [row, found] of answers)
       if (!(found instanceof Error)) assert.ok(found.answered.io > 1000, `${row.source}: ${found.answered.io} bytes`);
   });
 
-  it('no credential is in an output, an error or a log', () => {
+  it('leave no credential in an output, an error or a log', () => {
     for (const [row, found] of answers)
       if (!(found instanceof Error)) assert.deepEqual(seen(found.answered, secrets), [], row.source);
   });
 });
 
-/** What mediainfo does not read from wherever it comes. */
+/** Problems of mediainfo itself, regardless of the server. */
 const ownLimit = (row: Row, problem: string): boolean =>
   /^HLS, (?:AES|fragmented)/.test(row.source) ||
   (row.source.startsWith('rtsp') && problem === 'mediainfo cannot read RTSP');

@@ -1,6 +1,6 @@
 /**
- * A web server with everything that web sources do: logins, signatures in the query, redirects, playlists that name
- * their segments in full.
+ * A web server with everything that web sources use: logins, signatures in the query, redirects, and playlists with
+ * absolute addresses of segments.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
