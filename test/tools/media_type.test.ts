@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { ffprobe } from '../../src/tools/ffprobe.ts';
 import { mediainfo, MEDIAINFO_OUTPUTS } from '../../src/tools/mediainfo.ts';
 
-describe('the media type of a bare output', () => {
+describe('media type of a bare output', () => {
   for (const [format, type] of [
     ['json', 'application/json'],
     ['xml', 'application/xml'],

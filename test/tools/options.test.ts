@@ -12,7 +12,7 @@ import { aTool } from '../api/a_tool.ts';
 import { argsOf, difference, optionTable } from '../../docs/tables/options.ts';
 
 const read = makeReader<ProbeFile>(ProbeFileSchema);
-/** A version that has everything. */
+/** A version with every option. */
 const flags = FFPROBE_OPTIONS.flatMap(({ flag }) => (flag === undefined ? [] : [flag]));
 const catalog = catalogOf([
   aTool('ffprobe', '9.0', { latest: true, options: [flags] }),
@@ -24,7 +24,7 @@ const catalog = catalogOf([
   }),
 ]);
 
-/** From what a caller writes to the arguments of the tool, by the code that does it. */
+/** Passes a value from a caller's request to the arguments of the tool, through the code of the product. */
 function passed(tool: ToolName, section: string, name: string, value: unknown): string[] {
   const request = read({
     form: 'json',
@@ -34,7 +34,7 @@ function passed(tool: ToolName, section: string, name: string, value: unknown): 
   return difference(tool, selected!.options ?? {});
 }
 
-/** What docs/options.md says each becomes; the rest goes by its own name. */
+/** The arguments according to docs/options.md, except for options that are passed by their own name. */
 const SPECIAL: Record<string, (value: unknown) => string[]> = {
   'ffprobe.output_format': (value) => (value === 'json' ? [] : ['-of', String(value)]),
   'ffprobe.show_data_hash': (value) => (value === true ? ['-show_data_hash', 'MD5'] : []),
@@ -64,7 +64,7 @@ function expected(tool: string, name: string, byDefault: unknown, value: unknown
   return [`-${name}`, String(value)];
 }
 
-describe('every option of the tools', () => {
+describe('options of the tools', () => {
   for (const { tool, section, spec, accepted, refused } of optionTable()) {
     it(`${tool}.${spec.name}: ${accepted.length} values become arguments, ${refused.length} are refused`, () => {
       for (const { value, args } of accepted) {
@@ -97,7 +97,7 @@ describe('every option of the tools', () => {
     ['v', { v: 'warning' }, ['-show_log', '24']],
   ];
   for (const [alias, ffprobe, args] of renamed)
-    it(`ffprobe.${alias} is another name of an option, in a body and in a query`, () => {
+    it(`ffprobe.${alias} is an alias of an option, in a body and in a query`, () => {
       const [[name, value]] = Object.entries(ffprobe) as [[string, string]];
       for (const input of [
         { form: 'json', value: { url: 'u', only: 'ffprobe', ffprobe } } as const,
@@ -136,7 +136,7 @@ describe('every option of the tools', () => {
       assert.throws(() => selectTools(request, catalog), { status: 400, message });
     });
 
-  it('mediainfo.inform: the error says what a template looks like', () =>
+  it('mediainfo.inform: the error describes the form of a template', () =>
     assert.throws(() => passed('mediainfo', 'mediainfo', 'inform', 'file:///etc/passwd'), {
       message: 'mediainfo.inform: must be lines such as General;%Format% that name no file',
     }));
@@ -146,7 +146,7 @@ describe('every option of the tools', () => {
     ['inform', 'General;%Format%'],
     ['cover_data', true],
   ] as const)
-    it(`mediainfo.${name} is a 400 where the version did not report it`, () => {
+    it(`mediainfo.${name} is a 400 if the version did not report it`, () => {
       const old = catalogOf([
         aTool('mediainfo', '24.06', { latest: true, options: [['Output=JSON', 'Inform', 'Details']] }),
       ]);
@@ -157,7 +157,7 @@ describe('every option of the tools', () => {
       });
     });
 
-  it('all at once are arguments in the order of the table, each once', () => {
+  it('all together become arguments in the order of the table, each once', () => {
     const options = Object.fromEntries(
       optionTable()
         .filter(({ tool }) => tool === 'ffprobe')

@@ -1,4 +1,4 @@
-/** Every output format of both tools, through the runner, from the binaries themselves. */
+/** Every output format of both tools, through the runner, from the tools' own binaries. */
 import assert from 'node:assert/strict';
 import { MEDIAINFO_OUTPUTS } from '../../src/tools/mediainfo.ts';
 import { optionTable } from '../../docs/tables/options.ts';
@@ -6,7 +6,7 @@ import { startRealTools, type RealTools } from './real_tools.ts';
 
 const FFPROBE = ['default', 'csv', 'flat', 'ini', 'json', 'xml'] as const;
 
-/** What the output of a format begins with. */
+/** The beginning of the output in each format. */
 const BEGINS: Record<string, RegExp> = {
   default: /^\[STREAM\]\n/,
   csv: /^stream,0,h264,/,
@@ -36,7 +36,7 @@ const JSON_MEMBER: Record<string, string> = {
 };
 
 const OLD = MEDIAINFO_OUTPUTS.filter((output) => !output.startsWith('MPEG-7'));
-/** What the builds of the catalog were compiled with. */
+/** The formats that the builds of the catalog support. */
 const WRITES: Record<string, readonly string[]> = {
   '26.10': MEDIAINFO_OUTPUTS,
   '24.06': ['Text', 'HTML', 'XML', 'JSON'],
@@ -49,7 +49,7 @@ const LACKS: Record<string, string[]> = {
   '21.09': ['!Full', '!Language', '!ParseSpeed', '!ReadByHuman'],
 };
 
-/** Of the extra options, what each build honours. */
+/** The extra options that each build supports. */
 const EXTRAS: Record<string, string[]> = {
   '26.10': ['Details=1', 'Inform=template', 'Cover_Data=base64'],
   '24.06': ['Cover_Data=base64'],
@@ -91,7 +91,7 @@ describe('outputs of the tools themselves', function () {
     });
   }
   for (const version of ['26.10', '20.09']) {
-    it(`mediainfo ${version}: all that it reports to have`, async function () {
+    it(`mediainfo ${version}: supports everything that it reports`, async function () {
       if (!entry('mediainfo', version)) {
         console.log('        skipped: its image is not built here');
         this.skip();
@@ -137,7 +137,7 @@ describe('outputs of the tools themselves', function () {
     assert.deepEqual([success, output, error], [true, null, undefined]);
   });
 
-  it('ffprobe 9.0 takes every option that it reports, at the ends of its range', async function () {
+  it('ffprobe 9.0 accepts every option that it reports, with its extreme values', async function () {
     const found = entry('ffprobe', '9.0');
     if (!found) {
       console.log('        skipped: its image is not built here');
@@ -154,7 +154,7 @@ describe('outputs of the tools themselves', function () {
         spec.name === 'output_format'
       )
         continue;
-      // The clip has two streams; and what would be a flag or a command elsewhere is no stream.
+      // The clip has two streams, and a value that would be a flag or a command elsewhere is no stream.
       for (const { value } of accepted.filter(
         (one) =>
           one.value !== false &&

@@ -1,6 +1,6 @@
 /**
- * The tools' own binaries from the images that are built here, run the way a runner runs them: launcher, source proxy,
- * judged output.
+ * The tools' own binaries from the images that are built here, run like in a runner: launcher, source proxy, verdict on
+ * the output.
  */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -24,7 +24,7 @@ import { startLauncher, type LauncherProcess } from '../runner/built_launcher.ts
 type ToolEntry = Entry & { tool: 'ffprobe' | 'mediainfo' };
 
 export interface RealTools {
-  /** Those whose image is built here. */
+  /** Tools whose image is built here. */
   entries: ToolEntry[];
   run(entry: Entry, options: Record<string, string>): Promise<RawToolResult>;
   prove(entry: ToolEntry): Promise<ProofLine>;
