@@ -47,7 +47,7 @@ describe('config', () => {
     });
   }
 
-  it('names all that is wrong at once, and never a value', () => {
+  it('reports all problems at once, and never a value', () => {
     assert.throws(
       () => loadConfig('api', { PY_LISTEN: 'hush', PY_MAX_QUEUED: 'hush' }),
       (error: ConfigError) => {
@@ -59,7 +59,7 @@ describe('config', () => {
   });
 });
 
-describe('the settings of a runner', () => {
+describe('settings of a runner', () => {
   const good = {
     pool: 'short',
     generation: 'g',
@@ -76,7 +76,7 @@ describe('the settings of a runner', () => {
   const load = (settings: unknown) => loadConfig('agent', { PY_POD_UID: 'u', PY_RUNNER: JSON.stringify(settings) });
   const egress = { url: 'http://proxy', noProxy: [], resolve: 'here' };
 
-  it('are taken as the controller makes them', () => {
+  it('are read as the controller writes them', () => {
     assert.deepEqual(load(good).settings, good);
     const full = { ...good, sources: { ...good.sources, egress, caFile: '/ca', s3: { region: 'eu' } }, later: 1 };
     assert.deepEqual(load(full).settings, full);

@@ -1,4 +1,4 @@
-/** Whether a value has the form that a schema of the product describes. */
+/** Checks that a value matches a schema of the product. */
 import assert from 'node:assert/strict';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
@@ -14,7 +14,7 @@ export function makeAjv(): Ajv2020 {
 
 const MOST_SHOWN = 8;
 
-/** What is wrong, with the values that are. */
+/** The errors with the invalid values. */
 export const errorsOf = ({ errors }: Validate): string =>
   (errors ?? [])
     .slice(0, MOST_SHOWN)
@@ -26,7 +26,7 @@ export const errorsOf = ({ errors }: Validate): string =>
 
 const ajv = makeAjv();
 
-/** Compiles at once: that takes too long for the first test that happens to need it. */
+/** Compiles immediately, because it would take too long within the first test that needs it. */
 export function conformsTo(schema: TSchema): (value: unknown) => void {
   const validate = ajv.compile(schema);
   const { title } = schema as { title?: string };

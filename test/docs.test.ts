@@ -5,12 +5,12 @@ import { dirname, join } from 'node:path';
 const root = join(import.meta.dirname, '..');
 const pages = ['*.md', 'docs/**/*.md', '.github/**/*.md'].flatMap((pattern) => globSync(pattern, { cwd: root }));
 
-/** Files and folders of the repository, as prose and code blocks name them. */
+/** Files and folders of the repository in prose and code blocks. */
 const PATH = /(?<![\w./-])(?:src|test|bench|images|charts|docs)\/[\w./-]*\w/g;
-/** Links to files: not to other sites, nor within the page. */
+/** Links to files, excluding other sites and anchors of the same page. */
 const LINK = /\]\((?!https?:|mailto:|#)([^)#]+)(?:#([^)]+))?\)/g;
 
-/** As the usual hosts of repositories make it. */
+/** The anchor that common repository hosts generate. */
 const anchorOf = (heading: string): string =>
   heading
     .toLowerCase()

@@ -10,10 +10,10 @@ describe('health', () => {
   const cases: [name: string, checks: Checks, reasons: Record<string, string> | undefined][] = [
     ['no checks', {}, undefined],
     ['checks that pass', { nats: () => null, postgres: async () => null }, undefined],
-    ['one that fails', { nats: () => 'not connected', postgres: () => null }, { nats: 'not connected' }],
-    ['one that throws: its code, never its message', { postgres: failing }, { postgres: 'ECONNREFUSED' }],
+    ['a failing check', { nats: () => 'not connected', postgres: () => null }, { nats: 'not connected' }],
+    ['a check that throws: its code, never its message', { postgres: failing }, { postgres: 'ECONNREFUSED' }],
     [
-      'one that does not answer',
+      'a check without an answer',
       { postgres: () => new Promise<null>(() => {}) },
       { postgres: 'no answer within 1500 ms' },
     ],

@@ -1,6 +1,6 @@
 /**
- * Log lines name requests and runners by the functions of src/log.ts alone: one request has the same keys in every
- * role.
+ * Log lines name requests and runners only through the functions of src/log.ts, so that one request has the same keys
+ * in every role.
  */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ const SOURCES = join(import.meta.dirname, '../src');
 const CALL = /\blog(?:ger)?(?:\.(?:trace|debug|info|warn|error|fatal|child)|\[[^\]]+\])\(/g;
 const BY_HAND = /(?<=[{,]\s*)['"]?(?:request|pod|request_id|requestId|job|runner|runner_uid|podUid)['"]?\s*(?=[:,}])/;
 
-/** The text up to the bracket that closes the one before `start`, with the contents of strings left out. */
+/** The text up to the bracket that closes the one before `start`, without the contents of strings. */
 function enclosed(text: string, start: number): string {
   let depth = 1;
   let out = '';
@@ -31,7 +31,7 @@ function enclosed(text: string, start: number): string {
   throw new Error(`a bracket without an end: ${text.slice(start, start + 40)}`);
 }
 
-/** Without the calls of the two functions, whose own arguments name what they like. */
+/** Without the calls of the two functions, whose own arguments may have any name. */
 function withoutFields(text: string): string {
   let out = text;
   for (let found; (found = /\b(?:requestFields|runnerFields)\(/.exec(out)) !== null;) {
@@ -87,11 +87,11 @@ describe('log lines', () => {
     ],
     ['other members', "log.info({ jobs: 3, pool, tool }, 'request');", 0],
   ] as const) {
-    it(`reads ${what}: ${expected === 0 ? 'passes' : 'is refused'}`, () =>
+    it(`check of ${what}: ${expected === 0 ? 'passes' : 'is refused'}`, () =>
       assert.equal(byHand(source).length, expected));
   }
 
-  it('name nothing that is not known', () => {
+  it('omit unknown fields', () => {
     assert.deepEqual(requestFields({ id: undefined, job: 'a' }), { job: 'a' });
     assert.deepEqual(requestFields({ id: 'a' }), { request_id: 'a' });
     assert.deepEqual(runnerFields(undefined), {});

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { distance, nearest } from '../src/nearest.ts';
 
-describe('the nearest known name', () => {
+describe('nearest known name', () => {
   const known = ['show_format', 'show_streams', 'show_frames', 'probesize', 'max_ts_probe'];
   for (const [name, expected] of [
     ['show_stream', 'show_streams'],
@@ -13,8 +13,8 @@ describe('the nearest known name', () => {
   ] as const) {
     it(`of "${name}" is ${expected}`, () => assert.equal(nearest(name, known), expected));
   }
-  it('of anything is nothing where nothing is known', () => assert.equal(nearest('a', []), undefined));
-  it('is found at once even for a name of a megabyte', () => {
+  it('is undefined without known names', () => assert.equal(nearest('a', []), undefined));
+  it('is found quickly even for a name of a megabyte', () => {
     const began = performance.now();
     nearest('x'.repeat(1_000_000), known);
     assert.ok(performance.now() - began < 2_000, 'its square would take hours');
@@ -27,6 +27,6 @@ describe('the nearest known name', () => {
     ['kitten', 'sitting', 3],
     ['same', 'same', 0],
   ] as const) {
-    it(`is ${apart} apart: "${a}" and "${b}"`, () => assert.equal(distance(a, b), apart));
+    it(`distance ${apart} between "${a}" and "${b}"`, () => assert.equal(distance(a, b), apart));
   }
 });

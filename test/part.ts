@@ -1,6 +1,6 @@
 /**
- * Runs one part of the tests in a process of its own: `node test/part.ts [--share=1/2] <glob>...`. Reports its counts
- * to the parent.
+ * Runs one part of the tests in a separate process: `node test/part.ts [--share=1/2] <glob>...`. Reports its counts to
+ * the parent.
  */
 import { globSync } from 'node:fs';
 import { relative } from 'node:path';
@@ -15,7 +15,7 @@ const patterns = process.argv.slice(shares > 1 ? 3 : 2);
 const files = [...new Set(patterns.filter((p) => !p.startsWith('!')).flatMap((pattern) => globSync(pattern)))]
   .filter((file) => !patterns.some((p) => p.startsWith('!') && file.startsWith(p.slice(1))))
   .sort()
-  // Neighbours go to different shares: the files of a folder are much alike.
+  // Neighbouring files go to different shares, because the files of a folder take similar times.
   .filter((_, index) => index % shares === share - 1);
 if (files.length === 0) {
   console.error(`no test file matches ${patterns.join(' ')}`);
@@ -30,7 +30,7 @@ const mocha = new Mocha({
 });
 for (const file of files) mocha.addFile(file);
 await mocha.loadFilesAsync();
-// With its hooks: what a file costs, and where to look when the tests take long.
+// Time per file including hooks, to find slow files.
 const seconds = new Map<string, number>();
 let [current, since] = ['', performance.now()];
 const enter = (file: string | undefined) => {
@@ -58,7 +58,7 @@ runner.on('fail', (test, error: Error) => {
     .join('\n');
   const cause = error.cause instanceof Error ? `\n  because of: ${error.cause.message}` : '';
   const text = `${relative(process.cwd(), test.file ?? '')}: ${test.fullTitle()}\n  ${error.name}: ${error.message}`;
-  // At once, too: a part that is ended for its time says nothing at its end.
+  // Printed at once as well, because a part that is killed at its timeout prints nothing at its end.
   console.log(`\n${text}${cause}\n${where}\n`);
   failed.push(`${text}${cause}\n${where}`);
 });

@@ -35,7 +35,7 @@ describe('back-off', () => {
 });
 
 describe('retry', () => {
-  /** How often a piece of work runs that fails `failures` times. */
+  /** How many times work that fails `failures` times runs. */
   const run = async (failures: number, options: Partial<RetryOptions>) => {
     let runs = 0;
     const work = async () => {

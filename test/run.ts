@@ -1,6 +1,4 @@
-/**
- * All tests: `node test/run.ts [check|unit|cluster]...` (default: all). Ends in one true line, `N passed, N failed`.
- */
+/** All tests: `node test/run.ts [check|unit|cluster]...` (default: all). The last line is `N passed, N failed`. */
 import { fork, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -11,7 +9,7 @@ interface Counts {
   passes: number;
   failures: number;
   pending: number;
-  /** What failed, with its error: said again at the end. */ failed: string[];
+  /** The failed tests with their errors, repeated at the end. */ failed: string[];
 }
 const nothing: Counts = { passes: 0, failures: 0, pending: 0, failed: [] };
 const failure = (said: string): Counts => ({ ...nothing, failures: 1, failed: [said] });
@@ -26,7 +24,7 @@ const sum = (counts: Counts[]): Counts =>
     nothing,
   );
 
-/** A part may not run for ever: CI's time is bounded, and a hang should name itself. */
+/** The time of a part is limited, so that a hang is reported by name before CI's own timeout. */
 const PART_MINUTES = 70;
 
 function command(name: string, args: string[]): Promise<boolean> {
@@ -45,7 +43,7 @@ interface Share {
   of: number;
 }
 
-/** One process of mocha. `quiet`: what it prints comes in one piece, when it has ended. */
+/** One process of mocha. With `quiet`, its output is printed in one piece at the end. */
 function mochaProcess(title: string, patterns: string[], share?: Share): Promise<Counts> {
   return new Promise((resolve) => {
     let counts: Counts | undefined;
@@ -127,7 +125,7 @@ async function cluster(): Promise<Counts> {
     'test/hostile_callers/**/*.test.ts',
     'test/hostility/**/*.test.ts',
   ]);
-  // What was up before stays up; what the tests started ends with them.
+  // A cluster that was running stays, and one that the tests started is stopped.
   if (!wasUp && process.env['KEEP'] !== '1' && !(await command(process.execPath, ['test/node/down.ts'])))
     return sum([counts, failure('make down')]);
   return counts;

@@ -1,6 +1,6 @@
 /**
- * Real PostgreSQL and nats-server for tests: each call starts one of its own, on a port of 127.0.0.1, in a directory
- * that goes with it.
+ * Real PostgreSQL and nats-server for tests. Each call starts a new server on a port of 127.0.0.1, in a directory that
+ * is removed with it.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -23,7 +23,7 @@ class ServerError extends Error {
 const STARTED_WITHIN_MS = 30_000;
 const STOPPED_WITHIN_MS = 15_000;
 
-// Servers and directories of a test run that throws before its `after` must not outlive it.
+// Cleans up the servers and directories of a test run that throws before its `after`.
 const running = new Set<ChildProcess>();
 const directories = new Set<string>();
 process.on('exit', () => {
@@ -58,7 +58,7 @@ interface Daemon {
   end(signal: NodeJS.Signals): Promise<void>;
 }
 
-/** A process that can be ended and started again in the same place. Its output is shown when it does not start. */
+/** A process that can be stopped and started again in the same place. Its output is shown if it does not start. */
 function daemon(
   command: string,
   args: string[],
@@ -114,14 +114,14 @@ function daemon(
 export interface PostgresServer {
   url: string;
   port: number;
-  /** Ends the server and removes its data. */
+  /** Stops the server and removes its data. */
   stop(): Promise<void>;
   /**
-   * Ends it as an operator would (`fast`: open transactions are rolled back), or as a crash would (`immediate`), and
+   * Stops it as an operator would (`fast`, which rolls back open transactions) or like a crash (`immediate`), and
    * starts it again with the same data.
    */
   restart(how?: 'fast' | 'immediate'): Promise<void>;
-  /** Ends it without starting it again; `restart` brings it back. */
+  /** Stops it until `restart`. */
   down(how?: 'fast' | 'immediate'): Promise<void>;
 }
 
@@ -139,7 +139,7 @@ function postgresDirectory(): string {
   return join(root, newest, 'bin');
 }
 
-/** PostgreSQL refuses to run as root: then it runs as `postgres`, or as `nobody`. */
+/** PostgreSQL refuses to run as root, so it runs as `postgres` or `nobody` then. */
 function postgresUser(): { uid?: number; gid?: number } {
   if (process.getuid?.() !== 0) return {};
   const entries = readFileSync('/etc/passwd', 'utf8')
@@ -180,8 +180,8 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
   }
   const port = await freePort();
   const url = `postgres://probeyard@127.0.0.1:${port}/postgres`;
-  // Without fsync a crash of the server still loses nothing that it had answered (the system lives on); without
-  // synchronous_commit it would.
+  // Without fsync, a crash of the server alone loses nothing that it has acknowledged, because the system keeps
+  // running. Without synchronous_commit it would.
   const settings = {
     listen_addresses: '127.0.0.1',
     port: String(port),
@@ -218,17 +218,17 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
   };
 }
 
-/** What the image of the chart's PostgreSQL does at a start, with the machine's own binaries. */
+/** The start script of the chart's PostgreSQL image, run with the machine's own binaries. */
 export interface PostgresImage {
   port: number;
-  /** Starts it anew; `passwords` are written to their files first. */
+  /** Starts it again, after writing the `passwords` to their files. */
   restart(passwords?: Record<string, string>): Promise<void>;
   stop(): Promise<void>;
 }
 
 const ENTRYPOINT = join(import.meta.dirname, '../images/postgres');
 
-/** `before`: works in an empty data directory before the first start, as an older image did. */
+/** `before` works in an empty data directory before the first start, to imitate an older image. */
 export async function startPostgresImage(
   passwords: Record<string, string>,
   before?: (initdb: (...args: string[]) => void, single: (database: string, sql: string) => void, data: string) => void,
@@ -325,26 +325,23 @@ export interface NatsServer {
   url: string;
   port: number;
   stop(): Promise<void>;
-  /** Ends it with SIGKILL; `restart` brings it back. */
+  /** Kills it with SIGKILL, until `restart`. */
   kill(): Promise<void>;
-  /** Starts it again on the same port; `wipe` removes everything that JetStream had stored. */
+  /** Starts it again on the same port. `wipe` removes everything that JetStream has stored. */
   restart(options?: { wipe?: boolean }): Promise<void>;
-  /**
-   * Stops its clock (SIGSTOP): sockets stay open and the kernel accepts new ones, but nothing is answered until
-   * `resume`.
-   */
+  /** Pauses it (SIGSTOP) until `resume`. Sockets stay open and the kernel accepts new ones, but nothing is answered. */
   freeze(): void;
   resume(): void;
-  /** Reads its configuration and certificates anew (SIGHUP). */
+  /** Reloads its configuration and certificates (SIGHUP). */
   reload(): void;
-  /** Puts another certificate in the place of its own; `reload` or a restart takes it. */
+  /** Replaces its certificate file, which takes effect with `reload` or a restart. */
   certify(tls: { certificate: string; key: string }): void;
-  /** Address of its monitor: see bus/connections.ts. */
+  /** Address of its monitor, for bus/connections.ts. */
   monitor: string;
 }
 
 export interface NatsOptions {
-  /** More of the server's configuration. */
+  /** Additional configuration of the server. */
   conf?: string;
   tls?: { certificate: string; key: string; ca: string };
   jetstream?: boolean;
@@ -418,7 +415,7 @@ export async function startNats(options: NatsOptions = {}): Promise<NatsServer> 
   };
 }
 
-/** A nats-server that takes clients greets each with an INFO line. */
+/** A nats-server that is ready sends an INFO line to each client. */
 async function greeted(port: number): Promise<void> {
   const socket = connect({ port, host: '127.0.0.1', timeout: 1_000 });
   try {

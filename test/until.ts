@@ -1,4 +1,4 @@
-/** Waits for a condition with a deadline: tests never sleep for a time that they hope is enough. */
+/** Waits for a condition with a deadline. Tests never sleep for a time that is merely expected to be enough. */
 export async function until<T>(
   what: string,
   condition: () => T | Promise<T>,
