@@ -16,8 +16,8 @@ export interface StatusTarget {
 }
 
 /**
- * One patch at the known resourceVersion: another object may exist under the same name by now, and lists in a status are
- * replaced as a whole.
+ * One patch at the known resourceVersion: another object may exist under the same name by now, and lists in a status
+ * are replaced as a whole.
  */
 export const writeStatus = (
   kube: KubeClient,
