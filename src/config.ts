@@ -1,6 +1,6 @@
 /** Every setting of every role: its environment variable, its form, its default. One error names all that is wrong. */
 import { DEFAULT_LIMITS, MAX_QUEUE_MS, type DefaultLimits } from './limits.ts';
-import { isRunnerSettings, RUNNER_SETTINGS } from './runner_settings.ts';
+import { checkRunnerSettings, RUNNER_SETTINGS } from './runner_settings.ts';
 import type { SourceException } from './source_exception.ts';
 
 export class ConfigError extends Error {
@@ -71,7 +71,8 @@ const httpUrl = (variable: string, fallback?: string): Setting<string> => ({
   },
 });
 
-const json = <T>(variable: string, what: string, check: (value: unknown) => value is T, fallback?: T): Setting<T> => ({
+/** `read` throws what is wrong with it. */
+const document = <T>(variable: string, read: (value: unknown) => T, fallback?: T): Setting<T> => ({
   variable,
   fallback,
   parse: (value) => {
@@ -81,10 +82,19 @@ const json = <T>(variable: string, what: string, check: (value: unknown) => valu
     } catch {
       throw new Error('is not valid JSON');
     }
-    if (!check(parsed)) throw new Error(`must be ${what}`);
-    return parsed;
+    return read(parsed);
   },
 });
+
+const json = <T>(variable: string, what: string, is: (value: unknown) => value is T, fallback?: T): Setting<T> =>
+  document(
+    variable,
+    (value) => {
+      if (!is(value)) throw new Error(`must be ${what}`);
+      return value;
+    },
+    fallback,
+  );
 
 /** `:8080`, `0.0.0.0:8080` or `[::1]:8080`. */
 const listen = (variable: string, fallback?: string): Setting<{ host: string | undefined; port: number }> => {
@@ -246,7 +256,7 @@ const agent = {
   podName: common.podName,
   podUid: text('PY_POD_UID'),
   podIp: text('PY_POD_IP', ''),
-  settings: json(RUNNER_SETTINGS, 'the settings of a runner', isRunnerSettings),
+  settings: document(RUNNER_SETTINGS, checkRunnerSettings),
 };
 
 const migrate = {

@@ -62,9 +62,9 @@ const FORM: Form<RunnerSettings> = {
 };
 
 /** By hand: a validator's library takes longer to load than the agent to start. Throws what is wrong. */
-export function isRunnerSettings(value: unknown): value is RunnerSettings {
+export function checkRunnerSettings(value: unknown): RunnerSettings {
   check(value, FORM, '');
-  return true;
+  return value as RunnerSettings;
 }
 
 type AnyForm = string | { readonly [name: string]: AnyForm | readonly [AnyForm] };

@@ -184,7 +184,7 @@ describe('POST /v1/compare', function () {
     const response = await call('/v1/compare/report', { request_ids: [...ids, UNKNOWN] });
     assert.equal(response.status, 200);
     const report = (await response.json()) as Record<string, any>;
-    assert.deepEqual(report['left_out'], [{ request_id: UNKNOWN, why: 'not found' }]);
+    assert.deepEqual(report['left_out'], [{ request_id: UNKNOWN, why: 'does not exist' }]);
     assert.equal(report['summary'].comparisons, 2);
     assert.deepEqual(report['fields'], [
       {
@@ -196,6 +196,13 @@ describe('POST /v1/compare', function () {
         examples: ids.map((id) => ({ request_id: id, path: 'a', values: { '3.3': 1, '7.0': 2 } })),
       },
     ]);
+  });
+
+  it('a report counts as a request of the token, and says so in the rate limit headers', async () => {
+    const { token } = await api.newToken({ requestsPerMinute: 1 });
+    const first = await call('/v1/compare/report', { request_ids: [UNKNOWN] }, token);
+    assert.deepEqual([first.status, first.headers.get('ratelimit-policy')], [200, '"default";q=1;w=60']);
+    assert.equal((await call('/v1/compare/report', { request_ids: [UNKNOWN] }, token)).status, 429);
   });
 
   describe('two recorded requests', () => {
@@ -241,7 +248,7 @@ describe('POST /v1/compare', function () {
       const own = await probed('own.test', result(1));
       const missing = await compare({ request_ids: [own, UNKNOWN] });
       assert.equal(missing.status, 404);
-      assert.deepEqual(await missing.json(), { error: `request_ids: ${UNKNOWN} not found` });
+      assert.deepEqual(await missing.json(), { error: `request_ids: ${UNKNOWN} does not exist` });
       const { job } = await made('kind.test');
       const other = await compare({ request_ids: [own, job.metadata.name] });
       assert.equal(other.status, 400);

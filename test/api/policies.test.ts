@@ -541,8 +541,8 @@ describe('policies through the API', function () {
       const foreign = await stored('foreign.test', printed);
       const none = crypto.randomUUID();
       const told = outcomesOf(await evaluate('is-mkv', [expired, none]));
-      assert.deepEqual(told[expired], ['unknown', 'the result has expired']);
-      assert.deepEqual(told[none], ['unknown', 'there is no such request, or it belongs to another account']);
+      assert.deepEqual(told[expired], ['unknown', 'the request has a result that has expired']);
+      assert.deepEqual(told[none], ['unknown', 'the request does not exist']);
       // The same as for one that does not exist.
       await put('is-mkv', MKV, { token: stranger });
       assert.deepEqual(outcomesOf(await evaluate('is-mkv', [foreign], stranger))[foreign], told[none]);
@@ -565,6 +565,13 @@ describe('policies through the API', function () {
         ['pass', 'unknown'],
       );
       assert.match(rules[1]!.message, /too large/);
+    });
+
+    it('counts as a request of the token, and says so in the rate limit headers', async () => {
+      const { token } = await api.newToken({ requestsPerMinute: 1 });
+      const first = await evaluate('is-mkv', [crypto.randomUUID()], token);
+      assert.deepEqual([first.status, first.headers.get('ratelimit-policy')], [200, '"default";q=1;w=60']);
+      assert.equal((await evaluate('is-mkv', [crypto.randomUUID()], token)).status, 429);
     });
 
     for (const [what, ids, message] of [

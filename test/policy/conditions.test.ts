@@ -193,81 +193,7 @@ const TABLE: readonly [string, Condition, Facts, Outcome][] = [
   ['without a report everything is unknown', { field: 'container.format', is: 'mov' }, { tools: [] }, 'unknown'],
   ['without a report each is unknown', { each: 'video', field: 'codec.name', is: 'h264' }, { tools: [] }, 'unknown'],
   ['without a report a count is unknown', { count: 'video', is: 0 }, { tools: [] }, 'unknown'],
-  // Groups.
-  [
-    'all',
-    {
-      all: [
-        { count: 'video', is: 1 },
-        { count: 'audio', is: 1 },
-      ],
-    },
-    FILE,
-    'fail',
-  ],
-  [
-    'all: not applicable parts do not count',
-    {
-      all: [
-        { count: 'video', is: 1 },
-        { each: 'subtitle', field: 'language', is: 'en' },
-      ],
-    },
-    FILE,
-    'pass',
-  ],
-  [
-    'all: of nothing that applies',
-    { all: [{ each: 'subtitle', field: 'language', is: 'en' }] },
-    FILE,
-    'not-applicable',
-  ],
-  [
-    'all: a failure outweighs what is unknown',
-    {
-      all: [
-        { field: 'container.title', is: 'x' },
-        { count: 'video', is: 2 },
-      ],
-    },
-    FILE,
-    'fail',
-  ],
-  [
-    'any: a pass outweighs what is unknown',
-    {
-      any: [
-        { field: 'container.title', is: 'x' },
-        { count: 'video', is: 1 },
-      ],
-    },
-    FILE,
-    'pass',
-  ],
-  [
-    'any: what is unknown might pass',
-    {
-      any: [
-        { field: 'container.title', is: 'x' },
-        { count: 'video', is: 2 },
-      ],
-    },
-    FILE,
-    'unknown',
-  ],
-  ['none', { none: [{ field: 'container.format', is: 'mxf' }] }, FILE, 'pass'],
-  [
-    'none: one holds',
-    {
-      none: [
-        { field: 'container.format', is: 'mxf' },
-        { count: 'video', is: 1 },
-      ],
-    },
-    FILE,
-    'fail',
-  ],
-  ['none: what is unknown might hold', { none: [{ field: 'container.title', is: 'x' }] }, FILE, 'unknown'],
+  // When.
   [
     'when it is not known whether it applies',
     { when: { field: 'container.title', is: 'x' }, count: 'video', is: 1 },
@@ -313,6 +239,38 @@ describe('policy: conditions', () => {
   it('a failure of level warn is a warning', () => {
     assert.equal(resultOf({ count: 'video', is: 2 }, FILE, 'warn').outcome, 'warn');
   });
+});
+
+/** A condition of each outcome in FILE. */
+const PARTS = {
+  pass: { count: 'video', is: 1 },
+  fail: { count: 'video', is: 2 },
+  unknown: { field: 'container.title', is: 'x' },
+  'not-applicable': { each: 'subtitle', field: 'language', is: 'en' },
+} as const satisfies Partial<Record<Outcome, Condition>>;
+
+describe('policy: groups', () => {
+  const cases: readonly ['all' | 'any' | 'none', readonly (keyof typeof PARTS)[], Outcome][] = [
+    ['all', ['pass', 'pass'], 'pass'],
+    ['all', ['pass', 'fail'], 'fail'],
+    ['all', ['pass', 'unknown'], 'unknown'],
+    ['all', ['unknown', 'fail'], 'fail'],
+    ['all', ['pass', 'not-applicable'], 'pass'],
+    ['all', ['not-applicable'], 'not-applicable'],
+    ['any', ['unknown', 'pass'], 'pass'],
+    ['any', ['unknown', 'fail'], 'unknown'],
+    ['any', ['fail', 'fail'], 'fail'],
+    ['any', ['fail', 'not-applicable'], 'fail'],
+    ['any', ['not-applicable'], 'not-applicable'],
+    ['none', ['fail', 'fail'], 'pass'],
+    ['none', ['fail', 'pass'], 'fail'],
+    ['none', ['unknown', 'pass'], 'fail'],
+    ['none', ['fail', 'unknown'], 'unknown'],
+    ['none', ['not-applicable'], 'not-applicable'],
+  ];
+  for (const [word, parts, expected] of cases)
+    it(`${word} of ${parts.join(' and ')}: ${expected}`, () =>
+      assert.equal(outcomeOf({ [word]: parts.map((part) => PARTS[part]) }, FILE), expected));
 });
 
 describe('policy: disagreement, warnings', () => {
@@ -456,12 +414,9 @@ describe('policy: raw paths', () => {
 
 describe('policy: the outcome of the whole', () => {
   const RULES: Readonly<Record<string, Condition & { level?: Level }>> = {
-    pass: { count: 'video', is: 1 },
-    fail: { count: 'video', is: 2 },
-    warn: { count: 'video', is: 2, level: 'warn' },
-    'not-applicable': { each: 'subtitle', field: 'language', is: 'en' },
-    unknown: { field: 'container.title', is: 'x' },
-    'unknown of warn': { field: 'container.title', is: 'x', level: 'warn' },
+    ...PARTS,
+    warn: { ...PARTS.fail, level: 'warn' },
+    'unknown of warn': { ...PARTS.unknown, level: 'warn' },
   };
   const whole = (names: readonly string[]): Outcome =>
     evaluate(readPolicy({ rules: names.map((name) => ({ name, ...RULES[name] })) }), FILE).outcome;

@@ -6,9 +6,10 @@ import { REPORT_TOOLS } from '../../tools/probe_report.ts';
 import type { Context } from '../http/context.ts';
 import { takeRequestRate } from '../http/rate.ts';
 import type { Deps } from '../deps.ts';
-import { ApiError } from '../errors.ts';
-import { storedResult, untilClosed, type StoredResult } from './stored.ts';
+import { ApiError, inside } from '../errors.ts';
+import { storedResult, untilClosed, type NoResult, type StoredResult } from '../probe/stored_result.ts';
 
+const FILES = { kind: 'file', endpoint: '/v1/probe/file' } as const;
 const LABELS = ['a', 'b'] as const;
 const NOT_HELD = 'its output is too large to be compared on record; compare the versions in one request instead';
 
@@ -33,24 +34,29 @@ function runsOf({ result, long }: StoredResult, label: string, notRead: { tool: 
   });
 }
 
+function refusal(id: string, { absent, why }: NoResult): ApiError {
+  if (absent === 'unreadable') return inside(`${id}: ${why}`);
+  const isGone = absent === 'unknown' || absent === 'expired';
+  return new ApiError(isGone ? 'not-found' : 'invalid-field', {
+    text: `request_ids: ${id} ${why}`,
+    field: 'request_ids',
+  });
+}
+
 export async function compareOnRecord(deps: Deps, ctx: Context, ids: readonly [string, string]): Promise<void> {
   await takeRequestRate(deps, ctx);
   const signal = untilClosed(ctx);
   const read: StoredResult[] = [];
   try {
     for (const id of ids) {
-      const stored = await storedResult(deps, ctx, id, { kind: 'file', endpoint: '/v1/probe/file', signal });
-      if ('why' in stored)
-        throw new ApiError(stored.missing ? 'not-found' : 'invalid-field', {
-          text: `request_ids: ${id} ${stored.why}`,
-          field: 'request_ids',
-        });
+      const stored = await storedResult(deps, ctx, id, { only: FILES, signal });
+      if ('absent' in stored) throw refusal(id, stored);
       read.push(stored);
     }
     ctx.type = JSON_TYPE;
     ctx.body = answerOf(ids, read);
   } finally {
-    for (const { release } of read) release();
+    for (const { place } of read) place.release();
   }
 }
 

@@ -4,11 +4,13 @@ import { ReportedFieldSchema, UpgradeReport, UpgradeSummarySchema } from '../../
 import { comparisonOf } from '../../result/assemble_comparison.ts';
 import { endpoint } from '../http/endpoint.ts';
 import type { Context } from '../http/context.ts';
+import { takeRequestRate } from '../http/rate.ts';
 import { checkedBy } from '../http/read_input.ts';
 import type { Deps } from '../deps.ts';
+import { storedResult, untilClosed } from '../probe/stored_result.ts';
 import { CompareReportSchema } from './schema.ts';
-import { storedResult, untilClosed } from './stored.ts';
 
+const COMPARISONS = { kind: 'compare', endpoint: '/v1/compare' } as const;
 /** A comparison of small outputs is read in 2 ms; large ones are read at the account's pace. */
 const DEADLINE_MS = 60_000;
 const LATE = `was not read within ${DEADLINE_MS / 1000} s: ask for it in a report of its own`;
@@ -28,6 +30,7 @@ const Answer = Type.Object(
 /** One after the other: no more than one result is held. */
 async function report(deps: Deps, ctx: Context): Promise<void> {
   const { request_ids: ids } = checkedBy(CompareReportSchema, ctx);
+  await takeRequestRate(deps, ctx);
   const signal = untilClosed(ctx);
   const until = performance.now() + DEADLINE_MS;
   const made = new UpgradeReport();
@@ -38,8 +41,8 @@ async function report(deps: Deps, ctx: Context): Promise<void> {
       leftOut.push({ request_id: id, why: LATE });
       continue;
     }
-    const stored = await storedResult(deps, ctx, id, { kind: 'compare', endpoint: '/v1/compare', signal });
-    if ('why' in stored) {
+    const stored = await storedResult(deps, ctx, id, { only: COMPARISONS, signal });
+    if ('absent' in stored) {
       leftOut.push({ request_id: id, why: stored.why });
       continue;
     }
@@ -47,7 +50,7 @@ async function report(deps: Deps, ctx: Context): Promise<void> {
       if (stored.result.comparison) made.add(id, comparisonOf(stored.result));
       else leftOut.push({ request_id: id, why: 'its runs were not compared' });
     } finally {
-      stored.release();
+      stored.place.release();
     }
   }
   const { fields, summary } = made.end();
@@ -63,6 +66,7 @@ export const compareReport = endpoint(
     description:
       'Which fields an upgrade changes, and on how many files: from comparisons of `POST /v1/compare` that are on ' +
       'record. Fields are sorted by the number of files, with at most three examples each.',
+    rate: 'request',
     body: CompareReportSchema,
     bodyExamples: {
       two: { value: { request_ids: ['01937c5e-8a00-7000-8000-000000000001', '01937c5e-8a00-7000-8000-000000000002'] } },

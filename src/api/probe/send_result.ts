@@ -5,12 +5,12 @@
 import { Readable } from 'node:stream';
 import type { Packed } from '../../result/inflate.ts';
 import { LiftError } from '../../result/lift.ts';
-import { OverBudget } from '../../result/memory_budget.ts';
-import { openResult, type OpenResult, type StoredResult } from '../../result/open_result.ts';
+import type { OpenResult, StoredResult } from '../../result/open_result.ts';
 import { bytesOf, lengthOf, type Piece } from '../../result/pieces.ts';
 import type { Context } from '../http/context.ts';
 import type { Deps } from '../deps.ts';
-import { ApiError, inside } from '../errors.ts';
+import { inside } from '../errors.ts';
+import { openWithin, untilClosed } from './stored_result.ts';
 
 /**
  * The place is given back when the socket has taken the whole answer, or is closed. Null: the result is kept no longer.
@@ -21,27 +21,14 @@ export async function resultFor(
   stored: StoredResult,
   account: number,
 ): Promise<OpenResult | null> {
-  const gone = new AbortController();
-  const closed = (): void => gone.abort(new ApiError('hung-up'));
-  ctx.res.once('close', closed);
-  if (ctx.res.closed) closed();
-  try {
-    const result = await openResult(deps, stored, account, gone.signal);
-    if (!result) return null;
-    if (typeof result.packed === 'function') result.packed.pace = result.place.pace;
-    if (ctx.res.closed) result.place.release();
-    else ctx.res.once('close', () => result.place.release());
-    return result;
-  } catch (error) {
-    if (error instanceof OverBudget)
-      throw new ApiError('unavailable', {
-        text: `too many results are being read; read this one later at /v1/probe/${stored.id}`,
-        retryAfterS: error.retryAfterS,
-      });
-    throw error;
-  } finally {
-    ctx.res.off('close', closed);
-  }
+  const result = await openWithin(deps, stored, account, {
+    signal: untilClosed(ctx),
+    hint: `read this one later at /v1/probe/${stored.id}`,
+  });
+  if (!result) return null;
+  if (ctx.res.closed) result.place.release();
+  else ctx.res.once('close', () => result.place.release());
+  return result;
 }
 
 /** Reads of a stored result throw these where it is not one. */
