@@ -57,8 +57,7 @@ function compareFields(
   const compared: Compared[] = [];
   for (const field of names) {
     if (!isShown(field)) continue;
-    const values = sides((tool) => said[tool]?.[field]);
-    const [a, b] = bothOf(values);
+    const [a, b] = [said.ffprobe?.[field], said.mediainfo?.[field]];
     const tolerance = ruleOf(field)[of];
     const agreement =
       a === undefined || b === undefined
@@ -69,7 +68,8 @@ function compareFields(
     compared.push({
       path: `${path}.${field}`,
       field,
-      ...values,
+      ffprobe: a,
+      mediainfo: b,
       agreement,
       canonical: tolerance !== undefined,
     });

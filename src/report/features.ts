@@ -3,6 +3,7 @@
  */
 import type { Comparison, Part } from './compare.ts';
 import { codecOf, containerOf, containersOf, hasSign, impliedDuration, type Context } from './context.ts';
+import { FIELDS } from './fields.ts';
 import { valueOf } from './normalise/ratio.ts';
 import { bothOf, number, sides, told, toldNumber, type Fields } from './side.ts';
 
@@ -35,6 +36,9 @@ export const NUMBERS = [
   'rate',
 ] as const;
 
+/** The word for each field that may be disputed: a text that is made anew would have to be hashed anew. */
+const ALSO: ReadonlyMap<string, string> = new Map(Object.keys(FIELDS).map((field) => [field, `also=${field}`]));
+
 const log = (a: number | undefined, b: number | undefined): number | undefined => {
   const ratio = a === undefined || b === undefined ? NaN : Math.log2(Math.abs(a) / Math.abs(b));
   return Number.isFinite(ratio) ? Math.max(-8, Math.min(8, ratio)) : undefined;
@@ -53,129 +57,177 @@ function versionNumber(version: string | undefined): number | undefined {
   return found ? Number(found[1]) + Number(found[2]) / 100 : undefined;
 }
 
-interface Surroundings {
+/** The same for all parts of a file. */
+interface Whole {
   container: string;
+  /** Words of the file, before and behind those of a part. */
+  signs: readonly string[];
+  streamable: readonly string[];
+  versions: readonly [number | undefined, number | undefined];
+  /** Seconds and bits per second of the whole file, of each tool and of the first that has them. */
+  spans: readonly [number | undefined, number | undefined];
+  span: number | undefined;
+  rate: number | undefined;
+  size: number | undefined;
+}
+
+/** The same for all fields of a part. */
+interface Surroundings {
+  whole: Whole;
   codec: string;
   shared: readonly string[];
   disputed: readonly string[];
   /** The words of each field of such a part, made once. */
   words: Map<string, readonly string[]>;
-  versions: readonly [number | undefined, number | undefined];
-  /** Seconds and bits per second of the whole file, of each tool and of the first that has them. */
-  spans: readonly [number | undefined, number | undefined];
-  whole: number | undefined;
-  span: number | undefined;
   implied: number | undefined;
-  size: number | undefined;
   rate: number | undefined;
 }
-/** By kind and codec: fifty streams of sound have the same words. */
-const knownWords = new WeakMap<Comparison, Map<string, Surroundings['words']>>();
-function wordsOf(comparison: Comparison, kind: string, codec: string): Surroundings['words'] {
-  const all = knownWords.get(comparison) ?? new Map<string, Surroundings['words']>();
-  knownWords.set(comparison, all);
-  const key = `${kind} ${codec}`;
-  const own = all.get(key) ?? new Map<string, readonly string[]>();
-  all.set(key, own);
-  return own;
+
+/**
+ * Of one file, kept as long as its comparison. One weak entry for a file: with one for each part, collections took
+ * twice as long.
+ */
+interface Kept {
+  whole: Whole;
+  parts: Map<Part, Surroundings>;
+  /** By kind and codec: fifty streams of sound have the same words. */
+  words: Map<string, Surroundings['words']>;
+  /** By what is in them: the model looks up each list once. */
+  shared: Map<string, readonly string[]>;
+}
+const keptOf = new WeakMap<Comparison, Kept>();
+
+function kept<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  let value = map.get(key);
+  if (value === undefined) map.set(key, (value = make()));
+  return value;
 }
 
-/** The same for all fields of a part. */
-const known = new WeakMap<Part, Surroundings>();
-
-function surroundings(context: Context): Surroundings {
-  const { part, comparison } = context;
-  const had = known.get(part);
-  if (had) return had;
-  const [container, codec] = [containerOf(context), codecOf(context)];
+function wholeOf(context: Context): Whole {
+  const { comparison } = context;
   const containers = containersOf(comparison);
-  const shared = [
-    `container=${container}`,
-    `codec=${codec}`,
-    `type=${part.kind}`,
-    ...(hasSign(context, 'truncated') ? ['truncated'] : []),
-    ...(hasSign(context, 'variable-frame-rate') ? ['variable'] : []),
-    ...(hasSign(context, 'color-mismatch') ? ['color-mismatch'] : []),
-    ...(told(part, 'bitrate.nominal') !== undefined ? ['nominal'] : []),
-    ...(bothOf(part).some((fields) => fields?.['scan_type'] === 'interlaced') ? ['interlaced'] : []),
-    ...(told(containers, 'streamable') === true ? ['streamable'] : []),
-  ];
   const spans = bothOf(sides((tool) => number(containers[tool], 'duration')));
-  const found: Surroundings = {
-    container,
-    codec,
-    shared,
-    words: wordsOf(comparison, part.kind, codec),
+  return {
+    container: containerOf(context),
+    signs: [
+      ...(hasSign(context, 'truncated') ? ['truncated'] : []),
+      ...(hasSign(context, 'variable-frame-rate') ? ['variable'] : []),
+      ...(hasSign(context, 'color-mismatch') ? ['color-mismatch'] : []),
+    ],
+    streamable: told(containers, 'streamable') === true ? ['streamable'] : [],
+    versions: bothOf(sides((tool) => versionNumber(comparison[tool]?.version))),
     spans,
     span: spans[0] ?? spans[1],
-    disputed: part.fields.filter(({ agreement }) => agreement === 'disputed').map(({ field }) => field),
-    versions: bothOf(sides((tool) => versionNumber(comparison[tool]?.version))),
-    whole: toldNumber(containers, 'bitrate.average'),
-    implied: impliedDuration(part.mediainfo) ?? impliedDuration(part.ffprobe),
+    rate: toldNumber(containers, 'bitrate.average'),
     size: log(toldNumber(containers, 'size'), 1000),
+  };
+}
+
+function surroundings(context: Context): Surroundings {
+  const { comparison, part } = context;
+  let all = keptOf.get(comparison);
+  if (!all)
+    keptOf.set(comparison, (all = { whole: wholeOf(context), parts: new Map(), words: new Map(), shared: new Map() }));
+  return all.parts.get(part) ?? surroundingsIn(all, context);
+}
+
+function surroundingsIn(all: Kept, context: Context): Surroundings {
+  const { part } = context;
+  const { whole } = all;
+  const codec = codecOf(context);
+  const nominal = told(part, 'bitrate.nominal') !== undefined;
+  const interlaced = part.ffprobe?.['scan_type'] === 'interlaced' || part.mediainfo?.['scan_type'] === 'interlaced';
+  const likewise = `${part.kind} ${codec}`;
+  const found: Surroundings = {
+    whole,
+    codec,
+    shared: kept(all.shared, `${likewise} ${String(nominal)} ${String(interlaced)}`, () => [
+      `container=${whole.container}`,
+      `codec=${codec}`,
+      `type=${part.kind}`,
+      ...whole.signs,
+      ...(nominal ? ['nominal'] : []),
+      ...(interlaced ? ['interlaced'] : []),
+      ...whole.streamable,
+    ]),
+    words: kept(all.words, likewise, () => new Map<string, readonly string[]>()),
+    disputed: part.fields.filter(({ agreement }) => agreement === 'disputed').map(({ field }) => field),
+    implied: impliedDuration(part.mediainfo) ?? impliedDuration(part.ffprobe),
     rate: toldNumber(part, 'frame_rate'),
   };
-  known.set(part, found);
+  all.parts.set(part, found);
   return found;
 }
 
+const UNKNOWN: readonly number[] = Array.from<number>({ length: NUMBERS.length }).fill(NaN);
+
+/** Asked for of every field of a file: without a list, a text or a function that is made for one field alone. */
 export function features(context: Context): Features {
   const { part, compared } = context;
-  const { field } = compared;
-  const [a, b] = [valueOf(compared.ffprobe), valueOf(compared.mediainfo)];
-  const {
-    container,
-    codec,
-    shared,
-    words: ofField,
-    disputed,
-    versions,
-    spans,
-    whole,
-    span,
-    implied,
-    size,
-    rate,
-  } = surroundings(context);
-  let own = ofField.get(field);
-  if (!own) ofField.set(field, (own = [`field=${part.kind}.${field}`, `${field}|${container}`, `${field}|${codec}`]));
-  const words = [...own];
-  if (a === undefined && b === undefined)
-    words.push(`${field}:${String(compared.ffprobe)}>${String(compared.mediainfo)}`);
-  if (typeof compared.ffprobe === 'string' && a === undefined) words.push(`${field}:f=${compared.ffprobe}`);
-  if (typeof compared.mediainfo === 'string' && b === undefined) words.push(`${field}:m=${compared.mediainfo}`);
-  for (const other of disputed) if (other !== field) words.push(`also=${other}`);
-  if (compared.ffprobe === undefined) words.push('only-mediainfo');
-  else if (compared.mediainfo === undefined) words.push('only-ffprobe');
-  const numbers = Array.from<number>({ length: NUMBERS.length }).fill(NaN);
-  const set = (at: number, value: number | undefined): void => {
-    if (value !== undefined) numbers[at] = value;
-  };
-  set(0, versions[0]);
-  set(1, versions[1]);
-  set(2, log(a, b));
-  if (a !== undefined && b !== undefined && Math.abs(a - b) < 1e6) set(3, a - b);
-  if (field === 'duration')
-    for (const [at, [value, against]] of (
-      [
-        [a, implied],
-        [b, implied],
-        [a, spans[0]],
-        [b, spans[1]],
-      ] as const
-    ).entries())
-      set(4 + at, log(value, against));
-  if (field === 'bitrate.average') for (const [at, value] of [a, b].entries()) set(8 + at, log(value, whole));
-  for (const [at, fields] of bothOf(part).entries()) {
-    if (field === 'frame_rate') set(10 + at, log([a, b][at], frameRate(fields, span)));
-    if (field === 'frames_count') set(10 + at, log([a, b][at], frames(fields, span)));
-  }
-  if (field === 'bitrate.average' || field === 'frame_rate')
-    for (const [at, value] of [a, b].entries()) set(12 + at, roundness(value));
-  set(14, disputed.length);
-  set(15, size);
-  set(16, rate);
+  const { field, ffprobe, mediainfo } = compared;
+  const [a, b] = [valueOf(ffprobe), valueOf(mediainfo)];
+  const around = surroundings(context);
+  const { codec, shared, disputed, whole } = around;
+  const { container, versions } = whole;
+  let own = around.words.get(field);
+  if (!own)
+    around.words.set(field, (own = [`field=${part.kind}.${field}`, `${field}|${container}`, `${field}|${codec}`]));
+  const words = own.slice();
+  if (a === undefined && b === undefined) words.push(`${field}:${String(ffprobe)}>${String(mediainfo)}`);
+  if (typeof ffprobe === 'string' && a === undefined) words.push(`${field}:f=${ffprobe}`);
+  if (typeof mediainfo === 'string' && b === undefined) words.push(`${field}:m=${mediainfo}`);
+  for (const other of disputed) if (other !== field) words.push(ALSO.get(other) ?? `also=${other}`);
+  if (ffprobe === undefined) words.push('only-mediainfo');
+  else if (mediainfo === undefined) words.push('only-ffprobe');
+  const numbers = UNKNOWN.slice();
+  put(numbers, 0, versions[0]);
+  put(numbers, 1, versions[1]);
+  put(numbers, 2, log(a, b));
+  if (a !== undefined && b !== undefined && Math.abs(a - b) < 1e6) numbers[3] = a - b;
+  ofOneField(numbers, field, a, b, part, around);
+  numbers[14] = disputed.length;
+  put(numbers, 15, whole.size);
+  put(numbers, 16, around.rate);
   return { shared, words, numbers };
+}
+
+function put(numbers: number[], at: number, value: number | undefined): void {
+  if (value !== undefined) numbers[at] = value;
+}
+
+/** Numbers that only some fields have. */
+function ofOneField(
+  numbers: number[],
+  field: string,
+  a: number | undefined,
+  b: number | undefined,
+  { ffprobe, mediainfo }: Part,
+  { implied, whole: { spans, span, rate } }: Surroundings,
+): void {
+  switch (field) {
+    case 'duration':
+      put(numbers, 4, log(a, implied));
+      put(numbers, 5, log(b, implied));
+      put(numbers, 6, log(a, spans[0]));
+      put(numbers, 7, log(b, spans[1]));
+      return;
+    case 'bitrate.average':
+      put(numbers, 8, log(a, rate));
+      put(numbers, 9, log(b, rate));
+      break;
+    case 'frame_rate':
+      put(numbers, 10, log(a, frameRate(ffprobe, span)));
+      put(numbers, 11, log(b, frameRate(mediainfo, span)));
+      break;
+    case 'frames_count':
+      put(numbers, 10, log(a, frames(ffprobe, span)));
+      put(numbers, 11, log(b, frames(mediainfo, span)));
+      return;
+    default:
+      return;
+  }
+  put(numbers, 12, roundness(a));
+  put(numbers, 13, roundness(b));
 }
 
 const frameRate = (fields: Fields | undefined, span: number | undefined): number | undefined => {

@@ -30,8 +30,12 @@ const rounded = (value: number): number => Math.round(value * 1000) / 1000;
 interface Chosen {
   part: Part;
   fields: Fields;
-  confidence: Record<string, number>;
+  sure: Sure[];
   differences: Difference[];
+}
+interface Sure {
+  of: Compared;
+  confidence: number;
 }
 
 const READ: Sides<(output: unknown, version: string) => Side | undefined> = {
@@ -58,9 +62,9 @@ export function report(input: Input): ProbeReport | undefined {
   ];
   const confidence: Record<string, number> = {};
   if (firstVideo)
-    for (const [field, value] of Object.entries(firstVideo.confidence)) confidence[field] = rounded(value);
-  for (const { part, confidence: own } of chosen)
-    for (const field in own) confidence[`${part.path}.${field}`] = rounded(own[field]!);
+    for (const { of, confidence: value } of firstVideo.sure) confidence[of.field] = rounded(value);
+  for (const { sure } of chosen)
+    for (const { of, confidence: value } of sure) confidence[of.path] = rounded(value);
   return {
     ...(firstVideo ? flatView(firstVideo.fields) : {}),
     container: containerView(
@@ -88,7 +92,7 @@ function videoOf(streams: readonly Chosen[]): Chosen | undefined {
 
 function choose(comparison: Comparison, part: Part, prefer: ReportTool | null): Chosen {
   const fields: Fields = {};
-  const confidence: Record<string, number> = {};
+  const sure: Sure[] = [];
   const differences: Difference[] = [];
   if (part.onlyBy) {
     const here = { type: part.kind, codec: part[part.onlyBy]?.['codec.name'] ?? null };
@@ -103,23 +107,23 @@ function choose(comparison: Comparison, part: Part, prefer: ReportTool | null): 
     const { field, agreement } = compared;
     const context: Context = { comparison, part, compared };
     if (agreement === 'disputed') {
-      const { chosen, reason, confidence: sure } = judge(context, prefer);
+      const { chosen, reason, confidence } = judge(context, prefer);
       fields[field] = compared[chosen]!;
-      if (sure !== undefined) confidence[field] = sure;
+      if (confidence !== undefined) sure.push({ of: compared, confidence });
       differences.push({
         path: compared.path,
         ...sides((tool) => valueView(field, compared[tool]!)),
         chosen,
         reason,
-        ...(sure === undefined ? {} : { confidence: rounded(sure) }),
+        ...(confidence === undefined ? {} : { confidence: rounded(confidence) }),
       });
       continue;
     }
     fields[field] = settled(compared, prefer);
-    const sure = trust(context);
-    if (sure !== undefined) confidence[field] = sure;
+    const confidence = trust(context);
+    if (confidence !== undefined) sure.push({ of: compared, confidence });
   }
-  return { part, fields, confidence, differences };
+  return { part, fields, sure, differences };
 }
 
 /** Within the tolerance: the finer of the two. */
