@@ -6,7 +6,7 @@ import { evaluate } from '../../src/policy/evaluate.ts';
 import { readPolicy } from '../../src/policy/read.ts';
 import type { Condition } from '../../src/policy/types.ts';
 import { report } from '../../src/report/report.ts';
-import { summary } from '../statistics.ts';
+import { inWords, undisturbed } from '../undisturbed.ts';
 
 const runs = Number(process.argv[2] ?? 1000);
 const STREAMS = 50;
@@ -87,11 +87,6 @@ const policy = readPolicy({ rules });
 const made = report({ ffprobe: { version: '9.0', output }, mediainfo: undefined, diff: true, prefer: null });
 const text = JSON.stringify(made);
 
-const timed = (work: () => unknown): number => {
-  const begun = performance.now();
-  work();
-  return performance.now() - begun;
-};
 const judge = () =>
   evaluate(policy, {
     report: made,
@@ -100,18 +95,10 @@ const judge = () =>
 const parse = () => JSON.parse(text) as unknown;
 const read = () => readPolicy({ rules });
 
-for (let round = 0; round < runs / 2; round++) [judge, parse, read].forEach(timed);
-const times = { verdict: [] as number[], parse: [] as number[], read: [] as number[] };
-for (let round = 0; round < runs; round++) {
-  times.verdict.push(timed(judge));
-  times.parse.push(timed(parse));
-  times.read.push(timed(read));
-}
-const [verdict, parsed, compiled] = [summary(times.verdict), summary(times.parse), summary(times.read)];
-const line = (what: string, { p50, p99 }: { p50: number; p99: number }): string =>
-  `${what}: p50 ${p50.toFixed(3)} ms, p99 ${p99.toFixed(3)} ms`;
-console.log(`${RULES} rules, ${STREAMS} streams, a report of ${Math.round(text.length / 1024)} KiB, ${runs} runs`);
-console.log(line('verdict', verdict));
-console.log(line("JSON.parse of the report's text", parsed));
-console.log(line('reading and compiling the policy', compiled));
-console.log(`verdict to JSON.parse: ${(verdict.p50 / parsed.p50).toFixed(2)} × (p50)`);
+const begun = performance.now();
+judge();
+const first = performance.now() - begun;
+const times = undisturbed({ verdict: judge, 'JSON.parse of its text': parse, 'reading the policy': read }, runs);
+console.log(`${RULES} rules, ${STREAMS} streams, a report of ${Math.round(text.length / 1024)} KiB`);
+console.log(`the first verdict of a process: ${first.toFixed(1)} ms`);
+for (const [what, taken] of Object.entries(times)) console.log(`${what}: ${inWords(taken)}`);

@@ -1,6 +1,5 @@
 /** What the report is worth on files that the training never saw: the tables of docs/reports/report.md. */
-import { readFileSync, statSync } from 'node:fs';
-import { cpus, loadavg } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { writePart } from '../../docs/tables/part.ts';
 import { Model, type Weights } from '../../src/report/trees.ts';
@@ -8,7 +7,7 @@ import { decide } from '../../src/report/judge.ts';
 import { report } from '../../src/report/report.ts';
 import { examples, type Example } from './collect.ts';
 import { rowsOf, splitOf, type LabelledRow } from './rows.ts';
-import { reportTimes } from './times.ts';
+import { costTable } from './times.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const page = join(root, 'docs', 'reports', 'report.md');
@@ -190,7 +189,6 @@ function tables(): { text: string; behind: string[] } {
   const { files, rows, disputes, settled } = heldOut(model, all);
   const alarms = falseAlarms(rows);
   const versions = new Set(all.flatMap(({ readings }) => Object.keys(readings)));
-  const times = reportTimes();
   const text = [
     `${all.length} files, ${all.filter(({ truth }) => truth.damage !== 'none').length} of them damaged, ` +
       `read by ${versions.size} tool versions; ${files.length} are held out. A file counts once for a ` +
@@ -234,15 +232,6 @@ function tables(): { text: string; behind: string[] } {
     '#### Warnings',
     '',
     ...warningsTable(files),
-    '',
-    '#### Cost',
-    '',
-    '| | |',
-    '|---|---|',
-    `| one report, 50 streams, parsing included, at a load of ${loadavg()[0]!.toFixed(1)} on ` +
-      `${cpus().length} cores: p50 / p99 | ${times.p50.toFixed(1)} / ${times.p99.toFixed(1)} ms |`,
-    `| of it processor time: p50 / p99 | ${times.processor.p50.toFixed(1)} / ${times.processor.p99.toFixed(1)} ms |`,
-    `| size of the weights | ${(statSync(weightsFile).size / 1000).toFixed(0)} kB |`,
   ].join('\n');
   return { text, behind: fieldsBehind(disputes) };
 }
@@ -251,6 +240,7 @@ if (import.meta.main) {
   const { text, behind } = tables();
   console.log(text);
   writePart(page, 'tables', text);
+  writePart(page, 'cost', costTable());
   if (behind.length > 0) {
     console.error(
       'the report is right less often than a tool alone or a rule in ' +

@@ -1,12 +1,14 @@
-/**
- * What one report takes: a file of fifty streams, as the tools print it, from text to text. Processor time, too, which
- * a busy machine changes less.
- */
+/** What one report takes: a file of fifty streams, as the tools print it, from text to text. */
+import { statSync } from 'node:fs';
+import { cpus, loadavg } from 'node:os';
+import { writePart } from '../../docs/tables/part.ts';
 import { report } from '../../src/report/report.ts';
+import { inWords, undisturbed } from '../undisturbed.ts';
 
+const PAGE = new URL('../../docs/reports/report.md', import.meta.url).pathname;
+const WEIGHTS = new URL('../../src/report/weights.json', import.meta.url);
 const STREAMS = 50;
-const RUNS = 400;
-const WARM_UP = 100;
+const RUNS = 2_000;
 
 function wideOutputs(streams = STREAMS): { ffprobe: string; mediainfo: string } {
   const audio = Array.from({ length: streams - 1 }, (_, index) => index + 1);
@@ -134,17 +136,10 @@ function wideOutputs(streams = STREAMS): { ffprobe: string; mediainfo: string } 
   };
 }
 
-export interface Times {
-  p50: number;
-  p99: number;
-  processor: { p50: number; p99: number };
-}
-
-export function reportTimes(runs = RUNS): Times {
+/** The table of what it costs; it needs no files. */
+export function costTable(): string {
   const outputs = wideOutputs();
-  const [times, processor]: [number[], number[]] = [[], []];
-  for (let run = 0; run < runs + WARM_UP; run++) {
-    const [begun, used] = [performance.now(), process.threadCpuUsage()];
+  const make = () =>
     JSON.stringify(
       report({
         ffprobe: { version: '9.0', output: JSON.parse(outputs.ffprobe) },
@@ -154,15 +149,14 @@ export function reportTimes(runs = RUNS): Times {
         extension: 'mp4',
       }),
     );
-    if (run < WARM_UP) continue;
-    times.push(performance.now() - begun);
-    const { user, system } = process.threadCpuUsage(used);
-    processor.push((user + system) / 1000);
-  }
-  const at = (list: number[], share: number): number => list.sort((a, b) => a - b)[Math.floor(list.length * share)]!;
-  return {
-    p50: at(times, 0.5),
-    p99: at(times, 0.99),
-    processor: { p50: at(processor, 0.5), p99: at(processor, 0.99) },
-  };
+  const { one } = undisturbed({ one: make }, RUNS);
+  return [
+    '| | |',
+    '|---|---|',
+    `| one report, ${STREAMS} streams, parsing included, at a load of ${loadavg()[0]!.toFixed(1)} on ` +
+      `${cpus().length} cores | ${inWords(one)} |`,
+    `| size of the weights | ${(statSync(WEIGHTS).size / 1000).toFixed(0)} kB |`,
+  ].join('\n');
 }
+
+if (import.meta.main) writePart(PAGE, 'cost', costTable());

@@ -86,9 +86,7 @@ export function pairs(first: readonly SideStream[], second: readonly SideStream[
     taken.add(other);
   };
   if (first.length * second.length <= MOST_LOOKED_AT) byLikeness(first, second, take);
-  else
-    for (const [index, one] of first.entries())
-      if (second[index]?.type === one.type) take(one, second[index], 0);
+  else for (const [index, one] of first.entries()) if (second[index]?.type === one.type) take(one, second[index], 0);
   return [
     ...first.map((stream) => ({ [FIRST]: stream, [SECOND]: partner.get(stream) })),
     ...second.filter((stream) => !taken.has(stream)).map((stream) => ({ [FIRST]: undefined, [SECOND]: stream })),

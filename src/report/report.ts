@@ -61,10 +61,8 @@ export function report(input: Input): ProbeReport | undefined {
     }),
   ];
   const confidence: Record<string, number> = {};
-  if (firstVideo)
-    for (const { of, confidence: value } of firstVideo.sure) confidence[of.field] = rounded(value);
-  for (const { sure } of chosen)
-    for (const { of, confidence: value } of sure) confidence[of.path] = rounded(value);
+  if (firstVideo) for (const { of, confidence: value } of firstVideo.sure) confidence[of.field] = rounded(value);
+  for (const { sure } of chosen) for (const { of, confidence: value } of sure) confidence[of.path] = rounded(value);
   return {
     ...(firstVideo ? flatView(firstVideo.fields) : {}),
     container: containerView(

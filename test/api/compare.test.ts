@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { compareRuns } from '../../src/compare/compare.ts';
-import type { ResultBody } from '../../src/bus/messages.ts';
+import type { ResultBody, ToolResult } from '../../src/bus/messages.ts';
+import { canonicalPolicy } from '../../src/policy/canonical.ts';
+import { outputsOf } from '../report/sample.ts';
 import { startApi, tool, type ApiFixture } from './fixture.ts';
 
 const UNKNOWN = '01937c5e-8a00-7000-8000-000000000001';
@@ -196,6 +198,104 @@ describe('POST /v1/compare', function () {
         examples: ids.map((id) => ({ request_id: id, path: 'a', values: { '3.3': 1, '7.0': 2 } })),
       },
     ]);
+  });
+
+  describe('a report with policies', () => {
+    const outputs9 = outputsOf('picture_and_sound.mkv');
+    const frame = (rate: string) => {
+      const output = structuredClone(outputs9['ffprobe 9.0']) as { streams: { codec_type: string }[] };
+      for (const stream of output.streams)
+        if (stream.codec_type === 'video') Object.assign(stream, { avg_frame_rate: rate, r_frame_rate: rate });
+      return JSON.stringify(output);
+    };
+    const whole = frame('25/1');
+    async function judged(host: string, [before, after]: [string, string], change: Partial<ToolResult> = {}) {
+      const answering = compare({ url: `https://${host}/a.mkv`, ffprobe: { versions: ['3.3', '7.0'] } });
+      const { name } = (await api.job(host)).metadata;
+      await api.end(name, {
+        result: {
+          tools: [tool('ffprobe', before, { version: '3.3' }), tool('ffprobe', after, { version: '7.0', ...change })],
+          comparison: { durationMs: 1, output: JSON.stringify(compareRuns([])) },
+          ioUsage: 1,
+        },
+        asked: [
+          { name: 'ffprobe', version: '3.3' },
+          { name: 'ffprobe', version: '7.0' },
+        ],
+      });
+      await answering;
+      return name;
+    }
+    const RATE = { name: 'rate', each: 'video', field: 'frame_rate', is: 25 };
+    before(async () => {
+      for (const [name, policy] of [
+        ['rate', { uses: { ffprobe: '3.3' }, rules: [RATE] }],
+        ['steady', { rules: [{ name: 'one', count: 'video', is: 1 }] }],
+      ] as const) {
+        const account = { account: api.userId, name, userId: null };
+        await api.stored.store.putPolicy(account, canonicalPolicy(policy as never), {
+          policies: 9,
+          revisions: 9,
+          documents: 9,
+          bytes: 99_999,
+        });
+      }
+    });
+    const report = async (ids: string[], policies: string[]) => {
+      const response = await call('/v1/compare/report', { request_ids: ids, policies });
+      const answer = (await response.json()) as Record<string, any>;
+      assert.equal(response.status, 200, JSON.stringify(answer));
+      return answer['policies'];
+    };
+
+    it('tells which outcomes change from one version to the next, with the rules and an example', async () => {
+      const flips = await judged('flips.test', [whole, frame('30/1')]);
+      const same = await judged('same.test', [whole, whole]);
+      assert.deepEqual(await report([flips, same], ['rate', 'steady']), [
+        {
+          name: 'rate',
+          revision: 1,
+          flips: 1,
+          judged: 2,
+          not_judged: 0,
+          examples: [
+            {
+              request_id: flips,
+              from: { outcome: 'pass', versions: { ffprobe: '3.3' } },
+              to: { outcome: 'fail', versions: { ffprobe: '7.0' } },
+              rules: ['rate'],
+            },
+          ],
+        },
+        { name: 'steady', revision: 1, flips: 0, judged: 2, not_judged: 0, examples: [] },
+      ]);
+    });
+
+    it('a version that fails makes the outcome unknown', async () => {
+      const [told] = await report(
+        [await judged('broke.test', [whole, ''], { success: false, output: null })],
+        ['rate'],
+      );
+      assert.deepEqual([told.flips, told.examples[0].to.outcome], [1, 'unknown']);
+    });
+
+    it('counts what is too large to be held as not judged', async () => {
+      const large = JSON.stringify({ streams: [], filler: 'x'.repeat(1_200_000) });
+      const [told] = await report([await judged('too-large.test', [whole, large])], ['rate']);
+      assert.deepEqual([told.judged, told.not_judged], [0, 1]);
+      assert.equal(api.wired.deps.memory.used(), 0);
+    });
+
+    for (const [what, policies, message] of [
+      ['an unknown policy', ['stedy'], /^policies: "stedy" does not exist; did you mean steady\?$/],
+      ['six policies', [...'123456'], /^policies: must have at most 5 values$/],
+      ['a policy twice', ['rate', 'rate'], /^policies: must not have a value twice$/],
+    ] as const)
+      it(`refuses ${what}`, async () => {
+        const response = await call('/v1/compare/report', { request_ids: [UNKNOWN], policies });
+        assert.equal(response.status, 400);
+        assert.match(((await response.json()) as { error: string }).error, message);
+      });
   });
 
   it('a report counts as a request of the token, and says so in the rate limit headers', async () => {

@@ -6,6 +6,7 @@ import { SCHEMES } from '../../source/protocols/table.ts';
 import { REPORT_TOOLS, type ReportTool } from '../../tools/probe_report.ts';
 import { TOOL_TABLE } from '../../tools/table.ts';
 import { milliseconds, optionalText } from '../http/fields.ts';
+import { MAX_SHARED_NAME } from '../policies/names.ts';
 import { optionFields } from '../probe/schema/tool_options.ts';
 
 /** What a request says of one tool. */
@@ -82,6 +83,8 @@ export const CompareSchema = Type.Object(
 
 /** Comparisons that one report is made of. */
 const MOST_COMPARISONS = 1_000;
+/** By which each of them is judged. */
+const MOST_POLICIES = 5;
 
 export const CompareReportSchema = Type.Object(
   {
@@ -91,6 +94,14 @@ export const CompareReportSchema = Type.Object(
       uniqueItems: true,
       description: 'Comparisons of `POST /v1/compare` on record.',
     }),
+    policies: Type.Optional(
+      Type.Array(Type.String({ minLength: 1, maxLength: MAX_SHARED_NAME }), {
+        minItems: 1,
+        maxItems: MOST_POLICIES,
+        uniqueItems: true,
+        description: 'Names of policies: the report tells on how many files their outcome changes.',
+      }),
+    ),
   },
   { additionalProperties: false },
 );
