@@ -25,6 +25,7 @@ import { readProbe } from './probe/read_back.ts';
 import { SINGLES } from './probe/singles.ts';
 import { readVersions } from './probe/versions.ts';
 import { logDetail } from './records/log_detail.ts';
+import { eraseLog } from './records/log_erase.ts';
 import { logList } from './records/log_list.ts';
 import { statisticsQueue, statisticsRequests, statisticsSources, statisticsUsage } from './records/statistics.ts';
 import { statisticsSummary } from './records/statistics_summary.ts';
@@ -94,6 +95,7 @@ export const MANAGEMENT: readonly Endpoint[] = [
   setUserLimits,
   logList,
   logDetail,
+  eraseLog,
   statisticsUsage,
   statisticsQueue,
   statisticsRequests,

@@ -38,6 +38,7 @@ export const ERRORS = {
   'not-found': { status: 404, number: 40400, text: 'not found' },
   'method-not-allowed': { status: 405, number: 40500, text: 'method not allowed' },
   'ended-already': { status: 409, number: 40900, text: 'the request has ended' },
+  'not-ended': { status: 409, number: 40900, text: 'the request has not ended; cancel it first' },
   'email-taken': { status: 409, number: 40900, text: 'email: cannot be used for a new account' },
   'too-many-users': { status: 409, number: 40900, text: 'the account has reached its limit of sub-users' },
   'too-many-tokens': { status: 409, number: 40900, text: 'the account has reached its limit of API tokens' },
@@ -114,4 +115,5 @@ export const invalid = (field: string, text: string): ApiError =>
 export const unreadable = (text: string, options?: ApiErrorOptions): ApiError =>
   new ApiError('unreadable-input', { ...options, text: `body: ${text}` });
 export const notFound = (): ApiError => new ApiError('not-found');
+export const expired = (): ApiError => new ApiError('not-found', { text: 'the result has expired' });
 export const inside = (detail: string, cause?: unknown): ApiError => new ApiError('internal', { detail, cause });

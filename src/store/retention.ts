@@ -3,6 +3,7 @@
  * at any time.
  */
 import type { Database } from './connection.ts';
+import { timeOf } from './uuid.ts';
 
 export interface Retention {
   envelopeDays: number;
@@ -90,6 +91,19 @@ export function retentionCalls(database: Database) {
       const deadline = performance.now() + withinMs;
       for (const id of gone) while (performance.now() < deadline && (await eraseStep(id)));
       return gone;
+    },
+
+    /**
+     * Erases result, source, options and error of one request of these users. `none`: there is no such request, or it
+     * was erased before; `open`: it has not ended.
+     */
+    async eraseRequest(id: string, userIds: readonly number[] | 'everyone'): Promise<'erased' | 'open' | 'none'> {
+      const [row] = await database.rows<{ outcome: 'erased' | 'open' | 'none' }>({
+        name: 'erase_request',
+        text: 'select erase_request($1, $2, $3) outcome',
+        values: [id, timeOf(id), userIds === 'everyone' ? null : userIds],
+      });
+      return row?.outcome ?? 'none';
     },
 
     /** Continues pending erasures. Returns how many users had data left. */

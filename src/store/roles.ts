@@ -51,7 +51,7 @@ export const RIGHTS: Record<Part, Rights> = {
     },
     hidden: {},
     sequences: ['tokens_id_seq'],
-    functions: ['erase_user(bigint)', 'erase_step(bigint, integer)'],
+    functions: ['erase_user(bigint)', 'erase_step(bigint, integer)', 'erase_request(uuid, timestamptz, bigint[])'],
   },
   controller: {
     tables: {

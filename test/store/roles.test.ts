@@ -128,7 +128,15 @@ describe('store: database roles', function () {
     );
     assert.deepEqual(
       functions.map(({ name }) => name.split('(')[0]),
-      ['drop_envelopes', 'drop_partition', 'drop_requests', 'ensure_partitions', 'erase_step', 'erase_user'],
+      [
+        'drop_envelopes',
+        'drop_partition',
+        'drop_requests',
+        'ensure_partitions',
+        'erase_request',
+        'erase_step',
+        'erase_user',
+      ],
     );
     for (const { name, config, open } of functions)
       assert.deepEqual([config, open], [['search_path=public, pg_temp'], false], name);

@@ -51,6 +51,7 @@ export const ACCESS = {
   'PUT user/:id/limits': admin('write:admin'),
   'GET media/log': having('read:media'),
   'GET media/log/:id': having('read:media'),
+  'DELETE media/log/:id': having('write:media'),
   'GET media/webhook': having('read:media'),
   'POST media/webhook/:id/retry': having('read:media'),
   'GET statistics/usage': having('read:statistics'),

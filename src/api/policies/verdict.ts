@@ -9,7 +9,7 @@ import { unknownVerdict, verdictOf } from '../../result/verdict.ts';
 import { isStoreError } from '../../store/errors.ts';
 import type { RequestRecord } from '../../store/records.ts';
 import type { Deps } from '../deps.ts';
-import { ApiError, notFound } from '../errors.ts';
+import { ApiError, expired, notFound } from '../errors.ts';
 import { tokenOf, uuidOf, type Context } from '../http/context.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { choice } from '../http/fields.ts';
@@ -22,8 +22,6 @@ const Query = Type.Object(
   { format: choice(FORMATS, 'json', 'json: the member `policy` of the answer; junit: JUnit XML; sarif: SARIF 2.1.0.') },
   { additionalProperties: false },
 );
-
-const expired = (): ApiError => new ApiError('not-found', { text: 'the result has expired' });
 
 async function storedVerdict(
   deps: Deps,

@@ -4,10 +4,11 @@ import { JSON_TYPE } from '../../result/assemble.ts';
 import { textOf } from '../../result/texts.ts';
 import { unpackResult } from '../../result/unpack.ts';
 import { verdictOf } from '../../result/verdict.ts';
+import { isStoreError } from '../../store/errors.ts';
 import { answerOf, hasEnvelope, skippedSections, type ResponseForm } from '../../result/answer.ts';
 import { tokenOf, type Context } from '../http/context.ts';
 import type { Deps } from '../deps.ts';
-import { ApiError, inside } from '../errors.ts';
+import { ApiError, expired } from '../errors.ts';
 import { nameIgnored } from './ignored.ts';
 import { resultFor, sendPieces, unreadable } from './send_result.ts';
 
@@ -36,10 +37,11 @@ export async function answer(
   const { id, inflatedBytes = null, body } = end;
   const inline = body === undefined ? undefined : Buffer.from(body, 'base64');
   const result = await resultFor(deps, ctx, { id, submittedAt, inflatedBytes, inline }, tokenOf(ctx).rootUserId);
-  if (!result) throw inside('the record says that it has a body, and has none');
+  if (!result) throw expired();
   const { packed } = result;
   const unpacked = await unpackResult(packed, result.inflatedBytes).catch((error: unknown) => {
-    throw unreadable(error);
+    // Deleted between two reads.
+    throw isStoreError(error, 'not-ready') ? expired() : unreadable(error);
   });
   const verdict = verdictOf(unpacked.result, form.policy);
   if (verdict) ctx.set('X-Policy-Outcome', verdict.outcome);

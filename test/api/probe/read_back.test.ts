@@ -110,6 +110,23 @@ describe('reading a request back', function () {
     await answering;
   });
 
+  for (const [what, bytes] of [
+    ['a result', 10],
+    ['a large result', 2_000_000],
+  ] as const) {
+    it(`${what} that has expired is 404`, async () => {
+      const answering = api.get('url=https://expired.test/a.mp4&only=ffprobe');
+      const { name: id } = (await api.job('expired.test')).metadata;
+      const output = JSON.stringify({ format: 'x'.repeat(bytes) });
+      await api.end(id, { result: { tools: [tool('ffprobe', output)], ioUsage: 9 }, asked: [{ name: 'ffprobe' }] });
+      await answering;
+      if (bytes > 1_000_000) await api.stored.sql('update requests set inflated_bytes = $1 where id = $2', [bytes, id]);
+      await api.stored.sql('delete from envelopes where id = $1', [id]);
+      const response = await read(id);
+      assert.deepEqual([response.status, await response.json()], [404, { error: 'the result has expired' }]);
+    });
+  }
+
   it('returns everything of a request created with kubectl', async () => {
     const { id, submittedAt } = api.stored.store.newRequest();
     await api.stored.store.openRequest({
