@@ -7,6 +7,7 @@ import type { KubeClient } from '../kube/client.ts';
 import type { Logger } from '../log.ts';
 import type { SourceException } from '../source_exception.ts';
 import type { Store } from '../store/store.ts';
+import type { NewestSnapshot } from './cluster/newest.ts';
 import type { Catalog } from './probe/catalog.ts';
 import type { Drain } from './http/drain.ts';
 import type { HandOver } from './probe/hand_over.ts';
@@ -54,6 +55,7 @@ export interface Deps {
   tokens: Pick<TokenCache, 'get'>;
   sealKeys(): JSONWebKeySet;
   waiting: Waiting;
+  cluster: Pick<NewestSnapshot, 'read'>;
   drain: Drain;
   handOver: HandOver;
   queueRoom: QueueRoom;

@@ -11,6 +11,7 @@ import { signIn } from './accounts/auth/sign_in.ts';
 import { signOut } from './accounts/auth/sign_out.ts';
 import { signUp } from './accounts/auth/sign_up.ts';
 import { verify } from './accounts/auth/verify.ts';
+import { readCluster } from './cluster/endpoint.ts';
 import { compareVersions } from './compare/compare.ts';
 import { compareReport } from './compare/report.ts';
 import { evaluateOwnPolicy, evaluateSharedPolicy } from './policies/evaluate.ts';
@@ -93,6 +94,7 @@ export const MANAGEMENT: readonly Endpoint[] = [
   userStatus,
   userLimits,
   setUserLimits,
+  readCluster,
   logList,
   logDetail,
   eraseLog,

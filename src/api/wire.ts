@@ -14,6 +14,7 @@ import { startDelivery, type DeliverySettings } from '../webhooks/deliver.ts';
 import { openUrl } from '../webhooks/kept_url.ts';
 import type { Checks } from '../health.ts';
 import { webhookMetrics } from '../webhooks/metrics.ts';
+import { newestSnapshot } from './cluster/newest.ts';
 import { catalogOf, type Catalog } from './probe/catalog.ts';
 import type { Deps, Settings } from './deps.ts';
 import { makeDrain } from './http/drain.ts';
@@ -122,6 +123,7 @@ export function wire({
     log,
     sealKeys,
     settings,
+    cluster: newestSnapshot({ bus, store, log }),
     drain: makeDrain(),
     catalog: () => (catalog ??= catalogOf(tools.list())),
     tellEarly,

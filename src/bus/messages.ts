@@ -51,6 +51,8 @@ export const SUBJECT = {
   ended: (replica: string) => `py.end.${replica}`,
   /** From the recorder of an end to the leader. */
   closed: 'py.closed',
+  /** API to leader, an empty request: what the cluster is doing; answered with a ClusterSnapshot. */
+  cluster: 'py.cluster',
 } as const;
 
 export const STREAM = { results: 'PY_RESULTS', chunks: 'PY_CHUNKS', consumer: 'collectors' } as const;

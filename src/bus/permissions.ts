@@ -31,7 +31,7 @@ export function runnerPermissions(podUid: string): SubjectPermissions {
 }
 
 export const apiPermissions: SubjectPermissions = {
-  publish: [SUBJECT.early],
+  publish: [SUBJECT.early, SUBJECT.cluster],
   subscribe: [SUBJECT.ended('*'), `${INBOX.api}.>`],
 };
 
@@ -53,5 +53,12 @@ export const controllerPermissions: SubjectPermissions = {
     `$JS.API.DIRECT.GET.${STREAM.chunks}`,
     `$JS.ACK.${STREAM.results}.>`,
   ],
-  subscribe: [SUBJECT.early, SUBJECT.heartbeats, SUBJECT.closed, AUTH_CALLOUT, `${INBOX.controller}.>`],
+  subscribe: [
+    SUBJECT.early,
+    SUBJECT.heartbeats,
+    SUBJECT.closed,
+    SUBJECT.cluster,
+    AUTH_CALLOUT,
+    `${INBOX.controller}.>`,
+  ],
 };

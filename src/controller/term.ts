@@ -27,13 +27,17 @@ import { Runners } from './pools/runners.ts';
 import type { Term } from './leader/lease_guard.ts';
 import { watchSharedPolicies } from './catalog/shared_policies.ts';
 import { sweep } from './leader/sweep.ts';
+import { buildSnapshot } from './snapshot/build.ts';
+import { lookAtDependencies } from './snapshot/dependencies.ts';
+import { serveSnapshots } from './snapshot/serve.ts';
+import { makeRecent } from './snapshot/recent.ts';
 import { isProofPod, isRunnerPod, proveTool, type ProofDeps } from './catalog/prove.ts';
 import type { Config } from '../config.ts';
 import { runnerFields } from '../log.ts';
 
 export interface TermDeps extends Omit<
   LeaderDeps,
-  'term' | 'runners' | 'pools' | 'finishedJobs' | 'maxQueued' | 'events'
+  'term' | 'runners' | 'pools' | 'finishedJobs' | 'maxQueued' | 'events' | 'recent'
 > {
   config: Config<'controller'>;
   pods: Reflector<Pod>;
@@ -79,12 +83,15 @@ export async function startTerm(
     now: () => store.clock.now(),
     stillLeading: () => term.stillLeading(0),
   });
-  const events = eventRecorder({
-    client: kube,
-    component: 'probeyard-controller',
-    instance: config.podName,
-    onError: (error) => log.debug({ err: error }, 'cannot write an Event'),
-  });
+  const recent = makeRecent(() => store.clock.now());
+  const events = recent.following(
+    eventRecorder({
+      client: kube,
+      component: 'probeyard-controller',
+      instance: config.podName,
+      onError: (error) => log.debug({ err: error }, 'cannot write an Event'),
+    }),
+  );
   const owner = ownerOf(kube, config);
   const made: { leader?: Leader } = {};
 
@@ -94,6 +101,7 @@ export async function startTerm(
     log,
     metrics,
     events,
+    recent,
     runners,
     owner,
     signal: over.signal,
@@ -107,7 +115,7 @@ export async function startTerm(
       queue.add(name);
     },
   });
-  const lead = new Leader({ ...deps, term, runners, pools, finishedJobs, events, maxQueued: config.maxQueued });
+  const lead = new Leader({ ...deps, term, runners, pools, finishedJobs, events, recent, maxQueued: config.maxQueued });
   made.leader = lead;
 
   const tools: Reflector<ProbeTool> = startReflector<ProbeTool>({
@@ -205,7 +213,26 @@ export async function startTerm(
     return lead.early(message);
   });
   const closed = bus.subscribe<Closed>(SUBJECT.closed, ({ message }) => lead.closed(message));
-  const listeners = [beats, early, closed];
+  const since = store.clock.now();
+  const snapshots = serveSnapshots({
+    bus,
+    recent,
+    stillLeading: () => term.stillLeading(0),
+    look: () => lookAtDependencies({ store, bus, jobs }),
+    build: () =>
+      buildSnapshot({
+        at: store.clock.now(),
+        monotonic: performance.now(),
+        leader: { pod: config.podName, epoch: term.epoch, since, image: config.runnerImage },
+        pools: pools.facts(),
+        runners: [...runners.all()],
+        nodeOf: (uid) => pods.by('uid', uid)[0]?.spec?.nodeName,
+        tools: tools.list(),
+        recent,
+        ...lead.view(),
+      }),
+  });
+  const listeners = [beats, early, closed, snapshots];
 
   // One run at a time: while Postgres is unreachable each run waits, and they would pile up.
   const oneAtATime = (work: () => Promise<void>): (() => Promise<void>) => {

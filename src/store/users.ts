@@ -100,6 +100,8 @@ export type UserSort = keyof typeof USER_SORTS;
 export interface UserQuery {
   under: number | null;
   status: readonly string[];
+  /** Part of the e-mail address; null: all. */
+  email: string | null;
   sort: { field: UserSort; order: 'asc' | 'desc' };
   offset: number;
   limit: number;
@@ -181,23 +183,25 @@ export function userCalls(database: Database) {
     async listUsers({
       under,
       status,
+      email,
       sort,
       offset,
       limit,
     }: UserQuery): Promise<{ users: UserRecord[]; total: number }> {
       const where = `($1::bigint is null or (${UNDER} and u.id <> $1))
-        and (cardinality($2::text[]) = 0 or u.status = any($2))`;
+        and (cardinality($2::text[]) = 0 or u.status = any($2))
+        and ($3::text is null or strpos(lower(u.email), lower($3)) > 0)`;
       const orderBy = `${USER_SORTS[sort.field]} ${sort.order}, u.id ${sort.order}`;
       const [[counted], rows] = await Promise.all([
         database.rows<{ total: number }>({
           name: 'count_users',
           text: `select count(*) total from users u where ${where}`,
-          values: [under, status],
+          values: [under, status, email],
         }),
         database.rows<UserRecord>({
           name: `list_users_${sort.field}_${sort.order}`,
-          text: `${SELECT} where ${where} order by ${orderBy} limit $3 offset $4`,
-          values: [under, status, limit, offset],
+          text: `${SELECT} where ${where} order by ${orderBy} limit $4 offset $5`,
+          values: [under, status, email, limit, offset],
         }),
       ]);
       return { users: rows, total: counted?.total ?? 0 };

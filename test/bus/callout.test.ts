@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
 import { type Callout, type Decision, serveCallout } from '../../src/bus/callout.ts';
+import { SNAPSHOT_BYTES } from '../../src/bus/cluster_snapshot.ts';
 import { type Bus, connectBus } from '../../src/bus/connect.ts';
 import type { Heartbeat, Lease } from '../../src/bus/messages.ts';
 import { SUBJECT } from '../../src/bus/messages.ts';
@@ -270,6 +271,7 @@ describe('bus: authorisation of runners', function () {
       ['the end of a request', () => SUBJECT.ended('api-1')],
       ['a closed job', () => SUBJECT.closed],
       ['an early job', () => SUBJECT.early],
+      ['a request for a snapshot of the cluster', () => SUBJECT.cluster],
       ["to another pod's inbox", () => `${INBOX.runner(other)}.x`],
       ["to the controllers' inbox", () => `${INBOX.controller}.x`],
       ['a deletion of a stream', () => '$JS.API.STREAM.DELETE.PY_RESULTS'],
@@ -294,6 +296,7 @@ describe('bus: authorisation of runners', function () {
       ["another pod's inbox", () => `${INBOX.runner(other)}.>`],
       ['the results', () => SUBJECT.results],
       ['the ends', () => 'py.end.*'],
+      ['requests for snapshots of the cluster', () => SUBJECT.cluster],
       ['authorisation requests', () => '$SYS.REQ.USER.AUTH'],
     ];
     for (const [what, subject] of deaf) {
@@ -337,7 +340,7 @@ describe('bus: authorisation of runners', function () {
   });
 
   describe('static users', () => {
-    it('the API receives ends and publishes early jobs, nothing else', async () => {
+    it('the API receives ends, publishes early jobs and requests snapshots, nothing else', async () => {
       const api = await fixture.api();
       const heard: unknown[] = [];
       api.subscribe(SUBJECT.ended('api-1'), ({ message }) => {
@@ -353,6 +356,11 @@ describe('bus: authorisation of runners', function () {
       await controllers[0]?.flush();
       api.publish(SUBJECT.early, { job: 'j' });
       await until('the controller heard', () => early.length);
+      // As large as a snapshot may be.
+      const snapshot = { filler: 'x'.repeat(SNAPSHOT_BYTES) };
+      controllers[0]?.serve(SUBJECT.cluster, () => snapshot);
+      await controllers[0]?.flush();
+      assert.deepEqual(await api.request(SUBJECT.cluster, {}, 5_000), snapshot);
       for (const subject of [SUBJECT.closed, SUBJECT.go(ours), SUBJECT.heartbeat(ours), '$JS.API.INFO']) {
         fixture.errors.length = 0;
         api.publish(subject, {});

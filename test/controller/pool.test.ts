@@ -20,6 +20,7 @@ const runner = (more: Partial<Runner> = {}): Runner => ({
   pool: 'short',
   generation: 'g2',
   phase: 'idle',
+  reported: 'idle',
   tenant: undefined,
   account: undefined,
   task: undefined,

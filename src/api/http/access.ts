@@ -49,6 +49,7 @@ export const ACCESS = {
   'PUT user/:id/status': admin('write:admin'),
   'GET user/:id/limits': admin('read:admin'),
   'PUT user/:id/limits': admin('write:admin'),
+  'GET cluster': admin('read:admin'),
   'GET media/log': having('read:media'),
   'GET media/log/:id': having('read:media'),
   'DELETE media/log/:id': having('write:media'),

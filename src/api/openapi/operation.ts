@@ -25,6 +25,7 @@ export const TAGS = {
   webhooks: 'Deliveries of results to webhook addresses.',
   auth: 'Accounts, sessions and tokens.',
   users: 'Users and their sub-users.',
+  cluster: 'What the cluster is doing, for administrators.',
   description: 'This description.',
   health: 'Whether the service answers.',
 } as const;

@@ -101,6 +101,134 @@ export interface ListedUser {
   updated: string;
 }
 
+export interface UserLimits {
+  'requests-per-minute': number | null;
+  concurrency: number | null;
+  'queue-timeout': number | null;
+  'file-size': number | null;
+  'monthly-quota': {
+    'request-count': number | null;
+    'processing-time': number | null;
+    'data-processed': number | null;
+  } | null;
+  'account-concurrency': number | null;
+  'in-force': LimitsInForce;
+}
+
+export interface ClusterPool {
+  name: string;
+  kinds: Array<'file' | 'msv' | 'c2pa' | 'compare'>;
+  ready: number;
+  untouched: number;
+  busy: number;
+  starting: number;
+  ending: number;
+  'min-ready': number;
+  max: number;
+  waiting: number;
+  condition: {
+    status: 'True' | 'False' | 'Unknown';
+    reason: string;
+    message: string;
+    since: string;
+  } | null;
+  short: string | null;
+  isolation: Array<{
+    wall: 'UserNamespace' | 'SyscallFilter' | 'NetworkEnforced';
+    required: boolean;
+    status: 'True' | 'False' | 'Unknown';
+    reason: string;
+    message: string;
+  }>;
+  ended: Array<{
+    why: string;
+    count: number;
+  }>;
+}
+
+export interface ClusterRunner {
+  pod: string;
+  pool: string;
+  node: string | null;
+  state: 'starting' | 'idle' | 'busy' | 'draining' | 'ending';
+  phase: 'idle' | 'prepared' | 'running' | 'publishing' | 'draining' | null;
+  since: string | null;
+  account: number | null;
+  job: string | null;
+  'request-id': string | null;
+  'jobs-done': number;
+}
+
+export interface ClusterTool {
+  tool: 'ffprobe' | 'mediainfo' | 'msv' | 'c2pa';
+  version: string;
+  latest: boolean;
+  reported: string | null;
+  state: 'ready' | 'proving' | 'refused' | 'degraded';
+  since: string | null;
+  why: string | null;
+  'startup-ms': number | null;
+  architectures: Array<string>;
+}
+
+export interface ClusterAccount {
+  account: number;
+  waiting: number;
+  running: number;
+  limit: number | null;
+  'oldest-wait-ms': number | null;
+}
+
+export interface ClusterEvent {
+  at: string;
+  kind: string;
+  object: string;
+  reason: string;
+  message: string;
+  count: number;
+}
+
+export interface ClusterState {
+  'age-ms': number;
+  stale: boolean;
+  at: string;
+  leader: {
+    pod: string;
+    epoch: number;
+    since: string;
+    release: string;
+  };
+  pools: Array<ClusterPool>;
+  runners: Array<ClusterRunner>;
+  tools: Array<ClusterTool>;
+  'tools-ready': number;
+  'tools-total': number;
+  queue: {
+    waiting: number;
+    running: number;
+    'oldest-wait-ms': number | null;
+    accounts: Array<ClusterAccount>;
+  };
+  faults: {
+    'attempts-lost': number;
+    'jobs-lost': number;
+    'proofs-failed': number;
+    dependencies: Array<{
+      name: 'postgres' | 'nats' | 'kubernetes';
+      up: boolean;
+      since: string | null;
+    }>;
+    events: Array<ClusterEvent>;
+  };
+  'left-out': {
+    pools: number;
+    runners: number;
+    tools: number;
+    accounts: number;
+    events: number;
+  };
+}
+
 export interface ReportVideoCodec {
   id: number;
   name?: string;
@@ -758,6 +886,7 @@ export interface Calls {
   'GET user': {
     query: {
       status?: Array<'anonymous' | 'pending' | 'active' | 'suspended'>;
+      email?: string | null;
       pagination?: {
         page?: number;
         limit?: number;
@@ -831,6 +960,36 @@ export interface Calls {
     answer: {
       user: User;
     };
+  };
+  'GET user/:id': {
+    answer: User;
+  };
+  'PUT user/:id/status': {
+    body: {
+      status: 'anonymous' | 'pending' | 'active' | 'suspended';
+    };
+    answer: User;
+  };
+  'GET user/:id/limits': {
+    answer: UserLimits;
+  };
+  'PUT user/:id/limits': {
+    body: {
+      'requests-per-minute'?: number | null;
+      concurrency?: number | null;
+      'queue-timeout'?: number | null;
+      'file-size'?: number | null;
+      'monthly-quota'?: {
+        'request-count'?: number | null;
+        'processing-time'?: number | null;
+        'data-processed'?: number | null;
+      } | null;
+      'account-concurrency'?: number | null;
+    };
+    answer: UserLimits;
+  };
+  'GET cluster': {
+    answer: ClusterState;
   };
   'GET media/log': {
     query: {

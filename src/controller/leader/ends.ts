@@ -104,6 +104,7 @@ async function settle(state: TermState, job: Job, finish: JobEnd): Promise<void>
   state.successors.delete(job.key);
   if (successor) state.following.seen(successor);
   state.deps.metrics.finished(job.pool, finish.reason);
+  state.deps.recent.jobEnded(finish.reason);
   if (done) state.deps.finishedJobs.add(done);
   state.scheduleAll(job.account);
 }

@@ -10,6 +10,7 @@ import type { Closed, Early, Heartbeat, Lease as TaskLease } from '../../bus/mes
 import type { ProbeJob } from '../../kube/probe_job.ts';
 import type { Waiting } from '../pools/plan.ts';
 import type { LostTask } from '../pools/runners.ts';
+import type { SnapshotView } from '../snapshot/build.ts';
 import { admitNext } from './dispatch.ts';
 import { closed, deleted } from './ends.ts';
 import { prepareEarly, seen } from './intake.ts';
@@ -94,6 +95,21 @@ export class Leader {
     for (const job of this.#state.retrying) if (job.pool === pool) count(job);
     for (const job of this.#state.ledger.nextUp(pool)) count(job);
     return [...waiting.values()];
+  }
+
+  /** Of the queue and its jobs, for whoever looks at the cluster. */
+  view(): Pick<SnapshotView, 'queue' | 'jobOf'> {
+    const { ledger, jobs } = this.#state;
+    return {
+      jobOf: (name) => jobs.get(name),
+      queue: {
+        waiting: ledger.waiting,
+        running: ledger.held,
+        waitingIn: (pool) => ledger.waitingIn(pool),
+        accounts: ledger.accounts(),
+        fronts: ledger.fronts(),
+      },
+    };
   }
 
   /** By request id. Only jobs created by hand have a name other than their id, and those are found in the cache. */

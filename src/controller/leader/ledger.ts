@@ -56,6 +56,7 @@ export class Ledger<E extends Entry> {
    */
   #turns = new Map<string, Set<number>>();
   #waiting = new Map<string, E>();
+  #waitingByPool = new Map<string, number>();
   #holders = new Map<string, Entry>();
   #isWaiting = (entry: E): boolean => this.#waiting.get(entry.key) === entry;
 
@@ -91,9 +92,10 @@ export class Ledger<E extends Entry> {
     if (account.held === 0 && account.waiting === 0) this.#accounts.delete(account.id);
   }
 
-  #countWaiting(token: Token<E>, by: 1 | -1): void {
+  #countWaiting(token: Token<E>, pool: string, by: 1 | -1): void {
     token.waiting += by;
     token.account.waiting += by;
+    this.#waitingByPool.set(pool, this.waitingIn(pool) + by);
   }
 
   #countHeld(token: Token<E>, by: 1 | -1): void {
@@ -137,6 +139,9 @@ export class Ledger<E extends Entry> {
   get held(): number {
     return this.#holders.size;
   }
+  waitingIn(pool: string): number {
+    return this.#waitingByPool.get(pool) ?? 0;
+  }
   isWaiting(key: string): boolean {
     return this.#waiting.has(key);
   }
@@ -177,7 +182,7 @@ export class Ledger<E extends Entry> {
     let queue = token.queues.get(entry.pool);
     if (!queue) token.queues.set(entry.pool, (queue = new Fifo()));
     queue.push(entry);
-    this.#countWaiting(token, 1);
+    this.#countWaiting(token, entry.pool, 1);
     this.#waiting.set(entry.key, entry);
     this.setLimits(entry.token, limits);
   }
@@ -217,7 +222,7 @@ export class Ledger<E extends Entry> {
       }
       if (!fits(head)) continue;
       queue.shift();
-      this.#countWaiting(token, -1);
+      this.#countWaiting(token, pool, -1);
       this.#countHeld(token, 1);
       this.#waiting.delete(head.key);
       this.#holders.set(head.key, head);
@@ -308,7 +313,7 @@ export class Ledger<E extends Entry> {
     if (waiting) {
       this.#waiting.delete(key);
       const token = this.#token(waiting.token, waiting.account);
-      this.#countWaiting(token, -1);
+      this.#countWaiting(token, waiting.pool, -1);
       this.#forgetIfIdle(token);
       return;
     }
@@ -319,6 +324,20 @@ export class Ledger<E extends Entry> {
     this.#countHeld(token, -1);
     this.#backIntoTurns(token);
     this.#forgetIfIdle(token);
+  }
+
+  /** Accounts with jobs. */
+  *accounts(): Iterable<{ id: number; waiting: number; held: number; limit: number }> {
+    for (const { id, waiting, held, limit } of this.#accounts.values()) yield { id, waiting, held, limit };
+  }
+
+  /** The first job of each queue, whether it may run or not: the oldest of all is among them. */
+  *fronts(): Iterable<E> {
+    for (const { queues } of this.#tokens.values())
+      for (const queue of queues.values()) {
+        const front = queue.peek(this.#isWaiting);
+        if (front) yield front;
+      }
   }
 
   /** All waiting jobs, oldest first, for conditions and for the demand by tenant. */

@@ -12,6 +12,7 @@ import type { Store } from '../../store/store.ts';
 import type { ControllerMetrics } from '../metrics.ts';
 import type { Pools } from '../pools/pools.ts';
 import type { Runners } from '../pools/runners.ts';
+import type { Recent } from '../snapshot/recent.ts';
 import { whyWaiting } from './explain.ts';
 import type { Job } from './job.ts';
 import { Ledger, type SlotLimits } from './ledger.ts';
@@ -34,6 +35,7 @@ export interface LeaderDeps {
   finishedJobs: FinishedJobs;
   metrics: ControllerMetrics;
   events: EventRecorder;
+  recent: Pick<Recent, 'jobEnded'>;
   intake: Omit<IntakeDeps, 'tokenOf' | 'poolFor' | 'tools' | 'documents'>;
   maxQueued: number;
   /** Whether notifications of changed tokens arrive. */

@@ -35,9 +35,10 @@ export async function deletePod(
   why: string,
   gracePeriodSeconds: number | undefined,
 ): Promise<void> {
-  const { kube, config, log, metrics, signal } = pools.deps;
+  const { kube, config, log, metrics, recent, signal } = pools.deps;
   if (signal.aborted) return;
   metrics.podEnded(pool, why);
+  recent.podEnded(pool, name, why);
   try {
     await retry(() => kube.delete(PODS, name, { namespace: config.runnerNamespace, uid, gracePeriodSeconds }), {
       ...DELETE_PAUSES,

@@ -6,6 +6,7 @@ import type { ProbePool, ProbePoolSpec, ReuseScope } from '../../kube/probe_pool
 import type { ProbeTool } from '../../kube/probe_tool.ts';
 import type { AvailableTool } from '../leader/job.ts';
 import type { WaitingCause } from '../../kube/probe_job.ts';
+import type { PoolFacts } from '../snapshot/build.ts';
 import { carryOut } from './carry_out.ts';
 import { isWithoutUserNamespaces, lackedWalls } from './isolation.ts';
 import { ANNOTATION, isOver } from './pod.ts';
@@ -238,6 +239,11 @@ export class Pools {
 
   endPod(uid: string, why: string): void {
     endPod(this.#state, uid, why);
+  }
+
+  /** For whoever looks at the cluster. */
+  *facts(): Iterable<PoolFacts> {
+    for (const { pool, unseen } of this.#state.byName.values()) yield { pool, unseen: unseen.size };
   }
 
   availableTools(): AvailableTool[] {

@@ -6,6 +6,7 @@ import type { ProbePool, ProbePoolSpec } from '../../kube/probe_pool.ts';
 import type { ProbeTool } from '../../kube/probe_tool.ts';
 import type { Logger } from '../../log.ts';
 import type { ControllerMetrics } from '../metrics.ts';
+import type { Recent } from '../snapshot/recent.ts';
 import type { Waiting } from './plan.ts';
 import type { PodTool } from './pod.ts';
 import type { OwnerReference } from './pod_owner.ts';
@@ -18,6 +19,7 @@ export interface PoolsDeps {
   log: Logger;
   metrics: ControllerMetrics;
   events: EventRecorder;
+  recent: Pick<Recent, 'podEnded'>;
   runners: Runners;
   signal: AbortSignal;
   stillLeading: () => boolean;

@@ -3,7 +3,8 @@
  * heartbeats of their agents (ready, busy). `Running` does not mean ready: only a heartbeat makes a runner usable. It
  * has no clock: callers pass monotonic milliseconds.
  */
-import { type Heartbeat, RUNNER_PROTOCOL, type Walls } from '../../bus/messages.ts';
+import { type Heartbeat, RUNNER_PROTOCOL, type RunnerPhase, type Walls } from '../../bus/messages.ts';
+import type { RunnerState } from '../../bus/cluster_snapshot.ts';
 import { WALLS, type Wall } from '../../kube/probe_pool.ts';
 import { shunMs } from '../retry_policy.ts';
 import { accountIn, isForOneJob } from './share.ts';
@@ -14,6 +15,8 @@ export interface Runner {
   pool: string;
   generation: string;
   phase: 'starting' | 'idle' | 'busy' | 'draining';
+  /** As its agent last reported it. */
+  reported: RunnerPhase | undefined;
   /** Bound for the pod's life; undefined while untouched. */
   tenant: string | undefined;
   /**
@@ -71,6 +74,12 @@ export type Holder = number | string;
 export function holderOf({ tenant, account, task, deleting }: Runner): Holder | undefined {
   if (deleting || tenant === undefined || (tenant === 'any' && !task)) return undefined;
   return account ?? tenant;
+}
+
+/** What it does, as `kubectl get pp` counts it. */
+export function runnerState({ deleting, task, phase }: Pick<Runner, 'deleting' | 'task' | 'phase'>): RunnerState {
+  if (deleting) return 'ending';
+  return task !== undefined ? 'busy' : phase;
 }
 
 const pick = (walls: Walls): Walls =>
@@ -162,6 +171,7 @@ export class Runners {
         pool: facts.pool,
         generation: facts.generation,
         phase: 'starting',
+        reported: undefined,
         tenant: undefined,
         account: undefined,
         task: undefined,
@@ -223,6 +233,7 @@ export class Runners {
     this.#change(runner, () => {
       runner.seenAt = now;
       runner.protocol = beat.protocol;
+      runner.reported = beat.phase;
       runner.readyAt ??= now;
       // Bound for life: a runner that could change its tenant could choose whose sources it gets.
       runner.tenant ??= isForOneJob(beat.tenant) ? beat.tenant : (this.#owners.get(beat.uid)?.tenant ?? beat.tenant);

@@ -7,7 +7,7 @@ import { overridden, overriddenCondition } from '../catalog/apply.ts';
 import { wallConditions, type Shown } from './isolation.ts';
 import { endStranded } from './pods.ts';
 import { now, type PoolState, type PoolsState } from './pools_state.ts';
-import type { Runner } from './runners.ts';
+import { runnerState, type Runner } from './runners.ts';
 import { lookAtStuck } from './user_namespaces.ts';
 import { missingWalls } from './waiting.ts';
 
@@ -31,9 +31,10 @@ async function showOne(pools: PoolsState, state: PoolState): Promise<void> {
   const { kube, runners, metrics } = pools.deps;
   const name = state.pool.metadata.name;
   const all = [...runners.inPool(name)].filter(({ deleting }) => !deleting);
-  const ready = all.filter((runner) => runner.phase === 'idle' && !runner.task).length;
-  const busy = all.filter((runner) => runner.task !== undefined || runner.phase === 'busy').length;
-  const starting = all.filter(({ phase }) => phase === 'starting').length + state.unseen.size;
+  const states = all.map(runnerState);
+  const ready = states.filter((one) => one === 'idle').length;
+  const busy = states.filter((one) => one === 'busy').length;
+  const starting = states.filter((one) => one === 'starting').length + state.unseen.size;
   metrics.pods(name, 'ready', ready);
   metrics.pods(name, 'busy', busy);
   metrics.pods(name, 'starting', starting);

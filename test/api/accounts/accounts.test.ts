@@ -315,7 +315,7 @@ describe('accounts: mail', function () {
 
   it('refuses to send without TLS where TLS is required', async () => {
     const [plain, m] = [await startMailBox({}, { tls: 'starttls' }), await startManagement()];
-    const replica = await startReplica(m.stored, box({ boxKeys: m.settings.boxKeys, mail: plain.settings }));
+    const replica = await startReplica(m.stored, box({ boxKeys: m.settings.boxKeys, mail: plain.settings }), m.bus);
     try {
       await m.replicas[0].deps.accounts.stop();
       await m.replicas[1].deps.accounts.stop();

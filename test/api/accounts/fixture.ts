@@ -11,12 +11,15 @@ import type { AccountSettings, MailSettings } from '../../../src/accounts/settin
 import { DEFAULTS, type Deps, type Settings } from '../../../src/api/deps.ts';
 import { makeMemoryBudget } from '../../../src/result/memory_budget.ts';
 import { WHOLE } from '../../../src/result/unpack.ts';
+import { newestSnapshot } from '../../../src/api/cluster/newest.ts';
+import { connectBus, type Bus } from '../../../src/bus/connect.ts';
 import { makeDrain } from '../../../src/api/http/drain.ts';
 import { listen } from '../../../src/api/http/http_server.ts';
 import { makeMetrics } from '../../../src/api/metrics.ts';
 import { makeApp } from '../../../src/api/server.ts';
 import { makeTokenCache } from '../../../src/api/http/token_cache.ts';
 import { openStore } from '../../../src/store/store.ts';
+import { startNats } from '../../servers.ts';
 import { ADMIN, startStore, type StoreFixture } from '../../store/fixture.ts';
 import { until } from '../../until.ts';
 import { watched } from '../described.ts';
@@ -124,10 +127,11 @@ export interface Replica {
   stop(): Promise<void>;
 }
 
-/** The whole app, without Kubernetes and NATS. */
+/** The whole app, without Kubernetes. */
 export async function startReplica(
   stored: StoreFixture,
   settings: AccountSettings,
+  bus: Bus,
   change: Partial<Settings> = {},
 ): Promise<Replica> {
   const store = await openStore({ url: stored.server.url, poolSize: 4 });
@@ -150,6 +154,7 @@ export async function startReplica(
     tokens,
     log: logger,
     drain: makeDrain(),
+    cluster: newestSnapshot({ bus, store, log: logger }),
     metrics: makeMetrics(() => 0),
     catalog: () => [],
     tellEarly: () => {},
@@ -201,6 +206,7 @@ export interface Management {
   settings: AccountSettings;
   replicas: [Replica, Replica];
   box: MailBox;
+  bus: Bus;
   root: Person;
   call(method: string, path: string, call?: Call): Promise<Answer>;
   /** Created by SQL, with a token made by the product's own code. */
@@ -228,11 +234,12 @@ export async function startManagement(
   change: Partial<AccountSettings> = {},
   ofReplicas: Partial<Settings> = {},
 ): Promise<Management> {
-  const [stored, mailBox] = await Promise.all([startStore(), startMailBox()]);
+  const [stored, mailBox, nats] = await Promise.all([startStore(), startMailBox(), startNats()]);
+  const bus = await connectBus({ url: nats.url, name: 'management', inboxPrefix: '_INBOX_api' });
   const settings = box({ mail: mailBox.settings, attempts: NO_LIMITS, ...change });
   const replicas = await Promise.all([
-    startReplica(stored, settings, ofReplicas),
-    startReplica(stored, settings, ofReplicas),
+    startReplica(stored, settings, bus, ofReplicas),
+    startReplica(stored, settings, bus, ofReplicas),
   ]);
   const [first] = replicas;
   const hash = await first.deps.accounts.passwords.hash(PASSWORD);
@@ -245,6 +252,7 @@ export async function startManagement(
     settings,
     replicas,
     box: mailBox,
+    bus,
     root: { id: stored.admin.userId, email: ADMIN.email, token: ADMIN.token, tokenId: stored.admin.tokenId },
     async call(method, path, { token, jwt, cookie, headers = {}, body, form, at = first } = {}) {
       const credential = token ?? jwt;
@@ -282,6 +290,8 @@ export async function startManagement(
     async stop() {
       await Promise.all(replicas.map((replica) => replica.stop()));
       await mailBox.stop();
+      await bus.drain();
+      await nats.stop();
       await stored.close();
     },
   };

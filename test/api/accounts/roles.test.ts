@@ -5,6 +5,9 @@ import { PERMISSIONS } from '../../../src/store/permissions.ts';
 import { USER_PERMISSIONS } from '../../../src/accounts/caller.ts';
 import { ACCESS, type Access } from '../../../src/api/http/access.ts';
 import { MANAGEMENT } from '../../../src/api/endpoints.ts';
+import { SUBJECT } from '../../../src/bus/messages.ts';
+import { buildSnapshot } from '../../../src/controller/snapshot/build.ts';
+import { aView } from '../../controller/snapshot_view.ts';
 import { aCloseInput, anOpenInput } from '../../store/fixture.ts';
 import { startManagement, type Management, type Person } from './fixture.ts';
 
@@ -23,6 +26,7 @@ describe('management: roles', function () {
 
   before(async () => {
     m = await startManagement();
+    m.bus.serve(SUBJECT.cluster, () => buildSnapshot(aView()));
     const alice = await m.person('alice');
     const sam = await m.person('sam', { parent: alice });
     people = {

@@ -209,6 +209,7 @@ describe('management: API tokens', function () {
     const replica = await startReplica(
       m.stored,
       box({ boxKeys: m.settings.boxKeys, tokensViewable: false, attempts: NO_LIMITS }),
+      m.bus,
     );
     try {
       const made = await m.call('POST', 'auth/api-token', { at: replica, token: ann.token, body: {} });

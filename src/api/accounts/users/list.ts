@@ -13,6 +13,13 @@ const FIELDS = Object.keys(USER_SORTS) as UserSort[];
 const Query = Type.Object(
   {
     status: anyOf(STATUSES, 'Users with one of these statuses.'),
+    email: Type.Unsafe<string | null>({
+      type: ['string', 'null'],
+      maxLength: 320,
+      pattern: String.raw`^[^\u0000]*$`,
+      default: null,
+      description: 'Part of the e-mail address; case-insensitive.',
+    }),
     pagination: Pagination,
     sort: sortBy(FIELDS, 'id', 'asc'),
   },
@@ -21,15 +28,16 @@ const Query = Type.Object(
 
 async function list({ store }: Deps, ctx: Context): Promise<void> {
   const caller = callerOf(ctx);
-  const { status, pagination, sort } = checkedBy(Query, ctx);
+  const { status, email, pagination, sort } = checkedBy(Query, ctx);
   const { users, total } = await store.listUsers({
     under: seesEveryone(caller) ? null : caller.userId,
     status,
+    email,
     sort,
     offset: offsetOf(pagination),
     limit: pagination.limit,
   });
-  const { filter, ...echo } = listEcho({ filter: { status }, pagination, sort }, { count: users.length, total });
+  const { filter, ...echo } = listEcho({ filter: { status, email }, pagination, sort }, { count: users.length, total });
   ctx.body = { filter, users: users.map(listedUser), ...echo };
 }
 

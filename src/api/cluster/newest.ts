@@ -1,0 +1,50 @@
+/** The newest snapshot of the cluster, which the leader makes when it is asked. */
+import { SNAPSHOT_EVERY_MS, type ClusterSnapshot } from '../../bus/cluster_snapshot.ts';
+import type { Bus } from '../../bus/connect.ts';
+import { SUBJECT } from '../../bus/messages.ts';
+import type { Logger } from '../../log.ts';
+import type { Store } from '../../store/store.ts';
+
+const ANSWER_MS = 1_500;
+
+export interface NewestSnapshot {
+  /** Undefined: no leader has answered this replica yet. */
+  read(): Promise<{ snapshot: ClusterSnapshot; ageMs: number } | undefined>;
+  /** By Postgres' clock. */
+  ageMs(): number | undefined;
+}
+
+export interface NewestDeps {
+  bus: Pick<Bus, 'request'>;
+  store: Pick<Store, 'clock'>;
+  log: Logger;
+}
+
+export function newestSnapshot({ bus, store, log }: NewestDeps): NewestSnapshot {
+  let newest: ClusterSnapshot | undefined;
+  let asking: Promise<void> | undefined;
+
+  const ageMs = (): number | undefined => newest && Math.max(0, store.clock.now() - Date.parse(newest.at));
+
+  /** Readers that come meanwhile wait for the same answer. */
+  const ask = (): Promise<void> =>
+    (asking ??= bus
+      .request<ClusterSnapshot>(SUBJECT.cluster, {}, ANSWER_MS)
+      .then(
+        (snapshot) => {
+          newest = snapshot;
+        },
+        (error: unknown) => log.debug({ err: error }, 'the leader did not answer what the cluster is doing'),
+      )
+      .finally(() => {
+        asking = undefined;
+      }));
+
+  return {
+    ageMs,
+    async read() {
+      if ((ageMs() ?? Infinity) >= SNAPSHOT_EVERY_MS) await ask();
+      return newest && { snapshot: newest, ageMs: ageMs() ?? 0 };
+    },
+  };
+}

@@ -1,0 +1,28 @@
+/** Whether what the leader depends on answers. */
+import type { SnapshotDependency } from '../../bus/cluster_snapshot.ts';
+import type { Bus } from '../../bus/connect.ts';
+import type { ProbeJob } from '../../kube/probe_job.ts';
+import type { Reflector } from '../../kube/reflector.ts';
+import { pause } from '../../retry.ts';
+import type { Store } from '../../store/store.ts';
+
+const POSTGRES_MS = 500;
+/** Servers send a bookmark every 45 to 75 s. */
+const WATCH_SILENCE_MS = 100_000;
+
+interface Deps {
+  store: Pick<Store, 'healthy'>;
+  bus: Pick<Bus, 'connected'>;
+  jobs: Pick<Reflector<ProbeJob>, 'silentMs'>;
+}
+
+export async function lookAtDependencies({
+  store,
+  bus,
+  jobs,
+}: Deps): Promise<Record<SnapshotDependency['name'], boolean>> {
+  const late = new AbortController();
+  const postgres = await Promise.race([store.healthy(), pause(POSTGRES_MS, late.signal).then(() => false)]);
+  late.abort();
+  return { postgres, nats: bus.connected(), kubernetes: jobs.silentMs() < WATCH_SILENCE_MS };
+}

@@ -1,0 +1,30 @@
+/** Answers the API with a snapshot of the cluster. Nothing is made while nobody asks, and at most one a second. */
+import { SNAPSHOT_EVERY_MS, type ClusterSnapshot } from '../../bus/cluster_snapshot.ts';
+import type { Bus, Subscribed } from '../../bus/connect.ts';
+import { SUBJECT } from '../../bus/messages.ts';
+import type { Recent } from './recent.ts';
+
+export interface ServeDeps {
+  bus: Bus;
+  recent: Recent;
+  build: () => ClusterSnapshot;
+  /** Whether each of the leader's dependencies answers. */
+  look: () => Promise<Parameters<Recent['looked']>[0]>;
+  stillLeading: () => boolean;
+}
+
+export function serveSnapshots({ bus, recent, build, look, stillLeading }: ServeDeps): Subscribed {
+  let last: { made: Promise<ClusterSnapshot>; at: number } | undefined;
+
+  async function make(): Promise<ClusterSnapshot> {
+    recent.looked(await look());
+    return build();
+  }
+
+  return bus.serve<unknown, ClusterSnapshot>(SUBJECT.cluster, () => {
+    if (!stillLeading()) return undefined;
+    const now = performance.now();
+    if (!last || now - last.at >= SNAPSHOT_EVERY_MS) last = { made: make(), at: now };
+    return last.made;
+  });
+}
