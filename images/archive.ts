@@ -1,4 +1,4 @@
-/** Reads an OCI archive: what it says of itself, and its files. */
+/** Reads an OCI archive: its metadata and its files. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { withScratch } from './cache.ts';
@@ -9,7 +9,7 @@ interface Descriptor {
   digest: string;
 }
 
-/** The manifest's digest: how Kubernetes names exactly this image. */
+/** The digest of the manifest, by which Kubernetes identifies this exact image. */
 export async function archiveDigest(archive: string): Promise<string> {
   const index = JSON.parse(await run('tar', ['-xOf', archive, 'index.json'])) as { manifests?: Descriptor[] };
   const digest = index.manifests?.[0]?.digest;
@@ -19,8 +19,8 @@ export async function archiveDigest(archive: string): Promise<string> {
 }
 
 /**
- * Lays the image's files out in a folder. The images made here delete nothing in later layers, so there are no
- * whiteouts to follow.
+ * Unpacks the files of the image into a folder. The images built here delete nothing in later layers, so there are no
+ * whiteouts to apply.
  */
 export async function unpack(archive: string, folder: string): Promise<void> {
   await withScratch(async (scratch) => {

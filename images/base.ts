@@ -1,6 +1,6 @@
 /**
- * A Debian root, made once by debootstrap: the place that libraries are taken from, and where images are built that
- * compile something.
+ * A Debian root, made once by debootstrap. Libraries are taken from it, and images that compile something are built in
+ * it.
  */
 import { existsSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
@@ -12,7 +12,10 @@ import { timed } from './progress.ts';
 
 const SUITE = 'bookworm';
 
-/** What the tools' prebuilt binaries link beside libc: never called while probing, but the loader wants them. */
+/**
+ * Libraries besides libc that the tools' prebuilt binaries link: never called while probing, but required by the
+ * loader.
+ */
 const INCLUDE = [
   'ca-certificates',
   'libstdc++6',
@@ -55,7 +58,7 @@ export async function baseRoot(): Promise<Base> {
   return { folder, key };
 }
 
-/** Where this machine reaches its mirror through a proxy, the root has to as well. */
+/** If this machine reaches its mirror through a proxy, the root has to as well. */
 async function copyProxySettings(root: string): Promise<void> {
   const dump = await run('apt-config', ['dump', '--format', '%f "%v";%n', 'Acquire::http', 'Acquire::https']);
   const lines = dump.split('\n').filter((line) => /Proxy "[^"]+"/.test(line));

@@ -1,4 +1,4 @@
-/** The debootstrap root as an image that Dockerfiles here take as their BASE. */
+/** The debootstrap root as an image, which Dockerfiles here use as BASE. */
 import { baseRoot } from './base.ts';
 import { hasImage, importFolder } from './buildah.ts';
 import { PREFIX } from './built_image.ts';

@@ -14,14 +14,15 @@ export type { BuiltImage } from './built_image.ts';
 
 export interface BuildOptions {
   /**
-   * Only these: product, nats, postgres, bundled, tools, ffprobe-9.0, mediainfo-26.10 and so on. All where it is empty.
+   * Only these images, by name: product, nats, postgres, bundled, tools, ffprobe-9.0, mediainfo-26.10 and so on. All if
+   * empty.
    */
   only?: readonly string[];
-  /** The image that holds every tool: big, and wanted only by clusters without image volumes. */
+  /** The large image with every tool, needed only by clusters without image volumes. */
   bundled?: boolean;
 }
 
-/** Makes what is missing, in an order that shows what is wrong early; says in a line what it leaves out and why. */
+/** Builds what is missing, in an order that shows errors early. Prints what it skips, with the reason. */
 export async function buildAll(options: BuildOptions = {}): Promise<BuiltImage[]> {
   const only = new Set(options.only ?? []);
   const wanted = (...names: string[]) => only.size === 0 || names.some((name) => only.has(name));
@@ -47,7 +48,7 @@ export async function buildAll(options: BuildOptions = {}): Promise<BuiltImage[]
   return built;
 }
 
-/** A version whose bytes cannot be had on this machine is left out; everything else that goes wrong is an error. */
+/** A version whose files are unavailable on this machine is skipped. Any other failure is an error. */
 async function buildTool(entry: Entry): Promise<BuiltImage | undefined> {
   try {
     return await realise(await toolPlan(entry));

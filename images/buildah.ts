@@ -1,6 +1,6 @@
 /**
- * Images by buildah, as root, with storage of its own under the cache: no daemon, no registry, nothing of other
- * container tools is touched.
+ * Builds images with buildah as root, in a separate storage under the cache, without a daemon or registry, and
+ * independent of other container tools.
  */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { attempt, run } from './command.ts';
 const storage = ['--root', join(cacheDir, 'buildah', 'storage'), '--runroot', join(cacheDir, 'buildah', 'run')];
 let driver: Promise<string[]> | undefined;
 
-/** Overlay where the kernel and the file system let us, else vfs, which copies. */
+/** Overlay if the kernel and the file system support it, otherwise vfs, which copies. */
 function globalOptions(): Promise<string[]> {
   driver ??= (async () => {
     await mkdir(join(cacheDir, 'buildah'), { recursive: true });
@@ -30,10 +30,7 @@ export interface ImageBuild {
   timeoutMs?: number;
 }
 
-/**
- * Layers are kept between builds (only what changed is made anew) and carry no time, so that equal content gives an
- * equal digest.
- */
+/** Layers are cached between builds and have no timestamps, so that equal content gives an equal digest. */
 export async function buildImage(build: ImageBuild): Promise<void> {
   const args = Object.entries(build.args ?? {}).flatMap(([name, value]) => ['--build-arg', `${name}=${value}`]);
   const target = build.target === undefined ? [] : ['--target', build.target];
@@ -66,7 +63,7 @@ export async function hasImage(ref: string): Promise<boolean> {
   return (await attempt('buildah', [...(await globalOptions()), 'inspect', '--type', 'image', ref])).code === 0;
 }
 
-/** A folder as an image with one layer. */
+/** Imports a folder as an image with one layer. */
 export async function importFolder(folder: string, ref: string): Promise<void> {
   const options = await globalOptions();
   const container = (await run('buildah', [...options, 'from', 'scratch'])).trim();
@@ -82,7 +79,7 @@ export async function saveImage(ref: string, archive: string): Promise<void> {
   await run('buildah', [...(await globalOptions()), 'push', '-q', ref, `oci-archive:${archive}:${ref}`]);
 }
 
-/** Brings an image back from its archive, where buildah's storage was cleared but the cache was not. */
+/** Loads an image from its archive, if buildah's storage was cleared but the cache was not. */
 export async function loadImage(ref: string, archive: string): Promise<void> {
   if (await hasImage(ref)) return;
   const id = (await run('buildah', [...(await globalOptions()), 'pull', '-q', `oci-archive:${archive}`])).trim();

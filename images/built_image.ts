@@ -1,4 +1,4 @@
-/** An image that stands ready as an OCI archive in the cache. */
+/** An image in the cache as an OCI archive. */
 import { existsSync } from 'node:fs';
 import { readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,11 +12,11 @@ export type ImageKind = 'product' | 'tool' | 'nats' | 'postgres' | 'bundled';
 export interface BuiltImage {
   name: string;
   tag: string;
-  /** `localhost/probeyard/tool-ffprobe:9.0` */
+  /** Such as `localhost/probeyard/tool-ffprobe:9.0`. */
   ref: string;
   /** Absolute path of an OCI archive. */
   archive: string;
-  /** Of the manifest: `sha256:…` */
+  /** Digest of the manifest, as `sha256:…`. */
   digest: string;
   kind: ImageKind;
   tool?: string;
@@ -29,16 +29,16 @@ export interface ImagePlan {
   kind: ImageKind;
   tool?: string;
   version?: string;
-  /** Changes exactly when the image's content would. */
+  /** Changes exactly when the content of the image would. */
   key: string;
-  /** Makes the image `ref` in buildah's storage. */
+  /** Builds the image `ref` in buildah's storage. */
   make: (ref: string) => Promise<void>;
 }
 
 export const PREFIX = 'localhost/probeyard';
 const KEPT = 4;
 
-/** The image from the cache, or made now. */
+/** The image from the cache, or built now. */
 export async function realise(plan: ImagePlan): Promise<BuiltImage> {
   const ref = `${PREFIX}/${plan.name}:${plan.tag}`;
   const folder = folderOf(plan);
@@ -60,7 +60,7 @@ export async function realise(plan: ImagePlan): Promise<BuiltImage> {
   return { name, tag, ref, archive, digest: await digestOf(folder, archive), kind, ...about };
 }
 
-/** Each change of the sources leaves an archive behind: the last few are enough to go back to. */
+/** Each change of the sources leaves an archive behind. The last few are kept to go back to. */
 async function dropOlder(plan: ImagePlan): Promise<void> {
   const images = join(cacheDir, 'images');
   const own = `${plan.name}-${plan.tag}-`;
@@ -76,7 +76,7 @@ export function folderOf({ name, tag, key }: ImagePlan): string {
   return join(cacheDir, 'images', `${name}-${tag}-${key}`);
 }
 
-/** Read from the archive once: opening a 60 MB tar for 22 images at each start would be felt. */
+/** Read from the archive only once, because opening a 60 MB tar for each of 22 images would slow every start. */
 async function digestOf(folder: string, archive: string): Promise<string> {
   const file = join(folder, 'digest');
   if (existsSync(file)) return readFile(file, 'utf8');

@@ -1,6 +1,6 @@
 /**
- * Everything that is fetched or built is kept by its content outside the checkout, and appears there by a rename: never
- * half.
+ * Every fetched or built file is cached by its content outside the checkout. It appears there by a rename, and is
+ * therefore always complete.
  */
 import { createHash, type BinaryLike } from 'node:crypto';
 import { createReadStream, existsSync } from 'node:fs';
@@ -54,7 +54,7 @@ export async function digestOf(
   return hash.digest(encoding);
 }
 
-/** The folder `target`, filled by `fill` if it is not there yet. */
+/** The folder `target`, filled by `fill` if it does not exist yet. */
 export async function once(target: string, fill: (folder: string) => Promise<void>): Promise<string> {
   if (existsSync(target)) return target;
   return withScratch(async (scratch) => {
@@ -69,7 +69,7 @@ export async function once(target: string, fill: (folder: string) => Promise<voi
   });
 }
 
-/** A folder on the cache's own file system (so that a rename is enough), gone afterwards. */
+/** A temporary folder on the file system of the cache, so that a rename is sufficient. */
 export async function withScratch<T>(work: (folder: string) => Promise<T>): Promise<T> {
   await mkdir(scratchDir, { recursive: true });
   const folder = await mkdtemp(join(scratchDir, `${process.pid}-`));
@@ -81,8 +81,8 @@ export async function withScratch<T>(work: (folder: string) => Promise<T>): Prom
 }
 
 /**
- * What a kill leaves behind, by its age: a process of another PID namespace may be at work here, so no process id
- * tells.
+ * Deletes the remains of killed builds by age. A process id does not help, because the process may be in another PID
+ * namespace.
  */
 export async function dropOldScratch(): Promise<void> {
   if (!existsSync(scratchDir)) return;

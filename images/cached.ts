@@ -1,4 +1,4 @@
-/** The images of tools that stand ready in the cache, without building anything. */
+/** Tool images that are in the cache, without building any. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type BuiltImage, type ImagePlan, folderOf, realise } from './built_image.ts';

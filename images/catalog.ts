@@ -1,4 +1,4 @@
-/** The catalog of tool versions: images/catalog.yaml, typed and checked. */
+/** The catalog of tool versions: images/catalog.yaml, typed and validated. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv } from 'ajv';
@@ -17,7 +17,7 @@ const MavenSource = Type.Object(
     package: text({ pattern: '^[^:]+:[^:]+$' }),
     version: text(),
     classifier: text(),
-    /** Folder inside the archive that holds the program and its libraries. */
+    /** Folder inside the archive with the program and its libraries. */
     folder: text(),
     sha256,
   },
@@ -29,9 +29,9 @@ const NpmSource = Type.Object(
     kind: Type.Literal('npm'),
     package: text(),
     version: text(),
-    /** As the registry states it, of the tarball. */
+    /** Of the tarball, as stated by the registry. */
     integrity: text({ pattern: '^sha512-' }),
-    /** Files inside the tarball, by the place they take in the image. */
+    /** Files inside the tarball, by their path in the image. */
     files: Type.Record(Type.String(), text()),
   },
   strict,
@@ -41,9 +41,7 @@ const DebianSource = Type.Object(
   {
     kind: Type.Literal('debian'),
     suite: text(),
-    /**
-     * Exact versions of what matters. Their dependencies are taken as the suite has them, verified by its signature.
-     */
+    /** Exact versions of the essential packages. Their dependencies come from the suite, verified by its signature. */
     packages: Type.Array(Type.Object({ name: text(), version: text(), sha256 }, strict), { minItems: 1 }),
     /** The program, as a path in the unpacked packages. */
     program: text(),
@@ -55,13 +53,11 @@ const Tarball = Type.Object(
   {
     name: text(),
     url: text({ format: 'https' }),
-    /**
-     * `unknown` where it could not be computed by us: then the signature has to do, and without one the build refuses.
-     */
+    /** `unknown` if we could not compute it. The signature is then required, and without one the build refuses it. */
     sha256: Type.Union([sha256, Type.Literal('unknown')]),
     /** Detached OpenPGP signature, checked against the key beside the recipe. */
     signature: Type.Optional(text({ format: 'https' })),
-    /** The same file, untouched, in a Debian source package. */
+    /** The same file, unmodified, in a Debian source package. */
     debian: Type.Optional(
       Type.Object({ package: text(), suites: Type.Array(text(), { minItems: 1 }), file: text() }, strict),
     ),
@@ -80,10 +76,10 @@ const UpstreamSource = Type.Object(
 );
 export type UpstreamSource = Static<typeof UpstreamSource>;
 
-/** A program of ours around a library from crates.io, whose checksums are in the recipe's Cargo.lock. */
+/** Our program around a library from crates.io, whose checksums are in the recipe's Cargo.lock. */
 const CargoSource = Type.Object({ kind: Type.Literal('cargo'), recipe: Type.Literal('c2pa') }, strict);
 
-/** A program of ours in C, images/tools/<recipe>/main.c: compiled static, with no library but libc. */
+/** Our C program in images/tools/<recipe>/main.c, compiled static with libc alone. */
 const CSource = Type.Object({ kind: Type.Literal('c'), recipe: text({ pattern: '^[a-z][a-z0-9_]*$' }) }, strict);
 
 const Source = Type.Union([MavenSource, NpmSource, DebianSource, UpstreamSource, CargoSource, CSource]);
@@ -105,16 +101,16 @@ const Entry = Type.Object(
     tool: Type.Unsafe<ImageTool>({ type: 'string', enum: IMAGE_TOOLS }),
     /** The name that callers use. */
     version: text({ pattern: '^\\d+\\.\\d+(\\.\\d+)?$' }),
-    /** What the program itself reports. */
+    /** The version that the program itself reports. */
     exact: text({ pattern: '^\\d+(\\.\\d+)+$' }),
     latest: Type.Optional(Type.Boolean()),
-    /** `{root}` is the place where the image is mounted, `{node}` the Node binary of the runner. */
+    /** `{root}` is the mount point of the image, `{node}` the Node binary of the runner. */
     command: Type.Array(text(), { minItems: 1 }),
     license: text(),
     note: Type.Optional(text()),
     source: Source,
     built: Type.Union([Built, Type.Literal('never')]),
-    /** Why it starts slower than 40 ms. */
+    /** Why it takes longer than 40 ms to start. */
     slow: Type.Optional(text()),
   },
   strict,
@@ -166,7 +162,10 @@ export function parseCatalog(yaml: string): Catalog {
   return data;
 }
 
-/** The branch that `kind` names, checked by itself: a union would only say that none of four fits. */
+/**
+ * Validates the branch that `kind` names separately, because a union would only report that none of its branches
+ * matches.
+ */
 function checkSources(data: unknown): void {
   const tools = (data as { tools?: unknown } | null)?.tools;
   if (!Array.isArray(tools)) return;
@@ -219,7 +218,7 @@ function invalid(message: string): ImageError {
   return new ImageError('CATALOG_INVALID', `catalog.yaml: ${message}`);
 }
 
-/** `ffprobe-9.0`: how an entry is named on command lines and in the cache. */
+/** `ffprobe-9.0`: the name of an entry on command lines and in the cache. */
 export function entryName({ tool, version }: Pick<Entry, 'tool' | 'version'>): string {
   return `${tool}-${version}`;
 }

@@ -26,7 +26,7 @@ export function attempt(
       env: { ...process.env, ...options.env },
       stdio: ['pipe', 'pipe', 'pipe'],
     });
-    // Not spawn's own time limit: that one keeps this process alive for its whole length when there is no such program.
+    // Not the timeout of spawn, which keeps this process alive for its whole duration if the program does not exist.
     const timer = setTimeout(() => child.kill('SIGKILL'), options.timeoutMs ?? 900_000);
     let stdout = '';
     let stderr = '';
@@ -45,12 +45,12 @@ export function attempt(
   });
 }
 
-/** Runs a program that has to succeed; the error carries the last lines it printed. */
+/** Runs a program that must succeed. The error has the last lines of its output. */
 export async function run(program: string, args: readonly string[], options: CommandOptions = {}): Promise<string> {
   const { code, stdout, stderr } = await attempt(program, args, options);
   if (code === 0) return stdout;
   const lines = `${stdout}\n${stderr}`.trim().split('\n');
-  // Some programs say what is wrong first and then their whole help; others print a long log and then what is wrong.
+  // Some programs print the error first and then their complete help, others a long log and then the error.
   const said = (lines.length > 40 ? [...lines.slice(0, 8), '...', ...lines.slice(-20)] : lines).join('\n');
   throw new ImageError(
     'COMMAND_FAILED',

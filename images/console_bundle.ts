@@ -1,6 +1,6 @@
 /**
- * The console's files, made from src/console: `node images/console_bundle.ts <folder>`. The same sources and packages
- * make the same bytes: names carry a hash of the content, so that browsers may keep them for ever.
+ * The files of the console, bundled from src/console: `node images/console_bundle.ts <folder>`. The same sources and
+ * packages give the same bytes. Names contain a hash of the content, so that browsers may cache them for ever.
  */
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import { build } from 'esbuild-wasm';
 
 const source = join(import.meta.dirname, '../src/console');
 
-/** `values`: what stands for names that the script declares. */
+/** `values`: replacements for names that the script declares. */
 async function scriptOf(entry: string, values: Record<string, string> = {}): Promise<string> {
   const { outputFiles, warnings } = await build({
     entryPoints: [join(source, entry)],
@@ -21,7 +21,7 @@ async function scriptOf(entry: string, values: Record<string, string> = {}): Pro
     platform: 'browser',
     target: 'es2022',
     define: Object.fromEntries(Object.entries(values).map(([name, value]) => [name, JSON.stringify(value)])),
-    // The licences of what is bundled are in the image beside the packages.
+    // The licences of bundled packages are in the image beside them.
     legalComments: 'none',
     logLevel: 'silent',
     write: false,

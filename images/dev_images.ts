@@ -1,4 +1,4 @@
-/** NATS and PostgreSQL for a first install and for the tests. */
+/** NATS and PostgreSQL for a first installation and for the tests. */
 import { copyFile, cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { buildParts } from '../test/node/build.ts';

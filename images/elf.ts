@@ -1,4 +1,6 @@
-/** Which libraries a program needs, read from the files themselves: what the machine has installed plays no part. */
+/**
+ * The libraries that a program needs, read from the files themselves, regardless of what is installed on the machine.
+ */
 import { existsSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -13,10 +15,7 @@ async function needed(file: string): Promise<string[]> {
   return [...output.matchAll(/\(NEEDED\)\s+Shared library: \[([^\]]+)\]/g)].map((match) => match[1] ?? '');
 }
 
-/**
- * All libraries that `files` need, directly or not, by the name they are asked for, each found in the first folder that
- * has it.
- */
+/** All direct and indirect library dependencies of `files` by their soname, each from the first folder that has it. */
 export async function closure(files: readonly string[], folders: readonly string[]): Promise<Map<string, string>> {
   const found = new Map<string, string>();
   const queue = [...files];

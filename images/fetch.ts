@@ -1,6 +1,6 @@
 /**
- * Gets the bytes of a catalog entry with the ordinary client of each registry, as this machine has it configured, and
- * checks them.
+ * Fetches the files of a catalog entry with the ordinary client of each registry, as configured on this machine, and
+ * verifies them.
  */
 import { existsSync } from 'node:fs';
 import { copyFile, mkdir, rename } from 'node:fs/promises';
@@ -12,14 +12,14 @@ import { ImageError } from './image_error.ts';
 
 const sourcesDir = join(cacheDir, 'sources');
 
-/** Where a file with this checksum is kept. */
+/** The path of the cached file with this checksum. */
 export function keptAt(checksum: string): string {
   return join(sourcesDir, checksum);
 }
 
 /**
- * Checks a file that was just fetched and keeps it under its checksum; `expected` undefined only after a signature was
- * verified.
+ * Verifies a file that was just fetched and caches it under its checksum. `expected` may be undefined only after a
+ * signature was verified.
  */
 export async function keep(file: string, expected: string | undefined): Promise<string> {
   const actual = await sha256Of(file);
@@ -41,7 +41,7 @@ export async function fetchMaven(source: SourceOf<'maven'>): Promise<string> {
   return withScratch(async (folder) => {
     const artifact = `${source.package}:${source.version}:jar:${source.classifier}`;
     const plugin = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1';
-    // A local repository of its own: the 25 MB archive would else be kept twice for ever.
+    // A separate local repository, because the 25 MB archive would otherwise be stored twice.
     const repository = `-Dmaven.repo.local=${join(cacheDir, 'maven')}`;
     await available(`Maven artifact ${artifact}`, async () => {
       await run('mvn', [
@@ -79,10 +79,7 @@ export async function fetchNpm(source: SourceOf<'npm'>): Promise<string> {
   });
 }
 
-/**
- * Turns "the client failed" into "that thing is not to be had here", which leaves a version out instead of ending the
- * build.
- */
+/** Turns a failure of a client into "unavailable here", which skips a version instead of ending the build. */
 export async function available<T>(what: string, get: () => Promise<T>): Promise<T> {
   try {
     return await get();

@@ -1,4 +1,4 @@
-/** What goes wrong while images are made. `code` is for programs, the message for the person at the terminal. */
+/** Errors of building images. `code` is for programs, the message for the user at the terminal. */
 export type ImageErrorCode =
   | 'CATALOG_INVALID'
   | 'COMMAND_FAILED'

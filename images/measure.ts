@@ -1,6 +1,4 @@
-/**
- * Measures every image in the cache and writes the figures into catalog.yaml: `npm exec -- node images/measure.ts`.
- */
+/** Measures every image in the cache and writes the figures into catalog.yaml: `npm exec -- node images/measure.ts`. */
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { cpus, type as osType } from 'node:os';
 import { join } from 'node:path';
@@ -45,7 +43,7 @@ async function sizeOf(folder: string): Promise<number> {
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 
-/** Only the `built` entries change: comments and order stay. */
+/** Changes only the `built` entries, and keeps comments and order. */
 async function writeCatalog(results: ReadonlyMap<string, Measured>): Promise<void> {
   const document = parseDocument(await readFile(catalogFile, 'utf8'));
   const tools = document.get('tools');

@@ -1,4 +1,4 @@
-/** The programs that building images takes. With apt they are installed, elsewhere the error names them. */
+/** The programs that building images needs. With apt they are installed, otherwise the error names them. */
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { attempt, run } from './command.ts';
@@ -17,7 +17,7 @@ interface Need {
 
 const NEEDS: readonly Need[] = [
   { debian: 'buildah', there: () => onPath('buildah') },
-  // The policy file without which buildah refuses every image; only recommended by its package.
+  // The policy file without which buildah refuses every image. Its package only recommends it.
   {
     debian: 'golang-github-containers-common',
     there: () => existsSync('/etc/containers/policy.json') || existsSync('/usr/share/containers/policy.json'),

@@ -1,6 +1,6 @@
 /**
- * The product's image. A change of the sources makes one layer anew: packages, Node and the launcher come from
- * buildah's layers.
+ * The image of the product. A change of the sources rebuilds one layer. Packages, Node and the launcher come from
+ * cached layers.
  */
 import { existsSync } from 'node:fs';
 import { copyFile, cp, mkdir, readFile } from 'node:fs/promises';
@@ -43,7 +43,9 @@ async function make(ref: string): Promise<void> {
   });
 }
 
-/** All of the image but the sources: made anew only when packages, Node, the launcher or the base change. */
+/**
+ * Everything in the image except the sources. It is rebuilt only when packages, Node, the launcher or the base change.
+ */
 async function importRuntime(): Promise<string> {
   const { key: base } = await baseRoot();
   const inputs = [
@@ -69,7 +71,7 @@ async function importRuntime(): Promise<string> {
   return ref;
 }
 
-/** The console's files, bundled by this checkout's own packages. */
+/** The files of the console, bundled by this checkout's own packages. */
 async function importConsole(): Promise<string> {
   const inputs = ['src/console', 'images/console_bundle.ts', 'images/probeyard/console.Dockerfile', ...manifests];
   const key = contentKey(await contents(...inputs.map((path) => join(checkout, path))), await nodeVersion());
@@ -82,7 +84,7 @@ async function importConsole(): Promise<string> {
   return ref;
 }
 
-/** The base with the Node that the checkout's own package pins: the one that everything was tested with. */
+/** The base with the Node version that the checkout pins, which is the tested one. */
 async function importNode(): Promise<string> {
   const { key } = await baseRoot();
   const ref = `${PREFIX}/node:${await nodeVersion()}-${key}`;
@@ -101,7 +103,7 @@ async function importNode(): Promise<string> {
   return ref;
 }
 
-/** Production packages as a tar, fetched by this machine's own npm and its settings; one per lock file. */
+/** Production packages as a tar, fetched by this machine's own npm and its settings, once per lock file. */
 async function preparedPackages(): Promise<string> {
   const key = contentKey(...(await Promise.all(manifests.map((name) => readFile(join(checkout, name))))));
   const folder = join(cacheDir, 'packages', key);
@@ -111,7 +113,7 @@ async function preparedPackages(): Promise<string> {
         withScratch(async (scratch) => {
           for (const name of manifests) await copyFile(join(checkout, name), join(scratch, name));
           await run('npm', ['ci', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: scratch });
-          // Owner, order and times are fixed, so that the layer made of it keeps its digest.
+          // Owner, order and times are fixed, so that the resulting layer keeps its digest.
           const fixed = ['--sort=name', '--mtime=@0', '--owner=0', '--group=0', '--numeric-owner'];
           await run('tar', [...fixed, '-cf', join(out, 'node_modules.tar'), '-C', scratch, 'node_modules']);
         }),

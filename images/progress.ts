@@ -1,11 +1,11 @@
 const started = performance.now();
 
-/** `  12.3s  text`, counted from the start of the command. */
+/** Prints `  12.3s  text`, with the time since the start of the command. */
 export function say(text: string): void {
   console.log(`${((performance.now() - started) / 1000).toFixed(1).padStart(6)}s  ${text}`);
 }
 
-/** Says how long a step took, and every 20 s that it is still going on. */
+/** Prints the duration of a step, and every 20 s that it is still running. */
 export async function timed<T>(text: string, work: () => Promise<T>): Promise<T> {
   const from = performance.now();
   const elapsed = () => `${((performance.now() - from) / 1000).toFixed(1)} s`;

@@ -1,6 +1,4 @@
-/**
- * An empty root with one tool mounted as a runner would: what a tool needs and does not bring, it does not find here.
- */
+/** An empty root with one tool mounted as in a runner, so that a missing dependency of the tool is detected. */
 import { chmod, copyFile, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { unpack } from './archive.ts';
@@ -14,7 +12,7 @@ import { closure } from './elf.ts';
 
 export interface Sandbox {
   root: string;
-  /** The tool's command line as it stands inside. */
+  /** The command line of the tool inside the root. */
   command: string[];
   run: (args: readonly string[]) => Promise<CommandResult>;
 }
@@ -33,7 +31,7 @@ export async function withSandbox<T>(
     await mkdir(join(root, place), { recursive: true });
     await unpack(image.archive, join(root, place));
     for (const name of ['dev', 'proc', 'tmp']) await mkdir(join(root, name));
-    // A plain file where the device would be: mknod may be refused, and no tool reads from it here.
+    // A plain file instead of the device, because mknod may be refused and no tool reads from it here.
     await writeFile(join(root, 'dev/null'), '');
     for (const file of files) await copyFile(file, join(root, file.split('/').at(-1) ?? ''));
     if (entry.command.includes('{node}')) await addNode(root);
@@ -53,7 +51,7 @@ export async function withSandbox<T>(
   });
 }
 
-/** Nothing of the machine's own settings: no search path of a loader, no options of Node. */
+/** Without any settings of the machine, such as library paths or options of Node. */
 const CLEAN = ['-i', 'PATH=/usr/sbin:/usr/bin:/sbin:/bin', 'HOME=/'];
 
 async function addNode(root: string): Promise<void> {
@@ -75,6 +73,6 @@ const proofOf = (tool: Entry['tool']) => TOOL_TABLE[tool]!.proof!;
 
 export const versionArgs = ({ tool }: Pick<Entry, 'tool'>): string[] => [proofOf(tool).ask.version];
 
-/** The number alone: ffprobe may say n9.0.2-static. */
+/** The number alone, because ffprobe may report n9.0.2-static. */
 export const versionIn = ({ tool }: Pick<Entry, 'tool'>, output: string): string | undefined =>
   /\d+(?:\.\d+)*/.exec(proofOf(tool).says.exec(output)?.[1] ?? '')?.[0];

@@ -1,7 +1,7 @@
 /**
- * Builds and runs the source recipes: on the releases that Debian carries untouched (`proofs` in the catalog), and on
- * every version of the catalog that is built from source, as far as its release can be had from here. `npm exec -- node
- * images/source.ts [version...]`.
+ * Builds and runs the source recipes on the releases that Debian has unmodified (`proofs` in the catalog), and on every
+ * version of the catalog that is built from source, if its release is available. `npm exec -- node images/source.ts
+ * [version...]`.
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -58,7 +58,7 @@ async function prove({ entry }: Proof): Promise<BuiltImage> {
     );
     assert.equal(read.code, 0, read.stderr);
     const json = JSON.parse(read.stdout) as { frames?: unknown[]; media?: { track: unknown[] } | null };
-    // 50 pictures, and the sound: decoders are in, not only demuxers.
+    // 50 pictures and the sound, which shows that decoders are included, not only demuxers.
     if (entry.tool === 'ffprobe') assert.ok((json.frames?.length ?? 0) > 100, 'every frame was decoded');
     else assert.equal(json.media?.track.length, 3);
   });

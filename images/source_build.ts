@@ -1,4 +1,4 @@
-/** A tool from its upstream release, by the recipe of its kind. */
+/** Builds a tool from its upstream release, by the recipe of its kind. */
 import { copyFile, cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { importBase } from './base_image.ts';
@@ -14,7 +14,7 @@ const BUILD_TIMEOUT_MS = 3_600_000;
 export async function buildFromSource(source: SourceOf<'upstream-source'>, ref: string): Promise<void> {
   await withScratch(async (context) => {
     await cp(join(toolsDir, `${source.recipe}-source`), context, { recursive: true });
-    // The recipe knows its tarballs by place, not by version.
+    // The recipe refers to its tarballs by fixed names, without versions.
     for (const tarball of source.tarballs) {
       const place = source.recipe === 'ffmpeg' ? 'ffmpeg.tar' : tarball.name;
       await copyFile(await timed(`source ${tarball.name}`, () => fetchTarball(tarball)), join(context, place));

@@ -1,6 +1,6 @@
 /**
- * Lists the packages that the images contain, with their licences, in docs/third-party.md. `node
- * images/third_party.ts`. Needs cargo and the crates, which building the C2PA tool fetches.
+ * Lists the packages in the images with their licences in docs/third-party.md: `node images/third_party.ts`. Needs
+ * cargo and the crates, which building the C2PA tool fetches.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ interface Licensed extends Package {
   licence: string;
 }
 
-/** Go modules declare no licence in a form that a program can read: these were read from their LICENSE files. */
+/** Go modules declare no licence in a machine-readable form. These were read from their LICENSE files. */
 const GO_LICENCES: Record<string, string> = {
   'github.com/antithesishq/antithesis-sdk-go': 'MIT',
   'github.com/google/go-tpm': 'Apache-2.0',
@@ -36,7 +36,7 @@ const GO_LICENCES: Record<string, string> = {
 
 const read = (path: string): Promise<string> => readFile(join(root, path), 'utf8');
 
-/** Production packages, as the product's image installs them. */
+/** Production packages, as installed in the product's image. */
 export async function npmPackages(): Promise<Licensed[]> {
   interface Entry {
     version: string;

@@ -35,7 +35,7 @@ async function buildPrebuilt(entry: Entry, ref: string): Promise<void> {
   });
 }
 
-/** What goes into an image: not where else its bytes could be had, nor what the catalog says about it. */
+/** The inputs of an image, without alternative origins of its files and descriptions in the catalog. */
 function identity(source: Source): unknown {
   if (source.kind !== 'upstream-source') return source;
   return source.tarballs.map(({ name, url, sha256 }) => (sha256 === 'unknown' ? url : `${name} ${sha256}`));

@@ -1,6 +1,4 @@
-/**
- * Lays out a tool that came ready made: bin/<tool>, lib/ with every library it needs and the loader of the same libc.
- */
+/** Lays out a prebuilt tool: bin/<tool>, and lib/ with all of its libraries and the loader of the same libc. */
 import { chmod, copyFile, mkdir, readdir, realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { baseRoot } from './base.ts';
@@ -16,7 +14,7 @@ const LOADER = 'ld-linux-x86-64.so.2';
 const TRIPLE = 'x86_64-linux-gnu';
 const toolsDir = join(import.meta.dirname, 'tools');
 
-/** Fills `tree` with the image's content. */
+/** Fills `tree` with the content of the image. */
 export async function layOut(entry: Entry, tree: string): Promise<void> {
   const { source, tool } = entry;
   if (source.kind === 'maven') await layOutMaven(source, tool, tree);
@@ -90,7 +88,7 @@ async function layOutProgram(program: string, tool: string, tree: string, folder
   }
 }
 
-/** Where a Debian root keeps libraries; the last one has the loader. */
+/** The library folders of a Debian root. The last one has the loader. */
 function libraryFolders(root: string): string[] {
   return [
     `usr/lib/${TRIPLE}`,

@@ -1,5 +1,5 @@
 /**
- * Debian packages and source files of any suite by apt's own configuration, with lists of our own: nothing under
+ * Debian packages and source files of any suite, with apt's own configuration and separate lists. Nothing under
  * /etc/apt changes.
  */
 import { existsSync } from 'node:fs';
@@ -18,7 +18,9 @@ export interface Suite {
   options: string[];
 }
 
-/** A suite's lists, read once a day. `bullseye-security` is taken from the security archive beside the main one. */
+/**
+ * The lists of a suite, updated once a day. `bullseye-security` comes from the security archive beside the main one.
+ */
 export async function openSuite(name: string, architecture = 'amd64'): Promise<Suite> {
   const folder = join(cacheDir, 'apt', name);
   const options = [
@@ -33,7 +35,7 @@ export async function openSuite(name: string, architecture = 'amd64'): Promise<S
   const mirror = await configuredMirror(name.endsWith('-security'));
   await mkdir(join(folder, 'lists', 'partial'), { recursive: true });
   await mkdir(join(folder, 'cache', 'archives', 'partial'), { recursive: true });
-  // An empty status file: apt then believes that nothing is installed, and takes the whole closure.
+  // An empty status file makes apt assume that nothing is installed, so that it fetches the whole closure.
   await writeFile(join(folder, 'status'), '');
   await writeFile(
     join(folder, 'sources.list'),
@@ -48,7 +50,9 @@ export async function openSuite(name: string, architecture = 'amd64'): Promise<S
   return { name, folder, options };
 }
 
-/** Downloads the named packages and everything they need into an empty folder; the paths of all .deb files. */
+/**
+ * Downloads the named packages and all of their dependencies into an empty folder. Returns the paths of all .deb files.
+ */
 export async function downloadClosure(
   suite: Suite,
   packages: readonly { name: string; version: string }[],
@@ -70,8 +74,8 @@ export async function downloadClosure(
 }
 
 /**
- * Fetches one file of a source package, whose checksum apt checks against the signed lists. False where the archive
- * does not have it.
+ * Fetches one file of a source package. apt verifies its checksum against the signed lists. Returns false if the
+ * archive does not have it.
  */
 export async function downloadSourceFile(
   suite: Suite,
@@ -87,7 +91,7 @@ export async function downloadSourceFile(
   return code === 0;
 }
 
-/** The Debian mirror that this machine uses, from whatever form its configuration has. */
+/** The Debian mirror of this machine, in any form of its configuration. */
 export async function configuredMirror(security: boolean): Promise<string> {
   const plan = await attempt('apt-get', [
     'indextargets',

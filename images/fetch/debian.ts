@@ -1,6 +1,6 @@
 /**
- * A folder with the named Debian packages and all they need, unpacked as on a Debian of that suite, without installing
- * anything.
+ * A folder with the named Debian packages and their dependencies, unpacked as on a Debian of that suite, without
+ * installing anything.
  */
 import { existsSync } from 'node:fs';
 import { symlink } from 'node:fs/promises';
@@ -22,7 +22,7 @@ export async function fetchDebian(source: SourceOf<'debian'>): Promise<string> {
       );
       for (const { name, version, sha256 } of source.packages) await checkPackage(debs, name, version, sha256);
       for (const deb of debs) await run('dpkg-deb', ['-x', deb, root]);
-      // Packages of suites that have merged /usr leave these links to base-files.
+      // Packages of suites with a merged /usr leave these links to base-files.
       for (const name of ['bin', 'sbin', 'lib', 'lib64'])
         if (!existsSync(join(root, name))) await symlink(`usr/${name}`, join(root, name));
     }),

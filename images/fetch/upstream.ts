@@ -1,6 +1,6 @@
 /**
- * A release's tarball: from Debian's source packages where they have it untouched, else from its own site; checked
- * either way.
+ * The tarball of a release, from Debian's source packages if they have it unmodified, otherwise from its own site. It
+ * is verified in either case.
  */
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
