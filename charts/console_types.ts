@@ -1,4 +1,4 @@
-/** Types of the calls that the console makes, from the schemas that validate them. */
+/** Types for the calls of the console, generated from the schemas that validate them. */
 import { ComparisonAnswerSchema } from '../src/api/compare/answers.ts';
 import { ENDPOINTS } from '../src/api/endpoints.ts';
 import type { Endpoint, EndpointName } from '../src/api/http/endpoint.ts';
@@ -7,7 +7,7 @@ import { PolicyResultSchema } from '../src/policy/schema.ts';
 import { ProbeReportSchema } from '../src/report/schema.ts';
 import { C2paReportSchema } from '../src/tools/c2pa_schema.ts';
 
-/** Every other call is left out: its schemas may change without a new file here. */
+/** Only these calls, so that changes to the schemas of others need no new file here. */
 const CALLS: readonly EndpointName[] = [
   'POST auth/sign-up',
   'POST auth/verify',
@@ -44,7 +44,7 @@ const CALLS: readonly EndpointName[] = [
   'GET statistics/sources',
 ];
 
-/** What the outputs of tools hold, which calls give as text. */
+/** Outputs of tools that calls return as text. */
 const OUTPUTS: readonly object[] = [
   ProbeReportSchema,
   HlsReportSchema,
@@ -66,14 +66,14 @@ interface Schema {
   default?: unknown;
 }
 
-/** `sent`: by a caller, who may leave out what has a default. `got`: in an answer. */
+/** `sent` by a caller, who may omit fields with a default. `got` in a response. */
 type Direction = 'sent' | 'got';
 
 const quoted = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", String.raw`\'`)}'`;
 const literal = (value: unknown): string => (typeof value === 'string' ? quoted(value) : JSON.stringify(value));
 const keyOf = (name: string): string => (/^[A-Za-z_]\w*$/.test(name) ? name : quoted(name));
 
-/** Two columns further in: a member's own lines. */
+/** Indents the lines of a member by two columns. */
 const inner = (text: string): string => text.replaceAll('\n', '\n  ');
 const WIDTH = 80;
 const union = (parts: readonly string[]): string => {

@@ -1,4 +1,4 @@
-/** CustomResourceDefinitions, made from the descriptions in src/kube. */
+/** CustomResourceDefinitions, generated from the descriptions in src/kube. */
 import { stringify } from 'yaml';
 import { PROBE_JOB } from '../src/kube/probe_job.ts';
 import { PROBE_POLICY } from '../src/kube/probe_policy.ts';
@@ -8,9 +8,7 @@ import { GROUP, VERSION, type Definition } from '../src/kube/resource.ts';
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
-/**
- * JSON schema to the structural subset that the API server takes: no patternProperties, no `required` that is empty.
- */
+/** Reduces a JSON schema to the structural subset of the API server, without patternProperties and empty `required`. */
 function structural(schema: unknown): Json {
   const node = schema as Record<string, unknown>;
   const out: Record<string, Json> = {};
@@ -28,7 +26,7 @@ function structural(schema: unknown): Json {
       out[key] = JSON.parse(JSON.stringify(value)) as Json;
     }
   }
-  // A member with a default may be left out: the API server fills it in before it validates.
+  // A member with a default may be omitted, because the API server adds it before validation.
   if (Array.isArray(out['required'])) {
     const properties = node['properties'] as Record<string, { default?: unknown }>;
     const needed = (out['required'] as string[]).filter((name) => properties[name]?.default === undefined);
@@ -92,6 +90,6 @@ export const DEFINITIONS: readonly Definition[] = [PROBE_JOB, PROBE_TOOL, PROBE_
 const crdYaml = (definition: Definition): string =>
   HEAD + stringify(customResourceDefinition(definition), { lineWidth: 0 });
 
-/** Each definition by the name of its file. */
+/** Each definition by its file name. */
 export const crdFiles = (): [string, string][] =>
   DEFINITIONS.map((definition) => [`${GROUP}_${definition.plural}.yaml`, crdYaml(definition)]);

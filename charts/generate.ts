@@ -1,6 +1,6 @@
 /**
- * Writes every file that is made from another, whole: the CRDs, what the chart has from elsewhere, pages of docs. `make
- * generate`; `make check` fails where one is out of date.
+ * Writes every generated file, for `make generate`: the CRDs, derived files of the chart, and pages of docs. `make
+ * check` fails if one is out of date.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { parse, stringify } from 'yaml';
@@ -31,8 +31,8 @@ interface CatalogTool {
 }
 
 /**
- * What the chart needs of the catalog of images: not where their bytes come from. A version that was never built is
- * optional: no registry has its image.
+ * The part of the image catalog that the chart needs, without the origins of the files. A version that was never built
+ * is optional, because no registry has its image.
  */
 export function chartCatalog(catalogYaml: string): string {
   const { tools } = parse(catalogYaml) as { tools: CatalogTool[] };
@@ -47,7 +47,7 @@ export function chartCatalog(catalogYaml: string): string {
   return head + stringify(entries, { lineWidth: 0, collectionStyle: 'any' });
 }
 
-/** Every file that is made, by its path: what it should hold. */
+/** The content of every generated file, by path. */
 export function madeFiles(): Map<string, string> {
   const files = new Map<string, string>();
   const catalog = read('images/catalog.yaml');
@@ -66,7 +66,7 @@ export function madeFiles(): Map<string, string> {
   return files;
 }
 
-/** `--check` writes nothing, and fails where a file is not what it should be. */
+/** `--check` writes nothing, and fails if a file is out of date. */
 if (import.meta.main) {
   const check = process.argv.includes('--check');
   for (const [path, content] of madeFiles()) {

@@ -1,6 +1,6 @@
 /**
- * The chart's values: one description, from which values.schema.json is made. Every object refuses names it does not
- * know.
+ * The chart's values in one description, from which values.schema.json is generated. Every object refuses unknown
+ * names.
  */
 import Type, { type TObject, type TProperties, type TSchema } from 'typebox';
 import { customResourceDefinition } from './crds.ts';
@@ -21,7 +21,7 @@ const orNull = (schema: TSchema): TSchema => Type.Unsafe({ anyOf: [schema, { typ
 const text = (options: { minLength?: number; maxLength?: number; pattern?: string } = {}) => Type.String(options);
 const flag = Type.Boolean();
 const whole = (minimum: number, maximum: number) => Type.Integer({ minimum, maximum });
-/** Kubernetes' own types: the API server knows them better than we do. */
+/** Types of Kubernetes, which the API server validates itself. */
 const anyObject = Type.Unsafe({ type: 'object' });
 const anyObjects = Type.Array(anyObject);
 const textMap = Type.Unsafe({ type: 'object', additionalProperties: { type: 'string' } });
@@ -76,7 +76,7 @@ const tool = object(
   ['tool', 'version', 'command'],
 );
 
-/** JSON schema of a ProbePool's spec, as the CRD has it, made strict. */
+/** The JSON schema of a ProbePool's spec from the CRD, made strict. */
 function poolSpec(): TSchema {
   const definition = customResourceDefinition(PROBE_POOL) as {
     spec: { versions: { schema: { openAPIV3Schema: { properties: { spec: object } } } }[] };
@@ -102,7 +102,7 @@ const allowedSource = Type.Unsafe({
 });
 
 const VALUES: TSchema = object({
-  // A parent chart may put anything of its own beside these.
+  // A parent chart may add its own values beside these.
   global: Type.Unsafe({ type: 'object', properties: { imageRegistry: text() } }),
   fullnameOverride: text({ pattern: `^$|${DNS_LABEL}` }),
   image: object({ ...image, pullPolicy: oneOf(['Always', 'IfNotPresent', 'Never']) }),
