@@ -1,4 +1,7 @@
-/** What a sync costs on this disk now: every write on a request's way (row, ProbeJob, admission, end) waits for one. */
+/**
+ * The current cost of a sync on this disk. Every write on the path of a request (row, ProbeJob, admission, end) waits
+ * for one.
+ */
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +11,7 @@ const SYNCS = 100;
 const RECORD = Buffer.alloc(2_000, 1);
 
 export function syncTimes(): Summary {
-  // Where the local node keeps its own may be another file system than the one of temporary files, which may be memory.
+  // In the home folder, like the data of the local node. Temporary files may be on another file system, or in memory.
   const folder = mkdtempSync(join(homedir(), '.probeyard-bench-'));
   const file = openSync(join(folder, 'record'), 'w');
   try {

@@ -1,15 +1,15 @@
-/** What a measurement gives: rows of one table, each with what it is compared with. */
+/** The result of a measurement, as rows of one table, each with its comparison. */
 import { summary, type Summary } from './statistics.ts';
 
 export interface Row {
-  /** As in ranges.yaml, where it has an aim there. */
+  /** The name in ranges.yaml, if it has a range there. */
   name: string;
   what: string;
   unit: 'ms' | 'jobs/s' | 'requests/s' | 'MB' | 'writes/job' | '×';
   values: Summary;
   /** The bare tool, or a plain Job, in the same run. */
   against?: { what: string; values: Summary };
-  /** Of our figure to the one it is compared with; by default that of the medians. */
+  /** The ratio of our figure to the compared one. By default that of the medians. */
   ratio?: number;
   note?: string;
 }

@@ -1,4 +1,4 @@
-/** The aims, as a reviewed file: ranges.yaml. */
+/** The target ranges, as a reviewed file (ranges.yaml). */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Type, { type Static } from 'typebox';
@@ -17,9 +17,9 @@ const Bound = Type.Object(
 const Range = Type.Object(
   {
     aim: Type.String(),
-    /** All must hold; none: the figure is reported only. */
+    /** All must hold. Without any, the figure is only reported. */
     bounds: Type.Array(Bound),
-    /** What was measured when the range was set, as p50 and p99 or as least and most. */
+    /** The measured values when the range was set, as p50 and p99 or as minimum and maximum. */
     mean: Type.String(),
     spread: Type.String(),
     calibrated: Type.String(),
@@ -36,7 +36,7 @@ export function readRanges(
   return Value.Parse(Ranges, parse(text));
 }
 
-/** Undefined where there is no bound to reach. */
+/** Undefined if there is no bound. */
 export function reached(row: Row, range: Range | undefined): boolean | undefined {
   if (!range || range.bounds.length === 0) return undefined;
   return range.bounds.every(({ of, atMost, atLeast }) => {

@@ -1,7 +1,6 @@
 /**
- * The measurements on the local cluster, side by side with the bare tools and with plain Jobs: `make bench`, or `node
- * bench/run.ts [name...]`. Prints the tables and writes them to docs/reports/measurements.md, where those of other
- * names stay as they are.
+ * The measurements on the local cluster, beside the bare tools and plain Jobs: `make bench`, or `node bench/run.ts
+ * [name...]`. Prints the tables and writes them to docs/reports/measurements.md, where the tables of other names stay.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg, release, totalmem } from 'node:os';

@@ -1,4 +1,4 @@
-/** What the tables say of a series of times. */
+/** The summary of a series of times for the tables. */
 
 export interface Summary {
   count: number;

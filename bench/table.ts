@@ -1,4 +1,4 @@
-/** The table: on the terminal as it is written to docs/reports/measurements.md. */
+/** The table, on the terminal as in docs/reports/measurements.md. */
 import { ratioOf, type Row } from './measurement.ts';
 import { reached, type Range } from './ranges.ts';
 import type { Summary } from './statistics.ts';

@@ -1,7 +1,7 @@
 /**
- * What the gateway itself takes, without a tool: requests per second of one API replica, and one request at a time,
- * beside a bare Koa route in the same run. Real Postgres, NATS and API server (its etcd without fsync); the client and
- * all of them share this machine. The end of a request is told as soon as the leader would hear of its job.
+ * The capacity of the API alone, without a tool: requests per second of one replica, and one request at a time, beside
+ * a bare Koa route in the same run. Real Postgres, NATS and API server (its etcd without fsync) share this machine with
+ * the client. A request ends as soon as the leader would learn of its job.
  */
 import { zstdCompressSync } from 'node:zlib';
 import Koa from 'koa';
@@ -33,7 +33,7 @@ async function ask(pool: Pool, { path, headers = {}, status }: Asked): Promise<v
   if (response.statusCode !== status) throw new Error(`${path}: status ${response.statusCode} instead of ${status}`);
 }
 
-/** Requests per second, some at once. */
+/** Requests per second, with several at once. */
 async function rate(asked: Asked): Promise<number> {
   const pool = new Pool(asked.origin, { connections: AT_ONCE });
   const began = performance.now();
@@ -63,7 +63,7 @@ async function singly(asked: Asked): Promise<Summary> {
   return summary(times);
 }
 
-/** Ends every request that is accepted; `record`: in Postgres, too. */
+/** Ends every accepted request. With `record`, in Postgres, too. */
 function endAll(api: ApiFixture, recording: () => boolean): void {
   const result: ResultBody = {
     tools: [
@@ -133,7 +133,7 @@ export const gateway: Measurement = {
       const source = 'url=https://example.org/a.mp4&ffprobe[show_frames]=true&only=ffprobe';
       const cases = { bare, refused: at('url=file:///x', 400), admitted: at(source, 200), recorded: at(source, 200) };
       const rates: Record<keyof typeof cases, number[]> = { bare: [], refused: [], admitted: [], recorded: [] };
-      // In turns, so that what else the machine does meets all of them; the first round warms.
+      // In turns, so that other load affects all of them. The first round is a warm-up.
       for (let round = -1; round < ROUNDS; round++) {
         for (const name of Object.keys(cases) as (keyof typeof cases)[]) {
           recording = name === 'recorded';

@@ -1,7 +1,7 @@
 /**
- * What a result takes in an API process on each path, as peak memory above idle: what HELD_PER_BYTE and STREAMED_BYTES
- * of src/result/memory_budget.ts stand for. A child process for each line, with the heap of a pod of 512 MiB; callers
- * take the head of their answer and then stall, so that all answers are held at once. `npm exec -- node
+ * The peak memory above idle of a result in an API process on each path, on which HELD_PER_BYTE and STREAMED_BYTES of
+ * src/result/memory_budget.ts are based. Each line uses a child process with the heap of a pod of 512 MiB. Callers read
+ * the head of their response and then stall, so that all responses are held at once. `npm exec -- node
  * bench/api/memory_charge.ts [path]`
  */
 import { fork, type ChildProcess } from 'node:child_process';
@@ -18,8 +18,8 @@ const HEAP = '--max-old-space-size=256';
 const SETTLE_MS = 2_000;
 const DEADLINE_MS = 120_000;
 /**
- * JSON of small members, as tools print it, and one long string. Of the letters one takes a byte in V8, the other two,
- * and both stand as they are in JSON.
+ * JSON of small members, as tools print it, and one long string. In V8, one of the letters takes one byte and the other
+ * two. JSON has both unescaped.
  */
 const LETTERS = { 'one byte': 'A', 'two bytes': '\u2026' } as const;
 type Letters = keyof typeof LETTERS;
@@ -91,7 +91,7 @@ async function take(port: number, path: string): Promise<void> {
   for await (const _ of response.body as AsyncIterable<Uint8Array>) if (path.startsWith('/webhook/')) break;
 }
 
-/** Peak and steady memory above idle with `count` answers held at once. */
+/** Peak and steady memory above idle with `count` responses held at once. */
 async function measure(
   { server, at }: Path,
   id: string,
@@ -106,7 +106,7 @@ async function measure(
     for (let index = 0; index < 20; index++) await take(port, at(warmUp));
     await settle();
     const idle = status(child, 'VmRSS');
-    // VmHWM counts anew from here.
+    // Resets VmHWM.
     writeFileSync(`/proc/${child.pid}/clear_refs`, '5');
     const sockets = await Promise.all(Array.from({ length: count }, () => stall(port, at(id))));
     await settle();

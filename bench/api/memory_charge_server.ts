@@ -1,6 +1,6 @@
 /**
- * Two paths of memory_charge.ts that need NATS or a receiver in an installation: here they begin with the notice of an
- * end, and with a webhook that was claimed.
+ * Two paths of memory_charge.ts that need NATS or a receiver in an installation. Here they start with the notice of an
+ * end, and with a claimed webhook.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -50,7 +50,7 @@ app.use(async (ctx) => {
     stored,
     readKeptRequest(record).response,
   );
-  // Held for as long as a silent receiver holds it.
+  // Held for as long as a silent receiver would hold it.
   ctx.status = 200;
   ctx.respond = false;
   ctx.res.write(' ');

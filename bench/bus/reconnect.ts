@@ -1,6 +1,7 @@
 /**
- * NATS restarts under many runners: how long until all are back, and how long the one controller that lets them in was
- * busy at a stretch (its lease must be renewed meanwhile). Run: npm exec -- node bench/bus/reconnect.ts [runners]
+ * NATS restarts under many runners: the time until all are back, and the longest time that the single controller that
+ * authenticates them blocks its event loop (it must renew its lease meanwhile). Run: npm exec -- node
+ * bench/bus/reconnect.ts [runners]
  */
 import { randomUUID } from 'node:crypto';
 import { monitorEventLoopDelay } from 'node:perf_hooks';

@@ -1,4 +1,4 @@
-/** The C2PA check of a large file through the source proxy, beside the bare library on the same file on the disk. */
+/** The C2PA check of a large file through the source proxy, beside the bare library on the same file on disk. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createReadStream, createWriteStream, readFileSync, statSync } from 'node:fs';
@@ -15,12 +15,12 @@ import { summary } from '../statistics.ts';
 const RUNS = 5;
 const MB = 1_000_000;
 /**
- * Larger ones cannot be signed here: the library holds a file that it signs, and the signer has the memory limit of the
+ * Larger files cannot be signed here. The library holds the file in memory, and the signer has the memory limit of the
  * check.
  */
 const SIZES = [100] as const;
 
-/** A WAV of noise: nothing of it is skipped by the hash. */
+/** A WAV of noise, so that the hash covers all of it. */
 async function largeWav(path: string, bytes: number): Promise<void> {
   const head = Buffer.from(sampleOf('WAV').bytes.subarray(0, 44));
   const noise = Buffer.from(Array.from({ length: MB }, (_, index) => (index * 2_654_435_761) >>> 24));
@@ -34,7 +34,7 @@ async function largeWav(path: string, bytes: number): Promise<void> {
   await once(out, 'finish');
 }
 
-/** Milliseconds, and the most memory that was resident, in MB. */
+/** The duration in milliseconds and the peak resident memory in MB. */
 async function run(place: string, config: string): Promise<{ ms: number; mb: number }> {
   const began = performance.now();
   const child = spawn(programs!.c2pa, ['--config', config, place], {
@@ -48,13 +48,13 @@ async function run(place: string, config: string): Promise<{ ms: number; mb: num
   });
   const look = setInterval(() => {
     try {
-      // The kernel's own high-water mark: the last look before the end is as good as one after it.
+      // The kernel's own high-water mark, so that the last read before the exit is exact enough.
       mb = Math.max(
         mb,
         Number(/^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1] ?? 0) / 1024,
       );
     } catch {
-      // It has ended.
+      // It has exited.
     }
   }, 5);
   await once(child, 'close');

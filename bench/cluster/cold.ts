@@ -1,6 +1,6 @@
 /**
- * Cold: a pool without a pod, each request of a new account; beside a pod of the same make that starts without
- * Probeyard, and a plain one.
+ * Cold start: a pool without a pod, with a new account for each request. Compared with a pod of the same shape without
+ * Probeyard, and a plain pod.
  */
 import { PODS, type Pod } from '../../src/kube/client.ts';
 import { RUNNERS, eventually } from '../../test/cluster/fixture.ts';
@@ -13,7 +13,7 @@ import { bareTools } from './tools.ts';
 
 const COUNT = Number(process.env['BENCH_COLD'] ?? 8);
 
-/** The runner's own containers and image volumes, without what makes it a runner of ours. */
+/** The containers and image volumes of a runner, without what makes it a runner. */
 function alike({ spec }: Pod): Pod['spec'] {
   const { containers, volumes, securityContext, hostUsers } = spec ?? { containers: [] };
   const own = (volumes ?? []).filter(({ name }) => !name.startsWith('kube-api-access'));
@@ -55,8 +55,8 @@ export const cold: Measurement = {
           await empty(c);
         });
         await ready(c, 1);
-        // In the runners' namespace, because its volumes name things of that namespace; never a runner, for want of the
-        // labels.
+        // In the namespace of the runners, because its volumes refer to objects there. It is not a runner, because it
+        // lacks the labels.
         const same = await startTimes(c, RUNNERS, COUNT, () => alike(runner));
         const plain = await withNamespace(c, (namespace) =>
           startTimes(c, namespace, COUNT, () => plainPod(ffprobe, url)),

@@ -1,6 +1,6 @@
 /**
- * CPU time of the local cluster's processes by what they are: says what a job costs even while other work on the
- * machine blurs every clock.
+ * CPU time of the local cluster's processes by kind, which shows the cost of a job even if other load distorts
+ * durations.
  */
 import { readFileSync, readdirSync } from 'node:fs';
 
@@ -8,12 +8,12 @@ const read = (path: string): string => {
   try {
     return readFileSync(path, 'latin1');
   } catch {
-    // It ended meanwhile.
+    // It has exited meanwhile.
     return '';
   }
 };
 
-/** Processes of this cluster only: its node keeps them in a cgroup of their own. */
+/** Processes of this cluster only. Its node keeps them in a cgroup. */
 const GROUP = '/probeyard-node';
 
 function labelOf(pid: string): string | undefined {
@@ -25,7 +25,7 @@ function labelOf(pid: string): string | undefined {
   return program.startsWith('postgres') ? 'postgres' : program.replace(/:$/, '');
 }
 
-/** Milliseconds by label; threads that ended count for nothing, which is little here. */
+/** Milliseconds by label, without threads that have exited, which are few here. */
 export function cpuByLabel(): Map<string, number> {
   const all = new Map<string, number>();
   for (const pid of readdirSync('/proc')) {
@@ -37,7 +37,7 @@ export function cpuByLabel(): Map<string, number> {
     try {
       tasks = readdirSync(`/proc/${pid}/task`);
     } catch {
-      // It ended meanwhile.
+      // It has exited meanwhile.
     }
     for (const task of tasks) ns += Number(read(`/proc/${pid}/task/${task}/schedstat`).split(' ')[0] ?? 0);
     all.set(label, (all.get(label) ?? 0) + ns / 1e6);
@@ -45,7 +45,7 @@ export function cpuByLabel(): Map<string, number> {
   return all;
 }
 
-/** What was used between the two, largest first. */
+/** The difference of the two, largest first. */
 export function cpuUsed(
   before: ReadonlyMap<string, number>,
   after: ReadonlyMap<string, number>,

@@ -1,4 +1,4 @@
-/** The leader ends: from its last moment until the next job is admitted. Requests come on all the while. */
+/** Failover: the time from the end of the leader until the next admission, with continuous requests. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { PODS, type Pod } from '../../src/kube/client.ts';
 import { NAMESPACE, eventually, type Cluster } from '../../test/cluster/fixture.ts';
@@ -14,7 +14,7 @@ const restartsOf = ({ status }: Pod): number => status?.containerStatuses?.[0]?.
 const isReady = ({ status }: Pod): boolean =>
   (status?.conditions ?? []).some(({ type, status: value }) => type === 'Ready' && value === 'True');
 
-/** The killed one is ready as what came after it: until the kubelet has noticed its end, it still shows what it was. */
+/** `killed` is ready again only as its successor: until the kubelet notices the exit, it shows the former state. */
 async function wholeAgain(c: Cluster, killed?: Pod): Promise<void> {
   await eventually('two controllers are ready', 180, async () => {
     const { items } = await c.kube.listAll(PODS, { namespace: NAMESPACE, labelSelector: SELECTOR });
@@ -34,8 +34,8 @@ async function failover(c: Cluster, token: string, url: string, signal: 'SIGKILL
   if (warm.status !== 200) throw new Error(`${warm.status} ${warm.text}`);
   const endedAt = Date.now();
   for (const pid of pids) process.kill(pid, signal);
-  // One every 50 ms. After a SIGKILL the first that is admitted tells; a leader that is told to end still admits some
-  // itself, so there the one that waited longest tells.
+  // One request every 50 ms. After a SIGKILL, the first admitted one is measured. A leader that is terminated normally
+  // still admits some, so the longest waiting one is measured there.
   const requests: Promise<{ sentAt: number; queued: number }>[] = [];
   const stop = performance.now() + 500;
   while (performance.now() < stop) {

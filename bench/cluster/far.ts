@@ -1,4 +1,7 @@
-/** An HTTPS origin 40 ms away: the whole request through the cluster, beside the bare tools side by side, in turns. */
+/**
+ * An HTTPS origin 40 ms away. The whole request through the cluster is compared with the bare tools in parallel, in
+ * turns.
+ */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { homedir } from 'node:os';
@@ -14,7 +17,7 @@ import { bareTools } from './tools.ts';
 const RUNS = Number(process.env['BENCH_FAR'] ?? 5);
 const folder = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'probeyard', 'bench-media');
 
-/** The newest build with TLS of its own: `latest` has none, because the source proxy speaks it. */
+/** The newest build with its own TLS. `latest` has none, because the source proxy handles it. */
 const FFPROBE = '7.1';
 
 interface Counters {
@@ -24,7 +27,7 @@ interface Counters {
   requests: number;
 }
 
-/** The origin listens on 127.0.0.1; pods reach it by the host's address. Bare tools take the same way. */
+/** The origin listens on 127.0.0.1, and pods reach it at the host's address. The bare tools take the same path. */
 async function forward(host: string, to: number): Promise<Server> {
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
     const origin = connect({ port: to, host: '127.0.0.1', noDelay: true, allowHalfOpen: true });
@@ -38,7 +41,7 @@ async function forward(host: string, to: number): Promise<Server> {
   return server;
 }
 
-/** What names the file is the caller's address in both; mediainfo tells its times of reading, too. */
+/** The name of the file is the caller's address in both. mediainfo also prints the times of reading. */
 const comparable = (text: string): string => JSON.stringify(JSON.parse(text));
 
 export const far: Measurement = {
@@ -53,7 +56,7 @@ export const far: Measurement = {
       const server = await forward(c.hostIp, port);
       const address = `https://${c.hostIp}:${(server.address() as AddressInfo).port}`;
       const counters = async (): Promise<Counters> => {
-        // What was on its way when the tools ended still counts.
+        // Bytes in flight when the tools exited still count.
         await delay(300);
         origin.send('counters');
         return ((await once(origin, 'message')) as [Counters])[0];
@@ -72,7 +75,8 @@ export const far: Measurement = {
             const outputs = await Promise.all(['ffprobe', 'mediainfo'].map((tool) => tools[tool]!.run(url)));
             const bare = performance.now() - begun;
             const sentBare = (await counters()).sent;
-            // Kept connections are the proxy's own gain, but not between requests here: they have to close first.
+            // Persistent connections are a gain of the proxy, but must not last between requests here, so they have to
+            // close first.
             await delay(RUNS > 1 ? 500 : 0);
             const answer = expectOk(
               await c.probe(

@@ -1,6 +1,6 @@
 /**
- * Where the time of a request went, from the logs of those it passed through: all on this machine, so on one clock (to
- * the millisecond).
+ * Where the time of a request was spent, from the logs of all processes on its path. They run on this machine and share
+ * its clock (to the millisecond).
  */
 import { NAMESPACE, RUNNERS, type Cluster } from '../../test/cluster/fixture.ts';
 
@@ -87,7 +87,7 @@ export async function hopsOf(c: Cluster, requests: readonly Timed[]): Promise<Ho
   });
 }
 
-/** By name, in the order of the way. */
+/** By name, in the order of the path. */
 export const HOPS: readonly [name: string, what: string, of: (hops: Hops) => number][] = [
   [
     'hop-admitted',

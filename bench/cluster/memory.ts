@@ -1,4 +1,4 @@
-/** What one idle warm pod holds: its agent and its launcher, by the kernel's own account. */
+/** The memory of one idle warm pod, for its agent and its launcher, as accounted by the kernel. */
 import { readFileSync } from 'node:fs';
 import { RUNNERS } from '../../test/cluster/fixture.ts';
 import { pidsOf } from '../../test/faults/load.ts';
@@ -15,7 +15,7 @@ function memoryOf(pid: number): { rss: number; pss: number } {
 }
 
 /**
- * The agent knows its pod by its environment; the launcher lies beside it: same pod, found by the pod's uid in its
+ * The agent has the name of its pod in its environment. The launcher of the same pod is found by the pod's uid in its
  * cgroup.
  */
 function launcherOf(uid: string): number | undefined {
@@ -50,7 +50,8 @@ export const memory: Measurement = {
       await ready(c, 1);
       const found: { rss: number; pss: number; cgroup: number | undefined }[] = [];
       for (const pod of await runnerPods(c)) {
-        // One that has served holds what its jobs needed: told apart, because it is the untouched ones that stand by.
+        // A pod that has run jobs holds their memory. It is listed separately, because the untouched ones are on
+        // standby.
         const served = (
           await c.kubectl('-n', RUNNERS, 'logs', pod.metadata.name, '-c', 'agent').catch(() => 'job done')
         ).includes('job done');

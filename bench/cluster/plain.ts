@@ -1,4 +1,4 @@
-/** What the cluster does without Probeyard: plain pods, and a batch/v1 Job per request. */
+/** The cluster without Probeyard, for comparison, with plain pods and a batch/v1 Job per request. */
 import { randomBytes } from 'node:crypto';
 import { NAMESPACES, PODS, type Pod, type ResourceType } from '../../src/kube/client.ts';
 import { startReflector } from '../../src/kube/reflector.ts';
@@ -16,7 +16,7 @@ interface PlainJob {
 }
 const JOBS: ResourceType<PlainJob> = { group: 'batch', version: 'v1', plural: 'jobs', kind: 'Job', namespaced: true };
 
-/** Hardened as the runners are. */
+/** Hardened like the runners. */
 const CONTAINER = {
   imagePullPolicy: 'IfNotPresent',
   resources: { requests: { cpu: '10m', memory: '64Mi' }, limits: { memory: '512Mi' } },
@@ -51,7 +51,7 @@ export async function withNamespace<T>(c: Cluster, work: (namespace: string) => 
   }
 }
 
-/** From the POST until Running is seen, in a watch. */
+/** The time from the POST until a watch shows Running. */
 export async function startTimes(
   c: Cluster,
   namespace: string,
@@ -97,7 +97,7 @@ export async function startTimes(
 export const plainPod = (tool: BareTool, url: string): Pod['spec'] =>
   podSpec(tool.image, commandOf(tool, url)) as object as Pod['spec'];
 
-/** As many callers, each: a Job, its end, the next. Jobs per second, of those that ended within the time. */
+/** This many callers, each with one Job after the other. Returns Jobs per second, of those that ended in time. */
 export async function jobsPerSecond(
   c: Cluster,
   namespace: string,

@@ -1,4 +1,4 @@
-/** The pool under measurement: changed for a while, and put back. */
+/** The pool under measurement, which is changed for a while and restored. */
 import { PODS, PROBE_POOLS, type Pod } from '../../src/kube/client.ts';
 import type { ProbePool } from '../../src/kube/probe_pool.ts';
 import { NAMESPACE, RUNNERS, eventually, type Cluster } from '../../test/cluster/fixture.ts';
@@ -15,7 +15,7 @@ export async function runnerPods(c: Cluster): Promise<Pod[]> {
   return items;
 }
 
-/** Every field that the change names is set back to what it was, also where that was nothing. */
+/** Restores every field of the change to its former value, or removes it if there was none. */
 function undo(
   spec: Readonly<Record<string, unknown>>,
   change: Readonly<Record<string, unknown>>,
@@ -58,7 +58,7 @@ export async function empty(c: Cluster): Promise<void> {
   await eventually('no runner of the pool is left', 60, async () => (await runnerPods(c)).length === 0);
 }
 
-/** Of the pool as it is now: a change of what its pods are made of rolls them. */
+/** Waits for the current generation of the pool, because a change of its pods rolls them. */
 export async function ready(c: Cluster, count: number): Promise<void> {
   await eventually(`${count} runners are ready`, 180, async () => {
     const { metadata, status } = await readPool(c);

@@ -1,10 +1,8 @@
-/** What the measurements on the cluster share: the way in, paced callers, pods that are warm for a token. */
+/** Shared by the measurements on the cluster, with access to it, paced callers, and warm pods for a token. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { cluster, type Answer, type Cluster } from '../../test/cluster/fixture.ts';
 
-/**
- * Between requests that are made one at a time: what follows an answer (status, delete, free runner) is over by then.
- */
+/** Pause between single requests, in which the work after a response ends (status, delete, free runner). */
 const PAUSE_MS = 40;
 
 export interface ToolPart {
@@ -14,7 +12,7 @@ export interface ToolPart {
   error?: string;
 }
 export const partOf = ({ json }: Answer, tool: string): ToolPart => json[tool] as ToolPart;
-/** The tools run side by side: the request waits for the slowest. */
+/** The tools run in parallel, so the request waits for the slowest. */
 export const toolMs = (answer: Answer): number =>
   Math.max(...['ffprobe', 'mediainfo'].map((name) => partOf(answer, name)?.duration ?? 0));
 
@@ -33,7 +31,7 @@ export async function withCluster<T>(work: (c: Cluster) => Promise<T>): Promise<
   }
 }
 
-/** One after the other, the first ones not counted. */
+/** One after the other, without counting the first ones. */
 export async function paced<T>(count: number, warmUp: number, call: (index: number) => Promise<T>): Promise<T[]> {
   const results: T[] = [];
   for (let index = -warmUp; index < count; index++) {

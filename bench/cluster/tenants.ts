@@ -1,4 +1,4 @@
-/** 200 tenants on 20 pods, for each reuse scope: what isolation costs when tenants are many. */
+/** 200 tenants on 20 pods for each reuse scope, to measure the cost of isolation with many tenants. */
 import { one, type Measurement, type Row } from '../measurement.ts';
 import { summary } from '../statistics.ts';
 import { ready, readPool, withPool } from './pool.ts';

@@ -1,6 +1,6 @@
 /**
- * Sustained: many callers at once, few tenants and reuse scope `any`, beside a batch/v1 Job per request with the same
- * tool image.
+ * Sustained throughput, with many concurrent callers, few tenants and reuse scope `any`, beside a batch/v1 Job per
+ * request with the same tool image.
  */
 import type { Cluster } from '../../test/cluster/fixture.ts';
 import { one, type Measurement, type Row } from '../measurement.ts';
@@ -23,7 +23,7 @@ export interface Flood {
   cpu: [label: string, msPerJob: number][];
 }
 
-/** The first seconds are not counted: pods start, code is compiled. */
+/** The first seconds are not counted, because pods start and code is compiled. */
 export async function flood(
   c: Cluster,
   url: string,
@@ -91,7 +91,7 @@ export const throughput: Measurement = {
         report(`plain Jobs: ${plain.toFixed(1)}/s`);
         const against = { what: 'a batch/v1 Job per request', values: one(plain) };
         for (const scope of ['any', 'account'] as const) {
-          // Pods that end because they had their number of jobs are a cost of isolation, measured with the tenants.
+          // Replacing pods after their number of jobs is a cost of isolation, which is measured with the tenants.
           await withPool(c, { reuse: { scope, maxJobs: 10_000 }, maxPods: 12 }, async () => {
             await ready(c, 1);
             const { rate, times, statuses, cpu } = await flood(c, url, tokens);

@@ -1,4 +1,4 @@
-/** Many callers: tokens of users of their own, made in one statement and revoked in one. */
+/** Tokens of separate users for many callers, created in one statement and revoked in one. */
 import { createHash, randomBytes } from 'node:crypto';
 import type { Cluster } from '../../test/cluster/fixture.ts';
 

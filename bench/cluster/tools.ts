@@ -1,4 +1,4 @@
-/** The same tools as the pods run, without pods: unpacked from the very image that the ProbeTool names. */
+/** The same tools as in the pods, without pods. They are unpacked from the image that the ProbeTool names. */
 import { execFile, execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
@@ -16,7 +16,7 @@ export interface BareTool {
   version: string;
   image: string;
   command: string[];
-  /** What it printed. */ run(address: string): Promise<string>;
+  /** Returns its output. */ run(address: string): Promise<string>;
 }
 
 function unpack(image: string, into: string): void {
@@ -39,7 +39,7 @@ function unpack(image: string, into: string): void {
   }
 }
 
-/** The latest version of each, or the one that is named; `remove` takes them away again. */
+/** The latest version of each, or the given one. `remove` deletes them again. */
 export async function bareTools(
   c: Cluster,
   names: readonly ToolName[],

@@ -1,6 +1,6 @@
 /**
- * Warm, one at a time, on a near origin: what is added to the tool's own run time (by its `duration` in the envelope),
- * hop by hop, and the whole request beside the bare tool on the same address, taking turns in the same run.
+ * Warm requests one at a time to a near origin. Measures the time added to the tool's own run time (its `duration` in
+ * the envelope) per hop, and the whole request beside the bare tool on the same address, in turns in the same run.
  */
 import type { Measurement, Row } from '../measurement.ts';
 import { summary } from '../statistics.ts';

@@ -1,11 +1,11 @@
-/** Writes to the API server per warm job, by its own count. */
+/** Writes to the API server per warm job, as counted by the server. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Cluster } from '../../test/cluster/fixture.ts';
 import { one, type Measurement } from '../measurement.ts';
 import { expectOk, paced, withCluster } from './rig.ts';
 
 const JOBS = 100;
-/** A token keeps so many finished jobs: past it every new one costs a delete, too. */
+/** A token keeps this many finished jobs. Beyond it every new one costs a delete, too. */
 const KEPT = 60;
 const WRITES = /^(POST|PUT|PATCH|DELETE|DELETECOLLECTION|APPLY)$/;
 
@@ -22,7 +22,7 @@ async function writes(c: Cluster): Promise<Map<string, number>> {
   return counts;
 }
 
-/** Deletes lag behind by a sweep, and there may be others' to catch up with. */
+/** Deletes lag behind by a sweep, and earlier ones may still be pending. */
 async function settled(c: Cluster): Promise<Map<string, number>> {
   for (let last = await writes(c), end = performance.now() + 60_000; ;) {
     await delay(3_000);
@@ -53,7 +53,8 @@ export const apiWrites: Measurement = {
       await settled(c);
       const made = between(before, await writes(c));
       const ours = [...made].filter(([key]) => key.includes('probejobs'));
-      // Other clients of the cluster write, too (leases, status of nodes and pods): told, not counted.
+      // Other clients of the cluster write, too (leases, status of nodes and pods). Their writes are printed but not
+      // counted.
       report(
         `all writes meanwhile: ${[...made]
           .sort((a, b) => b[1] - a[1])

@@ -1,5 +1,5 @@
 /**
- * What a comparison of two versions costs beside the slower of them alone, and what both read from the origin; taking
+ * The cost of comparing two versions beside the slower of them alone, and the bytes read from the origin by both, in
  * turns on one near origin.
  */
 import type { Comparison } from '../../src/compare/schema.ts';
@@ -15,7 +15,7 @@ const COUNT = Number(process.env['BENCH_COUNT'] ?? 60);
 const WARM_UP = 5;
 const MB = 1_000_000;
 
-/** The oldest and the newest version that this cluster runs. */
+/** The oldest and the newest version in this cluster. */
 async function versionsOf(c: Cluster): Promise<[string, string]> {
   const { items } = await c.kube.listAll(PROBE_TOOLS, { namespace: NAMESPACE });
   const versions = items

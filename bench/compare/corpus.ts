@@ -1,6 +1,6 @@
 /**
- * What an upgrade of both tools changes on the files that `make report-data` made and let every version read: writes
- * the tables of docs/reports/compare.md. Nothing runs.
+ * The effect of upgrading both tools on the files that `make report-data` generated and read with every version. Writes
+ * the tables of docs/reports/compare.md, without running a tool.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { examples, type Readings } from '../report/collect.ts';
 
 const VERSIONS: Record<ReportTool, [string, string]> = { ffprobe: ['4.4', '9.0'], mediainfo: ['21.09', '26.10'] };
 const TOLD = 40;
-/** Of the file on this machine, not of what is in it; over HTTP there is none. */
+/** Properties of the file on this machine, not of its content. Over HTTP they do not exist. */
 const OWN_OF_FILE = /"File_(?:Modified|Created)_Date(?:_Local)?": ?"[^"]*",?/g;
 
 const runsOf = (readings: Readings, tool: ReportTool): ComparedRun[] =>

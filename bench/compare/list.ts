@@ -1,12 +1,13 @@
 /**
- * Compares versions on a list of addresses, one in each line, and writes the report: `make compare LIST=addresses.txt
- * FFPROBE=4.4,9.0 MEDIAINFO=21.09,26.10 OUT=report.json`. PROBEYARD_URL and PROBEYARD_TOKEN say where, and as whom.
+ * Compares versions on a list of addresses, one per line, and writes the report: `make compare LIST=addresses.txt
+ * FFPROBE=4.4,9.0 MEDIAINFO=21.09,26.10 OUT=report.json`. PROBEYARD_URL and PROBEYARD_TOKEN are the service and the
+ * token.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const AT_ONCE = 4;
-/** Of one report. */
+/** Per report. */
 const MOST = 1_000;
 const TRIES = 20;
 
@@ -34,7 +35,7 @@ const asked = Object.fromEntries(
 );
 const out = process.env['OUT'] || 'compare-report.json';
 
-/** Over its rate, and where the service is away for a moment, it waits as long as it is told. */
+/** Retries after the requested pause if it exceeds its rate, or while the service is unavailable. */
 async function post(path: string, body: object): Promise<Reply> {
   for (let tries = 1; ; tries++) {
     const response = await fetch(`${base}${path}`, {

@@ -1,6 +1,6 @@
 /**
- * One validator on one large playlist, in a process of its own: prints milliseconds of processor time, which a busy
- * machine does not change much, and the memory at its highest.
+ * Runs one validator on one large playlist in a separate process. Prints the CPU time in milliseconds, which other load
+ * hardly affects, and the peak memory.
  */
 import { hlsParser, m3u8Parser, m3u8parse, ours } from './validators.ts';
 

@@ -1,4 +1,4 @@
-/** Playlists to compare validators by: the examples of our rules, and those that public packages bring along. */
+/** Playlists for comparing validators, from the examples of our rules and from public packages. */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync } from 'node:fs';
@@ -10,12 +10,12 @@ import type { Rule } from '../../src/hls/rule.ts';
 export interface Sample {
   name: string;
   bytes: Buffer;
-  /** Rules that it is known to break; none: it is good. */ faults: string[];
+  /** Rules that it is known to break. Without any, it is valid. */ faults: string[];
 }
 
 const cache = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'probeyard', 'bench-hls');
 
-/** Exact versions: what is known of the faults in them was read in these. */
+/** Exact versions, because the known faults were found in these. */
 const NPM = [
   'm3u8-parser@7.2.0',
   '@eyevinn/hls-vodtolive@4.1.10',
@@ -70,7 +70,7 @@ function* playlistsIn(folder: string): Generator<string> {
   }
 }
 
-/** What is known to be wrong with them was judged by reading each; a file that is not named is taken for good. */
+/** The known faults were judged by reading each file. A file that is not listed is considered valid. */
 const KNOWN = join(import.meta.dirname, 'known_faults.json');
 
 export function foreignSamples(known = JSON.parse(readFileSync(KNOWN, 'utf8')) as Record<string, string[]>): Sample[] {
@@ -89,7 +89,7 @@ export function foreignSamples(known = JSON.parse(readFileSync(KNOWN, 'utf8')) a
   return samples;
 }
 
-/** Examples that are one playlist, of rules that must be kept. */
+/** Examples that are single playlists, for rules that must be kept. */
 export function ownSamples(): Sample[] {
   const samples: Sample[] = [];
   for (const rules of Object.values(CHAPTERS) as Record<string, Rule>[]) {

@@ -1,4 +1,4 @@
-/** The program itself on what nobody should send: time, memory and the answer of each. */
+/** The validator process on hostile playlists, with the time, memory and result of each. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -40,7 +40,7 @@ export interface Outcome {
   said: string;
 }
 
-/** As the runner starts it, with the memory that it has there. */
+/** Started as in a runner, with the same memory. */
 export async function judgeHostile(name: string): Promise<Outcome> {
   const body = HOSTILE[name]!();
   const server = createServer((request, response) => {

@@ -1,4 +1,4 @@
-/** Measures the HLS validator beside others of the same run, and writes the tables of docs/reports/hls.md. */
+/** Measures the HLS validator beside others in the same run, and writes the tables of docs/reports/hls.md. */
 import { execFileSync } from 'node:child_process';
 import { cpus, loadavg } from 'node:os';
 import { join } from 'node:path';
@@ -49,7 +49,7 @@ function speedTable(): string {
     m3u8parse: 'm3u8parse',
   };
   const runs = new Map<string, { ms: number; peakMb: number; beforeMb: number }[]>();
-  // In turns, so that what else the machine does meets all alike.
+  // In turns, so that other load affects all of them.
   for (let round = 0; round < 5; round++) {
     for (const name of Object.keys(names)) {
       const out = execFileSync(process.execPath, [join(import.meta.dirname, 'big.ts'), name, '100000'], {

@@ -1,4 +1,4 @@
-/** The validators that are compared: each says what it holds against a playlist; nothing where it finds it good. */
+/** The compared validators. Each returns the faults of a playlist, or none if it considers it valid. */
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Findings } from '../../src/hls/findings.ts';

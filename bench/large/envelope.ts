@@ -1,6 +1,6 @@
 /**
- * An envelope of 50 MB (`show_frames` of a long file): what it costs the runner, a collector and the API, each in a
- * process of its own; and what it would cost read whole.
+ * The cost of an envelope of 50 MB (`show_frames` of a long file) in the runner, a collector and the API, each in a
+ * separate process, and the cost of reading it at once.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,5 +1,6 @@
 /**
- * One role's part in an envelope of 50 MB, in a process of its own: prints its time and its peak. Run by envelope.ts.
+ * The part of one role in an envelope of 50 MB, in a separate process. Prints its time and its peak memory. Run by
+ * envelope.ts.
  */
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';

@@ -1,6 +1,6 @@
 /**
- * What a verdict costs: 100 rules over a report of 50 streams, beside parsing the same report's JSON, which whoever
- * judges a stored result has to do first. `npm exec -- node bench/policy/evaluate.ts [runs]`.
+ * The cost of a verdict for 100 rules over a report of 50 streams, beside parsing the JSON of the same report, which
+ * judging a stored result requires first. `npm exec -- node bench/policy/evaluate.ts [runs]`.
  */
 import { evaluate } from '../../src/policy/evaluate.ts';
 import { readPolicy } from '../../src/policy/read.ts';
@@ -49,7 +49,7 @@ const output = {
   chapters: [],
 };
 
-/** Kept and broken ones: a failure costs its text as well. */
+/** Passing and failing ones, because a failure has to format its message. */
 const CONDITIONS: readonly Condition[] = [
   { each: 'video', field: 'codec.name', in: ['h264', 'hevc', 'av1'] },
   { each: 'video', field: 'frame_rate', in: ['24000/1001', '25', '30000/1001'] },

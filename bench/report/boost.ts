@@ -1,6 +1,6 @@
 /**
- * Gradient-boosted trees on words and numbers: logistic loss, second order, leaves and thresholds rounded as they are
- * written down.
+ * Gradient-boosted trees on categories and numbers, with logistic loss, second order, and leaves and thresholds rounded
+ * as in the written file.
  */
 import type { Ensemble, Row, Tree } from '../../src/report/trees.ts';
 
@@ -18,15 +18,15 @@ export interface Settings {
   patience: number;
 }
 /**
- * What is disputed is seldom: shallow trees and a heavy hand keep the answers honest. What is not disputed asks for
- * little.
+ * Disputed values are rare, so shallow trees and strong regularisation avoid overfitting. Undisputed ones need few
+ * trees.
  */
 export const DISPUTED: Settings = { rounds: 110, depth: 3, rate: 0.12, lambda: 3, least: 2.5, patience: 15 };
 export const UNDISPUTED: Settings = { rounds: 24, depth: 3, rate: 0.3, lambda: 2, least: 3, patience: 6 };
 
 export interface Trained {
   ensemble: Ensemble;
-  /** The trainer's own sums for the samples it learned from. */ sums: Float64Array;
+  /** The trainer's own sums for its training samples. */ sums: Float64Array;
 }
 
 const BINS = 24;
@@ -175,7 +175,7 @@ function leafAt(tree: number[][], row: Row): number {
   return tree[at]![0]!;
 }
 
-/** Found on files that were not learned from: by what the sums are divided so that 8 of 10 means 8 of 10. */
+/** Fitted on files outside the training set, as the divisor of the sums that makes 8 of 10 mean 8 of 10. */
 function temperatureOf({ base, trees }: Ensemble, validation: readonly Sample[]): number {
   const sums = validation.map(({ row }) =>
     trees.reduce((sum, tree) => sum + leafAt(tree as unknown as number[][], row), base),

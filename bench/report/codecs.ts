@@ -1,14 +1,16 @@
-/** What is drawn from: encoders with what they can carry, and containers with what fits into them. */
+/**
+ * The choices for generated files, which are encoders with their capabilities, and containers with the codecs that fit.
+ */
 
 export interface VideoCodec {
   name: string;
   args: string[];
   pixelFormats: string[];
-  /** Whether it carries these in its own bitstream. */
+  /** Whether its bitstream can carry these. */
   colour?: boolean;
   aspect?: boolean;
   interlaced?: string[];
-  /** Sizes and rates that it is bound to. */
+  /** Sizes and rates that it is limited to. */
   size?: [number, number];
   rates?: string[];
   rotates?: boolean;
@@ -212,12 +214,12 @@ export interface ContainerKind {
   muxer: string;
   video: string[];
   audio: string[];
-  /** Empty: none. Several ways to write it; one is drawn. */
+  /** Empty for none. With several ways to write it, one is drawn. */
   ways?: string[][];
   subtitles?: string;
   languages?: boolean;
   chapters?: boolean;
-  /** Carries colour, aspect and variable rates itself. */
+  /** Whether it carries colour, aspect and variable rates itself. */
   colour?: boolean;
   aspect?: boolean;
   variable?: boolean;

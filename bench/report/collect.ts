@@ -1,6 +1,6 @@
 /**
- * Makes the files and has every tool version read them; what is in the cache already is not done again. `FILES` says
- * how many.
+ * Generates the files and reads them with every tool version. Results in the cache are reused. `FILES` sets their
+ * number.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -14,7 +14,7 @@ export const FILES = Number(process.env['FILES'] ?? 900);
 export const mediaFolder = join(reportCache, 'media');
 const readingsFolder = join(reportCache, 'readings');
 
-/** Outputs by `<tool> <version>`; null where the tool failed. */
+/** Outputs by `<tool> <version>`, null if the tool failed. */
 export type Readings = Record<string, string | null>;
 export interface Example {
   file: string;
@@ -35,7 +35,7 @@ export async function read(file: string, all: readonly Program[], folder = readi
   return known;
 }
 
-/** Only what the cache has: for training, after a collection. */
+/** Only what is in the cache, for training after a collection. */
 export function examples(): Example[] {
   return readdirSync(mediaFolder)
     .filter((name) => name.endsWith('.truth.json'))

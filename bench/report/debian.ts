@@ -1,4 +1,6 @@
-/** Further muxers of Debian, unpacked into the cache and run with their own libraries: nothing is installed. */
+/**
+ * Additional muxers from Debian, unpacked into the cache and run with their own libraries, without installing anything.
+ */
 import { execFile, execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** What the report is worth on files that the training never saw: the tables of docs/reports/report.md. */
+/** The quality of the report on files that were not used for training. Writes the tables of docs/reports/report.md. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { writePart } from '../../docs/tables/part.ts';
@@ -59,7 +59,7 @@ export function tallies(all: readonly Judged[]): Map<string, Tally> {
   return by;
 }
 
-/** Expected calibration error: how far what was said lies from what was so, over ten bins. */
+/** Expected calibration error: the difference between stated confidence and accuracy, over ten bins. */
 export function calibrationError(all: readonly Judged[]): number {
   const bins = Array.from({ length: 10 }, () => ({ weight: 0, said: 0, right: 0 }));
   for (const { row, right, confidence } of all) {
@@ -123,8 +123,8 @@ function warningsTable(files: readonly Example[]): string[] {
 }
 
 /**
- * Disputes in which both are right. Of a span (with the padding of the last frame or without, from the first picture or
- * from zero) both may be, and differ.
+ * Disputes in which both tools are right. For a duration (with or without the padding of the last frame, from the first
+ * picture or from zero) two different values may both be right.
  */
 export function falseAlarms(
   rows: readonly LabelledRow[],

@@ -1,6 +1,6 @@
 /**
- * Makes the file of a recipe with Debian's encoders and muxers, damages it where that is its lot, and writes down what
- * is true of it.
+ * Generates the file of a recipe with Debian's encoders and muxers, damages it if the recipe says so, and records its
+ * true properties.
  */
 import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -85,7 +85,7 @@ async function encode(recipe: Recipe, folder: string, target: string): Promise<v
   let input = 0;
   if (video) {
     const [top = 25, bottom = 1] = video.rate.split('/').map(Number);
-    // Half a frame short of the next one. Not by -frames, which ends the sound too once the picture has its number.
+    // Half a frame short of the next one. Not with -frames, which would also end the sound at the last picture.
     const seconds = ((video.frames - 0.5) * bottom) / top;
     const source = `testsrc2=size=${video.width}x${video.height}:rate=${video.rate}:duration=${seconds}`;
     inputs.push('-f', 'lavfi', '-i', source);
@@ -174,8 +174,8 @@ function damaged(bytes: Buffer, { damage, cutAt, number }: Recipe): Buffer {
 }
 
 /**
- * The truth beside the file; undefined where the encoders refuse the combination. What is there already is not made
- * again.
+ * Returns the truth, which is stored beside the file, or undefined if the encoders refuse the combination. An existing
+ * file is not generated again.
  */
 export async function make(recipe: Recipe, media: string): Promise<{ file: string; truth: Truth } | undefined> {
   const file = join(media, nameOf(recipe));

@@ -1,4 +1,4 @@
-/** The same streams, written by another muxer or under other tags. */
+/** The same streams, written by another muxer or with other tags. */
 import { execFile } from 'node:child_process';
 import { renameSync } from 'node:fs';
 import { join } from 'node:path';

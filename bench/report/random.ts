@@ -1,4 +1,4 @@
-/** The same draws at every run: files are known by the number that they were drawn with. */
+/** The same draws in every run, because files are identified by their seed. */
 export interface Random {
   next(): number;
   pick<T>(from: readonly T[]): T;

@@ -1,4 +1,4 @@
-/** One file to be made: drawn by its number, and with it everything that is true of it. */
+/** One file to generate. Its number determines the recipe and with it all true properties. */
 import { AUDIO, CONTAINERS, VIDEO, type AudioCodec, type ContainerKind, type VideoCodec } from './codecs.ts';
 import { random, type Random } from './random.ts';
 
@@ -45,7 +45,7 @@ export interface Recipe {
   timecode: string | undefined;
   rotation: 0 | 90 | 180 | 270;
   remux: NonNullable<ContainerKind['remux']>[number] | undefined;
-  /** Colour tags of the container that are not those of the bitstream. */
+  /** Colour tags of the container that differ from the bitstream. */
   relabel: Colour | undefined;
   damage: Damage;
   cutAt: number;
@@ -142,7 +142,7 @@ export function recipe(number: number): Recipe {
   const [top = 25, bottom = 1] = (video?.rate ?? '25/1').split('/').map(Number);
   const seconds = video ? (video.frames * bottom) / top : draw.between(6, 40) / 10;
   const many = container.audio.length > 0 ? (video === undefined ? 1 : draw.pick([0, 1, 1, 1, 1, 2])) : 0;
-  // Sound is seldom as long as the picture.
+  // The sound is usually not as long as the picture.
   const audio = Array.from({ length: many }, () =>
     drawAudio(draw, container, Math.round(seconds * draw.pick([1, 1, 1, 0.8, 1.15]) * 1000) / 1000),
   );

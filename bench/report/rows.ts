@@ -1,7 +1,4 @@
-/**
- * From files whose truth is known to what is learned from and measured on: one row for each field, file and pair of
- * versions.
- */
+/** Turns files with known truth into rows for training and measurement, one per field, file and pair of versions. */
 import { compare, type Agreement, type Compared, type Part } from '../../src/report/compare.ts';
 import type { Context } from '../../src/report/context.ts';
 import { features, type Features } from '../../src/report/features.ts';
@@ -24,19 +21,19 @@ export interface LabelledRow {
   agreement: Agreement;
   features: Features;
   right: { ffprobe: boolean; mediainfo: boolean };
-  /** Whether the truth is one value, and no span within which two may differ and both be right. */
+  /** Whether the truth is a single value, and not a range in which two different values may both be right. */
   exact: boolean;
   ruled: ReportTool;
   damage: string;
-  /** One for a file and field, however many pairs of versions read it. */
+  /** A total of one per file and field, regardless of the number of version pairs. */
   weight: number;
 }
 
 export type Split = 'train' | 'validation' | 'test';
-/** By file, and for ever the same: what is held out is never seen by the training. */
+/** Fixed by file number, so that training never sees the test files. */
 export const splitOf = (file: number): Split => (file % 5 === 0 ? 'test' : file % 5 === 1 ? 'validation' : 'train');
 
-/** Pairs of versions that stand for a file; the newest two are always among them. */
+/** The number of version pairs per file. The newest two are always among them. */
 const PAIRS = 10;
 
 function pairsOf(example: Example): [string, string][] {
@@ -94,8 +91,8 @@ export function rowsOf(example: Example): LabelledRow[] {
 }
 
 /**
- * The nth picture is the nth picture; where the tools see another number of them than there are, nothing is said of
- * any.
+ * The nth picture is matched with the nth true picture. If the tools report another number of pictures, none is
+ * matched.
  */
 function truthFor(part: Part, parts: readonly Part[], truth: Truth): Record<string, True> | undefined {
   if (part.kind === 'container') return truth.container;

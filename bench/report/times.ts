@@ -1,4 +1,4 @@
-/** What one report takes: a file of fifty streams, as the tools print it, from text to text. */
+/** The duration of one report for a file of fifty streams, from the tools' text to the report's text. */
 import { statSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
 import { writePart } from '../../docs/tables/part.ts';
@@ -114,7 +114,7 @@ function wideOutputs(streams = STREAMS): { ffprobe: string; mediainfo: string } 
             BitDepth: '8',
             ScanType: 'Progressive',
           },
-          // One field of each is disputed: the dear case.
+          // One field of each is disputed, which is the expensive case.
           ...audio.map((index) => ({
             '@type': 'Audio',
             StreamOrder: String(index),

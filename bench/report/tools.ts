@@ -1,7 +1,4 @@
-/**
- * Every tool version of the catalog as a program of its own, unpacked once from the images that stand ready in the
- * cache.
- */
+/** Every tool version of the catalog as a program, unpacked once from the images in the cache. */
 import { execFile, execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +14,7 @@ export const reportCache = join(cacheDir, 'report');
 export interface Program {
   tool: 'ffprobe' | 'mediainfo';
   version: string;
-  /** Takes some tenths of a second to start: reads every third file only. */ slow: boolean;
+  /** Takes some tenths of a second to start, so it reads every third file only. */ slow: boolean;
   run(file: string): Promise<Printed>;
 }
 export interface Printed {
@@ -44,7 +41,7 @@ function unpack(archive: string, into: string): void {
   renameSync(`${into}.new`, into);
 }
 
-/** Those that run on this machine: a version that cannot even tell its name is left out. */
+/** Programs that run on this machine. A version that cannot print its version is skipped. */
 export async function programs(): Promise<Program[]> {
   const found: Program[] = [];
   for (const { entry, image } of await cachedTools()) {
@@ -62,7 +59,7 @@ export async function programs(): Promise<Program[]> {
       version: entry.version,
       slow: entry.command[0] === '{node}',
       async run(file) {
-        // Paths are read as they are; over HTTP the answers were the same.
+        // Reads from paths. The outputs over HTTP were the same.
         const args = [...before, ...tool.args({}, file)].flatMap((arg, index, all) =>
           arg === '-protocol_whitelist' ? [] : all[index - 1] === '-protocol_whitelist' ? [] : [arg],
         );

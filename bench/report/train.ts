@@ -1,6 +1,6 @@
 /**
- * Learns the weights from the files in the cache, and writes them with some of the trainer's own answers beside, for
- * the test that compares.
+ * Trains the weights on the files in the cache, and writes them with some of the trainer's own answers for the
+ * comparing test.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,9 +10,9 @@ import { DISPUTED, train, UNDISPUTED, type Sample } from './boost.ts';
 import { examples } from './collect.ts';
 import { rowsOf, splitOf, type LabelledRow } from './rows.ts';
 
-/** A word that only one or two files know teaches nothing. */
+/** A category in only one or two files teaches nothing. */
 const FEWEST_FILES = 4;
-/** Of what is not disputed there is far more than it takes. */
+/** There are far more undisputed samples than needed. */
 const MOST_UNDISPUTED = 30_000;
 const ANSWERS = 60;
 
@@ -96,7 +96,7 @@ if (import.meta.main) {
   writeFileSync(join(root, 'test', 'report', 'trained_answers.json'), JSON.stringify(answers));
 }
 
-/** Only the words that a tree asks for. */
+/** Keeps only the categories that a tree uses. */
 export function compact(weights: Weights): Weights {
   const asked = new Set<number>();
   for (const { trees } of Object.values(weights.ensembles))

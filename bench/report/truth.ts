@@ -1,8 +1,6 @@
-/**
- * What is true of a file because it was made so. Only what is certain stands here: a field that is not is not judged.
- */
+/** The true properties of a generated file. Only certain ones are included, and others are not judged. */
 
-/** A range where the truth has width: sound's padding may be counted or not. */
+/** A range if several values are true, such as with and without the padding of the sound. */
 export type True = string | number | boolean | { min: number; max: number };
 export interface TrueStream {
   type: 'video' | 'audio' | 'subtitle';
@@ -13,6 +11,6 @@ export interface Truth {
   damage: string;
   container: Record<string, True>;
   streams: TrueStream[];
-  /** Codes of warnings that a report of this file should have. */
+  /** Codes of the warnings that a report of this file should have. */
   warnings: string[];
 }

@@ -1,6 +1,4 @@
-/**
- * From a recipe and the packets that its muxer wrote, to what is true of the file, whatever was done to it afterwards.
- */
+/** From a recipe and the packets that its muxer wrote to the truth about the file, including any later damage. */
 import type { AudioPart, Recipe, VideoPart } from './recipe.ts';
 import type { True, Truth, TrueStream } from './truth.ts';
 
@@ -22,7 +20,7 @@ interface Measured {
   lost: boolean;
 }
 
-/** The packets that lie wholly in what is left of the file: so is known what a cut took. */
+/** The packets that are completely within the remaining file, which shows what a cut removed. */
 function measure(packets: readonly Packet[], index: number, left: number): Measured {
   const all = packets.filter((packet) => packet.stream_index === index);
   const there = all.filter(({ pos, size }) => pos === undefined || Number(pos) + Number(size ?? 0) <= left);
@@ -48,7 +46,7 @@ const ratio = (text: string): number => {
 };
 
 /**
- * Headers that some containers put before each packet count as the stream's bytes for one tool and not for the other.
+ * Some containers put headers before each packet, which one tool counts as bytes of the stream and the other does not.
  */
 const FRAMING = 16;
 const bitRate = ({ bytes, frames }: Measured, short: number, long: number): True | undefined =>

@@ -1,7 +1,7 @@
 /**
- * What one warm runner adds to a tool: from the leader's go to the result in the collector's hands, less the tool's own
- * run time. `npm exec -- node bench/runner/latency.ts [jobs]`: a tool that does nothing, and where they are installed
- * the real ones on a near origin.
+ * The time that a warm runner adds to a tool, from the leader's go order to the collected result, minus the run time of
+ * the tool: `npm exec -- node bench/runner/latency.ts [jobs]`. Uses an empty tool, and the real ones on a near origin
+ * if installed.
  */
 import { spawnSync } from 'node:child_process';
 import { type AssignedTool, SUBJECT } from '../../src/bus/messages.ts';

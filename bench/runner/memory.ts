@@ -1,7 +1,7 @@
 /**
- * Start and memory of one warm runner: the agent as a process of its own (idle, after jobs, after a large output) and
- * its launcher. `npm exec -- node bench/runner/memory.ts`: with and without a prebuilt compile cache, and with flags of
- * the runtime.
+ * Start time and memory of a warm runner, for the agent as a separate process (idle, after jobs, after a large output)
+ * and its launcher: `npm exec -- node bench/runner/memory.ts`. With and without a prebuilt compile cache, and with
+ * flags of the runtime.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,5 +1,6 @@
 /**
- * The measured process of queue.ts: one controller replica that leads and collects, and tells what it costs when asked.
+ * The measured process of queue.ts, which is a controller replica that leads and collects, and reports its cost on
+ * request.
  */
 import { readFileSync } from 'node:fs';
 import type { JSONWebKeySet } from 'jose';
@@ -28,7 +29,7 @@ export interface Cost {
 const status = (name: string): number =>
   Number(new RegExp(`${name}:\\s+(\\d+)`).exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? 0) / 1024;
 
-// Whoever asked for the measurement is gone.
+// The process that requested the measurement has exited.
 process.once('disconnect', () => process.exit(0));
 process.once('message', (given: Given) => {
   void (async () => {

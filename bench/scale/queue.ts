@@ -1,8 +1,8 @@
 /**
- * A long queue: so many jobs of 100 tokens (limit 10) that wait before anybody leads, drained by simulated runners.
- * Does the time grow with the number only, does a job cost the same whatever the length of the queue, and how much
- * memory does the leader take? The controller is a process of its own; Postgres, NATS, API server and runners share the
- * machine with it. Run: npm exec -- node bench/scale/queue.ts [jobs...]
+ * A long queue: this many jobs of 100 tokens (limit 10) wait before there is a leader, and are then drained by
+ * simulated runners. Shows whether the time is linear in the number of jobs, whether the cost of a job is independent
+ * of the length of the queue, and the memory of the leader. The controller is a separate process; Postgres, NATS, API
+ * server and runners share the machine with it. Run: npm exec -- node bench/scale/queue.ts [jobs...]
  */
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -24,7 +24,7 @@ const LIMIT = 10;
 const RUNNERS = 20;
 const JOB_MS = 5;
 const AT_ONCE = 24;
-/** The queue is longer than the time that a job may wait: their times lie ahead, so that none is given up. */
+/** The queue takes longer than the queue timeout, so the submission times are in the future to avoid timeouts. */
 const AHEAD_MS = 3_600_000;
 
 async function fill(cluster: Cluster, tokens: number[], count: number): Promise<void> {
@@ -84,7 +84,7 @@ async function fill(cluster: Cluster, tokens: number[], count: number): Promise<
 }
 
 /**
- * Of everything that this process started, in ms by command: who shares the machine with the controller, and how much.
+ * CPU time in ms by command, of all processes that this one started. Shows what shares the machine with the controller.
  */
 function cpuByCommand(): Map<string, number> {
   const parents = new Map<number, { parent: number; command: string; ms: number }>();
@@ -98,7 +98,7 @@ function cpuByCommand(): Map<string, number> {
         ms: (Number(fields[11]) + Number(fields[12])) * 10,
       });
     } catch {
-      // It ended meanwhile.
+      // It has exited meanwhile.
     }
   }
   const ours = (pid: number): boolean => pid === process.pid || (pid > 1 && ours(parents.get(pid)?.parent ?? 0));

@@ -7,8 +7,8 @@ import { files, makeCertificate, makeMedia } from './media.ts';
 import type { Answer, Order } from './proxy_process.ts';
 
 /**
- * Both tools on an HTTPS origin 40 ms away: bare, and through the source proxy, side by side in the same run. The proxy
- * runs in a process of its own, as in a pod; it is new for each run: no connection is open, nothing is cached. `node
+ * Both tools on an HTTPS origin 40 ms away, bare and through the source proxy, in parallel in the same run. The proxy
+ * is a separate process, as in a pod, and new for each run, without open connections or a cache. `node
  * bench/source/far.ts [runs] [file …]`
  */
 
@@ -87,7 +87,7 @@ async function proxied(name: string, tools: Tool[]): Promise<Result> {
   return { ms, outputs: end.outputs, ...counted };
 }
 
-/** What was on its way when the tools ended still counts. */
+/** Bytes in flight when the tools exited still count. */
 const settled = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 300));
 
 const middle = (values: number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;

@@ -4,17 +4,17 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
 
 /**
- * Run as a child: an HTTPS origin behind a relay that is 40 ms away. The relay adds 20 ms each way and one round trip
- * per connection (TCP's own), and paces each connection at 100 Mbit/s. It answers every message with the bytes it has
- * sent. Arguments: folder, certificate file, key file.
+ * Runs as a child process. An HTTPS origin behind a relay that is 40 ms away. The relay adds 20 ms each way and one
+ * round trip per connection (that of TCP), and paces each connection at 100 Mbit/s. It answers every message with the
+ * bytes that it has sent. Arguments: folder, certificate file, key file.
  */
 
 const [folder = '.', certificate = '', key = ''] = process.argv.slice(2);
 const oneWay = Number(process.env['BENCH_ONE_WAY_MS'] ?? 20);
 const bytesPerMs = Number(process.env['BENCH_MBIT'] ?? 100) * 125;
-/** What is on its way at most: twice the line's bandwidth times its delay. */
+/** The maximum in flight, which is twice the bandwidth-delay product of the line. */
 const window = bytesPerMs * oneWay * 4;
-/** What left the origin, and what came through the line. */
+/** Bytes that left the origin, and bytes that passed the line. */
 let sent = 0;
 let delivered = 0;
 const sockets = new Set<() => void>();
@@ -53,9 +53,7 @@ const origin = createHttps(
   },
 );
 
-/**
- * As an origin counts: what it handed to its system, which buffers some megabytes a connection, as any server's does.
- */
+/** Counted as by an origin, when handed to its system, which buffers some megabytes per connection. */
 origin.on('connection', (socket: Socket) => {
   let counted = 0;
   const count = (): void => {
@@ -69,7 +67,7 @@ origin.on('connection', (socket: Socket) => {
   });
 });
 
-/** Hands chunks on after the delay, in order and at the pace of the line. */
+/** Forwards chunks after the delay, in order and at the pace of the line. */
 function line(from: Socket, to: Socket, paced: boolean): void {
   const queue: { chunk: Buffer | undefined; due: number }[] = [];
   let queued = 0;
@@ -113,7 +111,7 @@ origin.listen(0, '127.0.0.1', () => {
     setTimeout(() => {
       const server = connect({ port, host: '127.0.0.1', noDelay: true });
       server.on('error', () => client.destroy());
-      // What is still on its way is delivered before the end.
+      // Data in flight is delivered before the end.
       server.on('close', () => setTimeout(() => client.destroy(), 5000).unref());
       client.on('close', () => server.destroy());
       line(client, server, false);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 export const files = ['first.mp4', 'last.mp4', 'fragmented.mp4', 'a.mkv', 'a.ts'] as const;
 
-/** Test files of 60 s and about 45 MB, made once. */
+/** Test files of 60 s and about 45 MB, generated once. */
 export function makeMedia(folder: string): void {
   mkdirSync(folder, { recursive: true });
   const ffmpeg = (...args: string[]): void =>
@@ -55,7 +55,7 @@ export function makeMedia(folder: string): void {
   }
 }
 
-/** A certificate for 127.0.0.1, with its own authority. */
+/** A certificate for 127.0.0.1 with its own authority. */
 export function makeCertificate(folder: string): { cert: string; key: string } {
   mkdirSync(folder, { recursive: true });
   const cert = join(folder, 'cert.pem');

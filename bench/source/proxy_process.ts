@@ -3,9 +3,9 @@ import { parseSource } from '../../src/source/address/parse.ts';
 import { startProxy, type JobSource, type SourceProxy } from '../../src/source/proxy.ts';
 
 /**
- * Run as a child, as an agent is a process apart from the tools and whoever starts them: `open` makes a new proxy (no
- * connection open, nothing cached) and a job in it, `close` ends both and gives the tools' outputs back as callers see
- * them. Argument: the file of the certificate to trust.
+ * Runs as a child process, because an agent is separate from the tools and from their starter. `open` creates a new
+ * proxy (without open connections or a cache) and a job in it. `close` ends both and returns the tools' outputs as
+ * callers see them. Argument: the certificate file to trust.
  */
 
 export type Order = { open: string; port: number; tools: number } | { close: string[] };

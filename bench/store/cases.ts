@@ -1,6 +1,6 @@
 /**
- * What is asked of two years of requests: every statistic over every range and aggregation, and the pages of the log,
- * of a user and of all.
+ * The queries on two years of requests: every statistic over every range and aggregation, and the pages of the log, of
+ * a user and of all users.
  */
 import { AGGREGATIONS, rangeProblem, type Aggregation } from '../../src/statistics/aggregation.ts';
 import { NAMES, usersUsage, type Statistic } from '../../src/statistics/resources.ts';
@@ -13,15 +13,15 @@ const DAY = 86_400_000;
 
 export interface Case {
   group: 'statistics' | 'log';
-  /** What the figures are told under. */
+  /** The title of the figures. */
   what: string;
-  /** Whose: any of the users, the largest, or everybody's. */
+  /** The user of the query: any, the largest, or everyone. */
   whose: 'any' | 'largest' | 'everyone';
   run(store: Calls, user: number): Promise<unknown>;
 }
 type Calls = Pick<Store, 'usageFigures' | 'listLog'>;
 
-/** The statements that it sends, for their plans. */
+/** The statements that it sends, to explain their plans. */
 export async function statementsOf({ run }: Case, database: Database, user: number): Promise<Query[]> {
   const sent: Query[] = [];
   const recorder: Database = {
@@ -36,7 +36,7 @@ export async function statementsOf({ run }: Case, database: Database, user: numb
   return sent;
 }
 
-/** A moment within a minute, so that both ends of every range are broken. */
+/** A time within a minute, so that both ends of every range are partial. */
 const inside = (time: number) => time + 12_345;
 const RANGES: [string, number][] = [
   ['a day', 1],
@@ -52,7 +52,7 @@ export function statisticsCases(end: Date): Case[] {
   for (const statistic of Object.keys(NAMES) as Statistic[]) {
     for (const aggregation of AGGREGATIONS) {
       for (const [words, days] of RANGES) {
-        // secondly takes 24 hours, minutely 31 days: so much to the millisecond.
+        // secondly is limited to 24 hours and minutely to 31 days, to the millisecond.
         const to = new Date(inside(end.getTime() - 2 * DAY));
         const period = { from: new Date(to.getTime() - days * DAY), to };
         if (rangeProblem(aggregation, period)) continue;
@@ -75,7 +75,7 @@ export function statisticsCase(
     group: 'statistics',
     what: `${statistic}, ${aggregation}, ${words}`,
     whose,
-    // With the answer's text: of a year's hours it is no small part.
+    // Including the text of the response, which is a considerable part for the hours of a year.
     run: async (store, user) =>
       JSON.stringify(
         usersUsage(statistic, await store.usageFigures(statistic, owned(user), period, aggregation), period.from),

@@ -1,7 +1,7 @@
 /**
- * Two years of requests, made up in the database itself: users of very different size (the largest has a tenth of
- * everything), days and nights, every kind, end and scheme. The rollups are made from them by plain grouping; the bench
- * checks them against a recount.
+ * Two years of requests, generated in the database itself, with users of very different size (the largest has a tenth
+ * of everything), days and nights, every kind, end and scheme. The rollups are derived from them by plain grouping, and
+ * the benchmark checks them against a recount.
  */
 import type pg from 'pg';
 
@@ -65,7 +65,7 @@ const REQUESTS = (count: number, users: number, from: string, to: string, now: s
       from (select g, random() a, random() b, random() c, random() d, random() e, md5(g::text || random()::text) hash
       from generate_series(0, ${count - 1}) g) s) t`;
 
-/** Returns the time up to which there are requests. */
+/** Returns the time of the latest request. */
 export async function makeHistory(
   client: pg.Client,
   { requests, users, months }: History,
@@ -107,7 +107,7 @@ export async function makeHistory(
   }
   await client.query('alter table requests add primary key (id, submitted_at)');
   for (const { indexdef } of indexes) await client.query(indexdef.replace(' ON ONLY ', ' ON '));
-  // As autovacuum leaves it: index-only scans trust the visibility map.
+  // The state that autovacuum leaves, because index-only scans rely on the visibility map.
   await client.query('vacuum analyze requests');
   await client.query('vacuum analyze rollup_minute');
   await client.query('vacuum analyze rollup_hour');

@@ -1,8 +1,8 @@
 /**
- * `make bench-store`: ten million requests of two years and a thousand users in a Postgres of its own; every statistics
- * call and every kind of log page, against a read by primary key in the same run. Writes docs/reports/queries.md: the
- * figures, and the plan of each kind of query. Takes about an hour at nice 19 and 16 GB of disk while it runs. `--url`
- * measures a database that is there already.
+ * `make bench-store`: ten million requests of two years and a thousand users in a separate Postgres. Every statistics
+ * call and every kind of log page, against a read by primary key in the same run. Writes docs/reports/queries.md with
+ * the figures and the plan of each kind of query. Takes about an hour at nice 19, and 16 GB of disk while it runs.
+ * `--url` measures an existing database.
  */
 import { statfsSync, writeFileSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
@@ -52,7 +52,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - start;
 }
 
-/** Before the plans, too: they take a while. */
+/** Also written before the plans, which take a while. */
 function written(lines: readonly string[]): void {
   const text = lines.join('\n\n');
   if (options.write)
@@ -119,7 +119,7 @@ async function measure(url: string): Promise<string> {
     const count = of.whose === 'any' ? rounds : Math.max(10, Math.floor(rounds / 5));
     const user = () => (of.whose === 'any' ? anyUser() : largest);
     await of.run(store, user());
-    // What takes seconds says so in a few rounds.
+    // Queries that take seconds need only a few rounds.
     const enough = performance.now() + ENOUGH_MS;
     for (let round = 0; round < count && (round < 3 || performance.now() < enough); round++) {
       keys.push(await timed(byKey));
@@ -188,7 +188,7 @@ async function main(): Promise<void> {
       await migrate({ url });
       const client = new pg.Client({ connectionString: url });
       await client.connect();
-      // Of the session that makes it alone: what reads it has the server's defaults.
+      // For the generating session only. The measured ones have the server's defaults.
       await client.query(`set work_mem = '64MB'; set maintenance_work_mem = '256MB'`);
       await makeHistory(client, { requests, users, months: 24 }, say);
       await client.end();

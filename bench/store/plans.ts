@@ -1,4 +1,4 @@
-/** Plans of the queries, as Postgres explains them: for docs/reports/queries.md, and for tests of what they read. */
+/** Query plans as explained by Postgres, for docs/reports/queries.md and for tests of what queries read. */
 import type pg from 'pg';
 import type { Database, Query } from '../../src/store/connection.ts';
 import { statementsOf, type Case } from './cases.ts';
@@ -12,7 +12,7 @@ interface Node {
   Plans?: Node[];
 }
 
-/** What a query read: each kind of access with the tables it was made of, partitions counted together. */
+/** The reads of a query: each kind of access with its tables, where partitions count as one. */
 export interface Read {
   how: string;
   table: string;
@@ -58,7 +58,7 @@ export function words({ how, table, index, partitions, rows }: Read): string {
   return `${how} on ${table}${parts}${by}: ${Math.round(rows)} rows`;
 }
 
-/** One section per case; cases whose plans read the same way stand together. */
+/** One section per case. Cases with the same reads share one. */
 export async function explained(
   client: pg.Client,
   database: Database,

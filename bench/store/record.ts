@@ -1,7 +1,7 @@
 /**
- * What recording one request costs: the two calls of its life against a single-row insert in the same run, one at a
- * time and from eight connections at once (all of one token in one minute: the rollup's worst case, with and without
- * its slots). Run: npm exec -- node bench/store/record.ts [rounds]
+ * The cost of recording one request: the two calls of its life against a single-row insert in the same run, one at a
+ * time and from eight connections at once (all of one token in one minute, which is the worst case of the rollup, with
+ * and without its slots). Run: npm exec -- node bench/store/record.ts [rounds]
  */
 import { randomBytes } from 'node:crypto';
 import { openDatabase } from '../../src/store/connection.ts';
@@ -36,7 +36,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - start;
 }
 
-// A real installation syncs: so does this server.
+// Syncs to disk like a real installation.
 const server = await startPostgres({ settings: { fsync: 'on', full_page_writes: 'on', shared_buffers: '128MB' } });
 try {
   await migrate({ url: server.url });

@@ -1,6 +1,6 @@
 /**
- * 1,000 webhooks of 20 tokens that are due at once, while half the receivers fail: 230 answer 500, 230 are not there,
- * 40 are silent for the whole 15 s. Two replicas deliver. What counts is how long those wait whose receivers are well.
+ * 1,000 webhooks of 20 tokens are due at once, while half of the receivers fail: 230 answer 500, 230 are unreachable,
+ * 40 are silent for the whole 15 s. Two replicas deliver. The result is the delay of webhooks to healthy receivers.
  */
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
@@ -82,7 +82,7 @@ export const webhooks: Measurement = {
         },
       ];
     } finally {
-      // The silent ones end their waiting here.
+      // The silent receivers end here.
       await receiver.close();
       await Promise.all(replicas.map((replica) => replica.stop()));
       await fixture.close();
