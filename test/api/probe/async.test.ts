@@ -1,11 +1,11 @@
-/** Requests that nobody holds a connection for, and those that are cancelled. */
+/** Requests without a held connection, and cancelled requests. */
 import assert from 'node:assert/strict';
 import { isKubeError, PROBE_JOBS } from '../../../src/kube/client.ts';
 import { prefersAsync } from '../../../src/api/http/prefer.ts';
 import { startApi, tool, type ApiFixture } from '../fixture.ts';
 import { until } from '../../until.ts';
 
-describe('Prefer', () => {
+describe('Prefer header', () => {
   for (const [header, method, applies] of [
     ['respond-async', 'POST', true],
     ['Respond-Async', 'POST', true],
@@ -17,7 +17,7 @@ describe('Prefer', () => {
     ['foo; respond-async', 'POST', false],
     [`${'x,'.repeat(4_000)}respond-async`, 'POST', false],
   ] as const) {
-    it(`${method} "${header.slice(0, 50)}" ${applies ? 'asks' : 'does not ask'} for an answer at once`, () =>
+    it(`${method} "${header.slice(0, 50)}" ${applies ? 'asks' : 'does not ask'} for an immediate response`, () =>
       assert.equal(prefersAsync({ method, get: () => header }), applies));
   }
 });
@@ -62,7 +62,7 @@ describe('respond-async', function () {
     ['probe/mediastreamvalidator', {}],
     ['compare', { ffprobe: { versions: ['3.3', '7.0'] } }],
   ] as const) {
-    it(`POST ${path} is answered at once, and its job exists`, async () => {
+    it(`POST ${path} responds at once, and its job exists`, async () => {
       const host = `${path.replaceAll('/', '-')}.test`;
       const response = await start(path, { url: `https://${host}/a.m3u8`, ...fields });
       assert.deepEqual([response.status, response.headers.get('preference-applied')], [202, 'respond-async']);
@@ -73,7 +73,7 @@ describe('respond-async', function () {
     });
   }
 
-  it('gives the result to whoever reads it back', async () => {
+  it('the result can be read back', async () => {
     const id = await idOf(await start('probe/file', { url: 'https://later.test/a.mp4', only: 'ffprobe' }));
     await api.end(id, {
       result: { tools: [tool('ffprobe', '{"format":{}}')], ioUsage: 9 },
@@ -88,7 +88,7 @@ describe('respond-async', function () {
     assert.deepEqual([response.status, response.headers.get('preference-applied')], [400, null]);
   });
 
-  it('with a key answers a repeat with the first request, and a repeat that waits with its result', async () => {
+  it('with an Idempotency-Key: a repeat gets the first request, and a repeat that waits gets its result', async () => {
     const key = { 'Idempotency-Key': 'again' };
     const fields = { url: 'https://again.test/a.mp4', only: 'ffprobe' };
     const id = await idOf(await start('probe/file', fields, key));
@@ -100,19 +100,19 @@ describe('respond-async', function () {
     assert.deepEqual([response.status, response.headers.get('x-request-id')], [200, id]);
   });
 
-  it('a request is cancelled by deleting its job; a repeat is answered the same', async () => {
+  it('cancel: deletes the job, and a second cancel gets the same response', async () => {
     const id = await idOf(await start('probe/file', { url: 'https://stop.test/a.mp4' }));
     const accepted = [202, { success: true, metadata: { request_id: id } }];
     assert.deepEqual(await cancel(id), accepted);
     await until('the job is deleted', () => isGone(id));
-    // As the leader does where a job is deleted.
+    // What the leader does for a deleted job.
     await api.end(id, { close: { status: 499, reason: 'Cancelled', error: 'the request was cancelled' } });
     assert.deepEqual(await cancel(id), accepted);
     const read = await ask(`probe/${id}`);
     assert.deepEqual([read.status, await read.json()], [499, { error: 'the request was cancelled' }]);
   });
 
-  it('a caller who waits for a request that another call cancels gets 499', async () => {
+  it('cancel: a caller that waits for the request gets 499', async () => {
     const waiting = api.get('url=https://both.test/a.mp4');
     const { name: id } = (await api.job('both.test')).metadata;
     assert.equal((await cancel(id))[0], 202);
@@ -121,7 +121,7 @@ describe('respond-async', function () {
     assert.equal((await waiting).status, 499);
   });
 
-  it('a request without a job gets its end from the cancel itself', async () => {
+  it('cancel: ends a request without a job itself', async () => {
     const { store } = api.stored;
     const opened = store.newRequest();
     await store.openRequest({
@@ -146,7 +146,7 @@ describe('respond-async', function () {
     assert.equal((await cancel(opened.id))[0], 202);
   });
 
-  it('a request that has ended cannot be cancelled, nor one of somebody else', async () => {
+  it('cancel: refused for an ended request and for one of another account', async () => {
     const id = await idOf(await start('probe/file', { url: 'https://over.test/a.mp4', only: 'ffprobe' }));
     await api.end(id, { result: { tools: [tool('ffprobe', '{}')], ioUsage: 0 }, asked: [{ name: 'ffprobe' }] });
     assert.deepEqual(await cancel(id), [409, { error: 'the request has ended' }]);

@@ -13,7 +13,7 @@ const conditions = (admitted: Condition['status'], reason: string, at: string): 
   { type: 'Succeeded', status: 'Unknown', reason, message: 'account 7 runs 2', lastTransitionTime: at },
 ];
 
-/** Only what the status says is in question here: read_back.test.ts reads it from a real API server. */
+/** Tests only how the status is read. read_back.test.ts reads it from a real API server. */
 const stands = (status: ProbeJobStatus | undefined) =>
   standing(
     {
@@ -27,7 +27,7 @@ const stands = (status: ProbeJobStatus | undefined) =>
     { id: 'one', submittedAt: new Date(QUEUED) },
   );
 
-describe('the standing of a request', () => {
+describe('state of a request', () => {
   for (const [what, status, state, queueTime, admitted, running, reason] of [
     ['without a status is queued', undefined, 'queued', 5_000, null, null, null],
     [
@@ -40,7 +40,7 @@ describe('the standing of a request', () => {
       null,
     ],
     [
-      'has no start of a later attempt',
+      'has no start time of a later attempt',
       { startedAt: ADMITTED, queueTimeMs: 2_000, attempts: 2 },
       'running',
       2_000,
@@ -49,7 +49,7 @@ describe('the standing of a request', () => {
       null,
     ],
     [
-      'has the time of its condition where no start is known',
+      'has the time of its condition if no start is known',
       { queueTimeMs: 2_000 },
       'running',
       2_000,
@@ -68,7 +68,7 @@ describe('the standing of a request', () => {
   }
 
   for (const reason of WAITING) {
-    it(`says ${reason} without names of accounts or pools`, async () => {
+    it(`is queued for ${reason}, without names of accounts or pools`, async () => {
       const made = await stands({ conditions: conditions('False', reason, LATER) });
       assert.equal(made.state, 'queued');
       assert.equal(made.waiting?.reason, reason);
@@ -76,7 +76,7 @@ describe('the standing of a request', () => {
     });
   }
 
-  it('of a job that waits again is queued, and keeps its admission', async () => {
+  it('is queued again for a job that waits again, and keeps its admission', async () => {
     const made = await stands({ startedAt: ADMITTED, conditions: conditions('True', 'NoRunner', ADMITTED) });
     assert.deepEqual(
       [made.state, made.steps, made.waiting?.reason],

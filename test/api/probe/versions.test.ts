@@ -20,7 +20,7 @@ const { tools } = availableTools(catalog);
 const named = (name: string) => tools.find(({ tool }) => tool === name)!;
 const versionOf = (tool: string, version: string) => named(tool).versions.find((one) => one.version === version)!;
 
-describe('the available versions', () => {
+describe('available versions', () => {
   it('are those of the catalog, newest first, with the latest marked', () =>
     assert.deepEqual(
       tools.map(({ tool, latest, selectable, default: byDefault, versions }) => [
@@ -48,20 +48,20 @@ describe('the available versions', () => {
     ]);
   });
 
-  it('have the documented options where the version reported none', () =>
+  it('have the documented options if the version reported none', () =>
     assert.deepEqual(
       versionOf('ffprobe', '3.0').options,
       FFPROBE_OPTIONS.filter(({ extra }) => extra !== true).map(({ name }) => name),
     ));
 
-  it('leave out what a version lacks, and name the values that it has', () => {
+  it('omit what a version lacks, and list the allowed values', () => {
     const { options, values } = versionOf('mediainfo', '26.10');
     assert.deepEqual([options.includes('language'), options.includes('details')], [false, true]);
     assert.deepEqual(values, { output: ['XML', 'JSON'] });
     assert.deepEqual(versionOf('mediainfo', '20.09').values, undefined);
   });
 
-  it('accept in a request exactly the options that are listed', () => {
+  it('accept in a request exactly the options that they list', () => {
     const read = makeReader<ProbeFile>(ProbeFileSchema);
     const accepts = (tool: string, version: string, option: string, value: unknown): boolean => {
       const fields = { url: 'u', only: tool, [tool]: { version, [option]: value } };
@@ -83,7 +83,7 @@ describe('the available versions', () => {
     }
   });
 
-  it('describe each option once: kind, default, help, and what bounds it', () => {
+  it('describe each option once: kind, default, help and bounds', () => {
     const all = tools.flatMap(({ options }) => options);
     assert.ok(all.every(({ help, type }) => help.length > 0 && type.length > 0));
     assert.deepEqual(
@@ -129,7 +129,7 @@ describe('GET /v1/versions', function () {
     );
   });
 
-  it('needs a token', async () => {
+  it('requires a token', async () => {
     const response = await fetch(`${api.url}/v1/versions`);
     assert.equal(response.status, 401);
   });
