@@ -54,7 +54,7 @@ describe('owners of runner pods', () => {
     });
   }
 
-  it('looks up each unknown token once', () => {
+  it('lists each token once, and none of a deleted pod', () => {
     const runners = new Runners();
     for (const uid of ['a', 'b'])
       runners.pod({ uid, pod: uid, pool: 'short', generation: 'g', deleting: false, ended: false }, 0);

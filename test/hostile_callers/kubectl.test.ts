@@ -299,7 +299,7 @@ describe('a kubectl user who may only create and delete ProbeJobs', function () 
     assert.equal(await c.sql(`select reason from requests where id = '${running.metadata.uid}'`), 'Cancelled');
   });
 
-  it('250 kB of annotations on many jobs do not slow down other requests', async () => {
+  it('250 kB of annotations on many jobs do not block other requests', async () => {
     const names = Array.from({ length: 8 }, (_, index) => `attack-heavy-${index}`);
     for (const name of names) await create(name, plain, { metadata: { annotations: { note: 'x'.repeat(250_000) } } });
     for (const name of names) assert.equal(stateOf(await ended(name)), 'ToolUnavailable');

@@ -101,7 +101,7 @@ describe('report: model', () => {
     }
   });
 
-  it('has a confidence only for fields whose true value was known in its files', () => {
+  it('has a confidence exactly for the fields whose true value was known in its files', () => {
     const packets = Array.from({ length: 12 }, (_, index) => ({
       stream_index: index % 4,
       pts_time: String(index),

@@ -37,7 +37,7 @@ describe('report', () => {
     assert.deepEqual(made.warnings, []);
   });
 
-  it('keeps ids, rate and average of unknown streams', () => {
+  it('has 0 for an unknown id, rate and average', () => {
     const made = reportOf({
       ffprobe: {
         version: '9.0',

@@ -84,7 +84,7 @@ describe('running several versions of a tool', () => {
     assert.ok(results.reduce((sum, { output }) => sum + (output?.length ?? 0), 0) <= 128 * MB);
   });
 
-  it('reports the limit to a run that prints more than is left', async () => {
+  it('fails a run that prints more than is left, with that limit in the error', async () => {
     const { end, all } = controlled(['1', '2', '3']);
     await end('1', 64);
     await end('2', 50);

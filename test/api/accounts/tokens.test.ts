@@ -139,7 +139,7 @@ describe('management: API tokens', function () {
     );
   });
 
-  it('a user may have a limited number of tokens; the token of kubectl does not count', async () => {
+  it('the number of tokens of a user is limited, and the default token cannot be revoked', async () => {
     const eve = await m.person('eve');
     await m.stored.sql(
       `insert into tokens (user_id, name, sha256) select $1, 'x', ` +

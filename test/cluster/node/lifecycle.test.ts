@@ -20,7 +20,7 @@ pods() { .local/bin/kubectl --kubeconfig .local/kubeconfig get pods -A; }
 exec 2>&1
 `;
 
-describe('life cycle of the node, on a virtual machine', function () {
+describe('life cycle of the node, on an isolated machine', function () {
   this.timeout(300_000);
   const name = `probeyard-machine-${process.pid}`;
   const disk = mkdtempSync(join(tmpdir(), 'probeyard-machine-'));

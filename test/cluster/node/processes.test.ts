@@ -78,7 +78,7 @@ describe('processes of the node', function () {
     readyWithinMs: 5_000,
   });
 
-  it('are left running as long as their command line is unchanged', async () => {
+  it('are left running while their command and files are unchanged', async () => {
     assert.equal(await ensureDaemon(layout, waiter(['1000'])), 'started');
     assert.equal(await ensureDaemon(layout, waiter(['1000'])), 'kept');
     assert.equal(await ensureDaemon(layout, waiter(['1001'])), 'restarted');
