@@ -269,7 +269,7 @@ describe('a stolen NATS identity of a runner', function () {
       await said('dropped a heartbeat with the identity of another pod', undefined, 3);
     });
 
-    it('a reply subject that it may not publish to gives nobody an order', async () => {
+    it('a reply subject that it may not publish to is never used for an order', async () => {
       const beat: Heartbeat = {
         protocol: 1,
         pod: mine.pod.metadata.name,

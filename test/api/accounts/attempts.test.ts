@@ -171,7 +171,7 @@ describe('guesses of API tokens', function () {
 
   const sides: [name: string, path: string, bodies: Record<number, object>][] = [
     [
-      'the gateway',
+      'probe endpoints',
       `/v1/probe/${randomUUID()}`,
       {
         401: { error: 'the credential is not valid or has expired' },
@@ -179,7 +179,7 @@ describe('guesses of API tokens', function () {
       },
     ],
     [
-      'the management side',
+      'management endpoints',
       'user/current',
       {
         401: { code: 40101, context: {}, error: 'the credential is not valid or has expired', status: 'Unauthorized' },
