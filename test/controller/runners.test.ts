@@ -154,6 +154,16 @@ describe('runners', () => {
     assert.equal(choose(runners, 't'), undefined);
   });
 
+  it('a runner draining after its job no longer counts as held, so its account may take the last untouched one', () => {
+    const runners = idle('a');
+    runners.reserve(runners.get('a')!, 'j1', 1, 'a:7', 7);
+    runners.confirm(runners.get('a')!, 'j1', 1);
+    runners.heartbeat(beat('a', { phase: 'draining', job: 'j1', attempt: 1 }), 2);
+    assert.deepEqual([runners.held('short', 7), runners.bound('short')], [1, 1]);
+    runners.heartbeat(beat('a', { phase: 'draining', jobsDone: 1 }), 3);
+    assert.deepEqual([runners.held('short', 7), runners.bound('short')], [0, 0]);
+  });
+
   it("a new leader learns from heartbeats each runner's job and tenant", () => {
     const runners = new Runners();
     runners.pod(facts('a'), 0);

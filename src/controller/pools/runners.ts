@@ -69,10 +69,11 @@ export type Holder = number | string;
 
 /**
  * The holder whose share of the pool a runner counts against. An idle runner that is open to everybody counts against
- * none.
+ * none, nor does one that drains: it takes no more jobs.
  */
-export function holderOf({ tenant, account, task, deleting }: Runner): Holder | undefined {
-  if (deleting || tenant === undefined || (tenant === 'any' && !task)) return undefined;
+export function holderOf({ tenant, account, task, deleting, phase }: Runner): Holder | undefined {
+  const isOver = deleting || (phase === 'draining' && !task);
+  if (isOver || tenant === undefined || (tenant === 'any' && !task)) return undefined;
   return account ?? tenant;
 }
 
