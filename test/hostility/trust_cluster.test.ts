@@ -4,6 +4,11 @@
  */
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SUBJECT } from '../../src/bus/messages.ts';
 import { PODS, PROBE_JOBS, PROBE_POOLS, SECRETS, isKubeError, type Pod } from '../../src/kube/client.ts';
@@ -16,7 +21,7 @@ import { record } from './record.ts';
 import { taggedMp3 } from './tagged_mp3.ts';
 
 describe('trust: through the cluster', function () {
-  this.timeout(120_000);
+  this.timeout(300_000);
   let c: Cluster;
   before(async () => {
     c = await cluster();
@@ -121,6 +126,75 @@ describe('trust: through the cluster', function () {
         isMapped ? 'True' : 'False',
         said ?? 'none',
       );
+    }
+  });
+
+  it('M9: an egress proxy is given the address that was checked, not the name', async () => {
+    const name = `rebinds-${randomUUID().slice(0, 8)}`;
+    const asked: string[] = [];
+    const proxy = createServer((request, response) => {
+      asked.push(`${request.method} ${request.url}`);
+      response.writeHead(404).end();
+    });
+    proxy.on('connect', (request, socket) => {
+      asked.push(`CONNECT ${request.url}`);
+      socket.on('error', () => {});
+      socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n');
+    });
+    const folder = await mkdtemp(join(tmpdir(), 'probeyard-egress-'));
+    const env = (...settings: string[]) =>
+      c.kubectl('-n', NAMESPACE, 'set', 'env', 'deployment/probeyard-controller', ...settings);
+    const rolledOut = () =>
+      c.kubectl('-n', NAMESPACE, 'rollout', 'status', 'deployment/probeyard-controller', '--timeout=55s');
+    try {
+      await new Promise<void>((resolve) => proxy.listen(0, c.hostIp, resolve));
+      // The name that a stranger owns: the cluster's DNS leads it to a public address, another resolver might not.
+      const file = join(folder, 'service.json');
+      await writeFile(
+        file,
+        JSON.stringify({
+          apiVersion: 'v1',
+          kind: 'List',
+          items: [
+            {
+              apiVersion: 'v1',
+              kind: 'Service',
+              metadata: { name },
+              spec: { clusterIP: 'None', ports: [{ port: 80 }] },
+            },
+            {
+              apiVersion: 'discovery.k8s.io/v1',
+              kind: 'EndpointSlice',
+              metadata: { name, labels: { 'kubernetes.io/service-name': name } },
+              addressType: 'IPv4',
+              endpoints: [{ addresses: ['93.184.216.34'] }],
+              ports: [{ port: 80 }],
+            },
+          ],
+        }),
+      );
+      await c.kubectl('-n', RUNNERS, 'create', '-f', file);
+      await env(`PY_EGRESS_PROXY=http://${c.hostIp}:${(proxy.address() as AddressInfo).port}`);
+      await rolledOut();
+      const { token } = await c.newToken();
+      const host = `${name}.${RUNNERS}.svc.cluster.local`;
+      // Runners of the former settings are replaced one after the other.
+      await eventually('a request goes through the proxy', 90, async () => {
+        for (const scheme of ['http', 'https'])
+          await c.probe({ url: `${scheme}://${host}/clip.mp4`, only: 'ffprobe' }, { token });
+        return asked.some((line) => line.endsWith(':80')) && asked.some((line) => line.endsWith(':443'));
+      });
+      note(
+        'M9: a name of a stranger, through an egress proxy, by http and by https',
+        'CONNECT 93.184.216.34:443 and CONNECT 93.184.216.34:80',
+        [...new Set(asked)].toSorted().join(' and '),
+      );
+    } finally {
+      await env('PY_EGRESS_PROXY-');
+      await c.kubectl('-n', RUNNERS, 'delete', 'service,endpointslice', name, '--ignore-not-found');
+      await rolledOut();
+      await new Promise((resolve) => proxy.close(resolve));
+      await rm(folder, { recursive: true });
     }
   });
 
