@@ -1,6 +1,6 @@
 /** Builds every image that is not in the cache: `npm exec -- node images/build.ts [name...]`. */
 import { bundledPlan } from './bundled_image.ts';
-import { type BuiltImage, type ImagePlan, realise } from './built_image.ts';
+import { type BuiltImage, type ImagePlan, isCached, realise } from './built_image.ts';
 import { dropOldScratch } from './cache.ts';
 import { type Entry, entryName, readCatalog } from './catalog.ts';
 import { natsPlan, postgresPlan } from './dev_images.ts';
@@ -20,7 +20,23 @@ export interface BuildOptions {
   only?: readonly string[];
   /** The large image with every tool, needed only by clusters without image volumes. */
   bundled?: boolean;
+  /** Leaves out the tools that are compiled here, for minutes each, unless the cache has them. */
+  withoutSlow?: boolean;
 }
+
+/** The names, as `only` takes them, of tools that `withoutSlow` leaves out now. */
+export async function slowTools(): Promise<string[]> {
+  const slow: string[] = [];
+  for (const entry of readCatalog().tools)
+    if (isCompiled(entry) && canBeHad(entry) && !isCached(await toolPlan(entry))) slow.push(entryName(entry));
+  return slow;
+}
+
+const isCompiled = ({ source }: Entry): boolean => source.kind === 'cargo' || source.kind === 'upstream-source';
+
+/** A tarball that a Debian suite carries, or none: the others fail within seconds, and slow nothing down. */
+const canBeHad = ({ source }: Entry): boolean =>
+  source.kind !== 'upstream-source' || source.tarballs.some(({ debian }) => debian !== undefined);
 
 /** Builds what is missing, in an order that shows errors early. Prints what it skips, with the reason. */
 export async function buildAll(options: BuildOptions = {}): Promise<BuiltImage[]> {
@@ -35,7 +51,8 @@ export async function buildAll(options: BuildOptions = {}): Promise<BuiltImage[]
     ['postgres', postgresPlan],
   ];
   for (const [name, plan] of servers) if (wanted(name)) built.push(await realise(await plan()));
-  const entries = readCatalog().tools;
+  const slow = new Set(options.withoutSlow === true ? await slowTools() : []);
+  const entries = readCatalog().tools.filter((entry) => !slow.has(entryName(entry)));
   const tools: { entry: Entry; image: BuiltImage }[] = [];
   for (const entry of entries) {
     if (!wanted('tools', 'bundled', entryName(entry)) && options.bundled !== true) continue;

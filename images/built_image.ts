@@ -43,7 +43,7 @@ export async function realise(plan: ImagePlan): Promise<BuiltImage> {
   const ref = `${PREFIX}/${plan.name}:${plan.tag}`;
   const folder = folderOf(plan);
   const archive = join(folder, 'image.tar');
-  if (!existsSync(archive)) {
+  if (!isCached(plan)) {
     await timed(`image ${plan.name}:${plan.tag}`, () =>
       once(folder, async (out) => {
         await plan.make(ref);
@@ -59,6 +59,8 @@ export async function realise(plan: ImagePlan): Promise<BuiltImage> {
   };
   return { name, tag, ref, archive, digest: await digestOf(folder, archive), kind, ...about };
 }
+
+export const isCached = (plan: ImagePlan): boolean => existsSync(join(folderOf(plan), 'image.tar'));
 
 /** Each change of the sources leaves an archive behind. The last few are kept to go back to. */
 async function dropOlder(plan: ImagePlan): Promise<void> {

@@ -118,6 +118,7 @@ const unit = () =>
 async function cluster(): Promise<Counts> {
   const wasUp = existsSync(`${root}.local/env`);
   if (!(await command(process.execPath, ['test/node/up.ts']))) return failure('make up');
+  if (!(await command(process.execPath, ['test/node/builder.ts', 'wait']))) return failure('the background builder');
   const counts = await mochaPart('cluster: the images, and whole paths on real Kubernetes', [
     'test/images/**/*.test.ts',
     'test/cluster/**/*.test.ts',

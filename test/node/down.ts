@@ -4,7 +4,7 @@ import { ClusterError, explain } from './cluster_error.ts';
 import { envFile } from './environment.ts';
 import { checkPlatform } from './host.ts';
 import { localDir, NODE } from './layout.ts';
-import { locked } from './lock.ts';
+import { locked, NODE_LOCK } from './lock.ts';
 import { snapshotFile } from './node.ts';
 import { say } from './progress.ts';
 import type { Difference } from './snapshot.ts';
@@ -13,7 +13,7 @@ import { anythingOf, removeNode } from './teardown.ts';
 /** `make down`: ends exactly what `make up` started, and compares the machine with its state before. */
 export async function down(): Promise<void> {
   checkPlatform();
-  await locked('/run/lock/probeyard-node.lock', async () => {
+  await locked(NODE_LOCK, async () => {
     if (!(await anythingOf(NODE))) return say('nothing is up');
     const { ours, others } = await removeNode(NODE, snapshotFile);
     for (const difference of others) say(`changed meanwhile, not by the node: ${describe(difference)}`);

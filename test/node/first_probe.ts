@@ -31,7 +31,7 @@ async function until<T>(what: string, seconds: number, look: () => Promise<T | u
 }
 
 /** Waits until the proof of each tool has ended, and reports refused ones. */
-async function toolsProven(kube: KubeClient): Promise<void> {
+export async function toolsProven(kube: KubeClient): Promise<void> {
   const tools = await until('the tools are proven', 300, async () => {
     const { items } = await kube.listAll(PROBE_TOOLS, { namespace: NAMESPACE });
     const settled = items.every(({ status }) =>

@@ -3,6 +3,8 @@ import { dirname } from 'node:path';
 import { ClusterError, codeOf } from './cluster_error.ts';
 import { parseStat } from './processes.ts';
 
+export const NODE_LOCK = '/run/lock/probeyard-node.lock';
+
 /** Allows one `make up` or `make down` at a time. A lock whose holder has exited is taken over. */
 export async function locked<T>(file: string, work: () => Promise<T>): Promise<T> {
   mkdirSync(dirname(file), { recursive: true });

@@ -22,16 +22,26 @@ const BuiltImage = Type.Object({
 });
 export type BuiltImage = Static<typeof BuiltImage>;
 
-/** Builds the images of the product and the tools. Does nothing if the checkout has no recipes. */
-export async function buildImages(): Promise<BuiltImage[]> {
-  const recipes = join(import.meta.dirname, '..', '..', 'images', 'build.ts');
-  if (!existsSync(recipes)) {
-    say('images: skipped, there is no images/build.ts');
-    return [];
-  }
-  const module = (await import(pathToFileURL(recipes).href)) as { buildAll: () => Promise<unknown> };
-  return Value.Parse(Type.Array(BuiltImage), await module.buildAll());
+interface Recipes {
+  buildAll(options: { only?: readonly string[]; withoutSlow?: boolean }): Promise<unknown>;
+  slowTools(): Promise<string[]>;
 }
+
+/** Undefined where the checkout has no recipes. */
+async function recipes(): Promise<Recipes | undefined> {
+  const file = join(import.meta.dirname, '..', '..', 'images', 'build.ts');
+  return existsSync(file) ? ((await import(pathToFileURL(file).href)) as Recipes) : undefined;
+}
+
+/** Builds the images of the product and the tools. Does nothing if the checkout has no recipes. */
+export async function buildImages(options: Parameters<Recipes['buildAll']>[0] = {}): Promise<BuiltImage[]> {
+  const found = await recipes();
+  if (found === undefined) say('images: skipped, there is no images/build.ts');
+  return Value.Parse(Type.Array(BuiltImage), (await found?.buildAll(options)) ?? []);
+}
+
+/** Tools that take minutes to compile, and are not in the cache. */
+export const slowTools = async (): Promise<string[]> => (await recipes())?.slowTools() ?? [];
 
 /** Imports the images into the node. Returns how many were new. */
 export async function deliverImages(layout: Layout, built: Built, images: readonly BuiltImage[]): Promise<number> {

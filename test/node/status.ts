@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { builderStatus } from './builder.ts';
 import { buildParts, isBuilt } from './build.ts';
 import { cgroupProcesses } from './cgroups.ts';
 import { attempt } from './command.ts';
@@ -35,6 +36,8 @@ async function status(): Promise<void> {
     '-A',
   ]);
   console.log(`\n${answer.stdout || answer.stderr}`);
+  const builder = await builderStatus();
+  if (builder !== undefined) console.log(builder);
   if (missing > 0 || answer.code !== 0) process.exitCode = 1;
 }
 

@@ -1,5 +1,6 @@
 import { mkdir, rm, symlink, copyFile, chmod } from 'node:fs/promises';
 import { join, relative } from 'node:path';
+import { builderStatus, startBuilder } from './builder.ts';
 import { buildParts, cacheDir, isBuilt, type Built } from './build.ts';
 import { installChart } from './chart.ts';
 import { explain } from './cluster_error.ts';
@@ -8,11 +9,11 @@ import { firstProbe } from './first_probe.ts';
 import { checkHost, checkPlatform, checkPorts, checkSpace } from './host.ts';
 import { kubeconfigOf } from './kubeconfig.ts';
 import { localDir, NODE } from './layout.ts';
-import { locked } from './lock.ts';
+import { locked, NODE_LOCK } from './lock.ts';
 import { startNode } from './node.ts';
 import { checkGo, ensurePackages } from './packages.ts';
 import { GO_NEEDED, NODE_PARTS } from './parts.ts';
-import { buildImages, deliverImages } from './product_images.ts';
+import { buildImages, deliverImages, slowTools } from './product_images.ts';
 import { say, seconds } from './progress.ts';
 import { ensureSettings } from './settings.ts';
 
@@ -24,7 +25,7 @@ export interface UpOptions {
 /** `make up`: from no node, a partial one or a running one to a running node with our chart on it. */
 export async function up(options: UpOptions = {}): Promise<void> {
   checkPlatform();
-  await locked('/run/lock/probeyard-node.lock', async () => {
+  await locked(NODE_LOCK, async () => {
     await ensurePackages();
     await checkGo(GO_NEEDED);
     if (!(await isBuilt(NODE_PARTS))) await checkSpace(cacheDir, 9, 'building the parts');
@@ -44,14 +45,23 @@ export async function up(options: UpOptions = {}): Promise<void> {
   });
 }
 
-/** Delivers images and chart, and makes a first probe. Returns whether anything was new. */
+/**
+ * Delivers images and chart, and makes a first probe. Returns whether anything was new. Tools that take minutes to
+ * compile are left to the background builder.
+ */
 async function deliverProduct(built: Built, hostIp: string): Promise<boolean> {
   const kubeconfig = kubeconfigOf(NODE, 'admin');
-  const images = await buildImages();
+  const images = await buildImages({ withoutSlow: true });
+  const later = await slowTools();
   const imported = await deliverImages(NODE, built, images);
   const installed = await installChart({ helm: join(built.get('helm')!, 'helm'), kubeconfig, images, hostIp });
   const news = imported > 0 || installed;
   if (news || !('PROBEYARD_TOKEN' in (await readEnvironment()))) await firstProbe(kubeconfig, hostIp);
+  await startBuilder(later);
+  if (later.length > 0) {
+    say((await builderStatus()) ?? 'every tool is installed');
+    say('until then these versions are missing, and `latest` is the newest that is there; make status shows progress');
+  }
   return news;
 }
 

@@ -1,0 +1,36 @@
+/** What `make up` and `make status` say about tools that are compiled behind the first answer. */
+import assert from 'node:assert/strict';
+import { slowTools } from '../../../images/build.ts';
+import { builderLog, builderStatus, lineOf } from '../../node/builder.ts';
+
+describe('background builder', () => {
+  const since = '2026-11-22T18:39:09.000Z';
+  const progress = { tools: ['ffprobe-9.0', 'c2pa-0.90.22'], since };
+  for (const [title, given, running, line] of [
+    [
+      'is at work',
+      progress,
+      true,
+      `ffprobe-9.0, then c2pa-0.90.22: being built in the background since ${since} (log: ${builderLog})`,
+    ],
+    [
+      'was ended',
+      progress,
+      false,
+      `ffprobe-9.0, c2pa-0.90.22: not built: the builder was ended; make up tries again (log: ${builderLog})`,
+    ],
+    [
+      'failed',
+      { ...progress, tools: ['c2pa-0.90.22'], error: 'the disk is full' },
+      false,
+      `c2pa-0.90.22: not built: the disk is full; make up tries again (log: ${builderLog})`,
+    ],
+  ] as const)
+    it(`${title}: the line says so, and what to do`, () =>
+      assert.equal(lineOf({ ...given, tools: [...given.tools] }, running), line));
+
+  it('leaves nothing to build when the tests run', async () => {
+    assert.deepEqual(await slowTools(), []);
+    assert.equal(await builderStatus(), undefined);
+  });
+});

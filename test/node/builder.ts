@@ -1,0 +1,135 @@
+/**
+ * The background builder. Two tools take minutes to compile: `make up` returns after the first answer without them, and
+ * this program goes on. It lives in the node's cgroup, so `make down` ends it with everything else.
+ */
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import Type, { type Static } from 'typebox';
+import { makeClient } from '../../src/kube/client.ts';
+import { buildParts } from './build.ts';
+import { createCgroup } from './cgroups.ts';
+import { ClusterError, codeOf, explain } from './cluster_error.ts';
+import { installChart, RELEASE } from './chart.ts';
+import { logOf, recordOf, writeWhole } from './daemon.ts';
+import { until } from './deadline.ts';
+import { toolsProven } from './first_probe.ts';
+import { kubeconfigOf } from './kubeconfig.ts';
+import { NODE } from './layout.ts';
+import { NODE_LOCK, locked } from './lock.ts';
+import { NODE_PARTS } from './parts.ts';
+import { readRunning, startProcess } from './processes.ts';
+import { buildImages, deliverImages, slowTools } from './product_images.ts';
+import { say, timed } from './progress.ts';
+import { ensureSettings } from './settings.ts';
+import { readState } from './state_file.ts';
+
+const NAME = 'builder';
+const record = recordOf(NODE, NAME);
+export const builderLog = logOf(NODE, NAME);
+
+/** What the builder writes about itself; the file goes when it has finished. */
+const Progress = Type.Object({
+  /** Not installed yet, in the order of their builds. */
+  tools: Type.Array(Type.String()),
+  since: Type.String(),
+  error: Type.Optional(Type.String()),
+});
+type Progress = Static<typeof Progress>;
+const progressFile = join(NODE.stateDir, 'builder.json');
+
+const write = (progress: Progress): Promise<void> => writeWhole(progressFile, `${JSON.stringify(progress)}\n`);
+
+/** Starts it for these tools, unless one runs. Without any, what an ended builder left behind is no longer true. */
+export async function startBuilder(tools: readonly string[]): Promise<void> {
+  if (readRunning(record) !== undefined) return;
+  if (tools.length === 0) return rm(progressFile, { force: true });
+  await write({ tools: [...tools], since: new Date().toISOString() });
+  startProcess({
+    program: 'nice',
+    args: ['-n', '10', process.execPath, import.meta.filename],
+    hash: NAME,
+    record,
+    log: builderLog,
+    env: Object.fromEntries(Object.entries(process.env).flatMap(([name, value]) => (value ? [[name, value]] : []))),
+    cgroups: await createCgroup(NODE.name),
+  });
+}
+
+/** One line for people. */
+export function lineOf({ tools, since, error }: Progress, running: boolean): string {
+  const log = `(log: ${builderLog})`;
+  return running
+    ? `${tools.join(', then ')}: being built in the background since ${since} ${log}`
+    : `${tools.join(', ')}: not built: ${error ?? 'the builder was ended'}; make up tries again ${log}`;
+}
+
+/** Undefined where nothing is left to build. */
+export async function builderStatus(): Promise<string | undefined> {
+  const progress = await readState(Progress, progressFile);
+  return progress && lineOf(progress, readRunning(record) !== undefined);
+}
+
+/** Until every tool is installed; throws where the builder failed or was ended. */
+export async function builderDone(): Promise<void> {
+  const status = await builderStatus();
+  if (status === undefined) return;
+  say(status);
+  await timed('the background builder has finished', () =>
+    until(
+      { what: 'the background builder has finished', timeoutMs: 3_600_000, everyMs: 500 },
+      () => readRunning(record) === undefined,
+    ),
+  );
+  const left = await builderStatus();
+  if (left !== undefined) throw new ClusterError('BUILD_FAILED', left);
+}
+
+/** Waits for a `make up` that is at work. The work itself is done once, whatever comes of it. */
+async function lockedSoon(work: () => Promise<void>): Promise<void> {
+  const done = await until({ what: 'no other make up is at work', timeoutMs: 600_000, everyMs: 500 }, () =>
+    locked(NODE_LOCK, async () => ({
+      failed: await work().then(
+        () => undefined,
+        (error: unknown) => ({ error }),
+      ),
+    })).catch((error: unknown) => {
+      if (codeOf(error) === 'LOCKED') return undefined;
+      throw error;
+    }),
+  );
+  if (done.failed) throw done.failed.error;
+}
+
+async function main(): Promise<void> {
+  const since = new Date().toISOString();
+  const left = await slowTools();
+  try {
+    while (left.length > 0) {
+      await write({ tools: left, since });
+      await buildImages({ only: [left[0]!] });
+      left.shift();
+    }
+    await lockedSoon(async () => {
+      const built = await buildParts(NODE_PARTS);
+      const kubeconfig = kubeconfigOf(NODE, 'admin');
+      const { hostIp } = await ensureSettings(NODE);
+      const images = await buildImages({ withoutSlow: true });
+      await deliverImages(NODE, built, images);
+      await installChart({ helm: join(built.get('helm')!, 'helm'), kubeconfig, images, hostIp });
+      const kube = await makeClient({ kubeconfig, namespace: RELEASE });
+      await toolsProven(kube).finally(() => kube.close());
+    });
+    await rm(progressFile, { force: true });
+    say('every tool is installed');
+  } catch (error) {
+    await write({ tools: left, since, error: explain(error) });
+    throw error;
+  }
+}
+
+/** `builder.ts` builds, `builder.ts wait` waits for the one that does. */
+if (import.meta.main)
+  await (process.argv[2] === 'wait' ? builderDone() : main()).catch((error: unknown) => {
+    console.error(`builder: ${explain(error)}`);
+    process.exitCode = 1;
+  });
