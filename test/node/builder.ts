@@ -70,7 +70,7 @@ export async function builderStatus(): Promise<string | undefined> {
 }
 
 /** Until every tool is installed; throws where the builder failed or was ended. */
-export async function builderDone(): Promise<void> {
+async function builderDone(): Promise<void> {
   const status = await builderStatus();
   if (status === undefined) return;
   say(status);
