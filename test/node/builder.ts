@@ -2,6 +2,7 @@
  * The background builder. Two tools take minutes to compile: `make up` returns after the first answer without them, and
  * this program goes on. It lives in the node's cgroup, so `make down` ends it with everything else.
  */
+import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import Type, { type Static } from 'typebox';
@@ -53,6 +54,7 @@ export async function startBuilder(tools: readonly string[]): Promise<void> {
     env: Object.fromEntries(Object.entries(process.env).flatMap(([name, value]) => (value ? [[name, value]] : []))),
     cgroups: await createCgroup(NODE.name),
   });
+  await until({ what: 'the builder has started', timeoutMs: 10_000, everyMs: 20 }, () => existsSync(record));
 }
 
 /** One line for people. */
