@@ -119,7 +119,7 @@ async function main(): Promise<void> {
       await deliverImages(NODE, built, images);
       await installChart({ helm: join(built.get('helm')!, 'helm'), kubeconfig, images, hostIp });
       const kube = await makeClient({ kubeconfig, namespace: RELEASE });
-      await toolsProven(kube).finally(() => kube.close());
+      await toolsProven(kube, images.filter(({ kind }) => kind === 'tool').length).finally(() => kube.close());
     });
     await rm(progressFile, { force: true });
     say('every tool is installed');

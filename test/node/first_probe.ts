@@ -30,14 +30,14 @@ async function until<T>(what: string, seconds: number, look: () => Promise<T | u
   );
 }
 
-/** Waits until the proof of each tool has ended, and reports refused ones. */
-export async function toolsProven(kube: KubeClient): Promise<void> {
+/** Waits until the proof of each tool has ended, of `least` tools or more, and reports refused ones. */
+export async function toolsProven(kube: KubeClient, least = 1): Promise<void> {
   const tools = await until('the tools are proven', 300, async () => {
     const { items } = await kube.listAll(PROBE_TOOLS, { namespace: NAMESPACE });
     const settled = items.every(({ status }) =>
       status?.conditions?.some(({ type, status: value }) => type === 'Available' && value !== 'Unknown'),
     );
-    return items.length > 0 && settled ? items : undefined;
+    return items.length >= least && settled ? items : undefined;
   });
   const refused = tools.filter(
     ({ status }) => !status?.conditions?.some(({ type, status: value }) => type === 'Available' && value === 'True'),
