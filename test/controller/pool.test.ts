@@ -137,6 +137,14 @@ describe('pool plan', () => {
     const full = plan([...many(4, { ...busy, tenant: 'b' }), runner(drains)], waiting({ a: 1 }));
     assert.deepEqual([full.end, full.create], [['drained'], 1]);
   });
+  it('starts the pod that replaces a runner with few jobs left, one for each account', () => {
+    const near = (tenant: string) => runner({ ...busy, tenant, jobsDone: 9 });
+    assert.equal(plan([...many(2), runner({ ...busy, tenant: 'a', jobsDone: 8 })]).create, 0);
+    assert.equal(plan([...many(2), near('a')]).create, 1);
+    assert.equal(plan([...many(2), near('a'), near('a')]).create, 1);
+    assert.equal(plan([...many(2), near('a'), near('b')]).create, 1, 'the pool has room for five');
+    assert.equal(plan([...many(2), runner({ phase: 'starting', createdAt: 1_000 }), near('a')]).create, 0);
+  });
   it('a tenant whose only runner is draining counts as a tenant without one', () => {
     const all = [
       runner({ phase: 'draining', tenant: 'a', task: busy.task }),

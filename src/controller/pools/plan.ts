@@ -44,6 +44,8 @@ export const MAX_STARTING = 6;
  */
 export const MAX_GROWING = 2;
 const START_SECONDS = 1;
+/** A runner with this many jobs left, at most a tenth of all, is replaced in advance: a pod takes a second to start. */
+const LAST_JOBS = 20;
 /** How long an unfit runner is kept to show the reason. Then another one is tried, possibly on another node. */
 export const UNFIT_MS = 300_000;
 const SURPLUS_MS = 60_000;
@@ -199,8 +201,11 @@ export function planPool({ spec, generation, runners, unseen, demand, holdBack, 
     (runner) =>
       isFree(runner) && runner.tenant === undefined && !ending.has(runner) && now - runner.idleSince > SURPLUS_MS,
   );
-  const keep = spec.minReady + wanted;
-  for (const runner of surplus.slice(0, Math.max(0, untouchedNow + startingNow - keep))) finish(runner, 'surplus');
+  const lastJobs = Math.min(LAST_JOBS, Math.floor(reuse.maxJobs / 10));
+  const isNearEnd = (runner: Runner): boolean => isBound(runner) && reuse.maxJobs - runner.jobsDone <= lastJobs;
+  const replaced = new Set(live.filter(isNearEnd).map(holderOf)).size;
+  const want = spec.minReady + wanted + replaced;
+  for (const runner of surplus.slice(0, Math.max(0, untouchedNow + startingNow - want))) finish(runner, 'surplus');
 
   // A full pool has no room for a first runner of the new generation, so the longest idle runner of an old one ends.
   const isFull = live.length + unseen - ending.size >= spec.maxPods;
@@ -211,7 +216,6 @@ export function planPool({ spec, generation, runners, unseen, demand, holdBack, 
     if (oldest) finish(oldest, 'old-generation');
   }
 
-  const want = spec.minReady + wanted;
   const have = untouchedNow + startingNow - end.filter(({ why }) => why === 'surplus').length;
   const room = spec.maxPods - (live.length + unseen - ending.size);
   const startingMost = Math.max(
