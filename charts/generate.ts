@@ -16,6 +16,7 @@ import { roleTable } from '../docs/tables/permissions.ts';
 import { reportFieldsPage } from '../docs/tables/report_fields.ts';
 import { reportNamesPage } from '../docs/tables/report_names.ts';
 import { valuesPage } from '../docs/tables/values.ts';
+import { RULES } from '../src/hls/rules/catalog.ts';
 
 const ROOT = new URL('../', import.meta.url);
 const CHART = 'charts/probeyard';
@@ -47,6 +48,15 @@ export function chartCatalog(catalogYaml: string): string {
   return head + stringify(entries, { lineWidth: 0, collectionStyle: 'any' });
 }
 
+/** Policies name the codes of the HLS rules, and know nothing else of them. */
+function hlsCodes(): string {
+  const codes = Object.keys(RULES).toSorted();
+  return (
+    '/** The codes of the HLS rules. Made from src/hls/rules by `make generate`: change them there. */\n' +
+    `export const HLS_CODES: readonly string[] = [\n${codes.map((code) => `  '${code}',\n`).join('')}];\n`
+  );
+}
+
 /** The content of every generated file, by path. */
 export function madeFiles(): Map<string, string> {
   const files = new Map<string, string>();
@@ -57,6 +67,7 @@ export function madeFiles(): Map<string, string> {
   files.set('docs/operating/values.md', valuesPage(read(`${CHART}/values.yaml`)));
   files.set('docs/operating/metrics.md', metricsPage());
   files.set('docs/hls-rules.md', hlsRulesPage());
+  files.set('src/tools/hls_codes.ts', hlsCodes());
   files.set('docs/options.md', optionPage());
   files.set('docs/permissions.md', roleTable());
   files.set('docs/report-fields.md', reportFieldsPage());

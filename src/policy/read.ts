@@ -1,5 +1,6 @@
 /** Reads a policy from what a caller sends: data, JSON, YAML or MediaConch's XML. */
 import { parseDocument } from 'yaml';
+import { checkCodes } from './codes.ts';
 import { compile } from './compile.ts';
 import { PolicyError } from './error.ts';
 import { MOST_BYTES, MOST_XML_BYTES } from './limits.ts';
@@ -19,6 +20,7 @@ export function readPolicy(value: unknown): Policy {
     throw new PolicyError('', `is ${Buffer.byteLength(text)} bytes long; at most ${MOST_BYTES} are accepted`);
   const policy = JSON.parse(text) as Policy;
   compile(policy);
+  checkCodes(policy);
   return policy;
 }
 

@@ -97,7 +97,7 @@ const members = (inner: object) => ({
   disagreement: Type.Optional(counted('Fields on which the tools disagree: one (`field`, `at-most`), or how many.')),
   warnings: Type.Optional(counted('How many warnings the report may have (`of`, `except`: codes).')),
   findings: Type.Optional(object('How many findings of each level the HLS validator may have.')),
-  c2pa: Type.Optional(object('`state` and `signer` of the C2PA manifest.')),
+  c2pa: Type.Optional(object('`state`, `signer` and `declared-ai` of the C2PA manifest.')),
   all: Type.Optional(conditions('Conditions that all have to hold.', inner)),
   any: Type.Optional(conditions('Conditions of which one has to hold.', inner)),
   none: Type.Optional(conditions('Conditions of which none may hold.', inner)),

@@ -55,6 +55,7 @@ export interface Findings {
 export interface C2pa {
   state?: string | string[];
   signer?: string | string[];
+  'declared-ai'?: string | string[];
 }
 
 export type Match = 'every' | 'any' | string | { exactly: number } | { 'at-least': number } | { 'at-most': number };

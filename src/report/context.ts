@@ -2,6 +2,7 @@
 import type { Compared, Comparison, Part } from './compare.ts';
 import type { ReportTool } from '../tools/probe_report.ts';
 import { bothOf, FIRST, number, SECOND, sides, told, type Fields, type Sides } from './side.ts';
+import type { WarningCode } from './warning_codes.ts';
 
 export interface Context {
   comparison: Comparison;
@@ -21,7 +22,7 @@ export const containersOf = (comparison: Comparison): Sides<Fields | undefined> 
 export const containerOf = ({ comparison }: Context): string =>
   String(told(containersOf(comparison), 'format') ?? 'unknown');
 export const codecOf = ({ part }: Context): string => String(told(part, 'codec.name') ?? 'none');
-export const hasSign = ({ comparison }: Context, code: string): boolean =>
+export const hasSign = ({ comparison }: Context, code: WarningCode): boolean =>
   bothOf(comparison).some((side) => side?.signs.some((sign) => sign.code === code));
 export const closer = (a: number | undefined, b: number | undefined, to: number | undefined): ReportTool | undefined =>
   a === undefined || b === undefined || to === undefined || Math.abs(a - to) === Math.abs(b - to)

@@ -8,6 +8,7 @@ import { readFfprobe } from './normalise/ffprobe.ts';
 import { readMediainfo } from './normalise/mediainfo.ts';
 import { REPORT_TOOLS, type ReportTool } from '../tools/probe_report.ts';
 import type { Difference, ProbeReport, Warning } from './schema.ts';
+import type { WarningCode } from './warning_codes.ts';
 import { bothOf, eitherOf, otherThan, sides, type Field, type Fields, type Side, type Sides } from './side.ts';
 import { containerView, flatView, streamView, valueView } from './view.ts';
 import { warningsOf } from './warnings.ts';
@@ -138,5 +139,7 @@ function singleSource(read: Sides<Side | undefined>, input: Input): Warning[] {
   const missing = REPORT_TOOLS.find((tool) => !read[tool]);
   if (missing === undefined) return [];
   const why = input[missing] === undefined ? `${missing} gave no result` : `the output of ${missing} cannot be read`;
-  return [{ code: 'single-source', message: `from ${otherThan(missing)} alone: ${why}`, path: '' }];
+  return [
+    { code: 'single-source' satisfies WarningCode, message: `from ${otherThan(missing)} alone: ${why}`, path: '' },
+  ];
 }

@@ -4,6 +4,7 @@
  */
 import { REPORT_TOOLS, type ReportTool } from '../tools/probe_report.ts';
 import { valueOf } from './normalise/ratio.ts';
+import type { WarningCode } from './warning_codes.ts';
 
 /** One value for each of the two tools. */
 export type Sides<T> = Record<ReportTool, T>;
@@ -50,7 +51,7 @@ export interface Side {
 
 /** Evidence for warnings: kept apart from fields, because the other tool need not have it. */
 export interface Sign {
-  code: string;
+  code: WarningCode;
   detail: string;
   stream?: SideStream;
 }

@@ -7,6 +7,7 @@ import type { ReportTool } from '../tools/probe_report.ts';
 import type { Warning } from './schema.ts';
 import { bothOf, number, sides, told, toldNumber, type Fields } from './side.ts';
 import { frameOf } from './tolerances.ts';
+import type { WarningCode } from './warning_codes.ts';
 
 export interface Seen {
   comparison: Comparison;
@@ -92,7 +93,7 @@ const CONTAINED = new Set([
 
 function ofContainer({ comparison, container, streams, extension }: Seen): Warning[] {
   const found: Warning[] = [];
-  const warn = (code: string, message: string) => found.push({ code, message, path: 'container' });
+  const warn = (code: WarningCode, message: string) => found.push({ code, message, path: 'container' });
   const format = String(container['format'] ?? '');
   if (extension !== undefined && extensionFits(format, extension) === false)
     warn('extension-mismatch', `the name ends in .${extension}, the file is ${format}`);
@@ -144,7 +145,7 @@ function ofContainer({ comparison, container, streams, extension }: Seen): Warni
 
 function ofStream({ part, fields }: Seen['streams'][number], { container }: Seen): Warning[] {
   const found: Warning[] = [];
-  const warn = (code: string, message: string, at = part.path) => found.push({ code, message, path: at });
+  const warn = (code: WarningCode, message: string, at = part.path) => found.push({ code, message, path: at });
   const differs = (path: string): boolean => {
     const [a, b] = bothOf(sides((tool) => part[tool]?.[path]));
     return a !== undefined && b !== undefined && a !== b;
@@ -195,7 +196,7 @@ function presence({ comparison }: Seen): Warning[] {
   return comparison.parts
     .filter(({ onlyBy }) => onlyBy !== undefined)
     .map(({ path, onlyBy, kind }) => ({
-      code: 'stream-seen-by-one',
+      code: 'stream-seen-by-one' satisfies WarningCode,
       message: `only ${onlyBy!} sees this ${kind} stream`,
       path,
     }));

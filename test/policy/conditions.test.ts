@@ -315,8 +315,8 @@ describe('policy: HLS findings and C2PA', () => {
   const hls = (messages: object[], summary: object): Facts => ({ tools: [], hls: { messages, summary } });
   const some = hls(
     [
-      message('must-fix', 'a'),
-      ...Array.from({ length: 10 }, (_, at) => message('should-fix', 'b', at === 4 ? { count: 30 } : {})),
+      message('must-fix', 'allow-cache'),
+      ...Array.from({ length: 10 }, (_, at) => message('should-fix', 'analysis-cut', at === 4 ? { count: 30 } : {})),
     ],
     { must_fix: 1, should_fix: 30, info: 0, untold: 0 },
   );
@@ -327,20 +327,22 @@ describe('policy: HLS findings and C2PA', () => {
     manifests: { m: { signature_info: { issuer: 'Studio One' } } },
   });
   const unsigned = signed({ validation_state: null, active_manifest: null, manifests: {} });
+  const declared = (declared_ai: string | null): Facts =>
+    signed({ validation_state: 'Valid', active_manifest: null, manifests: {}, summary: { declared_ai } });
   const cases: readonly [string, Condition, Facts, Outcome][] = [
     ['none of a level', { findings: { info: 0 } }, some, 'pass'],
     ['one is too many', { findings: { 'must-fix': 0 } }, some, 'fail'],
-    ['but for its code', { findings: { 'must-fix': { except: ['a'] } } }, some, 'pass'],
+    ['but for its code', { findings: { 'must-fix': { except: ['allow-cache'] } } }, some, 'pass'],
     [
       'what is told once may be counted often',
-      { findings: { 'should-fix': { of: ['b'], 'at-most': 29 } } },
+      { findings: { 'should-fix': { of: ['analysis-cut'], 'at-most': 29 } } },
       some,
       'fail',
     ],
-    ['and is counted once', { findings: { 'should-fix': { of: ['b'], 'at-most': 30 } } }, some, 'pass'],
+    ['and is counted once', { findings: { 'should-fix': { of: ['analysis-cut'], 'at-most': 30 } } }, some, 'pass'],
     [
       'untold findings may decide',
-      { findings: { 'must-fix': { except: ['a'] } } },
+      { findings: { 'must-fix': { except: ['allow-cache'] } } },
       hls([], { must_fix: 9, untold: 9 }),
       'unknown',
     ],
@@ -354,6 +356,12 @@ describe('policy: HLS findings and C2PA', () => {
     ['no manifest is wanted', { c2pa: { state: 'none' } }, unsigned, 'pass'],
     ['the check failed', { c2pa: { state: 'none' } }, signed({ success: false, error: 'x' }), 'unknown'],
     ['no check', { c2pa: { state: 'none' } }, FILE, 'unknown'],
+    ['no AI is declared', { c2pa: { 'declared-ai': 'none' } }, declared(null), 'pass'],
+    ['AI is declared', { c2pa: { 'declared-ai': 'none' } }, declared('composite'), 'fail'],
+    ['AI of a kind', { c2pa: { 'declared-ai': ['composite', 'unspecified'] } }, declared('composite'), 'pass'],
+    ['AI of a later kind', { c2pa: { 'declared-ai': 'none' } }, declared('assisted'), 'unknown'],
+    ['a report without a summary', { c2pa: { 'declared-ai': 'none' } }, valid, 'unknown'],
+    ['AI and its state', { c2pa: { state: 'trusted', 'declared-ai': 'none' } }, declared(null), 'fail'],
   ];
   for (const [what, condition, of, expected] of cases)
     it(`${what}: ${expected}`, () => assert.equal(outcomeOf(condition, of), expected));

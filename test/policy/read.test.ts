@@ -138,6 +138,31 @@ const TABLE: readonly [unknown, string, RegExp][] = [
   [rule({ findings: { 'must-fix': '0' } }), 'rules[0].findings.must-fix', /^must be a number, or/],
   [rule({ findings: { must: 0 } }), 'rules[0].findings.must', /^is unknown; known: must-fix/],
   [rule({ warnings: { of: [] } }), 'rules[0].warnings.of', /^must not be empty$/],
+  [
+    rule({ warnings: { of: ['truncated', 'trunkated'] } }),
+    'rules[0].warnings.of[1]',
+    /^"trunkated" is not a code of a warning; did you mean truncated\?$/,
+  ],
+  [
+    rule({ warnings: { except: 'brokn-*' } }),
+    'rules[0].warnings.except',
+    /^"brokn-\*" matches no code; known: broken-/,
+  ],
+  [
+    rule({ findings: { 'must-fix': { of: 'codecs-mising' } } }),
+    'rules[0].findings.must-fix.of',
+    /^"codecs-mising" is not a code of the HLS validator; did you mean codecs-missing\?$/,
+  ],
+  [
+    rule({ any: [{ count: 'video', is: 1 }, { none: [{ warnings: { of: 'x' } }] }] }),
+    'rules[0].any[1].none[0].warnings.of',
+    /^"x" is not a code of a warning/,
+  ],
+  [
+    rule({ c2pa: { 'declared-ai': 'some' } }),
+    'rules[0].c2pa.declared-ai',
+    /^"some" is not accepted; accepted: generated, composite, unspecified, none$/,
+  ],
   [rule({ c2pa: { state: 'good' } }), 'rules[0].c2pa.state', /accepted: trusted, valid, invalid, none$/],
   [
     rule({ disagreement: { field: 'codec.name', 'at-most': 1 } }),
