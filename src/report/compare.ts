@@ -1,4 +1,4 @@
-/** Compares the two sides of a file: for every field what each says, and whether that is the same. */
+/** Compares the two sides of a file: the values of every field, and whether they agree. */
 import { pairs, type Pair } from './match.ts';
 import { PROFILED } from './normalise/codec.ts';
 import {
@@ -24,7 +24,7 @@ export interface Compared extends Sides<Field | undefined> {
   path: string;
   field: string;
   agreement: Agreement;
-  /** Whether the table of fields says how it is compared. */
+  /** Whether the table of fields defines its comparison. */
   canonical: boolean;
 }
 
@@ -34,7 +34,7 @@ export interface Part extends Sides<Fields | undefined> {
   kind: 'container' | 'video' | 'audio' | 'subtitle' | 'data' | 'attachment';
   pair: Pair | undefined;
   fields: Compared[];
-  /** The only tool that sees the stream, where both gave a result. */
+  /** The only tool that sees the stream, if both gave a result. */
   onlyBy: ReportTool | undefined;
 }
 
@@ -42,7 +42,7 @@ export interface Comparison extends Sides<Side | undefined> {
   parts: Part[];
 }
 
-/** Not shown as fields: evidence, or counts that the streams themselves show. */
+/** Not shown as fields: evidence, and counts that the streams themselves show. */
 const HIDDEN = /^(?:streams\.|data_size|header_size|footer_size|varies)/;
 export const isShown = (field: string): boolean => !HIDDEN.test(field);
 
@@ -77,7 +77,7 @@ function compareFields(
   return compared;
 }
 
-/** Profiles that the two tools take from different lists do not disagree. */
+/** Profiles that the two tools take from different lists are not in dispute. */
 function comparable(fields: Compared[], codec: Field | undefined): Compared[] {
   return fields.map((one) =>
     one.field === 'codec.profile' && one.agreement === 'disputed' && !PROFILED.has(String(codec))
@@ -121,7 +121,8 @@ const onlyOneOf = (pair: Pair): ReportTool | undefined =>
   REPORT_TOOLS.find((tool) => pair[otherThan(tool)] === undefined);
 
 /**
- * Covers, captions in a picture, data and attachments are streams for one tool and not for the other: no disagreement.
+ * Covers, captions in a picture, data and attachments are streams for only one of the tools, so their count is not in
+ * dispute.
  */
 const isCounted = (pair: Pair): boolean => {
   const stream = eitherOf(pair)!;

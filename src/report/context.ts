@@ -1,4 +1,4 @@
-/** A compared field with what is around it: everything that the rules and the model may use. */
+/** A compared field with its surroundings: everything that the rules and the model may use. */
 import type { Compared, Comparison, Part } from './compare.ts';
 import type { ReportTool } from '../tools/probe_report.ts';
 import { bothOf, FIRST, number, SECOND, sides, told, type Fields, type Sides } from './side.ts';
@@ -10,7 +10,7 @@ export interface Context {
   compared: Compared;
 }
 
-/** Seconds that the frames take at the frame rate of the same tool. */
+/** Duration in seconds implied by the frame count and frame rate of one tool. */
 export function impliedDuration(fields: Fields | undefined): number | undefined {
   const [frames, rate] = [number(fields, 'frames_count'), number(fields, 'frame_rate')];
   return frames !== undefined && rate !== undefined && rate > 0 ? frames / rate : undefined;

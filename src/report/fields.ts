@@ -1,20 +1,20 @@
 /**
- * Every field of a report that has a rule: how its two values are compared, how a caller sees it, and whether it stands
- * at the top of the report as well. The one table: a new field is a row here, and what each tool says of it.
+ * Every field of a report with a rule: how its two values are compared, how a caller sees it, and whether it is also
+ * shown at the top of the report. A new field is one row here, plus its reading from each tool.
  */
 import type { Part } from './compare.ts';
 import { table } from './json.ts';
 import type { Tolerance } from './tolerances.ts';
 
 export interface FieldRule {
-  /** Of a stream, and of the container: absent where it is not compared. */
+  /** Comparison for a stream and for the container; absent: not compared. */
   stream?: Tolerance;
   container?: Tolerance;
-  /** As it is, where absent. `rounded`: to three decimals. */
+  /** Absent: shown unchanged. `rounded`: to three decimals. */
   shown?: 'whole' | 'rounded' | 'fraction';
-  /** Of the first video stream, at the top of the report. */
+  /** Also shown at the top of the report, from the first video stream. */
   atTop?: true;
-  /** Where the files that the confidence was learned from have a known truth; elsewhere the field has no confidence. */
+  /** Kinds of parts with a known truth in the training files. Elsewhere the field has no confidence. */
   measured?: readonly Part['kind'][];
 }
 
@@ -42,10 +42,10 @@ export const FIELDS = table<FieldRule>({
   'codec.four_cc': { stream: { kind: 'fourcc' }, atTop },
   'size.width': { stream: exact, shown: 'whole', atTop, measured: video },
   'size.height': { stream: exact, shown: 'whole', atTop, measured: video },
-  // One of the tools rounds to three decimals.
+  // One tool rounds to three decimals.
   'size.sample_aspect_ratio': { stream: percent(0.5), shown: 'rounded', atTop, measured: video },
   'size.display_aspect_ratio': { stream: percent(0.5), shown: 'rounded', atTop, measured: video },
-  // 30 and 30000/1001 are 0.1 % apart, and not the same.
+  // 30 and 30000/1001 differ by 0.1 %, and must not be equal.
   frame_rate: { stream: percent(0.05), shown: 'fraction', atTop, measured: video },
   scan_type: { stream: text, measured: video },
   scan_order: { stream: text, measured: video },

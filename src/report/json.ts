@@ -1,4 +1,4 @@
-/** Reads values of unknown form: a wrong type is undefined. */
+/** Reads values of unknown type: a wrong type becomes undefined. */
 export type Json = unknown;
 export interface JsonObject {
   readonly [key: string]: unknown;
@@ -33,7 +33,7 @@ export const positiveOf = (value: Json): number | undefined => {
   return number !== undefined && number > 0 ? number : undefined;
 };
 
-/** Keys in any case: muxers write `language` and `LANGUAGE`, and `BPS-eng`. */
+/** Matches keys in any case and with a language suffix: muxers write `language`, `LANGUAGE` and `BPS-eng`. */
 export function tagOf(tags: JsonObject, ...names: string[]): string | undefined {
   for (const [key, value] of Object.entries(tags)) {
     const plain = key.toLowerCase().replace(/-[a-z]{3}$/, '');
@@ -45,11 +45,11 @@ export function tagOf(tags: JsonObject, ...names: string[]): string | undefined 
   return undefined;
 }
 
-/** A table that is asked for what a tool prints, which may be any text: `constructor` is in none. */
+/** A table without a prototype, because it is indexed with arbitrary tool output such as `constructor`. */
 export const table = <T>(entries: Record<string, T>): Readonly<Record<string, T>> =>
   Object.assign(Object.create(null) as Record<string, T>, entries);
 
-/** Drops members without a value. */
+/** Removes members without a value. */
 export function known<T>(values: Record<string, T | undefined>): Record<string, T> {
   const kept: Record<string, T> = {};
   for (const key in values) if (values[key] !== undefined) kept[key] = values[key];

@@ -1,4 +1,7 @@
-/** Which tool is right, and how sure that is: by the model, or by a rule in the fields where the rule is better. */
+/**
+ * Decides which tool is right, and with what confidence: by the model, or by a rule for fields in which the rule is
+ * better.
+ */
 import { readFileSync } from 'node:fs';
 import type { Context } from './context.ts';
 import { features } from './features.ts';
@@ -10,15 +13,15 @@ import { Model, type Weights } from './trees.ts';
 
 export interface Judgement {
   chosen: ReportTool;
-  /** Undefined where the truth of such a field was never known. */
+  /** Undefined if such a field never had a known truth. */
   confidence: number | undefined;
   reason: string;
 }
 
 /**
  * Fields in which the rule was right more often than the model in the held-out files (docs/report.md), with the share
- * of all disputes there in which the tool that the rule chooses, and the other one, was right. `make report-tables`
- * fails where a field belongs here and does not stand here.
+ * of those disputes in which the chosen tool and the other one were right. `make report-tables` fails if a field is
+ * missing here.
  */
 const RULED: Readonly<Record<string, { chosen: number; other: number }>> = {
   'container.duration': { chosen: 0.76, other: 0.21 },
@@ -30,24 +33,24 @@ export interface Decision {
   right: Readonly<Sides<number>>;
 }
 
-/** The tool that is more likely right in a dispute of `field` (`container.duration`), from the rule and the model. */
+/** The tool that is more likely right in a dispute over `field` (`container.duration`), from the rule and the model. */
 export function decide(field: string, ruled: ReportTool, model: Readonly<Sides<number>>): Decision {
   const shares = RULED[field];
   if (shares) return { chosen: ruled, right: sides((tool) => (tool === ruled ? shares.chosen : shares.other)) };
-  // At most one is right: beyond the tolerance they cannot both be.
+  // At most one is right, because their difference exceeds the tolerance.
   const sum = Math.max(1, model[FIRST] + model[SECOND]);
   const right = sides((tool) => model[tool] / sum);
   return { chosen: right[FIRST] >= right[SECOND] ? FIRST : SECOND, right };
 }
 
-/** Read once, when the module is loaded: the one file that this folder reads. */
+/** Read once, when the module is loaded: the only file that this folder reads. */
 export const learned: Model = new Model(
   JSON.parse(readFileSync(new URL('weights.json', import.meta.url), 'utf8')) as Weights,
 );
 
 const percent = (of: number): string => `${Math.round(of * 100)} of 100`;
 
-/** Whether the files of known truth say how often a value of this field is right. */
+/** Whether files with a known truth tell how often a value of this field is right. */
 const isMeasured = ({ part, compared }: Context): boolean =>
   compared.canonical && ruleOf(compared.field).measured?.includes(part.kind) === true;
 
@@ -69,7 +72,7 @@ export function judge(context: Context, prefer: ReportTool | null, by: Model = l
   return { chosen: better, confidence: sure[better], reason: reasonOf(context, better, sure[better]) };
 }
 
-/** By the rule alone: the model has not seen such a field. */
+/** Decided by the rule alone, because the model was not trained on such a field. */
 function unmeasured(context: Context, prefer: ReportTool | null): Judgement {
   const { chosen, why } = rule(context);
   if (prefer === null) return { chosen, confidence: undefined, reason: why };
@@ -86,7 +89,7 @@ function reasonOf(context: Context, chosen: ReportTool, confidence: number): str
   return ruling.chosen === chosen ? `${ruling.why}; ${measured}` : measured;
 }
 
-/** The confidence in a value that is not disputed. */
+/** The confidence in an undisputed value. */
 export function trust(context: Context, by: Model = learned): number | undefined {
   const { agreement } = context.compared;
   if (!isMeasured(context)) return undefined;

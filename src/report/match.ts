@@ -1,18 +1,18 @@
-/** Matches the streams of the two tools: by what they are, not by their order alone. */
+/** Matches the streams of the two tools by their properties, not by order alone. */
 import { bothOf, FIRST, SECOND, type SideStream, type Sides } from './side.ts';
 
 export type Pair = Sides<SideStream | undefined>;
-/** The stream as each tool that sees it tells it. */
+/** The stream as seen by each tool that has it. */
 export const streamsOf = (pair: Pair | undefined): SideStream[] =>
   pair ? bothOf(pair).filter((stream) => stream !== undefined) : [];
-/** A cover, which is no video for anyone who watches it. */
+/** A cover, which viewers do not consider a video. */
 export const isPicture = ({ pair }: { pair: Pair | undefined }): boolean =>
   streamsOf(pair).some(({ picture }) => picture);
 
 /** Pairs: fewer than PLACES. */
 const MOST_LOOKED_AT = 200_000;
 
-/** The score of a trait that two streams share; half of it is taken off where they differ. */
+/** Score of a trait that both streams share; half of it is subtracted if they differ. */
 const WEIGHTS: readonly (readonly [string, number])[] = [
   ['codec.name', 4],
   ['size.width', 2],
@@ -33,7 +33,7 @@ interface Seen {
 function likeness({ stream: one, traits: a }: Seen, { stream: other, traits: b }: Seen): number {
   let score = 0;
   if (one.id !== undefined && one.id === other.id) score += 8;
-  // Matroska numbers its tracks from one; the first tool does not show the number.
+  // Matroska numbers its tracks from one; ffprobe does not show the number.
   if (one.id === undefined && other.id === one.order + 1) score += 4;
   if (one.order === other.order) score += 2;
   for (let at = 0; at < WEIGHTS.length; at++)
@@ -74,8 +74,8 @@ function byLikeness(first: readonly SideStream[], second: readonly SideStream[],
 }
 
 /**
- * The most alike first. Streams of different types are never a pair; the last two of a type are one, however little
- * they share.
+ * Pairs the most similar streams first. Streams of different types are never paired; the last two of a type always are,
+ * however little they share.
  */
 export function pairs(first: readonly SideStream[], second: readonly SideStream[]): Pair[] {
   const partner = new Map<SideStream, SideStream>();

@@ -1,4 +1,4 @@
-/** The report that is made from the output of ffprobe and mediainfo. Pure. */
+/** Creates the report from the output of ffprobe and mediainfo. Pure. */
 import { compare, type Compared, type Comparison, type Part } from './compare.ts';
 import type { Context } from './context.ts';
 import { judge, trust } from './judge.ts';
@@ -13,7 +13,7 @@ import { bothOf, eitherOf, otherThan, sides, type Field, type Fields, type Side,
 import { containerView, flatView, streamView, valueView } from './view.ts';
 import { warningsOf } from './warnings.ts';
 
-/** One tool's output; undefined where it did not run, failed, or printed nothing that can be read. */
+/** One tool's output; undefined if it did not run, failed, or printed nothing readable. */
 export interface Told {
   version: string;
   output: unknown;
@@ -22,7 +22,7 @@ export interface Told {
 export interface Input extends Sides<Told | undefined> {
   diff: boolean;
   prefer: ReportTool | null;
-  /** The ending of the name in the address, without its dot, in small letters. */
+  /** Lower-case file extension from the address, without the dot. */
   extension?: string | undefined;
 }
 
@@ -44,7 +44,7 @@ const READ: Sides<(output: unknown, version: string) => Side | undefined> = {
   mediainfo: readMediainfo,
 };
 
-/** Undefined where neither tool gave a readable output. */
+/** Undefined if neither tool gave readable output. */
 export function report(input: Input): ProbeReport | undefined {
   const read = sides((tool) => input[tool] && READ[tool](input[tool].output, input[tool].version));
   if (!eitherOf(read)) return undefined;
@@ -125,7 +125,7 @@ function choose(comparison: Comparison, part: Part, prefer: ReportTool | null): 
   return { part, fields, sure, differences };
 }
 
-/** Within the tolerance: the finer of the two. */
+/** Values within the tolerance: chooses the more precise one. */
 function settled(compared: Compared, prefer: ReportTool | null): Field {
   const [first, second] = bothOf(compared);
   if (first === undefined || second === undefined) return (first ?? second)!;

@@ -1,4 +1,7 @@
-/** Rules written by hand, not measured: which tool is right in a dispute. The model has to be better than these. */
+/**
+ * Hand-written rules, not derived from measurements: which tool is right in a dispute. They are the baseline for the
+ * model.
+ */
 import type { ReportTool } from '../tools/probe_report.ts';
 import { closer, codecOf, containerOf, containersOf, hasSign, impliedDuration, type Context } from './context.ts';
 import { valueOf } from './normalise/ratio.ts';
@@ -35,9 +38,7 @@ const byStandardRate: Rule = ({ compared, part }) => {
   return undefined;
 };
 
-/**
- * Size divided by duration; another value is from a header. 100 % right in the held-out files.
- */
+/** Size divided by duration; the other value comes from a header. 100 % right in the held-out files. */
 const ofContainer: Rule = ({ part }) =>
   part.kind === 'container' ? { chosen: 'ffprobe', why: 'it divides the size by the duration' } : undefined;
 

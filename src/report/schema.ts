@@ -1,6 +1,6 @@
 /**
- * probe_report as callers see it: the one source of its type, of its part of the OpenAPI description, of the page of
- * its fields, and the validator in tests. How the two tools are compared is in fields.ts.
+ * The schema of probe_report: source of its type, of its part of the OpenAPI description, of the page of its fields,
+ * and of the validator in tests. fields.ts defines how the two tools are compared.
  */
 import Type, { type Static, type TSchema } from 'typebox';
 import { REPORT_TOOLS, type ReportTool } from '../tools/probe_report.ts';
@@ -165,7 +165,7 @@ const WarningSchema = group('ReportWarning', 'What is wrong or unusual.', {
   path: path('What it is about: `container`, a stream, or empty for the whole report.', 'container'),
 });
 
-/** A value as the report shows it, or a stream that one tool alone sees. */
+/** A value as the report shows it, or a stream that only one tool sees. */
 const value = (tool: ReportTool, example: Value) =>
   Type.Unsafe<unknown>({
     type: ['string', 'number', 'boolean', 'object', 'null'],

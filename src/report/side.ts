@@ -1,6 +1,6 @@
 /**
- * What one tool says of a file, in words that both share: flat fields by their path, absent where it says nothing.
- * A report has two sides, one for each tool that it compares.
+ * One tool's view of a file in the vocabulary of both: flat fields by path, absent if unknown. A report has two sides,
+ * one for each compared tool.
  */
 import { REPORT_TOOLS, type ReportTool } from '../tools/probe_report.ts';
 import { valueOf } from './normalise/ratio.ts';
@@ -10,13 +10,13 @@ import type { WarningCode } from './warning_codes.ts';
 export type Sides<T> = Record<ReportTool, T>;
 
 export const [FIRST, SECOND] = REPORT_TOOLS;
-/** Written out, for one shape of all of them: computed names made a report take a tenth longer. */
+/** Written out so that all have the same object shape: computed names made a report take a tenth longer. */
 export const sides = <T>(of: (tool: ReportTool) => T): Sides<T> => ({
   ffprobe: of('ffprobe'),
   mediainfo: of('mediainfo'),
 });
 export const bothOf = <T>(values: Sides<T>): [T, T] => [values[FIRST], values[SECOND]];
-/** What the first says; where it says nothing, what the second says. */
+/** The first tool's value, or the second's if the first has none. */
 export const eitherOf = <T>(values: Sides<T | undefined>): T | undefined => values[FIRST] ?? values[SECOND];
 export const otherThan = (tool: ReportTool): ReportTool => (tool === FIRST ? SECOND : FIRST);
 
@@ -26,16 +26,16 @@ export type Fields = Record<string, Field>;
 
 export interface SideStream {
   type: StreamType;
-  /** Place among the tool's own streams. */
+  /** Position among the tool's own streams. */
   order: number;
-  /** The container's own number of it (track, PID), where the tool names it. */
+  /** The container's own stream number (track, PID), if the tool reports it. */
   id: number | undefined;
   fields: Fields;
-  /** Lies within another stream (captions in a picture), so that the other tool may well count no stream. */
+  /** Contained in another stream (captions in a picture), so the other tool may not count it. */
   embedded?: boolean;
-  /** A cover: no stream of its own for one of the tools, and none for the flat fields. */
+  /** A cover: one of the tools does not count it as a stream, and it is left out of the flat fields. */
   picture?: boolean;
-  /** A playlist's variant or a program that it is part of. */
+  /** The playlist variant or program that it belongs to. */
   program?: number;
 }
 
@@ -45,11 +45,11 @@ export interface Side {
   container: Fields;
   streams: SideStream[];
   chapters: { start: number; end?: number; title?: string }[];
-  /** What the tool itself finds strange, in our words. */
+  /** Anomalies that the tool itself reports, in our words. */
   signs: Sign[];
 }
 
-/** Evidence for warnings: kept apart from fields, because the other tool need not have it. */
+/** Evidence for warnings. Not a field, because the other tool may have no equivalent. */
 export interface Sign {
   code: WarningCode;
   detail: string;
@@ -57,7 +57,7 @@ export interface Sign {
 }
 
 export const number = (fields: Fields | undefined, path: string): number | undefined => valueOf(fields?.[path]);
-/** A field as the first of the two tools that has it tells it. */
+/** The value of the first tool that has the field. */
 export const told = (said: Sides<Fields | undefined>, path: string): Field | undefined =>
   eitherOf(sides((tool) => said[tool]?.[path]));
 export const toldNumber = (said: Sides<Fields | undefined>, path: string): number | undefined =>

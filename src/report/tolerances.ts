@@ -1,13 +1,12 @@
-/** How far two values may lie apart and still say the same. */
+/** How much two values may differ and still count as equal. */
 import { sameContainer } from './normalise/container.ts';
 import { valueOf } from './normalise/ratio.ts';
 import type { Field, Fields } from './side.ts';
 
 /**
- * exact: the same value. percent: relative. frame: seconds, one frame of the stream (or as many samples as the longest
- * usual frame of sound has), at least a millisecond. bits: relative, and as much more as a frame makes of the duration
- * that the bits are divided by. text: the same word. family: the same codec, or one name is the other's family (pcm,
- * pcm_s16le).
+ * exact: the same value. percent: relative. frame: in seconds, one frame of the stream (or the samples of the longest
+ * common audio frame), at least a millisecond. bits: relative, plus the share of one frame in the duration that the
+ * bits are divided by. text: the same word. family: the same codec, or one name is the other's family (pcm, pcm_s16le).
  */
 export type Tolerance =
   | { kind: 'exact' | 'text' | 'family' | 'container' | 'fourcc' | 'matrix' | 'layout' }
@@ -19,7 +18,7 @@ const SAMPLES = 2048;
 const SOUND = 0.05;
 const MILLISECOND = 0.001;
 
-/** Seconds of one frame of a stream; for a container, of its slowest stream. */
+/** Duration in seconds of one frame of a stream; for a container, of its slowest stream. */
 export function frameOf(fields: Fields): number {
   const rate = valueOf(fields['frame_rate']);
   if (rate !== undefined && rate > 0) return Math.min(1, 1 / rate);
@@ -27,7 +26,7 @@ export function frameOf(fields: Fields): number {
   return typeof sampleRate === 'number' && sampleRate > 0 ? Math.min(0.3, SAMPLES / sampleRate) : SOUND;
 }
 
-/** `duration`: of the stream, for what is divided by it. */
+/** `duration`: of the stream, for values that are divided by it. */
 export function same(one: Field, other: Field, tolerance: Tolerance, frame: number, duration?: number): boolean {
   if (one === other) return true;
   switch (tolerance.kind) {
@@ -52,7 +51,7 @@ export function same(one: Field, other: Field, tolerance: Tolerance, frame: numb
       return sameFamily(String(one), String(other));
     case 'fourcc':
       return String(one).toLowerCase() === String(other).toLowerCase();
-    // The two have the same coefficients.
+    // These two have the same coefficients.
     case 'matrix':
       return ['bt470bg', 'smpte170m'].includes(String(one)) && ['bt470bg', 'smpte170m'].includes(String(other));
     case 'layout':

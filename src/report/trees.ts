@@ -1,21 +1,24 @@
-/** Boosted trees: the weights file, and how it is read. The trainer writes it; nothing here learns. */
+/**
+ * Boosted trees: the format of the weights file, and its evaluation. The trainer writes the file; nothing is learned
+ * here.
+ */
 import type { ReportTool } from '../tools/probe_report.ts';
 import { NUMBERS, type Features } from './features.ts';
 import { sides } from './side.ts';
 
 /**
  * One tree as a flat list of nodes. A leaf is `[value]`. An inner node is `[feature, threshold, yes, no]`: a word
- * (feature ≥ 0, by its place in `words`) leads to `yes` where it is there; a number (feature < 0, -1 being the first)
- * leads to `yes` where it is known and at most the threshold.
+ * (feature ≥ 0, its index in `words`) leads to `yes` if present; a number (feature < 0, -1 being the first) leads to
+ * `yes` if it is known and at most the threshold.
  */
 export type Tree = readonly (readonly [number] | readonly [number, number, number, number])[];
 export interface Ensemble {
   base: number;
-  /** Divides the sum, so that the result is a calibrated probability. */
+  /** Divides the sum, which calibrates the resulting probability. */
   temperature: number;
   trees: readonly Tree[];
 }
-/** Whether a tool is right in a dispute; whether a value is that only one has, or both. */
+/** Whether a tool is right in a dispute, or whether a value is right that only one tool has, or both. */
 export type Question = ReportTool | 'single' | 'agreed';
 export interface Weights {
   words: readonly string[];
@@ -23,7 +26,7 @@ export interface Weights {
   ensembles: Record<Question, Ensemble>;
 }
 
-/** `words`: one for each word of the weights that is there. */
+/** `words`: 1 for each word of the weights that is present. */
 export interface Row {
   words: Uint8Array;
   numbers: readonly number[];
@@ -31,7 +34,7 @@ export interface Row {
 
 export class Model {
   readonly #places: ReadonlyMap<string, number>;
-  /** The words that all fields of a part share, looked up once. */
+  /** Words shared by all fields of a part, looked up once. */
   readonly #shared = new WeakMap<readonly string[], Uint8Array>();
   readonly weights: Weights;
   readonly #compiled: Readonly<Record<Question, Compiled>>;
@@ -58,7 +61,7 @@ export class Model {
     return { words: this.#mark(into, words), numbers };
   }
 
-  /** The probability that is asked for of one field: its row is overwritten by the next. */
+  /** The probability for one field. Its row is overwritten by the next call. */
   of(question: Question, features: Features): number {
     return this.ask(question, this.row(features, this.#scratch));
   }
@@ -71,15 +74,15 @@ export class Model {
     return places;
   }
 
-  /** The probability that is asked for. */
+  /** The probability for a row. */
   ask(of: Question, row: Row): number {
     return probability(this.#compiled[of], row);
   }
 }
 
 /**
- * The trees of an ensemble in flat arrays: read a thousand times for one report, four times as fast as the lists of the
- * file.
+ * The trees of an ensemble in flat arrays: they are read a thousand times per report, four times as fast as the lists
+ * of the file.
  */
 interface Compiled {
   base: number;

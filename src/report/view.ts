@@ -1,4 +1,4 @@
-/** Fields as callers see them: nested, rounded, under the names of the API (docs/report.md). */
+/** Fields as callers see them: nested, rounded, with the names of the API (docs/report.md). */
 import type { Part } from './compare.ts';
 import { ruleOf } from './fields.ts';
 import { isPicture, streamsOf } from './match.ts';
@@ -6,10 +6,10 @@ import { fractionOf, valueOf } from './normalise/ratio.ts';
 import type { ContainerReport, StreamReport } from './schema.ts';
 import type { Field, Fields, Side } from './side.ts';
 
-/** Made from names of fields: that it has the form of the schema is for the tests to see. */
+/** Built from field names: tests verify that it matches the schema. */
 type Nested = Record<string, unknown>;
 
-/** One value as callers see it, in the report and in its diff. */
+/** A single value as callers see it, in the report and in its diff. */
 export function valueView(field: string, value: Field): unknown {
   switch (ruleOf(field).shown) {
     case 'fraction':
@@ -34,7 +34,7 @@ function nested(fields: Fields, skip: (field: string) => boolean): Nested {
   return view;
 }
 
-/** The first video stream, at the top of the report. Codec id, frame rate and average bitrate are always there. */
+/** The first video stream, at the top of the report. Codec id, frame rate and average bitrate are always present. */
 export function flatView(fields: Fields): Nested {
   const view = nested(fields, (field) => !ruleOf(field).atTop);
   return {

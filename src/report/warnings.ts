@@ -1,4 +1,4 @@
-/** Warnings about a file, beside its fields. */
+/** Warnings about a file. */
 import type { Comparison, Part } from './compare.ts';
 import { containersOf } from './context.ts';
 import { isPicture, streamsOf } from './match.ts';
@@ -14,7 +14,7 @@ export interface Seen {
   /** The chosen values, by part. */
   container: Fields;
   streams: { part: Part; fields: Fields }[];
-  /** Of the file's name in the address, without its dot. */
+  /** File extension from the address, without the dot. */
   extension: string | undefined;
 }
 
@@ -27,7 +27,7 @@ export function warningsOf(seen: Seen): Warning[] {
   ].filter(first());
 }
 
-/** Keeps one warning of each code for a part. */
+/** Keeps one warning per code and part. */
 function first(): (warning: Warning) => boolean {
   const had = new Set<string>();
   return ({ code, path }) => !had.has(`${code} ${path}`) && had.add(`${code} ${path}`) !== undefined;
@@ -49,15 +49,15 @@ function signs({ comparison, container }: Seen): Warning[] {
   return found;
 }
 
-/** Streams of pictures without timestamps: no frame rate can vary. */
+/** Elementary video streams without timestamps: their frame rate cannot vary. */
 const UNTIMED = new Set(['h264', 'hevc', 'vvc', 'av1', 'm4v', 'mpegvideo']);
 const MATROSKA = new Set(['matroska', 'webm']);
 const APART = 0.1;
 
 /**
- * Time stamps of a millisecond make 60 frames a second seem to vary: what one tool says so weakly, the other has to say
- * too. In Matroska, where ffprobe tells the rate that is declared, mediainfo's word counts where it counted another
- * one, or none at all.
+ * Millisecond timestamps make 60 frames a second seem to vary, so a weak sign from one tool must be confirmed by the
+ * other. In Matroska, ffprobe reports the declared rate, so mediainfo's sign counts if it measured a different rate, or
+ * none.
  */
 function variesFor(tool: ReportTool, part: Part | undefined, format: string): boolean {
   if (UNTIMED.has(format)) return false;
@@ -104,7 +104,7 @@ function ofContainer({ comparison, container, streams, extension }: Seen): Warni
   const [header, data] = [toldNumber(containers, 'header_size'), toldNumber(containers, 'data_size')];
   if (size !== undefined && header !== undefined && data !== undefined && header + data > size * 1.0001 + 8)
     warn('truncated', `the header declares ${Math.round(header + data)} bytes, the file has ${size}`);
-  // The lower of the two where they disagree: a guessed bitrate must not cause a warning.
+  // The lower one if the tools disagree: a guessed bitrate must not cause a warning.
   const claimed = streams.reduce((sum, { part, fields }) => {
     const rates = bothOf(sides((tool) => number(part[tool], 'bitrate.average'))).filter((one) => one !== undefined);
     const [rate, seconds] = [
@@ -113,7 +113,8 @@ function ofContainer({ comparison, container, streams, extension }: Seen): Warni
     ];
     return sum + (rate !== undefined && seconds !== undefined ? (rate * seconds) / 8 : 0);
   }, 0);
-  // Matroska's rates may be tags of another file; of pictures that vary, a rate by time says little of their bytes.
+  // Matroska's rates may be tags of another file; with a variable frame rate, a rate by time says little about the
+  // bytes.
   const steady = streams.every(({ part }) => told(part, 'varies') === undefined);
   if (
     steady &&

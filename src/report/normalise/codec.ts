@@ -1,4 +1,4 @@
-/** mediainfo's formats in ffmpeg's names. A family (`pcm`, `adpcm`) stands where it does not say which member. */
+/** mediainfo's formats by ffmpeg's names. A family (`pcm`, `adpcm`) is used if the member is unknown. */
 import { table } from '../json.ts';
 
 export const VIDEO_CODECS = table<string>({
@@ -191,7 +191,7 @@ function audio(given: MediainfoCodec, format: string, id: string): string | unde
   return format.startsWith('pcm') || format === 'lpcm' ? pcm(given, id) : AUDIO_CODECS[format];
 }
 
-/** WAVE and Matroska are little-endian where nothing is said; in MXF and elsewhere the family stays open. */
+/** WAVE and Matroska default to little-endian; in MXF and elsewhere only the family is known. */
 function pcm({ depth, endianness, sign, profile, settings, container }: MediainfoCodec, id: string): string {
   if (id === 'ulaw' || id === '7' || /u-law/i.test(profile + settings)) return 'pcm_mulaw';
   if (id === 'alaw' || id === '6' || /a-law/i.test(profile + settings)) return 'pcm_alaw';
@@ -209,7 +209,7 @@ function pcm({ depth, endianness, sign, profile, settings, container }: Mediainf
   return depth === 8 ? `pcm_${signed}8` : `pcm_${signed}${depth}${end}`;
 }
 
-/** A tool's own names of profiles that both tools know, by codec; others are shown as they are and not compared. */
+/** A tool's names of profiles that both tools know, by codec. Other profiles are shown unchanged and not compared. */
 type ProfileNames = Readonly<Record<string, Readonly<Record<string, string>>>>;
 export const MEDIAINFO_PROFILES: ProfileNames = table({
   hevc: table({ 'format range': 'rext', 'main still': 'main still picture', 'multiview main': 'multiview main' }),
@@ -236,7 +236,7 @@ export const FFPROBE_PROFILES: ProfileNames = table({
   prores: table({ prores_standard: 'standard' }),
   aac: table({ 'he-aacv2': 'he-aacv2' }),
 });
-/** The codecs whose profiles both tools name from the same list. */
+/** Codecs whose profiles both tools name from the same list. */
 export const PROFILED = new Set(['h264', 'hevc', 'mpeg2video', 'mpeg4', 'vp9', 'av1', 'aac', 'prores']);
 
 export function profileOf(
@@ -247,13 +247,13 @@ export function profileOf(
   if (text === undefined || /^(?:unknown|-99|n\/a)$/i.test(text)) return undefined;
   const plain = text.split('@')[0]!.trim().toLowerCase();
   if (plain === '') return undefined;
-  // Each of the range extensions has a name of its own, which only one of the two tells.
+  // Each of the range extensions has its own name, which only one tool reports.
   if (codec === 'hevc' && /^main .*(?:4:|\b12|\b16)|^monochrome/.test(plain)) return 'rext';
   const spelled = names[codec ?? '']?.[plain] ?? plain;
   return codec === 'vp9' ? spelled.replace(/^profile /, '') : spelled;
 }
 
-/** Both as 4.1. */
+/** Normalised to the form 4.1. */
 export function levelOf(codec: string | undefined, level: number | undefined): string | undefined {
   if (level === undefined || level <= 0) return undefined;
   if (codec === 'h264')

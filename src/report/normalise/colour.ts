@@ -1,4 +1,4 @@
-/** Colour in ffmpeg's names. What says "unknown" or "reserved" says nothing. */
+/** Colour properties by ffmpeg's names. Values like "unknown" or "reserved" count as absent. */
 import { table } from '../json.ts';
 
 const PRIMARIES = table<string>({
@@ -69,7 +69,7 @@ const OTHER_NAMES = table<string>({
 
 export function fromMediainfo(what: keyof typeof TABLES, text: string | undefined): string | undefined {
   if (text === undefined || NOTHING.test(text)) return undefined;
-  // Two values in one: what the container and what the stream says, the one that counts first.
+  // Two values in one: of the container and of the stream, the effective one first.
   return TABLES[what][text.toLowerCase().split(' / ')[0]!.trim()];
 }
 

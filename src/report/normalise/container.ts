@@ -1,4 +1,4 @@
-/** Containers under one name each. */
+/** Normalised container names. */
 import { table } from '../json.ts';
 
 export const FFPROBE_CONTAINERS = table<string>({
@@ -78,7 +78,7 @@ export const FFPROBE_CONTAINERS = table<string>({
 });
 
 export function fromFfprobe(name: string | undefined, majorBrand: string | undefined): string | undefined {
-  // A picture by its name alone: which kind, it does not say.
+  // Identified as a picture only by the file name: the kind is unknown.
   if (name === undefined || name === 'image2') return undefined;
   if (name.startsWith('mov,mp4')) return isoFormat(majorBrand);
   return FFPROBE_CONTAINERS[name] ?? name.split(',')[0]?.replace(/_pipe$/, '');
@@ -176,10 +176,7 @@ export function fromMediainfo(
   return MEDIAINFO_CONTAINERS[plain];
 }
 
-/**
- * Names that stand for the same thing: the first tool does not tell them apart, the second does. The right one is
- * shown.
- */
+/** Names that count as equal: ffprobe does not distinguish them, mediainfo does. The more precise one is shown. */
 const SAME: readonly (readonly string[])[] = [
   ['matroska', 'webm'],
   ['mp3', 'mp2'],
@@ -190,7 +187,7 @@ export const sameContainer = (one: string, other: string): boolean =>
   one === other || SAME.some((names) => names.includes(one) && names.includes(other));
 export const finerContainer = (one: string, other: string): string => (['webm', 'avif'].includes(other) ? other : one);
 
-/** Extensions that do not fit a container are a warning; one that is not listed is not judged. */
+/** An extension that does not match its container causes a warning. Unlisted extensions are ignored. */
 const EXTENSIONS = table<readonly string[]>({
   mp4: [
     'mp4',
@@ -247,7 +244,7 @@ const EXTENSIONS = table<readonly string[]>({
 });
 const ALL = new Set(Object.values(EXTENSIONS).flat());
 
-/** Undefined where nothing can be said. */
+/** Undefined if unknown. */
 export function extensionFits(container: string, extension: string): boolean | undefined {
   const own = EXTENSIONS[container];
   return own === undefined || !ALL.has(extension) ? undefined : own.includes(extension);

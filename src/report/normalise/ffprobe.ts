@@ -29,7 +29,7 @@ const TYPES = table<StreamType>({
   data: 'data',
   attachment: 'attachment',
 });
-/** Older spellings, and members of a family that the other tool has under one name. */
+/** Older spellings, and members of a family that mediainfo reports under one name. */
 export const FFPROBE_CODECS = table<string>({
   aac_latm: 'aac',
   ssa: 'ass',
@@ -192,7 +192,7 @@ function audio(stream: JsonObject): Fields {
 
 const sideData = (stream: JsonObject): JsonObject[] => listOf(stream['side_data_list']).slice(0, 100).map(objectOf);
 
-/** Clockwise degrees, as a player turns it. */
+/** In degrees clockwise, as a player rotates it. */
 function rotationOf(stream: JsonObject, tags: JsonObject): number | undefined {
   const tagged = wholeOf(tagOf(tags, 'rotate'));
   const matrix = sideData(stream)
@@ -225,7 +225,7 @@ function fourCcOf(stream: JsonObject): { text: string; id: number } | undefined 
   return text === undefined || id === undefined || text.length !== 4 || text.includes('[') ? undefined : { text, id };
 }
 
-/** Matroska tells when a stream ends. */
+/** Matroska's tag contains the end time of the stream. */
 function taggedDuration(text: string | undefined, start: number | undefined): number | undefined {
   const found = /^(\d{1,4}):(\d\d):(\d\d(?:\.\d+)?)$/.exec(text ?? '');
   if (!found) return undefined;
@@ -233,7 +233,7 @@ function taggedDuration(text: string | undefined, start: number | undefined): nu
   return seconds > 0 ? seconds : undefined;
 }
 
-/** The variants of a playlist are programs: a stream belongs to the first that names it. */
+/** The variants of a playlist are programs: a stream belongs to the first that contains it. */
 function variants(programs: readonly unknown[], streams: SideStream[], listed: readonly unknown[]): void {
   const byIndex = new Map(
     streams.map((stream) => [wholeOf(objectOf(listed[stream.order])['index']) ?? stream.order, stream]),
@@ -247,7 +247,7 @@ function variants(programs: readonly unknown[], streams: SideStream[], listed: r
 }
 
 const FEW_FRAMES = 10;
-/** One or two longer frames, often the last, are not a variable frame rate. */
+/** One or two longer frames, often the last, do not make the frame rate variable. */
 const FEW_MISSING = 2.5;
 function signsOf(listed: JsonObject, stream: SideStream): Sign[] {
   const signs: Sign[] = [];

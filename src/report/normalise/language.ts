@@ -1,4 +1,4 @@
-/** Languages as BCP 47 writes them, whatever way a container has (fre, fra, fr). */
+/** Languages in BCP 47, from any notation of a container (fre, fra, fr). */
 const known = new Map<string, string | undefined>();
 const NONE = new Set(['und', 'unk', 'mis', 'zxx', '```', 'qaa']);
 const MOST = 5000;

@@ -1,4 +1,6 @@
-/** Channel layouts in ffmpeg's names, without the difference of side and back, which no two tools draw alike. */
+/**
+ * Channel layouts by ffmpeg's names, without the distinction between side and back, which the tools make differently.
+ */
 import { table } from '../json.ts';
 
 const BY_SPEAKERS = table<string>({

@@ -24,7 +24,7 @@ export function readMediainfo(output: Json, version: string): Side | undefined {
   const general = tracks.find((track) => track['@type'] === 'General');
   const listed = tracks.filter((track) => TYPES[textOf(track['@type']) ?? ''] !== undefined);
   const all = general ?? {};
-  // Of bytes that are nothing to it, it tells the size alone.
+  // For unrecognised data mediainfo reports only the size.
   if (listed.length === 0 && textOf(all['Format']) === undefined) return undefined;
   const extra = objectOf(all['extra']);
   const containerName = textOf(all['Format']) ?? '';
@@ -109,7 +109,7 @@ function streamOf(track: JsonObject, order: number, containerName: string): Side
         : undefined,
     'codec.four_cc': fourCc,
     'codec.id': fourCc === undefined ? undefined : Buffer.from(fourCc, 'latin1').readUInt32LE(),
-    // With a time code it is that which stands there.
+    // With a time code, Delay contains that instead.
     start_time:
       ['MPEG-4', 'MXF'].includes(containerName) && track['Delay_DropFrame'] !== undefined
         ? undefined
@@ -217,7 +217,7 @@ function rotationOf(text: string | undefined): number | undefined {
 
 function audio(track: JsonObject): Fields {
   return known<Fields[string]>({
-    // Two values where a decoder may or may not know of the extension (AAC with SBR): the first is what is heard.
+    // Two values if decoders may or may not support the extension (AAC with SBR): the first one is heard.
     sample_rate: positiveOf(first(track['SamplingRate'])),
     channels: positiveOf(first(track['Channels'])),
     channel_layout: layoutOfSpeakers(textOf(track['ChannelLayout'])),
@@ -227,11 +227,11 @@ function audio(track: JsonObject): Fields {
 
 const first = (value: Json): Json => (typeof value === 'string' ? value.split(' / ')[0] : value);
 
-/** Only four printable characters are a FourCC; the codec of an MP4 may have more behind it (`mp4a-40-2`). */
+/** Only four printable characters form a FourCC; an MP4 codec may have a suffix (`mp4a-40-2`). */
 function fourCcOf(codecId: string): string | undefined {
   const last = codecId.split(' / ').at(-1) ?? '';
   const plain = /^(?:V_|A_|S_)/.test(last) ? '' : last;
-  // Numbers are what WAVE and transport streams have in its place.
+  // WAVE and transport streams have numbers instead.
   return /^[\u0020-\u007e]{4}(?:-|$)/.test(plain) && !/^\d+(?:-|$)/.test(plain) ? plain.slice(0, 4) : undefined;
 }
 
@@ -254,10 +254,10 @@ function chaptersOf(tracks: readonly JsonObject[]): Side['chapters'] {
 }
 
 const WIDELY = 1.2;
-/** A single pause of more frames than this is a sign of a variable frame rate. */
+/** A single pause of more frames than this indicates a variable frame rate. */
 const ONE_PAUSE = 4;
 
-/** A single longer frame, often the last, is not a variable frame rate. */
+/** A single longer frame, often the last, does not make the frame rate variable. */
 function onePause(track: JsonObject, low: number, high: number): boolean {
   const [seconds, frames] = [numberOf(track['Duration']), numberOf(track['FrameCount'])];
   return (
@@ -276,7 +276,7 @@ const CHECKED: readonly [string, string][] = [
   ['ScanType', 'the scan type'],
 ];
 
-/** `X_Original` is what the stream says where the container says something else. */
+/** `X_Original` is the stream's value if the container's differs. */
 function signsOf(track: JsonObject, stream: SideStream): Sign[] {
   const signs: Sign[] = [];
   const original = (name: string): Json => track[`${name}_Original`];
@@ -318,8 +318,8 @@ function signsOf(track: JsonObject, stream: SideStream): Sign[] {
 }
 
 /**
- * Names of elements on the first level that no format has: what stands behind the end of a file is read as if it were
- * one. Matroska's own (segment, cluster, cues, tags and others) are numbers, too.
+ * Top-level element names that no format has: data after the end of a file, read as an element. Matroska's own elements
+ * (segment, cluster, cues, tags and others) are numbers too.
  */
 const STRAY =
   /^(?:Unknown|.{1,2}|_.{0,2}|_0x(?!8538067_|F43B675_|C53BB6B_|254C367_|14D9B74_|549A966_|654AE6B_|43A770_|941A469_)[0-9A-F]+_)$/;
@@ -329,7 +329,7 @@ function strayElements(errors: Json): boolean {
     .some((name) => STRAY.test(name));
 }
 
-/** `ConformanceErrors` nests objects: one line per leaf. */
+/** `ConformanceErrors` contains nested objects: returns one line per leaf. */
 function errorsOf(general: JsonObject): string[] {
   const found: string[] = [];
   const walk = (value: Json, path: string, depth: number): void => {

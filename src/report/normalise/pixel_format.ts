@@ -1,4 +1,4 @@
-/** ffmpeg's names of pixel formats, taken apart. */
+/** Splits ffmpeg's pixel format names into their properties. */
 import type { Fields } from '../side.ts';
 import { known } from '../json.ts';
 

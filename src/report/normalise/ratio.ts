@@ -1,4 +1,4 @@
-/** Rates and ratios: fractions as text where they are exact, decimals where only those are told. */
+/** Rates and ratios: fractions as text if they are exact, decimals if only these are known. */
 import { numberOf } from '../json.ts';
 
 export interface Fraction {
@@ -13,10 +13,10 @@ export function fractionOf(text: unknown): Fraction | undefined {
   return found && numerator > 0 && denominator > 0 ? { numerator, denominator } : undefined;
 }
 
-/** As it stands in fields. */
+/** The form used in fields. */
 export const written = ({ numerator, denominator }: Fraction): string => `${numerator}/${denominator}`;
 
-/** Most texts are names, and no number: two patterns less for each. */
+/** Fast path: most texts are names, which saves two patterns each. */
 const isName = (text: string): boolean => {
   const first = text.charCodeAt(0);
   return first > 0x39 && first < 0x7f;
@@ -34,7 +34,7 @@ export function reduced({ numerator, denominator }: Fraction): Fraction {
   return { numerator: numerator / (a || 1), denominator: denominator / (a || 1) };
 }
 
-/** A rate that is told with three decimals: a whole one, one of the 1001 family, or thousandths. */
+/** A rate given with three decimals: a whole number, one of the 1001 family, or thousandths. */
 export function rateOf(decimal: number): Fraction {
   const whole = Math.round(decimal);
   if (whole > 0 && Math.abs(decimal - whole) < 0.0006) return { numerator: whole, denominator: 1 };
