@@ -1,4 +1,4 @@
-/** The attributes of a tag, judged by the grammar: unknown and missing ones, and values of the wrong form. */
+/** Checks the attributes of a tag against the grammar: unknown and missing ones, and values of the wrong form. */
 import { readAttributes, type Attributes } from './attributes.ts';
 import { formError, type TagSpec } from './grammar.ts';
 import { quote } from './rule.ts';
@@ -10,7 +10,7 @@ interface TagPlace {
   spec: TagSpec;
 }
 
-/** `start`: where the attributes begin in the line. */
+/** `start`: column of the first attribute. */
 export function checkedAttributes(
   content: string,
   start: number,

@@ -1,8 +1,8 @@
-/** Attribute lists: read to their end whatever stands in them. */
+/** Attribute lists: parsed to their end, whatever they contain. */
 import { quote } from './rule.ts';
 
 export interface Attribute {
-  /** Without its quotes, its variables put in. */
+  /** Without its quotes, with variables expanded. */
   value: string;
   quoted: boolean;
   column: number;
@@ -12,10 +12,10 @@ export type Attributes = ReadonlyMap<string, Attribute>;
 
 const NAME = /^[A-Z0-9-]+$/;
 
-/** More are not read: no playlist that is meant to be played comes near. */
+/** Further attributes are not read: no genuine playlist comes near this. */
 const MOST = 1_000;
 
-/** From `start` on in the line. `expand` puts variables in. */
+/** Parses from column `start`. `expand` expands variables. */
 export function readAttributes(
   line: string,
   start: number,

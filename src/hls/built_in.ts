@@ -1,7 +1,6 @@
 /**
- * The validator as a tool among the others: it comes with the product and has no image of its own, so it is always
- * available. It measures segments with the newest ffprobe that the cluster has; without one it judges playlists alone,
- * and says so.
+ * The validator as a tool: it is built in and has no image of its own, so it is always available. It measures segments
+ * with the newest ffprobe in the cluster. Without one it only checks playlists, and reports that.
  */
 import { byNewest } from '../version_order.ts';
 import { HLS_VERSION } from './version.ts';
@@ -21,10 +20,10 @@ export interface BuiltIn {
   uses: string[];
 }
 
-/** Gives the program the command that measures segments, as JSON. Runners of the previous version know it, too. */
+/** Passes the program the command that measures segments, as JSON. Runners of the previous version support it too. */
 export const PROBE_OPTION = '--ffprobe';
 
-/** `{app}` is the product's source folder in the tools' container, `{tools}` the folder of all tools. */
+/** `{app}` is the application's source folder in the tools container, `{tools}` the folder of all tools. */
 export function builtInMsv(tools: readonly ToolOfCluster[]): BuiltIn {
   const ffprobe = tools.filter(({ tool }) => tool === 'ffprobe').sort((a, b) => byNewest(a.version, b.version))[0];
   const command = ['{node}', '--max-old-space-size=640', '{app}/hls/main.ts'];

@@ -1,4 +1,4 @@
-/** What was measured against what playlists say. Pure. */
+/** Compares measurements with the declarations of playlists. Pure. */
 import { has, number, text, type Playlist, type Rendition, type Segment, type Variant } from './playlist.ts';
 import type { Facts, Stream } from './probe.ts';
 import { quote } from './rule.ts';
@@ -11,7 +11,7 @@ export interface MeasuredSegment {
   facts: Facts | undefined;
 }
 
-/** Audio frames and frames without a duration: closer than this it cannot be told. */
+/** Tolerance for audio frames and for frames without a duration. */
 const DURATION_NEAR = 0.25;
 const BREAK_NEAR = 0.25;
 /** 33 bits of a 90 kHz clock. */
@@ -78,8 +78,8 @@ export interface Rates {
 }
 
 /**
- * Bits per second by the playlist's own durations. Pieces shorter than half a target duration are no peak: players
- * buffer across them.
+ * Bits per second by the playlist's own durations. Segments shorter than half a target duration do not count as a peak:
+ * players buffer across them.
  */
 export function ratesOf(measured: readonly MeasuredSegment[], playlist: Playlist): Rates {
   let [peak, bytes, seconds] = [0, 0, 0];
@@ -102,7 +102,7 @@ export function ratesOf(measured: readonly MeasuredSegment[], playlist: Playlist
 
 const rate = (bits: number): string => `${Math.round(bits / 1000)} kbit/s`;
 
-/** `added`: the highest of the renditions that play along. */
+/** `added`: the highest rates of the renditions that are played together with it. */
 export function compareRates(variant: Variant, own: Rates, added: { peak: number; average: number }, note: Note): void {
   const { tag } = variant;
   const bandwidth = number(tag, 'BANDWIDTH') ?? 0;
@@ -147,7 +147,7 @@ const PROFILES: Readonly<Record<string, string>> = {
   'High 4:2:2': '7a',
 };
 
-/** `streams`: of the variant's own segments and of the audio that plays along. */
+/** `own`: streams of the variant's own segments; `others`: of the audio that is played together with it. */
 export function compareFormats(variant: Variant, own: readonly Stream[], others: readonly Stream[], note: Note): void {
   const { tag } = variant;
   const codecs = words(text(tag, 'CODECS'));
@@ -158,7 +158,7 @@ export function compareFormats(variant: Variant, own: readonly Stream[], others:
       if (family !== undefined && !codecs.some((word) => family.test(word)))
         note('codecs-measured', tag.line, `${quote(codecs.join(','))} does not name ${codec}`);
     }
-    // What an I-frame playlist plays without, its CODECS need not be without.
+    // CODECS may name formats that an I-frame playlist does not contain.
     if (!variant.iframes) {
       for (const codec of codecs) {
         const type = isVideoCodec(codec) ? 'video' : isAudioCodec(codec) ? 'audio' : undefined;

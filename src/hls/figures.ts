@@ -1,4 +1,4 @@
-/** Numbers as playlists write them. What is not one is noted, and read as well as it can be. */
+/** Numbers in playlists. An invalid number is noted, and parsed as far as possible. */
 import type { ByteRange } from './playlist.ts';
 import { quote } from './rule.ts';
 import type { Note } from './rules/catalog.ts';
@@ -10,7 +10,7 @@ export function wholeNumber(value: string, name: string, line: number, note: Not
   return Number.isFinite(near) && near >= 0 ? near : undefined;
 }
 
-/** A figure that is not a decimal number from 0 up. */
+/** Handles a duration that is not a decimal number from 0 up. */
 export function badDuration(figure: string, line: number, note: Note): number {
   note('extinf-duration', line, `${quote(figure)} is not a decimal number from 0 up`);
   const near = Number.parseFloat(figure);

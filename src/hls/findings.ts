@@ -1,11 +1,11 @@
-/** Collects what rules find: in order, counted, and bounded whatever a playlist holds. */
+/** Collects the findings of rules: ordered, counted, and bounded whatever a playlist contains. */
 import type { Level } from './rule.ts';
 import { RULES, type RuleId, type Note } from './rules/catalog.ts';
 import type { Message } from './schema.ts';
 
-/** Of one rule in one playlist. */
+/** Maximum for one rule in one playlist. */
 const MOST_EACH = 10;
-/** Of all together: a presentation of hundreds of playlists with a hundred faults each is not read line by line. */
+/** Maximum in total: nobody reads hundreds of playlists with a hundred faults each line by line. */
 const MOST = 5_000;
 
 export class Findings {
@@ -14,7 +14,7 @@ export class Findings {
   readonly #levels: Record<Level, number> = { 'must-fix': 0, 'should-fix': 0, info: 0 };
   #dropped = 0;
 
-  /** Takes what is found in the playlist of this address. */
+  /** Returns a note function for the playlist at this address. */
   in(url: string): Note {
     return (rule, line, detail, column) => this.add(url, rule, line, detail, column);
   }
@@ -47,7 +47,7 @@ export class Findings {
     this.#messages.push(message);
   }
 
-  /** The worst first; each playlist's by their lines. */
+  /** Ordered by level, worst first, then by playlist and line. */
   messages(): Message[] {
     const order: Record<Level, number> = { 'must-fix': 0, 'should-fix': 1, info: 2 };
     const urls = new Map<string, number>();
@@ -57,7 +57,7 @@ export class Findings {
     );
   }
 
-  /** All that was found, told or not. */
+  /** Counts of all findings, reported or not. */
   totals(): Readonly<Record<Level, number>> & { untold: number } {
     return { ...this.#levels, untold: this.#dropped };
   }

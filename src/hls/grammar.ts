@@ -1,4 +1,4 @@
-/** Every tag of the specification: where it may stand, what it carries, and where that is written. */
+/** Every tag of the specification: where it is allowed, its value, and its clause. */
 
 export type Form =
   | {
@@ -6,7 +6,7 @@ export type Form =
       max?: number;
     }
   | { form: 'enum'; values: readonly string[] }
-  /** A quoted list of words, each of `values`. */
+  /** A quoted list of words, each one of `values`. */
   | { form: 'list'; values: readonly string[] };
 
 export interface AttributeSpec {
@@ -14,18 +14,18 @@ export interface AttributeSpec {
   type: Form;
 }
 
-/** All that is known of a tag: a new tag, or a new attribute of one, is a row of TAGS. */
+/** All facts about a tag: a new tag, or a new attribute of one, is a row of TAGS. */
 export interface TagSpec {
   clause: string;
   in: 'both' | 'media' | 'multivariant';
   value: 'none' | 'integer' | 'attributes' | 'other';
   /** At most once in a playlist. */
   once?: boolean;
-  /** A playlist with this tag is of the kind that `in` says. */
+  /** A playlist with this tag is of the kind given by `in`. */
   decides?: boolean;
-  /** Only describes a segment, so it is not kept once the segment is read. */
+  /** Only describes a segment, so it is dropped once the segment is read. */
   ofSegment?: boolean;
-  /** No segment depends on it: past the limit of tags its attributes are not read. */
+  /** No segment depends on it: beyond the limit of tags its attributes are not parsed. */
   aside?: boolean;
   attributes?: Readonly<Record<string, AttributeSpec>>;
 }
@@ -79,7 +79,7 @@ const ONCE = { once: true };
 const DECIDES = { decides: true };
 const OF_SEGMENT = { ofSegment: true };
 const ASIDE = { aside: true };
-/** Of a multivariant playlist: each says what kind it is, and no segment depends on it. */
+/** For multivariant playlists: each such tag decides the kind, and no segment depends on it. */
 const MAIN = { decides: true, aside: true };
 
 const ROWS: Readonly<Record<string, TagSpec>> = {
@@ -228,7 +228,7 @@ const ROWS: Readonly<Record<string, TagSpec>> = {
 
 export const TAGS: ReadonlyMap<string, TagSpec> = new Map(Object.entries(ROWS));
 
-/** What the text of an attribute must look like; undefined where it does. */
+/** Describes what is wrong with an attribute's text; undefined if it is valid. */
 export function formError(form: Form, value: string, quoted: boolean): string | undefined {
   const inQuotes = quoted ? undefined : 'must be in quotes';
   const bare = quoted ? 'must not be in quotes' : undefined;
@@ -275,13 +275,13 @@ const DATE = new RegExp(`^${DAY}[Tt ]${TIME}${ZONE}?$`);
 
 export const isDate = (text: string): boolean => DATE.test(text);
 
-/** Milliseconds; NaN where it is none. Without a zone it is taken as UTC. */
+/** Milliseconds; NaN if it is not a date. Without a zone it is taken as UTC. */
 export function timeOfDate(text: string): number {
   if (!isDate(text)) return Number.NaN;
   const [, day = '', hour = '', minute = '', second = '00', fraction = '', zone = 'Z'] =
     /^(\d{4}-\d\d-\d\d)[Tt ](\d\d):?(\d\d)(?::?(\d\d))?(?:[.,](\d+))?([Zz]|[+-]\d\d(?::?\d\d)?)?$/.exec(text) ?? [];
   const offset = /^[+-]\d\d$/.test(zone) ? `${zone}:00` : zone.replace(/^([+-]\d\d)(\d\d)$/, '$1:$2').toUpperCase();
-  // A leap second is the last one of its minute.
+  // A leap second is mapped to the last second of its minute.
   const whole = second === '60' ? '59' : second;
   const part = fraction === '' ? '' : `.${fraction.slice(0, 3)}`;
   return Date.parse(`${day}T${hour}:${minute}:${whole}${part}${offset}`);

@@ -1,4 +1,4 @@
-/** Every rule that one playlist can be judged by alone. */
+/** Applies all rules that concern a single playlist. */
 import type { Playlist } from './playlist.ts';
 import type { Note } from './rules/catalog.ts';
 import { judgeDateRanges } from './rules/daterange.ts';

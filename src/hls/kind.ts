@@ -1,4 +1,4 @@
-/** Whether a text is a playlist, by its first line; and which kind, by its tags. */
+/** Whether a text is a playlist, by its first line, and its kind, by its tags. */
 import { TAGS } from './grammar.ts';
 import type { Playlist } from './playlist.ts';
 import { quote } from './rule.ts';
@@ -30,6 +30,6 @@ export function judgeFirstLine(content: string, note: Note): void {
         ? 'it is a page of HTML or XML'
         : `the first line is ${quote(content)}`,
     );
-  // Without it nothing says that it is one: three lines more tell whether it is meant to be.
+  // Without #EXTM3U, the next three lines show whether it is meant to be a playlist.
   else if (content.trimEnd() !== '#EXTM3U') note('tag-value', 1, 'EXTM3U takes no value');
 }

@@ -1,24 +1,24 @@
-/** What one validation reads and does at most. */
+/** Bounds of one validation. */
 export interface Limits {
-  /** Of one playlist; the rest is not read. */
+  /** Per playlist; the rest is not read. */
   playlistBytes: number;
-  /** Of all playlists of one presentation: when it is used up, the rest are not read. */
+  /** For all playlists of a presentation; further ones are not read. */
   presentationBytes: number;
   presentationLines: number;
-  /** Media playlists of one presentation. */
+  /** Maximum number of media playlists of a presentation. */
   playlists: number;
-  /** Reads at once. */
+  /** Concurrent reads. */
   parallel: number;
-  /** Segments measured in each playlist, and bytes in all. */
+  /** Segments measured in each playlist, bytes of each, and bytes in total. */
   segments: number;
   segmentBytes: number;
   measuredBytes: number;
-  /** Reads of a live playlist after the first, and of how many playlists. */
+  /** Reloads of a live playlist after the first read, and the number of reloaded playlists. */
   reloads: number;
   reloaded: number;
 }
 
-/** A million lines are some 30 MB. */
+/** A million lines have about 30 MB. */
 export const LIMITS: Limits = {
   playlistBytes: 48 << 20,
   presentationBytes: 256 << 20,
@@ -33,8 +33,8 @@ export const LIMITS: Limits = {
 };
 
 /**
- * Where other tools run in the same container. A playlist of 48 MB, and 120 of 3 MB, took 250 and 260 MB of memory with
- * these, 426 and 510 MB with LIMITS.
+ * Limits if other tools run in the same container. A playlist of 48 MB, and 120 of 3 MB, took 250 and 260 MB of memory
+ * with these, 426 and 510 MB with LIMITS.
  */
 export const LIMITS_BESIDE: Limits = {
   ...LIMITS,

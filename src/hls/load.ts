@@ -1,4 +1,4 @@
-/** Fetches one playlist, reads it and judges it by itself. */
+/** Fetches and parses one playlist, and applies the rules for a single playlist. */
 import { hideQuery } from '../source/address/hide_query.ts';
 import { declaredParameters } from '../source/playlist/parameters.ts';
 import { Findings } from './findings.ts';
@@ -18,18 +18,18 @@ export interface Loading {
   limits: Limits;
   imports?: ReadonlyMap<string, string>;
   anew?: boolean;
-  /** Of a reload only what has changed is told. */
+  /** For a reload, which only reports changes. */
   quiet?: boolean;
   signal: AbortSignal;
-  /** By `performance.now()`: what is not read by then is not judged. */
+  /** By `performance.now()`: playlists not read by then are not checked. */
   until?: number;
-  /** What all playlists of the presentation may still take. */
+  /** Remaining budget of all playlists of the presentation. */
   left?: { bytes: number; lines: number };
 }
 
 export type Loaded = { ok: true; playlist: Playlist } | { ok: false; shown: string; error: string; status: number };
 
-/** As it may be shown: without user info, every value of its query hidden. */
+/** In displayable form: without user info, with every query value hidden. */
 export function shownUrl(url: string): string {
   if (url.startsWith('data:')) return 'data:';
   return hideQuery(url.split('#')[0]!.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/?@]*@/i, '$1'));
@@ -54,12 +54,12 @@ export async function loadPlaylist({
   if (fetched.error !== undefined) return { ok: false, shown, error: fetched.error, status: fetched.status };
   const noteIn = quiet ? () => {} : findings.in(shown);
   left.bytes -= fetched.bytes.length;
-  // A page that stands in for a playlist would break every rule there is; that it is none says it all.
+  // A web page in place of a playlist would break every rule, so only the fact that it is no playlist is reported.
   const pending: Parameters<Note>[] = [];
   const note: Note = (...found) => {
     if (pending.length < 100_000) pending.push(found);
   };
-  // The last line is not there as a whole.
+  // The last line is incomplete.
   const bytes = fetched.whole ? fetched.bytes : fetched.bytes.subarray(0, fetched.bytes.lastIndexOf(10) + 1);
   const source = decodePlaylist(bytes, note);
   const context = {

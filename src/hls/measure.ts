@@ -1,4 +1,4 @@
-/** Fetches a sample of the segments of each playlist, bounded in number, bytes and time, and measures them. */
+/** Fetches and measures a sample of the segments of each playlist, bounded in number, bytes and time. */
 import type { Findings } from './findings.ts';
 import type { Limits } from './limits.ts';
 import type { Origin } from './origin.ts';
@@ -27,7 +27,7 @@ export interface Measuring {
   origin: Origin;
   findings: Findings;
   limits: Limits;
-  /** The command that measures a segment; undefined: there is none. */
+  /** The command that measures a segment; undefined: not available. */
   probeCommand: readonly string[] | undefined;
   signal: AbortSignal;
   deadline: number;
@@ -43,7 +43,7 @@ interface Result {
   streams: Stream[];
 }
 
-/** Side by side: while one is fetched, another is measured. */
+/** Concurrent segments: one is fetched while another is measured. */
 const AT_ONCE = 2;
 
 export async function measure(measuring: Measuring): Promise<Measured> {
@@ -90,7 +90,7 @@ export async function measure(measuring: Measuring): Promise<Measured> {
   );
 }
 
-/** Pairs of neighbours, from the beginning to the end; of a live playlist the newest ones. */
+/** Pairs of neighbours, from the beginning to the end; for a live playlist the newest segments. */
 export function sampleOf(playlist: Playlist, most: number): Segment[] {
   const there = playlist.segments.filter(({ gap }) => !gap);
   if (there.length <= most) return there;
@@ -160,7 +160,7 @@ function compareVariants({ main, findings }: Measuring, results: ReadonlyMap<str
     if (result === undefined) continue;
     compareChannels(rendition, result.streams, note);
     const group = groups.get(rendition.group);
-    // One playlist may stand there any number of times.
+    // A playlist may occur in a group any number of times.
     if (group === undefined) groups.set(rendition.group, [result]);
     else if (!group.includes(result)) group.push(result);
   }

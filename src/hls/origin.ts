@@ -1,36 +1,36 @@
 /**
- * Fetches playlists, keys and segments: through the source proxy, whose paths stand for the real addresses, or
+ * Fetches playlists, keys and segments: through the source proxy, whose paths represent the real addresses, or
  * directly.
  */
 import { toPath } from '../source/playlist/mapping.ts';
 import { PARAMETERS_HEADER, PLACE_HEADER } from '../source/playlist/place_headers.ts';
 
 export interface Wanted {
-  /** At most so many bytes are read. */
+  /** Maximum number of bytes to read. */
   maxBytes: number;
   range?: { from: number; length: number } | undefined;
-  /** Not from what was read before. */
+  /** Bypasses the proxy's cache. */
   anew?: boolean;
   signal?: AbortSignal | undefined;
 }
 
 export interface Fetched {
-  /** 0: no answer came. */
+  /** 0: no response. */
   status: number;
   bytes: Buffer;
-  /** False where there is more of it. */
+  /** False if the body was truncated. */
   whole: boolean;
   type: string;
-  /** What its references resolve against; it has no query. */
+  /** Base of its references; without a query. */
   place: string;
-  /** Why there is nothing. */
+  /** Why nothing was fetched. */
   error: string | undefined;
 }
 
 export interface Origin {
-  /** Undefined stands for the source itself. */
+  /** `url` undefined: the source itself. */
   fetch(url: string | undefined, wanted: Wanted): Promise<Fetched>;
-  /** Parameters of the query of an address. Those of the source itself only the proxy knows. */
+  /** Query parameters of an address. Those of the source itself are only known to the proxy. */
   parameters(url: string | undefined, names: readonly string[]): Promise<ReadonlyMap<string, string>>;
 }
 
@@ -71,7 +71,7 @@ async function fetchOne(address: string, { maxBytes, range, anew, signal }: Want
     const failed = response.status >= 400;
     const { bytes, whole } = await readBody(response, failed ? 400 : maxBytes);
     if (failed) return { ...head, bytes: Buffer.alloc(0), whole: false, error: reasonOf(response, bytes) };
-    // Where the host sends the whole for a part, the part is taken from it.
+    // If the host ignores the range and sends the whole file, the part is cut from it.
     const part =
       range !== undefined && response.status === 200 ? bytes.subarray(range.from, range.from + range.length) : bytes;
     return { ...head, bytes: part, whole, error: undefined };
@@ -96,7 +96,7 @@ async function readBody(response: Response, most: number): Promise<{ bytes: Buff
   for await (const part of response.body ?? []) {
     parts.push(part as Uint8Array);
     length += (part as Uint8Array).length;
-    // Leaving the loop ends the transfer.
+    // Leaving the loop aborts the transfer.
     if (length > most) break;
   }
   const bytes = Buffer.concat(parts);

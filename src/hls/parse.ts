@@ -1,7 +1,7 @@
 /**
- * Reads a playlist line by line to its end, whatever stands in it: each line that breaks a rule of syntax is noted with
- * its place, and the next one is read. A million lines take some hundred bytes each: tags that only make up a segment
- * are not kept besides.
+ * Parses a playlist line by line to its end, whatever it contains: each syntax error is noted with its position, and
+ * parsing continues. A million lines take some hundred bytes each; tags that only describe a segment are not kept
+ * separately.
  */
 import { checkedAttributes } from './attribute_check.ts';
 import type { Attributes } from './attributes.ts';
@@ -18,28 +18,28 @@ export interface ParseContext extends Elsewhere {
   url: string;
   base: string;
   bytes?: number;
-  /** False: what is given breaks off before the end of the playlist. */
+  /** False: the text ends before the end of the playlist. */
   whole?: boolean;
-  /** By `performance.now()`: what is not read by then is not judged. */
+  /** By `performance.now()`: lines not read by then are not checked. */
   until?: number;
-  /** More lines are not read. */
+  /** Maximum number of lines to read. */
   mostLines?: number;
 }
 
 const NO_ATTRIBUTES: Attributes = new Map();
 const NO_KEYS: readonly Key[] = [];
-/** Never added to. */
+/** Shared, never modified. */
 const NO_PARTS: Part[] = [];
-/** The same key in more formats than this is none of a player's. */
+/** Maximum number of formats of the same key; no player supports more. */
 const MOST_KEYS = 16;
-/** A longer line is looked at no further than this. */
+/** A longer line is examined only up to this length. */
 const LONGEST_LINE = 1 << 20;
 /**
- * Lines that are read, and what is kept of them: a hostile list of the shortest lines would otherwise fill any memory.
+ * Bounds of the lines read and the tags kept: a hostile playlist of very short lines would otherwise fill any memory.
  */
 export const MOST_LINES = 1_200_000;
 const MOST_TAGS = 100_000;
-/** So many lines take some milliseconds: then the clock is looked at. */
+/** This many lines take a few milliseconds; then the clock is checked. */
 const LINES_AT_ONCE = 4096;
 
 export function parsePlaylist(
@@ -72,7 +72,7 @@ export function parsePlaylist(
   let partTarget: number | undefined;
   let skipped = 0;
 
-  // What holds for the next segment, or from here on.
+  // State that applies to the next segment, or from here on.
   let infLine = 0;
   let duration = 0;
   let discontinuity = false;
@@ -80,7 +80,7 @@ export function parsePlaylist(
   let range: ByteRange | undefined;
   let date: number | undefined;
   let pending = 0;
-  /** A tag whose segment may come with the next reload. */
+  /** Line of a tag whose segment may arrive with the next reload. */
   let later = 0;
   let keys = NO_KEYS;
   let keyOpen = false;
@@ -185,7 +185,7 @@ export function parsePlaylist(
     if (seen === undefined) counts.set(name, { count: 1, line });
     else seen.count++;
 
-    // By far the most frequent one.
+    // Fast path for the most frequent tag.
     if (name === 'EXTINF') {
       if (infLine !== 0) note('extinf-double', infLine);
       infLine = line;
@@ -283,7 +283,7 @@ export function parsePlaylist(
       case 'EXT-X-KEY': {
         const key = keyOf(tag);
         if (key.method === 'NONE') keys = NO_KEYS;
-        // Several in a row are the same key in several formats; after a segment the next one takes their place.
+        // Consecutive tags are the same key in several formats; after a segment, the next one replaces them.
         else keys = keyOpen ? [...keys.filter(({ format }) => format !== key.format), key].slice(-MOST_KEYS) : [key];
         keyOpen = key.method !== 'NONE';
         break;

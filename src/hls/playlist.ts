@@ -1,4 +1,4 @@
-/** A playlist as it was read: tags with their places, and what they add up to. */
+/** A parsed playlist: tags with their positions, and what is derived from them. */
 import type { Attributes } from './attributes.ts';
 import { numeric } from './figures.ts';
 
@@ -41,18 +41,18 @@ export interface InitSection {
 export interface Segment {
   uri: string;
   line: number;
-  /** Line of its EXTINF; 0 where it has none. */
+  /** Line of its EXTINF; 0 if it has none. */
   infLine: number;
   duration: number;
   sequence: number;
   discontinuity: boolean;
   gap: boolean;
   range: ByteRange | undefined;
-  /** Milliseconds, where it has an EXT-X-PROGRAM-DATE-TIME of its own. */
+  /** Milliseconds, if it has its own EXT-X-PROGRAM-DATE-TIME. */
   date: number | undefined;
   keys: readonly Key[];
   map: InitSection | undefined;
-  /** In kbit/s, as EXT-X-BITRATE says. */
+  /** In kbit/s, from EXT-X-BITRATE. */
   bitrate: number | undefined;
   parts: readonly Part[];
 }
@@ -73,19 +73,19 @@ export interface Rendition {
 export type PlaylistKind = 'media' | 'multivariant' | 'unknown';
 
 export interface Playlist {
-  /** As it may be shown; what its references resolve against is `base`. */
+  /** In displayable form; references are resolved against `base`. */
   url: string;
   base: string;
   kind: PlaylistKind;
   lines: number;
   bytes: number;
-  /** False where its end was not read: it is longer than what is read of one. */
+  /** False if the playlist exceeds the read limit, so its end is unknown. */
   whole: boolean;
   version: number | undefined;
   versionLine: number;
-  /** How often each tag stands in it, and where first. */
+  /** Number of occurrences of each tag, and line of the first. */
   counts: ReadonlyMap<string, { count: number; line: number }>;
-  /** All but those that a segment or a part has been made of. */
+  /** All tags except those represented by a segment or a part. */
   tags: readonly Tag[];
   variables: ReadonlyMap<string, string>;
 
@@ -97,9 +97,9 @@ export interface Playlist {
   iframesOnly: boolean;
   partTarget: number | undefined;
   segments: readonly Segment[];
-  /** Of the segment that is not complete yet. */
+  /** Parts of the segment that is not complete yet. */
   openParts: readonly Part[];
-  /** Segments that a delta update leaves out. */
+  /** Number of segments that a delta update omits. */
   skipped: number;
 
   variants: readonly Variant[];

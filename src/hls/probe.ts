@@ -1,4 +1,7 @@
-/** Measures one segment with the tool that built_in.ts chose. It gets it on its standard input, and opens nothing. */
+/**
+ * Measures one segment with the tool chosen by built_in.ts. The tool reads the segment from standard input, and opens
+ * nothing.
+ */
 import { spawn } from 'node:child_process';
 import type { Format } from './segment.ts';
 
@@ -16,7 +19,7 @@ export interface Stream {
 
 export interface Facts {
   streams: Stream[];
-  /** Of the video where there is one, else of the audio. */
+  /** Of the video if there is one, otherwise of the audio. */
   start: number;
   end: number;
   packets: number;
@@ -51,7 +54,7 @@ interface Printed {
   packets?: { stream_index: number; pts_time?: string; dts_time?: string; duration_time?: string; flags?: string }[];
 }
 
-/** A text where it could not be measured: what the probe said. */
+/** Returns the tool's message if the segment could not be measured. */
 export async function probe(
   probeCommand: readonly string[],
   media: Buffer,
@@ -91,7 +94,7 @@ export async function probe(
   child.stderr.setEncoding('utf8').on('data', (said: string) => {
     if (errors.length < 4096) errors += said;
   });
-  // It may have seen enough before the end.
+  // The tool may stop reading before the end.
   child.stdin.on('error', () => {});
   child.stdin.end(media);
   const ended = await new Promise<string | undefined>((resolve) => {
@@ -133,7 +136,7 @@ function factsOf({ streams = [], packets = [] }: Printed): Facts {
   const own = packets.filter(({ stream_index }) => stream_index === main?.index);
   const times = own.map(({ pts_time, dts_time }) => Number(pts_time ?? dts_time)).filter(Number.isFinite);
   const start = times.reduce((least, time) => Math.min(least, time), Infinity);
-  // Of a frame without a duration the distance to the others is as good.
+  // For a frame without a duration, the distance between frames is used.
   const step = own.length > 1 ? (Math.max(...times.slice(0, 2_000)) - start) / (Math.min(own.length, 2_000) - 1) : 0;
   let end = -Infinity;
   for (const { pts_time, dts_time, duration_time } of own) {

@@ -1,4 +1,4 @@
-/** The report: what was read, what each variant says, and what is to be fixed. */
+/** The report: what was read, the declarations of each variant, and the findings. */
 import { durationOf, has, isLive, number, text, type Playlist, type Variant } from './playlist.ts';
 import type { Level } from './rule.ts';
 import { NEWEST_VERSION } from './rules/version.ts';
@@ -7,7 +7,7 @@ import type { Presentation } from './validate.ts';
 import { HLS_TOOL, HLS_VERSION, REFERENCE_VERSION } from './version.ts';
 import type { HlsReport, PlaylistReport, VariantReport } from './schema.ts';
 
-/** More are counted, and not told one by one: no list that is meant to be played comes near. */
+/** Further variants are counted but not listed: no genuine playlist comes near this. */
 const MOST_VARIANTS = 2_000;
 
 const NAMES: Record<Level, 'must_fix' | 'should_fix' | 'info'> = {

@@ -1,32 +1,32 @@
-/** What a rule is, and how what breaks it is noted. */
+/** The definition of a rule, and how violations are noted. */
 
 /**
- * must-fix: the specification demands it, or players fail. should-fix: the specification recommends it, or some players
- * fail. info: worth knowing, and often intended.
+ * must-fix: required by the specification, or players fail. should-fix: recommended by the specification, or some
+ * players fail. info: worth knowing, and often intended.
  */
 export const LEVELS = ['must-fix', 'should-fix', 'info'] as const;
 export type Level = (typeof LEVELS)[number];
 
-/** Playlists by the name under which each is fetched; the first is the source. A list: how it reads on each reload. */
+/**
+ * Playlists by the name under which each is fetched; the first is the source. A list contains the text for each reload.
+ */
 export type Example = Record<string, string | string[]>;
 
 export interface Rule {
   level: Level;
   /**
    * A section of the HLS specification's second edition (draft-pantos-hls-rfc8216bis), a chapter of Apple's authoring
-   * specification, or `own` where neither asks for it.
+   * specification, or `own` if neither requires it.
    */
   clause: string;
-  /** What it requires. */
+  /** The requirement. */
   text: string;
-  /**
-   * Breaks it. Undefined where it takes more than playlists to break it: the tests do so with real segments or hosts.
-   */
+  /** Violates the rule. Undefined if playlists alone cannot: the tests then use real segments or hosts. */
   bad: Example | undefined;
   good: Example | undefined;
 }
 
-/** Notes that one of these rules is broken; `detail` says by what. */
+/** Notes a violation of one of these rules; `detail` describes it. */
 export type NoteOf<Id extends string> = (rule: Id, line: number, detail?: string, column?: number) => void;
 
 const APPLE = 'Apple authoring, ';
@@ -56,7 +56,7 @@ export const must = rule('must-fix');
 export const should = rule('should-fix');
 export const info = rule('info');
 
-/** Something quoted from a playlist, short and on one line. */
+/** Quotes text of a playlist, shortened and on one line. */
 export function quote(text: string): string {
   const plain = text
     .slice(0, 80)

@@ -1,6 +1,6 @@
 /**
- * The report of the HLS validator as callers see it: the one source of its type, of its part of the OpenAPI
- * description, and the validator in tests.
+ * The schema of the HLS validator's report: source of its type, of its part of the OpenAPI description, and of the
+ * validator in tests.
  */
 import Type, { type Static, type TSchema } from 'typebox';
 import { LEVELS } from './rule.ts';

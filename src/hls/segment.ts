@@ -1,4 +1,4 @@
-/** Fetches the bytes of a segment as a player would have them: its range, its init section, decrypted. */
+/** Fetches a segment's data like a player: its range and init section, decrypted. */
 import { createDecipheriv } from 'node:crypto';
 import type { Limits } from './limits.ts';
 import type { Origin } from './origin.ts';
@@ -8,9 +8,9 @@ import type { Note } from './rules/catalog.ts';
 export type Format = 'ts' | 'fmp4' | 'audio' | 'webvtt';
 
 export interface FetchedSegment {
-  /** Of the segment alone, as transferred. */
+  /** Transferred size of the segment alone. */
   bytes: number;
-  /** Ready to be measured: with its init section, decrypted. Undefined where only a player with rights can read it. */
+  /** Data to measure: with its init section, decrypted. Undefined if reading it requires DRM. */
   media: Buffer | undefined;
   format: Format | undefined;
 }
@@ -21,7 +21,7 @@ export interface Reading {
   limits: Limits;
   note: Note;
   signal: AbortSignal;
-  /** What several segments have in common, by its address. */
+  /** Data shared by several segments. */
   keys: Map<string, Promise<Buffer | undefined>>;
   inits: Map<InitSection, Promise<Buffer | undefined>>;
 }
@@ -51,7 +51,7 @@ async function fetchRange(
   const answer = await origin.fetch(url, { maxBytes: limits.segmentBytes, range: wanted, signal });
   if (answer.status === 416) note('segment-range', line);
   else if (answer.error !== undefined) {
-    // What ended for want of time says nothing of the segment.
+    // A read aborted for lack of time says nothing about the segment.
     if (!signal.aborted) note(rule, line, answer.error);
   } else if (wanted !== undefined && answer.whole && answer.bytes.length < wanted.length)
     note('segment-range', line, `${answer.bytes.length} bytes of ${wanted.length}`);
@@ -100,7 +100,7 @@ async function fetchInit(map: InitSection, reading: Reading): Promise<Buffer | u
   return clear;
 }
 
-/** Undefined: it cannot be decrypted, which has been noted. */
+/** Undefined if it cannot be decrypted, which has been noted. */
 async function decrypt(
   bytes: Buffer,
   keys: readonly Key[],
@@ -187,7 +187,7 @@ const looksLike = (bytes: Buffer): string =>
       ? 'it is a page of HTML or XML'
       : `it begins with ${bytes.toString('hex', 0, 8)}`;
 
-/** The types of the boxes on the top level. */
+/** Types of the top-level boxes. */
 function boxesOf(bytes: Buffer): string[] {
   const types: string[] = [];
   for (let at = 0; at + 8 <= bytes.length && types.length < 1_000;) {
@@ -202,7 +202,7 @@ function boxesOf(bytes: Buffer): string[] {
   return types;
 }
 
-/** The first timestamp that a packed audio segment brings in its ID3 tag. */
+/** Whether a packed audio segment has its first timestamp in an ID3 tag. */
 export const hasAudioTimestamp = (bytes: Buffer): boolean =>
   bytes.toString('latin1', 0, 3) === 'ID3' &&
   bytes.subarray(0, 4096).includes('com.apple.streaming.transportStreamTimestamp');

@@ -1,4 +1,4 @@
-/** Keys, init sections and parts, as their tags describe them. */
+/** Keys, init sections and parts, derived from their tags. */
 import { byteRange, numeric } from './figures.ts';
 import { text, type InitSection, type Key, type Part, type Tag } from './playlist.ts';
 

@@ -1,4 +1,4 @@
-/** The bytes of a playlist as text. Whatever its encoding, it is read on: what is wrong with it is noted. */
+/** Decodes a playlist to text. It continues with any encoding, and notes what is wrong with it. */
 import type { Note } from './rules/catalog.ts';
 
 export function decodePlaylist(bytes: Buffer, note: Note): string {
@@ -48,7 +48,7 @@ function firstInvalid(bytes: Buffer): number {
     decoder.decode(bytes);
     return -1;
   } catch {
-    // Halved until the first bad byte is near: the whole was looked at once already.
+    // Bisects to the first invalid byte: the whole text was already found invalid.
     let [good, bad] = [0, bytes.length];
     while (bad - good > 64) {
       const middle = (good + bad) >> 1;

@@ -1,4 +1,4 @@
-/** The report as a text for a terminal. */
+/** The report as text for a terminal. */
 import type { HlsReport, Message, PlaylistReport, VariantReport } from './schema.ts';
 
 const WIDTH = 100;

@@ -1,6 +1,5 @@
 /**
- * Validates one presentation: its playlists, each by itself and all together; then what they lead to, where that is
- * wanted.
+ * Validates one presentation: each playlist alone and all together, then optionally the segments that they refer to.
  */
 import { pause } from '../retry.ts';
 import { resolveReference } from '../source/address/target.ts';
@@ -19,12 +18,12 @@ export interface Options {
   limits?: Partial<Limits>;
   /** Absent: only playlists. `probeCommand`: the command that measures a segment. */
   measure?: { probeCommand: readonly string[] | undefined } | undefined;
-  /** Whether a live playlist is read again; with `measure` it is. */
+  /** Whether live playlists are reloaded; implied by `measure`. */
   watch?: boolean;
   wait?: (ms: number, signal: AbortSignal) => Promise<unknown>;
 }
 
-/** A playlist, and all the places of the multivariant playlist that name it. */
+/** A media playlist, and its role in the presentation. */
 export interface Named {
   url: string;
   member: Member;
@@ -97,7 +96,7 @@ export async function validate({
   return { main, members, findings, measured, reloads };
 }
 
-/** Of the time that there is, so much is for reading; the rest is for judging what was read. */
+/** Share of the available time for reading; the rest is for checking. */
 const READING = 0.7;
 
 const ROLES: Readonly<Record<string, Member['role']>> = { AUDIO: 'audio', VIDEO: 'video', SUBTITLES: 'subtitles' };
@@ -146,7 +145,7 @@ interface Watching {
   limits: Limits;
 }
 
-/** Side by side: they go on together. */
+/** Watched concurrently. */
 async function watchLive(
   live: readonly { url: string | undefined; playlist: Playlist }[],
   base: Omit<Loading, 'url'>,
@@ -161,7 +160,7 @@ async function watchLive(
       let pauseMs = (playlist.targetDuration ?? 6) * 1000;
       for (; reloads < limits.reloads && !before.ended; reloads++) {
         const step = Math.min(Math.max(pauseMs, 500), 30_000);
-        // What is left is for measuring.
+        // The rest of the time is for measuring.
         if (performance.now() + step > deadline - 5_000 || base.signal.aborted) break;
         await wait(step, base.signal);
         const loaded = await loadPlaylist({ ...base, url, anew: true, quiet: true });
@@ -188,7 +187,7 @@ async function watchLive(
           );
           changedAt = performance.now();
         }
-        // As players do it: after an unchanged one sooner.
+        // Like players: sooner after an unchanged playlist.
         pauseMs = same ? target / 2 + 50 : target;
         if (after.kind !== 'media') break;
         before = after;

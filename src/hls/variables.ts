@@ -1,16 +1,16 @@
-/** EXT-X-DEFINE, and the texts that its variables are put into. */
+/** EXT-X-DEFINE, and the expansion of variables. */
 import type { Tag } from './playlist.ts';
 import { quote } from './rule.ts';
 import type { Note } from './rules/catalog.ts';
 
-/** What variables put in, in one text and in all: a variable made of variables doubles with every line. */
+/** Maximum length of expansions, per text and in total: a variable defined by variables doubles with every line. */
 const MOST_EXPANDED = { each: 65_536, all: 32 << 20 };
 
-/** What EXT-X-DEFINE takes from elsewhere. */
+/** Values that EXT-X-DEFINE takes from outside the playlist. */
 export interface Elsewhere {
   /** Variables of the multivariant playlist. */
   imports?: ReadonlyMap<string, string> | undefined;
-  /** Parameters of the playlist's own address. */
+  /** Query parameters of the playlist's own address. */
   parameter?: ((name: string) => string | undefined) | undefined;
 }
 

@@ -140,14 +140,14 @@ export const ACROSS_RULES = {
   'playlists-unread': info('6.2.4', 'Not every playlist was read: there are more than the limit'),
 } satisfies Record<string, Rule>;
 
-/** How a media playlist is used in its presentation. */
+/** The role of a media playlist in its presentation. */
 export interface Member {
   playlist: Playlist;
   role: 'variant' | 'iframes' | 'audio' | 'video' | 'subtitles';
   codecs: string | undefined;
 }
 
-/** Every finding stands at a place of one of the playlists. */
+/** Notes a finding at a position in one of the playlists. */
 export type NoteIn = (playlist: Playlist, rule: keyof typeof ACROSS_RULES, line: number, detail?: string) => void;
 
 const NEAR_S = 0.5;
@@ -190,7 +190,7 @@ export function judgeAcross(main: Playlist, members: readonly Member[], note: No
 }
 
 function compareHeads(members: readonly Member[], note: NoteIn): void {
-  // Subtitles may be cut otherwise: their target duration is their own.
+  // Subtitles may be segmented differently, so they have their own target duration.
   const [model] = members.filter(({ role }) => role !== 'subtitles');
   if (model === undefined) return;
   const one = model.playlist;
@@ -259,7 +259,7 @@ function compareTimes([one, ...others]: readonly Playlist[], note: NoteIn): void
       one.mediaSequence === other.mediaSequence &&
       other.discontinuitySequence !== one.discontinuitySequence
     ) {
-      // Read a moment later a playlist may have gone on: only the same window can be compared.
+      // A playlist read a moment later may have advanced: only equal windows are comparable.
       note(
         other,
         'discontinuity-sequence-differs',

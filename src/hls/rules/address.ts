@@ -1,13 +1,13 @@
-/** Whether an address in a playlist can be followed. */
+/** Whether an address in a playlist is valid. */
 import { quote, type NoteOf } from '../rule.ts';
 
-/** The rules of addresses in playlists of either kind. */
+/** Rules for addresses in both kinds of playlists. */
 export type AddressRule = 'uri-scheme' | 'uri-invalid' | 'uri-space';
 
 const RELATIVE = /^[A-Za-z0-9_][A-Za-z0-9_./~!$&'()*+,;=@%?-]*$/;
 
 export function judgeAddress(address: string, base: string, line: number, note: NoteOf<AddressRule>): void {
-  // What most are: nothing in it could go wrong.
+  // Fast path: a plain relative address cannot violate any rule.
   if (RELATIVE.test(address) && !address.includes('%')) return;
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(address)?.[1]?.toLowerCase();
   if (scheme !== undefined && !['http', 'https', 'data', 'skd', 'urn', 'tag'].includes(scheme)) {

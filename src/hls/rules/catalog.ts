@@ -1,4 +1,4 @@
-/** Every rule, once. */
+/** All rules. */
 import type { NoteOf, Rule } from '../rule.ts';
 import { ACROSS_RULES } from './across.ts';
 import { DATERANGE_RULES } from './daterange.ts';
@@ -12,7 +12,7 @@ import { RENDITION_RULES } from './renditions.ts';
 import { SYNTAX_RULES } from './syntax.ts';
 import { VERSION_RULES } from './version.ts';
 
-/** By the part of the documentation that tells of them. */
+/** By chapter of the documentation. */
 export const CHAPTERS = {
   'The text': SYNTAX_RULES,
   'Protocol version': VERSION_RULES,
@@ -44,5 +44,5 @@ const ALL = {
 export type RuleId = keyof typeof ALL;
 export const RULES: Readonly<Record<RuleId, Rule>> = ALL;
 
-/** Notes that any rule is broken. */
+/** Notes a violation of any rule. */
 export type Note = NoteOf<RuleId>;

@@ -1,4 +1,4 @@
-/** Formats as CODECS names them (RFC 6381). */
+/** Formats as named in CODECS (RFC 6381). */
 
 /** The words of a comma-separated list. */
 export const words = (list: string | undefined): string[] =>
@@ -13,7 +13,7 @@ const AUDIO =
 
 export const isVideoCodec = (codec: string): boolean => VIDEO.test(codec);
 export const isAudioCodec = (codec: string): boolean => AUDIO.test(codec);
-/** Formats that carry nothing but high dynamic range, as far as their names tell. */
+/** Formats that are always high dynamic range, as far as their names tell. */
 export const isHdrOnly = (codec: string): boolean => /^(dvh1|dvhe|dav1)\.(05|10)\./.test(codec);
 
 const FORMS: readonly [RegExp, RegExp][] = [

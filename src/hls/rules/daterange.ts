@@ -1,4 +1,4 @@
-/** Date ranges, and the interstitials among them. */
+/** Rules for date ranges, including interstitials. */
 import { has, number, tagsOf, text, type Playlist, type Tag } from '../playlist.ts';
 import { timeOfDate } from '../grammar.ts';
 import { must, quote, should, type NoteOf, type Rule } from '../rule.ts';

@@ -1,4 +1,4 @@
-/** Playlists for the examples of rules: as short as a good one can be. */
+/** Playlists for the examples of rules: as short as a valid one can be. */
 const HEAD = '#EXTM3U\n#EXT-X-VERSION:9\n#EXT-X-INDEPENDENT-SEGMENTS\n';
 const TARGET = '#EXT-X-TARGETDURATION:6';
 const lines = (list: readonly string[]): string => list.map((line) => `${line}\n`).join('');
@@ -7,13 +7,13 @@ const segments = (first: number, count: number): string[] =>
   Array.from({ length: count }, (_, n) => `#EXTINF:6,\n${first + n}.ts`);
 const hasSegment = (given: readonly string[]): boolean => given.some((line) => line.startsWith('#EXTINF'));
 
-/** A recording: what is given goes between its head and its end. Without any segment of its own it gets one. */
+/** A recording with the given lines in its middle. A segment is added if they contain none. */
 export function vod(...given: string[]): string {
   const own = hasSegment(given) ? [] : ['#EXTINF:6,', 'a.ts'];
   return `${HEAD}${lines([TARGET, '#EXT-X-PLAYLIST-TYPE:VOD', ...given, ...own, '#EXT-X-ENDLIST'])}`;
 }
 
-/** A live playlist of five segments, its last line last. */
+/** A live playlist of five segments, unless the given lines contain segments. */
 export function live(...given: string[]): string {
   const own = hasSegment(given) ? [] : segments(10, 5);
   return `${HEAD}${lines([TARGET, ...given, ...own])}`;
@@ -23,7 +23,7 @@ export function live(...given: string[]): string {
 export const window_ = (first: number, count = 5, more: string[] = []): string =>
   `${HEAD}${lines([TARGET, `#EXT-X-MEDIA-SEQUENCE:${first}`, ...more, ...segments(first, count)])}`;
 
-/** Low latency: the control tags can be replaced, what is given stands at the end. */
+/** A low-latency playlist: the control tags can be replaced, the given lines are at the end. */
 export function lowLatency(
   given: string[],
   {
@@ -46,7 +46,7 @@ export function lowLatency(
 export const IFRAMES =
   '#EXT-X-I-FRAME-STREAM-INF:BANDWIDTH=200000,CODECS="avc1.640028",RESOLUTION=1280x720,URI="iframes.m3u8"';
 
-/** A multivariant playlist: without any variant of its own it gets one. */
+/** A multivariant playlist. A variant is added if the given lines contain none. */
 export function aMain(...given: string[]): string {
   const own = given.some((line) => line.startsWith('#EXT-X-STREAM-INF'));
   return `${HEAD}${lines([...given, ...(own ? [] : [aVariant({})])])}`;
@@ -54,7 +54,7 @@ export function aMain(...given: string[]): string {
 
 export const raw = (...given: string[]): string => lines(given);
 
-/** A variant with other attributes: `null` takes one away. */
+/** A variant with changed attributes: `null` removes one. */
 export function aVariant(changes: Record<string, string | null>, uri = 'video.m3u8'): string {
   const attributes = new Map([
     ['BANDWIDTH', '2000000'],

@@ -1,4 +1,4 @@
-/** Rules of the keys of a media playlist, and of session keys. */
+/** Rules for the keys of a media playlist, and for session keys. */
 import { tagsOf, text, type Playlist } from '../playlist.ts';
 import { info, must, quote, should, type NoteOf, type Rule } from '../rule.ts';
 import { vod } from './example.ts';
@@ -71,7 +71,7 @@ export function judgeKeys(playlist: Playlist, note: NoteOf<KeyRule>): void {
       if (text(tag, 'METHOD') !== 'NONE' && tag.line > last && !used.has(tag)) note('key-unused', tag.line);
 }
 
-/** What holds for EXT-X-KEY and EXT-X-SESSION-KEY alike. */
+/** Rules common to EXT-X-KEY and EXT-X-SESSION-KEY. */
 export function judgeKey(tag: Playlist['tags'][number], note: NoteOf<KeyRule>): void {
   const { attributes, line } = tag;
   const method = text(tag, 'METHOD');

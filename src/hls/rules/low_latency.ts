@@ -1,4 +1,4 @@
-/** Partial segments, what is announced, and what the server says that it can do. */
+/** Rules for partial segments, preload hints, and declared server capabilities. */
 import { has, isLive, lineOf, number, tagsOf, text, type Part, type Playlist } from '../playlist.ts';
 import { info, must, should, type NoteOf, type Rule } from '../rule.ts';
 import { judgeAddress, type AddressRule } from './address.ts';
@@ -162,7 +162,7 @@ export const LOW_LATENCY_RULES = {
   ),
 } satisfies Record<string, Rule>;
 
-/** Figures are printed with as many decimals as there is room for. */
+/** Tolerance, because figures are printed with a limited number of decimals. */
 const NEAR = 0.0015;
 
 export function judgeLowLatency(playlist: Playlist, note: Note): void {
@@ -242,7 +242,7 @@ function judgeParts(
     sum += part.duration;
     judgeAddress(part.uri, playlist.base, part.line, note);
     if (part.duration > target + NEAR) note('part-long', part.line, `${part.duration} s of ${target} s`);
-    // The last one of a segment that is not complete may be its last.
+    // The latest part of an incomplete segment may be its last.
     else if (!part.gap && index < parts.length - 1 && part.duration < 0.85 * target - NEAR)
       note('part-short', part.line, `${part.duration} s of ${target} s`);
   }

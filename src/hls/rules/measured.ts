@@ -1,6 +1,6 @@
 /**
- * What segments show when they are fetched and measured, against what playlists say of them. Broken in the tests by
- * real segments.
+ * Rules that compare fetched and measured segments with the declarations of playlists. The tests violate them with real
+ * segments.
  */
 import { info, must, should, type Rule } from '../rule.ts';
 

@@ -1,4 +1,4 @@
-/** Rules of one media playlist. */
+/** Rules for one media playlist. */
 import { durationOf, has, isLive, lineOf, number, tagsOf, type Playlist, type Segment } from '../playlist.ts';
 import { info, must, should, type NoteOf, type Rule } from '../rule.ts';
 import { live, raw, vod, window_ } from './example.ts';
@@ -210,9 +210,9 @@ export const MEDIA_RULES = {
   ),
 } satisfies Record<string, Rule>;
 
-/** Dates are often rounded, and encoders' clocks wander: under this they agree. */
+/** Dates are often rounded, and encoders' clocks drift: smaller differences are accepted. */
 const DRIFT_MS = 500;
-/** Half a second above is still rounded down. */
+/** Less than half a second more is rounded down. */
 const roundedTo = (duration: number): number => Math.round(duration);
 
 export function judgeMedia(playlist: Playlist, note: Note): void {
@@ -256,7 +256,7 @@ function judgeTarget({ segments, ...playlist }: Playlist, target: number, note: 
     if (!playlist.iframesOnly && roundedTo(segment.duration) > target && target > 0)
       note('extinf-over-target', segment.infLine, `${segment.duration} s, and the target is ${target} s`);
   }
-  // A recording's target is known; a live one may have longer segments to come.
+  // The target duration of a recording is final; a live playlist may still get longer segments.
   if (
     playlist.ended &&
     !playlist.iframesOnly &&
@@ -309,7 +309,7 @@ const FRAGMENTED = /\.(m4s|cmfv|cmfa|cmft|m4f)(?:[?#]|$)/i;
 
 function judgeSegments({ segments, base }: Playlist, note: Note): void {
   let before: Segment | undefined;
-  /** Where the last date stood, and what has been played since. */
+  /** The last date, and the duration since. */
   let dated: number | undefined;
   let since = 0;
   let mapSeen: unknown;

@@ -1,5 +1,5 @@
 /**
- * Rules of a multivariant playlist: variants, I-frame variants, session data and keys, steering. Renditions are in
+ * Rules for a multivariant playlist: variants, I-frame variants, session data and keys, steering. Renditions are in
  * renditions.ts.
  */
 import { has, number, tagsOf, text, type Playlist, type Variant } from '../playlist.ts';

@@ -1,4 +1,4 @@
-/** What may change between two reads of a live playlist. Segments are known by their media sequence numbers. */
+/** Rules for changes between two reads of a live playlist. Segments are identified by their media sequence numbers. */
 import { has, lineOf, type Playlist, type Segment } from '../playlist.ts';
 import { must, should, type NoteOf, type Rule } from '../rule.ts';
 import { live, window_ } from './example.ts';
@@ -74,7 +74,7 @@ export const RELOAD_RULES = {
   ),
 } satisfies Record<string, Rule>;
 
-/** Address and range: what a segment is known by. Queries change with tokens. */
+/** A segment's identity: address and range, without the query, which may contain changing tokens. */
 const identity = ({ uri, range }: Segment): string =>
   `${uri.split('?')[0]} ${range?.offset ?? ''} ${range?.length ?? ''}`;
 
@@ -131,7 +131,7 @@ export function judgeReload(before: Playlist, after: Playlist, note: Note): void
   }
   if (moved > before.segments.length) return;
   const passed = before.segments.slice(0, moved).filter(({ discontinuity }) => discontinuity).length;
-  // The tag of a segment that is gone may still stand before the first one that is left.
+  // The tag of a removed segment may remain before the first remaining one.
   const kept = after.segments[0]?.discontinuity === true && before.segments[moved]?.discontinuity !== true ? 1 : 0;
   const expected = before.discontinuitySequence + passed - kept;
   if (after.discontinuitySequence !== expected && (passed > 0 || has(after, 'EXT-X-DISCONTINUITY-SEQUENCE')))

@@ -1,4 +1,4 @@
-/** EXT-X-MEDIA, and the groups that variants refer to. */
+/** Rules for EXT-X-MEDIA, and for the groups that variants refer to. */
 import { number, text, type Playlist, type Rendition } from '../playlist.ts';
 import { info, must, quote, should, type NoteOf, type Rule } from '../rule.ts';
 import { judgeAddress, type AddressRule } from './address.ts';
@@ -230,7 +230,7 @@ function judgeGroup(group: readonly Rendition[], note: Note): void {
   const chosen = new Set<string>();
   let defaults = 0;
   for (const { tag } of group) {
-    // With content steering each pathway may bring its own.
+    // With content steering, each pathway may have its own rendition of this name.
     const pathway = text(tag, 'PATHWAY-ID') ?? '';
     const name = `${text(tag, 'NAME')}\n${pathway}`;
     if (names.has(name)) note('media-name-repeated', tag.line, quote(text(tag, 'NAME') ?? ''));

@@ -1,4 +1,4 @@
-/** Rules of the text itself: lines, tags, attribute lists, variables. Judged while it is read. */
+/** Rules for the text itself: lines, tags, attribute lists, variables. Checked while parsing. */
 import { info, must, should, type Rule } from '../rule.ts';
 import { live, aMain, raw, aVariant, vod } from './example.ts';
 

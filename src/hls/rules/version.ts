@@ -1,4 +1,4 @@
-/** Which version of the protocol a playlist needs, and which it names. */
+/** The protocol version that a playlist needs, and the one that it declares. */
 import { has, lineOf, tagsOf, text, type Playlist } from '../playlist.ts';
 import { info, must, type NoteOf, type Rule } from '../rule.ts';
 import { aMain, raw, aVariant, vod } from './example.ts';
