@@ -2,10 +2,7 @@
 import { TIMEOUT_MS } from '../limits.ts';
 import { lastLine, type InFile, type InImage, type Program, type WithEndpoint } from './tool.ts';
 
-/**
- * Where the operator's trust anchors and settings of the C2PA check are in the container of the tools; missing where
- * there are none.
- */
+/** Path of the operator's trust anchors and settings in the tools container; missing if there are none. */
 export const C2PA_CONFIG_DIR = '/etc/probeyard/c2pa';
 
 export const c2pa: WithEndpoint<InFile<InImage<Program<'c2pa'>>>> = {
@@ -15,7 +12,7 @@ export const c2pa: WithEndpoint<InFile<InImage<Program<'c2pa'>>>> = {
   args: (_options, address) => ['--config', C2PA_CONFIG_DIR, address],
   format: () => 'json',
   verifiesTls: () => true,
-  /** A manifest that does not hold is a finding, and a file without one too: both exit with 0. */
+  /** An invalid manifest is a finding, and so is a missing one: both exit with 0. */
   failure({ code, stderr }) {
     return code === 0 ? undefined : (lastLine(stderr) ?? 'c2pa failed without a message');
   },

@@ -1,6 +1,6 @@
 /**
- * The report of the C2PA check as callers see it. Its form is that of the c2pa library, whose manifests grow with its
- * versions: members that are not described here may be present.
+ * The schema of the C2PA report. Its form is that of the c2pa library, whose manifests grow with its versions, so
+ * undescribed members may be present.
  */
 import Type, { type Static, type TProperties } from 'typebox';
 
@@ -66,7 +66,7 @@ const Manifest = open('C2paManifest', 'A manifest of the file.', {
   signature_info: Type.Optional(Signature),
 });
 
-/** Of what the signer says, never of what is in the picture. */
+/** Based on the signer's claims, never on the picture. */
 const Summary = open('C2paSummary', 'What the report comes to. Absent in reports of older versions of the check.', {
   state: Type.Unsafe<'Invalid' | 'Valid' | 'Trusted' | 'none'>({
     type: 'string',

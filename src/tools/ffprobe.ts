@@ -1,4 +1,4 @@
-/** ffprobe: how it is run, and how what it prints is read. */
+/** ffprobe: its arguments, and how its output is read. */
 import { FFPROBE_OPTIONS, LOG_LEVELS } from './ffprobe_options.ts';
 import { readOptions } from './option.ts';
 import { findsPcm, lastLine, type InFile, type InImage, type Program } from './tool.ts';
@@ -9,7 +9,7 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   csv: 'text/csv',
 };
 
-/** What a playlist may make it open: the source proxy on 127.0.0.1, keys, inline data; never a file. */
+/** Protocols that a playlist may make it open: the source proxy on 127.0.0.1, keys, inline data; never a file. */
 const PROTOCOLS = 'http,https,httpproxy,tls,tcp,crypto,data';
 
 export const ffprobe: InFile<InImage<Program<'ffprobe'>>> = {
@@ -26,7 +26,7 @@ export const ffprobe: InFile<InImage<Program<'ffprobe'>>> = {
       else if (value !== true) args.push(`-${spec.flag}`, String(value));
       else args.push(`-${spec.flag}`, ...(spec.passed === undefined ? [] : [spec.passed]));
     }
-    // Over the one connection that the source proxy relays.
+    // Uses the single connection that the source proxy relays.
     if (address.startsWith('rtsp:')) args.push('-rtsp_transport', 'tcp');
     return [...args, '-i', address];
   },
@@ -56,14 +56,14 @@ export const ffprobe: InFile<InImage<Program<'ffprobe'>>> = {
   },
 };
 
-/** Those of its list that it reads from. */
+/** Input protocols in its list. */
 export const protocolsIn = (list: string): string[] =>
   (/^Input:\s*$([\s\S]*?)(?:^Output:|(?![\s\S]))/m.exec(list)?.[1] ?? '')
     .split(/\s+/)
     .filter((name) => name !== '')
     .sort();
 
-/** What -show_error put into the output. */
+/** The error that -show_error added to the output. */
 function ownError(stdout: string): string | undefined {
   try {
     const { error } = JSON.parse(stdout) as { error?: { string?: unknown } };

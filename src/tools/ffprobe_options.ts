@@ -1,6 +1,6 @@
 /**
- * The options of ffprobe. Whatever names a file, a log, a format to force or a network address is not among them. Nor
- * is what it does by default, because false passes nothing.
+ * The options of ffprobe. Options that name a file, a log, a forced format or a network address are excluded. So are
+ * those on by default, because false passes no argument.
  */
 import type { OptionSpec } from './option.ts';
 
@@ -48,7 +48,7 @@ const extraWords = (name: string): OptionSpec => ({
 
 const shaping = (spec: OptionSpec): OptionSpec => ({ ...spec, shapes: true });
 
-/** How much of ffprobe's log is in the result, as the numbers that -show_log takes. */
+/** Log levels by the numbers that -show_log takes. */
 export const LOG_LEVELS: Readonly<Record<string, number>> = {
   quiet: -8,
   panic: 0,

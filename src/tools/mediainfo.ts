@@ -1,4 +1,4 @@
-/** mediainfo: its options, how it is run, and how what it prints is read. */
+/** mediainfo: its options, its arguments, and how its output is read. */
 import { OptionError, readOptions, type OptionSpec } from './option.ts';
 import { findsPcm, type InFile, type InImage, type Program } from './tool.ts';
 
@@ -22,20 +22,20 @@ export const MEDIAINFO_OUTPUTS = [
   'NISO_Z39.87',
 ] as const;
 
-/** What a line of a template is of. Anything else in its place would be another output, or no template at all. */
+/** Section of a template line. Any other word here would select another output or be no template. */
 const SECTION = '(?:Page|File|General|Video|Audio|Text|Other|Image|Menu)(?:_Begin|_Middle|_End)?;';
 const REST = '[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]*';
 /**
  * A template that begins with `file://`, and each of its cells (`General;file:///etc/passwd`, measured with 26.10 and
- * 20.09), is read from that file: no address of one is let through, wherever it stands.
+ * 20.09), is read from that file. So file addresses are rejected anywhere in it.
  */
 const TEMPLATE = `(?![\\s\\S]*[Ff][Ii][Ll][Ee]:/)${SECTION}${REST}(?:\\n${SECTION}${REST})*`;
 
-/** What `Details` can be written as; with the default of `output` it is text, as the tool itself decides. */
+/** Outputs that support `Details`. With the default of `output` it is text, by the tool's own choice. */
 const TRACES = ['JSON', 'Text', 'XML'];
 
 /**
- * Its help does not list them all, so none names a flag that a version could be asked for; builds differ in `reported`
+ * Its help does not list all options, so none has a flag to look for in a version; builds differ in the `reported`
  * ones.
  */
 export const MEDIAINFO_OPTIONS: readonly OptionSpec[] = [
@@ -49,7 +49,7 @@ export const MEDIAINFO_OPTIONS: readonly OptionSpec[] = [
     description: 'Format of the output.',
   },
   { name: 'full', type: 'boolean', default: false, reported: 'Full', description: 'Every internal field too.' },
-  // `file://` here would make it read a file: a name and nothing else.
+  // `file://` here would make it read a file, so only a language name is accepted.
   {
     name: 'language',
     shapes: true,
@@ -115,18 +115,21 @@ export const MEDIAINFO_OPTIONS: readonly OptionSpec[] = [
   },
 ];
 
-/** From `--Info_OutputFormats`: one name in each line, what it is behind it. */
+/** From `--Info_OutputFormats`: one name per line, followed by its description. */
 const outputsIn = (said: string): string[] =>
   MEDIAINFO_OUTPUTS.filter((output) => new RegExp(`^${output.replaceAll('.', '\\.')}(?:\\s|$)`, 'm').test(said));
 
-/** From `--Help` of builds that say what changes nothing in them. */
+/** From `--Help` of builds that list options without effect. */
 const lackedIn = (help: string): string[] =>
   (/^Without effect: (.+)$/m.exec(help)?.[1] ?? '')
     .split(',')
     .map((name) => name.trim())
     .filter((name) => /^[A-Za-z]{1,32}$/.test(name));
 
-/** Builds that ignore an option print what they always do; what tells is the output for a WAV with a cover. */
+/**
+ * Builds that ignore an option print their normal output, so support is detected from the output for a WAV with a
+ * cover.
+ */
 const EXTRAS = [
   { option: 'Details=1', args: ['--Details=1', '--Output=Text'], works: /^\s*0+ / },
   { option: 'Inform=template', args: ['--Inform=General;template of %Format%'], works: /^\s*template of Wave\s*$/ },
@@ -136,7 +139,7 @@ const EXTRAS = [
 function mediaTypeOf(output: string): string {
   if (output.endsWith('JSON')) return 'application/json';
   if (output === 'Text') return 'text/plain';
-  // Every export format but those above is XML.
+  // All other export formats are XML.
   return output === 'HTML' ? 'text/html' : 'application/xml';
 }
 
@@ -149,7 +152,7 @@ function agree(options: Readonly<Record<string, string>>): void {
     throw new OptionError('details', `cannot be combined with output ${output}; accepted: ${TRACES.join(', ')}`);
 }
 
-/** Of what is printed: a template is text, and so is a trace that is not asked for as XML. */
+/** Output format: a template is text, and so is a trace that is not requested as XML. */
 function formatOf({ output, details, inform }: Readonly<Record<string, unknown>>): string {
   const isText = (inform ?? null) !== null || (String(details) === 'true' && output !== 'XML');
   return isText ? 'Text' : String(output ?? 'JSON');
@@ -177,7 +180,7 @@ export const mediainfo: InFile<InImage<Program<'mediainfo'>>> = {
   },
   format: (options) => (formatOf(options).endsWith('JSON') ? 'json' : 'text'),
   verifiesTls: (options) => options['ssl_ignore_security'] !== 'true',
-  /** It exits with 0 whatever happens: what it did not print is the failure. */
+  /** Its exit code is always 0: a failure is recognised by missing output. */
   failure({ code, stdout, stderr, options }) {
     if (code === 0 && !isEmpty(stdout)) return undefined;
     // A template for streams that the source does not have.
@@ -195,7 +198,7 @@ export const mediainfo: InFile<InImage<Program<'mediainfo'>>> = {
   proof: {
     ask: { version: '--Version', help: '--Help' },
     says: /^MediaInfoLib - v?(\S+).*$/m,
-    /** What it was compiled with, not its number, decides which formats it writes and which options have an effect. */
+    /** Its build options, not its version, decide which formats it writes and which options have an effect. */
     async built(print, help, read) {
       const outputs = outputsIn(await print('--Info_OutputFormats'));
       const extras = [];
@@ -207,15 +210,15 @@ export const mediainfo: InFile<InImage<Program<'mediainfo'>>> = {
 };
 
 /**
- * Every format has its own way to say nothing; where one prints a frame with nothing known in it, stderr and the source
- * proxy tell.
+ * Each format has its own form of empty output. If one prints an empty frame, stderr and the source proxy reveal the
+ * failure.
  */
 const NOTHING =
   /^(?:\s*|\s*\{\s*(?:"creatingLibrary"[^{}]*\{[^{}]*\},\s*)?"media": ?null\s*\}\s*|[\s\S]{0,600}<media\s*\/>\s*<\/MediaInfo>\s*|\s*<html>[\s\S]{0,400}<body>\s*<\/body>\s*<\/html>\s*)$/;
 
 const isEmpty = (stdout: string): boolean => stdout.length < 4096 && NOTHING.test(stdout);
 
-/** `E: <address>, <what the transport said>`; what an origin sent as a page is not passed on. */
+/** `E: <address>, <message of the transport>`; a page sent by an origin is not passed on. */
 function message(stderr: string): string | undefined {
   const line = /^E: (.+)$/m.exec(stderr)?.[1] ?? stderr.split('\n').find((text) => text.trim() !== '');
   const said = line?.replace(/^[a-z0-9+.-]+:\/\/\S+, /i, '').trim();

@@ -1,4 +1,4 @@
-/** The HLS validator: a program of the product itself, run in the tools' container like any other. */
+/** The HLS validator: a program of Probeyard itself, run in the tools container like any other. */
 import { readOptions, type OptionSpec } from './option.ts';
 import { MAX_TIMEOUT_MS } from '../limits.ts';
 import { lastLine, type InFile, type Program, type WithEndpoint } from './tool.ts';
@@ -13,7 +13,7 @@ const MSV_OPTIONS: readonly OptionSpec[] = [
   { name: 'enable_cli_output', type: 'boolean', default: false, description: 'The report as text, too.' },
 ];
 
-/** It ends by itself a little before the launcher would end it: a report of what was seen is worth more than none. */
+/** It stops shortly before the launcher's time-out, because a partial report is better than none. */
 const SPARE_MS = 2_000;
 
 type Msv = InFile<WithEndpoint<Program<'msv'>>> & { file: { as: 'mediastreamvalidator' } };

@@ -1,43 +1,40 @@
 /**
- * What an option of a tool is. One table per tool: the API validates and describes requests by it, the runner makes
- * arguments of it.
+ * The definition of a tool option. There is one table per tool: the API validates and describes requests by it, the
+ * runner derives arguments from it.
  */
 
 export interface OptionSpec {
-  /** As callers write it, and other names that they may write instead. */
+  /** The name for callers, and accepted aliases. */
   name: string;
   aliases?: readonly string[];
   type: 'boolean' | 'integer' | 'number' | 'string' | 'enum';
   values?: readonly string[];
   default: string | number | boolean | null;
-  /**
-   * The tool's own name for it, without dashes. Absent where nothing of the kind is passed, or the tool does not list
-   * it in its help.
-   */
+  /** The tool's own name, without dashes. Absent if no such flag is passed, or the tool's help does not list it. */
   flag?: string;
   /**
-   * The name by which a version reports which values it has (`Output=XML`), or that it lacks the option (`!Language`).
-   * An extra option is there where any value is reported.
+   * The name under which a version reports supported values (`Output=XML`), or a missing option (`!Language`). An extra
+   * option is available if any value is reported.
    */
   reported?: string;
   minimum?: number;
   maximum?: number;
-  /** The least that the tool takes; 0, which is not passed, is fine too. */
+  /** The smallest value that the tool accepts, except 0, which is not passed. */
   least?: number;
-  /** What the whole text must match, and in words for errors; `lines`: it may have line feeds. */
+  /** Pattern of the whole text, and its description for errors; `lines`: line feeds are allowed. */
   pattern?: string;
   form?: string;
   lines?: boolean;
-  /** What is passed for true; absent: the flag alone. A boolean of a tool's libraries takes a value. */
+  /** The value passed for true; absent: only the flag. Booleans of a tool's libraries take a value. */
   passed?: string;
   /**
-   * Beyond the options of the first interface, which every version is taken to have: refused where the chosen version
-   * did not report it. New options are extra.
+   * An option added after the first version of the API, whose options every version is assumed to have. It is refused
+   * if the chosen version did not report it. New options are extra.
    */
   extra?: boolean;
   /**
-   * Away from its default it changes the form of the output, leaves out what a report needs, or makes the output too
-   * large to be read twice (frames, packets): the tool runs once more for the report, without it.
+   * If not the default, it changes the form of the output, omits what a report needs, or makes the output too large to
+   * be read twice (frames, packets). The tool then runs once more for the report, without it.
    */
   shapes?: boolean;
   description?: string;
@@ -62,10 +59,7 @@ const DECIMAL = /^-?\d{1,12}(\.\d{1,12})?$/;
 // oxlint-disable-next-line no-control-regex
 const CONTROL = /[\u0000-\u001f\u007f]/;
 
-/**
- * Every option of the table with its value, from the texts of a job: what a job leaves out has its default. Throws an
- * OptionError.
- */
+/** All options of the table with their values from a job's texts, or their defaults. Throws an OptionError. */
 export function readOptions(
   table: readonly OptionSpec[],
   texts: Record<string, string>,

@@ -1,4 +1,4 @@
-/** The report that is made from the output of both tools. */
+/** The report derived from the output of both tools. */
 import type { Derived, InFile } from './tool.ts';
 
 /** The two tools that it compares. */

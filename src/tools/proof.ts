@@ -1,11 +1,11 @@
-/** The one line that the `verify` role prints in its pod, and the controller reads from the pod's log. */
+/** The single line that the `verify` role prints in its pod, and that the controller reads from the pod's log. */
 
 export type ProofReason =
   'NotExecutable' | 'FileMissing' | 'WrongArchitecture' | 'Hangs' | 'Crashed' | 'VersionMismatch' | 'BadOutput';
 
 export interface Proven {
   ok: true;
-  /** The line in which the program names itself. */
+  /** The program's version line. */
   version: string;
   startupMs: number;
   options: string[];
@@ -13,10 +13,10 @@ export interface Proven {
   arch: string;
 }
 
-/** `reason` is a text for the controller: the runner image may be of a newer version. */
+/** `reason` is an arbitrary text for the controller, because the runner image may be newer. */
 export type ProofLine<Reason extends string = string> = Proven | { ok: false; reason: Reason; message: string };
 
-/** What a ProbeTool's status has room for. */
+/** Bounds of a ProbeTool's status. */
 export const PROOF_LIMITS = {
   version: 256,
   options: 512,

@@ -1,4 +1,4 @@
-/** Every tool, in the order in which an answer shows them. What a tool is stands in its descriptor, and only there. */
+/** Every tool, in the order of responses. All facts about a tool are in its descriptor. */
 import { c2pa } from './c2pa.ts';
 import { ffprobe } from './ffprobe.ts';
 import { mediainfo } from './mediainfo.ts';
@@ -11,28 +11,28 @@ const TABLE = [ffprobe, mediainfo, probeReport, msv, c2pa] as const;
 type Row = (typeof TABLE)[number];
 type RowProgram = Extract<Row, Program>;
 
-/** What a result may be of. */
+/** Names of possible results. */
 export type ResultName = Row['name'];
-/** What runs as a program. */
+/** Tools that run as a program. */
 export type ToolName = RowProgram['name'];
 
 type FileRow = Extract<Row, { file: Section }>;
-/** What `/v1/probe/file` asks for by name, and its envelope shows. */
+/** Tools that `/v1/probe/file` accepts by name, and whose results its envelope contains. */
 export type FileTool = FileRow['name'];
 const isInFile = (row: Row): row is FileRow => row.file !== undefined;
 export const FILE_ROWS = TABLE.filter(isInFile);
 export const FILE_TOOLS: readonly FileTool[] = FILE_ROWS.map(({ name }) => name);
 
 type Sections<R> = R extends { file: { as: infer As extends string } } ? As : R extends FileRow ? R['name'] : never;
-/** Under which name a tool stands in requests and envelopes. */
+/** The names of tools in requests and envelopes. */
 export type SectionName = Sections<FileRow>;
 export const sectionOf = ({ name, file }: FileRow): SectionName => (file.as ?? name) as SectionName;
 export const SECTIONS: readonly SectionName[] = FILE_ROWS.map(sectionOf);
 
-/** What has an endpoint, and a kind of job, of its own. */
+/** Tools with an endpoint and a kind of job of their own. */
 export type EndpointTool = Extract<Row, { endpoint: Endpoint }>['name'];
 
-/** What has an image: all but what comes with the product. */
+/** Tools with an image: all except built-in ones. */
 export type ImageTool = Extract<Row, { proof: Proof }>['name'];
 
 const isProgram = (row: Row): row is RowProgram => 'args' in row;
@@ -44,7 +44,7 @@ const hasEndpoint = (row: Row): row is Extract<Row, { endpoint: Endpoint }> => '
 export const ENDPOINT_TOOLS: readonly EndpointTool[] = TABLE.filter(hasEndpoint).map(({ name }) => name);
 export const IMAGE_TOOLS = PROGRAMS.flatMap((tool) => ('proof' in tool ? [tool.name] : []));
 
-/** By name. A runner may be asked for a tool that its version of the product does not have. */
+/** By name. A runner may be asked for a tool that its version does not have. */
 export const TOOL_TABLE = Object.fromEntries(PROGRAMS.map((tool) => [tool.name, tool])) as Readonly<
   Partial<Record<ToolName, Program<ToolName>>>
 >;

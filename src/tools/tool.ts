@@ -1,65 +1,65 @@
-/** A tool is one descriptor, from which the API, the controller, the runner and the images take their facts. */
+/** The descriptor of a tool, from which the API, the controller, the runner and the images derive everything. */
 import type { OptionSpec } from './option.ts';
 
 export interface Printed {
-  /** The exit code; null where a signal ended it. */
+  /** The exit code; null if a signal ended the process. */
   code: number | null;
   stdout: string;
   stderr: string;
   format: 'json' | 'text';
-  /** Of the run. */
+  /** Options of the run. */
   options: Record<string, string>;
 }
 
-/** How an image is proven: what its program is asked, and how the answers are read. */
+/** How an image is proven: the arguments of its program, and how the output is read. */
 export interface Proof {
-  /** The argument on which it prints its version, and the one on which it lists its options. */
+  /** The arguments that print its version, and list its options. */
   ask: { version: string; help: string };
-  /** The line in which it names itself, with the version in its first group. */
+  /** Matches the version line, with the version in its first group. */
   says: RegExp;
-  /** The protocols that it reads. `print`: what it prints on an argument. */
+  /** The supported input protocols. `print`: runs the program with an argument and returns its output. */
   protocols?(print: (argument: string) => Promise<string>): Promise<string[]>;
   /**
-   * What this build has or lacks beyond its options: `Output=XML`, `!Language`. `read`: what it prints of a sample with
-   * a cover, on these arguments.
+   * Features that this build has or lacks beyond its options: `Output=XML`, `!Language`. `read`: runs the program with
+   * these arguments on a sample with a cover.
    */
   built?(
     print: (argument: string) => Promise<string>,
     help: string,
     read: (args: readonly string[]) => Promise<string>,
   ): Promise<string[]>;
-  /** What is wrong with the JSON that it printed about a tenth of a second of silence, as WAV. Given in lower case. */
+  /** What is wrong in its JSON about a tenth of a second of silence, as WAV. The JSON is passed in lower case. */
   misreads(said: string): string | undefined;
 }
 
-/** How it stands in `/v1/probe/file`, and in the envelope. */
+/** Its section in `/v1/probe/file` and in the envelope. */
 export interface Section {
-  /** Its name there, where it is not the tool's own. */
+  /** The section's name, if it differs from the tool's. */
   as?: string;
-  /** Whether it runs where the caller does not say. */
+  /** Whether it runs unless the caller decides. */
   byDefault: boolean;
-  /** For the description of the API: what `enabled` does, and what the section is. */
+  /** Texts for the API description: the effect of `enabled`, and the section itself. */
   enables: string;
   description: string;
-  /** Callers choose its version, its time limit and its options; otherwise the latest one runs for the whole time. */
+  /** Callers may choose version, time-out and options. Otherwise the latest version runs within the whole time. */
   tunable?: boolean;
-  /** It runs for this kind of source alone, unless no other tool runs beside it. */
+  /** Runs only for this kind of source, unless it is the only tool. */
   onlyFor?: 'hls';
-  /** Members that it does not know are ignored, and named to the caller. */
+  /** Unknown members are ignored and reported to the caller. */
   lenient?: boolean;
-  /** With `inject_json` its document carries the results that stand behind it. */
+  /** With `inject_json`, its document includes the results after it. */
   hosts?: boolean;
 }
 
-/** An endpoint of its own, `/v1/probe/<name>`, and with it a kind of job. */
+/** An endpoint of its own, `/v1/probe/<name>`, and a kind of job. */
 export interface Endpoint {
-  /** Of the whole analysis, where the caller names no time. */
+  /** Default time-out of the whole analysis. */
   timeoutMs: number;
-  /** Whether the output is an object in the envelope, where the caller does not say; otherwise a text that holds it. */
+  /** Default of `inject_json`: the output is an object in the envelope, otherwise a text that contains it. */
   injectJson: boolean;
 }
 
-/** For the types of the table: it stands in the file endpoint; it has an endpoint of its own; it has an image. */
+/** For the types of the table: the tool has a section in the file endpoint, an endpoint of its own, an image. */
 export type InFile<T> = T & { file: Section };
 export type WithEndpoint<T> = T & { endpoint: Endpoint };
 export type InImage<T> = T & { proof: Proof };
@@ -70,45 +70,44 @@ export interface Run {
   beside?: boolean;
 }
 
-/** A tool that runs as a program of its own. */
+/** A tool that runs as a program. */
 export interface Program<Name extends string = string> {
   name: Name;
-  /** The options that callers may set. */
+  /** Options that callers may set. */
   options: readonly OptionSpec[];
-  /** Refuses options that do not go together. Throws an OptionError. */
+  /** Rejects incompatible options. Throws an OptionError. */
   agree?(options: Readonly<Record<string, string>>): void;
-  /** Everything after the command. The address is never the real one. Throws an OptionError. */
+  /** Arguments after the command. The address is never the real one. Throws an OptionError. */
   args(options: Record<string, string>, address: string, run?: Run): string[];
   format(options: Record<string, string>): 'json' | 'text';
   /**
-   * It reads a stream as it comes, and speaks RTSP. A tool that does not gets the beginning of a stream as a file, and
-   * no RTSP.
+   * Reads a live stream directly, and speaks RTSP. Other tools get the beginning of a stream as a file, and no RTSP.
    */
   readsStreams?: boolean;
-  /** It judges playlists, so it gets them as they are; the others get them with the addresses of the source proxy. */
+  /** Validates playlists, so it gets them unmodified. Others get them with addresses of the source proxy. */
   readsPlaylistsAsTheyAre?: boolean;
-  /** It fetches what a source names, whatever the source is: that is read with the source's credentials. */
+  /** Fetches files that any source refers to: they are read with the source's credentials. */
   followsParts?: boolean;
-  /** False where the source's certificate need not verify. */
+  /** False if the origin's certificate need not be valid. */
   verifiesTls(options: Record<string, string>): boolean;
-  /** The tool's own message, where what it printed is a failure. */
+  /** The tool's own error message, if its output is a failure. */
   failure(printed: Printed): string | undefined;
   /**
-   * What a tool that did its work holds against the source: its result is a failure whose output stands. Given the
-   * output's beginning.
+   * The objections to the source of a tool that completed its work: the result is a failure, and its output is kept.
+   * Gets the beginning of the output.
    */
   verdict?(output: string): string | undefined;
-  /** Where callers choose the format of the output: its name by their options, and the media type that each has. */
+  /** If callers choose the output format: its name by their options, and the media type of each. */
   formats?: { of(options: Readonly<Record<string, unknown>>): string; mediaType(format: string): string };
   file?: Section;
   endpoint?: Endpoint;
-  /** How long it may run where the caller names no time: TOOL_TIMEOUT_MS, or this. */
+  /** Default time-out, if not TOOL_TIMEOUT_MS. */
   timeoutMs?: number;
-  /** Absent for a program that comes with the product. */
+  /** Absent for a built-in program. */
   proof?: Proof;
 }
 
-/** A result that the agent makes of what programs printed. */
+/** A result that the agent derives from the output of programs. */
 export interface Derived<Name extends string = string, From extends string = string> {
   name: Name;
   from: readonly From[];
@@ -116,7 +115,7 @@ export interface Derived<Name extends string = string, From extends string = str
   file?: Section;
 }
 
-/** The last line that says something. */
+/** The last non-empty line. */
 export function lastLine(text: string): string | undefined {
   return text
     .split(/[\r\n]+/)
@@ -124,6 +123,6 @@ export function lastLine(text: string): string | undefined {
     .findLast((line) => line !== '');
 }
 
-/** For a tool that decodes: the stream of the sample is PCM. */
+/** For tools that decode: checks that the sample's stream was recognised as PCM. */
 export const findsPcm = (said: string): string | undefined =>
   said.includes('pcm') ? undefined : 'it does not find the PCM stream of a WAV';
