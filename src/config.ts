@@ -1,4 +1,4 @@
-/** Every setting of every role: its environment variable, its form, its default. One error names all that is wrong. */
+/** All settings of all roles: environment variable, form and default. A single error lists everything that is wrong. */
 import { DEFAULT_LIMITS, MAX_QUEUE_MS, type DefaultLimits } from './limits.ts';
 import { checkRunnerSettings, RUNNER_SETTINGS } from './runner_settings.ts';
 import type { SourceException } from './source_exception.ts';
@@ -45,7 +45,7 @@ const integer = (variable: string, minimum: number, maximum: number, fallback?: 
   },
 });
 
-/** Null: it is not set. */
+/** Null: not set. */
 const integerOrNull = (variable: string, minimum: number, maximum: number): Setting<number | null> => ({
   variable,
   fallback: null,
@@ -142,28 +142,28 @@ const sources = {
   allowSources: json('PY_ALLOW_SOURCES', 'a list of {cidr or host, port}', isAllowed, []),
   denyCidrs: json('PY_DENY_CIDRS', 'a list of CIDRs', isStrings, []),
 };
-/** For the roles that parse addresses. */
+/** For roles that parse addresses. */
 const s3Hosts = json('PY_S3_HOSTS', 'a list of host names', isStrings, []);
-/** How origins and receivers of webhooks are reached. */
+/** How origins and webhook receivers are reached. */
 const egress = {
   egressProxy: text('PY_EGRESS_PROXY', ''),
   noProxy: json('PY_NO_PROXY', 'a list of names and CIDRs', isStrings, []),
   egressResolve: oneOf('PY_EGRESS_RESOLVE', ['here', 'proxy'], 'here'),
 };
-/** How runners get out: the controller hands it on to them. */
+/** How runners reach origins: the controller passes it on to them. */
 const origins = {
   ...egress,
   s3Endpoint: httpUrl('PY_S3_ENDPOINT', ''),
   s3Region: text('PY_S3_REGION', ''),
   minBytesPerMinute: integer('PY_MIN_BYTES_PER_MINUTE', 0, 1_000_000_000, 16_384),
 };
-/** Of users that were given nothing else. */
+/** Default limits of users. */
 const limits = {
   requestsPerMinute: integer('PY_LIMIT_REQUESTS_PER_MINUTE', 1, 10_000_000, DEFAULT_LIMITS.requestsPerMinute),
   concurrency: integer('PY_LIMIT_CONCURRENCY', 1, 100_000, DEFAULT_LIMITS.concurrency),
   queueTimeoutMs: integer('PY_LIMIT_QUEUE_TIMEOUT_MS', 1, MAX_QUEUE_MS, DEFAULT_LIMITS.queueTimeoutMs),
   fileBytes: integer('PY_LIMIT_FILE_BYTES', 1, 1_000_000_000_000_000, DEFAULT_LIMITS.fileBytes),
-  /** Of an account, over all its tokens. Null: four times the concurrency of its root user; 0: none. */
+  /** For an account, over all its tokens. Null: four times the concurrency of its root user; 0: unlimited. */
   accountConcurrency: integerOrNull('PY_LIMIT_ACCOUNT_CONCURRENCY', 0, 1_000_000),
 };
 export const limitsOf = ({
@@ -222,7 +222,7 @@ const controller = {
   runnerNamespace: text('PY_RUNNER_NAMESPACE', 'probeyard-runners'),
   runnerImage: text('PY_RUNNER_IMAGE'),
   runnerServiceAccount: text('PY_RUNNER_SERVICE_ACCOUNT', 'probeyard-runner'),
-  /** ConfigMap in the runners' namespace that owns every pod; empty: pods have no owner. */
+  /** ConfigMap in the runner namespace that owns every pod; empty: pods have no owner. */
   runnerOwner: text('PY_RUNNER_OWNER', ''),
   verifyServiceAccount: text('PY_VERIFY_SERVICE_ACCOUNT', 'probeyard-verify'),
   /** How runner pods reach NATS. */
@@ -236,11 +236,11 @@ const controller = {
   ...origins,
   ...limits,
   sourceCaConfigMap: text('PY_SOURCE_CA_CONFIGMAP', ''),
-  /** Trust anchors and settings of the C2PA check, in the runners' namespace. */
+  /** Trust anchors and settings of the C2PA check, in the runner namespace. */
   c2paConfigMap: text('PY_C2PA_CONFIGMAP', ''),
   catalogFile: text('PY_CATALOG_FILE', '/etc/probeyard/catalog.yaml'),
   poolsFile: text('PY_POOLS_FILE', '/etc/probeyard/pools.yaml'),
-  /** Empty: no shared policies come with the chart. */
+  /** Empty: the chart ships no shared policies. */
   policiesFile: text('PY_POLICIES_FILE', ''),
   finishedSeconds: integer('PY_FINISHED_SECONDS', 1, 86_400, 600),
   finishedMax: integer('PY_FINISHED_MAX', 0, 100_000, 2_000),
@@ -250,7 +250,7 @@ const controller = {
   maxQueued: integer('PY_MAX_QUEUED', 1, 10_000_000, 10_000),
 };
 
-/** What the pod has of itself stands beside the document that the controller makes for it. */
+/** The pod's own facts, beside the settings document that the controller creates for it. */
 const agent = {
   namespace: common.namespace,
   podName: common.podName,
@@ -262,7 +262,7 @@ const agent = {
 const migrate = {
   ...common,
   ...postgres,
-  /** Where API and controllers sign in as roles of their own: which these are. */
+  /** Set if the API and the controller sign in with roles of their own. */
   postgresApiUrl: text('PY_POSTGRES_API_URL', ''),
   postgresControllerUrl: text('PY_POSTGRES_CONTROLLER_URL', ''),
   adminEmailFile: text('PY_ADMIN_EMAIL_FILE', ''),
@@ -275,7 +275,7 @@ const isNames = (value: unknown): value is Record<string, string> =>
   isObject(value) && Object.values(value).every((name) => typeof name === 'string');
 const setup = {
   ...common,
-  /** Empty, these and the next: not installed here, and the Secrets are given. */
+  /** This and the next two are empty if the component is external, with given Secrets. */
   natsHosts: text('PY_NATS_HOSTS', ''),
   postgresHost: text('PY_POSTGRES_HOST', ''),
   postgresClaim: text('PY_POSTGRES_CLAIM', ''),
@@ -301,7 +301,7 @@ export function loadConfig<R extends Role>(role: R, env: Env = process.env): Con
     try {
       out[name] = setting.parse(value);
     } catch (error) {
-      // The value is left out on purpose: it may be a secret.
+      // The value is omitted deliberately: it may be a secret.
       problems.push(`${setting.variable}: ${(error as Error).message}`);
     }
   }

@@ -1,13 +1,13 @@
 /**
- * `/healthz`: this process answers. `/readyz`: it can do its work now; if not, why. `/metrics`. The same in every role;
- * the API serves the first two to its callers as well.
+ * `/healthz`: the process responds. `/readyz`: it can do its work, or why not. `/metrics`. The same in every role; the
+ * API also serves the first two to its callers.
  */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { Registry } from 'prom-client';
 import { within } from './retry.ts';
 
-/** By name; each returns what is wrong, or null. */
+/** By name; each returns the problem, or null. */
 export type Checks = Readonly<Record<string, () => string | null | Promise<string | null>>>;
 
 export interface Health {
@@ -22,12 +22,12 @@ async function judge(check: Checks[string]): Promise<string | null> {
     return await within(CHECK_MS, Promise.resolve(check()));
   } catch (error) {
     const { code, message } = error as Error & { code?: string };
-    // Messages of clients may hold an address; a code never does.
+    // Error messages of clients may contain an address; a code never does.
     return code === 'deadline' ? message : (code ?? 'failed');
   }
 }
 
-/** `member` says what the checks are for: that the process is `ok`, or that it is `ready`. */
+/** `member`: whether the checks decide that the process is `ok` or `ready`. */
 export async function healthOf(member: 'ok' | 'ready', checks: Checks): Promise<Health> {
   const found = await Promise.all(
     Object.entries(checks).map(async ([name, check]) => [name, await judge(check)] as const),
@@ -38,13 +38,13 @@ export async function healthOf(member: 'ok' | 'ready', checks: Checks): Promise<
 }
 
 export interface HealthSources {
-  /** A failed check has the kubelet restart the process. */
+  /** A failed check makes the kubelet restart the process. */
   live?: Checks;
   ready?: Checks;
   registry?: Registry;
 }
 
-/** On a port of its own, which no Ingress leads to. */
+/** Serves on a separate port that no Ingress exposes. */
 export async function serveHealth(
   listen: { host: string | undefined; port: number },
   { live = {}, ready = {}, registry }: HealthSources,

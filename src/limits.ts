@@ -1,30 +1,36 @@
-/** Bounds and defaults that more than one part needs. Times are in milliseconds. */
+/** Bounds and defaults used by several parts. Times are in milliseconds. */
 
-/** The longest analysis, and the longest run of one tool. */
+/** Maximum time of an analysis, and of one tool. */
 export const MAX_TIMEOUT_MS = 650_000;
-/** An analysis whose caller names no time. */
+/** Default time-out of an analysis. */
 export const TIMEOUT_MS = 65_000;
-/** A tool whose caller names no time. */
+/** Default time-out of a tool. */
 export const TOOL_TIMEOUT_MS = 60_000;
-/** The longest wait in the queue, and that of a request that names none. */
+/** Maximum and default queue time-out. */
 export const MAX_QUEUE_MS = 60_000;
 
-/** Policies of one account. Of each policy the latest revisions are kept; documents are saved and inline policies. */
+/**
+ * Policy quota of one account. The latest `revisions` of each policy are kept; `documents` counts saved and inline
+ * policies.
+ */
 export const MOST_POLICIES = { policies: 100, revisions: 50, documents: 6_000, bytes: 64 * 1024 * 1024 };
-/** Shared policies of the installation. */
+/** Quota of the installation's shared policies. */
 export const MOST_SHARED = { policies: 1_000, revisions: 50, documents: 60_000, bytes: 1024 * 1024 * 1024 };
 
-/** Of a token, as they are in force. */
+/** Effective limits of a token. */
 export interface Limits {
   requestsPerMinute: number;
   concurrency: number;
   queueTimeoutMs: number;
   fileBytes: number;
-  /** Of its whole account. Null: none. */
+  /** Limit of its whole account. Null: unlimited. */
   accountConcurrency: number | null;
 }
 
-/** Of whom nothing was given. Its `accountConcurrency`: 0 is none, null four times the root user's concurrency. */
+/**
+ * Limits of users without their own. `accountConcurrency`: 0 means unlimited, null four times the root user's
+ * concurrency.
+ */
 export type DefaultLimits = Limits;
 export const DEFAULT_LIMITS: DefaultLimits = {
   requestsPerMinute: 100,

@@ -1,6 +1,6 @@
 /**
- * The one way to log: pino JSON, with the role and the pod in every line. What may hold an address or a secret is never
- * passed to it.
+ * The only way to log: pino JSON, with the role and the pod in every line. Callers never pass anything that may contain
+ * an address or a secret.
  */
 import { pino, type Logger } from 'pino';
 
@@ -12,7 +12,7 @@ export function makeLog(role: string, settings: { logLevel: string; podName: str
     base: { role, pod: settings.podName },
     timestamp: () => `,"time":"${new Date().toISOString()}"`,
     formatters: { level: (label) => ({ level: label }) },
-    // Errors of clients carry requests, and requests carry headers: only these members are ever written.
+    // Errors of clients contain requests, and those contain headers: only these members are logged.
     serializers: {
       err: (error: unknown) => {
         const { name, message, code, stack } = (error ?? {}) as Error & { code?: unknown };
@@ -28,9 +28,8 @@ interface Named {
 }
 
 /**
- * The members that name a request in a line: the id that its caller was given, and the name of its ProbeJob. They
- * differ for a ProbeJob made by hand, whose request has the object's uid. Every line of every role names a request in
- * this way.
+ * Log fields that identify a request: the id given to its caller, and the name of its ProbeJob. They differ for a
+ * ProbeJob created by hand, whose request id is the object's uid. All roles use these fields.
  */
 export const requestFields = ({ id, job }: Named): { request_id?: string; job?: string } => ({
   ...(id === undefined ? {} : { request_id: id }),
@@ -42,7 +41,7 @@ interface NamedRunner {
   uid?: string | undefined;
 }
 
-/** The members that name a runner in a line: its pod's name and uid. `pod` is the pod of the process that logs. */
+/** Log fields that identify a runner: its pod's name and uid. `pod` is the pod of the logging process. */
 export const runnerFields = ({ pod, uid }: NamedRunner = {}): { runner?: string; runner_uid?: string } => ({
   ...(pod === undefined ? {} : { runner: pod }),
   ...(uid === undefined ? {} : { runner_uid: uid }),

@@ -1,4 +1,4 @@
-/** One image, its roles: `main.ts <role>`. Each role lives in its own folder and is loaded only when asked for. */
+/** One image for all roles: `main.ts <role>`. Each role has its own folder and is only loaded when needed. */
 const ROLES: Record<string, () => Promise<{ run(): Promise<void> }>> = {
   api: () => import('./api/main.ts'),
   controller: () => import('./controller/main.ts'),

@@ -1,6 +1,6 @@
-/** The known name that is closest to an unknown one, for "did you mean". */
+/** The known name closest to an unknown one, for "did you mean". */
 
-/** Optimal string alignment distance: insertions, deletions, changes and swaps of neighbours each cost one. */
+/** Optimal string alignment distance: insertions, deletions, substitutions and swaps of neighbours each cost one. */
 export function distance(a: string, b: string): number {
   let before: number[] = [];
   let above = Array.from({ length: b.length + 1 }, (_, column) => column);
@@ -21,9 +21,9 @@ export function distance(a: string, b: string): number {
 
 const plain = (name: string) => name.toLowerCase().replaceAll(/[-_\s]/g, '');
 
-/** Case and separators count nothing: `showStreams` is `show_streams`. */
+/** Ignores case and separators: `showStreams` equals `show_streams`. */
 export function nearest(name: string, known: Iterable<string>): string | undefined {
-  // A hostile name of a megabyte must not cost a megabyte times every known one.
+  // Bounds the cost of a hostile name, which is compared with every known one.
   const wanted = plain(name.slice(0, 64));
   let best: { name: string; distance: number } | undefined;
   for (const candidate of known) {

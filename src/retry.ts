@@ -1,14 +1,14 @@
-/** Waiting after failures, and deadlines: the one place for both. */
+/** Back-off after failures, and deadlines. */
 
 export interface Pauses {
-  /** Milliseconds after the first failure; doubled with each further one, up to `longest`. */
+  /** Milliseconds after the first failure; doubled after each further one, up to `longest`. */
   first: number;
   longest: number;
-  /** So much of each pause is random, so that clients which failed together do not return together. */
+  /** Random share of each pause, so that clients that failed together do not return together. */
   jitter?: number;
 }
 
-/** The pause after so many failures in a row, counted from 1. */
+/** The pause after this number of consecutive failures, counted from 1. */
 export function pauseAfter(
   failures: number,
   { first, longest, jitter = 0.5 }: Pauses,
@@ -18,12 +18,12 @@ export function pauseAfter(
 }
 
 export interface Backoff {
-  /** The pause now; each call counts as one more failure. */
+  /** The next pause; each call counts as one more failure. */
   next(): number;
   reset(): void;
 }
 
-/** For loops that go on after a success. */
+/** For loops that continue after a success. */
 export function backoff(pauses: Pauses, random: () => number = Math.random): Backoff {
   let failures = 0;
   return {
@@ -49,18 +49,18 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
 }
 
 export interface RetryOptions extends Pauses {
-  /** No attempt begins after this, by `performance.now()`. */
+  /** No attempt starts after this time, by `performance.now()`. */
   until?: number;
-  /** At most so many attempts. */
+  /** Maximum number of attempts. */
   attempts?: number;
-  /** Ends the retries; the first attempt is made in any case. */
+  /** Stops retrying; the first attempt is made in any case. */
   signal?: AbortSignal;
-  /** Whether another attempt can help; a number is the least pause that the server asked for. */
+  /** Whether another attempt can help; a number is the minimum pause requested by the server. */
   when?: (error: unknown) => boolean | number;
   onRetry?: (error: unknown) => void;
 }
 
-/** Repeats `work` until it succeeds. Throws its last error where no other attempt is made. */
+/** Repeats `work` until it succeeds. Throws its last error if there is no further attempt. */
 export async function retry<T>(work: () => Promise<T>, options: RetryOptions): Promise<T> {
   const { until = Infinity, attempts = Infinity, signal, when = () => true, onRetry } = options;
   for (let attempt = 1; ; attempt++) {
@@ -82,7 +82,7 @@ export class DeadlineError extends Error {
   readonly code = 'deadline';
 }
 
-/** Rejects after so many milliseconds; what the promise does later is ignored. */
+/** Rejects after `ms` milliseconds; a later outcome of the promise is ignored. */
 export async function within<T>(
   ms: number,
   promise: Promise<T>,

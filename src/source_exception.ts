@@ -1,6 +1,6 @@
 /**
- * One exception from the rule that only public addresses are connected to: of the installation, or of a token. A host
- * and a CIDR in one must both fit.
+ * An exception to the rule that only public addresses are connected to, for the installation or for a token. If both a
+ * host and a CIDR are given, both must match.
  */
 export interface SourceException {
   cidr?: string;

@@ -1,4 +1,4 @@
-/** A token bucket: so many at once, then so many a second. No clock of its own: times are monotonic milliseconds. */
+/** A token bucket: a burst, then a rate per second. It has no clock: callers pass monotonic milliseconds. */
 
 export interface Pace {
   perSecond: number;
@@ -12,14 +12,14 @@ export interface Bucket {
 
 export const fullBucket = ({ burst }: Pace, now: number): Bucket => ({ tokens: burst, at: now });
 
-/** Whether it is full afterwards. */
+/** Returns whether it is full afterwards. */
 export function refill(bucket: Bucket, { perSecond, burst }: Pace, now: number): boolean {
   bucket.tokens = Math.min(burst, bucket.tokens + ((now - bucket.at) * perSecond) / 1000);
   bucket.at = now;
   return bucket.tokens === burst;
 }
 
-/** From a bucket that was refilled just now. */
+/** Takes from a bucket that was just refilled. */
 export function take(bucket: Bucket): boolean {
   if (bucket.tokens < 1) return false;
   bucket.tokens -= 1;
