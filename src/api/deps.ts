@@ -1,4 +1,4 @@
-/** What the endpoints work with. All of it is handed in, so that tests put real servers and their own ends together. */
+/** Dependencies of the endpoints. They are all injected, so tests can combine real servers with their own parts. */
 import type { JSONWebKeySet } from 'jose';
 import type { Accounts } from '../accounts/accounts.ts';
 import type { Early } from '../bus/messages.ts';
@@ -18,21 +18,21 @@ import type { Waiting } from './probe/waiting.ts';
 
 export interface Settings {
   namespace: string;
-  /** Whom ends are told. */
+  /** Id of this replica, to which notices of ends are addressed. */
   replica: string;
   allowSources: readonly SourceException[];
   denyCidrs: readonly string[];
-  /** Names that speak S3 beside Amazon's. */
+  /** Additional hosts with an S3 API, besides Amazon's. */
   s3Hosts: readonly string[];
-  /** `inject_output` where a caller does not say. */
+  /** Default of `inject_output`. */
   onlyReturnsRaw: boolean;
-  /** How many may wait over all tokens. */
+  /** Maximum number of waiting requests, over all tokens. */
   maxQueued: number;
-  /** What results may take in memory while they are read, answered and delivered. */
+  /** Memory for results that are read, returned and delivered. */
   memoryBudgetBytes: number;
-  /** The folder of the console's files. Null: there is no console. */
+  /** The folder of the console's files. Null: no console. */
   consoleFolder: string | null;
-  /** How much longer than queue and analysis a request is waited for: lost runners, failover, collecting. */
+  /** Additional time to wait for a request beyond queue and analysis: lost runners, failover, collecting. */
   graceMs: number;
 }
 
@@ -49,7 +49,7 @@ export interface Deps {
   store: Store;
   accounts: Accounts;
   kube: Pick<KubeClient, 'create' | 'delete' | 'get'>;
-  /** Tells the leader of a job that is being created. Lost or not: nothing depends on it. */
+  /** Announces a job in creation to the leader. Nothing depends on its delivery. */
   tellEarly(early: Early): void;
   catalog(): Catalog;
   tokens: Pick<TokenCache, 'get'>;

@@ -1,4 +1,4 @@
-/** Every endpoint, in the order of the description. */
+/** All endpoints, in the order of the OpenAPI description. */
 import type { Endpoint } from './http/endpoint.ts';
 import { endSession } from './accounts/auth/end_session.ts';
 import { endSessions } from './accounts/auth/end_sessions.ts';
@@ -56,7 +56,7 @@ const PROBE: readonly Endpoint[] = [
   compareReport,
   readVerdict,
   listPolicies,
-  // Before the paths that a policy's own name stands in.
+  // Must precede the paths with a policy name as a parameter.
   readSharedPolicy,
   evaluateSharedPolicy,
   readOwnPolicy,

@@ -1,12 +1,13 @@
 /**
- * Every error of the API. A status, the number that management callers get, a stable code, a text for the caller; and
- * a detail for the log alone. The text may name what the caller sent, the detail may name internals: they never mix.
+ * All errors of the API: a status, the number for management callers, a stable code, a text for the caller, and a
+ * detail that is only logged. The text may name what the caller sent, the detail may name internals; they are never
+ * mixed.
  */
 
 import { REFUSED_ADDRESS } from '../source/failures.ts';
 import { INTERNAL, TEXTS, UNAVAILABLE } from '../result/texts.ts';
 
-/** Codes share a number where callers cannot act on the difference. A throw may replace the text with another. */
+/** Codes share a number if callers cannot act on the difference. A throw may replace the text. */
 export const ERRORS = {
   'invalid-field': { status: 400, number: 40000, text: 'a field is not valid' },
   'unreadable-input': { status: 400, number: 40000, text: 'the input cannot be read' },
@@ -64,7 +65,7 @@ export const ERRORS = {
   internal: { status: 500, number: 50000, text: INTERNAL },
   'tool-unavailable': { status: 500, number: 50000, text: 'no version of the tool is ready in this cluster' },
   draining: { status: 500, number: 50000, text: 'this server is shutting down' },
-  /** The end of a request, with the status and the text of its record. */
+  /** The end of a request, with its recorded status and text. */
   ended: { status: 500, number: 50000, text: INTERNAL },
   unavailable: { status: 503, number: 50300, text: UNAVAILABLE },
 } as const satisfies Record<string, { status: number; number: number; text: string }>;
@@ -73,13 +74,13 @@ export type ErrorCode = keyof typeof ERRORS;
 
 export interface ApiErrorOptions {
   text?: string;
-  /** Where the code leaves it open: an end, an error of Koa. */
+  /** For codes without a fixed status: an end, an error of Koa. */
   status?: number;
-  /** The field that is wrong. */
+  /** The invalid field. */
   field?: string;
   retryAfterS?: number;
   headers?: Record<string, string>;
-  /** For the log. Never a source, a token or a body. */
+  /** Only for the log. Never a source, a token or a body. */
   detail?: string;
   cause?: unknown;
 }

@@ -1,4 +1,4 @@
-/** The role `api`: its connections, its servers, and how it goes. */
+/** The role `api`: its connections, its servers, and its shutdown. */
 import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { connectBus } from '../bus/connect.ts';
@@ -16,9 +16,9 @@ import { watchSealKeys } from '../seal/watch_keys.ts';
 import { makeApp } from './server.ts';
 import { wire } from './wire.ts';
 
-/** Until load balancers have heard that this replica is not ready, it goes on taking requests. */
+/** The replica continues to accept requests until load balancers have noticed that it is not ready. */
 const LINGER_MS = 3_000;
-/** For the answers that say where to read a result that is not there yet. */
+/** Time for the responses that tell where to read a pending result. */
 const LAST_WORDS_MS = 5_000;
 
 export async function run(): Promise<void> {
@@ -43,7 +43,7 @@ export async function run(): Promise<void> {
     inboxPrefix: INBOX.api,
     onStatus: (status) => {
       log.info({ status }, 'nats');
-      // Ends that were told while it was away are lost.
+      // Notices of ends during the interruption are lost.
       if (status === 'connected') reconnected();
     },
     onError: (error) => log.warn({ err: error }, 'nats'),
@@ -96,7 +96,7 @@ export async function run(): Promise<void> {
   log.info('drained');
 }
 
-/** How receivers of webhooks are reached: as origins are. The operator's authorities may come later than this pod. */
+/** Webhook receivers are reached like origins. The operator's CA file may appear later than this pod. */
 const wayOut = ({
   egressProxy,
   noProxy,
@@ -108,7 +108,7 @@ const wayOut = ({
 });
 
 /**
- * The first process of a container ignores a signal that it has no handler for: one that comes while we start ends us
+ * The first process of a container ignores signals without a handler: one that arrives during start ends the process
  * here.
  */
 function signals(): { serving(): Promise<string> } {

@@ -1,19 +1,19 @@
-/** What the API counts. Labels are bounded: routes by their pattern, statuses by their class. */
+/** Metrics of the API. Labels are bounded: routes by their pattern, statuses by their class. */
 import type { MemoryBudget } from '../result/memory_budget.ts';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
 export interface Metrics {
   registry: Registry;
   request(route: string, status: number, ms: number): void;
-  /** An answer whose caller was gone before its last byte. */
+  /** A response whose caller disconnected before its last byte. */
   cutAnswer(route: string): void;
   tokenLookup(hit: boolean): void;
-  /** A result found no room in the memory budget: its account holds its share, or the replica has none left. */
+  /** A result found no room in the memory budget: its account has used its share, or the replica has none left. */
   memoryRefused(why: 'account' | 'replica'): void;
   watchMemory(budget: Pick<MemoryBudget, 'totalBytes' | 'used' | 'waiting'>): void;
-  /** A connection was closed because its caller took too little of what was sent. */
+  /** A connection was closed because its caller read too slowly. */
   slowSocketClosed(): void;
-  /** A step of the hot path, for the question where the time goes. */
+  /** Duration of a step of the hot path. */
   step(name: 'open' | 'create' | 'early' | 'wait' | 'answer', ms: number): void;
 }
 

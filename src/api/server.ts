@@ -1,4 +1,4 @@
-/** The API, put together: every endpoint is a list of named steps. */
+/** Assembles the API: every endpoint is a list of named middlewares. */
 import Router from '@koa/router';
 import Koa from 'koa';
 import { consoleRoutes } from './console/endpoint.ts';
@@ -17,7 +17,7 @@ import { requestId } from './http/middleware.ts';
 
 export function makeApp(deps: Deps, checks: Checks): Koa<State> {
   const app = new Koa<State>();
-  // Sockets that break while an answer is written; everything else ends in the error handler.
+  // Sockets that break while a response is written; all other errors end in the error handler.
   app.on('error', (error: unknown) => deps.log.debug({ err: error }, 'cannot write a response'));
   app.use(requestId(() => deps.store.newRequest().id));
   app.use(accessLog(deps.log, deps.metrics));
@@ -26,7 +26,7 @@ export function makeApp(deps: Deps, checks: Checks): Koa<State> {
     try {
       await next();
     } finally {
-      // While this replica drains, the next request of this connection belongs to another one.
+      // While this replica drains, the next request of this connection should go to another one.
       if (deps.drain.started) ctx.set('Connection', 'close');
     }
   });

@@ -1,4 +1,4 @@
-/** The API's own parts, put together on connections that are handed in. */
+/** Assembles the API's own parts on given connections. */
 import type { JSONWebKeySet } from 'jose';
 import { makeAccounts, type AccountSettings } from '../accounts/accounts.ts';
 import type { Bus } from '../bus/connect.ts';
@@ -33,7 +33,7 @@ export interface Connections {
   settings: Settings;
   webhooks?: Omit<DeliverySettings, 'allowSources' | 'denyCidrs' | 'openSecret' | 'openUrl'>;
   accounts: AccountSettings;
-  /** Metrics of the process too. */
+  /** Adds metrics of the process. */
   processMetrics?: boolean;
 }
 
@@ -77,10 +77,10 @@ export function wire({
     handlers: { add: changed, update: changed, delete: changed },
   });
   const toolsRead = tools.synced;
-  // Stopped before the first LIST: nobody need hear of it.
+  // Stopped before the first LIST: not an error.
   toolsRead.catch(() => {});
 
-  // The cache asks whether changes are heard of, and the listener tells the cache of them.
+  // The cache asks the listener whether notifications arrive, and the listener invalidates the cache.
   const tokens = makeTokenCache({
     find: store.findToken,
     listening: () => listener.listening(),
@@ -156,7 +156,7 @@ export function wire({
   };
 }
 
-/** Readiness is asked for often, by several probes: one look in five seconds will do. */
+/** Caches the check for five seconds, because several probes ask for readiness often. */
 function reachable(look: () => Promise<void>): () => Promise<string | null> {
   let at = -Infinity;
   let last: Promise<string | null> = Promise.resolve(null);

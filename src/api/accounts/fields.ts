@@ -1,4 +1,4 @@
-/** Fields that several endpoints take. */
+/** Fields of several endpoints. */
 import Type from 'typebox';
 import { PERMISSIONS } from '../../store/permissions.ts';
 import { PLAIN } from '../http/fields.ts';
@@ -10,7 +10,7 @@ export const Email = Type.String({
   description: 'An e-mail address.',
 });
 export const Password = Type.String({ minLength: 6, maxLength: 72, description: '6 to 72 characters.' });
-/** A password that is checked, not set: any text. */
+/** A password to be checked, not set: any text. */
 export const GivenPassword = Type.String({ minLength: 1, maxLength: 1024, description: 'The password.' });
 export const PersonName = Type.String({ maxLength: 100, pattern: PLAIN, description: 'A name.' });
 export const Jwt = Type.String({ minLength: 1, maxLength: 4096, description: 'The code from the mail.' });
@@ -29,6 +29,6 @@ export const Permissions = Type.Array(Type.Unsafe<string>({ type: 'string', enum
 export const Id = Type.String({ description: 'An id.', pattern: '^[0-9]{1,16}$' });
 export const Uuid = Type.String({ description: 'An id.', format: 'uuid' });
 
-/** Only a path of this site, never one that a browser resolves to another. */
+/** Only accepts a path of this site, never one that a browser resolves to another site. */
 export const safeRetUrl = (url: string | undefined): string | null =>
   url !== undefined && /^\/(?![/\\])[^\\]*$/.test(url) ? url : null;

@@ -1,4 +1,4 @@
-/** Limits as they are requested and shown. Null: none of its own; the limit of the account above applies. */
+/** Limits in requests and responses. Null: no limit of its own; that of the account above applies. */
 import Type, { type Static } from 'typebox';
 import { NO_GIVEN_LIMITS, type GivenLimits } from '../../store/limits.ts';
 import type { Limits } from '../../limits.ts';
@@ -98,7 +98,7 @@ type TokenLimits = GivenLimits & { monthlyQuota: unknown };
 
 const or = <T>(asked: T | undefined, before: T): T => (asked === undefined ? before : asked);
 
-/** What is left out stays. */
+/** Absent fields stay unchanged. */
 export const changedLimits = (asked: Omit<Asked, 'account-concurrency'>, before: TokenLimits): TokenLimits => ({
   requestsPerMinute: or(asked['requests-per-minute'], before.requestsPerMinute),
   concurrency: or(asked.concurrency, before.concurrency),

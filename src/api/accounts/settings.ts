@@ -1,4 +1,4 @@
-/** The settings of accounts, from the role's. */
+/** The account settings, derived from the role's. */
 import { readFileSync } from 'node:fs';
 import type { AccountSettings, MailSettings } from '../../accounts/settings.ts';
 import type { Config } from '../../config.ts';

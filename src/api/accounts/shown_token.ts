@@ -47,7 +47,7 @@ const listedToken = (token: ApiTokenRecord, inForce: Limits): Static<typeof Show
   updated: token.updatedAt.toISOString(),
 });
 
-/** One that was revoked meanwhile is left out. */
+/** Tokens that were revoked meanwhile are left out. */
 export async function listedTokens(
   store: Pick<Store, 'tokenLimits'>,
   tokens: readonly ApiTokenRecord[],
@@ -60,8 +60,8 @@ export async function listedTokens(
 }
 
 /**
- * `fresh`: was made just now, so it is shown whatever the operator says of later. Null where the token has ended
- * meanwhile.
+ * `fresh`: the text of a token created just now, which is shown regardless of the operator's setting. Null if the token
+ * has ended meanwhile.
  */
 export async function shownToken(
   {

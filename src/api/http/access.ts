@@ -1,6 +1,6 @@
 /**
- * Who may call what. Endpoints are checked against these tables, OpenAPI and docs/permissions.md are generated from
- * them, and the tests call every line as every role.
+ * Permissions of all endpoints. Endpoints are checked against these tables, OpenAPI and docs/permissions.md are
+ * generated from them, and the tests call every row with every role.
  */
 import { type Permission } from '../../store/permissions.ts';
 import { isAdmin, seesEveryone, type Caller } from '../../accounts/caller.ts';
@@ -62,7 +62,7 @@ export const ACCESS = {
   'GET statistics/summary': having('read:statistics'),
 } as const satisfies Record<string, Access>;
 
-/** Of the gateway: only API tokens call it. */
+/** Probe endpoints: only API tokens may call them. */
 export const PROBE_ACCESS = {
   'GET /v1/probe/file': having('write:media'),
   'POST /v1/probe/file': having('write:media'),

@@ -1,6 +1,6 @@
 /**
- * One line per request, and its metrics, once the response is sent or its caller has disconnected. Lines have the
- * pattern of the route instead of the path, which may hold secrets.
+ * One log line per request, and its metrics, once the response is sent or its caller has disconnected. Lines contain
+ * the route's pattern instead of the path, which may contain secrets.
  */
 import { type Logger, requestFields } from '../../log.ts';
 import type { Context, Handler } from './context.ts';
@@ -22,7 +22,7 @@ function record(log: Logger, metrics: Metrics, ctx: Context, ms: number): void {
   const cut = ctx.res.headersSent && !ctx.res.writableFinished;
   metrics.request(route, status, ms);
   if (cut) metrics.cutAnswer(route);
-  // Kubelets and load balancers ask every few seconds.
+  // Kubelets and load balancers call these every few seconds.
   const level = HEALTH.has(route) ? 'debug' : 'info';
   const { requestId, token, caller, code } = ctx.state;
   log[level](

@@ -1,7 +1,7 @@
 /**
- * Who calls: the header, else `token`, else `jwt` in the query, else the cookie `__Host-jwt`, else the cookie `jwt`.
- * The first present decides; a bad one never falls through. The query is scanned as it was sent: one that cannot be
- * parsed is reported to authenticated callers only.
+ * Authenticates the caller by the header, else `token`, else `jwt` in the query, else the cookie `__Host-jwt`, else the
+ * cookie `jwt`. The first one present decides; an invalid one never falls through. The query is scanned unparsed: parse
+ * errors are reported to authenticated callers only.
  */
 import { callerOfToken, type Caller } from '../../accounts/caller.ts';
 import type { TokenRecord } from '../../store/records.ts';
@@ -13,7 +13,7 @@ import type { CredentialKind } from './side.ts';
 
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 export const COOKIE = 'jwt';
-/** A browser takes it from this host alone, over TLS. */
+/** Browsers accept this cookie only from this host, over TLS. */
 export const HOST_COOKIE = '__Host-jwt';
 
 interface Credential {
@@ -40,7 +40,10 @@ function queryValue(querystring: string, name: string): string | undefined {
   return given.length === 1 ? given[0]!.slice(name.length + 1) : '';
 }
 
-/** Two cookies of one name come from two hosts or paths: which of them is ours cannot be told, so neither counts. */
+/**
+ * Two cookies of one name come from different hosts or paths. It is impossible to tell which is ours, so both are
+ * rejected.
+ */
 function cookieValue(header: string, name: string): string | undefined {
   const given = header
     .split(';')
@@ -85,14 +88,14 @@ async function callerOfJwt({ accounts }: Parts, text: string): Promise<Caller> {
   return caller;
 }
 
-/** Sets `ctx.state.caller`, and `ctx.state.token` where it is an API token. */
+/** Sets `ctx.state.caller`, and `ctx.state.token` for an API token. */
 export const makeAuthenticate = (deps: Parts, kinds: readonly CredentialKind[]): Handler =>
   async function authenticate(ctx, next) {
     const credential = credentialIn(ctx, kinds);
     if (!credential) throw new ApiError('no-credential', { text: WANTED[kinds.includes('jwt') ? 'jwt' : 'token'] });
     if (credential.kind === 'token') ctx.state.token = await liveToken(deps, ctx, credential.value);
     const caller = ctx.state.token ? callerOfToken(ctx.state.token) : await callerOfJwt(deps, credential.value);
-    // Kept before it is judged: the rate counts refused calls, too, and the access log names who made them.
+    // Set before the check: the rate limit counts refused calls too, and the access log names their caller.
     ctx.state.caller = caller;
     ctx.state.byCookie = credential.from === 'cookie';
     if (caller.status !== 'active') throw new ApiError('account-inactive', { text: `the account is ${caller.status}` });

@@ -1,6 +1,6 @@
 /**
- * Reads a body. koa-body reads (and inflates) at most a megabyte of bytes; they are parsed here, so that every encoding
- * goes through the same strict parsers, and no part of a multipart form is ever written to a disk.
+ * Reads a body. koa-body reads (and inflates) at most a megabyte. Parsing is done here, so that every encoding goes
+ * through the same strict parsers, and no part of a multipart form is ever written to disk.
  */
 import koaBody from 'koa-body';
 import type { Context, Handler, Input } from './context.ts';
@@ -21,7 +21,7 @@ const reader = (types: string[]) =>
     text: true,
     textTypes: types,
     textLimit: MAX_BYTES,
-    // One character per byte: UTF-8 is decoded below, where a wrong sequence is an error instead of a replacement
+    // One character per byte: UTF-8 is decoded below, where an invalid sequence is an error instead of a replacement
     // character.
     encoding: 'latin1',
     onError: (error: Error & { type?: string }) => {
@@ -69,7 +69,7 @@ async function multipart(bytes: Uint8Array<ArrayBuffer>, contentType: string): P
   return pairs;
 }
 
-/** A credential is one wherever it stands in a query, and never a field. */
+/** Credentials in a query are never treated as fields. */
 export const queryPairs = (ctx: Context, credentials: readonly string[]): Pair[] =>
   parsePairs(ctx.querystring, 'query').filter(([name]) => !credentials.includes(name));
 
@@ -100,7 +100,7 @@ async function inputOf(ctx: Context, credentials: readonly string[]): Promise<In
   return { form: 'form', pairs: await multipart(bytes, ctx.get('content-type')) };
 }
 
-/** `credentials`: what may stand in the query beside the body. */
+/** `credentials`: parameters that the query may contain in addition to the body. */
 export const makeReadBody = (credentials: readonly string[]): Handler =>
   function readBody(ctx, next) {
     return (read as Handler)(ctx, async function parseBody() {
@@ -114,7 +114,7 @@ export interface TextBody {
   text: string;
 }
 
-/** A document that is the body itself, JSON or another of these types: read as text, and parsed by whom it concerns. */
+/** For a body that is a document itself, JSON or another of these types: read as text, and parsed by the endpoint. */
 export function makeReadText(others: readonly string[], { credentials }: { credentials: readonly string[] }): Handler {
   const types = [JSON_TYPE, ...others];
   const readBytes = reader(types) as Handler;
@@ -124,7 +124,7 @@ export function makeReadText(others: readonly string[], { credentials }: { crede
       const mediaType = ctx.request.is(types);
       if (!mediaType) throw unreadable(`must be ${types.join(', ')}`, { headers: { Accept: types.join(', ') } });
       const bytes = bytesOf(ctx);
-      // Checked as every JSON body is: a name that is given twice means what its reader takes it for.
+      // Checked like every JSON body: readers would interpret a repeated name differently.
       if (mediaType === JSON_TYPE) json(bytes);
       ctx.state.checked = { mediaType, text: utf8(bytes) } satisfies TextBody;
       return next();

@@ -1,4 +1,4 @@
-/** What a request carries from one middleware to the next. */
+/** State that middlewares pass on. */
 import type { DefaultContext, Middleware, ParameterizedContext } from 'koa';
 import type { Caller } from '../../accounts/caller.ts';
 import type { Rate, TokenRecord } from '../../store/records.ts';
@@ -8,33 +8,33 @@ import type { Pair } from './input/pairs.ts';
 
 export interface State {
   requestId: string;
-  /** Set where the credential is an API token. */
+  /** Set for an API token. */
   token?: TokenRecord;
-  /** Set where the call was counted: goes into the headers of every answer. */
+  /** Set if the call was counted; reported in the headers of every response. */
   rate?: Rate;
-  /** What was sent, before it is checked. */
+  /** The raw input, before it is checked. */
   input?: Input;
-  /** Who calls, whether by a cookie, and the checked input. */
+  /** The caller, whether the credential is a cookie, and the checked input. */
   caller?: Caller;
   byCookie?: boolean;
   checked?: unknown;
-  /** Set where the answer is an error. */
+  /** Set for an error response. */
   code?: ErrorCode;
 }
 
-/** Texts (queries, forms) are turned into the types of the schema; JSON is taken as it is. */
+/** Text input (queries, forms) is converted to the types of the schema; JSON is used unchanged. */
 export type Input = { form: 'query' | 'form'; pairs: Pair[] } | { form: 'json'; value: unknown };
 
 export type Handler = Middleware<State, DefaultContext>;
 export type Context = ParameterizedContext<State, DefaultContext>;
 
-/** For middlewares behind authenticate that accept API tokens only. */
+/** For middlewares after authenticate that accept API tokens only. */
 export function tokenOf(ctx: Context): TokenRecord {
   if (!ctx.state.token) throw new Error('this middleware must run after authenticate');
   return ctx.state.token;
 }
 
-/** For middlewares behind authenticate. */
+/** For middlewares after authenticate. */
 export function callerOf(ctx: Context): Caller {
   if (!ctx.state.caller) throw new Error('this middleware must run after authenticate');
   return ctx.state.caller;
@@ -55,7 +55,7 @@ export function uuidOf(ctx: Context): string {
   return text;
 }
 
-/** The address of the caller: the peer, or what as many proxies in front as are trusted have added. */
+/** The caller's address: the peer, or the address added by the trusted proxies in front. */
 export function remoteIp(ctx: Pick<Context, 'get' | 'req'>, trustedHops: number): string {
   const peer = (ctx.req.socket.remoteAddress ?? '').replace(/^::ffff:/, '');
   if (trustedHops === 0) return peer;
@@ -64,6 +64,6 @@ export function remoteIp(ctx: Pick<Context, 'get' | 'req'>, trustedHops: number)
     .split(',')
     .map((part) => part.trim())
     .filter((part) => part !== '');
-  // Each trusted proxy adds one at the end; what stands before those is whatever the caller wrote.
+  // Each trusted proxy appends one address; those before are written by the caller.
   return (forwarded.at(-trustedHops) ?? forwarded[0] ?? peer).slice(0, 64);
 }

@@ -1,6 +1,6 @@
 /**
- * The cookie `jwt`: out of reach of scripts, not sent along by other sites, over TLS only where there is TLS.
- * There it is set as `__Host-jwt`, too, which no other host of the domain can set.
+ * The cookie `jwt`: not readable by scripts, not sent by other sites, and with TLS sent only over TLS.
+ * With TLS it is also set as `__Host-jwt`, which no other host of the domain can set.
  */
 import type { TLSSocket } from 'node:tls';
 import type { Context } from './context.ts';
@@ -14,7 +14,7 @@ const behindTls = (ctx: Context, { accounts }: Pick<Deps, 'accounts'>): boolean 
   (ctx.req.socket as Partial<TLSSocket>).encrypted === true ||
   ctx.get('X-Forwarded-Proto').split(',')[0]!.trim() === 'https';
 
-/** The mark of a known browser: sent to the endpoints of accounts alone, and never by another site. */
+/** The mark of a known browser: sent only to the account endpoints, and never from another site. */
 const BROWSER = 'known-browser';
 const BROWSER_PATH = `${BASE}/auth`;
 

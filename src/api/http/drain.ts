@@ -1,6 +1,4 @@
-/**
- * Graceful shutdown: not ready, no new connections, open requests are finished. Nothing is cancelled.
- */
+/** Graceful shutdown: not ready, no new connections, open requests are completed. Nothing is cancelled. */
 export interface Drain {
   readonly started: boolean;
   /** Aborted when the grace period is over: callers that still wait get the address of their result. */

@@ -1,4 +1,4 @@
-/** The one way to declare an endpoint: its access, what it takes and answers, its description and its work. */
+/** Declares an endpoint: its access, input, responses, description and work. */
 import type Router from '@koa/router';
 import Type, { type TSchema } from 'typebox';
 import type { Deps } from '../deps.ts';
@@ -23,27 +23,27 @@ export interface Endpoint {
   handlers(deps: Deps): Handler[];
 }
 
-/** What an endpoint does once the call is admitted and its input is checked. */
+/** The work of an endpoint once the call is admitted and its input is checked. */
 export type Work = (deps: Deps, ctx: Context) => Promise<void> | void;
 
 export interface Described extends Pick<Operation, 'id' | 'tag' | 'summary' | 'description' | 'params' | 'headers'> {
-  /** Of a GET or DELETE. */
+  /** For GET and DELETE. */
   query?: TSchema;
   queryExamples?: Examples;
-  /** Of a POST or PUT. */
+  /** For POST and PUT. */
   body?: TSchema;
-  /** The body is a text of one of these media types, and read as it is; `body` describes the first of them. */
+  /** The body is a text of one of these media types, and is not parsed; `body` describes the first of them. */
   text?: Record<string, TSchema>;
   bodyExamples?: Examples;
-  /** What validates the input, where the description leaves fields out. `ignored`: the query is not read. */
+  /** The schema that validates the input, if the description omits fields. `ignored`: the query is not read. */
   input?: TSchema | 'ignored';
-  /** Of the success; the errors are added. */
+  /** The successful response; errors are added. */
   answer: { status?: number } & Response;
-  /** Further successes. */
+  /** Further successful responses. */
   answers?: Record<number, Response>;
-  /** Further errors, beside those that every endpoint has. */
+  /** Further errors, in addition to those of every endpoint. */
   also?: readonly (401 | 404 | 409)[];
-  /** Descriptions of errors, where the common one says too little. */
+  /** Descriptions of errors that replace the common ones. */
   errors?: Record<number, string>;
   /** `user`: calls a minute of the user (the default). `request`: requests a minute of the token. */
   rate?: 'user' | 'request';
@@ -52,7 +52,7 @@ export interface Described extends Pick<Operation, 'id' | 'tag' | 'summary' | 'd
 const NOTHING = Type.Object({}, { additionalProperties: false });
 const BODIES = ['application/json', 'application/x-www-form-urlencoded', 'multipart/form-data'] as const;
 
-/** The description adds what every authenticated call and every checked field can lead to. */
+/** Adds the errors that every authenticated call and every checked field can cause. */
 function responsesOf(path: string, described: Described, access: Access): Record<number, Response> {
   const { answer, answers = {}, also = [], errors = {} } = described;
   const { status = answer.schema ? 200 : 204, ...success } = answer;
@@ -93,7 +93,7 @@ function operationOf(method: string, path: string, described: Described, access:
   };
 }
 
-/** Who calls, whether they may, and the limit that the call counts against. */
+/** Authentication, permissions, and the rate limit that the call counts against. */
 function admission(deps: Deps, access: Access, side: Side, rate: Described['rate']): Handler[] {
   if (access.who === 'anyone') return [];
   const known = [makeAuthenticate(deps, side.credentials), permitted(access)];
@@ -102,7 +102,7 @@ function admission(deps: Deps, access: Access, side: Side, rate: Described['rate
     : [...known, rateLimitHeaders, userRate(deps)];
 }
 
-/** `GET media/log` stands for a path of the management side; one with a leading slash is complete. */
+/** `GET media/log` is a path of the management endpoints; one with a leading slash is complete. */
 export function endpoint(name: EndpointName, described: Described, work: Work): Endpoint {
   const access: Access = TABLE[name];
   const [method, given] = name.split(' ') as [string, string];
@@ -127,7 +127,7 @@ export function endpoint(name: EndpointName, described: Described, work: Work): 
 
 const PATTERN_LAST = (path: string): number => (path.includes(':') ? 1 : 0);
 
-/** Fixed paths before those with parameters: `user/current` is not an id. */
+/** Fixed paths precede those with parameters: `user/current` is not an id. */
 export function mount(router: Router<State>, deps: Deps, endpoints: readonly Endpoint[]): void {
   const paths = Map.groupBy(endpoints, ({ operation }) => operation.path);
   for (const [path, all] of [...paths].sort(([a], [b]) => PATTERN_LAST(a) - PATTERN_LAST(b))) {

@@ -1,4 +1,4 @@
-/** What an error looks like on the management side. */
+/** The error body of the management endpoints. */
 import { STATUS_CODES } from 'node:http';
 import type { ApiError } from '../errors.ts';
 

@@ -1,4 +1,4 @@
-/** The one place where an error becomes an answer. */
+/** Converts every error to a response. */
 import { STATUS_CODES } from 'node:http';
 import { TooManyAttempts } from '../../accounts/attempts.ts';
 import { BusyError } from '../../accounts/passwords.ts';
@@ -11,18 +11,18 @@ import { errorBody } from './error_body.ts';
 import type { Handler } from './context.ts';
 import { isManagement } from './side.ts';
 
-/** A failover of Postgres or of the API server takes some seconds. */
+/** A failover of Postgres or of the API server takes a few seconds. */
 const RETRY_AFTER_S = 5;
 
 const BUS_AWAY: readonly BusError['code'][] = ['no-responders', 'timeout', 'disconnected', 'no-stream'];
 
-/** Whether what failed is the way to Postgres, NATS or the API server, after all retries. */
+/** Whether Postgres, NATS or the API server was unreachable, after all retries. */
 const isAway = (error: unknown): boolean =>
   isStoreError(error, 'unreachable', 'timeout') ||
   isKubeError(error, 'unreachable', 'timeout', 'unavailable', 'too-many-requests', 'broken-stream') ||
   (error instanceof BusError && BUS_AWAY.includes(error.code));
 
-/** Koa and its parts (http-errors) say by status and `expose` what the caller did wrong. */
+/** Koa and its parts (http-errors) mark errors of the caller by status and `expose`. */
 function frameworkError(error: unknown): ApiError | null {
   const { status, expose } = error as { status?: unknown; expose?: unknown };
   if (

@@ -1,6 +1,4 @@
-/**
- * Parts that request schemas are made of. A schema here is the validator, the type and the documentation of a field.
- */
+/** Building blocks of request schemas. A schema is the validator, the type and the documentation of a field. */
 import Type, { type TSchema } from 'typebox';
 import { LOWERED_TO } from './input/check.ts';
 
@@ -12,11 +10,11 @@ export const flag = (byDefault: boolean, description: string) => Type.Boolean({ 
 export const choice = <const T extends string>(values: readonly T[], byDefault: T, description: string) =>
   Type.Unsafe<T>({ type: 'string', enum: [...values], default: byDefault, description });
 
-/** Null is the default, and may be written. */
+/** Null is the default, and may be sent. */
 export const optionalChoice = <const T extends string>(values: readonly T[], description: string) =>
   Type.Unsafe<T | null>({ type: ['string', 'null'], enum: [...values, null], default: null, description });
 
-/** No control characters and no half of a surrogate pair: neither Postgres nor an argument list takes them. */
+/** Without control characters and lone surrogates: neither Postgres nor an argument list accepts them. */
 export const PLAIN = '^[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]*$';
 
 export const optionalText = (maxLength: number, description: string, pattern = PLAIN) =>
@@ -29,6 +27,6 @@ export const optionalText = (maxLength: number, description: string, pattern = P
     description,
   });
 
-/** An object whose members all have defaults: where it is left out, it is there with them. */
+/** An object whose members all have defaults, so an absent one is filled in with them. */
 export const options = <T extends Record<string, TSchema>>(properties: T, description: string) =>
   Type.Object(properties, { additionalProperties: false, default: {}, description });

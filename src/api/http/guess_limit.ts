@@ -1,20 +1,22 @@
 /**
- * How many unknown API tokens an address may send: each costs a look-up in Postgres, before anyone is authenticated.
- * In process, because a limit in Postgres would cost the query that it should save. Each replica has its own.
+ * Limits unknown API tokens per address: each costs a look-up in Postgres, before the caller is authenticated. The
+ * limit is in process, because one in Postgres would cost the query that it should save. Each replica has its own.
  */
 import { siteOf } from '../../accounts/networks.ts';
 import { ApiError } from '../errors.ts';
 
-/** After a restart every good token is looked up once, possibly all of them through one proxy. */
+/** After a restart every valid token is looked up once, possibly all of them through one proxy. */
 const GUESSES = { burst: 200, everyMs: 200 } as const;
 
-/** About 1 MB. Addresses beyond these share one limit. */
+/** About 1 MB. Further addresses share one limit. */
 const MOST_SITES = 10_000;
 const SWEEP_MS = 1_000;
 const ALL_OTHERS = 'others';
 
 export interface GuessLimit {
-  /** Counts a look-up from this address, or throws 429. What it returns takes the count back: the token was known. */
+  /**
+   * Counts a look-up from this address, or throws 429. The returned function takes the count back, for a known token.
+   */
   take(address: string): () => void;
   size(): number;
 }
@@ -27,7 +29,7 @@ interface Guesses {
 const clock = (): number => performance.now();
 
 export function makeGuessLimit(now = clock, { burst, everyMs }: Guesses = GUESSES): GuessLimit {
-  /** When the limit of an address is whole again. */
+  /** When the limit of an address has fully recovered. */
   const wholeAt = new Map<string, number>();
   let sweptAt = -Infinity;
 

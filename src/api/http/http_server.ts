@@ -1,19 +1,24 @@
-/** The HTTP server of the API: its limits, its answers to malformed requests, and its shutdown. */
+/** The HTTP server of the API: its limits, its responses to malformed requests, and its shutdown. */
 import { createServer, STATUS_CODES, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { closeSlowSockets, type SlowSocketOptions } from './slow_sockets.ts';
 
 export interface HttpServer {
   port: number;
-  /** No new connections; resolves when every request has its answer, or after `withinMs`, when the rest is cut. */
+  /**
+   * Accepts no new connections; resolves when every request is answered, or after `withinMs`, when the rest is closed.
+   */
   close(withinMs: number): Promise<void>;
 }
 
-/** A source of 8192 characters takes up to three times as much in a query. */
+/** A source of 8192 characters takes up to three times that in a query. */
 const MAX_HEADER_BYTES = 64 * 1024;
-/** Longer than load balancers keep theirs, so that a connection is closed by them, never under their next request. */
+/**
+ * Longer than the time-out of load balancers, so that they close idle connections, and not this server during their
+ * next request.
+ */
 const KEEP_ALIVE_MS = 75_000;
-/** For the whole request, a megabyte of body at most; a slow sender holds a connection no longer. */
+/** For the whole request, with at most a megabyte of body: a slow sender cannot hold a connection longer. */
 const REQUEST_MS = 60_000;
 
 const answerTo = (code: string | undefined): [status: number, text: string] => {

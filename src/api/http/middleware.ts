@@ -1,4 +1,4 @@
-/** Small steps that endpoints share. */
+/** Small middlewares shared by endpoints. */
 import { ApiError } from '../errors.ts';
 import type { Context, Handler } from './context.ts';
 
@@ -17,7 +17,7 @@ export const noCache: Handler = function noCache(ctx, next) {
   return next();
 };
 
-/** Probe endpoints set an id of their own once they have accepted the request: the one it is stored under. */
+/** Probe endpoints replace the id once they have accepted the request, by the one that it is stored under. */
 export function setRequestId(ctx: Context, id: string): void {
   ctx.state.requestId = id;
   ctx.set('X-Request-Id', id);
@@ -37,22 +37,22 @@ const hostOf = (origin: string): string | null => {
   }
 };
 
-/** `ownHosts`: further names under which this installation is reached, where a proxy in front changes Host. */
+/** `ownHosts`: further host names of this installation, for a proxy in front that changes Host. */
 function isForeign(ctx: Pick<Context, 'get'>, ownHosts: readonly string[]): boolean {
   const origin = ctx.get('Origin');
   if (origin !== '') {
     const host = hostOf(origin);
     return host === null || (host !== ctx.get('Host').toLowerCase() && !ownHosts.includes(host));
   }
-  // No browser of today leaves both away; what is no browser sends no cookie of somebody else.
+  // All current browsers send at least one of these headers; other clients do not send someone else's cookie.
   const site = ctx.get('Sec-Fetch-Site');
   return site === 'cross-site' || site === 'same-site';
 }
 
 /**
- * Another site's page may not change anything with the cookie that a browser adds by itself, nor put its own cookie in
- * place by a sign-in. The cookie is SameSite=Lax too; this covers browsers that ignore that, and other ports and names
- * of the same site.
+ * Prevents cross-site requests: a page of another site must not change anything with the cookie that a browser adds,
+ * nor replace the cookie by a sign-in. The cookie is also SameSite=Lax; this covers browsers that ignore that, and
+ * other ports and names of the same site.
  */
 export const sameSite = (ownHosts: readonly string[]): Handler =>
   function refuseForeign(ctx, next) {

@@ -1,7 +1,7 @@
 /** `Prefer: respond-async` (RFC 7240): the caller does not want to hold the connection until the request has ended. */
 import type { Context } from './context.ts';
 
-/** Longer headers have no preference of ours: no client sends that many. */
+/** Longer headers are ignored: no genuine client sends that many preferences. */
 const MOST = 4_096;
 const QUOTED = /"(?:[^"\\]|\\.)*"/g;
 

@@ -4,7 +4,7 @@ import type { Deps } from '../deps.ts';
 import { ApiError } from '../errors.ts';
 import { callerOf, tokenOf, type Context, type Handler } from './context.ts';
 
-/** Management and reading back share one limit, per user. */
+/** Management calls and reading back share one limit, per user. */
 const CALLS_PER_MINUTE = 600;
 
 const WINDOW_S = 60;
@@ -17,12 +17,12 @@ function headersOf(rate: Rate): Record<string, string> {
   };
 }
 
-/** On every answer whose call was counted. */
+/** Set on every response to a counted call. */
 export const rateLimitHeaders: Handler = async function rateLimitHeaders(ctx, next) {
   try {
     await next();
   } catch (error) {
-    // The error handler sits further out and keeps what is set here.
+    // The error handler is an outer middleware and keeps these headers.
     if (ctx.state.rate) ctx.set(headersOf(ctx.state.rate));
     throw error;
   }
@@ -40,7 +40,7 @@ export const userRate = ({ store }: Pick<Deps, 'store'>): Handler =>
     return next();
   };
 
-/** Of a call of a probe endpoint that opens no request. */
+/** Counts a call of a probe endpoint that opens no request. */
 export async function takeRequestRate({ store }: Pick<Deps, 'store'>, ctx: Context): Promise<void> {
   const { id, limits } = tokenOf(ctx);
   const taken = await store.takeRate('token', id, limits.requestsPerMinute);
@@ -49,8 +49,8 @@ export async function takeRequestRate({ store }: Pick<Deps, 'store'>, ctx: Conte
 }
 
 /**
- * Probe endpoints count a call where they open its request. A call that is refused before, but authenticated, is
- * counted here.
+ * Probe endpoints count a call when they open its request. Authenticated calls that are refused before that are counted
+ * here.
  */
 export const countRefused = ({ store }: Pick<Deps, 'store'>): Handler =>
   async function countRefusedCall(ctx, next) {

@@ -1,4 +1,4 @@
-/** Reads what was sent against the endpoint's schema: the query of GET and DELETE, the body of POST and PUT. */
+/** Reads and checks the input by the endpoint's schema: the query of GET and DELETE, the body of POST and PUT. */
 import type { Static, TSchema } from 'typebox';
 import { makeReadBody, queryPairs } from './body.ts';
 import type { Context, Handler } from './context.ts';
@@ -7,7 +7,7 @@ import type { Side } from './side.ts';
 
 const hasBody = (ctx: Context): boolean => (ctx.request.length ?? 0) > 0 || ctx.get('Transfer-Encoding') !== '';
 
-/** The checked input stands in `ctx.state.checked`; `checkedBy` gives it its type. */
+/** The checked input is in `ctx.state.checked`; `checkedBy` returns it with its type. */
 export function readInput(schema: TSchema, { credentials, emptyBody }: Side): Handler[] {
   const readBody = makeReadBody(credentials);
   const read = makeReader<unknown>(schema);

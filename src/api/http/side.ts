@@ -1,6 +1,6 @@
-/** The two sides of the interface: what each accepts. Their error bodies: error_body.ts. */
+/** The two kinds of endpoints, and what each accepts. Their error bodies are in error_body.ts. */
 
-/** Of the management side; everything else belongs to the gateway. */
+/** Path prefix of the management endpoints; everything else belongs to the probe endpoints. */
 export const BASE = '/frontend/api/v1';
 export const isManagement = (path: string): boolean => path === BASE || path.startsWith(`${BASE}/`);
 
@@ -9,7 +9,7 @@ export type CredentialKind = 'token' | 'jwt';
 export interface Side {
   security: 'gateway' | 'management';
   credentials: readonly CredentialKind[];
-  /** Whether a POST or PUT without a body is one with no fields. */
+  /** Whether a POST or PUT without a body counts as one without fields. */
   emptyBody: boolean;
 }
 

@@ -1,22 +1,22 @@
 /**
- * Closes connections that take too little of what is sent to them: an answer is held until its socket has taken it, so
- * a caller who reads a byte a second would hold its memory for hours. A connection with nothing to send is never slow.
+ * Closes connections of callers that read too slowly: a response is held until its socket has taken it, so a caller who
+ * reads a byte a second would hold its memory for hours. A connection with nothing to send is never slow.
  */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 
 const LEAST_BYTES_PER_S = 64_000;
 const OVER_MS = 30_000;
-/** The kernel takes what a slow caller reads in lumps: what counts is the whole time, looked at in steps. */
+/** The kernel takes data for a slow caller in bursts, so the whole period counts, sampled in steps. */
 const STEPS = 6;
 
-/** What a socket's caller has taken since it had something to take. */
+/** Bytes that the caller has taken at a point in time. */
 export interface Progress {
   at: number;
   taken: number;
 }
 
-/** Pure. `history`: one entry for each look at which there was something to send, oldest first. */
+/** Pure. `history`: one entry per sample with unsent data, oldest first. */
 export function isSlow(
   history: readonly Progress[],
   { overMs = OVER_MS, leastBytesPerS = LEAST_BYTES_PER_S } = {},
@@ -48,7 +48,7 @@ export function closeSlowSockets(
   const look = (): void => {
     const at = performance.now();
     for (const [socket, history] of histories) {
-      // What is written and still here, not what the kernel has.
+      // Data written but not yet taken by the kernel.
       if (socket.writableLength === 0) {
         history.length = 0;
         continue;

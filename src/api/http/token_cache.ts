@@ -1,6 +1,7 @@
 /**
- * Tokens by their SHA-256, so that a request costs no look-up. A notice of Postgres makes what it is about stale at
- * once; while notices may be missed, entries hold for a second. Concurrent look-ups of one token are one.
+ * Caches tokens by their SHA-256, so that a request costs no look-up. A Postgres notification invalidates the entries
+ * it concerns at once; while notifications may be lost, entries expire after a second. Concurrent look-ups of one token
+ * share one query.
  */
 import type { TokenChange } from '../../store/listen.ts';
 import type { TokenRecord } from '../../store/records.ts';
@@ -8,7 +9,7 @@ import { makeGuessLimit, type GuessLimit } from './guess_limit.ts';
 
 export interface TokenCacheOptions {
   find(sha256: Buffer): Promise<TokenRecord | null>;
-  /** Whether notices of changes are received now. */
+  /** Whether change notifications are being received. */
   listening(): boolean;
   now?(): number;
   onLookup?(hit: boolean): void;
@@ -17,14 +18,14 @@ export interface TokenCacheOptions {
 }
 
 export interface TokenCache {
-  /** `address`: of the caller. One that sends too many unknown tokens gets a ApiError with status 429. */
+  /** `address`: the caller's. Too many unknown tokens from it cause an ApiError with status 429. */
   get(sha256: Buffer, address: string): Promise<TokenRecord | null>;
-  /** What the change is about is asked again. Look-ups in flight are not kept, whatever they are about. */
+  /** Invalidates the entries that the change concerns. The results of look-ups in progress are never cached. */
   changed(change: TokenChange): void;
 }
 
 const TTL_ALONE_MS = 1_000;
-/** A broken connection is noticed late, so entries expire although notices invalidate them. */
+/** A broken connection is detected late, so entries expire in addition to being invalidated. */
 const TTL_LISTENING_MS = 30_000;
 
 const MOST_UNKNOWN = 1_000;
@@ -34,7 +35,7 @@ interface Entry {
   at: number;
 }
 
-/** Never fresh. The entry stays, because a known token does not count as a guess. */
+/** Always expired. The entry is kept, because a known token does not count as a guess. */
 const STALE = -Infinity;
 
 export function makeTokenCache({
@@ -54,12 +55,12 @@ export function makeTokenCache({
     for (const entry of entries.values()) if (entry.record && concerns(entry.record)) entry.at = STALE;
   };
 
-  /** One change must not empty the cache: any user can change themselves, and each entry then costs a look-up. */
+  /** One change must not clear the cache: any user can change themselves, and each entry then costs a look-up. */
   function changed(change: TokenChange): void {
     generation++;
     pending.clear();
     if ('token' in change) {
-      // Under the old text too: there is a notice for each.
+      // The old text too: there is a notification for each.
       const key = Buffer.from(change.sha256 ?? '', 'hex').toString('base64');
       unknown.delete(key);
       const entry = entries.get(key);
@@ -74,7 +75,7 @@ export function makeTokenCache({
   }
 
   function keep(key: string, entry: Entry): void {
-    // Unknown ones apart: a flood of guesses must not push out tokens that are in use.
+    // Unknown tokens are kept separately: a flood of guesses must not evict tokens in use.
     const [kept, most] = entry.record ? [entries, max] : [unknown, Math.min(max, MOST_UNKNOWN)];
     for (const map of [entries, unknown]) map.delete(key);
     kept.set(key, entry);
@@ -86,7 +87,7 @@ export function makeTokenCache({
     const at = now();
     const record = await find(sha256);
     if (asked === generation) keep(key, { record, at });
-    // Asked again at the next request, but no guess.
+    // Looked up again by the next request, but not counted as a guess.
     else if (record && !entries.has(key) && !unknown.has(key)) keep(key, { record, at: STALE });
     return record;
   }
@@ -95,14 +96,14 @@ export function makeTokenCache({
     async get(sha256, address) {
       const key = sha256.toString('base64');
       const entry = entries.get(key) ?? unknown.get(key);
-      // An unknown token is asked again after a second even so: guesses must not push out what is in use for long.
+      // An unknown token is looked up again after a second regardless: guesses must not evict tokens in use for long.
       const ttl = listening() && entry?.record ? TTL_LISTENING_MS : TTL_ALONE_MS;
       if (entry && now() - entry.at < ttl) {
         onLookup(true);
         return entry.record;
       }
       const asking = pending.get(key);
-      // A token that the cache knows, even a stale entry, is no guess: a flood from its address does not stop it.
+      // A token in the cache, even a stale one, is not a guess: a flood from its address does not block it.
       const giveBack = asking || entries.has(key) ? () => {} : guesses.take(address);
       onLookup(false);
       if (asking) return asking;
@@ -113,7 +114,7 @@ export function makeTokenCache({
             return record;
           },
           (error: unknown) => {
-            // Postgres is away, so this may be a known token.
+            // Postgres is unreachable, so this may be a known token.
             giveBack();
             throw error;
           },

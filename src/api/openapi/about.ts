@@ -1,4 +1,4 @@
-/** What the description says of the whole. */
+/** The general part of the OpenAPI description. */
 export const ABOUT = {
   title: 'Probeyard',
   version: 'v1.0',

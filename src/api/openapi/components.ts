@@ -1,10 +1,10 @@
-/** Schemas with a title stand once, under components, and are referred to wherever they are used. */
+/** Schemas with a title are placed once, under components, and referred to wherever they are used. */
 
 export class DescriptionError extends Error {
   readonly code = 'description-invalid';
 }
 
-/** Keywords that hold values, not schemas. */
+/** Keywords that contain values, not schemas. */
 const VALUES = new Set(['default', 'examples', 'enum', 'const']);
 
 export interface Components {

@@ -1,7 +1,4 @@
-/**
- * The OpenAPI 3.1 description, from what the operations say of themselves. Pure: the same operations make the same
- * document.
- */
+/** The OpenAPI 3.1 description, generated from the operations. Pure: the same operations produce the same document. */
 import type { TSchema } from 'typebox';
 import { DescriptionError, makeComponents, type Components } from './components.ts';
 import { commonErrors } from './errors.ts';
@@ -72,7 +69,7 @@ function queryParameters({ query, queryExamples = {}, id }: Operation, place: Co
       in: 'query',
       required: required.includes(name),
       ...(description === undefined ? {} : { description }),
-      // Brackets for objects, repetition for lists.
+      // Objects in brackets, lists by repetition.
       ...(isObject(schema)
         ? { style: 'deepObject', explode: true }
         : isArray(schema)
@@ -104,7 +101,7 @@ function pathParameters({ path, params = {}, id }: Operation): object[] {
   });
 }
 
-/** Objects in a form: brackets, or one JSON string. */
+/** Objects in a form: in brackets, or as one JSON string. */
 function encoding(mediaType: string, { properties = {} }: Schema): object {
   const objects = Object.keys(properties).filter((name) => isObject(properties[name]!));
   if (objects.length === 0) return {};

@@ -1,10 +1,10 @@
-/** The error bodies of both sides, and the errors that every operation shares. */
+/** The error bodies of both kinds of endpoints, and the errors that all operations share. */
 import Type, { type TSchema } from 'typebox';
 import { ERRORS } from '../errors.ts';
 import { isManagement } from '../http/side.ts';
 import type { Operation, Response } from './operation.ts';
 
-/** 49900 is in the log only: its caller has disconnected. */
+/** 49900 only occurs in the log, because its caller has disconnected. */
 const NUMBERS = [...new Set(Object.values(ERRORS).map(({ number }) => number))].filter((number) => number !== 49900);
 
 const GatewayErrorSchema = Type.Object(
@@ -43,7 +43,7 @@ const TEXTS: Record<number, string> = {
   503: 'The service is not available: a dependency is unreachable, or the memory budget of answers is used up.',
 };
 
-/** The error answer of a status, in the body of the side that the path is on. */
+/** The error response of a status, with the body for the path's kind of endpoint. */
 export function errorResponse(
   path: string,
   status: number,

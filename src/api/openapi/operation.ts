@@ -7,11 +7,11 @@ export type Examples = Record<string, { summary?: string; value: unknown }>;
 
 export interface Response {
   description: string;
-  /** None: an empty body. */
+  /** Absent: an empty body. */
   schema?: TSchema;
-  /** `application/json` where nothing is said. */
+  /** Default: `application/json`. */
   mediaType?: string;
-  /** Further forms of the body, each with its schema. */
+  /** Alternative media types of the body, each with its schema. */
   otherTypes?: Record<string, TSchema>;
   headers?: Record<string, { description: string; schema: TSchema }>;
   examples?: Examples;
@@ -33,7 +33,7 @@ export type Tag = keyof typeof TAGS;
 
 export interface Operation {
   method: 'get' | 'post' | 'put' | 'delete';
-  /** As the router has it: `/v1/probe/:id`. */
+  /** In the router's form: `/v1/probe/:id`. */
   path: string;
   /** Unique, in camel case. */
   id: string;
@@ -53,15 +53,15 @@ export interface Operation {
   body?: {
     schema: TSchema;
     mediaTypes: readonly string[];
-    /** Further forms of the body, each with its schema. */
+    /** Alternative media types of the body, each with its schema. */
     otherTypes?: Record<string, TSchema>;
     required?: boolean;
     examples?: Examples;
   };
   headers?: Record<string, { description: string; schema: TSchema }>;
   /**
-   * What can come back. Left out, the builder adds: 400 where there is a query or a body, 404 where there are path
-   * parameters, 401, 403 and 429 where somebody must be known, and 500; each with the error body of its side.
+   * The responses. Unless given, the builder adds 400 for a query or a body, 404 for path parameters, 401, 403 and 429
+   * for authenticated operations, and 500, each with the error body of its kind of endpoint.
    */
   responses: Record<number, Response>;
 }

@@ -1,6 +1,4 @@
-/**
- * Every operation of the interface, in the order of its description. An endpoint that is not here is described nowhere.
- */
+/** All operations, in the order of the description. An endpoint that is missing here is not described. */
 import { ENDPOINTS } from '../endpoints.ts';
 import type { Operation } from './operation.ts';
 import { SERVICE } from './service.ts';

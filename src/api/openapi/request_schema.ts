@@ -1,6 +1,4 @@
-/**
- * A schema that validates requests, as callers see it: what has a default need not be sent, what is lowered is said.
- */
+/** A request schema as callers see it: fields with a default are optional, and lowered maxima are described. */
 import { DESCRIBED_AS, LOWERED_TO } from '../http/input/check.ts';
 
 export interface Schema {
@@ -39,7 +37,7 @@ export function requestSchema(schema: Schema): Schema {
   };
 }
 
-/** As a query or a form writes it: nothing there is null, what is not sent has its default. */
+/** As sent in a query or a form: an empty value is null, an absent one has its default. */
 export function writtenSchema(schema: Schema): Schema {
   const {
     type,

@@ -1,4 +1,4 @@
-/** How health and the description itself are described. */
+/** The description of the health endpoints and of the description itself. */
 import Type from 'typebox';
 import type { Operation } from './operation.ts';
 

@@ -1,10 +1,10 @@
-/** What a receiver of webhooks gets, as OpenAPI 3.1 describes it. */
+/** The OpenAPI 3.1 description of webhooks. */
 import Type from 'typebox';
 import { EVENTS } from '../../webhooks/events.ts';
 import { EnvelopeSchema, MetadataSchema } from '../probe/description/answers.ts';
 import type { Components } from './components.ts';
 
-/** The result's members are beside these: for each tool its own, or those of the one tool that was asked for. */
+/** The result's members are added to these: those of each tool, or of the one requested tool. */
 export const WebhookSchema = Type.Object(
   {
     type: Type.Unsafe<keyof typeof EVENTS>({ type: 'string', enum: Object.keys(EVENTS) }),

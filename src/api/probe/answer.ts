@@ -1,4 +1,4 @@
-/** From the end of a request to the answer to its caller. */
+/** Converts the end of a request to the response. */
 import type { Ended } from '../../bus/messages.ts';
 import { JSON_TYPE } from '../../result/assemble.ts';
 import { textOf } from '../../result/texts.ts';
@@ -14,7 +14,7 @@ import { resultFor, sendPieces, unreadable } from './send_result.ts';
 
 const RETRY_AFTER_S: Readonly<Record<number, number>> = { 429: 10, 503: 5 };
 
-/** An end without an envelope, as the error that its caller gets. */
+/** An end without an envelope, as an error for the caller. */
 function endError({ status, reason, error }: Pick<Ended, 'status' | 'reason' | 'error'>): ApiError {
   const retryAfterS = RETRY_AFTER_S[status];
   return new ApiError('ended', {
@@ -49,7 +49,7 @@ export async function answer(
   const made = answerOf(unpacked, { requestId: id, queueTimeMs, error }, form);
   nameIgnored(ctx, skippedSections(unpacked.result, form));
   ctx.status = 200;
-  // HTML and XML hold what stands in the media: no browser may run it as ours.
+  // HTML and XML contain data of the media: no browser may execute it on our origin.
   if (made.contentType !== JSON_TYPE)
     ctx.set({
       'Content-Security-Policy': "sandbox; default-src 'none'; style-src 'unsafe-inline'",

@@ -1,4 +1,4 @@
-/** `GET|POST /v1/probe/c2pa`: what a file's C2PA manifest says, and whether it holds. */
+/** `GET|POST /v1/probe/c2pa`: the contents and the validity of a file's C2PA manifest. */
 import Type from 'typebox';
 import { c2pa } from '../../tools/c2pa.ts';
 import { C2paReportSchema } from '../../tools/c2pa_schema.ts';

@@ -1,4 +1,4 @@
-/** A caller who hung up: the ProbeJob is deleted, and the leader ends what runs. */
+/** Cancels the request of a caller who disconnected: the ProbeJob is deleted, and the leader ends what runs. */
 import { isKubeError, PROBE_JOBS } from '../../kube/client.ts';
 import { requestFields } from '../../log.ts';
 import { retry, type Pauses } from '../../retry.ts';
@@ -7,7 +7,7 @@ import { recordOwnEnd } from './own_end.ts';
 
 const RETRIES = { first: 400, longest: 4_000, attempts: 5 };
 
-/** True: there was a job, and the leader closes its row. `evenIfGone`: a missing job is retried, too. */
+/** True: there was a job, and the leader closes its row. `evenIfGone`: a missing job is retried too. */
 export async function deleteJob(
   kube: Pick<Deps['kube'], 'delete'>,
   id: string,
@@ -27,7 +27,10 @@ export async function deleteJob(
   }
 }
 
-/** Never throws: nobody is there to be told. What cannot be cancelled runs to its end, within its own time limits. */
+/**
+ * Never throws, because there is no caller to report to. What cannot be cancelled runs to its end, within its own time
+ * limits.
+ */
 export async function cancel(
   { kube, store, log, settings }: Pick<Deps, 'kube' | 'store' | 'log' | 'settings'>,
   request: { id: string; submittedAt: Date },

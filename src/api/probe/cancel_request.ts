@@ -1,4 +1,4 @@
-/** `POST /v1/probe/{request_id}/cancel`: ends a request of the caller that is queued or runs. */
+/** `POST /v1/probe/{request_id}/cancel`: ends a request of the caller that is queued or running. */
 import Type from 'typebox';
 import type { Reason } from '../../kube/probe_job.ts';
 import { TEXTS } from '../../result/texts.ts';
@@ -12,10 +12,10 @@ import { recordOwnEnd } from './own_end.ts';
 
 const CANCELLED = { status: 499, reason: 'Cancelled', error: TEXTS.Cancelled } as const;
 const RETRIES = { first: 200, longest: 1_000, attempts: 3 };
-/** Another replica may be creating the job this moment. */
+/** Another replica may be creating the job at this moment. */
 const CREATED_WITHIN_MS = 5_000;
 
-/** A second call gets the answer of the first one. */
+/** A second call returns the response of the first. */
 function checkEnd(reason: Reason | null): void {
   if (reason !== 'Cancelled') throw new ApiError('ended-already');
 }

@@ -1,4 +1,4 @@
-/** Which tool versions the cluster can run now, from its ProbeTools; and what a caller's version means. */
+/** The tool versions that the cluster can run now, from its ProbeTools, and the resolution of requested versions. */
 import { HLS_VERSION } from '../../hls/version.ts';
 import { isAvailable } from '../../kube/conditions.ts';
 import type { ProbeTool } from '../../kube/probe_tool.ts';
@@ -8,22 +8,22 @@ import { ApiError, invalid } from '../errors.ts';
 
 export interface ToolVersion {
   version: string;
-  /** Command-line options that the binary itself reported, without their dashes; null where it reported none. */
+  /** Command-line options reported by the binary itself, without their dashes; null if it reported none. */
   options: ReadonlySet<string> | null;
 }
 
 export interface Catalog {
-  /** The exact version for a name that a caller gave; throws what the caller is told. */
+  /** The exact version for a requested name; throws an error for the caller. */
   resolve(tool: ToolName, version: string): ToolVersion;
   versions(tool: ToolName): string[];
 }
 
-/** Available, and not about to go. */
+/** Available, and not being deleted. */
 const isOffered = (tool: ProbeTool): boolean => tool.metadata.deletionTimestamp === undefined && isAvailable(tool);
 
 /**
- * A pool may have nodes of several architectures: an option counts as known where each of them knows it, as lacking
- * (`!name`) where one lacks it.
+ * A pool may have nodes of several architectures: an option counts as known if all of them know it, and as missing
+ * (`!name`) if one of them lacks it.
  */
 function optionsOf(tool: ProbeTool): ReadonlySet<string> | null {
   const lists = (tool.status?.architectures ?? [])
@@ -37,7 +37,7 @@ function optionsOf(tool: ProbeTool): ReadonlySet<string> | null {
 
 export function catalogOf(tools: readonly ProbeTool[]): Catalog {
   const byTool = new Map<ToolName, { latest: string | undefined; versions: Map<string, ToolVersion> }>();
-  // Comes with the product.
+  // Built in.
   byTool.set('msv', {
     latest: HLS_VERSION,
     versions: new Map([[HLS_VERSION, { version: HLS_VERSION, options: null }]]),
@@ -59,7 +59,7 @@ export function catalogOf(tools: readonly ProbeTool[]): Catalog {
           ? new ApiError('tool-unavailable', { text: `${tool}: no version is ready in this cluster` })
           : invalid(`${tool}.version`, `"${version}" is not available; no version of ${tool} is ready in this cluster`);
       }
-      // The operator's mark decides; where that version is not ready, the newest one is the latest there is.
+      // The operator's mark decides. If that version is not ready, the newest one is used as the latest.
       const exact = version === 'latest' ? (known.latest ?? versions(tool)[0]!) : version;
       const found = known.versions.get(exact);
       if (!found)

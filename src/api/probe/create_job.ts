@@ -1,4 +1,7 @@
-/** Creates a ProbeJob, however long the API server is away, up to a deadline: a name that is there already is ours. */
+/**
+ * Creates a ProbeJob, with retries up to a deadline while the API server is unavailable. An existing object of this
+ * name is our own.
+ */
 import type { Ended } from '../../bus/messages.ts';
 import { isKubeError, outcomeUnknown, PROBE_JOBS, type KubeClient } from '../../kube/client.ts';
 import type { ProbeJob } from '../../kube/probe_job.ts';
@@ -9,15 +12,13 @@ import type { Metrics } from '../metrics.ts';
 import { recordOwnEnd, type EndStore } from './own_end.ts';
 
 const PAUSES = { first: 100, longest: 2_000 };
-/** One try. The job of a warm request is created in 3 to 4 ms; a try that takes this long is repeated. */
+/** Time-out of one try. The job of a warm request is created in 3 to 4 ms. */
 const TRY_MS = 5_000;
 
 const worthAnotherTry = (error: unknown): boolean =>
   outcomeUnknown(error) || isKubeError(error, 'too-many-requests', 'unauthorized');
 
-/**
- * Throws the last error where it gave up: after `withinMs`, when the signal says so, or when another try cannot help.
- */
+/** Throws the last error when it gives up: after `withinMs`, on the signal, or if another try cannot help. */
 export async function createJob(
   kube: Pick<KubeClient, 'create'>,
   job: ProbeJob,
@@ -38,7 +39,7 @@ export async function createJob(
   });
 }
 
-/** The API server was unavailable for the whole time in the queue. */
+/** The API server was unavailable for the whole queue time-out. */
 const AWAY = { status: 503, reason: 'InternalError', error: UNAVAILABLE } as const;
 const NOT_CREATED = { status: 500, reason: 'InternalError', error: INTERNAL } as const;
 
@@ -50,7 +51,7 @@ export interface CreateDeps {
 }
 
 /**
- * Creates the job; where that fails for good, the row gets its end here, because no controller will ever see the
+ * Creates the job. If that fails permanently, the row gets its end here, because no controller will ever see the
  * request.
  */
 export async function createOrEnd(

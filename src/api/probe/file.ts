@@ -1,4 +1,4 @@
-/** `GET|POST /v1/probe/file`: what the tools say of a file, and the report that compares them. */
+/** `GET|POST /v1/probe/file`: the tools' output for a file, and the report that compares them. */
 import { FILE_ROWS, sectionOf } from '../../tools/table.ts';
 import { runProbe } from './run.ts';
 import type { Context } from '../http/context.ts';
@@ -12,7 +12,7 @@ import { probeRequest } from './request.ts';
 import { selectTools } from './tools.ts';
 import { nameIgnored } from './ignored.ts';
 
-/** Of a tool that prints in a format of the caller's choice. */
+/** For a tool whose output format the caller chooses. */
 function bareType(fields: ProbeFile): { bareType?: string } {
   const only = FILE_ROWS.find((row) => sectionOf(row) === fields.only);
   const formats = only && 'args' in only ? only.formats : undefined;

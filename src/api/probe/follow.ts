@@ -1,6 +1,6 @@
 /**
- * From an open request to its end: the job is created, the leader told, and the end waited for; or the wait ends
- * otherwise.
+ * Follows an open request to its end: creates the job, notifies the leader and waits for the end, unless the wait is
+ * aborted.
  */
 import type { Ended } from '../../bus/messages.ts';
 import { TEXTS } from '../../result/texts.ts';
@@ -47,17 +47,17 @@ export async function follow(
   let creating: Promise<Ended | null> = Promise.resolve(null);
   try {
     const end = waiting.wait(request.id, stop.signal);
-    // Whoever loses the race below must not be an unhandled rejection.
+    // The promise that loses the race below must not be an unhandled rejection.
     end.catch(() => {});
     if (stop.signal.aborted) return await end;
     if (!request.job) {
-      // Its notice goes to whoever asked first, and may be long gone.
+      // Its notice goes to the first caller, and may already have been sent.
       void waiting.lookNow();
       return await end;
     }
     deps.tellEarly({ job: request.id, namespace: settings.namespace, spec: request.job.spec });
     creating = createOrEnd(deps, request, request.job, limits.queueTimeoutMs, stop.signal);
-    // A create whose answer was lost may have made the job all the same: its end counts, whatever became of the create.
+    // A create without a response may still have created the job: then the job's end counts.
     return await Promise.race([end, creating.then((own) => own ?? end)]);
   } catch (error) {
     if (!(error instanceof Stopped)) throw error;
@@ -77,7 +77,7 @@ async function stopped(deps: Deps, request: OpenedRequest, why: Why, creating: P
         text: `this server is shutting down; read the result at /v1/probe/${request.id}`,
       });
     case 'hung-up':
-      // A pod that shuts down loses its callers through no wish of theirs.
+      // During a shutdown the replica closes connections, so a disconnect is not the caller's wish.
       if (mine && !deps.drain.started) {
         await creating.catch(() => {});
         await cancel(deps, request);

@@ -1,6 +1,6 @@
 /**
- * Requests that nobody waits for (webhooks, `respond-async`): the job is created beside the answer, however long the
- * API server is away.
+ * Requests without a waiting caller (webhooks, `respond-async`): the job is created in the background, with retries
+ * while the API server is unavailable.
  */
 import type { Early } from '../../bus/messages.ts';
 import type { ProbeJob } from '../../kube/probe_job.ts';
@@ -8,13 +8,15 @@ import { requestFields } from '../../log.ts';
 import { createOrEnd, type CreateDeps } from './create_job.ts';
 
 export interface HandOver {
-  /** Resolves when the job is there, or after a moment: then it is still being tried. Never rejects. */
+  /** Resolves when the job is created, or after a moment while it is still being retried. Never rejects. */
   start(request: { id: string; submittedAt: Date }, job: ProbeJob, withinMs: number): Promise<void>;
-  /** What was not created by now has an open row: the controllers' sweep ends it, and its webhook says so. */
+  /**
+   * A request without a job by now has an open row: the controllers' sweep ends it, which is reported to its webhook.
+   */
   stop(): Promise<void>;
 }
 
-/** A job of a quiet cluster is there in 4 ms; one that is not there by now should not keep its caller. */
+/** The job of an idle cluster is created in 4 ms. A slower one must not hold up its caller. */
 const MOMENT_MS = 1_000;
 
 export function makeHandOver(deps: CreateDeps & { namespace: string; tellEarly(early: Early): void }): HandOver {

@@ -1,6 +1,5 @@
 /**
- * `Idempotency-Key`: the same key and body answer with the first request's result, the same key with another body is
- * 400.
+ * `Idempotency-Key`: the same key and body return the first request's result, the same key with another body is 400.
  */
 import { createHash } from 'node:crypto';
 import type { OpenInput } from '../../store/records.ts';
@@ -9,7 +8,7 @@ import { ApiError } from '../errors.ts';
 
 const KEY = /^[\x21-\x7e]{1,255}$/;
 
-/** What a request means, whatever the order of its members and the encoding it came in. */
+/** A canonical form of a request, independent of the order of members and of the encoding. */
 function canonical(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;

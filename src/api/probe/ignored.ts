@@ -1,4 +1,4 @@
-/** `X-Ignored-Fields`: what was accepted and had no effect, for whoever wonders why. */
+/** `X-Ignored-Fields`: fields that were accepted without effect. */
 import type { Context } from '../http/context.ts';
 
 export const IGNORED_HEADER = 'X-Ignored-Fields';
@@ -6,7 +6,10 @@ export const IGNORED_HEADER = 'X-Ignored-Fields';
 const MOST_NAMES = 32;
 const LONGEST_NAME = 64;
 
-/** Adds to those that are named already. Callers choose names: what a header cannot hold reads `?`. */
+/**
+ * Appends to names that are already set. Callers choose the names, so characters that are invalid in a header become
+ * `?`.
+ */
 export function nameIgnored(ctx: Context, names: readonly string[]): void {
   if (names.length === 0) return;
   const before = ctx.response.get(IGNORED_HEADER) as string | undefined;

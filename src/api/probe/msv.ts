@@ -1,4 +1,4 @@
-/** `GET|POST /v1/probe/mediastreamvalidator`: whether an HLS stream keeps the rules. */
+/** `GET|POST /v1/probe/mediastreamvalidator`: whether an HLS stream follows the rules. */
 import Type from 'typebox';
 import { HlsReportSchema } from '../../hls/schema.ts';
 import { msv } from '../../tools/msv.ts';

@@ -1,6 +1,5 @@
 /**
- * Opens a request in the record, in one round trip, and seals its source meanwhile. From here on it gets an end,
- * whatever happens.
+ * Opens a request in the record, in one round trip, and seals its source meanwhile. From here on it always gets an end.
  */
 import type { ProbeJob } from '../../kube/probe_job.ts';
 import { keptRequest } from '../../result/kept_request.ts';
@@ -25,7 +24,7 @@ export interface OpenedRequest {
   job: ProbeJob | null;
 }
 
-/** `again`: the same call tries once more, and is counted already. */
+/** `again`: a repeated try of the same call, which has already been counted. */
 export async function openRequest(
   deps: Deps,
   ctx: Context,
@@ -38,7 +37,7 @@ export async function openRequest(
   const { id, submittedAt } = store.newRequest();
   setRequestId(ctx, id);
   const sealing = sealSource(request.url, { requestId: id, tokenId: token.id }, sealKeys());
-  // Where the request is not opened, nobody awaits it.
+  // Not awaited if the request is not opened.
   sealing.catch(() => {});
 
   const webhookUrl = request.webhookUrl === null ? null : await keptUrl(request.webhookUrl, id, deps.accounts.box);

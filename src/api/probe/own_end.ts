@@ -1,6 +1,6 @@
 /**
- * Ends that the API itself writes, where no controller can: the record lets only the first end of a request stand,
- * whoever writes it.
+ * Ends written by the API itself, where no controller can. The record only accepts the first end of a request, whoever
+ * writes it.
  */
 import type { Ended } from '../../bus/messages.ts';
 import type { Reason } from '../../kube/probe_job.ts';
@@ -16,7 +16,7 @@ export interface OwnEnd {
   error: string;
 }
 
-/** Gives back the end that stands: this one, or the one that was there. */
+/** Returns the recorded end: this one, or an earlier one. */
 export async function recordOwnEnd(
   store: EndStore,
   request: { id: string; submittedAt: Date },

@@ -17,7 +17,7 @@ import { findNamed, MAX_SHARED_NAME, unknownPolicy } from '../policies/names.ts'
 const NAME = { type: 'string', minLength: 1, maxLength: MAX_SHARED_NAME };
 const DESCRIPTION = 'What the result is judged by: the name of a policy (`house-x`, `shared/web-mp4`)';
 
-/** In a query; the schema that checks it is PolicyField. */
+/** For a query; the schema that validates it is PolicyField. */
 export const PolicyNameField = Type.Unsafe<string | null>({
   ...NAME,
   type: ['string', 'null'],
@@ -33,13 +33,13 @@ export const PolicyField = Type.Unsafe<string | object | null>({
   [DESCRIBED_AS]: { anyOf: [NAME, PolicySchema, { type: 'null' }] },
 });
 
-/** A policy that a request is judged by, on record under its digest. */
+/** The policy to evaluate, stored under its digest. */
 export interface AskedPolicy extends NamedPolicy {
   digest: string;
   policy: Policy;
 }
 
-/** Null: the request asks for none. */
+/** Null: the request names no policy. */
 export async function askedPolicy(
   { store }: Pick<Deps, 'store'>,
   ctx: Context,

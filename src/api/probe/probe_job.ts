@@ -1,4 +1,4 @@
-/** The ProbeJob of a request. Its name is the request's id, so that a repeated create is the same job. */
+/** The ProbeJob of a request. It is named by the request id, so that a repeated create results in the same job. */
 import { API_VERSION, LABEL } from '../../kube/resource.ts';
 import type { ProbeJob } from '../../kube/probe_job.ts';
 import type { ProbeRequest } from './request.ts';

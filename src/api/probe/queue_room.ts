@@ -1,20 +1,20 @@
 /**
- * Refuses early where the whole queue is full: what would be made only to be refused costs a row and an object of the
- * cluster. The figure is a second old, with what this replica has opened since; the leader's own guard stays the last
- * word.
+ * Rejects requests early while the whole queue is full, because each would cost a row and a cluster object just to be
+ * refused. The figure is up to a second old, plus what this replica has opened since. The leader's own check remains
+ * authoritative.
  */
 import type { Logger } from '../../log.ts';
 import type { Store } from '../../store/store.ts';
 import { ApiError } from '../errors.ts';
 
 export interface QueueRoom {
-  /** Throws what the caller is told. Costs nothing: the figure is brought up to date beside it. */
+  /** Throws an error for the caller. Costs nothing: the figure is refreshed in the background. */
   check(): void;
   opened(): void;
 }
 
 const FRESH_MS = 1_000;
-/** Older than this, it says nothing. */
+/** An older figure is ignored. */
 const STALE_MS = 5_000;
 const RETRY_AFTER_S = 10;
 
@@ -51,7 +51,7 @@ export function makeQueueRoom({
         asking ??= ask().finally(() => {
           asking = undefined;
         });
-      // A full queue needs many that wait: what was opened since, and may run at once, makes none of an empty one.
+      // A full queue needs waiting requests: those opened since may run at once and do not fill an empty queue.
       if (now() - at > STALE_MS || waiting === 0 || waiting + since < maxQueued) return;
       throw new ApiError('queue-full', { retryAfterS: RETRY_AFTER_S });
     },

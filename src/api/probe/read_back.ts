@@ -1,4 +1,4 @@
-/** `GET /v1/probe/{request_id}`: how a request stands, and its result, for as long as the record keeps it. */
+/** `GET /v1/probe/{request_id}`: the state of a request, and its result while it is stored. */
 import { endedNotice } from '../../result/ended_notice.ts';
 import { readKeptRequest } from '../../result/kept_request.ts';
 import { answer } from './answer.ts';

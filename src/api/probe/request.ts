@@ -1,4 +1,4 @@
-/** A probe as its caller asked for it: built once, of checked fields, for all that opens, runs and answers it. */
+/** A probe as requested: built once from checked fields, for everything that opens, runs and answers it. */
 import type { Kind, ProbeJobSpec, ToolRequest } from '../../kube/probe_job.ts';
 import type { ResponseForm } from '../../result/answer.ts';
 import type { Source } from '../../source/source.ts';
@@ -11,7 +11,7 @@ import type { AskedPolicy } from './policy.ts';
 import { readSource } from './source.ts';
 import { readWebhookUrl } from './webhook_url.ts';
 
-/** The fields that all probe endpoints have. */
+/** Fields of all probe endpoints. */
 export interface CommonFields {
   url: string;
   timeout: number;
@@ -22,7 +22,7 @@ export interface CommonFields {
 
 export interface ProbeRequest {
   kind: Kind;
-  /** As it was sent: sealed into the job, and kept nowhere. */
+  /** As sent: sealed into the job, and not stored. */
   url: string;
   source: Source;
   tools: ToolRequest[];
@@ -30,11 +30,11 @@ export interface ProbeRequest {
   limits: { queueTimeoutMs: number; timeoutMs: number };
   response: ResponseForm;
   policy?: AskedPolicy | null | undefined;
-  /** What was asked for, without the addresses. */
+  /** The requested options, without addresses. */
   options: object;
-  /** The result is sent there. */
+  /** Where the result is sent. */
   webhookUrl: string | null;
-  /** The caller waits for the end. Otherwise the answer is 202 at once. */
+  /** Whether the caller waits for the end. Otherwise the response is an immediate 202. */
   waits: boolean;
   idempotency: OpenInput['idempotency'];
 }
@@ -69,9 +69,9 @@ export function probeRequest(
   };
 }
 
-/** An inline policy is shown by its digest: the log is kept for months. */
+/** An inline policy is shown by its digest, because the log is kept for months. */
 const shownPolicy = (policy: AskedPolicy | null): object =>
   policy ? { policy: policy.name ?? { sha256: policy.digest } } : {};
 
-/** A request without a policy is the same as before there were any. */
+/** Omits an absent policy, so that the request equals one from before policies existed. */
 const withoutNull = ({ policy, ...fields }: CommonFields): object => (policy ? { ...fields, policy } : fields);

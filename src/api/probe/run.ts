@@ -1,5 +1,5 @@
 /**
- * What every probe endpoint does once its request is read: open it, follow it to its end, answer; or accept it.
+ * Runs the request of a probe endpoint once it is read: opens it, follows it to its end and responds, or accepts it.
  */
 import type { Ended } from '../../bus/messages.ts';
 import { endedNotice } from '../../result/ended_notice.ts';
@@ -11,17 +11,21 @@ import { follow } from './follow.ts';
 import { openRequest, type OpenedRequest } from './open.ts';
 import type { ProbeRequest } from './request.ts';
 
-/** Tries under one Idempotency-Key: each takes the place of one that ended without a result. */
+/** Tries under one Idempotency-Key: each replaces one that ended without a result. */
 const TRIES = 5;
 
 /**
- * An end that a repeat under the same key should not be given: its first caller hung up (perhaps the very reason for
- * the repeat), or the fault was ours or passing. Everything else is a result, and stays the answer to its key.
+ * Whether a repeat under the same key should get a new try instead of this end: its first caller disconnected (perhaps
+ * the reason for the repeat), or the fault was ours or temporary. Every other end is a result, and remains the response
+ * for its key.
  */
 const isNoResult = ({ hasBody, status }: Pick<Ended, 'hasBody' | 'status'>): boolean =>
   !hasBody && (status === 429 || status >= 499);
 
-/** At once. An end that is not a result is returned, for a repeat under the same key; null: the request is accepted. */
+/**
+ * Responds immediately. Returns an end that is not a result, for a repeat under the same key; null: the request is
+ * accepted.
+ */
 async function accept(deps: Deps, opened: OpenedRequest, { limits }: ProbeRequest): Promise<Ended | null> {
   if (opened.job) {
     await deps.handOver.start(opened, opened.job, limits.queueTimeoutMs);

@@ -1,6 +1,6 @@
 /**
- * An answer that is made from a stored result: its place in the memory budget, its way to the socket, and what is said
- * where there is no room.
+ * Sends a response made from a stored result: its place in the memory budget, its way to the socket, and the error if
+ * there is no room.
  */
 import { Readable } from 'node:stream';
 import type { Packed } from '../../result/inflate.ts';
@@ -13,7 +13,8 @@ import { inside } from '../errors.ts';
 import { openWithin, untilClosed } from './stored_result.ts';
 
 /**
- * The place is given back when the socket has taken the whole answer, or is closed. Null: the result is kept no longer.
+ * The place is released when the socket has taken the whole response, or is closed. Null: the result is no longer
+ * stored.
  */
 export async function resultFor(
   deps: Pick<Deps, 'store' | 'memory'>,
@@ -31,14 +32,14 @@ export async function resultFor(
   return result;
 }
 
-/** Reads of a stored result throw these where it is not one. */
+/** Converts the error of reading an invalid stored result. */
 export const unreadable = (error: unknown): unknown =>
   error instanceof LiftError ? inside(`a stored result cannot be read: ${error.message}`, error) : error;
 
-/** Texts below this are one write. */
+/** Shorter texts are written at once. */
 const ONE_WRITE = 64 * 1024;
 
-/** In pieces, so that the socket takes it as it can and what it has taken can be counted. */
+/** Sends pieces as fast as the socket takes them, so that the progress can be measured. */
 export function sendPieces(ctx: Context, body: string | readonly Piece[], packed: Packed, contentType: string): void {
   if (typeof body === 'string' && body.length <= ONE_WRITE) {
     ctx.type = contentType;
@@ -47,7 +48,7 @@ export function sendPieces(ctx: Context, body: string | readonly Piece[], packed
   }
   const pieces = typeof body === 'string' ? [body] : body;
   ctx.body = Readable.from(bytesOf(pieces, packed), { objectMode: false });
-  // A stream has no type of its own, and no length.
+  // Setting a stream clears type and length.
   ctx.type = contentType;
   ctx.length = lengthOf(pieces);
 }

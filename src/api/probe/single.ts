@@ -1,5 +1,5 @@
 /**
- * What the endpoints of one tool have in common: a request becomes a job of one tool, its answer is that tool's output,
+ * Common parts of endpoints that run one tool: a request becomes a job of one tool, the response is that tool's output,
  * bare or enveloped.
  */
 import Type, { type Static, type TObject, type TProperties, type TSchema } from 'typebox';
@@ -49,7 +49,7 @@ const SingleMetadataSchema = Type.Object(
   { title: 'SingleMetadata', additionalProperties: false },
 );
 
-/** `own`: members of this tool alone. */
+/** `own`: members of this tool only. */
 export const enveloped = (title: string, report: TSchema, own: TProperties = {}) =>
   Type.Object(
     {
@@ -80,7 +80,7 @@ export interface Single<T extends TObject> {
   /** The bare output. */
   report: TSchema;
   examples: Examples;
-  /** The options that the tool gets, as texts. */
+  /** Options for the tool, as texts. */
   options?(fields: Static<T>): Record<string, string>;
 }
 

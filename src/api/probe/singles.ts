@@ -1,4 +1,4 @@
-/** The endpoints of one tool each, in the order of the description. */
+/** The endpoints that run one tool, in the order of the description. */
 import { probeC2pa } from './c2pa.ts';
 import { probeMsv } from './msv.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Reads a source and refuses at once what never can be fetched; what a name leads to is found out where the socket
- * opens.
+ * Parses a source, and rejects immediately what can never be fetched. Host names are checked later, when the socket is
+ * opened.
  */
 import { isIP } from 'node:net';
 import { isSourceError } from '../../source/error.ts';

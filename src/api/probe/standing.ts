@@ -1,4 +1,4 @@
-/** Where a request without an end stands, from its ProbeJob. */
+/** The state of a request without an end, from its ProbeJob. */
 import { isKubeError, PROBE_JOBS } from '../../kube/client.ts';
 import { conditionOf } from '../../kube/conditions.ts';
 import { WAITING, type ProbeJob, type WaitingCause } from '../../kube/probe_job.ts';
@@ -7,7 +7,7 @@ import type { RequestRecord } from '../../store/records.ts';
 import type { Deps } from '../deps.ts';
 import type { Standing } from './description/answers.ts';
 
-/** What the caller can make of it. The conditions' own messages name accounts and pools. */
+/** Texts for the caller. The conditions' own messages name accounts and pools. */
 const WAITING_TEXTS: Readonly<Record<WaitingCause, string>> = {
   Queued: 'the request waits for its turn',
   TokenAtLimit: 'the token runs as many requests as its limit allows',
@@ -31,7 +31,7 @@ async function jobOf(
   }
 }
 
-/** A job that does not exist yet, or cannot be read, is queued as far as is known. */
+/** A job that does not exist yet, or cannot be read, is reported as queued. */
 function standingOf(job: ProbeJob | null, id: string, submittedAt: Date, elapsedMs: number): Standing {
   const { status } = job ?? {};
   const condition = conditionOf(status, 'Admitted');
@@ -46,7 +46,7 @@ function standingOf(job: ProbeJob | null, id: string, submittedAt: Date, elapsed
     steps: {
       queued: submittedAt.toISOString(),
       admitted,
-      // The order to a runner follows the admission at once. No status has the time of a later attempt.
+      // The order to a runner directly follows the admission. No status has the time of a later attempt.
       running: running && (status?.attempts ?? 1) <= 1 ? admitted : null,
     },
     waiting: isWaiting(reason) ? { reason, text: WAITING_TEXTS[reason] } : null,

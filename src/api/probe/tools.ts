@@ -1,4 +1,4 @@
-/** From a checked request to the tools that run for it, and to those that its answer shows. */
+/** Selects the tools to run for a checked request, and those that its response shows. */
 import type { ToolRequest } from '../../kube/probe_job.ts';
 import { probeReport, type ReportTool } from '../../tools/probe_report.ts';
 import { FILE_ROWS, sectionOf, type FileTool, type SectionName } from '../../tools/table.ts';
@@ -10,18 +10,18 @@ import type { ProbeRequest } from './request.ts';
 import type { AskedTool, ProbeFile } from './schema/file.ts';
 import { optionTexts } from './schema/tool_options.ts';
 
-/** A verdict must not depend on what the caller wants to see. */
+/** A verdict must not depend on what the caller chooses to see. */
 const judgedBy = (policy: Policy, catalog: Catalog): FileTool[] => [
   probeReport.name,
   ...checksOf(policy).filter((check) => catalog.versions(check).length > 0),
 ];
 
 export interface Selection extends Pick<ProbeRequest, 'tools' | 'report'> {
-  /** What the answer holds: tools that run for the report alone are not in it. */
+  /** Sections of the response, without tools that run only for the report. */
   shown: FileTool[];
 }
 
-/** Which parts of the answer a caller wants. */
+/** The sections that the caller requested. */
 function shownOf(request: Pick<ProbeFile, 'only' | SectionName>): FileTool[] {
   const wanted = FILE_ROWS.filter((row) =>
     request.only === null ? request[sectionOf(row)].enabled : sectionOf(row) === request.only,
@@ -31,7 +31,7 @@ function shownOf(request: Pick<ProbeFile, 'only' | SectionName>): FileTool[] {
   return shown;
 }
 
-/** A report is made from what its readers print: where the caller wants none of them, all of them run for it. */
+/** A report is derived from the output of its readers: if the caller requested none of them, all of them run for it. */
 function runOf(request: Pick<ProbeFile, SectionName>, shown: FileTool[]) {
   const programs = FILE_ROWS.filter((row) => 'args' in row);
   const asked = programs.filter(({ name }) => shown.includes(name));
@@ -41,7 +41,7 @@ function runOf(request: Pick<ProbeFile, SectionName>, shown: FileTool[]) {
   return [...new Set([...asked, ...(enabled.length > 0 ? enabled : readers)])];
 }
 
-/** `policy`: what the result is judged by. Its tools run beside those that the caller wants, and are not shown. */
+/** `policy`: the policy to evaluate. Its tools run in addition to the requested ones, and are not shown. */
 export function selectTools(request: ProbeFile, catalog: Catalog, policy: Policy | null = null): Selection {
   const shown = shownOf(request);
   const pinned: Partial<Record<FileTool, string>> = policy?.uses ?? {};

@@ -103,7 +103,7 @@ export function availableTools(catalog: Catalog): Answer {
   return { success: true, tools };
 }
 
-/** A catalog does not change: a changed one is another object. */
+/** Catalogs are immutable: a change creates a new object. */
 const made = new WeakMap<Catalog, Answer>();
 
 function read(deps: Deps, ctx: Context): void {

@@ -1,12 +1,12 @@
 /**
- * Requests of this replica that wait for their end. The end comes over NATS, which may lose it; so every two seconds,
- * and whenever NATS is back, one batched look at Postgres asks for all of them.
+ * Requests of this replica that wait for their end. Ends arrive over NATS, which may lose them. So every two seconds,
+ * and whenever NATS reconnects, one batched query to Postgres covers all of them.
  */
 import type { Ended } from '../../bus/messages.ts';
 import type { Logger } from '../../log.ts';
 
 export interface WaitingOptions {
-  /** What has ended among these; in any order. */
+  /** The ended ones among these, in any order. */
   look(ids: string[]): Promise<Ended[]>;
   log: Logger;
   everyMs?: number;
@@ -15,10 +15,10 @@ export interface WaitingOptions {
 export interface Waiting {
   /** Resolves with the end; rejects with the signal's reason. */
   wait(id: string, signal: AbortSignal): Promise<Ended>;
-  /** An end was told. Nobody may wait for it (any more). */
+  /** A notice of an end arrived. There may be no waiter (any more). */
   ended(end: Ended): void;
   lookNow(): Promise<void>;
-  /** Callers who wait. */
+  /** Number of waiting callers. */
   size(): number;
   stop(): void;
 }
@@ -75,7 +75,7 @@ export function makeWaiting({ look, log, everyMs = 2_000 }: WaitingOptions): Wai
           resolve(end);
         };
         signal.addEventListener('abort', aborted);
-        // A repeated request (Idempotency-Key) waits beside the first one.
+        // A repeated request (Idempotency-Key) waits together with the first.
         const all = waiters.get(id) ?? new Set();
         waiters.set(id, all.add(tell));
       });

@@ -1,6 +1,6 @@
 /**
- * Where the result of a request is to be sent: an address under the same rules as a source, read before anything is
- * promised.
+ * Parses the webhook address of a request: it follows the same rules as a source, and is checked before the request is
+ * accepted.
  */
 import { isSourceError } from '../../source/error.ts';
 import { parseSource } from '../../source/address/parse.ts';

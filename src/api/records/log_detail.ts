@@ -1,4 +1,4 @@
-/** `GET media/log/{id}`: one request of the log, with what was asked and what each tool said. */
+/** `GET media/log/{id}`: one request of the log, with its options and each tool's output. */
 import Type from 'typebox';
 import type { ResultBody, ReportResult } from '../../bus/messages.ts';
 import { JSON_TYPE } from '../../result/assemble.ts';
@@ -26,7 +26,7 @@ const RESPONSE =
 const TYPE = 'The format of the output: json, or the requested format.';
 
 const memberOf = (name: ResultName): string => `${name.replaceAll('_', '-')}-response`;
-/** Those with an endpoint of their own print JSON alone: no type is told. */
+/** Tools with an endpoint of their own only print JSON, so their type is not listed. */
 const TYPED: readonly ResultName[] = FILE_ROWS.filter((row) => !('endpoint' in row)).map(({ name }) => name);
 
 const Answer = Type.Object({
@@ -55,7 +55,7 @@ function formatOf(tool: ReportResult, asked: Options): string | null {
   return options && formats ? formats.of(options) : 'text';
 }
 
-/** A report that came to nothing and tools that ran for it alone are told too: the log keeps what happened. */
+/** Includes a failed report and tools that ran only for it: the log records what happened. */
 function responsesOf(result: ResultBody | null, options: Options): Record<string, string | null> {
   const tools = new Map<ResultName, ReportResult>(result?.tools.map((tool) => [tool.name, tool]));
   if (result?.report) tools.set(probeReport.name, result.report);
@@ -71,7 +71,7 @@ function responsesOf(result: ResultBody | null, options: Options): Record<string
   return Object.fromEntries(members);
 }
 
-/** As JSON text. Long outputs are strings of the stored body already, and stand here as they stand there. */
+/** As JSON text. Long outputs are already escaped in the stored body, and are copied in that form. */
 function textOf(members: Record<string, unknown>, long: LongOutputs): Piece[] {
   const pieces = Object.entries(members).map(([name, value]): Piece[] => {
     const output = typeof value === 'string' ? long.get(value) : undefined;
@@ -94,7 +94,7 @@ async function resultOf(
   try {
     return { packed: opened.packed, unpacked: await unpackResult(opened.packed, opened.inflatedBytes) };
   } catch (error) {
-    // The log outlives the results: this one was dropped between two reads.
+    // The log is kept longer than the results: this one was deleted between two reads.
     if (isStoreError(error, 'not-ready')) return NO_RESULT;
     throw unreadable(error);
   }

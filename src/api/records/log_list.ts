@@ -1,4 +1,4 @@
-/** `GET media/log`: the requests that have ended. */
+/** `GET media/log`: ended requests. */
 import Type, { type Static } from 'typebox';
 import { OUTCOMES } from '../../policy/types.ts';
 import { KINDS, type Kind } from '../../kube/probe_job.ts';
@@ -156,7 +156,7 @@ async function list(deps: Deps, ctx: Context): Promise<void> {
       limit: pagination.limit,
     })
     .catch((error: unknown) => {
-      // Only what no index helps with takes so long: addresses, or an order, over a great many requests.
+      // Only queries without a suitable index take this long: addresses, or a sort order, over very many requests.
       if (isStoreError(error, 'timeout'))
         throw invalid('send', 'covers too many requests to search or sort; use a shorter time or filter by user');
       throw error;

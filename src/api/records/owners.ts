@@ -1,4 +1,4 @@
-/** Whose requests are asked for. What belongs to another is not there: 404, and the same for what does not exist. */
+/** The users and tokens whose requests are queried. Those of other accounts get a 404, like those that do not exist. */
 import type { Caller } from '../../accounts/caller.ts';
 import type { Owners } from '../../store/statistics.ts';
 import type { Deps } from '../deps.ts';
@@ -7,7 +7,7 @@ import { visibleUsers } from '../http/access.ts';
 
 const distinct = (ids: readonly number[]): number[] => [...new Set(ids)];
 
-/** `byDefault`: which users if none are named. */
+/** `byDefault`: the users if none are named. */
 export async function ownersOf(
   deps: Pick<Deps, 'store'>,
   caller: Caller,

@@ -1,4 +1,4 @@
-/** `GET statistics/summary`: a month, or a year, of each user in one list. */
+/** `GET statistics/summary`: a month or a year of each user, in one list. */
 import Type from 'typebox';
 import { summaryPeriod } from '../../statistics/aggregation.ts';
 import { summaryOf } from '../../statistics/resources.ts';

@@ -1,10 +1,10 @@
-/** Ranges of time in queries: `send[from]=2026-11-01T00:00:00Z`. From is inside, to is not. */
+/** Time ranges in queries: `send[from]=2026-11-01T00:00:00Z`. `from` is included, `to` is not. */
 import Type, { type Static } from 'typebox';
 import { invalid } from '../errors.ts';
 
 /**
- * RFC 3339, or a day of UTC. A plus that was not encoded has become a space on the way. From 1970 to 8999: a month
- * before or an hour after must not be a year that RFC 3339 cannot write.
+ * RFC 3339, or a day in UTC. An unencoded plus arrives as a space. From 1970 to 8999, so that a month before or an hour
+ * after is still a year that RFC 3339 can express.
  */
 const DAY = String.raw`(19[7-9]\d|[2-8]\d{3})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])`;
 const HOUR = String.raw`([01]\d|2[0-3])`;

@@ -1,4 +1,4 @@
-/** `GET media/webhook`: webhooks with what came of each attempt. */
+/** `GET media/webhook`: webhooks with the outcome of each attempt. */
 import Type from 'typebox';
 import type { WebhookState } from '../../store/webhooks.ts';
 import { callerOf, type Context } from '../http/context.ts';

@@ -1,4 +1,4 @@
-/** `POST media/webhook/{id}/retry`: sends one again now. */
+/** `POST media/webhook/{id}/retry`: makes a webhook due now. */
 import Type from 'typebox';
 import { callerOf, type Context, uuidOf } from '../http/context.ts';
 import type { Deps } from '../deps.ts';

@@ -1,4 +1,4 @@
-/** `DELETE auth/session/{id}`: ends one session of the caller's. */
+/** `DELETE auth/session/{id}`: ends one of the caller's sessions. */
 import { callerOf, type Context, uuidOf } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
 import { notFound } from '../../errors.ts';

@@ -1,6 +1,6 @@
 /**
- * `POST auth/jwt`: a JWT for an authenticated caller. It has no more permissions than the credential that asks for it,
- * and ends with it.
+ * `POST auth/jwt`: a JWT for an authenticated caller. It has no more permissions than the calling credential, and ends
+ * with it.
  */
 import Type from 'typebox';
 import { MOST_DEPTH } from '../../../store/sessions.ts';

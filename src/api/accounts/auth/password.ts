@@ -1,6 +1,6 @@
 /**
- * `PUT auth/current/password` and `PUT auth/{id}/password`: always with the caller's own password, so that a session
- * left open is not enough.
+ * `PUT auth/current/password` and `PUT auth/{id}/password`: both require the caller's own password, so an unattended
+ * session is not enough.
  */
 import Type from 'typebox';
 import { mayChange } from '../../../accounts/authority.ts';

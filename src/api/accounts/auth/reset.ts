@@ -1,4 +1,4 @@
-/** `POST auth/reset`: mails a code for a forgotten password. Answer and cost are the same without an account. */
+/** `POST auth/reset`: mails a code for a forgotten password. Response and cost are the same if there is no account. */
 import { randomUUID } from 'node:crypto';
 import Type from 'typebox';
 import { resetMail } from '../../../accounts/mail_texts.ts';

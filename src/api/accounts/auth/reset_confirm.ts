@@ -1,4 +1,4 @@
-/** `POST auth/reset/confirm`: a new password for the code from the mail. Every session ends. */
+/** `POST auth/reset/confirm`: sets a new password with the code from the mail. Every session ends. */
 import Type from 'typebox';
 import { type Context, remoteIp } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';

@@ -1,4 +1,4 @@
-/** `GET auth/session`: the sessions of the caller. */
+/** `GET auth/session`: the caller's sessions. */
 import Type from 'typebox';
 import { callerOf, type Context } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';

@@ -1,4 +1,7 @@
-/** `POST auth/sign-in`: a JWT for a password. A wrong password and an unknown address answer alike, in equal time. */
+/**
+ * `POST auth/sign-in`: a JWT for a password. A wrong password and an unknown address get the same response, in equal
+ * time.
+ */
 import Type from 'typebox';
 import type { Accounts } from '../../../accounts/accounts.ts';
 import { TooManyAttempts, type Account } from '../../../accounts/attempts.ts';
@@ -46,8 +49,8 @@ const Answer = Type.Object(
 );
 
 /**
- * True: a browser that this account has signed in with before, within its own limit. Its right sign-ins count, too:
- * each costs an Argon2.
+ * Whether this account has signed in from the browser before, within the browser's own limit. Successful sign-ins count
+ * too, because each costs an Argon2 hash.
  */
 async function knownBrowser({ attempts }: Accounts, account: number, browser: string | null): Promise<boolean> {
   if (browser === null) return false;
@@ -60,7 +63,7 @@ async function knownBrowser({ attempts }: Accounts, account: number, browser: st
   }
 }
 
-/** What is taken is given back by `right`, which a right password calls. */
+/** Takes attempts that `right`, called after a correct password, gives back. */
 async function takeAttempt(
   { attempts }: Accounts,
   account: Account,
@@ -83,7 +86,7 @@ interface SignedIn {
   mark: string;
 }
 
-/** Whose password it is, with a mark for the browser. */
+/** The owner of the password, with a mark for the browser. */
 async function knownBy({ accounts, store }: Deps, ctx: Context, email: string, password: string): Promise<SignedIn> {
   const { knownBrowsers, passwords, settings } = accounts;
   const found = await store.findByEmail(email);

@@ -1,4 +1,4 @@
-/** `DELETE auth/sign-out`: ends the calling session, or all of the user. */
+/** `DELETE auth/sign-out`: ends the calling session, or all sessions of the user. */
 import Type from 'typebox';
 import { callerOf, type Context } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';

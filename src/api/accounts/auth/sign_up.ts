@@ -1,4 +1,7 @@
-/** `POST auth/sign-up`: a pending account, until its mail is confirmed. Answer and cost are the same if it exists. */
+/**
+ * `POST auth/sign-up`: creates a pending account, until its mail is confirmed. Response and cost are the same if it
+ * exists.
+ */
 import { randomUUID } from 'node:crypto';
 import Type from 'typebox';
 import { knownMail, verifyMail } from '../../../accounts/mail_texts.ts';

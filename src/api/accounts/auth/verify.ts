@@ -1,4 +1,4 @@
-/** `POST auth/verify`: the code from the mail makes the account active, with a first API token. */
+/** `POST auth/verify`: activates an account with the code from the mail, and creates its first API token. */
 import Type from 'typebox';
 import { makeApiToken } from '../../../accounts/make_token.ts';
 import { type Context, remoteIp } from '../../http/context.ts';

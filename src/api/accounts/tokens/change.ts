@@ -1,4 +1,4 @@
-/** `PUT auth/api-token/{id}`: changes what is given, and puts another token or another webhook secret in its place. */
+/** `PUT auth/api-token/{id}`: changes the given fields, and can replace the token's text or its webhook secret. */
 import Type from 'typebox';
 import { mayChange } from '../../../accounts/authority.ts';
 import { keptToken } from '../../../accounts/make_token.ts';

@@ -45,7 +45,7 @@ export function checkGiven(
     });
 }
 
-/** When it ends: no later than the credential that makes it, except for the JWT of a sign-in. */
+/** The token's expiry: no later than that of the credential that creates it, except for the JWT of a sign-in. */
 export function expiryOf(
   caller: Pick<Caller, 'signedIn' | 'expiresAt'>,
   ttl: number | null | undefined,

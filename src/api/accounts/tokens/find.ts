@@ -1,4 +1,4 @@
-/** Finds a token by its id, or by itself, among those that the caller may see. */
+/** Finds a token by its id or its text, among those that the caller may see. */
 import { endsNoLater, reachesNoFurther } from '../../../accounts/authority.ts';
 import { seesEveryone, type Caller } from '../../../accounts/caller.ts';
 import type { ApiTokenRecord } from '../../../store/api_tokens.ts';
@@ -14,7 +14,10 @@ export interface FoundToken {
   token: ApiTokenRecord;
   owner: UserRecord;
   own: boolean;
-  /** The caller's own, with no permission that the caller lacks and no later end: it may be shown, rotated, widened. */
+  /**
+   * True for the caller's own token without permissions that the caller lacks, and without a later expiry. It may be
+   * shown, rotated and extended.
+   */
   reachable: boolean;
 }
 

@@ -1,4 +1,6 @@
-/** `GET auth/api-token`: tokens of the caller, or of users they see. Never the texts of the tokens. */
+/**
+ * `GET auth/api-token`: tokens of the caller, or of users that the caller may see. Never includes the tokens' texts.
+ */
 import Type from 'typebox';
 import { seesEveryone } from '../../../accounts/caller.ts';
 import { TOKEN_SORTS } from '../../../store/api_tokens.ts';

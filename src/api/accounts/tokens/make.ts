@@ -1,4 +1,4 @@
-/** `POST auth/api-token`: a new token of the caller. */
+/** `POST auth/api-token`: creates a token for the caller. */
 import Type from 'typebox';
 import { makeApiToken, MOST_TOKENS } from '../../../accounts/make_token.ts';
 import { callerOf, type Context } from '../../http/context.ts';
@@ -46,7 +46,7 @@ async function make({ accounts, store }: Deps, ctx: Context): Promise<void> {
   if (made === 'account-full') throw accountFull('tokens', accounts.settings);
   const token = await store.readToken({ id: made.id });
   const shown = token && (await shownToken({ accounts, store }, token, { owner: true, fresh: made.token }));
-  // It has ended already: with the credential that made it.
+  // It has already ended, together with the credential that created it.
   if (!shown) throw ended();
   ctx.status = 201;
   ctx.body = shown;

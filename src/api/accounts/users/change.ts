@@ -1,4 +1,4 @@
-/** `PUT user/current` and `PUT user/{id}`: names; of other users also permissions and, by the root user, the role. */
+/** `PUT user/current` and `PUT user/{id}`: names; for other users also permissions and, by the root user, the role. */
 import Type, { type Static } from 'typebox';
 import { notToGive } from '../../../accounts/authority.ts';
 import { PERMISSIONS } from '../../../store/permissions.ts';

@@ -1,4 +1,4 @@
-/** The user in the path: one that the caller may see, may change, or may set limits of. */
+/** The user in the path, if the caller may see, change or limit that user. */
 import { mayChange } from '../../../accounts/authority.ts';
 import { seesEveryone, type Caller } from '../../../accounts/caller.ts';
 import type { UserRecord } from '../../../store/users.ts';
@@ -19,8 +19,8 @@ export async function findOwn(deps: Pick<Deps, 'store'>, ctx: Context, caller: C
 }
 
 /**
- * Whose limits the caller sets: those whom they may change, and never their own; the root user, whom nobody is above,
- * has them from themself.
+ * Callers may set limits of users that they may change, but not their own. Only the root user, who has no account
+ * above, may.
  */
 export async function findLimited(deps: Pick<Deps, 'store'>, ctx: Context, caller: Caller): Promise<UserRecord> {
   const user = await findOwn(deps, ctx, caller);

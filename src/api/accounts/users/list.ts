@@ -1,4 +1,4 @@
-/** `GET user`: the caller's sub-users; for an administrator everyone. */
+/** `GET user`: the caller's sub-users; for an administrator, all users. */
 import Type from 'typebox';
 import { seesEveryone, STATUSES } from '../../../accounts/caller.ts';
 import { USER_SORTS, type UserSort } from '../../../store/users.ts';

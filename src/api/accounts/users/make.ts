@@ -1,6 +1,6 @@
 /**
- * `POST user/current` and `POST user/{id}`: a sub-user of the caller, or of a user that they may change. The new user
- * chooses a password through a mail.
+ * `POST user/current` and `POST user/{id}`: creates a sub-user of the caller, or of a user that they may change. The
+ * new user chooses a password through a mail.
  */
 import { randomUUID } from 'node:crypto';
 import Type from 'typebox';

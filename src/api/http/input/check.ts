@@ -1,4 +1,4 @@
-/** Checks an input against its schema, fills in the defaults, and says in words which field is wrong. */
+/** Validates an input against its schema, fills in defaults, and describes invalid fields. */
 import { Ajv, type ErrorObject } from 'ajv';
 import { invalid, type ApiError } from '../../errors.ts';
 import type { Field } from './coerce.ts';
@@ -6,12 +6,12 @@ import { nearest } from '../../../nearest.ts';
 import { shown } from './pairs.ts';
 import { unstorableIn } from './texts.ts';
 
-/** Keyword of our own: a larger value is lowered to this instead of refused. */
+/** Custom keyword: a larger value is lowered to this instead of rejected. */
 export const LOWERED_TO = 'x-lowered-to';
-/** Keyword of our own: what the description says of a field that is checked by code. */
+/** Custom keyword: the description of a field that is validated by code. */
 export const DESCRIBED_AS = 'x-described-as';
 
-/** Keyword of our own: what the pattern of a text means, in words. */
+/** Custom keyword: describes a text's pattern in words. */
 export const FORM = 'x-form';
 
 const ajv = new Ajv({ useDefaults: true, allowUnionTypes: true, strict: true });
@@ -34,11 +34,11 @@ ajv.addKeyword({
 
 ajv.addKeyword(FORM);
 
-/** Keyword of our own, for members of a section: other names under which they may be given. */
+/** Custom keyword, for members of a section: accepted alternative names. */
 export const ALIASES = 'x-aliases';
 ajv.addKeyword(ALIASES);
 
-/** Gives members that came under another name their own, before defaults take its place. */
+/** Renames members given by an alias, before defaults are filled in. */
 function renaming(schema: Field): (input: unknown) => void {
   const others = Object.entries(schema.properties ?? {}).flatMap(([section, { properties = {} }]) =>
     Object.entries(properties).flatMap(([name, field]) =>
@@ -81,7 +81,7 @@ const fieldAt = (schema: Field, path: string[]): Field | undefined =>
 
 function unknownName(schema: Field, path: string[], name: string): string {
   const level = fieldAt(schema, path) ?? schema;
-  // An option written one level too high is the commonest slip: say where it belongs.
+  // An option written one level too high is the most frequent mistake: suggest where it belongs.
   const inner =
     path.length > 0
       ? undefined
@@ -120,7 +120,7 @@ function words(schema: Field, error: ErrorObject): { field: string; text: string
       return { field: dotted(path), text: `must be at least ${String(params['limit'])}` };
     case 'maximum':
       return { field: dotted(path), text: `must be at most ${String(params['limit'])}` };
-    // A gap between 0, which is not passed on, and the least that the tool takes.
+    // A gap between 0, which is not passed on, and the smallest value that the tool accepts.
     case 'not':
       return { field: dotted(path), text: `must be 0, or at least ${fieldAt(schema, path)!.not!.maximum + 1}` };
     case 'minItems':
@@ -143,7 +143,7 @@ function words(schema: Field, error: ErrorObject): { field: string; text: string
   }
 }
 
-/** The validator of one schema. It changes its input: defaults are filled in, too large values lowered. */
+/** The validator of one schema. It modifies its input: defaults are filled in, and too large values lowered. */
 export function makeCheck<T>(schema: Field): (input: unknown) => T {
   const validate = ajv.compile(schema);
   const rename = renaming(schema);

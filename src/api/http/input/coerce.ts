@@ -1,12 +1,13 @@
 /**
- * Texts of a query or form to the types that the schema wants. What does not fit stays a text, and the check names it.
+ * Converts texts of a query or form to the types of the schema. Texts that do not fit are kept, and reported by the
+ * check.
  */
 import { invalid } from '../../errors.ts';
 import { duplicateIn } from './duplicates.ts';
 import { shown } from './pairs.ts';
 import type { Nested } from './nested.ts';
 
-/** The part of JSON schema that request schemas are made of. */
+/** The subset of JSON Schema in request schemas. */
 export interface Field {
   type?: string | string[];
   properties?: Record<string, Field>;
@@ -31,7 +32,7 @@ function scalar(field: Field, text: string): unknown {
   }
   if (allows(field, 'integer') && /^[+-]?\d{1,15}$/.test(text)) return Number(text);
   if (allows(field, 'number') && /^[+-]?(\d{1,15}(\.\d{0,15})?|\.\d{1,15})$/.test(text)) return Number(text);
-  // Within an object a name stands once: its values are separated by commas.
+  // Within an object a name may occur once, so its values are separated by commas.
   if (allows(field, 'array')) return text.split(',');
   return text;
 }
@@ -47,16 +48,16 @@ function objectOf(name: string, text: string): unknown {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return once(name, text, value);
   } catch (error) {
-    // No JSON: said below, the same as for JSON that is no object.
+    // Invalid JSON: reported below, like JSON that is not an object.
     if (!(error instanceof SyntaxError)) throw error;
   }
   throw invalid(shown(name), 'must be an object, in brackets or as a JSON string');
 }
 
-/** Of a field that may also be a string: what does not begin as an object does. */
+/** For a field that may also be a string: anything that does not begin like an object. */
 const isText = (field: Field, value: string): boolean => allows(field, 'string') && !/^\s*\{/.test(value);
 
-/** `jsonObjects`: forms may write an object as one JSON string, whose members are then typed as in a JSON body. */
+/** `jsonObjects`: forms may send an object as one JSON string, whose members are then typed as in a JSON body. */
 export function coerce(schema: Field, input: Nested, options: { jsonObjects: boolean }): Record<string, unknown> {
   const out = Object.create(null) as Record<string, unknown>;
   for (const [name, value] of Object.entries(input)) {

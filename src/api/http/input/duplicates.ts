@@ -1,11 +1,11 @@
-/** A name that stands twice in one object of a JSON text: JSON.parse would take the last, another reader the first. */
+/**
+ * Finds a repeated name in one object of a JSON text: JSON.parse would use the last value, another reader the first.
+ */
 
-/** No request has a field deeper than this; a text of nothing but brackets must not cost a set for each. */
+/** No request has deeper fields; a text of nothing but brackets must not cost a set for each. */
 const DEEPEST = 64;
 
-/**
- * The first such name; the text is known to be JSON. Looks at the text once, and keeps the names of open objects alone.
- */
+/** The first repeated name; the text must be valid JSON. A single pass that keeps only the names of open objects. */
 export function duplicateIn(text: string): string | undefined {
   const open: (Set<string> | null)[] = [];
   let expectsName = false;
@@ -31,7 +31,7 @@ export function duplicateIn(text: string): string | undefined {
         const end = endOfString(text, at);
         const names = expectsName ? open.at(-1) : null;
         if (names) {
-          // `"a"` and `"\u0061"` are one name.
+          // `"a"` and `"\u0061"` are the same name.
           const name = JSON.parse(text.slice(at, end + 1)) as string;
           if (names.has(name)) return name;
           names.add(name);

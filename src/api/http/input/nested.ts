@@ -1,7 +1,4 @@
-/**
- * Bracket notation, the one level that the interface has: `a=1&b[c]=2` is `{a: '1', b: {c: '2'}}`. A fixed grammar, no
- * arrays.
- */
+/** Bracket notation with a single level: `a=1&b[c]=2` is `{a: '1', b: {c: '2'}}`. A fixed grammar, without arrays. */
 import { ApiError, invalid } from '../../errors.ts';
 import { shown, type Pair } from './pairs.ts';
 
@@ -10,7 +7,7 @@ export type Nested = Record<string, string | Record<string, string>>;
 const NAME = /^([^[\]]+)(?:\[([^[\]]+)\])?$/;
 
 export function nest(pairs: readonly Pair[]): Nested {
-  // Without a prototype: `__proto__` is a name like any other here, and an unknown one.
+  // Without a prototype, so that `__proto__` is a normal, unknown name.
   const out = Object.create(null) as Nested;
   for (const [name, value] of pairs) {
     const match = NAME.exec(name);
@@ -19,7 +16,7 @@ export function nest(pairs: readonly Pair[]): Nested {
         text: `"${shown(name)}": is not a valid field name; use name=value or name[option]=value`,
       });
     const [, outer, inner] = match as unknown as [string, string, string | undefined];
-    // An empty value means not sent, so it repeats nothing either.
+    // An empty value counts as not sent, so it is no repetition either.
     if (value === '') continue;
     const present = out[outer];
     if (inner === undefined) {

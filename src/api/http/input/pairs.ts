@@ -1,6 +1,6 @@
 /**
- * A query string or form as a list of names and values, in order. Bounded and strict: what is not well encoded is
- * refused.
+ * Parses a query string or form to an ordered list of names and values. Bounded and strict: invalid encoding is
+ * rejected.
  */
 import { ApiError } from '../../errors.ts';
 

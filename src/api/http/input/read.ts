@@ -1,4 +1,4 @@
-/** From what was sent to what the schema says, whatever way it came. */
+/** Converts the input to the schema's form, regardless of its encoding. */
 import type { Input } from '../context.ts';
 import { invalid, unreadable } from '../../errors.ts';
 import { makeCheck } from './check.ts';
@@ -13,7 +13,7 @@ const MAX_ITEMS = 200;
 const itemOf = (items: Field | undefined, text: string): unknown =>
   coerce({ properties: { item: items ?? {} } }, { item: text }, { jsonObjects: true })['item'];
 
-/** Lists are written by repeating the name, with or without `[]`; forms may write one as JSON. */
+/** Lists are sent by repeating the name, with or without `[]`; forms may send one as JSON. */
 function takeLists(field: Field, pairs: readonly Pair[]): { rest: Pair[]; lists: Record<string, unknown[]> } {
   const lists: Record<string, unknown[]> = {};
   const rest: Pair[] = [];

@@ -1,5 +1,6 @@
 /**
- * Texts that cannot be kept: Postgres refuses U+0000 in text and jsonb, and an unpaired surrogate is not valid UTF-8.
+ * Finds texts that cannot be stored: Postgres rejects U+0000 in text and jsonb, and an unpaired surrogate is not valid
+ * UTF-8.
  */
 
 interface Place {
@@ -10,7 +11,7 @@ interface Place {
 
 const isPlain = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
 
-/** An error names the outer ones of very many. */
+/** Maximum path length in an error, counted from the outermost member. */
 const MOST_STEPS = 8;
 
 function pathOf(place: Place): string[] {
@@ -20,7 +21,8 @@ function pathOf(place: Place): string[] {
 }
 
 /**
- * Where the first one stands, a name of a member included. Not recursive: a body may be nested as deep as it is long.
+ * Path of the first one, including names of members. Not recursive, because a body may be nested as deeply as it is
+ * long.
  */
 export function unstorableIn(input: unknown): string[] | undefined {
   const open: Place[] = [{ value: input, name: '', parent: null }];

@@ -1,6 +1,6 @@
 /**
- * `GET /docs`: the description as a page that can send requests. All of it comes from here: no address elsewhere is
- * asked for anything, and the browser is told to allow none.
+ * `GET /docs`: the description as a page that can send requests. Everything is served from here: nothing is loaded from
+ * other addresses, and the page's policy forbids it.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { gzipSync } from 'node:zlib';
 import type { Handler } from '../../http/context.ts';
 import { methods } from '../../http/middleware.ts';
 
-/** Its web component makes style elements of its own; scripts come from files here alone. */
+/** The web component creates style elements; scripts are only loaded from files served here. */
 const POLICY = [
   `default-src 'none'`,
   `script-src 'self'`,

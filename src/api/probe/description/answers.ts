@@ -1,4 +1,4 @@
-/** What the probe endpoints answer with. Members that tools print are theirs: no schema holds them. */
+/** The responses of probe endpoints. Members printed by tools have no schema. */
 import Type, { type Static, type TSchema } from 'typebox';
 import { HlsReportSchema } from '../../../hls/schema.ts';
 import { WAITING, type WaitingCause } from '../../../kube/probe_job.ts';
@@ -8,7 +8,7 @@ import { ProbeReportSchema } from '../../../report/schema.ts';
 import { C2paReportSchema } from '../../../tools/c2pa_schema.ts';
 import { SECTIONS, type SectionName } from '../../../tools/table.ts';
 
-/** Also where the body is the bare output of a tool. */
+/** Also set if the body is the bare output of a tool. */
 export const POLICY_OUTCOME = {
   'X-Policy-Outcome': {
     description: 'With `policy`: the outcome.',
@@ -46,10 +46,10 @@ const ToolResultSchema = toolResult(
   }),
 );
 
-/** What a failed tool printed may be cut: a string. */
+/** The output of a failed tool may be truncated: then it is a string. */
 const orPrinted = (report: TSchema) => Type.Unsafe<unknown>({ anyOf: [report, { type: ['string', 'null'] }] });
 
-/** Results whose form is ours. */
+/** Results with our own schema. */
 const REPORTS: Partial<Record<SectionName, TSchema>> = {
   probe_report: toolResult('ProbeReportResult', orPrinted(ProbeReportSchema)),
   mediastreamvalidator: toolResult('HlsResult', orPrinted(HlsReportSchema)),
@@ -67,13 +67,13 @@ export const EnvelopeSchema = Type.Object(
   { title: 'Envelope', additionalProperties: false },
 );
 
-/** A tool that failed and printed nothing, where its bare output was asked for. */
+/** Bare output of a tool that failed and printed nothing. */
 export const FailedOutputSchema = Type.Object(
   { success: Type.Literal(false), error: Type.String({ description: "The tool's own message and its exit code." }) },
   { title: 'FailedOutput', additionalProperties: false },
 );
 
-/** Never taken for an envelope: what has a success and metadata must be one. */
+/** Never matches an envelope: anything with `success` and `metadata` must be one. */
 const BareOutputSchema = Type.Unsafe<object>({
   title: 'BareOutput',
   type: 'object',

@@ -1,4 +1,4 @@
-/** How a probe endpoint is described: by GET, and by POST, which also takes a webhook and headers. */
+/** Describes a probe endpoint: by GET, and by POST, which also accepts a webhook and headers. */
 import Type, { type TObject } from 'typebox';
 import type { Described } from '../../http/endpoint.ts';
 import { PREFERENCE_APPLIED } from '../../http/prefer.ts';
@@ -7,12 +7,12 @@ import { PolicyNameField } from '../policy.ts';
 import { AcceptedSchema } from './answers.ts';
 
 interface Probe extends Pick<Described, 'summary' | 'description' | 'answer'> {
-  /** The id of the operation. */
+  /** Operation id. */
   id: string;
   schema: TObject;
   queryExamples: Examples;
   bodyExamples: Examples;
-  /** Whose text a 404 has. */
+  /** The source of a 404's text. */
   failed: string;
 }
 

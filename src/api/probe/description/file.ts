@@ -1,4 +1,4 @@
-/** How `/v1/probe/file` is described. */
+/** The description of `/v1/probe/file`. */
 import Type from 'typebox';
 import { IGNORED_HEADER } from '../ignored.ts';
 import { ProbeFileSchema } from '../schema/file.ts';

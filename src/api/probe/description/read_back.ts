@@ -1,4 +1,4 @@
-/** How reading a request back is described. */
+/** The description of reading a request back. */
 import Type from 'typebox';
 import { ComparisonAnswerSchema } from '../../compare/answers.ts';
 import { EnvelopeSchema, StandingSchema } from './answers.ts';

@@ -1,4 +1,4 @@
-/** What `/v1/probe/file` takes: validated, typed and described by this alone. */
+/** The request schema of `/v1/probe/file`: the single source of its validation, type and description. */
 import Type, { type Static } from 'typebox';
 import { flag, milliseconds, optionalChoice, optionalText, options } from '../../http/fields.ts';
 import { PolicyField } from '../policy.ts';
@@ -13,14 +13,14 @@ const toolTimeout = milliseconds(
   'Time limit of this tool in milliseconds; at most that of the request.',
 );
 
-/** What a request says of one tool: whether it runs and, where it can be tuned, how. */
+/** A request's section of one tool: whether it runs and, if it can be tuned, how. */
 export interface AskedTool extends Record<string, unknown> {
   enabled: boolean;
   version?: string;
   timeout: number;
 }
 
-/** No default here: a policy may name the version that it is written for. */
+/** Without a default: a policy may name the version that it is written for. */
 const pinnedVersion = (name: string) =>
   Type.Optional(
     Type.String({
@@ -63,7 +63,7 @@ export const ProbeFileSchema = Type.Object(
     ),
     queue_timeout: milliseconds(MAX_QUEUE_MS, MAX_QUEUE_MS, 'Maximum time in the queue, in milliseconds.'),
     only: optionalChoice(SECTIONS, 'Run only this tool; the response is the envelope with its result.'),
-    // No default here: an operator can make true the default.
+    // Without a default: an operator can make true the default.
     inject_output: Type.Optional(
       Type.Boolean({ description: 'With `only`: the body is the bare output of that tool.' }),
     ),
@@ -85,7 +85,7 @@ export const ProbeFileSchema = Type.Object(
 );
 export type ProbeFile = Static<typeof ProbeFileSchema>;
 
-/** Takes members that a section accepts and does not know out of it, and names them. */
+/** Removes unknown members from sections that accept them, and returns their names. */
 export function takeIgnored(fields: ProbeFile): string[] {
   return FILE_ROWS.filter(({ file }) => file.lenient).flatMap((row) => {
     const section = sectionOf(row);

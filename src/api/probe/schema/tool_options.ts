@@ -1,6 +1,4 @@
-/**
- * The options of the tools as fields of a request, from the same tables by which the runner makes arguments of them.
- */
+/** The options of the tools as request fields, from the same tables from which the runner derives arguments. */
 import Type, { type TSchema } from 'typebox';
 import { OptionError, type OptionSpec } from '../../../tools/option.ts';
 import type { Program } from '../../../tools/tool.ts';
@@ -9,7 +7,7 @@ import { invalid } from '../../errors.ts';
 import { choice, flag, optionalChoice, optionalText, PLAIN } from '../../http/fields.ts';
 import { ALIASES, FORM } from '../../http/input/check.ts';
 
-/** Half of what a ProbeJob takes: there and here a character is counted differently. */
+/** Half of a ProbeJob's limit, because the two count characters differently. */
 const MAX_TEXT = 512;
 
 const helpOf = ({ description, flag: own, name }: OptionSpec): string =>
@@ -17,7 +15,7 @@ const helpOf = ({ description, flag: own, name }: OptionSpec): string =>
 const boundsOf = ({ minimum = 0, maximum = Number.MAX_SAFE_INTEGER }: OptionSpec) => ({ minimum, maximum });
 const patternOf = ({ pattern }: OptionSpec): string => (pattern === undefined ? PLAIN : `^(?:${pattern})$`);
 
-/** For callers who build a form. */
+/** For clients that build a form. */
 export const describedOption = (spec: OptionSpec) => ({
   name: spec.name,
   type: spec.type,
@@ -59,13 +57,13 @@ export const optionFields = (specs: readonly OptionSpec[]): Record<string, TSche
     specs.map((spec) => [spec.name, spec.aliases ? { ...fieldOf(spec), [ALIASES]: spec.aliases } : fieldOf(spec)]),
   );
 
-/** Plain decimals: an exponent is no form that every tool reads. */
+/** Plain decimals: not every tool accepts an exponent. */
 const textOf = (value: unknown): string =>
   typeof value === 'number' && !Number.isInteger(value) ? value.toFixed(12).replace(/\.?0+$/, '') : String(value);
 
 /**
- * Whether the chosen version can do what the caller wants with an option. One that reported nothing is trusted with the
- * documented ones alone.
+ * Whether the chosen version lacks an option or the requested value. A version that reported nothing is assumed to have
+ * only the documented ones.
  */
 function lacks(spec: OptionSpec, value: string, options: ReadonlySet<string> | null): 'option' | 'value' | undefined {
   const { reported, extra = false } = spec;
@@ -78,18 +76,17 @@ function lacks(spec: OptionSpec, value: string, options: ReadonlySet<string> | n
   return values.length > 0 && !values.includes(`${reported}=${value}`) ? 'value' : undefined;
 }
 
-/** Null: the version does not have the option. Otherwise those of its named values that the version has. */
+/** Null: the version does not have the option. Otherwise those of its named values that the version supports. */
 export function acceptedValues(spec: OptionSpec, { options }: ToolVersion): readonly string[] | null {
   const { values = [], default: byDefault } = spec;
   const lacking = (values.length > 0 ? values : ['']).every((value) => lacks(spec, value, options) === 'option');
   if (lacking) return null;
-  // The default is not passed, so every version has it.
+  // The default is not passed, so every version supports it.
   return values.filter((value) => value === byDefault || lacks(spec, value, options) === undefined);
 }
 
 /**
- * What a caller set to something else than the default, as texts for the ProbeJob. Refused where the chosen version
- * lacks the option.
+ * Options that differ from their default, as texts for the ProbeJob. Rejected if the chosen version lacks the option.
  */
 export function optionTexts(
   { name, options: specs, agree }: Pick<Program, 'name' | 'options' | 'agree'>,
