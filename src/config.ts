@@ -262,7 +262,7 @@ const agent = {
 const migrate = {
   ...common,
   ...postgres,
-  /** Set if the API and the controller sign in with roles of their own. */
+  /** Addresses of the API and the controller, if they sign in with roles of their own. */
   postgresApiUrl: text('PY_POSTGRES_API_URL', ''),
   postgresControllerUrl: text('PY_POSTGRES_CONTROLLER_URL', ''),
   adminEmailFile: text('PY_ADMIN_EMAIL_FILE', ''),
@@ -275,7 +275,7 @@ const isNames = (value: unknown): value is Record<string, string> =>
   isObject(value) && Object.values(value).every((name) => typeof name === 'string');
 const setup = {
   ...common,
-  /** This and the next two are empty if the component is external, with given Secrets. */
+  /** `natsHosts` and `postgresHost` are empty for external servers, whose Secrets are given. */
   natsHosts: text('PY_NATS_HOSTS', ''),
   postgresHost: text('PY_POSTGRES_HOST', ''),
   postgresClaim: text('PY_POSTGRES_CLAIM', ''),

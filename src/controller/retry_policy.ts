@@ -47,7 +47,7 @@ export function afterRefusal(why: Extract<OrderAnswer, { ok: false }>['why'] | '
 export const EPOCH_PATIENCE_MS = 7_000;
 /** A pod without a heartbeat by then never starts. */
 export const BOOT_PATIENCE_MS = 90_000;
-/** A pod of this age that the watch has not shown belongs to nobody. */
+/** A pod of this age that the watch has not shown is not ours. */
 export const STRANGER_MS = 30_000;
 /** Idle heartbeats after this time mean that the `go` or the run was lost. */
 export const IDLE_AFTER_GO_MS = 3_000;

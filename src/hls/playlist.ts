@@ -11,7 +11,7 @@ export interface Tag {
 
 export interface ByteRange {
   length: number;
-  /** Undefined: where the last one of the same resource ended. */ offset: number | undefined;
+  /* Undefined: where the previous one of the same resource ended. */ offset: number | undefined;
 }
 
 export interface Part {
@@ -29,7 +29,7 @@ export interface Key {
   uri: string | undefined;
   iv: string | undefined;
   format: string;
-  /** Segments that it holds for. */ used: number;
+  /* Segments that it applies to. */ used: number;
 }
 export interface InitSection {
   tag: Tag;

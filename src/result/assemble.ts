@@ -76,8 +76,8 @@ function costing(report: Told, tools: readonly ToolResult[], shown: readonly Fil
 interface Part {
   name: SectionName;
   tool: Told;
-  /** As JSON text. */ response: Piece[];
-  /** Where that is one long output that is JSON. */ json?: LongOutput;
+  /* JSON text. */ response: Piece[];
+  /* Set if `response` is one long output that is JSON. */ json?: LongOutput;
 }
 
 const joined = (pieces: Piece[]): string | Piece[] =>

@@ -6,7 +6,7 @@ import type { Source } from './source.ts';
 export interface ProxyPlace {
   port: number;
   rtspPort: number;
-  /** what each secret of the job begins with */ id: string;
+  /* common prefix of the job's secrets */ id: string;
   /** the web address */ main: string;
   name: string;
 }

@@ -36,7 +36,7 @@ export interface Proof {
 export interface Section {
   /** The section's name, if it differs from the tool's. */
   as?: string;
-  /** Whether it runs unless the caller decides. */
+  /** Default of `enabled`. */
   byDefault: boolean;
   /** Texts for the API description: the effect of `enabled`, and the section itself. */
   enables: string;

@@ -69,7 +69,7 @@ export interface CollectDeps {
   room: BodyRoom;
 }
 
-/** Half of a replica's results may wait for memory; the other half are small and proceed. */
+/** At most half of a replica's concurrent results wait for memory, so that small ones can proceed. */
 export const collectorRoom = (): BodyRoom => makeBodyRoom({ totalBytes: 64 * 1024 * 1024, mostWaiting: 8 });
 
 const isAssigned = (job: ProbeJob, result: Pick<Result, 'podUid' | 'attempt'>): boolean =>

@@ -3,8 +3,8 @@
  * sub-users and tenants. Pure.
  *
  * An account below its share takes any free runner. Above it, it takes a further one only while no account that holds
- * fewer waits. It never takes one of the reserve: the room left for untouched runners, from which an account without a
- * runner starts at once.
+ * fewer waits. An account that holds a runner never takes one of the reserve: the room left for untouched runners, from
+ * which an account without a runner starts at once.
  */
 import type { ProbePoolSpec, ReuseScope } from '../../kube/probe_pool.ts';
 

@@ -26,7 +26,7 @@ const FORMS: readonly [RegExp, RegExp][] = [
 
 export interface CodecProblem {
   codec: string;
-  /** Of a form that was given up long ago, and is still understood. */ old: boolean;
+  /* An obsolete form that is still understood. */ old: boolean;
 }
 
 export function codecProblems(list: string): CodecProblem[] {

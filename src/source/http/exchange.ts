@@ -12,7 +12,7 @@ export interface Access {
   home: Target;
   basic?: string;
   keys?: S3Keys;
-  /** S3 keys are for this one alone */ bucket?: Bucket;
+  /* the only one that the S3 keys are used for */ bucket?: Bucket;
   region: string;
 }
 /** How an address names the bucket: by its host, or by the beginning of its (decoded) path. */
