@@ -71,7 +71,7 @@ const httpUrl = (variable: string, fallback?: string): Setting<string> => ({
   },
 });
 
-/** `read` throws what is wrong with it. */
+/** `read` throws an error that describes what is wrong. */
 const document = <T>(variable: string, read: (value: unknown) => T, fallback?: T): Setting<T> => ({
   variable,
   fallback,

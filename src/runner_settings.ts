@@ -1,10 +1,10 @@
 /**
- * The settings of a runner: one document, which the controller makes for a pod and the agent in it reads. Both are of
- * one version, because the controller starts its own image.
+ * The settings of a runner: one document, created by the controller for a pod and read by its agent. Both have the same
+ * version, because the controller starts its own image.
  */
 import type { SourceException } from './source_exception.ts';
 
-/** The environment variable that holds it as JSON. */
+/** The environment variable that contains it as JSON. */
 export const RUNNER_SETTINGS = 'PY_RUNNER';
 
 export interface RunnerSettings {
@@ -12,15 +12,15 @@ export interface RunnerSettings {
   generation: string;
   logLevel: string;
   healthPort: number;
-  /** Files of the pod. */
+  /** File paths in the pod. */
   nats: { url: string; caFile?: string; tokenFile: string };
   launcherSocket: string;
   toolsDir: string;
   toolMemoryBytes: number;
-  /** The pod is replaced after so many jobs. */
+  /** The pod is replaced after this number of jobs. */
   maxJobs: number;
   drainMs: number;
-  /** How sources are reached: as the source proxy takes it, with a file in place of the CA. */
+  /** Options of the source proxy, with a file instead of the CA itself. */
   sources: {
     allow: SourceException[];
     denyExtra: string[];
@@ -31,7 +31,7 @@ export interface RunnerSettings {
   };
 }
 
-/** A type of JSON as a value. A member that may be left out stands in a list of its own. */
+/** A JSON type as a value. An optional member is wrapped in a list. */
 type Form<T> = T extends string
   ? 'string'
   : T extends number
@@ -61,7 +61,10 @@ const FORM: Form<RunnerSettings> = {
   },
 };
 
-/** By hand: a validator's library takes longer to load than the agent to start. Throws what is wrong. */
+/**
+ * Hand-written, because loading a validation library takes longer than starting the agent. Throws an error that names
+ * the problem.
+ */
 export function checkRunnerSettings(value: unknown): RunnerSettings {
   check(value, FORM, '');
   return value as RunnerSettings;

@@ -1,5 +1,5 @@
 /**
- * A field and what is around it, as the model sees it: words that are there or not, and numbers that may be unknown.
+ * A field and its surroundings as the model's input: words that are present or absent, and numbers that may be unknown.
  */
 import type { Comparison, Part } from './compare.ts';
 import { codecOf, containerOf, containersOf, hasSign, impliedDuration, type Context } from './context.ts';
@@ -8,7 +8,7 @@ import { valueOf } from './normalise/ratio.ts';
 import { bothOf, number, sides, told, toldNumber, type Fields } from './side.ts';
 
 export interface Features {
-  /** The words of all fields of a part, in one list. */
+  /** Words common to all fields of a part, in one list. */
   shared: readonly string[];
   words: readonly string[];
   /** In the order of NUMBERS; NaN where unknown. */
@@ -36,14 +36,14 @@ export const NUMBERS = [
   'rate',
 ] as const;
 
-/** The word for each field that may be disputed: a text that is made anew would have to be hashed anew. */
+/** The word for each field that may be disputed, created once: a new string would have to be hashed again. */
 const ALSO: ReadonlyMap<string, string> = new Map(Object.keys(FIELDS).map((field) => [field, `also=${field}`]));
 
 const log = (a: number | undefined, b: number | undefined): number | undefined => {
   const ratio = a === undefined || b === undefined ? NaN : Math.log2(Math.abs(a) / Math.abs(b));
   return Number.isFinite(ratio) ? Math.max(-8, Math.min(8, ratio)) : undefined;
 };
-/** The zeros at the end of a number: a declared rate is rounder than a measured one. */
+/** Number of trailing zeros: a declared rate is rounder than a measured one. */
 const roundness = (value: number | undefined): number | undefined => {
   if (value === undefined || !Number.isInteger(value) || value <= 0) return value === undefined ? undefined : -1;
   let zeros = 0;
@@ -51,48 +51,48 @@ const roundness = (value: number | undefined): number | undefined => {
   return zeros;
 };
 
-/** 24.06 as 24.06, 4.3.7 as 4.3: enough to tell older from newer. */
+/** 24.06 as 24.06, 4.3.7 as 4.3: enough to distinguish older from newer versions. */
 function versionNumber(version: string | undefined): number | undefined {
   const found = /^(\d{1,3})\.(\d{1,3})/.exec(version ?? '');
   return found ? Number(found[1]) + Number(found[2]) / 100 : undefined;
 }
 
-/** The same for all parts of a file. */
+/** Common to all parts of a file. */
 interface Whole {
   container: string;
-  /** Words of the file, before and behind those of a part. */
+  /** Words of the file, placed before and after those of a part. */
   signs: readonly string[];
   streamable: readonly string[];
   versions: readonly [number | undefined, number | undefined];
-  /** Seconds and bits per second of the whole file, of each tool and of the first that has them. */
+  /** Duration in seconds and bits per second of the whole file, per tool and from the first tool that has them. */
   spans: readonly [number | undefined, number | undefined];
   span: number | undefined;
   rate: number | undefined;
   size: number | undefined;
 }
 
-/** The same for all fields of a part. */
+/** Common to all fields of a part. */
 interface Surroundings {
   whole: Whole;
   codec: string;
   shared: readonly string[];
   disputed: readonly string[];
-  /** The words of each field of such a part, made once. */
+  /** Words of each field of such a part, created once. */
   words: Map<string, readonly string[]>;
   implied: number | undefined;
   rate: number | undefined;
 }
 
 /**
- * Of one file, kept as long as its comparison. One weak entry for a file: with one for each part, collections took
- * twice as long.
+ * Cached data of one file, kept as long as its comparison. There is one weak entry per file: with one per part, garbage
+ * collections took twice as long.
  */
 interface Kept {
   whole: Whole;
   parts: Map<Part, Surroundings>;
-  /** By kind and codec: fifty streams of sound have the same words. */
+  /** By kind and codec: fifty audio streams have the same words. */
   words: Map<string, Surroundings['words']>;
-  /** By what is in them: the model looks up each list once. */
+  /** By content: the model looks up each list once. */
   shared: Map<string, readonly string[]>;
 }
 const keptOf = new WeakMap<Comparison, Kept>();
@@ -161,7 +161,7 @@ function surroundingsIn(all: Kept, context: Context): Surroundings {
 
 const UNKNOWN: readonly number[] = Array.from<number>({ length: NUMBERS.length }).fill(NaN);
 
-/** Asked for of every field of a file: without a list, a text or a function that is made for one field alone. */
+/** Called for every field of a file, so it creates no list, string or function for a single field. */
 export function features(context: Context): Features {
   const { part, compared } = context;
   const { field, ffprobe, mediainfo } = compared;

@@ -9,7 +9,7 @@ export const streamsOf = (pair: Pair | undefined): SideStream[] =>
 export const isPicture = ({ pair }: { pair: Pair | undefined }): boolean =>
   streamsOf(pair).some(({ picture }) => picture);
 
-/** Pairs: fewer than PLACES. */
+/** Maximum number of compared pairs; must be less than PLACES. */
 const MOST_LOOKED_AT = 200_000;
 
 /** Score of a trait that both streams share; half of it is subtracted if they differ. */
@@ -44,13 +44,13 @@ function likeness({ stream: one, traits: a }: Seen, { stream: other, traits: b }
 type Take = (one: SideStream, other: SideStream, score: number) => void;
 
 /**
- * A pair as one small number that sorts as it should: its score, which has halves, and its place among all pairs. 2,500
- * pairs as objects took a sixth of a report's memory.
+ * A pair as one small integer that sorts correctly: its score, which has halves, and its position among all pairs. As
+ * objects, 2,500 pairs took a sixth of a report's memory.
  */
 const PLACES = 2 ** 18;
 const HIGHEST = 64;
 
-/** The most alike first; of those, by their order. */
+/** Most similar pairs first, then in stream order. */
 function byLikeness(first: readonly SideStream[], second: readonly SideStream[], take: Take): void {
   const [ours, theirs] = [first, second].map((streams) =>
     streams.toSorted((a, b) => a.order - b.order).map((stream): Seen => ({ stream, traits: traitsOf(stream) })),

@@ -1,4 +1,4 @@
-/** Results on record, as comparisons and policies read them: within the memory budget, given back by whoever asked. */
+/** Stored results for comparisons and policies: read within the memory budget, released by the caller. */
 import { LiftError } from '../../result/lift.ts';
 import { OverBudget, type Place } from '../../result/memory_budget.ts';
 import { openResult, type OpenResult, type StoredResult as Kept } from '../../result/open_result.ts';
@@ -11,11 +11,11 @@ import { ApiError } from '../errors.ts';
 
 export interface StoredResult extends Unpacked {
   record: RequestRecord;
-  /** In the memory budget: whoever asked gives it back. */
+  /** Place in the memory budget, released by the caller. */
   place: Place;
 }
 
-/** Why there is no result; `why`: the same, to be read behind the id. Requests of others do not exist. */
+/** Why there is no result; `why`: the same as a text to follow the id. Requests of other users do not exist. */
 export interface NoResult {
   absent: 'unknown' | 'other-kind' | 'open' | 'none' | 'expired' | 'unreadable';
   why: string;
@@ -23,13 +23,16 @@ export interface NoResult {
 
 interface Wanted {
   signal: AbortSignal;
-  /** The endpoint whose requests alone are taken, and their kind. */
+  /** Accepts only requests of this kind, from this endpoint. */
   only?: { kind: RequestRecord['kind']; endpoint: string };
 }
 
 const EXPIRED: NoResult = { absent: 'expired', why: 'has a result that has expired' };
 
-/** At the pace of the account. `hint`: what is said behind a refusal for want of room. Null: it is kept no longer. */
+/**
+ * Reads at the account's pace. `hint`: appended to the error if there is no memory. Null: the result is no longer
+ * stored.
+ */
 export async function openWithin(
   deps: Pick<Deps, 'store' | 'memory'>,
   stored: Kept,
@@ -65,14 +68,14 @@ export async function storedResult(
     return { ...(await unpackResult(packed, inflatedBytes)), record, place };
   } catch (error) {
     place.release();
-    // It was dropped between two reads.
+    // Deleted between two reads.
     if (isStoreError(error, 'not-ready')) return EXPIRED;
     if (error instanceof LiftError) return { absent: 'unreadable', why: 'has a result that cannot be read' };
     throw error;
   }
 }
 
-/** Aborted when the caller hangs up. */
+/** Aborted when the caller disconnects. */
 export function untilClosed(ctx: Context): AbortSignal {
   const gone = new AbortController();
   const closed = (): void => gone.abort(new ApiError('hung-up'));

@@ -1,4 +1,4 @@
-/** `DELETE media/log/{id}`: erases what is kept of one ended request, before its time. */
+/** `DELETE media/log/{id}`: erases the stored data of one ended request before its retention ends. */
 import Type from 'typebox';
 import { requestFields } from '../../log.ts';
 import { isUuid } from '../../store/uuid.ts';
@@ -17,7 +17,7 @@ async function erase(deps: Deps, ctx: Context): Promise<void> {
   const outcome = await deps.store.eraseRequest(id, (await visibleUsers(deps, callerOf(ctx))) ?? 'everyone');
   if (outcome === 'none') throw notFound();
   if (outcome === 'open') throw new ApiError('not-ended');
-  // Its ProbeJob shows the source, too. The controller deletes what stays here a little later.
+  // Its ProbeJob shows the source too. If this fails, the controller deletes the job a little later.
   await deleteJob(deps.kube, id, deps.settings.namespace, ONCE).catch((error: unknown) =>
     deps.log.warn({ err: error, ...requestFields({ id }) }, 'cannot delete the ProbeJob of an erased request'),
   );
