@@ -147,11 +147,12 @@ describe('admission fence of the API server', function () {
     old.lease.ageMs = 60_000;
     await stored.sql('update tokens set concurrency = 1 where id = $1', [token]);
     await termIs(4);
-    await controller({ epoch: 4 });
     gate.open();
     await until('it was refused', () =>
       old.log.some(({ msg, job }) => msg === 'the API server rejected an admission' && job === second.id),
     );
+    // Not earlier: it marks jobs that wait for a second, and the late write would then fail as a conflict.
+    await controller({ epoch: 4 });
     assert.equal(cluster.job(second.id)?.status?.admittedBy, undefined);
     await runners.of(first.id)!.finish();
     await until('the second runs', () => runners.of(second.id));
