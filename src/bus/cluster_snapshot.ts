@@ -1,20 +1,22 @@
 /**
- * What the cluster is doing, as the leader knows it: asked for over NATS, and answered by `GET cluster`. Accounts, jobs
- * and pods are ids and names; no source, no credential, no address of mail.
+ * State of the cluster as known to the leader: requested over NATS, returned by `GET cluster`. Accounts, jobs and pods
+ * are ids and names; it contains no source, credential or e-mail address.
  */
 import Type, { type Static, type TSchema } from 'typebox';
 import { WALLS } from '../kube/probe_pool.ts';
 import { KINDS } from '../kube/probe_job.ts';
 import { TOOLS } from '../tools/table.ts';
 
-/** Of the whole, as JSON. What does not fit is left out by rank, and counted. */
+/** Maximum size of a snapshot as JSON. Entries that do not fit are left out by rank, and counted. */
 export const SNAPSHOT_BYTES = 256 * 1024;
-/** One that is younger is good enough for whoever asks. */
+/** Younger snapshots are reused. */
 export const SNAPSHOT_EVERY_MS = 1_000;
-/** An older one says nothing of the present. */
+/** Older snapshots are reported as stale. */
 export const SNAPSHOT_STALE_MS = 10_000;
 
-/** Entries of each list, and their bytes as JSON: together, with what stands around them, below SNAPSHOT_BYTES. */
+/**
+ * Maximum entries per list, and their bytes as JSON. With the rest of the snapshot, the sum stays below SNAPSHOT_BYTES.
+ */
 export const SNAPSHOT_LISTS = {
   pools: { most: 50, bytes: 40 * 1024 },
   runners: { most: 500, bytes: 136 * 1024 },

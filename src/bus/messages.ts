@@ -51,7 +51,7 @@ export const SUBJECT = {
   ended: (replica: string) => `py.end.${replica}`,
   /** From the recorder of an end to the leader. */
   closed: 'py.closed',
-  /** API to leader, an empty request: what the cluster is doing; answered with a ClusterSnapshot. */
+  /** API to leader: empty request for the state of the cluster; the reply is a ClusterSnapshot. */
   cluster: 'py.cluster',
 } as const;
 

@@ -1,4 +1,4 @@
-/** `GET cluster`: what the cluster is doing, as its leader said last. */
+/** `GET cluster`: state of the cluster, as last reported by its leader. */
 import Type from 'typebox';
 import { ClusterSnapshot, SNAPSHOT_STALE_MS } from '../../bus/cluster_snapshot.ts';
 import type { Deps } from '../deps.ts';

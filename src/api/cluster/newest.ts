@@ -1,4 +1,4 @@
-/** The newest snapshot of the cluster, which the leader makes when it is asked. */
+/** The newest snapshot of the cluster, which the leader creates on request. */
 import { SNAPSHOT_EVERY_MS, type ClusterSnapshot } from '../../bus/cluster_snapshot.ts';
 import type { Bus } from '../../bus/connect.ts';
 import { SUBJECT } from '../../bus/messages.ts';
@@ -10,7 +10,7 @@ const ANSWER_MS = 1_500;
 export interface NewestSnapshot {
   /** Undefined: no leader has answered this replica yet. */
   read(): Promise<{ snapshot: ClusterSnapshot; ageMs: number } | undefined>;
-  /** By Postgres' clock. */
+  /** By the clock of Postgres. */
   ageMs(): number | undefined;
 }
 
@@ -26,7 +26,7 @@ export function newestSnapshot({ bus, store, log }: NewestDeps): NewestSnapshot 
 
   const ageMs = (): number | undefined => newest && Math.max(0, store.clock.now() - Date.parse(newest.at));
 
-  /** Readers that come meanwhile wait for the same answer. */
+  /** Concurrent readers share one request. */
   const ask = (): Promise<void> =>
     (asking ??= bus
       .request<ClusterSnapshot>(SUBJECT.cluster, {}, ANSWER_MS)

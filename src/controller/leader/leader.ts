@@ -97,7 +97,7 @@ export class Leader {
     return [...waiting.values()];
   }
 
-  /** Of the queue and its jobs, for whoever looks at the cluster. */
+  /** Queue and jobs for the cluster snapshot. */
   view(): Pick<SnapshotView, 'queue' | 'jobOf'> {
     const { ledger, jobs } = this.#state;
     return {

@@ -326,12 +326,12 @@ export class Ledger<E extends Entry> {
     this.#forgetIfIdle(token);
   }
 
-  /** Accounts with jobs. */
+  /** Accounts that have jobs. */
   *accounts(): Iterable<{ id: number; waiting: number; held: number; limit: number }> {
     for (const { id, waiting, held, limit } of this.#accounts.values()) yield { id, waiting, held, limit };
   }
 
-  /** The first job of each queue, whether it may run or not: the oldest of all is among them. */
+  /** The first job of each queue, whether it may start or not. The oldest waiting job is one of them. */
   *fronts(): Iterable<E> {
     for (const { queues } of this.#tokens.values())
       for (const queue of queues.values()) {

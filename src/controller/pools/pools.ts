@@ -241,7 +241,7 @@ export class Pools {
     endPod(this.#state, uid, why);
   }
 
-  /** For whoever looks at the cluster. */
+  /** For the cluster snapshot. */
   *facts(): Iterable<PoolFacts> {
     for (const { pool, unseen } of this.#state.byName.values()) yield { pool, unseen: unseen.size };
   }

@@ -15,7 +15,7 @@ export interface Runner {
   pool: string;
   generation: string;
   phase: 'starting' | 'idle' | 'busy' | 'draining';
-  /** As its agent last reported it. */
+  /** As last reported by its agent. */
   reported: RunnerPhase | undefined;
   /** Bound for the pod's life; undefined while untouched. */
   tenant: string | undefined;
@@ -77,7 +77,7 @@ export function holderOf({ tenant, account, task, deleting, phase }: Runner): Ho
   return account ?? tenant;
 }
 
-/** What it does, as `kubectl get pp` counts it. */
+/** State of the runner, as counted in `kubectl get pp`. */
 export function runnerState({ deleting, task, phase }: Pick<Runner, 'deleting' | 'task' | 'phase'>): RunnerState {
   if (deleting) return 'ending';
   return task !== undefined ? 'busy' : phase;

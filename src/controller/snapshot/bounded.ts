@@ -1,8 +1,8 @@
-/** The first so many of a list by rank, within so many bytes, without sorting the whole list. Pure. */
+/** The first entries of a list by rank, limited in number and bytes, without sorting the whole list. Pure. */
 
 export interface Bounds {
   most: number;
-  /** As JSON. */
+  /** Size as JSON. */
   bytes: number;
 }
 
@@ -11,7 +11,9 @@ export interface Bounded<T> {
   leftOut: number;
 }
 
-/** `before` is negative where `a` comes first. Work: one pass over all, and a search among those that are kept. */
+/**
+ * `before` is negative if `a` comes first. Cost: one pass over all entries, with a binary search among the kept ones.
+ */
 export function firstOf<T>(all: Iterable<T>, most: number, before: (a: T, b: T) => number): { first: T[]; of: number } {
   const first: T[] = [];
   let of = 0;
@@ -31,7 +33,9 @@ export function firstOf<T>(all: Iterable<T>, most: number, before: (a: T, b: T) 
   return { first, of };
 }
 
-/** What is shown of each is made for those that are kept alone. One that is too large is left out, and no other. */
+/**
+ * `show` is called for kept entries only. An entry that is too large is left out; the ones after it are still tried.
+ */
 export function bounded<T, Shown>(
   all: Iterable<T>,
   { most, bytes }: Bounds,

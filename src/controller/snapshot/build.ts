@@ -1,4 +1,6 @@
-/** The snapshot of the cluster from what the leader holds. Pure: bounded in work and size, whatever the numbers are. */
+/**
+ * Builds the cluster snapshot from the leader's state. Pure; work and size are bounded, however large the numbers are.
+ */
 import {
   SNAPSHOT_LISTS,
   type ClusterSnapshot,
@@ -23,7 +25,7 @@ const TEXT = 512;
 
 export interface PoolFacts {
   pool: ProbePool;
-  /** Pods that are made and that no watch has shown yet. */
+  /** Pods that were created but not yet seen in a watch. */
   unseen: number;
 }
 
@@ -34,9 +36,9 @@ export interface AccountFacts {
   limit: number;
 }
 
-/** What of the term the snapshot is made from. */
+/** The parts of the leader's state that the snapshot needs. */
 export interface SnapshotView {
-  /** By Postgres' clock, and by the monotonic one. */
+  /** Current time by the clock of Postgres and by the monotonic clock. */
   at: number;
   monotonic: number;
   leader: { pod: string; epoch: number; since: number; image: string };
@@ -119,7 +121,7 @@ function shownPool({ pool, unseen }: PoolFacts, counts: Counts, waiting: number,
   };
 }
 
-/** Who works comes first, and who only waits for work last. */
+/** Busy runners first, idle ones last. */
 const RANKS: Record<RunnerState, number> = { busy: 0, starting: 1, draining: 2, ending: 3, idle: 4 };
 const byWork = (a: Runner, b: Runner): number =>
   RANKS[runnerState(a)] - RANKS[runnerState(b)] || byText(a.pool, b.pool) || byText(a.pod, b.pod);
@@ -146,7 +148,7 @@ function shownRunner(view: SnapshotView, runner: Runner): SnapshotRunner {
     pool: printable(pool, NAME),
     node: node === undefined ? null : printable(node, NAME),
     state,
-    // An agent that is not ours any more may report anything.
+    // A compromised agent may report anything.
     phase: reported !== undefined && PHASES.includes(reported) ? reported : null,
     since,
     account: Number.isSafeInteger(account) ? account! : null,

@@ -1,4 +1,4 @@
-/** Whether what the leader depends on answers. */
+/** Checks whether the dependencies of the leader respond. */
 import type { SnapshotDependency } from '../../bus/cluster_snapshot.ts';
 import type { Bus } from '../../bus/connect.ts';
 import type { ProbeJob } from '../../kube/probe_job.ts';

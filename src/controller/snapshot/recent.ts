@@ -1,4 +1,4 @@
-/** What went wrong in this term, for whoever looks at the cluster: the last Events of ours, and counts. */
+/** Faults of this term for the cluster snapshot: the last Events recorded by the controller, and counts. */
 import type { SnapshotDependency, SnapshotEvent } from '../../bus/cluster_snapshot.ts';
 import { PROBE_JOBS, PROBE_TOOLS } from '../../kube/client.ts';
 import { stamp } from '../../kube/conditions.ts';
@@ -8,7 +8,7 @@ import type { Reason } from '../../kube/probe_job.ts';
 
 const MOST_EVENTS = 100;
 const MOST_TEXT = 512;
-/** Pods that end for these reasons failed; others have done their work. */
+/** A pod that ended for one of these reasons has failed; any other has completed its work. */
 const FAILED_PODS: ReadonlySet<string> = new Set(['silent', 'never-ready', 'epoch', 'ended', 'flood', 'isolation']);
 const LOST: ReadonlySet<Reason> = new Set(['RunnerLost', 'InternalError']);
 
@@ -18,22 +18,22 @@ export interface Recent {
   attemptsLost: number;
   jobsLost: number;
   proofsFailed: number;
-  /** The latest first. */
+  /** Latest first. */
   events(): SnapshotEvent[];
-  /** By pool, then by why. */
+  /** Counts per reason for a pool. */
   ended(pool: string): { why: string; count: number }[];
-  /** Keeps what it records, too. */
+  /** Wraps a recorder, and keeps a copy of what it records. */
   following(recorder: EventRecorder): EventRecorder;
   jobEnded(reason: Reason): void;
   podEnded(pool: string, pod: string, why: string): void;
-  /** Whether each dependency answered just now. */
+  /** Records whether each dependency responded just now. */
   looked(up: Record<SnapshotDependency['name'], boolean>): void;
   dependencies(): SnapshotDependency[];
 }
 
-/** `now`: Postgres' clock. */
+/** `now`: clock of Postgres. */
 export function makeRecent(now: () => number): Recent {
-  /** In order of the last time. */
+  /** Ordered by last occurrence. */
   const kept = new Map<string, SnapshotEvent>();
   const endedPods = new Map<string, Map<string, number>>();
   const states = new Map<SnapshotDependency['name'], SnapshotDependency>();
@@ -47,7 +47,9 @@ export function makeRecent(now: () => number): Recent {
     if (kept.size > MOST_EVENTS) forgetOne();
   }
 
-  /** Of the kind that has most: whoever makes many jobs fail hides no pool and no tool. */
+  /**
+   * Of the most frequent kind, so that an account whose jobs all fail cannot displace the events of pools and tools.
+   */
   function forgetOne(): void {
     const counts = new Map<string, number>();
     for (const { kind } of kept.values()) counts.set(kind, (counts.get(kind) ?? 0) + 1);
@@ -62,7 +64,7 @@ export function makeRecent(now: () => number): Recent {
   function look(name: SnapshotDependency['name'], up: boolean): void {
     const before = states.get(name);
     if (before?.up === up) return;
-    // The first look tells how it is, not that it changed; an outage that it finds is news all the same.
+    // The first check records a state, not a change; but an outage that it finds is recorded as an event.
     const isChange = before !== undefined || !up;
     states.set(name, { name, up, since: isChange ? stamp(now()) : null });
     if (isChange) note('Dependency', name, up ? 'Back' : 'Away', `${name} ${up ? 'answers again' : 'does not answer'}`);

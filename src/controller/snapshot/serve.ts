@@ -1,4 +1,4 @@
-/** Answers the API with a snapshot of the cluster. Nothing is made while nobody asks, and at most one a second. */
+/** Responds to the API with a cluster snapshot: created only on request, at most once per second. */
 import { SNAPSHOT_EVERY_MS, type ClusterSnapshot } from '../../bus/cluster_snapshot.ts';
 import type { Bus, Subscribed } from '../../bus/connect.ts';
 import { SUBJECT } from '../../bus/messages.ts';
@@ -8,7 +8,7 @@ export interface ServeDeps {
   bus: Bus;
   recent: Recent;
   build: () => ClusterSnapshot;
-  /** Whether each of the leader's dependencies answers. */
+  /** Whether each dependency of the leader responds. */
   look: () => Promise<Parameters<Recent['looked']>[0]>;
   stillLeading: () => boolean;
 }

@@ -1,4 +1,4 @@
-/** A tool version as the snapshot shows it. Pure. */
+/** A tool version as shown in the cluster snapshot. Pure. */
 import { TOOL_STATES, type SnapshotTool } from '../../bus/cluster_snapshot.ts';
 import { conditionOf, isAvailable, isDegraded } from '../../kube/conditions.ts';
 import { printable } from '../../kube/printable.ts';
@@ -13,7 +13,7 @@ export function stateOfTool(tool: ProbeTool): SnapshotTool['state'] {
   return conditionOf(tool.status, 'Available')?.status === 'False' ? 'refused' : 'proving';
 }
 
-/** Those that somebody has to look at come first. */
+/** Versions that need attention first. */
 export const byNeed = (a: ProbeTool, b: ProbeTool): number =>
   TOOL_STATES.indexOf(stateOfTool(b)) - TOOL_STATES.indexOf(stateOfTool(a)) ||
   (a.spec.tool < b.spec.tool ? -1 : a.spec.tool > b.spec.tool ? 1 : 0) ||
