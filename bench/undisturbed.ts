@@ -1,6 +1,6 @@
 /**
- * How long pieces of work take on a machine that others use, too: only runs count during which the main thread was not
- * taken off its processor. Processor times are no use for this: Linux counts them in steps of 4 ms.
+ * The duration of work on a machine under other load. Only runs count during which the main thread was not preempted.
+ * CPU times are no alternative, because Linux counts them in steps of 4 ms.
  */
 import { readFileSync } from 'node:fs';
 import { summary, type Summary } from './statistics.ts';
@@ -9,7 +9,7 @@ const STATUS = `/proc/self/task/${process.pid}/status`;
 const takenOff = (): string | undefined =>
   /^nonvoluntary_ctxt_switches:\s*(\d+)/m.exec(readFileSync(STATUS, 'utf8'))?.[1];
 
-/** All works in turns, so that a change of the machine is a change for all of them. */
+/** Runs all works in turns, so that a change of the load affects all of them. */
 export function undisturbed<K extends string>(
   works: Readonly<Record<K, () => unknown>>,
   runs: number,

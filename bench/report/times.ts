@@ -136,7 +136,7 @@ function wideOutputs(streams = STREAMS): { ffprobe: string; mediainfo: string } 
   };
 }
 
-/** The table of what it costs; it needs no files. */
+/** The table of the cost of a report. It needs no files. */
 export function costTable(): string {
   const outputs = wideOutputs();
   const make = () =>

@@ -200,7 +200,7 @@ describe('POST /v1/compare', function () {
     ]);
   });
 
-  describe('a report with policies', () => {
+  describe('report with policies', () => {
     const outputs9 = outputsOf('picture_and_sound.mkv');
     const frame = (rate: string) => {
       const output = structuredClone(outputs9['ffprobe 9.0']) as { streams: { codec_type: string }[] };
@@ -248,7 +248,7 @@ describe('POST /v1/compare', function () {
       return answer['policies'];
     };
 
-    it('tells which outcomes change from one version to the next, with the rules and an example', async () => {
+    it('lists outcomes that change from one version to the next, with the rules and an example', async () => {
       const flips = await judged('flips.test', [whole, frame('30/1')]);
       const same = await judged('same.test', [whole, whole]);
       assert.deepEqual(await report([flips, same], ['rate', 'steady']), [
@@ -271,7 +271,7 @@ describe('POST /v1/compare', function () {
       ]);
     });
 
-    it('a version that fails makes the outcome unknown', async () => {
+    it('a failed version makes the outcome unknown', async () => {
       const [told] = await report(
         [await judged('broke.test', [whole, ''], { success: false, output: null })],
         ['rate'],
@@ -279,7 +279,7 @@ describe('POST /v1/compare', function () {
       assert.deepEqual([told.flips, told.examples[0].to.outcome], [1, 'unknown']);
     });
 
-    it('counts what is too large to be held as not judged', async () => {
+    it('counts results that are too large as not judged', async () => {
       const large = JSON.stringify({ streams: [], filler: 'x'.repeat(1_200_000) });
       const [told] = await report([await judged('too-large.test', [whole, large])], ['rate']);
       assert.deepEqual([told.judged, told.not_judged], [0, 1]);
@@ -298,7 +298,7 @@ describe('POST /v1/compare', function () {
       });
   });
 
-  it('a report counts as a request of the token, and says so in the rate limit headers', async () => {
+  it('a report counts as a request of the token, with rate limit headers', async () => {
     const { token } = await api.newToken({ requestsPerMinute: 1 });
     const first = await call('/v1/compare/report', { request_ids: [UNKNOWN] }, token);
     assert.deepEqual([first.status, first.headers.get('ratelimit-policy')], [200, '"default";q=1;w=60']);

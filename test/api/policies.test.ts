@@ -567,7 +567,7 @@ describe('policies through the API', function () {
       assert.match(rules[1]!.message, /too large/);
     });
 
-    it('counts as a request of the token, and says so in the rate limit headers', async () => {
+    it('counts as a request of the token, with rate limit headers', async () => {
       const { token } = await api.newToken({ requestsPerMinute: 1 });
       const first = await evaluate('is-mkv', [crypto.randomUUID()], token);
       assert.deepEqual([first.status, first.headers.get('ratelimit-policy')], [200, '"default";q=1;w=60']);

@@ -1,4 +1,4 @@
-/** A request of the log that its owner erases. */
+/** Erasing a request of the log by its owner. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { isKubeError, PROBE_JOBS } from '../../../src/kube/client.ts';
@@ -23,7 +23,7 @@ describe('erasing a request', function () {
     api.stored.sql<{ n: string }>(
       'select sum(requests) n, sum(processing_ms) usage, sum(io_bytes) bytes from usage_minute',
     );
-  /** Every column of a table that holds the text. */
+  /** The rows of all tables that contain the text. */
   const holding = async (text: string): Promise<string[]> => {
     const found: string[] = [];
     for (const table of ['requests', 'envelopes', 'webhook_outbox', 'idempotency']) {
@@ -40,7 +40,7 @@ describe('erasing a request', function () {
   };
   const result = { tools: [tool('ffprobe', '{"format":{}}')], ioUsage: 9 };
 
-  it('takes result, address, options and webhook, and leaves its row and every figure', async () => {
+  it('deletes result, address, options and webhook, and keeps its row and every figure', async () => {
     const key = { 'Idempotency-Key': 'erased' };
     const id = await probed('erase-me.test', { result }, key);
     assert.deepEqual(await holding('private-name'), ['requests']);
@@ -68,7 +68,7 @@ describe('erasing a request', function () {
     assert.notEqual(again, id);
   });
 
-  it('takes the error of a request that failed', async () => {
+  it('deletes the error of a failed request', async () => {
     const id = await probed('failed.test', {
       close: { status: 404, reason: 'OriginUnreachable', error: 'private words of a server' },
     });
@@ -78,7 +78,7 @@ describe('erasing a request', function () {
     assert.deepEqual([read.status, read.json], [404, { error: 'the source is not accessible' }]);
   });
 
-  it('is refused while the request is queued or runs, and changes nothing', async () => {
+  it('is refused while the request is queued or running, and changes nothing', async () => {
     const body = { url: 'https://open.test/private-name.mp4' };
     const response = await api.post(body, { headers: { Prefer: 'respond-async' } });
     const { metadata } = (await response.json()) as { metadata: { request_id: string } };
@@ -87,7 +87,7 @@ describe('erasing a request', function () {
     assert.equal((await api.job('open.test')).metadata.name, metadata.request_id);
   });
 
-  it('is for the own requests alone, and needs write:media', async () => {
+  it("is limited to the caller's requests, and requires write:media", async () => {
     const id = await probed('mine.test', { result });
     const [other] = await api.stored.sql<{ id: string }>(
       `insert into users (email, status, role, permissions) values ('eraser@example.org', ` +
