@@ -20,11 +20,11 @@ export interface BuildOptions {
   only?: readonly string[];
   /** The large image with every tool, needed only by clusters without image volumes. */
   bundled?: boolean;
-  /** Leaves out the tools that are compiled here, for minutes each, unless the cache has them. */
+  /** Skips tools that take minutes to compile here, unless they are in the cache. */
   withoutSlow?: boolean;
 }
 
-/** The names, as `only` takes them, of tools that `withoutSlow` leaves out now. */
+/** Names (as in `only`) of the tools that `withoutSlow` would skip now. */
 export async function slowTools(): Promise<string[]> {
   const slow: string[] = [];
   for (const entry of readCatalog().tools)
@@ -34,7 +34,7 @@ export async function slowTools(): Promise<string[]> {
 
 const isCompiled = ({ source }: Entry): boolean => source.kind === 'cargo' || source.kind === 'upstream-source';
 
-/** A tarball that a Debian suite carries, or none: the others fail within seconds, and slow nothing down. */
+/** Sources without a tarball, or with one in a Debian suite. The others fail within seconds and cause no delay. */
 const canBeHad = ({ source }: Entry): boolean =>
   source.kind !== 'upstream-source' || source.tarballs.some(({ debian }) => debian !== undefined);
 

@@ -1,4 +1,4 @@
-/** `GET cluster` on a real NATS: who may call it, and what it answers with and without a leader. */
+/** `GET cluster` on a real NATS, with its permissions and its responses with and without a leader. */
 import assert from 'node:assert/strict';
 import { SUBJECT } from '../../src/bus/messages.ts';
 import type { ClusterSnapshot } from '../../src/bus/cluster_snapshot.ts';
@@ -17,7 +17,7 @@ describe('GET cluster', function () {
 
   const read = (token = m.root.token) => m.call('GET', 'cluster', { token });
   const now = (): number => m.replicas[0].deps.store.clock.now();
-  /** A leader that says what the test wants. */
+  /** A leader that responds as the test says. */
   const lead = async (say: () => ClusterSnapshot) => {
     let asked = 0;
     const serving = m.bus.serve(SUBJECT.cluster, () => {
@@ -28,7 +28,7 @@ describe('GET cluster', function () {
     return { stop: () => serving.stop(), asked: () => asked };
   };
 
-  it('no leader has answered: 503 with Retry-After, soon', async () => {
+  it('without a response of a leader: 503 with a short Retry-After', async () => {
     const began = performance.now();
     const answer = await read();
     assert.deepEqual([answer.status, answer.json['code'], answer.headers.get('retry-after')], [503, 50300, '2']);
@@ -36,7 +36,7 @@ describe('GET cluster', function () {
     assert.ok(performance.now() - began < 5_000);
   });
 
-  it('answers administrators with the snapshot and its age, and asks the leader at most once a second', async () => {
+  it('returns the snapshot and its age to administrators, and asks the leader at most once a second', async () => {
     const { asked } = await lead(() => buildSnapshot(aView({ at: now(), runners: [busyRunner('j')] })));
     const answers = await Promise.all(Array.from({ length: 20 }, () => read()));
     for (const { status, text } of answers) assert.equal(status, 200, text);
@@ -52,7 +52,7 @@ describe('GET cluster', function () {
     });
   });
 
-  it('the leader is gone: the last snapshot with its age, stale after 10 s', async () => {
+  it('after the loss of the leader: returns the last snapshot with its age, stale after 10 s', async () => {
     let at = now() - 8_000;
     const leader = await lead(() => buildSnapshot(aView({ at })));
     const recent = await read();
@@ -65,7 +65,7 @@ describe('GET cluster', function () {
     assert.deepEqual([old.status, old.json['stale'], old.json['age-ms'] >= 12_000], [200, true, true]);
   });
 
-  it('is for administrators with read:admin alone', async () => {
+  it('is limited to administrators with read:admin', async () => {
     await lead(() => buildSnapshot(aView({ at: now() })));
     const narrow = await m.call('POST', 'auth/api-token', {
       token: m.root.token,
@@ -94,7 +94,7 @@ describe('GET user: part of the address', function () {
   });
   after(() => m.stop());
 
-  it('finds users by part of their address, in any case, and takes nothing as a pattern', async () => {
+  it('finds users by part of their address, case-insensitively and without wildcards', async () => {
     const boss = await m.person('boss');
     await m.person('Anna_one', { parent: boss });
     await m.person('annabel', { parent: boss });

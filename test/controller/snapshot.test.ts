@@ -1,4 +1,4 @@
-/** What the leader says of the cluster: its figures, its bounds, and what it never says. */
+/** The leader's snapshot of the cluster, with its figures, its bounds and what it must not contain. */
 import assert from 'node:assert/strict';
 import { ClusterSnapshot, SNAPSHOT_BYTES, SNAPSHOT_LISTS } from '../../src/bus/cluster_snapshot.ts';
 import { Ledger, type Entry } from '../../src/controller/leader/ledger.ts';
@@ -14,7 +14,7 @@ import { AT, aPool, aRunner, aTool, aView, busyRunner, condition, PROVEN } from 
 const isSnapshot = conformsTo(ClusterSnapshot);
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
-/** Repeatable: mulberry32. */
+/** Repeatable (mulberry32). */
 function random(seed: number): () => number {
   let state = seed;
   return () => {
@@ -26,7 +26,7 @@ function random(seed: number): () => number {
 }
 
 describe('snapshot: lists by rank', () => {
-  it('the first so many are those of the sorted list, whatever the order', () => {
+  it('the first entries equal those of the sorted list, for any input order', () => {
     const next = random(1);
     for (const most of [0, 1, 7, 100, 1_000]) {
       const all = Array.from({ length: 500 }, () => Math.floor(next() * 300));
@@ -35,7 +35,7 @@ describe('snapshot: lists by rank', () => {
     }
   });
 
-  it('an entry that does not fit is left out and counted, and smaller ones behind it are kept', () => {
+  it('an entry that does not fit is omitted and counted, and smaller ones after it are kept', () => {
     const shown = bounded(
       [5, 500, 6],
       { most: 3, bytes: 40 },
@@ -45,7 +45,7 @@ describe('snapshot: lists by rank', () => {
     assert.deepEqual(shown, { items: ['xxxxx', 'xxxxxx'], leftOut: 1 });
   });
 
-  it('only those that are kept are made', () => {
+  it('only kept entries are created', () => {
     let made = 0;
     bounded(
       Array.from({ length: 10_000 }, (_, index) => index),
@@ -56,7 +56,7 @@ describe('snapshot: lists by rank', () => {
     assert.equal(made, 10);
   });
 
-  it('the lists together stay below the bound of the whole', () => {
+  it('all lists together stay below the total limit', () => {
     const lists = Object.values(SNAPSHOT_LISTS).reduce((sum, { bytes }) => sum + bytes, 0);
     assert.ok(lists + 4_096 <= SNAPSHOT_BYTES, `${lists} bytes`);
   });
@@ -77,7 +77,7 @@ describe('snapshot: pools and runners', () => {
     ],
   });
 
-  it('runners are counted by what they do, pods that no watch has shown among the starting ones', () => {
+  it('runners are counted by state, with pods that the watch has not shown yet as starting', () => {
     const [pool] = buildSnapshot(counted).pools;
     const { ready, untouched, busy, starting, ending } = pool!;
     assert.deepEqual(
@@ -86,7 +86,7 @@ describe('snapshot: pools and runners', () => {
     );
   });
 
-  it('runners are listed busy ones first, with job, request, account and since', () => {
+  it('runners are listed with the busy ones first, with job, request, account and start', () => {
     const { runners } = buildSnapshot(counted);
     assert.deepEqual(
       runners.map(({ state }) => state),
@@ -115,15 +115,21 @@ describe('snapshot: pools and runners', () => {
   const SHORT: [string, Parameters<typeof aPool>[2], number, number, string | null][] = [
     ['enough runners', [condition('Ready', 'True', 'Serving')], 10, 0, null],
     ['no condition yet', [], 0, 0, null],
-    ['a condition says why', [condition('Ready', 'False', 'QuotaExceeded', 'quota used up')], 0, 3, 'quota used up'],
     [
-      'jobs wait, and it has its most',
+      'a condition with the reason',
+      [condition('Ready', 'False', 'QuotaExceeded', 'quota used up')],
+      0,
+      3,
+      'quota used up',
+    ],
+    [
+      'jobs wait, and it is at its maximum',
       [condition('Ready', 'True', 'Serving')],
       10,
       3,
       'all 10 runners that the pool may have are in use',
     ],
-    ['jobs wait for something else', [condition('Ready', 'True', 'Serving')], 4, 3, null],
+    ['jobs wait for another reason', [condition('Ready', 'True', 'Serving')], 4, 3, null],
   ];
   for (const [what, conditions, busy, waiting, short] of SHORT)
     it(`why a pool is short: ${what}`, () => {
@@ -160,7 +166,7 @@ describe('snapshot: tools', () => {
   const refused = condition('Available', 'False', 'Crashed', 'its proof ended without a result');
   const TABLE: [string, ReturnType<typeof aTool>, object][] = [
     [
-      'a proven one, its slowest start and what the binary reports',
+      'a proven tool with its slowest start and what the binary reports',
       aTool('8.0', PROVEN, {
         reported: 'ffprobe version 8.0',
         architectures: [
@@ -176,15 +182,15 @@ describe('snapshot: tools', () => {
         architectures: ['amd64', 'arm64'],
       },
     ],
-    ['one without a status', aTool('8.0', []), { state: 'proving', why: null, since: null, 'startup-ms': null }],
+    ['a tool without a status', aTool('8.0', []), { state: 'proving', why: null, since: null, 'startup-ms': null }],
     [
-      'one that waits for a node',
+      'a tool that waits for a node',
       aTool('8.0', [condition('Available', 'Unknown', 'Unschedulable', 'no node')]),
       { state: 'proving', why: 'Unschedulable: no node' },
     ],
-    ['a refused one', aTool('8.0', [refused]), { state: 'refused', why: 'Crashed: its proof ended without a result' }],
+    ['a refused tool', aTool('8.0', [refused]), { state: 'refused', why: 'Crashed: its proof ended without a result' }],
     [
-      'one whose image cannot be pulled any more',
+      'a tool whose image cannot be pulled any more',
       aTool('8.0', [...PROVEN, condition('Degraded', 'True', 'ImageUnavailable', 'not found')]),
       { state: 'degraded', why: 'ImageUnavailable: not found' },
     ],
@@ -196,7 +202,7 @@ describe('snapshot: tools', () => {
       assert.deepEqual({ ...snapshot.tools[0], ...wanted }, snapshot.tools[0]);
     });
 
-  it('those that need a look come first, then by tool and newest version', () => {
+  it('tools with problems come first, then by tool and newest version', () => {
     const snapshot = buildSnapshot(
       aView({ tools: [aTool('7.0', PROVEN), aTool('10.0', PROVEN), aTool('3.1', [refused])] }),
     );
@@ -208,8 +214,8 @@ describe('snapshot: tools', () => {
   });
 });
 
-describe('snapshot: the queue', () => {
-  it('tells who waits, the oldest wait of each and of all, and no limit where there is none', () => {
+describe('snapshot: queue', () => {
+  it('lists waiting jobs with the oldest wait of each account and of all, and no limit if there is none', () => {
     const snapshot = buildSnapshot(
       aView({
         accounts: [
@@ -221,7 +227,7 @@ describe('snapshot: the queue', () => {
           { account: 1, submittedAt: new Date(AT - 400) },
           { account: 2, submittedAt: new Date(AT - 100) },
           { account: 2, submittedAt: new Date(AT - 9_000) },
-          // By the clock of a machine that is ahead.
+          // From a machine whose clock is ahead.
           { account: 1, submittedAt: new Date(AT + 5_000) },
         ],
       }),
@@ -239,7 +245,7 @@ describe('snapshot: the queue', () => {
     });
   });
 
-  it('the ledger counts the waiting jobs of each pool, and knows the first of each queue', () => {
+  it('the ledger counts the waiting jobs of each pool, and has the first of each queue', () => {
     const next = random(2);
     const ledger = new Ledger<Entry>();
     const waiting = new Map<string, Entry>();
@@ -280,8 +286,8 @@ describe('snapshot: the queue', () => {
 
 const HOSTILE = 'https://user:pw@origin.example/\u0000\u202e<img src=x>\ud800'.repeat(20);
 
-describe('snapshot: bounds and strangers', () => {
-  it('a cluster of any size fits, and what is left out is counted', () => {
+describe('snapshot: limits and hostile input', () => {
+  it('fits for a cluster of any size, and counts what it omits', () => {
     const many = (count: number) => Array.from({ length: count }, (_, index) => index);
     const name = (index: number): string => `${'n'.repeat(240)}${index}`;
     const recent = makeRecent(() => AT);
@@ -318,7 +324,7 @@ describe('snapshot: bounds and strangers', () => {
     assert.ok(runners.length > 100 && tools.length > 20, `${runners.length} runners, ${tools.length} tools`);
   });
 
-  it('what a runner that was taken over reports is cut, cleaned or left out', () => {
+  it('values from a compromised runner are cut, cleaned or omitted', () => {
     const runners = new Runners();
     runners.pod({ uid: 'u', pod: 'p', pool: 'short', generation: 'g', deleting: false, ended: false }, 0);
     runners.heartbeat(
@@ -366,7 +372,7 @@ describe('snapshot: recent faults', () => {
   const object = (name: string) => ({ metadata: { name } });
   const warning = (reason: string, message = reason) => ({ type: 'Warning' as const, reason, message });
 
-  it('counts lost attempts, lost jobs and failed proofs; an Event that repeats is one entry with a count', () => {
+  it('counts lost attempts, lost jobs and failed proofs, and repeated Events as one entry', () => {
     let now = AT;
     const recent = makeRecent(() => now);
     const events = recent.following(silent);
@@ -406,7 +412,7 @@ describe('snapshot: recent faults', () => {
     assert.deepEqual(passed, ['short']);
   });
 
-  it('keeps a hundred; many failing jobs push no pool and no tool out', () => {
+  it('keeps a hundred, and failing jobs displace no pool and no tool', () => {
     const recent = makeRecent(() => AT);
     const events = recent.following(silent);
     events.record(PROBE_POOLS, object('short'), warning('Unschedulable'));
@@ -421,7 +427,7 @@ describe('snapshot: recent faults', () => {
     assert.equal(kept[0]?.object, 'j999');
   });
 
-  it('pods are counted by pool and why; only those that failed are Events', () => {
+  it('counts pods by pool and reason, and makes only failed ones an Event', () => {
     const recent = makeRecent(() => AT);
     for (const why of ['used-up', 'used-up', 'silent']) recent.podEnded('short', 'runner-1', why);
     recent.podEnded('long', 'runner-2', 'idle');
@@ -435,7 +441,7 @@ describe('snapshot: recent faults', () => {
     );
   });
 
-  it('a dependency is an Event when it goes and when it comes back', () => {
+  it('makes an Event when a dependency is lost and when it returns', () => {
     let now = AT;
     const recent = makeRecent(() => now);
     const up = { postgres: true, nats: true, kubernetes: true };

@@ -1,4 +1,4 @@
-/** The snapshot on its way: a leader on real servers, asked over NATS as the API asks. */
+/** The snapshot from a leader on real servers, requested over NATS like the API does. */
 import assert from 'node:assert/strict';
 import { pino } from 'pino';
 import { newestSnapshot, type NewestSnapshot } from '../../src/api/cluster/newest.ts';
@@ -10,7 +10,7 @@ import { startCluster, type Cluster, type ClusterOptions } from './cluster_parts
 
 const isSnapshot = conformsTo(ClusterSnapshot);
 
-describe('the snapshot of a leader', function () {
+describe('snapshot of a leader', function () {
   this.timeout(60_000);
   let cluster: Cluster;
   afterEach(() => cluster?.stop());
@@ -76,7 +76,7 @@ describe('the snapshot of a leader', function () {
     for (const id of [ids[0]!, own]) await runners.of(id)!.finish();
   });
 
-  it('tells of a lost attempt and of its dependencies', async () => {
+  it('has a lost attempt and the state of its dependencies', async () => {
     const newest = await start({ pools: { short: { minReady: 1, maxPods: 2 } } });
     const { runners, controller, submit } = cluster;
     runners.behaviour.go = ({ attempt }) => (attempt === 1 ? 'silent' : { ms: 5 });
@@ -97,7 +97,7 @@ describe('the snapshot of a leader', function () {
     );
   });
 
-  it('a leader whose lease has lapsed says nothing; the next one does, with its own epoch', async () => {
+  it('a leader without a valid lease sends none, and the next leader sends one with its epoch', async () => {
     const newest = await start();
     const first = await cluster.controller({ epoch: 3 });
     await when(newest, 'the first answers', ({ leader }) => leader.epoch === 3);
@@ -113,7 +113,7 @@ describe('the snapshot of a leader', function () {
     assert.ok(Date.parse(leader.since) > Date.parse(held.snapshot.leader.since));
   });
 
-  it('no leader yet: undefined, and many readers ask once', async () => {
+  it('without a leader: undefined, and many readers cause one request', async () => {
     const newest = await start();
     const asked: string[] = [];
     const heard = cluster.servers.bus.subscribe('py.cluster', ({ subject }) => void asked.push(subject));

@@ -148,7 +148,8 @@ describe('trust: through the cluster', function () {
       c.kubectl('-n', NAMESPACE, 'rollout', 'status', 'deployment/probeyard-controller', '--timeout=55s');
     try {
       await new Promise<void>((resolve) => proxy.listen(0, c.hostIp, resolve));
-      // The name that a stranger owns: the cluster's DNS leads it to a public address, another resolver might not.
+      // The name belongs to another account. The cluster's DNS resolves it to a public address, another resolver might
+      // not.
       const file = join(folder, 'service.json');
       await writeFile(
         file,
@@ -178,7 +179,7 @@ describe('trust: through the cluster', function () {
       await rolledOut();
       const { token } = await c.newToken();
       const host = `${name}.${RUNNERS}.svc.cluster.local`;
-      // Runners of the former settings are replaced one after the other.
+      // Runners with the former settings are replaced one after the other.
       await eventually('a request goes through the proxy', 90, async () => {
         for (const scheme of ['http', 'https'])
           await c.probe({ url: `${scheme}://${host}/clip.mp4`, only: 'ffprobe' }, { token });

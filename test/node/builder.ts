@@ -1,6 +1,6 @@
 /**
- * The background builder. Two tools take minutes to compile: `make up` returns after the first answer without them, and
- * this program goes on. It lives in the node's cgroup, so `make down` ends it with everything else.
+ * The background builder. Two tools take minutes to compile, so `make up` returns after the first response without
+ * them, and this program continues. It runs in the node's cgroup, so that `make down` ends it as well.
  */
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -28,9 +28,9 @@ const NAME = 'builder';
 const record = recordOf(NODE, NAME);
 export const builderLog = logOf(NODE, NAME);
 
-/** What the builder writes about itself; the file goes when it has finished. */
+/** The progress of the builder. The file is removed when it has finished. */
 const Progress = Type.Object({
-  /** Not installed yet, in the order of their builds. */
+  /** Tools that are not installed yet, in build order. */
   tools: Type.Array(Type.String()),
   since: Type.String(),
   error: Type.Optional(Type.String()),
@@ -40,7 +40,9 @@ const progressFile = join(NODE.stateDir, 'builder.json');
 
 const write = (progress: Progress): Promise<void> => writeWhole(progressFile, `${JSON.stringify(progress)}\n`);
 
-/** Starts it for these tools, unless one runs. Without any, what an ended builder left behind is no longer true. */
+/**
+ * Starts the builder for these tools, unless it is running. Without any, removes the outdated progress of an ended one.
+ */
 export async function startBuilder(tools: readonly string[]): Promise<void> {
   if (readRunning(record) !== undefined) return;
   if (tools.length === 0) return rm(progressFile, { force: true });
@@ -57,7 +59,7 @@ export async function startBuilder(tools: readonly string[]): Promise<void> {
   await until({ what: 'the builder has started', timeoutMs: 10_000, everyMs: 20 }, () => existsSync(record));
 }
 
-/** One line for people. */
+/** The progress in one line. */
 export function lineOf({ tools, since, error }: Progress, running: boolean): string {
   const log = `(log: ${builderLog})`;
   return running
@@ -65,13 +67,13 @@ export function lineOf({ tools, since, error }: Progress, running: boolean): str
     : `${tools.join(', ')}: not built: ${error ?? 'the builder was ended'}; make up tries again ${log}`;
 }
 
-/** Undefined where nothing is left to build. */
+/** Undefined if nothing is left to build. */
 export async function builderStatus(): Promise<string | undefined> {
   const progress = await readState(Progress, progressFile);
   return progress && lineOf(progress, readRunning(record) !== undefined);
 }
 
-/** Until every tool is installed; throws where the builder failed or was ended. */
+/** Resolves when every tool is installed. Throws if the builder failed or was killed. */
 async function builderDone(): Promise<void> {
   const status = await builderStatus();
   if (status === undefined) return;
@@ -86,7 +88,7 @@ async function builderDone(): Promise<void> {
   if (left !== undefined) throw new ClusterError('BUILD_FAILED', left);
 }
 
-/** Waits for a `make up` that is at work. The work itself is done once, whatever comes of it. */
+/** Waits for a running `make up`. The work runs once, whatever its outcome. */
 async function lockedSoon(work: () => Promise<void>): Promise<void> {
   const done = await until({ what: 'no other make up is at work', timeoutMs: 600_000, everyMs: 500 }, () =>
     locked(NODE_LOCK, async () => ({
@@ -129,7 +131,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** `builder.ts` builds, `builder.ts wait` waits for the one that does. */
+/** `builder.ts` builds, `builder.ts wait` waits for a running builder. */
 if (import.meta.main)
   await (process.argv[2] === 'wait' ? builderDone() : main()).catch((error: unknown) => {
     console.error(`builder: ${explain(error)}`);

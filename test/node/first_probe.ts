@@ -30,7 +30,7 @@ async function until<T>(what: string, seconds: number, look: () => Promise<T | u
   );
 }
 
-/** Waits until the proof of each tool has ended, of `least` tools or more, and reports refused ones. */
+/** Waits until the proofs of at least `least` tools have ended, and reports refused ones. */
 export async function toolsProven(kube: KubeClient, least = 1): Promise<void> {
   const tools = await until('the tools are proven', 300, async () => {
     const { items } = await kube.listAll(PROBE_TOOLS, { namespace: NAMESPACE });

@@ -27,7 +27,7 @@ interface Recipes {
   slowTools(): Promise<string[]>;
 }
 
-/** Undefined where the checkout has no recipes. */
+/** Undefined if the checkout has no recipes. */
 async function recipes(): Promise<Recipes | undefined> {
   const file = join(import.meta.dirname, '..', '..', 'images', 'build.ts');
   return existsSync(file) ? ((await import(pathToFileURL(file).href)) as Recipes) : undefined;

@@ -1,4 +1,4 @@
-/** What `make up` and `make status` say about tools that are compiled behind the first answer. */
+/** The lines of `make up` and `make status` about tools that are still being compiled. */
 import assert from 'node:assert/strict';
 import { slowTools } from '../../../images/build.ts';
 import { builderLog, builderStatus, lineOf } from '../../node/builder.ts';
@@ -8,13 +8,13 @@ describe('background builder', () => {
   const progress = { tools: ['ffprobe-9.0', 'c2pa-0.90.22'], since };
   for (const [title, given, running, line] of [
     [
-      'is at work',
+      'is running',
       progress,
       true,
       `ffprobe-9.0, then c2pa-0.90.22: being built in the background since ${since} (log: ${builderLog})`,
     ],
     [
-      'was ended',
+      'was killed',
       progress,
       false,
       `ffprobe-9.0, c2pa-0.90.22: not built: the builder was ended; make up tries again (log: ${builderLog})`,
@@ -26,10 +26,10 @@ describe('background builder', () => {
       `c2pa-0.90.22: not built: the disk is full; make up tries again (log: ${builderLog})`,
     ],
   ] as const)
-    it(`${title}: the line says so, and what to do`, () =>
+    it(`${title}: the status line says so, and what to do`, () =>
       assert.equal(lineOf({ ...given, tools: [...given.tools] }, running), line));
 
-  it('leaves nothing to build when the tests run', async () => {
+  it('has nothing left to build when the tests run', async () => {
     assert.deepEqual(await slowTools(), []);
     assert.equal(await builderStatus(), undefined);
   });
