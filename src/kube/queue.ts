@@ -147,7 +147,7 @@ export interface Workers {
 
 /**
  * Runs `work` for each key, `count` at a time. A throw retries the key with back-off; a returned number repeats it
- * after so many milliseconds. `onError` gets the failure count.
+ * after that many milliseconds. `onError` gets the failure count.
  */
 export function runWorkers(
   queue: WorkQueue,
