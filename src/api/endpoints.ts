@@ -24,6 +24,7 @@ import { cancelProbe } from './probe/cancel_request.ts';
 import { fileByBody, fileByQuery } from './probe/file.ts';
 import { readProbe } from './probe/read_back.ts';
 import { SINGLES } from './probe/singles.ts';
+import { readTimelineOf } from './probe/timeline.ts';
 import { readVersions } from './probe/versions.ts';
 import { logDetail } from './records/log_detail.ts';
 import { eraseLog } from './records/log_erase.ts';
@@ -51,6 +52,7 @@ const PROBE: readonly Endpoint[] = [
   ...SINGLES.flatMap(({ endpoints }) => endpoints),
   readProbe,
   cancelProbe,
+  readTimelineOf,
   readVersions,
   compareVersions,
   compareReport,

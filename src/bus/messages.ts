@@ -9,6 +9,7 @@ import { PolicyResultSchema, type PolicyResult } from '../policy/schema.ts';
 import type { Policy } from '../policy/types.ts';
 import type { Source } from '../source/source.ts';
 import type { SourceException } from '../source_exception.ts';
+import { MOST_BYTES } from '../timeline/limits.ts';
 import type { ReportTool } from '../tools/probe_report.ts';
 import { RESULTS, TOOLS, type ToolName } from '../tools/table.ts';
 
@@ -83,6 +84,8 @@ export interface Assignment {
   maxBytes: number;
   allow: SourceException[];
   report: { enabled: boolean; diff: boolean; prefer: ReportTool | null };
+  /** One more run of ffprobe, over all packets. */
+  timeline?: boolean;
   /** The policy to evaluate. Omitted in a `prepare`. */
   policy?: { name: string | null; revision: number | null; document: Policy } | undefined;
 }
@@ -213,6 +216,16 @@ export type ReportResult = Static<typeof ReportResult>;
 const ComparisonResult = Type.Object({ durationMs: milliseconds, output: Type.String({ maxLength: 256 * 1024 }) });
 export type ComparisonResult = Static<typeof ComparisonResult>;
 
+/** `output`: a Timeline (src/timeline/schema.ts) as JSON; null if nothing could be read. */
+const TimelineResult = Type.Object({
+  success: Type.Boolean(),
+  durationMs: milliseconds,
+  usageMs: milliseconds,
+  error: Type.Optional(Type.String({ maxLength: 65_536 })),
+  output: orNull(Type.String({ maxLength: MOST_BYTES })),
+});
+export type TimelineResult = Static<typeof TimelineResult>;
+
 /** A runner of a later version may add members to a rule's result; known members keep their bounds. */
 const growing = (schema: unknown): unknown =>
   Array.isArray(schema)
@@ -239,6 +252,7 @@ export const ResultBody = Type.Object({
   /** Tools of the job that did not run, because the source is of another kind. */
   skipped: Type.Optional(Type.Array(oneOf(TOOLS), { maxItems: 8 })),
   comparison: Type.Optional(ComparisonResult),
+  timeline: Type.Optional(TimelineResult),
   policy: Type.Optional(Verdict),
   ioUsage: Type.Number({ minimum: 0, maximum: 1e15 }),
   /** The source proxy's view of the origin, which decides between 400, 404 and 200. */

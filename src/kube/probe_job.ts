@@ -171,6 +171,12 @@ const ProbeJobSpec = Type.Object(
     ),
     report: Type.Optional(Report),
     policy: Type.Optional(PolicyRequest),
+    timeline: Type.Optional(
+      Type.Object(
+        { enabled: Type.Boolean({ default: true }) },
+        { description: 'One more run of ffprobe, over all packets: bit rate, key frames, gaps and jumps over time.' },
+      ),
+    ),
   },
   {
     'x-kubernetes-validations': [

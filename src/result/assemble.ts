@@ -3,7 +3,7 @@
  * never parsed and serialized again. Whether a text is JSON is checked and not taken from the runner, because a runner
  * reads hostile media.
  */
-import type { ResultBody, ToolResult } from '../bus/messages.ts';
+import type { ResultBody, TimelineResult, ToolResult } from '../bus/messages.ts';
 import { probeReport } from '../tools/probe_report.ts';
 import { FILE_ROWS, FILE_TOOLS, sectionOf, type FileTool, type ResultName, type SectionName } from '../tools/table.ts';
 import { isJson } from './json.ts';
@@ -122,12 +122,13 @@ function envelope(
       ...(withoutOutputs ? [] : [',"response":', ...response]),
       '}',
     ]),
+    ...(result.timeline ? [`,"timeline":${section(result.timeline)}`] : []),
     ...(verdict ? [`,"policy":${JSON.stringify(verdict)}`] : []),
     '}',
   ];
 }
 
-const section = ({ success, durationMs, usageMs, error }: Told): string =>
+const section = ({ success, durationMs, usageMs, error }: Omit<TimelineResult, 'output'>): string =>
   JSON.stringify({
     success,
     duration: Math.round(durationMs),

@@ -40,7 +40,8 @@ export async function runJob(running: Running): Promise<RawBody> {
   };
 }
 
-async function runAtOnce(running: Running): Promise<Pick<RawBody, 'tools' | 'report' | 'skipped'>> {
+async function runAtOnce(running: Running): Promise<Omit<RawBody, 'ioUsage' | 'source' | 'comparison'>> {
+  const begun = performance.now();
   const { assignment, source } = running;
   const { tools: asked } = assignment;
   const later = asked.filter((tool) => waitsForKind(tool, asked));
@@ -61,7 +62,24 @@ async function runAtOnce(running: Running): Promise<Pick<RawBody, 'tools' | 'rep
     ...(waited.skipped.length > 0 ? { skipped: waited.skipped } : {}),
     ...(report ? { report: report.result } : {}),
     ...(policy ? { policy } : {}),
+    ...(assignment.timeline ? { timeline: await timelineIn(running, tools, begun) } : {}),
   };
+}
+
+/** After everything else, so that what the tools say of the source never depends on it. */
+async function timelineIn(
+  running: Running,
+  ran: readonly RawToolResult[],
+  begun: number,
+): Promise<NonNullable<RawBody['timeline']>> {
+  const { timelineOf } = await import('./timeline.ts');
+  const remainingMs = running.remainingMs - (performance.now() - begun);
+  const settings = { ...running.settings, outputBytes: STREAMED_BYTES };
+  return timelineOf({
+    assignment: running.assignment,
+    ran,
+    run: (tool, onOutput) => runTool(tool, { ...running, remainingMs, settings }, onOutput),
+  });
 }
 
 async function compareVersions(running: Running): Promise<Pick<RawBody, 'tools' | 'comparison'>> {
@@ -106,6 +124,8 @@ function likeTheReaders(tools: RawToolResult[], source: JobSource): RawToolResul
 }
 
 const STDERR_BYTES = 64 * 1024;
+/** Of an output that is not held: packets of days. */
+const STREAMED_BYTES = 64 * 1024 * 1024 * 1024;
 /**
  * A decoder starts a thread per core. Process limits are counted per user id: over all runners of a node, unless user
  * namespaces separate them.
@@ -128,7 +148,11 @@ function limitsOf(wallMs: number, { outputBytes, memoryBytes }: RunSettings): Li
   };
 }
 
-async function runTool(asked: AssignedTool, running: Running): Promise<RawToolResult> {
+async function runTool(
+  asked: AssignedTool,
+  running: Running,
+  onOutput?: (bytes: Buffer) => void,
+): Promise<RawToolResult> {
   const { launcher, source, settings, remainingMs } = running;
   const begun = performance.now();
   const end = (more: Partial<RawToolResult>): RawToolResult => {
@@ -169,12 +193,15 @@ async function runTool(asked: AssignedTool, running: Running): Promise<RawToolRe
   }
   const environment = { HOME: '/tmp', LC_ALL: 'C.UTF-8', ...source.environment(asked.name) };
   try {
-    const { exit, stdout, stderr } = await launcher.start({
-      argv,
-      env: environment,
-      limits: limitsOf(wallMs, settings),
-      ports: portsOf(address, environment),
-    }).finished;
+    const { exit, stdout, stderr } = await launcher.start(
+      {
+        argv,
+        env: environment,
+        limits: limitsOf(wallMs, settings),
+        ports: portsOf(address, environment),
+      },
+      onOutput,
+    ).finished;
     return judge({ asked, tool, source, exit, stdout, stderr, wallMs, fail, end });
   } catch (error) {
     if (!(error instanceof LauncherError)) throw error;

@@ -45,7 +45,8 @@ export interface Launcher {
   /** The walls around the tools, as the launcher reported them with its last clean-up; undefined before that. */
   wall(): Wall | undefined;
   whenConnected(deadlineMs: number): Promise<void>;
-  start(spawn: Spawn): Running;
+  /** `onOutput` gets what is printed in place of `stdout`, which then stays empty. */
+  start(spawn: Spawn, onOutput?: (bytes: Buffer) => void): Running;
   /**
    * Kills all processes in the tools container and empties its directories. False if something is left, or the launcher
    * does not answer.
@@ -63,6 +64,7 @@ export interface LauncherOptions {
 }
 
 interface Tool {
+  onOutput: (bytes: Buffer) => void;
   stdout: Buffer[];
   stderr: Buffer[];
   started: PromiseWithResolvers<{ pid: number; spawnUs: number }>;
@@ -111,7 +113,7 @@ export function openLauncher(path: string, options: LauncherOptions = {}): Launc
     const tool = tools.get(event.id);
     if (!tool) return;
     if (event.type === 'started') tool.started.resolve({ pid: event.pid, spawnUs: event.spawnUs });
-    else if (event.type === 'out') tool.stdout.push(event.bytes);
+    else if (event.type === 'out') tool.onOutput(event.bytes);
     else if (event.type === 'err') tool.stderr.push(event.bytes);
     else if (event.type === 'failed') fail(event.id, execError(event.errno, event.stage));
     else
@@ -170,7 +172,7 @@ export function openLauncher(path: string, options: LauncherOptions = {}): Launc
         () => new LauncherError('not-connected', 'the launcher does not answer'),
       );
     },
-    start(spawn) {
+    start(spawn, onOutput) {
       last = (last + 1) % 0x7fff_ffff;
       const id = last;
       const started = Promise.withResolvers<{ pid: number; spawnUs: number }>();
@@ -183,7 +185,9 @@ export function openLauncher(path: string, options: LauncherOptions = {}): Launc
         fail(id, new LauncherError('late', 'the launcher did not report the end of the tool'));
         socket?.destroy();
       }, spawn.limits.wallMs + GRACE_MS);
-      tools.set(id, { stdout: [], stderr: [], started, finished, timer });
+      const stdout: Buffer[] = [];
+      const keep = (bytes: Buffer): void => void stdout.push(bytes);
+      tools.set(id, { onOutput: onOutput ?? keep, stdout, stderr: [], started, finished, timer });
       if (!socket || !ready) fail(id, new LauncherError('not-connected', 'the launcher does not answer'));
       else socket.write(encodeStart(id, spawn));
       return {

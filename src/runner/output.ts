@@ -117,7 +117,8 @@ export async function packBody(
   redact: Redact,
   of: Pick<Result, 'job' | 'attempt' | 'epoch' | 'podUid'>,
 ): Promise<PackedResult> {
-  const bytes = [...body.tools, ...(body.report ? [body.report] : [])].reduce(
+  const { tools, report, timeline } = body;
+  const bytes = [...tools, ...(report ? [report] : []), ...(timeline ? [timeline] : [])].reduce(
     (sum, { output }) => sum + (output?.length ?? 0),
     0,
   );

@@ -102,6 +102,7 @@ export interface CloseInput {
   tools: ToolEnd[];
   /** If a report was requested: its outcome, and the usage beyond that of the tools. */
   report?: { success: boolean; usageMs: number } | undefined;
+  timeline?: { usageMs: number } | undefined;
   /** The verdict of the policy that the request names, if there is one. */
   policy?: Outcome | undefined;
   ioBytes: number;

@@ -246,7 +246,12 @@ export function requestCalls(database: Database) {
           toolState(input.tools, 'ffprobe'),
           toolState(input.tools, 'mediainfo'),
           input.report === undefined ? null : input.report.success ? 'success' : 'error',
-          integer(input.tools.reduce((sum, tool) => sum + tool.usageMs, input.report?.usageMs ?? 0)),
+          integer(
+            input.tools.reduce(
+              (sum, tool) => sum + tool.usageMs,
+              (input.report?.usageMs ?? 0) + (input.timeline?.usageMs ?? 0),
+            ),
+          ),
           bigint(input.ioBytes),
           input.body,
           randomUUID(),

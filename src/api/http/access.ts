@@ -72,6 +72,7 @@ export const PROBE_ACCESS = {
   'POST /v1/probe/c2pa': having('write:media'),
   'GET /v1/probe/:id': having('read:media'),
   'POST /v1/probe/:id/cancel': having('write:media'),
+  'GET /v1/probe/:id/timeline': having('read:media'),
   'GET /v1/versions': having('read:media'),
   'POST /v1/compare': having('write:media'),
   'POST /v1/compare/report': having('read:media'),

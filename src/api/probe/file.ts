@@ -24,6 +24,7 @@ async function probe(deps: Deps, ctx: Context): Promise<void> {
   nameIgnored(ctx, takeIgnored(fields));
   const policy = await askedPolicy(deps, ctx, fields.policy);
   const { tools, shown, report } = selectTools(fields, deps.catalog(), policy?.policy);
+  const { timeline: asked, ...others } = fields;
   for (const row of FILE_ROWS) if (row.file.tunable) fields[sectionOf(row)].version ??= 'latest';
   const response = {
     shown,
@@ -31,7 +32,9 @@ async function probe(deps: Deps, ctx: Context): Promise<void> {
     injectJson: fields.inject_json,
     ...bareType(fields),
   };
-  await runProbe(deps, ctx, probeRequest(deps, ctx, fields, { kind: 'file', tools, report, response, policy }));
+  const own = { kind: 'file', tools, report, response, policy, timeline: asked.enabled } as const;
+  // A request without a timeline is the same as before there were any.
+  await runProbe(deps, ctx, probeRequest(deps, ctx, asked.enabled ? fields : others, own));
 }
 
 export const fileByQuery = endpoint('GET /v1/probe/file', FILE.byQuery, probe);

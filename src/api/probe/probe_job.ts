@@ -13,7 +13,7 @@ interface Opening {
 }
 
 export const probeJob = (
-  { kind, limits, tools, report, policy }: ProbeRequest,
+  { kind, limits, tools, report, policy, timeline }: ProbeRequest,
   { id, namespace, submittedAt, token, display, sealed }: Opening,
 ): ProbeJob => ({
   apiVersion: API_VERSION,
@@ -31,6 +31,7 @@ export const probeJob = (
     ...limits,
     tools,
     report,
+    ...(timeline ? { timeline: { enabled: true } } : {}),
     ...(policy
       ? {
           policy: {

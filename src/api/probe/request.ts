@@ -28,6 +28,7 @@ export interface ProbeRequest {
   tools: ToolRequest[];
   report: NonNullable<ProbeJobSpec['report']>;
   limits: { queueTimeoutMs: number; timeoutMs: number };
+  timeline?: boolean;
   response: ResponseForm;
   policy?: AskedPolicy | null | undefined;
   /** The requested options, without addresses. */
@@ -43,7 +44,7 @@ export function probeRequest(
   { settings }: Pick<Deps, 'settings'>,
   ctx: Context,
   fields: CommonFields,
-  own: Pick<ProbeRequest, 'kind' | 'tools' | 'report' | 'response' | 'policy'>,
+  own: Pick<ProbeRequest, 'kind' | 'tools' | 'report' | 'response' | 'policy' | 'timeline'>,
 ): ProbeRequest {
   const token = tokenOf(ctx);
   const rules = {

@@ -1,5 +1,6 @@
 /** Selects the tools to run for a checked request, and those that its response shows. */
 import type { ToolRequest } from '../../kube/probe_job.ts';
+import { ffprobe } from '../../tools/ffprobe.ts';
 import { probeReport, type ReportTool } from '../../tools/probe_report.ts';
 import { FILE_ROWS, sectionOf, type FileTool, type SectionName } from '../../tools/table.ts';
 import { checksOf } from '../../policy/needs.ts';
@@ -41,11 +42,18 @@ function runOf(request: Pick<ProbeFile, SectionName>, shown: FileTool[]) {
   return [...new Set([...asked, ...(enabled.length > 0 ? enabled : readers)])];
 }
 
-/** `policy`: the policy to evaluate. Its tools run in addition to the requested ones, and are not shown. */
+/**
+ * `policy`: the policy to evaluate. Its tools, and ffprobe for a timeline, run in addition to the requested ones, and
+ * are not shown.
+ */
 export function selectTools(request: ProbeFile, catalog: Catalog, policy: Policy | null = null): Selection {
   const shown = shownOf(request);
   const pinned: Partial<Record<FileTool, string>> = policy?.uses ?? {};
-  const wantedBy = policy ? [...shown, ...judgedBy(policy, catalog)] : shown;
+  const wantedBy = [
+    ...shown,
+    ...(policy ? judgedBy(policy, catalog) : []),
+    ...(request.timeline.enabled ? [ffprobe.name] : []),
+  ];
   const tools = runOf(request, wantedBy).map((program): ToolRequest => {
     const { name, file } = program;
     const wanted = request[sectionOf(program)];

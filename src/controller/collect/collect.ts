@@ -204,6 +204,7 @@ async function take(deps: CollectDeps, { header: result, podUid }: ResultDeliver
     })),
     ...(body.report ? { report: { success: body.report.success, usageMs: Math.round(body.report.usageMs) } } : {}),
     ...(body.policy ? { policy: body.policy.outcome } : {}),
+    ...(body.timeline ? { timeline: { usageMs: Math.round(body.timeline.usageMs) } } : {}),
     ioBytes: Math.round(body.ioUsage),
     body: packed,
     inflatedBytes,

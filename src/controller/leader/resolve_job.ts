@@ -255,6 +255,7 @@ export async function takeIn(deps: IntakeDeps, job: ProbeJob): Promise<{ job: Jo
           diff: job.spec.report?.diff ?? true,
           prefer: job.spec.report?.prefer ?? null,
         },
+        ...(job.spec.timeline?.enabled && job.spec.kind === 'file' ? { timeline: true } : {}),
       },
       policy,
       status: job.status,

@@ -56,12 +56,28 @@ const REPORTS: Partial<Record<SectionName, TSchema>> = {
   c2pa: toolResult('C2paResult', orPrinted(C2paReportSchema)),
 };
 
+/** The timeline itself has an endpoint of its own. */
+const TimelineResultSchema = Type.Object(
+  {
+    success: Type.Boolean(),
+    duration: milliseconds('Run time of ffprobe over all packets, in milliseconds.'),
+    usage: milliseconds('Billed milliseconds.'),
+    error: Type.Optional(Type.String({ description: 'On failure only.' })),
+  },
+  {
+    title: 'TimelineResult',
+    additionalProperties: false,
+    description: 'Read the timeline at `/v1/probe/{request_id}/timeline`.',
+  },
+);
+
 export const EnvelopeSchema = Type.Object(
   {
     success: Type.Boolean({ description: 'Whether at least one tool succeeded.' }),
     error: Type.Optional(Type.String({ description: 'On failure only.' })),
     metadata: MetadataSchema,
     ...Object.fromEntries(SECTIONS.map((name) => [name, Type.Optional(REPORTS[name] ?? ToolResultSchema)])),
+    timeline: Type.Optional(TimelineResultSchema),
     policy: Type.Optional(PolicyResultSchema),
   },
   { title: 'Envelope', additionalProperties: false },

@@ -74,6 +74,16 @@ export const ProbeFileSchema = Type.Object(
       description: 'Format of the envelope.',
     }),
     inject_json: flag(false, 'One document: the results of the other tools become members of the first one.'),
+    timeline: options(
+      {
+        enabled: flag(
+          false,
+          'Run ffprobe once more, over all packets, and keep bit rate, key frames, gaps and jumps over time: read ' +
+            'them at `/v1/probe/{request_id}/timeline`. The whole source is read, within `timeout`.',
+        ),
+      },
+      'The timeline.',
+    ),
     policy: PolicyField,
     webhook_url: optionalText(
       8192,

@@ -1,0 +1,95 @@
+/** `GET /v1/probe/{request_id}/timeline`: bit rate, key frames, gaps and jumps of each stream over time. */
+import { Ajv } from 'ajv';
+import Type from 'typebox';
+import { readKeptRequest } from '../../result/kept_request.ts';
+import { bytesOf, textOf } from '../../result/pieces.ts';
+import { unpackResult } from '../../result/unpack.ts';
+import { isStoreError } from '../../store/errors.ts';
+import type { RequestRecord } from '../../store/records.ts';
+import { MOST_BYTES } from '../../timeline/limits.ts';
+import { TimelineSchema, type Timeline } from '../../timeline/schema.ts';
+import type { Deps } from '../deps.ts';
+import { ApiError, expired, notFound } from '../errors.ts';
+import { tokenOf, uuidOf, type Context } from '../http/context.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { StandingSchema } from './description/answers.ts';
+import { resultFor, unreadable } from './send_result.ts';
+import { standing } from './standing.ts';
+
+const Answer = Type.Object(
+  { success: Type.Literal(true), request_id: Type.String({ format: 'uuid' }), ...TimelineSchema.properties },
+  { title: 'Timeline', additionalProperties: false },
+);
+
+const valid = new Ajv({ strict: false }).compile<Timeline>(TimelineSchema);
+const none = (text: string): ApiError => new ApiError('not-found', { text });
+
+/** A runner reads hostile media: what it stored may be anything. */
+function readTimeline(text: string): Timeline {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (valid(value)) return value;
+  } catch {
+    // Told below.
+  }
+  throw none('the timeline cannot be read');
+}
+
+const wasAsked = (record: RequestRecord): boolean =>
+  (readKeptRequest(record).options['timeline'] as { enabled?: unknown } | undefined)?.enabled === true;
+
+async function storedTimeline(deps: Deps, ctx: Context, record: RequestRecord): Promise<Timeline> {
+  const { id, submittedAt, inflatedBytes } = record;
+  const missing = () => none(wasAsked(record) ? 'the runner made no timeline' : 'no timeline was requested');
+  if (!record.hasBody) throw wasAsked(record) ? none(`no timeline: ${record.error ?? 'no result'}`) : missing();
+  const stored = await resultFor(deps, ctx, { id, submittedAt, inflatedBytes }, tokenOf(ctx).rootUserId);
+  if (!stored) throw expired();
+  try {
+    const { result, long } = await unpackResult(stored.packed, stored.inflatedBytes);
+    const { timeline } = result;
+    if (!timeline) throw missing();
+    if (timeline.output === null) throw none(`the timeline failed: ${timeline.error ?? 'no result'}`);
+    const kept = long.get(timeline.output);
+    if (!kept) return readTimeline(timeline.output);
+    if (kept.text.bytes > MOST_BYTES) throw none('the timeline cannot be read');
+    const slices: Buffer[] = [];
+    for await (const slice of bytesOf([textOf(kept)], stored.packed)) slices.push(Buffer.from(slice));
+    return readTimeline(Buffer.concat(slices).toString());
+  } catch (error) {
+    // Deleted between two reads.
+    if (isStoreError(error, 'not-ready')) throw expired();
+    throw unreadable(error);
+  }
+}
+
+async function read(deps: Deps, ctx: Context): Promise<void> {
+  const id = uuidOf(ctx);
+  const record = await deps.store.readRequest(id, { userId: tokenOf(ctx).userId });
+  if (!record) throw notFound();
+  if (record.state === 'open') {
+    ctx.status = 202;
+    ctx.body = await standing(deps, record);
+    return;
+  }
+  ctx.body = { success: true, request_id: id, ...(await storedTimeline(deps, ctx, record)) };
+}
+
+export const readTimelineOf = endpoint(
+  'GET /v1/probe/:id/timeline',
+  {
+    id: 'readTimeline',
+    tag: 'probe',
+    summary: 'Read the timeline of a request',
+    description:
+      'Of a request with `timeline`, for as long as its result is kept. A timeline that was cut short, by time or ' +
+      'because the source broke off, has `until` and `cut`.',
+    params: { id: Type.String({ format: 'uuid', description: "The request's id." }) },
+    input: 'ignored',
+    answer: { description: 'The timeline.', schema: Answer },
+    answers: { 202: { description: 'The request is queued or running.', schema: StandingSchema } },
+    errors: {
+      404: 'The caller has no such request, it has no timeline (the error says why), or its result has expired.',
+    },
+  },
+  read,
+);

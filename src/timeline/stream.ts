@@ -1,0 +1,148 @@
+/** What a timeline says of one stream: gathered packet by packet, in constant memory. */
+import { Columns } from './columns.ts';
+import { MOST_KEYS, MOST_MARKS } from './limits.ts';
+import type { Packet, StreamLine } from './packets.ts';
+import type { StreamTimeline } from './schema.ts';
+
+/** Shorter pauses are the rounding of a container. */
+const SHORTEST_GAP_S = 0.1;
+/** Presentation times are not in the order of the packets: only larger steps back are told of them. */
+const REORDERED_S = 1;
+
+/** Streams whose packets come now and then: no pause between them is a gap. */
+const SPARSE: readonly (string | null)[] = ['subtitle', 'data', 'attachment'];
+
+/** Microseconds. */
+export const rounded = (seconds: number): number => Math.round(seconds * 1e6) / 1e6;
+
+type Mark = [at: number, length: number];
+
+class Marks {
+  count = 0;
+  readonly list: Mark[] = [];
+
+  add(at: number, length: number): void {
+    this.count += 1;
+    if (this.list.length < MOST_MARKS) this.list.push([rounded(at), rounded(length)]);
+  }
+
+  told(most: number): { count: number; list: Mark[] } {
+    return { count: this.count, list: this.list.slice(0, most) };
+  }
+}
+
+class Gops {
+  #count = 0;
+  #sum = 0;
+  #min = Number.POSITIVE_INFINITY;
+  #max = 0;
+  #last: number | undefined;
+
+  /** Of each key frame, in their order. */
+  key(time: number): void {
+    const length = this.#last === undefined ? 0 : time - this.#last;
+    this.#last = time;
+    if (length <= 0) return;
+    this.#count += 1;
+    this.#sum += length;
+    this.#min = Math.min(this.#min, length);
+    this.#max = Math.max(this.#max, length);
+  }
+
+  told(open: boolean): StreamTimeline['gops'] {
+    if (this.#count === 0) return null;
+    return {
+      count: this.#count,
+      min: rounded(this.#min),
+      mean: rounded(this.#sum / this.#count),
+      max: rounded(this.#max),
+      ...(open ? { open: true } : {}),
+    };
+  }
+}
+
+export class StreamGatherer {
+  readonly #index: number;
+  readonly #columns = new Columns();
+  readonly #gaps = new Marks();
+  readonly #jumps = new Marks();
+  readonly #gops = new Gops();
+  readonly #keyTimes: number[] = [];
+  #packets = 0;
+  #bytes = 0;
+  #untimed = 0;
+  #keys = 0;
+  #sinceKey = 0;
+  #start: number | null = null;
+  #end: number | null = null;
+  #before: { time: number; duration: number | null; decoding: boolean } | undefined;
+
+  constructor(index: number) {
+    this.#index = index;
+  }
+
+  add({ pts, dts, duration, bytes, key }: Packet): void {
+    this.#packets += 1;
+    this.#bytes += bytes;
+    const time = dts ?? pts;
+    const shown = pts ?? dts;
+    if (time === null || shown === null) {
+      this.#untimed += 1;
+      return;
+    }
+    this.#start = Math.min(this.#start ?? shown, shown);
+    this.#end = Math.max(this.#end ?? shown, shown + (duration ?? 0));
+    this.#columns.add(time, bytes * 8);
+    this.#follow(time, duration, dts !== null);
+    if (key) this.#key(shown);
+    else this.#sinceKey += 1;
+  }
+
+  #key(time: number): void {
+    this.#keys += 1;
+    this.#sinceKey = 0;
+    if (this.#keyTimes.length < MOST_KEYS) this.#keyTimes.push(rounded(time));
+    this.#gops.key(time);
+  }
+
+  #follow(time: number, duration: number | null, decoding: boolean): void {
+    const { time: last, duration: lasted, decoding: same } = this.#before ?? {};
+    const step = last === undefined ? 0 : time - last;
+    this.#before = { time, duration: duration ?? (step > 0 && step < 1 ? step : (lasted ?? null)), decoding };
+    if (last === undefined || same !== decoding) return;
+    if (step < (decoding ? 0 : -REORDERED_S)) this.#jumps.add(last, step);
+    else if (lasted !== null && lasted !== undefined && step - lasted > Math.max(SHORTEST_GAP_S, 2 * lasted))
+      this.#gaps.add(last + lasted, step - lasted);
+  }
+
+  /** `share`: how many key frames and marks this stream may list. */
+  told(line: StreamLine | undefined, share: { keys: number; marks: number }): StreamTimeline {
+    const { type = null, codec = null } = line ?? {};
+    const timed = this.#packets - this.#untimed;
+    const every = this.#keys > 0 && this.#keys === timed;
+    const isVideo = type === 'video' || (type === null && !every);
+    const { step, base, bits, counts } = this.#columns;
+    return {
+      index: this.#index,
+      type,
+      codec,
+      start: this.#start === null ? null : rounded(this.#start),
+      end: this.#end === null ? null : rounded(this.#end),
+      packets: this.#packets,
+      bytes: this.#bytes,
+      untimed: this.#untimed,
+      step,
+      first: base * step,
+      bits,
+      counts,
+      keys: {
+        count: isVideo ? this.#keys : 0,
+        every: isVideo && every,
+        times: isVideo && !every ? this.#keyTimes.slice(0, share.keys) : [],
+      },
+      gops: isVideo ? this.#gops.told(this.#sinceKey > 0) : null,
+      gaps: SPARSE.includes(type) ? { count: 0, list: [] } : this.#gaps.told(share.marks),
+      jumps: this.#jumps.told(share.marks),
+    };
+  }
+}
