@@ -158,6 +158,32 @@ describe('POST /v1/compare', function () {
     const { runs, fields, summary } = answer;
     const detail = (await logged.json()) as Record<string, any>;
     assert.deepEqual(JSON.parse(detail['comparison-response'] as string), { runs, fields, summary });
+    assert.equal(detail['ffprobe-response'], null);
+    assert.deepEqual(
+      detail['run-responses'],
+      Object.entries(outputs).map(([version, text]) => ({ tool: 'ffprobe', version, response: text })),
+    );
+  });
+
+  it('the log has the long outputs of every version', async () => {
+    const long = ['3.3', '7.0'].map((version) => JSON.stringify({ version, filler: version.repeat(300_000) }));
+    const answering = compare({ url: 'https://long.test/a.mp4', ffprobe: { versions: ['3.3', '7.0'] } });
+    const { name } = (await api.job('long.test')).metadata;
+    const tools = ['3.3', '7.0'].map((version, index) => tool('ffprobe', long[index]!, { version }));
+    await api.end(name, {
+      result: { ...compared(), tools },
+      asked: tools.map(({ version }) => ({ name: 'ffprobe', version })),
+    });
+    await answering;
+    const logged = await fetch(`${api.url}/frontend/api/v1/media/log/${name}`, {
+      headers: { Authorization: `Bearer ${api.token}` },
+    });
+    const detail = (await logged.json()) as { 'run-responses': { response: string }[] };
+    assert.deepEqual(
+      detail['run-responses'].map(({ response }) => response),
+      long,
+    );
+    assert.equal(api.wired.deps.memory.used(), 0);
   });
 
   it('reports that fewer than two runs of a tool succeeded, or that the runner compared nothing', async () => {

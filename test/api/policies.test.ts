@@ -1,13 +1,17 @@
 /** Policies through the API: saved, read, requested and shown in every form of a response. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { Ajv } from 'ajv';
+import { parse } from 'yaml';
 import type { ResultBody } from '../../src/bus/messages.ts';
+import { CRDS, PROBE_JOBS, type KubeObject } from '../../src/kube/client.ts';
 import { canonicalPolicy } from '../../src/policy/canonical.ts';
 import { PolicyResultSchema, type PolicyResult } from '../../src/policy/schema.ts';
 import { SHARED } from '../../src/store/policies.ts';
 import { report as makeReport } from '../../src/report/report.ts';
 import { outputsOf } from '../report/sample.ts';
+import { until } from '../until.ts';
 import { sha256 } from '../store/fixture.ts';
 import { startApi, tool, type ApiFixture } from './fixture.ts';
 
@@ -585,5 +589,48 @@ describe('policies through the API', function () {
         assert.equal(status, 400);
         assert.match(String(json['error']), message);
       });
+  });
+
+  describe('with the CRD of a version without policies', () => {
+    const crd = (policy: boolean) => {
+      const file = new URL('../../crds/probeyard.dev_probejobs.yaml', import.meta.url);
+      const object = parse(readFileSync(file, 'utf8')) as KubeObject & {
+        spec: { versions: { schema: { openAPIV3Schema: { properties: { spec: { properties: object } } } } }[] };
+      };
+      if (!policy)
+        for (const { schema } of object.spec.versions)
+          Object.assign(schema.openAPIV3Schema.properties.spec.properties, { policy: undefined });
+      return JSON.parse(JSON.stringify(object)) as KubeObject;
+    };
+    /** Applied to the API server, and followed by it. */
+    const install = async (policy: boolean) => {
+      await api.kube.apply(CRDS, crd(policy), { fieldManager: 'test', force: true });
+      await until('the API server follows the CRD', async () => {
+        const metadata = { name: crypto.randomUUID(), namespace: api.namespace };
+        const source = { url: 'https://crd.test/a.mp4' };
+        await api.kube.create(PROBE_JOBS, { metadata, spec: { kind: 'file', source, policy: { name: 'shared/x' } } });
+        const { spec } = await api.kube.get(PROBE_JOBS, metadata.name, { namespace: api.namespace });
+        await api.kube.delete(PROBE_JOBS, metadata.name, { namespace: api.namespace });
+        return (spec.policy !== undefined) === policy;
+      });
+    };
+    before(async () => {
+      await put('web', MP4);
+      await install(false);
+    });
+    after(() => install(true));
+
+    it('the job runs without its policy, and the verdict is unknown with the reason', async () => {
+      const answer = call('POST', '/v1/probe/file', { body: { url: 'https://old-crd.test/a.mkv', policy: 'web' } });
+      const job = await api.job('old-crd.test');
+      assert.equal(job.spec.policy, undefined);
+      await api.end(job.metadata.name, { result: printed });
+      const told = await answer;
+      const policy = told.json['policy'] as PolicyResult;
+      assert.deepEqual(
+        [told.status, told.headers.get('x-policy-outcome'), policy.outcome, policy.rules[0]?.message],
+        [200, 'unknown', 'unknown', 'the result was not judged'],
+      );
+    });
   });
 });

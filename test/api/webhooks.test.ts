@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { Webhook } from 'standardwebhooks';
 import { PROBE_JOBS } from '../../src/kube/client.ts';
 import { secretText } from '../../src/webhooks/sign.ts';
+import type { PolicyResult } from '../../src/policy/schema.ts';
 import { until } from '../until.ts';
 import { startReceiver, type Receiver } from '../webhooks/receiver.ts';
 import { startApi, tool, type ApiFixture } from './fixture.ts';
@@ -74,6 +75,28 @@ describe('a request with a webhook', function () {
       type: 'probe.completed',
     });
   });
+
+  for (const [what, filler] of [
+    ['delivers the verdict of its policy', ''],
+    ['delivers the verdict in the truncated form', 'x'.repeat(1_200_000)],
+  ] as const)
+    it(`with a policy ${what}`, async () => {
+      const rules = [{ name: 'wrapper', field: 'container.format', is: 'mp4' }];
+      const id = await accepted(await send('judged.test', { policy: { rules } }));
+      await api.job('judged.test');
+      const policy: PolicyResult = {
+        name: null,
+        revision: null,
+        outcome: 'fail',
+        rules: [{ name: 'wrapper', level: 'fail', outcome: 'fail', message: 'container.format is mov; expected mp4' }],
+      };
+      const tools = [tool('ffprobe', JSON.stringify({ format: {}, filler }))];
+      await api.end(id, { result: { ...result, tools, policy }, asked, close: { policy: 'fail' }, tell: false });
+      const { body } = await arrived(id);
+      const envelope = JSON.parse(body) as Record<string, unknown>;
+      assert.deepEqual([envelope['policy'], envelope['type']], [policy, 'probe.completed']);
+      assert.equal(envelope['truncated'], filler === '' ? undefined : true);
+    });
 
   it('to an address with credentials: sealed in the record, sent to the receiver, never shown', async () => {
     const address = new URL('/hook', receiver.url);

@@ -10,11 +10,13 @@ import { canonicalPolicy } from '../../src/policy/canonical.ts';
 import type { PolicyResult } from '../../src/policy/schema.ts';
 import type { Policy } from '../../src/policy/types.ts';
 import { SHARED } from '../../src/store/policies.ts';
+import type { Store } from '../../src/store/store.ts';
 import { until } from '../until.ts';
 import { startCluster, type Cluster } from './cluster_parts.ts';
 import { success } from './simulated_runners.ts';
 
 const rule = (is: string): Policy => ({ rules: [{ name: 'wrapper', field: 'container.format', is }] });
+const MOVING = { account: SHARED, name: 'moving', userId: null };
 const MOST = { policies: 100, revisions: 10, documents: 1_000, bytes: 1_000_000 };
 
 const failing = ({ name, revision }: Pick<PolicyResult, 'name' | 'revision'>): PolicyResult => ({
@@ -121,6 +123,28 @@ describe('policies in the controller', function () {
       assert.deepEqual(status?.policy, { name: 'web', revision: 3, outcome: 'fail', failed: ['wrapper'] });
       assert.match(status?.summary ?? '', /^policy web revision 3: fail \(wrapper\); ffprobe 7\.0: ok/);
     });
+
+    for (const [what, change] of [
+      ['changed', (store: Store) => store.putPolicy(MOVING, canonicalPolicy(rule('mkv')), MOST)],
+      ['removed', (store: Store) => store.deletePolicy(SHARED, MOVING.name)],
+    ] as const)
+      it(`a shared policy is ${what} while its job waits: the revision at submission is evaluated`, async () => {
+        const { store } = cluster.servers.stored;
+        const { digest, document } = canonicalPolicy(rule('mp4'));
+        await store.putPolicy(MOVING, { digest, document }, MOST);
+        const { revision } = (await store.findPolicy(SHARED, MOVING.name))!;
+        const { id } = await cluster.submit({ spec: { policy: { name: `shared/${MOVING.name}`, revision, digest } } });
+        await change(store);
+        await cluster.controller();
+        const { status } = await finished(id);
+        assert.deepEqual(orders[0]?.assignment.policy?.document, rule('mp4'));
+        assert.deepEqual(status?.policy, {
+          name: `shared/${MOVING.name}`,
+          revision,
+          outcome: 'fail',
+          failed: ['wrapper'],
+        });
+      });
 
     it('without a verdict in the result, the status says Unknown', async () => {
       const digest = await kept(rule('mp4'));

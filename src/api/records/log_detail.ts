@@ -39,6 +39,20 @@ const Answer = Type.Object({
     ]),
   ),
   'policy-response': text('The verdict as JSON; null if no policy was requested, or the result has expired.'),
+  'run-responses': Type.Unsafe<Record<string, string | null>[] | null>({
+    type: ['array', 'null'],
+    items: {
+      type: 'object',
+      properties: {
+        tool: { type: 'string' },
+        version: { type: 'string' },
+        response: { type: ['string', 'null'], description: RESPONSE },
+      },
+      required: ['tool', 'version', 'response'],
+      additionalProperties: false,
+    },
+    description: 'Of a request to `/v1/compare`: the output of each version. The members of single tools are null.',
+  }),
   'comparison-response': text(
     'Of a request to `/v1/compare`: `runs`, `fields` and `summary` of its answer as JSON; null for others, or ' +
       'if the result has expired.',
@@ -71,14 +85,27 @@ function responsesOf(result: ResultBody | null, options: Options): Record<string
   return Object.fromEntries(members);
 }
 
+/** A comparison has an output for each version of a tool. */
+const runResponsesOf = ({ tools }: ResultBody) =>
+  tools.map(({ name, version, output }) => ({ tool: name, version, response: output }));
+
 /** As JSON text. Long outputs are already escaped in the stored body, and are copied in that form. */
-function textOf(members: Record<string, unknown>, long: LongOutputs): Piece[] {
-  const pieces = Object.entries(members).map(([name, value]): Piece[] => {
-    const output = typeof value === 'string' ? long.get(value) : undefined;
-    return [`${JSON.stringify(name)}:`, ...(output ? ['"', escaped(output), '"'] : [JSON.stringify(value)])];
-  });
-  return ['{', ...pieces.flatMap((member, index) => (index === 0 ? member : [',', ...member])), '}'];
+function textOf(value: unknown, long: LongOutputs): Piece[] {
+  if (Array.isArray(value)) return ['[', ...separated(value.map((item) => textOf(item, long))), ']'];
+  if (typeof value === 'object' && value !== null)
+    return [
+      '{',
+      ...separated(
+        Object.entries(value).map(([name, member]) => [`${JSON.stringify(name)}:`, ...textOf(member, long)]),
+      ),
+      '}',
+    ];
+  const output = typeof value === 'string' ? long.get(value) : undefined;
+  return output ? ['"', escaped(output), '"'] : [JSON.stringify(value)];
 }
+
+const separated = (items: readonly Piece[][]): Piece[] =>
+  items.flatMap((item, index) => (index === 0 ? item : [',', ...item]));
 
 const NO_RESULT = { packed: Buffer.alloc(0), unpacked: { result: null, long: new Map() } };
 
@@ -110,15 +137,15 @@ async function read(deps: Deps, ctx: Context): Promise<void> {
     unpacked: { result, long },
   } = await resultOf(deps, ctx, row);
   const { options } = readKeptRequest(row);
+  const compared = row.kind === 'compare' ? result : null;
   const members = {
     ...rowOf(row),
     request: JSON.stringify({ url: row.display, ...options }),
-    ...responsesOf(result, options),
+    ...responsesOf(compared ? null : result, options),
     'policy-response': result?.policy ? JSON.stringify(result.policy) : null,
+    'run-responses': compared && runResponsesOf(compared),
     'comparison-response':
-      result && row.kind === 'compare'
-        ? JSON.stringify({ runs: result.tools.map((tool) => runOf(tool)), ...comparisonOf(result) })
-        : null,
+      compared && JSON.stringify({ runs: compared.tools.map((tool) => runOf(tool)), ...comparisonOf(compared) }),
   };
   const pieces = textOf(members, long);
   sendPieces(ctx, long.size === 0 ? pieces.join('') : pieces, packed, JSON_TYPE);

@@ -1079,6 +1079,11 @@ export interface Calls {
       'msv-response': string | null;
       'c2pa-response': string | null;
       'policy-response': string | null;
+      'run-responses': Array<{
+        tool: string;
+        version: string;
+        response: string | null;
+      }> | null;
       'comparison-response': string | null;
     };
   };

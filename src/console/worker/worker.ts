@@ -96,11 +96,13 @@ async function open({ id }: Asked['open']): Promise<Opened> {
     return { facts, reports: NO_REPORTS, outputs: [hold('request', 'Request', facts.request)], tooLong: true };
   }
   const detail = JSON.parse(text) as Detail;
-  const facts = Object.fromEntries(Object.entries(detail).filter(([name]) => !/-response(-type)?$/.test(name)));
+  const facts = Object.fromEntries(Object.entries(detail).filter(([name]) => !/-responses?(-type)?$/.test(name)));
   const outputs = OUTPUTS.flatMap(([member, title]) => {
     const output = detail[member];
     return output === null ? [] : [hold(member.replace('-response', ''), title, output)];
   });
+  for (const { tool, version, response: output } of detail['run-responses'] ?? [])
+    if (output !== null) outputs.push(hold(`${tool} ${version}`, `${tool} ${version}`, output));
   return {
     facts: facts as unknown as Facts,
     reports: reportsOf(detail),
