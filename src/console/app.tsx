@@ -35,6 +35,9 @@ function Heading({ title }: { title: string }) {
   );
 }
 
+const isListed = (user: User, listed: Page['listed']): boolean =>
+  listed !== undefined && may(user, listed.permission) && (listed.unless === undefined || !may(user, listed.unless));
+
 function Navigation({ user, path }: { user: User; path: string }) {
   const [open, setOpen] = useState(false);
   useEffect(() => setOpen(false), [path]);
@@ -44,7 +47,7 @@ function Navigation({ user, path }: { user: User; path: string }) {
         Menu
       </button>
       <ul id="pages" class={open ? 'open' : undefined}>
-        {PAGES.filter(({ listed }) => listed && may(user, listed.permission)).map((page) => (
+        {PAGES.filter(({ listed }) => isListed(user, listed)).map((page) => (
           <li key={page.path}>
             <a
               href={hrefOf(page.path)}

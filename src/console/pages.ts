@@ -1,6 +1,8 @@
 /** Every page: its address, its name, and who finds it in the navigation. */
 import type { ComponentType } from 'preact';
 import { Account } from './views/account.tsx';
+import { AllUsers } from './views/all_users.tsx';
+import { Cluster } from './views/cluster.tsx';
 import { Deliveries } from './views/deliveries.tsx';
 import { Request } from './views/request.tsx';
 import { Requests } from './views/requests.tsx';
@@ -10,6 +12,7 @@ import { SignUp } from './views/sign_up.tsx';
 import { SubUsers } from './views/sub_users.tsx';
 import { Token } from './views/token.tsx';
 import { Tokens } from './views/tokens.tsx';
+import { UserPage } from './views/user.tsx';
 import { Usage } from './views/usage.tsx';
 import { Verify } from './views/verify.tsx';
 
@@ -19,8 +22,8 @@ export interface Page {
   view: ComponentType<{ params: Record<string, string> }>;
   /** Without an account. */
   open?: true;
-  /** In the navigation, for those who may read what it shows. */
-  listed?: { permission: string };
+  /** In the navigation, for those who may read what it shows; `unless` they also have another permission. */
+  listed?: { permission: string; unless?: string };
 }
 
 /** Where `/app/` leads to. */
@@ -33,7 +36,16 @@ export const PAGES: readonly Page[] = [
   { path: '/deliveries', title: 'Deliveries', view: Deliveries, listed: { permission: 'read:media' } },
   { path: '/tokens', title: 'Tokens', view: Tokens, listed: { permission: 'read:profile' } },
   { path: '/tokens/:id', title: 'Token', view: Token },
-  { path: '/users', title: 'Sub-users', view: SubUsers, listed: { permission: 'read:sub-user' } },
+  // Of an administrator these are all users, which have a page of their own.
+  {
+    path: '/users',
+    title: 'Sub-users',
+    view: SubUsers,
+    listed: { permission: 'read:sub-user', unless: 'read:admin' },
+  },
+  { path: '/cluster', title: 'Cluster', view: Cluster, listed: { permission: 'read:admin' } },
+  { path: '/all-users', title: 'Users', view: AllUsers, listed: { permission: 'read:admin' } },
+  { path: '/all-users/:id', title: 'User', view: UserPage },
   { path: '/account', title: 'Account', view: Account, listed: { permission: 'read:profile' } },
   { path: '/sign-in', title: 'Sign in', view: SignIn, open: true },
   { path: '/sign-up', title: 'Sign up', view: SignUp, open: true },

@@ -1,5 +1,7 @@
-/** How near a token is to its limits: the busiest minute of the last hour, and this month's quota. */
+/** How near a token or a user is to the limits: the busiest minute of the last hour, and this month's quota. */
+import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
+import type { Limits, LimitsInForce } from '../api/types.ts';
 import { useCall } from '../api/use_call.ts';
 import { bytes, count, milliseconds, said } from '../parts/figures.ts';
 import { Await } from '../parts/states.tsx';
@@ -15,7 +17,7 @@ interface RoomProps {
   figure: (value: number) => string;
 }
 
-function Room({ label, used, limit, figure }: RoomProps) {
+export function Room({ label, used, limit, figure }: RoomProps) {
   const share = limit === null ? 0 : used / limit;
   return (
     <div class="room">
@@ -39,71 +41,88 @@ function Room({ label, used, limit, figure }: RoomProps) {
   );
 }
 
-export function HeadRoom({ token }: { token: number }) {
+/** Whose figures: of one token, or of one user by all tokens. */
+export type Whose = { 'token-id': number[] } | { 'user-id': number[] };
+
+interface RoomsProps {
+  whose: Whose;
+  own: Pick<Limits, 'monthly-quota'>;
+  inForce: LimitsInForce;
+  /** Rooms that only some pages know. */
+  children?: ComponentChildren;
+}
+
+export function Rooms({ whose, own, inForce, children }: RoomsProps) {
+  const key = JSON.stringify(whose);
   const [hour, month] = useMemo(() => {
     const now = new Date();
     return [
       new Date(now.getTime() - HOUR_MS).toISOString(),
       new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth())).toISOString(),
     ];
-  }, [token]);
-  const limits = useCall('GET auth/api-token/:id', { params: { id: token } });
+  }, [key]);
   const minutes = useCall('GET statistics/usage', {
-    query: { 'token-id': [token], aggregation: 'minutely', date: { from: hour } },
+    query: { ...whose, aggregation: 'minutely', date: { from: hour } },
   });
   const queue = useCall('GET statistics/queue', {
-    query: { 'token-id': [token], aggregation: 'no-aggregation', date: { from: hour } },
+    query: { ...whose, aggregation: 'no-aggregation', date: { from: hour } },
   });
   const used = useCall('GET statistics/usage', {
-    query: { 'token-id': [token], aggregation: 'no-aggregation', date: { from: month } },
+    query: { ...whose, aggregation: 'no-aggregation', date: { from: month } },
   });
+  const busiest = Math.max(
+    0,
+    ...bucketsOf(...(minutes.data ? [minutes.data] : [])).map((one) => one.figures['request-count'] ?? 0),
+  );
+  const waited = addedUp(bucketsOf(...(queue.data ? [queue.data] : [])))['queue-time-maximum'] ?? 0;
+  const ofMonth = addedUp(bucketsOf(...(used.data ? [used.data] : [])));
+  const quota = own['monthly-quota'];
+  return (
+    <dl class="rooms">
+      {children}
+      <Room
+        label="Busiest minute of the last hour"
+        used={busiest}
+        limit={inForce['requests-per-minute']}
+        figure={(value) => `${count(value)} requests`}
+      />
+      <Room
+        label={`Longest wait for one of ${count(inForce.concurrency)} at once, last hour`}
+        used={waited}
+        limit={inForce['queue-timeout']}
+        figure={(value) => said(milliseconds(value))}
+      />
+      <Room
+        label="Requests this month"
+        used={ofMonth['request-count'] ?? 0}
+        limit={quota?.['request-count'] ?? null}
+        figure={count}
+      />
+      <Room
+        label="Processing time this month"
+        used={ofMonth['processing-time'] ?? 0}
+        limit={quota?.['processing-time'] ?? null}
+        figure={(value) => said(milliseconds(value))}
+      />
+      <Room
+        label="Data this month"
+        used={ofMonth['data-processed'] ?? 0}
+        limit={quota?.['data-processed'] ?? null}
+        figure={(value) => said(bytes(value))}
+      />
+    </dl>
+  );
+}
+
+export function HeadRoom({ token }: { token: number }) {
+  const limits = useCall('GET auth/api-token/:id', { params: { id: token } });
   return (
     <section>
       <h2>Head-room</h2>
       <Await asked={limits} what="the limits">
-        {({ limits: own, 'limits-in-force': inForce }) => {
-          const busiest = Math.max(
-            0,
-            ...bucketsOf(...(minutes.data ? [minutes.data] : [])).map((one) => one.figures['request-count'] ?? 0),
-          );
-          const waited = addedUp(bucketsOf(...(queue.data ? [queue.data] : [])))['queue-time-maximum'] ?? 0;
-          const ofMonth = addedUp(bucketsOf(...(used.data ? [used.data] : [])));
-          const quota = own['monthly-quota'];
-          return (
-            <dl class="rooms">
-              <Room
-                label="Busiest minute of the last hour"
-                used={busiest}
-                limit={inForce['requests-per-minute']}
-                figure={(value) => `${count(value)} requests`}
-              />
-              <Room
-                label={`Longest wait for one of ${count(inForce.concurrency)} at once, last hour`}
-                used={waited}
-                limit={inForce['queue-timeout']}
-                figure={(value) => said(milliseconds(value))}
-              />
-              <Room
-                label="Requests this month"
-                used={ofMonth['request-count'] ?? 0}
-                limit={quota?.['request-count'] ?? null}
-                figure={count}
-              />
-              <Room
-                label="Processing time this month"
-                used={ofMonth['processing-time'] ?? 0}
-                limit={quota?.['processing-time'] ?? null}
-                figure={(value) => said(milliseconds(value))}
-              />
-              <Room
-                label="Data this month"
-                used={ofMonth['data-processed'] ?? 0}
-                limit={quota?.['data-processed'] ?? null}
-                figure={(value) => said(bytes(value))}
-              />
-            </dl>
-          );
-        }}
+        {({ limits: own, 'limits-in-force': inForce }) => (
+          <Rooms whose={{ 'token-id': [token] }} own={own} inForce={inForce} />
+        )}
       </Await>
     </section>
   );

@@ -25,7 +25,7 @@ const COLUMNS: readonly Column<ListedUser>[] = [
   { title: 'Created', show: ({ created }) => <Time iso={created} />, text: ({ created }) => created, sort: 'created' },
 ];
 
-function Invite({ close, done }: { close: () => void; done: () => void }) {
+export function Invite({ close, done }: { close: () => void; done: () => void }) {
   return (
     <Dialog title="Add a sub-user" close={close}>
       <p>The new user gets a mail, and chooses a password. Their requests count to your account.</p>

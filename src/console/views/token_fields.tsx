@@ -23,7 +23,57 @@ const QUOTAS = [
   { name: 'data-processed', label: 'Data a month', unit: 'bytes' },
 ] as const;
 
-const INHERITED = 'limit of the account';
+interface LimitFieldsProps {
+  /** Before the names of the fields, as the API names them: `limits.`. */
+  prefix?: string;
+  given: Limits | undefined;
+  /** Shown where a field is empty. */
+  inForce: Partial<Record<LimitField['name'], number>> | undefined;
+  help: string;
+}
+
+export function LimitFields({ prefix = '', given, inForce, help }: LimitFieldsProps) {
+  const quota = given?.['monthly-quota'];
+  return (
+    <fieldset>
+      <legend>Limits</legend>
+      <p class="help">{help}</p>
+      {LIMITS.map(({ name, label, unit }) => (
+        <Field
+          key={name}
+          name={`${prefix}${name}`}
+          label={label}
+          type="number"
+          min={1}
+          value={given?.[name]}
+          placeholder={inForce?.[name] === undefined ? 'limit of the account' : String(inForce[name])}
+          {...(unit === undefined ? {} : { unit })}
+        />
+      ))}
+      {QUOTAS.map(({ name, label, unit }) => (
+        <Field
+          key={name}
+          name={`${prefix}monthly-quota.${name}`}
+          label={label}
+          type="number"
+          min={1}
+          value={quota?.[name]}
+          placeholder="no quota"
+          {...(unit === undefined ? {} : { unit })}
+        />
+      ))}
+    </fieldset>
+  );
+}
+
+/** An empty field is null: the limit is taken away. */
+export function limitsIn(values: FormData, prefix = '') {
+  const limits = Object.fromEntries(LIMITS.map(({ name }) => [name, numberIn(values, `${prefix}${name}`)]));
+  const quota = Object.fromEntries(
+    QUOTAS.map(({ name }) => [name, numberIn(values, `${prefix}monthly-quota.${name}`)]),
+  );
+  return { ...limits, 'monthly-quota': quota };
+}
 
 interface TokenFieldsProps {
   /** None: a new one. */
@@ -31,51 +81,25 @@ interface TokenFieldsProps {
 }
 
 export function TokenFields({ token }: TokenFieldsProps) {
-  const quota = token?.limits['monthly-quota'];
   return (
     <>
       <Field name="name" label="Name" value={token?.name} maxLength={100} />
       {!token && <Field name="days" label="Days until it ends" type="number" min={1} placeholder="never ends" />}
-      <fieldset>
-        <legend>Limits</legend>
-        <p class="help">Below those of your account. Empty: the account's own.</p>
-        {LIMITS.map(({ name, label, unit }) => (
-          <Field
-            key={name}
-            name={`limits.${name}`}
-            label={label}
-            type="number"
-            min={1}
-            value={token?.limits[name]}
-            placeholder={token ? String(token['limits-in-force'][name]) : INHERITED}
-            {...(unit === undefined ? {} : { unit })}
-          />
-        ))}
-        {QUOTAS.map(({ name, label, unit }) => (
-          <Field
-            key={name}
-            name={`limits.monthly-quota.${name}`}
-            label={label}
-            type="number"
-            min={1}
-            value={quota?.[name]}
-            placeholder="no quota"
-            {...(unit === undefined ? {} : { unit })}
-          />
-        ))}
-      </fieldset>
+      <LimitFields
+        prefix="limits."
+        given={token?.limits}
+        inForce={token?.['limits-in-force']}
+        help="Below those of your account. Empty: the account's own."
+      />
     </>
   );
 }
 
-/** An empty field is null: the limit is taken away. */
 export function settingsIn(values: FormData): Body {
   const days = numberIn(values, 'days');
-  const limits = Object.fromEntries(LIMITS.map(({ name }) => [name, numberIn(values, `limits.${name}`)]));
-  const quota = Object.fromEntries(QUOTAS.map(({ name }) => [name, numberIn(values, `limits.monthly-quota.${name}`)]));
   return {
     name: textIn(values, 'name'),
     ...(days === null ? {} : { ttl: days * DAY_MS }),
-    limits: { ...limits, 'monthly-quota': quota },
+    limits: limitsIn(values, 'limits.'),
   };
 }

@@ -1,0 +1,265 @@
+/** Pools, queue, runners and tools of the cluster, each a table. */
+import type { ComponentChildren } from 'preact';
+import type { ClusterAccount, ClusterPool, ClusterRunner, ClusterState, ClusterTool } from '../api/types.ts';
+import { count, milliseconds, several } from '../parts/figures.ts';
+import { Status } from '../parts/status.tsx';
+import { Stranger } from '../parts/stranger.tsx';
+import { Table, type Column } from '../parts/table.tsx';
+import { Amount, Time } from '../parts/time.tsx';
+import { hrefOf } from '../router.ts';
+
+/** E-mail addresses by the id of a user: the snapshot itself has ids alone. */
+export type Names = ReadonlyMap<number, string>;
+
+interface PartProps {
+  state: ClusterState;
+}
+interface NamedProps extends PartProps {
+  names: Names;
+}
+
+const NOTHING = <span class="unit">–</span>;
+
+function Part({ title, leftOut, children }: { title: string; leftOut: number; children: ComponentChildren }) {
+  return (
+    <section>
+      <h2>{title}</h2>
+      {children}
+      {leftOut > 0 && <p class="unit">{several(leftOut, 'more row')} did not fit.</p>}
+    </section>
+  );
+}
+
+type Figure = 'ready' | 'untouched' | 'busy' | 'starting' | 'ending' | 'waiting' | 'max';
+const figure = (title: string, name: Figure): Column<ClusterPool> => ({
+  title,
+  show: (pool) => count(pool[name]),
+  text: (pool) => String(pool[name]),
+  right: true,
+});
+
+const wallsOf = ({ isolation }: ClusterPool): string =>
+  isolation.map(({ wall, status, required }) => `${wall}: ${status}${required ? ' (required)' : ''}`).join('; ');
+
+const POOLS: readonly Column<ClusterPool>[] = [
+  { title: 'Pool', show: ({ name }) => <Stranger text={name} />, text: ({ name }) => name },
+  {
+    title: 'State',
+    show: ({ condition, short }) => (
+      <>
+        <Status of={condition?.status === 'True' ? (short === null ? 'serving' : 'short') : 'not serving'} />
+        {short !== null && (
+          <div class="unit">
+            <Stranger text={short} />
+          </div>
+        )}
+      </>
+    ),
+    text: ({ condition, short }) => `${condition?.reason ?? ''} ${short ?? ''}`.trim(),
+  },
+  figure('Waiting', 'waiting'),
+  figure('Busy', 'busy'),
+  figure('Ready', 'ready'),
+  figure('Untouched', 'untouched'),
+  figure('Starting', 'starting'),
+  figure('Ending', 'ending'),
+  figure('At most', 'max'),
+  {
+    title: 'Isolation',
+    show: ({ isolation }) => (
+      <ul class="also">
+        {isolation.map(({ wall, status, required, message }) => (
+          <li key={wall} title={message}>
+            <Status of={status === 'True' ? 'up' : status === 'False' ? 'down' : 'unknown'} /> {wall}
+            {required && <span class="mark">required</span>}
+          </li>
+        ))}
+      </ul>
+    ),
+    text: wallsOf,
+  },
+  {
+    title: 'Ended in this term',
+    show: ({ ended }) =>
+      ended.length === 0 ? NOTHING : ended.map(({ why, count: pods }) => `${why} ${count(pods)}`).join(', '),
+    text: ({ ended }) => ended.map(({ why, count: pods }) => `${why} ${pods}`).join(', '),
+  },
+];
+
+export function Pools({ state }: PartProps) {
+  return (
+    <Part title="Pools" leftOut={state['left-out'].pools}>
+      <Table caption="Pools" columns={POOLS} rows={state.pools} keyOf={({ name }) => name} />
+    </Part>
+  );
+}
+
+function Account({ id, names }: { id: number; names: Names }) {
+  const name = names.get(id);
+  return (
+    <a href={hrefOf(`/all-users/${id}`)}>
+      {id}
+      {name !== undefined && (
+        <>
+          {' '}
+          <Stranger text={name} most={40} />
+        </>
+      )}
+    </a>
+  );
+}
+
+const queueColumns = (names: Names): readonly Column<ClusterAccount>[] => [
+  {
+    title: 'Account',
+    show: ({ account }) => <Account id={account} names={names} />,
+    text: ({ account }) => String(account),
+  },
+  { title: 'Waiting', show: ({ waiting }) => count(waiting), text: ({ waiting }) => String(waiting), right: true },
+  {
+    title: 'Running',
+    show: ({ running, limit }) => (
+      <>
+        {count(running)}
+        {limit !== null && <span class="unit"> of {count(limit)}</span>}
+        {limit !== null && running >= limit && <span class="near"> (at its limit)</span>}
+      </>
+    ),
+    text: ({ running }) => String(running),
+    right: true,
+  },
+  {
+    title: 'Oldest wait',
+    show: ({ 'oldest-wait-ms': wait }) => (wait === null ? NOTHING : <Amount {...milliseconds(wait)} />),
+    text: ({ 'oldest-wait-ms': wait }) => String(wait ?? ''),
+    right: true,
+  },
+];
+
+export function Queue({ state, names }: NamedProps) {
+  const { accounts } = state.queue;
+  return (
+    <Part title="Queue by account" leftOut={state['left-out'].accounts}>
+      {accounts.length === 0 ? (
+        <p>No account has a job.</p>
+      ) : (
+        <Table
+          caption="Queue by account"
+          columns={queueColumns(names)}
+          rows={accounts}
+          keyOf={({ account }) => account}
+        />
+      )}
+    </Part>
+  );
+}
+
+const runnerColumns = (names: Names): readonly Column<ClusterRunner>[] => [
+  { title: 'Runner', show: ({ pod }) => <Stranger text={pod} />, text: ({ pod }) => pod },
+  { title: 'Pool', show: ({ pool }) => <Stranger text={pool} />, text: ({ pool }) => pool },
+  {
+    title: 'Node',
+    show: ({ node }) => (node === null ? NOTHING : <Stranger text={node} />),
+    text: ({ node }) => node ?? '',
+  },
+  { title: 'State', show: ({ state }) => <Status of={state} />, text: ({ state }) => state },
+  { title: 'Phase', show: ({ phase }) => phase ?? NOTHING, text: ({ phase }) => phase ?? '' },
+  {
+    title: 'Since',
+    show: ({ since }) => (since === null ? NOTHING : <Time iso={since} />),
+    text: ({ since }) => since ?? '',
+  },
+  {
+    title: 'Account',
+    show: ({ account }) => (account === null ? NOTHING : <Account id={account} names={names} />),
+    text: ({ account }) => String(account ?? ''),
+  },
+  {
+    title: 'Job',
+    show: ({ job, 'request-id': request }) =>
+      job === null ? (
+        NOTHING
+      ) : request === null ? (
+        <Stranger text={job} most={40} />
+      ) : (
+        <a href={hrefOf(`/requests/${encodeURIComponent(request)}`)}>
+          <Stranger text={job} most={40} />
+        </a>
+      ),
+    text: ({ job }) => job ?? '',
+  },
+  {
+    title: 'Jobs done',
+    show: (runner) => count(runner['jobs-done']),
+    text: (runner) => String(runner['jobs-done']),
+    right: true,
+  },
+];
+
+export function Runners({ state, names }: NamedProps) {
+  return (
+    <Part title="Runners" leftOut={state['left-out'].runners}>
+      {state.runners.length === 0 ? (
+        <p>There are no runners.</p>
+      ) : (
+        <Table caption="Runners" columns={runnerColumns(names)} rows={state.runners} keyOf={({ pod }) => pod} />
+      )}
+    </Part>
+  );
+}
+
+const TOOLS: readonly Column<ClusterTool>[] = [
+  {
+    title: 'Tool',
+    show: ({ tool, version, latest }) => (
+      <>
+        {tool} {version}
+        {latest && <span class="mark">latest</span>}
+      </>
+    ),
+    text: ({ tool, version }) => `${tool} ${version}`,
+  },
+  {
+    title: 'State',
+    show: ({ state, why }) => (
+      <>
+        <Status of={state} />
+        {why !== null && (
+          <div class="unit">
+            <Stranger text={why} />
+          </div>
+        )}
+      </>
+    ),
+    text: ({ state, why }) => `${state} ${why ?? ''}`.trim(),
+  },
+  {
+    title: 'Since',
+    show: ({ since }) => (since === null ? NOTHING : <Time iso={since} />),
+    text: ({ since }) => since ?? '',
+  },
+  {
+    title: 'Reports itself as',
+    show: ({ reported }) => (reported === null ? NOTHING : <Stranger text={reported} most={80} />),
+    text: ({ reported }) => reported ?? '',
+  },
+  {
+    title: 'Starts in',
+    show: ({ 'startup-ms': startup }) => (startup === null ? NOTHING : <Amount {...milliseconds(startup)} />),
+    text: ({ 'startup-ms': startup }) => String(startup ?? ''),
+    right: true,
+  },
+  {
+    title: 'Architectures',
+    show: ({ architectures }) => (architectures.length === 0 ? NOTHING : architectures.join(', ')),
+    text: ({ architectures }) => architectures.join(', '),
+  },
+];
+
+export function Tools({ state }: PartProps) {
+  return (
+    <Part title="Tools" leftOut={state['left-out'].tools}>
+      <Table caption="Tools" columns={TOOLS} rows={state.tools} keyOf={({ tool, version }) => `${tool} ${version}`} />
+    </Part>
+  );
+}
