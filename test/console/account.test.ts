@@ -142,6 +142,7 @@ describe('console: accounts and tokens', function () {
       await page.getByRole('dialog').waitFor({ state: 'detached' });
       assert.equal((await works(first)).status, 200);
       await press('button', 'Replace the token');
+      await page.getByRole('dialog', { name: 'Replace the token?' }).waitFor();
       await page.keyboard.press('Enter');
       await page.getByRole('dialog').waitFor({ state: 'detached' });
       // The caches of tokens hear of it by a notice of Postgres, which may come after the answer.
