@@ -73,7 +73,7 @@ export function makeAccounts({
   let keeping: Promise<unknown> = Promise.resolve();
   const keepHouse = (): void => {
     keeping = Promise.all([giveWebhookSecrets(), store.forgetAccountRemains()]).catch((error: unknown) =>
-      log.warn({ err: error }, 'housekeeping of accounts'),
+      log.warn({ err: error }, 'account housekeeping failed, will retry'),
     );
   };
   keepHouse();

@@ -69,7 +69,7 @@ export function startMailer({ store, box, settings, log }: MailerParts): Mailer 
     } catch (error) {
       const { code, responseCode } = error as { code?: string; responseCode?: number };
       // The server's message may repeat the address, so only its code is logged.
-      log.warn({ mail: mail.id, attempts: mail.attempts, code, responseCode }, 'a mail could not be sent');
+      log.warn({ mail: mail.id, attempts: mail.attempts, code, responseCode }, 'cannot send a mail');
       if (mail.attempts >= ATTEMPTS) return store.mailDone(mail.id);
       return store.mailLater(mail.id, pauseAfter(mail.attempts, PAUSES));
     }
@@ -89,7 +89,7 @@ export function startMailer({ store, box, settings, log }: MailerParts): Mailer 
     again = true;
     if (stopping.signal.aborted || running) return;
     running = sendAll()
-      .catch((error: unknown) => log.warn({ err: error }, 'the mails that wait cannot be read'))
+      .catch((error: unknown) => log.warn({ err: error }, 'cannot read the mail outbox'))
       .finally(() => {
         running = undefined;
       });

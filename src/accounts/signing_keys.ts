@@ -62,7 +62,7 @@ export function makeSigningKeys({
         break;
       } catch (error) {
         // Sealed with a key that no longer exists: its signatures remain valid, and another key signs from now on.
-        log.warn({ err: error, kid }, 'a signing key cannot be opened');
+        log.warn({ err: error, kid }, 'cannot decrypt a signing key');
       }
     }
     return next;
@@ -80,7 +80,7 @@ export function makeSigningKeys({
       signsMs: SIGNS_MS,
       verifiesMs: VERIFIES_MS,
     });
-    log.info({ kid }, 'a new key signs JWTs');
+    log.info({ kid }, 'JWT signing key created');
   }
 
   const reload = (): Promise<Loaded> => {
@@ -103,7 +103,7 @@ export function makeSigningKeys({
           keys = await reload();
         }
       }
-      if (!keys.signing) throw new Error('there is no key to sign JWTs with');
+      if (!keys.signing) throw new Error('no JWT signing key');
       return keys.signing;
     },
     async publicKey(kid) {

@@ -61,7 +61,7 @@ export const ERRORS = {
     number: 42900,
     text: TEXTS.QueueFull,
   },
-  'hung-up': { status: 499, number: 49900, text: 'the caller hung up' },
+  'hung-up': { status: 499, number: 49900, text: 'the caller disconnected' },
   internal: { status: 500, number: 50000, text: INTERNAL },
   'tool-unavailable': { status: 500, number: 50000, text: 'no version of the tool is ready in this cluster' },
   draining: { status: 500, number: 50000, text: 'this server is shutting down' },

@@ -42,11 +42,11 @@ export async function run(): Promise<void> {
     name: `api/${config.podName}`,
     inboxPrefix: INBOX.api,
     onStatus: (status) => {
-      log.info({ status }, 'nats');
+      log.info({ status }, 'NATS connection status changed');
       // Notices of ends during the interruption are lost.
       if (status === 'connected') reconnected();
     },
-    onError: (error) => log.warn({ err: error }, 'nats'),
+    onError: (error) => log.warn({ err: error }, 'NATS error'),
   });
   const kube = await makeClient({ namespace: config.namespace });
   const wired = wire({

@@ -264,6 +264,6 @@ function decode<T>(message: Msg): T {
   try {
     return JSON.parse(new TextDecoder().decode(message.data)) as T;
   } catch (error) {
-    throw new BusError('bad-message', `${message.subject}: the message is no JSON`, { cause: error });
+    throw new BusError('bad-message', `${message.subject}: the message is not valid JSON`, { cause: error });
   }
 }

@@ -76,6 +76,6 @@ export function verifiedClaims<T>(jwt: string): Claims<T> {
     type: 'spki',
   });
   if (!verify(null, Buffer.from(`${header}.${body}`), key, Buffer.from(signature, 'base64url')))
-    throw new Error('the JWT has a wrong signature');
+    throw new Error('the JWT has an invalid signature');
   return claims;
 }

@@ -24,7 +24,7 @@ export async function publishResult(bus: Bus, { header, chunks }: PackedResult):
       await bus.whileConnected(bus.js.publish(subject, payload, { headers: head, timeout: PUBLISH_TIMEOUT_MS }));
     } catch (error) {
       throw isMissing(error)
-        ? new BusError('no-stream', `${subject}: no stream accepts it`, { cause: error })
+        ? new BusError('no-stream', `${subject}: no stream has this subject`, { cause: error })
         : asBusError(error, subject);
     }
   };

@@ -71,7 +71,7 @@ export async function run(): Promise<void> {
   });
   const shares = watchShares(bus, {
     onOver: (uid) => endFlooding(uid, 'chunks'),
-    onError: (error) => log.warn({ err: error }, 'cannot read the share of a runner in the stream'),
+    onError: (error) => log.warn({ err: error }, 'cannot check the share of a runner in the chunk stream'),
   });
 
   const listener = store.listenTokens((change) => {

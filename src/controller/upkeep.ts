@@ -56,8 +56,8 @@ export function startUpkeep({
     await attempt('webhooks', () => store.forgetWebhooks(retention.envelopeDays));
     await attempt('retention', async () => {
       const { done, months } = await store.retain(retention);
-      if (months > 0) log.info({ months }, 'dropped months of the request log');
-      if (!done) log.info('dropped some old results, more to drop');
+      if (months > 0) log.info({ months }, 'deleted expired months of the request log');
+      if (!done) log.info('deleted expired results, more remain');
     });
   };
 

@@ -138,7 +138,8 @@ function settled(compared: Compared, prefer: ReportTool | null): Field {
 function singleSource(read: Sides<Side | undefined>, input: Input): Warning[] {
   const missing = REPORT_TOOLS.find((tool) => !read[tool]);
   if (missing === undefined) return [];
-  const why = input[missing] === undefined ? `${missing} gave no result` : `the output of ${missing} cannot be read`;
+  const why =
+    input[missing] === undefined ? `${missing} returned no result` : `the output of ${missing} cannot be read`;
   return [
     { code: 'single-source' satisfies WarningCode, message: `from ${otherThan(missing)} alone: ${why}`, path: '' },
   ];

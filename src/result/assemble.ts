@@ -112,7 +112,7 @@ function envelope(
   const success = parts.some(({ tool }) => tool.success);
   const head = {
     success,
-    ...(success ? {} : { error: parts[0]?.tool.error ?? 'no tool gave a result' }),
+    ...(success ? {} : { error: parts[0]?.tool.error ?? 'no tool returned a result' }),
     metadata: { request_id: requestId, queue_time: Math.round(queueTimeMs), io_usage: ioUsage },
   };
   return [

@@ -84,15 +84,15 @@ export function lifter(name: (index: number) => string, { long = LONG, observe }
       }
       const code = chunk[end]!;
       if (hexLeft > 0) {
-        if (!isHex(code)) throw new LiftError('a string holds an escape that is none');
+        if (!isHex(code)) throw new LiftError('a string contains an invalid escape');
         hexLeft -= 1;
       } else if (escaped) {
         if (code === LOWER_U) hexLeft = 4;
-        else if (ESCAPES[code] === 0) throw new LiftError('a string holds an escape that is none');
+        else if (ESCAPES[code] === 0) throw new LiftError('a string contains an invalid escape');
         escaped = false;
       } else if (code === BACKSLASH) escaped = true;
       else if (code === QUOTE) return end;
-      else if (code < 32) throw new LiftError('a string holds a control character');
+      else if (code < 32) throw new LiftError('a string contains a control character');
     }
     return chunk.length;
   };

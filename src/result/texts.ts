@@ -7,10 +7,10 @@ export const UNAVAILABLE = 'the service is not available; try again later';
 
 export const TEXTS = {
   OriginUnreachable: 'the source is not accessible',
-  SourceForbidden: 'the request cannot be done',
-  SourceTooLarge: 'the request cannot be done',
+  SourceForbidden: 'the request cannot be processed',
+  SourceTooLarge: 'the request cannot be processed',
   ToolUnavailable: 'the tool could not be started',
-  InvalidRequest: 'the request cannot be done',
+  InvalidRequest: 'the request cannot be processed',
   QueueTimeout: 'the request waited too long in the queue',
   QueueFull: 'the queue of the installation is full; try again later',
   DeadlineExceeded: 'the request did not end in time',

@@ -89,7 +89,7 @@ function unstartable(error: NodeJS.ErrnoException, file: string): Refused {
     return new Refused('WrongArchitecture', `${file} is not for ${process.arch}`);
   return new Refused(
     'NotExecutable',
-    `${file}: ${error.code ?? error.message}; may files of image volumes be executed on this node?`,
+    `${file}: ${error.code ?? error.message}; check that this node may execute files of image volumes`,
   );
 }
 

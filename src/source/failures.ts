@@ -35,7 +35,7 @@ export const wrongProtocol = (protocol: string, options: { detail?: string; caus
   unreachable(`the host does not answer with ${protocol}`, { reason: 'protocol', ...options });
 
 export const unreadAnswers = (): SourceError =>
-  unreachable('the host does not read the answers that it asks for', { reason: 'protocol' });
+  unreachable('the host does not read its responses', { reason: 'protocol' });
 
 export const refusedStatus = (status: number): SourceError =>
   unreachable(`the host answered ${status}`, { reason: 'status', status });

@@ -257,7 +257,7 @@ export class Job {
     if (!isSourceError(error))
       this.#settings.log?.warn(
         { error: this.redact(error instanceof Error ? (error.stack ?? error.message) : String(error)), tool },
-        'reading a source failed in an unexpected way',
+        'unexpected error while reading a source',
       );
     else if (known.reason !== 'closed')
       this.#settings.log?.debug(

@@ -29,7 +29,8 @@ export async function bootstrapAdmin(
 ): Promise<{ userId: number; tokenId: number }> {
   if (!isToken(input.token))
     throw new StoreError('invalid', 'the admin token must be 64 characters of A-Z, a-z and 0-9');
-  if (!/^[^\s@]+@[^\s@]+$/.test(input.email)) throw new StoreError('invalid', 'the admin e-mail is no address');
+  if (!/^[^\s@]+@[^\s@]+$/.test(input.email))
+    throw new StoreError('invalid', 'the admin e-mail is not a valid address');
   const passwordHash = input.password ? await hashPassword(input.password) : null;
   const client = new pg.Client(clientConfig({ ...settings, name: 'probeyard-migrate' }));
   client.on('error', () => {});

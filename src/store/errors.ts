@@ -58,10 +58,10 @@ export function asStoreError(error: unknown, what: string): StoreError {
   const { code } = error as { code?: unknown };
   // Postgres quotes the value in these errors, and it may be a secret: message and cause are both dropped.
   if (typeof code === 'string' && DATA_CODES.test(code))
-    return new StoreError('bad-data', `${what}: Postgres does not take a value (SQLSTATE ${code})`);
+    return new StoreError('bad-data', `${what}: Postgres rejected a value (SQLSTATE ${code})`);
   // The server does not have this password or this database yet.
   if (code === '28P01' || code === '3D000')
-    return new StoreError('not-ready', `${what}: Postgres refuses to let this role in (SQLSTATE ${code})`, {
+    return new StoreError('not-ready', `${what}: Postgres refused this role (SQLSTATE ${code})`, {
       cause: error,
     });
   const late = code === '57014' || /Query read timeout/.test(message);

@@ -62,7 +62,7 @@ export function listen(
     current = client;
     const lost = new Promise<never>((_, reject) => {
       client.on('error', reject);
-      client.on('end', () => reject(new Error('the connection for notices ended')));
+      client.on('end', () => reject(new Error('the notification connection was closed')));
     });
     lost.catch(() => {});
     client.on('notification', ({ payload }) => heard(payload ?? ''));

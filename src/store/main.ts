@@ -40,5 +40,5 @@ export async function run(): Promise<void> {
     password: config.adminPasswordFile ? read(config.adminPasswordFile) : undefined,
     token: read(config.adminTokenFile),
   });
-  log.info(admin, 'the administrator is there');
+  log.info(admin, 'administrator ready');
 }

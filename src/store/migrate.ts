@@ -82,7 +82,10 @@ async function applyMissing(client: pg.Client, migrations: Migration[]): Promise
   for (const migration of migrations) {
     const before = applied.get(migration.version);
     if (before !== undefined && before !== migration.sha256) {
-      throw new StoreError('migration-changed', `${migration.name} is not the file that was applied to this database`);
+      throw new StoreError(
+        'migration-changed',
+        `${migration.name} differs from the file that was applied to this database`,
+      );
     }
     if (before !== undefined) continue;
     try {

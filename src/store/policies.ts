@@ -86,7 +86,7 @@ export function policyCalls(database: Database) {
           most.bytes,
         ],
       });
-      if (!row) throw new StoreError('query-failed', 'put_policy gave no row');
+      if (!row) throw new StoreError('query-failed', 'put_policy returned no row');
       return row;
     },
 

@@ -184,7 +184,7 @@ export function requestCalls(database: Database) {
               values: [jsonb(quotas.of), quotas.rootUserId, ...values],
             },
       );
-      if (!row) throw new StoreError('query-failed', 'open_request gave no row');
+      if (!row) throw new StoreError('query-failed', 'open_request returned no row');
       const rate: Rate = { limit: input.requestsPerMinute, remaining: row.remaining, resetMs: row.reset_ms };
       if (row.outcome === 'rate-limited') return { outcome: row.outcome, rate, retryAfterMs: row.retry_after_ms ?? 0 };
       if (row.outcome === 'repeated') return { outcome: row.outcome, rate, id: row.first_id ?? '' };
@@ -216,7 +216,7 @@ export function requestCalls(database: Database) {
         text: 'select * from take_rate($1, $2, $3)',
         values: [scope, id, perMinute],
       });
-      if (!row) throw new StoreError('query-failed', 'take_rate gave no row');
+      if (!row) throw new StoreError('query-failed', 'take_rate returned no row');
       return {
         allowed: row.allowed,
         rate: { limit: perMinute, remaining: row.remaining, resetMs: row.reset_ms },
@@ -259,7 +259,7 @@ export function requestCalls(database: Database) {
           input.policy ?? null,
         ],
       });
-      if (!row) throw new StoreError('query-failed', 'close_request gave no row');
+      if (!row) throw new StoreError('query-failed', 'close_request returned no row');
       return { closed: row.closed, waiter: row.waiter, queueTimeMs: row.queue_time_ms };
     },
 

@@ -37,7 +37,7 @@ export async function openStore(settings: StoreSettings) {
         text: 'select (extract(epoch from clock_timestamp()) * 1000)::float8 ms',
         values: [],
       });
-      if (!row) throw new StoreError('query-failed', 'clock gave no row');
+      if (!row) throw new StoreError('query-failed', 'clock returned no row');
       return row.ms;
     };
     clock = await startClock(
@@ -123,7 +123,7 @@ export async function openStore(settings: StoreSettings) {
         text: `select value from settings where key = 'install.id'`,
         values: [],
       });
-      if (!row) throw new StoreError('not-ready', 'the schema is not there: run the role migrate');
+      if (!row) throw new StoreError('not-ready', 'the schema is missing: run the role migrate');
       return row.value;
     },
 

@@ -69,9 +69,9 @@ export function reached(address: string, caFile: string | undefined): Reached {
   const url = query.size > 0 ? `${base}?${query}` : base;
 
   if (file !== undefined && mode === 'off')
-    throw refused('sslmode=disable contradicts the certificate authority that is given');
+    throw refused('sslmode=disable conflicts with the given certificate authority');
   if (file !== undefined && mode === 'unverified')
-    throw refused('sslmode=no-verify contradicts the certificate authority that is given');
+    throw refused('sslmode=no-verify conflicts with the given certificate authority');
   if (file === undefined && mode === 'ca')
     throw refused('sslmode=verify-ca needs a certificate authority; without one take verify-full');
   if (mode === 'off') return { url, ssl: false };

@@ -65,7 +65,7 @@ export function readOptions(
   texts: Record<string, string>,
 ): Map<OptionSpec, string | number | boolean | null> {
   const known = new Set(table.map(({ name }) => name));
-  for (const name of Object.keys(texts)) if (!known.has(name)) throw new OptionError(name, 'there is no such option');
+  for (const name of Object.keys(texts)) if (!known.has(name)) throw new OptionError(name, 'is unknown');
   return new Map(
     table.map((spec) => {
       const text = Object.hasOwn(texts, spec.name) ? texts[spec.name] : undefined;
@@ -77,7 +77,7 @@ export function readOptions(
 function readOption(spec: OptionSpec, text: string): string | number | boolean {
   const { name } = spec;
   if (text.length > MAX_TEXT || CONTROL.test(spec.lines ? text.replaceAll('\n', '') : text))
-    throw new OptionError(name, 'is too long or holds control characters');
+    throw new OptionError(name, 'is too long or contains control characters');
   switch (spec.type) {
     case 'boolean':
       if (text !== 'true' && text !== 'false') throw new OptionError(name, 'must be true or false');
@@ -101,7 +101,7 @@ function readOption(spec: OptionSpec, text: string): string | number | boolean {
     case 'string':
       if (text === '') throw new OptionError(name, 'must not be empty');
       if (spec.pattern !== undefined && !new RegExp(`^(?:${spec.pattern})$`, 'u').test(text))
-        throw new OptionError(name, spec.form ?? 'is not of the right form');
+        throw new OptionError(name, spec.form ?? 'has an invalid format');
       return text;
   }
 }

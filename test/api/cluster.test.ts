@@ -32,7 +32,7 @@ describe('GET cluster', function () {
     const began = performance.now();
     const answer = await read();
     assert.deepEqual([answer.status, answer.json['code'], answer.headers.get('retry-after')], [503, 50300, '2']);
-    assert.equal(answer.json['error'], 'the leader has not reported what the cluster is doing; try again');
+    assert.equal(answer.json['error'], 'the leader has not sent a cluster snapshot yet; try again');
     assert.ok(performance.now() - began < 5_000);
   });
 

@@ -50,7 +50,7 @@ describe('POST /v1/compare', function () {
     ],
     ['one version', versions('7.0'), /^ffprobe\.versions: must have at least 2 values$/],
     ['nine versions', versions(...'123456789'), /^ffprobe\.versions: must have at most 8 values$/],
-    ['a version twice', versions('7.0', '7.0'), /^ffprobe\.versions: must not have a value twice$/],
+    ['a version twice', versions('7.0', '7.0'), /^ffprobe\.versions: must not contain duplicates$/],
     [
       'a version under two names',
       versions('7.0', 'latest'),
@@ -315,7 +315,7 @@ describe('POST /v1/compare', function () {
     for (const [what, policies, message] of [
       ['an unknown policy', ['stedy'], /^policies: "stedy" does not exist; did you mean steady\?$/],
       ['six policies', [...'123456'], /^policies: must have at most 5 values$/],
-      ['a policy twice', ['rate', 'rate'], /^policies: must not have a value twice$/],
+      ['a policy twice', ['rate', 'rate'], /^policies: must not contain duplicates$/],
     ] as const)
       it(`refuses ${what}`, async () => {
         const response = await call('/v1/compare/report', { request_ids: [UNKNOWN], policies });

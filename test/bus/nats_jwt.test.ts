@@ -29,13 +29,13 @@ describe('bus: JWTs of NATS', () => {
   const claims = JSON.parse(Buffer.from(body, 'base64url').toString()) as object;
   const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
   const bad: [string, string, RegExp][] = [
-    ['a changed body', `${header}.${encode({ ...claims, sub: 'y' })}.${signature}`, /wrong signature/],
+    ['a changed body', `${header}.${encode({ ...claims, sub: 'y' })}.${signature}`, /invalid signature/],
     [
       'another issuer',
       `${header}.${encode({ ...claims, iss: createAccount().getPublicKey() })}.${signature}`,
-      /wrong signature/,
+      /invalid signature/,
     ],
-    ['no signature', `${header}.${body}.`, /wrong signature/],
+    ['no signature', `${header}.${body}.`, /invalid signature/],
     ['another algorithm', `${encode({ typ: 'JWT', alg: 'none' })}.${body}.`, /not a JWT of NATS/],
     ['no issuer', `${header}.${encode({ nats: {} })}.${signature}`, /has no issuer/],
     ['an issuer that is not a key', `${header}.${encode({ iss: 'N0', nats: {} })}.${signature}`, /not an nkey/],

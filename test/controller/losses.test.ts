@@ -276,7 +276,7 @@ describe('lost runners and results', function () {
       const [record] = await ended(id);
       assert.deepEqual(
         [record?.state, record?.status, record?.error],
-        ['error', 200, 'the runner gave a result that cannot be read'],
+        ['error', 200, 'the runner sent an unreadable result'],
       );
     });
   }
@@ -299,7 +299,7 @@ describe('lost runners and results', function () {
     const [record] = await ended(id);
     assert.deepEqual(
       [record?.state, record?.status, record?.error],
-      ['error', 200, 'the runner gave a result that cannot be read'],
+      ['error', 200, 'the runner sent an unreadable result'],
     );
   });
 

@@ -38,7 +38,7 @@ const TABLE: [string, ResultBody, Pick<Outcome, 'status' | 'state' | 'reason'> &
   [
     'all were skipped',
     body([], { skipped: ['ffprobe', 'mediainfo'] }),
-    { status: 200, state: 'error', reason: 'ToolFailed', error: 'no tool gave a result' },
+    { status: 200, state: 'error', reason: 'ToolFailed', error: 'no tool returned a result' },
   ],
   ['one tool has no result', body([ok]), { status: 200, state: 'with-errors', reason: 'Completed' }],
   [
@@ -111,7 +111,7 @@ const TABLE: [string, ResultBody, Pick<Outcome, 'status' | 'state' | 'reason'> &
   [
     'no result of any tool',
     body([]),
-    { status: 200, state: 'error', reason: 'ToolFailed', error: 'ffprobe 7.1 gave no result' },
+    { status: 200, state: 'error', reason: 'ToolFailed', error: 'ffprobe 7.1 returned no result' },
   ],
 ];
 

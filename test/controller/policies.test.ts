@@ -163,7 +163,7 @@ describe('policies in the controller', function () {
       await cluster.controller();
       const { status } = await submit({ name: 'web', revision: 3, digest });
       assert.equal(status?.policy?.outcome, 'unknown');
-      assert.match(status?.summary ?? '', /the runner gave a result that cannot be read/);
+      assert.match(status?.summary ?? '', /the runner sent an unreadable result/);
     });
 
     it('is refused if it is not in the record, or belongs to another account', async () => {
@@ -173,7 +173,7 @@ describe('policies in the controller', function () {
       await cluster.controller();
       const { status } = await submit({ name: 'web', revision: 1, digest });
       assert.equal(conditionOf(status, 'Succeeded')?.reason, 'InvalidRequest');
-      assert.match(status?.summary ?? '', /^spec\.policy\.digest: the policy is not on record/);
+      assert.match(status?.summary ?? '', /^spec\.policy\.digest: policy not found/);
       assert.deepEqual(orders, []);
     });
 

@@ -77,7 +77,7 @@ describe('response of an endpoint of one tool', () => {
       body([bad('c2pa', 'failed', 'no JSON', { format: 'text', output: 'panic' })]),
       'no JSON',
     ],
-    ['no result of the tool', body([]), 'c2pa gave no result'],
+    ['no result of the tool', body([]), 'c2pa returned no result'],
   ];
   for (const [what, result, error] of failures) {
     it(`has success:false and the recorded error for ${what}`, () => {

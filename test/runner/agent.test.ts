@@ -229,7 +229,7 @@ describe('agent', function () {
       'echo "{}"',
       { options: { f: 'lavfi' } },
       'failed',
-      /^f: there is no such option$/,
+      /^f: is unknown$/,
       { exitCode: null, signal: null },
     ],
   ];

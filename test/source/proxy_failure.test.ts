@@ -163,7 +163,7 @@ describe('source proxy: failures', function () {
       {
         code: 'origin-unreachable',
         reason: 'protocol',
-        message: 'the host sends interim answers without an end',
+        message: 'the host sends endless interim responses',
       },
       502,
     );

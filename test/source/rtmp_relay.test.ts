@@ -70,6 +70,6 @@ describe('rtmp: limits of a server', function () {
       more();
     });
     await read(job);
-    assert.equal(job.stats().failure?.message, 'the host does not read the answers that it asks for');
+    assert.equal(job.stats().failure?.message, 'the host does not read its responses');
   });
 });

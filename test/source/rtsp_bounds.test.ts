@@ -76,7 +76,7 @@ describe('rtsp: limits of a tool and a server', function () {
       flood(socket, Buffer.from('OPTIONS * RTSP/1.0\r\nCSeq: 1\r\n\r\n'.repeat(2000)));
     });
     await askRtsp(job.address('ffprobe'), 'DESCRIBE', { deadlineMs: 50_000 });
-    assert.equal(job.stats().failure?.message, 'the host does not read the answers that it asks for');
+    assert.equal(job.stats().failure?.message, 'the host does not read its responses');
   });
 
   /** A connection to a server that neither reads nor sends. */

@@ -43,7 +43,7 @@ describe('store: migrations', function () {
     );
     await assert.rejects(migrate({ url }, changed), {
       code: 'migration-changed',
-      message: /0001_core\.sql is not the file/,
+      message: /0001_core\.sql differs from the file/,
     });
   });
 

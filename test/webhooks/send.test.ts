@@ -138,7 +138,7 @@ describe('sending a webhook', function () {
     const { port } = server.address() as AddressInfo;
     assert.deepEqual(timeless(await send(message(`http://127.0.0.1:${port}/`), options(), 5_000)), {
       status: null,
-      error: 'the host sends interim answers without an end',
+      error: 'the host sends endless interim responses',
     });
     server.close();
   });

@@ -21,7 +21,7 @@ async function answer({ cluster }: Deps, ctx: Context): Promise<void> {
   const newest = await cluster.read();
   if (!newest)
     throw new ApiError('unavailable', {
-      text: 'the leader has not reported what the cluster is doing; try again',
+      text: 'the leader has not sent a cluster snapshot yet; try again',
       retryAfterS: RETRY_AFTER_S,
     });
   const { snapshot, ageMs } = newest;

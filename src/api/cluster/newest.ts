@@ -34,7 +34,7 @@ export function newestSnapshot({ bus, store, log }: NewestDeps): NewestSnapshot 
         (snapshot) => {
           newest = snapshot;
         },
-        (error: unknown) => log.debug({ err: error }, 'the leader did not answer what the cluster is doing'),
+        (error: unknown) => log.debug({ err: error }, 'no cluster snapshot from the leader'),
       )
       .finally(() => {
         asking = undefined;

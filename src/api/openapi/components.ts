@@ -29,7 +29,7 @@ export function makeComponents(): Components {
     const { title } = value as { title?: unknown };
     if (typeof title !== 'string') return inside(value);
     if (!/^[A-Za-z][A-Za-z0-9]*$/.test(title))
-      throw new DescriptionError(`the title "${title}" is no name of a component`);
+      throw new DescriptionError(`the title "${title}" is not a valid component name`);
     const text = JSON.stringify(value);
     const known = texts.get(title);
     if (known !== undefined && known !== text) throw new DescriptionError(`two schemas are called ${title}`);

@@ -37,8 +37,12 @@ export async function cancel(
 ): Promise<void> {
   try {
     const deleted = await deleteJob(kube, request.id, settings.namespace);
-    if (!deleted) await recordOwnEnd(store, request, { status: 499, reason: 'Cancelled', error: 'the caller hung up' });
+    if (!deleted)
+      await recordOwnEnd(store, request, { status: 499, reason: 'Cancelled', error: 'the caller disconnected' });
   } catch (error) {
-    log.warn({ err: error, ...requestFields({ id: request.id }) }, 'cannot cancel a request whose caller hung up');
+    log.warn(
+      { err: error, ...requestFields({ id: request.id }) },
+      'cannot cancel the request of a disconnected caller',
+    );
   }
 }

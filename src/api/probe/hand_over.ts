@@ -44,7 +44,7 @@ export function makeHandOver(deps: CreateDeps & { namespace: string; tellEarly(e
       clearTimeout(timer);
     },
     async stop() {
-      stopping.abort(new Error('this replica ends'));
+      stopping.abort(new Error('this replica is shutting down'));
       await Promise.allSettled(underWay);
     },
   };

@@ -71,7 +71,7 @@ export async function openRequest(
       throw new ApiError('idempotency-conflict');
     case 'repeated': {
       const first = timeOf(opened.id);
-      if (!first) throw inside('the request id of an idempotency key holds no time');
+      if (!first) throw inside('the request id of an idempotency key is not a UUIDv7');
       setRequestId(ctx, opened.id);
       return { id: opened.id, submittedAt: first, job: null };
     }

@@ -40,7 +40,9 @@ export function makeWaiting({ look, log, everyMs = 2_000 }: WaitingOptions): Wai
 
   const lookNow = (): Promise<void> => {
     looking ??= lookOnce()
-      .catch((error: unknown) => log.warn({ err: error, waiting: waiters.size }, 'cannot look for ends in Postgres'))
+      .catch((error: unknown) =>
+        log.warn({ err: error, waiting: waiters.size }, 'cannot poll Postgres for ended requests'),
+      )
       .finally(() => {
         looking = undefined;
       });

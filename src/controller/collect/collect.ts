@@ -119,7 +119,7 @@ function unreadable(job: ProbeJob): ResultBody {
     exitCode: null,
     signal: null,
     failure: 'failed' as const,
-    error: 'the runner gave a result that cannot be read',
+    error: 'the runner sent an unreadable result',
     format: 'json' as const,
     output: null,
   }));
@@ -209,7 +209,7 @@ async function take(deps: CollectDeps, { header: result, podUid }: ResultDeliver
     body: packed,
     inflatedBytes,
   });
-  if (refused) log.error({ err: refused, ...named }, 'cannot record a result as it is, recording an internal error');
+  if (refused) log.error({ err: refused, ...named }, 'cannot record a result, recording an internal error instead');
   metrics.collected(refused ? 'invalid' : closed ? 'recorded' : 'second');
   const closedNotice = { id, job: key, namespace: job.metadata.namespace ?? '', attempt };
   if (closed) {

@@ -22,7 +22,7 @@ const isVerdict = (tool: ToolResult): boolean =>
   TOOL_TABLE[tool.name]?.verdict !== undefined && tool.failure === 'failed' && tool.output !== null;
 
 const MAX_SUMMARY = 1000;
-const NO_RESULT = 'no tool gave a result';
+const NO_RESULT = 'no tool returned a result';
 
 /** `asked`: the job's runs. A run with neither a result nor a skip counts as failed. */
 export function outcome(body: ResultBody, asked: readonly { name: ToolName; version: string }[]): Outcome {
@@ -60,7 +60,7 @@ function missing({ name, version }: { name: ToolName; version: string }): ToolRe
     exitCode: null,
     signal: null,
     failure: 'failed',
-    error: `${name} ${version} gave no result`,
+    error: `${name} ${version} returned no result`,
     format: 'text',
     output: null,
   };

@@ -6,12 +6,12 @@ import { printable } from '../../kube/printable.ts';
 /** Undefined if the result names the same policy as its job, or no policy; otherwise the error. */
 export function wrongPolicy(asked: PolicyRequest | undefined, { policy: told }: ResultBody): string | undefined {
   if (!told) return undefined;
-  if (!asked) return 'it is judged by a policy that its job does not name';
+  if (!asked) return 'evaluated with a policy that the job does not name';
   // A job created by hand resolves its revision at admission.
   const same =
     told.name === (asked.name ?? null) &&
     (asked.digest === undefined || asked.revision === undefined || told.revision === asked.revision);
-  return same ? undefined : 'it is judged by another policy than the one that its job names';
+  return same ? undefined : 'evaluated with another policy than the job names';
 }
 
 /** Without a verdict the outcome is unknown: the runner does not support policies. */

@@ -67,7 +67,7 @@ async function admit(state: TermState, job: Job): Promise<void> {
   log.info({ ...named, attempt: job.attempt, queueTimeMs, epoch: term.epoch }, 'admitted');
   const runner = job.runner && runners.get(job.runner.uid);
   if (!runner || !job.runner) {
-    await lost(state, job, job.attempt, 'the pod of its runner is gone');
+    await lost(state, job, job.attempt, 'its runner pod no longer exists');
     return;
   }
   runners.confirm(runner, job.key, job.attempt);
@@ -85,7 +85,7 @@ async function go(state: TermState, job: Job): Promise<void> {
     policy = job.policy && (await assignedPolicy(state.documents, job.policy));
   } catch (error) {
     state.deps.log.warn({ err: error, ...requestFields({ id: job.id, job: job.key }) }, 'cannot read a policy');
-    await lost(state, job, attempt, 'its policy could not be read');
+    await lost(state, job, attempt, 'cannot read its policy');
     return;
   }
   if (!state.live || job.attempt !== attempt || stateOf(job) !== 'running') return;

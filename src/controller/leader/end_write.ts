@@ -129,7 +129,7 @@ export async function endRequest(
       inflatedBytes: body?.inflatedBytes,
     });
     if (refused)
-      log.error({ err: refused, ...named }, 'cannot record the end of a request as it is, recording an internal error');
+      log.error({ err: refused, ...named }, 'cannot record the end of a request, recording an internal error instead');
     if (!closed) {
       const [stands] = await store.endsFor([job.id]);
       return stands ? recordedEnd(stands) : asked;

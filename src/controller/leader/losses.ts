@@ -56,7 +56,7 @@ export async function lost(state: TermState, job: Job, attempt: number, why: str
 export function podGone(state: TermState, task: LostTask): void {
   const job = state.jobs.get(task.job);
   // A pod may have claimed a job of another runner.
-  if (job?.runner?.uid === task.uid) void lost(state, job, task.attempt, 'the pod of its runner is gone');
+  if (job?.runner?.uid === task.uid) void lost(state, job, task.attempt, 'its runner pod no longer exists');
 }
 
 export function heartbeat(state: TermState, beat: Heartbeat): TaskLease {
@@ -140,7 +140,7 @@ export async function tick(state: TermState): Promise<void> {
       const runner = job.runner && runners.get(job.runner.uid);
       // A runner that has just become free may still be waiting for its result to be collected.
       if (!runner || now() - job.goAt > RUNNER_SILENCE_MS)
-        await lost(state, job, job.attempt, runner ? 'the runner sent no result' : 'the pod of its runner is gone');
+        await lost(state, job, job.attempt, runner ? 'the runner sent no result' : 'its runner pod no longer exists');
     }
   }
 }

@@ -104,7 +104,7 @@ export async function policyOf(
     digest: digest ?? '',
   };
   if (!digest || !(await documents.of(found)))
-    throw new Refusal('InvalidRequest', 400, 'spec.policy.digest: the policy is not on record');
+    throw new Refusal('InvalidRequest', 400, 'spec.policy.digest: policy not found');
   return found;
 }
 
@@ -121,6 +121,6 @@ export async function assignedPolicy(
   policy: JobPolicy,
 ): Promise<NonNullable<Assignment['policy']>> {
   const document = await documents.of(policy);
-  if (!document) throw new Error('the document of the policy is gone');
+  if (!document) throw new Error('the policy document no longer exists');
   return { name: policy.name, revision: policy.revision, document };
 }

@@ -83,10 +83,7 @@ async function createPod(pools: PoolsState, state: PoolState): Promise<void> {
   } catch (error) {
     if (isKubeError(error, 'timeout', 'unreachable', 'internal', 'unavailable')) {
       // The pod may exist: it stays counted until the watch shows it or UNSEEN_MS has passed.
-      log.warn(
-        { err: error, pool: pool.metadata.name },
-        'no answer to the creation of a runner pod, waiting for the watch',
-      );
+      log.warn({ err: error, pool: pool.metadata.name }, 'no response to a runner pod creation, waiting for the watch');
       return;
     }
     state.unseen.delete(pod.metadata.name);

@@ -78,7 +78,7 @@ export function holdBack(pools: PoolsState, state: PoolState, reason: string, me
   state.problem = { reason, message: message.slice(0, 512) };
   state.holdUntil = now() + state.holdMs;
   state.holdMs = Math.min(state.holdMs * 2, HOLD_BACK_MS[1]);
-  pools.deps.log.warn({ pool: state.pool.metadata.name, reason, message }, 'creation of runner pods held back');
+  pools.deps.log.warn({ pool: state.pool.metadata.name, reason, message }, 'runner pod creation paused');
   pools.deps.events.record(PROBE_POOLS, state.pool, { type: 'Warning', reason, message: state.problem.message });
   // A quiet cluster causes no other event, so plan again when the hold is over.
   setTimeout(() => pools.plan(state), state.holdUntil - now() + 1).unref();

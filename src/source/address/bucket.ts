@@ -21,7 +21,7 @@ export function keysOf(user: string, secret: string): { accessKey: string; secre
   const keys = { accessKey: decodeLoosely(user), secret: decodeLoosely(secret) };
   // The access key is written into a header between commas and slashes.
   if (!/^[\x21-\x7e]+$/.test(keys.accessKey) || /[,/\s]/.test(keys.accessKey))
-    throw invalid('url does not hold a valid access key');
+    throw invalid('url does not contain a valid access key');
   if (keys.secret === '') throw invalid('url holds an access key without a secret');
   refuseControl(keys.secret, 'secret');
   return keys;

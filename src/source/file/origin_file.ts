@@ -160,7 +160,7 @@ export class OriginFile {
       // The origin does not support ranges and the beginning is no longer cached: read from the start again, a limited
       // number of times.
       if (++this.#restarts > MOST_TRIES)
-        throw new SourceError('cut', 'the host cannot send parts of the file, and it was read too often', {
+        throw new SourceError('cut', 'the host does not support ranges, and the file was read too often', {
           reason: 'limit',
         });
       const { response } = await this.#transport.ask();
@@ -231,7 +231,7 @@ export class OriginFile {
     }
     throw (
       failed ??
-      new SourceError('cut', 'the host sent less of the file than it announced', {
+      new SourceError('cut', 'the host sent less of the file than declared', {
         reason: 'protocol',
         detail: `at ${at} of ${this.#head!.size}`,
       })

@@ -62,7 +62,7 @@ export class OriginStream {
           const index = Math.floor(place.at / PAGE_SIZE);
           const page = this.#context.cache.get(this.#key + index);
           if (page === undefined)
-            throw new SourceError('cut', 'the file is read too unevenly to be kept', { reason: 'limit' });
+            throw new SourceError('cut', 'the file was read too unevenly to be cached', { reason: 'limit' });
           const piece = page.bytes.subarray(place.at % PAGE_SIZE, page.filled);
           place.at += piece.length;
           this.#flow();

@@ -166,7 +166,7 @@ async function startTls(
       (secure.authorizationError !== null && secure.authorizationError !== undefined) || CERTIFICATE_CODE.test(code);
     throw new SourceError(
       'origin-unreachable',
-      certificate ? 'the certificate of the host cannot be trusted' : 'no TLS connection to the host could be made',
+      certificate ? 'the certificate of the host cannot be trusted' : 'cannot establish a TLS connection to the host',
       {
         reason: certificate ? 'certificate' : 'tls',
         detail: `${host}: ${code}`,

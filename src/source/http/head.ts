@@ -34,7 +34,7 @@ export function readHead(response: OriginAnswer, url: string, context: Pick<Exch
   }
   drop(response, context);
   if (status >= 400) throw refusedStatus(status);
-  throw new SourceError('cut', 'the host answered a request for a part of the file with another part', {
+  throw new SourceError('cut', 'the host returned another range than requested', {
     reason: 'protocol',
     detail: `status ${status}, content-range ${headers['content-range'] ?? 'none'}`,
   });

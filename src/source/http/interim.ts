@@ -11,7 +11,7 @@ export function boundInterim(request: ClientRequest): void {
     count += 1;
     if (count > MOST)
       request.destroy(
-        new SourceError('origin-unreachable', 'the host sends interim answers without an end', { reason: 'protocol' }),
+        new SourceError('origin-unreachable', 'the host sends endless interim responses', { reason: 'protocol' }),
       );
   });
 }

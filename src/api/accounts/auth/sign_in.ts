@@ -121,7 +121,7 @@ async function signInByPassword(deps: Deps, ctx: Context): Promise<void> {
     remoteIp: remoteIp(ctx, accounts.settings.trustedHops),
     userAgent: ctx.get('User-Agent'),
   });
-  if (typeof session === 'string') throw inside('a sign-in has no session that it could end with');
+  if (typeof session === 'string') throw inside('a sign-in cannot have a parent session');
   if (asked['logout-other']) await store.endSessions(user.id, session.id);
   setCookie(ctx, deps, session);
   setBrowserMark(ctx, deps, mark);

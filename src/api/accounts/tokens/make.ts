@@ -20,7 +20,7 @@ async function make({ accounts, store }: Deps, ctx: Context): Promise<void> {
   const { name = '', ttl = null, permissions = null, limits = {} } = checkedBy(Body, ctx);
   checkGiven(caller, permissions);
   const owner = await store.findUser(caller.userId);
-  if (!owner) throw inside('the caller is gone');
+  if (!owner) throw inside('the calling user no longer exists');
   // For a narrowed credential, null means the permissions of the credential.
   const given =
     permissions ??

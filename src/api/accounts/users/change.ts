@@ -57,7 +57,7 @@ async function changeSelf({ store }: Deps, ctx: Context): Promise<void> {
     firstName: asked['first-name'],
     lastName: asked['last-name'],
   });
-  if (!user) throw inside('the caller is gone');
+  if (!user) throw inside('the calling user no longer exists');
   ctx.body = shownUser(user);
 }
 

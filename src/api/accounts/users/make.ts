@@ -68,7 +68,7 @@ async function makeUnder(deps: Deps, ctx: Context, parentId: number): Promise<vo
   await makeApiToken({ store, box: accounts.box, settings: accounts.settings }, { userId: user.id, name: 'default' });
   if (mails) {
     const by = await store.findUser(caller.userId);
-    if (!by) throw inside('the caller is gone');
+    if (!by) throw inside('the calling user no longer exists');
     await invite(deps, user, by);
   }
   ctx.status = 201;

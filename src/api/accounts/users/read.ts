@@ -9,7 +9,7 @@ import { findSeen } from './find.ts';
 
 async function readSelf({ store }: Deps, ctx: Context): Promise<void> {
   const user = await store.findUser(callerOf(ctx).userId);
-  if (!user) throw inside('the caller is gone');
+  if (!user) throw inside('the calling user no longer exists');
   ctx.body = shownUser(user);
 }
 

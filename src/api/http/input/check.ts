@@ -128,7 +128,7 @@ function words(schema: Field, error: ErrorObject): { field: string; text: string
     case 'maxItems':
       return { field: dotted(path), text: `must have at most ${itemsOf(params)}` };
     case 'uniqueItems':
-      return { field: dotted(path), text: 'must not have a value twice' };
+      return { field: dotted(path), text: 'must not contain duplicates' };
     case 'minLength':
       return { field: dotted(path), text: 'must not be empty' };
     case 'maxLength':

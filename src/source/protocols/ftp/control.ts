@@ -105,7 +105,7 @@ export class FtpControl {
       port = Number(high) * 256 + Number(low);
     }
     if (!(port >= 1 && port <= 65535))
-      throw new SourceError('origin-unreachable', 'the FTP server names no port for the file', { reason: 'protocol' });
+      throw new SourceError('origin-unreachable', 'the FTP server gave no data port', { reason: 'protocol' });
     return this.#context.dial(host, port, { secure: false, address: this.#address }).catch((error: unknown) => {
       const refused = isSourceError(error) && error.code === 'refused';
       throw refused

@@ -62,7 +62,7 @@ export async function callSrt(
     extensions: [],
   });
   if (greeting.version < 5 || greeting.extensionField !== 0x4a17)
-    throw new SourceError('origin-unreachable', 'the host does not speak SRT of version 1.3 or later', {
+    throw new SourceError('origin-unreachable', 'the host does not support SRT 1.3 or later', {
       reason: 'protocol',
     });
 
