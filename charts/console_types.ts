@@ -1,8 +1,10 @@
 /** Types for the calls of the console, generated from the schemas that validate them. */
 import { ComparisonAnswerSchema } from '../src/api/compare/answers.ts';
+import { StandingSchema } from '../src/api/probe/description/answers.ts';
 import { ENDPOINTS } from '../src/api/endpoints.ts';
 import type { Endpoint, EndpointName } from '../src/api/http/endpoint.ts';
 import { HlsReportSchema } from '../src/hls/schema.ts';
+import { CONTAINER_FIELDS, STREAM_FIELDS } from '../src/policy/fields.ts';
 import { PolicyResultSchema } from '../src/policy/schema.ts';
 import { ProbeReportSchema } from '../src/report/schema.ts';
 import { C2paReportSchema } from '../src/tools/c2pa_schema.ts';
@@ -15,6 +17,7 @@ const CALLS: readonly EndpointName[] = [
   'POST auth/reset',
   'POST auth/reset/confirm',
   'DELETE auth/sign-out',
+  'POST auth/jwt',
   'GET auth/session',
   'DELETE auth/session',
   'DELETE auth/session/:id',
@@ -34,8 +37,20 @@ const CALLS: readonly EndpointName[] = [
   'GET user/:id/limits',
   'PUT user/:id/limits',
   'GET cluster',
+  'GET /v1/versions',
+  'POST /v1/probe/file',
+  'GET /v1/probe/:id',
+  'POST /v1/probe/:id/cancel',
+  'GET /v1/probe/:id/policy',
+  'GET /v1/policy',
+  'GET /v1/policy/:name',
+  'GET /v1/policy/shared/:name',
+  'PUT /v1/policy/:name',
+  'DELETE /v1/policy/:name',
+  'POST /v1/policy/:name/evaluate',
   'GET media/log',
   'GET media/log/:id',
+  'DELETE media/log/:id',
   'GET media/webhook',
   'POST media/webhook/:id/retry',
   'GET statistics/usage',
@@ -44,13 +59,14 @@ const CALLS: readonly EndpointName[] = [
   'GET statistics/sources',
 ];
 
-/** Outputs of tools that calls return as text. */
+/** Outputs of tools that calls return as text, and what a call answers with another status. */
 const OUTPUTS: readonly object[] = [
   ProbeReportSchema,
   HlsReportSchema,
   C2paReportSchema,
   PolicyResultSchema,
   ComparisonAnswerSchema,
+  StandingSchema,
 ];
 
 interface Schema {
@@ -63,6 +79,7 @@ interface Schema {
   properties?: Record<string, Schema>;
   required?: string[];
   additionalProperties?: boolean | Schema;
+  patternProperties?: Record<string, Schema>;
   default?: unknown;
 }
 
@@ -85,9 +102,11 @@ function makeTypes() {
   const named = new Map<string, string>();
 
   function objectType(schema: Schema, direction: Direction): string {
-    const { properties, required = [], additionalProperties } = schema;
+    const { properties, required = [], additionalProperties, patternProperties = {} } = schema;
     if (!properties) {
-      const value = typeof additionalProperties === 'object' ? typeOf(additionalProperties, direction) : 'unknown';
+      const member =
+        typeof additionalProperties === 'object' ? additionalProperties : Object.values(patternProperties)[0];
+      const value = member ? typeOf(member, direction) : 'unknown';
       return `Record<string, ${value}>`;
     }
     const members = Object.entries(properties).map(([name, member]) => {
@@ -132,6 +151,14 @@ function makeTypes() {
   return { named, typeOf };
 }
 
+/** Fields that rules of policies name, for completion. */
+const policyFields = (): string[] => [
+  ...new Set([
+    ...Object.keys(CONTAINER_FIELDS).map((name) => `container.${name}`),
+    ...Object.values(STREAM_FIELDS).flatMap((fields) => Object.keys(fields)),
+  ]),
+];
+
 export function consoleTypes(): string {
   const { named, typeOf } = makeTypes();
   const byName = new Map<string, Endpoint>(ENDPOINTS.map((one) => [one.name, one]));
@@ -146,10 +173,15 @@ export function consoleTypes(): string {
     return `  ${quoted(name)}: {\n${members.map((member) => `    ${inner(inner(member))};\n`).join('')}  };`;
   });
   for (const schema of OUTPUTS) typeOf(schema, 'got');
-  const types = [...named].map(([name, type]) => `export interface ${name} ${type}\n`);
+  const types = [...named].map(([name, type]) =>
+    type.startsWith('{') ? `export interface ${name} ${type}\n` : `export type ${name} = ${type};\n`,
+  );
   return [
     '/** Made from the schemas of the API by `make generate`: change them there. */\n',
     ...types,
     `export interface Calls {\n${calls.join('\n')}\n}\n`,
+    `export const POLICY_FIELDS: readonly string[] = [\n${policyFields()
+      .map((name) => `  ${quoted(name)},\n`)
+      .join('')}];\n`,
   ].join('\n');
 }

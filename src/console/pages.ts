@@ -4,6 +4,9 @@ import { Account } from './views/account.tsx';
 import { AllUsers } from './views/all_users.tsx';
 import { Cluster } from './views/cluster.tsx';
 import { Deliveries } from './views/deliveries.tsx';
+import { Policies } from './views/policies.tsx';
+import { OwnPolicy, SharedPolicy } from './views/policy.tsx';
+import { Playground } from './views/playground.tsx';
 import { Request } from './views/request.tsx';
 import { Requests } from './views/requests.tsx';
 import { Reset } from './views/reset.tsx';
@@ -31,7 +34,11 @@ export const START = '/requests';
 
 export const PAGES: readonly Page[] = [
   { path: '/requests', title: 'Requests', view: Requests, listed: { permission: 'read:media' } },
+  { path: '/playground', title: 'Playground', view: Playground, listed: { permission: 'write:media' } },
   { path: '/requests/:id', title: 'Request', view: Request },
+  { path: '/policies', title: 'Policies', view: Policies, listed: { permission: 'read:media' } },
+  { path: '/policies/:name', title: 'Policy', view: OwnPolicy },
+  { path: '/policies/shared/:name', title: 'Policy', view: SharedPolicy },
   { path: '/usage', title: 'Usage', view: Usage, listed: { permission: 'read:statistics' } },
   { path: '/deliveries', title: 'Deliveries', view: Deliveries, listed: { permission: 'read:media' } },
   { path: '/tokens', title: 'Tokens', view: Tokens, listed: { permission: 'read:profile' } },

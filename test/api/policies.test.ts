@@ -539,6 +539,18 @@ describe('policies through the API', function () {
       assert.deepEqual([shared.json['name'], outcomesOf(shared)[id]?.[0]], ['shared/web-mp4', 'fail']);
     });
 
+    it('evaluates by a policy that is not saved', async () => {
+      const id = await stored('draft.test', printed);
+      const draft = (policy: string) =>
+        call('POST', '/v1/policy/no-such-policy/evaluate', { body: { request_ids: [id], policy } });
+      const judged = await draft('rules:\n  - { name: wrapper, field: container.format, is: matroska }\n');
+      const { name, revision } = judged.json;
+      assert.deepEqual([name, revision, outcomesOf(judged)[id]?.[0]], ['no-such-policy', null, 'pass']);
+      const wrong = await draft('rules:\n  - { name: wrapper, field: container.formt, is: mov }\n');
+      assert.deepEqual([wrong.status, String(wrong.json['error']).startsWith('rules[0].field: ')], [400, true]);
+      assert.equal((await call('GET', '/v1/policy/no-such-policy')).status, 404);
+    });
+
     it('reports what cannot be evaluated as unknown, with the reason', async () => {
       const expired = await stored('expired.test', printed);
       await api.stored.sql('delete from envelopes where id = $1', [expired]);

@@ -8,6 +8,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { bundleConsole } from '../../images/console_bundle.ts';
 import type { AccountSettings } from '../../src/accounts/settings.ts';
 import { PASSWORD, startManagement, type Management } from '../api/accounts/fixture.ts';
+import { startApi, type ApiFixture } from '../api/fixture.ts';
 import { openBrowser } from '../browser/chromium.ts';
 
 export interface Visit {
@@ -15,7 +16,9 @@ export interface Visit {
   context: BrowserContext;
   /** Goes to a page of the console, and waits until its heading is there. */
   open(path: string, heading: string): Promise<void>;
-  signIn(email: string): Promise<void>;
+  signIn(email: string, password?: string): Promise<void>;
+  /** Where SCREENSHOTS names a folder. */
+  picture(name: string): Promise<void>;
   /** Every rule of axe-core, in the present state of the page; a picture of it where SCREENSHOTS names a folder. */
   accessible(state: string): Promise<void>;
   /** No error in the console and no request elsewhere, in the whole visit; then it ends. */
@@ -29,11 +32,20 @@ export interface Look {
   expected?: RegExp;
 }
 
-export interface ConsoleFixture {
-  m: Management;
+interface Pages {
   url: string;
   visit(look?: Look): Promise<Visit>;
   stop(): Promise<void>;
+}
+
+/** On the management side alone. */
+export interface ConsoleFixture extends Pages {
+  m: Management;
+}
+
+/** On the whole API, with an API server and NATS. */
+export interface ProbingConsole extends Pages {
+  api: ApiFixture;
 }
 
 const axeSource = () => readFile(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
@@ -42,12 +54,16 @@ interface AxeResults {
   violations: { id: string; help: string; nodes: { html: string; failureSummary: string }[] }[];
 }
 
+async function takePicture(page: Page, name: string): Promise<void> {
+  const folder = process.env['SCREENSHOTS'];
+  if (folder !== undefined)
+    await page.screenshot({ path: join(folder, `${name.replaceAll(/\W+/g, '_')}.png`), fullPage: true });
+}
+
 async function checkAccessible(page: Page, axe: string, state: string): Promise<void> {
   if (!(await page.evaluate('"axe" in window'))) await page.evaluate(axe);
   const { violations } = (await page.evaluate('axe.run(document, { resultTypes: ["violations"] })')) as AxeResults;
-  const folder = process.env['SCREENSHOTS'];
-  if (folder !== undefined)
-    await page.screenshot({ path: join(folder, `${state.replaceAll(/\W+/g, '_')}.png`), fullPage: true });
+  await takePicture(page, state);
   const told = violations.map(
     ({ id, help, nodes }) =>
       `${id}: ${help}\n${nodes.map((node) => `  ${node.html}\n  ${node.failureSummary}`).join('\n')}`,
@@ -89,12 +105,13 @@ async function startVisit(browser: Browser, url: string, axe: string, look: Look
       await page.goto(`${url}/app${path}`);
       await page.getByRole('heading', { level: 1, name: heading, exact: true }).waitFor();
     },
-    async signIn(email) {
+    async signIn(email, password = PASSWORD) {
       await page.getByLabel('E-mail address').fill(email);
-      await page.getByLabel('Password').fill(PASSWORD);
+      await page.getByLabel('Password').fill(password);
       await page.getByRole('button', { name: 'Sign in', exact: true }).click();
       await page.getByRole('button', { name: 'Sign out', exact: true }).waitFor();
     },
+    picture: (name) => takePicture(page, name),
     accessible: (state) => checkAccessible(page, axe, state),
     async end() {
       await context.close();
@@ -103,36 +120,62 @@ async function startVisit(browser: Browser, url: string, axe: string, look: Look
   };
 }
 
+interface Served {
+  url: string;
+  stop(): Promise<void>;
+}
+
 /** Undefined: there is no browser on this machine. */
-export async function startConsole(settings: Partial<AccountSettings> = {}): Promise<ConsoleFixture | undefined> {
+async function startPages<T>(serve: (folder: string) => Promise<Served & T>): Promise<(Pages & T) | undefined> {
   const browser = await openBrowser();
   if (!browser) return undefined;
   const folder = await mkdtemp(join(tmpdir(), 'console-'));
   const [axe] = await Promise.all([axeSource(), bundleConsole(folder)]);
-  const m = await startManagement(settings, { consoleFolder: folder });
-  const { url } = m.replicas[0];
+  const served = await serve(folder);
   return {
-    m,
-    url,
-    visit: (look = {}) => startVisit(browser, url, axe, look),
+    ...served,
+    visit: (look = {}) => startVisit(browser, served.url, axe, look),
     async stop() {
       await browser.close();
-      await m.stop();
+      await served.stop();
       await rm(folder, { recursive: true, force: true });
     },
   };
 }
 
-/** One who is signed in, from the first page to the end of the visit. */
+export const startConsole = (settings: Partial<AccountSettings> = {}): Promise<ConsoleFixture | undefined> =>
+  startPages(async (consoleFolder) => {
+    const m = await startManagement(settings, { consoleFolder });
+    return { m, url: m.replicas[0].url, stop: () => m.stop() };
+  });
+
+export const startProbingConsole = (accounts: Partial<AccountSettings> = {}): Promise<ProbingConsole | undefined> =>
+  startPages(async (consoleFolder) => {
+    const api = await startApi({ consoleFolder }, { accounts });
+    return { api, url: api.url, stop: () => api.stop() };
+  });
+
+interface VisitOf {
+  path: string;
+  look?: Look;
+  password?: string;
+}
+
+/** One who is signed in, from the first page to the end of the visit; of a failed one there is a picture. */
 export async function visitAs(
-  { visit }: Pick<ConsoleFixture, 'visit'>,
+  { visit }: Pick<Pages, 'visit'>,
   email: string,
-  { path, look = {} }: { path: string; look?: Look },
+  { path, look = {}, password = PASSWORD }: VisitOf,
   work: (v: Visit) => Promise<void>,
 ): Promise<void> {
   const v = await visit(look);
   await v.open(path, 'Sign in');
-  await v.signIn(email);
-  await work(v);
+  await v.signIn(email, password);
+  try {
+    await work(v);
+  } catch (error) {
+    await v.picture('failed');
+    throw error;
+  }
   await v.end();
 }

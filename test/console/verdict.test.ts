@@ -115,6 +115,14 @@ describe('console: verdicts and versions', function () {
         );
         await page.getByText('<img src=x onerror=alert(1)>').waitFor();
         await page.getByText('1 rule failed, 1 rule could not be judged, 1 rule warned, 1 rule passed').waitFor();
+        for (const [format, extension] of [
+          ['JUnit', 'xml'],
+          ['SARIF', 'sarif'],
+        ] as const) {
+          const asked = page.waitForEvent('download');
+          await page.getByRole('button', { name: `Download as ${format}` }).click();
+          assert.equal((await asked).suggestedFilename(), `${id}.${extension}`);
+        }
         await accessible(`policy ${look.width ?? 1280}`);
         assert.equal(await page.evaluate('document.documentElement.scrollWidth'), look.width ?? 1280);
       });

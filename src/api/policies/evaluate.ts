@@ -2,6 +2,7 @@
 import Type from 'typebox';
 import { SHARED_PREFIX } from '../../kube/probe_policy.ts';
 import { evaluate } from '../../policy/evaluate.ts';
+import { MOST_BYTES } from '../../policy/limits.ts';
 import { PolicyResultSchema, type PolicyResult } from '../../policy/schema.ts';
 import { OUTCOMES, type Outcome, type Policy } from '../../policy/types.ts';
 import { readKeptRequest } from '../../result/kept_request.ts';
@@ -15,6 +16,7 @@ import { checkedBy } from '../http/read_input.ts';
 import { storedResult, untilClosed, type NoResult, type StoredResult } from '../probe/stored_result.ts';
 import { shownName } from './names.ts';
 import { NAME_PARAM, RevisionField, savedPolicy } from './read.ts';
+import { policyInText } from './read_text.ts';
 import { storedFacts } from './stored_facts.ts';
 
 /** Of one call. A result of a common file is judged in 2 to 10 ms. */
@@ -28,6 +30,15 @@ const Body = Type.Object(
       description: `Requests of the caller that have ended, at most ${MOST_REQUESTS}.`,
     }),
     revision: RevisionField,
+    policy: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: MOST_BYTES,
+        description:
+          'A policy as YAML or JSON that is judged by instead, and not saved: to try a change. There need not be a ' +
+          'policy of the name.',
+      }),
+    ),
   },
   { additionalProperties: false },
 );
@@ -35,7 +46,11 @@ const Body = Type.Object(
 const Answer = Type.Object(
   {
     name: Type.String(),
-    revision: Type.Integer({ minimum: 1 }),
+    revision: Type.Unsafe<number | null>({
+      type: ['integer', 'null'],
+      minimum: 1,
+      description: 'Null for a policy that came with the call.',
+    }),
     summary: Type.Object(Object.fromEntries(OUTCOMES.map((outcome) => [outcome, Type.Integer({ minimum: 0 })])), {
       additionalProperties: false,
       description: 'How many requests have each outcome.',
@@ -69,15 +84,33 @@ async function verdictOn(
   }
 }
 
+interface Judge {
+  policy: Policy;
+  named: NamedPolicy & { name: string };
+}
+
+async function judgeOf(
+  deps: Deps,
+  ctx: Context,
+  { name, revision, text }: { name: string; revision: number | null; text: string | undefined },
+): Promise<Judge> {
+  // JSON is YAML.
+  if (text !== undefined)
+    return { policy: policyInText(text, 'application/yaml').policy, named: { name, revision: null } };
+  const saved = await savedPolicy(deps, ctx, name, revision);
+  return {
+    policy: JSON.parse(saved.document) as Policy,
+    named: { name: shownName(saved), revision: saved.revision },
+  };
+}
+
 const judge = (prefix: string) =>
   async function judgeStored(deps: Deps, ctx: Context): Promise<void> {
-    const { request_ids: ids, revision } = checkedBy(Body, ctx);
+    const { request_ids: ids, revision, policy: text } = checkedBy(Body, ctx);
     const distinct = [...new Set(ids.map((id) => id.toLowerCase()))];
     if (distinct.length < ids.length) throw invalid('request_ids', 'must not name a request more than once');
     await takeRequestRate(deps, ctx);
-    const saved = await savedPolicy(deps, ctx, `${prefix}${paramOf(ctx, 'name')}`, revision);
-    const named = { name: shownName(saved), revision: saved.revision };
-    const policy = JSON.parse(saved.document) as Policy;
+    const { policy, named } = await judgeOf(deps, ctx, { name: `${prefix}${paramOf(ctx, 'name')}`, revision, text });
     const signal = untilClosed(ctx);
     const summary = Object.fromEntries(OUTCOMES.map((outcome) => [outcome, 0])) as Record<Outcome, number>;
     const results: { request_id: string; policy: PolicyResult }[] = [];

@@ -2,16 +2,15 @@
 import Type from 'typebox';
 import { MOST_POLICIES } from '../../limits.ts';
 import { canonicalPolicy } from '../../policy/canonical.ts';
-import { PolicyError } from '../../policy/error.ts';
-import { readPolicyText } from '../../policy/read.ts';
 import { PolicySchema } from '../../policy/schema.ts';
 import type { Deps } from '../deps.ts';
-import { ApiError, invalid } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 import type { TextBody } from '../http/body.ts';
 import { paramOf, tokenOf, type Context } from '../http/context.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { checkedOwnName } from './names.ts';
 import { NAME_PARAM } from './read.ts';
+import { policyInText } from './read_text.ts';
 
 const Answer = Type.Object(
   {
@@ -25,19 +24,11 @@ const Answer = Type.Object(
   { title: 'PolicySaved', additionalProperties: false },
 );
 
-function readBody({ text, mediaType }: TextBody): ReturnType<typeof readPolicyText> {
-  try {
-    return readPolicyText(text, mediaType);
-  } catch (error) {
-    if (error instanceof PolicyError) throw invalid(error.path === '' ? 'policy' : error.path, error.message);
-    throw error;
-  }
-}
-
 async function save({ store }: Deps, ctx: Context): Promise<void> {
   const { rootUserId, userId } = tokenOf(ctx);
   const name = checkedOwnName(paramOf(ctx, 'name'));
-  const { policy, untranslated } = readBody(ctx.state.checked as TextBody);
+  const { text: sent, mediaType } = ctx.state.checked as TextBody;
+  const { policy, untranslated } = policyInText(sent, mediaType);
   const { description } = policy;
   const of = { account: rootUserId, name, description, userId };
   const put = await store.putPolicy(of, canonicalPolicy(policy), MOST_POLICIES);

@@ -37,7 +37,9 @@ function tabsOf(answer: OpenAnswer): Tab[] {
       ? [{ name: 'ladder', title: 'Ladder', count: hls.variants.length, show: () => <Ladder report={hls} /> }]
       : []),
     ...(c2pa ? [{ name: 'provenance', title: 'Provenance', show: () => <Provenance report={c2pa} /> }] : []),
-    ...(policy ? [{ name: 'policy', title: 'Policy', show: () => <Policy verdict={policy} /> }] : []),
+    ...(policy
+      ? [{ name: 'policy', title: 'Policy', show: () => <Policy verdict={policy} id={answer.facts.id} /> }]
+      : []),
     { name: 'raw', title: 'Raw', show: () => <Raw answer={answer} /> },
   ];
 }

@@ -1,9 +1,15 @@
 /** The verdict of a policy: what each rule asks for, and what was found. Failed rules come first. */
+import { useState } from 'preact/hooks';
+import { ask, isFailure } from '../api/client.ts';
+import { failureOf, type Failure } from '../api/failure.ts';
+import { asToken } from '../api/gateway.ts';
 import type { PolicyResult } from '../api/types.ts';
+import { download } from '../parts/download.ts';
 import { several } from '../parts/figures.ts';
 import { Status } from '../parts/status.tsx';
 import { Stranger } from '../parts/stranger.tsx';
 import { Table, type Column } from '../parts/table.tsx';
+import { anyToken } from '../parts/with_token.tsx';
 
 type Rule = PolicyResult['rules'][number];
 type Outcome = Rule['outcome'];
@@ -90,7 +96,44 @@ function rulesInOrder(rules: readonly Rule[]): Rule[] {
   return rules.toSorted((a, b) => ORDER.indexOf(a.outcome) - ORDER.indexOf(b.outcome));
 }
 
-export function Policy({ verdict }: { verdict: PolicyResult }) {
+const FORMATS = [
+  ['junit', 'JUnit', 'xml'],
+  ['sarif', 'SARIF', 'sarif'],
+] as const;
+
+/** As CI systems read it. Only a token of the user who made the request gets it. */
+function Downloads({ id }: { id: string }) {
+  const [failure, setFailure] = useState<Failure | null>(null);
+  const get = async ([format, , extension]: (typeof FORMATS)[number]): Promise<void> => {
+    setFailure(null);
+    try {
+      const { text: bearer } = await anyToken();
+      const given = { params: { id }, query: { format }, bearer };
+      const response = await asToken(ask('GET /v1/probe/:id/policy', given));
+      if (!response.ok) throw await failureOf(response);
+      download(`${id}.${extension}`, await response.blob());
+    } catch (error) {
+      if (!isFailure(error)) throw error;
+      setFailure(error);
+    }
+  };
+  return (
+    <p class="actions">
+      {FORMATS.map((format) => (
+        <button key={format[0]} type="button" class="small" onClick={() => void get(format)}>
+          Download as {format[1]}
+        </button>
+      ))}
+      {failure && (
+        <span class="wrong" role="alert">
+          {failure.text}
+        </span>
+      )}
+    </p>
+  );
+}
+
+export function Policy({ verdict, id }: { verdict: PolicyResult; id: string }) {
   const { name, revision, outcome, rules } = verdict;
   const tally = ORDER.map((one) => [one, rules.filter((rule) => rule.outcome === one).length] as const);
   return (
@@ -104,6 +147,7 @@ export function Policy({ verdict }: { verdict: PolicyResult }) {
           .join(', ')}
         .
       </p>
+      <Downloads id={id} />
       <Table caption="Rules" columns={COLUMNS} rows={rulesInOrder(rules)} keyOf={({ name: rule }) => rule} />
     </>
   );

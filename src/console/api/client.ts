@@ -1,4 +1,7 @@
-/** The one way to the API: typed by its schemas, authenticated by the session cookie that no script can read. */
+/**
+ * The one way to the API: typed by its schemas, authenticated by the session cookie that no script can read. Probe
+ * endpoints take an API token instead.
+ */
 import { failureOf, offline, type Failure } from './failure.ts';
 import { query } from './query.ts';
 import type { Calls } from './types.ts';
@@ -13,7 +16,11 @@ export interface Given<N extends CallName> {
   params?: Record<string, string | number>;
   query?: Part<N, 'query'>;
   body?: Part<N, 'body'>;
-  signal?: AbortSignal;
+  /** Instead of a body that is JSON. */
+  text?: { type: string; content: string };
+  /** An API token or a JWT, instead of the cookie. */
+  bearer?: string;
+  signal?: AbortSignal | undefined;
 }
 export type Answer<N extends CallName> = Calls[N]['answer'];
 
@@ -30,30 +37,53 @@ export function isFailure(error: unknown): error is Failure {
   return typeof error === 'object' && error !== null && 'kind' in error;
 }
 
-/** Throws a Failure; an abort is thrown as it is. */
-export async function call<N extends CallName>(name: N, given: Given<N> = {}): Promise<Answer<N>> {
+function sentBody({ body, text }: { body?: unknown; text?: Given<CallName>['text'] }) {
+  if (text) return { body: text.content, headers: { 'Content-Type': text.type } };
+  return body === undefined ? {} : { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } };
+}
+
+/** Management calls are named by their last part, all others by their whole path. */
+const addressOf = (pattern: string, params: Given<CallName>['params'] = {}): string =>
+  `${pattern.startsWith('/') ? '' : BASE}${pattern}`.replaceAll(/:(\w+)/g, (_, part: string) =>
+    encodeURIComponent(params[part] ?? ''),
+  );
+
+/** The response as it is, of whatever status. Throws a Failure where there is none; an abort is thrown as it is. */
+export async function ask<N extends CallName>(
+  name: N,
+  given: Given<N> = {},
+  headers: Record<string, string> = {},
+): Promise<Response> {
   const [method, pattern] = name.split(' ') as [string, string];
-  const path = pattern.replaceAll(/:(\w+)/g, (_, part: string) => encodeURIComponent(given.params?.[part] ?? ''));
-  let response: Response;
+  const sent = sentBody(given);
+  const { bearer, signal = null } = given;
   try {
-    response = await fetch(`${BASE}${path}${query(given.query ?? {})}`, {
+    return await fetch(`${addressOf(pattern, given.params)}${query(given.query ?? {})}`, {
       method,
-      credentials: 'same-origin',
+      credentials: bearer === undefined ? 'same-origin' : 'omit',
       cache: 'no-store',
       redirect: 'error',
-      signal: given.signal ?? null,
-      ...(given.body === undefined
-        ? {}
-        : { body: JSON.stringify(given.body), headers: { 'Content-Type': 'application/json' } }),
+      signal,
+      ...sent,
+      headers: {
+        ...sent.headers,
+        ...headers,
+        ...(bearer === undefined ? {} : { Authorization: `Bearer ${bearer}` }),
+      },
     });
   } catch (error) {
-    if (given.signal?.aborted) throw error;
+    if (signal?.aborted) throw error;
     throw offline();
   }
+}
+
+/** Throws a Failure; an abort is thrown as it is. */
+export async function call<N extends CallName>(name: N, given: Given<N> = {}): Promise<Answer<N>> {
+  const response = await ask(name, given);
   if (!response.ok) {
     const failure = await failureOf(response);
-    // A wrong password is a 401, too, and ends no session.
-    if (failure.kind === 'signed-out' && name !== 'POST auth/sign-in') signedOut();
+    // A wrong password is a 401, too, and ends no session; nor does a token that has ended.
+    if (failure.kind === 'signed-out' && given.bearer === undefined && name !== 'POST auth/sign-in') signedOut();
     throw failure;
   }
   return (response.status === 204 ? undefined : await response.json()) as Answer<N>;

@@ -43,13 +43,21 @@ async function bodyOf(response: Response): Promise<ErrorBody> {
   }
 }
 
+/** Probe endpoints name the field in the text alone: `ffprobe.version: …`. */
+const FIELD = /^([\w.[\]-]+): /;
+
 export async function failureOf(response: Response): Promise<Failure> {
   const { error, context } = await bodyOf(response);
   const seconds = Number(response.headers.get('Retry-After') ?? Number.NaN);
   return {
     kind: KINDS[response.status] ?? 'refused',
     text: typeof error === 'string' && error !== '' ? error : `The server answered with status ${response.status}.`,
-    field: typeof context?.field === 'string' ? context.field : null,
+    field:
+      typeof context?.field === 'string'
+        ? context.field
+        : typeof error === 'string'
+          ? (FIELD.exec(error)?.[1] ?? null)
+          : null,
     status: response.status,
     requestId: response.headers.get('X-Request-Id'),
     retryAfter: Number.isFinite(seconds) && seconds > 0 ? seconds : null,

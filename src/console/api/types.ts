@@ -229,6 +229,53 @@ export interface ClusterState {
   };
 }
 
+export interface ToolOption {
+  name: string;
+  type: 'boolean' | 'integer' | 'number' | 'enum' | 'string';
+  default: boolean | number | string | null;
+  help: string;
+  values?: Array<string>;
+  minimum?: number;
+  maximum?: number;
+  pattern?: string;
+}
+
+export interface ToolVersion {
+  version: string;
+  latest?: true;
+  options: Array<string>;
+  values?: Record<string, Array<string>>;
+}
+
+export interface AvailableTool {
+  tool: 'ffprobe' | 'mediainfo' | 'mediastreamvalidator' | 'c2pa';
+  latest: string | null;
+  selectable: boolean;
+  default: boolean;
+  help: string;
+  options: Array<ToolOption>;
+  versions: Array<ToolVersion>;
+}
+
+export interface Versions {
+  success: true;
+  tools: Array<AvailableTool>;
+}
+
+export interface Metadata {
+  request_id: string;
+  queue_time: number;
+  io_usage: number;
+}
+
+export interface ToolResult {
+  success: boolean;
+  duration: number;
+  usage: number;
+  error?: string;
+  response: unknown;
+}
+
 export interface ReportVideoCodec {
   id: number;
   name?: string;
@@ -392,6 +439,14 @@ export interface ProbeReport {
   diff?: Array<ReportDifference>;
 }
 
+export interface ProbeReportResult {
+  success: boolean;
+  duration: number;
+  usage: number;
+  error?: string;
+  response: ProbeReport | string | null;
+}
+
 export interface HlsFindingCounts {
   must_fix: number;
   should_fix: number;
@@ -510,6 +565,14 @@ export interface HlsReport {
   summary: HlsSummary;
 }
 
+export interface HlsResult {
+  success: boolean;
+  duration: number;
+  usage: number;
+  error?: string;
+  response: HlsReport | string | null;
+}
+
 export interface C2paAssertion {
   label: string;
   data?: unknown;
@@ -587,6 +650,21 @@ export interface C2paReport {
   remote_manifest?: string;
 }
 
+export interface C2paResult {
+  success: boolean;
+  duration: number;
+  usage: number;
+  error?: string;
+  response: C2paReport | string | null;
+}
+
+export interface TimelineResult {
+  success: boolean;
+  duration: number;
+  usage: number;
+  error?: string;
+}
+
 export interface RuleResult {
   name: string;
   level: 'fail' | 'warn';
@@ -610,6 +688,51 @@ export interface PolicyResult {
   revision: number | null;
   outcome: 'pass' | 'fail' | 'warn' | 'not-applicable' | 'unknown';
   rules: Array<RuleResult>;
+}
+
+export interface Envelope {
+  success: boolean;
+  error?: string;
+  metadata: Metadata;
+  ffprobe?: ToolResult;
+  mediainfo?: ToolResult;
+  probe_report?: ProbeReportResult;
+  mediastreamvalidator?: HlsResult;
+  c2pa?: C2paResult;
+  timeline?: TimelineResult;
+  policy?: PolicyResult;
+}
+
+export interface FailedOutput {
+  success: false;
+  error: string;
+}
+
+export type BareOutput = Record<string, unknown>;
+
+export interface SingleMetadata {
+  request_id: string;
+  queue_time: number;
+  io_usage: number;
+  duration: number;
+  usage: number;
+}
+
+export interface MsvEnvelope {
+  success: boolean;
+  error?: string;
+  output: HlsReport | string | null;
+  cli_output: string | null;
+  metadata: SingleMetadata;
+  policy?: PolicyResult;
+}
+
+export interface C2paEnvelope {
+  success: boolean;
+  error?: string;
+  output: C2paReport | string | null;
+  metadata: SingleMetadata;
+  policy?: PolicyResult;
 }
 
 export interface ComparisonMetadata {
@@ -641,7 +764,7 @@ export interface ChangedField {
   level: 'canonical' | 'raw';
   change: 'type' | 'value' | 'renamed' | 'removed' | 'added' | 'rounding';
   to?: string;
-  values: Record<string, unknown>;
+  values: Record<string, string | number | boolean | null>;
   count?: number;
   known?: KnownChange;
 }
@@ -674,6 +797,165 @@ export interface ComparisonAnswer {
   runs: Array<ComparedRun>;
   fields: Array<ChangedField>;
   summary: ComparisonSummary;
+}
+
+export interface Accepted {
+  success: true;
+  metadata: {
+    request_id: string;
+  };
+}
+
+export interface PolicyRow {
+  name: string;
+  revision: number;
+  created_at: string;
+  user_id: number | null;
+  description?: string;
+}
+
+export interface PolicyCondition {
+  each?: 'video' | 'audio' | 'subtitle' | 'data' | 'attachment' | 'picture' | 'stream';
+  match?: string | Record<string, unknown>;
+  when?: unknown;
+  field?: string;
+  confidence?: Record<string, unknown>;
+  tool?: 'ffprobe' | 'mediainfo' | 'msv' | 'c2pa';
+  path?: string;
+  count?: 'video' | 'audio' | 'subtitle' | 'data' | 'attachment' | 'picture' | 'stream';
+  disagreement?: number | Record<string, unknown>;
+  warnings?: number | Record<string, unknown>;
+  findings?: Record<string, unknown>;
+  c2pa?: Record<string, unknown>;
+  all?: Array<Record<string, unknown>>;
+  any?: Array<Record<string, unknown>>;
+  none?: Array<Record<string, unknown>>;
+  is?: string | number | boolean | Record<string, unknown>;
+  not?: 
+    | string
+    | number
+    | boolean
+    | Record<string, unknown>
+    | Array<string | number | boolean>;
+  in?: Array<string | number | boolean>;
+  'at-least'?: string | number | boolean | Record<string, unknown>;
+  'at-most'?: string | number | boolean | Record<string, unknown>;
+  above?: string | number | boolean | Record<string, unknown>;
+  below?: string | number | boolean | Record<string, unknown>;
+  between?: Array<string | number | boolean>;
+  within?: string | number | boolean | Record<string, unknown>;
+  'starts-with'?: string | Array<string>;
+  matches?: string | Array<string>;
+  exists?: boolean;
+  absent?: boolean;
+}
+
+export interface PolicyRule {
+  name: string;
+  level?: 'fail' | 'warn';
+  description?: string;
+  each?: 'video' | 'audio' | 'subtitle' | 'data' | 'attachment' | 'picture' | 'stream';
+  match?: string | Record<string, unknown>;
+  when?: unknown;
+  field?: string;
+  confidence?: Record<string, unknown>;
+  tool?: 'ffprobe' | 'mediainfo' | 'msv' | 'c2pa';
+  path?: string;
+  count?: 'video' | 'audio' | 'subtitle' | 'data' | 'attachment' | 'picture' | 'stream';
+  disagreement?: number | Record<string, unknown>;
+  warnings?: number | Record<string, unknown>;
+  findings?: Record<string, unknown>;
+  c2pa?: Record<string, unknown>;
+  all?: Array<PolicyCondition>;
+  any?: Array<PolicyCondition>;
+  none?: Array<PolicyCondition>;
+  is?: string | number | boolean | Record<string, unknown>;
+  not?: 
+    | string
+    | number
+    | boolean
+    | Record<string, unknown>
+    | Array<string | number | boolean>;
+  in?: Array<string | number | boolean>;
+  'at-least'?: string | number | boolean | Record<string, unknown>;
+  'at-most'?: string | number | boolean | Record<string, unknown>;
+  above?: string | number | boolean | Record<string, unknown>;
+  below?: string | number | boolean | Record<string, unknown>;
+  between?: Array<string | number | boolean>;
+  within?: string | number | boolean | Record<string, unknown>;
+  'starts-with'?: string | Array<string>;
+  matches?: string | Array<string>;
+  exists?: boolean;
+  absent?: boolean;
+}
+
+export interface Policy {
+  description?: string;
+  uses?: {
+    ffprobe?: string;
+    mediainfo?: string;
+  };
+  rules: Array<PolicyRule>;
+}
+
+export interface SavedPolicy {
+  name: string;
+  revision: number;
+  created_at: string;
+  user_id: number | null;
+  description?: string;
+  policy: Policy;
+  revisions: Array<{
+    revision: number;
+    created_at: string;
+    user_id: number | null;
+  }>;
+}
+
+export interface PolicySaved {
+  name: string;
+  revision: number;
+  changed: boolean;
+  untranslated: Array<string>;
+}
+
+export interface PolicyEvaluation {
+  name: string;
+  revision: number | null;
+  summary: {
+    pass: number;
+    fail: number;
+    warn: number;
+    'not-applicable': number;
+    unknown: number;
+  };
+  results: Array<{
+    request_id: string;
+    policy: PolicyResult;
+  }>;
+}
+
+export interface Waiting {
+  reason: 
+    | 'Queued'
+    | 'TokenAtLimit'
+    | 'AccountAtLimit'
+    | 'AccountAtShare'
+    | 'NoRunner'
+    | 'IsolationMissing';
+  text: string;
+}
+
+export interface Standing {
+  success: true;
+  metadata: Metadata;
+  state: 'queued' | 'running';
+  steps: {
+    queued: string;
+    admitted: string | null;
+    running: string | null;
+  };
+  waiting: Waiting | null;
 }
 
 export interface Calls {
@@ -750,6 +1032,15 @@ export interface Calls {
     answer: {
       success: true;
       'ret-url': string | null;
+    };
+  };
+  'POST auth/jwt': {
+    body: {
+      'long-term-token'?: boolean;
+    };
+    answer: {
+      token: string;
+      expire: string;
     };
   };
   'GET auth/session': {
@@ -991,6 +1282,332 @@ export interface Calls {
   'GET cluster': {
     answer: ClusterState;
   };
+  'GET /v1/versions': {
+    answer: Versions;
+  };
+  'POST /v1/probe/file': {
+    body: {
+      url: string;
+      timeout?: number;
+      queue_timeout?: number;
+      only?: 
+        | 'ffprobe'
+        | 'mediainfo'
+        | 'probe_report'
+        | 'mediastreamvalidator'
+        | 'c2pa'
+        | null;
+      inject_output?: boolean;
+      output?: 'json';
+      inject_json?: boolean;
+      timeline?: {
+        enabled?: boolean;
+      };
+      policy?: string | Record<string, unknown> | null;
+      webhook_url?: string | null;
+      ffprobe?: {
+        enabled?: boolean;
+        version?: string;
+        timeout?: number;
+        output_format?: 'default' | 'csv' | 'flat' | 'ini' | 'json' | 'xml';
+        show_format?: boolean;
+        show_streams?: boolean;
+        show_programs?: boolean;
+        show_chapters?: boolean;
+        show_error?: boolean;
+        show_frames?: boolean;
+        show_packets?: boolean;
+        show_data?: boolean;
+        show_data_hash?: boolean;
+        show_private_data?: boolean;
+        count_frames?: boolean;
+        count_packets?: boolean;
+        unit?: boolean;
+        prefix?: boolean;
+        byte_binary_prefix?: boolean;
+        sexagesimal?: boolean;
+        skip_estimate_duration_from_pts?: boolean;
+        tls_verify?: boolean;
+        show_entries?: string | null;
+        select_streams?: string | null;
+        read_intervals?: string | null;
+        show_log?: 
+          | 'quiet'
+          | 'panic'
+          | 'fatal'
+          | 'error'
+          | 'warning'
+          | 'info'
+          | 'verbose'
+          | 'debug'
+          | 'trace'
+          | null;
+        skip_frame?: 'none' | 'default' | 'noref' | 'bidir' | 'nokey' | 'nointra' | 'all' | null;
+        probesize?: number;
+        analyzeduration?: number;
+        max_probe_packets?: number;
+        max_ts_probe?: number;
+        show_stream_groups?: boolean;
+        show_program_version?: boolean;
+        show_library_versions?: boolean;
+        show_versions?: boolean;
+        show_pixel_formats?: boolean;
+        bitexact?: boolean;
+        analyze_frames?: boolean;
+        show_optional_fields?: 'always' | 'never' | 'auto' | null;
+        fflags?: string | null;
+        err_detect?: string | null;
+        export_side_data?: string | null;
+        formatprobesize?: number | null;
+        fpsprobesize?: number | null;
+        max_streams?: number | null;
+        correct_ts_overflow?: number | null;
+        threads?: number | null;
+        scan_all_pmts?: number | null;
+        merge_pmt_versions?: number | null;
+        skip_changes?: number | null;
+        resync_size?: number | null;
+        ignore_editlist?: number | null;
+        advanced_editlist?: number | null;
+        live_start_index?: number | null;
+      };
+      mediainfo?: {
+        enabled?: boolean;
+        version?: string;
+        timeout?: number;
+        output?: 
+          | 'Text'
+          | 'HTML'
+          | 'XML'
+          | 'JSON'
+          | 'EBUCore_1.8_ps'
+          | 'EBUCore_1.8_sp'
+          | 'EBUCore_1.8_ps_JSON'
+          | 'EBUCore_1.8_sp_JSON'
+          | 'EBUCore_1.6'
+          | 'FIMS_1.3'
+          | 'MPEG-7_Strict'
+          | 'MPEG-7_Relaxed'
+          | 'MPEG-7_Extended'
+          | 'PBCore_2.1'
+          | 'PBCore_2.0'
+          | 'PBCore_1.2'
+          | 'NISO_Z39.87';
+        full?: boolean;
+        language?: string;
+        parse_speed?: number;
+        read_by_human?: boolean;
+        details?: boolean;
+        inform?: string | null;
+        cover_data?: boolean;
+        ssl_ignore_security?: boolean;
+      };
+      probe_report?: {
+        enabled?: boolean;
+        diff?: boolean;
+        prefer?: 'ffprobe' | 'mediainfo' | null;
+      };
+      mediastreamvalidator?: {
+        enabled?: boolean;
+        parse_playlist_only?: boolean;
+        enable_cli_output?: boolean;
+      };
+      c2pa?: {
+        enabled?: boolean;
+      };
+    };
+    answer: Envelope | ProbeReport | HlsReport | C2paReport | FailedOutput | BareOutput;
+  };
+  'GET /v1/probe/:id': {
+    answer: Envelope | MsvEnvelope | C2paEnvelope | ComparisonAnswer;
+  };
+  'POST /v1/probe/:id/cancel': {
+    answer: Accepted;
+  };
+  'GET /v1/probe/:id/policy': {
+    query: {
+      format?: 'json' | 'junit' | 'sarif';
+    };
+    answer: PolicyResult;
+  };
+  'GET /v1/policy': {
+    answer: {
+      policies: Array<PolicyRow>;
+    };
+  };
+  'GET /v1/policy/:name': {
+    query: {
+      revision?: number | null;
+    };
+    answer: SavedPolicy;
+  };
+  'GET /v1/policy/shared/:name': {
+    query: {
+      revision?: number | null;
+    };
+    answer: SavedPolicy;
+  };
+  'PUT /v1/policy/:name': {
+    body: {
+      description?: string;
+      uses?: {
+        ffprobe?: string;
+        mediainfo?: string;
+      };
+      rules: Array<{
+        name: string;
+        level?: 'fail' | 'warn';
+        description?: string;
+        each?: 'video' | 'audio' | 'subtitle' | 'data' | 'attachment' | 'picture' | 'stream';
+        match?: string | Record<string, unknown>;
+        when?: unknown;
+        field?: string;
+        confidence?: Record<string, unknown>;
+        tool?: 'ffprobe' | 'mediainfo' | 'msv' | 'c2pa';
+        path?: string;
+        count?: 'video' | 'audio' | 'subtitle' | 'data' | 'attachment' | 'picture' | 'stream';
+        disagreement?: number | Record<string, unknown>;
+        warnings?: number | Record<string, unknown>;
+        findings?: Record<string, unknown>;
+        c2pa?: Record<string, unknown>;
+        all?: Array<{
+          each?: 'video' | 'audio' | 'subtitle' | 'data' | 'attachment' | 'picture' | 'stream';
+          match?: string | Record<string, unknown>;
+          when?: unknown;
+          field?: string;
+          confidence?: Record<string, unknown>;
+          tool?: 'ffprobe' | 'mediainfo' | 'msv' | 'c2pa';
+          path?: string;
+          count?: 'video' | 'audio' | 'subtitle' | 'data' | 'attachment' | 'picture' | 'stream';
+          disagreement?: number | Record<string, unknown>;
+          warnings?: number | Record<string, unknown>;
+          findings?: Record<string, unknown>;
+          c2pa?: Record<string, unknown>;
+          all?: Array<Record<string, unknown>>;
+          any?: Array<Record<string, unknown>>;
+          none?: Array<Record<string, unknown>>;
+          is?: string | number | boolean | Record<string, unknown>;
+          not?: 
+            | string
+            | number
+            | boolean
+            | Record<string, unknown>
+            | Array<string | number | boolean>;
+          in?: Array<string | number | boolean>;
+          'at-least'?: string | number | boolean | Record<string, unknown>;
+          'at-most'?: string | number | boolean | Record<string, unknown>;
+          above?: string | number | boolean | Record<string, unknown>;
+          below?: string | number | boolean | Record<string, unknown>;
+          between?: Array<string | number | boolean>;
+          within?: string | number | boolean | Record<string, unknown>;
+          'starts-with'?: string | Array<string>;
+          matches?: string | Array<string>;
+          exists?: boolean;
+          absent?: boolean;
+        }>;
+        any?: Array<{
+          each?: 'video' | 'audio' | 'subtitle' | 'data' | 'attachment' | 'picture' | 'stream';
+          match?: string | Record<string, unknown>;
+          when?: unknown;
+          field?: string;
+          confidence?: Record<string, unknown>;
+          tool?: 'ffprobe' | 'mediainfo' | 'msv' | 'c2pa';
+          path?: string;
+          count?: 'video' | 'audio' | 'subtitle' | 'data' | 'attachment' | 'picture' | 'stream';
+          disagreement?: number | Record<string, unknown>;
+          warnings?: number | Record<string, unknown>;
+          findings?: Record<string, unknown>;
+          c2pa?: Record<string, unknown>;
+          all?: Array<Record<string, unknown>>;
+          any?: Array<Record<string, unknown>>;
+          none?: Array<Record<string, unknown>>;
+          is?: string | number | boolean | Record<string, unknown>;
+          not?: 
+            | string
+            | number
+            | boolean
+            | Record<string, unknown>
+            | Array<string | number | boolean>;
+          in?: Array<string | number | boolean>;
+          'at-least'?: string | number | boolean | Record<string, unknown>;
+          'at-most'?: string | number | boolean | Record<string, unknown>;
+          above?: string | number | boolean | Record<string, unknown>;
+          below?: string | number | boolean | Record<string, unknown>;
+          between?: Array<string | number | boolean>;
+          within?: string | number | boolean | Record<string, unknown>;
+          'starts-with'?: string | Array<string>;
+          matches?: string | Array<string>;
+          exists?: boolean;
+          absent?: boolean;
+        }>;
+        none?: Array<{
+          each?: 'video' | 'audio' | 'subtitle' | 'data' | 'attachment' | 'picture' | 'stream';
+          match?: string | Record<string, unknown>;
+          when?: unknown;
+          field?: string;
+          confidence?: Record<string, unknown>;
+          tool?: 'ffprobe' | 'mediainfo' | 'msv' | 'c2pa';
+          path?: string;
+          count?: 'video' | 'audio' | 'subtitle' | 'data' | 'attachment' | 'picture' | 'stream';
+          disagreement?: number | Record<string, unknown>;
+          warnings?: number | Record<string, unknown>;
+          findings?: Record<string, unknown>;
+          c2pa?: Record<string, unknown>;
+          all?: Array<Record<string, unknown>>;
+          any?: Array<Record<string, unknown>>;
+          none?: Array<Record<string, unknown>>;
+          is?: string | number | boolean | Record<string, unknown>;
+          not?: 
+            | string
+            | number
+            | boolean
+            | Record<string, unknown>
+            | Array<string | number | boolean>;
+          in?: Array<string | number | boolean>;
+          'at-least'?: string | number | boolean | Record<string, unknown>;
+          'at-most'?: string | number | boolean | Record<string, unknown>;
+          above?: string | number | boolean | Record<string, unknown>;
+          below?: string | number | boolean | Record<string, unknown>;
+          between?: Array<string | number | boolean>;
+          within?: string | number | boolean | Record<string, unknown>;
+          'starts-with'?: string | Array<string>;
+          matches?: string | Array<string>;
+          exists?: boolean;
+          absent?: boolean;
+        }>;
+        is?: string | number | boolean | Record<string, unknown>;
+        not?: 
+          | string
+          | number
+          | boolean
+          | Record<string, unknown>
+          | Array<string | number | boolean>;
+        in?: Array<string | number | boolean>;
+        'at-least'?: string | number | boolean | Record<string, unknown>;
+        'at-most'?: string | number | boolean | Record<string, unknown>;
+        above?: string | number | boolean | Record<string, unknown>;
+        below?: string | number | boolean | Record<string, unknown>;
+        between?: Array<string | number | boolean>;
+        within?: string | number | boolean | Record<string, unknown>;
+        'starts-with'?: string | Array<string>;
+        matches?: string | Array<string>;
+        exists?: boolean;
+        absent?: boolean;
+      }>;
+    };
+    answer: PolicySaved;
+  };
+  'DELETE /v1/policy/:name': {
+    answer: undefined;
+  };
+  'POST /v1/policy/:name/evaluate': {
+    body: {
+      request_ids: Array<string>;
+      revision?: number | null;
+      policy?: string;
+    };
+    answer: PolicyEvaluation;
+  };
   'GET media/log': {
     query: {
       type?: Array<'file' | 'msv' | 'c2pa' | 'compare'>;
@@ -1086,6 +1703,9 @@ export interface Calls {
       }> | null;
       'comparison-response': string | null;
     };
+  };
+  'DELETE media/log/:id': {
+    answer: undefined;
   };
   'GET media/webhook': {
     query: {
@@ -1346,3 +1966,75 @@ export interface Calls {
     };
   };
 }
+
+export const POLICY_FIELDS: readonly string[] = [
+  'container.format',
+  'container.duration',
+  'container.start_time',
+  'container.size',
+  'container.bitrate.average',
+  'container.chapters',
+  'container.title',
+  'container.encoder',
+  'container.brand',
+  'container.timecode',
+  'container.streamable',
+  'container.streams.total',
+  'container.streams.video',
+  'container.streams.audio',
+  'container.streams.subtitle',
+  'container.streams.data',
+  'container.streams.attachment',
+  'index',
+  'type',
+  'id',
+  'codec.name',
+  'codec.profile',
+  'codec.four_cc',
+  'codec.id',
+  'start_time',
+  'duration',
+  'bitrate.average',
+  'bitrate.nominal',
+  'bitrate.minimum',
+  'bitrate.maximum',
+  'language',
+  'title',
+  'default',
+  'forced',
+  'encrypted',
+  'embedded',
+  'codec.level',
+  'size.width',
+  'size.height',
+  'size.sample_aspect_ratio',
+  'size.display_aspect_ratio',
+  'frame_rate',
+  'frame_rate_mode',
+  'scan_type',
+  'scan_order',
+  'pixel_format.color_model',
+  'pixel_format.components_order',
+  'pixel_format.chroma_subsampling',
+  'pixel_format.bit_depth',
+  'pixel_format.has_alpha',
+  'color.primaries',
+  'color.transfer',
+  'color.matrix',
+  'color.range',
+  'frames_count',
+  'rotation',
+  'timecode',
+  'hdr.formats',
+  'hdr.mastering_display',
+  'hdr.dynamic',
+  'hdr.max_cll',
+  'hdr.max_fall',
+  'hdr.dolby_vision_profile',
+  'hdr.dolby_vision_level',
+  'sample_rate',
+  'channels',
+  'channel_layout',
+  'bit_depth',
+  'attached_picture',
+];

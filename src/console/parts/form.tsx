@@ -15,12 +15,13 @@ interface FormProps {
   danger?: boolean;
   /** Said when it is done, where the page does not change. */
   done?: string;
+  wide?: boolean;
 }
 
 /** The API names a field with its place: `limits.concurrency`. */
 const isAbout = (failure: Failure | null, name: string): boolean => failure?.field === name;
 
-export function Form({ submit, work, children, danger = false, done }: FormProps) {
+export function Form({ submit, work, children, danger = false, done, wide = false }: FormProps) {
   const [busy, setBusy] = useState(false);
   const [failure, setFailure] = useState<Failure | null>(null);
   const [finished, setFinished] = useState(false);
@@ -48,7 +49,7 @@ export function Form({ submit, work, children, danger = false, done }: FormProps
   }, [failure]);
 
   return (
-    <form ref={form} onSubmit={(event) => void send(event)} aria-busy={busy}>
+    <form ref={form} class={wide ? 'wide' : undefined} onSubmit={(event) => void send(event)} aria-busy={busy}>
       <FailureOfForm.Provider value={failure}>{children}</FailureOfForm.Provider>
       {failure && (
         <p class="wrong" role="alert">
@@ -67,6 +68,9 @@ export function Form({ submit, work, children, danger = false, done }: FormProps
     </form>
   );
 }
+
+/** Whether what went wrong is about the field of this name. */
+export const useWrong = (name: string): boolean => isAbout(useContext(FailureOfForm), name);
 
 interface FieldProps {
   name: string;
@@ -87,8 +91,7 @@ export function Field({ name, label, help, value, type = 'text', unit, ...input 
   // Preact has one type of attributes for each type of input.
   const attributes: object = { ...input, type };
   const id = useId();
-  const failure = useContext(FailureOfForm);
-  const wrong = isAbout(failure, name);
+  const wrong = useWrong(name);
   return (
     <div class="field">
       <label for={id}>

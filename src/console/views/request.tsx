@@ -1,21 +1,77 @@
 /** One request of the log: what was asked, what each tool said. */
 import { Answer } from '../answer/answer.tsx';
+import { useState } from 'preact/hooks';
+import { call } from '../api/client.ts';
 import { useAsked } from '../api/use_call.ts';
+import { useCell } from '../cell.ts';
 import { Copy } from '../parts/copy.tsx';
+import { Dialog } from '../parts/dialog.tsx';
+import { Form } from '../parts/form.tsx';
 import { Await } from '../parts/states.tsx';
 import { Status } from '../parts/status.tsx';
 import { Stranger } from '../parts/stranger.tsx';
 import { Time } from '../parts/time.tsx';
+import { queryOf } from '../playground/form.ts';
 import { hrefOf } from '../router.ts';
+import { may, session } from '../session.ts';
 import { openAnswer, type OpenAnswer } from '../worker/open_answer.ts';
+import type { Facts } from '../worker/protocol.ts';
 
-function Shown({ answer }: { answer: OpenAnswer }) {
+function Erase({ id, close, done }: { id: string; close: () => void; done: () => void }) {
+  return (
+    <Dialog title="Delete what is kept of this request?" close={close}>
+      <p>
+        Its result, address, options, error and webhooks are erased for good. The row stays in the log and in the
+        statistics.
+      </p>
+      <Form
+        submit="Delete"
+        danger
+        work={async () => {
+          await call('DELETE media/log/:id', { params: { id } });
+          done();
+        }}
+      >
+        {null}
+      </Form>
+    </Dialog>
+  );
+}
+
+/** What can be done with an ended request. */
+function Actions({ facts, again }: { facts: Facts; again: () => void }) {
+  const { user } = useCell(session);
+  const [erasing, setErasing] = useState(false);
+  const { id, type, url } = facts;
+  if (!user || !may(user, 'write:media') || url === '') return null;
+  return (
+    <p class="actions">
+      {type !== 'compare' && <a href={hrefOf('/playground', queryOf(facts))}>Read again at another version</a>}
+      <button type="button" class="danger small" onClick={() => setErasing(true)}>
+        Delete
+      </button>
+      {erasing && (
+        <Erase
+          id={id}
+          close={() => setErasing(false)}
+          done={() => {
+            setErasing(false);
+            again();
+          }}
+        />
+      )}
+    </p>
+  );
+}
+
+function Shown({ answer, again }: { answer: OpenAnswer; again: () => void }) {
   const { facts } = answer;
   const { id, url, send, type, status } = facts;
   return (
     <>
       <p class="lead">
-        <Status of={status} /> <Stranger text={url} />
+        <Status of={status} />{' '}
+        {url === '' ? <span class="unit">what was kept of it is deleted</span> : <Stranger text={url} />}
       </p>
       <dl class="facts">
         <dt>Id</dt>
@@ -49,6 +105,7 @@ function Shown({ answer }: { answer: OpenAnswer }) {
           <a href={hrefOf('/deliveries', new URLSearchParams({ request: id }))}>Deliveries of this request</a>
         </dd>
       </dl>
+      <Actions facts={facts} again={again} />
       <Answer answer={answer} />
     </>
   );
@@ -63,7 +120,7 @@ export function Request({ params }: { params: Record<string, string> }) {
         <a href={hrefOf('/requests')}>All requests</a>
       </p>
       <Await asked={asked} what="the request">
-        {(answer) => <Shown answer={answer} />}
+        {(answer) => <Shown answer={answer} again={asked.again} />}
       </Await>
     </>
   );

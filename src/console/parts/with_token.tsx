@@ -1,0 +1,67 @@
+/** What is under this calls probe endpoints: with the token that the address names, else the user's first. */
+import type { ComponentChildren } from 'preact';
+import { call } from '../api/client.ts';
+import { MADE_NAME, tokenFor, type HeldToken } from '../api/gateway.ts';
+import type { ListedApiToken } from '../api/types.ts';
+import { useAsked, useCall } from '../api/use_call.ts';
+import { hrefOf, usePlace } from '../router.ts';
+import { FilterChoice } from './filters.tsx';
+import { Await } from './states.tsx';
+import { visible } from './visible.ts';
+
+type Work = (token: HeldToken) => ComponentChildren;
+
+/** Neither that of jobs made with kubectl nor one that this page made. */
+const isUsable = ({ default: ofKubectl, name }: ListedApiToken): boolean => !ofKubectl && name !== MADE_NAME;
+
+/** As many as a user may have. */
+const ALL = { page: 1, limit: 100 };
+
+function Chosen({ tokens, children }: { tokens: readonly ListedApiToken[]; children: Work }) {
+  const { query } = usePlace();
+  const usable = tokens.filter(isUsable);
+  const wanted = Number(query.get('token') ?? Number.NaN);
+  const id = (usable.find((one) => one.id === wanted) ?? usable[0])?.id ?? null;
+  const asked = useAsked(`token ${id}`, () => tokenFor(id));
+  const choices = usable.map((one, index) => {
+    const title = `${one.id}${one.name === '' ? '' : `: ${visible(one.name).slice(0, 60)}`}`;
+    return [index === 0 ? '' : String(one.id), title] as const;
+  });
+  return (
+    <>
+      {choices.length > 1 && (
+        <div class="filters">
+          <FilterChoice name="token" label="Token" values={choices} />
+        </div>
+      )}
+      <Await asked={asked} what="the token">
+        {(token) => (
+          <>
+            {token.made && (
+              <p class="help">
+                No token of yours can be read here: <a href={hrefOf(`/tokens/${token.id}`)}>a token</a> was made for
+                this page. It ends with your session, and what you run counts to it.
+              </p>
+            )}
+            {children(token)}
+          </>
+        )}
+      </Await>
+    </>
+  );
+}
+
+export function WithToken({ children }: { children: Work }) {
+  const asked = useCall('GET auth/api-token', { query: { pagination: ALL } });
+  return (
+    <Await asked={asked} what="your tokens">
+      {({ 'api-tokens': tokens }) => <Chosen tokens={tokens}>{children}</Chosen>}
+    </Await>
+  );
+}
+
+/** Of a button on a page that needs no token otherwise. */
+export async function anyToken(): Promise<HeldToken> {
+  const { 'api-tokens': tokens } = await call('GET auth/api-token', { query: { pagination: ALL } });
+  return tokenFor(tokens.find(isUsable)?.id ?? null);
+}

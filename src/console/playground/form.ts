@@ -1,0 +1,126 @@
+/**
+ * The form of the playground as the query of its address, and as the body that is sent: pure. `ffprobe.version=7.1`
+ * is a member of a section. What has its default is in neither.
+ */
+import type { AvailableTool, ToolOption } from '../api/types.ts';
+
+export const ADDRESS = 'url';
+const REPORT = 'probe_report.enabled';
+const TIMELINE = 'timeline.enabled';
+
+const isOn = (query: URLSearchParams, name: string, byDefault: boolean): boolean =>
+  query.has(name) ? query.get(name) === 'true' : byDefault;
+export const reportIsOn = (query: URLSearchParams): boolean => isOn(query, REPORT, true);
+export const timelineIsOn = (query: URLSearchParams): boolean => isOn(query, TIMELINE, false);
+export const runs = (query: URLSearchParams, tool: AvailableTool): boolean =>
+  isOn(query, `${tool.tool}.enabled`, tool.default);
+
+type Value = string | number | boolean;
+
+function valueOf({ type }: ToolOption, text: string): Value {
+  if (type === 'boolean') return text === 'true';
+  // What is no number is sent as it is: the API names the field and says what it accepts.
+  if (type === 'integer' || type === 'number') return Number.isNaN(Number(text)) ? text : Number(text);
+  return text;
+}
+
+export interface SetOption {
+  option: ToolOption;
+  value: Value;
+}
+
+/** Options of a tool that are set to something else than their default. */
+export const setOptions = (query: URLSearchParams, { tool, options }: AvailableTool): SetOption[] =>
+  options.flatMap((option) => {
+    const text = query.get(`${tool}.${option.name}`);
+    if (text === null || text === '') return [];
+    const value = valueOf(option, text);
+    return value === option.default ? [] : [{ option, value }];
+  });
+
+function sectionOf(query: URLSearchParams, tool: AvailableTool): Record<string, Value> {
+  const on = runs(query, tool);
+  const version = query.get(`${tool.tool}.version`) ?? '';
+  return {
+    ...(on === tool.default ? {} : { enabled: on }),
+    ...(on && tool.selectable && version !== '' ? { version } : {}),
+    ...(on ? Object.fromEntries(setOptions(query, tool).map(({ option, value }) => [option.name, value])) : {}),
+  };
+}
+
+export type Body = { url: string } & Record<string, unknown>;
+
+export function bodyOf(url: string, query: URLSearchParams, tools: readonly AvailableTool[]): Body {
+  const sections = tools
+    .map((tool) => [tool.tool, sectionOf(query, tool)] as const)
+    .filter(([, section]) => Object.keys(section).length > 0);
+  const policy = query.get('policy') ?? '';
+  return {
+    url: url.trim(),
+    ...Object.fromEntries(sections),
+    ...(reportIsOn(query) ? {} : { probe_report: { enabled: false } }),
+    ...(policy === '' ? {} : { policy }),
+    ...(timelineIsOn(query) ? { timeline: { enabled: true } } : {}),
+  };
+}
+
+const USER_INFO = /^([a-z][a-z0-9+.-]*:\/\/)[^/?#]*@/i;
+
+/** User info, or values in its query: those may be signatures. */
+export const hasSecrets = (url: string): boolean => USER_INFO.test(url.trim()) || /[?&][^=&#]*=[^&#]/.test(url);
+
+/** As the log shows it: for links. */
+export const withoutSecrets = (url: string): string =>
+  url
+    .trim()
+    .replace(USER_INFO, '$1')
+    .replace(/#.*$/s, '')
+    .replaceAll(/([?&][^=&]*=)[^&]*/g, '$1REDACTED');
+
+/** It came from a link or the log: what is missing must be entered again. */
+export const isRedacted = (url: string): boolean => /[?&][^=&]*=REDACTED(?:&|$)/.test(url);
+
+const SINGLES: Record<string, string> = { msv: 'mediastreamvalidator', c2pa: 'c2pa' };
+
+interface Asked {
+  type: string;
+  /** As the log has it: the request as JSON. */
+  request: string;
+  policy: string | null;
+}
+
+const isSection = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** A request of the log as a form: the address without its secrets, the options that it named. */
+export function queryOf({ type, request, policy }: Asked): URLSearchParams {
+  const { url, only, ...asked } = JSON.parse(request) as Record<string, unknown>;
+  const query = new URLSearchParams({ [ADDRESS]: String(url) });
+  const single = SINGLES[type];
+  if (single !== undefined) query.set(`${single}.enabled`, 'true');
+  for (const [section, members] of Object.entries(asked)) {
+    if (!isSection(members) || section === 'policy' || single !== undefined) continue;
+    for (const [name, value] of Object.entries(members))
+      if (value !== null && typeof value !== 'object' && name !== 'timeout')
+        query.set(`${section}.${name}`, String(value));
+  }
+  if (typeof only === 'string')
+    for (const section of ['ffprobe', 'mediainfo', 'mediastreamvalidator', 'c2pa', 'probe_report'])
+      query.set(`${section}.enabled`, String(section === only || (only === 'probe_report' && section !== 'c2pa')));
+  if (policy !== null) query.set('policy', policy);
+  return query;
+}
+
+/** Without what has its default: a link says what is different. */
+export function withoutDefaults(query: URLSearchParams, tools: readonly AvailableTool[]): URLSearchParams {
+  const out = new URLSearchParams(query);
+  for (const tool of tools) {
+    const kept = new Set(setOptions(query, tool).map(({ option }) => option.name));
+    for (const { name } of tool.options) if (!kept.has(name)) out.delete(`${tool.tool}.${name}`);
+    if (runs(query, tool) === tool.default) out.delete(`${tool.tool}.enabled`);
+    if (query.get(`${tool.tool}.version`) === '') out.delete(`${tool.tool}.version`);
+  }
+  if (reportIsOn(query)) out.delete(REPORT);
+  if (!timelineIsOn(query)) out.delete(TIMELINE);
+  return out;
+}

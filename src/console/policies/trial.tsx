@@ -1,0 +1,115 @@
+/** What a policy says of the last results on record, before it is saved. */
+import { call, type Answer } from '../api/client.ts';
+import { asToken } from '../api/gateway.ts';
+import type { PolicyEvaluation } from '../api/types.ts';
+import { several } from '../parts/figures.ts';
+import { Empty } from '../parts/states.tsx';
+import { Status } from '../parts/status.tsx';
+import { Stranger } from '../parts/stranger.tsx';
+import { Table, type Column } from '../parts/table.tsx';
+import { hrefOf } from '../router.ts';
+
+const LAST = 50;
+const DAYS_MS = 30 * 86_400_000;
+
+type LogRow = Answer<'GET media/log'>['log'][number];
+type Judged = PolicyEvaluation['results'][number] & { row: LogRow };
+
+export interface Trial {
+  judged: Judged[];
+}
+
+interface TryOn {
+  name: string;
+  text: string;
+  bearer: string;
+  userId: number;
+}
+
+export async function tryOn({ name, text, bearer, userId }: TryOn): Promise<Trial> {
+  const { log } = await call('GET media/log', {
+    query: {
+      send: { from: new Date(Date.now() - DAYS_MS).toISOString() },
+      'user-id': [userId],
+      type: ['file', 'msv', 'c2pa'],
+      status: ['success', 'with-errors'],
+      pagination: { page: 1, limit: LAST },
+    },
+  });
+  // Without results the policy is still read, and what is wrong with it is said.
+  const ids = log.length > 0 ? log.map(({ id }) => id) : ['00000000-0000-7000-8000-000000000000'];
+  const { results } = await asToken(
+    call('POST /v1/policy/:name/evaluate', {
+      params: { name: name.replace('shared/', '') },
+      body: { request_ids: ids, policy: text },
+      bearer,
+    }),
+  );
+  const rows = new Map(log.map((row) => [row.id, row]));
+  return {
+    judged: results.flatMap((result) => {
+      const row = rows.get(result.request_id);
+      return row ? [{ ...result, row }] : [];
+    }),
+  };
+}
+
+const ORDER = ['fail', 'unknown', 'warn', 'pass', 'not-applicable'] as const;
+const TOLD = 3;
+
+function Rules({ judged: { policy } }: { judged: Judged }) {
+  const found = policy.rules.filter(({ outcome }) => outcome !== 'pass' && outcome !== 'not-applicable');
+  return (
+    <>
+      {found.slice(0, TOLD).map(({ name, message }) => (
+        <div key={name}>
+          <Stranger text={name} most={60} />: <Stranger text={message} most={160} />
+        </div>
+      ))}
+      {found.length > TOLD && <span class="unit">and {several(found.length - TOLD, 'further rule')}</span>}
+    </>
+  );
+}
+
+const COLUMNS: readonly Column<Judged>[] = [
+  { title: 'Outcome', show: ({ policy }) => <Status of={policy.outcome} />, text: ({ policy }) => policy.outcome },
+  {
+    title: 'Address',
+    show: ({ row }) => (
+      <a href={hrefOf(`/requests/${row.id}`)}>
+        <Stranger text={row.url === '' ? row.id : row.url} most={80} />
+      </a>
+    ),
+    text: ({ row }) => row.url,
+  },
+  {
+    title: 'Rules that do not pass',
+    show: (judged) => <Rules judged={judged} />,
+    text: ({ policy }) => policy.rules.map(({ name, outcome }) => `${name}: ${outcome}`).join('; '),
+  },
+];
+
+export function Tried({ trial: { judged } }: { trial: Trial }) {
+  if (judged.length === 0)
+    return (
+      <Empty title="There is no result to try it on">
+        <p>The policy can be read. Results of the last 30 days are judged here once there are some.</p>
+      </Empty>
+    );
+  const counts = ORDER.map(
+    (outcome) => [outcome, judged.filter(({ policy }) => policy.outcome === outcome).length] as const,
+  );
+  const rows = judged.toSorted((a, b) => ORDER.indexOf(a.policy.outcome) - ORDER.indexOf(b.policy.outcome));
+  return (
+    <section>
+      <h2>On the last {several(judged.length, 'result')}</h2>
+      <p role="status">
+        {counts
+          .filter(([, many]) => many > 0)
+          .map(([outcome, many]) => `${many} ${outcome}`)
+          .join(', ')}
+      </p>
+      <Table caption="Results" columns={COLUMNS} rows={rows} keyOf={({ request_id: id }) => id} />
+    </section>
+  );
+}

@@ -1,0 +1,150 @@
+/** One file, asked about by hand: the same calls that a program makes, and the request to be copied. */
+import { useEffect, useState } from 'preact/hooks';
+import { call } from '../api/client.ts';
+import { asToken, type HeldToken } from '../api/gateway.ts';
+import type { AvailableTool, PolicyRow } from '../api/types.ts';
+import { useAsked } from '../api/use_call.ts';
+import { Form, useWrong } from '../parts/form.tsx';
+import { Await, Empty } from '../parts/states.tsx';
+import { WithToken } from '../parts/with_token.tsx';
+import { CopyAs } from '../playground/copy_as.tsx';
+import { Choice, OnOff, setValue } from '../playground/fields.tsx';
+import { send } from '../playground/follow.ts';
+import {
+  ADDRESS,
+  bodyOf,
+  hasSecrets,
+  isRedacted,
+  reportIsOn,
+  timelineIsOn,
+  withoutDefaults,
+  withoutSecrets,
+} from '../playground/form.ts';
+import { Run } from '../playground/run.tsx';
+import { Tool } from '../playground/tool.tsx';
+import { changed, go, placeNow, usePlace } from '../router.ts';
+
+interface AddressProps {
+  url: string;
+  change: (url: string) => void;
+}
+
+/** Its secrets stay in the page: the address of the page has what the log would show. */
+function Address({ url, change }: AddressProps) {
+  const wrong = useWrong(ADDRESS);
+  return (
+    <div class="field">
+      <label for="address">Address of the media</label>
+      <input
+        id="address"
+        name={ADDRESS}
+        value={url}
+        required
+        inputMode="url"
+        placeholder="https://media.example.com/film.mp4"
+        spellcheck={false}
+        autoComplete="off"
+        aria-invalid={wrong}
+        aria-describedby="address-help"
+        onInput={(event) => {
+          change(event.currentTarget.value);
+          setValue(ADDRESS, withoutSecrets(event.currentTarget.value));
+        }}
+      />
+      <p class="help" id="address-help">
+        {isRedacted(url)
+          ? 'Parts of this address are not kept on record: enter it again.'
+          : hasSecrets(url)
+            ? 'Credentials and values in the query are used to read the media, and appear in no log and no link.'
+            : 'HTTP(S), S3, FTP, HLS, DASH, RTMP, RTSP or SRT, with or without credentials.'}
+      </p>
+    </div>
+  );
+}
+
+interface ReadyProps {
+  token: HeldToken;
+  tools: readonly AvailableTool[];
+  policies: readonly PolicyRow[];
+}
+
+function Ready({ token, tools, policies }: ReadyProps) {
+  const { path, query } = usePlace();
+  const [url, setUrl] = useState(query.get(ADDRESS) ?? '');
+  const run = query.get('run');
+  useEffect(() => go(path, withoutDefaults(placeNow().query, tools), true), []);
+
+  async function start(): Promise<void> {
+    if (isRedacted(url)) throw redacted();
+    const id = await send(bodyOf(url, query, tools), token.text);
+    const now = placeNow();
+    go(now.path, changed(now.query, { run: id, tab: null, find: null, output: null }), true);
+  }
+  return (
+    <>
+      <Form submit="Run" wide work={start}>
+        <Address url={url} change={setUrl} />
+        <div class="tools">
+          {tools.map((tool) => (
+            <Tool key={tool.tool} tool={tool} />
+          ))}
+        </div>
+        <div class="tools">
+          <OnOff
+            name="probe_report.enabled"
+            label="Compare ffprobe and mediainfo"
+            on={reportIsOn(query)}
+            help="One report of the file from both, with where they disagree."
+          />
+          <OnOff
+            name="timeline.enabled"
+            label="Timeline"
+            on={timelineIsOn(query)}
+            help="Bit rate and key frames over time. Reads the whole file once more."
+          />
+          <Choice
+            name="policy"
+            label="Policy"
+            value={query.get('policy') ?? ''}
+            values={[['', 'none'], ...policies.map(({ name }) => [name, name] as const)]}
+          />
+        </div>
+      </Form>
+      <CopyAs url={url} tools={tools} />
+      {run !== null && <Run key={run} id={run} token={token} />}
+    </>
+  );
+}
+
+const redacted = () => ({
+  kind: 'refused' as const,
+  text: 'Parts of this address are not kept on record: enter it again.',
+  field: ADDRESS,
+  status: 0,
+  requestId: null,
+  retryAfter: null,
+});
+
+function WithVersions({ token }: { token: HeldToken }) {
+  const bearer = token.text;
+  const asked = useAsked(`versions ${token.id}`, (signal) =>
+    asToken(
+      Promise.all([call('GET /v1/versions', { bearer, signal }), call('GET /v1/policy', { bearer, signal })] as const),
+    ),
+  );
+  return (
+    <Await asked={asked} what="the tool versions">
+      {([{ tools }, { policies }]) =>
+        tools.every(({ latest }) => latest === null) ? (
+          <Empty title="No tool is ready">
+            <p>The cluster is still proving the tool versions, or has none.</p>
+          </Empty>
+        ) : (
+          <Ready token={token} tools={tools} policies={policies} />
+        )
+      }
+    </Await>
+  );
+}
+
+export const Playground = () => <WithToken>{(token) => <WithVersions key={token.id} token={token} />}</WithToken>;

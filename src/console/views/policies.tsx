@@ -1,0 +1,72 @@
+/** Policies: those of the account, and the shared ones of the installation. */
+import { call } from '../api/client.ts';
+import { asToken, type HeldToken } from '../api/gateway.ts';
+import type { PolicyRow } from '../api/types.ts';
+import { useAsked } from '../api/use_call.ts';
+import { Field, Form, textIn } from '../parts/form.tsx';
+import { Await, Empty } from '../parts/states.tsx';
+import { Stranger } from '../parts/stranger.tsx';
+import { Table, type Column } from '../parts/table.tsx';
+import { Time } from '../parts/time.tsx';
+import { WithToken } from '../parts/with_token.tsx';
+import { go, hrefOf } from '../router.ts';
+
+const COLUMNS: readonly Column<PolicyRow>[] = [
+  {
+    title: 'Name',
+    show: ({ name }) => (
+      <>
+        <a href={hrefOf(`/policies/${name}`)}>{name}</a>
+        {name.startsWith('shared/') && (
+          <>
+            {' '}
+            <span class="mark">shared</span>
+          </>
+        )}
+      </>
+    ),
+    text: ({ name }) => name,
+  },
+  {
+    title: 'For what',
+    show: ({ description = '' }) => <Stranger text={description} most={120} />,
+    text: ({ description = '' }) => description,
+  },
+  { title: 'Revision', show: ({ revision }) => revision, text: ({ revision }) => String(revision), right: true },
+  {
+    title: 'Saved',
+    show: ({ created_at: created }) => <Time iso={created} />,
+    text: ({ created_at: created }) => created,
+  },
+];
+
+function List({ token }: { token: HeldToken }) {
+  const asked = useAsked(`policies ${token.id}`, (signal) =>
+    asToken(call('GET /v1/policy', { bearer: token.text, signal })),
+  );
+  return (
+    <>
+      <Form
+        submit="Write a policy"
+        work={async (values) => {
+          go(`/policies/${encodeURIComponent(textIn(values, 'name').trim())}`);
+        }}
+      >
+        <Field name="name" label="Name of a new policy" required maxLength={64} placeholder="house-delivery" />
+      </Form>
+      <Await asked={asked} what="the policies">
+        {({ policies }) =>
+          policies.length === 0 ? (
+            <Empty title="There are no policies">
+              <p>A policy is a list of rules about a file. A request that names it is judged by it.</p>
+            </Empty>
+          ) : (
+            <Table caption="Policies" columns={COLUMNS} rows={policies} keyOf={({ name }) => name} />
+          )
+        }
+      </Await>
+    </>
+  );
+}
+
+export const Policies = () => <WithToken>{(token) => <List key={token.id} token={token} />}</WithToken>;

@@ -1,0 +1,153 @@
+/** One policy: read, changed, tried on what is on record, saved. */
+import { useState } from 'preact/hooks';
+import { call, isFailure } from '../api/client.ts';
+import type { Failure } from '../api/failure.ts';
+import { asToken, type HeldToken } from '../api/gateway.ts';
+import type { SavedPolicy } from '../api/types.ts';
+import { useAsked } from '../api/use_call.ts';
+import { useCell } from '../cell.ts';
+import { Dialog } from '../parts/dialog.tsx';
+import { Form } from '../parts/form.tsx';
+import { Await } from '../parts/states.tsx';
+import { WithToken } from '../parts/with_token.tsx';
+import { Editor } from '../policies/editor.tsx';
+import { policyText } from '../policies/text.ts';
+import { Tried, tryOn, type Trial } from '../policies/trial.tsx';
+import { go, hrefOf } from '../router.ts';
+import { may, session } from '../session.ts';
+
+const SHARED = 'shared/';
+
+const FIRST = `description: ""
+rules:
+  - name: wrapper
+    field: container.format
+    in: ["mp4", "mov"]
+  - name: video
+    each: video
+    field: codec.name
+    is: "h264"
+`;
+
+/** Null: there is none of this name yet. */
+async function read(name: string, bearer: string, signal: AbortSignal): Promise<SavedPolicy | null> {
+  const given = { params: { name: name.replace(SHARED, '') }, bearer, signal };
+  try {
+    return await asToken(
+      name.startsWith(SHARED) ? call('GET /v1/policy/shared/:name', given) : call('GET /v1/policy/:name', given),
+    );
+  } catch (error) {
+    if (isFailure(error) && error.status === 404 && !name.startsWith(SHARED)) return null;
+    throw error;
+  }
+}
+
+interface OpenProps {
+  name: string;
+  saved: SavedPolicy | null;
+  bearer: string;
+}
+
+function Remove({ name, bearer, close }: { name: string; bearer: string; close: () => void }) {
+  return (
+    <Dialog title={`Delete the policy ${name}?`} close={close}>
+      <p>All its revisions are deleted. Requests that were judged by it keep their verdicts.</p>
+      <Form
+        submit="Delete the policy"
+        danger
+        work={async () => {
+          await asToken(call('DELETE /v1/policy/:name', { params: { name }, bearer }));
+          go('/policies');
+        }}
+      >
+        {null}
+      </Form>
+    </Dialog>
+  );
+}
+
+function Open({ name, saved, bearer }: OpenProps) {
+  const { user } = useCell(session);
+  const [text, setText] = useState(() => (saved ? policyText(saved.policy) : FIRST));
+  const [failure, setFailure] = useState<Failure | null>(null);
+  const [busy, setBusy] = useState<'try' | 'save' | null>(null);
+  const [said, setSaid] = useState('');
+  const [trial, setTrial] = useState<Trial | null>(null);
+  const [removing, setRemoving] = useState(false);
+  const shared = name.startsWith(SHARED);
+  const mayWrite = !shared && user !== null && may(user, 'write:media');
+
+  const work = async (what: 'try' | 'save', done: () => Promise<void>): Promise<void> => {
+    setBusy(what);
+    setFailure(null);
+    setSaid('');
+    try {
+      await done();
+    } catch (error) {
+      if (!isFailure(error)) throw error;
+      setFailure(error);
+    } finally {
+      setBusy(null);
+    }
+  };
+  const save = () =>
+    work('save', async () => {
+      const content = { type: 'application/yaml', content: text };
+      const { revision, changed } = await asToken(
+        call('PUT /v1/policy/:name', { params: { name }, text: content, bearer }),
+      );
+      setSaid(changed ? `Saved as revision ${revision}` : `Revision ${revision} is the same`);
+    });
+  const attempt = () => work('try', async () => setTrial(await tryOn({ name, text, bearer, userId: user!.id })));
+
+  return (
+    <>
+      <p>
+        <a href={hrefOf('/policies')}>All policies</a>
+      </p>
+      <p class="lead">
+        <code>{name}</code> <span class="unit">{saved ? `revision ${saved.revision}` : 'a new policy'}</span>
+        {shared && (
+          <span class="unit">, shared by the installation: it can be tried, and copied under another name</span>
+        )}
+      </p>
+      <Editor text={text} change={setText} readOnly={shared} failure={failure} />
+      <p class="actions">
+        <button type="button" disabled={busy !== null} onClick={() => void attempt()}>
+          {busy === 'try' ? 'Trying …' : 'Try on the last 50 results'}
+        </button>
+        {mayWrite && (
+          <button type="button" class="primary" disabled={busy !== null} onClick={() => void save()}>
+            {busy === 'save' ? 'Saving …' : 'Save'}
+          </button>
+        )}
+        {mayWrite && saved && (
+          <button type="button" class="danger" onClick={() => setRemoving(true)}>
+            Delete
+          </button>
+        )}
+        <span role="status" class="said">
+          {said}
+        </span>
+      </p>
+      {trial && <Tried trial={trial} />}
+      {removing && <Remove name={name} bearer={bearer} close={() => setRemoving(false)} />}
+    </>
+  );
+}
+
+function Read({ name, token }: { name: string; token: HeldToken }) {
+  const asked = useAsked(`policy ${name} ${token.id}`, (signal) => read(name, token.text, signal));
+  return (
+    <Await asked={asked} what="the policy">
+      {(saved) => <Open name={name} saved={saved} bearer={token.text} />}
+    </Await>
+  );
+}
+
+export const OwnPolicy = ({ params }: { params: Record<string, string> }) => (
+  <WithToken>{(token) => <Read key={token.id} name={params['name']!} token={token} />}</WithToken>
+);
+export const SharedPolicy = ({ params }: { params: Record<string, string> }) => (
+  <WithToken>{(token) => <Read key={token.id} name={`${SHARED}${params['name']!}`} token={token} />}</WithToken>
+);

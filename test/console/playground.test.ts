@@ -1,0 +1,287 @@
+/** The playground: a request is composed, sent, followed, cancelled and read, on the real API. */
+import assert from 'node:assert/strict';
+import { PROBE_JOBS } from '../../src/kube/client.ts';
+import type { AvailableTool } from '../../src/console/api/types.ts';
+import { curlOf, yamlOf } from '../../src/console/playground/copies.ts';
+import {
+  bodyOf,
+  hasSecrets,
+  isRedacted,
+  queryOf,
+  withoutDefaults,
+  withoutSecrets,
+} from '../../src/console/playground/form.ts';
+import { tool as ran } from '../api/fixture.ts';
+import { ADMIN } from '../store/fixture.ts';
+import { startProbingConsole, visitAs, type Look, type ProbingConsole, type Visit } from './fixture.ts';
+
+const option = (
+  name: string,
+  type: 'boolean' | 'integer' | 'enum' | 'string',
+  byDefault: string | number | boolean | null,
+) => ({
+  name,
+  type,
+  default: byDefault,
+  help: name,
+});
+const TOOLS: AvailableTool[] = [
+  {
+    tool: 'ffprobe',
+    latest: '9.0',
+    selectable: true,
+    default: true,
+    help: '',
+    options: [
+      option('show_format', 'boolean', true),
+      option('show_frames', 'boolean', false),
+      option('probesize', 'integer', null),
+      option('select_streams', 'string', null),
+    ],
+    versions: [{ version: '9.0', latest: true, options: [] }],
+  },
+  {
+    tool: 'mediastreamvalidator',
+    latest: '1.0',
+    selectable: false,
+    default: false,
+    help: '',
+    options: [],
+    versions: [],
+  },
+];
+const URL_ = 'https://media.test/a.mp4';
+
+describe('console: a request as form, body and copies', () => {
+  const BODIES: [query: string, body: object][] = [
+    ['', {}],
+    ['ffprobe.version=7.1&ffprobe.show_frames=true', { ffprobe: { version: '7.1', show_frames: true } }],
+    ['ffprobe.show_format=true&ffprobe.show_frames=false&ffprobe.version=', {}],
+    ['ffprobe.show_format=false&ffprobe.probesize=5000', { ffprobe: { show_format: false, probesize: 5000 } }],
+    ['ffprobe.probesize=many', { ffprobe: { probesize: 'many' } }],
+    ['ffprobe.enabled=false&ffprobe.version=7.1', { ffprobe: { enabled: false } }],
+    ['mediastreamvalidator.enabled=true&mediastreamvalidator.version=2', { mediastreamvalidator: { enabled: true } }],
+    [
+      'probe_report.enabled=false&timeline.enabled=true&policy=shared/web',
+      { probe_report: { enabled: false }, policy: 'shared/web', timeline: { enabled: true } },
+    ],
+    ['ffprobe.__proto__=1&constructor=2&nothing=3', {}],
+  ];
+  for (const [query, body] of BODIES)
+    it(`body of ${query === '' ? 'nothing' : query}`, () => {
+      assert.deepEqual(bodyOf(` ${URL_} `, new URLSearchParams(query), TOOLS), { url: URL_, ...body });
+    });
+
+  const ADDRESSES: [url: string, secrets: boolean, shown: string][] = [
+    ['https://a.test/b.mp4', false, 'https://a.test/b.mp4'],
+    ['https://a.test/b@c.mp4', false, 'https://a.test/b@c.mp4'],
+    ['https://me:pw@a.test/b.mp4', true, 'https://a.test/b.mp4'],
+    ['s3://KEY:SECRET@bucket/a/b', true, 's3://bucket/a/b'],
+    ['https://me:p@w@a.test/b', true, 'https://a.test/b'],
+    ['https://a.test/b?X-Sig=abc&v=1', true, 'https://a.test/b?X-Sig=REDACTED&v=REDACTED'],
+    ['https://a.test/b?sig=a=b#frag', true, 'https://a.test/b?sig=REDACTED'],
+    ['https://a.test/b?flag', false, 'https://a.test/b?flag'],
+  ];
+  for (const [url, secrets, shown] of ADDRESSES)
+    it(`secrets of ${url}`, () => {
+      assert.deepEqual([hasSecrets(url), withoutSecrets(url)], [secrets, shown]);
+      assert.equal(isRedacted(shown), shown.includes('REDACTED'));
+    });
+
+  it('a request of the log fills the form in, without what has its default', () => {
+    const request = JSON.stringify({
+      url: 'https://a.test/b?sig=REDACTED',
+      timeout: 30_000,
+      only: null,
+      ffprobe: {
+        enabled: true,
+        version: '7.1',
+        timeout: 5000,
+        show_format: true,
+        show_frames: true,
+        select_streams: null,
+      },
+      policy: { rules: [] },
+    });
+    const query = withoutDefaults(queryOf({ type: 'file', request, policy: 'house' }), TOOLS);
+    assert.equal(
+      query.toString(),
+      'url=https%3A%2F%2Fa.test%2Fb%3Fsig%3DREDACTED&ffprobe.version=7.1&ffprobe.show_frames=true&policy=house',
+    );
+    const single = queryOf({ type: 'msv', request: '{"url":"https://a.test/b","inject_json":true}', policy: null });
+    assert.equal(single.get('mediastreamvalidator.enabled'), 'true');
+  });
+
+  it('curl: a quote in the address ends no argument, and no token is in it', () => {
+    const text = curlOf('https://probe.test', { url: `https://a.test/'$(id)'` });
+    assert.match(text, /\$PROBEYARD_TOKEN"/);
+    assert.ok(text.endsWith(String.raw`-d '{"url":"https://a.test/'\''$(id)'\''"}'`), text);
+  });
+
+  it('ProbeJob: an address with secrets is named as a Secret', () => {
+    const query = new URLSearchParams('ffprobe.version=7.1&ffprobe.probesize=50&policy=shared/web');
+    assert.equal(
+      yamlOf(URL_, query, TOOLS),
+      `apiVersion: probeyard.dev/v1alpha1
+kind: ProbeJob
+metadata:
+  generateName: probe-
+spec:
+  source:
+    url: "https://media.test/a.mp4"
+  tools:
+    - name: ffprobe
+      version: "7.1"
+      options:
+        probesize: "50"
+  policy:
+    name: "shared/web"
+`,
+    );
+    const secret = yamlOf('https://me:pw@a.test/b?c=d', query, TOOLS);
+    assert.match(secret, /secretRef:\n {6}name: probe-source/);
+    assert.doesNotMatch(secret, /pw|a\.test/);
+  });
+});
+
+describe('console: playground', function () {
+  this.timeout(300_000);
+  let c: ProbingConsole;
+  before(async function () {
+    const started = await startProbingConsole();
+    if (!started) {
+      console.log('      skipped: there is no chromium in the cache (make browser)');
+      this.skip();
+    }
+    c = started!;
+  });
+  after(() => c?.stop());
+
+  const visit = (path: string, look: Look, work: (v: Visit) => Promise<void>) =>
+    visitAs(c, ADMIN.email, { path, look, password: ADMIN.password }, work);
+  const status = (id: string, conditions: [type: string, status: string, reason: string][]) =>
+    c.api.kube.mergePatchStatus(
+      PROBE_JOBS,
+      id,
+      {
+        conditions: conditions.map(([type, one, reason]) => ({
+          type,
+          status: one,
+          reason,
+          message: '',
+          lastTransitionTime: new Date().toISOString(),
+        })),
+        queueTimeMs: 12,
+      },
+      { namespace: c.api.namespace },
+    );
+
+  it('by keys: composed, sent, followed through its steps, and read', async () => {
+    await visit('/playground', {}, async ({ page, accessible }) => {
+      await page.getByLabel('Address of the media').fill('https://reader:hidden@play.test/a.mp4');
+      await accessible('playground form wide light');
+      await page.getByLabel('Version of ffprobe').selectOption('3.3');
+      await page.getByRole('group', { name: 'ffprobe' }).locator('summary').click();
+      await page.getByLabel('Find an option of ffprobe').fill('show_frames');
+      await page.getByLabel('show_frames').check();
+      await accessible('playground options wide light');
+      await page.getByText('curl', { exact: true }).click();
+      await page.getByText('ProbeJob', { exact: true }).click();
+      assert.doesNotMatch(page.url(), /hidden/);
+      assert.match(page.url(), /ffprobe\.version=3\.3&ffprobe\.show_frames=true/);
+      const shown = await page.getByLabel('The request as curl').innerText();
+      assert.match(shown, /\$PROBEYARD_TOKEN/);
+      await page.getByText('curl and JSON hold them').waitFor();
+      await accessible('playground copies wide light');
+
+      await page.getByLabel('Address of the media').focus();
+      await page.keyboard.press('Enter');
+      const job = await c.api.job('play.test');
+      const { name: id } = job.metadata;
+      assert.deepEqual(
+        job.spec.tools?.map(({ name, version, options }) => [name, version, options]),
+        [
+          ['ffprobe', '3.3', { show_frames: 'true' }],
+          ['mediainfo', '24.06', undefined],
+        ],
+      );
+      await page.getByRole('button', { name: 'Cancel' }).waitFor();
+      await page.getByRole('listitem').filter({ hasText: 'Queued' }).and(page.locator('[aria-current=step]')).waitFor();
+      await status(id, [
+        ['Admitted', 'False', 'TokenAtLimit'],
+        ['Succeeded', 'Unknown', 'TokenAtLimit'],
+      ]);
+      await page.getByText(/the token runs as many requests/).waitFor();
+      await accessible('playground queued wide light');
+      await status(id, [
+        ['Admitted', 'True', 'Admitted'],
+        ['Succeeded', 'Unknown', 'Running'],
+      ]);
+      await page.getByRole('listitem').filter({ hasText: 'Tools' }).and(page.locator('[aria-current=step]')).waitFor();
+      await c.api.end(id, { result: { tools: [ran('ffprobe', '{"format":{"tags":{"a":"<b>"}}}')], ioUsage: 9 } });
+      await page.getByText('"a":"<b>"').waitFor();
+      await accessible('playground ended wide light');
+      // What is shown stands in the address.
+      await page.reload();
+      await page.getByText('"a":"<b>"').waitFor();
+      assert.doesNotMatch(c.api.log.join('\n'), /hidden/);
+      await page.getByRole('link', { name: 'The page of this request' }).click();
+      await page.getByRole('link', { name: 'Read again at another version' }).click();
+      await page.getByRole('heading', { name: 'Playground' }).waitFor();
+      assert.equal(await page.getByLabel('Version of ffprobe').inputValue(), '3.3');
+      assert.match(await page.getByLabel('Address of the media').inputValue(), /play\.test\/a\.mp4/);
+    });
+  });
+
+  it('cancelled on a phone in the dark', async () => {
+    await visit(
+      '/playground?url=https://cancel.test/a.mp4&mediainfo.enabled=false',
+      { width: 390, theme: 'dark', expected: /\b499\b/ },
+      async ({ page, accessible }) => {
+        await page.getByRole('button', { name: 'Run', exact: true }).click();
+        const { metadata } = await c.api.job('cancel.test');
+        await page.getByRole('button', { name: 'Cancel' }).waitFor();
+        await accessible('playground running 390 dark');
+        await page.getByRole('button', { name: 'Cancel' }).click();
+        await page.getByRole('button', { name: 'Cancelling …' }).waitFor();
+        await c.api.end(metadata.name, {
+          close: { status: 499, reason: 'Cancelled', error: 'the request was cancelled' },
+        });
+        await page.getByRole('heading', { name: 'Cancelled' }).waitFor();
+        await accessible('playground cancelled 390 dark');
+        assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 390, 'the page scrolls sideways');
+      },
+    );
+  });
+
+  it('refused: the field that the API names is marked and has the focus', async () => {
+    const look = { expected: /\b400\b/ };
+    await visit('/playground?url=http://10.0.0.1/a.mp4', look, async ({ page, accessible }) => {
+      await page.getByRole('button', { name: 'Run', exact: true }).click();
+      await page.getByText('url: the address is not allowed').waitFor();
+      assert.equal(await page.evaluate('document.activeElement.name'), 'url');
+      await accessible('playground refused wide light');
+      await page.getByLabel('Address of the media').fill('https://a.test/b?sig=REDACTED');
+      await page.getByRole('button', { name: 'Run', exact: true }).click();
+      await page.getByRole('alert').getByText('enter it again').waitFor();
+    });
+  });
+
+  it('offline: says so, and goes on when it is asked to', async () => {
+    const look = { expected: /ERR_INTERNET_DISCONNECTED|\b404\b/ };
+    await visit('/playground?url=https://offline.test/a.mp4', look, async ({ page, context, accessible }) => {
+      await page.getByRole('button', { name: 'Run', exact: true }).click();
+      const { metadata } = await c.api.job('offline.test');
+      await page.getByRole('button', { name: 'Cancel' }).waitFor();
+      await context.setOffline(true);
+      await page.getByText('This server cannot be reached.').waitFor();
+      await accessible('playground offline wide light');
+      await context.setOffline(false);
+      await c.api.end(metadata.name, {
+        close: { status: 404, reason: 'OriginUnreachable', error: 'the source <i>is</i> not there' },
+      });
+      await page.getByText('the source <i>is</i> not there').waitFor();
+      await page.getByRole('heading', { name: 'It ended with status 404' }).waitFor();
+    });
+  });
+});
