@@ -42,6 +42,7 @@ const CALLS: readonly EndpointName[] = [
   'GET /v1/probe/:id',
   'POST /v1/probe/:id/cancel',
   'GET /v1/probe/:id/policy',
+  'GET /v1/probe/:id/timeline',
   'GET /v1/policy',
   'GET /v1/policy/:name',
   'GET /v1/policy/shared/:name',

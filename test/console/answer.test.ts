@@ -53,7 +53,31 @@ const HLS: HlsReport = {
   tool: 'probeyard-hls',
   version: '1.0.0',
   reference_version: '1.24.5',
-  playlists: [],
+  playlists: [
+    {
+      url: URL,
+      role: 'variant',
+      version: 7,
+      lines: 24,
+      bytes: 900,
+      live: false,
+      type: 'VOD',
+      target_duration: 6,
+      media_sequence: 0,
+      segments: 10,
+      duration: 62,
+      discontinuities: 0,
+      gaps: 0,
+      encryption: [],
+      init_section: true,
+      byte_ranges: false,
+      low_latency: false,
+      program_date_time: false,
+      date_ranges: 0,
+      findings: { must_fix: 1, should_fix: 0, info: 0 },
+      measured: null,
+    },
+  ],
   variants: [
     {
       url: URL,
@@ -170,6 +194,9 @@ describe('console: the answer', function () {
       await page.getByRole('img', { name: 'declared 2,500 kb/s to 3,000 kb/s, measured peak 3,600 kb/s' }).waitFor();
       await page.getByText('3,600 kb/s (above)').waitFor();
       await page.getByText('EXT-X-TARGETDURATION is too small').waitFor();
+      await page.getByRole('img', { name: '6.20 s on average, the target is 6 s' }).waitFor();
+      await page.getByRole('table', { name: 'Findings' }).getByRole('link').click();
+      await page.locator('tr:target', { hasText: 'variant' }).waitFor();
       await v.accessible('answer ladder 390 dark');
       assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 390, 'the page scrolls sideways');
     });

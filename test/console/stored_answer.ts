@@ -10,8 +10,9 @@ export async function storeAnswer(
   { id, tokenId }: { id: number; tokenId: number },
   kind: Kind,
   result: ResultBody,
+  options: object = {},
 ): Promise<string> {
-  const request = { asked: [{ name: 'ffprobe' }], shown: ['ffprobe'], inject_json: false };
+  const request = { asked: [{ name: 'ffprobe' }], shown: ['ffprobe'], inject_json: false, ...options };
   const open = anOpenInput(store, { kind, tokenId, userId: id, waiter: null, request });
   await store.openRequest(open);
   const text = JSON.stringify(result);

@@ -7,7 +7,14 @@ import { Overview } from './overview.tsx';
 import { Policy } from './policy.tsx';
 import { Provenance } from './provenance.tsx';
 import { Raw } from './raw.tsx';
+import { Timeline } from './timeline.tsx';
 import { Versions } from './versions.tsx';
+
+/** Only a request that asked for one has a timeline. */
+function asksForTimeline(request: string): boolean {
+  const { timeline } = JSON.parse(request) as { timeline?: { enabled?: boolean } };
+  return timeline?.enabled === true;
+}
 
 function tabsOf(answer: OpenAnswer): Tab[] {
   const { report, hls, c2pa, policy, comparison } = answer.reports;
@@ -39,6 +46,9 @@ function tabsOf(answer: OpenAnswer): Tab[] {
     ...(c2pa ? [{ name: 'provenance', title: 'Provenance', show: () => <Provenance report={c2pa} /> }] : []),
     ...(policy
       ? [{ name: 'policy', title: 'Policy', show: () => <Policy verdict={policy} id={answer.facts.id} /> }]
+      : []),
+    ...(asksForTimeline(answer.facts.request)
+      ? [{ name: 'timeline', title: 'Timeline', show: () => <Timeline id={answer.facts.id} /> }]
       : []),
     { name: 'raw', title: 'Raw', show: () => <Raw answer={answer} /> },
   ];

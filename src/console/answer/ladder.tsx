@@ -7,6 +7,7 @@ import { Table, type Column } from '../parts/table.tsx';
 
 type Variant = HlsReport['variants'][number];
 type Message = HlsReport['messages'][number];
+type Playlist = HlsReport['playlists'][number];
 
 const kilobits = (value: number | null | undefined): string =>
   value === null || value === undefined ? '–' : `${count(Math.round(value / 1000))} kb/s`;
@@ -79,7 +80,49 @@ const variantColumns = (most: number): readonly Column<Variant>[] => [
 
 const SIGNS = { 'must-fix': '✕', 'should-fix': '⚠', info: 'i' } as const;
 
-const MESSAGES: readonly Column<Message>[] = [
+/** The mean length of segments as a dot, against the target as a line. */
+function Lengths({ playlist: { segments, duration, target_duration: target } }: { playlist: Playlist }) {
+  if (segments === null || segments === 0 || duration === null || target === null) return <span class="unit">–</span>;
+  const mean = duration / segments;
+  const most = Math.max(target, mean) * 1.25;
+  const at = (value: number) => (value / most) * 120;
+  const text = `${mean.toFixed(2)} s on average, the target is ${target} s`;
+  return (
+    <span class="measured">
+      <svg class="rates" viewBox="0 0 128 16" width="128" height="16" role="img" aria-label={text}>
+        <rect class="track" x="0" y="7" width="120" height="2" />
+        <rect class="mark" x={at(target)} y="0" width="2" height="16" />
+        <circle class={mean > target ? 'beyond' : 'declared'} cx={at(mean)} cy="8" r="4" />
+      </svg>
+      {mean.toFixed(2)} <span class="unit">of {target} s</span>
+    </span>
+  );
+}
+
+const PLAYLISTS: readonly Column<Playlist>[] = [
+  { title: 'Playlist', show: ({ url }) => <Stranger text={url} most={60} />, text: ({ url }) => url },
+  { title: 'Role', show: ({ role }) => role, text: ({ role }) => role },
+  { title: 'Lines', show: ({ lines }) => count(lines), text: ({ lines }) => String(lines), right: true },
+  {
+    title: 'Segments',
+    show: ({ segments }) => (segments === null ? '–' : count(segments)),
+    text: ({ segments }) => String(segments ?? ''),
+    right: true,
+  },
+  {
+    title: 'Length of segments',
+    show: (playlist) => <Lengths playlist={playlist} />,
+    text: ({ segments, duration }) => (segments && duration !== null ? String(duration / segments) : ''),
+  },
+  {
+    title: 'Findings',
+    show: ({ findings }) => findings.must_fix + findings.should_fix + findings.info,
+    text: ({ findings }) => String(findings.must_fix + findings.should_fix + findings.info),
+    right: true,
+  },
+];
+
+const messageColumns = (idOf: (url: string) => string | undefined): readonly Column<Message>[] => [
   {
     title: 'Level',
     show: ({ level }) => (
@@ -91,12 +134,22 @@ const MESSAGES: readonly Column<Message>[] = [
   },
   { title: 'Finding', show: ({ message }) => <Stranger text={message} />, text: ({ message }) => message },
   { title: 'Rule', show: ({ code, rule }) => `${code} (${rule})`, text: ({ code }) => code },
-  { title: 'Playlist', show: ({ url }) => <Stranger text={url} most={60} />, text: ({ url }) => url },
+  {
+    title: 'Playlist',
+    show: ({ url }) => {
+      const id = idOf(url);
+      const text = <Stranger text={url} most={60} />;
+      return id === undefined ? text : <a href={`#${id}`}>{text}</a>;
+    },
+    text: ({ url }) => url,
+  },
   { title: 'Line', show: ({ line }) => line, text: ({ line }) => String(line), right: true },
 ];
 
 export function Ladder({ report }: { report: HlsReport }) {
-  const { variants, messages, summary } = report;
+  const { variants, messages, summary, playlists } = report;
+  const places = new Map(playlists.map(({ url }, index) => [url, `playlist-${index}`]));
+  const idOf = (url: string): string | undefined => places.get(url);
   const rates = variants.flatMap(({ bandwidth, measured }) => [bandwidth ?? 0, measured?.peak ?? 0]);
   return (
     <>
@@ -120,9 +173,18 @@ export function Ladder({ report }: { report: HlsReport }) {
       ) : (
         <Table
           caption="Findings"
-          columns={MESSAGES}
+          columns={messageColumns(idOf)}
           rows={messages}
           keyOf={({ code, url, line, message }) => `${code} ${url} ${line} ${message}`}
+        />
+      )}
+      {playlists.length > 0 && (
+        <Table
+          caption="Playlists"
+          columns={PLAYLISTS}
+          rows={playlists}
+          keyOf={({ url }) => url}
+          idOf={({ url }) => idOf(url)}
         />
       )}
       {summary.untold > 0 && <p>{count(summary.untold)} further findings are not listed.</p>}

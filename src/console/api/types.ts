@@ -806,6 +806,57 @@ export interface Accepted {
   };
 }
 
+export interface TimelineGops {
+  count: number;
+  min: number;
+  mean: number;
+  max: number;
+  open?: true;
+}
+
+export interface TimelineGaps {
+  count: number;
+  list: Array<Array<number>>;
+}
+
+export interface TimelineJumps {
+  count: number;
+  list: Array<Array<number>>;
+}
+
+export interface StreamTimeline {
+  index: number;
+  type: string | null;
+  codec: string | null;
+  start: number | null;
+  end: number | null;
+  packets: number;
+  bytes: number;
+  untimed: number;
+  step: number;
+  first: number;
+  bits: Array<number>;
+  counts: Array<number>;
+  keys: {
+    count: number;
+    every: boolean;
+    times: Array<number>;
+  };
+  gops: TimelineGops | null;
+  gaps: TimelineGaps;
+  jumps: TimelineJumps;
+}
+
+export interface Timeline {
+  success: true;
+  request_id: string;
+  version: string;
+  until?: number;
+  cut?: string;
+  streams_left_out: number;
+  streams: Array<StreamTimeline>;
+}
+
 export interface PolicyRow {
   name: string;
   revision: number;
@@ -1429,6 +1480,9 @@ export interface Calls {
       format?: 'json' | 'junit' | 'sarif';
     };
     answer: PolicyResult;
+  };
+  'GET /v1/probe/:id/timeline': {
+    answer: Timeline;
   };
   'GET /v1/policy': {
     answer: {

@@ -25,6 +25,8 @@ interface TableProps<Row> {
   columns: readonly Column<Row>[];
   rows: readonly Row[];
   keyOf: (row: Row) => string | number;
+  /** For links to a row of this page. */
+  idOf?: (row: Row) => string | undefined;
   /** None: all rows are here. */
   echo?: Echo;
 }
@@ -91,7 +93,7 @@ function Pages({ page, limit, total }: Echo['pagination']) {
   );
 }
 
-export function Table<Row>({ caption, columns, rows, keyOf, echo }: TableProps<Row>) {
+export function Table<Row>({ caption, columns, rows, keyOf, idOf, echo }: TableProps<Row>) {
   return (
     <section class="listing">
       <div class="scroll" role="region" aria-label={caption} tabIndex={0}>
@@ -106,7 +108,7 @@ export function Table<Row>({ caption, columns, rows, keyOf, echo }: TableProps<R
           </thead>
           <tbody>
             {rows.map((row) => (
-              <tr key={keyOf(row)}>
+              <tr key={keyOf(row)} id={idOf?.(row)}>
                 {columns.map((column) => (
                   <td key={column.title} class={column.right ? 'right' : undefined}>
                     {column.show(row)}

@@ -1,0 +1,198 @@
+/** Bit rate, key frames, gaps and jumps of every stream over time, with one cursor through all of them. */
+import type { TargetedKeyboardEvent, TargetedPointerEvent } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { call } from '../api/client.ts';
+import { asToken } from '../api/gateway.ts';
+import type { Timeline as TimelineAnswer, StreamTimeline } from '../api/types.ts';
+import { useAsked } from '../api/use_call.ts';
+import { several } from '../parts/figures.ts';
+import { Await, Empty } from '../parts/states.tsx';
+import { Stranger } from '../parts/stranger.tsx';
+import { anyToken } from '../parts/with_token.tsx';
+import { changed, go, placeNow, usePlace } from '../router.ts';
+import { placeOf, wholeOf, within, zoomed, type View } from './timeline_scale.ts';
+import { MomentLine, secondsOf, STREAM_HEIGHT, StreamFacts, StreamPicture } from './timeline_stream.tsx';
+
+/** Until the place has been measured. */
+const FIRST_WIDTH = 600;
+
+function useWidth() {
+  const place = useRef<HTMLDivElement>(null);
+  const [width, setWidth] = useState(FIRST_WIDTH);
+  useEffect(() => {
+    const observer = new ResizeObserver(([entry]) => setWidth(Math.max(200, Math.floor(entry!.contentRect.width))));
+    observer.observe(place.current!);
+    return () => observer.disconnect();
+  }, []);
+  return { place, width };
+}
+
+/** What is in view stands in the address. */
+function useView(whole: View) {
+  const { query } = usePlace();
+  const number = (name: string, byDefault: number): number => {
+    const value = Number(query.get(name) ?? Number.NaN);
+    return Number.isFinite(value) ? value : byDefault;
+  };
+  const view = within({ from: number('from', whole.from), to: number('to', whole.to) }, whole);
+  const show = (next: View | null): void => {
+    const { path, query: now } = placeNow();
+    const text = (value: number) => String(Math.round(value * 1_000) / 1_000);
+    const all = next === null || (next.from <= whole.from && next.to >= whole.to);
+    go(path, changed(now, { from: all ? null : text(next.from), to: all ? null : text(next.to) }), true);
+  };
+  return { view, show };
+}
+
+/** A drag that is shorter was a click. */
+const SHORTEST_DRAG = 5;
+
+interface FigureProps {
+  streams: readonly StreamTimeline[];
+  whole: View;
+}
+
+function Figure({ streams, whole }: FigureProps) {
+  const { place, width } = useWidth();
+  const { view, show } = useView(whole);
+  const [at, setAt] = useState(view.from);
+  const [dragFrom, setDragFrom] = useState<number | null>(null);
+  const area = { width, height: STREAM_HEIGHT, view };
+  const finest = Math.min(...streams.map(({ step }) => step));
+  const pixelsOf = (event: TargetedPointerEvent<HTMLDivElement>) =>
+    event.clientX - event.currentTarget.getBoundingClientRect().left;
+  const timeAt = (pixels: number) =>
+    Math.min(view.to, Math.max(view.from, view.from + (pixels / width) * (view.to - view.from)));
+
+  const move = (to: number): void => {
+    const next = Math.min(whole.to, Math.max(whole.from, to));
+    setAt(next);
+    // The cursor stays in view.
+    const length = view.to - view.from;
+    if (next < view.from) show(within({ from: next, to: next + length }, whole));
+    if (next > view.to) show(within({ from: next - length, to: next }, whole));
+  };
+  const step = Math.max(finest, (view.to - view.from) / 200);
+  const KEYS: Record<string, () => void> = {
+    ArrowLeft: () => move(at - step),
+    ArrowRight: () => move(at + step),
+    PageUp: () => move(at - 10 * step),
+    PageDown: () => move(at + 10 * step),
+    Home: () => move(whole.from),
+    End: () => move(whole.to),
+    '+': () => show(zoomed(view, { at, by: 0.5, whole })),
+    '-': () => show(zoomed(view, { at, by: 2, whole })),
+    '0': () => show(null),
+  };
+  const press = (event: TargetedKeyboardEvent<HTMLDivElement>): void => {
+    const work = KEYS[event.key];
+    if (!work || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    work();
+  };
+  const release = (event: TargetedPointerEvent<HTMLDivElement>): void => {
+    const to = timeAt(pixelsOf(event));
+    if (dragFrom !== null && Math.abs(placeOf(to, area) - placeOf(dragFrom, area)) >= SHORTEST_DRAG)
+      show(within({ from: Math.min(dragFrom, to), to: Math.max(dragFrom, to) }, whole));
+    setDragFrom(null);
+  };
+
+  const cursor = placeOf(at, area);
+  const isZoomed = view.to - view.from < whole.to - whole.from;
+  const drag = dragFrom === null ? null : [placeOf(dragFrom, area), cursor].toSorted((a, b) => a - b);
+  return (
+    <>
+      <p class="actions">
+        <span>
+          At <strong>{secondsOf(at)}</strong>{' '}
+          <span class="unit">
+            of {secondsOf(view.from)} to {secondsOf(view.to)}
+          </span>
+        </span>
+        <button type="button" class="small" onClick={() => show(zoomed(view, { at, by: 0.5, whole }))}>
+          Zoom in
+        </button>
+        <button type="button" class="small" disabled={!isZoomed} onClick={() => show(null)}>
+          Whole length
+        </button>
+      </p>
+      <div
+        ref={place}
+        class="figure"
+        role="slider"
+        tabIndex={0}
+        aria-label="Time"
+        aria-valuemin={whole.from}
+        aria-valuemax={whole.to}
+        aria-valuenow={Math.round(at * 100) / 100}
+        aria-valuetext={secondsOf(at)}
+        onKeyDown={press}
+        onPointerDown={(event) => {
+          if (event.button !== 0) return;
+          event.currentTarget.setPointerCapture(event.pointerId);
+          setDragFrom(timeAt(pixelsOf(event)));
+          setAt(timeAt(pixelsOf(event)));
+        }}
+        onPointerMove={(event) => setAt(timeAt(pixelsOf(event)))}
+        onPointerUp={release}
+        onPointerCancel={() => setDragFrom(null)}
+      >
+        {streams.map((stream) => (
+          <div key={stream.index} class="stream">
+            <StreamFacts stream={stream} />
+            <StreamPicture stream={stream} area={area} />
+            <MomentLine stream={stream} at={at} />
+          </div>
+        ))}
+        {cursor >= 0 && cursor <= width && <div class="cursor" style={{ transform: `translateX(${cursor}px)` }} />}
+        {drag && (
+          <div class="drag" style={{ transform: `translateX(${drag[0]}px)`, width: `${drag[1]! - drag[0]!}px` }} />
+        )}
+      </div>
+      <p class="help">
+        Drag to zoom. Keys: arrows and Page keys move, + and - zoom, 0 shows the whole length. Area: bit rate; ticks:
+        key frames; hatched: gaps; triangles: time that goes back.
+      </p>
+    </>
+  );
+}
+
+function Drawn({ timeline }: { timeline: TimelineAnswer }) {
+  const { streams, until, cut, version, streams_left_out: leftOut } = timeline;
+  if (streams.every(({ bits }) => bits.length === 0))
+    return (
+      <Empty title="No packet has a time">
+        <p>
+          ffprobe {version} read {several(streams.length, 'stream')}, and none of them has times to draw.
+        </p>
+      </Empty>
+    );
+  return (
+    <>
+      <p class="lead">
+        {several(streams.length, 'stream')}, read by ffprobe {version}
+        {until !== undefined && `; complete up to ${secondsOf(until)}, where the reading was cut short`}
+        {cut !== undefined && (
+          <>
+            {' ('}
+            <Stranger text={cut} most={120} />)
+          </>
+        )}
+        {leftOut > 0 && `; ${several(leftOut, 'further stream')} left out`}.
+      </p>
+      <Figure streams={streams} whole={wholeOf(streams)} />
+    </>
+  );
+}
+
+export function Timeline({ id }: { id: string }) {
+  const asked = useAsked(`timeline ${id}`, async (signal) => {
+    const { text: bearer } = await anyToken();
+    return asToken(call('GET /v1/probe/:id/timeline', { params: { id }, bearer, signal }));
+  });
+  return (
+    <Await asked={asked} what="the timeline">
+      {(timeline) => <Drawn timeline={timeline} />}
+    </Await>
+  );
+}

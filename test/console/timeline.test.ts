@@ -1,0 +1,163 @@
+/** The timeline of a request: scales and outlines as data, and the figure under keys and the pointer. */
+import assert from 'node:assert/strict';
+import type { StreamTimeline } from '../../src/console/api/types.ts';
+import { marksIn, momentOf, outlineOf, wholeOf, within, zoomed } from '../../src/console/answer/timeline_scale.ts';
+import type { Person } from '../api/accounts/fixture.ts';
+import { body, good } from '../result/result_samples.ts';
+import { startConsole, visitAs, type ConsoleFixture } from './fixture.ts';
+import { storeAnswer } from './stored_answer.ts';
+
+const stream = (change: Partial<StreamTimeline> = {}): StreamTimeline => ({
+  index: 0,
+  type: 'video',
+  codec: 'h264',
+  start: 0,
+  end: 4,
+  packets: 40,
+  bytes: 5_000,
+  untimed: 0,
+  step: 1,
+  first: 0,
+  bits: [8_000, 16_000, 0, 16_000],
+  counts: [10, 20, 0, 10],
+  keys: { count: 2, every: false, times: [0, 2] },
+  gops: { count: 1, min: 2, mean: 2, max: 2 },
+  gaps: { count: 1, list: [[2, 1]] },
+  jumps: { count: 0, list: [] },
+  ...change,
+});
+
+describe('console: the scale of a timeline', () => {
+  it('whole: from the first column of any stream to the last', () => {
+    assert.deepEqual(wholeOf([stream(), stream({ first: -1, step: 2 })]), { from: -1, to: 7 });
+    assert.deepEqual(wholeOf([stream({ bits: [] })]), { from: 0, to: 1 });
+  });
+  it('view: is kept within the whole, and is never empty', () => {
+    const whole = { from: 0, to: 10 };
+    assert.deepEqual(within({ from: -3, to: 2 }, whole), { from: 0, to: 5 });
+    assert.deepEqual(within({ from: 9, to: 12 }, whole), { from: 7, to: 10 });
+    assert.deepEqual(within({ from: 5, to: 4 }, whole), { from: 5, to: 5.05 });
+    assert.deepEqual(zoomed(whole, { at: 2, by: 0.5, whole }), { from: 1, to: 6 });
+    assert.deepEqual(zoomed({ from: 1, to: 6 }, { at: 2, by: 4, whole }), whole);
+  });
+  it('outline: a step for each column in view, as high as its share of the peak', () => {
+    const area = { width: 100, height: 10, view: { from: 0, to: 4 } };
+    assert.equal(outlineOf(stream(), area), 'M0 10V5H25V0H50V10H75V0H100V10Z');
+    assert.equal(outlineOf(stream(), { ...area, view: { from: 1, to: 2 } }), 'M0 10V0H100V10Z');
+    assert.equal(outlineOf(stream(), { ...area, view: { from: 8, to: 9 } }), '');
+  });
+  it('marks: those in view, and none on top of another', () => {
+    const area = { width: 100, height: 10, view: { from: 0, to: 10 } };
+    assert.deepEqual(marksIn([0, 0.1, 5, 11], area), [0, 50]);
+  });
+  it('moment: what is there, and where nothing is', () => {
+    assert.deepEqual(momentOf(stream(), 1.5), { rate: 16_000, packets: 20, key: 0, nextKey: 2, gap: false });
+    assert.deepEqual(momentOf(stream(), 2.5), { rate: 0, packets: 0, key: 2, nextKey: null, gap: true });
+    assert.deepEqual(momentOf(stream(), 9), { rate: null, packets: 0, key: 2, nextKey: null, gap: false });
+  });
+});
+
+/** Of 600 s: a rate that swells, a key frame each 2 s, a gap, and a jump. */
+function film(): object {
+  const columns = Array.from({ length: 1_200 }, (_, index) =>
+    index > 500 && index < 520 ? 0 : Math.round(500_000 + 400_000 * Math.sin(index / 40)),
+  );
+  const video = stream({
+    end: 600,
+    packets: 15_000,
+    bytes: 75_000_000,
+    step: 0.5,
+    bits: columns,
+    counts: columns.map((bits) => (bits === 0 ? 0 : 13)),
+    keys: { count: 300, every: false, times: Array.from({ length: 300 }, (_, index) => index * 2) },
+    gaps: { count: 1, list: [[250.5, 9.5]] },
+    jumps: { count: 1, list: [[400, -12]] },
+  });
+  const audio = stream({
+    index: 1,
+    type: 'audio',
+    codec: '<b>aac</b>\u202e',
+    end: 600,
+    step: 0.5,
+    bits: columns.map(() => 64_000),
+    counts: columns.map(() => 23),
+    keys: { count: 0, every: true, times: [] },
+    gops: null,
+    gaps: { count: 0, list: [] },
+  });
+  return { version: '9.0', until: 590, streams_left_out: 0, streams: [video, audio] };
+}
+
+describe('console: timeline', function () {
+  this.timeout(300_000);
+  let c: ConsoleFixture;
+  let ann: Person;
+  before(async function () {
+    const started = await startConsole();
+    if (!started) {
+      console.log('      skipped: there is no chromium in the cache (make browser)');
+      this.skip();
+    }
+    c = started!;
+    ann = await c.m.person('ann');
+  });
+  after(() => c?.stop());
+
+  const ASKED = { timeline: { enabled: true } };
+  const timeline = (output: string | null) => ({
+    success: output !== null,
+    durationMs: 800,
+    usageMs: 800,
+    output,
+    ...(output === null ? { error: 'ffprobe <i>ended</i> with 1' } : {}),
+  });
+  const record = (output: string | null) =>
+    storeAnswer(
+      c.m.stored.store,
+      ann,
+      'file',
+      body([good('ffprobe', '{}')], { timeline: timeline(output) } as object),
+      ASKED,
+    );
+
+  for (const look of [{}, { width: 390, theme: 'dark' as const }])
+    it(`one cursor over all streams, by keys and by dragging (${look.width ?? 1280} px)`, async () => {
+      const id = await record(JSON.stringify(film()));
+      await visitAs(c, ann.email, { path: `/requests/${id}?tab=timeline`, look }, async ({ page, accessible }) => {
+        const slider = page.getByRole('slider', { name: 'Time' });
+        await slider.waitFor();
+        await page.getByText('complete up to 590.00 s').waitFor();
+        await page.getByText('<b>aac</b>[U+202E]').waitFor();
+        await accessible(`timeline ${look.width ?? 1280}`);
+        await slider.focus();
+        await page.keyboard.press('End');
+        assert.equal(await slider.getAttribute('aria-valuetext'), '600.00 s');
+        await page.keyboard.press('Home');
+        await page.keyboard.press('PageDown');
+        await page.keyboard.press('ArrowRight');
+        assert.equal(await slider.getAttribute('aria-valuetext'), '33.00 s');
+        assert.equal(await page.getByText('128 kb/s in 23 packets').count(), 1);
+        await page.keyboard.press('+');
+        assert.match(page.url(), /from=16\.5&to=316\.5/);
+        const { x, y, width } = (await slider.boundingBox())!;
+        await page.mouse.move(x + width * 0.25, y + 60);
+        await page.mouse.down();
+        await page.mouse.move(x + width * 0.5, y + 60, { steps: 4 });
+        await page.mouse.up();
+        await page.waitForURL(/from=91\./);
+        await accessible(`timeline zoomed ${look.width ?? 1280}`);
+        await page.getByRole('button', { name: 'Whole length' }).click();
+        assert.doesNotMatch(page.url(), /from=/);
+        assert.equal(await page.evaluate('document.documentElement.scrollWidth'), look.width ?? 1280);
+      });
+    });
+
+  it('refused: the reason for which there is none', async () => {
+    const id = await record(null);
+    const visit = { path: `/requests/${id}?tab=timeline`, look: { expected: /\b404\b/ } };
+    await visitAs(c, ann.email, visit, async ({ page, accessible }) => {
+      await page.getByText('the timeline failed: ffprobe <i>ended</i> with 1').waitFor();
+      await accessible('timeline refused');
+    });
+  });
+});
