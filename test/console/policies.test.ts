@@ -116,6 +116,7 @@ describe('console: policies', function () {
       await accessible('policy tried wide light');
       await page.getByRole('button', { name: 'Save', exact: true }).click();
       await page.getByText('Saved as revision 1').waitFor();
+      await page.getByRole('button', { name: 'Delete', exact: true }).waitFor();
       await page.getByRole('link', { name: 'All policies' }).click();
       await page.getByRole('link', { name: 'house' }).waitFor();
     });
@@ -124,7 +125,7 @@ describe('console: policies', function () {
   it('read and deleted, on a phone in the dark', async () => {
     const look = { width: 390, theme: 'dark' as const };
     await visitAs(c, ann.email, { path: '/policies/house', look }, async ({ page, accessible }) => {
-      await page.getByText('revision 1').waitFor();
+      await page.getByText('revision 1', { exact: true }).waitFor();
       await page.getByRole('button', { name: 'Try on the last 50 results' }).click();
       await page.getByText('1 fail', { exact: true }).waitFor();
       await accessible('policy tried 390 dark');

@@ -151,7 +151,7 @@ function Figure({ streams, whole }: FigureProps) {
       </div>
       <p class="help">
         Drag to zoom. Keys: arrows and Page keys move, + and - zoom, 0 shows the whole length. Area: bit rate; ticks:
-        key frames; hatched: gaps; triangles: time that goes back.
+        key frames; bars of full height: gaps; triangles: time that goes back.
       </p>
     </>
   );

@@ -74,6 +74,7 @@ function Open({ name, saved, bearer }: OpenProps) {
   const [said, setSaid] = useState('');
   const [trial, setTrial] = useState<Trial | null>(null);
   const [removing, setRemoving] = useState(false);
+  const [revision, setRevision] = useState(saved?.revision ?? null);
   const shared = name.startsWith(SHARED);
   const mayWrite = !shared && user !== null && may(user, 'write:media');
 
@@ -93,10 +94,9 @@ function Open({ name, saved, bearer }: OpenProps) {
   const save = () =>
     work('save', async () => {
       const content = { type: 'application/yaml', content: text };
-      const { revision, changed } = await asToken(
-        call('PUT /v1/policy/:name', { params: { name }, text: content, bearer }),
-      );
-      setSaid(changed ? `Saved as revision ${revision}` : `Revision ${revision} is the same`);
+      const put = await asToken(call('PUT /v1/policy/:name', { params: { name }, text: content, bearer }));
+      setRevision(put.revision);
+      setSaid(put.changed ? `Saved as revision ${put.revision}` : `Revision ${put.revision} is the same`);
     });
   const attempt = () => work('try', async () => setTrial(await tryOn({ name, text, bearer, userId: user!.id })));
 
@@ -106,7 +106,7 @@ function Open({ name, saved, bearer }: OpenProps) {
         <a href={hrefOf('/policies')}>All policies</a>
       </p>
       <p class="lead">
-        <code>{name}</code> <span class="unit">{saved ? `revision ${saved.revision}` : 'a new policy'}</span>
+        <code>{name}</code> <span class="unit">{revision === null ? 'a new policy' : `revision ${revision}`}</span>
         {shared && (
           <span class="unit">, shared by the installation: it can be tried, and copied under another name</span>
         )}
@@ -121,7 +121,7 @@ function Open({ name, saved, bearer }: OpenProps) {
             {busy === 'save' ? 'Saving …' : 'Save'}
           </button>
         )}
-        {mayWrite && saved && (
+        {mayWrite && revision !== null && (
           <button type="button" class="danger" onClick={() => setRemoving(true)}>
             Delete
           </button>
