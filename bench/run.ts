@@ -21,6 +21,7 @@ import { largeEnvelope } from './large/envelope.ts';
 import type { Measurement, Row } from './measurement.ts';
 import { readRanges } from './ranges.ts';
 import { table } from './table.ts';
+import { timelines } from './timeline/runner.ts';
 import { webhooks } from './webhooks/deliver.ts';
 
 const MEASUREMENTS: readonly Measurement[] = [
@@ -36,6 +37,7 @@ const MEASUREMENTS: readonly Measurement[] = [
   largeEnvelope,
   gateway,
   compared,
+  timelines,
 ];
 
 const { positionals } = parseArgs({ allowPositionals: true });

@@ -53,6 +53,16 @@ describe('store: requests', function () {
       );
     });
 
+    it('usage is that of the tools, the report and the timeline together', async () => {
+      const input = anOpenInput(store);
+      await store.openRequest(input);
+      await store.closeRequest(
+        aCloseInput(input, { report: { success: true, usageMs: 100 }, timeline: { usageMs: 1_000 } }),
+      );
+      const rows = await fixture.sql<{ usage_ms: number }>('select usage_ms from requests where id = $1', [input.id]);
+      assert.deepEqual(rows, [{ usage_ms: 30 + 11 + 100 + 1_000 }]);
+    });
+
     it('opening the same id again succeeds and counts once', async () => {
       const input = anOpenInput(store, {
         tokenId: 501,
