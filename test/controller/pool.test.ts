@@ -145,6 +145,21 @@ describe('pool plan', () => {
     assert.equal(plan([...many(2), near('a'), near('b')]).create, 1, 'the pool has room for five');
     assert.equal(plan([...many(2), runner({ phase: 'starting', createdAt: 1_000 }), near('a')]).create, 0);
   });
+  it('an idle runner of the account with the most makes room for the reserve of a full pool', () => {
+    const idle = (tenant: string) => runner({ tenant });
+    for (const [title, runners, ended] of [
+      ['no untouched one', [...many(3, { tenant: 'a' }), idle('b'), idle('c')], ['a', 'a']],
+      ['one untouched', [...many(3, { tenant: 'a' }), idle('b'), runner()], ['a']],
+      ['two untouched', [...many(3, { tenant: 'a' }), runner(), runner()], []],
+      ['each account has one', ['a', 'b', 'c', 'd', 'e'].map(idle), []],
+      ['used a second ago', [...many(3, { tenant: 'a', idleSince: 4_000 }), idle('b'), idle('c')], []],
+      ['at work', [...many(3, { ...busy, tenant: 'a' }), idle('b'), idle('c')], []],
+      ['room for two', many(3, { tenant: 'a' }), []],
+    ] as const) {
+      const result = plan([...runners], none, { now: 5_000 });
+      assert.deepEqual(result.ended, ended, title);
+    }
+  });
   it('a tenant whose only runner is draining counts as a tenant without one', () => {
     const all = [
       runner({ phase: 'draining', tenant: 'a', task: busy.task }),

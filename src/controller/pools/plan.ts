@@ -56,6 +56,8 @@ export const HEARD_MS = 2 * HEARTBEAT_MS;
 /** Whether the runner's agent is not up yet. */
 export const isBooting = ({ phase, createdAt }: Pick<Runner, 'phase' | 'createdAt'>, now: number): boolean =>
   phase === 'starting' && now - createdAt > HEARD_MS;
+/** Idle time after which a runner of an account with several may make room for the reserve of a full pool. */
+const SPARE_MS = 2_000;
 /** Waiting time of a tenant without a pod after which a busy tenant gives up a pod at its next pause. */
 const FAIR_WAIT_MS = 1_000;
 
@@ -188,6 +190,24 @@ export function planPool({ spec, generation, runners, unseen, demand, holdBack, 
     count(account, 1);
   }
 
+  const lastJobs = Math.min(LAST_JOBS, Math.floor(reuse.maxJobs / 10));
+  const isNearEnd = (runner: Runner): boolean => isBound(runner) && reuse.maxJobs - runner.jobsDone <= lastJobs;
+  const replaced = new Set(live.filter(isNearEnd).map(holderOf)).size;
+
+  // Accounts without a runner took the reserve of a full pool. Idle runners of the accounts that hold the most make
+  // room for it again, but never the last one of an account.
+  const roomLeft = spec.maxPods - (live.length + unseen - ending.size);
+  let missing = reserveOf(spec) + replaced - (untouchedNow + startingNow + Math.max(0, roomLeft));
+  while (missing-- > 0) {
+    const [victim] = free
+      .filter((runner) => isBound(runner) && !waits.has(runner.tenant ?? '') && now - runner.idleSince > SPARE_MS)
+      .filter((runner) => heldBy(holderOf(runner)) > 1)
+      .sort((a, b) => heldBy(holderOf(b)) - heldBy(holderOf(a)) || a.idleSince - b.idleSince);
+    if (!victim) break;
+    finish(victim, 'evicted');
+    count(holderOf(victim), -1);
+  }
+
   // More runners than the maximum: the pool was scaled down, or a burst is over.
   const after = live.length + unseen - ending.size;
   let over = Math.max(0, after - spec.maxPods);
@@ -201,9 +221,6 @@ export function planPool({ spec, generation, runners, unseen, demand, holdBack, 
     (runner) =>
       isFree(runner) && runner.tenant === undefined && !ending.has(runner) && now - runner.idleSince > SURPLUS_MS,
   );
-  const lastJobs = Math.min(LAST_JOBS, Math.floor(reuse.maxJobs / 10));
-  const isNearEnd = (runner: Runner): boolean => isBound(runner) && reuse.maxJobs - runner.jobsDone <= lastJobs;
-  const replaced = new Set(live.filter(isNearEnd).map(holderOf)).size;
   const want = spec.minReady + wanted + replaced;
   for (const runner of surplus.slice(0, Math.max(0, untouchedNow + startingNow - want))) finish(runner, 'surplus');
 
