@@ -79,7 +79,8 @@ export function makeRecent(now: () => number): Recent {
     following: (recorder) => ({
       record(type, object, event) {
         if (type === PROBE_JOBS && event.reason === 'Retrying') recent.attemptsLost += 1;
-        if (type === PROBE_TOOLS) recent.proofsFailed += 1;
+        // A degraded tool is proven; its image cannot be pulled.
+        if (type === PROBE_TOOLS && event.reason !== 'Degraded') recent.proofsFailed += 1;
         note(type.kind, object.metadata.name, event.reason, event.message);
         recorder.record(type, object, event);
       },
