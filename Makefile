@@ -43,6 +43,11 @@ browser: $(MODULES) ## the pages in a real browser (Debian's chromium, fetched i
 	@$(RUN) test/browser/chromium.ts
 	@npm exec --no --silent -- mocha 'test/api/openapi/page/*.test.ts' 'test/console/*.test.ts'
 
+screenshots: $(MODULES) ## take the pictures of docs/console.md (docs/pictures)
+	@$(RUN) test/browser/chromium.ts
+	@$(SERVERS)
+	@$(RUN) test/console/pictures.ts
+
 mutations: $(MODULES) ## take out each guard that no type holds: a test must fail; writes docs/reports/mutations.md
 	@$(SERVERS)
 	@nice -n 19 $(RUN) test/mutations/run.ts
@@ -116,6 +121,6 @@ $(MODULES): package-lock.json
 	npm ci
 	@touch $@
 
-.PHONY: help up down status logs images test check test-unit test-cluster browser mutations mutate \
+.PHONY: help up down status logs images test check test-unit test-cluster browser screenshots mutations mutate \
 	fuzz-api fuzz-media fuzz-hls fuzz-c2pa bench bench-hls bench-store faults soak hostility sources peers \
 	compare report-data report-train report-tables generate format images-source

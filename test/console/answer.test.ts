@@ -3,47 +3,13 @@ import assert from 'node:assert/strict';
 import type { ResultBody } from '../../src/bus/messages.ts';
 import type { HlsReport } from '../../src/hls/schema.ts';
 import type { Kind } from '../../src/kube/probe_job.ts';
-import type { ProbeReport } from '../../src/report/schema.ts';
 import type { C2paReport } from '../../src/tools/c2pa_schema.ts';
 import { sentenceOf } from '../../src/console/answer/sentence.ts';
 import type { Person } from '../api/accounts/fixture.ts';
 import { body, good } from '../result/result_samples.ts';
 import { startConsole, visitAs, type ConsoleFixture, type Look, type Visit } from './fixture.ts';
+import { REPORT } from './sample_answers.ts';
 import { storeAnswer } from './stored_answer.ts';
-
-const REPORT: ProbeReport = {
-  container: {
-    format: 'mp4',
-    duration: 60,
-    size: 22_500_000,
-    title: '<b>film</b>\u202egnp',
-    streams: { total: 2, video: 1, audio: 1, subtitle: 0, data: 0, attachment: 0 },
-  },
-  streams: [
-    {
-      index: 0,
-      type: 'video',
-      codec: { name: 'h264', profile: 'high' },
-      size: { width: 1280, height: 720 },
-      frame_rate: { numerator: 25, denominator: 1 },
-      bitrate: { average: 2_900_000 },
-    },
-    { index: 1, type: 'audio', codec: { name: 'aac' }, channels: 2, sample_rate: 48_000 },
-  ],
-  confidence: { 'container.format': 1, 'streams[0].duration': 0.98, 'streams[1].channels': 0.7 },
-  warnings: [{ code: 'late-start', message: 'audio begins 0.2 s after the file', path: 'streams[1]' }],
-  diff: [
-    {
-      path: 'streams[1].channels',
-      ffprobe: 1,
-      mediainfo: 2,
-      chosen: 'mediainfo',
-      reason: 'in test files mediainfo was right in 7 of 10 such cases',
-      confidence: 0.7,
-    },
-    { path: 'streams[2]', ffprobe: null, mediainfo: { type: 'data' }, chosen: 'mediainfo', reason: 'one tool sees it' },
-  ],
-};
 
 const URL = 'https://origin.example/720p.m3u8';
 const HLS: HlsReport = {

@@ -1,31 +1,11 @@
 /** The timeline of a request: scales and outlines as data, and the figure under keys and the pointer. */
 import assert from 'node:assert/strict';
-import type { StreamTimeline } from '../../src/console/api/types.ts';
 import { marksIn, momentOf, outlineOf, wholeOf, within, zoomed } from '../../src/console/answer/timeline_scale.ts';
 import type { Person } from '../api/accounts/fixture.ts';
 import { body, good } from '../result/result_samples.ts';
 import { startConsole, visitAs, type ConsoleFixture } from './fixture.ts';
+import { aStream as stream, FILM_TIMELINE } from './sample_answers.ts';
 import { storeAnswer } from './stored_answer.ts';
-
-const stream = (change: Partial<StreamTimeline> = {}): StreamTimeline => ({
-  index: 0,
-  type: 'video',
-  codec: 'h264',
-  start: 0,
-  end: 4,
-  packets: 40,
-  bytes: 5_000,
-  untimed: 0,
-  step: 1,
-  first: 0,
-  bits: [8_000, 16_000, 0, 16_000],
-  counts: [10, 20, 0, 10],
-  keys: { count: 2, every: false, times: [0, 2] },
-  gops: { count: 1, min: 2, mean: 2, max: 2 },
-  gaps: { count: 1, list: [[2, 1]] },
-  jumps: { count: 0, list: [] },
-  ...change,
-});
 
 describe('console: the scale of a timeline', () => {
   it('whole: from the first column of any stream to the last', () => {
@@ -56,37 +36,6 @@ describe('console: the scale of a timeline', () => {
     assert.deepEqual(momentOf(stream(), 9), { rate: null, packets: 0, key: 2, nextKey: null, gap: false });
   });
 });
-
-/** Of 600 s: a rate that swells, a key frame each 2 s, a gap, and a jump. */
-function film(): object {
-  const columns = Array.from({ length: 1_200 }, (_, index) =>
-    index > 500 && index < 520 ? 0 : Math.round(500_000 + 400_000 * Math.sin(index / 40)),
-  );
-  const video = stream({
-    end: 600,
-    packets: 15_000,
-    bytes: 75_000_000,
-    step: 0.5,
-    bits: columns,
-    counts: columns.map((bits) => (bits === 0 ? 0 : 13)),
-    keys: { count: 300, every: false, times: Array.from({ length: 300 }, (_, index) => index * 2) },
-    gaps: { count: 1, list: [[250.5, 9.5]] },
-    jumps: { count: 1, list: [[400, -12]] },
-  });
-  const audio = stream({
-    index: 1,
-    type: 'audio',
-    codec: '<b>aac</b>\u202e',
-    end: 600,
-    step: 0.5,
-    bits: columns.map(() => 64_000),
-    counts: columns.map(() => 23),
-    keys: { count: 0, every: true, times: [] },
-    gops: null,
-    gaps: { count: 0, list: [] },
-  });
-  return { version: '9.0', until: 590, streams_left_out: 0, streams: [video, audio] };
-}
 
 describe('console: timeline', function () {
   this.timeout(300_000);
@@ -122,7 +71,7 @@ describe('console: timeline', function () {
 
   for (const look of [{}, { width: 390, theme: 'dark' as const }])
     it(`one cursor over all streams, by keys and by dragging (${look.width ?? 1280} px)`, async () => {
-      const id = await record(JSON.stringify(film()));
+      const id = await record(JSON.stringify(FILM_TIMELINE));
       await visitAs(c, ann.email, { path: `/requests/${id}?tab=timeline`, look }, async ({ page, accessible }) => {
         const slider = page.getByRole('slider', { name: 'Time' });
         await slider.waitFor();

@@ -3,53 +3,11 @@ import assert from 'node:assert/strict';
 import type { ComparisonAnswer } from '../../src/console/api/types.ts';
 import { cellsOf, type Cell } from '../../src/console/answer/matrix.ts';
 import type { Comparison } from '../../src/compare/schema.ts';
-import type { PolicyResult } from '../../src/policy/schema.ts';
 import type { Person } from '../api/accounts/fixture.ts';
 import { bad, body, good } from '../result/result_samples.ts';
 import { startConsole, visitAs, type ConsoleFixture } from './fixture.ts';
+import { VERDICT } from './sample_answers.ts';
 import { storeAnswer } from './stored_answer.ts';
-
-const VERDICT: PolicyResult = {
-  name: 'house-delivery',
-  revision: 3,
-  outcome: 'fail',
-  rules: [
-    {
-      name: 'wrapper',
-      level: 'fail',
-      outcome: 'pass',
-      field: 'container.format',
-      actual: 'mp4',
-      expected: 'mp4 or mov',
-      from: 'probe_report',
-      message: 'container.format is mp4',
-    },
-    {
-      name: 'loudness',
-      level: 'warn',
-      outcome: 'warn',
-      stream: 'streams[1]',
-      field: 'channels',
-      actual: '1',
-      expected: 'at least 2',
-      from: 'mediainfo',
-      confidence: 0.7,
-      message: 'channels is 1, and at least 2 is asked for',
-      also: [{ stream: 'streams[2]', actual: '1' }],
-      more: 3,
-    },
-    {
-      name: 'title \u202egnp',
-      level: 'fail',
-      outcome: 'fail',
-      field: 'container.title',
-      actual: '<img src=x onerror=alert(1)>',
-      expected: 'absent',
-      message: 'container.title is there',
-    },
-    { name: 'hls', level: 'fail', outcome: 'unknown', message: 'no HLS report: the check did not run' },
-  ],
-};
 
 const change = { type: 1, value: 1, renamed: 0, removed: 1, added: 0, rounding: 1 };
 const COMPARISON: Comparison = {
@@ -105,7 +63,9 @@ describe('console: verdicts and versions', function () {
 
   for (const look of [{}, { width: 390, theme: 'dark' as const }])
     it(`policy: failed rules first, with what was found and wanted (${look.width ?? 1280} px)`, async () => {
-      const id = await storeAnswer(c.m.stored.store, ann, 'file', body([good('ffprobe', '{}')], { policy: VERDICT }));
+      const { name, revision } = VERDICT;
+      const result = body([good('ffprobe', '{}')], { policy: VERDICT });
+      const id = await storeAnswer(c.m.stored.store, ann, 'file', result, { policy: { name, revision } });
       await visitAs(c, ann.email, { path: `/requests/${id}?tab=policy`, look }, async ({ page, accessible }) => {
         const rows = page.getByRole('table', { name: 'Rules' }).locator('tbody tr');
         await rows.first().waitFor();
