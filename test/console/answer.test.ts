@@ -178,6 +178,19 @@ describe('console: the answer', function () {
     });
   });
 
+  it('deleted: what is kept of a request goes, its row stays', async () => {
+    const id = await record('file', body([good('ffprobe', '{"format":{}}')]));
+    await visit(`/requests/${id}`, {}, async ({ page, accessible }) => {
+      await page.getByRole('button', { name: 'Delete', exact: true }).click();
+      await page.getByRole('dialog').getByText('The row stays in the log').waitFor();
+      await accessible('answer delete wide light');
+      await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
+      await page.getByText('what was kept of it is deleted').waitFor();
+      await page.getByText('No output is kept').waitFor();
+      await accessible('answer deleted wide light');
+    });
+  });
+
   it('sentence: says what is known and leaves the rest out', () => {
     const none = { container: { streams: REPORT.container.streams }, streams: [], confidence: {}, warnings: [] };
     assert.equal(sentenceOf(none), 'UNKNOWN FORMAT. 0 warnings.');
