@@ -101,7 +101,7 @@ describe('console: policies', function () {
       await text.fill('rules:\n  - name: wrapper\n    field: container.formt\n    is: mp4\n');
       await page.getByRole('button', { name: 'Try on the last 50 results' }).click();
       await page.getByText(/Line 3: rules\[0\]\.field: /).waitFor();
-      assert.equal(await page.evaluate('document.activeElement.selectionStart'), 29);
+      await page.waitForFunction('document.activeElement.selectionStart === 29');
       await accessible('policy wrong wide light');
 
       await text.fill('rules:\n  - name: wrapper\n    field: container.f');
