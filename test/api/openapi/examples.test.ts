@@ -6,6 +6,8 @@ import assert from 'node:assert/strict';
 import { openapiDocument } from '../../../src/api/openapi/document.ts';
 import { OPERATIONS } from '../../../src/api/openapi/operations.ts';
 import { PROBE_TOOLS } from '../../../src/kube/client.ts';
+import { canonicalPolicy } from '../../../src/policy/canonical.ts';
+import { SHARED } from '../../../src/store/policies.ts';
 import { startFuzzRig, type FuzzRig } from '../../fuzz/api/rig.ts';
 import { until } from '../../until.ts';
 import { aTool } from '../a_tool.ts';
@@ -27,6 +29,8 @@ const VERSIONS = [
   ['mediainfo', '23.11'],
   ['mediainfo', '26.10'],
 ] as const;
+
+const MOST = { policies: 10, revisions: 10, documents: 100, bytes: 1_000_000 };
 
 function pairsOf(value: Record<string, unknown>): [string, string][] {
   return Object.entries(value).flatMap(([name, member]): [string, string][] => {
@@ -68,6 +72,9 @@ describe('examples of the description', function () {
       });
     };
     await Promise.all(VERSIONS.map(add));
+    const shared = { account: SHARED, name: 'web-mp4', userId: null };
+    const policy = { rules: [{ name: 'wrapper', field: 'container.format', is: 'mp4' }] };
+    await rig.api.stored.store.putPolicy(shared, canonicalPolicy(policy as never), MOST);
     await until('the versions are known', () =>
       VERSIONS.every(([name, version]) => rig.api.wired.deps.catalog().versions(name).includes(version)),
     );
