@@ -1,11 +1,11 @@
 /** Reads a policy from what a caller sends: data, JSON, YAML or MediaConch's XML. */
-import { parseDocument } from 'yaml';
 import { checkCodes } from './codes.ts';
 import { compile } from './compile.ts';
 import { PolicyError } from './error.ts';
 import { MOST_BYTES, MOST_XML_BYTES } from './limits.ts';
 import { translate } from './mediaconch/translate.ts';
 import type { Policy } from './types.ts';
+import { yamlOf } from './yaml.ts';
 
 /** The same policy as data of its own, checked. */
 export function readPolicy(value: unknown): Policy {
@@ -49,18 +49,5 @@ function jsonOf(text: string): unknown {
     return JSON.parse(text);
   } catch {
     throw new PolicyError('', 'is not valid JSON');
-  }
-}
-
-/** Plain YAML: no anchors, no tags of its own, no member twice. */
-function yamlOf(text: string): unknown {
-  try {
-    const document = parseDocument(text, { schema: 'core', merge: false, uniqueKeys: true, logLevel: 'silent' });
-    const [error] = document.errors;
-    if (error) throw new PolicyError('', `is not valid YAML: ${error.message.split('\n')[0]!.slice(0, 200)}`);
-    return document.toJS({ maxAliasCount: 0 });
-  } catch (error) {
-    if (error instanceof PolicyError) throw error;
-    throw new PolicyError('', 'is not valid YAML, or has anchors, which are not accepted');
   }
 }

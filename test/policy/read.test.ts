@@ -209,13 +209,31 @@ describe('policy: what is refused, with its place and what is accepted', () => {
     ['rules: [', 'application/yaml', /^is not valid YAML: /],
     ['rules: []\nrules: []', 'text/yaml', /^is not valid YAML: Map keys must be unique/],
     ['a: &a [x]\nb: *a', 'application/yaml', /anchors, which are not accepted$/],
-    ['rules: !!js/function x', 'application/yaml', /^is not valid YAML|must be a list/],
-    ['['.repeat(60_000), 'application/yaml', /^is not valid YAML/],
+    [
+      'rules: []\na: {b: 1, c: 2, b: 3}',
+      'text/yaml',
+      /^is not valid YAML: Map keys must be unique at line 2, column 17$/,
+    ],
+    ['rules: []\n a: [', 'text/yaml', /^is not valid YAML: .* at line 2, column \d+$/],
+    ['rules: !!js/function x', 'application/yaml', /^has tags, which are not accepted$/],
+    ['b: *a', 'application/yaml', /^has aliases, which are not accepted$/],
+    ['%YAML 1.1\n---\nrules: []', 'application/yaml', /^has directives, which are not accepted$/],
+    ['rules: ]', 'application/yaml', /^is not valid YAML: a bracket closes that was not opened$/],
+    ['['.repeat(60_000), 'application/yaml', /^is not valid YAML: it has more than 32 brackets within one another$/],
+    ['"'.repeat(60_000), 'application/yaml', /^is not valid YAML: it has more than 24000 tokens$/],
+    ['k: 1\n'.repeat(12_000), 'application/yaml', /^is not valid YAML: it has more than 24000 tokens$/],
     ['['.repeat(60_000), 'application/json', /^is not valid JSON$/],
     ['x', 'text/plain', /^text\/plain is not accepted; accepted: application\/json/],
   ];
   for (const [text, type, message] of TEXTS)
     it(`${type}: ${text.slice(0, 30)}`, () => assert.match(refused(() => readPolicyText(text, type))[1], message));
+
+  it('a text of YAML may begin with what is refused elsewhere', () => {
+    const text = 'description: |\n  * one\n  & two\nrules:\n  - {name: r, count: video, is: 1, note: "!x"}\n';
+    assert.match(refused(() => readPolicyText(text, 'text/yaml'))[1], /note/);
+    const { policy } = readPolicyText(text.replace(', note: "!x"', ''), 'text/yaml');
+    assert.equal(policy.description, '* one\n& two\n');
+  });
 
   it('a value that is no JSON', () => {
     const circular: Record<string, unknown> = {};
