@@ -164,7 +164,8 @@ export function startAgent({
     if (!(await clean)) throw new Error('the tools container could not be cleaned');
     if (job.signal.aborted) return;
     const remainingMs = order.remainingMs - (performance.now() - begun);
-    const body = await runJob({ assignment: order.assignment, remainingMs, launcher, source: open, settings });
+    const { signal } = job;
+    const body = await runJob({ assignment: order.assignment, remainingMs, launcher, source: open, settings, signal });
     if (job.signal.aborted) return;
     void cleanUp();
     release();

@@ -26,6 +26,8 @@ export interface Running {
   launcher: Launcher;
   source: JobSource;
   settings: RunSettings;
+  /** Aborted when the job is dropped: what still runs is killed then, and nothing is started any more. */
+  signal: AbortSignal;
 }
 
 /** Code that few jobs need is imported on first use, because jobs wait for an agent to start. */
@@ -191,6 +193,7 @@ async function runTool(
     if (error instanceof OptionError) return fail('failed', error.message);
     throw error;
   }
+  if (running.signal.aborted) return fail('failed', 'the job was dropped');
   const environment = { HOME: '/tmp', LC_ALL: 'C.UTF-8', ...source.environment(asked.name) };
   try {
     const { exit, stdout, stderr } = await launcher.start(

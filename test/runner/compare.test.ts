@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
-import type { AssignedTool } from '../../src/bus/messages.ts';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { SUBJECT, type AssignedTool, type Cancel } from '../../src/bus/messages.ts';
 import { comparisonOf } from '../../src/result/assemble_comparison.ts';
 import { runSeveral } from '../../src/runner/compare.ts';
 import type { RawToolResult } from '../../src/runner/output.ts';
+import { until } from '../until.ts';
 import { Rig } from './agent_rig.ts';
 
 const MB = 1024 * 1024;
@@ -172,5 +175,22 @@ describe('comparison in an agent', function () {
     const { fields, summary } = comparisonOf(body);
     assert.deepEqual(fields[0]?.values, { '4.4': 1, '7.1': 2 });
     assert.equal(summary.not_compared[0]?.run, '5.1');
+  });
+
+  it('starts no further run of a dropped job', async () => {
+    const started = join(rig.directory, 'started');
+    const scripts = ['511', '512'].map((seconds) => rig.script(`echo ${seconds} >> ${started}; sleep ${seconds}`));
+    const order = rig.go(
+      [...scripts, rig.script(`echo third >> ${started}`)].map((tool, at) => ({ ...tool, version: `${at}` })),
+      { assignment: { kind: 'compare' } },
+    );
+    const lines = () => (existsSync(started) ? readFileSync(started, 'utf8').trim().split('\n').toSorted() : []);
+    await rig.say(SUBJECT.go, order);
+    await until('two run', () => lines().length === 2);
+    await rig.say(SUBJECT.cancel, { epoch: 1, job: order.job, attempt: 1, why: 'cancelled' } satisfies Cancel);
+    await rig.phase('idle');
+    // A later job that has ended shows that the agent is past the dropped one.
+    await rig.run(rig.go([rig.script('echo "{}"')]));
+    assert.deepEqual(lines(), ['511', '512']);
   });
 });

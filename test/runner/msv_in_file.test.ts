@@ -87,7 +87,8 @@ describe('HLS validator in a file job', function () {
     const source = sourceOpener(proxy)(assignment);
     try {
       const settings = { toolsDir: directory, nodePath: process.execPath, outputBytes: 8 << 20, memoryBytes: 2 ** 30 };
-      return await runJob({ assignment, remainingMs: 60_000, launcher, source, settings });
+      const { signal } = new AbortController();
+      return await runJob({ assignment, remainingMs: 60_000, launcher, source, settings, signal });
     } finally {
       source.close();
     }

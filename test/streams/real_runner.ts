@@ -109,7 +109,8 @@ export async function startRealRunner(
       const opened = open(assignment);
       try {
         void opened.prepare();
-        const body = await runJob({ assignment, remainingMs: timeoutMs, launcher, source: opened, settings });
+        const { signal } = new AbortController();
+        const body = await runJob({ assignment, remainingMs: timeoutMs, launcher, source: opened, settings, signal });
         const found = body.tools.map(({ name, version, success, failure, error, output, durationMs }) => ({
           tool: name as ToolName,
           version,

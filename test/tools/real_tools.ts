@@ -80,7 +80,8 @@ export async function startRealTools(): Promise<RealTools> {
       };
       const opened = open(assignment);
       try {
-        const { tools } = await runJob({ assignment, remainingMs: 60_000, launcher, source: opened, settings });
+        const { signal } = new AbortController();
+        const { tools } = await runJob({ assignment, remainingMs: 60_000, launcher, source: opened, settings, signal });
         const result = tools[0]!;
         return {
           ...result,
