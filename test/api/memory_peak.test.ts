@@ -12,8 +12,11 @@ import { until } from '../until.ts';
 /** Three such results of one account are streamed at once. */
 const BUDGET = 120_000_000;
 const LONG_BYTES = 24_000_000;
-/** Covers Node, its code and uncollected garbage; the requested responses are ten times as large. */
-const MOST_MB = 330;
+/**
+ * Covers Node, its code and uncollected garbage, which varies by 40 MB from run to run. A pod has 512 MiB; the requested
+ * responses are ten times as large.
+ */
+const MOST_MB = 370;
 
 describe('memory of the API for large results', function () {
   this.timeout(180_000);

@@ -27,6 +27,7 @@ describe('fields of a probe request', () => {
       probe_report: { enabled: true, diff: true, prefer: null },
       mediastreamvalidator: { enabled: false, parse_playlist_only: true, enable_cli_output: false },
       c2pa: { enabled: false },
+      timeline: { enabled: false },
     });
     const { enabled, version, timeout, ...options } = ffprobe;
     assert.deepEqual(
