@@ -57,6 +57,7 @@ describe('docs/api.md', function () {
       PATH: process.env['PATH'] ?? '',
       PROBEYARD_URL: c.url,
       PROBEYARD_TOKEN: token,
+      PROBEYARD_ADMIN_TOKEN: c.token,
       SOURCE: `${(await c.origin()).url}/tiny.mp4`,
       PLAYLIST: `${others}/main.m3u8`,
       SIGNED: `${others}/signed.mp4`,
