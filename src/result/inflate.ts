@@ -3,7 +3,6 @@
  * well-formed UTF-8, split between characters, and is delivered in its own turn of the event loop.
  */
 import { isAscii } from 'node:buffer';
-import { once } from 'node:events';
 import { constants, createZstdDecompress, type ZstdDecompress } from 'node:zlib';
 import { RESULT_BYTES } from '../bus/messages.ts';
 import { LiftError } from './lift.ts';
@@ -62,10 +61,20 @@ async function feed(packed: Packed, stream: ZstdDecompress): Promise<void> {
   if (Buffer.isBuffer(packed)) return void stream.end(packed);
   for await (const piece of packed()) {
     if (stream.destroyed) return;
-    if (!stream.write(piece)) await Promise.race([once(stream, 'drain'), once(stream, 'close')]);
+    if (!stream.write(piece)) await drained(stream);
   }
   stream.end();
 }
+
+/** Also once the stream is closed. Leaves no listener behind: a body has thousands of pieces. */
+const drained = (stream: ZstdDecompress): Promise<void> =>
+  new Promise((resolve) => {
+    const done = (): void => {
+      for (const event of ['drain', 'close']) stream.off(event, done);
+      resolve();
+    };
+    for (const event of ['drain', 'close']) stream.on(event, done);
+  });
 
 const MAGIC = 0xfd2fb528;
 
