@@ -71,6 +71,8 @@ export interface LogRow {
 
 export interface LogDetail extends LogRow {
   request: unknown;
+  /** What the caller was told; null for a success. */
+  error: string | null;
   hasBody: boolean;
   inflatedBytes: number | null;
 }
@@ -249,10 +251,10 @@ export function logCalls(database: Database, requestsSince: () => Promise<number
     async readLog(id: string, userIds: Owners['userIds']): Promise<LogDetail | null> {
       const time = timeOf(id);
       const [row] = await database.rows<
-        PageRow & { request: unknown; has_body: boolean; inflated_bytes: number | null }
+        PageRow & { request: unknown; error: string | null; has_body: boolean; inflated_bytes: number | null }
       >({
         name: time === null ? 'log_untimed' : 'log_timed',
-        text: `select ${ROW('r')}, r.request, r.has_body, r.inflated_bytes from requests r
+        text: `select ${ROW('r')}, r.request, r.error, r.has_body, r.inflated_bytes from requests r
           where r.id = $1 and r.state <> 'open' and ($2::bigint[] is null or r.user_id = any($2))
             ${time === null ? '' : 'and r.submitted_at = $3'}`,
         values: [id, userIds === 'everyone' ? null : userIds, ...(time === null ? [] : [time])],

@@ -119,6 +119,24 @@ describe('console: verdicts and versions', function () {
       });
     });
 
+  const compared = { comparison: { durationMs: 3, output: JSON.stringify(COMPARISON) } };
+  for (const [question, kind, result, answer] of [
+    ['why did this file fail?', 'file', body([bad('ffprobe', 'failed', 'moov atom not found')]), 'moov atom not found'],
+    [
+      'which version changed?',
+      'compare',
+      body([good('ffprobe', '{}', { version: '4.4' }), good('ffprobe', '{}', { version: '9.0' })], compared),
+      'intended in 0.1.0',
+    ],
+  ] as const)
+    it(`${question} is answered by one click from the start`, async () => {
+      const id = await storeAnswer(c.m.stored.store, ann, kind, result);
+      await visitAs(c, ann.email, { path: '/requests' }, async ({ page }) => {
+        await page.locator(`a[href$="/requests/${id}"]`).first().click();
+        await page.getByText(answer).first().waitFor({ timeout: 20_000 });
+      });
+    });
+
   const VALUES: [name: string, values: ComparisonAnswer['fields'][number]['values'], changes: Cell['change'][]][] = [
     ['all equal', { a: 1, b: 1, c: 1 }, [null, null, null]],
     ['appears', { b: 1, c: 1 }, [null, 'new', null]],

@@ -8,7 +8,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PROBE_JOBS } from '../../src/kube/client.ts';
 import { startReflector } from '../../src/kube/reflector.ts';
-import type { ProbeJob } from '../../src/kube/probe_job.ts';
+import { WAITING, type ProbeJob } from '../../src/kube/probe_job.ts';
 import { NAMESPACE, cluster, eventually, fixtures, stateOf, type Cluster } from '../cluster/fixture.ts';
 import { leaderKilled, postgresRefuses } from './injections.ts';
 import { settled } from './load.ts';
@@ -77,10 +77,10 @@ describe('the leader is killed while Postgres is away, with more jobs created by
           most = 0;
           await Promise.all(names.map(create));
         }
-        assert.deepEqual([...jobs.values()].map(stateOf).toSorted(), [
-          ...names.slice(0, LIMIT).map(() => 'Running'),
-          ...names.slice(LIMIT).map(() => 'TokenAtLimit'),
-        ]);
+        // The reason that a waiting job shows is that of its first second: the pool may have been growing then.
+        const states = [...jobs.values()].map(stateOf);
+        const waits = states.filter((state) => WAITING.some((reason) => reason === state));
+        assert.deepEqual([running().length, waits.length], [LIMIT, JOBS - LIMIT], states.join());
         return true;
       });
       const first = running().map(({ metadata: { name } }) => name);

@@ -32,6 +32,10 @@ const TYPED: readonly ResultName[] = FILE_ROWS.filter((row) => !('endpoint' in r
 const Answer = Type.Object({
   ...LOG_ROW,
   request: Type.String({ description: 'The request as JSON, with the address as the log shows it.' }),
+  error: text('What the caller was told of a failure; null if there was none.'),
+  'tool-errors': Type.Record(Type.String(), Type.String(), {
+    description: 'By tool: why it failed. Empty if none failed, or the result has expired.',
+  }),
   ...Object.fromEntries(
     RESULTS.flatMap((name) => [
       [memberOf(name), text(RESPONSE)],
@@ -83,6 +87,14 @@ function responsesOf(result: ResultBody | null, options: Options): Record<string
     ];
   });
   return Object.fromEntries(members);
+}
+
+/** In a comparison each run tells its own. */
+function errorsOf(result: ResultBody | null): Record<string, string> {
+  const results: ReportResult[] = [...(result?.tools ?? []), ...(result?.report ? [result.report] : [])];
+  return Object.fromEntries(
+    results.flatMap(({ name, error }) => (error === undefined ? [] : [[name.replaceAll('_', '-'), error]])),
+  );
 }
 
 /** A comparison has an output for each version of a tool. */
@@ -141,6 +153,8 @@ async function read(deps: Deps, ctx: Context): Promise<void> {
   const members = {
     ...rowOf(row),
     request: JSON.stringify({ url: row.display, ...options }),
+    error: row.error,
+    'tool-errors': errorsOf(compared ? null : result),
     ...responsesOf(compared ? null : result, options),
     'policy-response': result?.policy ? JSON.stringify(result.policy) : null,
     'run-responses': compared && runResponsesOf(compared),

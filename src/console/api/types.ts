@@ -1741,6 +1741,8 @@ export interface Calls {
       'user-id': number;
       'token-id': number;
       request: string;
+      error: string | null;
+      'tool-errors': Record<string, string>;
       'ffprobe-response': string | null;
       'ffprobe-response-type': string | null;
       'mediainfo-response': string | null;

@@ -1,5 +1,6 @@
 /** One request of the log: what was asked, what each tool said. */
 import { Answer } from '../answer/answer.tsx';
+import { Fragment } from 'preact';
 import { useState } from 'preact/hooks';
 import { call } from '../api/client.ts';
 import { useAsked } from '../api/use_call.ts';
@@ -64,6 +65,26 @@ function Actions({ facts, again }: { facts: Facts; again: () => void }) {
   );
 }
 
+/** Why the request or one of its tools failed, in their own words. */
+function Failures({ facts }: { facts: Facts }) {
+  const errors = Object.entries(facts['tool-errors']);
+  const isTold = errors.some(([, error]) => error === facts.error);
+  const all = facts.error === null || isTold ? errors : [['request', facts.error] as const, ...errors];
+  if (all.length === 0) return null;
+  return (
+    <dl class="facts">
+      {all.map(([name, error]) => (
+        <Fragment key={name}>
+          <dt>{name === 'request' ? 'Error' : `${name} failed`}</dt>
+          <dd>
+            <Stranger text={error} />
+          </dd>
+        </Fragment>
+      ))}
+    </dl>
+  );
+}
+
 function Shown({ answer, again }: { answer: OpenAnswer; again: () => void }) {
   const { facts } = answer;
   const { id, url, send, type, status } = facts;
@@ -73,6 +94,7 @@ function Shown({ answer, again }: { answer: OpenAnswer; again: () => void }) {
         <Status of={status} />{' '}
         {url === '' ? <span class="unit">what was kept of it is deleted</span> : <Stranger text={url} />}
       </p>
+      <Failures facts={facts} />
       <dl class="facts">
         <dt>Id</dt>
         <dd>

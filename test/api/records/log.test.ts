@@ -320,6 +320,21 @@ describe('management: log', function () {
         [output, 'json', '<x/>', 'XML', null, null, null, null],
       );
       assert.equal(body.id, ids['whole']);
+      assert.deepEqual([body.error, body['tool-errors']], [null, {}]);
+    });
+
+    it('tells why the request and each of its tools failed', async () => {
+      const why = 'moov atom not found';
+      const tools = [{ ...result.tools[0]!, success: false, output: null, error: why }, result.tools[1]!];
+      await ended(
+        'broken',
+        owner,
+        10 * DAY,
+        {},
+        { error: why, body: zstdCompressSync(JSON.stringify({ ...result, tools })) },
+      );
+      const { body } = await fixture.get(`media/log/${ids['broken']}`, owner.token);
+      assert.deepEqual([body.error, body['tool-errors']], [why, { ffprobe: why }]);
     });
 
     it('has no responses if the result was deleted or never existed', async () => {
