@@ -1,6 +1,6 @@
 /**
- * Policies as plain YAML: no anchors, no tags, no directives, no member twice. A look at the tokens comes first, because
- * the parser's own work is not bounded: it takes half a second for 60 KB of quotes, or of members of one map.
+ * Policies as plain YAML: no anchors, no tags, no directives, no repeated member. The tokens are checked first, because
+ * the parser's own work is not bounded: 60 KB of quotes, or of members of one map, take it half a second.
  */
 import { Lexer, parseDocument, visit, type Document } from 'yaml';
 import { PolicyError } from './error.ts';

@@ -13,8 +13,8 @@ import { until } from '../until.ts';
 const BUDGET = 120_000_000;
 const LONG_BYTES = 24_000_000;
 /**
- * Covers Node, its code and uncollected garbage, which varies by 40 MB from run to run. A pod has 512 MiB; the requested
- * responses are ten times as large.
+ * Covers Node, its code and uncollected garbage, which varies by 40 MB from run to run. A pod has 512 MiB; the
+ * requested responses are ten times as large.
  */
 const MOST_MB = 370;
 
