@@ -144,6 +144,7 @@ describe('trust: through the cluster', function () {
     const folder = await mkdtemp(join(tmpdir(), 'probeyard-egress-'));
     const env = (...settings: string[]) =>
       c.kubectl('-n', NAMESPACE, 'set', 'env', 'deployment/probeyard-controller', ...settings);
+    const at = () => `http://${c.hostIp}:${(proxy.address() as AddressInfo).port}`;
     const rolledOut = () =>
       c.kubectl('-n', NAMESPACE, 'rollout', 'status', 'deployment/probeyard-controller', '--timeout=55s');
     try {
@@ -175,7 +176,7 @@ describe('trust: through the cluster', function () {
         }),
       );
       await c.kubectl('-n', RUNNERS, 'create', '-f', file);
-      await env(`PY_EGRESS_PROXY=http://${c.hostIp}:${(proxy.address() as AddressInfo).port}`);
+      await env(`PY_EGRESS_PROXY=${at()}`);
       await rolledOut();
       const { token } = await c.newToken();
       const host = `${name}.${RUNNERS}.svc.cluster.local`;
@@ -194,6 +195,11 @@ describe('trust: through the cluster', function () {
       await env('PY_EGRESS_PROXY-');
       await c.kubectl('-n', RUNNERS, 'delete', 'service,endpointslice', name, '--ignore-not-found');
       await rolledOut();
+      await eventually(
+        'no runner is left that reads through the proxy',
+        120,
+        async () => !(await c.kubectl('-n', RUNNERS, 'get', 'pods', '-o', 'json')).includes(at()),
+      );
       await new Promise((resolve) => proxy.close(resolve));
       await rm(folder, { recursive: true });
     }
