@@ -1,8 +1,12 @@
-/** Types for the calls of the console, generated from the schemas that validate them. */
+/**
+ * Types for the calls of the console and of the command line, generated from the schemas that validate them: a shape
+ * has one name, and that is its title in OpenAPI.
+ */
 import { ComparisonAnswerSchema } from '../src/api/compare/answers.ts';
 import { StandingSchema } from '../src/api/probe/description/answers.ts';
 import { ENDPOINTS } from '../src/api/endpoints.ts';
 import type { Endpoint, EndpointName } from '../src/api/http/endpoint.ts';
+import { ENDPOINT_ROWS, SECTIONS, sectionOf } from '../src/tools/table.ts';
 import { HlsReportSchema } from '../src/hls/schema.ts';
 import { CONTAINER_FIELDS, STREAM_FIELDS } from '../src/policy/fields.ts';
 import { PolicyResultSchema } from '../src/policy/schema.ts';
@@ -38,11 +42,16 @@ const CALLS: readonly EndpointName[] = [
   'PUT user/:id/limits',
   'GET cluster',
   'GET /v1/versions',
+  'GET /v1/samples',
   'POST /v1/probe/file',
+  'POST /v1/probe/mediastreamvalidator',
+  'POST /v1/probe/c2pa',
   'GET /v1/probe/:id',
   'POST /v1/probe/:id/cancel',
   'GET /v1/probe/:id/policy',
   'GET /v1/probe/:id/timeline',
+  'POST /v1/compare',
+  'POST /v1/compare/report',
   'GET /v1/policy',
   'GET /v1/policy/:name',
   'GET /v1/policy/shared/:name',
@@ -89,6 +98,11 @@ type Direction = 'sent' | 'got';
 
 const quoted = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", String.raw`\'`)}'`;
 const literal = (value: unknown): string => (typeof value === 'string' ? quoted(value) : JSON.stringify(value));
+const enumKey = (values: readonly unknown[]): string =>
+  values
+    .filter((value) => value !== null)
+    .map(literal)
+    .join(' | ');
 const keyOf = (name: string): string => (/^[A-Za-z_]\w*$/.test(name) ? name : quoted(name));
 
 /** Indents the lines of a member by two columns. */
@@ -99,7 +113,8 @@ const union = (parts: readonly string[]): string => {
   return line.length > WIDTH && !line.includes('\n') ? parts.map((part) => `\n  | ${part}`).join('') : line;
 };
 
-function makeTypes() {
+/** `enums`: names of enumerations by their values, for those that are repeated without a title, as in queries. */
+function makeTypes(enums: ReadonlyMap<string, string>) {
   const named = new Map<string, string>();
 
   function objectType(schema: Schema, direction: Direction): string {
@@ -136,17 +151,24 @@ function makeTypes() {
   }
 
   function inline(schema: Schema, direction: Direction): string {
-    const { anyOf, enum: values, type } = schema;
+    const { title, anyOf, enum: values, type } = schema;
     if (schema.const !== undefined) return literal(schema.const);
     if (anyOf) return union(anyOf.map((one) => typeOf(one, direction)));
-    if (values) return union(values.map(literal));
+    if (values) {
+      const name = title === undefined ? enums.get(enumKey(values)) : undefined;
+      return name === undefined ? union(values.map(literal)) : values.includes(null) ? `${name} | null` : name;
+    }
     return union([type].flat().map((one) => ofType(one, schema, direction)));
   }
 
+  /** A title names what is in answers. What is sent may omit more: it has that name only if it omits the same. */
   function typeOf(schema: Schema, direction: Direction): string {
-    if (schema.title === undefined || direction === 'sent') return inline(schema, direction);
-    named.set(schema.title, inline(schema, direction));
-    return schema.title;
+    const { title } = schema;
+    if (title === undefined) return inline(schema, direction);
+    const text = inline(schema, direction);
+    if (direction === 'sent' && text !== inline(schema, 'got')) return text;
+    named.set(title, text);
+    return title;
   }
 
   return { named, typeOf };
@@ -160,8 +182,13 @@ const policyFields = (): string[] => [
   ]),
 ];
 
-export function consoleTypes(): string {
-  const { named, typeOf } = makeTypes();
+interface Made {
+  named: Map<string, string>;
+  calls: string[];
+}
+
+function makeCalls(enums: ReadonlyMap<string, string>): Made {
+  const { named, typeOf } = makeTypes(enums);
   const byName = new Map<string, Endpoint>(ENDPOINTS.map((one) => [one.name, one]));
   const calls = CALLS.map((name) => {
     const { query, body, responses } = byName.get(name)!.operation;
@@ -174,15 +201,54 @@ export function consoleTypes(): string {
     return `  ${quoted(name)}: {\n${members.map((member) => `    ${inner(inner(member))};\n`).join('')}  };`;
   });
   for (const schema of OUTPUTS) typeOf(schema, 'got');
+  return { named, calls };
+}
+
+/** Values of an enumeration that is written out. */
+const valuesIn = (type: string): string[] | null => {
+  const values = type.split('|').map((value) => value.trim());
+  const some = values[0] === '' ? values.slice(1) : values;
+  return some.every((value) => /^'[\w:-]+'$/.test(value)) ? some : null;
+};
+
+const list = (name: string, values: readonly string[], type = 'string'): string =>
+  `export const ${name}: readonly ${type}[] = [\n${values.map((value) => `  ${quoted(value)},\n`).join('')}];\n`;
+
+/** Enumerations that the console offers as choices, by the titles of their schemas. */
+const CHOICES = {
+  KINDS: 'Kind',
+  LOG_STATES: 'LogState',
+  TOOL_STATES: 'ToolState',
+  POLICY_STATES: 'PolicyState',
+} as const;
+
+const singles = (): string =>
+  '/** The section of a tool that is a kind of request of its own. */\n' +
+  `export const SECTION_OF_KIND: Readonly<Record<string, string>> = {\n${ENDPOINT_ROWS.map(
+    (row) => `  ${row.name}: ${quoted(sectionOf(row))},\n`,
+  ).join('')}};\n`;
+
+export function apiTypes(): string {
+  const enums = [...makeCalls(new Map()).named].flatMap(([name, type]) => {
+    const values = valuesIn(type);
+    return values ? [[values.join(' | '), name] as const] : [];
+  });
+  const { named, calls } = makeCalls(new Map(enums));
   const types = [...named].map(([name, type]) =>
     type.startsWith('{') ? `export interface ${name} ${type}\n` : `export type ${name} = ${type};\n`,
   );
+  const choices = Object.entries(CHOICES).map(([name, title]) => {
+    const values = valuesIn(named.get(title) ?? '');
+    if (!values) throw new Error(`no schema of the console's calls is the enumeration ${title}`);
+    return `export const ${name} = [\n  ${values.join(',\n  ')},\n] as const satisfies readonly ${title}[];\n`;
+  });
   return [
     '/** Made from the schemas of the API by `make generate`: change them there. */\n',
     ...types,
     `export interface Calls {\n${calls.join('\n')}\n}\n`,
-    `export const POLICY_FIELDS: readonly string[] = [\n${policyFields()
-      .map((name) => `  ${quoted(name)},\n`)
-      .join('')}];\n`,
+    ...choices,
+    '/** The members of a file request that are tools. */\n' + list('SECTIONS', SECTIONS),
+    singles(),
+    '/** What rules of policies name. */\n' + list('POLICY_FIELDS', policyFields()),
   ].join('\n');
 }

@@ -1,11 +1,15 @@
 /** Made from the schemas of the API by `make generate`: change them there. */
 
+export type UserRole = 'root' | 'admin' | 'user' | 'sub';
+
+export type UserStatus = 'anonymous' | 'pending' | 'active' | 'suspended';
+
 export interface ShortUser {
   id: number;
   username: string;
   email: string;
-  role: 'root' | 'admin' | 'user' | 'sub';
-  status: 'anonymous' | 'pending' | 'active' | 'suspended';
+  role: UserRole;
+  status: UserStatus;
 }
 
 export interface User {
@@ -15,8 +19,8 @@ export interface User {
   'additional-emails': Array<string>;
   'first-name': string;
   'last-name': string;
-  role: 'root' | 'admin' | 'user' | 'sub';
-  status: 'anonymous' | 'pending' | 'active' | 'suspended';
+  role: UserRole;
+  status: UserStatus;
   parent: ShortUser | null;
   'parent-user-ids': Array<number>;
   'root-user-id': number;
@@ -76,6 +80,34 @@ export interface ListedApiToken {
   updated: string;
 }
 
+export interface ListPage {
+  count: number;
+  limit: number;
+  page: number;
+  total: number;
+}
+
+export interface ListOrder {
+  field: string;
+  order: string;
+}
+
+export type Permission = 
+  | 'read:admin'
+  | 'read:billing'
+  | 'read:invite'
+  | 'read:media'
+  | 'read:profile'
+  | 'read:statistics'
+  | 'read:sub-user'
+  | 'read:user'
+  | 'write:admin'
+  | 'write:billing'
+  | 'write:invite'
+  | 'write:media'
+  | 'write:sub-user'
+  | 'write:user';
+
 export interface ApiToken {
   id: number;
   'user-id': number;
@@ -95,8 +127,8 @@ export interface ListedUser {
   id: number;
   username: string;
   email: string;
-  role: 'root' | 'admin' | 'user' | 'sub';
-  status: 'anonymous' | 'pending' | 'active' | 'suspended';
+  role: UserRole;
+  status: UserStatus;
   created: string;
   updated: string;
 }
@@ -115,9 +147,15 @@ export interface UserLimits {
   'in-force': LimitsInForce;
 }
 
+export interface ClusterTerm {
+  pod: string;
+  epoch: number;
+  since: string;
+}
+
 export interface ClusterPool {
   name: string;
-  kinds: Array<'file' | 'msv' | 'c2pa' | 'compare'>;
+  kinds: Array<Kind>;
   ready: number;
   untouched: number;
   busy: number;
@@ -198,6 +236,7 @@ export interface ClusterState {
     since: string;
     release: string;
   };
+  terms: Array<ClusterTerm>;
   pools: Array<ClusterPool>;
   runners: Array<ClusterRunner>;
   tools: Array<ClusterTool>;
@@ -262,10 +301,36 @@ export interface Versions {
   tools: Array<AvailableTool>;
 }
 
+export interface Sample {
+  url: string;
+  group: 'video' | 'audio' | 'streams' | 'c2pa' | 'broken';
+  shows: string;
+  endpoint: 'file' | 'mediastreamvalidator' | 'c2pa';
+  codecs: Array<string> | null;
+}
+
+export interface Samples {
+  success: true;
+  samples: Array<Sample>;
+}
+
+export interface OriginUse {
+  requests: number;
+  connections: number;
+  bytes: number;
+  ms: number;
+}
+
 export interface Metadata {
   request_id: string;
   queue_time: number;
   io_usage: number;
+  origin?: {
+    ffprobe?: OriginUse;
+    mediainfo?: OriginUse;
+    mediastreamvalidator?: OriginUse;
+    c2pa?: OriginUse;
+  };
 }
 
 export interface ToolResult {
@@ -453,6 +518,21 @@ export interface HlsFindingCounts {
   info: number;
 }
 
+export interface HlsSegmentDurations {
+  declared: Array<number>;
+  left_out: number;
+}
+
+export interface HlsPlaylistText {
+  lines: Array<string>;
+  left_out: number;
+}
+
+export interface HlsMeasuredDuration {
+  index: number;
+  seconds: number;
+}
+
 export interface HlsMeasuredStream {
   type: 'video' | 'audio' | 'other';
   codec: string;
@@ -468,6 +548,7 @@ export interface HlsMeasured {
   seconds: number;
   peak_bit_rate: number;
   average_bit_rate: number;
+  durations: Array<HlsMeasuredDuration>;
   streams: Array<HlsMeasuredStream>;
 }
 
@@ -500,6 +581,8 @@ export interface HlsPlaylist {
   program_date_time: boolean;
   date_ranges: number;
   findings: HlsFindingCounts;
+  segment_durations: HlsSegmentDurations | null;
+  text: HlsPlaylistText | null;
   measured: HlsMeasured | null;
 }
 
@@ -714,6 +797,12 @@ export interface SingleMetadata {
   request_id: string;
   queue_time: number;
   io_usage: number;
+  origin?: {
+    ffprobe?: OriginUse;
+    mediainfo?: OriginUse;
+    mediastreamvalidator?: OriginUse;
+    c2pa?: OriginUse;
+  };
   duration: number;
   usage: number;
 }
@@ -740,6 +829,12 @@ export interface ComparisonMetadata {
   request_ids?: Array<string>;
   queue_time: number;
   io_usage: number;
+  origin?: {
+    ffprobe?: OriginUse;
+    mediainfo?: OriginUse;
+    mediastreamvalidator?: OriginUse;
+    c2pa?: OriginUse;
+  };
 }
 
 export interface ComparedRun {
@@ -855,6 +950,63 @@ export interface Timeline {
   cut?: string;
   streams_left_out: number;
   streams: Array<StreamTimeline>;
+}
+
+export interface ReportedField {
+  path: string;
+  tool: 'ffprobe' | 'mediainfo';
+  level: 'canonical' | 'raw';
+  change: 'type' | 'value' | 'renamed' | 'removed' | 'added' | 'rounding';
+  to?: string;
+  files: number;
+  known?: KnownChange;
+  examples: Array<{
+    request_id: string;
+    path: string;
+    values: Record<string, string | number | boolean | null>;
+  }>;
+}
+
+export interface UpgradeSummary {
+  comparisons: number;
+  changed: number;
+  unchanged: number;
+  cut: number;
+  fields: number;
+  told: number;
+  known: number;
+}
+
+export interface PolicyAtVersions {
+  outcome: 'pass' | 'fail' | 'warn' | 'not-applicable' | 'unknown';
+  versions: {
+    ffprobe?: string;
+    mediainfo?: string;
+  };
+}
+
+export interface PolicyFlips {
+  name: string;
+  revision: number;
+  flips: number;
+  judged: number;
+  not_judged: number;
+  examples: Array<{
+    request_id: string;
+    from: PolicyAtVersions;
+    to: PolicyAtVersions;
+    rules: Array<string>;
+  }>;
+}
+
+export interface UpgradeReport {
+  fields: Array<ReportedField>;
+  summary: UpgradeSummary;
+  left_out: Array<{
+    request_id: string;
+    why: string;
+  }>;
+  policies?: Array<PolicyFlips>;
 }
 
 export interface PolicyRow {
@@ -984,6 +1136,114 @@ export interface PolicyEvaluation {
     request_id: string;
     policy: PolicyResult;
   }>;
+}
+
+export type Kind = 'file' | 'msv' | 'c2pa' | 'compare';
+
+export type LogState = 'success' | 'error' | 'with-errors';
+
+export type ToolState = 'success' | 'error' | 'skipped';
+
+export type PolicyState = 'pass' | 'fail' | 'warn' | 'not-applicable' | 'unknown' | 'skipped';
+
+export interface LoggedRow {
+  id: string;
+  send: string;
+  type: Kind;
+  status: LogState;
+  'status-ffprobe': ToolState;
+  'status-mediainfo': ToolState;
+  'status-probe-report': ToolState;
+  'status-policy': PolicyState;
+  policy: string | null;
+  'policy-revision': number | null;
+  url: string;
+  'user-id': number;
+  'token-id': number;
+}
+
+export interface LogPage {
+  count: number;
+  limit: number;
+  page: number;
+  total: number;
+  'total-is'?: 'exact' | 'at-least';
+}
+
+export interface LoggedRun {
+  tool: string;
+  version: string;
+  side?: 'a' | 'b';
+  response: string | null;
+}
+
+export interface LoggedRequest {
+  id: string;
+  send: string;
+  type: Kind;
+  status: LogState;
+  'status-ffprobe': ToolState;
+  'status-mediainfo': ToolState;
+  'status-probe-report': ToolState;
+  'status-policy': PolicyState;
+  policy: string | null;
+  'policy-revision': number | null;
+  url: string;
+  'user-id': number;
+  'token-id': number;
+  admitted: string | null;
+  ended: string;
+  request: string;
+  error: string | null;
+  'tool-errors': Record<string, string>;
+  'ffprobe-response': string | null;
+  'ffprobe-response-type': string | null;
+  'mediainfo-response': string | null;
+  'mediainfo-response-type': string | null;
+  'probe-report-response': string | null;
+  'probe-report-response-type': string | null;
+  'msv-response': string | null;
+  'c2pa-response': string | null;
+  'policy-response': string | null;
+  'run-responses': Array<LoggedRun> | null;
+  'comparison-response': string | null;
+}
+
+export type DeliveryState = 'pending' | 'delivered' | 'failed';
+
+export interface DeliveryAttempt {
+  time: string;
+  status: number | null;
+  error?: string;
+  duration: number;
+}
+
+export interface Delivery {
+  id: string;
+  request: string;
+  url: string;
+  state: DeliveryState;
+  created: string;
+  next: string | null;
+  ended: string | null;
+  attempts: Array<DeliveryAttempt>;
+  'user-id': number;
+  'token-id': number;
+}
+
+export type Aggregation = 
+  | 'no-aggregation'
+  | 'yearly'
+  | 'monthly'
+  | 'weekly'
+  | 'daily'
+  | 'hourly'
+  | 'minutely'
+  | 'secondly';
+
+export interface Period {
+  from: string;
+  to: string;
 }
 
 export interface Waiting {
@@ -1139,37 +1399,15 @@ export interface Calls {
     answer: {
       filter: object;
       'api-tokens': Array<ListedApiToken>;
-      pagination: {
-        count: number;
-        limit: number;
-        page: number;
-        total: number;
-      };
-      sort: {
-        field: string;
-        order: string;
-      };
+      pagination: ListPage;
+      sort: ListOrder;
     };
   };
   'POST auth/api-token': {
     body: {
       name?: string;
       ttl?: number | null;
-      permissions?: Array<
-        | 'read:admin'
-        | 'read:billing'
-        | 'read:invite'
-        | 'read:media'
-        | 'read:profile'
-        | 'read:statistics'
-        | 'read:sub-user'
-        | 'read:user'
-        | 'write:admin'
-        | 'write:billing'
-        | 'write:invite'
-        | 'write:media'
-        | 'write:sub-user'
-        | 'write:user'> | null;
+      permissions?: Array<Permission> | null;
       limits?: {
         'requests-per-minute'?: number | null;
         concurrency?: number | null;
@@ -1191,21 +1429,7 @@ export interface Calls {
     body: {
       name?: string;
       ttl?: number | null;
-      permissions?: Array<
-        | 'read:admin'
-        | 'read:billing'
-        | 'read:invite'
-        | 'read:media'
-        | 'read:profile'
-        | 'read:statistics'
-        | 'read:sub-user'
-        | 'read:user'
-        | 'write:admin'
-        | 'write:billing'
-        | 'write:invite'
-        | 'write:media'
-        | 'write:sub-user'
-        | 'write:user'> | null;
+      permissions?: Array<Permission> | null;
       limits?: {
         'requests-per-minute'?: number | null;
         concurrency?: number | null;
@@ -1227,8 +1451,9 @@ export interface Calls {
   };
   'GET user': {
     query: {
-      status?: Array<'anonymous' | 'pending' | 'active' | 'suspended'>;
+      status?: Array<UserStatus>;
       email?: string | null;
+      id?: Array<number>;
       pagination?: {
         page?: number;
         limit?: number;
@@ -1241,16 +1466,8 @@ export interface Calls {
     answer: {
       filter: object;
       users: Array<ListedUser>;
-      pagination: {
-        count: number;
-        limit: number;
-        page: number;
-        total: number;
-      };
-      sort: {
-        field: string;
-        order: string;
-      };
+      pagination: ListPage;
+      sort: ListOrder;
     };
   };
   'GET user/current': {
@@ -1268,36 +1485,8 @@ export interface Calls {
       email: string;
       'first-name'?: string;
       'last-name'?: string;
-      permissions?: Array<
-        | 'read:admin'
-        | 'read:billing'
-        | 'read:invite'
-        | 'read:media'
-        | 'read:profile'
-        | 'read:statistics'
-        | 'read:sub-user'
-        | 'read:user'
-        | 'write:admin'
-        | 'write:billing'
-        | 'write:invite'
-        | 'write:media'
-        | 'write:sub-user'
-        | 'write:user'>;
-      restrictions?: Array<
-        | 'read:admin'
-        | 'read:billing'
-        | 'read:invite'
-        | 'read:media'
-        | 'read:profile'
-        | 'read:statistics'
-        | 'read:sub-user'
-        | 'read:user'
-        | 'write:admin'
-        | 'write:billing'
-        | 'write:invite'
-        | 'write:media'
-        | 'write:sub-user'
-        | 'write:user'>;
+      permissions?: Array<Permission>;
+      restrictions?: Array<Permission>;
     };
     answer: {
       user: User;
@@ -1308,7 +1497,7 @@ export interface Calls {
   };
   'PUT user/:id/status': {
     body: {
-      status: 'anonymous' | 'pending' | 'active' | 'suspended';
+      status: UserStatus;
     };
     answer: User;
   };
@@ -1336,9 +1525,16 @@ export interface Calls {
   'GET /v1/versions': {
     answer: Versions;
   };
+  'GET /v1/samples': {
+    answer: Samples;
+  };
   'POST /v1/probe/file': {
     body: {
-      url: string;
+      url?: string;
+      file?: string;
+      headers?: Record<string, string> | null;
+      cookies?: Record<string, string> | null;
+      credential?: string | null;
       timeout?: number;
       queue_timeout?: number;
       only?: 
@@ -1462,12 +1658,46 @@ export interface Calls {
         enabled?: boolean;
         parse_playlist_only?: boolean;
         enable_cli_output?: boolean;
+        enable_playlist_text?: boolean;
       };
       c2pa?: {
         enabled?: boolean;
       };
     };
     answer: Envelope | ProbeReport | HlsReport | C2paReport | FailedOutput | BareOutput;
+  };
+  'POST /v1/probe/mediastreamvalidator': {
+    body: {
+      url: string;
+      headers?: Record<string, string> | null;
+      cookies?: Record<string, string> | null;
+      credential?: string | null;
+      timeout?: number;
+      queue_timeout?: number;
+      inject_output?: boolean;
+      inject_json?: boolean;
+      policy?: string | Record<string, unknown> | null;
+      webhook_url?: string | null;
+      parse_playlist_only?: boolean;
+      enable_cli_output?: boolean;
+      enable_playlist_text?: boolean;
+    };
+    answer: MsvEnvelope | HlsReport | FailedOutput;
+  };
+  'POST /v1/probe/c2pa': {
+    body: {
+      url: string;
+      headers?: Record<string, string> | null;
+      cookies?: Record<string, string> | null;
+      credential?: string | null;
+      timeout?: number;
+      queue_timeout?: number;
+      inject_output?: boolean;
+      inject_json?: boolean;
+      policy?: string | Record<string, unknown> | null;
+      webhook_url?: string | null;
+    };
+    answer: C2paEnvelope | C2paReport | FailedOutput;
   };
   'GET /v1/probe/:id': {
     answer: Envelope | MsvEnvelope | C2paEnvelope | ComparisonAnswer;
@@ -1483,6 +1713,124 @@ export interface Calls {
   };
   'GET /v1/probe/:id/timeline': {
     answer: Timeline;
+  };
+  'POST /v1/compare': {
+    body: {
+      url?: string;
+      urls?: Array<string>;
+      headers?: Record<string, string> | null;
+      cookies?: Record<string, string> | null;
+      credential?: string | null;
+      request_ids?: Array<string>;
+      ffprobe?: {
+        versions?: Array<string>;
+        version?: string;
+        timeout?: number;
+        output_format?: 'default' | 'csv' | 'flat' | 'ini' | 'json' | 'xml';
+        show_format?: boolean;
+        show_streams?: boolean;
+        show_programs?: boolean;
+        show_chapters?: boolean;
+        show_error?: boolean;
+        show_frames?: boolean;
+        show_packets?: boolean;
+        show_data?: boolean;
+        show_data_hash?: boolean;
+        show_private_data?: boolean;
+        count_frames?: boolean;
+        count_packets?: boolean;
+        unit?: boolean;
+        prefix?: boolean;
+        byte_binary_prefix?: boolean;
+        sexagesimal?: boolean;
+        skip_estimate_duration_from_pts?: boolean;
+        tls_verify?: boolean;
+        show_entries?: string | null;
+        select_streams?: string | null;
+        read_intervals?: string | null;
+        show_log?: 
+          | 'quiet'
+          | 'panic'
+          | 'fatal'
+          | 'error'
+          | 'warning'
+          | 'info'
+          | 'verbose'
+          | 'debug'
+          | 'trace'
+          | null;
+        skip_frame?: 'none' | 'default' | 'noref' | 'bidir' | 'nokey' | 'nointra' | 'all' | null;
+        probesize?: number;
+        analyzeduration?: number;
+        max_probe_packets?: number;
+        max_ts_probe?: number;
+        show_stream_groups?: boolean;
+        show_program_version?: boolean;
+        show_library_versions?: boolean;
+        show_versions?: boolean;
+        show_pixel_formats?: boolean;
+        bitexact?: boolean;
+        analyze_frames?: boolean;
+        show_optional_fields?: 'always' | 'never' | 'auto' | null;
+        fflags?: string | null;
+        err_detect?: string | null;
+        export_side_data?: string | null;
+        formatprobesize?: number | null;
+        fpsprobesize?: number | null;
+        max_streams?: number | null;
+        correct_ts_overflow?: number | null;
+        threads?: number | null;
+        scan_all_pmts?: number | null;
+        merge_pmt_versions?: number | null;
+        skip_changes?: number | null;
+        resync_size?: number | null;
+        ignore_editlist?: number | null;
+        advanced_editlist?: number | null;
+        live_start_index?: number | null;
+      };
+      mediainfo?: {
+        versions?: Array<string>;
+        version?: string;
+        timeout?: number;
+        output?: 
+          | 'Text'
+          | 'HTML'
+          | 'XML'
+          | 'JSON'
+          | 'EBUCore_1.8_ps'
+          | 'EBUCore_1.8_sp'
+          | 'EBUCore_1.8_ps_JSON'
+          | 'EBUCore_1.8_sp_JSON'
+          | 'EBUCore_1.6'
+          | 'FIMS_1.3'
+          | 'MPEG-7_Strict'
+          | 'MPEG-7_Relaxed'
+          | 'MPEG-7_Extended'
+          | 'PBCore_2.1'
+          | 'PBCore_2.0'
+          | 'PBCore_1.2'
+          | 'NISO_Z39.87';
+        full?: boolean;
+        language?: string;
+        parse_speed?: number;
+        read_by_human?: boolean;
+        details?: boolean;
+        inform?: string | null;
+        cover_data?: boolean;
+        ssl_ignore_security?: boolean;
+      };
+      timeout?: number;
+      queue_timeout?: number;
+      webhook_url?: string | null;
+    };
+    answer: ComparisonAnswer;
+  };
+  'POST /v1/compare/report': {
+    body: {
+      request_ids: Array<string>;
+      policies?: Array<string>;
+    };
+    answer: UpgradeReport;
   };
   'GET /v1/policy': {
     answer: {
@@ -1502,153 +1850,7 @@ export interface Calls {
     answer: SavedPolicy;
   };
   'PUT /v1/policy/:name': {
-    body: {
-      description?: string;
-      uses?: {
-        ffprobe?: string;
-        mediainfo?: string;
-      };
-      rules: Array<{
-        name: string;
-        level?: 'fail' | 'warn';
-        description?: string;
-        each?: 'video' | 'audio' | 'subtitle' | 'data' | 'attachment' | 'picture' | 'stream';
-        match?: string | Record<string, unknown>;
-        when?: unknown;
-        field?: string;
-        confidence?: Record<string, unknown>;
-        tool?: 'ffprobe' | 'mediainfo' | 'msv' | 'c2pa';
-        path?: string;
-        count?: 'video' | 'audio' | 'subtitle' | 'data' | 'attachment' | 'picture' | 'stream';
-        disagreement?: number | Record<string, unknown>;
-        warnings?: number | Record<string, unknown>;
-        findings?: Record<string, unknown>;
-        c2pa?: Record<string, unknown>;
-        all?: Array<{
-          each?: 'video' | 'audio' | 'subtitle' | 'data' | 'attachment' | 'picture' | 'stream';
-          match?: string | Record<string, unknown>;
-          when?: unknown;
-          field?: string;
-          confidence?: Record<string, unknown>;
-          tool?: 'ffprobe' | 'mediainfo' | 'msv' | 'c2pa';
-          path?: string;
-          count?: 'video' | 'audio' | 'subtitle' | 'data' | 'attachment' | 'picture' | 'stream';
-          disagreement?: number | Record<string, unknown>;
-          warnings?: number | Record<string, unknown>;
-          findings?: Record<string, unknown>;
-          c2pa?: Record<string, unknown>;
-          all?: Array<Record<string, unknown>>;
-          any?: Array<Record<string, unknown>>;
-          none?: Array<Record<string, unknown>>;
-          is?: string | number | boolean | Record<string, unknown>;
-          not?: 
-            | string
-            | number
-            | boolean
-            | Record<string, unknown>
-            | Array<string | number | boolean>;
-          in?: Array<string | number | boolean>;
-          'at-least'?: string | number | boolean | Record<string, unknown>;
-          'at-most'?: string | number | boolean | Record<string, unknown>;
-          above?: string | number | boolean | Record<string, unknown>;
-          below?: string | number | boolean | Record<string, unknown>;
-          between?: Array<string | number | boolean>;
-          within?: string | number | boolean | Record<string, unknown>;
-          'starts-with'?: string | Array<string>;
-          matches?: string | Array<string>;
-          exists?: boolean;
-          absent?: boolean;
-        }>;
-        any?: Array<{
-          each?: 'video' | 'audio' | 'subtitle' | 'data' | 'attachment' | 'picture' | 'stream';
-          match?: string | Record<string, unknown>;
-          when?: unknown;
-          field?: string;
-          confidence?: Record<string, unknown>;
-          tool?: 'ffprobe' | 'mediainfo' | 'msv' | 'c2pa';
-          path?: string;
-          count?: 'video' | 'audio' | 'subtitle' | 'data' | 'attachment' | 'picture' | 'stream';
-          disagreement?: number | Record<string, unknown>;
-          warnings?: number | Record<string, unknown>;
-          findings?: Record<string, unknown>;
-          c2pa?: Record<string, unknown>;
-          all?: Array<Record<string, unknown>>;
-          any?: Array<Record<string, unknown>>;
-          none?: Array<Record<string, unknown>>;
-          is?: string | number | boolean | Record<string, unknown>;
-          not?: 
-            | string
-            | number
-            | boolean
-            | Record<string, unknown>
-            | Array<string | number | boolean>;
-          in?: Array<string | number | boolean>;
-          'at-least'?: string | number | boolean | Record<string, unknown>;
-          'at-most'?: string | number | boolean | Record<string, unknown>;
-          above?: string | number | boolean | Record<string, unknown>;
-          below?: string | number | boolean | Record<string, unknown>;
-          between?: Array<string | number | boolean>;
-          within?: string | number | boolean | Record<string, unknown>;
-          'starts-with'?: string | Array<string>;
-          matches?: string | Array<string>;
-          exists?: boolean;
-          absent?: boolean;
-        }>;
-        none?: Array<{
-          each?: 'video' | 'audio' | 'subtitle' | 'data' | 'attachment' | 'picture' | 'stream';
-          match?: string | Record<string, unknown>;
-          when?: unknown;
-          field?: string;
-          confidence?: Record<string, unknown>;
-          tool?: 'ffprobe' | 'mediainfo' | 'msv' | 'c2pa';
-          path?: string;
-          count?: 'video' | 'audio' | 'subtitle' | 'data' | 'attachment' | 'picture' | 'stream';
-          disagreement?: number | Record<string, unknown>;
-          warnings?: number | Record<string, unknown>;
-          findings?: Record<string, unknown>;
-          c2pa?: Record<string, unknown>;
-          all?: Array<Record<string, unknown>>;
-          any?: Array<Record<string, unknown>>;
-          none?: Array<Record<string, unknown>>;
-          is?: string | number | boolean | Record<string, unknown>;
-          not?: 
-            | string
-            | number
-            | boolean
-            | Record<string, unknown>
-            | Array<string | number | boolean>;
-          in?: Array<string | number | boolean>;
-          'at-least'?: string | number | boolean | Record<string, unknown>;
-          'at-most'?: string | number | boolean | Record<string, unknown>;
-          above?: string | number | boolean | Record<string, unknown>;
-          below?: string | number | boolean | Record<string, unknown>;
-          between?: Array<string | number | boolean>;
-          within?: string | number | boolean | Record<string, unknown>;
-          'starts-with'?: string | Array<string>;
-          matches?: string | Array<string>;
-          exists?: boolean;
-          absent?: boolean;
-        }>;
-        is?: string | number | boolean | Record<string, unknown>;
-        not?: 
-          | string
-          | number
-          | boolean
-          | Record<string, unknown>
-          | Array<string | number | boolean>;
-        in?: Array<string | number | boolean>;
-        'at-least'?: string | number | boolean | Record<string, unknown>;
-        'at-most'?: string | number | boolean | Record<string, unknown>;
-        above?: string | number | boolean | Record<string, unknown>;
-        below?: string | number | boolean | Record<string, unknown>;
-        between?: Array<string | number | boolean>;
-        within?: string | number | boolean | Record<string, unknown>;
-        'starts-with'?: string | Array<string>;
-        matches?: string | Array<string>;
-        exists?: boolean;
-        absent?: boolean;
-      }>;
-    };
+    body: Policy;
     answer: PolicySaved;
   };
   'DELETE /v1/policy/:name': {
@@ -1664,12 +1866,12 @@ export interface Calls {
   };
   'GET media/log': {
     query: {
-      type?: Array<'file' | 'msv' | 'c2pa' | 'compare'>;
-      status?: Array<'success' | 'error' | 'with-errors'>;
-      'status-ffprobe'?: Array<'success' | 'error' | 'skipped'>;
-      'status-mediainfo'?: Array<'success' | 'error' | 'skipped'>;
-      'status-probe-report'?: Array<'success' | 'error' | 'skipped'>;
-      'status-policy'?: Array<'pass' | 'fail' | 'warn' | 'not-applicable' | 'unknown' | 'skipped'>;
+      type?: Array<Kind>;
+      status?: Array<LogState>;
+      'status-ffprobe'?: Array<ToolState>;
+      'status-mediainfo'?: Array<ToolState>;
+      'status-probe-report'?: Array<ToolState>;
+      'status-policy'?: Array<PolicyState>;
       policy?: Array<string>;
       send?: {
         from?: string | null;
@@ -1682,6 +1884,7 @@ export interface Calls {
       pagination?: {
         page?: number;
         limit?: number;
+        total?: 'exact' | 'at-least';
       };
       sort?: {
         field?: 
@@ -1698,74 +1901,20 @@ export interface Calls {
     };
     answer: {
       filter: object;
-      log: Array<{
-        id: string;
-        send: string;
-        type: 'file' | 'msv' | 'c2pa' | 'compare';
-        status: 'success' | 'error' | 'with-errors';
-        'status-ffprobe': 'success' | 'error' | 'skipped';
-        'status-mediainfo': 'success' | 'error' | 'skipped';
-        'status-probe-report': 'success' | 'error' | 'skipped';
-        'status-policy': 'pass' | 'fail' | 'warn' | 'not-applicable' | 'unknown' | 'skipped';
-        policy: string | null;
-        'policy-revision': number | null;
-        url: string;
-        'user-id': number;
-        'token-id': number;
-      }>;
-      pagination: {
-        count: number;
-        limit: number;
-        page: number;
-        total: number;
-      };
-      sort: {
-        field: string;
-        order: string;
-      };
+      log: Array<LoggedRow>;
+      pagination: LogPage;
+      sort: ListOrder;
     };
   };
   'GET media/log/:id': {
-    answer: {
-      id: string;
-      send: string;
-      type: 'file' | 'msv' | 'c2pa' | 'compare';
-      status: 'success' | 'error' | 'with-errors';
-      'status-ffprobe': 'success' | 'error' | 'skipped';
-      'status-mediainfo': 'success' | 'error' | 'skipped';
-      'status-probe-report': 'success' | 'error' | 'skipped';
-      'status-policy': 'pass' | 'fail' | 'warn' | 'not-applicable' | 'unknown' | 'skipped';
-      policy: string | null;
-      'policy-revision': number | null;
-      url: string;
-      'user-id': number;
-      'token-id': number;
-      request: string;
-      error: string | null;
-      'tool-errors': Record<string, string>;
-      'ffprobe-response': string | null;
-      'ffprobe-response-type': string | null;
-      'mediainfo-response': string | null;
-      'mediainfo-response-type': string | null;
-      'probe-report-response': string | null;
-      'probe-report-response-type': string | null;
-      'msv-response': string | null;
-      'c2pa-response': string | null;
-      'policy-response': string | null;
-      'run-responses': Array<{
-        tool: string;
-        version: string;
-        response: string | null;
-      }> | null;
-      'comparison-response': string | null;
-    };
+    answer: LoggedRequest;
   };
   'DELETE media/log/:id': {
     answer: undefined;
   };
   'GET media/webhook': {
     query: {
-      state?: Array<'pending' | 'delivered' | 'failed'>;
+      state?: Array<DeliveryState>;
       request?: string | null;
       'user-id'?: Array<number>;
       'token-id'?: Array<number>;
@@ -1780,53 +1929,13 @@ export interface Calls {
     };
     answer: {
       filter: object;
-      webhooks: Array<{
-        id: string;
-        request: string;
-        url: string;
-        state: 'pending' | 'delivered' | 'failed';
-        created: string;
-        next: string | null;
-        ended: string | null;
-        attempts: Array<{
-          time: string;
-          status: number | null;
-          error?: string;
-          duration: number;
-        }>;
-        'user-id': number;
-        'token-id': number;
-      }>;
-      pagination: {
-        count: number;
-        limit: number;
-        page: number;
-        total: number;
-      };
-      sort: {
-        field: string;
-        order: string;
-      };
+      webhooks: Array<Delivery>;
+      pagination: ListPage;
+      sort: ListOrder;
     };
   };
   'POST media/webhook/:id/retry': {
-    answer: {
-      id: string;
-      request: string;
-      url: string;
-      state: 'pending' | 'delivered' | 'failed';
-      created: string;
-      next: string | null;
-      ended: string | null;
-      attempts: Array<{
-        time: string;
-        status: number | null;
-        error?: string;
-        duration: number;
-      }>;
-      'user-id': number;
-      'token-id': number;
-    };
+    answer: Delivery;
   };
   'GET statistics/usage': {
     query: {
@@ -1834,32 +1943,13 @@ export interface Calls {
         from?: string | null;
         to?: string | null;
       };
-      aggregation?: 
-        | 'no-aggregation'
-        | 'yearly'
-        | 'monthly'
-        | 'weekly'
-        | 'daily'
-        | 'hourly'
-        | 'minutely'
-        | 'secondly';
+      aggregation?: Aggregation;
       'user-id'?: Array<number>;
       'token-id'?: Array<number>;
     };
     answer: {
-      aggregation: 
-        | 'no-aggregation'
-        | 'yearly'
-        | 'monthly'
-        | 'weekly'
-        | 'daily'
-        | 'hourly'
-        | 'minutely'
-        | 'secondly';
-      period: {
-        from: string;
-        to: string;
-      };
+      aggregation: Aggregation;
+      period: Period;
       'users-usage': Array<{
         'user-id': number;
         'aggregated-usage': Array<{
@@ -1880,32 +1970,13 @@ export interface Calls {
         from?: string | null;
         to?: string | null;
       };
-      aggregation?: 
-        | 'no-aggregation'
-        | 'yearly'
-        | 'monthly'
-        | 'weekly'
-        | 'daily'
-        | 'hourly'
-        | 'minutely'
-        | 'secondly';
+      aggregation?: Aggregation;
       'user-id'?: Array<number>;
       'token-id'?: Array<number>;
     };
     answer: {
-      aggregation: 
-        | 'no-aggregation'
-        | 'yearly'
-        | 'monthly'
-        | 'weekly'
-        | 'daily'
-        | 'hourly'
-        | 'minutely'
-        | 'secondly';
-      period: {
-        from: string;
-        to: string;
-      };
+      aggregation: Aggregation;
+      period: Period;
       'users-usage': Array<{
         'user-id': number;
         'aggregated-usage': Array<{
@@ -1927,32 +1998,13 @@ export interface Calls {
         from?: string | null;
         to?: string | null;
       };
-      aggregation?: 
-        | 'no-aggregation'
-        | 'yearly'
-        | 'monthly'
-        | 'weekly'
-        | 'daily'
-        | 'hourly'
-        | 'minutely'
-        | 'secondly';
+      aggregation?: Aggregation;
       'user-id'?: Array<number>;
       'token-id'?: Array<number>;
     };
     answer: {
-      aggregation: 
-        | 'no-aggregation'
-        | 'yearly'
-        | 'monthly'
-        | 'weekly'
-        | 'daily'
-        | 'hourly'
-        | 'minutely'
-        | 'secondly';
-      period: {
-        from: string;
-        to: string;
-      };
+      aggregation: Aggregation;
+      period: Period;
       'users-usage': Array<{
         'user-id': number;
         'aggregated-usage': Array<{
@@ -1976,32 +2028,13 @@ export interface Calls {
         from?: string | null;
         to?: string | null;
       };
-      aggregation?: 
-        | 'no-aggregation'
-        | 'yearly'
-        | 'monthly'
-        | 'weekly'
-        | 'daily'
-        | 'hourly'
-        | 'minutely'
-        | 'secondly';
+      aggregation?: Aggregation;
       'user-id'?: Array<number>;
       'token-id'?: Array<number>;
     };
     answer: {
-      aggregation: 
-        | 'no-aggregation'
-        | 'yearly'
-        | 'monthly'
-        | 'weekly'
-        | 'daily'
-        | 'hourly'
-        | 'minutely'
-        | 'secondly';
-      period: {
-        from: string;
-        to: string;
-      };
+      aggregation: Aggregation;
+      period: Period;
       'users-usage': Array<{
         'user-id': number;
         'aggregated-usage': Array<{
@@ -2023,6 +2056,50 @@ export interface Calls {
   };
 }
 
+export const KINDS = [
+  'file',
+  'msv',
+  'c2pa',
+  'compare',
+] as const satisfies readonly Kind[];
+
+export const LOG_STATES = [
+  'success',
+  'error',
+  'with-errors',
+] as const satisfies readonly LogState[];
+
+export const TOOL_STATES = [
+  'success',
+  'error',
+  'skipped',
+] as const satisfies readonly ToolState[];
+
+export const POLICY_STATES = [
+  'pass',
+  'fail',
+  'warn',
+  'not-applicable',
+  'unknown',
+  'skipped',
+] as const satisfies readonly PolicyState[];
+
+/** The members of a file request that are tools. */
+export const SECTIONS: readonly string[] = [
+  'ffprobe',
+  'mediainfo',
+  'probe_report',
+  'mediastreamvalidator',
+  'c2pa',
+];
+
+/** The section of a tool that is a kind of request of its own. */
+export const SECTION_OF_KIND: Readonly<Record<string, string>> = {
+  msv: 'mediastreamvalidator',
+  c2pa: 'c2pa',
+};
+
+/** What rules of policies name. */
 export const POLICY_FIELDS: readonly string[] = [
   'container.format',
   'container.duration',
