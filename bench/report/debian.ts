@@ -1,5 +1,5 @@
 /**
- * Additional muxers from Debian, unpacked into the cache and run with their own libraries, without installing anything.
+ * Encoders and muxers of Debian, unpacked into the cache and run with their own libraries, without installing anything.
  */
 import { execFile, execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
@@ -10,6 +10,7 @@ import { reportCache } from './tools.ts';
 
 const exec = promisify(execFile);
 const PACKAGES = [
+  { name: 'ffmpeg', version: '*' },
   { name: 'mkvtoolnix', version: '*' },
   { name: 'gstreamer1.0-tools', version: '*' },
   { name: 'gstreamer1.0-plugins-good', version: '*' },
@@ -18,7 +19,8 @@ const PACKAGES = [
 const LIBRARIES = 'usr/lib/x86_64-linux-gnu';
 
 export interface DebianPrograms {
-  run(program: string, args: string[]): Promise<void>;
+  /** Returns what the program prints. */
+  run(program: string, args: string[], timeout?: number): Promise<string>;
 }
 let opened: Promise<DebianPrograms> | undefined;
 export const debianPrograms = (): Promise<DebianPrograms> => (opened ??= open());
@@ -56,12 +58,13 @@ async function open(): Promise<DebianPrograms> {
     GST_REGISTRY_FORK: 'no',
   };
   return {
-    async run(program, args) {
-      await exec(loader, ['--library-path', libraries, join(root, 'usr/bin', program), ...args], {
+    async run(program, args, timeout = 60_000) {
+      const { stdout } = await exec(loader, ['--library-path', libraries, join(root, 'usr/bin', program), ...args], {
         env,
-        timeout: 60_000,
-        maxBuffer: 16 << 20,
+        timeout,
+        maxBuffer: 256 << 20,
       });
+      return stdout;
     },
   };
 }

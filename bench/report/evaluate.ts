@@ -5,6 +5,7 @@ import { writePart } from '../../docs/tables/part.ts';
 import { Model, type Weights } from '../../src/report/trees.ts';
 import { decide } from '../../src/report/judge.ts';
 import { report } from '../../src/report/report.ts';
+import { calibrationError, type Answered } from './calibration.ts';
 import { examples, type Example } from './collect.ts';
 import { rowsOf, splitOf, type LabelledRow } from './rows.ts';
 import { costTable } from './times.ts';
@@ -59,18 +60,8 @@ export function tallies(all: readonly Judged[]): Map<string, Tally> {
   return by;
 }
 
-/** Expected calibration error: the difference between stated confidence and accuracy, over ten bins. */
-export function calibrationError(all: readonly Judged[]): number {
-  const bins = Array.from({ length: 10 }, () => ({ weight: 0, said: 0, right: 0 }));
-  for (const { row, right, confidence } of all) {
-    const bin = bins[Math.min(9, Math.floor(confidence * 10))]!;
-    bin.weight += row.weight;
-    bin.said += confidence * row.weight;
-    bin.right += right ? row.weight : 0;
-  }
-  const total = bins.reduce((sum, { weight }) => sum + weight, 0);
-  return bins.reduce((sum, { said, right }) => sum + Math.abs(said - right), 0) / (total || 1);
-}
+export const answersOf = (all: readonly Judged[]): Answered[] =>
+  all.map(({ row: { file, field, weight }, right, confidence }) => ({ file, field, weight, right, confidence }));
 
 const percent = (of: number, all: number): string => (all > 0 ? `${((100 * of) / all).toFixed(1)} %` : '–');
 
@@ -183,10 +174,16 @@ export function heldOut(model: Model, all: readonly Example[]): Figures {
   };
 }
 
+function confidenceRow(what: string, judgements: readonly Judged[]): string {
+  const cases = judgements.reduce((sum, { row }) => sum + row.weight, 0);
+  return `| ${what} | ${cases.toFixed(0)} | ${(100 * calibrationError(answersOf(judgements))).toFixed(1)} % |`;
+}
+
 function tables(): { text: string; behind: string[] } {
   const model = new Model(JSON.parse(readFileSync(weightsFile, 'utf8')) as Weights);
   const all = examples();
   const { files, rows, disputes, settled } = heldOut(model, all);
+  const undisputed = (agreement: LabelledRow['agreement']) => settled.filter(({ row }) => row.agreement === agreement);
   const alarms = falseAlarms(rows);
   const versions = new Set(all.flatMap(({ readings }) => Object.keys(readings)));
   const text = [
@@ -204,21 +201,9 @@ function tables(): { text: string; behind: string[] } {
     '',
     '| | cases | expected calibration error |',
     '|---|---|---|',
-    '| disputed fields | ' +
-      `${disputes.reduce((sum, { row }) => sum + row.weight, 0).toFixed(0)} | ` +
-      `${(100 * calibrationError(disputes)).toFixed(1)} % |`,
-    `| fields that only one tool has | ${settled
-      .filter(({ row }) => row.agreement === 'single')
-      .reduce((sum, { row }) => sum + row.weight, 0)
-      .toFixed(
-        0,
-      )} | ${(100 * calibrationError(settled.filter(({ row }) => row.agreement === 'single'))).toFixed(1)} % |`,
-    `| fields on which both agree | ${settled
-      .filter(({ row }) => row.agreement === 'agreed')
-      .reduce((sum, { row }) => sum + row.weight, 0)
-      .toFixed(
-        0,
-      )} | ${(100 * calibrationError(settled.filter(({ row }) => row.agreement === 'agreed'))).toFixed(1)} % |`,
+    confidenceRow('disputed fields', disputes),
+    confidenceRow('fields that only one tool has', undisputed('single')),
+    confidenceRow('fields on which both agree', undisputed('agreed')),
     '',
     '#### False alarms',
     '',

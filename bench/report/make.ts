@@ -2,22 +2,17 @@
  * Generates the file of a recipe with Debian's encoders and muxers, damages it if the recipe says so, and records its
  * true properties.
  */
-import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { debianPrograms } from './debian.ts';
 import { muxAgain } from './mux.ts';
 import type { AudioPart, Recipe, VideoPart } from './recipe.ts';
 import { random } from './random.ts';
 import { truthOf, type Packet } from './truth_of.ts';
 import type { Truth } from './truth.ts';
 
-const exec = promisify(execFile);
-const run = (args: string[]) =>
-  exec('ffmpeg', ['-hide_banner', '-loglevel', 'error', '-nostdin', '-y', ...args], {
-    timeout: 120_000,
-    maxBuffer: 16 << 20,
-  });
+const run = async (args: string[]) =>
+  (await debianPrograms()).run('ffmpeg', ['-hide_banner', '-loglevel', 'error', '-nostdin', '-y', ...args], 120_000);
 
 function nameOf({ number, damage, container: { extension } }: Recipe): string {
   const wrong = extension === 'mp4' ? 'mkv' : 'mp4';
@@ -135,19 +130,16 @@ async function encode(recipe: Recipe, folder: string, target: string): Promise<v
 }
 
 async function packetsOf(file: string): Promise<Packet[]> {
-  const { stdout } = await exec(
-    'ffprobe',
-    [
-      '-v',
-      'error',
-      '-show_entries',
-      'packet=codec_type,stream_index,pts_time,dts_time,duration_time,size,pos',
-      '-of',
-      'json',
-      file,
-    ],
-    { maxBuffer: 256 << 20, timeout: 60_000 },
-  );
+  const { run: program } = await debianPrograms();
+  const stdout = await program('ffprobe', [
+    '-v',
+    'error',
+    '-show_entries',
+    'packet=codec_type,stream_index,pts_time,dts_time,duration_time,size,pos',
+    '-of',
+    'json',
+    file,
+  ]);
   return (JSON.parse(stdout) as { packets?: Packet[] }).packets ?? [];
 }
 

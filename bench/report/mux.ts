@@ -1,12 +1,8 @@
 /** The same streams, written by another muxer or with other tags. */
-import { execFile } from 'node:child_process';
 import { renameSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { debianPrograms } from './debian.ts';
 import type { Recipe } from './recipe.ts';
-
-const exec = promisify(execFile);
 
 export async function muxAgain(
   recipe: Recipe,
@@ -66,7 +62,7 @@ export async function muxAgain(
     });
   } else {
     const source = join(folder, 'source.mkv');
-    await exec('ffmpeg', ['-v', 'error', '-y', '-i', whole, '-map', '0:v', '-map', '0:a?', '-c', 'copy', source]);
+    await ffmpeg(['-i', whole, '-map', '0:v', '-map', '0:a?', '-c', 'copy', source]);
     const mux = { 'gst-mp4': 'mp4mux', 'gst-mov': 'qtmux', 'gst-mkv': 'matroskamux', 'gst-ts': 'mpegtsmux' }[
       recipe.remux
     ];

@@ -1,10 +1,10 @@
 /** Every tool version of the catalog as a program, unpacked once from the images in the cache. */
-import { execFile, execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { cacheDir } from '../../images/cache.ts';
 import { cachedTools } from '../../images/cached.ts';
+import { unpackedCommand } from '../../images/unpacked_tool.ts';
 import { probeReport } from '../../src/tools/probe_report.ts';
 import { TOOL_TABLE } from '../../src/tools/table.ts';
 
@@ -22,37 +22,13 @@ export interface Printed {
   failed: boolean;
 }
 
-function unpack(archive: string, into: string): void {
-  const read = (path: string) =>
-    execFileSync('tar', ['--extract', '--to-stdout', '--file', archive, '--wildcards', '--no-anchored', path], {
-      maxBuffer: 1 << 30,
-    });
-  const blob = (digest: string) => read(`blobs/${digest.replace(':', '/')}`);
-  const index = JSON.parse(read('index.json').toString()) as { manifests: { digest: string }[] };
-  const manifest = JSON.parse(blob(index.manifests[0]?.digest ?? '').toString()) as { layers: { digest: string }[] };
-  rmSync(`${into}.new`, { recursive: true, force: true });
-  mkdirSync(`${into}.new`, { recursive: true });
-  for (const layer of manifest.layers) {
-    const bytes = blob(layer.digest);
-    execFileSync('tar', ['--extract', ...(bytes[0] === 0x1f ? ['--gzip'] : []), '--directory', `${into}.new`], {
-      input: bytes,
-    });
-  }
-  renameSync(`${into}.new`, into);
-}
-
 /** Programs that run on this machine. A version that cannot print its version is skipped. */
 export async function programs(): Promise<Program[]> {
   const found: Program[] = [];
   for (const { entry, image } of await cachedTools()) {
     const reader = probeReport.from.find((name) => name === entry.tool);
     if (!image || !reader) continue;
-    const digest = readFileSync(join(image.archive, '..', 'digest'), 'utf8').trim();
-    const root = join(reportCache, 'tools', `${entry.tool}-${entry.version}-${digest.slice(7, 23)}`);
-    if (!existsSync(root)) unpack(image.archive, root);
-    const [command = '', ...before] = entry.command.map((part) =>
-      part.replaceAll('{root}', root).replaceAll('{node}', process.execPath),
-    );
+    const [command = '', ...before] = unpackedCommand(entry, image);
     const tool = TOOL_TABLE[entry.tool]!;
     const program: Program = {
       tool: reader,

@@ -8,6 +8,7 @@ import type { Origin } from './origin.ts';
 import { MOST_LINES, parsePlaylist } from './parse.ts';
 import type { Playlist } from './playlist.ts';
 import type { Note } from './rules/catalog.ts';
+import { headOf } from './shown_text.ts';
 import { decodePlaylist } from './text.ts';
 
 export interface Loading {
@@ -20,6 +21,8 @@ export interface Loading {
   anew?: boolean;
   /** For a reload, which only reports changes. */
   quiet?: boolean;
+  /** Whether the report shows its lines. */
+  keepsText?: boolean;
   signal: AbortSignal;
   /** By `performance.now()`: playlists not read by then are not checked. */
   until?: number;
@@ -45,6 +48,7 @@ export async function loadPlaylist({
   imports,
   anew = false,
   quiet = false,
+  keepsText = false,
   signal,
   until,
   left = { bytes: Infinity, lines: MOST_LINES },
@@ -89,5 +93,5 @@ export async function loadPlaylist({
     noteIn('content-type', 1, fetched.type === '' ? 'no type is named' : JSON.stringify(fetched.type.slice(0, 80)));
   if (!fetched.whole) noteIn('analysis-cut', playlist.lines, `the first ${limits.playlistBytes >> 20} MB were read`);
   judgePlaylist(playlist, noteIn);
-  return { ok: true, playlist };
+  return { ok: true, playlist: keepsText ? { ...playlist, head: headOf(source) } : playlist };
 }

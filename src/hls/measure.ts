@@ -41,6 +41,7 @@ interface Budget {
 interface Result {
   rates: Rates;
   streams: Stream[];
+  durations: MeasuredPlaylist['durations'];
 }
 
 /** Concurrent segments: one is fetched while another is measured. */
@@ -69,7 +70,7 @@ export async function measure(measuring: Measuring): Promise<Measured> {
   else if (budget.impossible && probeCommand !== undefined) note('measuring-impossible', 1);
   compareVariants(measuring, results);
   return new Map(
-    [...results].map(([url, { rates, streams }]) => [
+    [...results].map(([url, { rates, streams, durations }]) => [
       url,
       {
         segments: rates.count,
@@ -77,6 +78,7 @@ export async function measure(measuring: Measuring): Promise<Measured> {
         seconds: Number(rates.seconds.toFixed(3)),
         peak_bit_rate: rates.peak,
         average_bit_rate: rates.average,
+        durations,
         streams: streams.map(({ type, codec, profile, width, height, channels }) => ({
           type,
           codec,
@@ -145,7 +147,19 @@ async function measurePlaylist(
   }
   if (measured.length === 0) return undefined;
   compareSegments(measured, playlist, isIndependent(main, playlist), note);
-  return { rates: ratesOf(measured, playlist), streams: [...streams.values()] };
+  const durations = durationsOf(measured, playlist);
+  return { rates: ratesOf(measured, playlist), streams: [...streams.values()], durations };
+}
+
+function durationsOf(
+  measured: readonly MeasuredSegment[],
+  { mediaSequence, skipped }: Playlist,
+): MeasuredPlaylist['durations'] {
+  return measured.flatMap(({ segment, facts }) => {
+    const seconds = facts === undefined ? NaN : facts.end - facts.start;
+    if (!(seconds >= 0 && seconds < Infinity)) return [];
+    return [{ index: segment.sequence - mediaSequence - skipped, seconds: Number(seconds.toFixed(3)) }];
+  });
 }
 
 function compareVariants({ main, findings }: Measuring, results: ReadonlyMap<string, Result>): void {

@@ -104,6 +104,9 @@ export interface Playlist {
 
   variants: readonly Variant[];
   renditions: readonly Rendition[];
+
+  /** Its first lines as they were read, where the report shows them. */
+  head?: string;
 }
 
 export const isLive = ({ kind, ended, type, whole }: Playlist): boolean =>

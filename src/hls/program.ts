@@ -11,6 +11,7 @@ interface Arguments {
   timeMs: number;
   measure: boolean;
   text: boolean;
+  playlists: boolean;
   beside: boolean;
   probeCommand: string[] | undefined;
 }
@@ -21,6 +22,7 @@ function readArguments(list: readonly string[]): Arguments {
     timeMs: 600_000,
     measure: false,
     text: false,
+    playlists: false,
     beside: false,
     probeCommand: undefined,
   };
@@ -29,6 +31,7 @@ function readArguments(list: readonly string[]): Arguments {
     if (name === '--time-ms') found.timeMs = Number(value) || found.timeMs;
     else if (name === '--measure') found.measure = true;
     else if (name === '--text') found.text = true;
+    else if (name === '--playlist-text') found.playlists = true;
     else if (name === '--beside') found.beside = true;
     else if (name === PROBE_OPTION)
       found.probeCommand = value.startsWith('[') ? (JSON.parse(value) as string[]) : [value];
@@ -38,14 +41,16 @@ function readArguments(list: readonly string[]): Arguments {
 }
 
 async function report(): Promise<string> {
-  const { address, timeMs, measure, text, beside, probeCommand } = readArguments(process.argv.slice(2));
+  const { address, timeMs, measure, text, playlists, beside, probeCommand } = readArguments(process.argv.slice(2));
   if (!/^https?:\/\//.test(address))
     throw new UnreadableError(
-      `usage: main.ts [--measure] [--text] [--beside] [--time-ms=N] [${PROBE_OPTION}=PROGRAM] http(s)://…`,
+      'usage: main.ts [--measure] [--text] [--playlist-text] [--beside] [--time-ms=N] ' +
+        `[${PROBE_OPTION}=PROGRAM] http(s)://…`,
     );
   const presentation = await validate({
     origin: openOrigin(address),
     timeMs,
+    keepsText: playlists,
     ...(beside ? { limits: LIMITS_BESIDE } : {}),
     ...(measure ? { measure: { probeCommand } } : {}),
   });

@@ -4,6 +4,8 @@ import type { Level } from './rule.ts';
 import { NEWEST_VERSION } from './rules/version.ts';
 import { shownUrl } from './load.ts';
 import type { Presentation } from './validate.ts';
+import { MOST_DURATIONS, MOST_TEXT, shareOf } from './shares.ts';
+import { shownText } from './shown_text.ts';
 import { HLS_TOOL, HLS_VERSION, REFERENCE_VERSION } from './version.ts';
 import type { HlsReport, PlaylistReport, VariantReport } from './schema.ts';
 
@@ -24,9 +26,20 @@ export function makeReport({ main, members, findings, measured, reloads }: Prese
     known[NAMES[level]] += count === undefined ? 1 : 0;
     perUrl.set(url, known);
   }
+  const read = [main, ...members.map(({ member }) => member.playlist)];
+  const mostDurations = shareOf(
+    read.map(({ segments }) => segments.length),
+    MOST_DURATIONS,
+  );
+  const mostText = shareOf(
+    read.map(({ head = '' }) => head.length),
+    MOST_TEXT,
+  );
   const of = (playlist: Playlist, role: PlaylistReport['role'], key: string): PlaylistReport => ({
     ...describe(playlist),
     role,
+    segment_durations: durationsOf(playlist, mostDurations),
+    text: playlist.head === undefined ? null : shownText(playlist.head, mostText, playlist.lines),
     findings: perUrl.get(playlist.url) ?? { must_fix: 0, should_fix: 0, info: 0 },
     measured: measured.get(key) ?? null,
   });
@@ -70,7 +83,15 @@ export function makeReport({ main, members, findings, measured, reloads }: Prese
 
 const round = (value: number): number => Number(value.toFixed(3));
 
-function describe(playlist: Playlist): Omit<PlaylistReport, 'role' | 'findings' | 'measured'> {
+function durationsOf({ kind, segments }: Playlist, most: number): PlaylistReport['segment_durations'] {
+  if (kind !== 'media') return null;
+  const declared = segments.slice(0, most).map(({ duration }) => round(duration));
+  return { declared, left_out: segments.length - declared.length };
+}
+
+type Described = Omit<PlaylistReport, 'role' | 'findings' | 'segment_durations' | 'text' | 'measured'>;
+
+function describe(playlist: Playlist): Described {
   const media = playlist.kind === 'media';
   const { segments } = playlist;
   return {

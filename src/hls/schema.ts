@@ -65,6 +65,11 @@ const Findings = group('HlsFindingCounts', 'Messages about one playlist, by leve
 
 const ROLES = ['multivariant', 'media', 'variant', 'iframes', 'audio', 'video', 'subtitles', 'unknown'] as const;
 
+const MeasuredDuration = group('HlsMeasuredDuration', 'How long a segment was found to be.', {
+  index: count('Its place in the playlist, from 0.'),
+  seconds: seconds('Its duration.'),
+});
+
 const PlaylistSchema = group('HlsPlaylist', 'A playlist that was read.', {
   url: Type.String({ description: 'Its address.', examples: ['https://media.example.com/live/720p.m3u8'] }),
   role: Type.Unsafe<(typeof ROLES)[number]>({
@@ -90,12 +95,30 @@ const PlaylistSchema = group('HlsPlaylist', 'A playlist that was read.', {
   program_date_time: Type.Boolean({ description: 'Whether it has EXT-X-PROGRAM-DATE-TIME.' }),
   date_ranges: count('Number of EXT-X-DATERANGE.'),
   findings: Findings,
+  segment_durations: groupOrNull('HlsSegmentDurations', 'EXTINF of its segments; null in a multivariant playlist.', {
+    declared: Type.Array(Type.Number({ minimum: 0 }), {
+      description: 'In seconds, in order; at most 2,000 of a playlist and 20,000 of a report.',
+      examples: [[6.006, 6.006, 2.002]],
+    }),
+    left_out: count('Segments after these.'),
+  }),
+  text: groupOrNull('HlsPlaylistText', 'Its lines; null unless requested by enable_playlist_text.', {
+    lines: Type.Array(Type.String(), {
+      description:
+        'From the first one on, as many as fit in 65,536 characters of a playlist and 524,288 of a report. Without ' +
+        'user info, query values, fragments, inline data and values of variables. Of a line of more than 4,096 ' +
+        'characters only its length.',
+      examples: [['#EXTM3U', '#EXT-X-TARGETDURATION:6', '#EXTINF:6.006,', 'segment-1.m4s?token=REDACTED']],
+    }),
+    left_out: count('Lines after these.'),
+  }),
   measured: groupOrNull('HlsMeasured', 'What its segments showed; null if none were measured.', {
     segments: count('Segments that were measured.'),
     bytes: count('Their size in bytes.'),
-    seconds: seconds("Their duration, by the playlist's own words."),
+    seconds: seconds('Their duration as the playlist declares it.'),
     peak_bit_rate: count('Bit rate of the largest segment, in bits per second.'),
     average_bit_rate: count('Average bit rate, in bits per second.'),
+    durations: Type.Array(MeasuredDuration, { description: 'Of the segments that ffprobe could read.' }),
     streams: Type.Array(MeasuredStream, { description: 'The streams in them.' }),
   }),
 });

@@ -18,6 +18,8 @@ export interface Options {
   limits?: Partial<Limits>;
   /** Absent: only playlists. `probeCommand`: the command that measures a segment. */
   measure?: { probeCommand: readonly string[] | undefined } | undefined;
+  /** Whether the report shows the lines of playlists. */
+  keepsText?: boolean;
   /** Whether live playlists are reloaded; implied by `measure`. */
   watch?: boolean;
   wait?: (ms: number, signal: AbortSignal) => Promise<unknown>;
@@ -47,6 +49,7 @@ export async function validate({
   timeMs,
   limits: given,
   measure: measuring,
+  keepsText = false,
   watch = measuring !== undefined,
   wait = pause,
 }: Options): Promise<Presentation> {
@@ -56,7 +59,7 @@ export async function validate({
   const signal = AbortSignal.timeout(Math.max(1, Math.floor(timeMs)));
   const left = { bytes: limits.presentationBytes, lines: limits.presentationLines };
   const base = { origin, findings, limits, signal };
-  const reading = { ...base, left, until: performance.now() + READING * timeMs };
+  const reading = { ...base, left, keepsText, until: performance.now() + READING * timeMs };
   const loaded = await loadPlaylist({ ...reading, url: undefined });
   if (!loaded.ok) throw new UnreadableError(loaded.error);
   const main = loaded.playlist;

@@ -38,7 +38,7 @@ const VideoCodec = group('ReportVideoCodec', 'The codec of the first video strea
 const StreamCodec = group('ReportStreamCodec', 'The codec of a stream.', {
   id: whole(`${ID}.`, 0x31637661),
   ...codec,
-  profile: text('The profile, in small letters.', 'high'),
+  profile: text('The profile, in lower case.', 'high'),
   level: text('The level of H.264 and HEVC.', '4.1'),
 });
 

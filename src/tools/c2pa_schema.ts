@@ -67,7 +67,7 @@ const Manifest = open('C2paManifest', 'A manifest of the file.', {
 });
 
 /** Based on the signer's claims, never on the picture. */
-const Summary = open('C2paSummary', 'What the report comes to. Absent in reports of older versions of the check.', {
+const Summary = open('C2paSummary', 'A summary of the report. Absent in reports of older versions of the check.', {
   state: Type.Unsafe<'Invalid' | 'Valid' | 'Trusted' | 'none'>({
     type: 'string',
     enum: ['Invalid', 'Valid', 'Trusted', 'none'],

@@ -20,7 +20,7 @@ export const probeReport: InFile<Derived<'probe_report', ReportTool>> = {
   ],
   file: {
     byDefault: true,
-    enables: 'Add the report that both tools lead to.',
-    description: 'The report that both tools lead to.',
+    enables: 'Add the report made from the output of both tools.',
+    description: 'The report made from the output of both tools.',
   },
 };

@@ -1,4 +1,5 @@
 /** The descriptor of a tool, from which the API, the controller, the runner and the images derive everything. */
+import type { TSchema } from 'typebox';
 import type { OptionSpec } from './option.ts';
 
 export interface Printed {
@@ -51,12 +52,18 @@ export interface Section {
   hosts?: boolean;
 }
 
-/** An endpoint of its own, `/v1/probe/<name>`, and a kind of job. */
+/** An endpoint of its own, `/v1/probe/<section>`, and a kind of job. Its fields include the tool's options. */
 export interface Endpoint {
   /** Default time-out of the whole analysis. */
   timeoutMs: number;
   /** Default of `inject_json`: the output is an object in the envelope, otherwise a text that contains it. */
   injectJson: boolean;
+  /** Texts and requests for the API description. */
+  summary: string;
+  description: string;
+  examples: Readonly<Record<string, { summary: string; value: { url: string } & Record<string, unknown> }>>;
+  /** Texts in the report that the envelope has as members, too, by name with their description; null if missing. */
+  members?: Readonly<Record<string, string>>;
 }
 
 /** For the types of the table: the tool has a section in the file endpoint, an endpoint of its own, an image. */
@@ -101,6 +108,8 @@ export interface Program<Name extends string = string> {
   formats?: { of(options: Readonly<Record<string, unknown>>): string; mediaType(format: string): string };
   file?: Section;
   endpoint?: Endpoint;
+  /** Schema of its output, if it is JSON of a form that we know. */
+  report?: TSchema;
   /** Default time-out, if not TOOL_TIMEOUT_MS. */
   timeoutMs?: number;
   /** Absent for a built-in program. */

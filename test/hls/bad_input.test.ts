@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { parsePlaylist } from '../../src/hls/parse.ts';
 import { Host, type Answer } from './serve.ts';
 import { vod, aMain, aVariant } from '../../src/hls/rules/example.ts';
+import { shownLine } from '../../src/hls/shown_text.ts';
 import { textReport } from '../../src/hls/text_report.ts';
 import { UnreadableError } from '../../src/hls/validate.ts';
 import { fuzzHls } from './fuzz.ts';
@@ -284,6 +285,83 @@ describe('invalid playlists', function () {
       }),
     );
     assert.doesNotMatch(JSON.stringify(report) + textReport(report), /secret/);
+  });
+
+  const hidden: [string, string, string][] = [
+    ['a query', 'seg-1.ts?token=secret&exp=secret', 'seg-1.ts?token=REDACTED&exp=REDACTED'],
+    ['a query without names', 'seg-1.ts?secret', 'seg-1.ts?REDACTED'],
+    ['a query with a space', '#EXT-X-MAP:URI="i.mp4?t=secret secret",A=1', '#EXT-X-MAP:URI="i.mp4?t=REDACTED",A=1'],
+    ['user info', 'https://user:secret@h.example/a.ts', 'https://h.example/a.ts'],
+    ['user info with @', 'https://user:sec@secret@h.example/a.ts', 'https://h.example/a.ts'],
+    ['user info with a space', '  http://user:secret secret@h/a.ts', '  http://h/a.ts'],
+    ['user info behind two slashes', '//user:secret@h.example/a.ts', '//h.example/a.ts'],
+    ['user info behind backslashes', 'http:\\\\user:secret@h/a.ts', 'http:\\\\h/a.ts'],
+    ['user info behind a scheme alone', 'https:user:secret@h/a.ts', 'https:h/a.ts'],
+    ['a name with @', 'live@720p.ts', 'live@720p.ts'],
+    ['a fragment', 'seg-1.ts#token=secret', 'seg-1.ts'],
+    [
+      'a key in the playlist',
+      '#EXT-X-KEY:METHOD=AES-128,URI="data:text/plain;base64,secret",IV=0x1',
+      '#EXT-X-KEY:METHOD=AES-128,URI="data:",IV=0x1',
+    ],
+    ['a variable', '#EXT-X-DEFINE:NAME="t",VALUE="secret"', '#EXT-X-DEFINE:NAME="t",VALUE="REDACTED"'],
+    ['an open quote', '#EXT-X-MAP:URI="i.mp4?t=secret', '#EXT-X-MAP:URI="i.mp4?t=REDACTED'],
+    [
+      'an odd quote before it',
+      '#EXT-X-X:A=",URI="https://u:secret@h/a?t=secret secret"',
+      '#EXT-X-X:A=",URI="https://h/a?t=REDACTED"',
+    ],
+    ['a comment', '# from https://u:secret@h/a?t=secret', '# from https://h/a?t=REDACTED'],
+    ['an attribute named so', '#EXT-X-CDN:X-AUTH-TOKEN=secret,B=1', '#EXT-X-CDN:X-AUTH-TOKEN="REDACTED",B=1'],
+    ['a control character', '#EXTINF:6,\u0000a', '#EXTINF:6,\ufffda'],
+    ['a long line', `#EXT-X-X:${'x'.repeat(5_000)}?secret`, '[5016 characters]'],
+    ['a key as a segment', 'DATA:text/plain,secret', 'data:'],
+    ['a title', '#EXTINF:6.006,Cam #1', '#EXTINF:6.006,Cam #1'],
+    ['a carriage return', '#EXT-X-ENDLIST\r', '#EXT-X-ENDLIST'],
+  ];
+  for (const [what, line, shown] of hidden)
+    it(`a line in the report: ${what}`, () => assert.equal(shownLine(line), shown));
+
+  it('lines of a playlist are in the report on request, and durations always', async () => {
+    const child = vod('#EXTINF:6.0064,', 'a.ts?sig=secretsignature', '#EXTINF:2,', 'b.ts');
+    host.put('/lines-child.m3u8', { body: child });
+    const address = host.put('/lines-main.m3u8', { body: aMain(aVariant({}, 'lines-child.m3u8')) });
+    const [main, variant] = (await host.report(address, { keepsText: true })).playlists;
+    assert.equal(main?.segment_durations, null);
+    assert.deepEqual(variant?.segment_durations, { declared: [6.006, 2], left_out: 0 });
+    assert.deepEqual(variant?.text?.lines, child.replace('secretsignature', 'REDACTED').trimEnd().split('\n'));
+    assert.equal(variant?.text?.left_out, 0);
+    assert.equal((await host.report(address)).playlists[1]?.text, null);
+  });
+
+  it('120 long playlists: durations and lines in the report are limited, and shared evenly', async () => {
+    const long = `${HEAD}${'#EXTINF:6,\nabc.ts?t=secret\n'.repeat(3_000)}#EXT-X-ENDLIST\n`;
+    const list = Array.from({ length: 119 }, (_, n) =>
+      aVariant({ BANDWIDTH: String(2_000_000 + n) }, `even-${n}.m3u8`),
+    );
+    for (let n = 0; n < 119; n++) host.put(`/even-${n}.m3u8`, { body: long });
+    host.put('/even-short.m3u8', { body: vod() });
+    const report = await host.report(
+      host.put('/even.m3u8', { body: aMain(...list, aVariant({ BANDWIDTH: '9000000' }, 'even-short.m3u8')) }),
+      { keepsText: true },
+    );
+    const media = report.playlists.slice(1);
+    const [one, short] = [media[0], media.at(-1)];
+    assert.ok(one?.segment_durations && one.text && short?.segment_durations && short.text);
+    assert.equal(one.segment_durations.left_out, 3_000 - one.segment_durations.declared.length);
+    assert.equal(one.text.left_out, one.lines - one.text.lines.length);
+    assert.deepEqual([short.segment_durations.left_out, short.text.left_out], [0, 0]);
+    const numbers = media.reduce((sum, { segment_durations: all }) => sum + all!.declared.length, 0);
+    const characters = report.playlists.reduce((sum, { text }) => sum + text!.lines.join('\n').length + 1, 0);
+    assert.ok(numbers <= 20_000 && numbers > 19_000, String(numbers));
+    assert.ok(characters <= 512 << 10 && characters > 450 << 10, String(characters));
+  });
+
+  it('lines of a report take linear time', () => {
+    const started = performance.now();
+    for (const piece of [':', '//', 'http:', 'token', '"#=', '# ', '@', 'data:', '?', 'a-', 'VALUE='])
+      for (let n = 0; n < 128; n++) shownLine(`#EXT-X-DEFINE:${piece.repeat(4_000 / piece.length)}`);
+    assert.ok(performance.now() - started < 5_000, `${performance.now() - started} ms`);
   });
 
   it('thousands of generated playlists are validated without an exception', () => {

@@ -126,7 +126,17 @@ describe('measuring segments', function () {
         name === 'aes' ? ['key-iv-reused'].filter((code) => codes(report).includes(code)) : [],
       );
       assert.equal(report.summary.segments_measured, 2);
-      assert.deepEqual(report.playlists[0]?.measured?.streams.map(({ codec }) => codec).sort(), ['aac', 'h264']);
+      const { segment_durations: declared, measured } = report.playlists[0]!;
+      assert.deepEqual(
+        measured?.durations.map(({ index }) => index),
+        [0, 1],
+      );
+      for (const { index, seconds } of measured.durations)
+        assert.ok(
+          Math.abs(seconds - declared!.declared[index]!) < 0.25,
+          `${seconds} s of ${declared!.declared[index]}`,
+        );
+      assert.deepEqual(measured.streams.map(({ codec }) => codec).sort(), ['aac', 'h264']);
     });
   }
 
