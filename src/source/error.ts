@@ -21,6 +21,8 @@ export type FailureReason =
   | 'changed'
   | 'limit'
   | 'closed'
+  /** The server that held the uploaded file is gone. */
+  | 'upload-lost'
   /** The playlist needs more work than allowed. */
   | 'complex'
   /** Fewer bytes in a minute than the installation requires. */

@@ -7,6 +7,8 @@ const unreachable = (message: string, options: ConstructorParameters<typeof Sour
 /** Also the API's response to such an address before any job runs. */
 export const REFUSED_ADDRESS = 'the address is not allowed: it is private, local or reserved';
 
+const LOST_UPLOAD = 'the uploaded file was lost with the server that held it; send it again';
+
 export const refusedAddress = (options: { detail?: string } = {}): SourceError =>
   new SourceError('refused', REFUSED_ADDRESS, options);
 
@@ -45,6 +47,9 @@ export const tooManyRedirects = (most: number): SourceError =>
 
 export const offline = (): SourceError =>
   unreachable('the stream is offline: the host sends nothing', { reason: 'timeout', status: 404 });
+
+export const lostUpload = (cause: unknown): SourceError =>
+  unreachable(LOST_UPLOAD, { reason: 'upload-lost', detail: (cause as Error).message, cause });
 
 export const stoppedSending = (): SourceError =>
   new SourceError('cut', 'the host stopped sending', { reason: 'timeout' });

@@ -30,7 +30,7 @@ export async function serveAbsolute(
   if (url === undefined || !url.startsWith('http:')) refuse(response, 400, 'not an http address');
   else if (request.method !== 'GET' && request.method !== 'HEAD')
     refuse(response, 405, 'only GET and HEAD', { allow: 'GET, HEAD' });
-  else await serveUrl(job, tool, url, request, response);
+  else await serveUrl({ job, tool, request, response }, url);
 }
 
 /**

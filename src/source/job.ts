@@ -5,10 +5,12 @@ import { isDecisive, isSourceError, SourceError } from './error.ts';
 import { readFailure, sourceClosed, unreadableScheme } from './failures.ts';
 import { accessOf } from './http/access.ts';
 import type { Access, Exchange } from './http/exchange.ts';
+import type { PageMemory } from './file/page_memory.ts';
 import { makeGuard, type Guard, type GuardOptions } from './address/guard.ts';
+import { Meters, type Meter } from './meter.ts';
 import { nameOf } from './playlist/mapping.ts';
 import type { Head } from './http/head.ts';
-import { OriginFile, type FileContext } from './file/origin_file.ts';
+import { NOBODY, OriginFile, type FileContext } from './file/origin_file.ts';
 import type { Failure, JobOptions, JobStats, Limits, Prepared, SourceLog } from './job_options.ts';
 import { outputRedactor } from './output.ts';
 import { makeParameters } from './playlist/parameters.ts';
@@ -39,8 +41,10 @@ export interface JobSettings {
   guard: GuardOptions;
   s3: S3Settings;
   cacheBytes: number;
+  memory: PageMemory;
   idleMs: number;
   maxFetches: number;
+  nearMs: number;
   pool(guard: Guard, verify: boolean): Pool;
   dial(
     guard: Guard,
@@ -57,10 +61,14 @@ export interface JobSettings {
   recording: { ms: number; bytes: number };
 }
 
+interface Opened {
+  verify: boolean;
+  anonymous: boolean;
+  recorded?: boolean;
+}
+
 const MOST_FILES = 1024;
 const MOST_REFUSED = 20;
-const UNCOUNTED: Pick<FileContext, 'count'> = { count: { request() {}, bytes() {} } };
-
 /** One request's source: what its tools may read, what was read, and the failures. */
 export class Job {
   /** Common prefix of the secrets of this job's tools. */
@@ -90,7 +98,7 @@ export class Job {
   /** Aborts the reads but not the job: its tools still get responses. */
   readonly #reads = new AbortController();
   readonly #files = new Map<string, OriginFile>();
-  readonly #stats: JobStats = { ioUsage: 0, requests: 0, connections: 0, failures: {}, refused: [] };
+  readonly #stats: Omit<JobStats, 'origin'> = { ioUsage: 0, requests: 0, connections: 0, failures: {}, refused: [] };
 
   constructor(options: JobOptions, settings: JobSettings) {
     this.source = options.source;
@@ -112,7 +120,7 @@ export class Job {
       { ...settings.pace, ...(options.source.class === 'stream' ? { minBytes: 0 } : {}) },
       (error) => this.#tooSlow(error),
     );
-    this.#cache = new PageCache(settings.cacheBytes);
+    this.#cache = new PageCache(settings.cacheBytes, settings.memory);
     this.redact = outputRedactor(options.source, {
       port: settings.port,
       rtspPort: settings.rtspPort,
@@ -128,6 +136,10 @@ export class Job {
 
   get closed(): boolean {
     return this.#abort.signal.aborted;
+  }
+
+  get offlineMs(): number {
+    return this.#settings.offlineMs;
   }
 
   get signal(): AbortSignal {
@@ -226,13 +238,14 @@ export class Job {
    */
   async file(url: string, tool: string, anonymous = false): Promise<{ file: OriginFile; head: Head }> {
     const recorded = this.source.class === 'stream' && url === this.main && !this.#live.includes(tool);
-    const file = this.#file(url, true, anonymous, recorded);
+    const meter = this.meter(tool);
+    const file = this.#file(url, meter, { verify: true, anonymous, recorded });
     try {
-      return { file, head: await file.open() };
+      return { file, head: await file.open(meter) };
     } catch (error) {
       if (this.#verify[tool] !== false || !isSourceError(error) || error.reason !== 'certificate') throw error;
-      const trusting = this.#file(url, false, anonymous, recorded);
-      return { file: trusting, head: await trusting.open() };
+      const trusting = this.#file(url, meter, { verify: false, anonymous, recorded });
+      return { file: trusting, head: await trusting.open(meter) };
     }
   }
 
@@ -287,16 +300,20 @@ export class Job {
   }
 
   stats(): JobStats {
-    return structuredClone(this.#stats);
+    return structuredClone({ ...this.#stats, origin: this.#meters.uses() });
   }
 
-  socketContext(verify: boolean): SocketContext {
+  meter(tool: string): Meter {
+    return this.#meters.of(tool);
+  }
+
+  socketContext(verify: boolean, meter: Meter): SocketContext {
     return {
       source: this.source,
       place: placeOf(this.source.url),
       guard: this.guard,
       signal: this.#abort.signal,
-      count: this.count,
+      count: meter,
       idleMs: this.#settings.idleMs,
       offlineMs: this.#settings.offlineMs,
       dial: (host, port, options) => this.#settings.dial(this.guard, verify, host, port, options),
@@ -304,7 +321,7 @@ export class Job {
     };
   }
 
-  readonly count: Exchange['count'] = {
+  readonly #count: Exchange['count'] = {
     request: (fresh) => {
       this.#stats.requests++;
       if (fresh) this.#stats.connections++;
@@ -312,11 +329,13 @@ export class Job {
     bytes: (count) => {
       this.#stats.ioUsage += count;
       this.#pace.received(count);
-      if (this.#stats.ioUsage > this.#limits.maxBytes) {
+      if (this.#stats.ioUsage + (this.#limits.readBefore ?? 0) > this.#limits.maxBytes) {
         throw new SourceError('cut', `more than ${this.#limits.maxBytes} bytes were read`, { reason: 'limit' });
       }
     },
   };
+
+  readonly #meters = new Meters(this.#count);
 
   close(): void {
     this.#abort.abort();
@@ -334,12 +353,12 @@ export class Job {
     this.#reads.abort();
   }
 
-  #open(verify: boolean): Transport {
+  #open(verify: boolean, meter: Meter): Transport {
     if (this.protocol.open === undefined) throw unreadableScheme(this.source.scheme);
-    return this.protocol.open(this.socketContext(verify));
+    return this.protocol.open(this.socketContext(verify, meter));
   }
 
-  #file(url: string, verify: boolean, unsigned: boolean, recorded = false): OriginFile {
+  #file(url: string, meter: Meter, { verify, anonymous: unsigned, recorded = false }: Opened): OriginFile {
     if (this.closed) throw sourceClosed();
     // Otherwise a tool compromised by a file could read the caller's other files with the caller's credentials.
     const anonymous = unsigned || (url !== this.main && !this.#hasParts);
@@ -352,24 +371,25 @@ export class Job {
       pool: this.#settings.pool(this.guard, verify),
       access: anonymous ? undefined : this.#access,
       signal: this.#reads.signal,
-      count: this.count,
+      count: meter,
       pace: this.#pace,
       cache: this.#cache,
       maxBytes: this.#limits.maxBytes,
       idleMs: this.#settings.idleMs,
       maxFetches: this.#settings.maxFetches,
+      nearMs: this.#settings.nearMs,
     };
     // A session counts everything received on its socket, which is more than the media data.
     const live = this.source.class === 'stream' && !isWeb(url);
     const file = recorded
       ? // Data of a recording was counted when it was recorded.
-        new OriginFile(recordingTransport(this.#file(url, verify, anonymous), this.#settings.recording), {
+        new OriginFile(recordingTransport(this.#file(url, meter, { verify, anonymous }), this.#settings.recording), {
           ...context,
-          ...UNCOUNTED,
+          count: NOBODY,
         })
       : new OriginFile(
-          isWeb(url) ? webTransport(url, context) : this.#open(verify),
-          live ? { ...context, ...UNCOUNTED } : context,
+          isWeb(url) ? webTransport(url, context) : this.#open(verify, meter),
+          live ? { ...context, count: NOBODY } : context,
         );
     this.#files.set(key, file);
     return file;

@@ -1,11 +1,14 @@
 /** Input and output of a job of the source proxy. */
 import type { SourceError } from './error.ts';
+import type { OriginUse } from './meter.ts';
 import type { Source } from './source.ts';
 import type { SourceException } from '../source_exception.ts';
 
 export interface Limits {
   /** Applies to each file's declared size, and to the total read by the request. */
   maxBytes: number;
+  /** Read by the request from another source before this one: counts towards the total. */
+  readBefore?: number;
 }
 
 export interface JobOptions {
@@ -40,6 +43,8 @@ export interface JobStats {
   requests: number;
   /** Connections that were opened for this job. */
   connections: number;
+  /** The same and the bytes by tool. */
+  origin: Record<string, OriginUse>;
   /** The first failure of the source itself (not of addresses in a playlist). */
   failure?: Failure;
   /** The same by tool. */

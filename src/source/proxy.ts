@@ -4,8 +4,10 @@ import type { Duplex } from 'node:stream';
 import { openSocket, trustedContext, type ConnectOptions } from './http/connect.ts';
 import { egressRoute, type Egress } from './http/egress.ts';
 import type { Guard, GuardOptions } from './address/guard.ts';
+import { NEAR_MS } from './file/distance.ts';
 import { Job, type Login } from './job.ts';
 import type { JobOptions, JobStats, Prepared, SourceLog } from './job_options.ts';
+import { PageMemory } from './file/page_memory.ts';
 import type { PaceOptions } from './file/pace.ts';
 import type { PlaylistKind } from './playlist/playlist.ts';
 import { Pool } from './http/pool.ts';
@@ -23,6 +25,8 @@ export type ProxyOptions = GuardOptions & {
   /** Certificates (PEM) to trust in addition to Node's own list and NODE_EXTRA_CA_CERTS. */
   ca?: string;
   egress?: Egress;
+  /** A listening socket on 127.0.0.1 that this process was started with; by default a new one is opened. */
+  listenFd?: number;
   s3?: S3Settings;
   log?: SourceLog;
   /** Page cache of one job, in bytes. */
@@ -33,6 +37,8 @@ export type ProxyOptions = GuardOptions & {
   idleTimeoutMs?: number;
   /** How long an idle connection to an origin is kept. */
   keepAliveMs?: number;
+  /** An origin that answers within this time is not read ahead. */
+  nearMs?: number;
   /** Maximum number of connections to one host. */
   maxPerHost?: number;
   /** How long a stream may be silent at its beginning. */
@@ -73,6 +79,7 @@ export async function startProxy(options: ProxyOptions = {}): Promise<SourceProx
   const jobs = new Set<Job>();
   const logins = new Map<string, Login>();
   const pools = new Map<string, Pool>();
+  const memory = new PageMemory();
   const context = trustedContext(options.ca);
   // Created at start, so that the first job does not wait for it.
   context();
@@ -120,7 +127,9 @@ export async function startProxy(options: ProxyOptions = {}): Promise<SourceProx
   server.on('clientError', (_error, socket) => socket.destroy());
   server.maxConnections = 512;
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(0, '127.0.0.1', resolve);
+    server.once('error', reject);
+    if (options.listenFd) server.listen({ fd: options.listenFd }, resolve);
+    else server.listen(0, '127.0.0.1', resolve);
   });
   const { port } = server.address() as AddressInfo;
   const rtsp = await startRtspRelay((secret) => logins.get(secret));
@@ -137,8 +146,10 @@ export async function startProxy(options: ProxyOptions = {}): Promise<SourceProx
         guard: { ...options, ownHosts },
         s3: options.s3 ?? {},
         cacheBytes: options.cacheBytes ?? 32 << 20,
+        memory,
         idleMs: options.idleTimeoutMs ?? 20_000,
         maxFetches: options.maxPerHost ?? 6,
+        nearMs: options.nearMs ?? NEAR_MS,
         dial: (guard, verify, host, at, { secure, address }) =>
           openSocket(host, at, secure, { ...connecting(guard, verify), address }),
         throughEgress: (host) => egress?.applies(host) ?? false,
@@ -169,6 +180,7 @@ export async function startProxy(options: ProxyOptions = {}): Promise<SourceProx
       logins.clear();
       closePools();
       rewriter.close();
+      memory.clear();
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeAllConnections();
       await Promise.all([closed, rtsp.close()]);
@@ -198,5 +210,5 @@ async function handle(
     refuse(response, 404, 'no such address');
     return;
   }
-  await serveTool(login.job, login.tool, match[3]!, request, response);
+  await serveTool({ job: login.job, tool: login.tool, request, response }, match[3]!);
 }

@@ -1,23 +1,27 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Job } from './job.ts';
 import type { Failure } from './job_options.ts';
+import type { Piece } from './reader.ts';
 import { fromPath, rootsOf } from './playlist/mapping.ts';
 import type { Head } from './http/head.ts';
 import type { OriginFile } from './file/origin_file.ts';
 import { PARAMETERS_HEADER, PLACE_HEADER } from './playlist/place_headers.ts';
 import { parametersOf, playlistKind, readPlaylist, type Playlist } from './playlist/playlist.ts';
 
+/** A request of a tool. */
+export interface Asked {
+  job: Job;
+  tool: string;
+  request: IncomingMessage;
+  response: ServerResponse;
+}
+
 /**
  * Responds to a tool's request for an address. In any case the tool gets a status or a broken connection, and the agent
  * survives.
  */
-export async function serveTool(
-  job: Job,
-  tool: string,
-  path: string,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
+export async function serveTool(asked: Asked, path: string): Promise<void> {
+  const { job, tool, request, response } = asked;
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     refuse(response, 405, 'only GET and HEAD', { allow: 'GET, HEAD' });
     return;
@@ -33,29 +37,25 @@ export async function serveTool(
     refuse(response, 404, 'no such address');
     return;
   }
-  await serveUrl(job, tool, job.readsAsTheyAre(tool) ? job.parameters.meant(url) : url, request, response, path);
+  await serveUrl(asked, job.readsAsTheyAre(tool) ? job.parameters.meant(url) : url, path);
 }
 
 /**
  * With `path`, playlists are rewritten. Without it, the tool requested the address directly, and no credentials are
  * used.
  */
-export async function serveUrl(
-  job: Job,
-  tool: string,
-  url: string,
-  request: IncomingMessage,
-  response: ServerResponse,
-  path?: string,
-): Promise<void> {
+export async function serveUrl(asked: Asked, url: string, path?: string): Promise<void> {
+  const { job, tool, request, response } = asked;
   try {
     if (job.readsAsTheyAre(tool) && request.headers['cache-control'] === 'no-cache') job.forgetUrl(url);
     const { file, head } = await job.file(url, tool, path === undefined);
-    if (job.readsAsTheyAre(tool)) await tell(job, url, file, head, request, response);
+    if (job.readsAsTheyAre(tool)) await tell(asked, url, file, head);
     const playlist =
-      path === undefined || job.readsAsTheyAre(tool) ? undefined : await playlistOf(job, tool, url, path, file, head);
+      path === undefined || job.readsAsTheyAre(tool)
+        ? undefined
+        : await playlistOf(asked, path, { requested: url, file, head });
     if (playlist !== undefined) sendWhole(playlist.body, head, request, response);
-    else await send(file, head, request, response);
+    else await send(asked, file, head);
   } catch (error) {
     const failure = job.failed(error, url, tool);
     if (response.headersSent) response.destroy();
@@ -67,14 +67,7 @@ export async function serveUrl(
  * Sets the headers with the base of the text's references. The query is left out, except for parameters that the source
  * itself declares.
  */
-async function tell(
-  job: Job,
-  url: string,
-  file: OriginFile,
-  head: Head,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
+async function tell({ job, request, response }: Asked, url: string, file: OriginFile, head: Head): Promise<void> {
   const place = job.parameters.shown(head.url.split('?')[0]!);
   response.setHeader(
     PLACE_HEADER,
@@ -92,27 +85,18 @@ async function tell(
 const FRESH_MS = 1000;
 
 async function playlistOf(
-  job: Job,
-  tool: string,
-  url: string,
+  { job, tool }: Asked,
   path: string,
-  file: OriginFile,
-  head: Head,
+  { requested, file, head }: { requested: string; file: OriginFile; head: Head },
 ): Promise<Playlist | undefined> {
   const kind = await playlistKind(file, head);
   if (kind === undefined) return undefined;
-  job.isPlaylist(url);
+  job.isPlaylist(requested);
   const key = `${tool} ${path}`;
   const known = job.playlists.get(key);
   if (known !== undefined && (await known.playlist).final) return known.playlist;
-  const playlist = readPlaylist(
-    file,
-    head,
-    kind,
-    { requested: url, final: head.url },
-    rootsOf(path, job.prefix(tool)),
-    job.rewriter,
-  );
+  const form = { kind, place: { requested, final: head.url }, roots: rootsOf(path, job.prefix(tool)) };
+  const playlist = readPlaylist(file, head, form, job.rewriter);
   if (job.playlists.size > 256) job.playlists.clear();
   job.playlists.set(key, { playlist, at: performance.now() });
   playlist.then(
@@ -142,7 +126,7 @@ function rangeOf(header: string | undefined, size: number): Range | 'none' | und
   return from >= size || last < from ? 'none' : { from, to: last + 1 };
 }
 
-async function send(file: OriginFile, head: Head, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function send({ job, tool, request, response }: Asked, file: OriginFile, head: Head): Promise<void> {
   const headers: Record<string, string | number> = { ...head.headers };
   let range: Range | undefined;
   if (head.ranged && head.size !== undefined) {
@@ -161,20 +145,27 @@ async function send(file: OriginFile, head: Head, request: IncomingMessage, resp
     response.writeHead(range === undefined ? 200 : 206, headers).end();
     return;
   }
-  const reader = await file.read(from, to);
+  const reader = await file.read(from, to, job.meter(tool));
   response.once('close', () => reader.close());
   try {
     // Reads the first piece before the status is sent, because it may fail.
     let piece = await reader.next();
     response.writeHead(range === undefined ? 200 : 206, headers);
     for (; piece !== undefined && !response.destroyed; piece = await reader.next()) {
-      if (!response.write(piece)) await drained(response);
+      if (!response.write(piece.bytes, released(piece))) await drained(response);
     }
     response.end();
   } finally {
     reader.close();
   }
 }
+
+/** A connection may still refer to the bytes after the write, and after an error. */
+const released =
+  ({ release }: Piece) =>
+  (error?: Error | null): void => {
+    if (!error) release();
+  };
 
 const drained = (response: ServerResponse): Promise<void> =>
   new Promise((resolve) => {

@@ -1,4 +1,6 @@
 /** A source as plain data: the address is parsed once by the API or the controller, and everything else uses this. */
+import type { UploadPlace } from '../upload/place.ts';
+import type { SourceHeader } from './headers.ts';
 
 /** The class that the address suggests; the actual format is only known once the bytes are read. */
 export const CLASSES = ['file', 'hls', 'dash', 'stream'] as const;
@@ -30,8 +32,16 @@ export interface Source {
   url: string;
   credentials?: Credentials;
   s3?: S3Object;
+  /** For the host of `url` alone. */
+  headers?: SourceHeader[];
+  /** A file that was sent with the request. */
+  upload?: UploadPlace;
   class: SourceClass;
 }
 
 export const holdsCredentials = (source: Source): boolean =>
-  source.credentials !== undefined || source.s3?.secret !== undefined || source.url.includes('?');
+  source.credentials !== undefined ||
+  source.s3?.secret !== undefined ||
+  source.headers !== undefined ||
+  source.upload !== undefined ||
+  source.url.includes('?');

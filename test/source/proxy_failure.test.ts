@@ -379,11 +379,11 @@ describe('source proxy: failures', function () {
       });
     });
     const asked = ask(job.address('a'));
-    await until('it drips', () => job.stats().ioUsage > 1000);
+    await until('1,000 bytes were read', () => job.stats().ioUsage > 1000);
     job.close();
     const reply = await asked;
     assert.ok(reply.cut && reply.body.length > 0);
-    await until('the origin is left', () => left);
+    await until('the connection to the origin is closed', () => left);
   });
 
   it('a body longer than declared is cut to the declared length', async () => {

@@ -91,8 +91,58 @@ describe('source proxy: reading', function () {
     assert.ok(origin.requests.length > origin.connections);
   });
 
+  it('counts each byte to the tool that first asked for it', async () => {
+    const { job } = await open(file, { nearMs: 60_000 });
+    assert.equal((await ask(job.address('a'), { range: 'bytes=0-99999' })).status, 206);
+    assert.equal((await ask(job.address('b'), { range: 'bytes=50000-99999' })).status, 206);
+    const shared = job.stats().origin;
+    assert.deepEqual([shared['b']!.requests, shared['b']!.connections, shared['b']!.bytes], [0, 0, 0]);
+    assert.equal((await ask(job.address('b'), { range: 'bytes=2900000-2999999' })).status, 206);
+    const { origin, ioUsage, requests, connections } = job.stats();
+    assert.deepEqual([origin['b']!.requests, origin['b']!.bytes], [1, 3_000_000 - 44 * 65_536]);
+    for (const [key, whole] of Object.entries({ bytes: ioUsage, requests, connections }))
+      assert.equal(
+        Object.values(origin).reduce((sum, use) => sum + use[key as 'bytes'], 0),
+        whole,
+        key,
+      );
+  });
+
+  it('tells how long each tool waited for the origin, and counts waits that overlap once', async () => {
+    const held = Promise.withResolvers<void>();
+    const { job } = await open(async (...exchange) => {
+      if (exchange[0].headers.range !== 'bytes=0-524287') await held.promise;
+      file(...exchange);
+    });
+    await ask(job.address('a'), { range: 'bytes=0-9' });
+    const before = job.stats().origin;
+    const begun = performance.now();
+    const late = Promise.all(
+      ['bytes=1000000-1000009', 'bytes=2000000-2000009'].map((range) => ask(job.address('b'), { range })),
+    );
+    await until('it has waited for 50 ms', () => job.stats().origin['b']!.ms >= 50);
+    held.resolve();
+    await late;
+    const { a, b } = job.stats().origin;
+    assert.ok(a!.ms - before['a']!.ms < 50, `${a!.ms} ms`);
+    assert.ok(b!.ms <= performance.now() - begun, `${b!.ms} ms`);
+  });
+
+  it('reads nothing ahead from a near origin, and a window ahead from a far one', async () => {
+    const asked = async (nearMs: number): Promise<string[]> => {
+      const { job, origin } = await open(file, { nearMs });
+      for (const range of ['bytes=0-1000000', 'bytes=2900000-2999999'])
+        assert.equal((await ask(job.address('a'), { range })).status, 206);
+      return origin.requests.map(({ range }) => range!);
+    };
+    const near = await asked(60_000);
+    assert.deepEqual(near, ['bytes=0-524287', 'bytes=524288-1048575', 'bytes=2883584-2999999']);
+    const far = await asked(0);
+    assert.ok(far.includes('bytes=524288-786431'), far.join(', '));
+  });
+
   it('reuses the connections of an earlier job', async () => {
-    const { job, origin, proxy } = await open(file);
+    const { job, origin, proxy } = await open(file, { nearMs: 60_000 });
     await ask(job.address('a'));
     const before = origin.connections;
     const again = cleanup.add(
@@ -139,7 +189,7 @@ describe('source proxy: reading', function () {
     const live = job.address('a').replace('file.mp4', 'live');
     const first = await ask(live);
     assert.equal((await ask(live)).body.toString(), first.body.toString(), 'both tools see one');
-    await until('a newer one', async () => (await ask(live)).body.toString() !== first.body.toString());
+    await until('a newer playlist is served', async () => (await ask(live)).body.toString() !== first.body.toString());
     const ended = job.address('a').replace('file.mp4', 'ended');
     await ask(ended);
     const asked = origin.requests.length;

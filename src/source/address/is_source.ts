@@ -1,4 +1,5 @@
 /** Whether JSON is a valid Source: the sealing key is public, so the sender need not have parsed it. */
+import { isHeaders, unfitFor } from '../headers.ts';
 import { SCHEMES } from '../protocols/table.ts';
 import { CLASSES, type S3Object, type Source, type SourceClass } from '../source.ts';
 
@@ -16,6 +17,11 @@ const isS3Object = (value: unknown): boolean =>
     ['region', 'accessKey', 'secret'].every((name) => isOptionalText(value[name])) &&
     [undefined, 'path', 'host'].includes(value['style'] as S3Object['style']));
 
+const isSentHeaders = (value: Record<string, unknown>): boolean => {
+  const { headers } = value;
+  return headers === undefined || (isHeaders(headers) && unfitFor(value as unknown as Source, headers) === undefined);
+};
+
 export const isSource = (value: unknown): value is Source =>
   isObject(value) &&
   isText(value['scheme']) &&
@@ -25,4 +31,5 @@ export const isSource = (value: unknown): value is Source =>
   !/\p{Cc}/u.test(value['url']) &&
   CLASSES.includes(value['class'] as SourceClass) &&
   isCredentials(value['credentials']) &&
-  isS3Object(value['s3']);
+  isS3Object(value['s3']) &&
+  isSentHeaders(value);

@@ -1,4 +1,6 @@
 import { knownProtocol } from '../protocols/table.ts';
+import { readTokenOf } from '../../upload/chunks.ts';
+import { secretsInHeaders } from '../headers.ts';
 import { HIDDEN, hideQuery } from './hide_query.ts';
 import { parseSource } from './parse.ts';
 import { decodeLoosely } from './s3.ts';
@@ -39,6 +41,8 @@ function secretsOf(source: Source): string[] {
   add(source.credentials?.user, 12);
   add(source.s3?.secret, 6);
   add(source.s3?.accessKey, 12);
+  for (const value of secretsInHeaders(source.headers ?? [])) add(value, 6);
+  if (source.upload) for (const value of [source.upload.key, readTokenOf(source.upload.key)]) add(value, 6);
   const query = source.url.split('?')[1];
   for (const pair of query?.split('&') ?? []) {
     const value = pair.slice(pair.indexOf('=') + 1);

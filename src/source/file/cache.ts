@@ -2,25 +2,66 @@
  * Pages of origin data, shared by a job's tools. Bounded: the least recently used page is evicted, and fetched again if
  * needed.
  */
+import type { Piece } from '../reader.ts';
+import { PAGE_SIZE, type PageMemory } from './page_memory.ts';
 
-/** Small enough that a seek fetches little, large enough that a thousand pages are cheap to manage. */
-export const PAGE_SIZE = 65536;
+export { PAGE_SIZE };
+
+const NOTHING = Buffer.alloc(0);
 
 export class Page {
+  /** Empty once the memory is another page's. */
   bytes: Buffer;
   filled = 0;
-  /** A fetch in progress will fill it. */
-  loading = true;
+  #loading = true;
+  #lent = 0;
+  #dropped = false;
+  #memory: { whole: Buffer; of: PageMemory } | undefined;
   #waiters: (() => void)[] = [];
 
-  constructor(length: number) {
-    this.bytes = Buffer.allocUnsafeSlow(length);
+  constructor(length: number, memory: PageMemory) {
+    const whole = memory.take();
+    this.#memory = { whole, of: memory };
+    this.bytes = whole.subarray(0, length);
+  }
+
+  /** A fetch in progress will fill it. */
+  get loading(): boolean {
+    return this.#loading;
   }
 
   append(chunk: Buffer): void {
     chunk.copy(this.bytes, this.filled);
     this.filled += chunk.length;
     this.wake();
+  }
+
+  /** Nothing is appended any more. */
+  loaded(): void {
+    this.#loading = false;
+    this.#recycle();
+  }
+
+  /** The cache has no use for it any more. */
+  drop(): void {
+    this.#dropped = true;
+    this.wake();
+    this.#recycle();
+  }
+
+  /** Received bytes, up to `to`. They stay as they are until the piece is released, or until nothing refers to it. */
+  lend(from: number, to: number): Piece {
+    this.#lent++;
+    let released = false;
+    return {
+      bytes: this.bytes.subarray(from, Math.min(to, this.filled)),
+      release: () => {
+        if (released) return;
+        released = true;
+        this.#lent--;
+        this.#recycle();
+      },
+    };
   }
 
   wake(): void {
@@ -32,14 +73,25 @@ export class Page {
   changed(): Promise<void> {
     return new Promise((resolve) => this.#waiters.push(resolve));
   }
+
+  #recycle(): void {
+    if (!this.#dropped || this.#loading || this.#lent > 0 || this.#memory === undefined) return;
+    const { whole, of } = this.#memory;
+    this.#memory = undefined;
+    this.bytes = NOTHING;
+    this.filled = 0;
+    of.give(whole);
+  }
 }
 
 export class PageCache {
   readonly #pages = new Map<string, Page>();
   readonly #most: number;
+  readonly #memory: PageMemory;
 
-  constructor(maxBytes: number) {
+  constructor(maxBytes: number, memory: PageMemory) {
     this.#most = Math.max(16, Math.floor(maxBytes / PAGE_SIZE));
+    this.#memory = memory;
   }
 
   get maxBytes(): number {
@@ -64,7 +116,7 @@ export class PageCache {
   }
 
   add(key: string, length: number): Page {
-    const page = new Page(length);
+    const page = new Page(length, this.#memory);
     this.#pages.set(key, page);
     this.#evict();
     return page;
@@ -73,7 +125,7 @@ export class PageCache {
   remove(key: string): void {
     const page = this.#pages.get(key);
     this.#pages.delete(key);
-    page?.wake();
+    page?.drop();
   }
 
   clear(): void {
@@ -84,7 +136,7 @@ export class PageCache {
     if (this.#pages.size <= this.#most) return;
     for (const [key, page] of this.#pages) {
       if (page.loading) continue;
-      this.#pages.delete(key);
+      this.remove(key);
       if (this.#pages.size <= this.#most) return;
     }
   }

@@ -1,25 +1,35 @@
 import type { OriginAnswer } from '../http/answer.ts';
 import { PAGE_SIZE, type Page, type PageCache } from './cache.ts';
+import { Distance } from './distance.ts';
 import { SourceError } from '../error.ts';
 import { readFailure, refusedStatus, sourceClosed } from '../failures.ts';
 import { drop, type Exchange } from '../http/exchange.ts';
 import { contentRange, markOf, readHead, type Head } from '../http/head.ts';
 import { layoutOf, type Layout } from './layout.ts';
 import { OriginStream } from './origin_stream.ts';
+import { Meter } from '../meter.ts';
 import type { Reader } from '../reader.ts';
-import { demandedRun, FIRST_WINDOW, nextRun, widened, type Reading, type Run, type Wanted } from './read_ahead.ts';
+import { PageReader } from './page_reader.ts';
+import { demandedRun, nextRun, type Run, type Wanted } from './read_ahead.ts';
 import type { Pace } from './pace.ts';
 import { pipeBody } from '../http/transfer.ts';
-import type { Transport } from '../http/transport.ts';
+import type { Part, Transport } from '../http/transport.ts';
 
 export type FileContext = Exchange & {
   cache: PageCache;
+  /** Of the tool that first asked for this address, or `NOBODY`. */
+  count: Meter;
   maxBytes: number;
   pace: Pace;
   idleMs: number;
   /** Maximum number of concurrent requests to the origin for one file. */
   maxFetches: number;
+  /** An origin that answers within this time is not read ahead. */
+  nearMs: number;
 };
+
+/** For a file whose bytes are counted elsewhere. */
+export const NOBODY = new Meter({ request() {}, bytes() {} });
 
 /** Half a megabyte: for most files the first response contains what a probe needs. */
 const HEAD_PAGES = 8;
@@ -43,6 +53,7 @@ export class OriginFile {
   #wanted: Wanted[] = [];
   #layout: Layout | undefined;
   #running = 0;
+  readonly #distance: Distance;
   /** A read-ahead has failed: from then on only pages that a tool waits for are fetched. */
   #plain = false;
   #error: SourceError | undefined;
@@ -51,6 +62,7 @@ export class OriginFile {
     this.url = transport.url;
     this.#context = context;
     this.#transport = transport;
+    this.#distance = new Distance(context.nearMs);
   }
 
   get error(): SourceError | undefined {
@@ -58,9 +70,9 @@ export class OriginFile {
   }
 
   /** Requests the head of the file; the bytes of the first response are kept. */
-  open(): Promise<Head> {
+  open(meter = this.#context.count): Promise<Head> {
     this.#opening ??= this.#open();
-    return this.#context.pace.during(this.#opening);
+    return this.#wait(this.#opening, meter);
   }
 
   /** The first bytes, up to `length`. */
@@ -69,47 +81,61 @@ export class OriginFile {
     const parts: Buffer[] = [];
     let have = 0;
     try {
-      for (let part = await reader.next(); part !== undefined && have < length; part = await reader.next()) {
-        parts.push(part);
-        have += part.length;
+      for (let part = await reader.next(); part !== undefined; part = await reader.next()) {
+        parts.push(Buffer.from(part.bytes.subarray(0, length - have)));
+        part.release();
+        have += parts.at(-1)!.length;
         if (have >= length) break;
       }
     } finally {
       reader.close();
     }
-    return Buffer.concat(parts).subarray(0, length);
+    return Buffer.concat(parts);
   }
 
-  async read(from: number, to = Infinity): Promise<Reader> {
-    const head = await this.open();
-    if (!head.ranged) return this.#readStream();
-    const reader = new PageReader(this, from, Math.min(to, head.size ?? 0), () => this.#readers.delete(reader));
+  async read(from: number, to = Infinity, meter = this.#context.count): Promise<Reader> {
+    const head = await this.open(meter);
+    if (!head.ranged) return this.#readStream(meter);
+    const range = { from, end: Math.min(to, head.size ?? 0) };
+    const reader = new PageReader(this, range, meter, () => this.#readers.delete(reader));
     this.#readers.add(reader);
     return reader;
   }
 
   /** The page at a reader's position. Starts fetching it if it is missing. */
-  page(reading: Reading): Page {
+  page(reading: PageReader): Page {
     const index = Math.floor(reading.at / PAGE_SIZE);
     const page = this.#context.cache.get(this.#id + index);
     if (page !== undefined && (!this.#error || page.filled > reading.at % PAGE_SIZE)) return page;
     if (this.#error) throw this.#error;
-    this.#fetch(demandedRun(reading, this.#has), { demanded: true });
+    this.#fetch(demandedRun(reading, this.#has), reading.meter, { demanded: true });
     return this.#context.cache.get(this.#id + index)!;
   }
 
   /** Fetches pages before they are requested. */
   ahead(): void {
+    if (this.#distance.isNear) return;
     // Uses open connections only: a request that waits for a new one would delay those that follow it.
     const most = Math.min(this.#context.maxFetches, Math.max(1, this.#transport.ready()));
     while (this.#running < most && !this.#error && !this.#plain) {
-      const run = nextRun(this.#readers, this.#wanted, this.#has);
-      if (run === undefined) {
+      const next = this.#next();
+      if (next === undefined) {
         this.#wanted = [];
         return;
       }
-      this.#fetch(run, { demanded: false });
+      this.#fetch(next.run, next.meter, { demanded: false });
     }
+  }
+
+  /** What to fetch in advance, and for whom. */
+  #next(): { run: Run; meter: Meter } | undefined {
+    const predicted = nextRun([], this.#wanted, this.#has);
+    if (predicted !== undefined) return { run: predicted, meter: this.#context.count };
+    for (const reader of this.#readers) {
+      const run = nextRun([reader], [], this.#has);
+      if (run !== undefined) return { run, meter: reader.meter };
+    }
+    return undefined;
   }
 
   close(error = sourceClosed()): void {
@@ -119,15 +145,40 @@ export class OriginFile {
   }
 
   /** Waits until more bytes of a page have arrived. */
-  waitFor(page: Page): Promise<void> {
-    return this.#context.pace.during(page.changed());
+  async waitFor(page: Page, meter: Meter): Promise<void> {
+    const begun = performance.now();
+    await this.#wait(page.changed(), meter);
+    this.#distance.waited(performance.now() - begun);
+  }
+
+  /** Adds no turn of the queue: the page may be gone by then. */
+  async #wait<T>(promise: Promise<T>, asked: Meter): Promise<T> {
+    const { pace } = this.#context;
+    const meter = this.#countedBy(asked);
+    pace.begin();
+    meter.begin();
+    try {
+      return await promise;
+    } finally {
+      meter.end();
+      pace.end();
+    }
+  }
+
+  #countedBy(asked: Meter): Meter {
+    return this.#context.count === NOBODY ? NOBODY : asked;
+  }
+
+  /** What is read for a tool counts to it. */
+  #for(asked: Meter): FileContext {
+    return { ...this.#context, count: this.#countedBy(asked) };
   }
 
   readonly #has = (page: number): boolean => this.#context.cache.has(this.#id + page);
 
   async #open(): Promise<Head> {
     try {
-      const { response, url } = await this.#transport.ask({ from: 0, to: HEAD_PAGES * PAGE_SIZE });
+      const { response, url } = await this.#request({ from: 0, to: HEAD_PAGES * PAGE_SIZE }, this.#context);
       const head = readHead(response, url, this.#context);
       this.#head = head;
       this.#mark = markOf(response);
@@ -139,13 +190,14 @@ export class OriginFile {
         });
       }
       // A large file is read over several connections, and each takes two or three round trips to open.
-      if (head.ranged && (head.size ?? 0) > LARGE) this.#transport.warm(this.#context.maxFetches);
+      if (head.ranged && (head.size ?? 0) > LARGE && !this.#distance.isNear)
+        this.#transport.warm(this.#context.maxFetches);
       if (head.size === 0) drop(response, this.#context);
       else if (head.ranged)
-        this.#fetch(
-          { first: 0, count: Math.min(HEAD_PAGES, Math.ceil(head.size! / PAGE_SIZE)) },
-          { demanded: true, opened: response },
-        );
+        this.#fetch({ first: 0, count: Math.min(HEAD_PAGES, Math.ceil(head.size! / PAGE_SIZE)) }, this.#context.count, {
+          demanded: true,
+          opened: response,
+        });
       else this.#stream = new OriginStream(response, this.#context, `${this.#id}s0:`, head.size);
       return head;
     } catch (error) {
@@ -153,7 +205,8 @@ export class OriginFile {
     }
   }
 
-  async #readStream(): Promise<Reader> {
+  async #readStream(meter: Meter): Promise<Reader> {
+    const context = this.#for(meter);
     if (this.#error) throw this.#error;
     if (this.#head?.size === 0) return { next: () => Promise.resolve(undefined), close: () => {} };
     if (this.#stream?.complete() !== true) {
@@ -163,17 +216,17 @@ export class OriginFile {
         throw new SourceError('cut', 'the host does not support ranges, and the file was read too often', {
           reason: 'limit',
         });
-      const { response } = await this.#transport.ask();
+      const { response } = await this.#transport.ask(undefined, context.count);
       if (response.statusCode !== 200) {
-        drop(response, this.#context);
+        drop(response, context);
         throw this.#fail(refusedStatus(response.statusCode ?? 0));
       }
-      this.#stream = new OriginStream(response, this.#context, `${this.#id}s${this.#restarts}:`, this.#head?.size);
+      this.#stream = new OriginStream(response, context, `${this.#id}s${this.#restarts}:`, this.#head?.size);
     }
-    return this.#stream!.read();
+    return this.#stream!.read(this.#countedBy(meter));
   }
 
-  #fetch(run: Run, { demanded, opened }: { demanded: boolean; opened?: OriginAnswer }): void {
+  #fetch(run: Run, meter: Meter, { demanded, opened }: { demanded: boolean; opened?: OriginAnswer }): void {
     const { cache } = this.#context;
     const size = this.#head!.size!;
     const pages: Page[] = [];
@@ -181,7 +234,7 @@ export class OriginFile {
       pages.push(cache.add(this.#id + i, Math.min(PAGE_SIZE, size - i * PAGE_SIZE)));
     this.#running++;
     for (const page of pages) this.#loading.add(page);
-    void this.#load(run, pages, opened)
+    void this.#load(run, pages, this.#for(meter), opened)
       .catch((error: unknown) => {
         if (demanded) this.#fail(error);
         else this.#plain = true;
@@ -189,16 +242,16 @@ export class OriginFile {
       .finally(() => {
         this.#running--;
         pages.forEach((page, i) => {
-          page.loading = false;
           this.#loading.delete(page);
           if (page.filled < page.bytes.length) cache.remove(this.#id + (run.first + i));
+          page.loaded();
           page.wake();
         });
         this.ahead();
       });
   }
 
-  async #load(run: Run, pages: Page[], opened: OriginAnswer | undefined): Promise<void> {
+  async #load(run: Run, pages: Page[], context: FileContext, opened: OriginAnswer | undefined): Promise<void> {
     const from = run.first * PAGE_SIZE;
     const end = Math.min((run.first + run.count) * PAGE_SIZE, this.#head!.size!);
     let at = from;
@@ -210,7 +263,7 @@ export class OriginFile {
         at += part.length;
         rest = rest.subarray(part.length);
         page.append(part);
-        if (page.filled === page.bytes.length) page.loading = false;
+        if (page.filled === page.bytes.length) page.loaded();
       }
       this.#look();
       return at < end;
@@ -219,8 +272,8 @@ export class OriginFile {
     for (let tries = 0; tries < MOST_TRIES; tries++) {
       const before = at;
       try {
-        const response = tries === 0 && opened !== undefined ? opened : await this.#ask(at, end);
-        await pipeBody(response, this.#context, take);
+        const response = tries === 0 && opened !== undefined ? opened : await this.#ask({ from: at, to: end }, context);
+        await pipeBody(response, context, take);
       } catch (error) {
         if (!worthAnotherTry(error)) throw error;
         failed = error;
@@ -238,24 +291,30 @@ export class OriginFile {
     );
   }
 
-  async #ask(at: number, end: number): Promise<OriginAnswer> {
-    const part = { from: at, to: end };
-    let { response } = await this.#transport.ask(part);
+  async #request(part: Part, { count }: FileContext): ReturnType<Transport['ask']> {
+    const begun = performance.now();
+    const answered = await this.#transport.ask(part, count);
+    this.#distance.answered(performance.now() - begun);
+    return answered;
+  }
+
+  async #ask(part: Part, context: FileContext): Promise<OriginAnswer> {
+    let { response } = await this.#request(part, context);
     // The target of the redirect may have expired.
     if ([401, 403, 404, 410].includes(response.statusCode ?? 0) && this.#transport.forget()) {
-      drop(response, this.#context);
-      ({ response } = await this.#transport.ask(part));
+      drop(response, context);
+      ({ response } = await this.#request(part, context));
     }
     const status = response.statusCode ?? 0;
     const given = contentRange(response);
     if (
       status === 206 &&
-      given?.from === at &&
+      given?.from === part.from &&
       (given.size === undefined || given.size === this.#head!.size) &&
       markOf(response) === this.#mark
     )
       return response;
-    drop(response, this.#context);
+    drop(response, context);
     if (status >= 400 && status !== 416) throw refusedStatus(status);
     throw new SourceError('cut', 'the file changed while it was read', {
       reason: 'changed',
@@ -297,55 +356,6 @@ export class OriginFile {
   #fail(error: unknown): SourceError {
     this.#error ??= readFailure(error);
     return this.#error;
-  }
-}
-
-class PageReader implements Reader, Reading {
-  readonly start: number;
-  readonly end: number;
-  at: number;
-  window = FIRST_WINDOW;
-  #widenedAt: number;
-  readonly #file: OriginFile;
-  readonly #closed: () => void;
-
-  constructor(file: OriginFile, from: number, end: number, closed: () => void) {
-    this.#file = file;
-    this.start = from;
-    this.at = from;
-    this.#widenedAt = from;
-    this.end = end;
-    this.#closed = closed;
-  }
-
-  async next(): Promise<Buffer | undefined> {
-    while (this.at < this.end) {
-      const page = this.#file.page(this);
-      const from = this.at % PAGE_SIZE;
-      if (page.filled > from) {
-        const piece = page.bytes.subarray(from, Math.min(page.filled, from + this.end - this.at));
-        this.at += piece.length;
-        this.#file.ahead();
-        return piece;
-      }
-      this.#widen();
-      await this.#file.waitFor(page);
-    }
-    return undefined;
-  }
-
-  close(): void {
-    this.#closed();
-  }
-
-  /**
-   * The reader waits although half a window was read since the last widening: the window is too small for this
-   * connection.
-   */
-  #widen(): void {
-    if (this.at - this.#widenedAt < (this.window * PAGE_SIZE) / 2) return;
-    this.window = widened(this.window);
-    this.#widenedAt = this.at;
   }
 }
 

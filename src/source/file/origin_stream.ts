@@ -3,7 +3,8 @@ import { PAGE_SIZE, type Page, type PageCache } from './cache.ts';
 import { isSourceError, SourceError } from '../error.ts';
 import { brokenConnection, sourceClosed, stoppedSending } from '../failures.ts';
 import type { Pace } from './pace.ts';
-import type { Reader } from '../reader.ts';
+import type { Meter } from '../meter.ts';
+import type { Piece, Reader } from '../reader.ts';
 
 export interface StreamContext {
   cache: PageCache;
@@ -53,27 +54,29 @@ export class OriginStream {
     return this.#at === 0 || this.#context.cache.has(`${this.#key}0`);
   }
 
-  read(): Reader {
+  read(meter: Pick<Meter, 'begin' | 'end'>): Reader {
     const place = { at: 0 };
     this.#readers.add(place);
-    const next = async (): Promise<Buffer | undefined> => {
+    const next = async (): Promise<Piece | undefined> => {
       for (;;) {
         if (place.at < this.#at) {
           const index = Math.floor(place.at / PAGE_SIZE);
           const page = this.#context.cache.get(this.#key + index);
           if (page === undefined)
             throw new SourceError('cut', 'the file was read too unevenly to be cached', { reason: 'limit' });
-          const piece = page.bytes.subarray(place.at % PAGE_SIZE, page.filled);
-          place.at += piece.length;
+          const piece = page.lend(place.at % PAGE_SIZE, PAGE_SIZE);
+          place.at += piece.bytes.length;
           this.#flow();
           return piece;
         }
         if (this.#error) throw this.#error;
         if (this.#ended) return undefined;
+        meter.begin();
         await new Promise<void>((resolve) => {
           this.#waiters.push(resolve);
           this.#tell();
         });
+        meter.end();
       }
     };
     const close = (): void => {
@@ -98,7 +101,7 @@ export class OriginStream {
     }
     for (let rest = chunk; rest.length > 0;) {
       if (this.#page === undefined || this.#page.filled === PAGE_SIZE) {
-        if (this.#page) this.#page.loading = false;
+        this.#page?.loaded();
         this.#page = this.#context.cache.add(this.#key + Math.floor(this.#at / PAGE_SIZE), PAGE_SIZE);
       }
       const part = rest.subarray(0, PAGE_SIZE - this.#page.filled);
@@ -145,7 +148,7 @@ export class OriginStream {
     this.#ended = true;
     this.#error = error;
     clearTimeout(this.#idle);
-    if (this.#page) this.#page.loading = false;
+    this.#page?.loaded();
     if (error !== undefined) this.#response.destroy();
     this.#wake();
   }

@@ -15,14 +15,16 @@ export function accessOf(source: Source, url: string, settings: S3Settings): Acc
   if (!isWeb(url)) return undefined;
   const home = targetOf(url);
   const region = source.s3?.region ?? settings.region ?? 'us-east-1';
+  const own = source.headers && { own: { headers: Object.fromEntries(source.headers), to: home } };
   if (source.s3?.accessKey !== undefined && source.s3.secret !== undefined)
     return {
       home,
       keys: { accessKey: source.s3.accessKey, secret: source.s3.secret },
       bucket: bucketOf(source.s3, home, settings),
       region,
+      ...own,
     };
-  if (source.credentials === undefined) return undefined;
+  if (source.credentials === undefined) return own && { home, region, ...own };
   const { user, password } = source.credentials;
-  return { home, basic: `Basic ${Buffer.from(`${user}:${password}`, 'utf8').toString('base64')}`, region };
+  return { home, basic: `Basic ${Buffer.from(`${user}:${password}`, 'utf8').toString('base64')}`, region, ...own };
 }

@@ -10,6 +10,8 @@ import { resolveReference, sameAuthority, targetOf, urlOf, type Target } from '.
 /** The scope of a source's credentials: the authority named by the caller, and no other. */
 export interface Access {
   home: Target;
+  /** The caller's own headers, and the authority that they are for: unlike `home`, it stays what the caller named. */
+  own?: { headers: Readonly<Record<string, string>>; to: Target };
   basic?: string;
   keys?: S3Keys;
   /* the only one that the S3 keys are used for */ bucket?: Bucket;
@@ -45,6 +47,7 @@ export async function exchange(context: Exchange, first: Target, headers: Record
   for (let hop = 0; hop <= MOST_REDIRECTS; hop++) {
     const { response, fresh } = await send(context, target, {
       ...PLAIN,
+      ...ownHeaders(context.access, target),
       ...headers,
       ...authorization(context.access, target),
     });
@@ -111,6 +114,9 @@ export function isSigned(access: Access, target: Target): boolean {
     (named.bucket === undefined ? path.startsWith(`/${bucket.name}/`) : named.bucket === bucket.name.toLowerCase())
   );
 }
+
+const ownHeaders = (access: Access | undefined, target: Target): Readonly<Record<string, string>> =>
+  access?.own !== undefined && sameAuthority(access.own.to, target) ? access.own.headers : {};
 
 function authorization(access: Access | undefined, target: Target): Record<string, string> {
   if (access === undefined) return {};

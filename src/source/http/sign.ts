@@ -11,22 +11,37 @@ export interface S3Keys {
 /** The SHA-256 of an empty body: a GET has none. */
 const EMPTY_BODY = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 
-/** Headers that sign a GET of an S3 object (AWS Signature Version 4). */
-export function signS3(target: Target, keys: S3Keys, region: string, now = new Date()): Record<string, string> {
+/** What is signed beside the address. */
+export interface SignedRequest {
+  method: string;
+  /** SHA-256 of the body, in hex. */
+  bodySha256: string;
+}
+
+const GET: SignedRequest = { method: 'GET', bodySha256: EMPTY_BODY };
+
+/** Headers that sign a request for an S3 object (AWS Signature Version 4), a GET unless it says otherwise. */
+export function signS3(
+  target: Target,
+  keys: S3Keys,
+  region: string,
+  now = new Date(),
+  { method, bodySha256 } = GET,
+): Record<string, string> {
   const time = now.toISOString().replace(/[-:]|\.\d{3}/g, '');
   const day = time.slice(0, 8);
   const [path, query = ''] = cutAt(target.path, '?');
   const signed = 'host;x-amz-content-sha256;x-amz-date';
   const canonical = [
-    'GET',
+    method,
     path,
     canonicalQuery(query),
     `host:${authority(target)}`,
-    `x-amz-content-sha256:${EMPTY_BODY}`,
+    `x-amz-content-sha256:${bodySha256}`,
     `x-amz-date:${time}`,
     '',
     signed,
-    EMPTY_BODY,
+    bodySha256,
   ].join('\n');
   const scope = `${day}/${region}/s3/aws4_request`;
   const text = ['AWS4-HMAC-SHA256', time, scope, createHash('sha256').update(canonical).digest('hex')].join('\n');
@@ -37,7 +52,7 @@ export function signS3(target: Target, keys: S3Keys, region: string, now = new D
   const signature = hmac(key, text).toString('hex');
   return {
     'x-amz-date': time,
-    'x-amz-content-sha256': EMPTY_BODY,
+    'x-amz-content-sha256': bodySha256,
     authorization: [
       `AWS4-HMAC-SHA256 Credential=${keys.accessKey}/${scope}`,
       `SignedHeaders=${signed}`,

@@ -8,12 +8,17 @@ export interface Part {
   to: number;
 }
 
+export interface Asked {
+  response: OriginAnswer;
+  /** where the answer came from, after redirects */ url: string;
+}
+
 /** Requests one file from its origin. */
 export interface Transport {
   /** The address before any redirect. */
   readonly url: string;
-  /** Requests a part of the file, or all of it. */
-  ask(part?: Part): Promise<{ response: OriginAnswer; /** where the answer came from, after redirects */ url: string }>;
+  /** Requests a part of the file, or all of it. `count`: for whom, where one connection serves several tools. */
+  ask(part?: Part, count?: Exchange['count']): Promise<Asked>;
   /** Forgets the target of a redirect; false if there was none. */
   forget(): boolean;
   /** Opens connections in advance. */
@@ -26,9 +31,9 @@ export function webTransport(url: string, context: Exchange): Transport {
   let target: Target = targetOf(url);
   return {
     url,
-    async ask(part) {
+    async ask(part, count = context.count) {
       const headers = part === undefined ? {} : { range: rangeHeader(part) };
-      const answered = await exchange(context, target, headers);
+      const answered = await exchange({ ...context, count }, target, headers);
       target = answered.target;
       return { response: answered.response, url: urlOf(target) };
     },

@@ -68,13 +68,11 @@ export async function parametersOf(file: OriginFile, head: Head): Promise<string
 export async function readPlaylist(
   file: OriginFile,
   head: Head,
-  kind: PlaylistKind,
-  place: Place,
-  roots: Roots,
+  form: { kind: PlaylistKind; place: Place; roots: Roots },
   rewriter: Rewriter,
 ): Promise<Playlist> {
   const bytes = await readText(file, head);
-  const { body, final } = await rewriter.rewrite({ kind, bytes, place, roots });
+  const { body, final } = await rewriter.rewrite({ ...form, bytes });
   return { body: Buffer.from(body.buffer, body.byteOffset, body.byteLength), final };
 }
 

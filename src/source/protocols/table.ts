@@ -2,6 +2,7 @@
 import type { SourceGroup } from '../../statistics/resources.ts';
 import { hostText, type S3Settings } from '../address/target.ts';
 import type { Source } from '../source.ts';
+import { az } from './az.ts';
 import { ftp } from './ftp/ftp.ts';
 import { gs } from './gs.ts';
 import { http } from './http.ts';
@@ -10,20 +11,24 @@ import { rtmp } from './rtmp/rtmp.ts';
 import { rtsp } from './rtsp/rtsp.ts';
 import { s3 } from './s3.ts';
 import { srt } from './srt/srt.ts';
+import { SCHEME as UPLOAD, upload } from './upload/upload.ts';
 import { unreadableScheme } from '../failures.ts';
 
-const PROTOCOLS: readonly Protocol[] = [http, s3, gs, ftp, rtmp, rtsp, srt];
+const PROTOCOLS: readonly Protocol[] = [http, s3, gs, az, ftp, rtmp, rtsp, srt];
 
 const BY_SCHEME: ReadonlyMap<string, Protocol> = new Map(
-  PROTOCOLS.flatMap((protocol) => Object.keys(protocol.schemes).map((scheme) => [scheme, protocol])),
+  [...PROTOCOLS, upload].flatMap((protocol) => Object.keys(protocol.schemes).map((scheme) => [scheme, protocol])),
 );
 
-export const SCHEMES: readonly string[] = [...BY_SCHEME.keys()];
+/** Schemes that an address may begin with. */
+export const SCHEMES: readonly string[] = [...BY_SCHEME.keys()].filter((scheme) => scheme !== UPLOAD);
 
 /** Schemes that are read over HTTP. */
 export const WEB_SCHEMES: readonly string[] = SCHEMES.filter((scheme) => BY_SCHEME.get(scheme)?.webUrl !== undefined);
 
-export const knownProtocol = (scheme: string): Protocol | undefined => BY_SCHEME.get(scheme);
+/** Of an address. */
+export const knownProtocol = (scheme: string): Protocol | undefined =>
+  scheme === UPLOAD ? undefined : BY_SCHEME.get(scheme);
 
 export function protocolOf({ scheme }: Pick<Source, 'scheme'>): Protocol {
   const protocol = BY_SCHEME.get(scheme);

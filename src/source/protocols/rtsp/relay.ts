@@ -85,7 +85,7 @@ function serveConnection(socket: Socket, port: number, loginOf: (secret: string)
       return undefined;
     const { job, tool } = login;
     const upstream = new RtspUpstream(
-      job.socketContext(job.verifies(tool)),
+      job.socketContext(job.verifies(tool), job.meter(tool)),
       ({ raw }) => {
         silence?.refresh();
         if (!socket.destroyed && !socket.write(raw)) upstream.pause();
@@ -133,7 +133,7 @@ function serveConnection(socket: Socket, port: number, loginOf: (secret: string)
       if (method === 'SETUP' && response.status === 200 && !overTcp(headerOf(response.headers, 'transport')))
         throw new SourceError('origin-unreachable', 'the host sends the stream over UDP only', { reason: 'protocol' });
       if (method === 'PLAY' && response.status === 200) {
-        silence ??= setTimeout(() => failed(offline()), job.socketContext(true).offlineMs);
+        silence ??= setTimeout(() => failed(offline()), job.offlineMs);
       }
       const body = /sdp|parameters/i.test(headerOf(response.headers, 'content-type') ?? '')
         ? Buffer.from(names.down(response.body.toString('latin1')), 'latin1')

@@ -1,6 +1,6 @@
 import { StreamedAnswer } from '../../http/answer.ts';
 import type { OriginFile } from '../../file/origin_file.ts';
-import type { Reader } from '../../reader.ts';
+import type { Piece, Reader } from '../../reader.ts';
 import { ownTransport, type Transport } from '../../http/transport.ts';
 
 /** The part of a stream that is recorded for a tool that can only read files. */
@@ -36,8 +36,8 @@ async function record(
   const timer = setTimeout(() => enough.resolve(undefined), ms);
   try {
     for (let part = await reader.next(); part !== undefined; part = await nextOf(reader, enough.promise)) {
-      // Copied, because the page's memory is reused.
-      parts.push(Buffer.from(part.subarray(0, bytes - length)));
+      parts.push(Buffer.from(part.bytes.subarray(0, bytes - length)));
+      part.release();
       length += parts.at(-1)!.length;
       if (length >= bytes) break;
     }
@@ -51,5 +51,5 @@ async function record(
   return { body: Buffer.concat(parts), type };
 }
 
-const nextOf = (reader: Reader, end: Promise<undefined>): Promise<Buffer | undefined> =>
+const nextOf = (reader: Reader, end: Promise<undefined>): Promise<Piece | undefined> =>
   Promise.race([reader.next(), end]);

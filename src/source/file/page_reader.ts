@@ -1,0 +1,63 @@
+import { PAGE_SIZE, type Page } from './cache.ts';
+import type { Meter } from '../meter.ts';
+import { FIRST_WINDOW, widened, type Reading } from './read_ahead.ts';
+import type { Piece, Reader } from '../reader.ts';
+
+/** The file that a reader reads. */
+export interface Paged {
+  page(reader: PageReader): Page;
+  ahead(): void;
+  waitFor(page: Page, meter: Meter): Promise<void>;
+}
+
+/** Reads a range of a file, page by page. */
+export class PageReader implements Reader, Reading {
+  readonly start: number;
+  readonly end: number;
+  at: number;
+  window = FIRST_WINDOW;
+  #widenedAt: number;
+  readonly meter: Meter;
+  readonly #file: Paged;
+  readonly #closed: () => void;
+
+  constructor(file: Paged, { from, end }: { from: number; end: number }, meter: Meter, closed: () => void) {
+    this.#file = file;
+    this.meter = meter;
+    this.start = from;
+    this.at = from;
+    this.#widenedAt = from;
+    this.end = end;
+    this.#closed = closed;
+  }
+
+  async next(): Promise<Piece | undefined> {
+    while (this.at < this.end) {
+      const page = this.#file.page(this);
+      const from = this.at % PAGE_SIZE;
+      if (page.filled > from) {
+        const piece = page.lend(from, from + this.end - this.at);
+        this.at += piece.bytes.length;
+        this.#file.ahead();
+        return piece;
+      }
+      this.#widen();
+      await this.#file.waitFor(page, this.meter);
+    }
+    return undefined;
+  }
+
+  close(): void {
+    this.#closed();
+  }
+
+  /**
+   * The reader waits although half a window was read since the last widening: the window is too small for this
+   * connection.
+   */
+  #widen(): void {
+    if (this.at - this.#widenedAt < (this.window * PAGE_SIZE) / 2) return;
+    this.window = widened(this.window);
+    this.#widenedAt = this.at;
+  }
+}

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { Distance } from '../../src/source/file/distance.ts';
+
+describe('distance of an origin', () => {
+  const table: [string, (distance: Distance) => void, boolean][] = [
+    ['unknown before its first answer', () => {}, false],
+    ['near if it answers at once', (distance) => distance.answered(1), true],
+    ['far if it takes a round trip', (distance) => distance.answered(40), false],
+    [
+      'near if its fastest answer was: the others waited for a connection',
+      (distance) => [40, 2, 30].forEach((ms) => distance.answered(ms)),
+      true,
+    ],
+    [
+      'near while the bytes come',
+      (distance) => {
+        distance.answered(1);
+        distance.waited(8);
+      },
+      true,
+    ],
+    [
+      'far for good once it sends slowly',
+      (distance) => {
+        distance.answered(1);
+        distance.waited(11);
+        distance.waited(1);
+        distance.answered(1);
+      },
+      false,
+    ],
+  ];
+  for (const [title, happens, isNear] of table)
+    it(`is ${title}`, () => {
+      const distance = new Distance(5);
+      happens(distance);
+      assert.equal(distance.isNear, isNear);
+    });
+});
