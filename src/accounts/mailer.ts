@@ -37,7 +37,7 @@ const transportOf = (settings: MailSettings): Transporter =>
     disableUrlAccess: true,
     // A server on this machine or in this cluster may use a self-signed certificate. Unverified TLS is still better
     // than none.
-    tls: { rejectUnauthorized: settings.tls !== 'opportunistic' },
+    tls: { rejectUnauthorized: settings.tls !== 'opportunistic', ...(settings.ca ? { ca: settings.ca } : {}) },
     ...(settings.user === '' ? {} : { auth: { user: settings.user, pass: settings.password } }),
   });
 

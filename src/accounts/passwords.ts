@@ -2,6 +2,7 @@
  * Password checks at a constant cost, whether or not there is a hash to check against, and with bounded concurrency.
  */
 import { hashPassword, verifyPassword } from '../store/password.ts';
+import { makeTurns } from '../turns.ts';
 
 /** Each check takes 19 MiB and one of libuv's four threads: more at once would starve everything else. */
 const AT_ONCE = 2;
@@ -22,24 +23,12 @@ export interface Passwords {
 }
 
 export function makePasswords(): Passwords {
-  let running = 0;
-  const queue: (() => void)[] = [];
+  const turns = makeTurns(AT_ONCE);
   let dummy: Promise<string> | undefined;
 
   async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    if (running >= AT_ONCE) {
-      if (queue.length >= WAITING) throw new BusyError();
-      await new Promise<void>((resolve) => {
-        queue.push(resolve);
-      });
-    } else running++;
-    try {
-      return await work();
-    } finally {
-      const next = queue.shift();
-      if (next) next();
-      else running--;
-    }
+    if (turns.waiting() >= WAITING) throw new BusyError();
+    return turns.run(work);
   }
 
   return {

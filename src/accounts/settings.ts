@@ -9,6 +9,8 @@ export interface MailSettings {
   tls: 'starttls' | 'implicit' | 'opportunistic' | 'none';
   user: string;
   password: string;
+  /** PEM of the server's certificate authority; empty: the public ones. */
+  ca?: string;
   from: string;
 }
 

@@ -39,7 +39,8 @@ async function serverBy(
     extensions: [
       new x509.BasicConstraintsExtension(false, undefined, true),
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
-      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
+      // Servers of a cluster are clients of one another.
+      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth, x509.ExtendedKeyUsage.clientAuth]),
       new x509.SubjectAlternativeNameExtension(hosts.map((value) => ({ type: 'dns' as const, value }))),
       await x509.AuthorityKeyIdentifierExtension.create(ca),
     ],
@@ -47,7 +48,7 @@ async function serverBy(
   return { crt: certificate.toString('pem'), key: await pemOf(keys.privateKey) };
 }
 
-export async function natsTls(hosts: string[], now = new Date()): Promise<SecretData> {
+async function authority(now: Date): Promise<{ ca: x509.X509Certificate; key: webcrypto.CryptoKey }> {
   const keys = await newKeys();
   const ca = await x509.X509CertificateGenerator.createSelfSigned({
     serialNumber: serial(),
@@ -62,18 +63,38 @@ export async function natsTls(hosts: string[], now = new Date()): Promise<Secret
       await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
     ],
   });
-  const server = await serverBy(ca, keys.privateKey, hosts, now);
+  return { ca, key: keys.privateKey };
+}
+
+export async function newAuthority(now = new Date()): Promise<{ crt: string; key: string }> {
+  const { ca, key } = await authority(now);
+  return { crt: `${ca.toString('pem')}\n`, key: await pemOf(key) };
+}
+
+const importKey = (pem: string): Promise<webcrypto.CryptoKey> =>
+  webcrypto.subtle.importKey('pkcs8', x509.PemConverter.decodeFirst(pem), ALGORITHM, false, ['sign']);
+
+/** A certificate of the server by this authority; of several in `ca`, by the first. */
+export async function issuedBy(ca: string, key: string, hosts: string[], now = new Date()): Promise<SecretData> {
+  const first = new x509.X509Certificate(x509.PemConverter.decodeFirst(ca));
+  const server = await serverBy(first, await importKey(key), hosts, now);
+  return { 'tls.crt': server.crt, 'tls.key': server.key };
+}
+
+export async function natsTls(hosts: string[], now = new Date()): Promise<SecretData> {
+  const { ca, key } = await authority(now);
+  const server = await serverBy(ca, key, hosts, now);
   return {
     'ca.crt': ca.toString('pem'),
-    'ca.key': await pemOf(keys.privateKey),
+    'ca.key': await pemOf(key),
     'tls.crt': server.crt,
     'tls.key': server.key,
   };
 }
 
 /**
- * The renewed parts; undefined if the certificate is valid for long enough and for all hosts, or if the CA key is not
- * here (a given Secret).
+ * The renewed parts; undefined if the certificate is valid for long enough, for all hosts and as a client, or if the CA
+ * key is not here (a given Secret).
  */
 export async function renewed(data: SecretData, hosts: string[], now = new Date()): Promise<SecretData | undefined> {
   const { 'tls.crt': current, 'ca.crt': caPem, 'ca.key': caKey } = data;
@@ -83,12 +104,9 @@ export async function renewed(data: SecretData, hosts: string[], now = new Date(
   const left = end - now.getTime();
   if (
     left > (end - Date.parse(certificate.validFrom)) * RENEW_FROM &&
-    hosts.every((host) => certificate.checkHost(host) !== undefined)
+    hosts.every((host) => certificate.checkHost(host) !== undefined) &&
+    (certificate.keyUsage ?? []).includes(x509.ExtendedKeyUsage.clientAuth)
   )
     return undefined;
-  const key = await webcrypto.subtle.importKey('pkcs8', x509.PemConverter.decodeFirst(caKey), ALGORITHM, false, [
-    'sign',
-  ]);
-  const server = await serverBy(new x509.X509Certificate(caPem), key, hosts, now);
-  return { 'tls.crt': server.crt, 'tls.key': server.key };
+  return issuedBy(caPem, caKey, hosts, now);
 }

@@ -3,12 +3,15 @@
  * created them.
  */
 import { calculateJwkThumbprint, type JWK } from 'jose';
+import { checkBox, type Keys } from '../backup/keys.ts';
+import { keysOfBackup } from '../backup/restore.ts';
+import { destinationOf, openerOf } from '../backup/settings.ts';
 import { loadConfig } from '../config.ts';
 import { SECRETS, isKubeError, makeClient, type KubeClient, type ResourceType, type Secret } from '../kube/client.ts';
 import type { Meta } from '../kube/resource.ts';
 import { makeLog } from '../log.ts';
 import { natsTls, renewed } from './certificates.ts';
-import { admin, boxKeys, natsAuth, natsAuthConf, postgres, sealKeys, type SecretData } from './secrets.ts';
+import { admin, boxKeys, changedNatsConfigs, natsAuth, postgres, sealKeys, type SecretData } from './secrets.ts';
 
 const read = (secret: Secret): SecretData =>
   Object.fromEntries(
@@ -94,13 +97,15 @@ export interface SetupSettings {
   /** Volume claim of the bundled PostgreSQL; empty: its data is not persistent. */
   postgresClaim?: string;
   adminEmail: string;
+  /** Of the backup that is restored: they take the place of new ones. */
+  keys?: Keys;
 }
 
 export async function setup(
   kube: KubeClient,
   settings: SetupSettings,
 ): Promise<{ made: string[]; renewed: string[]; kept: string[] }> {
-  const { natsHosts, postgresHost, postgresClaim = '', adminEmail } = settings;
+  const { natsHosts, postgresHost, postgresClaim = '', adminEmail, keys: given = {} } = settings;
   const nameOf = (key: string, fallback: string) => settings.names[key] ?? fallback;
   const report = { made: [] as string[], renewed: [] as string[], kept: [] as string[] };
   const ensure = async (
@@ -122,15 +127,17 @@ export async function setup(
   if (natsHosts.length > 0)
     await ensure(
       nameOf('natsTls', 'probeyard-nats-tls'),
-      () => natsTls(natsHosts),
+      async () => {
+        const { natsTls: before } = given;
+        return before?.['ca.key'] ? { ...before, ...(await renewed(before, natsHosts)) } : natsTls(natsHosts);
+      },
       (data) => renewed(data, natsHosts),
     );
-  await ensure(nameOf('natsAuth', 'probeyard-nats-auth'), natsAuth, (data) => {
-    // A given Secret without the public keys belongs to an external server.
-    if (!data['api.pub'] || !data['controller.pub'] || !data['issuer.pub']) return undefined;
-    const conf = natsAuthConf(data);
-    return conf === data['auth.conf'] ? undefined : { 'auth.conf': conf };
-  });
+  await ensure(
+    nameOf('natsAuth', 'probeyard-nats-auth'),
+    () => (given.natsAuth ? { ...given.natsAuth, ...changedNatsConfigs(given.natsAuth) } : natsAuth()),
+    changedNatsConfigs,
+  );
   if (postgresHost) {
     const owner = nameOf('postgres', 'probeyard-postgres');
     await ensure(owner, async () => {
@@ -146,8 +153,15 @@ export async function setup(
       postgres(postgresHost, 'probeyard_controller', database),
     );
   }
-  await ensure(nameOf('admin', 'probeyard-admin'), () => admin(adminEmail));
-  await ensure(nameOf('box', 'probeyard-box'), boxKeys);
+  await ensure(nameOf('admin', 'probeyard-admin'), () => given.admin ?? admin(adminEmail));
+  await ensure(
+    nameOf('box', 'probeyard-box'),
+    () => given.box ?? boxKeys(),
+    (data) => {
+      if (given.box) checkBox({ box: data }, given);
+      return undefined;
+    },
+  );
 
   // These two Secrets must match: the private one is created first, and the public one can always be derived from it.
   const [publicName, privateName] = [
@@ -155,7 +169,7 @@ export async function setup(
     nameOf('sealPrivate', 'probeyard-seal-private'),
   ];
   const keys = await sealKeys();
-  await ensure(privateName, () => keys.private);
+  await ensure(privateName, () => given.sealPrivate ?? keys.private);
   const held = JSON.parse((await find(kube, privateName))?.['private.jwks'] ?? '{"keys":[]}') as {
     keys: Record<string, unknown>[];
   };
@@ -166,12 +180,22 @@ export async function setup(
   return report;
 }
 
+/** Once all are there the backup is not needed again, and may be gone. */
+async function lacksKeys(kube: KubeClient, names: Record<string, string>): Promise<boolean> {
+  for (const kind of ['box', 'sealPrivate', 'natsAuth', 'admin'])
+    if (!(await find(kube, names[kind] ?? ''))) return true;
+  return false;
+}
+
 export async function run(): Promise<void> {
   const config = loadConfig('setup');
   const log = makeLog('setup', config);
   const kube = await makeClient({ namespace: config.namespace });
   try {
+    const wanted = config.restoreName !== '' && (await lacksKeys(kube, config.secretNames));
+    const keys = wanted ? await keysOfBackup(destinationOf(config), config.restoreName, openerOf(config)) : undefined;
     const report = await setup(kube, {
+      ...(keys ? { keys } : {}),
       names: config.secretNames,
       natsHosts: config.natsHosts.split(',').filter(Boolean),
       postgresHost: config.postgresHost,

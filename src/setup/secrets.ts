@@ -2,7 +2,7 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose';
 import { createAccount, createUser } from 'nkeys.js';
-import { natsServerConfig } from '../bus/server_config.ts';
+import { natsAccountConfig, natsServerConfig, type ServerKeys } from '../bus/server_config.ts';
 
 export type SecretData = Record<string, string>;
 
@@ -27,20 +27,28 @@ export function natsAuth(): SecretData {
     'api.pub': keys.api,
     'controller.pub': keys.controller,
     'issuer.pub': keys.issuer,
-    'auth.conf': natsServerConfig(keys),
+    ...natsConfigs(keys),
   };
+}
+
+/** For a server of our own, and for one that serves other accounts, too. */
+function natsConfigs(keys: ServerKeys): SecretData {
+  const { account, callout } = natsAccountConfig(keys);
+  return { 'auth.conf': natsServerConfig(keys), 'account.conf': account, 'callout.conf': callout };
 }
 
 /**
  * A newer version may need other NATS permissions. They are derived from the keys, so they are written again at each
- * upgrade.
+ * upgrade. Undefined: nothing has changed, or the keys belong to an external server.
  */
-export const natsAuthConf = (data: SecretData): string =>
-  natsServerConfig({
-    api: data['api.pub'] ?? '',
-    controller: data['controller.pub'] ?? '',
-    issuer: data['issuer.pub'] ?? '',
-  });
+export function changedNatsConfigs(data: SecretData): SecretData | undefined {
+  const { 'api.pub': api, 'controller.pub': controller, 'issuer.pub': issuer } = data;
+  if (!api || !controller || !issuer) return undefined;
+  const changed = Object.entries(natsConfigs({ api, controller, issuer })).filter(
+    ([name, conf]) => data[name] !== conf,
+  );
+  return changed.length === 0 ? undefined : Object.fromEntries(changed);
+}
 
 /** For the owner of the database, or for another role. */
 export function postgres(host: string, username = 'probeyard', database = 'probeyard'): SecretData {

@@ -2,8 +2,8 @@
  * The first administrator with its token, and the token of jobs created with kubectl. Both are created at installation
  * and looked up at every start.
  */
-import pg from 'pg';
-import { clientConfig, type ConnectionSettings } from './connection.ts';
+import type pg from 'pg';
+import { connectedFor, type ConnectionSettings } from './connection.ts';
 import { asStoreError, StoreError } from './errors.ts';
 import { hashPassword } from './password.ts';
 import { PERMISSIONS } from './permissions.ts';
@@ -32,10 +32,9 @@ export async function bootstrapAdmin(
   if (!/^[^\s@]+@[^\s@]+$/.test(input.email))
     throw new StoreError('invalid', 'the admin e-mail is not a valid address');
   const passwordHash = input.password ? await hashPassword(input.password) : null;
-  const client = new pg.Client(clientConfig({ ...settings, name: 'probeyard-migrate' }));
-  client.on('error', () => {});
+  const what = 'bootstrap of the administrator';
+  const client = await connectedFor(what, { ...settings, name: 'probeyard-migrate' });
   try {
-    await client.connect();
     await client.query('begin');
     await client.query(`select pg_advisory_xact_lock(hashtext('probeyard.admin'))`);
     const userId = await ensureUser(client, input.email, passwordHash);
@@ -48,7 +47,7 @@ export async function bootstrapAdmin(
     await client.query('commit');
     return { userId, tokenId };
   } catch (error) {
-    throw asStoreError(error, 'bootstrap of the administrator');
+    throw asStoreError(error, what);
   } finally {
     await client.end().catch(() => {});
   }

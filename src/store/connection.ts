@@ -1,15 +1,21 @@
 /** Connections to Postgres: the pool for queries, and single connections for LISTEN and migrations. */
 import pg from 'pg';
-import { retry } from '../retry.ts';
-import { asStoreError, isConnectionFailure } from './errors.ts';
+import { retry, within } from '../retry.ts';
+import { asStoreError, isConnectionFailure, isRefused, READ_ONLY, StoreError } from './errors.ts';
+import { type Address, addresses, clientsOf } from './sign_in.ts';
 import { parameters } from './storable.ts';
 import { reached } from './tls.ts';
 
-export interface ConnectionSettings {
-  url: string;
+/** Files are read for each new connection. */
+export interface ConnectionSettings extends Address {
   caFile?: string | undefined;
+  /** Client certificate and its private key, both or none. */
+  certificateFile?: string | undefined;
+  keyFile?: string | undefined;
   /** 0: not sent, as poolers that refuse start-up parameters require. */
   statementTimeoutMs?: number;
+  /** How long a query may take before its connection counts as dead. */
+  queryTimeoutMs?: number;
   /** The application name of the sessions in pg_stat_activity. */
   name?: string;
 }
@@ -20,6 +26,9 @@ const types: pg.CustomTypesConfig = {
     oid === 20 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
 };
 
+const CONNECT_MS = 5_000;
+const PAUSES = { first: 20, longest: 500 };
+
 // The server ends a session after half a minute if its client disappeared silently (a dead node, a firewall). The
 // default is two hours, during which each such session occupies one of max_connections: a few network failures in a row
 // would exhaust them.
@@ -29,22 +38,49 @@ const KEEPALIVE =
 export function clientConfig({
   url,
   caFile,
+  certificateFile,
+  keyFile,
   statementTimeoutMs = 10_000,
+  queryTimeoutMs = statementTimeoutMs > 0 ? statementTimeoutMs + 2_000 : undefined,
   name = 'probeyard',
-}: ConnectionSettings): pg.ClientConfig {
-  const server = reached(url, caFile);
+}: Omit<ConnectionSettings, keyof Address> & { url: string }): pg.ClientConfig {
+  const server = reached(url, caFile, { certificateFile, keyFile });
   return {
     connectionString: server.url,
     ssl: server.ssl,
-    connectionTimeoutMillis: 5_000,
+    connectionTimeoutMillis: CONNECT_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     application_name: name,
     types,
-    ...(statementTimeoutMs > 0
-      ? { statement_timeout: statementTimeoutMs, query_timeout: statementTimeoutMs + 2_000, options: KEEPALIVE }
-      : {}),
+    ...(queryTimeoutMs === undefined ? {} : { query_timeout: queryTimeoutMs }),
+    ...(statementTimeoutMs > 0 ? { statement_timeout: statementTimeoutMs, options: KEEPALIVE } : {}),
   };
+}
+
+/** The class of clients with these settings. Throws if they cannot be used. */
+export const clientClass = (settings: ConnectionSettings): new () => pg.Client =>
+  clientsOf(() => addresses(settings).map((url) => clientConfig({ ...settings, url })));
+
+/** One connection, to be ended by the caller. `what` it is for stands in errors. */
+export async function connectedFor(what: string, settings: ConnectionSettings): Promise<pg.Client> {
+  const attempt = async (Client: new () => pg.Client): Promise<pg.Client> => {
+    const client = new Client();
+    client.on('error', () => {});
+    try {
+      await client.connect();
+      return client;
+    } catch (error) {
+      await client.end().catch(() => {});
+      throw error;
+    }
+  };
+  try {
+    const Client = clientClass(settings);
+    return await retry(() => attempt(Client), { ...PAUSES, attempts: 2, when: isRefused });
+  } catch (error) {
+    throw asStoreError(error, what);
+  }
 }
 
 /** The user name in this address. */
@@ -61,10 +97,12 @@ export interface Query {
   prepared?: boolean;
   /** Returns rows as arrays: allows two columns of the same name, and is cheaper for many rows. */
   array?: boolean;
+  /** A caller waits for it before their request is accepted: the whole call takes at most `heldMs`. */
+  held?: boolean;
 }
 
-const sent = ({ name, text, values, prepared = true, array = false }: Query) => ({
-  ...(prepared ? { name } : {}),
+const sent = ({ name, text, values, prepared = true, array = false }: Query, named: boolean) => ({
+  ...(prepared && named ? { name } : {}),
   text,
   values: parameters(values),
   ...(array ? { rowMode: 'array' } : {}),
@@ -79,41 +117,78 @@ export interface Database {
   /** A single try without retries: for clock samples and health checks. */
   once<T>(query: Query): Promise<T[]>;
   end(): Promise<void>;
-  idle(): { total: number; idle: number; waiting: number };
+  idle(): { total: number; idle: number; waiting: number; max: number };
 }
 
 export interface PoolSettings extends ConnectionSettings {
   poolSize?: number;
+  /** False: no statement has a name, for poolers that assign connections by transaction. */
+  prepared?: boolean;
   retryMs?: number;
+  /** How long a caller is held while Postgres is away. */
+  heldMs?: number;
   /** Called for connections that fail while idle. */
   onError?: (error: Error) => void;
 }
 
-const PAUSES = { first: 20, longest: 500 };
+/** A failover of Postgres mostly takes longer, and a caller can retry. */
+const HELD_MS = 5_000;
+/** Connections through a proxy or a service address otherwise stay where they were opened, after a failover too. */
+const LIFETIME_S = 1_800;
+
+/**
+ * Rejects a connection to a standby, or to a primary that was made read-only: reads of it would be stale. The address
+ * leads to another server later.
+ */
+async function refuseReadOnly(client: pg.ClientBase): Promise<void> {
+  const { rows } = await client.query<{ transaction_read_only: string }>('show transaction_read_only');
+  if (rows[0]?.transaction_read_only === 'on')
+    throw Object.assign(new Error('the server is read-only, as a standby is'), { code: READ_ONLY });
+}
 
 export function openDatabase(settings: PoolSettings): Database {
-  const { poolSize = 10, retryMs = 10_000, onError = () => {} } = settings;
-  const pool = new pg.Pool({ ...clientConfig(settings), max: poolSize, idleTimeoutMillis: 60_000 });
+  const { poolSize = 10, prepared = true, retryMs = 10_000, heldMs = HELD_MS, onError = () => {} } = settings;
+  const pool = new pg.Pool({
+    Client: clientClass(settings),
+    connectionTimeoutMillis: CONNECT_MS,
+    max: poolSize,
+    idleTimeoutMillis: 60_000,
+    maxLifetimeSeconds: LIFETIME_S,
+    onConnect: refuseReadOnly,
+  });
   pool.on('error', onError);
   const ending = new AbortController();
 
   const once = async <T>(query: Query): Promise<T[]> => {
     try {
-      return (await pool.query(sent(query))).rows as T[];
+      // A second attempt takes the other password, if there is one.
+      return await retry(async () => (await pool.query(sent(query, prepared))).rows as T[], {
+        ...PAUSES,
+        attempts: 2,
+        when: isRefused,
+      });
     } catch (error) {
       throw asStoreError(error, query.name);
     }
   };
 
+  const retried = <T>(query: Query, withinMs: number, limit: object = {}): Promise<T[]> =>
+    retry(async () => (await pool.query({ ...sent(query, prepared), ...limit })).rows as T[], {
+      ...PAUSES,
+      until: performance.now() + withinMs,
+      signal: ending.signal,
+      when: isConnectionFailure,
+    });
+
   const rows = async <T>(query: Query): Promise<T[]> => {
-    const until = performance.now() + retryMs;
     try {
-      return await retry(async () => (await pool.query(sent(query))).rows as T[], {
-        ...PAUSES,
-        until,
-        signal: ending.signal,
-        when: isConnectionFailure,
-      });
+      if (!query.held) return await retried(query, retryMs);
+      // The time-out of the query ends a connection on which nothing is answered, so that the next caller gets another.
+      return await within(
+        heldMs,
+        retried<T>(query, Math.min(heldMs, retryMs), { query_timeout: heldMs }),
+        () => new StoreError('unreachable', `${query.name}: no answer from Postgres within ${heldMs} ms`),
+      );
     } catch (error) {
       throw asStoreError(error, query.name);
     }
@@ -126,6 +201,6 @@ export function openDatabase(settings: PoolSettings): Database {
       ending.abort();
       await pool.end();
     },
-    idle: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
+    idle: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount, max: poolSize }),
   };
 }

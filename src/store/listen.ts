@@ -2,9 +2,9 @@
  * Postgres notifications: changed tokens and users, which invalidate caches, and webhooks that became due. They use a
  * connection of their own, because LISTEN does not work through a pooler.
  */
-import pg from 'pg';
+import type pg from 'pg';
 import { backoff, pause } from '../retry.ts';
-import { clientConfig, type ConnectionSettings } from './connection.ts';
+import { clientClass, type ConnectionSettings } from './connection.ts';
 
 /**
  * `all`: notifications may have been lost, so invalidate everything. `sha256` is in hex. Without `root` the account is
@@ -54,11 +54,10 @@ export function listen(
   const { signal } = stopping;
   let current: pg.Client | undefined;
 
+  const Client = clientClass({ ...settings, direct: true, queryTimeoutMs: PING_MS, name: 'probeyard-listen' });
+
   const session = async (): Promise<void> => {
-    const client = new pg.Client({
-      ...clientConfig({ ...settings, name: 'probeyard-listen' }),
-      query_timeout: PING_MS,
-    });
+    const client = new Client();
     current = client;
     const lost = new Promise<never>((_, reject) => {
       client.on('error', reject);

@@ -51,7 +51,10 @@ export interface LogPage {
   sort: { field: LogSort; order: 'asc' | 'desc' };
   offset: number;
   limit: number;
+  /** `at-least`: what cannot be counted by the rollups is not counted. */
+  total?: LogTotal;
 }
+export type LogTotal = 'exact' | 'at-least';
 
 export interface LogRow {
   id: string;
@@ -75,6 +78,9 @@ export interface LogDetail extends LogRow {
   error: string | null;
   hasBody: boolean;
   inflatedBytes: number | null;
+  /** Null: it was never admitted. */
+  startedAt: Date | null;
+  endedAt: Date;
 }
 
 /**
@@ -251,10 +257,18 @@ export function logCalls(database: Database, requestsSince: () => Promise<number
     async readLog(id: string, userIds: Owners['userIds']): Promise<LogDetail | null> {
       const time = timeOf(id);
       const [row] = await database.rows<
-        PageRow & { request: unknown; error: string | null; has_body: boolean; inflated_bytes: number | null }
+        PageRow & {
+          request: unknown;
+          error: string | null;
+          has_body: boolean;
+          inflated_bytes: number | null;
+          startedAt: Date | null;
+          endedAt: Date;
+        }
       >({
         name: time === null ? 'log_untimed' : 'log_timed',
-        text: `select ${ROW('r')}, r.request, r.error, r.has_body, r.inflated_bytes from requests r
+        text: `select ${ROW('r')}, r.request, r.error, r.has_body, r.inflated_bytes, r.started_at "startedAt",
+            r.ended_at "endedAt" from requests r
           where r.id = $1 and r.state <> 'open' and ($2::bigint[] is null or r.user_id = any($2))
             ${time === null ? '' : 'and r.submitted_at = $3'}`,
         values: [id, userIds === 'everyone' ? null : userIds, ...(time === null ? [] : [time])],
@@ -264,20 +278,28 @@ export function logCalls(database: Database, requestsSince: () => Promise<number
       return { ...rest, hasBody, inflatedBytes };
     },
 
-    /** A page of ended requests, and the total. */
-    async listLog(page: LogPage): Promise<{ rows: LogRow[]; total: number }> {
+    /** A page of ended requests, and the total, or a lower bound of it if that is enough. */
+    async listLog(page: LogPage): Promise<{ rows: LogRow[]; total: number; totalIs: LogTotal }> {
       const { filter, sort, offset, limit } = page;
-      if (filter.owners.userIds !== 'everyone' && filter.owners.userIds.length === 0) return { rows: [], total: 0 };
+      if (filter.owners.userIds !== 'everyone' && filter.owners.userIds.length === 0)
+        return { rows: [], total: 0, totalIs: 'exact' };
       // Older requests have been deleted.
       const from = Math.max(filter.period.from.getTime(), await requestsSince());
       const range = { from, to: Math.max(from, filter.period.to.getTime()) };
       const kept: LogFilter = { ...filter, period: { from: new Date(range.from), to: new Date(range.to) } };
       if (!isCounted(filter)) {
+        if (page.total === 'at-least') {
+          const rows = await read({ ...page, filter: kept, limit: limit + 1 });
+          const isMore = rows.length > limit;
+          // A page behind the last row says nothing of how many there are.
+          if (rows.length > 0 || offset === 0)
+            return { rows: rows.slice(0, limit), total: offset + rows.length, totalIs: isMore ? 'at-least' : 'exact' };
+        }
         const [rows, count] = await Promise.all([
           read({ ...page, filter: kept }),
           database.rows<{ n: number }>(countQuery(kept)),
         ]);
-        return { rows, total: count[0]?.n ?? 0 };
+        return { rows, total: count[0]?.n ?? 0, totalIs: 'exact' };
       }
       // In sort order if the page is sorted by state.
       const wanted = STATES.filter((state) => filter.states.length === 0 || filter.states.includes(state));
@@ -290,7 +312,7 @@ export function logCalls(database: Database, requestsSince: () => Promise<number
         days.reduce((sum, { counts }) => sum + counts.reduce((a, b) => a + b, 0), 0);
       if (!seeks) {
         const [rows, days] = await Promise.all([read({ ...page, filter: kept }), counting]);
-        return { rows, total: totalOf(days) };
+        return { rows, total: totalOf(days), totalIs: 'exact' };
       }
       const days = await counting;
       const total = totalOf(days);
@@ -320,6 +342,7 @@ export function logCalls(database: Database, requestsSince: () => Promise<number
       return {
         rows: rows.length < Math.min(limit, total - offset) ? await read({ ...page, filter: kept }) : rows,
         total,
+        totalIs: 'exact',
       };
     },
   };

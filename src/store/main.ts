@@ -1,26 +1,27 @@
 /** Role `migrate`: waits for Postgres, migrates the schema to this version, creates the first administrator. */
 import { readFileSync } from 'node:fs';
-import { loadConfig } from '../config.ts';
+import { directPostgresOf, loadConfig } from '../config.ts';
 import { makeLog } from '../log.ts';
 import { retry } from '../retry.ts';
 import { bootstrapAdmin } from './admin.ts';
 import { type ConnectionSettings, userOf } from './connection.ts';
-import { isStoreError, type StoreError } from './errors.ts';
+import { isStoreError, StoreError } from './errors.ts';
+import { restoredFrom } from './load.ts';
 import { migrate } from './migrate.ts';
+import { addresses } from './sign_in.ts';
 
 const PAUSES = { first: 500, longest: 500 };
 
 export async function run(): Promise<void> {
   const config = loadConfig('migrate');
   const log = makeLog('migrate', config);
-  const connection: ConnectionSettings = {
-    url: config.postgresDirectUrl || config.postgresUrl,
-    caFile: config.postgresCaFile || undefined,
-  };
+  const connection: ConnectionSettings = directPostgresOf(config);
+  if (config.restoreName) await waitForRestore(connection, config.restoreName, config.waitMs);
   // Without separate addresses every role signs in as the owner.
+  const [owner] = addresses(connection);
   const roles = {
-    api: userOf(config.postgresApiUrl || connection.url),
-    controller: userOf(config.postgresControllerUrl || connection.url),
+    api: userOf(config.postgresApiUrl || owner),
+    controller: userOf(config.postgresControllerUrl || owner),
   };
   const applied = await retry(() => migrate({ ...connection, roles }), {
     ...PAUSES,
@@ -41,4 +42,18 @@ export async function run(): Promise<void> {
     token: read(config.adminTokenFile),
   });
   log.info(admin, 'administrator ready');
+}
+
+/** A schema and an administrator of its own would keep the database from being restored into. */
+async function waitForRestore(connection: ConnectionSettings, name: string, waitMs: number): Promise<void> {
+  const restored = async (): Promise<void> => {
+    const found = await restoredFrom(connection);
+    if (found !== name)
+      throw new StoreError('not-ready', `the backup ${name} is not restored yet: see the restore job`);
+  };
+  await retry(restored, {
+    ...PAUSES,
+    until: performance.now() + waitMs,
+    when: (error) => isStoreError(error, 'unreachable', 'not-ready'),
+  });
 }

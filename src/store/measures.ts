@@ -32,15 +32,20 @@ const ENDS = [
   ['error', 'error', 'errors'],
 ] as const;
 
+/** Kinds with a column for each end; the counts of others are in `other_kinds`. */
+const WITH_COLUMNS: readonly Kind[] = ['file', 'msv', 'c2pa', 'compare'];
+const countOf = (name: Kind, end: string): string =>
+  WITH_COLUMNS.includes(name) ? `${name}_${end}` : `(other_kinds->>'${name}_${end}')::integer`;
+
 const kind = (name: Kind): Measure =>
   sum(
     name,
-    added(ENDS.map(([, column]) => `${name}_${column}`)),
+    added(ENDS.map(([, column]) => countOf(name, column))),
     `case when kind = '${name}' then requests else 0 end`,
     `(kind = '${name}')::integer`,
   );
 const end = ([state, column, live]: (typeof ENDS)[number]): Measure =>
-  sum(state, added(KINDS.map((name) => `${name}_${column}`)), live, `(state = '${state}')::integer`);
+  sum(state, added(KINDS.map((name) => countOf(name, column))), live, `(state = '${state}')::integer`);
 const scheme = (name: string, also: string[] = []): Measure => {
   const these = `scheme in (${[name, ...also].map((one) => `'${one}'`).join(', ')})`;
   return sum(name, name, `case when ${these} then requests else 0 end`, `(${these})::integer`);
@@ -91,7 +96,7 @@ export const crossed = (kinds: readonly string[], states: readonly string[]): Me
   );
   return sum(
     'total',
-    columns.length === 0 ? '0' : added(columns.map(([name, [, column]]) => `${name}_${column}`)),
+    columns.length === 0 ? '0' : added(columns.map(([name, [, column]]) => countOf(name, column))),
     columns.length === 0
       ? '0'
       : columns.map(([name, [, , live]]) => `case when kind = '${name}' then ${live} else 0 end`).join(' + '),

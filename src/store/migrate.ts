@@ -7,8 +7,8 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import pg from 'pg';
-import { clientConfig, type ConnectionSettings } from './connection.ts';
+import type pg from 'pg';
+import { connectedFor, type ConnectionSettings } from './connection.ts';
 import { asStoreError, StoreError } from './errors.ts';
 import { grantRights, type Roles } from './roles.ts';
 
@@ -51,10 +51,8 @@ export async function migrate(
   migrations = readMigrations(),
 ): Promise<string[]> {
   // A migration that moves rows may take longer than any request, so there is no statement timeout.
-  const client = new pg.Client(clientConfig({ ...settings, statementTimeoutMs: 0, name: 'probeyard-migrate' }));
-  client.on('error', () => {});
+  const client = await connectedFor('migrate', { ...settings, statementTimeoutMs: 0, name: 'probeyard-migrate' });
   try {
-    await client.connect();
     await client.query(`set lock_timeout = '${LOCK_WAIT}'`);
     // A session-level lock: it is released when the connection ends, in any case.
     await client.query('select pg_advisory_lock($1)', [LOCK]);

@@ -109,10 +109,10 @@ const ENDS = `select ${listed(END)} from requests`;
 /** Bodies are stored uncompressed by Postgres (storage external), so reading a slice costs only its own size. */
 const BODY_SLICE = 256 * 1024;
 
-/** State of a requested tool, for the log's filters. */
+/** State of a requested tool, for the log's filters: of several runs, the worst. */
 const toolState = (tools: ToolEnd[], name: ToolEnd['name']) => {
-  const tool = tools.find((end) => end.name === name);
-  return tool === undefined ? null : tool.success ? 'success' : 'error';
+  const runs = tools.filter((end) => end.name === name);
+  return runs.length === 0 ? null : runs.every(({ success }) => success) ? 'success' : 'error';
 };
 
 /**
@@ -177,11 +177,12 @@ export function requestCalls(database: Database) {
       // Requests without a quota skip its cost.
       const [row] = await database.rows<OpenedRow>(
         quotas === undefined || quotas.of.length === 0
-          ? { name: 'open_request', text: OPEN, values }
+          ? { name: 'open_request', text: OPEN, values, held: true }
           : {
               name: 'open_request_within',
               text: OPEN_WITHIN,
               values: [jsonb(quotas.of), quotas.rootUserId, ...values],
+              held: true,
             },
       );
       if (!row) throw new StoreError('query-failed', 'open_request returned no row');
@@ -215,6 +216,7 @@ export function requestCalls(database: Database) {
         name: 'take_rate',
         text: 'select * from take_rate($1, $2, $3)',
         values: [scope, id, perMinute],
+        held: true,
       });
       if (!row) throw new StoreError('query-failed', 'take_rate returned no row');
       return {

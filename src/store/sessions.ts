@@ -102,6 +102,7 @@ export function sessionCalls(database: Database) {
           where s.id = $1 and s.user_id = $2 and s.ended_at is null and s.expires_at > now()
             and (s.token_id is null or (t.revoked_at is null and (t.expires_at is null or t.expires_at > now())))`,
         values: [id, userId],
+        held: true,
       });
       return row
         ? {
@@ -124,7 +125,7 @@ export function sessionCalls(database: Database) {
         : null;
     },
 
-    async listSessions(userId: number, includeExpired: boolean): Promise<SessionRecord[]> {
+    async listSessions(userId: number, { includeExpired }: { includeExpired: boolean }): Promise<SessionRecord[]> {
       return database.rows<SessionRecord>({
         name: 'list_sessions',
         text: `select ${listed(RECORD)} from sessions

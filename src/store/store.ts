@@ -1,10 +1,12 @@
 /** The record: all calls to Postgres that other parts may make. */
 import { accountCalls } from './accounts.ts';
+import { backupState } from './backups.ts';
 import { openDatabase, type PoolSettings } from './connection.ts';
 import { startClock, type StoreClock } from './clock.ts';
-import { StoreError } from './errors.ts';
+import { isStoreError, StoreError } from './errors.ts';
 import { listen, type Listener, listenTokens, type TokenChange } from './listen.ts';
 import { DEFAULT_LIMITS, type DefaultLimits } from '../limits.ts';
+import { retry } from '../retry.ts';
 import { logCalls } from './log.ts';
 import { ownerCalls } from './owners.ts';
 import { policyCalls } from './policies.ts';
@@ -21,11 +23,15 @@ export interface StoreSettings extends PoolSettings {
   /** For LISTEN, bypassing any pooler; empty: the same as `url`. */
   directUrl?: string | undefined;
   defaultLimits?: DefaultLimits;
+  /** Wait for Postgres without a limit, and report each failed try to `onError`. */
+  waitForServer?: boolean;
 }
 
 export type Store = Awaited<ReturnType<typeof openStore>>;
 
-/** Fails if Postgres is unreachable for `retryMs`: roles that need the record do not start without it. */
+const START_PAUSES = { first: 500, longest: 2_000 };
+
+/** Fails if Postgres is unreachable for `retryMs`, unless told to wait. */
 export async function openStore(settings: StoreSettings) {
   const database = openDatabase(settings);
   const listeners: Listener[] = [];
@@ -40,10 +46,13 @@ export async function openStore(settings: StoreSettings) {
       if (!row) throw new StoreError('query-failed', 'clock returned no row');
       return row.ms;
     };
-    clock = await startClock(
-      sample,
-      settings.onError ? { onError: (error) => settings.onError?.(error as Error) } : {},
-    );
+    const options = settings.onError ? { onError: (error: unknown) => settings.onError?.(error as Error) } : {};
+    clock = await retry(() => startClock(sample, options), {
+      ...START_PAUSES,
+      attempts: settings.waitForServer ? Infinity : 1,
+      when: (error) => isStoreError(error, 'unreachable', 'timeout', 'not-ready'),
+      onRetry: options.onError ?? (() => {}),
+    });
   } catch (error) {
     await database.end();
     throw error;
@@ -134,6 +143,17 @@ export async function openStore(settings: StoreSettings) {
         () => false,
       );
     },
+
+    async databaseBytes(): Promise<number> {
+      const [row] = await database.once<{ bytes: number }>({
+        name: 'database_size',
+        text: 'select pg_database_size(current_database()) bytes',
+        values: [],
+      });
+      return row?.bytes ?? 0;
+    },
+
+    backupState: () => backupState(database),
 
     connections: () => database.idle(),
 

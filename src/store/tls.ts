@@ -57,14 +57,19 @@ export interface Reached {
  * The address without its TLS settings, and those settings as pg takes them. A given CA is never dropped; an empty file
  * name means none.
  */
-export function reached(address: string, caFile: string | undefined): Reached {
+export function reached(
+  address: string,
+  caFile: string | undefined,
+  client: { certificateFile?: string | undefined; keyFile?: string | undefined } = {},
+): Reached {
   const [base = '', ...rest] = address.split('?');
   const query = new URLSearchParams(rest.join('?'));
   const named = query.get('sslrootcert');
   // libpq's name for the public CAs.
   const file = caFile || (named === null || named === 'system' ? undefined : named);
   const mode = modeOf(query) ?? (file === undefined && named === null ? 'off' : 'full');
-  const [certificate, key] = [query.get('sslcert'), query.get('sslkey')];
+  const certificate = client.certificateFile || query.get('sslcert');
+  const key = client.keyFile || query.get('sslkey');
   for (const name of OF_TLS) query.delete(name);
   const url = query.size > 0 ? `${base}?${query}` : base;
 
@@ -74,6 +79,10 @@ export function reached(address: string, caFile: string | undefined): Reached {
     throw refused('sslmode=no-verify conflicts with the given certificate authority');
   if (file === undefined && mode === 'ca')
     throw refused('sslmode=verify-ca needs a certificate authority; without one take verify-full');
+  if ((certificate === null) !== (key === null))
+    throw refused('a client certificate needs its private key, and a key its certificate');
+  if (certificate !== null && mode === 'off')
+    throw refused('a client certificate needs TLS: set sslmode, or a certificate authority');
   if (mode === 'off') return { url, ssl: false };
   return {
     url,

@@ -75,6 +75,7 @@ export function tokenCalls(database: Database, defaults: DefaultLimits) {
         name: 'find_token',
         text: `${SELECT} where ${LIVE} and t.sha256 = $1`,
         values: [sha256],
+        held: true,
       });
       return rows[0] ? record(rows[0]) : null;
     },

@@ -102,6 +102,8 @@ export interface UserQuery {
   status: readonly string[];
   /** Part of the e-mail address; null: all. */
   email: string | null;
+  /** Empty: all. */
+  ids: readonly number[];
   sort: { field: UserSort; order: 'asc' | 'desc' };
   offset: number;
   limit: number;
@@ -184,24 +186,26 @@ export function userCalls(database: Database) {
       under,
       status,
       email,
+      ids,
       sort,
       offset,
       limit,
     }: UserQuery): Promise<{ users: UserRecord[]; total: number }> {
       const where = `($1::bigint is null or (${UNDER} and u.id <> $1))
         and (cardinality($2::text[]) = 0 or u.status = any($2))
-        and ($3::text is null or strpos(lower(u.email), lower($3)) > 0)`;
+        and ($3::text is null or strpos(lower(u.email), lower($3)) > 0)
+        and (cardinality($4::bigint[]) = 0 or u.id = any($4))`;
       const orderBy = `${USER_SORTS[sort.field]} ${sort.order}, u.id ${sort.order}`;
       const [[counted], rows] = await Promise.all([
         database.rows<{ total: number }>({
           name: 'count_users',
           text: `select count(*) total from users u where ${where}`,
-          values: [under, status, email],
+          values: [under, status, email, ids],
         }),
         database.rows<UserRecord>({
           name: `list_users_${sort.field}_${sort.order}`,
-          text: `${SELECT} where ${where} order by ${orderBy} limit $4 offset $5`,
-          values: [under, status, email, limit, offset],
+          text: `${SELECT} where ${where} order by ${orderBy} limit $5 offset $6`,
+          values: [under, status, email, ids, limit, offset],
         }),
       ]);
       return { users: rows, total: counted?.total ?? 0 };

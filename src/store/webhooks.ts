@@ -130,6 +130,18 @@ const CLAIM = `
     where o.id = mine.id
   returning ${listed(DUE)}`;
 
+/** Waiting webhooks that one look at the backlog counts. */
+const MOST_COUNTED = 10_000;
+
+export interface WebhookBacklog {
+  /** At most 10,000. */
+  pending: number;
+  /** Age of the oldest of them. */
+  oldestMs: number;
+  /** How long the first has been due. */
+  overdueMs: number;
+}
+
 const SELECT = `select ${listed(RECORD)} from webhook_outbox`;
 const SORTS = { created: 'created_at', state: 'state', next: 'next_at' } as const;
 
@@ -157,6 +169,22 @@ export function webhookCalls(database: Database) {
         values: [],
       });
       return row?.ms ?? null;
+    },
+
+    /** Of the first 10,000 in the order of their next attempt, so that the cost is bounded. */
+    async webhookBacklog(): Promise<WebhookBacklog> {
+      const [row] = await database.rows<WebhookBacklog>({
+        name: 'webhook_backlog',
+        text: `
+          select count(*) pending,
+            coalesce(extract(epoch from now() - min(created_at)) * 1000, 0)::float8 "oldestMs",
+            greatest(coalesce(extract(epoch from now() - min(next_at)) * 1000, 0), 0)::float8 "overdueMs"
+          from (
+            select created_at, next_at from webhook_outbox where state = 'pending' order by next_at
+              limit ${MOST_COUNTED}) first`,
+        values: [],
+      });
+      return row ?? { pending: 0, oldestMs: 0, overdueMs: 0 };
     },
 
     /**

@@ -15,6 +15,7 @@ import { renew } from '../../src/setup/renew.ts';
 import { admin, natsAuth, postgres, randomText, sealKeys } from '../../src/setup/secrets.ts';
 import { isToken } from '../../src/store/token_text.ts';
 import { type TestApiServer, testApiServer } from '../kube/apiserver.ts';
+import { newKeys } from '../backup/fixture.ts';
 import { startNats } from '../servers.ts';
 
 const DAY_MS = 86_400_000;
@@ -96,7 +97,7 @@ describe('setup: contents of the Secrets', function () {
         ['api.nk', INBOX.api],
         ['controller.nk', INBOX.controller],
       ] as const) {
-        const bus = await connectBus({ ...settings, nkeyFile: file(name, auth[name]), inboxPrefix });
+        const bus = await connectBus({ ...settings, credentialsFile: file(name, auth[name]), inboxPrefix });
         assert.equal(bus.connected(), true);
         await bus.drain();
       }
@@ -144,6 +145,21 @@ describe('setup: Secrets of an installation', function () {
 
   const all = async () =>
     Object.fromEntries((await kube.list<Secret>(SECRETS)).items.map((secret) => [secret.metadata.name, secret.data]));
+
+  it('a restore takes the keys of the backup instead of new ones, and refuses another box', async () => {
+    const keys = await newKeys();
+    await setup(kube, { ...settings, keys });
+    const held = async (name: string, key: string) =>
+      Buffer.from(String((await kube.get<Secret>(SECRETS, name)).data?.[key]), 'base64').toString();
+    assert.equal(await held('probeyard-box', 'box.jwks'), keys.box!['box.jwks']);
+    assert.equal(await held('probeyard-seal-private', 'private.jwks'), keys.sealPrivate!['private.jwks']);
+    assert.equal(await held('probeyard-nats-auth', 'issuer.nk'), keys.natsAuth!['issuer.nk']);
+    assert.equal(await held('probeyard-admin', 'token'), keys.admin!['token']);
+    const [open] = (JSON.parse(await held('probeyard-seal-public', 'public.jwks')) as { keys: { kid: string }[] }).keys;
+    assert.ok(keys.sealPrivate!['private.jwks']!.includes(open!.kid));
+    assert.deepEqual((await setup(kube, { ...settings, keys })).made, []);
+    await assert.rejects(setup(kube, { ...settings, keys: await newKeys() }), /box lacks the key \w+ of the backup/);
+  });
 
   it('are all created, and kept the next time', async () => {
     assert.deepEqual((await setup(kube, settings)).made.sort(), NAMES);

@@ -4,11 +4,14 @@
  * in production.
  */
 import { createHash, randomBytes } from 'node:crypto';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import pg from 'pg';
 import { bootstrapAdmin } from '../../src/store/admin.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import type { CloseInput, OpenInput } from '../../src/store/records.ts';
 import { openStore, type Store, type StoreSettings } from '../../src/store/store.ts';
+import { oncePerRun } from '../once_per_run.ts';
 import { type PostgresServer, startPostgres } from '../servers.ts';
 
 export const ADMIN = { email: 'admin@example.org', password: 'a good password', token: 'A'.repeat(64) };
@@ -23,11 +26,26 @@ export interface StoreFixture {
   close(): Promise<void>;
 }
 
-export async function startStore(settings: Partial<StoreSettings> = {}): Promise<StoreFixture> {
+/** The data of a migrated server, and its administrator: a copy takes a tenth of the time that making them takes. */
+async function migrated(folder: string): Promise<void> {
   const server = await startPostgres();
-  const urls = await makeRoles(server);
-  await migrate({ url: urls.owner, roles: { api: 'py_api', controller: 'py_controller' } });
-  const admin = await bootstrapAdmin({ url: urls.owner }, ADMIN);
+  await makeRoles(server);
+  const url = urlAs(server, 'py_owner');
+  await migrate({ url, roles: { api: 'py_api', controller: 'py_controller' } });
+  const admin = await bootstrapAdmin({ url }, ADMIN);
+  renameSync(await server.keep(), join(folder, 'data'));
+  writeFileSync(join(folder, 'admin.json'), JSON.stringify(admin));
+}
+
+export async function startStore(settings: Partial<StoreSettings> = {}): Promise<StoreFixture> {
+  const folder = await oncePerRun('migrated', migrated);
+  const admin = JSON.parse(readFileSync(join(folder, 'admin.json'), 'utf8')) as StoreFixture['admin'];
+  const server = await startPostgres({ kept: join(folder, 'data') });
+  const urls = {
+    owner: urlAs(server, 'py_owner'),
+    api: urlAs(server, 'py_api'),
+    controller: urlAs(server, 'py_controller'),
+  };
   const stores = await Promise.all([
     openStore({ url: urls.api, ...settings }),
     openStore({ url: urls.controller, ...settings }),
@@ -54,7 +72,9 @@ export async function startStore(settings: Partial<StoreSettings> = {}): Promise
   };
 }
 
-async function makeRoles(server: PostgresServer): Promise<StoreFixture['urls']> {
+const urlAs = (server: PostgresServer, role: string): string => server.url.replace('//probeyard@', `//${role}@`);
+
+async function makeRoles(server: PostgresServer): Promise<void> {
   const client = new pg.Client({ connectionString: server.url });
   await client.connect();
   for (const role of ['py_owner', 'py_api', 'py_controller']) await client.query(`create role ${role} login`);
@@ -64,8 +84,6 @@ async function makeRoles(server: PostgresServer): Promise<StoreFixture['urls']> 
   // A table that a test creates belongs to the owner.
   await client.query('alter role probeyard in database postgres set role py_owner');
   await client.end();
-  const as = (role: string) => server.url.replace('//probeyard@', `//${role}@`);
-  return { owner: as('py_owner'), api: as('py_api'), controller: as('py_controller') };
 }
 
 /** Calls of controllers only. */

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import pg from 'pg';
 import { migrate } from '../../src/store/migrate.ts';
 import { type PostgresImage, startPostgresImage } from '../servers.ts';
@@ -108,5 +110,12 @@ describe('PostgreSQL image', function () {
     await image.restart();
     assert.deepEqual(await as('probeyard', 'select count(*)::int n from users'), [{ n: 2 }]);
     assert.match(String(await as('probeyard_api', 'select * from users')), /permission denied/);
+  });
+
+  it('psql in its container connects to the socket of the server', () => {
+    const read = (name: string) =>
+      readFileSync(join(import.meta.dirname, '..', '..', 'images', 'postgres', name), 'utf8');
+    const socket = /unix_socket_directories=(\S+)/.exec(read('entrypoint.sh'))?.[1];
+    assert.equal(/PGHOST=(\S+)/.exec(read('Dockerfile'))?.[1], socket);
   });
 });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -139,4 +139,87 @@ describe('store: TLS to Postgres', function () {
       /certificate authority cannot be read \(ENOENT\)/,
     );
   });
+});
+
+describe('store: client certificates to Postgres', function () {
+  this.timeout(60_000);
+  let folder: string;
+  let server: PostgresServer;
+  const at = (name: string): string => join(folder, name);
+
+  before(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'probeyard-client-'));
+    const [mine, clients, others] = [
+      await natsTls(['localhost']),
+      await natsTls(['certified']),
+      await natsTls(['certified']),
+    ];
+    for (const [name, text] of [
+      ['ca.crt', mine['ca.crt']],
+      ['clients.crt', clients['ca.crt']],
+      ['tls.crt', clients['tls.crt']],
+      ['tls.key', clients['tls.key']],
+      ['other.crt', others['tls.crt']],
+      ['other.key', others['tls.key']],
+      ['pg_hba.conf', 'hostssl all certified 127.0.0.1/32 cert\nhost all all 127.0.0.1/32 trust\n'],
+    ])
+      writeFileSync(at(name!), text!, { mode: 0o644 });
+    // The server runs as another user.
+    chmodSync(folder, 0o755);
+    server = await startPostgres({
+      tls: { certificate: mine['tls.crt'] ?? '', key: mine['tls.key'] ?? '' },
+      settings: { ssl_ca_file: at('clients.crt'), hba_file: at('pg_hba.conf') },
+    });
+    const client = new pg.Client({ connectionString: server.url });
+    await client.connect();
+    await client.query('create role certified login');
+    await client.end();
+  });
+  after(async () => {
+    await server?.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const attempt = async (files: { certificateFile?: string; keyFile?: string }): Promise<string> => {
+    const url = `postgres://certified@localhost:${server.port}/postgres`;
+    const client = new pg.Client(clientConfig({ url, caFile: at('ca.crt'), ...files }));
+    client.on('error', () => {});
+    try {
+      await client.connect();
+      return String((await client.query<{ name: string }>('select current_user::text as name')).rows[0]?.name);
+    } catch (error) {
+      return (error as Error).message;
+    } finally {
+      await client.end().catch(() => {});
+    }
+  };
+
+  for (const [title, files, expected] of [
+    [
+      'its certificate signs a role in',
+      () => ({ certificateFile: at('tls.crt'), keyFile: at('tls.key') }),
+      /^certified$/,
+    ],
+    ['without one it is refused', () => ({}), /requires a valid client certificate|connection/],
+    [
+      'one of another authority is refused',
+      () => ({ certificateFile: at('other.crt'), keyFile: at('other.key') }),
+      /unknown ca|certificate|terminated|ECONNRESET/i,
+    ],
+    ['one without its key is refused here', () => ({ certificateFile: at('tls.crt') }), /needs its private key/],
+    [
+      'a file that is missing is named, not the address',
+      () => ({ certificateFile: at('none'), keyFile: at('tls.key') }),
+      /client certificate cannot be read \(ENOENT\)/,
+    ],
+  ] as const)
+    it(title, async () => {
+      let outcome: string;
+      try {
+        outcome = await attempt(files());
+      } catch (error) {
+        outcome = (error as Error).message;
+      }
+      assert.match(outcome, expected);
+    });
 });

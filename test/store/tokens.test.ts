@@ -221,7 +221,7 @@ describe('store: notices of changed tokens', function () {
   it('reports every change, flushes the cache on reconnect, and reports when it is not listening', async () => {
     const heard: TokenChange[] = [];
     const listener = fixture.store.listenTokens((change) => heard.push(change));
-    await until('it listens', () => listener.listening());
+    await until('the listener is connected', () => listener.listening());
     assert.deepEqual(heard.splice(0), [{ all: true }]);
 
     const [made] = await fixture.sql<{ id: string }>(
@@ -243,7 +243,7 @@ describe('store: notices of changed tokens', function () {
     ]);
 
     await fixture.server.down('immediate');
-    await until('it knows that it is deaf', () => !listener.listening());
+    await until('the listener reports that it is disconnected', () => !listener.listening());
     await fixture.server.restart();
     await until('it listens again', () => listener.listening());
     assert.deepEqual(heard, [{ all: true }]);
@@ -263,7 +263,7 @@ describe('store: notices of changed tokens', function () {
     const low = await insert('low@example.org', middle);
     const heard: TokenChange[] = [];
     const listener = fixture.store.listenTokens((change) => heard.push(change));
-    await until('it listens', () => listener.listening());
+    await until('the listener is connected', () => listener.listening());
     heard.length = 0;
     await fixture.sql(`update users set status = 'suspended' where id = $1`, [low]);
     await fixture.sql('update users set parent_id = $2 where id = $1', [low, other]);
@@ -281,7 +281,7 @@ describe('store: notices of changed tokens', function () {
   it('a terminated backend is replaced', async () => {
     const heard: TokenChange[] = [];
     const listener = fixture.store.listenTokens((change) => heard.push(change));
-    await until('it listens', () => heard.length === 1 && listener.listening());
+    await until('the listener is connected', () => heard.length === 1 && listener.listening());
     await fixture.sql(
       `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'probeyard-listen'`,
     );

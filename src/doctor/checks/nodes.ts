@@ -1,0 +1,31 @@
+import type { Check } from '../finding.ts';
+
+export interface NodeFacts {
+  architecture: string;
+  /** `containerd://2.1.3`. */
+  runtime: string;
+}
+
+/** The first versions that mount images as volumes. */
+const LEAST: Readonly<Record<string, readonly [number, number]>> = { containerd: [2, 1], 'cri-o': [1, 31] };
+
+function isKnown(runtime: string): boolean {
+  const [, name = '', major, minor] = /^([\w-]+):\/\/v?(\d+)\.(\d+)/.exec(runtime) ?? [];
+  const least = LEAST[name];
+  if (least === undefined) return false;
+  return Number(major) > least[0] || (Number(major) === least[0] && Number(minor) >= least[1]);
+}
+
+export const nodes: Check<readonly NodeFacts[]> = {
+  id: 'nodes',
+  title: 'nodes',
+  wanted: 'amd64 nodes with containerd 2.1 or later, or CRI-O 1.31 or later',
+  why: 'The tools are built for amd64. Older runtimes mount no images: set tools.delivery to bundled there.',
+  verdict(all) {
+    const amd64 = all.filter(({ architecture }) => architecture === 'amd64');
+    const runtimes = [...new Set(all.map(({ runtime }) => runtime))].toSorted();
+    const found = `${all.length}, of these ${amd64.length} amd64: ${runtimes.join(', ')}`;
+    if (amd64.length === 0) return { status: 'fail', found };
+    return { status: amd64.every(({ runtime }) => isKnown(runtime)) ? 'pass' : 'warn', found };
+  },
+};

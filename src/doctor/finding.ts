@@ -1,0 +1,80 @@
+/** What the preflight finds out about a cluster. Pods print it, and the command line reads it. */
+
+export const STATUSES = ['pass', 'warn', 'fail', 'unknown'] as const;
+/** warn: it works with a wall less, or slower. unknown: it could not be found out. */
+export type Status = (typeof STATUSES)[number];
+
+/** Values of the chart by their path: `{'tools.delivery': 'bundled'}`. */
+export type Values = Readonly<Record<string, string | number | boolean | readonly unknown[] | object>>;
+
+export interface Verdict {
+  status: Status;
+  found: string;
+  /** Values that fit what was found. Lists of several findings are joined. */
+  set?: Values | undefined;
+}
+
+export interface Finding extends Verdict {
+  id: string;
+  title: string;
+  wanted: string;
+  why: string;
+}
+
+/** Why a pod of the preflight did not run: the reason of Kubernetes, and its message. */
+export interface NotStarted {
+  reason: string;
+  message: string;
+}
+
+export interface Check<Facts> {
+  id: string;
+  title: string;
+  wanted: string;
+  why: string;
+  verdict(facts: Facts): Verdict;
+  /** Where the lack of it keeps the pod from starting. Absent or undefined: then nothing is known. */
+  notStarted?(why: NotStarted): Verdict | undefined;
+}
+
+/** A check that runs in a pod. */
+export interface Probe<Facts, Settings> extends Check<Facts> {
+  collect(settings: Settings): Promise<Facts>;
+}
+
+type Named = Pick<Check<never>, 'id' | 'title' | 'wanted' | 'why'>;
+
+export const findingOf = ({ id, title, wanted, why }: Named, { status, found, set }: Verdict): Finding => ({
+  id,
+  title,
+  status,
+  found,
+  wanted,
+  why,
+  ...(set === undefined ? {} : { set }),
+});
+
+const unknown = (found: string): Verdict => ({ status: 'unknown', found });
+
+export async function examine<Facts, Settings>(probe: Probe<Facts, Settings>, settings: Settings): Promise<Finding> {
+  try {
+    return findingOf(probe, probe.verdict(await probe.collect(settings)));
+  } catch (error) {
+    return findingOf(probe, unknown(`not measured: ${(error as Error).message}`));
+  }
+}
+
+/** These say nothing about any check: the image could not be pulled, or the namespace takes no such pod. */
+const UNRELATED = [
+  'ErrImagePull',
+  'ImagePullBackOff',
+  'InvalidImageName',
+  'ErrImageNeverPull',
+  'FailedCreate',
+  'NotCreated',
+];
+
+export function withoutPod(check: Check<never>, why: NotStarted): Finding {
+  const verdict = UNRELATED.includes(why.reason) ? undefined : check.notStarted?.(why);
+  return findingOf(check, verdict ?? unknown(`the pod did not start: ${why.reason}: ${why.message}`));
+}
