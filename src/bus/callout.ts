@@ -48,6 +48,8 @@ interface AuthorizationRequest {
   connect_opts: { auth_token?: string };
 }
 
+const isAccountKey = (name: string): boolean => /^A[A-Z2-7]{55}$/.test(name);
+
 interface Admitted {
   serverId: string;
   connection: number;
@@ -57,6 +59,8 @@ interface Admitted {
 export function serveCallout(bus: Bus, settings: CalloutSettings): Callout {
   const { account, authorise, lifeSeconds = HOUR, onDecision = () => {} } = settings;
   const issuer = signerOf(settings.issuerSeed.trim());
+  // With operators and JWTs an account is named by its public key, and the issuer may be one of its signing keys.
+  const onBehalf = isAccountKey(account) && account !== issuer.publicKey ? { issuer_account: account } : {};
   const admitted = new Map<string, Admitted[]>();
   let forgetAt = 0;
 
@@ -87,6 +91,7 @@ export function serveCallout(bus: Bus, settings: CalloutSettings): Callout {
         aud: account,
         exp: Math.floor(Date.now() / 1000) + lifeSeconds,
         nats: {
+          ...onBehalf,
           type: 'user',
           version: 2,
           pub: { allow: publish },
@@ -114,7 +119,7 @@ export function serveCallout(bus: Bus, settings: CalloutSettings): Callout {
       issuer.sign({
         sub: request.user_nkey,
         aud: request.server_id.id,
-        nats: { ...decision, type: 'authorization_response', version: 2 },
+        nats: { ...decision, ...onBehalf, type: 'authorization_response', version: 2 },
       }),
     );
   };

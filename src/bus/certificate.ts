@@ -2,9 +2,9 @@
 import { readFile } from 'node:fs/promises';
 import { connect as connectTcp, isIP } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import type { Bus } from './connect.ts';
-import { BusError } from './errors.ts';
-import { RELOAD } from './permissions.ts';
+import { connectBus } from './connect.ts';
+import { asBusError, BusError } from './errors.ts';
+import { INBOX, RELOAD } from './permissions.ts';
 
 export interface Presented {
   serverId: string;
@@ -64,8 +64,28 @@ export async function presentedCertificate(url: string, caFile: string | undefin
   }
 }
 
-/** Makes the server reload its whole configuration; connections are kept. */
-export async function reloadServer(bus: Bus, serverId: string): Promise<void> {
-  const answer = await bus.request<{ error?: { description?: string } }>(RELOAD(serverId), {}, RELOAD_MS);
-  if (answer.error) throw new BusError('failed', `reload of NATS: ${answer.error.description ?? 'failed'}`);
+export interface Reload {
+  /** Of one server. */
+  url: string;
+  serverId: string;
+  caFile?: string | undefined;
+  credentialsFile?: string | undefined;
+}
+
+/**
+ * Makes the server reload its whole configuration; connections are kept. The request has a connection of its own,
+ * because a server whose certificate has expired takes no other, and would never learn of the renewed one.
+ */
+export async function reloadServer({ serverId, ...settings }: Reload): Promise<void> {
+  const bus = await connectBus({ ...settings, name: 'reload', inboxPrefix: INBOX.controller, toRenew: true }).catch(
+    (error: unknown) => {
+      throw asBusError(error, 'reload of NATS');
+    },
+  );
+  try {
+    const answer = await bus.request<{ error?: { description?: string } }>(RELOAD(serverId), {}, RELOAD_MS);
+    if (answer.error) throw new BusError('failed', `reload of NATS: ${answer.error.description ?? 'failed'}`);
+  } finally {
+    await bus.connection.close();
+  }
 }

@@ -5,14 +5,8 @@
  */
 import type { Cancel, Go, Heartbeat, Prepare } from './messages.ts';
 import { SUBJECT } from './messages.ts';
+import { RUNNER_PHASES } from './runner_phase.ts';
 
-const PHASES: readonly unknown[] = [
-  'idle',
-  'prepared',
-  'running',
-  'publishing',
-  'draining',
-] satisfies Heartbeat['phase'][];
 /** Bounds what a pod can add to logs and memory with each heartbeat. */
 const LONGEST = 512;
 
@@ -30,7 +24,7 @@ export function isBeatOf(subject: string, beat: unknown): beat is Heartbeat {
     isObject(beat) &&
     isName(beat['uid']) &&
     subject === SUBJECT.heartbeat(beat['uid']) &&
-    PHASES.includes(beat['phase']) &&
+    RUNNER_PHASES.some((phase) => phase === beat['phase']) &&
     isName(beat['pool']) &&
     isName(beat['generation']) &&
     ['protocol', 'epoch', 'jobsDone', 'ageMs', 'idleMs'].every((key) => isCount(beat[key])) &&

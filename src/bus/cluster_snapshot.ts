@@ -6,6 +6,7 @@ import Type, { type Static, type TSchema } from 'typebox';
 import { WALLS } from '../kube/probe_pool.ts';
 import { KINDS } from '../kube/probe_job.ts';
 import { TOOLS } from '../tools/table.ts';
+import { RUNNER_PHASES, RUNNER_STATES } from './runner_phase.ts';
 
 /** Maximum size of a snapshot as JSON. Entries that do not fit are left out by rank, and counted. */
 export const SNAPSHOT_BYTES = 256 * 1024;
@@ -54,7 +55,7 @@ const SnapshotPool = Type.Object(
     busy: count(),
     starting: count(),
     ending: count('Runners that finish their job and go, or are being deleted.'),
-    'min-ready': count('Untouched runners that are to be ready.'),
+    'min-ready': count('Untouched runners to keep ready.'),
     max: count('Runners that the pool may have.'),
     waiting: count('Jobs that wait for this pool, for whatever reason.'),
     condition: orNull(
@@ -63,30 +64,25 @@ const SnapshotPool = Type.Object(
     ),
     short: orNull(text, 'Why the pool has fewer free runners than it should. Null: it has enough.'),
     isolation: Type.Array(Type.Object({ wall: oneOf(WALLS), required: Type.Boolean(), ...SnapshotCondition }), {
-      description: 'Which walls stand around the runners.',
+      description: 'The walls that confine the runners.',
     }),
     ended: Type.Array(Type.Object({ why: text, count: count() }), {
-      description: 'Runner pods that the leader ended in its term, by why.',
+      description: 'Runner pods that the leader ended in its term, by reason.',
     }),
   },
   { title: 'ClusterPool' },
 );
 export type SnapshotPool = Static<typeof SnapshotPool>;
 
-const RUNNER_STATES = ['starting', 'idle', 'busy', 'draining', 'ending'] as const;
-export type RunnerState = (typeof RUNNER_STATES)[number];
 const SnapshotRunner = Type.Object(
   {
     pod: text,
     pool: text,
     node: orNull(text, 'Null: not scheduled yet.'),
     state: oneOf(RUNNER_STATES),
-    phase: orNull(
-      oneOf(['idle', 'prepared', 'running', 'publishing', 'draining']),
-      'As the runner last reported it. Null: it has not reported yet.',
-    ),
+    phase: orNull(oneOf(RUNNER_PHASES), 'As the runner last reported it. Null: it has not reported yet.'),
     since: orNull(time, 'When the state began, as far as the leader knows.'),
-    account: orNull(Type.Integer(), 'Whose jobs it runs: the id of the root user. Null: nobody has used it.'),
+    account: orNull(Type.Integer(), 'The account of its latest job: the id of the root user. Null: it has had no job.'),
     job: orNull(text, 'The ProbeJob that it has.'),
     'request-id': orNull(text, 'The request of that job. Null: the leader does not know the job.'),
     'jobs-done': count(),
@@ -101,7 +97,7 @@ const SnapshotTool = Type.Object(
     tool: oneOf(TOOLS),
     version: text,
     latest: Type.Boolean({ description: 'Requests that name no version get this one.' }),
-    reported: orNull(text, 'What the binary says of itself.'),
+    reported: orNull(text, 'The version output of the binary.'),
     state: oneOf(
       TOOL_STATES,
       'proving: no verdict yet. refused: its proof failed. degraded: proven, but its image cannot be pulled now.',
@@ -127,6 +123,15 @@ const SnapshotAccount = Type.Object(
 );
 export type SnapshotAccount = Static<typeof SnapshotAccount>;
 
+const SnapshotTerm = Type.Object(
+  {
+    pod: text,
+    epoch: count('The number of the term.'),
+    since: Type.String({ format: 'date-time', description: 'When the lease was acquired.' }),
+  },
+  { title: 'ClusterTerm' },
+);
+
 const SnapshotEvent = Type.Object(
   {
     at: time,
@@ -143,7 +148,7 @@ export type SnapshotEvent = Static<typeof SnapshotEvent>;
 const Dependency = Type.Object({
   name: oneOf(['postgres', 'nats', 'kubernetes']),
   up: Type.Boolean(),
-  since: orNull(time, 'When that changed, as the leader saw it. Null: it did not in this term.'),
+  since: orNull(time, 'When the leader saw the last change. Null: none in this term.'),
 });
 export type SnapshotDependency = Static<typeof Dependency>;
 
@@ -154,6 +159,9 @@ export const ClusterSnapshot = Type.Object({
     epoch: count('The number of its term.'),
     since: Type.String({ format: 'date-time', description: 'When its term began.' }),
     release: Type.String({ description: 'The image that it runs.' }),
+  }),
+  terms: Type.Array(SnapshotTerm, {
+    description: 'The last terms of leaders, at most 10, that of this leader first. They outlive restarts.',
   }),
   pools: Type.Array(SnapshotPool),
   runners: Type.Array(SnapshotRunner, { description: 'Busy ones first.' }),

@@ -7,7 +7,7 @@ import { INBOX } from './permissions.ts';
 import { type Pulled, type Pulling, startPulling } from './pull.ts';
 import { makeRates, RESULTS } from './rates.ts';
 import { managerOf } from './results.ts';
-import { ACK_WAIT_MS, ensureStreams, type StreamOptions } from './streams.ts';
+import { ACK_WAIT_MS, ensureStreams, raiseReplicas, type StreamOptions } from './streams.ts';
 
 export interface ResultDelivery {
   header: Result;
@@ -33,6 +33,8 @@ export interface Collecting {
 }
 
 const AGAIN_MS = 1_000;
+/** How soon streams get copies on servers that were added, or are back. */
+const RAISE_MS = 15_000;
 const PAUSES = { first: 100, longest: 2_000 };
 
 /**
@@ -74,6 +76,14 @@ export function consumeResults(bus: Bus, settings: CollectSettings): Collecting 
     inHand.add(work);
   };
 
+  const raise = async (): Promise<void> => {
+    try {
+      await raiseReplicas(await managerOf(bus), settings);
+    } catch (error) {
+      onError(asBusError(error, 'replicas of streams'));
+    }
+  };
+
   const session = async (): Promise<void> => {
     await ensureStreams(await managerOf(bus), settings);
     if (signal.aborted) return;
@@ -86,9 +96,12 @@ export function consumeResults(bus: Bus, settings: CollectSettings): Collecting 
     });
     current = pulling;
     active = true;
+    void raise();
+    const raising = setInterval(() => void raise(), RAISE_MS);
     try {
       await pulling.ended;
     } finally {
+      clearInterval(raising);
       active = false;
       await pulling.stop();
     }

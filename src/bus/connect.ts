@@ -2,30 +2,37 @@
 import { readFileSync } from 'node:fs';
 import {
   type Authenticator,
-  type ConnectionOptions,
+  credsAuthenticator,
   type JetStreamClient,
   type Msg,
   type NatsConnection,
   nkeyAuthenticator,
-  tokenAuthenticator,
+  usernamePasswordAuthenticator,
 } from 'nats';
 import { asBusError, BusError } from './errors.ts';
 import { INBOXES } from './permissions.ts';
-import { connectNats } from './transport.ts';
+import { connectNats, type NatsOptions } from './transport.ts';
 
 export type BusStatus = 'connected' | 'disconnected' | 'closed';
 
 export interface BusSettings {
   url: string;
   caFile?: string | undefined;
-  /** Seed of a static user, for the API and controllers. */
-  nkeyFile?: string | undefined;
+  /**
+   * File with the credentials of a static user, for the API and controllers: the seed of an nkey, the content of a
+   * creds file, or `user:password`. Read at each connect.
+   */
+  credentialsFile?: string | undefined;
   /** Projected token of a pod, for runners. Read at each connect, because the kubelet renews it. */
   tokenFile?: string | undefined;
+  /** JWT of a user without rights, sent with the token where the server decides by JWTs who asks for a callout. */
+  sentinelJwt?: string | undefined;
   /** Connection name shown by the server's tools. */
   name: string;
   /** The only subjects on which responses may arrive: see permissions.ts. */
   inboxPrefix: string;
+  /** One try, and no other connection after this one. Its certificate may have expired. */
+  toRenew?: boolean;
   onStatus?: (status: BusStatus) => void;
   /** Errors of single messages and subscriptions; the connection stays up. */
   onError?: (error: BusError) => void;
@@ -207,16 +214,18 @@ export async function connectBus(settings: BusSettings): Promise<Bus> {
 function open({
   url,
   caFile,
-  nkeyFile,
+  credentialsFile,
   tokenFile,
+  sentinelJwt,
   name,
   inboxPrefix,
+  toRenew = false,
   onError = () => {},
 }: BusSettings): Promise<NatsConnection> {
   // After a server restart, runners reconnect last: the controllers must be connected to authenticate them, or each
   // would wait for the server's whole time-out.
   const pause = tokenFile ? 600 : 100;
-  const options: ConnectionOptions = {
+  const options: NatsOptions = {
     servers: url.split(','),
     name,
     inboxPrefix,
@@ -232,22 +241,33 @@ function open({
     maxPingOut: 2,
     // A file name, so that each connect reads the current content.
     ...(caFile ? { tls: { caFile } } : {}),
+    ...(toRenew ? { acceptsExpired: true, reconnect: false, waitOnFirstConnect: false } : {}),
   };
-  const authenticator = authenticatorOf(nkeyFile, tokenFile, onError);
+  const authenticator = authenticatorOf({ credentialsFile, tokenFile, sentinelJwt }, onError);
   if (authenticator) options.authenticator = authenticator;
   return connectNats(options);
 }
 
+function userOf(content: string): Authenticator {
+  // The client finds the seed only if its last line ends.
+  if (content.includes('-----BEGIN NATS USER JWT-----'))
+    return credsAuthenticator(new TextEncoder().encode(`${content}\n`));
+  const [user = '', password] = content.split(/:(.*)/s);
+  if (password !== undefined) return usernamePasswordAuthenticator(user, password);
+  return nkeyAuthenticator(new TextEncoder().encode(content));
+}
+
 function authenticatorOf(
-  nkeyFile: string | undefined,
-  tokenFile: string | undefined,
+  { credentialsFile, tokenFile, sentinelJwt }: Pick<BusSettings, 'credentialsFile' | 'tokenFile' | 'sentinelJwt'>,
   onError: (error: BusError) => void,
 ): Authenticator | undefined {
-  const file = nkeyFile ?? tokenFile;
+  const file = credentialsFile ?? tokenFile;
   if (!file) return undefined;
-  const authenticator = nkeyFile
-    ? nkeyAuthenticator(() => new TextEncoder().encode(readFileSync(file, 'utf8').trim()))
-    : tokenAuthenticator(() => readFileSync(file, 'utf8').trim());
+  const authenticator: Authenticator = (nonce) => {
+    const content = readFileSync(file, 'utf8').trim();
+    if (credentialsFile) return userOf(content)(nonce);
+    return { auth_token: content, ...(sentinelJwt ? { jwt: sentinelJwt } : {}) };
+  };
   return (nonce) => {
     try {
       return authenticator(nonce);

@@ -12,19 +12,27 @@ import type { SourceException } from '../source_exception.ts';
 import { MOST_BYTES } from '../timeline/limits.ts';
 import type { ReportTool } from '../tools/probe_report.ts';
 import { RESULTS, TOOLS, type ToolName } from '../tools/table.ts';
+import type { RunnerPhase } from './runner_phase.ts';
 
 /**
  * Protocol of orders and heartbeats. A runner of another protocol gets no jobs: it finishes its current one and is
  * replaced.
  * 2: an Assignment holds the parsed Source; in 1 it held the text of the address.
  * 3: a job may have several versions of one tool (`compare`), and a policy.
+ * 4: a job may have a second source (`other`).
+ * 5: a source may have headers, or be an uploaded file.
  */
-export const RUNNER_PROTOCOL = 3;
+export const RUNNER_PROTOCOL = 5;
 /**
  * Protocol of results. It is separate because during an upgrade collectors of either version record results of the
  * other.
  */
 export const RESULT_PROTOCOL = 1;
+/**
+ * Protocol of the result of two sources, whose runs have a side. A collector that does not know sides would judge one
+ * of them alone: it drops the result, which the runner sends again until another collector takes it.
+ */
+export const SIDED_RESULT_PROTOCOL = 2;
 
 export const SUBJECT = {
   /** API to leader: a job is being created. The leader may prepare a runner, but never admits on it. */
@@ -78,6 +86,8 @@ export interface Assignment {
   kind: Kind;
   /** Includes credentials. */
   source: Source;
+  /** The second source of a comparison of two: every tool runs on both. */
+  other?: Source;
   tools: AssignedTool[];
   /** Analysis time, counted from admission. */
   timeoutMs: number;
@@ -104,8 +114,28 @@ export interface AssignedTool {
   uses?: string[];
 }
 
-/** Identifies a run within a job, in assignments, results and status: two versions of one tool are two runs. */
-export const runKey = ({ name, version }: { name: string; version: string }): string => `${name} ${version}`;
+/** The two sources of a comparison, in the order of the request. */
+export const SIDES = ['a', 'b'] as const;
+export type Side = (typeof SIDES)[number];
+
+/** A run of a tool: with a side, if the job has two sources. */
+export interface Run {
+  name: ToolName;
+  version: string;
+  side?: Side;
+}
+
+export const runsFor = (tools: readonly Run[], ofTwo: boolean): Run[] =>
+  (ofTwo ? SIDES : [undefined]).flatMap((side) =>
+    tools.map(({ name, version }) => ({ name, version, ...(side === undefined ? {} : { side }) })),
+  );
+
+/** Identifies a run within a job: two versions of one tool are two runs, and so is one version on two sources. */
+export const runKey = ({ name, version, side }: { name: string; version: string; side?: Side }): string =>
+  side === undefined ? `${name} ${version}` : `${side}: ${name} ${version}`;
+
+/** On which source a run was, in front of what is said of it. */
+export const sideText = ({ side }: Pick<Run, 'side'>): string => (side === undefined ? '' : `${side}: `);
 
 /** `epoch`: agents refuse one older than they have seen. `requestId` is only for the agent's log. */
 export interface Order {
@@ -138,8 +168,6 @@ export type OrderAnswer =
   { ok: true } | { ok: false; why: 'epoch' | 'busy' | 'draining' | 'tenant' | 'tools' | 'protocol' };
 
 export type Walls = Partial<Record<Wall, boolean>>;
-
-export type RunnerPhase = 'idle' | 'prepared' | 'running' | 'publishing' | 'draining';
 
 export interface Heartbeat {
   protocol: number;
@@ -178,6 +206,7 @@ const FailureCode = oneOf([
   'source-forbidden',
   'source-too-large',
   'source-cut',
+  'upload-lost',
   'timeout',
   'crashed',
   'out-of-memory',
@@ -191,6 +220,8 @@ const resultOf = <const N extends string>(names: readonly N[]) =>
   Type.Object({
     name: oneOf(names),
     version: Type.String({ maxLength: 64 }),
+    /** In a comparison of two sources: which of them the tool read. */
+    side: Type.Optional(oneOf(SIDES)),
     build: Type.Optional(Type.String({ maxLength: 256 })),
     success: Type.Boolean(),
     /** From spawn to end, by the monotonic clock. */
@@ -245,6 +276,13 @@ const Verdict = Type.Unsafe<PolicyResult>(growing(PolicyResultSchema) as object)
  */
 export const RESULT_BYTES = 256 * 1024 * 1024;
 
+const count = Type.Integer({ minimum: 0, maximum: 1e15 });
+const OriginUse = Type.Object({ requests: count, connections: count, bytes: count, ms: count });
+export type OriginUses = Partial<Record<ToolName, Static<typeof OriginUse>>>;
+const OriginUses = Type.Unsafe<OriginUses>(
+  Type.Partial(Type.Object(Object.fromEntries(TOOLS.map((name) => [name, OriginUse])))),
+);
+
 /** The body of a result, before compression and chunking. */
 export const ResultBody = Type.Object({
   tools: Type.Array(ToolResult, { maxItems: 8 }),
@@ -255,6 +293,8 @@ export const ResultBody = Type.Object({
   timeline: Type.Optional(TimelineResult),
   policy: Type.Optional(Verdict),
   ioUsage: Type.Number({ minimum: 0, maximum: 1e15 }),
+  /** By tool; the bytes add up to `ioUsage`. Not in results of older runners. */
+  origin: Type.Optional(OriginUses),
   /** The source proxy's view of the origin, which decides between 400, 404 and 200. */
   source: Type.Optional(
     Type.Object({

@@ -26,10 +26,16 @@ const user = (nkey: string, { publish, subscribe }: SubjectPermissions, response
         }
       }`;
 
+const ACCOUNT = 'PROBEYARD';
 const MOST_SUBSCRIPTIONS = 100;
 
+const users = ({ api, controller }: Pick<ServerKeys, 'api' | 'controller'>) => `    users: [
+${user(api, apiPermissions, false)}
+${user(controller, controllerPermissions, true)}
+    ]`;
+
 /** A part of nats.conf (`include auth.conf`), without ports, TLS and storage. */
-export function natsServerConfig({ api, controller, issuer, account = 'PROBEYARD' }: ServerKeys): string {
+export function natsServerConfig({ api, controller, issuer, account = ACCOUNT }: ServerKeys): string {
   return `# A result travels in messages of at most 0.7 MB.
 max_payload: 1MB
 # Of one connection: a controller has about ten. The server does not apply limits of users that a callout makes.
@@ -37,10 +43,7 @@ max_subscriptions: ${MOST_SUBSCRIPTIONS}
 accounts {
   ${account} {
     jetstream: enabled
-    users: [
-${user(api, apiPermissions, false)}
-${user(controller, controllerPermissions, true)}
-    ]
+${users({ api, controller })}
     imports: [
       { service: { account: SYS, subject: "$SYS.REQ.SERVER.*.KICK" }, to: "py.kick.*" }
       { service: { account: SYS, subject: "$SYS.REQ.SERVER.*.RELOAD" }, to: "py.reload.*" }
@@ -65,4 +68,30 @@ authorization {
   }
 }
 `;
+}
+
+/**
+ * The same for servers that serve other accounts, too: the account is included in their `accounts`, the callout in
+ * their `authorization`. Users of other accounts sign in as before: `allowed_accounts` leaves them out of the callout.
+ */
+export function natsAccountConfig({ api, controller, issuer, account = ACCOUNT }: ServerKeys): {
+  account: string;
+  callout: string;
+} {
+  return {
+    account: `${account} {
+    # Over all servers: two streams of 768 MiB together, in three copies.
+    jetstream: { max_file: 3GB, max_memory: 64MB, max_streams: 2 }
+${users({ api, controller })}
+}
+`,
+    callout: `timeout: 2
+auth_callout {
+  issuer: ${JSON.stringify(issuer)}
+  auth_users: [${JSON.stringify(api)}, ${JSON.stringify(controller)}]
+  account: ${account}
+  allowed_accounts: [${account}]
+}
+`,
+  };
 }

@@ -5,6 +5,7 @@ import {
   DiscardPolicy,
   type JetStreamManager,
   nanos,
+  NatsError,
   RetentionPolicy,
   StorageType,
   type StreamConfig,
@@ -13,7 +14,9 @@ import { asBusError, isMissing } from './errors.ts';
 import { STREAM, SUBJECT } from './messages.ts';
 
 export interface StreamOptions {
-  replicas?: number;
+  /** Copies of each stream. Undefined: as many as the servers allow, at most three. */
+  replicas?: number | undefined;
+  onReplicas?: (stream: string, replicas: number) => void;
   resultsBytes?: number;
   chunksBytes?: number;
 }
@@ -83,6 +86,50 @@ const collectors: Partial<ConsumerConfig> = {
   max_deliver: -1,
 };
 
+/** Three copies survive the loss of a server; more would only cost disk. */
+const MOST_REPLICAS = 3;
+
+/**
+ * Servers without a cluster; too few that are up for so many copies; no storage for them on the servers, or in the
+ * limits of the account.
+ */
+const NO_ROOM: ReadonlySet<number> = new Set([10_074, 10_005, 10_023, 10_047, 10_002]);
+const hasNoRoom = (error: unknown): boolean =>
+  error instanceof NatsError && NO_ROOM.has(error.api_error?.err_code ?? 0);
+
+/** A stream of one copy is better than none: `raiseReplicas` adds the others when the servers are there. */
+async function create(manager: JetStreamManager, config: Partial<StreamConfig>, options: StreamOptions): Promise<void> {
+  const most = options.replicas ?? MOST_REPLICAS;
+  try {
+    await manager.streams.add({ ...config, num_replicas: most });
+  } catch (error) {
+    if (most === 1 || !hasNoRoom(error)) throw error;
+    await manager.streams.add({ ...config, num_replicas: 1 });
+  }
+}
+
+/**
+ * Adds copies to streams that have fewer than wanted: one was created while a server was away, or servers were added.
+ * Copies are never removed, because an operator may have chosen more. A number of servers is not asked for: only the
+ * meta leader knows which of them can take a copy, and it refuses the others.
+ */
+export async function raiseReplicas(manager: JetStreamManager, options: StreamOptions = {}): Promise<void> {
+  const wanted = options.replicas ?? MOST_REPLICAS;
+  try {
+    for (const { name = '' } of streams(options)) {
+      const { config } = await manager.streams.info(name);
+      if (config.num_replicas >= wanted) continue;
+      const raised = await manager.streams.update(name, { num_replicas: wanted }).catch((error: unknown) => {
+        if (hasNoRoom(error)) return null;
+        throw error;
+      });
+      if (raised) options.onReplicas?.(name, wanted);
+    }
+  } catch (error) {
+    throw asBusError(error, 'replicas of streams');
+  }
+}
+
 /**
  * Creates missing streams and updates different ones. Every controller replica calls it at start and whenever a stream
  * was not found.
@@ -95,9 +142,7 @@ export async function ensureStreams(manager: JetStreamManager, options: StreamOp
         if (isMissing(error)) return null;
         throw error;
       });
-      // The number of replicas is only set at creation: later it is the operator's choice, who may run more NATS
-      // servers.
-      if (!found) await manager.streams.add({ ...config, num_replicas: options.replicas ?? 1 });
+      if (!found) await create(manager, config, options);
       else if (differs(found.config, config)) await manager.streams.update(name, config);
     }
     await manager.consumers.add(STREAM.results, collectors);

@@ -7,6 +7,7 @@
  * `close`, `disconnect` and `discard` destroy the socket in every state. A transport reports its end at most once, and
  * only if its connect had succeeded and the client still used it.
  */
+import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { type Socket, connect as connectTcp, isIP } from 'node:net';
 import { TLSSocket, connect as connectTls } from 'node:tls';
@@ -16,6 +17,11 @@ import type { Transport } from 'nats/lib/nats-base-client/transport.js';
 
 /** Bound of a server's first line, which contains a cluster's list of addresses. */
 const MOST_INFO_BYTES = 1024 * 1024;
+
+export interface NatsOptions extends ConnectionOptions {
+  /** Accepts a certificate of the given authority for this host that has expired. Only to have it renewed. */
+  acceptsExpired?: boolean;
+}
 
 type Server = Parameters<Transport['connect']>[0];
 type Options = Parameters<Transport['connect']>[1];
@@ -59,8 +65,10 @@ class SocketTransport implements Transport {
           host,
           servername: isIP(host) ? '' : host,
           ...(ca ? { ca } : {}),
+          rejectUnauthorized: (options as NatsOptions).acceptsExpired !== true,
         });
         await this.#until(this.#use(secured), 'secureConnect');
+        if (!secured.authorized && !isOnlyExpired(secured, String(ca ?? ''), host)) throw refused();
       }
       if (this.isClosed || !this.#socket) throw refused();
       this.#phase = 'open';
@@ -170,10 +178,28 @@ class SocketTransport implements Transport {
   }
 }
 
+const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+
+/** TLS names only one error of a certificate, so the others are looked for here. */
+function isOnlyExpired(socket: TLSSocket, authorities: string, host: string): boolean {
+  // A code, whatever its type says.
+  const code = String(socket.authorizationError);
+  const certificate = socket.getPeerX509Certificate();
+  if (!certificate || !code.includes('CERT_HAS_EXPIRED')) return false;
+  const isForHost = isIP(host) ? certificate.checkIP(host) : certificate.checkHost(host);
+  return (
+    isForHost !== undefined &&
+    [...authorities.matchAll(PEM)].some(([pem]) => {
+      const authority = new X509Certificate(pem);
+      return certificate.checkIssued(authority) && certificate.verify(authority.publicKey);
+    })
+  );
+}
+
 const refused = (): NatsError => NatsError.errorForCode(ErrorCode.ConnectionRefused);
 
 /** Replaces `connect` of nats, which would install its own transport for all connections of the process. */
-export function connectNats(options: ConnectionOptions): Promise<NatsConnection> {
+export function connectNats(options: NatsOptions): Promise<NatsConnection> {
   // Without the client's resolver: that one queries name servers outside the connect time-out and without the cluster's
   // search domains, and a silent one blocked it for over half a minute. The socket uses the system's resolver, within
   // the time-out.

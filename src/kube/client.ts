@@ -40,6 +40,8 @@ export interface Page<T> {
 export interface PatchOptions extends CallOptions {
   /** Fails with `conflict` if the object has changed since this version. */
   resourceVersion?: string | undefined;
+  /** Nothing is written. */
+  dryRun?: boolean | undefined;
 }
 
 export interface DeleteOptions extends CallOptions {
@@ -194,6 +196,7 @@ function clientOf(config: SharedKubeConfig, ownNamespace: string) {
     return callJson<T>(config, {
       method: 'PATCH',
       path: at(type, options.namespace, name, subresource),
+      query: { dryRun: options.dryRun === true ? 'All' : undefined },
       body: guarded,
       contentType: 'application/merge-patch+json',
       ...bounds(options),

@@ -8,6 +8,7 @@ import { pause } from '../retry.ts';
 import { LEASES, type KubeClient } from './client.ts';
 import { isKubeError } from './errors.ts';
 import { recordOf, sight, takeableInMs, type LeaseRecord, type Sighting } from './lease_record.ts';
+import { withTerm, type LeaseTerm } from './lease_terms.ts';
 import { startReflector } from './reflector.ts';
 
 export interface LeaseOptions {
@@ -24,7 +25,9 @@ export interface LeaseOptions {
   /** Leadership ends and onLost is called this long before the lease can expire. */
   marginMs?: number;
   /** Lower bound of the epoch, in case the Lease was deleted. */
-  epochFloor?: () => number;
+  epochFloor?: () => number | Promise<number>;
+  /** The clock by which terms are recorded; by default the machine's. */
+  now?: () => number;
   onLead(lead: { epoch: number }): void;
   /** Awaited before a release, as long as the lease is valid: must stop all workers. */
   onLost(why: 'released' | 'lapsed' | 'taken'): void | Promise<void>;
@@ -44,6 +47,10 @@ export interface Election {
   ageMs(): number;
   /** The current leader, as last seen. */
   seen(): { holder: string; epoch: number } | undefined;
+  /** The last terms, the latest first, as last seen. */
+  terms(): readonly LeaseTerm[];
+  /** Milliseconds since this replica saw the lease renewed by a holder; Infinity: nobody holds it. */
+  renewedAgoMs(): number;
   /** Ends the candidacy; a leader stops its workers, then releases the lease. */
   stop(): Promise<void>;
 }
@@ -54,6 +61,7 @@ export function startElection(options: LeaseOptions): Election {
   const identity = `${options.holder}_${randomUUID()}`;
   const stopping = new AbortController();
   const onError = options.onError ?? (() => {});
+  const clock = options.now ?? Date.now;
   let sighting: Sighting | undefined;
   let highest = 0;
   /** While leading: the epoch, and the time of the last renewal by both clocks. */
@@ -104,7 +112,8 @@ export function startElection(options: LeaseOptions): Election {
   async function take(): Promise<void> {
     // Workers of an earlier leadership end before the next begins.
     await losing;
-    const epoch = Math.max(highest, options.epochFloor?.() ?? 0) + 1;
+    const floor = (await options.epochFloor?.()) ?? 0;
+    const epoch = Math.max(floor, highest) + 1;
     const now = microTime();
     const spec = {
       holderIdentity: identity,
@@ -113,16 +122,18 @@ export function startElection(options: LeaseOptions): Election {
       acquireTime: now,
       renewTime: now,
     };
+    const since = new Date(clock()).toISOString();
+    const annotations = withTerm(sighting?.record.terms ?? [], { pod: options.holder, epoch, since });
     const sentAt = performance.now();
     const sentWall = Date.now();
     const bounds = { namespace, deadlineMs: renewMs, serverTimeoutMs: renewMs };
     const lease =
       sighting === undefined
-        ? await client.create(LEASES, { metadata: { name, namespace }, spec }, bounds)
+        ? await client.create(LEASES, { metadata: { name, namespace, annotations }, spec }, bounds)
         : await client.mergePatch(
             LEASES,
             name,
-            { spec },
+            { metadata: { annotations }, spec },
             { ...bounds, resourceVersion: sighting.record.resourceVersion },
           );
     note(recordOf(lease));
@@ -229,6 +240,9 @@ export function startElection(options: LeaseOptions): Election {
     stillLeading,
     ageMs,
     seen: () => (sighting === undefined ? undefined : { holder: sighting.record.holder, epoch: sighting.record.epoch }),
+    terms: () => sighting?.record.terms ?? [],
+    renewedAgoMs: () =>
+      sighting === undefined || sighting.record.holder === '' ? Infinity : performance.now() - sighting.seenAt,
     async stop() {
       stopping.abort();
       const held = lead;

@@ -3,6 +3,7 @@
  * acts on it.
  */
 import type { Lease } from './kinds.ts';
+import { termsOf, type LeaseTerm } from './lease_terms.ts';
 
 export interface LeaseRecord {
   /** Empty: released, or never held. */
@@ -12,6 +13,8 @@ export interface LeaseRecord {
   durationMs: number;
   renewTime: string | undefined;
   resourceVersion: string;
+  /** The latest first. */
+  terms: readonly LeaseTerm[];
 }
 
 /** A record, and the monotonic time at which it was first seen in this state. */
@@ -28,6 +31,7 @@ export function recordOf(lease: Lease): LeaseRecord {
     durationMs: (spec?.leaseDurationSeconds ?? 0) * 1000,
     renewTime: spec?.renewTime,
     resourceVersion: lease.metadata.resourceVersion ?? '0',
+    terms: termsOf(lease),
   };
 }
 

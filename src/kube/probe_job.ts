@@ -7,7 +7,7 @@ import { ENDPOINT_TOOLS, TOOLS, type EndpointTool } from '../tools/table.ts';
 import { MAX_POLICY_NAME, SHARED_PREFIX } from './probe_policy.ts';
 import { AGE, conditions, count, millis, oneOf, text, time, type Definition, type Resource } from './resource.ts';
 
-/** `file`, each tool with an endpoint of its own, and `compare`: several versions of one tool. */
+/** `file`, each tool with an endpoint of its own, and `compare`: several versions of one tool, or two sources. */
 export type Kind = 'file' | EndpointTool | 'compare';
 export const KINDS: readonly Kind[] = ['file', ...ENDPOINT_TOOLS, 'compare'];
 
@@ -136,13 +136,19 @@ const PolicyRequest = Type.Object(
     ),
   },
   {
-    description: 'What the result is judged by.',
+    description: 'The policy to judge the result by.',
     'x-kubernetes-validations': [
       { rule: 'has(self.name) || has(self.digest)', message: 'a policy needs a name: shared/NAME' },
     ],
   },
 );
 export type PolicyRequest = Static<typeof PolicyRequest>;
+
+/**
+ * The API server notes who wrote each field, on every write. One writer owns all fields of a job's spec, and one all of
+ * its status, so it is noted for both as a whole: an object is smaller, and a write cheaper (bench/kube/fields.ts).
+ */
+const OWNED_AS_ONE = { 'x-kubernetes-map-type': 'atomic' };
 
 const ProbeJobSpec = Type.Object(
   {
@@ -179,6 +185,7 @@ const ProbeJobSpec = Type.Object(
     ),
   },
   {
+    ...OWNED_AS_ONE,
     'x-kubernetes-validations': [
       { rule: 'self == oldSelf', message: 'the spec of a ProbeJob cannot be changed: make a new one' },
       // Leaders before version 0.2 assume one version per tool in places. They have no pool for comparisons, so they
@@ -193,6 +200,13 @@ const ProbeJobSpec = Type.Object(
   },
 );
 export type ProbeJobSpec = Static<typeof ProbeJobSpec>;
+
+/**
+ * Whether a job compares two sources, which stand in its sealed text alone. It names each tool once: a comparison of
+ * one source names several versions of a tool. The leader refuses what is neither.
+ */
+export const comparesTwoSources = ({ kind, tools = [] }: Pick<ProbeJobSpec, 'kind' | 'tools'>): boolean =>
+  kind === 'compare' && tools.length > 0 && new Set(tools.map(({ name }) => name)).size === tools.length;
 
 /** Maximum number of failed rules named in a status. The full verdict is in the result. */
 export const MOST_FAILED = 20;
@@ -211,39 +225,42 @@ const PolicyStatus = Type.Object({
 });
 export type PolicyStatus = Static<typeof PolicyStatus>;
 
-const ProbeJobStatus = Type.Object({
-  conditions,
-  admittedBy: Type.Optional(
-    Type.Object({
-      holder: text(253),
-      epoch: Type.Integer({ minimum: 0 }),
-      token: Type.Optional(Type.Integer({ minimum: 1, description: 'The token that the job holds a slot of.' })),
-      account: Type.Optional(
-        Type.Integer({ minimum: 1, description: 'The account that the job holds a slot of: its root user.' }),
-      ),
-    }),
-  ),
-  startedAt: Type.Optional(time()),
-  completedAt: Type.Optional(time()),
-  queueTimeMs: Type.Optional(count()),
-  durationMs: Type.Optional(count()),
-  attempts: Type.Optional(Type.Integer({ minimum: 0, maximum: 100 })),
-  runner: Type.Optional(Type.Object({ pod: text(253), uid: text(64) })),
-  tools: Type.Optional(
-    Type.Array(
+const ProbeJobStatus = Type.Object(
+  {
+    conditions,
+    admittedBy: Type.Optional(
       Type.Object({
-        name: oneOf(TOOLS),
-        version: text(64),
-        success: Type.Optional(Type.Boolean()),
-        durationMs: Type.Optional(count()),
+        holder: text(253),
+        epoch: Type.Integer({ minimum: 0 }),
+        token: Type.Optional(Type.Integer({ minimum: 1, description: 'The token that the job holds a slot of.' })),
+        account: Type.Optional(
+          Type.Integer({ minimum: 1, description: 'The account that the job holds a slot of: its root user.' }),
+        ),
       }),
-      { maxItems: 16, 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name', 'version'] },
     ),
-  ),
-  policy: Type.Optional(PolicyStatus),
-  summary: Type.Optional(text(1024, { description: 'The outcome in one line.' })),
-  resultPath: Type.Optional(text(256, { description: 'Where the API gives the result back.' })),
-});
+    startedAt: Type.Optional(time()),
+    completedAt: Type.Optional(time()),
+    queueTimeMs: Type.Optional(count()),
+    durationMs: Type.Optional(count()),
+    attempts: Type.Optional(Type.Integer({ minimum: 0, maximum: 100 })),
+    runner: Type.Optional(Type.Object({ pod: text(253), uid: text(64) })),
+    tools: Type.Optional(
+      Type.Array(
+        Type.Object({
+          name: oneOf(TOOLS),
+          version: text(64),
+          success: Type.Optional(Type.Boolean()),
+          durationMs: Type.Optional(count()),
+        }),
+        { maxItems: 16, 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name', 'version'] },
+      ),
+    ),
+    policy: Type.Optional(PolicyStatus),
+    summary: Type.Optional(text(1024, { description: 'The outcome in one line.' })),
+    resultPath: Type.Optional(text(256, { description: 'Where the API gives the result back.' })),
+  },
+  OWNED_AS_ONE,
+);
 export type ProbeJobStatus = Static<typeof ProbeJobStatus>;
 
 export type ProbeJob = Resource<ProbeJobSpec, ProbeJobStatus>;

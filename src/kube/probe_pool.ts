@@ -66,6 +66,35 @@ const ProbePoolSpec = Type.Object({
       ),
     }),
   ),
+  drainSeconds: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 3600,
+      description:
+        'Time in which a runner whose pod is being deleted may finish its job. A job that takes longer runs again on ' +
+        'another runner. 70 where it is not set, 645 in a pool that serves msv.',
+    }),
+  ),
+  priorityClassName: Type.Optional(
+    text(253, { description: "Priority class of the pool's pods, instead of the one of all runners." }),
+  ),
+  topologySpreadConstraints: Type.Optional(
+    Type.Array(
+      Type.Object({
+        maxSkew: Type.Integer({ minimum: 1 }),
+        topologyKey: text(316),
+        whenUnsatisfiable: oneOf(['ScheduleAnyway', 'DoNotSchedule']),
+        minDomains: Type.Optional(Type.Integer({ minimum: 1 })),
+        nodeAffinityPolicy: Type.Optional(oneOf(['Honor', 'Ignore'])),
+        nodeTaintsPolicy: Type.Optional(oneOf(['Honor', 'Ignore'])),
+      }),
+      {
+        maxItems: 8,
+        'x-kubernetes-list-type': 'atomic',
+        description: "How the pool's pods are spread. Over nodes and zones, where possible, if it is not set.",
+      },
+    ),
+  ),
   nodeSelector: Type.Optional(Type.Record(Type.String(), text(63), { maxProperties: 32 })),
   tolerations: Type.Optional(
     Type.Array(
@@ -88,7 +117,17 @@ const ProbePoolStatus = Type.Object({
   ready: Type.Optional(count()),
   busy: Type.Optional(count()),
   starting: Type.Optional(count()),
-  replicas: Type.Optional(count()),
+  replicas: Type.Optional(
+    count({
+      description: 'Pods that no tenant has touched, ready or starting: what minReady asks for, as scale shows it.',
+    }),
+  ),
+  epoch: Type.Optional(
+    count({
+      description: 'Term of the leader. The admission policy refuses admissions of an earlier one.',
+      'x-kubernetes-validations': [{ rule: 'self >= oldSelf', message: 'a later term has begun' }],
+    }),
+  ),
   selector: Type.Optional(text(1024)),
   generation: Type.Optional(
     text(64, { description: 'Hash of the tool set and the runner protocol that new pods carry.' }),

@@ -2,7 +2,13 @@
 import Type, { type Static, type TSchema } from 'typebox';
 
 export const GROUP = 'probeyard.dev';
+/** What objects are stored as, and what Probeyard itself reads and writes. */
 export const VERSION = 'v1alpha1';
+/**
+ * All have one schema. A later minor version may use the newer one and stop serving the older one: the version before
+ * it serves both, so an upgrade and the way back find the one that they use.
+ */
+export const SERVED_VERSIONS = [VERSION, 'v1beta1'] as const;
 export const API_VERSION = `${GROUP}/${VERSION}`;
 
 /** Label keys set by the controller, under a reserved prefix. */
@@ -12,6 +18,8 @@ export const LABEL = {
   pool: `${GROUP}/pool`,
   generation: `${GROUP}/generation`,
   tool: `${GROUP}/tool`,
+  /** On a runner that has been at one job for a while: evictions are refused. */
+  longJob: `${GROUP}/long-job`,
   /** Marks a Secret that jobs may use as their source. */
   source: `${GROUP}/source`,
   component: 'app.kubernetes.io/component',

@@ -8,6 +8,7 @@ import { probeReport } from '../tools/probe_report.ts';
 import { FILE_ROWS, FILE_TOOLS, sectionOf, type FileTool, type ResultName, type SectionName } from '../tools/table.ts';
 import { isJson } from './json.ts';
 import { escaped, textOf, type Piece } from './pieces.ts';
+import { readOf } from './read_of.ts';
 import type { LongOutput, LongOutputs } from './unpack.ts';
 import { verdictOf, type NamedPolicy } from './verdict.ts';
 
@@ -107,13 +108,12 @@ function envelope(
   result: ResultBody,
   { requestId, queueTimeMs, policy, withoutOutputs = false }: AnswerOptions,
 ): Piece[] {
-  const { ioUsage } = result;
   const verdict = verdictOf(result, policy);
   const success = parts.some(({ tool }) => tool.success);
   const head = {
     success,
     ...(success ? {} : { error: parts[0]?.tool.error ?? 'no tool returned a result' }),
-    metadata: { request_id: requestId, queue_time: Math.round(queueTimeMs), io_usage: ioUsage },
+    metadata: { request_id: requestId, queue_time: Math.round(queueTimeMs), ...readOf(result) },
   };
   return [
     JSON.stringify(head).slice(0, -1),

@@ -1,8 +1,9 @@
 /** The response of a comparison: its runs and their differences. It is small, however long the tools' outputs are. */
 import { compareRuns } from '../compare/compare.ts';
 import type { Comparison } from '../compare/schema.ts';
-import type { ResultBody, ToolResult } from '../bus/messages.ts';
+import { SIDES, sideText, type ResultBody, type ToolResult } from '../bus/messages.ts';
 import { JSON_TYPE, type Answer } from './assemble.ts';
+import { readOf } from './read_of.ts';
 
 export interface ComparedRecord {
   requestId: string;
@@ -14,7 +15,10 @@ export interface ComparedRecord {
 const NOTHING = compareRuns([]);
 
 /** `run`: its name among the values of a field. */
-export const runOf = ({ name, version, build, success, durationMs, usageMs, error }: ToolResult, run = version) => ({
+export const runOf = (
+  { name, version, side, build, success, durationMs, usageMs, error }: ToolResult,
+  run: string = side ?? version,
+) => ({
   run,
   tool: name,
   version,
@@ -42,6 +46,18 @@ const isCompared = ({ tools }: Pick<ResultBody, 'tools'>): boolean => {
 };
 
 const FEW = 'fewer than two runs of one tool succeeded';
+
+/** Of two sources: why nothing of the one that failed could be compared. */
+function tooFew({ tools }: Pick<ResultBody, 'tools'>): string {
+  if (tools.every(({ side }) => side === undefined)) return FEW;
+  const failed = SIDES.flatMap((side) => {
+    const runs = tools.filter((tool) => tool.side === side);
+    return runs.length === 0 || runs.some(({ success }) => success) ? [] : runs.slice(0, 1);
+  });
+  if (failed.length === 0) return 'no tool succeeded on both sources';
+  return failed.map((tool) => `${sideText(tool)}${tool.error ?? 'failed'}`).join('; ');
+}
+
 /** The runner's version does not support comparisons: only possible briefly during an upgrade or rollback. */
 const NOT_MADE = 'the runner did not compare the runs';
 
@@ -50,8 +66,8 @@ export function assembleComparison(result: ResultBody, { requestId, queueTimeMs,
   const success = compared && result.comparison !== undefined;
   const body = {
     success,
-    ...(success ? {} : { error: error ?? (compared ? NOT_MADE : FEW) }),
-    metadata: { request_id: requestId, queue_time: Math.round(queueTimeMs), io_usage: result.ioUsage },
+    ...(success ? {} : { error: error ?? (compared ? NOT_MADE : tooFew(result)) }),
+    metadata: { request_id: requestId, queue_time: Math.round(queueTimeMs), ...readOf(result) },
     runs: result.tools.map((tool) => runOf(tool)),
     ...comparisonOf(result),
   };

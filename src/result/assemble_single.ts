@@ -4,9 +4,10 @@
  */
 import type { ResultBody, ToolResult } from '../bus/messages.ts';
 import { JSON_TYPE, type Answer } from './assemble.ts';
-import type { EndpointTool } from '../tools/table.ts';
+import { TOOL_TABLE, type EndpointTool } from '../tools/table.ts';
 import { isJson } from './json.ts';
 import { escaped, textOf, type Piece } from './pieces.ts';
+import { readOf } from './read_of.ts';
 import type { LongOutput, LongOutputs } from './unpack.ts';
 import { verdictOf, type NamedPolicy } from './verdict.ts';
 
@@ -22,7 +23,7 @@ export interface SingleOptions {
   injectJson: boolean;
   /** The policy named by the request: its verdict is included in the envelope. */
   policy?: NamedPolicy | undefined;
-  /** Leaves the members `output` and `cli_output` out. */
+  /** Leaves the output, and what the envelope has of it, out. */
   withoutOutputs?: boolean;
   /** Outputs that are not part of the result itself. */
   long?: LongOutputs;
@@ -53,24 +54,20 @@ function piecesOf(
   const text = jsonOf(ran, options.long);
   if (options.injectOutput) return [text === null ? JSON.stringify(head) : wholeOf(text)];
   const output: Piece[] = text === null ? ['null'] : options.injectJson ? [wholeOf(text)] : quoted(text);
-  const told: Piece[] = options.tool === 'msv' ? ['"cli_output":', cliOutputOf(text), ','] : [];
+  const members = Object.keys(TOOL_TABLE[options.tool]?.endpoint?.members ?? {});
   return [
     `${JSON.stringify(head).slice(0, -1)},"output":`,
     ...output,
     ',',
-    ...told,
+    ...members.flatMap((name): Piece[] => [`"${name}":`, memberOf(text, name), ',']),
     JSON.stringify({ metadata: metadataOf(result, ran, options), ...judged }).slice(1),
   ];
 }
 
-const metadataOf = (
-  { ioUsage }: ResultBody,
-  ran: ToolResult | undefined,
-  { requestId, queueTimeMs }: SingleOptions,
-) => ({
+const metadataOf = (result: ResultBody, ran: ToolResult | undefined, { requestId, queueTimeMs }: SingleOptions) => ({
   request_id: requestId,
   queue_time: Math.round(queueTimeMs),
-  io_usage: ioUsage,
+  ...readOf(result),
   duration: Math.round(ran?.durationMs ?? 0),
   usage: Math.round(ran?.usageMs ?? 0),
 });
@@ -88,13 +85,13 @@ const wholeOf = (text: string | LongOutput): Piece => (typeof text === 'string' 
 const quoted = (text: string | LongOutput): Piece[] =>
   typeof text === 'string' ? [JSON.stringify(text)] : ['"', escaped(text), '"'];
 
-/** The validator includes its human-readable text in its report. */
-function cliOutputOf(text: string | LongOutput | null): Piece {
-  if (text === null) return 'null';
-  if (typeof text !== 'string') {
-    const member = text.text.json?.members.get('cli_output');
-    return member?.isString ? textOf(text, member) : 'null';
+/** A text of the report. */
+function memberOf(report: string | LongOutput | null, name: string): Piece {
+  if (report === null) return 'null';
+  if (typeof report !== 'string') {
+    const member = report.text.json?.members.get(name);
+    return member?.isString ? textOf(report, member) : 'null';
   }
-  const { cli_output: told } = (JSON.parse(text) ?? {}) as { cli_output?: unknown };
-  return typeof told === 'string' ? JSON.stringify(told) : 'null';
+  const { [name]: text } = (JSON.parse(report) ?? {}) as Record<string, unknown>;
+  return typeof text === 'string' ? JSON.stringify(text) : 'null';
 }

@@ -11,6 +11,11 @@ export interface KeptRequest {
   response: ResponseForm;
 }
 
+/** No address has a line break, so that the stored addresses of two sources can be told apart. */
+const BETWEEN = '\n';
+export const joinedAddresses = (shown: readonly string[]): string => shown.join(BETWEEN);
+export const addressesIn = (display: string): string[] => display.split(BETWEEN);
+
 /** Stored separately, because requests that were not opened by the API have a policy too. */
 interface WithPolicy {
   policy?: NamedPolicy | null;
@@ -65,4 +70,10 @@ export function readKeptRequest({ kind, request }: { kind: Kind; request: unknow
   const { options, response } =
     kept.options && kept.response ? (kept as KeptRequest) : readPreviousForm(kind, kept as PreviousForm);
   return { options, response: kept.policy ? { ...response, policy: kept.policy } : response };
+}
+
+/** The span that a webhook of the request goes on from. */
+export function keptTrace(request: unknown): string | undefined {
+  const { trace } = (request ?? {}) as { trace?: unknown };
+  return typeof trace === 'string' ? trace : undefined;
 }

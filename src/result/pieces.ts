@@ -7,10 +7,10 @@ import { unescaper } from './lift.ts';
 import type { LongOutput } from './unpack.ts';
 
 /** `escaped`: as in the body, a JSON string without its quotes. `text`: bytes of the output itself. */
-export type OutputPiece = { output: LongOutput; as: 'escaped' } | ({ output: LongOutput; as: 'text' } & Span);
+export type OutputPiece = { output: Span; as: 'escaped' } | ({ output: LongOutput; as: 'text' } & Span);
 export type Piece = string | OutputPiece;
 
-export const escaped = (output: LongOutput): OutputPiece => ({ output, as: 'escaped' });
+export const escaped = (output: Span): OutputPiece => ({ output, as: 'escaped' });
 export const textOf = (output: LongOutput, { from = 0, to = output.text.bytes }: Partial<Span> = {}): OutputPiece => ({
   output,
   as: 'text',

@@ -200,7 +200,7 @@ describe('bus: authorisation of runners', function () {
       onDecision: (decision) => failures.push(decision),
     });
     deliver?.(null, { data: new TextEncoder().encode(forged), respond: (text: string) => answers.push(text) });
-    await until('it was judged', () => failures.length === 1);
+    await until('the rejected credentials were reported', () => failures.length === 1);
     assert.match(JSON.stringify(failures), /is not signed by its server/);
     assert.deepEqual(answers, []);
   });
@@ -257,7 +257,7 @@ describe('bus: authorisation of runners', function () {
       });
       await runner.flush();
       controllers[0]?.publish(SUBJECT.report, {});
-      await until('it heard', () => heard.length);
+      await until('the subscription received the message', () => heard.length);
       assert.deepEqual(heard, [SUBJECT.report]);
       listening.stop();
     });
@@ -282,7 +282,7 @@ describe('bus: authorisation of runners', function () {
         fixture.errors.length = 0;
         runner.publish(subject(), {});
         await runner.flush();
-        const refusal = await until('the server refused', () =>
+        const refusal = await until('the server refused the call', () =>
           fixture.errors.find((error) => error.code === 'refused'),
         );
         assert.match(refusal.message, /PERMISSIONS_VIOLATION/);
@@ -315,13 +315,13 @@ describe('bus: authorisation of runners', function () {
       fixture.writeToken(uid, 'no longer good');
       const kicked = (await Promise.all(callouts.map((callout) => callout.kick(uid)))).reduce((a, b) => a + b, 0);
       assert.equal(kicked, 1);
-      await until('it is cut off', () => cut.includes('disconnected'));
+      await until('the client is disconnected', () => cut.includes('disconnected'));
       assert.equal(bus.connected(), false);
       await until('its new attempt is refused', () =>
         decisions.some((decision) => !decision.ok && decision.code === 'token-malformed'),
       );
       fixture.writeToken(uid, await sign({ uid }));
-      await until('a good token brings it back', () => bus.connected());
+      await until('the bus is connected with a valid token', () => bus.connected());
       assert.equal(neighbour.connected(), true);
     });
 
@@ -334,7 +334,7 @@ describe('bus: authorisation of runners', function () {
       const statuses: string[] = [];
       const bus = await fixture.runner(uid, await sign({ uid }), { onStatus: (status) => statuses.push(status) });
       const before = decisions.filter((decision) => decision.ok && decision.uid === uid).length;
-      await until('it came back', () => statuses.includes('disconnected') && bus.connected(), 10_000);
+      await until('the client reconnected', () => statuses.includes('disconnected') && bus.connected(), 10_000);
       assert.ok(decisions.filter((decision) => decision.ok && decision.uid === uid).length > before);
     });
   });
@@ -348,14 +348,14 @@ describe('bus: authorisation of runners', function () {
       });
       await api.flush();
       controllers[0]?.publish(SUBJECT.ended('api-1'), { id: 'x' });
-      await until('it heard', () => heard.length);
+      await until('the subscription received the message', () => heard.length);
       const early: unknown[] = [];
       controllers[0]?.subscribe(SUBJECT.early, ({ message }) => {
         early.push(message);
       });
       await controllers[0]?.flush();
       api.publish(SUBJECT.early, { job: 'j' });
-      await until('the controller heard', () => early.length);
+      await until('the controller received the notice', () => early.length);
       // As large as a snapshot may be.
       const snapshot = { filler: 'x'.repeat(SNAPSHOT_BYTES) };
       controllers[0]?.serve(SUBJECT.cluster, () => snapshot);

@@ -45,7 +45,7 @@ describe('bus: connecting by name', function () {
       url: `tls://${NAME}:${server.port}`,
       caFile: file('ca.crt', tls['ca.crt']),
       name: 'test',
-      nkeyFile: file('api.nk', auth['api.nk']),
+      credentialsFile: file('api.nk', auth['api.nk']),
       inboxPrefix: INBOX.api,
     };
     // A name server that receives queries and answers none, set in Node's resolver.
@@ -97,7 +97,10 @@ describe('bus: connecting by name', function () {
     server.certify({ certificate: next['tls.crt'] ?? '', key: next['tls.key'] ?? '' });
     writeFileSync(settings.caFile ?? '', next['ca.crt'] ?? '');
     await server.restart();
-    await until('it is back', () => statuses.filter((status) => status === 'connected').length > 1 && bus.connected());
+    await until(
+      'the bus is connected again',
+      () => statuses.filter((status) => status === 'connected').length > 1 && bus.connected(),
+    );
     assert.deepEqual(errors, []);
     assert.deepEqual(countByName(await liveConnections(server.monitor)), { test: 1 });
     await bus.drain();
@@ -106,15 +109,15 @@ describe('bus: connecting by name', function () {
   it('credentials that are unreadable for a while do not close the connection for good', async () => {
     const errors: string[] = [];
     const bus = await connectBus({ ...settings, onError: (error) => errors.push(error.message) });
-    const file = settings.nkeyFile ?? '';
+    const file = settings.credentialsFile ?? '';
     renameSync(file, `${file}.away`);
     await server.restart();
-    await until('a dial found no credentials', () =>
+    await until('a dial without credentials was logged', () =>
       errors.some((error) => error.includes('cannot read the NATS credentials')),
     );
     assert.equal(bus.connected(), false);
     renameSync(`${file}.away`, file);
-    await until('it is back', () => bus.connected());
+    await until('the bus is connected again', () => bus.connected());
     await bus.drain();
   });
 

@@ -12,6 +12,8 @@ import { type NatsOptions, type NatsServer, startNats } from '../servers.ts';
 export interface BusFixture {
   server: NatsServer;
   issuerSeed: string;
+  /** Files with the credentials of the static users. */
+  files: Record<'api' | 'controller', string>;
   /** Errors of all connections of this fixture. */
   errors: BusError[];
   api(): Promise<Bus>;
@@ -55,9 +57,10 @@ export async function startBus(
   return {
     server,
     issuerSeed: seed(issuer),
+    files,
     errors,
-    api: () => open({ name: 'api', nkeyFile: files.api, inboxPrefix: INBOX.api }),
-    controller: () => open({ name: 'controller', nkeyFile: files.controller, inboxPrefix: INBOX.controller }),
+    api: () => open({ name: 'api', credentialsFile: files.api, inboxPrefix: INBOX.api }),
+    controller: () => open({ name: 'controller', credentialsFile: files.controller, inboxPrefix: INBOX.controller }),
     runner: (uid, token, change = {}) =>
       open({
         name: `runner-${uid}`,

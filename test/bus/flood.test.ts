@@ -1,6 +1,6 @@
 /** A compromised agent against others: what it can store, how fast it can send, and what it can make JetStream do. */
 import assert from 'node:assert/strict';
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { headers } from 'nats';
 import { type Callout, serveCallout } from '../../src/bus/callout.ts';
 import { consumeResults, type Collecting } from '../../src/bus/collect.ts';
@@ -13,6 +13,7 @@ import { overfull, watchShares } from '../../src/bus/shares.ts';
 import { ensureStreams } from '../../src/bus/streams.ts';
 import { until } from '../until.ts';
 import { type BusFixture, startBus } from './fixture.ts';
+import { randomBody } from './random_body.ts';
 
 const MIB = 1024 * 1024;
 const LARGE = 768 * 1024;
@@ -45,25 +46,7 @@ describe('bus: a runner that floods', function () {
 
   /** A result of this many incompressible megabytes. */
   const packed = (megabytes: number) =>
-    packResult(
-      {
-        tools: [
-          {
-            name: 'ffprobe',
-            version: '7.0',
-            success: true,
-            durationMs: 1,
-            usageMs: 1,
-            exitCode: 0,
-            signal: null,
-            format: 'text',
-            output: randomBytes(megabytes * MIB).toString('hex'),
-          },
-        ],
-        ioUsage: 7,
-      },
-      { job: 'full', attempt: 1, epoch: 1, podUid: uid },
-    );
+    packResult(randomBody(2 * megabytes * MIB), { job: 'full', attempt: 1, epoch: 1, podUid: uid });
 
   it('keeps at most four results in the stream, and displaces none of another runner', async () => {
     await ensureStreams(await managerOf(controller), { resultsBytes: 4 * MIB });
@@ -130,7 +113,7 @@ describe('bus: a runner that floods', function () {
       onFlood: (who) => flooding.push(who),
       onError: (error) => fixture.errors.push(error),
     });
-    await until('it collects', () => collecting.active());
+    await until('the collector is active', () => collecting.active());
     const result = (podUid: string) =>
       JSON.stringify({
         protocol: 1,
@@ -174,7 +157,7 @@ describe('bus: a runner that floods', function () {
     runner.connection.publish(SUBJECT.heartbeat(uid), '{');
     await runner.flush();
     neighbour.publish(SUBJECT.heartbeat(other), 'good');
-    await until('the neighbour is heard', () => heard.length);
+    await until('the message of another runner arrived', () => heard.length);
     assert.deepEqual([heard, fixture.errors], [['good'], []]);
   });
 
@@ -217,7 +200,7 @@ describe('bus: a runner that floods', function () {
     for (let pod = 0; pod < 5; pod++) await (await fixture.runner(randomUUID(), randomUUID())).connection.close();
     // A pod that reconnects continually is remembered once, however often it connects in a second.
     const last = randomUUID();
-    await until('the first are forgotten', async () => {
+    await until('fewer than five pods are remembered', async () => {
       await (await fixture.runner(last, last)).connection.close();
       return short.remembered() < 5;
     });

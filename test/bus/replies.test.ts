@@ -65,7 +65,7 @@ describe('bus: reply subjects that the sender may not publish to', function () {
       `$JS.API.STREAM.PURGE.${STREAM.chunks}`,
     ];
     for (const reply of targets) runner.connection.publish(SUBJECT.heartbeat(liar), '{}', { reply });
-    await until('all were heard', () => asked.length === targets.length);
+    await until('every message was received', () => asked.length === targets.length);
     assert.deepEqual(await runner.request(SUBJECT.heartbeat(liar), {}, 2_000), { job: 'j', attempt: 1 });
     await barrier();
     assert.deepEqual(heard, []);
@@ -83,7 +83,7 @@ describe('bus: reply subjects that the sender may not publish to', function () {
     const targets = [SUBJECT.prepare(victim), SUBJECT.go(victim), SUBJECT.cancel(victim), SUBJECT.early];
     for (const reply of [...targets, `$JS.API.STREAM.PURGE.${STREAM.chunks}`, `$JS.API.STREAM.DELETE.${STREAM.chunks}`])
       runner.connection.publish(SUBJECT.result(liar), '{}', { reply });
-    await until('it was confirmed to each', () => heard.length === targets.length);
+    await until('every sender has its confirmation', () => heard.length === targets.length);
     for (const message of heard)
       assert.ok(
         !isPrepare(message) && !isGo(message) && !isCancel(message) && !isBeatOf(SUBJECT.heartbeat(victim), message),
@@ -96,6 +96,6 @@ describe('bus: reply subjects that the sender may not publish to', function () {
   it("another pod's inbox is refused as a reply subject, and its name can only be guessed", async () => {
     fixture.errors.length = 0;
     runner.publish(`${INBOX.runner(victim)}.x`, {});
-    await until('the server refused', () => fixture.errors.some(({ code }) => code === 'refused'));
+    await until('the server refused the reply', () => fixture.errors.some(({ code }) => code === 'refused'));
   });
 });

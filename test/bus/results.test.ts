@@ -5,43 +5,27 @@ import { DiscardPolicy, RetentionPolicy } from 'nats';
 import { serveCallout } from '../../src/bus/callout.ts';
 import { consumeResults, type Collecting, type CollectSettings } from '../../src/bus/collect.ts';
 import type { Bus } from '../../src/bus/connect.ts';
-import { CHUNK_BYTES, type ResultBody, SUBJECT } from '../../src/bus/messages.ts';
+import { CHUNK_BYTES, SUBJECT } from '../../src/bus/messages.ts';
 import { joinResult, packResult, unpackBody } from '../../src/bus/packing.ts';
 import { fetchBody, managerOf, publishResult, purgeChunks } from '../../src/bus/results.ts';
 import { ensureStreams } from '../../src/bus/streams.ts';
 import { until } from '../until.ts';
 import { type BusFixture, startBus } from './fixture.ts';
+import { randomBody } from './random_body.ts';
 
 const LIMIT = 64 * 1024 * 1024;
-const aBody = (bytes = 100): ResultBody => ({
-  tools: [
-    {
-      name: 'ffprobe',
-      version: '7.0',
-      success: true,
-      durationMs: 1,
-      usageMs: 1,
-      exitCode: 0,
-      signal: null,
-      format: 'text',
-      output: randomBytes(Math.ceil(bytes / 2)).toString('hex'),
-    },
-  ],
-  ioUsage: 7,
-});
-
 describe('bus: packing of results', () => {
   const of = { job: 'j', attempt: 1, epoch: 3, podUid: 'u' };
 
   it('a small result is inline', async () => {
-    const body = aBody();
+    const body = randomBody();
     const { header, chunks } = await packResult(body, of);
     assert.deepEqual([chunks.length, header.chunks, header.encoding, header.job], [0, 0, 'zstd', 'j']);
     assert.deepEqual(await unpackBody(joinResult(header, []), LIMIT, header.size), body);
   });
 
   it('a large result is cut into chunks, and its message stays under a megabyte', async () => {
-    const body = aBody(3_000_000);
+    const body = randomBody(3_000_000);
     const { header, chunks } = await packResult(body, of);
     assert.ok(header.chunks >= 3 && header.inline === undefined);
     assert.ok(chunks.every((chunk) => chunk.length <= CHUNK_BYTES));
@@ -56,13 +40,13 @@ describe('bus: packing of results', () => {
   const bad: [string, () => Promise<unknown>, RegExp][] = [
     [
       'a body that differs from the declared one',
-      async () => joinResult({ ...(await packResult(aBody(), of)).header, sha256: '00' }, []),
+      async () => joinResult({ ...(await packResult(randomBody(), of)).header, sha256: '00' }, []),
       /does not match the checksum/,
     ],
     [
       'chunks in another order',
       async () => {
-        const { header, chunks } = await packResult(aBody(3_000_000), of);
+        const { header, chunks } = await packResult(randomBody(3_000_000), of);
         return joinResult(header, chunks.toReversed());
       },
       /does not match the checksum/,
@@ -109,11 +93,11 @@ describe('bus: results over JetStream', function () {
   });
 
   const pack = (job: string, bytes?: number, attempt = 1) =>
-    packResult(aBody(bytes), { job, attempt, epoch: 1, podUid: uid });
+    packResult(randomBody(bytes), { job, attempt, epoch: 1, podUid: uid });
   async function collect(handle: CollectSettings['handle'], bus = controller): Promise<Collecting> {
     const collector = consumeResults(bus, { handle, onError: (error) => fixture.errors.push(error) });
     collecting.push(collector);
-    await until('it collects', () => collector.active());
+    await until('the collector is active', () => collector.active());
     return collector;
   }
   /** Repeats until it is published, as an agent does. */
@@ -129,7 +113,7 @@ describe('bus: results over JetStream', function () {
       got.push(await fetchBody(controller, header, LIMIT));
       await purgeChunks(controller, header);
     });
-    const body = aBody(40_000_000);
+    const body = randomBody(40_000_000);
     const packed = await packResult(body, { job: randomUUID(), attempt: 1, epoch: 1, podUid: uid });
     assert.ok(packed.header.chunks > 35, `${packed.header.chunks} chunks`);
     await publishResult(runner, packed);
@@ -197,7 +181,7 @@ describe('bus: results over JetStream', function () {
     await collect(handle('b'), await fixture.controller());
     await publishUntilTaken('fails');
     for (let index = 0; index < 30; index++) await publishUntilTaken(`job-${index}`);
-    await until('all came', () => seen.length === 31);
+    await until('31 results were collected', () => seen.length === 31);
     assert.equal(failures, 1);
     assert.equal(new Set(seen.map((line) => line.split(' ')[1])).size, 31);
     assert.deepEqual([...new Set(seen.map((line) => line[0]))].sort(), ['a', 'b']);
@@ -216,9 +200,9 @@ describe('bus: results over JetStream', function () {
         await held;
       },
     });
-    await until('it collects', () => collector.active());
+    await until('the collector is active', () => collector.active());
     for (let index = 0; index < 6; index++) await publishUntilTaken(`job-${index}`);
-    await until('two are in hand', () => first.length === 2);
+    await until('the first collector handles two results', () => first.length === 2);
     const stopped = collector.stop();
     const second: string[] = [];
     await collect(
@@ -228,7 +212,7 @@ describe('bus: results over JetStream', function () {
       await fixture.controller(),
     );
     // Within less than the acknowledgement timeout (10 s).
-    await until('the other four went over', () => second.length === 4, 8_000);
+    await until('the second collector has the other four', () => second.length === 4, 8_000);
     release();
     await stopped;
     await until('none is left', async () => (await stored()) === 0);
@@ -249,7 +233,7 @@ describe('bus: results over JetStream', function () {
       new TextEncoder().encode(JSON.stringify({ ...(await pack('lie')).header, podUid: randomUUID() })),
     );
     await publishUntilTaken('good');
-    await until('the good one came', () => seen.length > 0);
+    await until('the valid result was collected', () => seen.length > 0);
     await until('nothing is left', async () => (await stored()) === 0);
     assert.deepEqual(seen, ['good']);
     assert.equal(fixture.errors.filter((error) => error.code === 'bad-result').length, 2);
@@ -273,13 +257,15 @@ describe('bus: results over JetStream', function () {
             `job-${index} is collected`,
             async () => {
               await publishResult(runner, packed).catch(() => {});
-              return until('a moment', () => collected.has(packed.header.job), 300).catch(() => false);
+              return until('it is collected within 300 ms', () => collected.has(packed.header.job), 300).catch(
+                () => false,
+              );
             },
             30_000,
           );
         }
       })();
-      await until('some came', () => collected.size > 10);
+      await until('more than ten results were collected', () => collected.size > 10);
       await fixture.server.restart(how);
       await publishing;
       assert.equal(collected.size, total);
@@ -295,7 +281,7 @@ describe('bus: results over JetStream', function () {
     // while nothing is published.
     await fixture.server.restart({ wipe: true });
     await publishUntilTaken('after');
-    await until('it came', () => seen.length === 1, 20_000);
+    await until('the result was collected', () => seen.length === 1, 20_000);
   });
 
   it('publishing without a stream reports the missing stream', async () => {

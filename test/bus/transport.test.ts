@@ -89,7 +89,7 @@ describe('bus: one connection per process', function () {
   afterEach(async () => {
     console.log = log;
     await Promise.all(opened.splice(0).map((connection) => connection.close()));
-    await until('the server has let go of them', async () => (await liveConnections(server.monitor)).length === 0);
+    await until('the server closed all connections', async () => (await liveConnections(server.monitor)).length === 0);
   });
 
   const open = async (name: string, port: number, change: ConnectionOptions = {}): Promise<NatsConnection> => {
@@ -139,7 +139,7 @@ describe('bus: one connection per process', function () {
     const wanted = Array.from({ length: 50 }, (_, at) => String(at));
     for (const text of wanted) connections[0]?.publish('work', text);
     await Promise.all(connections.map((connection) => connection.flush()));
-    await until('all are handled', () => handled.length >= wanted.length);
+    await until('every request was handled', () => handled.length >= wanted.length);
     for (const connection of connections) await connection.flush();
     assert.deepEqual(
       handled.toSorted((a, b) => Number(a) - Number(b)),
@@ -155,11 +155,11 @@ describe('bus: one connection per process', function () {
       const heard = statuses(connection);
       way.hold();
       way.cut();
-      await until('three dials have been given up', () => heard.filter((type) => type === 'reconnecting').length > 3);
+      await until('three dials have timed out', () => heard.filter((type) => type === 'reconnecting').length > 3);
       // The current one, and none of the earlier ones.
       assert.ok(way.open() <= 1, `${way.open()} sockets are open`);
       way.release();
-      await until('it is back', () => heard.includes('reconnect'));
+      await until('the connection is restored', () => heard.includes('reconnect'));
       await handledOnce([connection]);
       assert.deepEqual(await counted(), { slow: 1 });
       assert.deepEqual(printed, []);
@@ -176,7 +176,7 @@ describe('bus: one connection per process', function () {
       const dials = heard.map((types) => types.filter((type) => type === 'reconnecting').length);
       server.freeze();
       try {
-        await until('each has dialled three times in vain', () =>
+        await until('each client has failed to dial three times', () =>
           heard.every((types, at) => types.filter((type) => type === 'reconnecting').length >= (dials[at] ?? 0) + 3),
         );
       } finally {
@@ -201,13 +201,13 @@ describe('bus: one connection per process', function () {
       // Far more than the kernel's buffers hold.
       const megabyte = new Uint8Array(1024 * 1024 - 1_024);
       for (let sent = 0; sent < 32; sent++) connection.publish('bulk', megabyte);
-      await until('it dials again', () => heard.includes('reconnecting'), 5_000);
+      await until('the client dials again', () => heard.includes('reconnecting'), 5_000);
     } finally {
       server.resume();
     }
-    await until('it is back', () => heard.includes('reconnect'));
+    await until('the connection is restored', () => heard.includes('reconnect'));
     await connection.flush();
-    await until('the server has let go of the old one', async () => isDeepStrictEqual(await counted(), { full: 1 }));
+    await until('the server closed the old connection', async () => isDeepStrictEqual(await counted(), { full: 1 }));
   });
 
   it('a listener that is not a NATS server fails the dial, and the client dials again', async () => {
@@ -239,7 +239,7 @@ describe('bus: one connection per process', function () {
       const heard = statuses(connection);
       way.hold();
       way.cut();
-      await until('it dials', () => way.waiting() > 0 && heard.includes('reconnecting'));
+      await until('the client dials', () => way.waiting() > 0 && heard.includes('reconnecting'));
       await connection.close();
       await until('no socket is left', () => way.open() === 0);
     } finally {

@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parse, stringify } from 'yaml';
 import { CRDS, makeClient, NAMESPACES, type KubeClient, type KubeObject } from '../../src/kube/client.ts';
+import { atEnd } from '../at_end.ts';
 
 export interface TestApiServer {
   kubeconfig: string;
@@ -41,10 +42,12 @@ export interface Settings {
   fsync?: boolean;
 }
 
+/** Names another program of the API server, of another version: the tests then run against that one. */
+export const SERVER_PROGRAM = 'PROBEYARD_KUBE_APISERVER';
 const REPOSITORY = new URL('../../', import.meta.url).pathname;
 const shared = new Map<boolean, Promise<TestApiServer>>();
 
-/** One per process and kind, stopped when mocha ends. */
+/** One per process (and one of the local cluster), stopped at the end of the process. */
 export function testApiServer(settings: Settings = {}): Promise<TestApiServer> {
   const own = settings.own === true;
   let server = shared.get(own);
@@ -58,13 +61,14 @@ export function testApiServer(settings: Settings = {}): Promise<TestApiServer> {
 export async function stopApiServers(): Promise<void> {
   const started = [...shared.values()];
   shared.clear();
-  await Promise.all(started.map(async (server) => (await server).stop()));
+  await Promise.all([...new Set(await Promise.all(started))].map((server) => server.stop()));
 }
 
-if (typeof after === 'function') after(stopApiServers);
+atEnd(stopApiServers);
 
 async function start(settings: Settings): Promise<TestApiServer> {
-  const local = settings.own === true || settings.fsync === true ? undefined : localKubeconfig();
+  const own = settings.own === true || settings.fsync === true || process.env[SERVER_PROGRAM] !== undefined;
+  const local = own ? undefined : localKubeconfig();
   if (local !== undefined) {
     const client = await makeClient({ kubeconfig: local, namespace: 'default' });
     const answers = await client.get(NAMESPACES, 'default', { deadlineMs: 2000 }).then(
@@ -74,7 +78,9 @@ async function start(settings: Settings): Promise<TestApiServer> {
     if (answers) return await serverOf(local, client, {});
     await client.close();
   }
-  return startOwn(settings.fsync === true);
+  return settings.own === true || settings.fsync === true
+    ? startOwn(settings.fsync === true)
+    : testApiServer({ own: true });
 }
 
 function localKubeconfig(): string | undefined {
@@ -116,7 +122,11 @@ async function startOwn(fsync: boolean): Promise<TestApiServer> {
   writeFileSync(join(folder, 'tokens.csv'), `${token},admin,admin,"system:masters"\n`, { mode: 0o600 });
   const children: ChildProcess[] = [];
   const run = (name: string, args: string[]): ChildProcess => {
-    const child = spawn(binary(name), args, { stdio: ['ignore', 'ignore', 'pipe'] });
+    const child = spawn(
+      name === 'kube-apiserver' ? (process.env[SERVER_PROGRAM] ?? binary(name)) : binary(name),
+      args,
+      { stdio: ['ignore', 'ignore', 'pipe'] },
+    );
     let last = '';
     child.stderr?.on('data', (chunk: Buffer) => {
       last = (last + chunk.toString()).slice(-4000);

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { TERMS_ANNOTATION, termsOf, withTerm, type LeaseTerm } from '../../src/kube/lease_terms.ts';
 import { recordOf, sight, takeableInMs, type LeaseRecord } from '../../src/kube/lease_record.ts';
 
 const record = (changes: Partial<LeaseRecord> = {}): LeaseRecord => ({
@@ -7,7 +8,54 @@ const record = (changes: Partial<LeaseRecord> = {}): LeaseRecord => ({
   durationMs: 6000,
   renewTime: '1',
   resourceVersion: '10',
+  terms: [],
   ...changes,
+});
+
+const term = (epoch: number): LeaseTerm => ({ pod: `c-${epoch}`, epoch, since: '2026-03-01T12:00:00.000Z' });
+const annotated = (text: string) => ({ metadata: { name: 'l', annotations: { [TERMS_ANNOTATION]: text } } });
+
+describe('terms of a lease', () => {
+  it('the last ten are kept, the latest first', () => {
+    let terms: LeaseTerm[] = [];
+    for (let epoch = 1; epoch <= 12; epoch++)
+      terms = termsOf({ metadata: { name: 'l', annotations: withTerm(terms, term(epoch)) } });
+    assert.deepEqual(
+      terms.map(({ epoch }) => epoch),
+      [12, 11, 10, 9, 8, 7, 6, 5, 4, 3],
+    );
+    assert.deepEqual(terms[0], term(12));
+  });
+
+  it('an acquisition whose response was lost is not listed beside the one that repeats it', () => {
+    const terms = termsOf({ metadata: { name: 'l', annotations: withTerm([term(5), term(4)], term(5)) } });
+    assert.deepEqual(terms, [term(5), term(4)]);
+  });
+
+  it('ten with the longest names fit', () => {
+    const long = (epoch: number): LeaseTerm => ({ ...term(epoch), pod: 'n'.repeat(253) });
+    let terms: LeaseTerm[] = [];
+    for (let epoch = 1; epoch <= 10; epoch++)
+      terms = termsOf({ metadata: { name: 'l', annotations: withTerm(terms, long(epoch)) } });
+    assert.equal(terms.length, 10);
+  });
+
+  const FOREIGN: [what: string, text: string, epochs: number[]][] = [
+    ['no JSON', 'x', []],
+    ['no list', '{"pod":"a"}', []],
+    ['others in the list', JSON.stringify([1, null, {}, term(3)]), [3]],
+    ['a name that is none of a pod', JSON.stringify([{ ...term(4), pod: '<img src=x>' }, term(3)]), [3]],
+    ['a time that is none', JSON.stringify([{ ...term(4), since: '2026-99-01T12:00:00Z' }]), []],
+    ['an epoch that is none', JSON.stringify([{ ...term(4), epoch: '4' }]), []],
+    ['a long text', JSON.stringify(Array.from({ length: 1_000 }, (_, index) => term(index + 1))), []],
+  ];
+  for (const [what, text, epochs] of FOREIGN)
+    it(`what others wrote there is left out: ${what}`, () => {
+      assert.deepEqual(
+        termsOf(annotated(text)).map(({ epoch }) => epoch),
+        epochs,
+      );
+    });
 });
 
 describe('lease record', () => {
@@ -18,13 +66,14 @@ describe('lease record', () => {
       durationMs: 0,
       renewTime: undefined,
       resourceVersion: '7',
+      terms: [],
     });
     assert.deepEqual(
       recordOf({
         metadata: { name: 'l', resourceVersion: '8' },
         spec: { holderIdentity: 'a', leaseDurationSeconds: 6, leaseTransitions: 2, renewTime: 'x' },
       }),
-      { holder: 'a', epoch: 2, durationMs: 6000, renewTime: 'x', resourceVersion: '8' },
+      { holder: 'a', epoch: 2, durationMs: 6000, renewTime: 'x', resourceVersion: '8', terms: [] },
     );
   });
 

@@ -3,6 +3,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { CONFIG_MAPS, LEASES, makeClient, type ConfigMap, type KubeClient } from '../../src/kube/client.ts';
 import { startElection, type Election, type LeaseOptions } from '../../src/kube/lease.ts';
+import { termsOf } from '../../src/kube/lease_terms.ts';
 import { startReflector } from '../../src/kube/reflector.ts';
 import { testApiServer, type TestApiServer } from './apiserver.ts';
 import { eventually } from './eventually.ts';
@@ -198,6 +199,15 @@ describe('leader election', function () {
     }
     assert.deepEqual(led, [1, 2, 3]);
     assert.ok(inOrder(epochs), epochs.join());
+    const terms = termsOf(await client.get(LEASES, 'leader'));
+    assert.deepEqual(
+      terms.map(({ pod, epoch }) => [pod, epoch]),
+      contenders
+        .flatMap(({ name, lines }) =>
+          lines.flatMap((line) => (line.what === 'leads' ? [[name, line.epoch!] as const] : [])),
+        )
+        .toSorted(([, a], [, b]) => b - a),
+    );
   });
 
   describe('in one process', () => {

@@ -23,6 +23,17 @@ describe('envelope of a result', () => {
     });
   });
 
+  it('tells what each tool read, and nothing that a runner adds to it', () => {
+    const use = { requests: 2, connections: 1, bytes: 1234, ms: 5 };
+    const origin = { ffprobe: { ...use, extra: 'x' }, msv: use, other: use };
+    assert.deepEqual(parsed(body([good('ffprobe', '{}')], { origin }))['metadata'], {
+      request_id: ID,
+      queue_time: 4,
+      io_usage: 1234,
+      origin: { ffprobe: use, mediastreamvalidator: use },
+    });
+  });
+
   it('keeps the output of a tool byte for byte', () => {
     const { body: text, contentType } = answer(body([good('ffprobe', FF), good('mediainfo', MI)]));
     assert.ok(text.includes(`"response":${FF}`));
