@@ -1,11 +1,14 @@
 /** Takes part in the leader election, and runs a term while this replica leads. */
 import type { KubeClient } from '../kube/client.ts';
 import { startElection } from '../kube/lease.ts';
+import { highestFence } from './leader/fence.ts';
 import { startTerm, type RunningTerm, type TermDeps } from './term.ts';
 
 export interface Candidacy {
   /** This replica's term while it leads. */
   term(): RunningTerm | undefined;
+  /** Milliseconds since this replica saw the lease renewed; Infinity: nobody holds it. */
+  leaseAgeMs(): number;
   stop(): Promise<void>;
 }
 
@@ -18,16 +21,19 @@ export function standForElection(leaseClient: KubeClient, deps: TermDeps): Candi
     term = undefined;
     metrics.lead(undefined);
     await ending?.stop();
-    // The new leader reports these jobs.
-    for (const state of ['waiting', 'running'] as const) metrics.jobs(state, 0);
+    metrics.termEnded();
   };
   const election = startElection({
     client: leaseClient,
     name: 'probeyard-controller',
     namespace: config.namespace,
     holder: config.podName,
+    now: () => deps.store.clock.now(),
     // A deleted Lease restarts its count of transitions, and runners refuse an epoch older than one they have seen.
-    epochFloor: () => jobs.list().reduce((most, { status }) => Math.max(most, status?.admittedBy?.epoch ?? 0), 0),
+    epochFloor: async () =>
+      jobs
+        .list()
+        .reduce((most, { status }) => Math.max(most, status?.admittedBy?.epoch ?? 0), await highestFence(deps)),
     onLead: ({ epoch }) => {
       log.info({ epoch }, 'elected as leader');
       metrics.lead(epoch);
@@ -38,7 +44,12 @@ export function standForElection(leaseClient: KubeClient, deps: TermDeps): Candi
         if (!mine()) return;
         term = await startTerm(
           deps,
-          { holder: election.identity, epoch, stillLeading: (margin) => mine() && election.stillLeading(margin) },
+          {
+            holder: election.identity,
+            epoch,
+            stillLeading: (margin) => mine() && election.stillLeading(margin),
+            terms: () => election.terms(),
+          },
           (running) => {
             term = running;
           },
@@ -57,5 +68,5 @@ export function standForElection(leaseClient: KubeClient, deps: TermDeps): Candi
     },
     onError: (error) => log.warn({ err: error }, 'lease operation failed'),
   });
-  return { term: () => term, stop: () => election.stop() };
+  return { term: () => term, leaseAgeMs: () => election.renewedAgoMs(), stop: () => election.stop() };
 }

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { connectBus, type Bus } from '../bus/connect.ts';
 import { INBOX } from '../bus/permissions.ts';
-import { limitsOf, type Config } from '../config.ts';
+import { limitsOf, postgresOf, type Config } from '../config.ts';
 import { makeClient, type KubeClient } from '../kube/client.ts';
 import type { Logger } from '../log.ts';
 import { watchOpeningKeys } from '../seal/watch_keys.ts';
@@ -26,17 +26,16 @@ export async function connect(config: Config<'controller'>, log: Logger): Promis
   );
   const issuerSeed = (await readFile(config.natsIssuerFile, 'utf8')).trim();
   const store = await openStore({
-    url: config.postgresUrl,
-    directUrl: config.postgresDirectUrl,
-    caFile: config.postgresCaFile || undefined,
+    ...postgresOf(config),
     name: `probeyard-controller ${config.podName}`,
     defaultLimits: limitsOf(config),
+    waitForServer: true,
     onError: (error) => log.warn({ err: error }, 'Postgres connection failed'),
   });
   const bus = await connectBus({
     url: config.natsUrl,
     caFile: config.natsCaFile || undefined,
-    nkeyFile: config.natsNkeyFile,
+    credentialsFile: config.natsNkeyFile,
     name: `controller/${config.podName}`,
     inboxPrefix: INBOX.controller,
     onStatus: (status) => log.info({ status }, 'NATS connection status changed'),

@@ -2,17 +2,23 @@
 import { consumeResults } from '../bus/collect.ts';
 import { watchShares } from '../bus/shares.ts';
 import { loadConfig } from '../config.ts';
-import { serveHealth } from '../health.ts';
+import { serveHealth, type Check, type Checks } from '../health.ts';
 import { makeLog } from '../log.ts';
+import { signals } from '../signals.ts';
 import { admitRunners, cutOff } from './admit_runners.ts';
+import { watchBackups } from './backup_watch.ts';
 import { startCaches } from './caches.ts';
 import { standForElection, type Candidacy } from './candidacy.ts';
 import { watchCertificate } from './certificate_watch.ts';
 import { connect } from './clients.ts';
 import { collect, collectorRoom } from './collect/collect.ts';
 import { floods } from './floods.ts';
-import { controllerMetrics } from './metrics.ts';
+import { controllerMetrics, leaseMetrics } from './metrics.ts';
+import { connectionMetrics } from '../metrics/connections.ts';
 import type { RunningTerm } from './term.ts';
+import { makeTracer } from '../tracing/tracer.ts';
+import { termMetrics } from './term_figures.ts';
+import { transportMetrics } from './transport_metrics.ts';
 import { startUpkeep } from './upkeep.ts';
 
 /** A cache without any event for this long, bookmarks included, counts as stale. */
@@ -22,6 +28,26 @@ export async function run(): Promise<void> {
   const config = loadConfig('controller');
   const log = makeLog('controller', config);
   const metrics = controllerMetrics();
+  const tracer = makeTracer({
+    endpoint: config.tracingEndpoint,
+    share: config.tracingPercent / 100,
+    service: 'probeyard-controller',
+    instance: config.podName,
+    registry: metrics.registry,
+  });
+  // Alive from the start: the kubelet must not restart a process that waits for Postgres, NATS or the API server.
+  const live: Record<string, Check> = {};
+  const ready: Record<string, Check> = { start: () => 'this replica is starting' };
+  const server = await serveHealth(config.metricsListen, { live, ready, registry: metrics.registry });
+  const stopping = signals();
+  const certificates = watchCertificate({
+    url: config.natsUrl,
+    caFile: config.natsCaFile || undefined,
+    credentialsFile: config.natsNkeyFile,
+    stageFiles: config.natsStageFiles,
+    log,
+    metrics,
+  });
   const { kube, leaseClient, store, bus, keys, issuerSeed } = await connect(config, log);
   const standing: { candidacy?: Candidacy } = {};
   const term = (): RunningTerm | undefined => standing.candidacy?.term();
@@ -54,6 +80,7 @@ export async function run(): Promise<void> {
           store,
           log,
           metrics,
+          tracer,
           namespace: config.namespace,
           cached: (name) => jobs.get(`${config.namespace}/${name}`),
           room,
@@ -62,12 +89,8 @@ export async function run(): Promise<void> {
       ),
     onError: (error) => log.warn({ err: error }, 'cannot collect a result, will retry'),
     onFlood: (uid) => void endFlooding(uid, 'results'),
-  });
-  const certificates = watchCertificate(bus, {
-    url: config.natsUrl,
-    caFile: config.natsCaFile || undefined,
-    log,
-    metrics,
+    replicas: config.natsStreamReplicas ?? undefined,
+    onReplicas: (stream, replicas) => log.info({ stream, replicas }, 'stream has further copies'),
   });
   const shares = watchShares(bus, {
     onOver: (uid) => endFlooding(uid, 'chunks'),
@@ -93,9 +116,19 @@ export async function run(): Promise<void> {
     jobs,
     endFlooding,
     tokensFresh: () => listener.listening(),
-    intake: { store, kube, keys, s3Hosts: config.s3Hosts },
+    intake: {
+      store,
+      kube,
+      keys,
+      s3Hosts: config.s3Hosts,
+      named: { credentials: config.credentials, folder: config.credentialsFolder },
+    },
   });
   standing.candidacy = candidacy;
+  leaseMetrics(metrics.registry, () => candidacy.leaseAgeMs());
+  termMetrics(metrics.registry, () => term()?.figures());
+  connectionMetrics(metrics.registry, { store, bus });
+  transportMetrics(metrics.registry, bus, store);
 
   await store.ensurePartitions();
   const upkeep = startUpkeep({
@@ -104,25 +137,23 @@ export async function run(): Promise<void> {
     retention: { envelopeDays: config.keepEnvelopeDays, requestMonths: config.keepRequestMonths },
   });
 
+  const backups = watchBackups(store, metrics.backups, log);
+
   const silence = (ms: number) => (): string | null =>
     jobs.silentMs() > ms ? `no event from the API server for ${ms / 1000} s` : null;
-  const server = await serveHealth(config.metricsListen, {
-    registry: metrics.registry,
-    live: { 'jobs-cache': silence(2 * CACHE_SILENCE_MS) },
-    ready: {
-      postgres: async () => ((await store.healthy()) ? null : 'does not answer'),
-      nats: () => (bus.connected() ? null : 'not connected'),
-      collecting: () => (results.active() ? null : 'not collecting results'),
-      'jobs-cache': silence(CACHE_SILENCE_MS),
-    },
-  });
+  live['jobs-cache'] = silence(2 * CACHE_SILENCE_MS);
+  delete ready['start'];
+  Object.assign(ready, {
+    postgres: async () => ((await store.healthy()) ? null : 'does not answer'),
+    nats: () => (bus.connected() ? null : 'not connected'),
+    collecting: () => (results.active() ? null : 'not collecting results'),
+    'jobs-cache': silence(CACHE_SILENCE_MS),
+  } satisfies Checks);
   log.info({ listen: config.metricsListen }, 'controller started');
 
-  await new Promise<void>((resolve) => {
-    process.once('SIGTERM', resolve);
-    process.once('SIGINT', resolve);
-  });
+  await stopping.serving();
   log.info('shutting down');
+  backups.stop();
   await upkeep.stop();
   await candidacy.stop();
   shares.stop();
@@ -131,6 +162,7 @@ export async function run(): Promise<void> {
   callout.stop();
   await Promise.allSettled([jobs.stop(), pods.stop()]);
   await bus.drain();
+  await tracer?.stop();
   await store.close();
   server.close();
   await Promise.allSettled([kube.close(), leaseClient.close()]);

@@ -45,8 +45,10 @@ export function afterRefusal(why: Extract<OrderAnswer, { ok: false }>['why'] | '
 
 /** Longer than a lease: by then a deposed leader knows that it was deposed. */
 export const EPOCH_PATIENCE_MS = 7_000;
-/** A pod without a heartbeat by then never starts. */
+/** A pod without a heartbeat by then, counted from when it had a node, never starts. */
 export const BOOT_PATIENCE_MS = 90_000;
+/** A pod without a node by then gets none. Node autoscalers boot a node within minutes, for pods that wait for one. */
+export const PENDING_PATIENCE_MS = 600_000;
 /** A pod of this age that the watch has not shown is not ours. */
 export const STRANGER_MS = 30_000;
 /** Idle heartbeats after this time mean that the `go` or the run was lost. */

@@ -2,13 +2,13 @@
  * One term of leadership: everything that only a leader does, created when the lease is acquired and discarded when it
  * is lost.
  */
-import { readFile } from 'node:fs/promises';
 import { isBeatOf } from '../bus/claims.ts';
 import { SUBJECT, type Closed, type Early, type Heartbeat } from '../bus/messages.ts';
 import { BEATS, makeRates } from '../bus/rates.ts';
 import { stamp } from '../kube/conditions.ts';
-import { CONFIG_MAPS, PROBE_POOLS, PROBE_TOOLS, type Pod } from '../kube/client.ts';
+import { PROBE_POOLS, PROBE_TOOLS, type Pod } from '../kube/client.ts';
 import { eventRecorder } from '../kube/events.ts';
+import type { Election } from '../kube/lease.ts';
 import { runWorkers, workQueue } from '../kube/queue.ts';
 import { startReflector, type Reflector } from '../kube/reflector.ts';
 import type { ProbeJob } from '../kube/probe_job.ts';
@@ -16,11 +16,13 @@ import type { ProbePool } from '../kube/probe_pool.ts';
 import type { ProbeTool } from '../kube/probe_tool.ts';
 import { applyCatalog, applyPolicies, showOverridden } from './catalog/apply.ts';
 import type { EndFlooding } from './floods.ts';
+import { raiseFence } from './leader/fence.ts';
+import { fenceCheck } from './leader/fence_check.ts';
 import { lateWatch } from './leader/late_watch.ts';
 import { Leader } from './leader/leader.ts';
 import type { LeaderDeps } from './leader/term_state.ts';
 import { ownerOf } from './pools/pod_owner.ts';
-import { NATS_CA } from './pools/pod.ts';
+import { keepNatsCa } from './pools/nats_ca.ts';
 import { Pools } from './pools/pools.ts';
 import { FinishedJobs } from './leader/finished_jobs.ts';
 import { Runners } from './pools/runners.ts';
@@ -31,6 +33,7 @@ import { buildSnapshot } from './snapshot/build.ts';
 import { lookAtDependencies } from './snapshot/dependencies.ts';
 import { serveSnapshots } from './snapshot/serve.ts';
 import { makeRecent } from './snapshot/recent.ts';
+import { termFigures, type TermFigures } from './term_figures.ts';
 import { isProofPod, isRunnerPod, proveTool, type ProofDeps } from './catalog/prove.ts';
 import type { Config } from '../config.ts';
 import { runnerFields } from '../log.ts';
@@ -51,18 +54,20 @@ export interface RunningTerm {
   jobGone(job: ProbeJob): void;
   podSeen(pod: Pod, listed: boolean): void;
   podGone(pod: Pod): void;
+  figures(): TermFigures;
   stop(): Promise<void>;
 }
 
 const TICK_MS = 1_000;
 const SWEEP_MS = 5_000;
+const FENCE_MS = 60_000;
 const PROOF_WORKERS = 3;
 
 const uidOf = (heartbeatSubject: string): string => heartbeatSubject.slice(SUBJECT.heartbeat('').length);
 
 export async function startTerm(
   deps: TermDeps,
-  lease: { holder: string; epoch: number; stillLeading(marginMs?: number): boolean },
+  lease: Pick<Election, 'stillLeading' | 'terms'> & { holder: string; epoch: number },
   attach: (term: RunningTerm) => void,
 ): Promise<RunningTerm> {
   const { kube, bus, config, log, metrics, store, pods, jobs } = deps;
@@ -94,6 +99,7 @@ export async function startTerm(
   );
   const owner = ownerOf(kube, config);
   const made: { leader?: Leader } = {};
+  const kept: { ca?: { stop(): void } } = {};
 
   const pools = new Pools({
     kube,
@@ -104,6 +110,7 @@ export async function startTerm(
     recent,
     runners,
     owner,
+    epoch: term.epoch,
     signal: over.signal,
     stillLeading: () => term.stillLeading(0),
     now: () => store.clock.now(),
@@ -224,6 +231,7 @@ export async function startTerm(
         at: store.clock.now(),
         monotonic: performance.now(),
         leader: { pod: config.podName, epoch: term.epoch, since, image: config.runnerImage },
+        terms: lease.terms(),
         pools: pools.facts(),
         runners: [...runners.all()],
         nodeOf: (uid) => pods.by('uid', uid)[0]?.spec?.nodeName,
@@ -260,7 +268,20 @@ export async function startTerm(
     if (count > 0) log.warn({ count }, 'ended open requests without a ProbeJob');
   });
 
+  const fence = fenceCheck({
+    kube,
+    namespace: deps.namespace,
+    log,
+    job: () => jobs.list()[0],
+    epoch: term.epoch,
+  });
+  const tryFence = oneAtATime(async () => {
+    if (term.stillLeading(0)) await fence.run();
+  });
+
   const timers = [
+    // A policy applies some seconds after its creation.
+    setInterval(() => void tryFence(), FENCE_MS),
     setInterval(() => {
       tick().catch((error: unknown) => log.warn({ err: error }, 'cannot check running jobs, will retry'));
       metrics.jobs('waiting', lead.figures.waiting);
@@ -309,6 +330,15 @@ export async function startTerm(
 
   const running: RunningTerm = {
     leader: lead,
+    figures: () =>
+      termFigures({
+        queue: lead.view().queue,
+        pools: pools.facts(),
+        tools: tools.list(),
+        now: store.clock.now(),
+        since,
+        fenceMissing: fence.missing(),
+      }),
     jobSeen: (job) => lead.seen(job),
     jobGone: (job) => lead.deleted(job),
     podSeen,
@@ -319,6 +349,7 @@ export async function startTerm(
       over.abort();
       for (const listener of listeners) listener.stop();
       for (const timer of timers) clearInterval(timer);
+      kept.ca?.stop();
       lead.stop();
       pools.stop();
       finishedJobs.stop();
@@ -327,20 +358,24 @@ export async function startTerm(
   };
 
   // Runners mount this ConfigMap: a pod created before it would wait for it.
-  if (config.natsCaFile) {
-    const ca = await readFile(config.natsCaFile, 'utf8');
-    const held = await owner();
-    const metadata = { name: NATS_CA, namespace: config.runnerNamespace, ...(held ? { ownerReferences: [held] } : {}) };
-    await kube.apply(
-      CONFIG_MAPS,
-      { metadata, data: { 'ca.crt': ca } },
-      { fieldManager: 'probeyard-controller', force: true },
-    );
-  }
+  if (config.natsCaFile)
+    kept.ca = await keepNatsCa({
+      kube,
+      caFile: config.natsCaFile,
+      namespace: config.runnerNamespace,
+      owner: await owner(),
+      log,
+    });
   // Events flow from here on, so that changes during the initial lists are not missed.
   attach(running);
   await Promise.all([tools.synced, poolsCache.synced, pods.synced]);
   for (const pod of pods.list()) podSeen(pod, true);
+  await raiseFence(
+    { ...deps, tooOld: fence.tooOld },
+    term.epoch,
+    poolsCache.list().map(({ metadata }) => metadata.name),
+    over.signal,
+  );
   pools.start();
   await lead.start();
   for (const job of jobs.list()) lead.seen(job);

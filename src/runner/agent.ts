@@ -27,14 +27,15 @@ import {
   isFinished,
   isNews,
   onCancel,
+  onCollected,
   onDrain,
+  onDropped,
   onGo,
   onLease,
   onLeaseLost,
   onPrepare,
   onRan,
   onTime,
-  settle,
   type State,
 } from './orders.ts';
 import { packBody, type RawBody } from './output.ts';
@@ -171,9 +172,10 @@ export function startAgent({
     release();
     const sent = publish(order, body, open.redact);
     change(onRan(state, performance.now()));
-    const tools = body.tools.map(({ name, version, success, failure, durationMs }) => ({
+    const tools = body.tools.map(({ name, version, side, success, failure, durationMs }) => ({
       name,
       version,
+      side,
       success,
       failure,
       ms: Math.round(durationMs),
@@ -185,11 +187,11 @@ export function startAgent({
     await sent;
   };
 
-  const publish = async (order: Go, body: RawBody, redact: (text: string) => string): Promise<void> => {
+  const publish = async (order: Go, body: RawBody, redact: JobSource['redact']): Promise<void> => {
     const key = `${order.job}/${order.attempt}`;
     const stop = new AbortController();
     publications.set(key, stop);
-    const late = setTimeout(() => collected(order, false), GIVE_UP_MS);
+    const late = setTimeout(() => end(order, onDropped), GIVE_UP_MS);
     try {
       const packed = await packBody(body, redact, {
         job: order.job,
@@ -204,12 +206,12 @@ export function startAgent({
       clearTimeout(late);
       publications.delete(key);
       // Only takes effect if packing failed; otherwise the task is already settled.
-      change(settle(state, order, performance.now(), false));
+      change(onDropped(state, order, performance.now()));
     }
   };
-  const collected = (of: Collected, recorded: boolean): void => {
+  const end = (of: Collected, after: typeof onCollected | typeof onDropped): void => {
     publications.get(`${of.job}/${of.attempt}`)?.abort();
-    change(settle(state, of, performance.now(), recorded));
+    change(after(state, of, performance.now()));
     if (state.jobsDone >= settings.maxJobs) drain('maximum number of jobs reached');
   };
 
@@ -267,7 +269,7 @@ export function startAgent({
       if (answer?.ok) publications.get(`${received.message.job}/${received.message.attempt}`)?.abort();
       return answer;
     }),
-    bus.subscribe<Collected>(SUBJECT.collected(identity.uid), ({ message }) => collected(message, true)),
+    bus.subscribe<Collected>(SUBJECT.collected(identity.uid), ({ message }) => end(message, onCollected)),
     bus.subscribe(SUBJECT.report, () => heartbeats.beat()),
   ];
 

@@ -1,11 +1,10 @@
-/** Several versions of a tool on one source: two at a time, within the memory of two; and what they say differently. */
-import type { AssignedTool, ComparisonResult } from '../bus/messages.ts';
+/** Several runs on one source: two at a time, within the memory of two; and what they say differently. */
+import type { AssignedTool, ComparisonResult, Side } from '../bus/messages.ts';
 import { compareRuns, type ComparedRun } from '../compare/compare.ts';
+import { COMPARED_AT_ONCE } from '../limits.ts';
 import { REPORT_TOOLS } from '../tools/probe_report.ts';
 import { pieces, type RawToolResult } from './output.ts';
 
-/** As many as run for `/v1/probe/file`: two outputs of 64 MB were measured at 355 MB of the agent's 640. */
-const AT_ONCE = 2;
 const MB = 1024 * 1024;
 
 /** What one run may print, and how long it may take at most. */
@@ -18,6 +17,8 @@ export interface Several {
   /** Of a tool that runs alone. */
   outputBytes: number;
   remainingMs: number;
+  /** What runs on another source printed before. */
+  kept?: number;
   run(tool: AssignedTool, share: Share): Promise<RawToolResult>;
 }
 
@@ -27,21 +28,28 @@ export interface Several {
  */
 export async function runSeveral(
   tools: readonly AssignedTool[],
-  { outputBytes, remainingMs, run }: Several,
+  { outputBytes, remainingMs, kept: before = 0, run }: Several,
 ): Promise<RawToolResult[]> {
   const begun = performance.now();
   const results = new Map<AssignedTool, RawToolResult>();
   const running = new Map<AssignedTool, { promised: number; ended: Promise<void> }>();
-  let kept = 0;
+  let kept = before;
+  const start = (tool: AssignedTool, share: Share): Promise<RawToolResult> => {
+    if (share.outputBytes <= 0)
+      return Promise.resolve(unstarted(tool, { failure: 'output-too-large', error: 'no room is left' }));
+    if (share.remainingMs >= 1) return run(tool, share);
+    const error = `${tool.name} ${tool.version} did not start: the other runs took all of the time`;
+    return Promise.resolve(unstarted(tool, { failure: 'timeout', error }));
+  };
   const left = (): number =>
-    AT_ONCE * outputBytes - kept - [...running.values()].reduce((sum, { promised }) => sum + promised, 0);
+    COMPARED_AT_ONCE * outputBytes - kept - [...running.values()].reduce((sum, { promised }) => sum + promised, 0);
 
   for (const tool of tools) {
-    while (running.size >= AT_ONCE || (running.size > 0 && left() < outputBytes / 2))
+    while (running.size >= COMPARED_AT_ONCE || (running.size > 0 && left() < outputBytes / 2))
       await Promise.race([...running.values()].map(({ ended }) => ended));
     const promised = Math.min(outputBytes, left());
-    const share = { outputBytes: promised, remainingMs: Math.max(1, remainingMs - (performance.now() - begun)) };
-    const ended = (promised > 0 ? run(tool, share) : Promise.resolve(unstarted(tool))).then((result) => {
+    const share = { outputBytes: promised, remainingMs: remainingMs - (performance.now() - begun) };
+    const ended = start(tool, share).then((result) => {
       kept += result.output?.length ?? 0;
       results.set(tool, promised < outputBytes ? explained(result, promised) : result);
       running.delete(tool);
@@ -54,7 +62,7 @@ export async function runSeveral(
   return tools.map((tool) => results.get(tool)!);
 }
 
-const unstarted = ({ name, version }: AssignedTool): RawToolResult => ({
+const unstarted = ({ name, version }: AssignedTool, why: Pick<RawToolResult, 'failure' | 'error'>): RawToolResult => ({
   name,
   version,
   success: false,
@@ -62,10 +70,9 @@ const unstarted = ({ name, version }: AssignedTool): RawToolResult => ({
   usageMs: 0,
   exitCode: null,
   signal: null,
-  failure: 'output-too-large',
-  error: '',
   format: 'text',
   output: null,
+  ...why,
 });
 
 function explained(result: RawToolResult, promised: number): RawToolResult {
@@ -80,13 +87,16 @@ function told({ success, format, output }: RawToolResult, redact: (text: string)
   return { bytes: output.length, text: () => [...pieces(output, redact)].join('') };
 }
 
-export function comparisonOf(tools: readonly RawToolResult[], redact: (text: string) => string): ComparisonResult {
+export function comparisonOf(
+  tools: readonly RawToolResult[],
+  redact: (text: string, side?: Side) => string,
+): ComparisonResult {
   const begun = performance.now();
   const runs = tools.flatMap((result) => {
     const tool = REPORT_TOOLS.find((name) => name === result.name);
     if (!tool) return [];
-    const { version } = result;
-    return [{ tool, version, label: version, output: told(result, redact) }];
+    const { version, side } = result;
+    return [{ tool, version, label: side ?? version, output: told(result, (text) => redact(text, side)) }];
   });
   const output = JSON.stringify(compareRuns(runs));
   return { durationMs: performance.now() - begun, output };

@@ -8,7 +8,8 @@ import { OptionError } from '../tools/option.ts';
 import { type Exit, type Launcher, LauncherError, type Limits } from './launcher.ts';
 import type { RawBody, RawToolResult } from './output.ts';
 import { reportOf, runsForReport } from './report.ts';
-import { waitsForKind, type JobSource, type SourceFailure } from './source.ts';
+import { waitsForKind, type JobSource, type OriginUses, type SourceFailure } from './source.ts';
+import { runInTurn, type Allowance } from './two_sources.ts';
 import { TOOL_TABLE, type ToolName } from '../tools/table.ts';
 import type { Program } from '../tools/tool.ts';
 
@@ -33,16 +34,20 @@ export interface Running {
 /** Code that few jobs need is imported on first use, because jobs wait for an agent to start. */
 export async function runJob(running: Running): Promise<RawBody> {
   const { assignment, source } = running;
-  const made = assignment.kind === 'compare' ? await compareVersions(running) : await runAtOnce(running);
+  const made = assignment.kind === 'compare' ? await compare(running) : await runAtOnce(running);
   const { decisive: _, ...failure } = source.failure() ?? {};
   return {
     ...made,
     ioUsage: source.ioUsage(),
+    origin: rounded(source.origin()),
     ...('failure' in failure ? { source: failure as SourceFailure } : {}),
   };
 }
 
-async function runAtOnce(running: Running): Promise<Omit<RawBody, 'ioUsage' | 'source' | 'comparison'>> {
+const rounded = (uses: OriginUses): NonNullable<RawBody['origin']> =>
+  Object.fromEntries(Object.entries(uses).map(([tool, use]) => [tool, { ...use, ms: Math.round(use.ms) }]));
+
+async function runAtOnce(running: Running): Promise<Omit<RawBody, 'ioUsage' | 'origin' | 'source' | 'comparison'>> {
   const begun = performance.now();
   const { assignment, source } = running;
   const { tools: asked } = assignment;
@@ -84,17 +89,24 @@ async function timelineIn(
   });
 }
 
-async function compareVersions(running: Running): Promise<Pick<RawBody, 'tools' | 'comparison'>> {
-  const { assignment, source, settings, remainingMs } = running;
+/** Several versions on one source, or one version of each tool on two. */
+async function compare(running: Running): Promise<Pick<RawBody, 'tools' | 'comparison'>> {
+  const { assignment, launcher, settings, remainingMs, signal } = running;
   const { comparisonOf, runSeveral } = await import('./compare.ts');
-  const ran = await runSeveral(assignment.tools, {
-    outputBytes: settings.outputBytes,
-    remainingMs,
-    run: (tool, { outputBytes, remainingMs: left }) =>
-      runTool(tool, { ...running, remainingMs: left, settings: { ...settings, outputBytes } }),
-  });
-  const tools = likeTheReaders(ran, source);
-  return { tools, comparison: comparisonOf(tools, source.redact) };
+  const run = async (source: JobSource, allowance: Allowance) => {
+    const ran = await runSeveral(assignment.tools, {
+      ...allowance,
+      outputBytes: settings.outputBytes,
+      run: (tool, { outputBytes, remainingMs: left }) =>
+        runTool(tool, { ...running, source, remainingMs: left, settings: { ...settings, outputBytes } }),
+    });
+    return likeTheReaders(ran, source);
+  };
+  const tools =
+    running.source.next === undefined
+      ? await run(running.source, { remainingMs, kept: 0 })
+      : await runInTurn(running.source, { remainingMs, signal, killAll: () => launcher.killAll(), run });
+  return { tools, comparison: comparisonOf(tools, running.source.redact) };
 }
 
 /** Runs tools that depend on the kind of source. A tool for another kind, or for one not known in time, is skipped. */

@@ -17,7 +17,7 @@ const LAUNCHER_WITHIN_MS = 60_000;
 const OUTPUT_BYTES = 64 * 1024 * 1024;
 
 export async function run(): Promise<void> {
-  const { podName, podUid, podIp, namespace, settings } = loadConfig('agent');
+  const { podName, podUid, podIp, namespace, sourceFd, settings } = loadConfig('agent');
   const { caFile, ...sources } = settings.sources;
   const log = makeLog('agent', { podName, logLevel: settings.logLevel });
   const asked = Promise.withResolvers<string>();
@@ -39,7 +39,7 @@ export async function run(): Promise<void> {
       onStatus: (status) => log.info({ status }, 'NATS status'),
       onError: (error) => log.warn({ err: error }, 'NATS error'),
     }),
-    startProxy({ ...sources, ...(caFile ? { ca: readFileSync(caFile, 'utf8') } : {}) }),
+    startProxy({ ...sources, listenFd: sourceFd, ...(caFile ? { ca: readFileSync(caFile, 'utf8') } : {}) }),
     launcher.whenConnected(LAUNCHER_WITHIN_MS),
   ]);
   // If only the agent restarted, processes of its last job may still run.

@@ -10,8 +10,8 @@ import {
   PREPARE_TTL_MS,
   type Prepare,
   RUNNER_PROTOCOL,
-  type RunnerPhase,
 } from '../bus/messages.ts';
+import type { RunnerPhase } from '../bus/runner_phase.ts';
 
 export interface Task {
   job: string;
@@ -145,7 +145,7 @@ export function onCancel(before: State, order: Cancel, now: number): Decision {
       state.task?.stage === 'running' ? { do: 'abandon', why: order.why } : { do: 'release' },
     );
   // The end of a cancelled job is already recorded, so its result is not needed.
-  return accept(settle(state, order, now, false));
+  return accept(onDropped(state, order, now));
 }
 
 /** Handles the answer to a heartbeat. An older leader's is ignored. */
@@ -187,11 +187,15 @@ export function onRan(state: State, now: number): State {
   };
 }
 
-/** A result was collected, or given up by the agent. */
-export function settle(state: State, of: { job: string; attempt: number }, now: number, collected: boolean): State {
+/** A result need not be sent any more: it was not collected in time, or its job has another end. */
+export function onDropped(state: State, of: { job: string; attempt: number }, now: number): State {
   const left = state.publishing.filter((result) => !same(result, of));
-  if (left.length === state.publishing.length) return state;
-  return { ...state, publishing: left, jobsDone: state.jobsDone + (collected ? 1 : 0), idleSince: now };
+  return left.length === state.publishing.length ? state : { ...state, publishing: left, idleSince: now };
+}
+
+export function onCollected(state: State, of: { job: string; attempt: number }, now: number): State {
+  const after = onDropped(state, of, now);
+  return after === state ? state : { ...after, jobsDone: state.jobsDone + 1 };
 }
 
 export const onDrain = (state: State): State => ({ ...state, draining: true });

@@ -13,6 +13,8 @@ import {
   type Result,
   type ResultBody,
   RESULT_PROTOCOL,
+  type Side,
+  SIDED_RESULT_PROTOCOL,
   type ToolResult,
 } from '../bus/messages.ts';
 import type { PackedResult } from '../bus/packing.ts';
@@ -38,6 +40,8 @@ const TINY = 64 * 1024;
 const LINE_END = 10;
 
 type Redact = (text: string) => string;
+/** Of two sources, each text is redacted as that of its side. */
+type SidedRedact = (text: string, side?: Side) => string;
 
 /** More than an address or a secret of 8 kB takes in any of its spellings. */
 const AROUND = 64 * 1024;
@@ -85,11 +89,11 @@ function characterStart(bytes: Buffer, at: number): number {
 }
 
 /** The JSON of a result body, in pieces. */
-function* bodyText({ tools, report, ...rest }: RawBody, redact: Redact): Generator<string> {
+function* bodyText({ tools, report, ...rest }: RawBody, redact: SidedRedact): Generator<string> {
   yield '{"tools":[';
   for (const [index, tool] of tools.entries()) {
     if (index > 0) yield ',';
-    yield* resultText(tool, redact);
+    yield* resultText(tool, (text) => redact(text, tool.side));
   }
   yield '],';
   if (report) {
@@ -114,7 +118,7 @@ const compress = promisify(zstdCompress);
 
 export async function packBody(
   body: RawBody,
-  redact: Redact,
+  redact: SidedRedact,
   of: Pick<Result, 'job' | 'attempt' | 'epoch' | 'podUid'>,
 ): Promise<PackedResult> {
   const { tools, report, timeline } = body;
@@ -128,7 +132,7 @@ export async function packBody(
   if (packed.length > CHUNK_BYTES)
     for (let at = 0; at < packed.length; at += CHUNK_BYTES) chunks.push(packed.subarray(at, at + CHUNK_BYTES));
   const header: Result = {
-    protocol: RESULT_PROTOCOL,
+    protocol: tools.some(({ side }) => side !== undefined) ? SIDED_RESULT_PROTOCOL : RESULT_PROTOCOL,
     ...of,
     encoding: 'zstd',
     size,

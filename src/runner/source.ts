@@ -1,10 +1,15 @@
 /** A job's source, as its tools read it through the agent's source proxy. */
-import type { AssignedTool, Assignment, FailureCode } from '../bus/messages.ts';
+import type { AssignedTool, Assignment, FailureCode, Side } from '../bus/messages.ts';
 import type { ToolName } from '../tools/table.ts';
 import { isDecisive, SourceError } from '../source/error.ts';
 import { protocolOf } from '../source/protocols/table.ts';
+import type { OriginUse } from '../source/meter.ts';
 import type { Failure, SourceProxy } from '../source/proxy.ts';
+import type { Source } from '../source/source.ts';
 import { TOOL_TABLE } from '../tools/table.ts';
+import { openInTurn } from './two_sources.ts';
+
+export type OriginUses = Readonly<Record<string, OriginUse>>;
 
 export interface SourceFailure {
   failure: FailureCode;
@@ -24,9 +29,11 @@ export interface JobSource {
   environment(tool: ToolName): Record<string, string>;
   /** Resolves, connects, and reads what every tool needs first. Never rejects: a failure recurs when the tool reads. */
   prepare(): Promise<unknown>;
-  /** Restores the caller's redacted address, and removes secrets. */
-  redact: (text: string) => string;
+  /** Restores the caller's redacted address, and removes secrets. `side`: of which source the text tells. */
+  redact: (text: string, side?: Side) => string;
   ioUsage(): number;
+  /** What each tool cost the origin. */
+  origin(): OriginUses;
   /** Why the source could not be read, by this tool or by any. */
   failure(tool?: ToolName): SourceFailure | undefined;
   /** The kind of playlist by its first bytes; undefined if it is none. Never rejects. */
@@ -35,6 +42,8 @@ export interface JobSource {
   cannotRead(tool: ToolName): string | undefined;
   /** An error in the address itself: no tool needs to be started. */
   unreadable?: SourceFailure;
+  /** In a comparison of two sources: closes this one, and opens the other. */
+  next?(): JobSource;
   close(): void;
 }
 
@@ -48,14 +57,23 @@ export type OpenSource = (assignment: Assignment) => JobSource;
 export const sourceOpener =
   (proxy: SourceProxy): OpenSource =>
   (assignment) => {
-    try {
-      return openSource(proxy, assignment);
-    } catch (error) {
-      return unreadable(error);
-    }
+    const open = (source: Source, readBefore: number): JobSource => {
+      try {
+        return openSource(proxy, source, assignment, readBefore);
+      } catch (error) {
+        return unreadable(error);
+      }
+    };
+    const { source, other } = assignment;
+    return other === undefined ? open(source, 0) : openInTurn([source, other], open);
   };
 
-function openSource(proxy: SourceProxy, { source, tools, allow, maxBytes }: Assignment): JobSource {
+function openSource(
+  proxy: SourceProxy,
+  source: Source,
+  { tools, allow, maxBytes }: Assignment,
+  readBefore: number,
+): JobSource {
   const verify = Object.fromEntries(
     tools.map(({ name, options }) => [name, TOOL_TABLE[name]?.verifiesTls(options) ?? true]),
   );
@@ -64,7 +82,7 @@ function openSource(proxy: SourceProxy, { source, tools, allow, maxBytes }: Assi
   const open = proxy.open({
     source,
     allow,
-    limits: { maxBytes },
+    limits: { maxBytes, readBefore },
     tls: { verify },
     live: those('readsStreams'),
     readPlaylistsAsTheyAre: those('readsPlaylistsAsTheyAre'),
@@ -87,6 +105,7 @@ function openSource(proxy: SourceProxy, { source, tools, allow, maxBytes }: Assi
     // Kept as a function of its own: the last output is redacted after the source is closed.
     redact: (output) => redact(output),
     ioUsage: () => open.stats().ioUsage,
+    origin: () => open.stats().origin,
     failure(tool) {
       const stats = open.stats();
       const failure = tool === undefined ? stats.failure : stats.failures[tool];
@@ -114,7 +133,7 @@ function failureOf({
   reason,
 }: Pick<Failure, 'code' | 'message'> & { status?: number | undefined; reason?: SourceError['reason'] }): SourceFailure {
   return {
-    failure: CODES[code],
+    failure: reason === 'upload-lost' ? reason : CODES[code],
     message,
     ...(status === undefined ? {} : { status }),
     ...(isDecisive({ reason }) ? { decisive: true } : {}),
@@ -132,6 +151,7 @@ function unreadable(error: unknown): JobSource {
     playlistKind: () => Promise.resolve(undefined),
     redact: (text) => text,
     ioUsage: () => 0,
+    origin: () => ({}),
     failure: () => failure,
     cannotRead: () => undefined,
     unreadable: failure,

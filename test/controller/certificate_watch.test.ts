@@ -7,8 +7,9 @@ import pino from 'pino';
 import { presentedCertificate } from '../../src/bus/certificate.ts';
 import type { Bus } from '../../src/bus/connect.ts';
 import { type CertificateSettings, lookAtCertificates } from '../../src/controller/certificate_watch.ts';
-import { natsTls, renewed } from '../../src/setup/certificates.ts';
+import { issuedBy, natsTls, renewed } from '../../src/setup/certificates.ts';
 import { type BusFixture, startBus } from '../bus/fixture.ts';
+import { until } from '../until.ts';
 
 const DAY_MS = 86_400_000;
 const HOSTS = ['localhost'];
@@ -47,6 +48,7 @@ describe('NATS certificate', function () {
   const settings = (): CertificateSettings => ({
     url: fixture.server.url.replace('127.0.0.1', 'localhost'),
     caFile: join(folder, 'ca.crt'),
+    credentialsFile: fixture.files.controller,
     log: pino(
       {},
       {
@@ -68,7 +70,7 @@ describe('NATS certificate', function () {
   };
 
   it('reads when the certificate and its authority expire', async () => {
-    await lookAtCertificates(controller, settings());
+    await lookAtCertificates(settings());
     assert.equal(Math.round(((seen['nats'] ?? 0) - Date.now()) / DAY_MS), 65);
     assert.equal(Math.round(((seen['nats-ca'] ?? 0) - Date.now()) / DAY_MS), 3_350);
   });
@@ -79,7 +81,7 @@ describe('NATS certificate', function () {
     assert.ok(changes);
     fixture.server.certify({ certificate: changes['tls.crt'] ?? '', key: changes['tls.key'] ?? '' });
     assert.equal((await presented()).fingerprint, before.fingerprint, 'the server reads it only when it is asked to');
-    await lookAtCertificates(controller, settings());
+    await lookAtCertificates(settings());
     assert.notEqual((await presented()).fingerprint, before.fingerprint);
     assert.equal(Math.round(((seen['nats'] ?? 0) - Date.now()) / DAY_MS), 365);
     assert.match(lines.join(''), /NATS presents a renewed certificate/);
@@ -92,21 +94,56 @@ describe('NATS certificate', function () {
     const fresh = await renewed(tls, HOSTS);
     assert.ok(fresh);
     fixture.server.certify({ certificate: fresh['tls.crt'] ?? '', key: fresh['tls.key'] ?? '' });
-    await lookAtCertificates(controller, { ...settings(), now: () => Date.now() - 200 * DAY_MS });
+    await lookAtCertificates({ ...settings(), now: () => Date.now() - 200 * DAY_MS });
     assert.equal(Math.round(((seen['nats'] ?? 0) - Date.now()) / DAY_MS), 65);
   });
 
   it('logs a server that refuses to reload, and still reads when its certificate expires', async () => {
-    const api = await fixture.api();
-    await lookAtCertificates(api, settings());
+    await lookAtCertificates({ ...settings(), credentialsFile: fixture.files.api });
     assert.match(lines.join(''), /cannot reload the certificate of NATS/);
     assert.ok(seen['nats']);
   });
 
-  it('reads the expiry of a certificate that has expired already', async () => {
-    const over = await natsTls(HOSTS, new Date(Date.now() - 400 * DAY_MS));
-    fixture.server.certify({ certificate: over['tls.crt'] ?? '', key: over['tls.key'] ?? '' });
-    await lookAtCertificates(controller, settings());
-    assert.ok((seen['nats'] ?? Infinity) < Date.now());
+  describe('that has expired before it was renewed', () => {
+    beforeEach(async () => {
+      const { 'tls.crt': certificate = '', 'tls.key': key = '' } = await issuedBy(
+        tls['ca.crt'] ?? '',
+        tls['ca.key'] ?? '',
+        HOSTS,
+        new Date(Date.now() - 400 * DAY_MS),
+      );
+      fixture.server.certify({ certificate, key });
+      await fixture.server.restart();
+    });
+
+    it('its expiry is reported', async () => {
+      await lookAtCertificates(settings());
+      assert.ok((seen['nats'] ?? Infinity) < Date.now());
+    });
+
+    it('the renewed one is presented after the next check, although nobody can connect', async () => {
+      await until('the connection is lost', () => !controller.connected());
+      const fresh = await issuedBy(tls['ca.crt'] ?? '', tls['ca.key'] ?? '', HOSTS);
+      fixture.server.certify({ certificate: fresh['tls.crt'] ?? '', key: fresh['tls.key'] ?? '' });
+      await lookAtCertificates(settings());
+      assert.equal(Math.round(((seen['nats'] ?? 0) - Date.now()) / DAY_MS), 365, lines.join(''));
+      await controller.whenConnected(10_000);
+    });
+
+    for (const [what, certificate] of [
+      ['of another authority', () => natsTls(HOSTS, new Date(Date.now() - 400 * DAY_MS))],
+      [
+        'for another host',
+        () =>
+          issuedBy(tls['ca.crt'] ?? '', tls['ca.key'] ?? '', ['nats.example.org'], new Date(Date.now() - 400 * DAY_MS)),
+      ],
+    ] as const)
+      it(`a server with one ${what} gets no request`, async () => {
+        const other = await certificate();
+        fixture.server.certify({ certificate: other['tls.crt'] ?? '', key: other['tls.key'] ?? '' });
+        await fixture.server.restart();
+        await lookAtCertificates(settings());
+        assert.match(lines.join(''), /cannot reload the certificate of NATS/);
+      });
   });
 });

@@ -23,6 +23,7 @@ import type { ProbePoolSpec } from '../../src/kube/probe_pool.ts';
 import type { ProbeToolSpec } from '../../src/kube/probe_tool.ts';
 import { sealSource } from '../../src/seal/seal.ts';
 import type { RequestRecord } from '../../src/store/records.ts';
+import { atEnd } from '../at_end.ts';
 import { testApiServer, type TestApiServer } from '../kube/apiserver.ts';
 import { startNats, type NatsServer } from '../servers.ts';
 import { startStore, type StoreFixture } from '../store/fixture.ts';
@@ -75,12 +76,7 @@ export async function stopServers(): Promise<void> {
   await Promise.all([started.stored.close(), started.nats.stop()]);
 }
 
-if (typeof after === 'function') {
-  after(function () {
-    this.timeout(60_000);
-    return stopServers();
-  });
-}
+atEnd(stopServers);
 
 export const TOOLS: ProbeToolSpec[] = [
   { tool: 'ffprobe', version: '7.0', image: 'tools/ffprobe:7.0', latest: true, command: ['{root}/bin/ffprobe'] },
@@ -114,6 +110,8 @@ export interface SubmitOptions {
   create?: boolean;
   open?: boolean;
   spec?: Partial<ProbeJobSpec>;
+  /** In place of one source: the two of a comparison. */
+  sources?: readonly [string, string];
   name?: string;
 }
 
@@ -256,6 +254,7 @@ export async function startCluster({
       create = true,
       open = true,
       spec = {},
+      sources,
       name,
     } = {}) {
       const request = store.newRequest();
@@ -282,7 +281,7 @@ export async function startCluster({
         });
       }
       const sealed = await sealSource(
-        `https://media.example.org/${id}.mp4`,
+        sources ? JSON.stringify({ sources }) : `https://media.example.org/${id}.mp4`,
         { requestId: id, tokenId: token },
         keys.public,
       );

@@ -68,6 +68,18 @@ describe('status of a ProbeJob', () => {
     assert.equal(isFinished(status), true);
   });
 
+  it('a job of two sources names them when it runs, and each tool once', () => {
+    const running = admittedStatus(undefined, { ...admission, ofTwo: true }, T1);
+    assert.match(running.conditions?.[1]?.message ?? '', /^ffprobe 9\.0 of two sources on p$/);
+    const run = { name: 'ffprobe' as const, version: '9.0', durationMs: 20 };
+    const other = { ...run, version: '7.1', success: true };
+    const tools = [{ ...run, success: true }, other, { ...run, success: false }];
+    assert.deepEqual(finishedStatus(running, { ...finish, tools }, T2).tools, [
+      { ...run, success: false, durationMs: 40 },
+      other,
+    ]);
+  });
+
   it('keeps conditions of other writers', () => {
     const foreign = {
       conditions: [{ type: 'Noted', status: 'True' as const, reason: 'R', message: '', lastTransitionTime: T1 }],

@@ -201,9 +201,9 @@ export async function startController(
       jobs,
       endFlooding,
       tokensFresh: () => listener.listening(),
-      intake: { store, kube, keys: () => options.keys, s3Hosts: [] },
+      intake: { store, kube, keys: () => options.keys, s3Hosts: [], named: { credentials: [], folder: '' } },
     },
-    { holder: lease.holder, epoch, stillLeading },
+    { holder: lease.holder, epoch, stillLeading, terms: () => [] },
     attach,
   );
   let stopped: Promise<void> | undefined;

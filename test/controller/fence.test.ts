@@ -3,21 +3,43 @@
  * (charts/probeyard/templates/fence.yaml).
  */
 import assert from 'node:assert/strict';
+import { highestFence } from '../../src/controller/leader/fence.ts';
+import { fenceCheck } from '../../src/controller/leader/fence_check.ts';
 import { admittedStatus, finishedStatus } from '../../src/controller/leader/job_status.ts';
-import { LEASES, PROBE_JOBS, isKubeError } from '../../src/kube/client.ts';
+import { PROBE_JOBS, PROBE_POOLS, isKubeError, type KubeClient } from '../../src/kube/client.ts';
 import { render } from '../chart/render.ts';
 import { until } from '../until.ts';
-import { startCluster, type Cluster } from './cluster_parts.ts';
+import { POOL as POOL_SPEC, startCluster, type Cluster } from './cluster_parts.ts';
 import { gateAt, isAdmission } from './obstacles.ts';
 
-const LEASE = 'probeyard-controller';
+const POOL = 'short';
 const NOW = '2026-01-02T03:04:05Z';
 
 describe('admission fence of the API server', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let cluster: Cluster;
-  const request = (method: 'POST', path: string, body: object) =>
-    cluster.kube.request({ method, path: `/apis/admissionregistration.k8s.io/v1/${path}`, body });
+  const request = (method: 'POST' | 'DELETE', path: string, body?: object) =>
+    cluster.kube.request({ method, path: `/apis/admissionregistration.k8s.io/v1/${path}`, ...(body ? { body } : {}) });
+
+  const fence = () =>
+    render({}, { namespace: cluster.namespace, release: cluster.namespace })
+      .filter(({ metadata }) => metadata.name.endsWith('-fence'))
+      .map((object) => ({
+        object,
+        path:
+          object.kind === 'ValidatingAdmissionPolicy'
+            ? 'validatingadmissionpolicies'
+            : 'validatingadmissionpolicybindings',
+      }));
+  const install = async () => {
+    for (const { path, object } of fence()) await request('POST', path, object);
+  };
+  const uninstall = async () => {
+    for (const { path, object } of fence())
+      await request('DELETE', `${path}/${object.metadata.name}`).catch((error: unknown) => {
+        if (!isKubeError(error, 'not-found')) throw error;
+      });
+  };
 
   const admit = async (name: string, epoch: number, attempt = 1) => {
     const job = await cluster.kube.get(PROBE_JOBS, name);
@@ -45,39 +67,42 @@ describe('admission fence of the API server', function () {
       (error: unknown) => isKubeError(error, 'forbidden'),
     );
 
-  /** Takes the lease as a controller does, and waits until the policy applies it: policies lag behind. */
-  async function termIs(leaseTransitions: number): Promise<void> {
-    await cluster.kube.mergePatch(LEASES, LEASE, { spec: { leaseTransitions } });
+  /** Names the term as a controller does, and waits until the policy applies it: policies lag behind. */
+  async function termIs(epoch: number): Promise<void> {
+    await cluster.kube.mergePatchStatus(PROBE_POOLS, POOL, { epoch });
     await until(
       'the term is over',
       async () => {
         const name = await newJob();
-        const refused = await isRefused(name, leaseTransitions - 1);
+        const refused = await isRefused(name, epoch - 1);
         await cluster.kube.delete(PROBE_JOBS, name);
         return refused;
       },
-      30_000,
+      40_000,
     );
   }
 
   beforeEach(async () => {
     cluster = await startCluster({ pools: { short: { minReady: 2, maxPods: 2 } } });
-    const { kube, namespace } = cluster;
-    for (const object of render({}, { namespace, release: namespace }).filter(({ metadata }) =>
-      metadata.name.endsWith('-fence'),
-    )) {
-      const path =
-        object.kind === 'ValidatingAdmissionPolicy'
-          ? 'validatingadmissionpolicies'
-          : 'validatingadmissionpolicybindings';
-      await request('POST', path, object);
-    }
-    await kube.create(LEASES, { metadata: { name: LEASE, namespace }, spec: { leaseTransitions: 1 } });
+    await install();
   });
-  // The policies are left in place, each for its own namespace, and end with the API server of this process. Once the
-  // last policy with a kind of parameter is deleted, Kubernetes 1.36 stops watching that kind and never starts again
-  // (policy_source.go: a shared informer starts only once).
-  afterEach(() => cluster.stop());
+  // The last policy with this kind of parameter: each test then starts without any, like a new installation.
+  afterEach(async () => {
+    await uninstall();
+    await cluster.stop();
+  });
+
+  it('applies after an uninstall and a new installation', async () => {
+    await termIs(3);
+    await uninstall();
+    const name = await newJob();
+    await until('the policy is gone', async () => !(await isRefused(name, 2)), 30_000);
+    await install();
+    await termIs(5);
+    const other = await newJob();
+    assert.equal(await isRefused(other, 4), true);
+    assert.equal((await admit(other, 5)).status?.admittedBy?.epoch, 5);
+  });
 
   it('lets the current term admit and refuses earlier terms', async () => {
     await termIs(3);
@@ -93,6 +118,43 @@ describe('admission fence of the API server', function () {
     await termIs(5);
     await assert.rejects(admit(one, 3, 2), { code: 'forbidden' });
     assert.equal((await admit(one, 5, 2)).status?.attempts, 2);
+  });
+
+  it('is tried by the leader, which writes nothing and knows when it is missing', async () => {
+    await termIs(3);
+    const name = await newJob();
+    const lines: string[] = [];
+    const say = (_: object, line: string) => lines.push(line);
+    const check = fenceCheck({
+      kube: cluster.kube,
+      namespace: cluster.namespace,
+      log: { warn: say, info: say } as never,
+      job: () => ({ metadata: { name } }),
+      epoch: 3,
+    });
+    const is = (expected: boolean) =>
+      until(
+        `missing: ${expected}`,
+        async () => {
+          await check.run();
+          return check.missing() === expected;
+        },
+        30_000,
+      );
+    assert.equal(check.missing(), undefined);
+    await check.run();
+    assert.equal(check.missing(), false);
+    await uninstall();
+    await is(true);
+    assert.equal((await cluster.kube.get(PROBE_JOBS, name)).status?.admittedBy, undefined);
+    await install();
+    await is(false);
+    assert.deepEqual(lines, [
+      'the admission policy of the chart is missing: late admissions are not refused',
+      'the admission policy refuses late admissions again',
+    ]);
+    check.tooOld();
+    assert.equal(check.missing(), true);
   });
 
   it('lets a term finish a job that an earlier term admitted', async () => {
@@ -111,16 +173,42 @@ describe('admission fence of the API server', function () {
     );
   });
 
-  it('lets every term admit where there is no lease', async () => {
+  it('lets every term admit without a pool', async () => {
     await termIs(3);
     const name = await newJob();
-    await cluster.kube.delete(LEASES, LEASE);
-    await until('it is heard of', () =>
+    await cluster.kube.delete(PROBE_POOLS, POOL);
+    await until('the admission is accepted without a pool', () =>
       admit(name, 1).then(
         () => true,
         () => false,
       ),
     );
+  });
+
+  it('is raised by a leader before it admits, and never lowered', async () => {
+    const { kube, controller } = cluster;
+    const epoch = async () => (await kube.get(PROBE_POOLS, POOL)).status?.epoch;
+    await kube.create(PROBE_POOLS, { metadata: { name: 'other' }, spec: { ...POOL_SPEC, serves: { kinds: ['msv'] } } });
+    const order: string[] = [];
+    const writes: KubeClient = {
+      ...kube,
+      mergePatchStatus: (type, name, status, options) => {
+        const { epoch: of, admittedBy } = status as { epoch?: number; admittedBy?: unknown };
+        if (type.kind === 'ProbePool' && of === 7) order.push(`raised in ${name}`);
+        if (admittedBy) order.push('admitted');
+        return kube.mergePatchStatus(type, name, status, options);
+      },
+    };
+    const { id } = await cluster.submit();
+    await controller({ epoch: 7, writes });
+    await until('the job was admitted', () => cluster.job(id)?.status?.admittedBy?.epoch === 7);
+    assert.deepEqual(new Set(order.slice(0, 2)), new Set([`raised in ${POOL}`, 'raised in other']));
+    assert.equal(await epoch(), 7);
+    await assert.rejects(kube.mergePatchStatus(PROBE_POOLS, POOL, { epoch: 6 }), {
+      code: 'invalid',
+      message: /a later term has begun/,
+    });
+    assert.equal(await highestFence({ kube, namespace: cluster.namespace }), 7);
   });
 
   it('keeps a token within its limit when a leader pauses between checking its lease and writing', async () => {
@@ -143,7 +231,7 @@ describe('admission fence of the API server', function () {
     const first = await submit({ token });
     await until('it runs', () => runners.of(first.id));
     const second = await submit({ token });
-    await until('the old leader is about to write', () => gate.arrived.length === 1);
+    await until('the write of the old leader is held back', () => gate.arrived.length === 1);
     old.lease.ageMs = 60_000;
     await stored.sql('update tokens set concurrency = 1 where id = $1', [token]);
     await termIs(4);

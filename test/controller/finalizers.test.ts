@@ -47,8 +47,8 @@ describe('a deleted job held by a finalizer', function () {
       (await ended(running.id, waiting.id)).map((record) => record.reason),
       ['Cancelled', 'Cancelled'],
     );
-    await until('the runner is told', () => runner.orders.some(({ what }) => what === 'cancel'));
-    await until('their status says so', () => [running, waiting].every(({ id }) => reason(id) === 'Cancelled'));
+    await until('the runner received the cancellation', () => runner.orders.some(({ what }) => what === 'cancel'));
+    await until('both jobs are Cancelled', () => [running, waiting].every(({ id }) => reason(id) === 'Cancelled'));
     runners.behaviour.go = () => ({ ms: 5 });
     assert.equal((await ended((await submit({ token, queueTimeoutMs: 5_000 })).id))[0]?.state, 'success');
   });
@@ -86,7 +86,7 @@ describe('a deleted job held by a finalizer', function () {
     const second = await controller({ epoch: 2, env: { PY_FINISHED_MAX: '0' } });
     const { id: next } = await submit();
     await ended(next);
-    await until('the sweep has gone on', () => job(next) === undefined);
+    await until('the sweep deleted the next job', () => job(next) === undefined);
     const deletions = [first, second].map(
       ({ calls }) => calls.filter(({ what, name }) => what === 'delete ProbeJob' && name === id).length,
     );

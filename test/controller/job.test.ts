@@ -84,6 +84,26 @@ describe('resolving the tools of a ProbeJob', () => {
         (error: Refusal) => error.reason === 'InvalidRequest' && message.test(error.message),
       ));
 
+  for (const [what, asked, message] of [
+    [
+      'two sources in a job of another kind',
+      runs('file', '9.0'),
+      /^spec.source: only the kind compare has two sources$/,
+    ],
+    ['versions of two sources', runs('compare', '4.3', '9.0'), /two sources needs one version of each tool$/],
+    ['two sources without tools', job({ kind: 'compare' }), /two sources needs one version of each tool$/],
+  ] as const)
+    it(`refuses ${what}`, () =>
+      assert.throws(
+        () => resolveTools(asked, available, { ofTwo: true }),
+        (error: Refusal) => error.reason === 'InvalidRequest' && message.test(error.message),
+      ));
+  it('a comparison of two sources runs one version', () =>
+    assert.deepEqual(
+      resolveTools(runs('compare', 'latest'), available, { ofTwo: true }).map(({ version }) => version),
+      ['9.0'],
+    ));
+
   it('says so when the cluster has no version of the tool', () =>
     assert.throws(
       () => resolveTools(job({ kind: 'c2pa' }), available),

@@ -27,7 +27,7 @@ describe('leader', function () {
     const [record] = await ended(id);
     assert.equal(record?.state, 'success');
     assert.equal(record?.status, 200);
-    await until('the caller is told', () => told.get(id)?.length === 1);
+    await until('the caller has its notice', () => told.get(id)?.length === 1);
     await until(
       'the finished job is deleted',
       () => job(id) === undefined && calls.some(({ what, name }) => what === 'delete ProbeJob' && name === id),
@@ -149,7 +149,7 @@ describe('leader', function () {
     await ready(2);
     const { id } = await submit({ early: true });
     await ended(id);
-    await until('it is shown', () => cluster.reason(id) === 'Completed');
+    await until('the job is Completed', () => cluster.reason(id) === 'Completed');
     const orders = runners
       .all()
       .flatMap(({ uid, orders: given }) => given.map((order) => ({ ...order, uid })))
@@ -205,11 +205,11 @@ describe('leader', function () {
     const running = await submit({ token });
     await until('it runs', () => runners.of(running.id));
     const { id } = await submit({ token, queueTimeoutMs: 1_500 });
-    await until('its status says why it waits', () => cluster.reason(id) === 'TokenAtLimit');
+    await until('the job shows TokenAtLimit', () => cluster.reason(id) === 'TokenAtLimit');
     const [record] = await ended(id);
     assert.deepEqual([record?.status, record?.reason], [429, 'QueueTimeout']);
     assert.match(record?.error ?? '', /waited 1\.5 s in the queue: token \d+ runs 1 of at most 1 jobs/);
-    await until('the caller is told', () => told.get(id)?.[0]?.status === 429);
+    await until('the caller has its notice', () => told.get(id)?.[0]?.status === 429);
     const events = await until('an Event explains it', async () => {
       const { items } = await kube.listAll(EVENTS, { namespace });
       return items.some(({ reason }) => reason === 'QueueTimeout') ? items : undefined;
@@ -257,7 +257,7 @@ describe('leader', function () {
       await sql('update users set account_concurrency = 0 where id = $1', [admin.userId]);
       await until('the third runs', () => ids.filter((id) => runners.of(id)).length === 3);
       runners.behaviour.go = () => ({ ms: 5 });
-      await until('all have ended', async () => {
+      await until('every request has an end', async () => {
         for (const id of ids) await runners.of(id)?.finish();
         return (await cluster.servers.stored.store.closedAmong(ids)).size === ids.length;
       });
@@ -276,7 +276,7 @@ describe('leader', function () {
     const runner = await until('it runs', () => runners.of(id));
     const [record] = await ended(id);
     assert.deepEqual([record?.status, record?.reason, record?.hasBody], [200, 'DeadlineExceeded', true]);
-    await until('the runner is told', () => runner.orders.some(({ what }) => what === 'cancel'));
+    await until('the runner received the cancellation', () => runner.orders.some(({ what }) => what === 'cancel'));
   });
 
   it('refuses a job that cannot run at once, with the error for its caller', async () => {
@@ -290,7 +290,7 @@ describe('leader', function () {
     assert.deepEqual([noTool?.status, noTool?.reason], [400, 'ToolUnavailable']);
     assert.match(noTool?.error ?? '', /ffprobe: version "1\.1" is not available; available: 7\.0/);
     assert.deepEqual([noSeal?.status, noSeal?.reason], [400, 'InvalidRequest']);
-    await until('the one without a token is refused', () => cluster.reason(revoked.id) === 'TokenInactive');
+    await until('the job of the revoked token is refused', () => cluster.reason(revoked.id) === 'TokenInactive');
     // A job created directly by an administrator has no request id and no row, and must not block other jobs.
     await kube.create(PROBE_JOBS, {
       metadata: { name: 'no-request-id', namespace },
@@ -330,7 +330,7 @@ describe('leader', function () {
     });
     const [record] = await ended(metadata.uid ?? '');
     assert.equal(record?.state, 'success');
-    await until('it is shown', () => cluster.reason('by-hand') === 'Completed');
+    await until('the job is Completed', () => cluster.reason('by-hand') === 'Completed');
   });
 
   it('ends an open request whose job was never created, and keeps one whose job exists', async () => {

@@ -148,7 +148,7 @@ describe('lost runners and results', function () {
     const [record] = await ended(id);
     assert.equal(losses, 3);
     assert.deepEqual([record?.state, record?.status, record?.reason], ['error', 500, 'RunnerLost']);
-    await until('its status says so', () => cluster.reason(id) === 'RunnerLost');
+    await until('the job shows RunnerLost', () => cluster.reason(id) === 'RunnerLost');
     assert.equal(job(id)?.status?.attempts, 3);
   });
 
@@ -246,12 +246,12 @@ describe('lost runners and results', function () {
     const epoch = runner.orders.find(({ what }) => what === 'go')?.epoch ?? 1;
     const body = success({ assignment: { tools: [{ name: 'ffprobe', version: '7.0' }] } } as never);
     await publishResult(bus, await packResult(body, { job: id, attempt: 1, epoch, podUid: runner.uid }));
-    await until('its caller is told', () => told.get(id)?.length);
+    await until('the caller has its notice', () => told.get(id)?.length);
     assert.deepEqual(
       told.get(id)?.map(({ status, error, hasBody }) => ({ status, error, hasBody })),
       [{ status: 404, error: 'the host answered 404', hasBody: false }],
     );
-    await until('its status says so', () => cluster.reason(id) === 'OriginUnreachable');
+    await until('the job shows OriginUnreachable', () => cluster.reason(id) === 'OriginUnreachable');
     await runner.finish();
   });
 
@@ -344,7 +344,7 @@ describe('lost runners and results', function () {
       ['success', 'success', 'success'],
     );
     assert.ok(most > 0 && most <= 3 * CHUNK_BYTES && asked >= 3, `${most} bytes, ${asked} results`);
-    await until('the room is given back', () => room.used() === 0);
+    await until('the memory is free again', () => room.used() === 0);
   });
 
   it("a result of a pod or attempt that is not the job's is dropped", async () => {
@@ -407,7 +407,7 @@ describe('lost runners and results', function () {
       ...NOTHING_KEPT,
     });
     await kube.delete(PODS, runner.pod, { namespace: runnerNamespace, gracePeriodSeconds: 0 });
-    await until('its status says so', () => cluster.reason(id) === 'Completed');
+    await until('the job shows Completed', () => cluster.reason(id) === 'Completed');
     assert.equal(runners.began.length, 1);
   });
 
@@ -430,7 +430,7 @@ describe('lost runners and results', function () {
     // Jobs of another token come and go meanwhile.
     const beside = await submit({ token: other });
     await ended(beside.id);
-    await until('it is shown', () => cluster.reason(beside.id) === 'Completed');
+    await until('the job shows Completed', () => cluster.reason(beside.id) === 'Completed');
     assert.ok(runners.began.every(({ job }) => job !== next.id));
     gate.open();
     await ended(next.id);
@@ -449,7 +449,7 @@ describe('lost runners and results', function () {
     await ready();
     const { id } = await submit();
     await ended(id);
-    await until('its status says so', () => cluster.reason(id) === 'Completed');
+    await until('the job shows Completed', () => cluster.reason(id) === 'Completed');
     assert.ok(lost.length > 0);
   });
 

@@ -138,7 +138,7 @@ describe('a compromised runner', function () {
       const honest = runners.all().find(({ uid }) => uid !== liar.uid)!;
       runners.behaviour.go = () => 'hold';
       await cluster.controller({ epoch: 2 });
-      await until('the new leader has heard both', () => [liar, honest].every(({ state }) => state.epoch === 2));
+      await until('both runners have seen the new epoch', () => [liar, honest].every(({ state }) => state.epoch === 2));
       const seen = liar.orders.length;
       const [one, two] = [await submit({ token: other }), await submit({ token: other })];
       await until('one runs', () => runners.of(one.id));

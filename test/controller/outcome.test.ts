@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { FailureCode, ResultBody } from '../../src/bus/messages.ts';
-import { type Outcome, outcome } from '../../src/controller/collect/outcome.ts';
+import { type Outcome, outcome, runsOf } from '../../src/controller/collect/outcome.ts';
 import { bad, body, BOTH, good } from '../result/result_samples.ts';
 
 const ok = good('ffprobe', '{}');
@@ -114,6 +114,74 @@ const TABLE: [string, ResultBody, Pick<Outcome, 'status' | 'state' | 'reason'> &
     { status: 200, state: 'error', reason: 'ToolFailed', error: 'ffprobe 7.1 returned no result' },
   ],
 ];
+
+const A = 'a' as const;
+const B = 'b' as const;
+const SIDED: typeof TABLE = [
+  [
+    'two sources, both read',
+    body([good('ffprobe', '{}', { side: A }), good('ffprobe', '{}', { side: B })]),
+    { status: 200, state: 'success', reason: 'Completed' },
+  ],
+  [
+    'two sources, the second could not be reached',
+    body([good('ffprobe', '{}', { side: A }), bad('ffprobe', 'origin-unreachable', 'HTTP 404', { side: B })]),
+    { status: 200, state: 'with-errors', reason: 'Completed' },
+  ],
+  [
+    'two sources, of which only the first has a result',
+    body([good('ffprobe', '{}', { side: A })]),
+    { status: 200, state: 'with-errors', reason: 'Completed' },
+  ],
+  [
+    'two sources without sides, as no runner reports them',
+    body([good('ffprobe', '{}')]),
+    {
+      status: 200,
+      state: 'error',
+      reason: 'ToolFailed',
+      error: 'a: ffprobe 7.1 returned no result; b: ffprobe 7.1 returned no result',
+    },
+  ],
+  [
+    'two sources, neither of which can be reached',
+    body([
+      bad('ffprobe', 'origin-unreachable', 'HTTP 404', { side: A }),
+      bad('ffprobe', 'origin-unreachable', 'HTTP 500', { side: B }),
+    ]),
+    { status: 404, state: 'error', reason: 'OriginUnreachable', error: 'a: HTTP 404; b: HTTP 500' },
+  ],
+  [
+    'two sources, one unreachable, the other refused',
+    body([
+      bad('ffprobe', 'origin-unreachable', 'HTTP 404', { side: A }),
+      bad('ffprobe', 'source-forbidden', 'the address is not allowed', { side: B }),
+    ]),
+    { status: 200, state: 'error', reason: 'ToolFailed', error: 'a: HTTP 404; b: the address is not allowed' },
+  ],
+];
+
+describe('outcome of two sources', () => {
+  const tools = [{ name: 'ffprobe' as const, version: '7.1' }];
+  const job = (kind: 'compare' | 'file', named: object[] = tools) =>
+    ({ spec: { kind, source: {}, tools: named }, status: { tools } }) as Parameters<typeof runsOf>[0];
+
+  for (const [what, result, expected] of SIDED)
+    it(`${what}: ${expected.status}, ${expected.state}`, () => {
+      const { summary, ...rest } = outcome(result, runsOf(job('compare')));
+      assert.deepEqual(rest, expected);
+      assert.match(summary, /^a: ffprobe 7\.1: .+; b: ffprobe 7\.1: /);
+    });
+
+  it('a comparison that names each tool once has every run twice; others do not', () => {
+    const versions = [...tools, { name: 'ffprobe', version: '9.0' }];
+    assert.deepEqual(
+      runsOf(job('compare')),
+      [A, B].map((side) => ({ ...tools[0], side })),
+    );
+    assert.deepEqual([runsOf(job('compare', versions)), runsOf(job('file'))], [tools, tools]);
+  });
+});
 
 describe('outcome', () => {
   for (const [what, result, expected] of TABLE) {

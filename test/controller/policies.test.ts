@@ -72,7 +72,10 @@ describe('policies in the controller', function () {
       assert.match(wrong.valid?.message ?? '', /^spec\.rules\[0\]\.field: .*did you mean format/);
       assert.equal((await store.findPolicy(SHARED, 'copied'))?.revision, 2);
       await cluster.kube.delete(PROBE_POLICIES, 'copied');
-      await until('it is gone', async () => (await store.findPolicy(SHARED, 'copied')) === null);
+      await until(
+        'the policy is deleted from Postgres',
+        async () => (await store.findPolicy(SHARED, 'copied')) === null,
+      );
     });
 
     it('deleted without a leader, they are removed by the next term', async () => {
@@ -81,7 +84,10 @@ describe('policies in the controller', function () {
       const of = { account: SHARED, name: 'long-gone', userId: null };
       await store.putPolicy(of, canonicalPolicy(rule('mp4')), MOST);
       await cluster.controller();
-      await until('it is gone', async () => (await store.findPolicy(SHARED, 'long-gone')) === null);
+      await until(
+        'the policy is deleted from Postgres',
+        async () => (await store.findPolicy(SHARED, 'long-gone')) === null,
+      );
     });
   });
 

@@ -20,12 +20,12 @@ const runner = (more: Partial<Runner> = {}): Runner => ({
   pool: 'short',
   generation: 'g2',
   phase: 'idle',
-  reported: 'idle',
   tenant: undefined,
   account: undefined,
   task: undefined,
   jobsDone: 0,
   createdAt: 0,
+  scheduledAt: more.createdAt ?? 0,
   readyAt: 0,
   idleSince: 0,
   protocol: RUNNER_PROTOCOL,
@@ -38,7 +38,7 @@ const runner = (more: Partial<Runner> = {}): Runner => ({
   ...more,
 });
 const many = (count: number, more: Partial<Runner> = {}) => Array.from({ length: count }, () => runner(more));
-const busy = { phase: 'busy', task: { job: 'j', attempt: 1, doneBefore: 0, reserved: false } } as const;
+const busy = { phase: 'running', task: { job: 'j', attempt: 1, doneBefore: 0, reserved: false } } as const;
 const none: Demand = { waiting: [], drainPerSecond: 0 };
 /** Jobs by tenant. A tenant `x:…@a` belongs to the account `a`; any other is an account of its own. */
 const waiting = (jobs: Record<string, number>, waitMs = 0, drainPerSecond = 0): Demand => ({
@@ -92,6 +92,37 @@ describe('pool plan', () => {
     assert.equal(plan(held, waiting({ a: 50, b: 1 }), large).create, MAX_STARTING);
     assert.equal(plan(held, waiting({ a: 50 }, 0, 3), large).create, 9);
     assert.equal(plan(held, none, { spec: { ...large.spec, minReady: 10 } }).create, MAX_STARTING);
+  });
+
+  describe('minReady 0', () => {
+    const zero = { spec: { ...spec, minReady: 0 } };
+    for (const [title, runners, demand, create, end] of [
+      ['creates nothing without demand', [], none, 0, []],
+      ['creates a runner for the first job', [], waiting({ a: 1 }), 1, []],
+      [
+        'creates none beside one that starts',
+        many(1, { phase: 'starting', createdAt: 99_000 }),
+        waiting({ a: 1 }),
+        0,
+        [],
+      ],
+      ['keeps none beside one at work', [runner({ tenant: 'a', ...busy })], none, 0, []],
+      ['keeps a bound one for its idle time', [runner({ tenant: 'a', idleSince: 95_000 })], none, 0, []],
+      ['ends a bound one after it', [runner({ tenant: 'a', createdAt: 50_000 })], none, 0, ['idle']],
+      ['ends an unused one after a minute', [runner({ createdAt: 1_000 })], none, 0, ['surplus']],
+    ] as const)
+      it(title, () => {
+        const result = plan([...runners], demand, { ...zero, now: 100_000 });
+        assert.deepEqual([result.create, result.end], [create, end]);
+      });
+  });
+
+  it('waits for a pod without a node instead of creating further ones', () => {
+    const pending = many(2, { phase: 'starting', scheduledAt: undefined });
+    assert.equal(plan(pending, waiting({ a: 2 }), { spec: { ...spec, minReady: 0 }, now: 300_000 }).create, 0);
+    assert.equal(plan(pending, waiting({ a: 3 }), { spec: { ...spec, minReady: 0 }, now: 300_000 }).create, 1);
+    const slow = many(2, { phase: 'starting', scheduledAt: 300_000 - START_HOPE_MS });
+    assert.equal(plan(slow, waiting({ a: 2 }), { spec: { ...spec, minReady: 0 }, now: 300_000 }).create, 2);
   });
 
   it('stops creating while the quota is exceeded', () =>
@@ -265,6 +296,39 @@ describe('pool plan', () => {
       assert.equal(planned([...own(1, 8, busy), ...many(2)], wants(['a:1', 1, 50])).create, 0);
       assert.equal(planned([...own(1, 7, busy), ...many(2)], wants(['a:1', 1, 50])).create, 1);
     });
+    describe('an account below its share, in a pool full of idle runners of others', () => {
+      const full = (idleSince: number) => [
+        ...own(1, 1, busy),
+        ...own(2, 4, { idleSince }),
+        ...own(3, 3, { idleSince }),
+      ];
+      const waited = (waitMs: number, jobs = 5): Demand => ({
+        ...none,
+        waiting: [{ tenant: 'a:1', account: 1, jobs, waitMs }],
+      });
+      it('gets some of them after the fair wait', () => {
+        assert.deepEqual(planned([...full(900), ...many(2)], waited(900)).ended, []);
+        assert.deepEqual(planned([...full(900), ...many(2)], waited(1_100)).ended, ['a:2', 'a:2']);
+        assert.deepEqual(planned([...full(900), ...many(2)], waited(1_100, 1)).ended, ['a:2']);
+      });
+      it('gets a runner for each that was ended', () => {
+        const after = [...own(1, 1, busy), ...own(2, 2, { idleSince: 900 }), ...own(3, 3, { idleSince: 900 })];
+        assert.deepEqual(planned([...after, ...many(2)], waited(2_000)), { create: 2, end: [], ended: [] });
+      });
+      it('gets any that its holder has not used for five seconds', () => {
+        const single = [2, 3, 4, 5, 6, 7, 8].flatMap((account) => own(account, 1, { idleSince: 900 }));
+        const even = [...own(1, 1, busy), ...single, ...many(2)];
+        assert.deepEqual(planned(even, waited(2_000), { now: 5_900 }).ended, []);
+        assert.deepEqual(planned(even, waited(2_000), { now: 5_901 }).ended, ['a:2', 'a:3']);
+      });
+      it('gets none of an account that would hold fewer than it, or that waits, too', () => {
+        const even = [...own(1, 3, busy), ...own(2, 4, { idleSince: 900 }), ...own(3, 1, busy), ...many(2)];
+        assert.deepEqual(planned(even, waited(2_000)).ended, []);
+        const both = waited(2_000);
+        const demand = { ...both, waiting: [...both.waiting, { tenant: 'a:2', account: 2, jobs: 1, waitMs: 2_000 }] };
+        assert.deepEqual(planned([...own(1, 1, busy), ...own(2, 7, { idleSince: 900 }), ...many(2)], demand).ended, []);
+      });
+    });
     it('an account at the reserve gets a runner of another account while it is below its share', () => {
       const bound = [...own(1, 2, busy), ...own(2, 6, { idleSince: 900 }), ...many(2)];
       assert.deepEqual(planned(bound, wants(['t:9', 1, 1])).ended, ['a:2']);
@@ -315,7 +379,7 @@ describe('pool plan', () => {
     for (let i = 0; i < 3000; i++) {
       const runners = Array.from({ length: random(12) }, () =>
         runner({
-          phase: (['starting', 'idle', 'busy', 'draining'] as const)[random(4)]!,
+          phase: (['starting', 'idle', 'running', 'draining'] as const)[random(4)]!,
           generation: random(3) ? 'g2' : 'g1',
           deleting: random(6) === 0,
           ...(random(2) ? { tenant: `a:${random(4)}` } : {}),
@@ -339,7 +403,7 @@ describe('pool plan', () => {
       assert.ok(create >= 0);
       assert.ok(create === 0 || live - end.length + create <= maxPods, 'over the maximum');
       assert.equal(new Set(end.map(({ runner: ended }) => ended)).size, end.length, 'one pod ended twice');
-      for (const { runner: ended } of end) assert.ok(ended.phase !== 'busy' && !ended.deleting, 'ended a busy one');
+      for (const { runner: ended } of end) assert.ok(ended.phase !== 'running' && !ended.deleting, 'ended a busy one');
     }
   });
 });

@@ -161,8 +161,11 @@ describe('pods of a pool', function () {
     await controller();
     await ready(1);
     const { id } = await submit();
-    await until('the job says why it waits', () => reason(id) === 'IsolationMissing');
-    await until('the pool says so', async () => (await condition('Ready'))?.reason === 'IsolationMissing');
+    await until('the job shows IsolationMissing', () => reason(id) === 'IsolationMissing');
+    await until(
+      'the pool shows IsolationMissing',
+      async () => (await condition('Ready'))?.reason === 'IsolationMissing',
+    );
     const runner = runners.all()[0]!;
     const identity = {
       protocol: RUNNER_PROTOCOL,

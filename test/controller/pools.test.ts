@@ -41,7 +41,7 @@ describe('pools', function () {
     const { controller, pods, kube } = await start({ pools: { short: { minReady: 3 } } });
     await controller();
     await ready(3);
-    await until('the status says so', async () => (await condition('short'))?.reason === 'Serving');
+    await until('the pool is Serving', async () => (await condition('short'))?.reason === 'Serving');
     assert.equal((await kube.get(PROBE_POOLS, 'short')).status?.ready, 3);
     assert.equal((await pods()).length, 3);
   });
@@ -64,7 +64,7 @@ describe('pools', function () {
       });
     };
     const { calls } = await controller({ kube: { ...kube, watch } });
-    await until('three are made', async () => (await pods()).length === 3);
+    await until('three pods exist', async () => (await pods()).length === 3);
     // Each status of the pool follows a plan, so several plans have passed here.
     const made = () => calls.filter(({ what, name }) => what === 'create Pod' && name.startsWith('runner-')).length;
     for (const size of [4, 3]) {
@@ -92,12 +92,12 @@ describe('pools', function () {
     // No quota controller runs here: the API server refuses everything until a status exists, and then by that status.
     await kube.mergePatchStatus(QUOTAS, 'few', { hard: hard(1), used: { pods: '0' } }, { namespace: runnerNamespace });
     const { calls } = await controller();
-    await until('the status says why', async () => (await condition('short'))?.reason === 'QuotaExceeded');
+    await until('the pool shows QuotaExceeded', async () => (await condition('short'))?.reason === 'QuotaExceeded');
     assert.match((await condition('short'))?.message ?? '', /exceeded quota/);
     assert.equal((await pods()).length, 1);
     const tried = calls.filter(({ what }) => what === 'create Pod').length;
     assert.ok(tried <= 10, `${tried} tries`);
-    await until('an Event says it, too', async () =>
+    await until('an Event shows the reason', async () =>
       (await kube.listAll(EVENTS, { namespace })).items.some(
         ({ reason, involvedObject: { kind } }) => reason === 'QuotaExceeded' && kind === 'ProbePool',
       ),
@@ -105,7 +105,7 @@ describe('pools', function () {
     await kube.mergePatchStatus(QUOTAS, 'few', { hard: hard(10), used: { pods: '1' } }, { namespace: runnerNamespace });
     await kube.mergePatch(QUOTAS, 'few', { spec: { hard: hard(10) } }, { namespace: runnerNamespace });
     await ready(3);
-    await until('the status is well again', async () => (await condition('short'))?.reason === 'Serving');
+    await until('the pool is Serving again', async () => (await condition('short'))?.reason === 'Serving');
   });
 
   it('a deleted pool ends idle pods, then busy ones; waiting jobs move to a pool of their kind', async () => {
@@ -206,6 +206,74 @@ describe('pools', function () {
     const other = await submit({ token: await newToken(10, await newAccount()) });
     await until('the other account runs', () => runners.of(other.id));
     assert.equal(running(), 2);
+  });
+
+  it('minReady 0: creates the first runner when a job waits, and ends it when it is idle', async () => {
+    const { controller, pods, submit, runners, ended, kube, setPool } = await start({
+      pools: { short: { minReady: 0, reuse: { scope: 'account', maxJobs: 9, maxAgeSeconds: 3600, idleSeconds: 1 } } },
+    });
+    await controller();
+    await until('the pool is Serving without a runner', async () => (await condition('short'))?.reason === 'Serving');
+    assert.equal((await pods()).length, 0);
+    const { id } = await submit();
+    const [record] = await ended(id);
+    assert.equal(record?.status, 200);
+    assert.equal(runners.all().length, 1);
+    await until('the runner is gone', async () => (await pods()).length === 0, 20_000);
+    await setPool('short', { minReady: 1 });
+    await until('a runner is ready', async () => (await kube.get(PROBE_POOLS, 'short')).status?.ready === 1);
+  });
+
+  it('scale: replicas are the untouched runners, which is what minReady sets', async () => {
+    const { controller, submit, runners, kube, namespace } = await start({
+      pools: { short: { minReady: 2, reuse: { scope: 'account', maxJobs: 9, maxAgeSeconds: 3600, idleSeconds: 600 } } },
+      runners: { go: () => 'hold' },
+    });
+    await controller();
+    interface Scale {
+      spec: { replicas: number };
+      status: { replicas: number; selector: string };
+    }
+    const path = `/apis/probeyard.dev/v1alpha1/namespaces/${namespace}/probepools/short/scale`;
+    const scale = () => kube.request({ method: 'GET', path }) as Promise<Scale>;
+    const settled = (replicas: number) =>
+      until(`${replicas} replicas`, async () => {
+        const { spec, status } = await scale();
+        return spec.replicas === replicas && status.replicas === replicas;
+      });
+    await settled(2);
+    const jobs = await Promise.all([submit(), submit()]);
+    await until('both jobs run', () => jobs.every(({ id }) => runners.of(id)));
+    // Runners at work are no replicas: an autoscaler that saw them would raise minReady with each of its looks.
+    await until('four runners', async () => (await kube.get(PROBE_POOLS, 'short')).status?.busy === 2);
+    await settled(2);
+    assert.equal((await scale()).status.selector, 'probeyard.dev/pool=short');
+    await kube.request({
+      method: 'PATCH',
+      path,
+      body: { spec: { replicas: 3 } },
+      contentType: 'application/merge-patch+json',
+    });
+    await settled(3);
+  });
+
+  it('a LimitRange that forbids runners is named in the condition', async () => {
+    const { controller, kube, runnerNamespace: namespace } = await start();
+    const body = {
+      apiVersion: 'v1',
+      kind: 'LimitRange',
+      metadata: { name: 'small' },
+      spec: { limits: [{ type: 'Container', max: { memory: '100Mi' } }] },
+    };
+    await kube.request({ method: 'POST', path: `/api/v1/namespaces/${namespace}/limitranges`, body });
+    await controller();
+    const shown = await until('the pool shows it', async () => {
+      const now = await condition('short');
+      return now?.reason === 'LimitRange' ? now : undefined;
+    });
+    assert.match(shown.message, /maximum memory usage per Container is 100Mi/);
+    await kube.request({ method: 'DELETE', path: `/api/v1/namespaces/${namespace}/limitranges/small` });
+    await ready(1);
   });
 
   it('does not drain a runner whose heartbeat precedes its pod in the watch', async () => {

@@ -79,6 +79,7 @@ describe('the end of a request with a value that Postgres refuses', function () 
     documents: new PolicyDocuments(fixture.store),
     keys: () => ({ keys: [] }),
     s3Hosts: [],
+    named: { credentials: [], folder: '' },
     tokenOf: async () => undefined,
     tools: () => [],
     poolFor: () => undefined,

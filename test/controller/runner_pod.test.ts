@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { loadConfig } from '../../src/config.ts';
 import { runnerPod, verifyPod, type PodTool } from '../../src/controller/pools/pod.ts';
+import { holdsNodes } from '../../src/controller/pools/runner_settings.ts';
 import type { ProbePoolSpec } from '../../src/kube/probe_pool.ts';
 import { RUNNER_SETTINGS, type RunnerSettings } from '../../src/runner_settings.ts';
 
@@ -116,6 +117,65 @@ describe('runner pods', () => {
     });
     assert.deepEqual(made({ egressResolve: 'proxy' }), runner);
   });
+
+  const ofPool = (more: Partial<ProbePoolSpec>, settings: Partial<typeof config> = {}) =>
+    runnerPod(
+      { ...config, ...settings },
+      { pool: 'p', spec: { ...spec, ...more }, suffix: 'abcde', generation: 'g', tools: [tool], userNamespace: true },
+    );
+
+  const labelSelector = {
+    matchLabels: { 'app.kubernetes.io/managed-by': 'probeyard', 'probeyard.dev/pool': 'p' },
+  };
+  const soft = { maxSkew: 1, whenUnsatisfiable: 'ScheduleAnyway' };
+  const strict = { maxSkew: 2, topologyKey: 'rack', whenUnsatisfiable: 'DoNotSchedule', minDomains: 2 } as const;
+  for (const [title, given, expected] of [
+    [
+      'over nodes and zones, where possible, by default',
+      undefined,
+      [
+        { ...soft, topologyKey: 'kubernetes.io/hostname', labelSelector },
+        { ...soft, topologyKey: 'topology.kubernetes.io/zone', labelSelector },
+      ],
+    ],
+    ['as the pool says', [strict], [{ ...strict, labelSelector }]],
+    ['not at all where the pool says so', [], undefined],
+  ] as const)
+    it(`pods of a pool are spread ${title}`, () => {
+      const made = ofPool(given === undefined ? {} : { topologySpreadConstraints: [...given] });
+      assert.deepEqual(made.spec?.topologySpreadConstraints, expected);
+      assert.deepEqual(
+        { ...made.metadata.labels, ...labelSelector.matchLabels },
+        made.metadata.labels,
+        'the selector matches the pod',
+      );
+    });
+
+  for (const [title, more, all, expected] of [
+    ['none by default', {}, '', undefined],
+    ['the one of all runners', {}, 'low', 'low'],
+    ["the pool's own, before the one of all runners", { priorityClassName: 'high' }, 'low', 'high'],
+  ] as const)
+    it(`priority class of a pool: ${title}`, () => {
+      const podDefaults = { ...config.podDefaults, ...(all ? { priorityClassName: all } : {}) };
+      assert.equal(ofPool(more, { podDefaults }).spec?.priorityClassName, expected);
+    });
+
+  for (const [title, more, grace, holds] of [
+    ['short jobs', {}, 85, false],
+    ['validations', { serves: { kinds: ['msv'] } }, 660, true],
+    ['both', { serves: { kinds: ['file', 'msv'] } }, 660, true],
+    ['validations, on nodes that leave two minutes', { serves: { kinds: ['msv'] }, drainSeconds: 60 }, 75, false],
+    ['short jobs that read a slow tape', { drainSeconds: 600 }, 615, true],
+  ] as const)
+    it(`a pool for ${title} gives its runners ${grace} s to finish`, () => {
+      const whole = { ...spec, ...(more as Partial<ProbePoolSpec>) };
+      const made = ofPool(whole);
+      assert.equal(made.spec?.terminationGracePeriodSeconds, grace);
+      assert.equal(holdsNodes(whole), holds);
+      const settings = made.spec?.containers[0]?.env?.find(({ name }) => name === RUNNER_SETTINGS)?.value;
+      assert.equal((JSON.parse(settings!) as RunnerSettings).drainMs, (grace - 15) * 1_000);
+    });
 
   it('a pool that asks for user namespaces gets them', () => assert.equal(runner.spec?.hostUsers, false));
 });

@@ -207,16 +207,25 @@ describe('runners', () => {
     const runners = idle('a');
     runners.pod(facts('b'), 0);
     assert.deepEqual(
-      runners.silent(100, 1000, 1000).map(({ uid }) => uid),
+      runners.silent(100, 1000, 1000, 9000).map(({ uid }) => uid),
       [],
     );
     assert.deepEqual(
-      runners.silent(1002, 1000, 5000).map(({ uid }) => uid),
+      runners.silent(1002, 1000, 5000, 9000).map(({ uid }) => uid),
       ['a'],
     );
     assert.deepEqual(
-      runners.silent(5001, 10_000, 5000).map(({ uid }) => uid),
+      runners.silent(5001, 10_000, 5000, 9000).map(({ uid }) => uid),
       ['b'],
     );
+  });
+
+  it('counts the start of a pod from when it has a node, and lists one that gets none much later', () => {
+    const runners = new Runners();
+    runners.pod({ ...facts('waits'), scheduled: false }, 0);
+    runners.pod({ ...facts('late'), scheduled: false }, 0);
+    runners.pod({ ...facts('late'), scheduled: true }, 6000);
+    const silent = (at: number) => runners.silent(at, 1000, 5000, 9000).map(({ uid }) => uid);
+    assert.deepEqual([silent(6001), silent(9001), silent(11_001)], [[], ['waits'], ['waits', 'late']]);
   });
 });

@@ -23,13 +23,13 @@ import {
   heartbeatOf,
   initialState,
   onCancel,
+  onCollected,
   onDrain,
   onGo,
   onLease,
   onPrepare,
   onRan,
   onTime,
-  settle,
   type State,
 } from '../../src/runner/orders.ts';
 import { publishUntilCollected } from '../../src/runner/publish.ts';
@@ -43,6 +43,8 @@ export interface Behaviour {
   heartbeatMs: number;
   /** Whether new pods start at all. */
   boot: boolean;
+  /** Of new pods: another one than ours is that of another release. */
+  protocol: number;
 }
 
 export interface SimulatedRunner {
@@ -84,7 +86,7 @@ function startRunner(
 ): SimulatedRunner {
   const uid = pod.metadata.uid ?? '';
   const identity = {
-    protocol: RUNNER_PROTOCOL,
+    protocol: behaviour.protocol,
     pod: pod.metadata.name,
     uid,
     namespace: pod.metadata.namespace ?? '',
@@ -117,10 +119,10 @@ function startRunner(
     // Repeats until it is collected, which may be never.
     void publishUntilCollected(bus, packed, stop.signal, () => {});
   };
-  const settled = (of: Collected, recorded: boolean): void => {
+  const collected = (of: Collected): void => {
     publications.get(`${of.job}/${of.attempt}`)?.abort();
     publications.delete(`${of.job}/${of.attempt}`);
-    change(settle(runner.state, of, now(), recorded));
+    change(onCollected(runner.state, of, now()));
   };
 
   const runner: SimulatedRunner = {
@@ -197,7 +199,7 @@ function startRunner(
       change(state);
       return answer('cancel', message, given);
     }),
-    bus.subscribe<Collected>(SUBJECT.collected(uid), ({ message }) => settled(message, true)),
+    bus.subscribe<Collected>(SUBJECT.collected(uid), ({ message }) => collected(message)),
     bus.subscribe(SUBJECT.report, () => void runner.beat()),
   ];
   const timer = setInterval(() => {
@@ -224,7 +226,14 @@ export async function simulateRunners(
   namespace: string,
   change: Partial<Behaviour> = {},
 ): Promise<SimulatedRunners> {
-  const behaviour: Behaviour = { go: () => ({ ms: 5 }), result: success, heartbeatMs: 500, boot: true, ...change };
+  const behaviour: Behaviour = {
+    go: () => ({ ms: 5 }),
+    result: success,
+    heartbeatMs: 500,
+    boot: true,
+    protocol: RUNNER_PROTOCOL,
+    ...change,
+  };
   const runners = new Map<string, SimulatedRunner>();
   const began: SimulatedRunners['began'] = [];
   const gone = (pod: Pod): void => {

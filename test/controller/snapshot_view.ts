@@ -25,12 +25,12 @@ export const aRunner = (change: Partial<Runner> = {}): Runner => ({
   pool: 'short',
   generation: 'g',
   phase: 'idle',
-  reported: 'idle',
   tenant: undefined,
   account: undefined,
   task: undefined,
   jobsDone: 0,
   createdAt: MONOTONIC - 60_000,
+  scheduledAt: MONOTONIC - 60_000,
   readyAt: MONOTONIC - 59_000,
   idleSince: MONOTONIC - 30_000,
   protocol: RUNNER_PROTOCOL,
@@ -45,8 +45,7 @@ export const aRunner = (change: Partial<Runner> = {}): Runner => ({
 
 export const busyRunner = (job: string, change: Partial<Runner> = {}): Runner =>
   aRunner({
-    phase: 'busy',
-    reported: 'running',
+    phase: 'running',
     tenant: 'a:7',
     account: 7,
     task: { job, attempt: 1, doneBefore: 3, reserved: false },
@@ -61,6 +60,7 @@ export const aPool = (
   unseen = 0,
 ): PoolFacts => ({
   unseen,
+  heldBack: false,
   pool: {
     apiVersion: API_VERSION,
     kind: 'ProbePool',
@@ -96,6 +96,7 @@ export function aView({ accounts = [], fronts = [], waitingIn = {}, ...change }:
     at: AT,
     monotonic: MONOTONIC,
     leader: { pod: 'controller-1', epoch: 7, since: AT - 3_600_000, image: 'registry.example.com/media/probeyard:1.2' },
+    terms: [{ pod: 'controller-1', epoch: 7, since: '2026-03-01T11:00:00.000Z' }],
     pools: [aPool()],
     runners: [],
     nodeOf: () => 'node-1',
@@ -107,7 +108,7 @@ export function aView({ accounts = [], fronts = [], waitingIn = {}, ...change }:
       running: accounts.reduce((sum, { held }) => sum + held, 0),
       waitingIn: (pool) => waitingIn[pool] ?? 0,
       accounts,
-      fronts,
+      fronts: fronts.map((front) => ({ pool: 'short', ...front })),
     },
     ...change,
   };

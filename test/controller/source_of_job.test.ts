@@ -6,11 +6,13 @@ import { join } from 'node:path';
 import { exportJWK, generateKeyPair, type JSONWebKeySet, type JWK } from 'jose';
 import { takeIn, type IntakeDeps } from '../../src/controller/leader/resolve_job.ts';
 import { PolicyDocuments } from '../../src/controller/leader/policies.ts';
-import { Refusal } from '../../src/controller/leader/job.ts';
+import { Refusal, type Job } from '../../src/controller/leader/job.ts';
 import { SECRETS } from '../../src/kube/client.ts';
 import type { ProbeJob } from '../../src/kube/probe_job.ts';
 import { sealSource } from '../../src/seal/seal.ts';
 import { watchOpeningKeys } from '../../src/seal/watch_keys.ts';
+import { isSource } from '../../src/source/address/is_source.ts';
+import { parseSource } from '../../src/source/address/parse.ts';
 import type { Source } from '../../src/source/source.ts';
 import { testApiServer, type TestApiServer } from '../kube/apiserver.ts';
 import { type StoreFixture, startStore } from '../store/fixture.ts';
@@ -50,6 +52,7 @@ describe('source of a job', function () {
     documents: new PolicyDocuments(fixture.store),
     keys,
     s3Hosts: [],
+    named: { credentials: [], folder: '' },
     tokenOf: async () => (await fixture.store.defaultToken()) ?? undefined,
     tools: () => [{ tool: 'ffprobe', version: '9.0', latest: true, command: ['{root}/bin/ffprobe'] }],
     poolFor: () => undefined,
@@ -59,18 +62,22 @@ describe('source of a job', function () {
     const source = await sourceOf(...given);
     return typeof source === 'string' ? source : source.url;
   };
-  const sourceOf = (
+  const sourceOf = async (...given: Parameters<typeof jobOf>): Promise<Source | string> => {
+    const job = await jobOf(...given);
+    return typeof job === 'string' ? job : job.assignment.source;
+  };
+  const jobOf = (
     spec: object,
     keys: () => JSONWebKeySet = () => ({ keys: [] }),
     name: string = crypto.randomUUID(),
-  ): Promise<Source | string> =>
+  ): Promise<Job | string> =>
     takeIn(intake(keys), {
       apiVersion: 'probeyard.dev/v1alpha1',
       kind: 'ProbeJob',
       metadata: { name, namespace, uid: crypto.randomUUID(), creationTimestamp: new Date().toISOString() },
       spec: { kind: 'file', tools: [{ name: 'ffprobe', version: 'latest' }], ...spec },
     } as unknown as ProbeJob).then(
-      ({ job }) => job.assignment.source,
+      ({ job }) => job,
       (error: unknown) => (error instanceof Refusal ? error.message : assert.fail(String(error))),
     );
 
@@ -113,12 +120,16 @@ describe('source of a job', function () {
       const sealed = await sealSource(SOURCE, { requestId, tokenId: 1 }, { keys: [key] });
       return await outcome({ source: { sealed, display: SOURCE }, token: { id: 1, user: 1 } }, keys, requestId);
     };
-    const opened = async (text: string): Promise<Source | string> => {
+    const jobOfSealed = async (text: string, more: object = {}): Promise<Job | string> => {
       const { open, secret } = await pair('one');
       const requestId = crypto.randomUUID();
       const sealed = await sealSource(text, { requestId, tokenId: 1 }, { keys: [open] });
-      const spec = { source: { sealed, display: SOURCE }, token: { id: 1, user: 1 } };
-      return sourceOf(spec, () => ({ keys: [secret] }), requestId);
+      const spec = { source: { sealed, display: SOURCE }, token: { id: 1, user: 1 }, ...more };
+      return jobOf(spec, () => ({ keys: [secret] }), requestId);
+    };
+    const opened = async (text: string): Promise<Source | string> => {
+      const job = await jobOfSealed(text);
+      return typeof job === 'string' ? job : job.assignment.source;
     };
 
     it('an address is parsed by the controller', async () =>
@@ -131,6 +142,51 @@ describe('source of a job', function () {
 
     it('a parsed Source reaches the runner unchanged', async () =>
       assert.deepEqual(await opened(JSON.stringify(PARSED)), PARSED));
+
+    it('two addresses are the sources of a comparison, on a runner of its own if one holds credentials', async () => {
+      const two = (a: unknown, b: unknown) => jobOfSealed(JSON.stringify({ sources: [a, b] }), { kind: 'compare' });
+      for (const [job, tenant] of [
+        [await two(SOURCE, 'https://u:p@two.example.org/b.mp4'), /^x:/],
+        [await two(SOURCE, 'https://two.example.org/b.mp4?key=1'), /^x:/],
+        [await two(PARSED, 'https://two.example.org/b.mp4'), /^x:/],
+        [await two(SOURCE, 'https://two.example.org/b.mp4'), /^a:/],
+      ] as const) {
+        assert.ok(typeof job === 'object', String(job));
+        const { source, other } = job.assignment;
+        assert.ok([SOURCE, PARSED.url].includes(source.url));
+        assert.match(other?.url ?? '', /^https:\/\/two\.example\.org\/b\.mp4/);
+        assert.match(job.tenant, tenant);
+      }
+    });
+
+    it('two addresses are no source for a controller of the release before, which reads one alone', () => {
+      const sources = [SOURCE, 'https://two.example.org/b.mp4'];
+      assert.equal(isSource({ sources }), false);
+      assert.throws(() => parseSource(JSON.stringify({ sources })), /must begin with one of/);
+    });
+
+    const TWO = [SOURCE, SOURCE];
+    for (const [what, value, kind, message] of [
+      ['one source in a list', { sources: [SOURCE] }, 'compare', /^the sealed source is not valid$/],
+      ['three sources', { sources: [...TWO, SOURCE] }, 'compare', /^the sealed source is not valid$/],
+      ['a list in a list', { sources: [SOURCE, [SOURCE]] }, 'compare', /^the sealed source is not valid$/],
+      ['sources that are no list', { sources: SOURCE }, 'compare', /^the sealed source is not valid$/],
+      ['a second source that is no address', { sources: [SOURCE, 'film'] }, 'compare', /^url must begin with one of/],
+      [
+        'two sources in a job of another kind',
+        { sources: TWO },
+        'file',
+        /^spec\.source: only the kind compare has two/,
+      ],
+    ] as const)
+      it(`refuses ${what}`, async () => {
+        const said = await jobOfSealed(JSON.stringify(value), { kind });
+        assert.match(typeof said === 'string' ? said : 'it was taken in', message);
+      });
+    it('refuses one source for a comparison of two', async () => {
+      const said = await jobOfSealed(SOURCE, { kind: 'compare' });
+      assert.equal(said, 'spec.tools: a comparison needs at least two versions of one tool');
+    });
 
     for (const [what, text] of [
       ['text that is not JSON', '{'],

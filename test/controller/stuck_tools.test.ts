@@ -171,7 +171,11 @@ describe('a tool whose image is gone', function () {
     await until('a runner without it is made', someRunnerHas(['mediainfo/24.06']), 20_000);
     await until('its proof is made again', proofPod, 30_000);
     await setPod(proof, { phase: 'Succeeded' });
-    await until('it is taken back', async () => (await condition('Degraded'))?.status === 'False', 20_000);
+    await until(
+      'the tool is no longer Degraded',
+      async () => (await condition('Degraded'))?.status === 'False',
+      20_000,
+    );
     await until('a runner with it is made', someRunnerHas(['ffprobe/7.0', 'mediainfo/24.06']), 20_000);
   });
 

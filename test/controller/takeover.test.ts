@@ -51,7 +51,7 @@ describe('takeover by a new leader', function () {
     assert.equal(waiting.indexOf(runners.began[2]?.job ?? ''), 0);
     await runners.of(b)!.finish();
     await ended(b);
-    await until('all say so', () => jobs.every(({ id }) => cluster.reason(id) === 'Completed'));
+    await until('every job is Completed', () => jobs.every(({ id }) => cluster.reason(id) === 'Completed'));
     assert.ok(jobs.every(({ id }) => cluster.job(id)?.status?.attempts === 1));
   });
 
@@ -184,7 +184,7 @@ describe('takeover by a new leader', function () {
     });
     await controller({ epoch: 2 });
     await ended(next.id);
-    await until('the status says what the record says', () => cluster.reason(given.id) === 'DeadlineExceeded');
+    await until('the status shows DeadlineExceeded', () => cluster.reason(given.id) === 'DeadlineExceeded');
     assert.deepEqual(
       runners.began.map(({ job }) => job),
       [next.id],
@@ -228,7 +228,7 @@ describe('takeover by a new leader', function () {
     await ended(running.id);
     const after = await submit({ token });
     runners.behaviour.go = () => ({ ms: 5 });
-    await until('the new one goes on', async () => {
+    await until('the job after the takeover is Completed', async () => {
       await runners.of(after.id)?.finish();
       return cluster.reason(after.id) === 'Completed';
     });

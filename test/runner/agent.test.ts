@@ -149,7 +149,7 @@ describe('agent', function () {
     await rig.say(SUBJECT.go, order);
     rig.lease = { epoch: 1, leaseMs: 15_000, cancel: { job: order.job, attempt: 1 } };
     await rig.phase('idle');
-    await until('the tool is gone', () => !running('sleep\x00503\x00'));
+    await until('the process of the tool ended', () => !running('sleep\x00503\x00'));
   });
 
   const failures: [
@@ -328,7 +328,7 @@ describe('agent', function () {
     await rig.say(SUBJECT.go, order);
     await rig.taken(order.job);
     await rig.phase('publishing');
-    await until('it comes again', () => rig.results.length >= 2, 20_000);
+    await until('the result was sent again', () => rig.results.length >= 2, 20_000);
     assert.deepEqual(rig.results[1], rig.results[0]);
     rig.leader.publish(SUBJECT.collected(rig.uid), { job: order.job, attempt: 1 });
     await rig.phase('idle');
@@ -355,7 +355,7 @@ describe('agent', function () {
     await rig.say(SUBJECT.go, order);
     await rig.nats.restart({ wipe: true });
     assert.equal((await rig.taken(order.job)).body.tools[0]?.success, true);
-    await until('it hears of it', () => rig.agent.state().jobsDone === 1, 20_000);
+    await until('the agent counted the job as done', () => rig.agent.state().jobsDone === 1, 20_000);
   });
 
   it('abandons its job when no leader renews the lease, and accepts it again', async () => {
@@ -365,11 +365,11 @@ describe('agent', function () {
     ]);
     await rig.say(SUBJECT.go, order);
     await until('it runs', () => running('sleep\x00504\x00'));
-    await until('some renewals', () => rig.beats.length > 6);
+    await until('more than six heartbeats were sent', () => rig.beats.length > 6);
     assert.equal(rig.agent.state().task?.job, order.job);
     rig.lease = undefined;
     await until('the job is dropped', () => rig.agent.state().task === undefined, 10_000);
-    await until('the tool is gone', () => !running('sleep\x00504\x00'));
+    await until('the process of the tool ended', () => !running('sleep\x00504\x00'));
     assert.deepEqual([rig.agent.state().jobsDone, rig.results.length], [0, 0]);
     rig.lease = { epoch: 2, leaseMs: 15_000 };
     assert.equal((await rig.run({ ...order, epoch: 2 })).body.tools[0]?.success, true);

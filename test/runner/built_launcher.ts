@@ -6,22 +6,26 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { until } from '../until.ts';
 
-const DIRECTORY = join(import.meta.dirname, '../../images/probeyard/launcher');
-const SOURCES = ['launcher.c', 'wall.c'].map((name) => join(DIRECTORY, name));
+const DIRECTORY = join(import.meta.dirname, '../../images/probeyard');
 /** The flags of the image: its Dockerfile reads the same file. */
-const FLAGS = readFileSync(join(DIRECTORY, 'cflags'), 'utf8').trim().split(/\s+/);
-let binary: string | undefined;
+const FLAGS = readFileSync(join(DIRECTORY, 'launcher/cflags'), 'utf8').trim().split(/\s+/);
+const binaries = new Map<string, string>();
 
-export function buildLauncher(): string {
-  if (binary) return binary;
-  const directory = mkdtempSync(join(tmpdir(), 'probeyard-launcher-bin-'));
+export const buildLauncher = (): string => build('launcher', ['launcher.c', 'wall.c']);
+export const buildListener = (): string => build('listener', ['listener.c']);
+
+function build(name: string, files: readonly string[]): string {
+  const built = binaries.get(name);
+  if (built !== undefined) return built;
+  const directory = mkdtempSync(join(tmpdir(), `probeyard-${name}-bin-`));
   chmodSync(directory, 0o755);
   process.on('exit', () => rmSync(directory, { recursive: true, force: true }));
-  const path = join(directory, 'launcher');
-  const made = spawnSync('cc', [...FLAGS, '-Wall', '-Wextra', '-Werror', ...SOURCES, '-o', path], { encoding: 'utf8' });
+  const path = join(directory, name);
+  const sources = files.map((file) => join(DIRECTORY, name, file));
+  const made = spawnSync('cc', [...FLAGS, '-Wall', '-Wextra', '-Werror', ...sources, '-o', path], { encoding: 'utf8' });
   if (made.error) throw new Error('no C compiler: apt-get install gcc libc6-dev', { cause: made.error });
   if (made.status !== 0) throw new Error(made.stderr);
-  binary = path;
+  binaries.set(name, path);
   return path;
 }
 
@@ -61,7 +65,8 @@ export async function startLauncher(options: { init?: boolean; uid?: number } = 
   };
   let child = await begin();
   // Kills the launcher even if the test run dies before its `after`.
-  process.on('exit', () => child.kill('SIGKILL'));
+  const killed = () => child.kill('SIGKILL');
+  process.on('exit', killed);
   const end = async () => {
     if (child.exitCode === null && child.signalCode === null) {
       const gone = once(child, 'exit');
@@ -80,6 +85,7 @@ export async function startLauncher(options: { init?: boolean; uid?: number } = 
       return child;
     },
     async stop() {
+      process.off('exit', killed);
       await end();
       rmSync(directory, { recursive: true, force: true });
     },

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { SUBJECT, type AssignedTool, type Cancel } from '../../src/bus/messages.ts';
 import { comparisonOf } from '../../src/result/assemble_comparison.ts';
 import { runSeveral } from '../../src/runner/compare.ts';
@@ -93,6 +94,25 @@ describe('running several versions of a tool', () => {
     await end('2', 50);
     await end('3', 60);
     assert.match((await all)[2]!.error!, /^ffprobe 3 printed more than the 14 MB that the other runs left/);
+  });
+
+  it('does not start a run for which no time is left, and bills nothing for it', async () => {
+    const started: string[] = [];
+    const results = await runSeveral(tools('1', '2', '3'), {
+      outputBytes: 64 * MB,
+      remainingMs: 20,
+      run: async (tool, { remainingMs }) => {
+        started.push(tool.version);
+        await delay(remainingMs + 5);
+        return { ...printed(tool, 0), success: false, failure: 'timeout', error: 'late', usageMs: remainingMs };
+      },
+    });
+    assert.deepEqual(started, ['1', '2']);
+    const { failure, error, usageMs } = results[2]!;
+    assert.deepEqual(
+      [failure, error, usageMs],
+      ['timeout', 'ffprobe 3 did not start: the other runs took all of the time', 0],
+    );
   });
 
   it('fails the job if a run cannot start', async () => {

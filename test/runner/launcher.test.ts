@@ -228,7 +228,7 @@ for (const init of [false, true]) {
       const hostPid = init ? await until('the tool is seen', () => findByCommand(`sleep\0${odd(400)}\0`)) : pid;
       assert.ok(alive(hostPid));
       launcher.close();
-      await until('the tool is gone', () => !alive(hostPid));
+      await until('the process of the tool ended', () => !alive(hostPid));
       launcher = openLauncher(server.socket);
       await launcher.whenConnected(5_000);
       assert.equal((await run(['/bin/echo', 'again']).finished).stdout.toString(), 'again\n');
@@ -290,7 +290,7 @@ for (const init of [false, true]) {
         assert.equal(existsSync(join(server.tmp, 'through')), false, 'the tool waits');
         assert.ok(memory() < 3_000, `${memory()} KB`);
         socket.resume();
-        await until('all is through', () => size > 30_000_000);
+        await until('30 MB were read', () => size > 30_000_000);
       } finally {
         socket.destroy();
         launcher = openLauncher(server.socket);
@@ -306,7 +306,10 @@ for (const init of [false, true]) {
       await assert.rejects(finished, (error) => (error as LauncherError).code === 'lost');
       await launcher.whenConnected(5_000);
       assert.equal((await run(['/bin/echo', 'back']).finished).stdout.toString(), 'back\n');
-      await until('the tool of before is gone', () => findByCommand(`sleep\0${odd(401)}\0`) === undefined);
+      await until(
+        'the process of the previous launcher ended',
+        () => findByCommand(`sleep\0${odd(401)}\0`) === undefined,
+      );
     });
 
     it('barely grows, and starts a tool in about a millisecond', async () => {
@@ -361,7 +364,7 @@ describe('launcher with a process limit', function () {
     await bomb.started;
     const count = () => readdirSync('/proc').filter((name) => /^\d+$/.test(name) && uidOf(name) === 64_123).length - 1;
     // A process that cannot fork exits, so the number varies below the limit.
-    await until('it has spread', () => count() >= 20);
+    await until('20 processes run', () => count() >= 20);
     assert.ok(count() <= 61);
     await launcher.ping();
     assert.equal(await launcher.killAll(), true);

@@ -7,6 +7,7 @@ import {
   isFinished,
   isNews,
   onCancel,
+  onCollected,
   onDrain,
   onGo,
   onLease,
@@ -15,7 +16,6 @@ import {
   onRan,
   onTime,
   phaseOf,
-  settle,
   type State,
 } from '../../src/runner/orders.ts';
 
@@ -42,7 +42,7 @@ const idle: State = { ...initialState(0), epoch: 5 };
 const prepared = onPrepare(idle, order('a'), 100).state;
 const running = onGo(idle, order('a'), 100).state;
 const publishing = onRan(running, 200);
-const done = settle(publishing, { job: 'a', attempt: 1 }, 300, true);
+const done = onCollected(publishing, { job: 'a', attempt: 1 }, 300);
 const draining = onDrain(idle);
 
 const effects = (decision: { effects: Decision['effects'] }) => decision.effects.map((effect) => effect.do);
@@ -176,15 +176,15 @@ describe('orders', () => {
   it('refuses jobs while unconfirmed results fill its memory', () => {
     const two = onRan(onGo(publishing, order('b'), 1).state, 2);
     assert.deepEqual(onGo(two, order('c'), 3).answer, { ok: false, why: 'busy' });
-    assert.deepEqual(onGo(settle(two, { job: 'a', attempt: 1 }, 3, true), order('c'), 3).answer, { ok: true });
+    assert.deepEqual(onGo(onCollected(two, { job: 'a', attempt: 1 }, 3), order('c'), 3).answer, { ok: true });
   });
 
   it('counts a result once, when it is collected', () => {
     assert.deepEqual(
-      [publishing.jobsDone, done.jobsDone, settle(done, { job: 'a', attempt: 1 }, 1, true).jobsDone],
+      [publishing.jobsDone, done.jobsDone, onCollected(done, { job: 'a', attempt: 1 }, 1).jobsDone],
       [0, 1, 1],
     );
-    assert.equal(settle(publishing, { job: 'a', attempt: 2 }, 1, true), publishing);
+    assert.equal(onCollected(publishing, { job: 'a', attempt: 2 }, 1), publishing);
   });
 
   it('ignores the reply of an older leader; that of a newer one renews, cancels and drains', () => {

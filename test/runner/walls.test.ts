@@ -24,12 +24,12 @@ describe('walls that the agent reports', () => {
       const { port } = server.address() as AddressInfo;
       const env = { KUBERNETES_SERVICE_HOST: '127.0.0.1', KUBERNETES_SERVICE_PORT: String(port) };
       const open = watchWalls({ toolWall: () => 'watched', env, uidMapFile, settleMs: 0 });
-      await until('it has tried', () => open().NetworkEnforced !== undefined);
+      await until('the wall was checked', () => open().NetworkEnforced !== undefined);
       assert.deepEqual(open(), { UserNamespace: true, NetworkEnforced: false, SyscallFilter: true });
       server.close();
       await once(server, 'close');
       const closed = watchWalls({ toolWall: () => 'filtered', env, uidMapFile, settleMs: 0 });
-      await until('it has tried', () => closed().NetworkEnforced !== undefined);
+      await until('the wall was checked', () => closed().NetworkEnforced !== undefined);
       assert.deepEqual(closed(), { UserNamespace: true, NetworkEnforced: true, SyscallFilter: false });
     } finally {
       server.close();

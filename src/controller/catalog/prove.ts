@@ -12,6 +12,7 @@ import type { Config } from '../../config.ts';
 import type { Logger } from '../../log.ts';
 import type { OwnerReference } from '../pools/pod_owner.ts';
 import { hasEnded, verifyName, verifyPod } from '../pools/pod.ts';
+import { whyRefused } from '../pools/pods.ts';
 import { judgeProof, provenStatus, toolChange } from './verdict.ts';
 
 export interface ProofDeps {
@@ -170,7 +171,15 @@ async function startProof(look: Look): Promise<void> {
       namespace: deps.config.runnerNamespace,
     });
   } catch (error) {
-    if (!isKubeError(error, 'already-exists')) throw error;
+    if (!isKubeError(error, 'already-exists')) {
+      // A proven image stays in use meanwhile.
+      if (condition?.status !== 'True' && isKubeError(error, 'forbidden'))
+        await show(
+          look,
+          toolChange('Available', 'Unknown', whyRefused(error), error.message.slice(0, 512), generation),
+        );
+      throw error;
+    }
   }
   // An image that is already proven stays in use while it is proven with another runner image.
   if (condition === undefined || tool.status?.observedGeneration !== generation)

@@ -12,6 +12,7 @@ import {
   CHUNK_BYTES,
   RESULT_BYTES,
   RESULT_PROTOCOL,
+  SIDED_RESULT_PROTOCOL,
   SUBJECT,
   type Closed,
   type Result,
@@ -22,15 +23,19 @@ import type { ResultDelivery } from '../../bus/collect.ts';
 import { fetchBody, purgeChunks } from '../../bus/results.ts';
 import { endedNotice } from '../../result/ended_notice.ts';
 import { LiftError } from '../../result/lift.ts';
-import { outcome as outcomeOf } from './outcome.ts';
+import { outcome as outcomeOf, runsOf } from './outcome.ts';
 import { skimResult, type Skimmed } from '../../result/skim.ts';
 import { PROBE_JOBS, isKubeError, type KubeClient } from '../../kube/client.ts';
 import type { ProbeJob } from '../../kube/probe_job.ts';
 import { type Logger, requestFields, runnerFields } from '../../log.ts';
 import type { Store } from '../../store/store.ts';
+import { traceJob } from '../../tracing/job_trace.ts';
+import { TRACE_ANNOTATION } from '../../tracing/trace_context.ts';
+import type { Tracer } from '../../tracing/tracer.ts';
 import { isFinished } from '../../kube/conditions.ts';
 import { recordedEnd } from '../leader/end_write.ts';
 import { idOf, submittedAtOf } from '../leader/job.ts';
+import { mergedTools } from '../leader/job_status.ts';
 import type { ControllerMetrics } from '../metrics.ts';
 import { recordEnd } from './record_end.ts';
 import { policyLine, policyStatus, wrongPolicy } from './verdict.ts';
@@ -63,6 +68,7 @@ export interface CollectDeps {
   store: Store;
   log: Logger;
   metrics: ControllerMetrics;
+  tracer?: Tracer | undefined;
   namespace: string;
   cached: (name: string) => ProbeJob | undefined;
   /** Memory shared by all results of this replica. */
@@ -110,9 +116,8 @@ async function skimmed(packed: Buffer, declared: number): Promise<Skimmed> {
  * that cannot succeed.
  */
 function unreadable(job: ProbeJob): ResultBody {
-  const tools = (job.status?.tools ?? []).map(({ name, version }) => ({
-    name,
-    version,
+  const tools = runsOf(job).map((run) => ({
+    ...run,
     success: false,
     durationMs: 0,
     usageMs: 0,
@@ -140,9 +145,10 @@ export async function collect(deps: CollectDeps, delivery: ResultDelivery): Prom
 }
 
 async function take(deps: CollectDeps, { header: result, podUid }: ResultDelivery): Promise<void> {
-  const { bus, store, log, metrics } = deps;
+  const { bus, store, log, metrics, tracer } = deps;
   const { job: key, attempt } = result;
-  if (result.protocol !== RESULT_PROTOCOL) {
+  const collectedMs = store.clock.now();
+  if (result.protocol !== RESULT_PROTOCOL && result.protocol !== SIDED_RESULT_PROTOCOL) {
     metrics.collected('invalid');
     const named = { ...requestFields({ job: key }), ...runnerFields({ uid: podUid }) };
     log.warn({ ...named, protocol: result.protocol }, 'dropped a result of an unknown protocol version');
@@ -182,7 +188,7 @@ async function take(deps: CollectDeps, { header: result, podUid }: ResultDeliver
   }
   const { body, inflatedBytes } = read;
 
-  const outcome = outcomeOf(body, job.status?.tools ?? []);
+  const outcome = outcomeOf(body, runsOf(job));
   const policy = policyStatus(job.spec.policy, body);
   const summary = policy ? `${policyLine(policy)}; ${outcome.summary}` : outcome.summary;
   const startedAt = job.status?.startedAt ? new Date(job.status.startedAt) : null;
@@ -213,11 +219,25 @@ async function take(deps: CollectDeps, { header: result, podUid }: ResultDeliver
   metrics.collected(refused ? 'invalid' : closed ? 'recorded' : 'second');
   const closedNotice = { id, job: key, namespace: job.metadata.namespace ?? '', attempt };
   if (closed) {
+    for (const { name, success, durationMs } of end.tools) metrics.toolRan(name, success, durationMs);
+    traceJob(tracer, {
+      parent: job.metadata.annotations?.[TRACE_ANNOTATION],
+      requestId: id,
+      attempt,
+      submittedMs: submittedAtOf(job).getTime(),
+      startedMs: startedAt?.getTime(),
+      collectedMs,
+      recordedMs: store.clock.now(),
+      ioBytes: end.ioBytes,
+      reason: end.reason,
+      failed: end.state === 'error',
+      tools: end.tools,
+    });
     const notice: Closed = {
       ...closedNotice,
       reason: end.reason,
       summary: refused ? (end.error ?? '') : summary,
-      tools: end.tools.map(({ name, version, success, durationMs }) => ({ name, version, success, durationMs })),
+      tools: mergedTools(end.tools),
       ...(policy && !refused ? { policy } : {}),
     };
     if (waiter !== null) {

@@ -49,6 +49,7 @@ export async function writeAdmission(
         queueTimeMs: Math.max(0, Math.round(store.clock.now() - job.submittedAt.getTime())),
         resultPath: resultPathOf(job),
         tools: job.assignment.tools.map(({ name, version }) => ({ name, version })),
+        ofTwo: job.assignment.other !== undefined,
       },
       stamp(store.clock.now()),
     );

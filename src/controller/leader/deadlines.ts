@@ -1,4 +1,6 @@
 /** Queue time-out and deadline of a job. */
+import { runsFor } from '../../bus/messages.ts';
+import { COMPARED_AT_ONCE } from '../../limits.ts';
 import { deadlineMs } from '../retry_policy.ts';
 import { endJob } from './ends.ts';
 import { whyWaiting } from './explain.ts';
@@ -26,16 +28,21 @@ export function armQueue(state: TermState, job: Job): void {
   if (!marked) later(state.deps.term, job, Math.max(0, MARK_AFTER_MS - waited), () => state.marks.add(job));
 }
 
+/** Nobody knows which of them ran, and for how long: together no more than can run in the job's time. */
+const ranAtMost = ({ assignment, timeoutMs }: Pick<Job, 'assignment' | 'timeoutMs'>, runs: number): number =>
+  assignment.kind === 'compare' ? Math.round(timeoutMs * Math.min(1, COMPARED_AT_ONCE / runs)) : timeoutMs;
+
 export function armDeadline(state: TermState, job: Job, startedAt: number): void {
   const left = startedAt + deadlineMs(job.timeoutMs) - state.deps.store.clock.now();
   later(state.deps.term, job, Math.max(0, left), () => {
+    const timedOut = runsFor(job.assignment.tools, job.assignment.other !== undefined);
     void endJob(state, job, {
       state: 'error',
       status: 200,
       reason: 'DeadlineExceeded',
       error: `the analysis did not end within ${job.timeoutMs} ms`,
-      timedOut: job.assignment.tools,
-      timeoutMs: job.timeoutMs,
+      timedOut,
+      ranMs: ranAtMost(job, timedOut.length),
     });
   });
 }

@@ -7,7 +7,7 @@ import { armDeadline } from './deadlines.ts';
 import { endJob, endOf, objectGone } from './ends.ts';
 import { stateOf, type Job } from './job.ts';
 import { disarm } from './lease_guard.ts';
-import { lost, replaceIfLeading } from './losses.ts';
+import { POD_GONE, lost, replaceIfLeading } from './losses.ts';
 import { assignedPolicy } from './policies.ts';
 import { orderFor, prepare, reserve, sendGo } from './orders.ts';
 import { refusalOf } from './resolve_job.ts';
@@ -67,7 +67,7 @@ async function admit(state: TermState, job: Job): Promise<void> {
   log.info({ ...named, attempt: job.attempt, queueTimeMs, epoch: term.epoch }, 'admitted');
   const runner = job.runner && runners.get(job.runner.uid);
   if (!runner || !job.runner) {
-    await lost(state, job, job.attempt, 'its runner pod no longer exists');
+    await lost(state, job, job.attempt, POD_GONE);
     return;
   }
   runners.confirm(runner, job.key, job.attempt);
@@ -85,7 +85,7 @@ async function go(state: TermState, job: Job): Promise<void> {
     policy = job.policy && (await assignedPolicy(state.documents, job.policy));
   } catch (error) {
     state.deps.log.warn({ err: error, ...requestFields({ id: job.id, job: job.key }) }, 'cannot read a policy');
-    await lost(state, job, attempt, 'cannot read its policy');
+    await lost(state, job, attempt, { cause: 'policy', why: 'cannot read its policy' });
     return;
   }
   if (!state.live || job.attempt !== attempt || stateOf(job) !== 'running') return;
@@ -107,7 +107,7 @@ async function go(state: TermState, job: Job): Promise<void> {
     job,
     attempt,
     said.why === 'silent'
-      ? `runner ${runner.pod} did not answer`
-      : `runner ${runner.pod} refused the job (${said.why})`,
+      ? { cause: 'silent', why: `runner ${runner.pod} did not answer` }
+      : { cause: 'refused', why: `runner ${runner.pod} refused the job (${said.why})` },
   );
 }

@@ -3,7 +3,7 @@
  * the ProbeJob's status.
  */
 import { zstdCompressSync } from 'node:zlib';
-import { SUBJECT, type AssignedTool, type ResultBody } from '../../bus/messages.ts';
+import { SUBJECT, type ResultBody, type Run } from '../../bus/messages.ts';
 import type { Bus } from '../../bus/connect.ts';
 import { isKubeError, type KubeClient } from '../../kube/client.ts';
 import type { ProbeJob, ProbeJobStatus, Reason } from '../../kube/probe_job.ts';
@@ -26,9 +26,10 @@ export interface End {
   reason: Reason;
   /** Public text. */
   error: string;
-  /** Tools that timed out: the caller gets an envelope with an error for each. */
-  timedOut?: readonly AssignedTool[];
-  timeoutMs?: number;
+  /** Runs that timed out: the caller gets an envelope with an error for each. */
+  timedOut?: readonly Run[];
+  /** How long each of them ran at most. */
+  ranMs?: number;
 }
 
 export interface Endable {
@@ -42,7 +43,10 @@ export interface Endable {
   status: ProbeJobStatus | undefined;
 }
 
-type RecordedTool = Pick<ResultBody['tools'][number], 'name' | 'version' | 'success' | 'durationMs' | 'usageMs'>;
+type RecordedTool = Pick<
+  ResultBody['tools'][number],
+  'name' | 'version' | 'side' | 'success' | 'durationMs' | 'usageMs'
+>;
 
 const PAUSES = { first: 50, longest: 2_000 };
 
@@ -98,12 +102,13 @@ export async function endRequest(
   // No accepted request has such an id. There is no row, and the query would always fail.
   if (!isUuid(job.id)) return { reason: end.reason, summary: end.error, tools: [] };
   const named = requestFields({ id: job.id, job: job.key });
-  const tools: RecordedTool[] = (end.timedOut ?? []).map(({ name, version }) => ({
+  const tools: RecordedTool[] = (end.timedOut ?? []).map(({ name, version, side }) => ({
     name,
     version,
+    ...(side === undefined ? {} : { side }),
     success: false,
-    durationMs: end.timeoutMs ?? 0,
-    usageMs: end.timeoutMs ?? 0,
+    durationMs: end.ranMs ?? 0,
+    usageMs: end.ranMs ?? 0,
   }));
   const body = end.timedOut ? timeoutBody(tools, end.error) : null;
   const asked: JobEnd = { reason: end.reason, summary: end.error, tools };

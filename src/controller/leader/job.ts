@@ -80,17 +80,24 @@ function defaultTools(kind: Kind): readonly ToolName[] {
 }
 
 /** Checks that only a job created by hand can fail: the API validates a comparison before it creates the job. */
-function checkRuns({ spec: { kind } }: ProbeJob, tools: readonly AssignedTool[]): void {
+function checkRuns({ spec: { kind } }: ProbeJob, tools: readonly AssignedTool[], ofTwo: boolean): void {
   const keys = tools.map(runKey);
   const twice = keys.find((key, at) => keys.indexOf(key) !== at);
   if (twice !== undefined)
     throw new Refusal('InvalidRequest', 400, `spec.tools: ${twice} twice; each version of a tool runs once`);
+  const again = tools.find(({ name }, at) => tools.findIndex((other) => other.name === name) !== at);
   if (kind === 'compare') {
-    if (!tools.some(({ name }, at) => tools.findIndex((other) => other.name === name) !== at))
+    if (ofTwo && (again !== undefined || tools.length === 0))
+      throw new Refusal(
+        'InvalidRequest',
+        400,
+        'spec.tools: a comparison of two sources needs one version of each tool',
+      );
+    if (!ofTwo && again === undefined)
       throw new Refusal('InvalidRequest', 400, 'spec.tools: a comparison needs at least two versions of one tool');
     return;
   }
-  const again = tools.find(({ name }, at) => tools.findIndex((other) => other.name === name) !== at);
+  if (ofTwo) throw new Refusal('InvalidRequest', 400, 'spec.source: only the kind compare has two sources');
   if (again)
     throw new Refusal(
       'InvalidRequest',
@@ -102,12 +109,12 @@ function checkRuns({ spec: { kind } }: ProbeJob, tools: readonly AssignedTool[])
 /**
  * Resolves the requested versions: `latest` becomes the current version. A version that the cluster lacks is refused
  * and never replaced by another.
- * `pinned`: versions from the job's policy, for a job that names no tools.
+ * `pinned`: versions from the job's policy, for a job that names no tools. `ofTwo`: the job has two sources.
  */
 export function resolveTools(
   job: ProbeJob,
   available: readonly AvailableTool[],
-  pinned: Policy['uses'] = {},
+  { pinned = {}, ofTwo = false }: { pinned?: Policy['uses']; ofTwo?: boolean } = {},
 ): AssignedTool[] {
   const pins: Partial<Record<ToolName, string>> = pinned;
   const wanted: ToolRequest[] =
@@ -135,7 +142,7 @@ export function resolveTools(
       ...(found.uses ? { uses: found.uses } : {}),
     };
   });
-  checkRuns(job, tools);
+  checkRuns(job, tools, ofTwo);
   return tools;
 }
 

@@ -1,5 +1,5 @@
 /** The status of a ProbeJob at each step of its life, as shown by `kubectl get pj` and `describe pj`. Pure. */
-import type { Closed } from '../../bus/messages.ts';
+import { runKey, type Closed } from '../../bus/messages.ts';
 import { isTrue, setConditions, type Change } from '../../kube/conditions.ts';
 import { printable } from '../../kube/printable.ts';
 import type { Condition } from '../../kube/resource.ts';
@@ -46,6 +46,8 @@ export interface Admission {
   queueTimeMs: number;
   resultPath: string;
   tools: { name: ToolName; version: string }[];
+  /** Each tool runs on two sources. */
+  ofTwo?: boolean;
 }
 
 /** The admission: from here on the job holds a slot of its token. */
@@ -56,12 +58,13 @@ export function admittedStatus(
 ): ProbeJobStatus {
   const again = admission.attempt > 1 ? ` (attempt ${admission.attempt})` : '';
   const tools = admission.tools.map(({ name, version }) => `${name} ${version}`).join(' and ');
+  const of = admission.ofTwo ? ' of two sources' : '';
   return {
     conditions: setConditions(
       previous,
       [
         admitted('True', 'Admitted', `admitted at ${now}: holds a slot of its token`),
-        succeeded('Unknown', 'Running', `${tools} on ${admission.runner.pod}${again}`),
+        succeeded('Unknown', 'Running', `${tools}${of} on ${admission.runner.pod}${again}`),
       ],
       now,
     ),
@@ -79,6 +82,17 @@ export function admittedStatus(
     tools: admission.tools,
     resultPath: admission.resultPath,
   };
+}
+
+/** A tool that ran on two sources is listed once, and successful if both runs were. */
+export function mergedTools(runs: Closed['tools']): Closed['tools'] {
+  const merged = new Map<string, Closed['tools'][number]>();
+  for (const { name, version, success, durationMs } of runs) {
+    const key = runKey({ name, version });
+    const { success: all = true, durationMs: sum = 0 } = merged.get(key) ?? {};
+    merged.set(key, { name, version, success: all && success, durationMs: sum + durationMs });
+  }
+  return [...merged.values()];
 }
 
 /** The end of a job as shown in its status. */
@@ -99,7 +113,7 @@ export function finishedStatus(
     conditions: setConditions(previous, changes, now),
     completedAt: now,
     ...(startedAt ? { durationMs: Math.max(0, Date.parse(now) - Date.parse(startedAt)) } : {}),
-    ...(finish.tools.length > 0 ? { tools: finish.tools } : {}),
+    ...(finish.tools.length > 0 ? { tools: mergedTools(finish.tools) } : {}),
     ...(finish.policy ? { policy: finish.policy } : {}),
     summary: printable(finish.summary, 1024),
     resultPath: finish.resultPath,

@@ -11,6 +11,7 @@ import type { ProbeJob } from '../../kube/probe_job.ts';
 import type { Waiting } from '../pools/plan.ts';
 import type { LostTask } from '../pools/runners.ts';
 import type { SnapshotView } from '../snapshot/build.ts';
+import { queueOf } from '../snapshot/queue.ts';
 import { admitNext } from './dispatch.ts';
 import { closed, deleted } from './ends.ts';
 import { prepareEarly, seen } from './intake.ts';
@@ -100,16 +101,7 @@ export class Leader {
   /** Queue and jobs for the cluster snapshot. */
   view(): Pick<SnapshotView, 'queue' | 'jobOf'> {
     const { ledger, jobs } = this.#state;
-    return {
-      jobOf: (name) => jobs.get(name),
-      queue: {
-        waiting: ledger.waiting,
-        running: ledger.held,
-        waitingIn: (pool) => ledger.waitingIn(pool),
-        accounts: ledger.accounts(),
-        fronts: ledger.fronts(),
-      },
-    };
+    return { jobOf: (name) => jobs.get(name), queue: queueOf(ledger) };
   }
 
   /** By request id. Only jobs created by hand have a name other than their id, and those are found in the cache. */

@@ -7,12 +7,14 @@ import {
   type Lease as TaskLease,
 } from '../../bus/messages.ts';
 import { requestFields, runnerFields } from '../../log.ts';
+import type { LossCause } from '../metrics.ts';
 import type { LostTask } from '../pools/runners.ts';
 import {
   BOOT_PATIENCE_MS,
   END_UNSEEN_MS,
   EPOCH_PATIENCE_MS,
   IDLE_AFTER_GO_MS,
+  PENDING_PATIENCE_MS,
   STRANGER_MS,
   afterLoss,
 } from '../retry_policy.ts';
@@ -27,11 +29,16 @@ import { now, type TermState } from './term_state.ts';
  * The attempt was lost, not because of the source or the tools. It is repeated on another runner, or ends the job after
  * some attempts.
  */
-export async function lost(state: TermState, job: Job, attempt: number, why: string): Promise<void> {
+export async function lost(
+  state: TermState,
+  job: Job,
+  attempt: number,
+  { cause, why }: { cause: LossCause; why: string },
+): Promise<void> {
   if (!state.live || job.attempt !== attempt || job.state !== 'running') return;
   job.state = 'retrying';
   const named = { ...requestFields({ id: job.id, job: job.key }), ...runnerFields(job.runner) };
-  state.deps.log.warn({ ...named, attempt, why }, 'attempt lost');
+  state.deps.log.warn({ ...named, attempt, cause, why }, 'attempt lost');
   letGo(state, job, 'superseded', attempt);
   // The result may have been recorded just before the runner was lost.
   const [ended] = await state.deps.store.endsFor([job.id]).catch(() => []);
@@ -45,18 +52,21 @@ export async function lost(state: TermState, job: Job, attempt: number, why: str
     await endJob(state, job, { state: 'error', status: 500, reason: 'RunnerLost', error: next.error });
     return;
   }
-  state.deps.metrics.retried(job.pool);
+  state.deps.metrics.retried(job.pool, cause);
   explain(state.deps.events, job, 'Retrying', `attempt ${attempt} was lost and will be retried: ${why}`);
   state.retrying.add(job);
   if (!state.deps.pools.names().includes(job.pool)) state.rerouteStranded();
   state.schedule(job.pool);
 }
 
-/** A pod was deleted together with its task. */
-export function podGone(state: TermState, task: LostTask): void {
+export const POD_GONE = { cause: 'pod-gone', why: 'its runner pod no longer exists' } as const;
+const NO_RESULT = { cause: 'no-result', why: 'the runner sent no result' } as const;
+
+/** A pod was deleted together with its task, or stopped sending heartbeats. */
+export function podGone(state: TermState, task: LostTask, cause: 'pod-gone' | 'silent' = 'pod-gone'): void {
   const job = state.jobs.get(task.job);
   // A pod may have claimed a job of another runner.
-  if (job?.runner?.uid === task.uid) void lost(state, job, task.attempt, 'its runner pod no longer exists');
+  if (job?.runner?.uid === task.uid) void lost(state, job, task.attempt, { ...POD_GONE, cause });
 }
 
 export function heartbeat(state: TermState, beat: Heartbeat): TaskLease {
@@ -72,7 +82,10 @@ export function heartbeat(state: TermState, beat: Heartbeat): TaskLease {
       runners.release(beat.uid, idleWithTask.job, now());
       released = true;
     } else if (job.state === 'running' && now() - job.goAt > IDLE_AFTER_GO_MS)
-      void lost(state, job, idleWithTask.attempt, 'the runner reports that it does not run the job');
+      void lost(state, job, idleWithTask.attempt, {
+        cause: 'idle',
+        why: 'the runner reports that it does not run the job',
+      });
   }
   if (freed || released) {
     const pool = runner?.pool ?? beat.pool;
@@ -114,8 +127,8 @@ export async function tick(state: TermState): Promise<void> {
   // leader.
   if (!state.ready || !state.live || !state.deps.term.stillLeading(0)) return;
   const { runners, pools, store, log } = state.deps;
-  for (const runner of runners.silent(now(), RUNNER_SILENCE_MS, BOOT_PATIENCE_MS)) {
-    if (runner.task) podGone(state, { ...runner.task, uid: runner.uid });
+  for (const runner of runners.silent(now(), RUNNER_SILENCE_MS, BOOT_PATIENCE_MS, PENDING_PATIENCE_MS)) {
+    if (runner.task) podGone(state, { ...runner.task, uid: runner.uid }, 'silent');
     // A pod on a dead node stays in deletion for minutes; its job must not wait for that.
     if (runner.deleting) continue;
     log.warn(
@@ -140,7 +153,7 @@ export async function tick(state: TermState): Promise<void> {
       const runner = job.runner && runners.get(job.runner.uid);
       // A runner that has just become free may still be waiting for its result to be collected.
       if (!runner || now() - job.goAt > RUNNER_SILENCE_MS)
-        await lost(state, job, job.attempt, runner ? 'the runner sent no result' : 'its runner pod no longer exists');
+        await lost(state, job, job.attempt, runner ? NO_RESULT : POD_GONE);
     }
   }
 }

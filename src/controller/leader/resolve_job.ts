@@ -15,11 +15,9 @@ import type { JSONWebKeySet } from 'jose';
 import { isUuid } from '../../store/uuid.ts';
 import { openSealed } from '../../seal/open.ts';
 import { isAdmitted } from '../../kube/conditions.ts';
-import { parseSource } from '../../source/address/parse.ts';
 import { displaySource } from '../../source/address/redact.ts';
-import { isSource } from '../../source/address/is_source.ts';
 import { groupOf } from '../../source/protocols/table.ts';
-import { holdsCredentials, type Source } from '../../source/source.ts';
+import { holdsCredentials } from '../../source/source.ts';
 import {
   Refusal,
   idOf,
@@ -30,7 +28,9 @@ import {
   type AvailableTool,
   type Job,
 } from './job.ts';
+import { resolveCredentials, type CredentialSettings } from './named_credentials.ts';
 import { policyOf, type JobPolicy, type PolicyDocuments } from './policies.ts';
+import { readAddress, readSealed, type Sources } from './sealed_source.ts';
 import { tenantOf } from '../pools/share.ts';
 
 export interface IntakeDeps {
@@ -44,6 +44,8 @@ export interface IntakeDeps {
   keys: () => JSONWebKeySet;
   /** Additional hosts with an S3 API, besides Amazon's. */
   s3Hosts: readonly string[];
+  /** That a request may name. */
+  named: CredentialSettings;
   tokenOf: (id: number) => Promise<TokenRecord | undefined>;
   tools: () => readonly AvailableTool[];
   poolFor: (kind: ProbeJob['spec']['kind']) => { name: string; scope: ReuseScope } | undefined;
@@ -82,23 +84,18 @@ async function openedText(deps: IntakeDeps, job: ProbeJob, sealed: string): Prom
   }
 }
 
-/** The parsed source as JSON, or the text of its address, which the API seals until 0.2 (docs/decisions/0009). */
-function readSealed(text: string, s3Hosts: readonly string[]): Source {
-  if (!text.startsWith('{')) return parsed(text, s3Hosts);
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    value = undefined;
-  }
-  if (!isSource(value)) throw new Refusal('InvalidRequest', 400, 'the sealed source is not valid');
-  return value;
+const displayOf = (sources: Sources): string => sources.map(displaySource).join(' and ');
+
+async function sourcesOf(deps: IntakeDeps, job: ProbeJob): Promise<Sources> {
+  const { sealed } = job.spec.source;
+  return sealed === undefined
+    ? [await sourceByHand(deps, job)]
+    : readSealed(await openedText(deps, job, sealed), deps.s3Hosts);
 }
 
-async function sourceOf(deps: IntakeDeps, job: ProbeJob): Promise<Source> {
-  const { sealed, url, secretRef } = job.spec.source;
-  if (sealed !== undefined) return readSealed(await openedText(deps, job, sealed), deps.s3Hosts);
-  if (url !== undefined) return parsed(url, deps.s3Hosts);
+async function sourceByHand(deps: IntakeDeps, job: ProbeJob): Promise<Sources[0]> {
+  const { url, secretRef } = job.spec.source;
+  if (url !== undefined) return readAddress(url, deps.s3Hosts);
   if (!secretRef)
     throw new Refusal('InvalidRequest', 400, 'spec.source: names no source; one of sealed, url, secretRef is required');
   try {
@@ -114,20 +111,12 @@ async function sourceOf(deps: IntakeDeps, job: ProbeJob): Promise<Source> {
         400,
         `spec.source.secretRef: the Secret ${secretRef.name} has no key ${secretRef.key}`,
       );
-    return parsed(Buffer.from(value, 'base64').toString('utf8').trim(), deps.s3Hosts);
+    return readAddress(Buffer.from(value, 'base64').toString('utf8').trim(), deps.s3Hosts);
   } catch (error) {
     if (isKubeError(error, 'not-found')) throw new Refusal('InvalidRequest', 400, noSecret(secretRef.name));
     if (isKubeError(error, 'forbidden'))
       throw new Refusal('InvalidRequest', 400, 'spec.source.secretRef: not allowed in this installation');
     throw error;
-  }
-}
-
-function parsed(text: string, s3Hosts: readonly string[]): Source {
-  try {
-    return parseSource(text, { s3Hosts });
-  } catch (error) {
-    throw new Refusal('InvalidRequest', 400, (error as Error).message);
   }
 }
 
@@ -204,12 +193,13 @@ export async function takeIn(deps: IntakeDeps, job: ProbeJob): Promise<{ job: Jo
 
   let display = job.spec.source.display ?? 'unknown';
   let scheme = 'unknown';
-  let source: Source;
+  let sources: Sources;
   let policy: JobPolicy | undefined;
   try {
-    source = await sourceOf(deps, job);
-    display = displaySource(source);
-    scheme = groupOf(source);
+    sources = await sourcesOf(deps, job);
+    display = displayOf(sources);
+    scheme = groupOf(sources[0]);
+    sources = await resolveCredentials(deps.named, sources, token.rootUserId);
     policy = await policyOf(deps, job, token.rootUserId);
   } catch (error) {
     // Its end must be recorded too, so a refused job also gets a row.
@@ -219,7 +209,8 @@ export async function takeIn(deps: IntakeDeps, job: ProbeJob): Promise<{ job: Jo
   if (handMade) await openByHand(deps, job, { display, scheme, policy }, token);
 
   const pinned = policy && (await deps.documents.of(policy))?.uses;
-  const tools = resolveTools(job, deps.tools(), pinned);
+  const [source, other] = sources;
+  const tools = resolveTools(job, deps.tools(), { pinned, ofTwo: other !== undefined });
   const pool = deps.poolFor(job.spec.kind);
   const id = idOf(job);
   return {
@@ -240,11 +231,12 @@ export async function takeIn(deps: IntakeDeps, job: ProbeJob): Promise<{ job: Jo
         id,
         token: token.id,
         account: token.rootUserId,
-        credentials: holdsCredentials(source),
+        credentials: holdsCredentials(source) || (other !== undefined && holdsCredentials(other)),
       }),
       assignment: {
         kind: job.spec.kind,
         source,
+        ...(other ? { other } : {}),
         tools,
         timeoutMs: timeoutOf(job),
         maxBytes: token.limits.fileBytes,

@@ -5,7 +5,7 @@ import { lackedWalls } from './isolation.ts';
 import { planPool, type PoolPlan } from './plan.ts';
 import { podSuffix, runnerPod } from './pod.ts';
 import { OwnerMissing, type OwnerReference } from './pod_owner.ts';
-import { endPod, holdBack } from './pods.ts';
+import { endPod, holdBack, whyRefused } from './pods.ts';
 import { now, type PoolState, type PoolsState } from './pools_state.ts';
 import { wantsUserNamespace } from './user_namespaces.ts';
 
@@ -87,8 +87,7 @@ async function createPod(pools: PoolsState, state: PoolState): Promise<void> {
       return;
     }
     state.unseen.delete(pod.metadata.name);
-    const quota = isKubeError(error, 'forbidden') && /quota/i.test(error.message);
-    holdBack(pools, state, quota ? 'QuotaExceeded' : 'CreateFailed', (error as Error).message);
+    holdBack(pools, state, whyRefused(error), (error as Error).message);
   }
 }
 

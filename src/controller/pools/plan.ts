@@ -49,7 +49,10 @@ const LAST_JOBS = 20;
 /** How long an unfit runner is kept to show the reason. Then another one is tried, possibly on another node. */
 export const UNFIT_MS = 300_000;
 const SURPLUS_MS = 60_000;
-/** A pod starts within seconds. One that takes longer may never start, so it no longer counts as coming. */
+/**
+ * A pod with a node starts within seconds. One that takes longer may never start, so it no longer counts as coming. One
+ * without a node does: another one would wait beside it.
+ */
 export const START_HOPE_MS = 20_000;
 /** By then a new leader has had a heartbeat of every runner, including busy ones. Before, all seem to be starting. */
 export const HEARD_MS = 2 * HEARTBEAT_MS;
@@ -58,6 +61,8 @@ export const isBooting = ({ phase, createdAt }: Pick<Runner, 'phase' | 'createdA
   phase === 'starting' && now - createdAt > HEARD_MS;
 /** Idle time after which a runner of an account with several may make room for the reserve of a full pool. */
 const SPARE_MS = 2_000;
+/** Idle time after which a runner of a full pool goes to an account whose jobs wait. */
+const UNUSED_MS = 5_000;
 /** Waiting time of a tenant without a pod after which a busy tenant gives up a pod at its next pause. */
 const FAIR_WAIT_MS = 1_000;
 
@@ -90,7 +95,10 @@ export function planPool({ spec, generation, runners, unseen, demand, holdBack, 
   const free = live.filter(isFree);
   const current = live.filter((runner) => runner.generation === generation);
   const startingNow =
-    current.filter(({ phase, createdAt }) => phase === 'starting' && now - createdAt < START_HOPE_MS).length + unseen;
+    current.filter(
+      ({ phase, scheduledAt }) =>
+        phase === 'starting' && (scheduledAt === undefined || now - scheduledAt < START_HOPE_MS),
+    ).length + unseen;
   const untouchedNow = current.filter((runner) => isFree(runner) && runner.tenant === undefined).length;
 
   // Runners that must not be used again, or were unused for too long.
@@ -148,24 +156,26 @@ export function planPool({ spec, generation, runners, unseen, demand, holdBack, 
         : spec.maxPods - reserveOf(spec) - bound;
     wanted += Math.min(jobs, Math.max(most, has === 0 ? 1 : 0));
   }
-  const total = live.length + unseen - ending.size;
+  /** Pods that may still be made; negative if there are more than the maximum. Runners to be ended count no more. */
+  const room = (): number => spec.maxPods - (live.length + unseen - ending.size);
 
   // A tenant without a runner waits and none is free: an idle runner is ended for it. The accounts that hold the most
   // come first, then the longest idle. An account at its share loses one of its own, so its new tenants never cost
   // others their warm runners.
-  let open = untouchedNow + startingNow + Math.max(0, spec.maxPods - total);
+  let open = untouchedNow + startingNow + Math.max(0, room());
   const strangers = waiting
     .filter(
       ({ tenant }) => !live.some((runner) => runner.tenant === tenant && !isDraining(runner) && !ending.has(runner)),
     )
     .sort((a, b) => heldBy(a.account) - heldBy(b.account) || b.waitMs - a.waitMs);
   const isBound = (runner: Runner): boolean => runner.tenant !== undefined && !ending.has(runner);
+  /** Of the account that holds the most first, then the longest idle. */
+  const byHeld = (a: Runner, b: Runner): number =>
+    heldBy(holderOf(b)) - heldBy(holderOf(a)) || a.idleSince - b.idleSince;
   const victimFor = ({ account, waitMs }: Waiting): Runner | undefined => {
     const has = heldBy(account);
     const isIts = (runner: Runner): boolean => holderOf(runner) === account;
     const mayGo = (runner: Runner): boolean => isIts(runner) || has < shareOf(spec);
-    const byHeld = (a: Runner, b: Runner): number =>
-      heldBy(holderOf(b)) - heldBy(holderOf(a)) || a.idleSince - b.idleSince;
     const bounds = free.filter((runner) => isBound(runner) && mayGo(runner)).sort(byHeld);
     // No runner is idle without demand: after a fair wait even a tenant with waiting jobs gives one up.
     const lends = waitMs >= FAIR_WAIT_MS;
@@ -190,27 +200,44 @@ export function planPool({ spec, generation, runners, unseen, demand, holdBack, 
     count(account, 1);
   }
 
+  // The idle runners of others fill the pool, and an account below its share waits for more than it holds. Holders with
+  // at least two more than it give some up, so that no account loses what it would take back at once; and any holder
+  // those that it has not used for a while.
+  const places = spec.maxPods - reserveOf(spec);
+  for (const { account, jobs, waitMs } of waiting.toSorted((a, b) => heldBy(a.account) - heldBy(b.account))) {
+    const has = heldBy(account);
+    if (has === 0 || waitMs < FAIR_WAIT_MS) continue;
+    let lacking = bound + Math.min(jobs, MAX_GROWING, shareOf(spec) - has) - places;
+    while (lacking-- > 0) {
+      const [victim] = free
+        .filter((runner) => isBound(runner) && !waits.has(runner.tenant ?? ''))
+        .filter((runner) => heldBy(holderOf(runner)) > has + 1 || now - runner.idleSince > UNUSED_MS)
+        .sort(byHeld);
+      if (!victim) break;
+      finish(victim, 'evicted');
+      count(holderOf(victim), -1);
+    }
+  }
+
   const lastJobs = Math.min(LAST_JOBS, Math.floor(reuse.maxJobs / 10));
   const isNearEnd = (runner: Runner): boolean => isBound(runner) && reuse.maxJobs - runner.jobsDone <= lastJobs;
   const replaced = new Set(live.filter(isNearEnd).map(holderOf)).size;
 
   // Accounts without a runner took the reserve of a full pool. Idle runners of the accounts that hold the most make
   // room for it again, but never the last one of an account.
-  const roomLeft = spec.maxPods - (live.length + unseen - ending.size);
-  let missing = reserveOf(spec) + replaced - (untouchedNow + startingNow + Math.max(0, roomLeft));
+  let missing = reserveOf(spec) + replaced - (untouchedNow + startingNow + Math.max(0, room()));
   while (missing-- > 0) {
     const [victim] = free
       .filter((runner) => isBound(runner) && !waits.has(runner.tenant ?? '') && now - runner.idleSince > SPARE_MS)
       .filter((runner) => heldBy(holderOf(runner)) > 1)
-      .sort((a, b) => heldBy(holderOf(b)) - heldBy(holderOf(a)) || a.idleSince - b.idleSince);
+      .sort(byHeld);
     if (!victim) break;
     finish(victim, 'evicted');
     count(holderOf(victim), -1);
   }
 
   // More runners than the maximum: the pool was scaled down, or a burst is over.
-  const after = live.length + unseen - ending.size;
-  let over = Math.max(0, after - spec.maxPods);
+  let over = Math.max(0, -room());
   for (const runner of [...free].sort((a, b) => a.idleSince - b.idleSince)) {
     if (over <= 0) break;
     if (ending.has(runner)) continue;
@@ -225,8 +252,7 @@ export function planPool({ spec, generation, runners, unseen, demand, holdBack, 
   for (const runner of surplus.slice(0, Math.max(0, untouchedNow + startingNow - want))) finish(runner, 'surplus');
 
   // A full pool has no room for a first runner of the new generation, so the longest idle runner of an old one ends.
-  const isFull = live.length + unseen - ending.size >= spec.maxPods;
-  if (isFull && untouchedNow + startingNow === 0) {
+  if (room() <= 0 && untouchedNow + startingNow === 0) {
     const [oldest] = free
       .filter((runner) => runner.generation !== generation && !ending.has(runner))
       .sort((a, b) => a.idleSince - b.idleSince);
@@ -234,11 +260,10 @@ export function planPool({ spec, generation, runners, unseen, demand, holdBack, 
   }
 
   const have = untouchedNow + startingNow - end.filter(({ why }) => why === 'surplus').length;
-  const room = spec.maxPods - (live.length + unseen - ending.size);
   const startingMost = Math.max(
     isGrowing ? MAX_GROWING : MAX_STARTING,
     Math.ceil(3 * demand.drainPerSecond * START_SECONDS),
   );
-  const create = holdBack ? 0 : Math.max(0, Math.min(want - have, room, startingMost - startingNow));
+  const create = holdBack ? 0 : Math.max(0, Math.min(want - have, room(), startingMost - startingNow));
   return { create, end };
 }

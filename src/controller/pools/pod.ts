@@ -23,7 +23,12 @@ import { LABEL, GROUP } from '../../kube/resource.ts';
 import type { ProbePoolSpec } from '../../kube/probe_pool.ts';
 import type { ProbeToolSpec } from '../../kube/probe_tool.ts';
 
-export const ANNOTATION = { tools: `${GROUP}/tools`, protocol: `${GROUP}/protocol` } as const;
+export const ANNOTATION = {
+  tools: `${GROUP}/tools`,
+  protocol: `${GROUP}/protocol`,
+  clusterAutoscaler: 'cluster-autoscaler.kubernetes.io/safe-to-evict',
+  karpenter: 'karpenter.sh/do-not-disrupt',
+} as const;
 
 type Settings = RunnerPart &
   Pick<
@@ -50,6 +55,13 @@ const AGENT_UID = 65532;
 /** A user other than the agent's: a compromised tool must not be able to signal or trace the agent. */
 const TOOLS_UID = 65533;
 const AGENT = 'agent';
+/**
+ * Send buffer of the agent's connections to its tools; the kernel doubles it. With the kernel's own size, up to 2.6 MB,
+ * a tool that seeks in a file of 9 MB had three times as much of it read from the origin.
+ */
+export const SOURCE_SEND_BYTES = 65_536;
+/** An agent is mostly idle: a young generation of 1 MB was measured to save about 3 MB per warm pod. */
+export const AGENT_NODE_OPTIONS = '--max-semi-space-size=1';
 
 /** 36^5 names per pool suffice for the 5,000 pods that a pool may have. */
 export const podSuffix = (random: () => number = Math.random): string =>
@@ -112,8 +124,21 @@ function toolVolumes(settings: Settings, tools: readonly PodTool[]) {
   };
 }
 
+const SPREAD_OVER = ['kubernetes.io/hostname', 'topology.kubernetes.io/zone'];
+
+/** So that a lost node takes few of a pool's runners. */
+function spread(pool: string, { topologySpreadConstraints }: ProbePoolSpec) {
+  const constraints =
+    topologySpreadConstraints ??
+    SPREAD_OVER.map((topologyKey) => ({ maxSkew: 1, topologyKey, whenUnsatisfiable: 'ScheduleAnyway' as const }));
+  if (constraints.length === 0) return {};
+  const labelSelector = { matchLabels: { [LABEL.managedBy]: 'probeyard', [LABEL.pool]: pool } };
+  return { topologySpreadConstraints: constraints.map((one) => ({ ...one, labelSelector })) };
+}
+
 function common(settings: Settings, spec?: ProbePoolSpec) {
-  const { nodeSelector, tolerations, priorityClassName } = settings.podDefaults;
+  const { nodeSelector, tolerations } = settings.podDefaults;
+  const priorityClassName = spec?.priorityClassName ?? settings.podDefaults.priorityClassName;
   return {
     automountServiceAccountToken: false,
     enableServiceLinks: false,
@@ -170,14 +195,15 @@ export function runnerPod(
       },
       annotations: {
         ...settings.podDefaults.annotations,
-        // An evicted runner finishes short jobs; the others are retried elsewhere.
-        'cluster-autoscaler.kubernetes.io/safe-to-evict': 'true',
+        // The cluster autoscaler evicts no pod with volumes in memory without it.
+        [ANNOTATION.clusterAutoscaler]: 'true',
         [ANNOTATION.tools]: JSON.stringify(list.map(toolKey)),
         [ANNOTATION.protocol]: String(RUNNER_PROTOCOL),
       },
     },
     spec: {
       ...common(settings, spec),
+      ...spread(pool, spec),
       serviceAccountName: settings.runnerServiceAccount,
       terminationGracePeriodSeconds: drainSeconds(spec) + 15,
       ...(spec.runtimeClassName ? { runtimeClassName: spec.runtimeClassName } : {}),
@@ -196,6 +222,7 @@ export function runnerPod(
           name: AGENT,
           image: settings.runnerImage,
           imagePullPolicy: settings.imagePullPolicy,
+          command: ['/app/bin/listener', String(SOURCE_SEND_BYTES), '/app/bin/node', '/app/src/main.ts'],
           args: ['agent'],
           securityContext: hardened(AGENT_UID),
           resources: {
@@ -211,8 +238,7 @@ export function runnerPod(
               PY_NAMESPACE: 'metadata.namespace',
             }),
             ...env({
-              // An agent is mostly idle: a young generation of 1 MB was measured to save about 3 MB per warm pod.
-              NODE_OPTIONS: '--max-semi-space-size=1',
+              NODE_OPTIONS: AGENT_NODE_OPTIONS,
               [RUNNER_SETTINGS]: JSON.stringify(runnerSettings(settings, { pool, generation, spec })),
             }),
           ],

@@ -12,7 +12,7 @@ export function endPod(pools: PoolsState, uid: string, why: string): void {
   const runner = pools.deps.runners.get(uid);
   if (!runner) return;
   pools.deps.runners.retire(uid);
-  void deletePod(pools, runner.pod, uid, runner.pool, why, graceSeconds(why, runner, now()));
+  void deletePod(pools, runner, why, graceSeconds(why, runner, now()));
 }
 
 /** Grace period in seconds. Undefined: the pod's own, in which it drains. */
@@ -29,23 +29,21 @@ export function graceSeconds(
 
 export async function deletePod(
   pools: PoolsState,
-  name: string,
-  uid: string,
-  pool: string,
+  { pod, uid, pool }: Pick<Runner, 'pod' | 'uid' | 'pool'>,
   why: string,
   gracePeriodSeconds: number | undefined,
 ): Promise<void> {
   const { kube, config, log, metrics, recent, signal } = pools.deps;
   if (signal.aborted) return;
   metrics.podEnded(pool, why);
-  recent.podEnded(pool, name, why);
+  recent.podEnded(pool, pod, why);
   try {
-    await retry(() => kube.delete(PODS, name, { namespace: config.runnerNamespace, uid, gracePeriodSeconds }), {
+    await retry(() => kube.delete(PODS, pod, { namespace: config.runnerNamespace, uid, gracePeriodSeconds }), {
       ...DELETE_PAUSES,
       signal,
       when: (error) => !isKubeError(error, 'not-found', 'conflict'),
     });
-    log.info({ pool, ...runnerFields({ pod: name, uid }), why }, 'runner pod ended');
+    log.info({ pool, ...runnerFields({ pod, uid }), why }, 'runner pod ended');
   } catch {
     // The pod no longer exists, or the term is over.
   }
@@ -71,6 +69,14 @@ export function replaceWorn(pools: PoolsState, state: PoolState, runner: Runner)
       ({ phase, deleting }) => phase === 'starting' && !deleting,
     );
   if (!coming) endPod(pools, runner.uid, worn ? 'age' : 'old-generation');
+}
+
+/** From the messages of the admission plugins ResourceQuota and LimitRanger. */
+export function whyRefused(error: unknown): 'QuotaExceeded' | 'LimitRange' | 'CreateFailed' {
+  if (!isKubeError(error, 'forbidden')) return 'CreateFailed';
+  if (/quota/i.test(error.message)) return 'QuotaExceeded';
+  const isRange = /(minimum|maximum) .* per (Container|Pod)|to limit ratio per/i.test(error.message);
+  return isRange ? 'LimitRange' : 'CreateFailed';
 }
 
 export function holdBack(pools: PoolsState, state: PoolState, reason: string, message: string): void {

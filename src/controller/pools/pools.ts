@@ -8,6 +8,7 @@ import type { AvailableTool } from '../leader/job.ts';
 import type { WaitingCause } from '../../kube/probe_job.ts';
 import type { PoolFacts } from '../snapshot/build.ts';
 import { carryOut } from './carry_out.ts';
+import { isHeld } from './evictions.ts';
 import { isWithoutUserNamespaces, lackedWalls } from './isolation.ts';
 import { ANNOTATION, isOver } from './pod.ts';
 import { deletePod, endPod, endStranded, holdBack, replaceWorn } from './pods.ts';
@@ -193,6 +194,7 @@ export class Pools {
         deleting: pod.metadata.deletionTimestamp !== undefined,
         ended,
         userNamespace: pod.spec?.hostUsers === false,
+        scheduled: pod.spec?.nodeName !== undefined,
       },
       now(),
     );
@@ -201,9 +203,10 @@ export class Pools {
       .find(isWithoutUserNamespaces);
     if (waits !== undefined && state && pod.spec?.hostUsers === false) noUserNamespace(this.#state, state, waits);
     this.#state.stuck.seen(pod, uid, now());
+    this.#state.evictions.seen(uid, isHeld(pod.metadata.labels));
     if (lost) this.#deps.podGone(lost);
     if (ended && pod.metadata.deletionTimestamp === undefined)
-      void deletePod(this.#state, pod.metadata.name, uid, pool, 'ended', 0);
+      void deletePod(this.#state, { pod: pod.metadata.name, uid, pool }, 'ended', 0);
     const stuck = pod.status?.conditions?.find(
       ({ type, status, reason }) => type === 'PodScheduled' && status === 'False' && reason === 'Unschedulable',
     );
@@ -214,6 +217,7 @@ export class Pools {
 
   podGone(pod: Pod): void {
     this.#state.stuck.gone(pod.metadata.uid ?? '');
+    this.#state.evictions.gone(pod.metadata.uid ?? '');
     const { lost } = this.#deps.runners.gone(pod.metadata.uid ?? '');
     if (lost) this.#deps.podGone(lost);
     const state = this.#state.byName.get(pod.metadata.labels?.[LABEL.pool] ?? '');
@@ -243,7 +247,8 @@ export class Pools {
 
   /** For the cluster snapshot. */
   *facts(): Iterable<PoolFacts> {
-    for (const { pool, unseen } of this.#state.byName.values()) yield { pool, unseen: unseen.size };
+    for (const { pool, unseen, problem } of this.#state.byName.values())
+      yield { pool, unseen: unseen.size, heldBack: problem !== undefined };
   }
 
   availableTools(): AvailableTool[] {

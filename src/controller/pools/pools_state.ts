@@ -11,6 +11,7 @@ import type { Waiting } from './plan.ts';
 import type { PodTool } from './pod.ts';
 import type { OwnerReference } from './pod_owner.ts';
 import type { LostTask, Runners } from './runners.ts';
+import { evictions, type Evictions } from './evictions.ts';
 import { stuckTools, type StuckTools } from './stuck_tools.ts';
 
 export interface PoolsDeps {
@@ -21,6 +22,7 @@ export interface PoolsDeps {
   events: EventRecorder;
   recent: Pick<Recent, 'podEnded'>;
   runners: Runners;
+  epoch: number;
   signal: AbortSignal;
   stillLeading: () => boolean;
   /** Postgres' clock. */
@@ -68,6 +70,9 @@ export class PoolsState {
   /** The tools mounted by the pods of each generation. */
   readonly coverage = new Map<string, Set<string>>();
   readonly stuck: StuckTools;
+  readonly evictions: Evictions = evictions();
+  /** Whether labels of long jobs are being written. */
+  marking = false;
   mounted: PodTool[] = [];
   started = false;
   readonly #carryOut: (state: PoolState) => Promise<void>;

@@ -17,6 +17,7 @@ const DEFAULT_TOOL_MEMORY = 512 * 1024 * 1024;
 export type Settings = Pick<
   Config<'controller'>,
   | 'runnerNatsUrl'
+  | 'runnerNatsSentinel'
   | 'natsUrl'
   | 'natsCaFile'
   | 'allowSources'
@@ -31,11 +32,15 @@ export type Settings = Pick<
   | 'logLevel'
 >;
 
-/**
- * Short jobs finish within the drain. Long ones run again elsewhere: the shorter the drain, the more of their time is
- * left.
- */
-export const drainSeconds = ({ serves }: ProbePoolSpec): number => (serves.kinds.includes('msv') ? 30 : 70);
+/** Short jobs take up to 60 s, a validation up to 600 s; the rest is for the result to be collected. */
+const SHORT_DRAIN_SECONDS = 70;
+const LONG_DRAIN_SECONDS = 645;
+
+export const drainSeconds = ({ serves, drainSeconds: given }: ProbePoolSpec): number =>
+  given ?? (serves.kinds.includes('msv') ? LONG_DRAIN_SECONDS : SHORT_DRAIN_SECONDS);
+
+/** Whether evictions are refused while a job runs, because the drain of its runner may take minutes. */
+export const holdsNodes = (spec: ProbePoolSpec): boolean => drainSeconds(spec) > SHORT_DRAIN_SECONDS;
 
 export const toolLimits = (spec: ProbePoolSpec) => ({ cpu: '2', memory: '1Gi', ...spec.resources?.tools?.limits });
 
@@ -58,6 +63,7 @@ export const runnerSettings = (
   nats: {
     url: settings.runnerNatsUrl || settings.natsUrl,
     ...(settings.natsCaFile ? { caFile: `${NATS_CA_DIR}/ca.crt` } : {}),
+    ...(settings.runnerNatsSentinel ? { sentinelJwt: settings.runnerNatsSentinel } : {}),
     tokenFile: `${NATS_TOKEN_DIR}/token`,
   },
   launcherSocket: SOCKET,

@@ -3,8 +3,8 @@
  * heartbeats of their agents (ready, busy). `Running` does not mean ready: only a heartbeat makes a runner usable. It
  * has no clock: callers pass monotonic milliseconds.
  */
-import { type Heartbeat, RUNNER_PROTOCOL, type RunnerPhase, type Walls } from '../../bus/messages.ts';
-import type { RunnerState } from '../../bus/cluster_snapshot.ts';
+import { type Heartbeat, RUNNER_PROTOCOL, type Walls } from '../../bus/messages.ts';
+import type { RunnerPhase, RunnerState } from '../../bus/runner_phase.ts';
 import { WALLS, type Wall } from '../../kube/probe_pool.ts';
 import { shunMs } from '../retry_policy.ts';
 import { accountIn, isForOneJob } from './share.ts';
@@ -14,9 +14,8 @@ export interface Runner {
   pod: string;
   pool: string;
   generation: string;
-  phase: 'starting' | 'idle' | 'busy' | 'draining';
-  /** As last reported by its agent. */
-  reported: RunnerPhase | undefined;
+  /** As last reported by its agent; `starting` before. */
+  phase: RunnerPhase | 'starting';
   /** Bound for the pod's life; undefined while untouched. */
   tenant: string | undefined;
   /**
@@ -31,6 +30,8 @@ export interface Runner {
   task: { job: string; attempt: number; doneBefore: number; reserved: boolean } | undefined;
   jobsDone: number;
   createdAt: number;
+  /** When its pod had a node; undefined while it waits for one. */
+  scheduledAt: number | undefined;
   readyAt: number | undefined;
   idleSince: number;
   /** Reported by its agent; undefined before the first heartbeat. */
@@ -62,6 +63,7 @@ export interface PodFacts {
   deleting: boolean;
   ended: boolean;
   userNamespace?: boolean;
+  scheduled?: boolean;
 }
 
 /** An account, or the tenant of a runner whose account this leader does not know. */
@@ -77,11 +79,15 @@ export function holderOf({ tenant, account, task, deleting, phase }: Runner): Ho
   return account ?? tenant;
 }
 
-/** State of the runner, as counted in `kubectl get pp`. */
-export function runnerState({ deleting, task, phase }: Pick<Runner, 'deleting' | 'task' | 'phase'>): RunnerState {
-  if (deleting) return 'ending';
-  return task !== undefined ? 'busy' : phase;
+/** What it does, whether or not its pod is being deleted. */
+export function workOf({ task, phase }: Pick<Runner, 'task' | 'phase'>): Exclude<RunnerState, 'ending'> {
+  const isUnused = phase === 'starting' || phase === 'idle' || phase === 'draining';
+  return task === undefined && isUnused ? phase : 'busy';
 }
+
+/** State of the runner, as counted in `kubectl get pp`. */
+export const runnerState = (runner: Pick<Runner, 'deleting' | 'task' | 'phase'>): RunnerState =>
+  runner.deleting ? 'ending' : workOf(runner);
 
 const pick = (walls: Walls): Walls =>
   Object.fromEntries(WALLS.flatMap((wall) => (walls[wall] === undefined ? [] : [[wall, walls[wall]]])));
@@ -172,12 +178,12 @@ export class Runners {
         pool: facts.pool,
         generation: facts.generation,
         phase: 'starting',
-        reported: undefined,
         tenant: undefined,
         account: undefined,
         task: undefined,
         jobsDone: 0,
         createdAt: now,
+        scheduledAt: facts.scheduled === false ? undefined : now,
         readyAt: undefined,
         idleSince: now,
         protocol: undefined,
@@ -188,7 +194,10 @@ export class Runners {
         refusals: 0,
         shunnedUntil: 0,
       });
-    } else if (facts.deleting && !known.deleting) {
+      return {};
+    }
+    if (facts.scheduled === true) known.scheduledAt ??= now;
+    if (facts.deleting && !known.deleting) {
       // A pod that is being deleted drains: it may finish its job and gets no new one.
       this.#change(known, () => {
         known.deleting = true;
@@ -234,7 +243,6 @@ export class Runners {
     this.#change(runner, () => {
       runner.seenAt = now;
       runner.protocol = beat.protocol;
-      runner.reported = beat.phase;
       runner.readyAt ??= now;
       // Bound for life: a runner that could change its tenant could choose whose sources it gets.
       runner.tenant ??= isForOneJob(beat.tenant) ? beat.tenant : (this.#owners.get(beat.uid)?.tenant ?? beat.tenant);
@@ -246,19 +254,15 @@ export class Runners {
         runner.task = undefined;
         runner.idleSince = now;
       }
-      if (beat.phase === 'draining') runner.phase = 'draining';
-      else if (beat.phase === 'idle') {
+      if (beat.phase === 'idle') {
         if (runner.task && !runner.task.reserved) {
           idleWithTask = { job: runner.task.job, attempt: runner.task.attempt };
         }
         if (runner.phase !== 'idle') runner.idleSince = now;
-        runner.phase = 'idle';
-      } else {
-        runner.phase = 'busy';
-        if (!runner.task && beat.job !== undefined && beat.attempt !== undefined) {
-          runner.task = { job: beat.job, attempt: beat.attempt, doneBefore: beat.jobsDone, reserved: false };
-        }
+      } else if (beat.phase !== 'draining' && !runner.task && beat.job !== undefined && beat.attempt !== undefined) {
+        runner.task = { job: beat.job, attempt: beat.attempt, doneBefore: beat.jobsDone, reserved: false };
       }
+      runner.phase = beat.phase;
       runner.jobsDone = beat.jobsDone;
       // A wall reported later may be the one that the pool requires.
       const isNews = Object.entries(beat.walls ?? {}).some(([wall, up]) => runner.walls?.[wall as Wall] !== up);
@@ -348,10 +352,11 @@ export class Runners {
     });
   }
 
-  /** Runners whose heartbeats stopped, and pods that never sent one. */
-  silent(now: number, silenceMs: number, bootMs: number): Runner[] {
-    return [...this.#all.values()].filter((runner) =>
-      runner.seenAt === undefined ? now - runner.createdAt > bootMs : now - runner.seenAt > silenceMs,
-    );
+  /** Runners whose heartbeats stopped, and pods that never sent one, or never got a node. */
+  silent(now: number, silenceMs: number, bootMs: number, pendingMs: number): Runner[] {
+    return [...this.#all.values()].filter(({ seenAt, scheduledAt, createdAt }) => {
+      if (seenAt !== undefined) return now - seenAt > silenceMs;
+      return scheduledAt === undefined ? now - createdAt > pendingMs : now - scheduledAt > bootMs;
+    });
   }
 }

@@ -4,6 +4,7 @@ import type { Wall } from '../../kube/probe_pool.ts';
 import { stamp, withTimes } from '../../kube/conditions.ts';
 import { PROBE_POOLS } from '../../kube/client.ts';
 import { overridden, overriddenCondition } from '../catalog/apply.ts';
+import { markLongJobs } from './mark_long_jobs.ts';
 import { wallConditions, type Shown } from './isolation.ts';
 import { endStranded } from './pods.ts';
 import { now, type PoolState, type PoolsState } from './pools_state.ts';
@@ -16,6 +17,7 @@ export async function showAll(pools: PoolsState): Promise<void> {
     endStranded(pools);
     for (const { name, message } of pools.stuck.find(pools.tools.values(), now())) pools.deps.toolStuck(name, message);
   }
+  void markLongJobs(pools);
   for (const state of pools.byName.values()) {
     pools.plan(state);
     await lookAtStuck(pools, state).catch((error: unknown) =>
@@ -41,26 +43,18 @@ async function showOne(pools: PoolsState, state: PoolState): Promise<void> {
   const untouched = all.filter(
     (runner) => runner.phase === 'idle' && !runner.task && runner.tenant === undefined,
   ).length;
+  // What minReady asks for: an autoscaler compares the two.
+  const replicas = untouched + starting;
   const walls = wallsOf(state, all);
   for (const { type, status: up } of walls) metrics.isolation(name, type as Wall, up === 'True');
   const wanted = pools.catalog.get(name);
   const extra = wanted ? [overriddenCondition(overridden(wanted, state.pool.spec))] : [];
-  const missing = missingWalls(pools, state);
-  const [status, reason, message]: [Condition['status'], string, string] = state.draining
-    ? ['False', 'Draining', 'the pool was removed from the chart and drains']
-    : missing
-      ? ['False', 'IsolationMissing', missing]
-      : state.problem
-        ? ['False', state.problem.reason, state.problem.message]
-        : pools.mounted.length === 0
-          ? ['False', 'NoTools', 'no ProbeTool is Available and not Degraded']
-          : untouched >= state.pool.spec.minReady || busy > 0
-            ? ['True', 'Serving', `${untouched} unused runners are ready`]
-            : ['False', 'Filling', `${untouched} of ${state.pool.spec.minReady} runners are ready`];
+  const { status, reason, message } = readiness(pools, state, { untouched, busy });
   const shown = JSON.stringify([
     ready,
     busy,
     starting,
+    replicas,
     status,
     reason,
     message,
@@ -81,7 +75,8 @@ async function showOne(pools: PoolsState, state: PoolState): Promise<void> {
     ready,
     busy,
     starting,
-    replicas: all.length,
+    replicas,
+    epoch: pools.deps.epoch,
     selector: `${LABEL.pool}=${name}`,
     generation: state.generation,
     conditions,
@@ -89,6 +84,23 @@ async function showOne(pools: PoolsState, state: PoolState): Promise<void> {
   });
   state.shown = shown;
   state.pool = { ...state.pool, status: updated.status ?? {} };
+}
+
+function readiness(
+  pools: PoolsState,
+  state: PoolState,
+  { untouched, busy }: { untouched: number; busy: number },
+): Pick<Condition, 'status' | 'reason' | 'message'> {
+  const not = (reason: string, message: string) => ({ status: 'False', reason, message }) as const;
+  if (state.draining) return not('Draining', 'the pool was removed from the chart and drains');
+  const missing = missingWalls(pools, state);
+  if (missing) return not('IsolationMissing', missing);
+  if (state.problem) return not(state.problem.reason, state.problem.message);
+  if (pools.mounted.length === 0) return not('NoTools', 'no ProbeTool is Available and not Degraded');
+  const { minReady } = state.pool.spec;
+  return untouched >= minReady || busy > 0
+    ? { status: 'True', reason: 'Serving', message: `${untouched} unused runners are ready` }
+    : not('Filling', `${untouched} of ${minReady} runners are ready`);
 }
 
 function wallsOf(state: PoolState, live: readonly Runner[]): Shown[] {

@@ -5,6 +5,7 @@ import { toolsLine, type Job } from '../leader/job.ts';
 import { lackedWalls, requiredWalls } from './isolation.ts';
 import { toolKey } from './pod.ts';
 import type { PoolState, PoolsState } from './pools_state.ts';
+import { workOf } from './runners.ts';
 import { mayTake, reserveOf, shareOf } from './share.ts';
 
 /** What a job requires of a pool. */
@@ -62,7 +63,7 @@ function whyNoRunner(pools: PoolsState, state: PoolState, tools: string): string
   const pool = state.pool.metadata.name;
   const all = [...pools.deps.runners.inPool(pool)];
   const starting = all.filter(({ phase }) => phase === 'starting').length + state.unseen.size;
-  const busy = all.filter(({ phase, task }) => phase === 'busy' || task !== undefined).length;
+  const busy = all.filter((runner) => workOf(runner) === 'busy').length;
   const { maxPods } = state.pool.spec;
   const base = `pool ${pool} has no free runner with ${tools}: ${busy} busy, ${starting} starting, ${maxPods} at most`;
   const without = [...pools.tools.values()]

@@ -4,12 +4,13 @@
 import {
   SNAPSHOT_LISTS,
   type ClusterSnapshot,
-  type RunnerState,
   type SnapshotAccount,
   type SnapshotPool,
   type SnapshotRunner,
 } from '../../bus/cluster_snapshot.ts';
+import { RUNNER_PHASES, type RunnerState } from '../../bus/runner_phase.ts';
 import { conditionOf, stamp } from '../../kube/conditions.ts';
+import type { LeaseTerm } from '../../kube/lease_terms.ts';
 import { printable } from '../../kube/printable.ts';
 import type { ProbeJobStatus } from '../../kube/probe_job.ts';
 import { WALLS, type ProbePool } from '../../kube/probe_pool.ts';
@@ -27,6 +28,8 @@ export interface PoolFacts {
   pool: ProbePool;
   /** Pods that were created but not yet seen in a watch. */
   unseen: number;
+  /** The cluster accepts no more pods, so none are created for a while. */
+  heldBack: boolean;
 }
 
 export interface AccountFacts {
@@ -42,6 +45,8 @@ export interface SnapshotView {
   at: number;
   monotonic: number;
   leader: { pod: string; epoch: number; since: number; image: string };
+  /** The latest first. */
+  terms: readonly LeaseTerm[];
   pools: Iterable<PoolFacts>;
   runners: readonly Runner[];
   nodeOf(uid: string): string | undefined;
@@ -53,7 +58,7 @@ export interface SnapshotView {
     waitingIn(pool: string): number;
     accounts: Iterable<AccountFacts>;
     /** The first job of each queue. */
-    fronts: Iterable<{ account: number; submittedAt: Date }>;
+    fronts: Iterable<{ account: number; pool: string; submittedAt: Date }>;
   };
   recent: Recent;
 }
@@ -126,10 +131,8 @@ const RANKS: Record<RunnerState, number> = { busy: 0, starting: 1, draining: 2, 
 const byWork = (a: Runner, b: Runner): number =>
   RANKS[runnerState(a)] - RANKS[runnerState(b)] || byText(a.pool, b.pool) || byText(a.pod, b.pod);
 
-const PHASES: readonly string[] = ['idle', 'prepared', 'running', 'publishing', 'draining'];
-
 function shownRunner(view: SnapshotView, runner: Runner): SnapshotRunner {
-  const { uid, pod, pool, reported, account, task, jobsDone, createdAt, idleSince } = runner;
+  const { uid, pod, pool, account, task, jobsDone, createdAt, idleSince } = runner;
   const state = runnerState(runner);
   const job = task && view.jobOf(task.job);
   const monotonic = (time: number): string => stamp(view.at - (view.monotonic - time));
@@ -148,8 +151,8 @@ function shownRunner(view: SnapshotView, runner: Runner): SnapshotRunner {
     pool: printable(pool, NAME),
     node: node === undefined ? null : printable(node, NAME),
     state,
-    // A compromised agent may report anything.
-    phase: reported !== undefined && PHASES.includes(reported) ? reported : null,
+    // Not starting, and nothing else that a compromised agent may report.
+    phase: RUNNER_PHASES.find((phase) => phase === runner.phase) ?? null,
     since,
     account: Number.isSafeInteger(account) ? account! : null,
     job: task ? printable(String(task.job), NAME) : null,
@@ -210,6 +213,7 @@ export function buildSnapshot(view: SnapshotView): ClusterSnapshot {
       since: stamp(leader.since),
       release: printable(leader.image.slice(leader.image.lastIndexOf('/') + 1), NAME),
     },
+    terms: view.terms.map(({ pod, epoch, since }) => ({ pod: printable(pod, NAME), epoch, since })),
     pools: pools.items,
     runners: runners.items,
     tools: tools.items,

@@ -1,0 +1,79 @@
+/** The program that an agent is started with: its connections have a small send buffer. */
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { createInterface } from 'node:readline';
+import { buildListener } from './built_launcher.ts';
+
+/** Sends until the kernel takes no more, and prints how much it took. */
+const SENDER = `
+const turn = require('node:timers/promises').setImmediate;
+const piece = Buffer.alloc(65536);
+const server = require('node:net').createServer(async (socket) => {
+  socket.on('error', () => {});
+  for (let taken = 0; ; taken += piece.length) {
+    let isTaken = false;
+    socket.write(piece, () => (isTaken = true));
+    for (let turns = 0; turns < 10; turns++) await turn();
+    if (!isTaken || taken > 64 << 20) return console.log(taken);
+  }
+});
+const fd = Number(process.env.PY_SOURCE_FD);
+server.listen(process.argv[1] === 'inherited' ? { fd } : { host: '127.0.0.1', port: 0 }, () =>
+  console.log(JSON.stringify(server.address())));`;
+
+async function takenBy(socket: 'inherited' | 'own'): Promise<{ taken: number; address: string }> {
+  const child = spawn(buildListener(), ['65536', process.execPath, '-e', SENDER, socket], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  try {
+    const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
+    const { address, port } = JSON.parse((await lines.next()).value!) as { address: string; port: number };
+    const client = connect(port, address).pause();
+    await once(client, 'connect');
+    const taken = Number((await lines.next()).value);
+    client.destroy();
+    return { taken, address };
+  } finally {
+    const exited = once(child, 'exit');
+    child.kill();
+    await exited;
+  }
+}
+
+const run = (...args: string[]) => {
+  const { status, stderr } = spawnSync(buildListener(), args, { encoding: 'utf8' });
+  return { status, stderr };
+};
+
+describe('listener', function () {
+  this.timeout(60_000);
+
+  it('gives the process a socket whose connections hold little that the client does not read', async () => {
+    const { taken, address } = await takenBy('inherited');
+    assert.equal(address, '127.0.0.1');
+    assert.ok(taken > 0 && taken < 1 << 20, `the kernel took ${taken} bytes`);
+  });
+  it('has a reason: a socket of the process itself holds megabytes', async () => {
+    const { taken } = await takenBy('own');
+    assert.ok(taken > 1 << 20, `the kernel took ${taken} bytes`);
+  });
+  it('says what it wants', () => {
+    for (const args of [
+      [],
+      ['65536'],
+      ['0', '/bin/true'],
+      ['65536x', '/bin/true'],
+      ['99999999999999999999', '/bin/true'],
+    ])
+      assert.deepEqual(
+        run(...args),
+        { status: 2, stderr: 'usage: listener <bytes, 4096 to 16777216> <program> [<argument>...]\n' },
+        args.join(' '),
+      );
+  });
+  it('says why it cannot start the program', () => {
+    assert.deepEqual(run('65536', '/none'), { status: 1, stderr: 'listener: /none: No such file or directory\n' });
+  });
+});
