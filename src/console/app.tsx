@@ -1,7 +1,7 @@
 /** The frame around every page: who is signed in, the navigation, and where the focus goes. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { User } from './api/types.ts';
+import type { User } from '../api_types.ts';
 import { useCell } from './cell.ts';
 import { PAGES, START, type Page } from './pages.ts';
 import { Dialog } from './parts/dialog.tsx';
@@ -58,7 +58,7 @@ function Navigation({ user, path }: { user: User; path: string }) {
           </li>
         ))}
         <li>
-          <a href="/docs">API</a>
+          <a href="/docs/">Documentation</a>
         </li>
       </ul>
     </nav>

@@ -1,7 +1,8 @@
 /** Who is signed in. The session itself is a cookie that scripts cannot read; the API is asked who it belongs to. */
 import { call, isFailure, whenSignedOut } from './api/client.ts';
+import { forgetTokens } from './api/gateway.ts';
 import type { Failure } from './api/failure.ts';
-import type { User } from './api/types.ts';
+import type { User } from '../api_types.ts';
 import { makeCell } from './cell.ts';
 
 export interface SessionState {
@@ -22,6 +23,8 @@ export async function readSession(): Promise<void> {
     const user = await call('GET user/current');
     // Another account must not see what the last one left on the page.
     if (before.user !== null && before.user.id !== user.id) return location.assign('/app/');
+    // They ended with the session that made them.
+    if (before.state === 'ended') forgetTokens();
     session.set({ state: 'signed-in', user, failure: null, signIns: before.signIns + 1 });
   } catch (error) {
     if (!isFailure(error)) throw error;

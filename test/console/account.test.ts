@@ -169,6 +169,26 @@ describe('console: accounts and tokens', function () {
       assert.equal((await works(second)).status, 401);
     }));
 
+  it('tokens: the webhook secret is covered, shown when asked for, and replaced', () =>
+    visit({}, async (v) => {
+      const { page } = v;
+      const { email, tokenId } = await c.m.person('signs');
+      await v.open(`/tokens/${tokenId}`, 'Sign in');
+      await v.signIn(email);
+      const secret = page.getByLabel('Secret', { exact: true });
+      await secret.waitFor();
+      assert.match(await secret.innerText(), /^•+$/);
+      await page.getByRole('button', { name: 'Show secret' }).click();
+      const first = await secret.innerText();
+      assert.match(first, /^whsec_/);
+      await page.getByRole('button', { name: 'Replace the webhook secret' }).click();
+      await page.getByRole('button', { name: 'Replace the secret' }).click();
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+      const second = await secret.innerText();
+      assert.match(second, /^whsec_/);
+      assert.notEqual(second, first);
+    }));
+
   it('tokens: where they are not viewable, one is shown when it is made and never again', () =>
     visit({}, async (v) => {
       const { page } = v;

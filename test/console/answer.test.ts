@@ -1,7 +1,6 @@
 /** The answer to a request in tabs, over a real record. */
 import assert from 'node:assert/strict';
 import type { ResultBody } from '../../src/bus/messages.ts';
-import type { HlsReport } from '../../src/hls/schema.ts';
 import type { Kind } from '../../src/kube/probe_job.ts';
 import type { C2paReport } from '../../src/tools/c2pa_schema.ts';
 import { sentenceOf } from '../../src/console/answer/sentence.ts';
@@ -9,85 +8,8 @@ import type { Person } from '../api/accounts/fixture.ts';
 import { body, good } from '../result/result_samples.ts';
 import { startConsole, visitAs, type ConsoleFixture, type Look, type Visit } from './fixture.ts';
 import { REPORT } from './sample_answers.ts';
+import { LADDER } from './sample_ladder.ts';
 import { storeAnswer } from './stored_answer.ts';
-
-const URL = 'https://origin.example/720p.m3u8';
-const HLS: HlsReport = {
-  success: false,
-  error: '1 must-fix: EXT-X-TARGETDURATION is too small',
-  cli_output: null,
-  tool: 'probeyard-hls',
-  version: '1.0.0',
-  reference_version: '1.24.5',
-  playlists: [
-    {
-      url: URL,
-      role: 'variant',
-      version: 7,
-      lines: 24,
-      bytes: 900,
-      live: false,
-      type: 'VOD',
-      target_duration: 6,
-      media_sequence: 0,
-      segments: 10,
-      duration: 62,
-      discontinuities: 0,
-      gaps: 0,
-      encryption: [],
-      init_section: true,
-      byte_ranges: false,
-      low_latency: false,
-      program_date_time: false,
-      date_ranges: 0,
-      findings: { must_fix: 1, should_fix: 0, info: 0 },
-      measured: null,
-    },
-  ],
-  variants: [
-    {
-      url: URL,
-      iframes: false,
-      bandwidth: 3_000_000,
-      average_bandwidth: 2_500_000,
-      codecs: 'avc1.640020',
-      resolution: '1280x720',
-      frame_rate: 25,
-      video_range: null,
-      audio: null,
-      subtitles: null,
-      closed_captions: null,
-      line: 5,
-      measured: { peak: 3_600_000, average: 2_400_000 },
-    },
-  ],
-  messages: [
-    {
-      level: 'must-fix',
-      code: 'target-duration',
-      rule: 'rfc8216bis 4.4.3.1',
-      message: 'EXT-X-TARGETDURATION is too small',
-      url: URL,
-      line: 3,
-    },
-  ],
-  summary: {
-    must_fix: 1,
-    should_fix: 0,
-    info: 0,
-    untold: 0,
-    playlists: 2,
-    variants: 1,
-    segments: 10,
-    segments_measured: 10,
-    bytes_measured: 1000,
-    reloads: 0,
-    live: false,
-    protocol_version: 7,
-    newest_protocol_version: 13,
-    duration: 60,
-  },
-};
 
 const C2PA: C2paReport = {
   active_manifest: 'urn:c2pa:one',
@@ -154,18 +76,62 @@ describe('console: the answer', function () {
   });
 
   it('ladder: declared and measured rates, and findings, on a phone in the dark', async () => {
-    const id = await record('msv', body([good('msv', JSON.stringify(HLS))]));
+    const id = await record('msv', body([good('msv', JSON.stringify(LADDER))]));
     await visit(`/requests/${id}`, { width: 390, theme: 'dark' }, async (v) => {
       const { page } = v;
       await page.getByRole('img', { name: 'declared 2,500 kb/s to 3,000 kb/s, measured peak 3,600 kb/s' }).waitFor();
       await page.getByText('3,600 kb/s (above)').waitFor();
-      await page.getByText('EXT-X-TARGETDURATION is too small').waitFor();
-      await page.getByRole('img', { name: '6.20 s on average, the target is 6 s' }).waitFor();
-      await page.getByRole('table', { name: 'Findings' }).getByRole('link').click();
-      await page.locator('tr:target', { hasText: 'variant' }).waitFor();
+      await page.getByRole('img', { name: '10 segments of 6 s to 7.6 s, the target is 6 s, 1 too long' }).waitFor();
+      const lines = page.getByRole('region', { name: 'Lines of the playlist' });
+      await lines.getByText('segment-1.m4s?token=REDACTED').waitFor();
+      await lines.getByText('<b>title</b>[U+202E]gnp').waitFor();
+      await page.getByText('2 further lines are not in the report').waitFor();
       await v.accessible('answer ladder 390 dark');
       assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 390, 'the page scrolls sideways');
     });
+  });
+
+  it('ladder: a finding leads to its line, and a segment to its line, by keys alone', async () => {
+    const id = await record('msv', body([good('msv', JSON.stringify(LADDER))]));
+    await visit(`/requests/${id}`, {}, async (v) => {
+      const { page } = v;
+      const focused = page.locator('tr:focus');
+      const finding = page.getByRole('table', { name: 'Findings' }).getByRole('link', { name: /Line 13 of/ });
+      await finding.focus();
+      await page.keyboard.press('Enter');
+      await focused.getByText('7.6 s of 6 s').waitFor();
+      assert.match(await focused.innerText(), /^13\s+#EXTINF:7\.6,/);
+      assert.match(page.url(), /[?&]line=13\b/);
+      const segment = page.getByRole('slider', { name: 'Segment' });
+      const said = () => segment.getAttribute('aria-valuetext');
+      assert.equal(await said(), 'segment 1 of 10: 6 s, measured 6.02 s');
+      await segment.focus();
+      for (const key of ['ArrowRight', 'PageDown', 'ArrowLeft', 'Home']) await page.keyboard.press(key);
+      await page.getByRole('button', { name: 'Next that is too long' }).click();
+      assert.equal(await said(), 'segment 5 of 10: 7.6 s, measured 7.61 s, too long for the target of 6 s');
+      await segment.focus();
+      await page.keyboard.press('Enter');
+      await focused.getByText('segment-5.m4s?token=REDACTED').waitFor();
+      await v.accessible('answer ladder wide light');
+      // A link to a line shows it to the next one, too.
+      await page.reload();
+      await focused.getByText('segment-5.m4s?token=REDACTED').waitFor();
+    });
+  });
+
+  it('ladder: a report without lines, or from before it had any, says how to get them', async () => {
+    const [playlist] = LADDER.playlists;
+    const { text: _text, segment_durations: _durations, ...old } = playlist!;
+    for (const one of [{ ...playlist, text: null }, old]) {
+      const id = await record('msv', body([good('msv', JSON.stringify({ ...LADDER, playlists: [one] }))]));
+      await visit(`/requests/${id}`, {}, async ({ page }) => {
+        const link = page.getByRole('link', { name: 'Read again with the lines' });
+        await link.waitFor();
+        const query = new URL((await link.getAttribute('href'))!, c.url).searchParams;
+        assert.equal(query.get('mediastreamvalidator.enable_playlist_text'), 'true');
+        assert.equal(query.get('mediastreamvalidator.enabled'), 'true');
+      });
+    }
   });
 
   it('provenance: state, signer and checks, the failed ones first', async () => {

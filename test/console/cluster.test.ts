@@ -68,7 +68,7 @@ describe('console: cluster and users', function () {
       runners: [
         busyRunner(JOB, { account: admin.id, tenant: `a:${admin.id}` }),
         ...Array.from({ length: 4 }, () => aRunner()),
-        aRunner({ phase: 'starting', reported: undefined }),
+        aRunner({ phase: 'starting' }),
       ],
       nodeOf: () => 'node-1',
       jobOf: (name) => ({ id: name, status: { startedAt: '2026-03-01T11:59:58.000Z' } }),
@@ -83,6 +83,11 @@ describe('console: cluster and users', function () {
       accounts: [{ id: admin.id, waiting: 3, held: 1, limit: 4 }],
       fronts: [{ account: admin.id, submittedAt: new Date(c.m.replicas[0].deps.store.clock.now() + 60_000) }],
       waitingIn: { short: 3 },
+      terms: [
+        { pod: 'controller-1', epoch: 7, since: '2026-03-01T11:00:00.000Z' },
+        { pod: 'controller-0', epoch: 6, since: '2026-03-01T10:58:30.000Z' },
+        { pod: 'controller-1', epoch: 5, since: '2026-02-28T09:00:00.000Z' },
+      ],
     };
   });
 
@@ -90,6 +95,11 @@ describe('console: cluster and users', function () {
     visit({}, async (v) => {
       const { page } = v;
       await signedIn(v);
+      const lookedUp: string[] = [];
+      page.on('request', (request) => {
+        const { pathname, searchParams } = new URL(request.url());
+        if (pathname.endsWith('/user')) lookedUp.push(searchParams.getAll('id').join());
+      });
       await v.open('/cluster', 'Cluster');
       await page
         .getByText(
@@ -102,10 +112,12 @@ describe('console: cluster and users', function () {
         ['Queue by account', 1],
         ['Runners', 6],
         ['Tools', 14],
+        ['Leaders', 3],
       ] as const)
         assert.equal(await page.getByRole('table', { name: table }).locator('tbody tr').count(), rows, table);
-      // The snapshot has ids alone; names come from the list of users.
+      // The snapshot has ids alone; those of its accounts are looked up among the users.
       await page.getByRole('table', { name: 'Queue by account' }).getByText('operator@example.org').waitFor();
+      assert.deepEqual(lookedUp, [String(admin.id)]);
       assert.equal(await page.getByText('To look at').count(), 0);
       await v.accessible('cluster wide light');
       await noSideways(v, 1280);
@@ -141,7 +153,7 @@ describe('console: cluster and users', function () {
       await page.clock.runFor(20_000);
       assert.equal(asked.length, before);
       await page.keyboard.press('Enter');
-      await until('it goes on', async () => {
+      await until('the page refreshes again', async () => {
         await page.clock.runFor(2_000);
         return page.getByText('0 runners').isVisible();
       });
@@ -164,6 +176,11 @@ describe('console: cluster and users', function () {
       given = {
         ...given,
         recent,
+        terms: [4, 3, 2].map((epoch) => ({
+          pod: `controller-${epoch % 2}`,
+          epoch,
+          since: new Date(now() - (10 - epoch) * 60_000).toISOString(),
+        })),
         pools: [
           aPool('short', { isolation: { require: ['SyscallFilter'] } }, [
             condition('Ready', 'False', 'Unschedulable', `0/3 nodes are available ${HOSTILE}`),
@@ -181,7 +198,7 @@ describe('console: cluster and users', function () {
       const items = await look.getByRole('listitem').allInnerTexts();
       assert.deepEqual(
         items.map((text) => text.split(':')[0]),
-        ['postgres', 'Pool short', 'Pool short, SyscallFilter', 'Tools'],
+        ['postgres', 'Leader', 'Pool short', 'Pool short, SyscallFilter', 'Tools'],
       );
       assert.equal(await page.locator('main img').count(), 0);
       await v.accessible('cluster problems 390 dark');
@@ -245,8 +262,8 @@ describe('console: cluster and users', function () {
       await v.accessible('users wide light');
       await page.getByLabel('E-mail address').focus();
       await page.keyboard.type('CUSTOMER');
+      await page.waitForURL(/[?&]email=CUSTOMER$/);
       await until('only one is left', async () => (await page.locator('tbody tr').count()) === 1);
-      assert.equal(new URL(page.url()).searchParams.get('email'), 'CUSTOMER');
       await page.getByRole('link', { name: 'big.customer@example.org' }).focus();
       await page.keyboard.press('Enter');
       await page.getByRole('heading', { level: 1, name: 'User', exact: true }).waitFor();

@@ -4,26 +4,12 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bundleConsole } from '../../images/console_bundle.ts';
-import { DEFAULTS, type Deps } from '../../src/api/deps.ts';
-import { makeDrain } from '../../src/api/http/drain.ts';
-import { listen, type HttpServer } from '../../src/api/http/http_server.ts';
-import { makeMetrics } from '../../src/api/metrics.ts';
-import { makeApp } from '../../src/api/server.ts';
-import { pino } from 'pino';
+import type { HttpServer } from '../../src/api/http/http_server.ts';
+import { servePages } from '../api/serve_pages.ts';
 
 const MOST_PACKED = 150_000;
 
-async function serve(consoleFolder: string | null): Promise<HttpServer> {
-  const deps: Partial<Deps> = {
-    metrics: makeMetrics(() => 0),
-    drain: makeDrain(),
-    log: pino({ level: 'silent' }) as Deps['log'],
-    accounts: { ownHosts: [] } as unknown as Deps['accounts'],
-    store: { newRequest: () => ({ id: 'an-id' }) } as unknown as Deps['store'],
-    settings: { ...DEFAULTS, namespace: 'none', replica: 'test', allowSources: [], denyCidrs: [], consoleFolder },
-  };
-  return listen(makeApp(deps as Deps, {}).callback(), { host: '127.0.0.1', port: 0 }, () => 'an-id');
-}
+const serve = (consoleFolder: string | null): Promise<HttpServer> => servePages({ consoleFolder });
 
 describe('console: its files', function () {
   this.timeout(60_000);
@@ -68,7 +54,7 @@ describe('console: its files', function () {
     assert.doesNotMatch(html, /<script(?![^>]*\bsrc=)|<style|\bon\w+=|\bstyle=/i);
     const addresses = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, address]) => address!);
     assert.ok(addresses.length >= 3);
-    for (const address of addresses) assert.match(address, /^\/(app\/assets\/[\w.-]+|docs)$/);
+    for (const address of addresses) assert.match(address, /^\/(app\/assets\/[\w.-]+|docs\/)$/);
   });
 
   it('page: every address below /app/ answers with it, under a strict policy, checked again each time', async () => {
@@ -128,7 +114,7 @@ describe('console: its files', function () {
       try {
         for (const path of ['/', '/app/', '/app/requests', '/verify', '/app/assets/main.js'])
           assert.equal((await fetch(`http://127.0.0.1:${other.port}${path}`)).status, 404, path);
-        assert.equal((await fetch(`http://127.0.0.1:${other.port}/docs`)).status, 200);
+        assert.equal((await fetch(`http://127.0.0.1:${other.port}/docs/api`)).status, 200);
       } finally {
         await other.close(1_000);
       }

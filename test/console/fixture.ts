@@ -1,7 +1,6 @@
 /** The console as people meet it: bundled, served by the API on its real servers, in a real browser. */
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
@@ -10,6 +9,7 @@ import type { AccountSettings } from '../../src/accounts/settings.ts';
 import { PASSWORD, startManagement, type Management } from '../api/accounts/fixture.ts';
 import { startApi, type ApiFixture } from '../api/fixture.ts';
 import { openBrowser } from '../browser/chromium.ts';
+import { oncePerRun } from '../once_per_run.ts';
 
 export interface Visit {
   page: Page;
@@ -48,7 +48,7 @@ export interface ProbingConsole extends Pages {
   api: ApiFixture;
 }
 
-const axeSource = () => readFile(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
+export const axeSource = () => readFile(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
 
 interface AxeResults {
   violations: { id: string; help: string; nodes: { html: string; failureSummary: string }[] }[];
@@ -73,8 +73,11 @@ async function checkAccessible(page: Page, axe: string, state: string): Promise<
 
 /** A browser's own words of an answer that is an error. */
 const FAILED_LOAD = /^Failed to load resource: /;
+/** Over http a browser obeys this header on loopback only, and says so on every page. */
+const WITHOUT_TLS =
+  /^The Cross-Origin-Opener-Policy header has been ignored, because the URL's origin was untrustworthy/;
 
-async function startVisit(browser: Browser, url: string, axe: string, look: Look): Promise<Visit> {
+export async function startVisit(browser: Browser, url: string, axe: string, look: Look): Promise<Visit> {
   const { width = 1280, theme = 'light', expected } = look;
   const context = await browser.newContext({
     viewport: { width, height: 900 },
@@ -94,6 +97,7 @@ async function startVisit(browser: Browser, url: string, axe: string, look: Look
     if (message.type() !== 'error' && message.type() !== 'warning') return;
     // Who is signed in is asked before anybody is.
     const text = message.text();
+    if (WITHOUT_TLS.test(text)) return;
     if (FAILED_LOAD.test(text) && (/\b401\b/.test(text) || expected?.test(text))) return;
     errors.push(text);
   });
@@ -129,8 +133,7 @@ interface Served {
 async function startPages<T>(serve: (folder: string) => Promise<Served & T>): Promise<(Pages & T) | undefined> {
   const browser = await openBrowser();
   if (!browser) return undefined;
-  const folder = await mkdtemp(join(tmpdir(), 'console-'));
-  const [axe] = await Promise.all([axeSource(), bundleConsole(folder)]);
+  const [axe, folder] = await Promise.all([axeSource(), oncePerRun('console', bundleConsole)]);
   const served = await serve(folder);
   return {
     ...served,
@@ -138,7 +141,6 @@ async function startPages<T>(serve: (folder: string) => Promise<Served & T>): Pr
     async stop() {
       await browser.close();
       await served.stop();
-      await rm(folder, { recursive: true, force: true });
     },
   };
 }

@@ -1,7 +1,7 @@
 /** The playground: a request is composed, sent, followed, cancelled and read, on the real API. */
 import assert from 'node:assert/strict';
 import { PROBE_JOBS } from '../../src/kube/client.ts';
-import type { AvailableTool } from '../../src/console/api/types.ts';
+import type { AvailableTool } from '../../src/api_types.ts';
 import { curlOf, yamlOf } from '../../src/console/playground/copies.ts';
 import {
   bodyOf,
@@ -220,12 +220,16 @@ describe('console: playground', function () {
       await page.getByRole('listitem').filter({ hasText: 'Tools' }).and(page.locator('[aria-current=step]')).waitFor();
       await c.api.end(id, { result: { tools: [ran('ffprobe', '{"format":{"tags":{"a":"<b>"}}}')], ioUsage: 9 } });
       await page.getByText('"a":"<b>"').waitFor();
+      const steps = page.getByRole('list', { name: 'Steps' }).getByRole('listitem');
+      await steps.filter({ hasText: /Recorded after \d+\.\d\d s/ }).waitFor();
+      await steps.filter({ hasText: 'Admitted after 0.01 s' }).waitFor();
       await accessible('playground ended wide light');
       // What is shown stands in the address.
       await page.reload();
       await page.getByText('"a":"<b>"').waitFor();
       assert.doesNotMatch(c.api.log.join('\n'), /hidden/);
       await page.getByRole('link', { name: 'The page of this request' }).click();
+      await page.getByText(/^admitted after 0\.01 s, recorded after \d+\.\d\d s$/).waitFor();
       await page.getByRole('link', { name: 'Read again at another version' }).click();
       await page.getByRole('heading', { name: 'Playground' }).waitFor();
       assert.equal(await page.getByLabel('Version of ffprobe').inputValue(), '3.3');
@@ -245,9 +249,10 @@ describe('console: playground', function () {
         await page.getByRole('button', { name: 'Cancel' }).click();
         await page.getByRole('button', { name: 'Cancelling …' }).waitFor();
         await c.api.end(metadata.name, {
-          close: { status: 499, reason: 'Cancelled', error: 'the request was cancelled' },
+          close: { status: 499, reason: 'Cancelled', error: 'the request was cancelled', startedAt: null },
         });
         await page.getByRole('heading', { name: 'Cancelled' }).waitFor();
+        await page.getByRole('listitem').filter({ hasText: 'Admitted never' }).waitFor();
         await accessible('playground cancelled 390 dark');
         assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 390, 'the page scrolls sideways');
       },

@@ -4,6 +4,7 @@ import { find, rowsOf } from '../../src/console/worker/rows.ts';
 import type { Person } from '../api/accounts/fixture.ts';
 import { body, good } from '../result/result_samples.ts';
 import { startConsole, visitAs, type ConsoleFixture } from './fixture.ts';
+import { frames } from './long_output.ts';
 import { storeAnswer } from './stored_answer.ts';
 
 const all = (text: string): string[] => {
@@ -61,23 +62,6 @@ describe('console: rows of a text', () => {
     assert.deepEqual([rows.length, cut], [10_000, true]);
   });
 });
-
-/** As `ffprobe -show_frames -of json` prints them. */
-function frames(bytes: number): string {
-  const parts: string[] = ['{\n    "frames": [\n'];
-  let sum = 0;
-  for (let index = 0; sum < bytes; index++) {
-    const frame =
-      `        {\n            "media_type": "video",\n            "key_frame": ${index % 50 === 0 ? 1 : 0},\n` +
-      `            "pts": ${index * 512},\n            "pts_time": "${(index / 25).toFixed(6)}",\n` +
-      `            "pkt_size": "${1000 + (index % 977)}",\n` +
-      `            "pict_type": "${'IPBB'[index % 4]}"\n        },\n`;
-    parts.push(frame);
-    sum += frame.length;
-  }
-  parts.push('        {"last": "needle in the hay"}\n    ]\n}\n');
-  return parts.join('');
-}
 
 describe('console: raw outputs', function () {
   this.timeout(300_000);

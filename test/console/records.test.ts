@@ -10,6 +10,9 @@ import { startConsole, type ConsoleFixture, type Visit } from './fixture.ts';
 const HOSTILE = `https://origin.example/<img src=x onerror="document.title='bad'">\u202e4pm.\u0007\u200b/=cmd`;
 const TITLE = `<script>document.title='bad'</script>\u202egnp.exe\u0000`;
 
+/** The zone of the browsers of these tests: UTC+5:45. */
+const KATHMANDU_MS = 345 * 60_000;
+
 describe('console: requests, deliveries and usage', function () {
   this.timeout(300_000);
   let c: ConsoleFixture;
@@ -81,6 +84,12 @@ describe('console: requests, deliveries and usage', function () {
       await page.getByRole('button', { name: 'Address', exact: false }).first().click();
       await page.waitForURL(/[?&]sort=url&order=desc/);
       await page.getByRole('columnheader', { name: 'Address' }).and(page.locator('[aria-sort=descending]')).waitFor();
+      // No rollup counts these: the total follows the rows.
+      await page.getByLabel('Address or id').pressSequentially('film-', { delay: 20 });
+      await page.waitForURL(/[?&]find=film-(&|$)/);
+      assert.equal(await page.getByLabel('Address or id').inputValue(), 'film-');
+      await page.getByLabel('Outcome').selectOption('');
+      await page.getByText('1 to 25 of 29').waitFor();
       await page.getByLabel('Address or id').fill('film-29');
       await page.getByText('1 to 1 of 1', { exact: true }).waitFor();
       await page.reload();
@@ -91,6 +100,60 @@ describe('console: requests, deliveries and usage', function () {
       await page.getByLabel('Address or id').fill(ids[4]!);
       await page.getByText('film-4.mp4').waitFor();
       assert.equal(await rowsOf(v, 'Requests').count(), 1);
+    }));
+
+  it('requests: a page is asked for when the pointer comes to its link, and shown before as old', () =>
+    visit({}, async (v) => {
+      const { page } = v;
+      await page.clock.install();
+      // A time that begins at a day: the last hours would be others after a minute.
+      const yesterday = new Date(Date.now() - 24 * 3_600_000).toISOString().slice(0, 10);
+      await signedIn(v, `/requests?range=days&from=${yesterday}`, 'Requests');
+      await page.getByText('1 to 25 of 30').waitFor();
+      const asked: string[] = [];
+      page.on('request', (request) => {
+        const { pathname, searchParams } = new URL(request.url());
+        if (pathname.endsWith('/media/log')) asked.push(searchParams.get('pagination[page]') ?? '');
+      });
+      const point = async (name: string) => {
+        const answered = page.waitForResponse((response) => response.url().includes('/media/log?'));
+        await page.getByRole('link', { name, exact: true }).hover();
+        await (await answered).finished();
+      };
+      await point('Next');
+      await page.getByRole('link', { name: 'Next' }).click();
+      await page.getByText('26 to 30 of 30').waitFor();
+      // The pointer may be on another link now.
+      assert.deepEqual(
+        asked.filter((number) => number === '2'),
+        ['2'],
+        'asked for once',
+      );
+
+      // What the pointer asked for on its way is too old by then.
+      await page.mouse.move(0, 0);
+      await page.clock.fastForward(10_000);
+      const release = Promise.withResolvers<void>();
+      await page.route('**/media/log?*', async (route) => {
+        await release.promise;
+        await route.continue();
+      });
+      await page.getByRole('link', { name: 'Previous' }).focus();
+      await page.keyboard.press('Enter');
+      await page.locator('[aria-busy=true]').getByText('1 to 25 of 30').waitFor();
+      release.resolve();
+      await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' });
+      await page.unroute('**/media/log?*');
+
+      await point('Next');
+      await page.clock.fastForward(10_000);
+      asked.length = 0;
+      const again = page.waitForResponse((response) => response.url().includes('/media/log?'));
+      await page.evaluate(
+        `[...document.querySelectorAll('nav.pages a')].find((a) => a.textContent === 'Next').click()`,
+      );
+      await again;
+      assert.ok(asked.includes('2'), 'an answer of 10 s ago is not used');
     }));
 
   it('requests: text of strangers is text, and what cannot be seen is a symbol', () =>
@@ -114,6 +177,16 @@ describe('console: requests, deliveries and usage', function () {
       assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 390, 'the page scrolls sideways');
       assert.equal(await page.title(), 'Request · Probeyard');
       assert.equal(await page.locator('main img, main script').count(), 0);
+    }));
+
+  it('requests: a time stands in the zone of the reader, and in UTC in its title', () =>
+    visit({}, async (v) => {
+      await signedIn(v, `/requests?find=${ids[4]}`, 'Requests');
+      const time = rowsOf(v, 'Requests').locator('time');
+      const iso = (await time.getAttribute('title'))!;
+      const there = new Date(Date.parse(iso) + KATHMANDU_MS).toISOString();
+      assert.match(iso, /Z$/);
+      assert.ok((await time.innerText()).endsWith(there.slice(11, 19)), `${iso}: ${await time.innerText()}`);
     }));
 
   it('request: one of another account is not found', () =>

@@ -1,5 +1,5 @@
 /** Answers that several tests and the pictures of the docs show. Some names in them are hostile. */
-import type { StreamTimeline } from '../../src/console/api/types.ts';
+import type { StreamTimeline } from '../../src/api_types.ts';
 import type { PolicyResult } from '../../src/policy/schema.ts';
 import type { ProbeReport } from '../../src/report/schema.ts';
 

@@ -1,6 +1,6 @@
 /** A policy's verdict and a comparison of versions, over real records. */
 import assert from 'node:assert/strict';
-import type { ComparisonAnswer } from '../../src/console/api/types.ts';
+import type { ComparisonAnswer } from '../../src/api_types.ts';
 import { cellsOf, type Cell } from '../../src/console/answer/matrix.ts';
 import type { Comparison } from '../../src/compare/schema.ts';
 import type { Person } from '../api/accounts/fixture.ts';

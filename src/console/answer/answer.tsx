@@ -1,8 +1,11 @@
 /** The answer to a request, in tabs: only those that it has something for. */
+import { queryOf } from '../playground/form.ts';
+import { changed, hrefOf } from '../router.ts';
 import { Tabs, type Tab } from '../parts/tabs.tsx';
 import type { OpenAnswer } from '../worker/open_answer.ts';
 import { Disagreements } from './disagreements.tsx';
 import { Ladder } from './ladder.tsx';
+import { isOfTwoSources } from './matrix.ts';
 import { Overview } from './overview.tsx';
 import { Policy } from './policy.tsx';
 import { Provenance } from './provenance.tsx';
@@ -16,6 +19,12 @@ function asksForTimeline(request: string): boolean {
   return timeline?.enabled === true;
 }
 
+/** The playground, filled in to ask for the lines of the playlists. */
+function withLines({ facts }: OpenAnswer): string {
+  const query = facts.url === '' ? new URLSearchParams() : queryOf(facts);
+  return hrefOf('/playground', changed(query, { 'mediastreamvalidator.enable_playlist_text': 'true' }));
+}
+
 function tabsOf(answer: OpenAnswer): Tab[] {
   const { report, hls, c2pa, policy, comparison } = answer.reports;
   return [
@@ -23,7 +32,7 @@ function tabsOf(answer: OpenAnswer): Tab[] {
       ? [
           {
             name: 'versions',
-            title: 'Versions',
+            title: isOfTwoSources(comparison) ? 'Comparison' : 'Versions',
             count: comparison.summary.fields,
             show: () => <Versions comparison={comparison} />,
           },
@@ -41,7 +50,14 @@ function tabsOf(answer: OpenAnswer): Tab[] {
         ]
       : []),
     ...(hls
-      ? [{ name: 'ladder', title: 'Ladder', count: hls.variants.length, show: () => <Ladder report={hls} /> }]
+      ? [
+          {
+            name: 'ladder',
+            title: 'Ladder',
+            count: hls.variants.length,
+            show: () => <Ladder report={hls} again={withLines(answer)} />,
+          },
+        ]
       : []),
     ...(c2pa ? [{ name: 'provenance', title: 'Provenance', show: () => <Provenance report={c2pa} /> }] : []),
     ...(policy

@@ -1,5 +1,5 @@
 /** Where the tools disagree, and who is right. Fields on which they agree are one line. */
-import type { ProbeReport } from '../api/types.ts';
+import type { ProbeReport } from '../../api_types.ts';
 import { Empty } from '../parts/states.tsx';
 import { Stranger } from '../parts/stranger.tsx';
 import { Table, type Column } from '../parts/table.tsx';

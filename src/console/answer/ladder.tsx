@@ -1,13 +1,20 @@
 /** What an HLS presentation was declared to be, what was measured, and what the rules found. */
-import type { HlsReport } from '../api/types.ts';
+import type { ComponentChildren } from 'preact';
+import type { HlsReport } from '../../api_types.ts';
 import { count, several } from '../parts/figures.ts';
 import { Empty } from '../parts/states.tsx';
+import { Status } from '../parts/status.tsx';
 import { Stranger } from '../parts/stranger.tsx';
 import { Table, type Column } from '../parts/table.tsx';
+import { changed, go, hrefOf, placeNow, usePlace } from '../router.ts';
+import { durationsSaid, SmallDurations } from './durations.tsx';
+import { durationsOf } from './durations_scale.ts';
+import { ShownPlaylist } from './playlist.tsx';
 
 type Variant = HlsReport['variants'][number];
 type Message = HlsReport['messages'][number];
 type Playlist = HlsReport['playlists'][number];
+type Listed = Playlist & { index: number };
 
 const kilobits = (value: number | null | undefined): string =>
   value === null || value === undefined ? '–' : `${count(Math.round(value / 1000))} kb/s`;
@@ -78,29 +85,36 @@ const variantColumns = (most: number): readonly Column<Variant>[] => [
   },
 ];
 
-const SIGNS = { 'must-fix': '✕', 'should-fix': '⚠', info: 'i' } as const;
+/** Its place in the report stands in the address. */
+const placeOf = (playlist: number, line: number | null): Record<string, string | null> => ({
+  playlist: String(playlist),
+  line: line === null ? null : String(line),
+});
 
-/** The mean length of segments as a dot, against the target as a line. */
-function Lengths({ playlist: { segments, duration, target_duration: target } }: { playlist: Playlist }) {
-  if (segments === null || segments === 0 || duration === null || target === null) return <span class="unit">–</span>;
-  const mean = duration / segments;
-  const most = Math.max(target, mean) * 1.25;
-  const at = (value: number) => (value / most) * 120;
-  const text = `${mean.toFixed(2)} s on average, the target is ${target} s`;
-  return (
-    <span class="measured">
-      <svg class="rates" viewBox="0 0 128 16" width="128" height="16" role="img" aria-label={text}>
-        <rect class="track" x="0" y="7" width="120" height="2" />
-        <rect class="mark" x={at(target)} y="0" width="2" height="16" />
-        <circle class={mean > target ? 'beyond' : 'declared'} cx={at(mean)} cy="8" r="4" />
-      </svg>
-      {mean.toFixed(2)} <span class="unit">of {target} s</span>
-    </span>
-  );
+interface PlaceLinkProps {
+  playlist: number;
+  line?: number | null;
+  children: ComponentChildren;
 }
 
-const PLAYLISTS: readonly Column<Playlist>[] = [
-  { title: 'Playlist', show: ({ url }) => <Stranger text={url} most={60} />, text: ({ url }) => url },
+function PlaceLink({ playlist, line = null, children }: PlaceLinkProps) {
+  const { path, query } = usePlace();
+  return <a href={hrefOf(path, changed(query, placeOf(playlist, line)))}>{children}</a>;
+}
+
+const playlistColumns = (shown: number): readonly Column<Listed>[] => [
+  {
+    title: 'Playlist',
+    show: ({ url, index }) => (
+      <>
+        <PlaceLink playlist={index}>
+          <Stranger text={url} most={60} />
+        </PlaceLink>
+        {index === shown && <span class="mark">shown below</span>}
+      </>
+    ),
+    text: ({ url }) => url,
+  },
   { title: 'Role', show: ({ role }) => role, text: ({ role }) => role },
   { title: 'Lines', show: ({ lines }) => count(lines), text: ({ lines }) => String(lines), right: true },
   {
@@ -110,9 +124,15 @@ const PLAYLISTS: readonly Column<Playlist>[] = [
     right: true,
   },
   {
-    title: 'Length of segments',
-    show: (playlist) => <Lengths playlist={playlist} />,
-    text: ({ segments, duration }) => (segments && duration !== null ? String(duration / segments) : ''),
+    title: 'Segment durations',
+    show: (playlist) => {
+      const durations = durationsOf(playlist);
+      return durations ? <SmallDurations durations={durations} /> : <span class="unit">–</span>;
+    },
+    text: (playlist) => {
+      const durations = durationsOf(playlist);
+      return durations ? durationsSaid(durations) : '';
+    },
   },
   {
     title: 'Findings',
@@ -122,35 +142,56 @@ const PLAYLISTS: readonly Column<Playlist>[] = [
   },
 ];
 
-const messageColumns = (idOf: (url: string) => string | undefined): readonly Column<Message>[] => [
-  {
-    title: 'Level',
-    show: ({ level }) => (
-      <span class={`status ${level === 'must-fix' ? 'bad' : level === 'should-fix' ? 'warn' : 'none'}`}>
-        <span aria-hidden="true">{SIGNS[level]}</span> {level}
-      </span>
-    ),
-    text: ({ level }) => level,
-  },
+const messageColumns = (indexOf: (url: string) => number): readonly Column<Message>[] => [
+  { title: 'Level', show: ({ level }) => <Status of={level} />, text: ({ level }) => level },
   { title: 'Finding', show: ({ message }) => <Stranger text={message} />, text: ({ message }) => message },
   { title: 'Rule', show: ({ code, rule }) => `${code} (${rule})`, text: ({ code }) => code },
   {
-    title: 'Playlist',
-    show: ({ url }) => {
-      const id = idOf(url);
-      const text = <Stranger text={url} most={60} />;
-      return id === undefined ? text : <a href={`#${id}`}>{text}</a>;
+    title: 'Where',
+    show: ({ url, line }) => {
+      const index = indexOf(url);
+      const text = (
+        <>
+          Line {line} of <Stranger text={url} most={60} />
+        </>
+      );
+      return index === -1 ? (
+        text
+      ) : (
+        <PlaceLink playlist={index} line={line}>
+          {text}
+        </PlaceLink>
+      );
     },
-    text: ({ url }) => url,
+    text: ({ url, line }) => `${url}:${line}`,
   },
-  { title: 'Line', show: ({ line }) => line, text: ({ line }) => String(line), right: true },
 ];
 
-export function Ladder({ report }: { report: HlsReport }) {
+/** The one of the address; else the worst one, where that can be told, else the first one with segments. */
+function shownOf(playlists: readonly Playlist[], query: URLSearchParams): number {
+  const wanted = Number(query.get('playlist') ?? Number.NaN);
+  if (Number.isInteger(wanted) && wanted >= 0 && wanted < playlists.length) return wanted;
+  const worst = playlists.findIndex(({ findings, segments }) => findings.must_fix > 0 && segments !== null);
+  return Math.max(0, worst === -1 ? playlists.findIndex(({ segments }) => segments !== null) : worst);
+}
+
+interface LadderProps {
+  report: HlsReport;
+  /** Of the playground, to ask for the lines of the playlists. */
+  again: string;
+}
+
+export function Ladder({ report, again }: LadderProps) {
+  const { query } = usePlace();
   const { variants, messages, summary, playlists } = report;
-  const places = new Map(playlists.map(({ url }, index) => [url, `playlist-${index}`]));
-  const idOf = (url: string): string | undefined => places.get(url);
   const rates = variants.flatMap(({ bandwidth, measured }) => [bandwidth ?? 0, measured?.peak ?? 0]);
+  const shown = shownOf(playlists, query);
+  const playlist = playlists[shown];
+  const line = Number(query.get('line') ?? 0);
+  const show = (to: number): void => {
+    const now = placeNow();
+    go(now.path, changed(now.query, placeOf(shown, to)), true);
+  };
   return (
     <>
       <p class="lead">
@@ -163,7 +204,7 @@ export function Ladder({ report }: { report: HlsReport }) {
           caption="Variants"
           columns={variantColumns(Math.max(1, ...rates))}
           rows={variants}
-          keyOf={({ line, url }) => `${line} ${url}`}
+          keyOf={({ line: own, url }) => `${own} ${url}`}
         />
       )}
       {messages.length === 0 ? (
@@ -173,21 +214,30 @@ export function Ladder({ report }: { report: HlsReport }) {
       ) : (
         <Table
           caption="Findings"
-          columns={messageColumns(idOf)}
+          columns={messageColumns((url) => playlists.findIndex((one) => one.url === url))}
           rows={messages}
-          keyOf={({ code, url, line, message }) => `${code} ${url} ${line} ${message}`}
-        />
-      )}
-      {playlists.length > 0 && (
-        <Table
-          caption="Playlists"
-          columns={PLAYLISTS}
-          rows={playlists}
-          keyOf={({ url }) => url}
-          idOf={({ url }) => idOf(url)}
+          keyOf={({ code, url, line: own, message }) => `${code} ${url} ${own} ${message}`}
         />
       )}
       {summary.untold > 0 && <p>{count(summary.untold)} further findings are not listed.</p>}
+      {playlists.length > 0 && (
+        <Table
+          caption="Playlists"
+          columns={playlistColumns(shown)}
+          rows={playlists.map((one, index) => ({ ...one, index }))}
+          keyOf={({ index }) => index}
+        />
+      )}
+      {playlist && (
+        <ShownPlaylist
+          key={shown}
+          playlist={playlist}
+          findings={messages.filter(({ url }) => url === playlist.url)}
+          at={Number.isInteger(line) && line > 0 ? line : null}
+          show={show}
+          again={again}
+        />
+      )}
     </>
   );
 }

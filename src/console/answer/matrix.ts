@@ -1,5 +1,5 @@
-/** A comparison as a matrix of fields and versions: pure. */
-import type { ComparisonAnswer } from '../api/types.ts';
+/** A comparison as a matrix of fields and runs: pure. */
+import type { ComparisonAnswer } from '../../api_types.ts';
 
 export type StoredComparison = Pick<ComparisonAnswer, 'runs' | 'fields' | 'summary'>;
 export type ChangedField = StoredComparison['fields'][number];
@@ -32,6 +32,10 @@ export function cellsOf({ values }: Pick<ChangedField, 'values'>, runs: readonly
     return { run, value, change: before === undefined ? null : changeOf(left, value) };
   });
 }
+
+/** Whether one version was compared on two sources, and not versions on one. */
+export const isOfTwoSources = ({ runs }: Pick<StoredComparison, 'runs'>): boolean =>
+  runs.some(({ run, version }) => run !== version);
 
 /** Runs that a tool was compared at: those that failed have no column. */
 export const runsOf = ({ runs }: StoredComparison, tool: string): string[] =>

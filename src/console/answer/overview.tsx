@@ -1,5 +1,6 @@
 /** What the file is: one sentence, the container, a row for each stream, the warnings. */
-import type { ProbeReport } from '../api/types.ts';
+import type { ProbeReport } from '../../api_types.ts';
+import { Facts } from '../parts/facts.tsx';
 import { bytes, count, said } from '../parts/figures.ts';
 import { Stranger } from '../parts/stranger.tsx';
 import { Table, type Column } from '../parts/table.tsx';
@@ -85,18 +86,7 @@ export function Overview({ report }: { report: ProbeReport }) {
           ))}
         </ul>
       )}
-      <dl class="facts">
-        {facts.flatMap(([name, value]) =>
-          value === undefined || value === ''
-            ? []
-            : [
-                <dt key={name}>{name}</dt>,
-                <dd key={`${name} value`}>
-                  <Stranger text={value} />
-                </dd>,
-              ],
-        )}
-      </dl>
+      <Facts facts={facts} />
       <Table caption="Streams" columns={COLUMNS} rows={streams} keyOf={({ index }) => index} />
     </>
   );

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { ask, isFailure } from '../api/client.ts';
 import { failureOf, type Failure } from '../api/failure.ts';
 import { asToken } from '../api/gateway.ts';
-import type { PolicyResult } from '../api/types.ts';
+import type { PolicyResult } from '../../api_types.ts';
 import { download } from '../parts/download.ts';
 import { several } from '../parts/figures.ts';
 import { Status } from '../parts/status.tsx';

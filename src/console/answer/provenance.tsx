@@ -1,5 +1,6 @@
 /** What C2PA manifests say of a file, and whether they hold. Thumbnails are not shown. */
-import type { C2paReport } from '../api/types.ts';
+import type { C2paReport } from '../../api_types.ts';
+import { Facts } from '../parts/facts.tsx';
 import { Empty } from '../parts/states.tsx';
 import { Stranger } from '../parts/stranger.tsx';
 import { Table } from '../parts/table.tsx';
@@ -32,20 +33,7 @@ function ManifestFacts({ manifest }: { manifest: Manifest }) {
     ['Made from', ingredients.map(({ title }) => title ?? 'a file without a title').join(', ')],
     ['Asserts', assertions.map(({ label }) => label).join(', ')],
   ] as const;
-  return (
-    <dl class="facts">
-      {facts.flatMap(([name, value]) =>
-        value === undefined || value === ''
-          ? []
-          : [
-              <dt key={name}>{name}</dt>,
-              <dd key={`${name} value`}>
-                <Stranger text={value} />
-              </dd>,
-            ],
-      )}
-    </dl>
-  );
+  return <Facts facts={facts} />;
 }
 
 export function Provenance({ report }: { report: C2paReport }) {

@@ -1,5 +1,5 @@
 /** What each tool printed, as it printed it. Only the rows in view are drawn, and searching is the worker's work. */
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import { FilterChoice, FilterText } from '../parts/filters.tsx';
 import { count, several } from '../parts/figures.ts';
 import { Copy } from '../parts/copy.tsx';
@@ -44,7 +44,8 @@ function Hits({ found, at, go }: SearchProps) {
 /** Null: nothing is searched for, or the worker is still at it. */
 function useFound(answer: OpenAnswer, output: string, text: string): Found | null {
   const [found, setFound] = useState<Found | null>(null);
-  useEffect(() => {
+  // An effect would wait for the next frame.
+  useLayoutEffect(() => {
     let over = false;
     setFound(null);
     if (text !== '')

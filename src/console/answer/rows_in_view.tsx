@@ -2,7 +2,7 @@
  * Rows of a long text: as many as are in view, and some before and behind them. The browser's own scroll bar and keys
  * move it. A browser's pages end at some 17 million pixels, so that very long texts are in parts.
  */
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { count } from '../parts/figures.ts';
 
 const ROW_PIXELS = 20;
@@ -77,13 +77,15 @@ export function RowsInView({ label, rows, read, marked, shown }: RowsInViewProps
   const before = part * MOST_IN_PART;
   const inPart = Math.min(rows - before, MOST_IN_PART);
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (shown === null) return;
     const wanted = Math.floor(shown / MOST_IN_PART);
-    setPart(wanted);
     const place = Math.max(0, shown - wanted * MOST_IN_PART - 5) * ROW_PIXELS;
+    const scroll = () => view.current?.scrollTo({ top: place });
+    if (wanted === part) return scroll();
+    setPart(wanted);
     // Its height is that of the former part until it is drawn.
-    requestAnimationFrame(() => view.current?.scrollTo({ top: place }));
+    requestAnimationFrame(scroll);
   }, [shown]);
 
   useLayoutEffect(() => {

@@ -1,5 +1,5 @@
 /** A file in one sentence, from its report: pure. */
-import type { ProbeReport } from '../api/types.ts';
+import type { ProbeReport } from '../../api_types.ts';
 import { several } from '../parts/figures.ts';
 
 type Stream = ProbeReport['streams'][number];

@@ -1,31 +1,18 @@
 /** Bit rate, key frames, gaps and jumps of every stream over time, with one cursor through all of them. */
 import type { TargetedKeyboardEvent, TargetedPointerEvent } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { call } from '../api/client.ts';
 import { asToken } from '../api/gateway.ts';
-import type { Timeline as TimelineAnswer, StreamTimeline } from '../api/types.ts';
+import type { Timeline as TimelineAnswer, StreamTimeline } from '../../api_types.ts';
 import { useAsked } from '../api/use_call.ts';
 import { several } from '../parts/figures.ts';
 import { Await, Empty } from '../parts/states.tsx';
 import { Stranger } from '../parts/stranger.tsx';
+import { useWidth } from '../parts/use_width.ts';
 import { anyToken } from '../parts/with_token.tsx';
 import { changed, go, placeNow, usePlace } from '../router.ts';
 import { placeOf, wholeOf, within, zoomed, type View } from './timeline_scale.ts';
 import { MomentLine, secondsOf, STREAM_HEIGHT, StreamFacts, StreamPicture } from './timeline_stream.tsx';
-
-/** Until the place has been measured. */
-const FIRST_WIDTH = 600;
-
-function useWidth() {
-  const place = useRef<HTMLDivElement>(null);
-  const [width, setWidth] = useState(FIRST_WIDTH);
-  useEffect(() => {
-    const observer = new ResizeObserver(([entry]) => setWidth(Math.max(200, Math.floor(entry!.contentRect.width))));
-    observer.observe(place.current!);
-    return () => observer.disconnect();
-  }, []);
-  return { place, width };
-}
 
 /** What is in view stands in the address. */
 function useView(whole: View) {

@@ -1,5 +1,5 @@
 /** Where things of a timeline stand, and what is there at a moment: pure. */
-import type { StreamTimeline } from '../api/types.ts';
+import type { StreamTimeline } from '../../api_types.ts';
 
 /** Seconds of the media. */
 export interface View {

@@ -1,5 +1,5 @@
 /** One stream of a timeline: bit rate as an area, key frames as ticks, gaps and jumps as marks. */
-import type { StreamTimeline } from '../api/types.ts';
+import type { StreamTimeline } from '../../api_types.ts';
 import { count, several } from '../parts/figures.ts';
 import { Stranger } from '../parts/stranger.tsx';
 import { marksIn, momentOf, outlineOf, peakOf, placeOf, type Area } from './timeline_scale.ts';

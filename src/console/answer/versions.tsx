@@ -1,4 +1,4 @@
-/** What several versions of a tool say differently: a field in each row, a version in each column. */
+/** What several runs of a tool say differently: a field in each row, a version or a source in each column. */
 import { FilterChoice } from '../parts/filters.tsx';
 import { milliseconds, several } from '../parts/figures.ts';
 import { Empty } from '../parts/states.tsx';
@@ -7,7 +7,15 @@ import { Stranger } from '../parts/stranger.tsx';
 import { Table, type Column } from '../parts/table.tsx';
 import { Amount } from '../parts/time.tsx';
 import { usePlace } from '../router.ts';
-import { cellsOf, runsOf, type Cell, type ChangedField, type ComparedRun, type StoredComparison } from './matrix.ts';
+import {
+  cellsOf,
+  isOfTwoSources,
+  runsOf,
+  type Cell,
+  type ChangedField,
+  type ComparedRun,
+  type StoredComparison,
+} from './matrix.ts';
 
 const textOf = (value: Cell['value']): string =>
   value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value);
@@ -92,6 +100,9 @@ const RUNS: readonly Column<ComparedRun>[] = [
   },
 ];
 
+/** Which of two sources. */
+const SOURCE: Column<ComparedRun> = { title: 'Source', show: ({ run }) => run, text: ({ run }) => run };
+
 const LEVELS = [
   ['', 'all'],
   ['canonical', 'as compared'],
@@ -115,12 +126,17 @@ export function Versions({ comparison }: { comparison: StoredComparison }) {
   const { query } = usePlace();
   const { runs, fields, summary } = comparison;
   const tools = [...new Set(runs.map(({ tool }) => tool))];
+  const ofTwo = isOfTwoSources(comparison);
   const shown = fields.filter((field) => isShown(field, query));
   return (
     <>
       <p class="lead">
         {tools
-          .map((tool) => `${several(runs.filter((run) => run.tool === tool).length, 'version')} of ${tool}`)
+          .map((tool) =>
+            ofTwo
+              ? `${tool} of a and b`
+              : `${several(runs.filter((run) => run.tool === tool).length, 'version')} of ${tool}`,
+          )
           .join(', ')}
         . {summary.fields === 0 ? 'No field changes' : `${several(summary.fields, 'field')} ${verb(summary.fields)}`}
         {summary.known > 0 && `, ${summary.known} as intended`}.
@@ -155,7 +171,12 @@ export function Versions({ comparison }: { comparison: StoredComparison }) {
       )}
       <section>
         <h2>Runs</h2>
-        <Table caption="Runs" columns={RUNS} rows={runs} keyOf={({ tool, run }) => `${tool} ${run}`} />
+        <Table
+          caption="Runs"
+          columns={ofTwo ? [SOURCE, ...RUNS] : RUNS}
+          rows={runs}
+          keyOf={({ tool, run }) => `${tool} ${run}`}
+        />
         {summary.not_compared.map(({ tool, run, why }) => (
           <p key={`${tool} ${run} ${why}`}>
             {tool} {run} is not compared: <Stranger text={why} />

@@ -4,7 +4,7 @@
  */
 import { failureOf, offline, type Failure } from './failure.ts';
 import { query } from './query.ts';
-import type { Calls } from './types.ts';
+import type { Calls } from '../../api_types.ts';
 
 const BASE = '/frontend/api/v1/';
 
@@ -33,6 +33,10 @@ export function whenSignedOut(listener: OnSignedOut): void {
 
 export const signedOut = (): void => onSignedOut();
 
+let changes = 0;
+/** Moves on with each call that may change what others answer: when it is sent, and when it has ended. */
+export const changesMade = (): number => changes;
+
 export function isFailure(error: unknown): error is Failure {
   return typeof error === 'object' && error !== null && 'kind' in error;
 }
@@ -57,6 +61,7 @@ export async function ask<N extends CallName>(
   const [method, pattern] = name.split(' ') as [string, string];
   const sent = sentBody(given);
   const { bearer, signal = null } = given;
+  if (method !== 'GET') changes += 1;
   try {
     return await fetch(`${addressOf(pattern, given.params)}${query(given.query ?? {})}`, {
       method,
@@ -74,6 +79,8 @@ export async function ask<N extends CallName>(
   } catch (error) {
     if (signal?.aborted) throw error;
     throw offline();
+  } finally {
+    if (method !== 'GET') changes += 1;
   }
 }
 

@@ -2,6 +2,7 @@
  * Probe endpoints take API tokens alone. The page reads the text of one into memory; where tokens cannot be read again
  * it makes one that ends with the session.
  */
+import { makeCell } from '../cell.ts';
 import { isFailure, call } from './client.ts';
 import type { Failure } from './failure.ts';
 
@@ -66,12 +67,30 @@ export function tokenFor(id: number | null): Promise<HeldToken> {
   return made;
 }
 
-/** A token that has ended is no end of the session, and is not used again. */
+/** How often the tokens of the page were forgotten: then they are asked for again. */
+export const forgotten = makeCell(0);
+
+/** A token that is refused at once must not be made again and again. */
+const FORGET_MS = 5_000;
+let forgottenAt = -Infinity;
+
+/** Those of an ended session, or one that was revoked elsewhere, are not used again. */
+export function forgetTokens(): void {
+  held.clear();
+  if (performance.now() - forgottenAt < FORGET_MS) return;
+  forgottenAt = performance.now();
+  forgotten.set(forgotten.get() + 1);
+}
+
+/** A token that has ended is no end of the session; but with the session the tokens that it made end, too. */
 export function asToken<T>(work: Promise<T>): Promise<T> {
-  return work.catch((error: unknown) => {
+  return work.catch(async (error: unknown) => {
     if (!isFailure(error) || error.kind !== 'signed-out') throw error;
-    held.clear();
-    const refused: Failure = { ...error, kind: 'refused' };
+    forgetTokens();
+    // Asks for the password in place, if the session has ended as well.
+    await call('GET user/current').catch(() => {});
+    const text = 'The token of this page had ended. Another one is being fetched: try again.';
+    const refused: Failure = { ...error, kind: 'refused', text };
     throw refused;
   });
 }

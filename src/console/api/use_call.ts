@@ -1,5 +1,5 @@
 /** A call that a page shows the answer of: made when what is asked for changes, and again when asked to. */
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useCell } from '../cell.ts';
 import { session } from '../session.ts';
 import { call, isFailure, type Answer, type CallName, type Given } from './client.ts';
@@ -16,9 +16,12 @@ export interface Asked<T> {
   stop(): void;
 }
 
-/** `key`: of what is asked for; it is asked again when that changes, after a sign-in, and when `again` is called. */
-export function useAsked<T>(key: string, ask: (signal: AbortSignal) => Promise<T>): Asked<T> {
-  const [data, setData] = useState<T>();
+/**
+ * `key`: of what is asked for; it is asked again when that changes, after a sign-in, and when `again` is called.
+ * `former`: an answer to the same from before, to be shown as old.
+ */
+export function useAsked<T>(key: string, ask: (signal: AbortSignal) => Promise<T>, former?: T): Asked<T> {
+  const [data, setData] = useState<T | undefined>(former);
   const [failure, setFailure] = useState<Failure>();
   const [since, setSince] = useState<number | null>(() => performance.now());
   const [stopped, setStopped] = useState(false);
@@ -26,11 +29,13 @@ export function useAsked<T>(key: string, ask: (signal: AbortSignal) => Promise<T
   const abort = useRef<AbortController>(null);
   const { signIns } = useCell(session);
 
-  useEffect(() => {
+  // An effect would wait for the next frame.
+  useLayoutEffect(() => {
     const controller = new AbortController();
     abort.current = controller;
     setSince(performance.now());
     setStopped(false);
+    if (former !== undefined) setData(() => former);
     ask(controller.signal).then(
       (answer) => {
         if (controller.signal.aborted) return;

@@ -12,15 +12,26 @@ interface ChoiceProps {
   label: string;
   /** Value and what it is called; the empty value is none in the address. */
   values: readonly (readonly [value: string, title: string])[];
+  /** The list of values is opened: what each of them leads to may be asked for. */
+  ahead?: ((query: URLSearchParams) => void) | undefined;
 }
 
-export function FilterChoice({ name, label, values }: ChoiceProps) {
+export function FilterChoice({ name, label, values, ahead }: ChoiceProps) {
   const id = useId();
   const { query } = usePlace();
+  const present = query.get(name) ?? '';
+  const askForOthers = () => {
+    for (const [value] of values) if (value !== present) ahead?.(changed(query, { [name]: value, page: null }));
+  };
   return (
     <div class="filter">
       <label for={id}>{label}</label>
-      <select id={id} value={query.get(name) ?? ''} onChange={(event) => set(name, event.currentTarget.value, false)}>
+      <select
+        id={id}
+        value={present}
+        onPointerDown={askForOthers}
+        onChange={(event) => set(name, event.currentTarget.value, false)}
+      >
         {values.map(([value, title]) => (
           <option key={value} value={value}>
             {title}
@@ -31,7 +42,7 @@ export function FilterChoice({ name, label, values }: ChoiceProps) {
   );
 }
 
-/** After the last letter: a list is not asked for at each of them. */
+/** The first letter is asked for at once, and the others when none has followed for this long. */
 const TYPED_MS = 250;
 
 interface TextProps {
@@ -46,10 +57,19 @@ export function FilterText({ name, label, placeholder }: TextProps) {
   const there = query.get(name) ?? '';
   const [typed, setTyped] = useState(there);
   const timer = useRef(0);
+  /** When a letter was typed last, and what of it is in the address. */
+  const last = useRef(-TYPED_MS);
+  const asked = useRef(there);
   useEffect(() => {
-    setTyped(there);
+    // Letters may have followed those that this field has put there.
+    if (there !== asked.current) setTyped(there);
+    asked.current = there;
   }, [there]);
   useEffect(() => () => clearTimeout(timer.current), []);
+  const ask = (value: string): void => {
+    asked.current = value;
+    set(name, value, true);
+  };
   return (
     <div class="filter">
       <label for={id}>{label}</label>
@@ -64,7 +84,10 @@ export function FilterText({ name, label, placeholder }: TextProps) {
           const { value } = event.currentTarget;
           setTyped(value);
           clearTimeout(timer.current);
-          timer.current = window.setTimeout(() => set(name, value, true), TYPED_MS);
+          const now = performance.now();
+          if (now - last.current >= TYPED_MS) ask(value);
+          else timer.current = window.setTimeout(() => ask(value), TYPED_MS);
+          last.current = now;
         }}
       />
     </div>

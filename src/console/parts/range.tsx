@@ -25,14 +25,15 @@ const midnight = (day: string, later = 0): string => {
 };
 
 /** To the minute, so that the same page asks the same question; never longer than it is called. */
-export function useRange(byDefault: keyof typeof RANGES): Range {
-  const { query } = usePlace();
+export function rangeIn(query: URLSearchParams, byDefault: keyof typeof RANGES): Range {
   const [from, to] = [query.get('from'), query.get('to')];
   if (query.get('range') === 'days' && isDay(from))
     return { from: midnight(from), to: isDay(to) ? midnight(to, 1) : null };
   const { ms } = RANGES[query.get('range') ?? ''] ?? RANGES[byDefault]!;
   return { from: new Date(Math.ceil(Date.now() / 60_000) * 60_000 - ms).toISOString(), to: null };
 }
+
+export const useRange = (byDefault: keyof typeof RANGES): Range => rangeIn(usePlace().query, byDefault);
 
 function Day({ name, label }: { name: string; label: string }) {
   const id = useId();
@@ -50,7 +51,12 @@ function Day({ name, label }: { name: string; label: string }) {
   );
 }
 
-export function RangeFilter({ byDefault }: { byDefault: keyof typeof RANGES }) {
+interface RangeFilterProps {
+  byDefault: keyof typeof RANGES;
+  ahead?: (query: URLSearchParams) => void;
+}
+
+export function RangeFilter({ byDefault, ahead }: RangeFilterProps) {
   const { query } = usePlace();
   const values = [
     ['', RANGES[byDefault]!.title],
@@ -61,7 +67,7 @@ export function RangeFilter({ byDefault }: { byDefault: keyof typeof RANGES }) {
   ] as const;
   return (
     <>
-      <FilterChoice name="range" label="Time" values={values} />
+      <FilterChoice name="range" label="Time" values={values} ahead={ahead} />
       {query.get('range') === 'days' && (
         <>
           <Day name="from" label={`From (${ZONE})`} />

@@ -23,6 +23,9 @@ const SIGNS: Record<string, { sign: string; kind: string }> = {
   starting: { sign: '…', kind: 'warn' },
   active: { sign: '✓', kind: 'good' },
   suspended: { sign: '✕', kind: 'bad' },
+  'must-fix': { sign: '✕', kind: 'bad' },
+  'should-fix': { sign: '⚠', kind: 'warn' },
+  info: { sign: 'i', kind: 'none' },
   unknown: { sign: '?', kind: 'warn' },
 };
 

@@ -16,7 +16,8 @@ export interface Column<Row> {
 }
 
 export interface Echo {
-  pagination: { page: number; limit: number; total: number };
+  /** `at-least`: there are more rows than the total says. */
+  pagination: { page: number; limit: number; total: number; 'total-is'?: 'exact' | 'at-least' };
   sort: { field: string; order: string };
 }
 
@@ -25,10 +26,10 @@ interface TableProps<Row> {
   columns: readonly Column<Row>[];
   rows: readonly Row[];
   keyOf: (row: Row) => string | number;
-  /** For links to a row of this page. */
-  idOf?: (row: Row) => string | undefined;
   /** None: all rows are here. */
   echo?: Echo;
+  /** The pointer or the focus is on the link to a page: it may be asked for. */
+  ahead?: (page: number) => void;
 }
 
 /** Page and order as the address has them, for the call. */
@@ -70,30 +71,42 @@ function Head<Row>({ column, sort }: { column: Column<Row>; sort: Echo['sort'] |
   );
 }
 
-function Pages({ page, limit, total }: Echo['pagination']) {
+interface PagesProps {
+  of: Echo['pagination'];
+  ahead: TableProps<unknown>['ahead'];
+}
+
+function Pages({ of: { page, limit, total, 'total-is': totalIs }, ahead }: PagesProps) {
   const { path, query } = usePlace();
+  const isBound = totalIs === 'at-least';
   const last = Math.max(1, Math.ceil(total / limit));
-  const link = (to: number, label: string) =>
-    to < 1 || to > last || to === page ? (
-      <span class="off">{label}</span>
-    ) : (
-      <a href={hrefOf(path, changed(query, { page: to === 1 ? null : String(to) }))}>{label}</a>
+  const link = (to: number, label: string) => {
+    if (to < 1 || to > last || to === page) return <span class="off">{label}</span>;
+    const ask = () => ahead?.(to);
+    return (
+      <a href={hrefOf(path, changed(query, { page: to === 1 ? null : String(to) }))} onPointerEnter={ask} onFocus={ask}>
+        {label}
+      </a>
     );
+  };
   const first = (page - 1) * limit + 1;
   return (
     <nav class="pages" aria-label="Pages">
       <span role="status">
-        {total === 0 ? 'No rows' : `${count(first)} to ${count(Math.min(total, page * limit))} of ${count(total)}`}
+        {total === 0
+          ? 'No rows'
+          : `${count(first)} to ${count(Math.min(total, page * limit))} of ` +
+            (isBound ? `more than ${count(total - 1)}` : count(total))}
       </span>
       {link(1, 'First')}
       {link(page - 1, 'Previous')}
       {link(page + 1, 'Next')}
-      {link(last, 'Last')}
+      {isBound ? <span class="off">Last</span> : link(last, 'Last')}
     </nav>
   );
 }
 
-export function Table<Row>({ caption, columns, rows, keyOf, idOf, echo }: TableProps<Row>) {
+export function Table<Row>({ caption, columns, rows, keyOf, echo, ahead }: TableProps<Row>) {
   return (
     <section class="listing">
       <div class="scroll" role="region" aria-label={caption} tabIndex={0}>
@@ -108,7 +121,7 @@ export function Table<Row>({ caption, columns, rows, keyOf, idOf, echo }: TableP
           </thead>
           <tbody>
             {rows.map((row) => (
-              <tr key={keyOf(row)} id={idOf?.(row)}>
+              <tr key={keyOf(row)}>
                 {columns.map((column) => (
                   <td key={column.title} class={column.right ? 'right' : undefined}>
                     {column.show(row)}
@@ -120,7 +133,7 @@ export function Table<Row>({ caption, columns, rows, keyOf, idOf, echo }: TableP
         </table>
       </div>
       <div class="under">
-        {echo && <Pages {...echo.pagination} />}
+        {echo && <Pages of={echo.pagination} ahead={ahead} />}
         <span class="copies">
           <Copy text={() => JSON.stringify(rows, null, 2)}>Copy as JSON</Copy>
           <Copy

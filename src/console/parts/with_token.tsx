@@ -1,9 +1,10 @@
 /** What is under this calls probe endpoints: with the token that the address names, else the user's first. */
-import type { ComponentChildren } from 'preact';
+import { Fragment, type ComponentChildren } from 'preact';
 import { call } from '../api/client.ts';
-import { MADE_NAME, tokenFor, type HeldToken } from '../api/gateway.ts';
-import type { ListedApiToken } from '../api/types.ts';
+import { forgotten, MADE_NAME, tokenFor, type HeldToken } from '../api/gateway.ts';
+import type { ListedApiToken } from '../../api_types.ts';
 import { useAsked, useCall } from '../api/use_call.ts';
+import { useCell } from '../cell.ts';
 import { hrefOf, usePlace } from '../router.ts';
 import { FilterChoice } from './filters.tsx';
 import { Await } from './states.tsx';
@@ -22,7 +23,7 @@ function Chosen({ tokens, children }: { tokens: readonly ListedApiToken[]; child
   const usable = tokens.filter(isUsable);
   const wanted = Number(query.get('token') ?? Number.NaN);
   const id = (usable.find((one) => one.id === wanted) ?? usable[0])?.id ?? null;
-  const asked = useAsked(`token ${id}`, () => tokenFor(id));
+  const asked = useAsked(`token ${id} ${useCell(forgotten)}`, () => tokenFor(id));
   const choices = usable.map((one, index) => {
     const title = `${one.id}${one.name === '' ? '' : `: ${visible(one.name).slice(0, 60)}`}`;
     return [index === 0 ? '' : String(one.id), title] as const;
@@ -43,7 +44,8 @@ function Chosen({ tokens, children }: { tokens: readonly ListedApiToken[]; child
                 this page. It ends with your session, and what you run counts to it.
               </p>
             )}
-            {children(token)}
+            {/* What was typed stays where one that was made is made again. */}
+            <Fragment key={token.made ? 'made' : token.id}>{children(token)}</Fragment>
           </>
         )}
       </Await>

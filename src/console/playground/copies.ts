@@ -1,5 +1,5 @@
 /** A request as people and programs send it: pure. No text of a token is ever in it. */
-import type { AvailableTool } from '../api/types.ts';
+import { SECTION_OF_KIND, type AvailableTool } from '../../api_types.ts';
 import { hasSecrets, reportIsOn, runs, setOptions, timelineIsOn, type Body } from './form.ts';
 
 const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
@@ -29,13 +29,15 @@ function sourceLines(url: string): string[] {
   ];
 }
 
-const NAMES: Record<string, string> = { mediastreamvalidator: 'msv' };
+/** A resource names a tool as its kind of request is named, and the API by the section of its options. */
+const nameOf = (section: string): string =>
+  Object.entries(SECTION_OF_KIND).find(([, one]) => one === section)?.[0] ?? section;
 
 function toolLines(query: URLSearchParams, tool: AvailableTool): string[] {
   const version = query.get(`${tool.tool}.version`) ?? '';
   const options = setOptions(query, tool);
   return [
-    `    - name: ${NAMES[tool.tool] ?? tool.tool}`,
+    `    - name: ${nameOf(tool.tool)}`,
     ...(version === '' ? [] : [`      version: ${scalar(version)}`]),
     ...(options.length === 0 ? [] : ['      options:']),
     ...options.map(({ option, value }) => `        ${option.name}: ${scalar(String(value))}`),

@@ -1,5 +1,5 @@
 /** The request as a command, as JSON and as a resource: to be taken elsewhere. */
-import type { AvailableTool } from '../api/types.ts';
+import type { AvailableTool } from '../../api_types.ts';
 import { Copy } from '../parts/copy.tsx';
 import { Stranger } from '../parts/stranger.tsx';
 import { hrefOf, usePlace } from '../router.ts';

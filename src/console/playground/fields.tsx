@@ -1,6 +1,6 @@
 /** Fields of the playground: each is a value of the address, so that a link fills the form in. */
 import { useId } from 'preact/hooks';
-import type { ToolOption } from '../api/types.ts';
+import type { ToolOption } from '../../api_types.ts';
 import { useWrong } from '../parts/form.tsx';
 import { changed, go, placeNow } from '../router.ts';
 

@@ -2,7 +2,7 @@
 import { asToken } from '../api/gateway.ts';
 import { ask, call, isFailure } from '../api/client.ts';
 import { failureOf, type Failure } from '../api/failure.ts';
-import type { Accepted, Standing } from '../api/types.ts';
+import type { Accepted, Standing } from '../../api_types.ts';
 import type { Body } from './form.ts';
 
 /** Answered at once with the id of the request. */
@@ -35,7 +35,8 @@ export async function follow(id: string, bearer: string, signal: AbortSignal): P
     return { ended: true, failure: null };
   }
   const failure = await failureOf(response);
-  if (response.status !== 401 && (await hasEnded(id))) return { ended: true, failure };
+  if (response.status === 401) return asToken(Promise.reject(failure));
+  if (await hasEnded(id)) return { ended: true, failure };
   throw failure;
 }
 

@@ -2,7 +2,7 @@
  * The form of the playground as the query of its address, and as the body that is sent: pure. `ffprobe.version=7.1`
  * is a member of a section. What has its default is in neither.
  */
-import type { AvailableTool, ToolOption } from '../api/types.ts';
+import { SECTION_OF_KIND, SECTIONS, type AvailableTool, type Calls, type ToolOption } from '../../api_types.ts';
 
 export const ADDRESS = 'url';
 const REPORT = 'probe_report.enabled';
@@ -48,7 +48,8 @@ function sectionOf(query: URLSearchParams, tool: AvailableTool): Record<string, 
   };
 }
 
-export type Body = { url: string } & Record<string, unknown>;
+type Sent = Calls['POST /v1/probe/file']['body'];
+export type Body = Sent & { url: string };
 
 export function bodyOf(url: string, query: URLSearchParams, tools: readonly AvailableTool[]): Body {
   const sections = tools
@@ -80,8 +81,6 @@ export const withoutSecrets = (url: string): string =>
 /** It came from a link or the log: what is missing must be entered again. */
 export const isRedacted = (url: string): boolean => /[?&][^=&]*=REDACTED(?:&|$)/.test(url);
 
-const SINGLES: Record<string, string> = { msv: 'mediastreamvalidator', c2pa: 'c2pa' };
-
 interface Asked {
   type: string;
   /** As the log has it: the request as JSON. */
@@ -96,8 +95,12 @@ const isSection = (value: unknown): value is Record<string, unknown> =>
 export function queryOf({ type, request, policy }: Asked): URLSearchParams {
   const { url, only, ...asked } = JSON.parse(request) as Record<string, unknown>;
   const query = new URLSearchParams({ [ADDRESS]: String(url) });
-  const single = SINGLES[type];
-  if (single !== undefined) query.set(`${single}.enabled`, 'true');
+  const single = SECTION_OF_KIND[type];
+  if (single !== undefined) {
+    query.set(`${single}.enabled`, 'true');
+    for (const [name, value] of Object.entries(asked))
+      if (typeof value === 'boolean' && !name.startsWith('inject_')) query.set(`${single}.${name}`, String(value));
+  }
   for (const [section, members] of Object.entries(asked)) {
     if (!isSection(members) || section === 'policy' || single !== undefined) continue;
     for (const [name, value] of Object.entries(members))
@@ -105,7 +108,7 @@ export function queryOf({ type, request, policy }: Asked): URLSearchParams {
         query.set(`${section}.${name}`, String(value));
   }
   if (typeof only === 'string')
-    for (const section of ['ffprobe', 'mediainfo', 'mediastreamvalidator', 'c2pa', 'probe_report'])
+    for (const section of SECTIONS)
       query.set(`${section}.enabled`, String(section === only || (only === 'probe_report' && section !== 'c2pa')));
   if (policy !== null) query.set('policy', policy);
   return query;

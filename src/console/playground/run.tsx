@@ -4,14 +4,14 @@ import { Answer } from '../answer/answer.tsx';
 import { isFailure } from '../api/client.ts';
 import type { Failure } from '../api/failure.ts';
 import type { HeldToken } from '../api/gateway.ts';
-import type { Standing } from '../api/types.ts';
+import type { Standing } from '../../api_types.ts';
 import { useAsked } from '../api/use_call.ts';
 import { Await, Refused } from '../parts/states.tsx';
 import { Stranger } from '../parts/stranger.tsx';
-import { Elapsed } from '../parts/time.tsx';
 import { hrefOf } from '../router.ts';
 import { openAnswer } from '../worker/open_answer.ts';
 import { cancel, follow, pauseAfter, type Followed } from './follow.ts';
+import { stepOf, Steps, timesOfRecord, timesOfStanding, titleOf } from './steps.tsx';
 
 interface RunState {
   standing: Standing | null;
@@ -62,59 +62,19 @@ function useRun(id: string, bearer: string): RunState & { again: () => void } {
   return { ...state, again: () => setRound((before) => before + 1) };
 }
 
-const STEPS = [
-  ['queued', 'Queued'],
-  ['admitted', 'Admitted'],
-  ['running', 'Tools'],
-  ['recorded', 'Recorded'],
-] as const;
-type Step = (typeof STEPS)[number][0];
-
-/** The one that is waited for now. */
-function current({ standing, ended }: RunState): Step {
-  if (ended) return 'recorded';
-  if (!standing || standing.state === 'queued') return 'queued';
-  return standing.steps.running === null ? 'admitted' : 'running';
+interface EndedProps {
+  id: string;
+  failure: Failure | null;
+  /** As it stood when it was last asked about. */
+  standing: Standing | null;
 }
 
-/** Since it was queued. */
-function timeOf({ standing }: RunState, step: Step): string | null {
-  const at = step === 'recorded' ? null : standing?.steps[step];
-  if (!standing || at === null || at === undefined) return null;
-  const seconds = (Date.parse(at) - Date.parse(standing.steps.queued)) / 1_000;
-  return step === 'queued' ? '' : `after ${seconds.toFixed(2)} s`;
-}
-
-function Steps({ state }: { state: RunState }) {
-  const { standing, ended, since } = state;
-  const now = STEPS.findIndex(([step]) => step === current(state));
-  return (
-    <ol class="steps" aria-label="Steps">
-      {STEPS.map(([step, title], index) => {
-        const done = ended !== null || index < now;
-        const isNow = ended === null && index === now;
-        return (
-          <li key={step} class={done ? 'done' : isNow ? 'now' : 'ahead'} aria-current={isNow ? 'step' : undefined}>
-            <span aria-hidden="true">{done ? '✓' : isNow ? '●' : '○'}</span> {title}
-            {done && <span class="unit"> {timeOf(state, step)}</span>}
-            {isNow && (
-              <span class="unit">
-                {' '}
-                for <Elapsed since={since} />
-              </span>
-            )}
-            {isNow && standing?.waiting && <p class="help">{standing.waiting.text}</p>}
-          </li>
-        );
-      })}
-    </ol>
-  );
-}
-
-function Ended({ id, failure }: { id: string; failure: Failure | null }) {
+function Ended({ id, failure, standing }: EndedProps) {
   const asked = useAsked(`answer ${id}`, (signal) => openAnswer(id, signal));
+  const known = asked.data ? timesOfRecord(asked.data.facts) : standing ? timesOfStanding(standing) : {};
   return (
     <>
+      <Steps times={known} now={null} />
       {failure && (
         <div class="notice refused" role="status">
           <h2>{failure.status === 499 ? 'Cancelled' : `It ended with status ${failure.status}`}</h2>
@@ -163,6 +123,7 @@ function Cancel({ id, bearer }: { id: string; bearer: string }) {
 
 export function Run({ id, token }: { id: string; token: HeldToken }) {
   const state = useRun(id, token.text);
+  const { standing } = state;
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     heading.current?.focus();
@@ -173,17 +134,24 @@ export function Run({ id, token }: { id: string; token: HeldToken }) {
       <h2 ref={heading} tabIndex={-1}>
         Request <code>{id}</code>
       </h2>
-      <Steps state={state} />
       <p class="unseen" role="status">
-        {STEPS.find(([step]) => step === current(state))![1]}
+        {state.ended ? titleOf('recorded') : titleOf(stepOf(standing))}
       </p>
       {state.failure && <Refused failure={state.failure} again={state.again} />}
       {state.ended ? (
-        <Ended id={id} failure={state.ended.failure} />
+        <Ended id={id} failure={state.ended.failure} standing={standing} />
       ) : (
-        <p class="actions">
-          <Cancel id={id} bearer={token.text} />
-        </p>
+        <>
+          <Steps
+            times={standing ? timesOfStanding(standing) : {}}
+            now={stepOf(standing)}
+            since={state.since}
+            why={standing?.waiting?.text}
+          />
+          <p class="actions">
+            <Cancel id={id} bearer={token.text} />
+          </p>
+        </>
       )}
     </section>
   );

@@ -1,6 +1,6 @@
 /** A tool of the playground: whether it runs, at which version, with which options. */
 import { useState } from 'preact/hooks';
-import type { AvailableTool } from '../api/types.ts';
+import type { AvailableTool } from '../../api_types.ts';
 import { usePlace } from '../router.ts';
 import { Choice, OnOff, OptionField } from './fields.tsx';
 import { runs, setOptions } from './form.ts';

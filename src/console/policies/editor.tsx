@@ -1,7 +1,7 @@
 /** A text field for policies: names of fields are completed, and what the API refuses is shown at its place. */
 import type { TargetedKeyboardEvent } from 'preact';
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { POLICY_FIELDS } from '../api/types.ts';
+import { POLICY_FIELDS } from '../../api_types.ts';
 import type { Failure } from '../api/failure.ts';
 import { completionAt, placeOf, type Completion } from './text.ts';
 

@@ -1,7 +1,7 @@
 /** What a policy says of the last results on record, before it is saved. */
 import { call, type Answer } from '../api/client.ts';
 import { asToken } from '../api/gateway.ts';
-import type { PolicyEvaluation } from '../api/types.ts';
+import { KINDS, type PolicyEvaluation } from '../../api_types.ts';
 import { several } from '../parts/figures.ts';
 import { Empty } from '../parts/states.tsx';
 import { Status } from '../parts/status.tsx';
@@ -31,7 +31,8 @@ export async function tryOn({ name, text, bearer, userId }: TryOn): Promise<Tria
     query: {
       send: { from: new Date(Date.now() - DAYS_MS).toISOString() },
       'user-id': [userId],
-      type: ['file', 'msv', 'c2pa'],
+      // A comparison has no report to judge.
+      type: KINDS.filter((kind) => kind !== 'compare'),
       status: ['success', 'with-errors'],
       pagination: { page: 1, limit: LAST },
     },

@@ -1,11 +1,12 @@
 /** The caller's own account: names, password, sessions. */
 import { useState } from 'preact/hooks';
 import { call } from '../api/client.ts';
-import type { Session, User } from '../api/types.ts';
+import type { Session, User } from '../../api_types.ts';
 import { useCall } from '../api/use_call.ts';
 import { useCell } from '../cell.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { Check, Field, Form, isChecked, textIn } from '../parts/form.tsx';
+import { NewPassword } from '../parts/new_password.tsx';
 import { Await } from '../parts/states.tsx';
 import { Stranger } from '../parts/stranger.tsx';
 import { Table, type Column } from '../parts/table.tsx';
@@ -86,16 +87,7 @@ function Password({ email }: { email: string }) {
       >
         <input type="hidden" name="username" autoComplete="username" value={email} />
         <Field name="old-password" label="Present password" type="password" autoComplete="current-password" required />
-        <Field
-          name="new-password"
-          label="New password"
-          type="password"
-          autoComplete="new-password"
-          help="6 to 72 characters."
-          required
-          minLength={6}
-          maxLength={72}
-        />
+        <NewPassword name="new-password" />
         <Check name="logout-all" label="End all sessions, this one too" />
       </Form>
     </section>

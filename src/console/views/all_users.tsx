@@ -1,6 +1,6 @@
 /** All users, for administrators: find one, and see who may do anything at all. */
 import { useState } from 'preact/hooks';
-import type { ListedUser } from '../api/types.ts';
+import type { ListedUser } from '../../api_types.ts';
 import { useCall } from '../api/use_call.ts';
 import { useCell } from '../cell.ts';
 import { FilterChoice, FilterText, oneOf } from '../parts/filters.tsx';

@@ -1,16 +1,44 @@
 /** What the cluster is doing: one sentence, what somebody has to look at, and then every part in a table. */
-import { useEffect, useMemo, useState } from 'preact/hooks';
-import type { ClusterState } from '../api/types.ts';
-import { useCall } from '../api/use_call.ts';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { call, isFailure } from '../api/client.ts';
+import type { ClusterState } from '../../api_types.ts';
 import { usePolled, type Polled } from '../api/use_polled.ts';
 import { Await } from '../parts/states.tsx';
 import { Stranger } from '../parts/stranger.tsx';
 import { Time } from '../parts/time.tsx';
 import { Faults } from './cluster_faults.tsx';
 import { clusterSentence, problemsOf } from './cluster_sentence.ts';
+import { Terms } from './cluster_terms.tsx';
 import { Pools, Queue, Runners, Tools, type Names } from './cluster_tables.tsx';
 
-const USERS = { pagination: { page: 1, limit: 1_000 } };
+/** The snapshot has at most 200 accounts that wait, and some hundred runners. */
+const MOST_ASKED = 200;
+
+const accountsOf = ({ queue, runners }: ClusterState): number[] => [
+  ...queue.accounts.map(({ account }) => account),
+  ...runners.flatMap(({ account }) => (account === null ? [] : [account])),
+];
+
+/** Addresses of the accounts in the snapshot, each asked for once; those left over with the next snapshot. */
+function useNames(state: ClusterState | undefined): Names {
+  const [names, setNames] = useState<Names>(new Map());
+  const asked = useRef(new Set<number>());
+  useEffect(() => {
+    const id = [...new Set(state ? accountsOf(state) : [])].filter((one) => !asked.current.has(one));
+    if (id.length === 0) return;
+    const some = id.slice(0, MOST_ASKED);
+    for (const one of some) asked.current.add(one);
+    call('GET user', { query: { id: some, pagination: { page: 1, limit: MOST_ASKED } } }).then(
+      ({ users }) =>
+        setNames((before) => new Map([...before, ...users.map(({ id: own, email }) => [own, email] as const)])),
+      (error: unknown) => {
+        for (const one of some) asked.current.delete(one);
+        if (!isFailure(error)) throw error;
+      },
+    );
+  }, [state]);
+  return names;
+}
 
 /** By whole seconds: tenths would run beside the figures without a pause. */
 function Age({ since }: { since: number }) {
@@ -69,17 +97,14 @@ function Shown({ state, polled, names }: ShownProps) {
       <Runners state={state} names={names} />
       <Tools state={state} />
       <Faults state={state} />
+      <Terms state={state} />
     </>
   );
 }
 
 export function Cluster() {
   const polled = usePolled('GET cluster');
-  const users = useCall('GET user', { query: USERS });
-  const names: Names = useMemo(
-    () => new Map((users.data?.users ?? []).map(({ id, email }) => [id, email])),
-    [users.data],
-  );
+  const names = useNames(polled.asked.data);
   return (
     <Await asked={polled.asked} what="the leader's report">
       {(state) => <Shown state={state} polled={polled} names={names} />}

@@ -1,5 +1,5 @@
 /** What went wrong lately, as the leader has seen it in its term. */
-import type { ClusterEvent, ClusterState } from '../api/types.ts';
+import type { ClusterEvent, ClusterState } from '../../api_types.ts';
 import { count, several } from '../parts/figures.ts';
 import { Status } from '../parts/status.tsx';
 import { Stranger } from '../parts/stranger.tsx';

@@ -1,5 +1,5 @@
 /** The state of the cluster in one sentence, and what somebody has to look at. Pure. */
-import type { ClusterState } from '../api/types.ts';
+import type { ClusterState } from '../../api_types.ts';
 import { count, milliseconds, said, several } from '../parts/figures.ts';
 
 const listed = (parts: readonly string[]): string => parts.join(', ');
@@ -35,12 +35,24 @@ export interface Problem {
   why: string;
 }
 
+/** An upgrade changes the leader once or twice. */
+const MANY_CHANGES = 3;
+const HOUR_MS = 3_600_000;
+
+function changesOf({ at, terms }: ClusterState): number {
+  const since = Date.parse(at) - HOUR_MS;
+  // The first of all is no change.
+  return terms.filter(({ epoch, since: began }) => epoch > 1 && Date.parse(began) > since).length;
+}
+
 export function problemsOf(state: ClusterState): Problem[] {
   const { pools, faults, 'tools-ready': ready, 'tools-total': total } = state;
+  const changes = changesOf(state);
   return [
     ...faults.dependencies
       .filter(({ up }) => !up)
       .map(({ name }) => ({ what: name, why: 'does not answer the leader' })),
+    ...(changes >= MANY_CHANGES ? [{ what: 'Leader', why: `changed ${count(changes)} times within an hour` }] : []),
     ...pools.flatMap(({ name, short }) => (short === null ? [] : [{ what: `Pool ${name}`, why: short }])),
     ...pools.flatMap(({ name, isolation }) =>
       isolation

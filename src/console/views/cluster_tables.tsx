@@ -1,6 +1,6 @@
 /** Pools, queue, runners and tools of the cluster, each a table. */
 import type { ComponentChildren } from 'preact';
-import type { ClusterAccount, ClusterPool, ClusterRunner, ClusterState, ClusterTool } from '../api/types.ts';
+import type { ClusterAccount, ClusterPool, ClusterRunner, ClusterState, ClusterTool } from '../../api_types.ts';
 import { count, milliseconds, several } from '../parts/figures.ts';
 import { Status } from '../parts/status.tsx';
 import { Stranger } from '../parts/stranger.tsx';

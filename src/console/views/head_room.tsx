@@ -1,7 +1,7 @@
 /** How near a token or a user is to the limits: the busiest minute of the last hour, and this month's quota. */
 import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
-import type { Limits, LimitsInForce } from '../api/types.ts';
+import type { Limits, LimitsInForce } from '../../api_types.ts';
 import { useCall } from '../api/use_call.ts';
 import { bytes, count, milliseconds, said } from '../parts/figures.ts';
 import { Await } from '../parts/states.tsx';

@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { call } from '../api/client.ts';
 import { asToken, type HeldToken } from '../api/gateway.ts';
-import type { AvailableTool, PolicyRow } from '../api/types.ts';
+import type { AvailableTool, PolicyRow, Sample } from '../../api_types.ts';
 import { useAsked } from '../api/use_call.ts';
 import { Form, useWrong } from '../parts/form.tsx';
 import { Await, Empty } from '../parts/states.tsx';
@@ -27,10 +27,11 @@ import { changed, go, placeNow, usePlace } from '../router.ts';
 interface AddressProps {
   url: string;
   change: (url: string) => void;
+  samples: readonly Sample[];
 }
 
 /** Its secrets stay in the page: the address of the page has what the log would show. */
-function Address({ url, change }: AddressProps) {
+function Address({ url, change, samples }: AddressProps) {
   const wrong = useWrong(ADDRESS);
   return (
     <div class="field">
@@ -44,6 +45,7 @@ function Address({ url, change }: AddressProps) {
         placeholder="https://media.example.com/film.mp4"
         spellcheck={false}
         autoComplete="off"
+        list="samples"
         aria-invalid={wrong}
         aria-describedby="address-help"
         onInput={(event) => {
@@ -51,12 +53,22 @@ function Address({ url, change }: AddressProps) {
           setValue(ADDRESS, withoutSecrets(event.currentTarget.value));
         }}
       />
+      <datalist id="samples">
+        {samples
+          .filter(({ endpoint }) => endpoint !== 'mediastreamvalidator')
+          .map((sample) => (
+            <option key={sample.url} value={sample.url}>
+              {sample.shows}
+            </option>
+          ))}
+      </datalist>
       <p class="help" id="address-help">
         {isRedacted(url)
           ? 'Parts of this address are not kept on record: enter it again.'
           : hasSecrets(url)
             ? 'Credentials and values in the query are used to read the media, and appear in no log and no link.'
-            : 'HTTP(S), S3, FTP, HLS, DASH, RTMP, RTSP or SRT, with or without credentials.'}
+            : 'HTTP(S), S3, FTP, HLS, DASH, RTMP, RTSP or SRT, with or without credentials.' +
+              (samples.length > 0 ? ' The field suggests samples.' : '')}
       </p>
     </div>
   );
@@ -66,9 +78,10 @@ interface ReadyProps {
   token: HeldToken;
   tools: readonly AvailableTool[];
   policies: readonly PolicyRow[];
+  samples: readonly Sample[];
 }
 
-function Ready({ token, tools, policies }: ReadyProps) {
+function Ready({ token, tools, policies, samples }: ReadyProps) {
   const { path, query } = usePlace();
   const [url, setUrl] = useState(query.get(ADDRESS) ?? '');
   const run = query.get('run');
@@ -83,7 +96,7 @@ function Ready({ token, tools, policies }: ReadyProps) {
   return (
     <>
       <Form submit="Run" wide work={start}>
-        <Address url={url} change={setUrl} />
+        <Address url={url} change={setUrl} samples={samples} />
         <div class="tools">
           {tools.map((tool) => (
             <Tool key={tool.tool} tool={tool} />
@@ -129,22 +142,26 @@ function WithVersions({ token }: { token: HeldToken }) {
   const bearer = token.text;
   const asked = useAsked(`versions ${token.id}`, (signal) =>
     asToken(
-      Promise.all([call('GET /v1/versions', { bearer, signal }), call('GET /v1/policy', { bearer, signal })] as const),
+      Promise.all([
+        call('GET /v1/versions', { bearer, signal }),
+        call('GET /v1/policy', { bearer, signal }),
+        call('GET /v1/samples', { bearer, signal }),
+      ] as const),
     ),
   );
   return (
     <Await asked={asked} what="the tool versions">
-      {([{ tools }, { policies }]) =>
+      {([{ tools }, { policies }, { samples }]) =>
         tools.every(({ latest }) => latest === null) ? (
           <Empty title="No tool is ready">
             <p>The cluster is still proving the tool versions, or has none.</p>
           </Empty>
         ) : (
-          <Ready token={token} tools={tools} policies={policies} />
+          <Ready token={token} tools={tools} policies={policies} samples={samples} />
         )
       }
     </Await>
   );
 }
 
-export const Playground = () => <WithToken>{(token) => <WithVersions key={token.id} token={token} />}</WithToken>;
+export const Playground = () => <WithToken>{(token) => <WithVersions token={token} />}</WithToken>;

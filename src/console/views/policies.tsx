@@ -1,7 +1,7 @@
 /** Policies: those of the account, and the shared ones of the installation. */
 import { call } from '../api/client.ts';
 import { asToken, type HeldToken } from '../api/gateway.ts';
-import type { PolicyRow } from '../api/types.ts';
+import type { PolicyRow } from '../../api_types.ts';
 import { useAsked } from '../api/use_call.ts';
 import { Field, Form, textIn } from '../parts/form.tsx';
 import { Await, Empty } from '../parts/states.tsx';
@@ -69,4 +69,4 @@ function List({ token }: { token: HeldToken }) {
   );
 }
 
-export const Policies = () => <WithToken>{(token) => <List key={token.id} token={token} />}</WithToken>;
+export const Policies = () => <WithToken>{(token) => <List token={token} />}</WithToken>;

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { call, isFailure } from '../api/client.ts';
 import type { Failure } from '../api/failure.ts';
 import { asToken, type HeldToken } from '../api/gateway.ts';
-import type { SavedPolicy } from '../api/types.ts';
+import type { SavedPolicy } from '../../api_types.ts';
 import { useAsked } from '../api/use_call.ts';
 import { useCell } from '../cell.ts';
 import { Dialog } from '../parts/dialog.tsx';
@@ -146,8 +146,8 @@ function Read({ name, token }: { name: string; token: HeldToken }) {
 }
 
 export const OwnPolicy = ({ params }: { params: Record<string, string> }) => (
-  <WithToken>{(token) => <Read key={token.id} name={params['name']!} token={token} />}</WithToken>
+  <WithToken>{(token) => <Read name={params['name']!} token={token} />}</WithToken>
 );
 export const SharedPolicy = ({ params }: { params: Record<string, string> }) => (
-  <WithToken>{(token) => <Read key={token.id} name={`${SHARED}${params['name']!}`} token={token} />}</WithToken>
+  <WithToken>{(token) => <Read name={`${SHARED}${params['name']!}`} token={token} />}</WithToken>
 );

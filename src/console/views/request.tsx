@@ -1,18 +1,19 @@
 /** One request of the log: what was asked, what each tool said. */
 import { Answer } from '../answer/answer.tsx';
-import { Fragment } from 'preact';
 import { useState } from 'preact/hooks';
 import { call } from '../api/client.ts';
 import { useAsked } from '../api/use_call.ts';
 import { useCell } from '../cell.ts';
 import { Copy } from '../parts/copy.tsx';
 import { Dialog } from '../parts/dialog.tsx';
+import { Facts as FactList } from '../parts/facts.tsx';
 import { Form } from '../parts/form.tsx';
 import { Await } from '../parts/states.tsx';
 import { Status } from '../parts/status.tsx';
 import { Stranger } from '../parts/stranger.tsx';
 import { Time } from '../parts/time.tsx';
 import { queryOf } from '../playground/form.ts';
+import { after, timesOfRecord } from '../playground/steps.tsx';
 import { hrefOf } from '../router.ts';
 import { may, session } from '../session.ts';
 import { openAnswer, type OpenAnswer } from '../worker/open_answer.ts';
@@ -71,23 +72,13 @@ function Failures({ facts }: { facts: Facts }) {
   const isTold = errors.some(([, error]) => error === facts.error);
   const all = facts.error === null || isTold ? errors : [['request', facts.error] as const, ...errors];
   if (all.length === 0) return null;
-  return (
-    <dl class="facts">
-      {all.map(([name, error]) => (
-        <Fragment key={name}>
-          <dt>{name === 'request' ? 'Error' : `${name} failed`}</dt>
-          <dd>
-            <Stranger text={error} />
-          </dd>
-        </Fragment>
-      ))}
-    </dl>
-  );
+  return <FactList facts={all.map(([name, error]) => [name === 'request' ? 'Error' : `${name} failed`, error])} />;
 }
 
 function Shown({ answer, again }: { answer: OpenAnswer; again: () => void }) {
   const { facts } = answer;
   const { id, url, send, type, status } = facts;
+  const times = timesOfRecord(facts);
   return (
     <>
       <p class="lead">
@@ -106,6 +97,11 @@ function Shown({ answer, again }: { answer: OpenAnswer; again: () => void }) {
         <dt>Sent</dt>
         <dd>
           <Time iso={send} />
+        </dd>
+        <dt>Steps</dt>
+        <dd>
+          {times.admitted === null ? 'never admitted' : `admitted ${after(times.admitted ?? 0)}`}, recorded{' '}
+          {after(times.recorded ?? 0)}
         </dd>
         <dt>Kind</dt>
         <dd>{type}</dd>

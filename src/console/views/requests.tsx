@@ -1,8 +1,11 @@
 /** The log: every request that has ended. */
-import type { Answer } from '../api/client.ts';
-import { useCall } from '../api/use_call.ts';
+import { useMemo, useRef } from 'preact/hooks';
+import { KINDS, LOG_STATES, POLICY_STATES, TOOL_STATES } from '../../api_types.ts';
+import { call, isFailure, type Answer, type Given } from '../api/client.ts';
+import { askAhead, useList } from '../api/ahead.ts';
+import { useAsked, type Asked } from '../api/use_call.ts';
 import { FilterChoice, FilterText, oneOf } from '../parts/filters.tsx';
-import { RangeFilter, useRange } from '../parts/range.tsx';
+import { RangeFilter, rangeIn } from '../parts/range.tsx';
 import { Await, Empty } from '../parts/states.tsx';
 import { Status } from '../parts/status.tsx';
 import { Stranger } from '../parts/stranger.tsx';
@@ -10,12 +13,10 @@ import { Table, useListing, type Column } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { hrefOf, usePlace } from '../router.ts';
 
-type Row = Answer<'GET media/log'>['log'][number];
+type LogQuery = Given<'GET media/log'>['query'];
+type LogPage = Answer<'GET media/log'>;
+type Row = LogPage['log'][number];
 
-const KINDS = ['file', 'msv', 'c2pa', 'compare'] as const;
-const VERDICTS = ['pass', 'fail', 'warn', 'unknown', 'not-applicable', 'skipped'] as const;
-const STATES = ['success', 'with-errors', 'error'] as const;
-const TOOL_STATES = ['success', 'error', 'skipped'] as const;
 const any = (values: readonly string[]) => [['', 'any'], ...values.map((value) => [value, value] as const)] as const;
 
 const COLUMNS: readonly Column<Row>[] = [
@@ -60,57 +61,107 @@ const SORTS = [
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const FILTERS = ['find', 'type', 'status', 'ffprobe', 'mediainfo', 'report', 'policy', 'token'];
 
-export function Requests() {
-  const { query } = usePlace();
-  const send = useRange('day');
-  const listing = useListing(SORTS, 'send', 'desc');
+/** The exact total, which may take longer to count than a page to read. Null: not counted yet, or it cannot be. */
+function useTotal(filter: LogQuery, { data, since }: Asked<LogPage>): number | null {
+  const wanted = JSON.stringify(filter);
+  const known = useRef<{ of: string; total: number | null }>(null);
+  const key = since === null && data?.pagination['total-is'] === 'at-least' ? wanted : '';
+  useAsked(key, async (signal) => {
+    if (key === '' || known.current?.of === key) return;
+    try {
+      const { pagination } = await call('GET media/log', { query: { ...filter, pagination: { limit: 1 } }, signal });
+      known.current = { of: key, total: pagination.total };
+    } catch (error) {
+      // There may be too many to count: the page says that there are more.
+      if (!isFailure(error)) throw error;
+      known.current = { of: key, total: null };
+    }
+  });
+  return known.current?.of === wanted ? known.current.total : null;
+}
+
+interface ListedProps {
+  answer: LogPage;
+  /** Null: as the answer says. */
+  total: number | null;
+  filtered: boolean;
+  ahead: (page: number) => void;
+}
+
+function Listed({ answer: { log, pagination, sort }, total, filtered, ahead }: ListedProps) {
+  if (pagination.total === 0)
+    return (
+      <Empty title={filtered ? 'No request matches' : 'No requests in this time'}>
+        <p>
+          {filtered
+            ? 'Take a filter away, or choose a longer time.'
+            : 'Choose a longer time, or send a request with a token: it is listed here when it has ended.'}
+        </p>
+        <p>{filtered ? <a href={hrefOf('/requests')}>Without filters</a> : <a href={hrefOf('/tokens')}>Tokens</a>}</p>
+      </Empty>
+    );
+  return (
+    <Table
+      caption="Requests"
+      columns={COLUMNS}
+      rows={log}
+      keyOf={({ id }) => id}
+      echo={{ pagination: total === null ? pagination : { ...pagination, total, 'total-is': 'exact' }, sort }}
+      ahead={ahead}
+    />
+  );
+}
+
+function filterIn(query: URLSearchParams) {
   const find = query.get('find') ?? '';
   const token = Number(query.get('token') ?? 0);
-  const asked = useCall('GET media/log', {
-    query: {
-      ...listing,
-      send,
-      // An id finds its request, and everything else what stands in addresses.
-      ...(UUID.test(find.trim()) ? { request: find.trim() } : { url: find }),
-      type: oneOf(query.get('type'), KINDS),
-      status: oneOf(query.get('status'), STATES),
-      'status-ffprobe': oneOf(query.get('ffprobe'), TOOL_STATES),
-      'status-mediainfo': oneOf(query.get('mediainfo'), TOOL_STATES),
-      'status-probe-report': oneOf(query.get('report'), TOOL_STATES),
-      'status-policy': oneOf(query.get('policy'), VERDICTS),
-      'token-id': token > 0 ? [token] : [],
-    },
+  return {
+    send: rangeIn(query, 'day'),
+    // An id finds its request, and everything else what stands in addresses.
+    ...(UUID.test(find.trim()) ? { request: find.trim() } : { url: find }),
+    type: oneOf(query.get('type'), KINDS),
+    status: oneOf(query.get('status'), LOG_STATES),
+    'status-ffprobe': oneOf(query.get('ffprobe'), TOOL_STATES),
+    'status-mediainfo': oneOf(query.get('mediainfo'), TOOL_STATES),
+    'status-probe-report': oneOf(query.get('report'), TOOL_STATES),
+    'status-policy': oneOf(query.get('policy'), POLICY_STATES),
+    'token-id': token > 0 ? [token] : [],
+  };
+}
+
+export function Requests() {
+  const { query } = usePlace();
+  const { pagination, sort } = useListing(SORTS, 'send', 'desc');
+  const pageOf = (filter: LogQuery, page: number) => ({
+    query: { ...filter, sort, pagination: { ...pagination, page, total: 'at-least' as const } },
   });
+  const filter = filterIn(query);
+  const asked = useList('GET media/log', pageOf(filter, pagination.page));
+  const askForPage = (page: number) => askAhead('GET media/log', pageOf(filter, page));
+  const askForFirst = (other: URLSearchParams) => askAhead('GET media/log', pageOf(filterIn(other), 1));
+  const total = useTotal(filter, asked);
   const filtered = FILTERS.some((name) => query.has(name));
+  const ahead = useRef(askForPage);
+  ahead.current = askForPage;
+  // Drawn once for each answer, and not each time that the call changes its state.
+  const listed = useMemo(
+    () => asked.data && <Listed {...{ answer: asked.data, total, filtered }} ahead={(page) => ahead.current(page)} />,
+    [asked.data, total, filtered],
+  );
   return (
     <>
       <search class="filters">
         <FilterText name="find" label="Address or id" placeholder="part of an address" />
-        <RangeFilter byDefault="day" />
-        <FilterChoice name="status" label="Outcome" values={any(STATES)} />
-        <FilterChoice name="type" label="Kind" values={any(KINDS)} />
-        <FilterChoice name="ffprobe" label="ffprobe" values={any(TOOL_STATES)} />
-        <FilterChoice name="mediainfo" label="mediainfo" values={any(TOOL_STATES)} />
-        <FilterChoice name="report" label="report" values={any(TOOL_STATES)} />
-        <FilterChoice name="policy" label="Policy" values={any(VERDICTS)} />
+        <RangeFilter byDefault="day" ahead={askForFirst} />
+        <FilterChoice name="status" label="Outcome" values={any(LOG_STATES)} ahead={askForFirst} />
+        <FilterChoice name="type" label="Kind" values={any(KINDS)} ahead={askForFirst} />
+        <FilterChoice name="ffprobe" label="ffprobe" values={any(TOOL_STATES)} ahead={askForFirst} />
+        <FilterChoice name="mediainfo" label="mediainfo" values={any(TOOL_STATES)} ahead={askForFirst} />
+        <FilterChoice name="report" label="report" values={any(TOOL_STATES)} ahead={askForFirst} />
+        <FilterChoice name="policy" label="Policy" values={any(POLICY_STATES)} ahead={askForFirst} />
       </search>
       <Await asked={asked} what="the requests">
-        {({ log, ...echo }) =>
-          echo.pagination.total === 0 ? (
-            <Empty title={filtered ? 'No request matches' : 'No requests in this time'}>
-              <p>
-                {filtered
-                  ? 'Take a filter away, or choose a longer time.'
-                  : 'Choose a longer time, or send a request with a token: it is listed here when it has ended.'}
-              </p>
-              <p>
-                {filtered ? <a href={hrefOf('/requests')}>Without filters</a> : <a href={hrefOf('/tokens')}>Tokens</a>}
-              </p>
-            </Empty>
-          ) : (
-            <Table caption="Requests" columns={COLUMNS} rows={log} keyOf={({ id }) => id} echo={echo} />
-          )
-        }
+        {() => listed}
       </Await>
     </>
   );

@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks';
 import { call } from '../api/client.ts';
 import { Field, Form, textIn } from '../parts/form.tsx';
+import { NewPassword } from '../parts/new_password.tsx';
 import { Empty } from '../parts/states.tsx';
 import { hrefOf, usePlace } from '../router.ts';
 
@@ -25,16 +26,7 @@ function Choose({ code }: { code: string }) {
       }}
     >
       <Field name="reset-token" label="Code from the mail" value={code} autoComplete="off" required />
-      <Field
-        name="new-password"
-        label="New password"
-        type="password"
-        autoComplete="new-password"
-        help="6 to 72 characters."
-        required
-        minLength={6}
-        maxLength={72}
-      />
+      <NewPassword name="new-password" />
     </Form>
   );
 }

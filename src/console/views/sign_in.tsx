@@ -49,7 +49,7 @@ export function SignIn() {
           <a href={hrefOf('/sign-up')}>Sign up</a>
         </li>
         <li>
-          <a href="/docs">Description of the API</a>
+          <a href="/docs/">Documentation</a>
         </li>
       </ul>
     </>

@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks';
 import { call } from '../api/client.ts';
 import { Field, Form, textIn } from '../parts/form.tsx';
+import { NewPassword } from '../parts/new_password.tsx';
 import { Empty } from '../parts/states.tsx';
 import { Stranger } from '../parts/stranger.tsx';
 import { hrefOf } from '../router.ts';
@@ -35,16 +36,7 @@ export function SignUp() {
         }}
       >
         <Field name="email" label="E-mail address" type="email" autoComplete="username" required />
-        <Field
-          name="password"
-          label="Password"
-          type="password"
-          autoComplete="new-password"
-          help="6 to 72 characters."
-          required
-          minLength={6}
-          maxLength={72}
-        />
+        <NewPassword name="password" label="Password" />
         <Field name="first-name" label="First name" autoComplete="given-name" maxLength={100} />
         <Field name="last-name" label="Last name" autoComplete="family-name" maxLength={100} />
       </Form>

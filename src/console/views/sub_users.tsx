@@ -1,7 +1,7 @@
 /** Accounts below the caller's; for an administrator everybody's. */
 import { useState } from 'preact/hooks';
 import { call } from '../api/client.ts';
-import type { ListedUser } from '../api/types.ts';
+import type { ListedUser } from '../../api_types.ts';
 import { useCall } from '../api/use_call.ts';
 import { useCell } from '../cell.ts';
 import { Dialog } from '../parts/dialog.tsx';

@@ -1,5 +1,5 @@
 /** What can be set of a token: in the dialog that makes one, and on its page. */
-import type { Calls, Limits, ListedApiToken } from '../api/types.ts';
+import type { Calls, Limits, ListedApiToken } from '../../api_types.ts';
 import { Field, numberIn, textIn } from '../parts/form.tsx';
 
 const DAY_MS = 86_400_000;

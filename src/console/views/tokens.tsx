@@ -1,7 +1,7 @@
 /** API tokens: what programs use. */
 import { useState } from 'preact/hooks';
 import { call } from '../api/client.ts';
-import type { ApiToken, ListedApiToken } from '../api/types.ts';
+import type { ApiToken, ListedApiToken } from '../../api_types.ts';
 import { useCall } from '../api/use_call.ts';
 import { useCell } from '../cell.ts';
 import { Dialog } from '../parts/dialog.tsx';

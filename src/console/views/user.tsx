@@ -1,7 +1,7 @@
 /** One user, for administrators: limits and head-room, and whether they may do anything at all. */
 import { useState } from 'preact/hooks';
 import { call } from '../api/client.ts';
-import type { User, UserLimits } from '../api/types.ts';
+import type { User, UserLimits } from '../../api_types.ts';
 import { useCall } from '../api/use_call.ts';
 import { useCell } from '../cell.ts';
 import { Dialog } from '../parts/dialog.tsx';

@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks';
 import { call } from '../api/client.ts';
 import { Field, Form, textIn } from '../parts/form.tsx';
+import { NewPassword } from '../parts/new_password.tsx';
 import { Empty } from '../parts/states.tsx';
 import { Stranger } from '../parts/stranger.tsx';
 import { hrefOf, usePlace } from '../router.ts';
@@ -30,14 +31,11 @@ export function Verify() {
       }}
     >
       <Field name="verify-token" label="Code from the mail" value={hash} autoComplete="off" required />
-      <Field
+      <NewPassword
         name="password"
         label="New password (optional)"
-        type="password"
-        autoComplete="new-password"
-        help="If somebody else may have chosen the password at the sign-up, choose your own: 6 to 72 characters."
-        minLength={6}
-        maxLength={72}
+        help="If somebody else may have chosen the password at the sign-up, choose your own"
+        required={false}
       />
     </Form>
   );

@@ -101,8 +101,10 @@ async function open({ id }: Asked['open']): Promise<Opened> {
     const output = detail[member];
     return output === null ? [] : [hold(member.replace('-response', ''), title, output)];
   });
-  for (const { tool, version, response: output } of detail['run-responses'] ?? [])
-    if (output !== null) outputs.push(hold(`${tool} ${version}`, `${tool} ${version}`, output));
+  for (const { tool, version, side, response: output } of detail['run-responses'] ?? []) {
+    const name = side === undefined ? `${tool} ${version}` : `${tool} ${version} of ${side}`;
+    if (output !== null) outputs.push(hold(name, name, output));
+  }
   return {
     facts: facts as unknown as Facts,
     reports: reportsOf(detail),
@@ -118,12 +120,15 @@ function rowsIn({ output, from, to }: Asked['rows']): string[] {
   return texts;
 }
 
+/** Of 50 MB this takes longer than a search. */
+const lowered = (one: Held): string => (one.lower ??= one.text.toLowerCase());
+
 function found({ output, text: wanted }: Asked['find']): Told['find'] {
   const one = held.get(output)!;
-  one.lower ??= one.text.toLowerCase();
+  const lower = lowered(one);
   // A few letters become two in lower case: then places would not be the same.
-  const same = one.lower.length === one.text.length;
-  return find({ lower: same ? one.lower : one.text, rows: one.rows }, same ? wanted.toLowerCase() : wanted);
+  const same = lower.length === one.text.length;
+  return find({ lower: same ? lower : one.text, rows: one.rows }, same ? wanted.toLowerCase() : wanted);
 }
 
 function told(question: Question): Promise<Told[keyof Told]> | Told[keyof Told] {
@@ -152,4 +157,22 @@ async function answer(question: Question): Promise<void> {
   }
 }
 
-self.addEventListener('message', (event: MessageEvent<Question>) => void answer(event.data));
+/** After the last question, before the first search. */
+const IDLE_MS = 200;
+let idle = 0;
+
+/** One text after the other, so that a question waits for one at most. */
+function lowerNext(): void {
+  const next = [...held.values()].find(({ lower }) => lower === null);
+  if (!next) return;
+  lowered(next);
+  idle = self.setTimeout(lowerNext, IDLE_MS);
+}
+
+self.addEventListener('message', (event: MessageEvent<Question>) => {
+  clearTimeout(idle);
+  void answer(event.data).finally(() => {
+    clearTimeout(idle);
+    idle = self.setTimeout(lowerNext, IDLE_MS);
+  });
+});
