@@ -7,6 +7,7 @@ import type { KubeClient } from '../kube/client.ts';
 import type { Logger } from '../log.ts';
 import type { SourceException } from '../source_exception.ts';
 import type { Store } from '../store/store.ts';
+import type { Tracer } from '../tracing/tracer.ts';
 import type { NewestSnapshot } from './cluster/newest.ts';
 import type { Catalog } from './probe/catalog.ts';
 import type { Drain } from './http/drain.ts';
@@ -15,6 +16,8 @@ import type { QueueRoom } from './probe/queue_room.ts';
 import type { Metrics } from './metrics.ts';
 import type { TokenCache } from './http/token_cache.ts';
 import type { Waiting } from './probe/waiting.ts';
+import type { PaceOptions } from '../upload/pace.ts';
+import type { Spool } from '../upload/spool.ts';
 
 export interface Settings {
   namespace: string;
@@ -32,6 +35,12 @@ export interface Settings {
   memoryBudgetBytes: number;
   /** The folder of the console's files. Null: no console. */
   consoleFolder: string | null;
+  /** The folder of the documentation. Null: it was not built, and only the API reference is served. */
+  siteFolder: string | null;
+  /** The origin of samples. Null: there is none. */
+  samplesUrl: string | null;
+  /** How long a call of `/mcp` waits for the end of a request. Null: no `/mcp`. */
+  mcpAnswerMs: number | null;
   /** Additional time to wait for a request beyond queue and analysis: lost runners, failover, collecting. */
   graceMs: number;
 }
@@ -42,8 +51,21 @@ export const DEFAULTS = {
   maxQueued: 10_000,
   memoryBudgetBytes: 160_000_000,
   consoleFolder: null,
+  siteFolder: null,
+  samplesUrl: null,
+  mcpAnswerMs: 45_000,
   graceMs: 60_000,
 } as const;
+
+/** Where files go that are sent with a request, and where runners read them. */
+export interface Uploads {
+  spool: Spool;
+  /** Of one file. */
+  maxBytes: number;
+  host: string;
+  port: number;
+  pace?: PaceOptions;
+}
 
 export interface Deps {
   store: Store;
@@ -59,8 +81,12 @@ export interface Deps {
   drain: Drain;
   handOver: HandOver;
   queueRoom: QueueRoom;
+  /** Undefined: this installation takes no files. */
+  uploads?: Uploads | undefined;
   memory: MemoryBudget;
   metrics: Metrics;
+  /** Undefined: no request is traced. */
+  tracer?: Tracer | undefined;
   log: Logger;
   settings: Settings;
 }

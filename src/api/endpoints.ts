@@ -25,6 +25,7 @@ import { fileByBody, fileByQuery } from './probe/file.ts';
 import { readProbe } from './probe/read_back.ts';
 import { SINGLES } from './probe/singles.ts';
 import { readTimelineOf } from './probe/timeline.ts';
+import { readSamples } from './probe/samples.ts';
 import { readVersions } from './probe/versions.ts';
 import { logDetail } from './records/log_detail.ts';
 import { eraseLog } from './records/log_erase.ts';
@@ -54,6 +55,7 @@ const PROBE: readonly Endpoint[] = [
   cancelProbe,
   readTimelineOf,
   readVersions,
+  readSamples,
   compareVersions,
   compareReport,
   readVerdict,

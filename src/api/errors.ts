@@ -80,6 +80,8 @@ export interface ApiErrorOptions {
   field?: string;
   retryAfterS?: number;
   headers?: Record<string, string>;
+  /** What the metric of failures counts a 5xx as, from a fixed set; the code if not given. */
+  reason?: string;
   /** Only for the log. Never a source, a token or a body. */
   detail?: string;
   cause?: unknown;
@@ -89,6 +91,7 @@ export class ApiError extends Error {
   readonly status: number;
   readonly number: number;
   readonly code: ErrorCode;
+  readonly reason: string;
   readonly detail: string | undefined;
   readonly headers: Record<string, string>;
   readonly field: string | undefined;
@@ -101,6 +104,7 @@ export class ApiError extends Error {
     this.code = code;
     this.status = status;
     this.number = status === kind.status ? kind.number : status * 100;
+    this.reason = options.reason ?? code;
     this.detail = detail;
     this.field = field;
     this.headers = {

@@ -1,19 +1,26 @@
 /** The role `api`: its connections, its servers, and its shutdown. */
 import { existsSync, readFileSync } from 'node:fs';
+import type { RequestListener } from 'node:http';
+import { isIP } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { connectBus } from '../bus/connect.ts';
 import { INBOX } from '../bus/permissions.ts';
-import { limitsOf, loadConfig, type Config } from '../config.ts';
+import { limitsOf, loadConfig, postgresOf, type Config } from '../config.ts';
 import { makeClient } from '../kube/client.ts';
 import { makeLog } from '../log.ts';
 import { openStore } from '../store/store.ts';
 import { accountSettings } from './accounts/settings.ts';
 import { CONSOLE_FOLDER } from './console/files.ts';
-import { DEFAULTS } from './deps.ts';
+import { SITE_FOLDER } from './docs/site.ts';
+import { DEFAULTS, type Uploads } from './deps.ts';
 import { listen } from './http/http_server.ts';
 import { serveHealth } from '../health.ts';
+import { signals } from '../signals.ts';
 import { watchSealKeys } from '../seal/watch_keys.ts';
+import { serveUploads } from '../upload/serve.ts';
+import { openSpool } from '../upload/spool.ts';
 import { makeApp } from './server.ts';
+import { provisionalId, starting } from './starting.ts';
 import { wire } from './wire.ts';
 
 /** The replica continues to accept requests until load balancers have noticed that it is not ready. */
@@ -25,20 +32,26 @@ export async function run(): Promise<void> {
   const config = loadConfig('api');
   const log = makeLog('api', config);
   const stopping = signals();
+  // Answers from the start: the kubelet must not restart a process that waits for Postgres.
+  let handle: RequestListener = starting();
+  let slowSocketClosed = (): void => {};
+  const server = await listen((request, response) => void handle(request, response), config.listen, provisionalId, {
+    onClosed: () => slowSocketClosed(),
+  });
+  log.info({ port: server.port }, 'listening');
 
   const store = await openStore({
-    url: config.postgresUrl,
-    directUrl: config.postgresDirectUrl,
-    caFile: config.postgresCaFile,
+    ...postgresOf(config),
     name: 'probeyard-api',
     defaultLimits: limitsOf(config),
+    waitForServer: true,
     onError: (error) => log.warn({ err: error }, 'postgres'),
   });
   let reconnected = (): void => {};
   const bus = await connectBus({
     url: config.natsUrl,
     caFile: config.natsCaFile,
-    nkeyFile: config.natsNkeyFile,
+    credentialsFile: config.natsNkeyFile,
     name: `api/${config.podName}`,
     inboxPrefix: INBOX.api,
     onStatus: (status) => {
@@ -49,15 +62,23 @@ export async function run(): Promise<void> {
     onError: (error) => log.warn({ err: error }, 'NATS error'),
   });
   const kube = await makeClient({ namespace: config.namespace });
+  const uploads = await takeUploads(config);
   const wired = wire({
     store,
     bus,
     kube,
     log,
     processMetrics: true,
+    uploads: uploads?.offered,
     sealKeys: watchSealKeys(config.sealPublicFile, (error) => log.error({ err: error }, 'cannot reload the seal keys')),
     accounts: accountSettings(config, (error) => log.error({ err: error }, 'cannot reload the account keys')),
     webhooks: wayOut(config),
+    tracing: {
+      endpoint: config.tracingEndpoint,
+      share: config.tracingPercent / 100,
+      service: 'probeyard-api',
+      instance: config.podName,
+    },
     settings: {
       ...DEFAULTS,
       maxQueued: config.maxQueued,
@@ -69,31 +90,57 @@ export async function run(): Promise<void> {
       s3Hosts: config.s3Hosts,
       onlyReturnsRaw: config.onlyReturnsRaw,
       consoleFolder: config.console ? CONSOLE_FOLDER : null,
+      siteFolder: SITE_FOLDER,
+      samplesUrl: config.samplesUrl || null,
+      mcpAnswerMs: config.mcp ? DEFAULTS.mcpAnswerMs : null,
     },
   });
   const { deps, checks } = wired;
   reconnected = () => void deps.waiting.lookNow();
 
-  const newId = () => store.newRequest().id;
-  const server = await listen(makeApp(deps, checks).callback(), config.listen, newId, {
-    onClosed: deps.metrics.slowSocketClosed,
-  });
-  const metricsServer = await serveHealth(config.metricsListen, { ready: checks, registry: deps.metrics.registry });
-  log.info({ port: server.port }, 'listening');
+  slowSocketClosed = deps.metrics.slowSocketClosed;
+  handle = makeApp(deps, checks).callback();
+  const metricsServer = await serveHealth(config.metricsListen, { ...checks, registry: deps.metrics.registry });
+  log.info('started');
 
   const signal = await stopping.serving();
   log.info({ signal, waiting: deps.waiting.size() }, 'draining');
   deps.drain.start();
   await pause(LINGER_MS);
   const cut = setTimeout(() => deps.drain.end(), config.drainMs);
+  const until = performance.now() + config.drainMs;
   await server.close(config.drainMs + LAST_WORDS_MS);
   clearTimeout(cut);
+  // Requests without a waiting caller still read theirs.
+  await uploads?.released(until);
   await wired.stop();
+  await uploads?.close();
   metricsServer.close();
   metricsServer.closeAllConnections();
   await bus.drain().catch(() => {});
   await Promise.allSettled([store.close(), kube.close()]);
   log.info('drained');
+}
+
+/** The port that runners read files from, on the address that they reach this pod by. */
+async function takeUploads({
+  uploadFolder: folder,
+  uploadListen,
+  uploadMaxBytes: maxBytes,
+  uploadRoomBytes,
+  podIp,
+}: Config<'api'>) {
+  if (folder === '' || isIP(podIp) === 0) return undefined;
+  const spool = await openSpool({ folder, maxBytes: uploadRoomBytes });
+  const server = await serveUploads(spool, uploadListen);
+  const offered: Uploads = { spool, maxBytes, host: podIp, port: server.port };
+  return {
+    offered,
+    async released(until: number): Promise<void> {
+      while (spool.figures().files > 0 && performance.now() < until) await pause(100);
+    },
+    close: () => Promise.allSettled([server.close(), spool.close()]),
+  };
 }
 
 /** Webhook receivers are reached like origins. The operator's CA file may appear later than this pod. */
@@ -106,18 +153,3 @@ const wayOut = ({
   egress: egressProxy === '' ? undefined : { url: egressProxy, noProxy, resolve: egressResolve },
   ca: sourceCaFile !== '' && existsSync(sourceCaFile) ? readFileSync(sourceCaFile, 'utf8') : undefined,
 });
-
-/**
- * The first process of a container ignores signals without a handler: one that arrives during start ends the process
- * here.
- */
-function signals(): { serving(): Promise<string> } {
-  let stop = (_signal: string): void => process.exit(0);
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop(signal));
-  return {
-    serving: () =>
-      new Promise((resolve) => {
-        stop = resolve;
-      }),
-  };
-}

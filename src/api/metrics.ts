@@ -1,10 +1,13 @@
 /** Metrics of the API. Labels are bounded: routes by their pattern, statuses by their class. */
 import type { MemoryBudget } from '../result/memory_budget.ts';
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client';
+import { readOne } from '../metrics/read_at_scrape.ts';
 
 export interface Metrics {
   registry: Registry;
   request(route: string, status: number, ms: number): void;
+  /** A request that failed by a fault of the installation, by the dependency that was away or the error's code. */
+  failed(reason: string): void;
   /** A response whose caller disconnected before its last byte. */
   cutAnswer(route: string): void;
   tokenLookup(hit: boolean): void;
@@ -29,6 +32,13 @@ export function makeMetrics(waiting: () => number, options: { defaults?: boolean
     help: 'Requests, by the class of status that was sent; 4xx also where the caller was gone before',
     labelNames: ['route', 'status'],
   });
+  const failures = new Counter({
+    ...on,
+    name: 'probeyard_api_failures_total',
+    help: 'Requests that were answered 5xx, by the dependency that was away or by what else failed',
+    labelNames: ['reason'],
+  });
+  for (const reason of ['postgres', 'nats', 'kubernetes', 'memory', 'internal']) failures.inc({ reason }, 0);
   const seconds = new Histogram({
     ...on,
     name: 'probeyard_api_request_seconds',
@@ -61,33 +71,28 @@ export function makeMetrics(waiting: () => number, options: { defaults?: boolean
     help: 'Results that found no room in the memory budget, by what was used up',
     labelNames: ['by'],
   });
+  for (const by of ['account', 'replica']) refused.inc({ by }, 0);
   const slow = new Counter({
     ...on,
     name: 'probeyard_api_slow_sockets_closed_total',
     help: 'Connections that were closed because their callers took less than 64 kB/s over 30 s',
   });
-  const held: Gauge = new Gauge({
-    name: 'probeyard_api_waiting',
-    help: 'Requests that wait for their end',
-    registers: [],
-    collect: (): void => held.set(waiting()),
-  });
-  registry.registerMetric(held);
+  readOne(registry, 'probeyard_api_waiting', 'Requests that wait for their end', waiting);
 
   return {
     registry,
     request(route, status, ms) {
+      // A counter that begins at 1 has no increase: series that alerts watch begin at 0.
+      requests.inc({ route, status: '5xx' }, 0);
       requests.inc({ route, status: `${Math.floor(status / 100)}xx` });
       seconds.observe({ route }, ms / 1000);
     },
+    failed: (reason) => failures.inc({ reason }),
     cutAnswer: (route) => cut.inc({ route }),
     tokenLookup: (hit) => lookups.inc({ from: hit ? 'cache' : 'postgres' }),
     memoryRefused: (by) => refused.inc({ by }),
     watchMemory(budget) {
-      const gauge = (name: string, help: string, value: () => number): void => {
-        const one: Gauge = new Gauge({ name, help, registers: [], collect: (): void => one.set(value()) });
-        registry.registerMetric(one);
-      };
+      const gauge = (name: string, help: string, value: () => number): void => readOne(registry, name, help, value);
       gauge('probeyard_api_memory_budget_bytes', 'What results may take in memory', () => budget.totalBytes);
       gauge('probeyard_api_memory_used_bytes', 'What the results in hand are charged with', budget.used);
       gauge('probeyard_api_memory_waiting', 'Results that wait for room in the memory budget', budget.waiting);

@@ -2,26 +2,28 @@
 import Router from '@koa/router';
 import Koa from 'koa';
 import { consoleRoutes } from './console/endpoint.ts';
+import { referenceRoutes } from './docs/reference/endpoint.ts';
+import { siteRoutes } from './docs/site.ts';
 import { accessLog } from './http/access_log.ts';
 import type { State } from './http/context.ts';
 import type { Deps } from './deps.ts';
-import { DOCS } from './openapi/page/endpoint.ts';
 import { errorHandler } from './http/error_handler.ts';
-import type { Checks } from '../health.ts';
-import { healthz, readyz } from './health.ts';
+import { healthz, readyz, type ReadyChecks } from './health.ts';
 import { mount } from './http/endpoint.ts';
+import { mcpEndpoint } from './mcp/endpoint.ts';
+import { makeInside } from './mcp/inside.ts';
 import { ENDPOINTS } from './endpoints.ts';
 import { openapi } from './openapi/endpoint.ts';
 import { OPERATIONS } from './openapi/operations.ts';
 import { requestId } from './http/middleware.ts';
 
-export function makeApp(deps: Deps, checks: Checks): Koa<State> {
+export function makeApp(deps: Deps, checks: ReadyChecks): Koa<State> {
   const app = new Koa<State>();
   // Sockets that break while a response is written; all other errors end in the error handler.
   app.on('error', (error: unknown) => deps.log.debug({ err: error }, 'cannot write a response'));
   app.use(requestId(() => deps.store.newRequest().id));
   app.use(accessLog(deps.log, deps.metrics));
-  app.use(errorHandler(deps.log));
+  app.use(errorHandler(deps.log, deps.metrics));
   app.use(async function closeWhileDraining(ctx, next) {
     try {
       await next();
@@ -37,11 +39,18 @@ export function makeApp(deps: Deps, checks: Checks): Koa<State> {
   const description = openapi(OPERATIONS);
   router.all('/openapi.json', ...description);
   router.all('/frontend/api/v1/openapi.json', ...description);
-  for (const [path, handlers] of Object.entries(DOCS)) router.all(path, ...handlers);
-  if (deps.settings.consoleFolder !== null)
-    for (const [path, handlers] of Object.entries(consoleRoutes(deps.settings.consoleFolder, deps.log)))
-      router.all(path, ...handlers);
-  mount(router, deps, ENDPOINTS);
+  const { consoleFolder, siteFolder } = deps.settings;
+  const pages = {
+    // Must precede the site, whose pattern has its paths.
+    ...referenceRoutes(OPERATIONS),
+    ...siteRoutes(siteFolder, deps.log),
+    ...(consoleFolder === null ? {} : consoleRoutes(consoleFolder, deps.log)),
+  };
+  for (const [path, handlers] of Object.entries(pages)) router.all(path, ...handlers);
+  const inside = makeInside();
+  const mcp = deps.settings.mcpAnswerMs === null ? [] : [mcpEndpoint(inside, () => OPERATIONS, deps.log)];
+  mount(router, deps, [...ENDPOINTS, ...mcp]);
   app.use(router.routes());
+  inside.handler = app.callback();
   return app;
 }

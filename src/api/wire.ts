@@ -10,13 +10,16 @@ import { makeMemoryBudget } from '../result/memory_budget.ts';
 import { WHOLE } from '../result/unpack.ts';
 import type { Logger } from '../log.ts';
 import type { Store } from '../store/store.ts';
+import { makeTracer, type TracerSettings } from '../tracing/tracer.ts';
 import { startDelivery, type DeliverySettings } from '../webhooks/deliver.ts';
 import { openUrl } from '../webhooks/kept_url.ts';
-import type { Checks } from '../health.ts';
+import { shared } from '../health.ts';
+import { connectionMetrics } from '../metrics/connections.ts';
 import { webhookMetrics } from '../webhooks/metrics.ts';
 import { newestSnapshot } from './cluster/newest.ts';
 import { catalogOf, type Catalog } from './probe/catalog.ts';
-import type { Deps, Settings } from './deps.ts';
+import type { Deps, Settings, Uploads } from './deps.ts';
+import type { ReadyChecks } from './health.ts';
 import { makeDrain } from './http/drain.ts';
 import { makeHandOver } from './probe/hand_over.ts';
 import { makeQueueRoom } from './probe/queue_room.ts';
@@ -33,13 +36,15 @@ export interface Connections {
   settings: Settings;
   webhooks?: Omit<DeliverySettings, 'allowSources' | 'denyCidrs' | 'openSecret' | 'openUrl'>;
   accounts: AccountSettings;
+  tracing?: Omit<TracerSettings, 'registry'>;
+  uploads?: Uploads | undefined;
   /** Adds metrics of the process. */
   processMetrics?: boolean;
 }
 
 export interface Wired {
   deps: Deps;
-  checks: Checks;
+  checks: ReadyChecks;
   toolsRead: Promise<void>;
   stop(): Promise<void>;
 }
@@ -53,6 +58,8 @@ export function wire({
   settings,
   accounts: accountSettings,
   webhooks = {},
+  tracing,
+  uploads,
   processMetrics = false,
 }: Connections): Wired {
   const waiting = makeWaiting({ look: async (ids) => (await store.endsFor(ids)).map((end) => endedNotice(end)), log });
@@ -65,6 +72,8 @@ export function wire({
     onRefused: metrics.memoryRefused,
   });
   metrics.watchMemory(memory);
+  connectionMetrics(metrics.registry, { store, bus });
+  const tracer = tracing && makeTracer({ ...tracing, registry: metrics.registry });
 
   let catalog: Catalog | undefined;
   const changed = (): void => {
@@ -102,7 +111,8 @@ export function wire({
     store,
     memory,
     log,
-    metrics: webhookMetrics(metrics.registry, () => delivery.inHand()),
+    tracer,
+    metrics: webhookMetrics(metrics.registry, { inHand: () => delivery.inHand(), backlog: store.webhookBacklog }),
     settings: {
       ...webhooks,
       openSecret: accounts.openWebhookSecret,
@@ -120,9 +130,11 @@ export function wire({
     waiting,
     memory,
     metrics,
+    tracer,
     log,
     sealKeys,
     settings,
+    uploads,
     cluster: newestSnapshot({ bus, store, log }),
     drain: makeDrain(),
     catalog: () => (catalog ??= catalogOf(tools.list())),
@@ -130,19 +142,27 @@ export function wire({
     handOver,
     queueRoom: makeQueueRoom({ store, log, maxQueued: settings.maxQueued }),
   };
-  const checks: Checks = {
-    postgres: async () => ((await store.healthy()) ? null : 'does not answer'),
-    nats: () => (bus.connected() ? null : 'not connected'),
-    kubernetes: reachable(async () => {
-      await kube.list(PROBE_TOOLS, {
-        namespace: settings.namespace,
-        limit: 1,
-        resourceVersion: '0',
-        deadlineMs: 1_000,
-      });
-    }),
-    tools: () => (tools.hasSynced() ? null : 'the tool versions are not read yet'),
-    drain: () => (deps.drain.started ? 'this replica is shutting down' : null),
+  // A replica that has lost a dependency answers 503, or holds its callers until the dependency is back. Unready, all
+  // replicas would leave the Service at once, and callers would get refused connections instead.
+  const checks: ReadyChecks = {
+    ready: {
+      tools: () => (tools.hasSynced() ? null : 'the tool versions are not read yet'),
+      drain: () => (deps.drain.started ? 'this replica is shutting down' : null),
+    },
+    dependencies: {
+      postgres: shared(async () => ((await store.healthy()) ? null : 'does not answer'), 1_000),
+      nats: () => (bus.connected() ? null : 'not connected'),
+      kubernetes: shared(
+        () =>
+          kube
+            .list(PROBE_TOOLS, { namespace: settings.namespace, limit: 1, resourceVersion: '0', deadlineMs: 1_000 })
+            .then(
+              () => null,
+              (error: { code?: string }) => `not reachable: ${error.code ?? 'failed'}`,
+            ),
+        5_000,
+      ),
+    },
   };
   return {
     deps,
@@ -152,22 +172,7 @@ export function wire({
       waiting.stop();
       told.stop();
       await Promise.allSettled([handOver.stop(), delivery.stop(), tools.stop(), listener.stop(), accounts.stop()]);
+      await tracer?.stop();
     },
-  };
-}
-
-/** Caches the check for five seconds, because several probes ask for readiness often. */
-function reachable(look: () => Promise<void>): () => Promise<string | null> {
-  let at = -Infinity;
-  let last: Promise<string | null> = Promise.resolve(null);
-  return () => {
-    if (performance.now() - at > 5_000) {
-      at = performance.now();
-      last = look().then(
-        () => null,
-        (error: { code?: string }) => `not reachable: ${error.code ?? 'failed'}`,
-      );
-    }
-    return last;
   };
 }

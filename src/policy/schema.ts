@@ -11,7 +11,7 @@ const RuleResultSchema = Type.Object(
   {
     name: text('Of the rule.', LONGEST_NAME),
     level: oneOf(LEVELS, 'What a failure of the rule is.'),
-    outcome: oneOf(OUTCOMES, 'What the rule came to.'),
+    outcome: oneOf(OUTCOMES, 'The outcome of the rule.'),
     stream: Type.Optional(text('The first stream that decided, as `probe_report` numbers it: `streams[1]`.')),
     field: Type.Optional(text('The field, as the rule names it.')),
     actual: Type.Optional(text('What was found.')),
@@ -90,7 +90,7 @@ const members = (inner: object) => ({
   ),
   when: Type.Optional(Type.Unsafe<Condition>({ allOf: [inner], description: 'The rule applies where this holds.' })),
   field: Type.Optional(text('A field of the report: `container.format`, `size.width`, `audio[0].channels`.')),
-  confidence: Type.Optional(object('`{at-least: 0.9}`: how sure the report has to be of the field.')),
+  confidence: Type.Optional(object('`{at-least: 0.9}`: the least confidence that the report must have in the field.')),
   tool: Type.Optional(oneOf(RAW_TOOLS, 'The tool whose own output `path` reads.')),
   path: Type.Optional(text('A path in its output: `track[@type=Video].Format_Level`.')),
   count: Type.Optional(oneOf(STREAM_TYPES, 'The number of streams of this type.')),
@@ -128,7 +128,7 @@ const ConditionSchema = Type.Object(members(NESTED), { title: 'PolicyCondition',
 const RuleSchema = Type.Object(
   {
     name: text('Of the rule; once in a policy.', LONGEST_NAME),
-    level: Type.Optional(oneOf(LEVELS, 'What a failure is: fail (default) or warn.')),
+    level: Type.Optional(oneOf(LEVELS, 'The outcome if the rule fails: fail (default) or warn.')),
     description: Type.Optional(text('For people.')),
     ...members(ConditionSchema),
   },

@@ -46,7 +46,7 @@ describe('GET cluster', function () {
     assert.equal(json['runners'][0].job, 'j');
     assert.ok(asked() <= 2, `${asked()} requests to the leader`);
     const first = asked();
-    await until('it asks again for a fresh one', async () => {
+    await until('the API requests a new snapshot', async () => {
       await read();
       return asked() > first;
     });

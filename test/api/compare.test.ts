@@ -42,11 +42,17 @@ describe('POST /v1/compare', function () {
   const versions = (...all: string[]) => ({ url: 'https://refused.test/a.mp4', ffprobe: { versions: all } });
 
   const REFUSED: [string, object, RegExp][] = [
-    ['an empty body', {}, /^exactly one of url and request_ids is required$/],
+    ['an empty body', {}, /^exactly one of url, urls and request_ids is required$/],
     [
       'a source without tools',
       { url: 'https://refused.test/a' },
       /^one of ffprobe, mediainfo is required, with its versions$/,
+    ],
+    ['no versions', { ...versions(), ffprobe: {} }, /^ffprobe\.versions: is required$/],
+    [
+      'one version under another name',
+      { ...versions('7.0', '3.3'), ffprobe: { versions: ['7.0', '3.3'], version: '7.0' } },
+      /^ffprobe\.version: has no effect with url: name at least two in ffprobe\.versions$/,
     ],
     ['one version', versions('7.0'), /^ffprobe\.versions: must have at least 2 values$/],
     ['nine versions', versions(...'123456789'), /^ffprobe\.versions: must have at most 8 values$/],
@@ -84,7 +90,7 @@ describe('POST /v1/compare', function () {
     [
       'both forms',
       { ...versions('7.0', '3.3'), request_ids: [UNKNOWN, UNKNOWN.replace(/1$/, '2')] },
-      /^exactly one of url and request_ids/,
+      /^exactly one of url, urls and request_ids/,
     ],
     ['one request', { request_ids: [UNKNOWN] }, /^request_ids: must have at least 2 values$/],
     [

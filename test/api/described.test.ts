@@ -48,7 +48,7 @@ describe('check of responses against the OpenAPI description', () => {
     });
     assert.doesNotThrow(assertDescribed);
     const response = { write() {}, end() {}, getHeader: () => 'application/json', statusCode: 0 };
-    handler({ method: 'GET', url: '/v1/probe/file', socket: { destroyed: false } } as never, response as never);
+    handler({ method: 'GET', url: '/v1/probe/file', socket: { writable: true } } as never, response as never);
     assert.throws(assertDescribed, /GET \/v1\/probe\/file 418: the status is not described/);
   });
 });

@@ -119,8 +119,8 @@ export function watched(handler: RequestListener): Watched {
       response.end = function watchedEnd(this: ServerResponse, ...args: unknown[]) {
         take(args[0], args[1]);
         if (bytes > MOST_BYTES) long += 1;
-        // The response to a caller that has disconnected is not checked.
-        else if (request.socket.destroyed === false) {
+        // Koa ends the response to a caller that has disconnected, without a body.
+        else if (request.socket.writable) {
           const seen: Seen = {
             method: request.method ?? '',
             path: request.url ?? '',

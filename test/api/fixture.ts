@@ -7,7 +7,14 @@ import type { AccountSettings } from '../../src/accounts/settings.ts';
 import { exportJWK, generateKeyPair, type JSONWebKeySet } from 'jose';
 import { pino } from 'pino';
 import { connectBus, type Bus } from '../../src/bus/connect.ts';
-import { SUBJECT, type Early, type Ended, type ResultBody, type ToolResult } from '../../src/bus/messages.ts';
+import {
+  SUBJECT,
+  type Early,
+  type Ended,
+  type ResultBody,
+  type Side,
+  type ToolResult,
+} from '../../src/bus/messages.ts';
 import { DEFAULTS, type Settings } from '../../src/api/deps.ts';
 import { listen, type HttpServer } from '../../src/api/http/http_server.ts';
 import { makeApp } from '../../src/api/server.ts';
@@ -19,6 +26,7 @@ import type { ProbeJob } from '../../src/kube/probe_job.ts';
 import type { ProbeTool } from '../../src/kube/probe_tool.ts';
 import type { ToolName } from '../../src/tools/table.ts';
 import type { CloseInput } from '../../src/store/records.ts';
+import type { StoreSettings } from '../../src/store/store.ts';
 import { timeOf } from '../../src/store/uuid.ts';
 import { testApiServer } from '../kube/apiserver.ts';
 import { startRelay, type Relay } from '../kube/relay.ts';
@@ -97,7 +105,7 @@ export interface ApiFixture {
       close?: Partial<CloseInput>;
       tell?: boolean;
       inline?: boolean;
-      asked?: { name: ToolName; version?: string }[];
+      asked?: { name: ToolName; version?: string; side?: Side }[];
     },
   ): Promise<void>;
   stop(): Promise<void>;
@@ -162,11 +170,21 @@ export const accountSettings = (change: Partial<AccountSettings> = {}): AccountS
 
 export async function startApi(
   change: Partial<Settings> = {},
-  options: { relay?: boolean; accounts?: Partial<AccountSettings>; webhooks?: Connections['webhooks'] } = {},
+  options: {
+    relay?: boolean;
+    accounts?: Partial<AccountSettings>;
+    webhooks?: Connections['webhooks'];
+    tracing?: Connections['tracing'];
+    uploads?: Connections['uploads'];
+    store?: Partial<StoreSettings>;
+  } = {},
 ): Promise<ApiFixture> {
   // A control plane of its own: on an installed cluster, only the product's service account may create these jobs.
   const apiServer = await testApiServer({ own: true });
-  const [stored, nats] = await Promise.all([startStore({ retryMs: 2_000 }), startNats({ jetstream: true })]);
+  const [stored, nats] = await Promise.all([
+    startStore({ retryMs: 2_000, ...options.store }),
+    startNats({ jetstream: true }),
+  ]);
   const kube = apiServer.client;
   const namespace = await apiServer.namespace('api');
   await createTools(kube, namespace);
@@ -200,6 +218,8 @@ export async function startApi(
     ),
     accounts: accountSettings(options.accounts),
     ...(options.webhooks ? { webhooks: options.webhooks } : {}),
+    ...(options.tracing ? { tracing: options.tracing } : {}),
+    uploads: options.uploads,
     settings: { ...DEFAULTS, namespace, replica, allowSources: [], denyCidrs: [], ...change },
   });
   const { deps, checks } = wired;

@@ -12,7 +12,7 @@ import { displaySource } from '../../src/source/address/redact.ts';
 
 const read = makeReader<ProbeFile>(ProbeFileSchema);
 const source = (url: string) =>
-  readSource(read({ form: 'json', value: { url } }).url, {
+  readSource(read({ form: 'json', value: { url } }).url!, {
     allow: [],
     deny: [],
     s3Hosts: ['minio.example.com', 'minio.example.com:9000'],

@@ -17,7 +17,7 @@ const main = new URL('../../src/main.ts', import.meta.url).pathname;
 describe('role api', function () {
   this.timeout(60_000);
 
-  it('starts from its settings, becomes ready, exposes metrics and drains on SIGTERM', async () => {
+  it('starts while Postgres is away, is ready when it is back, exposes metrics and drains on SIGTERM', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'probeyard-role-api-'));
     const user = createUser();
     const apiServer = await testApiServer({ own: true });
@@ -36,6 +36,7 @@ describe('role api', function () {
       JSON.stringify({ keys: [{ kty: 'oct', kid: 'box', k: Buffer.alloc(32, 1).toString('base64url') }] }),
     );
     const [port, metricsPort] = [await freePort(), await freePort()];
+    await stored.server.down();
     const child = spawn(process.execPath, [main, 'api'], {
       stdio: ['ignore', 'pipe', 'inherit'],
       env: {
@@ -56,7 +57,29 @@ describe('role api', function () {
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       log += text;
     });
+    const ask = async (path: string) => {
+      const response = await fetch(`http://127.0.0.1:${port}${path}`, { headers: { Authorization: 'Bearer none' } });
+      return [response.status, response.headers.get('retry-after'), (await response.json()) as unknown];
+    };
     try {
+      assert.deepEqual(
+        await until('/healthz answers while Postgres cannot be reached', () => ask('/healthz'), 30_000),
+        [200, null, { ok: true }],
+      );
+      assert.deepEqual(await ask('/readyz'), [
+        503,
+        null,
+        { ready: false, reasons: { start: 'this replica is starting' } },
+      ]);
+      const error = 'the service is not available; try again later';
+      assert.deepEqual(await ask('/v1/probe/file?url=x'), [503, '5', { error }]);
+      assert.deepEqual(await ask('/frontend/api/v1/user/current'), [
+        503,
+        '5',
+        { code: 50300, context: {}, error, status: 'Service Unavailable' },
+      ]);
+      await until('it has tried to reach Postgres', () => log.includes('"msg":"postgres"'), 30_000);
+      await stored.server.restart();
       const ready = await until(
         'it is ready',
         async () => {

@@ -108,7 +108,7 @@ describe('memory of the API for large results', function () {
     const small = await get(`/v1/probe/${await stored('{"small":1}', 'recorded')}`);
     assert.equal(small.status, 200);
     for (const socket of sockets) socket.destroy();
-    await until('their places are given back', async () => (await get(`/v1/probe/${id}`)).status === 200, 30_000);
+    await until('the memory budget is free again', async () => (await get(`/v1/probe/${id}`)).status === 200, 30_000);
     assert.ok(peakMb() < MOST_MB, `${Math.round(peakMb())} MB`);
   });
 });

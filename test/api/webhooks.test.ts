@@ -207,7 +207,10 @@ describe('a request with a webhook', function () {
         pagination: { total: number };
         filter: object;
       };
-    const failed = await until('it is given up', async () => (await list(`state=failed&request=${id}`)).webhooks[0]);
+    const failed = await until(
+      'the delivery has failed for good',
+      async () => (await list(`state=failed&request=${id}`)).webhooks[0],
+    );
     assert.deepEqual(
       {
         ...failed,

@@ -4,13 +4,14 @@ import { Ajv } from 'ajv';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { random, type Random } from '../../bench/report/random.ts';
+import { junitText } from '../../src/ci_formats/junit.ts';
+import { judgedByPolicy } from '../../src/ci_formats/policy_rules.ts';
+import { sarifText } from '../../src/ci_formats/sarif.ts';
 import { PolicyError } from '../../src/policy/error.ts';
 import { evaluate } from '../../src/policy/evaluate.ts';
-import { junit } from '../../src/policy/junit.ts';
 import { MOST_STEPS } from '../../src/policy/limits.ts';
 import { readPolicy, readPolicyText } from '../../src/policy/read.ts';
 import { Meter } from '../../src/policy/run.ts';
-import { sarif } from '../../src/policy/sarif.ts';
 import { PolicyResultSchema } from '../../src/policy/schema.ts';
 import type { Facts, Policy } from '../../src/policy/types.ts';
 import { outputFacts } from './facts.ts';
@@ -131,8 +132,9 @@ function judge(policy: Policy, of: Facts, what: string): void {
     const result = { name: null, revision: null, ...evaluate(policy, of, meter) };
     assert.ok(validResult(result), JSON.stringify(validResult.errors));
     assert.ok(meter.left > -MOST_STEPS);
-    assert.ok(!junit(result, 'x').includes('\0'));
-    JSON.parse(sarif(result, 'x'));
+    const judged = [judgedByPolicy(result, 'x')];
+    assert.ok(!junitText(judged).includes('\0'));
+    JSON.parse(sarifText(judged));
   } catch (error) {
     throw new Error(`${what} (POLICY_SEED=${SEED}): ${(error as Error).message}`, { cause: error });
   }

@@ -21,11 +21,14 @@ export const RetUrl = Type.Optional(
     description: 'Where to redirect afterwards: echoed if it is a path of this site, else null.',
   }),
 );
-export const Permissions = Type.Array(Type.Unsafe<string>({ type: 'string', enum: [...PERMISSIONS] }), {
-  maxItems: PERMISSIONS.length,
-  uniqueItems: true,
-  description: 'Names of permissions.',
-});
+export const Permissions = Type.Array(
+  Type.Unsafe<string>({ title: 'Permission', type: 'string', enum: [...PERMISSIONS] }),
+  {
+    maxItems: PERMISSIONS.length,
+    uniqueItems: true,
+    description: 'Names of permissions.',
+  },
+);
 export const Id = Type.String({ description: 'An id.', pattern: '^[0-9]{1,16}$' });
 export const Uuid = Type.String({ description: 'An id.', format: 'uuid' });
 

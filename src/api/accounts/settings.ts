@@ -9,7 +9,7 @@ const readSecret = (file: string): string => (file === '' ? '' : readFileSync(fi
 
 type MailConfig = Pick<
   Config<'api'>,
-  'smtpHost' | 'smtpPort' | 'smtpTls' | 'smtpFrom' | 'smtpUserFile' | 'smtpPasswordFile'
+  'smtpHost' | 'smtpPort' | 'smtpTls' | 'smtpFrom' | 'smtpUserFile' | 'smtpPasswordFile' | 'smtpCaFile'
 >;
 
 const mailSettings = (config: MailConfig): MailSettings | null =>
@@ -22,6 +22,7 @@ const mailSettings = (config: MailConfig): MailSettings | null =>
         from: config.smtpFrom || `probeyard@${config.smtpHost}`,
         user: readSecret(config.smtpUserFile),
         password: readSecret(config.smtpPasswordFile),
+        ca: readSecret(config.smtpCaFile),
       };
 
 export const accountSettings = (config: Config<'api'>, onError: (error: unknown) => void): AccountSettings => ({

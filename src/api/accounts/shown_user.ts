@@ -3,8 +3,8 @@ import Type, { type Static } from 'typebox';
 import { ROLES, STATUSES } from '../../accounts/caller.ts';
 import type { ShortUser, UserRecord } from '../../store/users.ts';
 
-const role = Type.Unsafe<UserRecord['role']>({ type: 'string', enum: [...ROLES] });
-const status = Type.Unsafe<UserRecord['status']>({ type: 'string', enum: [...STATUSES] });
+const role = Type.Unsafe<UserRecord['role']>({ title: 'UserRole', type: 'string', enum: [...ROLES] });
+const status = Type.Unsafe<UserRecord['status']>({ title: 'UserStatus', type: 'string', enum: [...STATUSES] });
 const time = Type.String({ format: 'date-time' });
 const texts = Type.Array(Type.String());
 const closed = { additionalProperties: false } as const;

@@ -5,6 +5,9 @@ import { SUBJECT } from '../../bus/messages.ts';
 import type { Logger } from '../../log.ts';
 import type { Store } from '../../store/store.ts';
 
+/** During an upgrade the leader may be of a release that had no terms in its snapshot. */
+type FromAnyRelease = Omit<ClusterSnapshot, 'terms'> & Partial<Pick<ClusterSnapshot, 'terms'>>;
+
 const ANSWER_MS = 1_500;
 
 export interface NewestSnapshot {
@@ -29,10 +32,10 @@ export function newestSnapshot({ bus, store, log }: NewestDeps): NewestSnapshot 
   /** Concurrent readers share one request. */
   const ask = (): Promise<void> =>
     (asking ??= bus
-      .request<ClusterSnapshot>(SUBJECT.cluster, {}, ANSWER_MS)
+      .request<FromAnyRelease>(SUBJECT.cluster, {}, ANSWER_MS)
       .then(
         (snapshot) => {
-          newest = snapshot;
+          newest = { ...snapshot, terms: snapshot.terms ?? [] };
         },
         (error: unknown) => log.debug({ err: error }, 'no cluster snapshot from the leader'),
       )

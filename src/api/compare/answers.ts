@@ -2,12 +2,15 @@
 import Type from 'typebox';
 import { ChangedFieldSchema, MOST_FIELDS, SummarySchema } from '../../compare/schema.ts';
 import { REPORT_TOOLS } from '../../tools/probe_report.ts';
+import { OriginSchema } from '../probe/description/answers.ts';
 
 const milliseconds = (description: string) => Type.Integer({ minimum: 0, description });
 
 const RunSchema = Type.Object(
   {
-    run: Type.String({ description: 'Its name among the values of a field: the version, or `a` and `b`.' }),
+    run: Type.String({
+      description: 'Its name among the values of a field: the version; of two sources or requests, `a` or `b`.',
+    }),
     tool: Type.Unsafe<string>({ type: 'string', enum: [...REPORT_TOOLS] }),
     version: Type.String(),
     build: Type.Unsafe<string | null>({
@@ -34,6 +37,7 @@ export const ComparisonAnswerSchema = Type.Object(
         ),
         queue_time: milliseconds('Milliseconds in the queue.'),
         io_usage: Type.Integer({ minimum: 0, description: 'Bytes that all runs together read from the origin.' }),
+        origin: OriginSchema,
       },
       { title: 'ComparisonMetadata', additionalProperties: false },
     ),

@@ -59,7 +59,9 @@ async function report(deps: Deps, ctx: Context): Promise<void> {
       continue;
     }
     try {
-      if (stored.result.comparison) {
+      if (stored.result.tools.some(({ side }) => side !== undefined))
+        leftOut.push({ request_id: id, why: 'compares two sources, not versions' });
+      else if (stored.result.comparison) {
         made.add(id, comparisonOf(stored.result));
         await judgeFlips(asked, stored, () => hasTime(JUDGING_MS));
       } else leftOut.push({ request_id: id, why: 'its runs were not compared' });
@@ -80,8 +82,8 @@ export const compareReport = endpoint(
     tag: 'probe',
     summary: 'Report on many comparisons',
     description:
-      'Which fields an upgrade changes, and on how many files: from comparisons of `POST /v1/compare` that are on ' +
-      'record. Fields are sorted by the number of files, with at most three examples each.',
+      'Which fields an upgrade changes, and on how many files: from comparisons of versions (`POST /v1/compare`) ' +
+      'that are on record. Fields are sorted by the number of files, with at most three examples each.',
     rate: 'request',
     body: CompareReportSchema,
     bodyExamples: {

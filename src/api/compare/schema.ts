@@ -7,11 +7,16 @@ import { REPORT_TOOLS, type ReportTool } from '../../tools/probe_report.ts';
 import { TOOL_TABLE } from '../../tools/table.ts';
 import { milliseconds, optionalText } from '../http/fields.ts';
 import { MAX_SHARED_NAME } from '../policies/names.ts';
+import { CREDENTIAL_FIELD } from '../probe/credential.ts';
+import { SOURCE_HEADER_FIELDS } from '../probe/source_headers.ts';
 import { optionFields } from '../probe/schema/tool_options.ts';
 
 /** What a request says of one tool. */
 export interface AskedVersions extends Record<string, unknown> {
-  versions: string[];
+  /** Of one source. */
+  versions?: string[];
+  /** Of two sources. */
+  version?: string;
   timeout: number;
 }
 
@@ -20,14 +25,23 @@ function versionsOf(name: ReportTool) {
     Type.Unsafe<AskedVersions>(
       Type.Object(
         {
-          versions: Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
-            minItems: 2,
-            maxItems: MOST_TOOLS,
-            uniqueItems: true,
-            description:
-              `Versions of ${name}, in the order in which they are compared: \`["4.4", "7.1"]\`; ` +
-              'in a form `4.4,7.1`.',
-          }),
+          versions: Type.Optional(
+            Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
+              minItems: 2,
+              maxItems: MOST_TOOLS,
+              uniqueItems: true,
+              description:
+                `With \`url\`: versions of ${name}, in the order in which they are compared: ` +
+                '`["4.4", "7.1"]`; in a form `4.4,7.1`.',
+            }),
+          ),
+          version: Type.Optional(
+            Type.String({
+              minLength: 1,
+              maxLength: 64,
+              description: `With \`urls\`: the version of ${name} that reads both sources. Default: latest.`,
+            }),
+          ),
           timeout: milliseconds(
             TOOL_TIMEOUT_MS,
             MAX_TIMEOUT_MS,
@@ -35,7 +49,10 @@ function versionsOf(name: ReportTool) {
           ),
           ...optionFields(TOOL_TABLE[name]?.options ?? []),
         },
-        { additionalProperties: false, description: `Versions of ${name} to compare, and options for all of them.` },
+        {
+          additionalProperties: false,
+          description: `Versions of ${name}, and options for all of its runs. A tool that is not named does not run.`,
+        },
       ),
     ),
   );
@@ -61,6 +78,18 @@ export const CompareSchema = Type.Object(
         examples: ['https://media.example.com/film.mp4'],
       }),
     ),
+    urls: Type.Optional(
+      Type.Array(Type.String({ minLength: 1, maxLength: 8192 }), {
+        minItems: 2,
+        maxItems: 2,
+        description:
+          'Instead of `url`: two sources, `a` and `b`. Each tool runs at one version on both; without a tool, ' +
+          'ffprobe and mediainfo do.',
+        examples: [['https://media.example.com/film.mp4', 'https://media.example.com/film-2.mp4']],
+      }),
+    ),
+    ...SOURCE_HEADER_FIELDS,
+    ...CREDENTIAL_FIELD,
     request_ids: Type.Optional(
       Type.Array(requestId, {
         minItems: 2,
@@ -73,7 +102,8 @@ export const CompareSchema = Type.Object(
     timeout: milliseconds(
       TIMEOUT_MS,
       MAX_TIMEOUT_MS,
-      'Time limit of all runs together in milliseconds, counted from admission; two run at a time.',
+      'Time limit of all runs together in milliseconds, counted from admission; two run at a time. Of two sources, ' +
+        'the first has half of it.',
     ),
     queue_timeout: milliseconds(MAX_QUEUE_MS, MAX_QUEUE_MS, 'Maximum time in the queue, in milliseconds.'),
     webhook_url: optionalText(8192, 'The response is 202 at once, and the comparison is sent to this address.'),

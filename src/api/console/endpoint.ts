@@ -4,41 +4,19 @@
  */
 import type { Logger } from '../../log.ts';
 import { notFound } from '../errors.ts';
-import type { Context, Handler } from '../http/context.ts';
+import type { Handler } from '../http/context.ts';
 import { methods } from '../http/middleware.ts';
-import { readConsoleFiles, type ConsoleFile, type ConsoleFiles, type Packing } from './files.ts';
+import { pageHeaders, sendStaticFile } from '../http/static_files.ts';
+import { readConsoleFiles, type ConsoleFiles } from './files.ts';
 
-/** Scripts, styles and data from this address alone; no frame around it, no form that leaves it. */
-const POLICY = [
-  `default-src 'none'`,
-  `script-src 'self'`,
-  `style-src 'self'`,
-  `img-src 'self'`,
-  `connect-src 'self'`,
-  `worker-src 'self'`,
-  `base-uri 'none'`,
-  `form-action 'none'`,
-  `frame-ancestors 'none'`,
-].join('; ');
-
-const HEADERS = {
-  'Content-Security-Policy': POLICY,
-  'X-Content-Type-Options': 'nosniff',
-  'X-Frame-Options': 'DENY',
-  'Referrer-Policy': 'no-referrer',
-  'Cross-Origin-Opener-Policy': 'same-origin',
-  'Cross-Origin-Resource-Policy': 'same-origin',
-  Vary: 'Accept-Encoding',
-};
-
-function give(ctx: Context, { type, bodies }: ConsoleFile, cacheControl: string): void {
-  const packing = (ctx.acceptsEncodings('br', 'gzip', 'identity') || 'identity') as Packing;
-  ctx.set({ ...HEADERS, 'Cache-Control': cacheControl });
-  if (packing !== 'identity') ctx.set('Content-Encoding', packing);
-  ctx.status = 200;
-  ctx.type = type;
-  ctx.body = bodies[packing];
-}
+/** Scripts, styles and data from this address alone. */
+const HEADERS = pageHeaders({
+  'script-src': `'self'`,
+  'style-src': `'self'`,
+  'img-src': `'self'`,
+  'connect-src': `'self'`,
+  'worker-src': `'self'`,
+});
 
 /** Null: they were not bundled, as in a checkout. */
 function filesIn(folder: string, log: Logger): ConsoleFiles | null {
@@ -70,14 +48,14 @@ export function consoleRoutes(folder: string, log: Logger): Record<string, Handl
       function answerAsset(ctx) {
         const asset = files.assets.get((ctx['params'] as { name: string }).name);
         if (!asset) throw notFound();
-        give(ctx, asset, 'public, max-age=31536000, immutable');
+        sendStaticFile(ctx, asset, { headers: HEADERS, isAsset: true });
       },
     ],
     '/app{/*path}': [
       read,
       function answerPage(ctx) {
         if (ctx.path === '/app') return redirectTo('/app/')(ctx, async () => {});
-        give(ctx, files.page, 'no-cache');
+        sendStaticFile(ctx, files.page, { headers: HEADERS, isAsset: false });
       },
     ],
   };

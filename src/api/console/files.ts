@@ -1,40 +1,22 @@
-/** The console's files as the image brings them, each with its packed forms (images/console_bundle.ts). */
-import { readdirSync, readFileSync } from 'node:fs';
-import { extname, join } from 'node:path';
+/** The console's files (images/console_bundle.ts). */
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { isStatic, readStaticFile, type StaticFile } from '../http/static_files.ts';
 
 /** Beside the sources of the image. */
 export const CONSOLE_FOLDER = fileURLToPath(new URL('../../../console', import.meta.url));
 
-const TYPES: Record<string, string> = {
-  '.html': 'text/html; charset=utf-8',
-  '.js': 'text/javascript; charset=utf-8',
-  '.css': 'text/css; charset=utf-8',
-  '.svg': 'image/svg+xml',
-};
-
-export type Packing = 'br' | 'gzip' | 'identity';
-
-export interface ConsoleFile {
-  type: string;
-  bodies: Record<Packing, Buffer>;
-}
-
 export interface ConsoleFiles {
-  page: ConsoleFile;
-  assets: ReadonlyMap<string, ConsoleFile>;
+  page: StaticFile;
+  assets: ReadonlyMap<string, StaticFile>;
 }
-
-const fileAt = (path: string): ConsoleFile => ({
-  type: TYPES[extname(path)]!,
-  bodies: { identity: readFileSync(path), gzip: readFileSync(`${path}.gz`), br: readFileSync(`${path}.br`) },
-});
 
 /** All of them are held in memory: they are smaller than one result. */
 export function readConsoleFiles(folder: string): ConsoleFiles {
-  const names = readdirSync(join(folder, 'assets')).filter((name) => extname(name) in TYPES);
+  const names = readdirSync(join(folder, 'assets')).filter(isStatic);
   return {
-    page: fileAt(join(folder, 'index.html')),
-    assets: new Map(names.map((name) => [name, fileAt(join(folder, 'assets', name))])),
+    page: readStaticFile(join(folder, 'index.html')),
+    assets: new Map(names.map((name) => [name, readStaticFile(join(folder, 'assets', name))])),
   };
 }

@@ -3,6 +3,7 @@
  * generated from them, and the tests call every row with every role.
  */
 import { type Permission } from '../../store/permissions.ts';
+import { ENDPOINT_ROWS, endpointPath, type EndpointPath } from '../../tools/table.ts';
 import { isAdmin, seesEveryone, type Caller } from '../../accounts/caller.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError } from '../errors.ts';
@@ -62,18 +63,23 @@ export const ACCESS = {
   'GET statistics/summary': having('read:statistics'),
 } as const satisfies Record<string, Access>;
 
+/** Endpoints that run one tool. */
+const OF_TOOLS = Object.fromEntries(
+  ENDPOINT_ROWS.map(endpointPath).flatMap((path) =>
+    ['GET', 'POST'].map((method) => [`${method} ${path}`, having('write:media')]),
+  ),
+) as Record<`${'GET' | 'POST'} ${EndpointPath}`, Access>;
+
 /** Probe endpoints: only API tokens may call them. */
 export const PROBE_ACCESS = {
   'GET /v1/probe/file': having('write:media'),
   'POST /v1/probe/file': having('write:media'),
-  'GET /v1/probe/mediastreamvalidator': having('write:media'),
-  'POST /v1/probe/mediastreamvalidator': having('write:media'),
-  'GET /v1/probe/c2pa': having('write:media'),
-  'POST /v1/probe/c2pa': having('write:media'),
+  ...OF_TOOLS,
   'GET /v1/probe/:id': having('read:media'),
   'POST /v1/probe/:id/cancel': having('write:media'),
   'GET /v1/probe/:id/timeline': having('read:media'),
   'GET /v1/versions': having('read:media'),
+  'GET /v1/samples': having('read:media'),
   'POST /v1/compare': having('write:media'),
   'POST /v1/compare/report': having('read:media'),
   'GET /v1/probe/:id/policy': having('read:media'),
@@ -84,6 +90,8 @@ export const PROBE_ACCESS = {
   'PUT /v1/policy/:name': having('write:media'),
   'DELETE /v1/policy/:name': having('write:media'),
   'POST /v1/policy/:name/evaluate': having('read:media'),
+  /** Its tools call other endpoints, which check their own permissions. */
+  'POST /mcp': authenticated,
 } as const satisfies Record<string, Access>;
 
 /** Null: the call is allowed. */

@@ -73,7 +73,7 @@ async function multipart(bytes: Uint8Array<ArrayBuffer>, contentType: string): P
 export const queryPairs = (ctx: Context, credentials: readonly string[]): Pair[] =>
   parsePairs(ctx.querystring, 'query').filter(([name]) => !credentials.includes(name));
 
-function refuseQuery(ctx: Context, credentials: readonly string[]): void {
+export function refuseQuery(ctx: Context, credentials: readonly string[]): void {
   const [stray] = queryPairs(ctx, credentials);
   if (stray)
     throw new ApiError('invalid-field', {

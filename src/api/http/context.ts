@@ -2,9 +2,11 @@
 import type { DefaultContext, Middleware, ParameterizedContext } from 'koa';
 import type { Caller } from '../../accounts/caller.ts';
 import type { Rate, TokenRecord } from '../../store/records.ts';
+import type { RequestTrace } from '../../tracing/request_trace.ts';
 import { isUuid } from '../../store/uuid.ts';
 import { notFound, type ErrorCode } from '../errors.ts';
 import type { Pair } from './input/pairs.ts';
+import type { Upload } from './upload_form.ts';
 
 export interface State {
   requestId: string;
@@ -18,6 +20,10 @@ export interface State {
   caller?: Caller;
   byCookie?: boolean;
   checked?: unknown;
+  /** The file that came with the call; `kept`: its request needs it after the response, and removes it. */
+  upload?: Upload & { kept: boolean };
+  /** Set for a probe request that is traced. */
+  trace?: RequestTrace;
   /** Set for an error response. */
   code?: ErrorCode;
 }

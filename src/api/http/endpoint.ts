@@ -10,6 +10,7 @@ import type { Context, Handler, State } from './context.ts';
 import { methods, noCache, sameSite } from './middleware.ts';
 import { countRefused, rateLimitHeaders, userRate } from './rate.ts';
 import { readInput } from './read_input.ts';
+import { makeReadUpload } from './upload.ts';
 import { makeReadText as readText } from './body.ts';
 import { BASE, sideOf, type Side } from './side.ts';
 
@@ -45,6 +46,8 @@ export interface Described extends Pick<Operation, 'id' | 'tag' | 'summary' | 'd
   also?: readonly (401 | 404 | 409)[];
   /** Descriptions of errors that replace the common ones. */
   errors?: Record<number, string>;
+  /** A multipart form may hold a file. */
+  upload?: boolean;
   /** `user`: calls a minute of the user (the default). `request`: requests a minute of the token. */
   rate?: 'user' | 'request';
 }
@@ -108,7 +111,7 @@ export function endpoint(name: EndpointName, described: Described, work: Work): 
   const [method, given] = name.split(' ') as [string, string];
   const path = given.startsWith('/') ? given : `${BASE}/${given}`;
   const side = sideOf(path);
-  const { query, body, text, input = query ?? body ?? NOTHING, rate = 'user' } = described;
+  const { query, body, text, input = query ?? body ?? NOTHING, rate = 'user', upload = false } = described;
   return {
     name,
     access,
@@ -117,7 +120,11 @@ export function endpoint(name: EndpointName, described: Described, work: Work): 
       noCache,
       ...admission(deps, access, side, rate),
       sameSite(deps.accounts.ownHosts),
-      ...(text !== undefined ? [readText(Object.keys(text), side)] : input === 'ignored' ? [] : readInput(input, side)),
+      ...(text !== undefined
+        ? [readText(Object.keys(text), side)]
+        : input === 'ignored'
+          ? []
+          : readInput(input, side, upload ? makeReadUpload(deps) : undefined)),
       function answer(ctx) {
         return work(deps, ctx);
       },

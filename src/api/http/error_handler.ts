@@ -8,6 +8,7 @@ import { type Logger, requestFields } from '../../log.ts';
 import { isStoreError } from '../../store/errors.ts';
 import { ApiError, inside, notFound } from '../errors.ts';
 import { errorBody } from './error_body.ts';
+import type { Metrics } from '../metrics.ts';
 import type { Handler } from './context.ts';
 import { isManagement } from './side.ts';
 
@@ -16,11 +17,13 @@ const RETRY_AFTER_S = 5;
 
 const BUS_AWAY: readonly BusError['code'][] = ['no-responders', 'timeout', 'disconnected', 'no-stream'];
 
-/** Whether Postgres, NATS or the API server was unreachable, after all retries. */
-const isAway = (error: unknown): boolean =>
-  isStoreError(error, 'unreachable', 'timeout') ||
-  isKubeError(error, 'unreachable', 'timeout', 'unavailable', 'too-many-requests', 'broken-stream') ||
-  (error instanceof BusError && BUS_AWAY.includes(error.code));
+/** The dependency that was unreachable, after all retries. */
+function away(error: unknown): 'postgres' | 'kubernetes' | 'nats' | undefined {
+  if (isStoreError(error, 'unreachable', 'timeout')) return 'postgres';
+  if (isKubeError(error, 'unreachable', 'timeout', 'unavailable', 'too-many-requests', 'broken-stream'))
+    return 'kubernetes';
+  return error instanceof BusError && BUS_AWAY.includes(error.code) ? 'nats' : undefined;
+}
 
 /** Koa and its parts (http-errors) mark errors of the caller by status and `expose`. */
 function frameworkError(error: unknown): ApiError | null {
@@ -47,7 +50,8 @@ function apiErrorOf(error: unknown): ApiError {
     return new ApiError('too-many-attempts', { retryAfterS: error.retryAfterMs / 1000 });
   if (error instanceof BusyError) return new ApiError('too-many-attempts', { retryAfterS: 1 });
   const message = error instanceof Error ? error.message : String(error);
-  if (isAway(error)) return new ApiError('unavailable', { retryAfterS: RETRY_AFTER_S, detail: message, cause: error });
+  const reason = away(error);
+  if (reason) return new ApiError('unavailable', { retryAfterS: RETRY_AFTER_S, detail: message, cause: error, reason });
   return frameworkError(error) ?? inside(message, error);
 }
 
@@ -58,7 +62,7 @@ function write(log: Logger, error: ApiError, id: string): void {
   else log.debug(line, 'request refused');
 }
 
-export const errorHandler = (log: Logger): Handler =>
+export const errorHandler = (log: Logger, metrics: Pick<Metrics, 'failed'>): Handler =>
   async function handleError(ctx, next) {
     try {
       await next();
@@ -69,6 +73,7 @@ export const errorHandler = (log: Logger): Handler =>
       ctx.status = error.status;
       ctx.set(error.headers);
       ctx.body = isManagement(ctx.path) ? errorBody(error, ctx.state.requestId) : { error: error.message };
+      if (error.status >= 500) metrics.failed(error.reason);
       write(log, error, ctx.state.requestId);
     }
   };

@@ -1,5 +1,5 @@
 /** The HTTP server of the API: its limits, its responses to malformed requests, and its shutdown. */
-import { createServer, STATUS_CODES, type RequestListener, type Server } from 'node:http';
+import { createServer, STATUS_CODES, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { closeSlowSockets, type SlowSocketOptions } from './slow_sockets.ts';
 
@@ -20,6 +20,21 @@ const MAX_HEADER_BYTES = 64 * 1024;
 const KEEP_ALIVE_MS = 75_000;
 /** For the whole request, with at most a megabyte of body: a slow sender cannot hold a connection longer. */
 const REQUEST_MS = 60_000;
+
+const deadlines = new WeakMap<IncomingMessage, NodeJS.Timeout>();
+
+/** The body is read as a stream, by a reader that bounds its time itself (upload_form.ts). */
+export const withoutDeadline = (request: IncomingMessage): void => clearTimeout(deadlines.get(request));
+
+/** Node's own time-out for requests is one for all of them. */
+function bodyDeadline(request: IncomingMessage, late: () => void): void {
+  if (request.headers['content-length'] === undefined && request.headers['transfer-encoding'] === undefined) return;
+  const timer = setTimeout(late, REQUEST_MS);
+  timer.unref();
+  deadlines.set(request, timer);
+  const done = (): void => clearTimeout(timer);
+  request.once('end', done).once('close', done);
+}
 
 const answerTo = (code: string | undefined): [status: number, text: string] => {
   if (code === 'HPE_HEADER_OVERFLOW') return [400, 'the headers or the query are too large'];
@@ -51,8 +66,21 @@ export async function listen(
   slow: SlowSocketOptions = {},
 ): Promise<HttpServer> {
   const server: Server = createServer(
-    { maxHeaderSize: MAX_HEADER_BYTES, keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: REQUEST_MS, noDelay: true },
-    handler,
+    {
+      maxHeaderSize: MAX_HEADER_BYTES,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      headersTimeout: REQUEST_MS,
+      requestTimeout: 0,
+      noDelay: true,
+    },
+    (request, response) => {
+      bodyDeadline(request, () => {
+        const error = Object.assign(new Error('the body is late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
+        if (response.headersSent) request.socket.destroy();
+        else refuse(newId, error, request.socket);
+      });
+      return handler(request, response);
+    },
   );
   closeSlowSockets(server, slow);
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => refuse(newId, error, socket));

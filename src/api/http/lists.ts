@@ -47,22 +47,25 @@ export const offsetOf = ({ page, limit }: Pagination): number => (page - 1) * li
 /** The members of every list next to its rows. */
 export const listEcho = <F, S>(
   asked: { filter: F; pagination: Pagination; sort: S },
-  rows: { count: number; total: number },
+  { count, ...totals }: { count: number; total: number },
 ) => ({
   filter: asked.filter,
-  pagination: { count: rows.count, limit: asked.pagination.limit, page: asked.pagination.page, total: rows.total },
+  pagination: { count, limit: asked.pagination.limit, page: asked.pagination.page, ...totals },
   sort: asked.sort,
 });
 
-export const listSchema = <const N extends string, R extends TSchema>(name: N, row: R) =>
+export const LISTED = { count: Type.Integer(), limit: Type.Integer(), page: Type.Integer(), total: Type.Integer() };
+const Listed = Type.Object(LISTED, { title: 'ListPage' });
+const Sorted = Type.Object({ field: Type.String(), order: Type.String() }, { title: 'ListOrder' });
+
+export const listSchema = <const N extends string, R extends TSchema, P extends TSchema = typeof Listed>(
+  name: N,
+  row: R,
+  page?: P,
+) =>
   Type.Object({
     filter: Type.Object({}, { additionalProperties: true }),
     [name]: Type.Array(row),
-    pagination: Type.Object({
-      count: Type.Integer(),
-      limit: Type.Integer(),
-      page: Type.Integer(),
-      total: Type.Integer(),
-    }),
-    sort: Type.Object({ field: Type.String(), order: Type.String() }),
+    pagination: page ?? Listed,
+    sort: Sorted,
   });

@@ -29,7 +29,7 @@ export const requestId = (newId: () => string): Handler =>
     return next();
   };
 
-const hostOf = (origin: string): string | null => {
+export const hostOf = (origin: string): string | null => {
   try {
     return new URL(origin).host.toLowerCase();
   } catch {

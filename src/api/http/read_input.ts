@@ -4,12 +4,14 @@ import { makeReadBody, queryPairs } from './body.ts';
 import type { Context, Handler } from './context.ts';
 import { makeReader } from './input/read.ts';
 import type { Side } from './side.ts';
+import type { ReadUpload } from './upload.ts';
 
 const hasBody = (ctx: Context): boolean => (ctx.request.length ?? 0) > 0 || ctx.get('Transfer-Encoding') !== '';
 
 /** The checked input is in `ctx.state.checked`; `checkedBy` returns it with its type. */
-export function readInput(schema: TSchema, { credentials, emptyBody }: Side): Handler[] {
-  const readBody = makeReadBody(credentials);
+/** `readUpload`: for an endpoint that takes a file in a multipart form. */
+export function readInput(schema: TSchema, { credentials, emptyBody }: Side, readUpload?: ReadUpload): Handler[] {
+  const readBody = readUpload?.(makeReadBody(credentials), credentials) ?? makeReadBody(credentials);
   const read = makeReader<unknown>(schema);
   const receive: Handler = function receiveInput(ctx, next) {
     if (ctx.method === 'GET' || ctx.method === 'DELETE')

@@ -20,6 +20,7 @@ export interface Response {
 export const TAGS = {
   probe: 'Media analysis. These endpoints accept API tokens only.',
   policy: 'Policies: rules that a file is judged by.',
+  mcp: 'The Model Context Protocol.',
   log: 'The log of requests.',
   statistics: 'Usage by user and time.',
   webhooks: 'Deliveries of results to webhook addresses.',

@@ -46,12 +46,20 @@ export const SERVICE: readonly Operation[] = [
     security: 'none',
     responses: {
       200: {
-        description: 'This replica is ready.',
-        schema: Type.Object({ ready: Type.Literal(true) }, { additionalProperties: false }),
+        description:
+          'This replica takes requests. `degraded` names dependencies that do not respond: requests that need one ' +
+          'are held for up to 5 s, then answered with 503 and `Retry-After`.',
+        schema: Type.Object(
+          { ready: Type.Literal(true), degraded: Type.Optional(reasons) },
+          { additionalProperties: false },
+        ),
       },
       503: {
-        description: 'This replica is not ready, with the reasons.',
-        schema: Type.Object({ ready: Type.Literal(false), reasons }, { additionalProperties: false }),
+        description: 'This replica takes no requests, with the reasons.',
+        schema: Type.Object(
+          { ready: Type.Literal(false), reasons, degraded: Type.Optional(reasons) },
+          { additionalProperties: false },
+        ),
       },
     },
   },

@@ -50,7 +50,7 @@ export const describeWebhooks = (place: Components['place']): object =>
           responses: {
             '2XX': { description: 'Delivered.' },
             '410': { description: 'The receiver is gone: there is no further attempt.' },
-            default: { description: 'Tried again later.' },
+            default: { description: 'The delivery has failed; another attempt follows.' },
           },
         },
       },

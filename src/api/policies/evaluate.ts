@@ -35,7 +35,7 @@ const Body = Type.Object(
         minLength: 1,
         maxLength: MOST_BYTES,
         description:
-          'A policy as YAML or JSON that is judged by instead, and not saved: to try a change. There need not be a ' +
+          'A policy as YAML or JSON to judge by instead, without saving it: to try a change. There need not be a ' +
           'policy of the name.',
       }),
     ),

@@ -18,7 +18,7 @@ const Answer = Type.Object(
     revision: Type.Integer({ minimum: 1 }),
     changed: Type.Boolean({ description: 'False: the latest revision has this content already.' }),
     untranslated: Type.Array(Type.String(), {
-      description: 'What a MediaConch policy says that has no equivalent here; the saved policy does without it.',
+      description: 'Parts of a MediaConch policy that have no equivalent here; the saved policy omits them.',
     }),
   },
   { title: 'PolicySaved', additionalProperties: false },

@@ -1,7 +1,8 @@
 /** `GET /v1/probe/{request_id}/policy`: the verdict of a request, also as CI systems read it. */
 import Type from 'typebox';
-import { junit } from '../../policy/junit.ts';
-import { sarif } from '../../policy/sarif.ts';
+import { junitText } from '../../ci_formats/junit.ts';
+import { judgedByPolicy } from '../../ci_formats/policy_rules.ts';
+import { sarifText } from '../../ci_formats/sarif.ts';
 import { PolicyResultSchema, type PolicyResult } from '../../policy/schema.ts';
 import { readKeptRequest } from '../../result/kept_request.ts';
 import { skimResult } from '../../result/skim.ts';
@@ -56,7 +57,8 @@ async function read(deps: Deps, ctx: Context): Promise<void> {
   if (format === 'json') ctx.body = verdict;
   else {
     ctx.type = format === 'junit' ? 'application/xml; charset=utf-8' : 'application/sarif+json; charset=utf-8';
-    ctx.body = format === 'junit' ? junit(verdict, record.display) : sarif(verdict, record.display);
+    const judged = [judgedByPolicy(verdict, record.display)];
+    ctx.body = format === 'junit' ? junitText(judged) : sarifText(judged);
   }
 }
 

@@ -21,15 +21,20 @@ function endError({ status, reason, error }: Pick<Ended, 'status' | 'reason' | '
     status,
     text: textOf({ reason, error }),
     detail: reason,
+    reason,
     ...(retryAfterS === undefined ? {} : { retryAfterS }),
   });
+}
+
+export interface EndedRequest {
+  end: Ended;
+  submittedAt: Date;
 }
 
 export async function answer(
   deps: Pick<Deps, 'store' | 'memory' | 'metrics'>,
   ctx: Context,
-  end: Ended,
-  submittedAt: Date,
+  { end, submittedAt }: EndedRequest,
   form: ResponseForm,
 ): Promise<void> {
   if (!hasEnvelope(end)) throw endError(end);
@@ -40,6 +45,7 @@ export async function answer(
   if (!result) throw expired();
   const { packed } = result;
   const unpacked = await unpackResult(packed, result.inflatedBytes).catch((error: unknown) => {
+    result.place.release();
     // Deleted between two reads.
     throw isStoreError(error, 'not-ready') ? expired() : unreadable(error);
   });

@@ -58,16 +58,15 @@ export async function createOrEnd(
   deps: CreateDeps,
   request: { id: string; submittedAt: Date },
   job: ProbeJob,
-  withinMs: number,
-  signal: AbortSignal,
+  within: { withinMs: number; signal: AbortSignal },
 ): Promise<Ended | null> {
   const began = performance.now();
   try {
-    await createJob(deps.kube, job, { withinMs, signal });
+    await createJob(deps.kube, job, within);
     deps.metrics.step('create', performance.now() - began);
     return null;
   } catch (error) {
-    if (signal.aborted) throw signal.reason;
+    if (within.signal.aborted) throw within.signal.reason;
     deps.log.error({ err: error, ...requestFields({ id: request.id }) }, 'cannot create a ProbeJob');
     return recordOwnEnd(deps.store, request, worthAnotherTry(error) ? AWAY : NOT_CREATED);
   }

@@ -38,4 +38,4 @@ async function probe(deps: Deps, ctx: Context): Promise<void> {
 }
 
 export const fileByQuery = endpoint('GET /v1/probe/file', FILE.byQuery, probe);
-export const fileByBody = endpoint('POST /v1/probe/file', FILE.byBody, probe);
+export const fileByBody = endpoint('POST /v1/probe/file', { ...FILE.byBody, upload: true }, probe);

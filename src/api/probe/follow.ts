@@ -56,7 +56,7 @@ export async function follow(
       return await end;
     }
     deps.tellEarly({ job: request.id, namespace: settings.namespace, spec: request.job.spec });
-    creating = createOrEnd(deps, request, request.job, limits.queueTimeoutMs, stop.signal);
+    creating = createOrEnd(deps, request, request.job, { withinMs: limits.queueTimeoutMs, signal: stop.signal });
     // A create without a response may still have created the job: then the job's end counts.
     return await Promise.race([end, creating.then((own) => own ?? end)]);
   } catch (error) {
@@ -84,7 +84,7 @@ async function stopped(deps: Deps, request: OpenedRequest, why: Why, creating: P
       }
       throw new ApiError('hung-up');
     case 'overdue': {
-      if (!mine) throw new ApiError('ended', { text: OVERDUE.error, detail: OVERDUE.reason });
+      if (!mine) throw new ApiError('ended', { text: OVERDUE.error, detail: OVERDUE.reason, reason: OVERDUE.reason });
       const end = await recordOwnEnd(deps.store, request, OVERDUE);
       if (end.reason === OVERDUE.reason && !end.hasBody) await cancel(deps, request);
       return end;

@@ -26,7 +26,7 @@ export function makeHandOver(deps: CreateDeps & { namespace: string; tellEarly(e
   return {
     async start(request, job, withinMs) {
       deps.tellEarly({ job: request.id, namespace: deps.namespace, spec: job.spec });
-      const creating: Promise<void> = createOrEnd(deps, request, job, withinMs, stopping.signal)
+      const creating: Promise<void> = createOrEnd(deps, request, job, { withinMs, signal: stopping.signal })
         .then(
           () => {},
           (error: unknown) => {

@@ -2,13 +2,14 @@
  * Opens a request in the record, in one round trip, and seals its source meanwhile. From here on it always gets an end.
  */
 import type { ProbeJob } from '../../kube/probe_job.ts';
-import { keptRequest } from '../../result/kept_request.ts';
+import { joinedAddresses, keptRequest } from '../../result/kept_request.ts';
 import { sealSource } from '../../seal/seal.ts';
 import { hideQuery } from '../../source/address/hide_query.ts';
 import { displaySource } from '../../source/address/redact.ts';
 import { groupOf } from '../../source/protocols/table.ts';
 import type { MonthlyLimits } from '../../store/records.ts';
 import { timeOf } from '../../store/uuid.ts';
+import { TRACE_ANNOTATION } from '../../tracing/trace_context.ts';
 import { keptUrl } from '../../webhooks/kept_url.ts';
 import { tokenOf, type Context } from '../http/context.ts';
 import type { Deps } from '../deps.ts';
@@ -16,6 +17,9 @@ import { ApiError, inside } from '../errors.ts';
 import { probeJob } from './probe_job.ts';
 import { setRequestId } from '../http/middleware.ts';
 import type { ProbeRequest } from './request.ts';
+
+/** Of each source in the ProbeJob: two of them and what is between fit into 1,024 characters. */
+const MOST_SHOWN = 500;
 
 export interface OpenedRequest {
   id: string;
@@ -32,11 +36,12 @@ export async function openRequest(
   again: boolean,
 ): Promise<OpenedRequest> {
   const { store, settings, sealKeys } = deps;
-  const { kind, source, tools, limits } = request;
+  const { kind, sources, tools, limits } = request;
   const token = tokenOf(ctx);
+  const trace = ctx.state.trace?.parent;
   const { id, submittedAt } = store.newRequest();
   setRequestId(ctx, id);
-  const sealing = sealSource(request.url, { requestId: id, tokenId: token.id }, sealKeys());
+  const sealing = sealSource(request.secret, { requestId: id, tokenId: token.id }, sealKeys());
   // Not awaited if the request is not opened.
   sealing.catch(() => {});
 
@@ -48,9 +53,9 @@ export async function openRequest(
     tokenId: token.id,
     userId: token.userId,
     kind,
-    display: hideQuery(source.url),
-    scheme: groupOf(source),
-    request: keptRequest(request.options, request.response, tools),
+    display: joinedAddresses(sources.map(({ url }) => hideQuery(url))),
+    scheme: groupOf(sources[0]),
+    request: { ...keptRequest(request.options, request.response, tools), ...(trace ? { trace } : {}) },
     tools: tools.map(({ name, version }) => ({ name, version })),
     ...limits,
     waiter: request.waits ? settings.replica : null,
@@ -81,9 +86,10 @@ export async function openRequest(
         namespace: settings.namespace,
         submittedAt,
         token,
-        display: displaySource(source),
+        display: sources.map((source) => displaySource(source).slice(0, MOST_SHOWN)).join(' and '),
         sealed: await sealing,
       });
+      if (trace) job.metadata.annotations = { [TRACE_ANNOTATION]: trace };
       return { id, submittedAt, job };
     }
   }

@@ -15,7 +15,7 @@ import { shown } from '../http/input/pairs.ts';
 import { findNamed, MAX_SHARED_NAME, unknownPolicy } from '../policies/names.ts';
 
 const NAME = { type: 'string', minLength: 1, maxLength: MAX_SHARED_NAME };
-const DESCRIPTION = 'What the result is judged by: the name of a policy (`house-x`, `shared/web-mp4`)';
+const DESCRIPTION = 'The policy to judge the result by: its name (`house-x`, `shared/web-mp4`)';
 
 /** For a query; the schema that validates it is PolicyField. */
 export const PolicyNameField = Type.Unsafe<string | null>({

@@ -25,7 +25,7 @@ export const probeJob = (
   },
   spec: {
     kind,
-    source: { display: display.slice(0, 1024), sealed },
+    source: { display, sealed },
     token: { id: token.id, user: token.userId },
     submittedAt: submittedAt.toISOString(),
     ...limits,

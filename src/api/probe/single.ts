@@ -1,28 +1,33 @@
 /**
- * Common parts of endpoints that run one tool: a request becomes a job of one tool, the response is that tool's output,
- * bare or enveloped.
+ * The endpoint of a tool, made from its descriptor: a request becomes a job of one tool, the response is the output of
+ * that tool, bare or enveloped.
  */
-import Type, { type Static, type TObject, type TProperties, type TSchema } from 'typebox';
+import Type, { type Static, type TObject, type TSchema } from 'typebox';
 import { MAX_QUEUE_MS, MAX_TIMEOUT_MS } from '../../limits.ts';
 import { PolicyResultSchema } from '../../policy/schema.ts';
 import { WEB_SCHEMES } from '../../source/protocols/table.ts';
-import type { EndpointTool } from '../../tools/table.ts';
+import { endpointPath, type ENDPOINT_ROWS } from '../../tools/table.ts';
 import type { Endpoint as ToolEndpoint } from '../../tools/tool.ts';
-import { endpoint, type Endpoint, type EndpointName, type Work } from '../http/endpoint.ts';
+import { endpoint, type Endpoint, type Work } from '../http/endpoint.ts';
 import { flag, milliseconds, optionalText } from '../http/fields.ts';
-import type { Examples } from '../openapi/operation.ts';
 import { FailedOutputSchema, MetadataSchema, POLICY_OUTCOME } from './description/answers.ts';
 import { byQueryAndBody } from './description/by_query_and_body.ts';
+import { ANY_OUTPUT, reportOf, titleOf } from './description/reports.ts';
 import { askedPolicy, PolicyField } from './policy.ts';
 import { probeRequest } from './request.ts';
+import { CREDENTIAL_FIELD } from './credential.ts';
+import { SOURCE_HEADER_FIELDS } from './source_headers.ts';
 import { runProbe } from './run.ts';
+import { optionFields, optionTexts } from './schema/tool_options.ts';
 
-export const singleFields = ({ timeoutMs, injectJson }: ToolEndpoint) => ({
+const singleFields = ({ timeoutMs, injectJson }: ToolEndpoint) => ({
   url: Type.String({
     minLength: 1,
     maxLength: 8192,
     description: `The source, with or without credentials. Schemes: ${WEB_SCHEMES.join(', ')}.`,
   }),
+  ...SOURCE_HEADER_FIELDS,
+  ...CREDENTIAL_FIELD,
   timeout: milliseconds(
     timeoutMs,
     MAX_TIMEOUT_MS,
@@ -49,8 +54,14 @@ const SingleMetadataSchema = Type.Object(
   { title: 'SingleMetadata', additionalProperties: false },
 );
 
-/** `own`: members of this tool only. */
-export const enveloped = (title: string, report: TSchema, own: TProperties = {}) =>
+type Row = (typeof ENDPOINT_ROWS)[number];
+
+const schemaOf = (row: Row) =>
+  Type.Object({ ...singleFields(row.endpoint), ...optionFields(row.options) }, { additionalProperties: false });
+
+const textOrNull = (description: string) => Type.Unsafe<string | null>({ type: ['string', 'null'], description });
+
+const envelopeOf = (row: Row, report: TSchema) =>
   Type.Object(
     {
       success: Type.Boolean(),
@@ -61,51 +72,48 @@ export const enveloped = (title: string, report: TSchema, own: TProperties = {})
           "The tool's report: an object or, with `inject_json=false`, a string that holds the JSON; null " +
           'if the tool printed none.',
       }),
-      ...own,
+      ...Object.fromEntries(Object.entries(row.endpoint.members ?? {}).map(([name, text]) => [name, textOrNull(text)])),
       metadata: SingleMetadataSchema,
       policy: Type.Optional(PolicyResultSchema),
     },
-    { title, additionalProperties: false },
+    { title: `${titleOf(row.name)}Envelope`, additionalProperties: false },
   );
 
-export interface Single<T extends TObject> {
-  tool: EndpointTool;
-  /** `/v1/probe/…` */
-  path: string;
-  id: string;
-  summary: string;
-  description: string;
-  schema: T;
-  envelope: TSchema;
-  /** The bare output. */
-  report: TSchema;
-  examples: Examples;
-  /** Options for the tool, as texts. */
-  options?(fields: Static<T>): Record<string, string>;
-}
+type Fields = Static<TObject<ReturnType<typeof singleFields>>> & Record<string, unknown>;
 
-const probe = <T extends TObject>({ tool, options = () => ({}) }: Single<T>): Work =>
+const probe = (row: Row): Work =>
   async function probeWithTool(deps, ctx) {
-    const fields = ctx.state.checked as Static<T> & Static<TObject<ReturnType<typeof singleFields>>>;
+    const fields = ctx.state.checked as Fields;
     const policy = await askedPolicy(deps, ctx, fields.policy);
     const injectOutput = (fields.inject_output ??= policy === null);
-    const texts = options(fields);
-    const { version } = deps.catalog().resolve(tool, 'latest');
-    const ran = { name: tool, version, timeoutMs: fields.timeout };
+    const version = deps.catalog().resolve(row.name, 'latest');
+    const options = optionTexts(row, fields, version, (option) => option);
+    const ran = { name: row.name, version: version.version, timeoutMs: fields.timeout };
     const request = probeRequest(deps, ctx, fields, {
-      kind: tool,
-      tools: [Object.keys(texts).length > 0 ? { ...ran, options: texts } : ran],
+      kind: row.name,
+      tools: [Object.keys(options).length > 0 ? { ...ran, options } : ran],
       report: { enabled: false },
       policy,
-      response: { single: tool, shown: [], injectOutput, injectJson: fields.inject_json },
+      response: { single: row.name, shown: [], injectOutput, injectJson: fields.inject_json },
     });
     await runProbe(deps, ctx, request);
   };
 
-export function singleTool<T extends TObject>(single: Single<T>): { endpoints: Endpoint[]; envelope: TSchema } {
-  const { path, id, summary, description, schema, envelope, report, examples } = single;
+export interface Single {
+  path: string;
+  schema: TObject;
+  envelope: TSchema;
+  endpoints: Endpoint[];
+}
+
+export function singleTool(row: Row): Single {
+  const { summary, description, examples } = row.endpoint;
+  const report = reportOf(row)?.schema ?? ANY_OUTPUT;
+  const envelope = envelopeOf(row, report);
+  const schema = schemaOf(row);
+  const path = endpointPath(row);
   const { byQuery, byBody } = byQueryAndBody({
-    id,
+    id: `probe${titleOf(row.name)}`,
     summary,
     description,
     schema,
@@ -118,12 +126,11 @@ export function singleTool<T extends TObject>(single: Single<T>): { endpoints: E
       headers: POLICY_OUTCOME,
     },
   });
-  const work = probe(single);
+  const work = probe(row);
   return {
-    endpoints: [
-      endpoint(`GET ${path}` as EndpointName, byQuery, work),
-      endpoint(`POST ${path}` as EndpointName, byBody, work),
-    ],
+    path,
+    schema,
     envelope,
+    endpoints: [endpoint(`GET ${path}`, byQuery, work), endpoint(`POST ${path}`, byBody, work)],
   };
 }

@@ -1,5 +1,5 @@
 /** The endpoints that run one tool, in the order of the description. */
-import { probeC2pa } from './c2pa.ts';
-import { probeMsv } from './msv.ts';
+import { ENDPOINT_ROWS } from '../../tools/table.ts';
+import { singleTool } from './single.ts';
 
-export const SINGLES = [probeMsv, probeC2pa];
+export const SINGLES = ENDPOINT_ROWS.map(singleTool);

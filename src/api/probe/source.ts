@@ -24,7 +24,8 @@ export function isRefusedLiteral(source: Source, rules: SourceRules): boolean {
   );
 }
 
-export function readSource(text: string, rules: SourceRules): Source {
+/** `field`: its name in errors. */
+export function readSource(text: string, rules: SourceRules, field = 'url'): Source {
   let source: Source;
   try {
     source = parseSource(text, { s3Hosts: rules.s3Hosts ?? [] });
@@ -32,12 +33,12 @@ export function readSource(text: string, rules: SourceRules): Source {
     // These messages never repeat a part of the address.
     if (isSourceError(error))
       throw new ApiError('invalid-source', {
-        text: error.message.startsWith('url') ? error.message : `url: ${error.message}`,
+        text: error.message.startsWith('url') ? error.message.replace(/^url/, field) : `${field}: ${error.message}`,
       });
     throw error;
   }
   if (isRefusedLiteral(source, rules)) {
-    throw new ApiError('address-refused', { text: `url: ${ERRORS['address-refused'].text}` });
+    throw new ApiError('address-refused', { text: `${field}: ${ERRORS['address-refused'].text}` });
   }
   return source;
 }

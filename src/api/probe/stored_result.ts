@@ -42,7 +42,11 @@ export async function openWithin(
   const opened = await openResult(deps, stored, account, signal).catch((error: unknown) => {
     if (!(error instanceof OverBudget)) throw error;
     const { retryAfterS } = error;
-    throw new ApiError('unavailable', { text: `too many results are being read; ${hint}`, retryAfterS });
+    throw new ApiError('unavailable', {
+      text: `too many results are being read; ${hint}`,
+      retryAfterS,
+      reason: 'memory',
+    });
   });
   if (opened && typeof opened.packed === 'function') opened.packed.pace = opened.place.pace;
   return opened;

@@ -1,11 +1,11 @@
 /** `GET media/log/{id}`: one request of the log, with its options and each tool's output. */
 import Type from 'typebox';
-import type { ResultBody, ReportResult } from '../../bus/messages.ts';
+import { SIDES, type ResultBody, type ReportResult } from '../../bus/messages.ts';
 import { JSON_TYPE } from '../../result/assemble.ts';
 import { comparisonOf, runOf } from '../../result/assemble_comparison.ts';
-import { readKeptRequest, type KeptRequest } from '../../result/kept_request.ts';
+import { addressesIn, readKeptRequest, type KeptRequest } from '../../result/kept_request.ts';
 import { escaped, type Piece } from '../../result/pieces.ts';
-import { unpackResult, type LongOutputs, type Unpacked } from '../../result/unpack.ts';
+import { liftResult, type Lifted } from '../../result/unpack.ts';
 import { probeReport } from '../../tools/probe_report.ts';
 import { FILE_ROWS, RESULTS, TOOL_TABLE, type ResultName } from '../../tools/table.ts';
 import { isUuid } from '../../store/uuid.ts';
@@ -25,43 +25,55 @@ const RESPONSE =
   'The output of the tool, unchanged; null if it did not run, printed nothing, or the result has expired.';
 const TYPE = 'The format of the output: json, or the requested format.';
 
-const memberOf = (name: ResultName): string => `${name.replaceAll('_', '-')}-response`;
+const kebab = (name: ResultName): string => name.replaceAll('_', '-');
+const memberOf = (name: ResultName): string => `${kebab(name)}-response`;
 /** Tools with an endpoint of their own only print JSON, so their type is not listed. */
 const TYPED: readonly ResultName[] = FILE_ROWS.filter((row) => !('endpoint' in row)).map(({ name }) => name);
 
-const Answer = Type.Object({
-  ...LOG_ROW,
-  request: Type.String({ description: 'The request as JSON, with the address as the log shows it.' }),
-  error: text('What the caller was told of a failure; null if there was none.'),
-  'tool-errors': Type.Record(Type.String(), Type.String(), {
-    description: 'By tool: why it failed. Empty if none failed, or the result has expired.',
-  }),
-  ...Object.fromEntries(
-    RESULTS.flatMap((name) => [
-      [memberOf(name), text(RESPONSE)],
-      ...(TYPED.includes(name) ? [[`${memberOf(name)}-type`, text(TYPE)]] : []),
-    ]),
-  ),
-  'policy-response': text('The verdict as JSON; null if no policy was requested, or the result has expired.'),
-  'run-responses': Type.Unsafe<Record<string, string | null>[] | null>({
-    type: ['array', 'null'],
-    items: {
-      type: 'object',
-      properties: {
-        tool: { type: 'string' },
-        version: { type: 'string' },
-        response: { type: ['string', 'null'], description: RESPONSE },
+const Answer = Type.Object(
+  {
+    ...LOG_ROW,
+    admitted: Type.Unsafe<string | null>({
+      type: ['string', 'null'],
+      format: 'date-time',
+      description: 'When it was given a slot, and its tools started; null if it never was.',
+    }),
+    ended: Type.String({ format: 'date-time', description: 'When its end was recorded.' }),
+    request: Type.String({ description: 'The request as JSON, with the address as the log shows it.' }),
+    error: text('What the caller was told of a failure; null if there was none.'),
+    'tool-errors': Type.Record(Type.String(), Type.String(), {
+      description: 'By tool: why it failed. Empty if none failed, or the result has expired.',
+    }),
+    ...Object.fromEntries(
+      RESULTS.flatMap((name) => [
+        [memberOf(name), text(RESPONSE)],
+        ...(TYPED.includes(name) ? [[`${memberOf(name)}-type`, text(TYPE)]] : []),
+      ]),
+    ),
+    'policy-response': text('The verdict as JSON; null if no policy was requested, or the result has expired.'),
+    'run-responses': Type.Unsafe<Record<string, string | null>[] | null>({
+      type: ['array', 'null'],
+      items: {
+        title: 'LoggedRun',
+        type: 'object',
+        properties: {
+          tool: { type: 'string' },
+          version: { type: 'string' },
+          side: { type: 'string', enum: [...SIDES], description: 'Of two sources: which of them the tool read.' },
+          response: { type: ['string', 'null'], description: RESPONSE },
+        },
+        required: ['tool', 'version', 'response'],
+        additionalProperties: false,
       },
-      required: ['tool', 'version', 'response'],
-      additionalProperties: false,
-    },
-    description: 'Of a request to `/v1/compare`: the output of each version. The members of single tools are null.',
-  }),
-  'comparison-response': text(
-    'Of a request to `/v1/compare`: `runs`, `fields` and `summary` of its answer as JSON; null for others, or ' +
-      'if the result has expired.',
-  ),
-});
+      description: 'Of a request to `/v1/compare`: the output of each run. The members of single tools are null.',
+    }),
+    'comparison-response': text(
+      'Of a request to `/v1/compare`: `runs`, `fields` and `summary` of its answer as JSON; null for others, or ' +
+        'if the result has expired.',
+    ),
+  },
+  { title: 'LoggedRequest' },
+);
 
 type Options = KeptRequest['options'];
 
@@ -92,17 +104,26 @@ function responsesOf(result: ResultBody | null, options: Options): Record<string
 /** In a comparison each run tells its own. */
 function errorsOf(result: ResultBody | null): Record<string, string> {
   const results: ReportResult[] = [...(result?.tools ?? []), ...(result?.report ? [result.report] : [])];
-  return Object.fromEntries(
-    results.flatMap(({ name, error }) => (error === undefined ? [] : [[name.replaceAll('_', '-'), error]])),
-  );
+  return Object.fromEntries(results.flatMap(({ name, error }) => (error === undefined ? [] : [[kebab(name), error]])));
 }
 
-/** A comparison has an output for each version of a tool. */
+/** A comparison has an output for each version of a tool, or for each source. */
 const runResponsesOf = ({ tools }: ResultBody) =>
-  tools.map(({ name, version, output }) => ({ tool: name, version, response: output }));
+  tools.map(({ name, version, side, output }) => ({
+    tool: name,
+    version,
+    ...(side === undefined ? {} : { side }),
+    response: output,
+  }));
+
+/** As the request named them. */
+function addressOf(display: string): { url: string } | { urls: string[] } {
+  const urls = addressesIn(display);
+  return urls.length === 2 ? { urls } : { url: display };
+}
 
 /** As JSON text. Long outputs are already escaped in the stored body, and are copied in that form. */
-function textOf(value: unknown, long: LongOutputs): Piece[] {
+function textOf(value: unknown, long: Lifted['long']): Piece[] {
   if (Array.isArray(value)) return ['[', ...separated(value.map((item) => textOf(item, long))), ']'];
   if (typeof value === 'object' && value !== null)
     return [
@@ -125,13 +146,13 @@ async function resultOf(
   deps: Deps,
   ctx: Context,
   { id, submittedAt, hasBody, inflatedBytes }: LogDetail,
-): Promise<{ packed: Packed; unpacked: Pick<Unpacked, 'long'> & { result: ResultBody | null } }> {
+): Promise<{ packed: Packed; unpacked: Pick<Lifted, 'long'> & { result: ResultBody | null } }> {
   const opened = hasBody
     ? await resultFor(deps, ctx, { id, submittedAt, inflatedBytes }, callerOf(ctx).rootUserId)
     : null;
   if (!opened) return NO_RESULT;
   try {
-    return { packed: opened.packed, unpacked: await unpackResult(opened.packed, opened.inflatedBytes) };
+    return { packed: opened.packed, unpacked: await liftResult(opened.packed, opened.inflatedBytes) };
   } catch (error) {
     // The log is kept longer than the results: this one was deleted between two reads.
     if (isStoreError(error, 'not-ready')) return NO_RESULT;
@@ -152,7 +173,9 @@ async function read(deps: Deps, ctx: Context): Promise<void> {
   const compared = row.kind === 'compare' ? result : null;
   const members = {
     ...rowOf(row),
-    request: JSON.stringify({ url: row.display, ...options }),
+    admitted: row.startedAt?.toISOString() ?? null,
+    ended: row.endedAt.toISOString(),
+    request: JSON.stringify({ ...addressOf(row.display), ...options }),
     error: row.error,
     'tool-errors': errorsOf(compared ? null : result),
     ...responsesOf(compared ? null : result, options),

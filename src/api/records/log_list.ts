@@ -2,14 +2,15 @@
 import Type, { type Static } from 'typebox';
 import { OUTCOMES } from '../../policy/types.ts';
 import { KINDS, type Kind } from '../../kube/probe_job.ts';
-import type { LogRow, LogState, PolicyState, ToolState } from '../../store/log.ts';
+import type { LogRow, LogState, LogTotal, PolicyState, ToolState } from '../../store/log.ts';
 import { isStoreError } from '../../store/errors.ts';
+import { addressesIn } from '../../result/kept_request.ts';
 import { callerOf, type Context } from '../http/context.ts';
 import type { Deps } from '../deps.ts';
 import { invalid } from '../errors.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { checkedBy } from '../http/read_input.ts';
-import { anyOf, ids, listEcho, listSchema, offsetOf, Pagination, sortBy } from '../http/lists.ts';
+import { anyOf, ids, LISTED, listEcho, listSchema, offsetOf, Pagination, sortBy } from '../http/lists.ts';
 import { MAX_SHARED_NAME } from '../policies/names.ts';
 import { ownersOf } from './owners.ts';
 import { timeRange, timesOf } from './times.ts';
@@ -17,7 +18,24 @@ import { timeRange, timesOf } from './times.ts';
 const POLICY_STATES = [...OUTCOMES, 'skipped'] as const;
 const STATES = ['success', 'error', 'with-errors'] as const;
 const TOOL_STATES = ['success', 'error', 'skipped'] as const;
+const TOTALS = ['exact', 'at-least'] as const satisfies readonly LogTotal[];
 const DAY_MS = 86_400_000;
+
+/** Counting a million requests by the state of a tool takes half a second. */
+const LogPagination = Type.Object(
+  {
+    ...Pagination.properties,
+    total: Type.Unsafe<LogTotal>({
+      type: 'string',
+      enum: [...TOTALS],
+      default: 'exact',
+      description:
+        'at-least: a total that takes long to count may be a lower bound, so that the rows come sooner; ' +
+        '`pagination.total-is` of the answer tells which it is.',
+    }),
+  },
+  { additionalProperties: false, default: {}, description: 'The page.' },
+);
 
 const Query = Type.Object(
   {
@@ -25,7 +43,7 @@ const Query = Type.Object(
     status: anyOf<LogState>(STATES, 'Requests with this outcome. with-errors: some of the tools failed.'),
     'status-ffprobe': anyOf<ToolState>(
       TOOL_STATES,
-      'Requests with this outcome of ffprobe; skipped: it was not requested.',
+      'Requests with this outcome of ffprobe; skipped: it was not requested. Of a comparison: error if any run failed.',
     ),
     'status-mediainfo': anyOf<ToolState>(TOOL_STATES, 'Requests with this outcome of mediainfo.'),
     'status-probe-report': anyOf<ToolState>(TOOL_STATES, 'Requests with this outcome of the report.'),
@@ -53,7 +71,7 @@ const Query = Type.Object(
       default: null,
       description: 'The id of one request.',
     }),
-    pagination: Pagination,
+    pagination: LogPagination,
     sort: sortBy(
       [
         'send',
@@ -72,26 +90,47 @@ const Query = Type.Object(
   { additionalProperties: false },
 );
 
-const toolState = Type.Unsafe<ToolState>({ type: 'string', enum: [...TOOL_STATES] });
+const toolState = Type.Unsafe<ToolState>({ title: 'ToolState', type: 'string', enum: [...TOOL_STATES] });
 export const LOG_ROW = {
   id: Type.String({ format: 'uuid' }),
   send: Type.String({ format: 'date-time' }),
-  type: Type.Unsafe<Kind>({ type: 'string', enum: [...KINDS] }),
-  status: Type.Unsafe<LogState>({ type: 'string', enum: [...STATES] }),
+  type: Type.Unsafe<Kind>({ title: 'Kind', type: 'string', enum: [...KINDS] }),
+  status: Type.Unsafe<LogState>({ title: 'LogState', type: 'string', enum: [...STATES] }),
   'status-ffprobe': toolState,
   'status-mediainfo': toolState,
   'status-probe-report': toolState,
-  'status-policy': Type.Unsafe<PolicyState>({ type: 'string', enum: [...POLICY_STATES] }),
+  'status-policy': Type.Unsafe<PolicyState>({
+    title: 'PolicyState',
+    type: 'string',
+    enum: [...POLICY_STATES],
+  }),
   policy: Type.Unsafe<string | null>({
     type: ['string', 'null'],
     description: 'The name of the policy; null for an inline policy and for none.',
   }),
   'policy-revision': Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
-  url: Type.String({ description: 'Without credentials; values of its query read REDACTED.' }),
+  url: Type.String({
+    description:
+      'Without credentials; values of its query read REDACTED. Of a comparison of two sources: both, with ` and ` ' +
+      'between them.',
+  }),
   'user-id': Type.Integer(),
   'token-id': Type.Integer(),
 };
-const LogRowSchema = Type.Object(LOG_ROW);
+const LogRowSchema = Type.Object(LOG_ROW, { title: 'LoggedRow' });
+const LogPage = Type.Object(
+  {
+    ...LISTED,
+    'total-is': Type.Optional(
+      Type.Unsafe<LogTotal>({
+        type: 'string',
+        enum: [...TOTALS],
+        description: 'Only if `pagination[total]=at-least` was requested. at-least: there may be more than `total`.',
+      }),
+    ),
+  },
+  { title: 'LogPage' },
+);
 
 export const rowOf = ({
   id,
@@ -118,7 +157,7 @@ export const rowOf = ({
   'status-policy': policy,
   policy: policyName,
   'policy-revision': policyRevision,
-  url: display,
+  url: addressesIn(display).join(' and '),
   'user-id': userId,
   'token-id': tokenId,
 });
@@ -136,7 +175,7 @@ async function list(deps: Deps, ctx: Context): Promise<void> {
     { userIds: filter['user-id'], tokenIds: filter['token-id'] },
     'visible',
   );
-  const { rows, total } = await store
+  const { rows, total, totalIs } = await store
     .listLog({
       filter: {
         owners,
@@ -154,6 +193,7 @@ async function list(deps: Deps, ctx: Context): Promise<void> {
       sort,
       offset: offsetOf(pagination),
       limit: pagination.limit,
+      total: pagination.total,
     })
     .catch((error: unknown) => {
       // Only queries without a suitable index take this long: addresses, or a sort order, over very many requests.
@@ -165,7 +205,7 @@ async function list(deps: Deps, ctx: Context): Promise<void> {
     log: rows.map(rowOf),
     ...listEcho(
       { filter: { ...filter, created: { from: from.toISOString(), to: to.toISOString() } }, pagination, sort },
-      { count: rows.length, total },
+      { count: rows.length, total, ...(pagination.total === 'at-least' ? { 'total-is': totalIs } : {}) },
     ),
   };
 }
@@ -179,7 +219,7 @@ export const logList = endpoint(
     also: [404],
     query: Query,
     description: 'Newest first; by default of the last 24 hours. `filter` echoes `send` as `created`.',
-    answer: { description: 'A page of the log.', schema: listSchema('log', LogRowSchema) },
+    answer: { description: 'A page of the log.', schema: listSchema('log', LogRowSchema, LogPage) },
   },
   list,
 );

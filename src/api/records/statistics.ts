@@ -21,7 +21,7 @@ const Query = Type.Object(
       default: 'daily',
       description:
         'How wide a bucket is. UTC; weeks begin on Monday (ISO). secondly is over at most 24 hours, minutely ' +
-        'over at most 31 days.',
+        'over at most 31 days, hourly over at most 366 days.',
     }),
     'user-id': ids('Of these users. Default: the caller and their sub-users.'),
     'token-id': ids('With these tokens.'),
@@ -29,11 +29,14 @@ const Query = Type.Object(
   { additionalProperties: false },
 );
 
-const Period = Type.Object({ from: Type.String({ format: 'date-time' }), to: Type.String({ format: 'date-time' }) });
+const Period = Type.Object(
+  { from: Type.String({ format: 'date-time' }), to: Type.String({ format: 'date-time' }) },
+  { title: 'Period' },
+);
 
 const answerOf = (names: readonly string[]) =>
   Type.Object({
-    aggregation: Type.Unsafe<Aggregation>({ type: 'string', enum: [...AGGREGATIONS] }),
+    aggregation: Type.Unsafe<Aggregation>({ title: 'Aggregation', type: 'string', enum: [...AGGREGATIONS] }),
     period: Period,
     'users-usage': Type.Array(
       Type.Object({

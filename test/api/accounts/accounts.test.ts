@@ -1,5 +1,6 @@
 /** Accounts by mail: sign-up, verification, forgotten passwords and invitations. */
 import assert from 'node:assert/strict';
+import { natsTls } from '../../../src/setup/certificates.ts';
 import { PASSWORD, startManagement, startMailBox, startReplica, box, NO_LIMITS, type Management } from './fixture.ts';
 
 describe('management: accounts by mail', function () {
@@ -321,13 +322,43 @@ describe('accounts: mail', function () {
       await m.replicas[1].deps.accounts.stop();
       await m.call('POST', 'auth/sign-up', { at: replica, body: { email: 'tls@example.org', password: PASSWORD } });
       const { until } = await import('../../until.ts');
-      await until('it was tried', () => replica.log.some((line) => line.includes('cannot send a mail')));
+      await until('the failure to send the mail was logged', () =>
+        replica.log.some((line) => line.includes('cannot send a mail')),
+      );
       assert.deepEqual(plain.mails, []);
       assert.equal((await m.stored.sql('select 1 from mails')).length, 1, 'it waits');
       assert.ok(!replica.log.join('').includes('tls@example.org'), 'addresses are not logged');
     } finally {
       await replica.stop();
       await plain.stop();
+      await m.stop();
+    }
+  });
+
+  it("trusts the certificate authority of the operator's mail server, and no other", async () => {
+    const tls = await natsTls(['localhost']);
+    const server = { secure: true, key: tls['tls.key'] ?? '', cert: tls['tls.crt'] ?? '' };
+    const box1 = await startMailBox(server, { tls: 'implicit' }, { host: 'localhost', port: 0 });
+    const m = await startManagement();
+    await m.replicas[0].deps.accounts.stop();
+    await m.replicas[1].deps.accounts.stop();
+    try {
+      for (const [ca, email] of [
+        ['', 'untrusted@example.org'],
+        [tls['ca.crt'] ?? '', 'trusted@example.org'],
+      ] as const) {
+        const settings = box({ boxKeys: m.settings.boxKeys, mail: { ...box1.settings, ca } });
+        const replica = await startReplica(m.stored, settings, m.bus);
+        await m.call('POST', 'auth/sign-up', { at: replica, body: { email, password: PASSWORD } });
+        if (ca === '') {
+          const { until } = await import('../../until.ts');
+          await until('it was tried', () => replica.log.some((line) => line.includes('cannot send a mail')));
+          assert.deepEqual(box1.mails, []);
+        } else await box1.next(email);
+        await replica.stop();
+      }
+    } finally {
+      await box1.stop();
       await m.stop();
     }
   });

@@ -147,7 +147,7 @@ export async function startReplica(
   const accounts = makeAccounts({ store, log: logger, settings });
   const tokens = makeTokenCache({ find: store.findToken, listening: () => listener.listening() });
   const listener = store.listenTokens(tokens.changed);
-  await until('changes are heard of', () => listener.listening());
+  await until('the listener for changes is connected', () => listener.listening());
   const deps = {
     store,
     accounts,
@@ -161,7 +161,7 @@ export async function startReplica(
     memory: makeMemoryBudget({ totalBytes: DEFAULTS.memoryBudgetBytes, wholeBytes: WHOLE }),
     settings: { ...DEFAULTS, namespace: 'none', replica: 'test', allowSources: [], denyCidrs: [], ...change },
   } as unknown as Deps;
-  const responses = watched(makeApp(deps, {}).callback());
+  const responses = watched(makeApp(deps, { ready: {}, dependencies: {} }).callback());
   const server = await listen(responses.handler, { host: '127.0.0.1', port: 0 }, () => store.newRequest().id);
   return {
     url: `http://127.0.0.1:${server.port}`,

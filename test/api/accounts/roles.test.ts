@@ -267,6 +267,22 @@ describe('management: roles', function () {
     );
   });
 
+  it('users by id: those that were asked for, of those that the caller sees', async () => {
+    const found = async (who: keyof typeof people, query: string) =>
+      ((await m.call('GET', `user?${query}`, { token: people[who].token })).json['users'] as { id: number }[])
+        .map(({ id }) => id)
+        .toSorted((a, b) => a - b);
+    const both = `id=${people.sam.id}&id=${people.bob.id}`;
+    assert.deepEqual(await found('alice', both), [people.sam.id]);
+    assert.deepEqual(
+      await found('admin', both),
+      [people.sam.id, people.bob.id].toSorted((a, b) => a - b),
+    );
+    assert.deepEqual(await found('admin', 'id=999999999'), []);
+    for (const wrong of ['id=0', 'id=x', 'id=1.5', 'id=9007199254740992'])
+      assert.equal((await m.call('GET', `user?${wrong}`, { token: people.admin.token })).status, 400, wrong);
+  });
+
   it('an administrator with a token without admin permissions is treated as a user', async () => {
     const made = await m.call('POST', 'auth/api-token', {
       token: people.admin.token,

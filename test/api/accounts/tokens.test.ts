@@ -254,7 +254,7 @@ describe('management: API tokens', function () {
     for (let call = 0; call < 6; call++)
       statuses.push((await m.call('GET', 'user/current', { token: fay.token, at: m.replicas[call % 2]! })).status);
     assert.ok(statuses.includes(429), `${statuses.join()} ${other}`);
-    const over = await until('one over', async () => {
+    const over = await until('one call exceeds the limit', async () => {
       const answer = await m.call('GET', 'user/current', { token: fay.token });
       return answer.status === 429 ? answer : undefined;
     });

@@ -17,6 +17,7 @@ const AWAY = 'the service is not available; try again later';
 describe('error handler', () => {
   let server: HttpServer;
   let thrown: unknown;
+  const failures: string[] = [];
   const lines: { level: number; detail?: string }[] = [];
   before(async () => {
     const app = new Koa<State>();
@@ -34,6 +35,7 @@ describe('error handler', () => {
             },
           },
         ),
+        { failed: (reason) => failures.push(reason) },
       ),
     );
     app.use((ctx) => {
@@ -45,6 +47,7 @@ describe('error handler', () => {
   after(() => server.close(1_000));
   beforeEach(() => {
     lines.length = 0;
+    failures.length = 0;
   });
 
   const ask = async (path: string, error: unknown) => {
@@ -53,6 +56,7 @@ describe('error handler', () => {
     return { status: response.status, retryAfter: response.headers.get('retry-after'), body: await response.json() };
   };
 
+  const DEPENDENCY = { StoreError: 'postgres', BusError: 'nats', KubeError: 'kubernetes' } as const;
   for (const error of [
     new StoreError('unreachable', 'open_request: Postgres cannot be reached (10.1.2.3)'),
     new StoreError('timeout', 'read_body: Query read timeout'),
@@ -78,6 +82,8 @@ describe('error handler', () => {
           [40, error.message],
         ],
       );
+      const dependency = DEPENDENCY[error.name as keyof typeof DEPENDENCY];
+      assert.deepEqual(failures, [dependency, dependency]);
     });
   }
 
@@ -105,6 +111,7 @@ describe('error handler', () => {
         lines.map(({ level }) => level),
         [50, 50],
       );
+      assert.deepEqual(failures, ['internal', 'internal']);
     });
   }
 
@@ -130,6 +137,7 @@ describe('error handler', () => {
         lines.map(({ level }) => level),
         [20, 20],
       );
+      assert.deepEqual(failures, []);
     });
   }
   it('a private error with a 4xx status shows only the phrase of its status', async () => {

@@ -65,7 +65,7 @@ describe('slow sockets', () => {
       reader.on('data', (bytes: Buffer) => {
         read += bytes.length;
       });
-      await until('all is read', () => read >= 16 * MB);
+      await until('16 MB were read', () => read >= 16 * MB);
       await ask('/');
       await until('the third one is closed', () => closed === 1);
       assert.deepEqual([idle.destroyed, reader.destroyed], [false, false]);

@@ -14,7 +14,7 @@ describe('endpoint of the OpenAPI description', () => {
   before(async () => {
     const app = new Koa<State>();
     const log = { error: () => {}, debug: () => {} } as unknown as Logger;
-    app.use(errorHandler(log));
+    app.use(errorHandler(log, { failed: () => {} }));
     for (const step of openapi(OPERATIONS)) app.use(step);
     server = createServer(app.callback());
     await new Promise<void>((resolve) => {

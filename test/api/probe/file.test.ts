@@ -55,7 +55,7 @@ describe('a probe request', function () {
       await openSealed(source.sealed!, { requestId: id, tokenId: api.tokenId }, api.privateKeys),
       'https://user:pa55word@one.test/dir/film.mp4?sig=s3cret',
     );
-    const early = await until('the leader is told early', () => api.early.find((one) => one.job === id));
+    const early = await until('the early notice was published', () => api.early.find((one) => one.job === id));
     assert.deepEqual(early, { job: id, namespace: api.namespace, spec: job.spec });
 
     await api.end(id, { result: bothTools });

@@ -76,7 +76,6 @@ describe('an endpoint of one tool', function () {
               name: 'msv',
               version: api.wired.deps.catalog().resolve('msv', 'latest').version,
               timeoutMs: 650_000,
-              options: { parse_playlist_only: 'true', enable_cli_output: 'false' },
             },
           ],
         },

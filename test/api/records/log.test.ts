@@ -157,6 +157,24 @@ describe('management: log', function () {
     });
   }
 
+  it('shows the worst of several runs of a tool', async () => {
+    const comparing = await fixture.newUser();
+    const run = (version: string, success: boolean) => ({ ...tool('ffprobe', success), version });
+    for (const [name, tools] of [
+      ['both', [run('4.4', true), run('9.0', true)]],
+      ['first', [run('4.4', false), run('9.0', true)]],
+      ['last', [run('4.4', true), run('9.0', false), tool('mediainfo', true)]],
+    ] as const)
+      await ended(name, comparing, 5 * DAY, { kind: 'compare' }, { state: 'with-errors', tools: [...tools] });
+    const states = async (query: string) => {
+      const body = (await list(`send[from]=1999-01-01&${query}`, comparing)) as { log: Record<string, string>[] };
+      return Object.fromEntries(names(body as never).map((name, at) => [name, body.log[at]!['status-ffprobe']]));
+    };
+    assert.deepEqual(await states(''), { both: 'success', first: 'error', last: 'error' });
+    assert.deepEqual(await states('status-ffprobe=error'), { first: 'error', last: 'error' });
+    assert.deepEqual(await states('status-ffprobe=success'), { both: 'success' });
+  });
+
   it('filters by time: from is inclusive, to is exclusive', async () => {
     const at = (ago: number) => new Date(now - ago).toISOString();
     assert.deepEqual(names(await list(`send[from]=${at(3 * MINUTE)}&send[to]=${at(MINUTE)}`)), ['b', 'c']);
@@ -179,6 +197,27 @@ describe('management: log', function () {
     assert.deepEqual([names(second), second.pagination], [['d'], { count: 1, limit: 3, page: 2, total: 4 }]);
     assert.deepEqual((await list('pagination[page]=1000000')).log, []);
     assert.equal((await list('pagination[limit]=5000')).pagination.limit, 1000);
+  });
+
+  const LOWER_BOUNDS: [query: string, expected: { log: string[]; total: number; 'total-is'?: string }][] = [
+    ['url=mp4&pagination[limit]=1', { log: ['a'], total: 2, 'total-is': 'at-least' }],
+    ['url=mp4&pagination[limit]=4', { log: ['a', 'b', 'c', 'd'], total: 4, 'total-is': 'exact' }],
+    ['status-ffprobe=success&pagination[limit]=1&pagination[page]=2', { log: ['b'], total: 2, 'total-is': 'exact' }],
+    ['url=nowhere', { log: [], total: 0, 'total-is': 'exact' }],
+    // Nothing on a page says nothing of those before it.
+    ['url=mp4&pagination[page]=7', { log: [], total: 4, 'total-is': 'exact' }],
+    // The rollups count this.
+    ['pagination[limit]=1', { log: ['a'], total: 4, 'total-is': 'exact' }],
+  ];
+  for (const [query, expected] of LOWER_BOUNDS)
+    it(`a lower bound of the total: ${query}`, async () => {
+      const body = await list(`${query}&pagination[total]=at-least`);
+      const { total, 'total-is': totalIs } = body.pagination;
+      assert.deepEqual({ log: names(body), total, 'total-is': totalIs }, expected);
+    });
+  it('the total of a filter that no rollup counts is exact unless a lower bound is requested', async () => {
+    const { pagination } = await list('url=mp4&pagination[limit]=1&pagination[total]=exact');
+    assert.deepEqual(pagination, { count: 1, limit: 1, page: 1, total: 4 });
   });
 
   it('an administrator sees everyone; a user sees nothing of another account, whatever the filter', async () => {
@@ -228,6 +267,7 @@ describe('management: log', function () {
     ['request=1', 'request'],
     ['pagination[page]=0', 'pagination.page'],
     ['pagination[limit]=0', 'pagination.limit'],
+    ['pagination[total]=some', 'pagination.total'],
     ['sort[field]=id', 'sort.field'],
     ['sort[order]=up', 'sort.order'],
     ['urls=x', 'urls'],
@@ -321,6 +361,8 @@ describe('management: log', function () {
       );
       assert.equal(body.id, ids['whole']);
       assert.deepEqual([body.error, body['tool-errors']], [null, {}]);
+      const [send, admitted, recorded] = [body.send, body.admitted, body.ended].map((time) => Date.parse(time));
+      assert.ok(send! <= admitted! && admitted! <= recorded!, `${send} ${admitted} ${recorded}`);
     });
 
     it('tells why the request and each of its tools failed', async () => {

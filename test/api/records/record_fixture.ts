@@ -50,6 +50,7 @@ export async function startRecord(endpoints: readonly Endpoint[]): Promise<Recor
           },
         },
       ),
+      { failed: () => {} },
     ),
   );
   mount(router, deps, endpoints);

@@ -285,6 +285,7 @@ describe('management: statistics', function () {
   for (const [query, field] of [
     ['usage?aggregation=secondly&date[from]=2026-01-01T00:00:00Z&date[to]=2026-01-02T00:00:00.001Z', 'aggregation'],
     ['queue?aggregation=minutely&date[from]=2026-01-01T00:00:00Z&date[to]=2026-02-01T00:00:00.001Z', 'aggregation'],
+    ['sources?aggregation=hourly&date[from]=2026-01-01T00:00:00Z&date[to]=2027-01-02T00:00:00.001Z', 'aggregation'],
     ['usage?aggregation=secondly', 'aggregation'],
     ['usage?aggregation=fortnightly', 'aggregation'],
     ['usage?date[from]=2026-02-02&date[to]=2026-02-01', 'date.from'],
@@ -303,9 +304,10 @@ describe('management: statistics', function () {
     });
   }
 
-  it('the maximum range is accepted: 24 hours by second, 31 days by minute', async () => {
+  it('the maximum range is accepted: 24 hours by second, 31 days by minute, 366 days by hour', async () => {
     await ask(`usage?aggregation=secondly&${DAY}`);
     await ask('usage?aggregation=minutely&date[from]=2026-01-01T00:00:00Z&date[to]=2026-02-01T00:00:00Z');
+    await ask('sources?aggregation=hourly&date[from]=2026-01-01T00:00:00Z&date[to]=2027-01-02T00:00:00Z');
   });
 
   it('default to the last month until now, by day', async () => {

@@ -30,7 +30,9 @@ function uaType(userAgent: string): (typeof UA_TYPES)[number] {
 }
 
 async function listSessions({ store }: Deps, ctx: Context): Promise<void> {
-  const found = await store.listSessions(callerOf(ctx).userId, checkedBy(Query, ctx)['include-expired']);
+  const found = await store.listSessions(callerOf(ctx).userId, {
+    includeExpired: checkedBy(Query, ctx)['include-expired'],
+  });
   ctx.body = {
     sessions: found.map(({ id, createdAt, expiresAt, remoteIp, userAgent }) => ({
       id,

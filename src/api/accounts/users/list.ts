@@ -6,7 +6,7 @@ import { callerOf, type Context } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
 import { endpoint } from '../../http/endpoint.ts';
 import { checkedBy } from '../../http/read_input.ts';
-import { anyOf, listEcho, listSchema, offsetOf, Pagination, sortBy } from '../../http/lists.ts';
+import { anyOf, ids, listEcho, listSchema, offsetOf, Pagination, sortBy } from '../../http/lists.ts';
 import { listedUser, ShownListedUser } from '../shown_user.ts';
 
 const FIELDS = Object.keys(USER_SORTS) as UserSort[];
@@ -20,6 +20,7 @@ const Query = Type.Object(
       default: null,
       description: 'Part of the e-mail address; case-insensitive.',
     }),
+    id: ids('Users with these ids. Default: all that the caller can see.'),
     pagination: Pagination,
     sort: sortBy(FIELDS, 'id', 'asc'),
   },
@@ -28,16 +29,20 @@ const Query = Type.Object(
 
 async function list({ store }: Deps, ctx: Context): Promise<void> {
   const caller = callerOf(ctx);
-  const { status, email, pagination, sort } = checkedBy(Query, ctx);
+  const { status, email, id, pagination, sort } = checkedBy(Query, ctx);
   const { users, total } = await store.listUsers({
     under: seesEveryone(caller) ? null : caller.userId,
     status,
     email,
+    ids: id,
     sort,
     offset: offsetOf(pagination),
     limit: pagination.limit,
   });
-  const { filter, ...echo } = listEcho({ filter: { status, email }, pagination, sort }, { count: users.length, total });
+  const { filter, ...echo } = listEcho(
+    { filter: { status, email, id }, pagination, sort },
+    { count: users.length, total },
+  );
   ctx.body = { filter, users: users.map(listedUser), ...echo };
 }
 

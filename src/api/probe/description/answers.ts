@@ -1,12 +1,10 @@
 /** The responses of probe endpoints. Members printed by tools have no schema. */
 import Type, { type Static, type TSchema } from 'typebox';
-import { HlsReportSchema } from '../../../hls/schema.ts';
 import { WAITING, type WaitingCause } from '../../../kube/probe_job.ts';
 import { PolicyResultSchema } from '../../../policy/schema.ts';
 import { OUTCOMES, type Outcome } from '../../../policy/types.ts';
-import { ProbeReportSchema } from '../../../report/schema.ts';
-import { C2paReportSchema } from '../../../tools/c2pa_schema.ts';
-import { SECTIONS, type SectionName } from '../../../tools/table.ts';
+import { FILE_ROWS, sectionOf, shownName, TOOLS } from '../../../tools/table.ts';
+import { ANY_OUTPUT, reportOf } from './reports.ts';
 
 /** Also set if the body is the bare output of a tool. */
 export const POLICY_OUTCOME = {
@@ -18,11 +16,32 @@ export const POLICY_OUTCOME = {
 
 const milliseconds = (description: string) => Type.Integer({ minimum: 0, description });
 
+const count = (description: string) => Type.Integer({ minimum: 0, description });
+
+const OriginUseSchema = Type.Object(
+  {
+    requests: count('Requests to the origin.'),
+    connections: count('Connections that were opened for them.'),
+    bytes: count('Bytes that it read. Those that several tools read count to the one that first asked for them.'),
+    ms: count('Milliseconds in which the tool, or the runner for it, waited for the origin.'),
+  },
+  { title: 'OriginUse', additionalProperties: false },
+);
+
+/** Of `metadata`, by tool. */
+export const OriginSchema = Type.Optional(
+  Type.Object(Object.fromEntries(TOOLS.map((tool) => [shownName(tool), Type.Optional(OriginUseSchema)])), {
+    description: 'What each tool read from the origin; the bytes add up to `io_usage`. Not in older results.',
+    additionalProperties: false,
+  }),
+);
+
 export const MetadataSchema = Type.Object(
   {
     request_id: Type.String({ format: 'uuid' }),
     queue_time: milliseconds('Milliseconds in the queue.'),
     io_usage: Type.Integer({ minimum: 0, description: 'Bytes that all tools together read from the origin.' }),
+    origin: OriginSchema,
   },
   { title: 'Metadata', additionalProperties: false },
 );
@@ -38,22 +57,16 @@ const toolResult = (title: string, response: TSchema) =>
     },
     { title, additionalProperties: false },
   );
-const ToolResultSchema = toolResult(
-  'ToolResult',
-  Type.Unsafe<unknown>({
-    description:
-      "The tool's own output: a JSON value if its format is JSON, else a string; null if it printed nothing.",
-  }),
-);
+const ToolResultSchema = toolResult('ToolResult', ANY_OUTPUT);
 
 /** The output of a failed tool may be truncated: then it is a string. */
 const orPrinted = (report: TSchema) => Type.Unsafe<unknown>({ anyOf: [report, { type: ['string', 'null'] }] });
 
-/** Results with our own schema. */
-const REPORTS: Partial<Record<SectionName, TSchema>> = {
-  probe_report: toolResult('ProbeReportResult', orPrinted(ProbeReportSchema)),
-  mediastreamvalidator: toolResult('HlsResult', orPrinted(HlsReportSchema)),
-  c2pa: toolResult('C2paResult', orPrinted(C2paReportSchema)),
+const REPORTS = FILE_ROWS.flatMap((row) => reportOf(row)?.schema ?? []);
+
+const resultOf = (row: (typeof FILE_ROWS)[number]): TSchema => {
+  const report = reportOf(row);
+  return report ? toolResult(`${report.title}Result`, orPrinted(report.schema)) : ToolResultSchema;
 };
 
 /** The timeline itself has an endpoint of its own. */
@@ -76,7 +89,7 @@ export const EnvelopeSchema = Type.Object(
     success: Type.Boolean({ description: 'Whether at least one tool succeeded.' }),
     error: Type.Optional(Type.String({ description: 'On failure only.' })),
     metadata: MetadataSchema,
-    ...Object.fromEntries(SECTIONS.map((name) => [name, Type.Optional(REPORTS[name] ?? ToolResultSchema)])),
+    ...Object.fromEntries(FILE_ROWS.map((row) => [sectionOf(row), Type.Optional(resultOf(row))])),
     timeline: Type.Optional(TimelineResultSchema),
     policy: Type.Optional(PolicyResultSchema),
   },
@@ -100,7 +113,7 @@ const BareOutputSchema = Type.Unsafe<object>({
 });
 
 export const AnswerSchema = Type.Unsafe<object>({
-  anyOf: [EnvelopeSchema, ProbeReportSchema, HlsReportSchema, C2paReportSchema, FailedOutputSchema, BareOutputSchema],
+  anyOf: [EnvelopeSchema, ...REPORTS, FailedOutputSchema, BareOutputSchema],
 });
 
 export const AcceptedSchema = Type.Object(

@@ -1,5 +1,5 @@
 /** Describes a probe endpoint: by GET, and by POST, which also accepts a webhook and headers. */
-import Type, { type TObject } from 'typebox';
+import Type, { type TObject, type TProperties } from 'typebox';
 import type { Described } from '../../http/endpoint.ts';
 import { PREFERENCE_APPLIED } from '../../http/prefer.ts';
 import type { Examples } from '../../openapi/operation.ts';
@@ -10,13 +10,23 @@ interface Probe extends Pick<Described, 'summary' | 'description' | 'answer'> {
   /** Operation id. */
   id: string;
   schema: TObject;
+  /** Fields that are described in another way for a query. */
+  inQuery?: TProperties;
   queryExamples: Examples;
   bodyExamples: Examples;
   /** The source of a 404's text. */
   failed: string;
 }
 
-export function byQueryAndBody({ id, schema, queryExamples, bodyExamples, failed, ...described }: Probe): {
+export function byQueryAndBody({
+  id,
+  schema,
+  inQuery: only = {},
+  queryExamples,
+  bodyExamples,
+  failed,
+  ...described
+}: Probe): {
   byQuery: Described;
   byBody: Described;
 } {
@@ -30,12 +40,12 @@ export function byQueryAndBody({ id, schema, queryExamples, bodyExamples, failed
       499: 'The request was cancelled.',
     },
   } as const satisfies Partial<Described>;
-  const { webhook_url: _, policy: __, ...inQuery } = schema.properties;
+  const { webhook_url: _, policy: __, headers: ___, cookies: ____, file: _____, ...inQuery } = schema.properties;
   return {
     byQuery: {
       ...common,
       id: `${id}ByQuery`,
-      query: Type.Object({ ...inQuery, policy: PolicyNameField }, { additionalProperties: false }),
+      query: Type.Object({ ...inQuery, ...only, policy: PolicyNameField }, { additionalProperties: false }),
       input: schema,
       queryExamples,
     },
@@ -47,6 +57,12 @@ export function byQueryAndBody({ id, schema, queryExamples, bodyExamples, failed
           description:
             '`respond-async`: the response is 202 at once; read the result at `/v1/probe/{request_id}`. ' +
             'Other preferences are ignored.',
+          schema: Type.String(),
+        },
+        traceparent: {
+          description:
+            'The trace of the caller (W3C Trace Context), which the request goes on with. ' +
+            'One that is not valid is ignored.',
           schema: Type.String(),
         },
         'Idempotency-Key': {

@@ -1,7 +1,7 @@
 /** The description of `/v1/probe/file`. */
 import Type from 'typebox';
 import { IGNORED_HEADER } from '../ignored.ts';
-import { ProbeFileSchema } from '../schema/file.ts';
+import { ProbeFileSchema, UrlField } from '../schema/file.ts';
 import { AnswerSchema, POLICY_OUTCOME } from './answers.ts';
 import { byQueryAndBody } from './by_query_and_body.ts';
 import type { Examples, Response } from '../../openapi/operation.ts';
@@ -57,6 +57,7 @@ export const FILE = byQueryAndBody({
   summary: 'Probe a media file',
   description: DESCRIPTION,
   schema: ProbeFileSchema,
+  inQuery: { url: UrlField },
   queryExamples: {
     everything: { summary: 'Both tools and the report', value: { url: film } },
     versions: {

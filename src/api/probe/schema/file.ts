@@ -1,9 +1,12 @@
 /** The request schema of `/v1/probe/file`: the single source of its validation, type and description. */
 import Type, { type Static } from 'typebox';
 import { flag, milliseconds, optionalChoice, optionalText, options } from '../../http/fields.ts';
+import { DESCRIBED_AS, FORM } from '../../http/input/check.ts';
 import { PolicyField } from '../policy.ts';
 import { MAX_QUEUE_MS, MAX_TIMEOUT_MS, TIMEOUT_MS, TOOL_TIMEOUT_MS } from '../../../limits.ts';
 import { FILE_ROWS, sectionOf, SECTIONS, type SectionName } from '../../../tools/table.ts';
+import { CREDENTIAL_FIELD } from '../credential.ts';
+import { SOURCE_HEADER_FIELDS } from '../source_headers.ts';
 import { optionFields } from './tool_options.ts';
 import { SCHEMES } from '../../../source/protocols/table.ts';
 
@@ -48,14 +51,33 @@ const sections = Object.fromEntries(FILE_ROWS.map((row) => [sectionOf(row), sche
 
 const LIST = SCHEMES.join(', ');
 
+/** Optional only where a file can be sent. */
+export const UrlField = Type.String({
+  minLength: 1,
+  maxLength: 8192,
+  description:
+    `The source, with or without credentials; playlists and manifests too. Schemes: ${LIST}. Required, ` +
+    'unless a `file` is sent.',
+  examples: ['https://media.example.com/film.mp4'],
+});
+
 export const ProbeFileSchema = Type.Object(
   {
-    url: Type.String({
-      minLength: 1,
-      maxLength: 8192,
-      description: `The source, with or without credentials; playlists and manifests too. Schemes: ${LIST}.`,
-      examples: ['https://media.example.com/film.mp4'],
-    }),
+    url: Type.Optional(UrlField),
+    // A file is taken out of the form before its fields are checked: what is left under this name is none.
+    file: Type.Optional(
+      Type.Unsafe<string>({
+        type: 'string',
+        pattern: '^(?!)',
+        [FORM]: 'must be a file: a part of multipart/form-data with a file name',
+        [DESCRIBED_AS]: { type: 'string', format: 'binary' },
+        description:
+          'Instead of `url`, POST with `multipart/form-data` only: the file itself. It is stored encrypted until the ' +
+          'request ends.',
+      }),
+    ),
+    ...SOURCE_HEADER_FIELDS,
+    ...CREDENTIAL_FIELD,
     timeout: milliseconds(
       TIMEOUT_MS,
       MAX_TIMEOUT_MS,

@@ -87,11 +87,13 @@ export function acceptedValues(spec: OptionSpec, { options }: ToolVersion): read
 
 /**
  * Options that differ from their default, as texts for the ProbeJob. Rejected if the chosen version lacks the option.
+ * `nameOf`: the name of the request's field, for errors.
  */
 export function optionTexts(
   { name, options: specs, agree }: Pick<Program, 'name' | 'options' | 'agree'>,
   wanted: Record<string, unknown>,
   { version, options }: ToolVersion,
+  nameOf = (option: string): string => `${name}.${option}`,
 ): Record<string, string> {
   const texts: Record<string, string> = {};
   for (const spec of specs) {
@@ -101,7 +103,7 @@ export function optionTexts(
     const lacking = lacks(spec, text, options);
     if (lacking !== undefined)
       throw invalid(
-        `${name}.${spec.name}`,
+        nameOf(spec.name),
         `${name} ${version} does not have ${lacking === 'value' ? text : 'this option'}`,
       );
     texts[spec.name] = text;
@@ -109,7 +111,7 @@ export function optionTexts(
   try {
     agree?.(texts);
   } catch (error) {
-    throw error instanceof OptionError ? invalid(`${name}.${error.option}`, error.why) : error;
+    throw error instanceof OptionError ? invalid(nameOf(error.option), error.why) : error;
   }
   return texts;
 }

@@ -120,6 +120,7 @@ describe('random input to the probe endpoint', function () {
       for (let index = 0; index < CASES; index++) {
         try {
           const request = read(made());
+          if (request.url === undefined) continue;
           readSource(request.url, { allow: [], deny: [] });
           selectTools(request, catalog);
           accepted++;

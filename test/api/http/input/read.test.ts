@@ -24,8 +24,16 @@ describe('fields of a probe request', () => {
       inject_json: false,
       webhook_url: null,
       policy: null,
+      headers: null,
+      cookies: null,
+      credential: null,
       probe_report: { enabled: true, diff: true, prefer: null },
-      mediastreamvalidator: { enabled: false, parse_playlist_only: true, enable_cli_output: false },
+      mediastreamvalidator: {
+        enabled: false,
+        parse_playlist_only: true,
+        enable_cli_output: false,
+        enable_playlist_text: false,
+      },
       c2pa: { enabled: false },
       timeline: { enabled: false },
     });
@@ -105,9 +113,6 @@ describe('fields of a probe request', () => {
   });
 
   const REFUSED: [Input, string][] = [
-    [json({}), 'url: is required'],
-    [query(''), 'url: is required'],
-    [query('url='), 'url: is required'],
     [json({ url: '' }), 'url: must not be empty'],
     [json({ url: 1 }), 'url: must be a string'],
     [json({ url: null }), 'url: must be a string'],

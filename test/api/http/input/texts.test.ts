@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { ProbeFileSchema } from '../../../../src/api/probe/schema/file.ts';
-import { ProbeC2paSchema } from '../../../../src/api/probe/c2pa.ts';
-import { ProbeMsvSchema } from '../../../../src/api/probe/msv.ts';
+import { SINGLES } from '../../../../src/api/probe/singles.ts';
 import { makeReader } from '../../../../src/api/http/input/read.ts';
 import { unstorableIn } from '../../../../src/api/http/input/texts.ts';
 import { MANAGEMENT } from '../../../../src/api/endpoints.ts';
@@ -62,10 +61,9 @@ describe('texts that Postgres cannot store', () => {
   });
 
   for (const [name, schema] of [
-    ['probe/file', ProbeFileSchema],
-    ['probe/mediastreamvalidator', ProbeMsvSchema],
-    ['probe/c2pa', ProbeC2paSchema],
-  ] as const) {
+    ['/v1/probe/file', ProbeFileSchema] as const,
+    ...SINGLES.map((single) => [single.path, single.schema] as const),
+  ]) {
     it(`${name}: every text field refuses them with its name in the error`, () => {
       const read = makeReader<unknown>(schema);
       for (const [what, text] of BAD) {

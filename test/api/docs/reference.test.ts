@@ -3,10 +3,10 @@
  */
 import assert from 'node:assert/strict';
 import type { Browser, Page } from 'playwright-core';
-import { openBrowser } from '../../../browser/chromium.ts';
-import { startManagement, type Management } from '../../accounts/fixture.ts';
+import { openBrowser } from '../../browser/chromium.ts';
+import { startManagement, type Management } from '../accounts/fixture.ts';
 
-describe('/docs', function () {
+describe('/docs/api', function () {
   this.timeout(120_000);
   let m: Management;
   before(async () => {
@@ -16,9 +16,10 @@ describe('/docs', function () {
 
   it('serves its files to everybody, compressed if accepted, and 304 to a caller that has them', async () => {
     for (const [path, type] of [
-      ['/docs', 'text/html'],
-      ['/docs/page.css', 'text/css'],
-      ['/docs/rapidoc.js', 'text/javascript'],
+      ['/docs/api', 'text/html'],
+      ['/docs/api/page.css', 'text/css'],
+      ['/docs/api/rapidoc.js', 'text/javascript'],
+      ['/docs/api.md', 'text/markdown'],
     ] as const) {
       const response = await fetch(`${m.replicas[0].url}${path}`);
       assert.deepEqual([response.status, response.headers.get('content-type')], [200, `${type}; charset=utf-8`]);
@@ -33,7 +34,7 @@ describe('/docs', function () {
       assert.equal((await fetch(`${m.replicas[0].url}${path}`, { method: 'POST' })).status, 405);
     }
     assert.equal((await fetch(`${m.replicas[0].url}/docs/../package.json`)).status, 404);
-    assert.equal((await fetch(`${m.replicas[0].url}/docs/endpoint.ts`)).status, 404);
+    assert.equal((await fetch(`${m.replicas[0].url}/docs/api/endpoint.ts`)).status, 404);
   });
 
   describe('in a browser', () => {
@@ -59,7 +60,7 @@ describe('/docs', function () {
         if (message.type() === 'error') said.push(message.text());
       });
       page.on('pageerror', (error) => said.push(error.message));
-      await page.goto(`${url}/docs`);
+      await page.goto(`${url}/docs/api`);
       await page.getByText('Sign up', { exact: false }).first().waitFor({ timeout: 90_000 });
 
       const { paths } = (await (await fetch(`${url}/openapi.json`)).json()) as {

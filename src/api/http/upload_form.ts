@@ -1,0 +1,152 @@
+/**
+ * Reads a multipart form that may hold one file, as a stream: the file goes to the disk, everything else is as bounded
+ * as any other body.
+ */
+import type { IncomingMessage } from 'node:http';
+import { Busboy, type BusboyFileStream, type BusboyInstance } from '@fastify/busboy';
+import { paced, TooSlow, type PaceOptions } from '../../upload/pace.ts';
+import { UploadRefused, type Reception, type Spool, type SpooledFile } from '../../upload/spool.ts';
+import { ApiError, invalid, unreadable } from '../errors.ts';
+import { MAX_PAIRS, shown, type Pair } from './input/pairs.ts';
+
+const FILE = 'file';
+/** Of all that is not the file. */
+const MAX_BYTES = 1024 * 1024;
+const LIMITS = {
+  fieldNameSize: 512,
+  fieldSize: MAX_BYTES,
+  fields: MAX_PAIRS,
+  files: 1,
+  parts: MAX_PAIRS + 1,
+  headerPairs: 16,
+  headerSize: 8_192,
+};
+const RETRY_S = 30;
+
+/** A file that came with a request. */
+export interface Upload extends SpooledFile {
+  name: string;
+}
+
+export interface Form {
+  pairs: Pair[];
+  upload?: Upload;
+}
+
+export interface FormOptions extends Reception {
+  spool: Pick<Spool, 'receive'>;
+  pace?: PaceOptions | undefined;
+}
+
+function refusal({ why }: UploadRefused, maxBytes: number): ApiError {
+  const full = (text: string) => new ApiError('unavailable', { text, retryAfterS: RETRY_S, reason: why });
+  switch (why) {
+    case 'empty':
+      return invalid(FILE, 'is empty');
+    case 'too-large':
+      return new ApiError('invalid-field', { text: `${FILE}: must have at most ${maxBytes} bytes`, field: FILE });
+    case 'account-full':
+      return full('the uploads of this account take all of their room; try again when one of them has ended');
+    case 'spool-full':
+      return full('there is no room for an upload; try again later');
+  }
+}
+
+function meaningOf(error: unknown, request: IncomingMessage, maxBytes: number): unknown {
+  if (error instanceof ApiError) return error;
+  if (error instanceof UploadRefused) return refusal(error, maxBytes);
+  if (error instanceof TooSlow) return unreadable('is sent too slowly; a form with a file needs 64 kB a second');
+  if (request.destroyed && !request.complete) return new ApiError('hung-up');
+  if ((error as NodeJS.ErrnoException).syscall !== undefined) return error;
+  return unreadable('is not valid multipart/form-data', { detail: (error as Error).message });
+}
+
+/** What is left of the body is not read, so that the connection cannot be used again. */
+function apiError(error: unknown, request: IncomingMessage, maxBytes: number): unknown {
+  const meant = meaningOf(error, request, maxBytes);
+  if (meant instanceof ApiError && !request.complete) meant.headers['Connection'] = 'close';
+  return meant;
+}
+
+function parserOf(request: IncomingMessage): BusboyInstance {
+  try {
+    return new Busboy({
+      headers: { ...request.headers, 'content-type': request.headers['content-type'] ?? '' },
+      limits: LIMITS,
+    });
+  } catch (error) {
+    throw apiError(error, request, 0);
+  }
+}
+
+export async function readForm(request: IncomingMessage, options: FormOptions): Promise<Form> {
+  const { spool, maxBytes, pace, ...reception } = options;
+  if (Number(request.headers['content-length'] ?? 0) > maxBytes + MAX_BYTES)
+    throw apiError(new UploadRefused('too-large'), request, maxBytes);
+  const parser = parserOf(request);
+  const pairs: Pair[] = [];
+  let stream: BusboyFileStream | undefined;
+  let receiving: Promise<Upload> | undefined;
+  let failure: Error | undefined;
+  let tell: (error: Error) => void = () => {};
+  const fail = (error: unknown): void => {
+    failure ??= error as Error;
+    tell(failure);
+  };
+  parser.on('error', fail);
+  parser.on('field', (name, value, nameCut, valueCut) => {
+    if (nameCut || valueCut) fail(unreadable('must be at most 1 MB, the file apart'));
+    else pairs.push([name, value]);
+  });
+  parser.on('file', (name, file, given) => {
+    file.on('error', fail);
+    if (name !== FILE) return fail(invalid(shown(name), `is a file; only ${FILE} may be one`));
+    stream = file;
+    receiving = spool
+      .receive(file as AsyncIterable<Buffer>, { ...reception, maxBytes })
+      .then((spooled) => ({ ...spooled, name: String(given ?? '') }));
+    receiving.catch(fail);
+  });
+  for (const event of ['partsLimit', 'fieldsLimit'] as const)
+    parser.on(event, () => fail(unreadable(`has more than ${MAX_PAIRS} fields`)));
+  parser.on('filesLimit', () => fail(invalid(FILE, 'is given more than once')));
+
+  /** Waits for the parser, or for what failed meanwhile: it then reads nothing more. */
+  const until = (event: 'drain' | 'finish'): Promise<void> =>
+    new Promise((resolve, reject) => {
+      tell = reject;
+      parser.once(event, resolve);
+      if (failure) reject(failure);
+    });
+
+  async function feed(): Promise<void> {
+    let bytes = 0;
+    for await (const piece of paced(request, pace)) {
+      bytes += piece.length;
+      if (bytes - (stream?.bytesRead ?? 0) > MAX_BYTES + piece.length)
+        throw unreadable('must be at most 1 MB, the file apart');
+      if (!parser.write(piece)) await until('drain');
+      if (failure) throw failure;
+    }
+    const finished = until('finish');
+    parser.end();
+    await finished;
+  }
+
+  try {
+    await feed();
+    const upload = await receiving;
+    if (failure) throw failure;
+    return { pairs, ...(upload ? { upload } : {}) };
+  } catch (error) {
+    stream?.destroy();
+    parser.destroy();
+    // Removed by whoever received it, or here if it was complete.
+    const refused = await receiving?.then(
+      (upload) => upload.remove(),
+      (why: unknown) => why,
+    );
+    // A refusal ends the stream of the file, which the parser reports first, as an error of its own.
+    throw apiError(refused instanceof UploadRefused ? refused : error, request, maxBytes);
+  }
+}

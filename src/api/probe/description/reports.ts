@@ -1,0 +1,27 @@
+/** The schemas of what tools print, where its form is known. */
+import Type, { type TSchema } from 'typebox';
+import { HlsReportSchema } from '../../../hls/schema.ts';
+import { ProbeReportSchema } from '../../../report/schema.ts';
+import type { ResultName } from '../../../tools/table.ts';
+
+interface Report {
+  /** For the titles of schemas with this one. */
+  title: string;
+  schema: TSchema;
+}
+
+/** Of results that have a folder of their own. Other tools have theirs in the descriptor. */
+const ELSEWHERE: Partial<Record<ResultName, Report>> = {
+  probe_report: { title: 'ProbeReport', schema: ProbeReportSchema },
+  msv: { title: 'Hls', schema: HlsReportSchema },
+};
+
+/** `Msv` for msv. */
+export const titleOf = (name: ResultName): string => `${name[0]!.toUpperCase()}${name.slice(1)}`;
+
+export const reportOf = ({ name, report }: { name: ResultName; report?: TSchema }): Report | undefined =>
+  ELSEWHERE[name] ?? (report && { title: titleOf(name), schema: report });
+
+export const ANY_OUTPUT = Type.Unsafe<unknown>({
+  description: "The tool's own output: a JSON value if its format is JSON, else a string; null if it printed nothing.",
+});

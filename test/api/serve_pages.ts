@@ -1,0 +1,20 @@
+/** The API's pages alone: nothing that needs a database, a cluster or NATS is called. */
+import { pino } from 'pino';
+import { DEFAULTS, type Deps, type Settings } from '../../src/api/deps.ts';
+import { makeDrain } from '../../src/api/http/drain.ts';
+import { listen, type HttpServer } from '../../src/api/http/http_server.ts';
+import { makeMetrics } from '../../src/api/metrics.ts';
+import { makeApp } from '../../src/api/server.ts';
+
+export async function servePages(change: Partial<Settings>): Promise<HttpServer> {
+  const deps: Partial<Deps> = {
+    metrics: makeMetrics(() => 0),
+    drain: makeDrain(),
+    log: pino({ level: 'silent' }) as Deps['log'],
+    accounts: { ownHosts: [] } as unknown as Deps['accounts'],
+    store: { newRequest: () => ({ id: 'an-id' }) } as unknown as Deps['store'],
+    settings: { ...DEFAULTS, namespace: 'none', replica: 'test', allowSources: [], denyCidrs: [], ...change },
+  };
+  const app = makeApp(deps as Deps, { ready: {}, dependencies: {} });
+  return listen(app.callback(), { host: '127.0.0.1', port: 0 }, () => 'an-id');
+}
