@@ -4,10 +4,16 @@
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { parse, stringify } from 'yaml';
+import { apiTypes } from './api_types.ts';
+import { alertsFile } from './alerts/file.ts';
+import { dashboardFile } from './dashboards/file.ts';
+import { DASHBOARDS } from './dashboards/table.ts';
 import { crdFiles } from './crds.ts';
-import { consoleTypes } from './console_types.ts';
 import { valuesSchema } from './schema.ts';
+import { VERSIONED, withVersion } from './version.ts';
 import { parseCatalog } from '../images/catalog.ts';
+import { cliPage } from '../docs/tables/cli.ts';
+import { customResourcesPage } from '../docs/tables/custom_resources.ts';
 import { hlsRulesPage } from '../docs/tables/hls_rules.ts';
 import { imagesPage } from '../docs/tables/images.ts';
 import { metricsPage } from '../docs/tables/metrics.ts';
@@ -15,6 +21,7 @@ import { optionPage } from '../docs/tables/options.ts';
 import { roleTable } from '../docs/tables/permissions.ts';
 import { reportFieldsPage } from '../docs/tables/report_fields.ts';
 import { reportNamesPage } from '../docs/tables/report_names.ts';
+import { samplesPage } from '../docs/tables/samples.ts';
 import { valuesPage } from '../docs/tables/values.ts';
 import { RULES } from '../src/hls/rules/catalog.ts';
 
@@ -61,18 +68,25 @@ function hlsCodes(): string {
 export function madeFiles(): Map<string, string> {
   const files = new Map<string, string>();
   const catalog = read('images/catalog.yaml');
+  const { version } = JSON.parse(read('package.json')) as { version: string };
+  for (const file of VERSIONED) files.set(file, withVersion(file, read(file), version));
   for (const [name, content] of crdFiles()) files.set(`${CHART}/files/crds/${name}`, content);
   files.set(`${CHART}/files/catalog.yaml`, chartCatalog(catalog));
   files.set(`${CHART}/values.schema.json`, valuesSchema());
   files.set('docs/operating/values.md', valuesPage(read(`${CHART}/values.yaml`)));
+  files.set('docs/operating/custom-resources.md', customResourcesPage());
+  files.set(`${CHART}/files/alerts.yaml`, alertsFile());
+  for (const dashboard of DASHBOARDS) files.set(`${CHART}/dashboards/${dashboard.name}.json`, dashboardFile(dashboard));
   files.set('docs/operating/metrics.md', metricsPage());
   files.set('docs/hls-rules.md', hlsRulesPage());
   files.set('src/tools/hls_codes.ts', hlsCodes());
+  files.set('docs/cli.md', cliPage());
   files.set('docs/options.md', optionPage());
   files.set('docs/permissions.md', roleTable());
   files.set('docs/report-fields.md', reportFieldsPage());
   files.set('docs/report-names.md', reportNamesPage());
-  files.set('src/console/api/types.ts', consoleTypes());
+  files.set('docs/samples.md', samplesPage());
+  files.set('src/api_types.ts', apiTypes());
   files.set('docs/reports/images.md', imagesPage(parseCatalog(catalog).tools));
   return files;
 }

@@ -6,6 +6,7 @@ import Type, { type TObject, type TProperties, type TSchema } from 'typebox';
 import { customResourceDefinition } from './crds.ts';
 import { MAX_POLICY_NAME } from '../src/kube/probe_policy.ts';
 import { PROBE_POOL, WALLS } from '../src/kube/probe_pool.ts';
+import { CREDENTIAL_NAME, SECRET_KEYS } from '../src/source/named_credential.ts';
 import { TOOLS } from '../src/tools/table.ts';
 
 const object = <P extends TProperties>(properties: P, required: (keyof P & string)[] = []): TSchema =>
@@ -39,6 +40,18 @@ const quantity = Type.Unsafe({
 const amounts = object({ cpu: quantity, memory: quantity, 'ephemeral-storage': quantity });
 const resources = object({ requests: amounts, limits: amounts });
 
+const namedCredential = object(
+  {
+    name: text({ pattern: CREDENTIAL_NAME }),
+    kind: oneOf(Object.keys(SECRET_KEYS)),
+    secret: objectName,
+    accounts: Type.Array(Type.Unsafe({ anyOf: [{ type: 'integer', minimum: 1 }, { const: '*' }] }), { minItems: 1 }),
+    buckets: Type.Array(text({ minLength: 1 }), { minItems: 1 }),
+    region: text({ pattern: '^[A-Za-z0-9-]{1,64}$' }),
+  },
+  ['name', 'kind', 'secret', 'accounts', 'buckets'],
+);
+
 const image = { registry: text(), repository: text({ minLength: 1 }), tag: text(), digest };
 const placement = { nodeSelector: textMap, tolerations: anyObjects, affinity: anyObject, priorityClassName: text() };
 const deployment = {
@@ -59,9 +72,22 @@ const deployment = {
     }),
   }),
   extraEnv: anyObjects,
+  extraVolumes: anyObjects,
+  extraVolumeMounts: anyObjects,
 };
 const persistence = object({ enabled: flag, size: quantity, storageClass: orNull(text()) });
-const monitor = object({ enabled: flag, labels: textMap, interval: text({ pattern: '^[0-9]+(ms|s|m|h)$' }) });
+const duration = text({ pattern: '^[0-9]+(ms|s|m|h)$' });
+const monitor = object({
+  enabled: flag,
+  labels: textMap,
+  interval: duration,
+  scrapeTimeout: text({ pattern: '^$|^[0-9]+(ms|s|m|h)$' }),
+  honorLabels: flag,
+  relabelings: anyObjects,
+  metricRelabelings: anyObjects,
+  sampleLimit: whole(0, 10_000_000),
+});
+const percent = Type.Unsafe({ type: 'number', minimum: 50, exclusiveMaximum: 100 });
 
 const tool = object(
   {
@@ -104,6 +130,10 @@ const allowedSource = Type.Unsafe({
 const VALUES: TSchema = object({
   // A parent chart may add its own values beside these.
   global: Type.Unsafe({ type: 'object', properties: { imageRegistry: text() } }),
+  enabled: flag,
+  podSecurityContext: anyObject,
+  hostAliases: anyObjects,
+  extraObjects: anyObjects,
   fullnameOverride: text({ pattern: `^$|${DNS_LABEL}` }),
   image: object({ ...image, pullPolicy: oneOf(['Always', 'IfNotPresent', 'Never']) }),
   imagePullSecrets: Type.Array(object({ name: objectName }, ['name'])),
@@ -114,11 +144,22 @@ const VALUES: TSchema = object({
   crds: object({ enabled: flag, keep: flag }),
   rbac: object({ create: flag, aggregate: flag }),
   admissionPolicy: object({ enabled: flag }),
+  upload: object({ enabled: flag, maxBytes: whole(1, 1_000_000_000_000), roomBytes: whole(1, 10_000_000_000_000) }, [
+    'maxBytes',
+    'roomBytes',
+  ]),
   api: object({
     ...deployment,
+    autoscaling: object({
+      enabled: flag,
+      minReplicas: whole(1, 1000),
+      maxReplicas: whole(1, 1000),
+      metrics: anyObjects,
+    }),
     publicUrl: text({ pattern: '^$|^https?://[^/?#@ ]+/?$' }),
     trustedProxies: orNull(whole(0, 20)),
     console: flag,
+    mcp: flag,
     memoryBudgetBytes: whole(20_000_000, 1_000_000_000_000),
     drainSeconds: whole(0, 3600),
     service: object({
@@ -143,6 +184,7 @@ const VALUES: TSchema = object({
     existingSecret: optionalName,
     usernameKey: text({ minLength: 1 }),
     passwordKey: text({ minLength: 1 }),
+    caKey: text(),
   }),
   c2pa: object({
     trustAnchors: text(),
@@ -174,12 +216,14 @@ const VALUES: TSchema = object({
     noProxy: Type.Array(text({ minLength: 1 })),
     egressResolve: oneOf(['here', 'proxy']),
     minBytesPerMinute: whole(0, 1_000_000_000),
+    credentials: Type.Array(namedCredential),
     s3: object({
       hosts: Type.Array(text({ pattern: '^\\.?[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?$' })),
       endpoint: text({ pattern: '^$|^https?://[^/?#@ ]+/?$' }),
       region: text({ pattern: '^[A-Za-z0-9-]{0,64}$' }),
     }),
   }),
+  samples: object({ enabled: flag, resources, ...placement }),
   tools: object({
     delivery: oneOf(['imageVolume', 'bundled']),
     forceImageVolume: flag,
@@ -213,12 +257,23 @@ const VALUES: TSchema = object({
     labels: textMap,
     annotations: textMap,
     priorityClassName: text(),
+    pdb: object({ enabled: flag }),
+    prePull: object({ enabled: flag, resources, ...placement }),
+    resourceQuota: Type.Unsafe({ type: 'object', additionalProperties: quantity }),
+    limitRange: anyObjects,
   }),
   nats: object({
     external: object({
       url: text({ pattern: '^$|^(tls|nats|wss)://' }),
+      urls: Type.Array(text({ pattern: '^(tls|nats|wss)://[^,\\s]+$' })),
       runnerUrl: text({ pattern: '^$|^(tls|nats|wss)://' }),
+      account: text({ pattern: '^[A-Za-z0-9_-]{1,64}$' }),
+      apiKey: text({ minLength: 1 }),
+      controllerKey: text({ minLength: 1 }),
+      sentinelJwt: text({ pattern: '^$|^[\\w-]+\\.[\\w-]+\\.[\\w-]+$' }),
     }),
+    replicas: Type.Unsafe({ type: 'integer', enum: [1, 3, 5] }),
+    streamReplicas: orNull(Type.Unsafe({ type: 'integer', enum: [1, 3, 5] })),
     image: object(image),
     resources,
     jetstream: object({
@@ -228,6 +283,7 @@ const VALUES: TSchema = object({
     persistence,
     podAnnotations: textMap,
     ...placement,
+    topologySpreadConstraints: anyObjects,
   }),
   postgres: object({
     external: object({
@@ -237,12 +293,61 @@ const VALUES: TSchema = object({
       urlKey: text({ minLength: 1 }),
       directUrlKey: text({ minLength: 1 }),
       caKey: text(),
+      caSecret: optionalName,
+      clientCertificate: object({
+        ownerSecret: optionalName,
+        apiSecret: optionalName,
+        controllerSecret: optionalName,
+        certificateKey: text({ minLength: 1 }),
+        privateKeyKey: text({ minLength: 1 }),
+      }),
     }),
+    cnpg: object({
+      enabled: flag,
+      instances: whole(1, 100),
+      imageName: text(),
+      storage: object({ size: quantity, storageClass: orNull(text()) }),
+      resources,
+      spec: anyObject,
+    }),
+    poolSize: whole(2, 200),
+    preparedStatements: flag,
     image: object(image),
     resources,
     persistence,
     podAnnotations: textMap,
     ...placement,
+  }),
+  backup: object({
+    enabled: flag,
+    schedule: text({ minLength: 9 }),
+    erasuresSchedule: text({ minLength: 9 }),
+    recipients: Type.Array(text({ pattern: '^age1[02-9ac-hj-np-z]{58}$' })),
+    keep: whole(0, 100_000),
+    maxHours: whole(1, 1_000),
+    claim: object({ existingClaim: optionalName, size: quantity, storageClass: orNull(text()) }),
+    s3: object({
+      endpoint: text({ pattern: '^$|^https?://[^/?#@ ]+/?$' }),
+      bucket: text({ pattern: '^$|^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$' }),
+      prefix: text({ pattern: '^([A-Za-z0-9._-]+/)*[A-Za-z0-9._-]*$', maxLength: 500 }),
+      region: text({ pattern: '^[A-Za-z0-9-]{1,64}$' }),
+      existingSecret: optionalName,
+      accessKeyKey: text({ minLength: 1 }),
+      secretKeyKey: text({ minLength: 1 }),
+      caKey: text(),
+    }),
+    extraEgress: anyObjects,
+    resources,
+    ...placement,
+  }),
+  restore: object({
+    name: text({ pattern: '^$|^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$' }),
+    existingSecret: optionalName,
+    secretKey: text({ minLength: 1 }),
+  }),
+  rotation: object({
+    schedule: text({ pattern: '^$|^[^ ]+( [^ ]+){4}$' }),
+    what: Type.Array(oneOf(['seal', 'box', 'natsCa', 'postgres'])),
   }),
   setup: object({ enabled: flag, adminEmail: text({ pattern: '^[^@\\s]+@[^@\\s]+$' }) }),
   secrets: object({
@@ -284,8 +389,22 @@ const VALUES: TSchema = object({
     scrapeAnnotations: flag,
     podMonitor: monitor,
     serviceMonitor: monitor,
-    prometheusRule: object({ enabled: flag, labels: textMap, extraRules: anyObjects }),
+    dashboards: object({
+      enabled: flag,
+      labels: textMap,
+      annotations: textMap,
+      namespace: text({ pattern: `^$|${DNS_LABEL}` }),
+    }),
+    prometheusRule: object({
+      enabled: flag,
+      labels: textMap,
+      runbookUrl: text({ minLength: 1 }),
+      serviceLevels: object({ answers: percent, queue: percent }, ['answers', 'queue']),
+      timeFactor: Type.Unsafe({ type: 'number', minimum: 0.001, maximum: 10 }),
+      extraRules: anyObjects,
+    }),
   }),
+  tracing: object({ endpoint: text({ pattern: '^$|^https?://[^/?#@ ]+/?$' }), percent: whole(0, 100) }),
   flowControl: object({ enabled: flag, concurrencyShares: whole(1, 1000) }),
   tests: object({ enabled: flag, requireNetworkPolicy: flag }),
 });

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { readCatalog, readPools } from '../../src/controller/catalog/apply.ts';
 import { limitsOf, loadConfig } from '../../src/config.ts';
 import { DEFAULT_LIMITS } from '../../src/limits.ts';
-import { EVERYTHING } from './everything.ts';
-import { container, environmentOf, only, render } from './render.ts';
+import { EVERYTHING, SAMPLES } from './everything.ts';
+import { container, environmentOf, mountedAt, only, render } from './render.ts';
 
 describe("product with the chart's settings", function () {
   this.timeout(60_000);
@@ -45,6 +45,12 @@ describe("product with the chart's settings", function () {
       }
     });
   }
+
+  it('starts as samples with its settings', () => {
+    const one = container(render(SAMPLES), 'samples');
+    assert.deepEqual(one.args, ['samples']);
+    assert.equal(loadConfig('samples', environmentOf(one)).listen.port, 8080);
+  });
 
   it('finds every file that its settings refer to', () => {
     for (const [role, owner] of [
@@ -127,12 +133,11 @@ describe("product with the chart's settings", function () {
       nats: { external: { url: 'tls://nats.example:4222', runnerUrl: 'tls://nats.internal:4222' } },
     });
     const one = container(objects, 'controller');
-    assert.deepEqual(
-      one.env
-        ?.filter(({ valueFrom }) => valueFrom?.secretKeyRef)
-        .map(({ name, valueFrom }) => `${name}=${valueFrom?.secretKeyRef?.name}/${valueFrom?.secretKeyRef?.key}`),
-      ['PY_POSTGRES_URL=pg/pooled', 'PY_POSTGRES_DIRECT_URL=pg/direct'],
-    );
+    assert.deepEqual(mountedAt(objects, 'controller', '/etc/probeyard-postgres'), {
+      url: 'pg/pooled',
+      'direct-url': 'pg/direct',
+      'other-password': 'pg/other-password',
+    });
     const roles = render({
       postgres: { external: { existingSecret: 'owner', apiSecret: 'api', controllerSecret: 'controller' } },
     });
@@ -162,8 +167,12 @@ describe("product with the chart's settings", function () {
   });
 });
 
+/** Those with an address of Postgres. */
 const secretsOf = (name: string, objects: ReturnType<typeof render>) => [
-  ...new Set(container(objects, name).env?.flatMap(({ valueFrom }) => valueFrom?.secretKeyRef?.name ?? [])),
+  ...new Set([
+    ...Object.values(mountedAt(objects, name, '/etc/probeyard-postgres')).map((source) => source.split('/')[0]),
+    ...(container(objects, name).env?.flatMap(({ valueFrom }) => valueFrom?.secretKeyRef?.name ?? []) ?? []),
+  ]),
 ];
 
 interface Volume {

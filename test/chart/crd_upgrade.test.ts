@@ -9,16 +9,30 @@ type Json = Record<string, any>;
 
 const newer = customResourceDefinition(PROBE_JOB) as Json;
 
-/** The CRD of version 0.1: tools identified by name alone, and no comparisons. */
+/**
+ * The CRD of version 0.1: v1alpha1 alone, tools identified by name alone, an owner for each field, and no comparisons.
+ */
 function olderDefinition(): Json {
   const crd = structuredClone(newer);
+  crd['spec'].versions.length = 1;
   const { spec, status } = crd['spec'].versions[0].schema.openAPIV3Schema.properties;
+  delete spec['x-kubernetes-map-type'];
+  delete status['x-kubernetes-map-type'];
   spec.properties.kind.enum = ['file', 'msv', 'c2pa'];
   Object.assign(spec.properties.tools, { maxItems: 4, 'x-kubernetes-list-map-keys': ['name'] });
   spec['x-kubernetes-validations'] = spec['x-kubernetes-validations'].slice(0, 1);
   Object.assign(status.properties.tools, { maxItems: 8, 'x-kubernetes-list-map-keys': ['name'] });
   return crd;
 }
+
+/** What the API server notes of the owners of spec and status: their members, or `{}` for an owner of all. */
+function ownedFields({ metadata }: { metadata: object }): Json[] {
+  const { managedFields = [] } = metadata as { managedFields?: { fieldsV1: Json }[] };
+  return managedFields.flatMap(({ fieldsV1 }) =>
+    ['f:spec', 'f:status'].flatMap((part) => (fieldsV1[part] === undefined ? [] : [{ [part]: fieldsV1[part] }])),
+  );
+}
+const WHOLE = [{ 'f:spec': {} }, { 'f:status': {} }];
 
 const source = { url: 'https://origin.example/a.mp4' };
 const FILE = { kind: 'file', source, tools: [{ name: 'ffprobe', version: '7.1' }, { name: 'mediainfo' }] };
@@ -80,6 +94,7 @@ describe('upgrade of the ProbeJob CRD', function () {
         { name: 'mediainfo', version: '24.06' },
       ],
     });
+    assert.ok('f:kind' in ownedFields(running)[0]!['f:spec']);
     await install(newer, true);
 
     const read = await client.get(PROBE_JOBS, waiting.metadata.name);
@@ -91,7 +106,19 @@ describe('upgrade of the ProbeJob CRD', function () {
       ] as const;
       const written = await client.mergePatchStatus(PROBE_JOBS, metadata.name, ended([...tools]));
       assert.deepEqual(written.status?.tools, tools);
+      assert.deepEqual(ownedFields(written), WHOLE);
     }
+  });
+
+  it('a job’s spec has one owner, its status has one, and a patch of the status keeps its other members', async () => {
+    await install(newer, true);
+    const made = await create(FILE);
+    assert.deepEqual(ownedFields(made), WHOLE.slice(0, 1));
+    await client.mergePatchStatus(PROBE_JOBS, made.metadata.name, { attempts: 1, queueTimeMs: 7 });
+    const { metadata, spec, status } = await client.mergePatchStatus(PROBE_JOBS, made.metadata.name, ended([...BOTH]));
+    assert.deepEqual(ownedFields({ metadata }), WHOLE);
+    assert.deepEqual(spec, made.spec);
+    assert.deepEqual(status, { ...ended([...BOTH]), queueTimeMs: 7 });
   });
 
   it('a comparison keeps both versions in spec and status', async () => {

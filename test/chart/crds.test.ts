@@ -93,6 +93,18 @@ const good: [ResourceType, string, Json][] = [
       },
       runtimeClassName: 'gvisor',
       userNamespaces: 'Required',
+      drainSeconds: 0,
+      priorityClassName: 'low',
+      topologySpreadConstraints: [
+        {
+          maxSkew: 1,
+          topologyKey: 'kubernetes.io/hostname',
+          whenUnsatisfiable: 'DoNotSchedule',
+          minDomains: 2,
+          nodeAffinityPolicy: 'Honor',
+          nodeTaintsPolicy: 'Ignore',
+        },
+      ],
       nodeSelector: { 'kubernetes.io/arch': 'amd64' },
       tolerations: [{ key: 'media', operator: 'Equal', value: 'yes', effect: 'NoSchedule', tolerationSeconds: 5 }],
     }),

@@ -29,6 +29,10 @@ export const EVERYTHING = {
     noProxy: ['.example.com', '10.0.0.0/8'],
     egressResolve: 'proxy',
     minBytesPerMinute: 65_536,
+    credentials: [
+      { name: 'archive', kind: 's3', secret: 'archive', accounts: [1, 2], buckets: ['media'], region: 'eu-west-1' },
+      { name: 'azure', kind: 'az', secret: 'azure', accounts: ['*'], buckets: ['account/films'] },
+    ],
     s3: { hosts: ['minio.example.com:9000'], endpoint: 'https://minio.example.com', region: 'eu-west-1' },
   },
   limits: {
@@ -70,4 +74,16 @@ export const OTHERS_CRDS = {
     serviceMonitor: { enabled: true, labels: { p: 'q' } },
     prometheusRule: { enabled: true, labels: { p: 'q' }, extraRules: [{ alert: 'X', expr: '1' }] },
   },
+} as const;
+
+export const SAMPLES = { samples: { enabled: true } } as const;
+
+/** Backups to a bucket, and a new installation that begins with one of them. */
+export const BACKUPS = {
+  backup: {
+    enabled: true,
+    recipients: ['age1fsmffmtvkn0dr6k6kp5j6ts454kpl9fm26q0spakxdmj8u7qvcgqfmmnxh'],
+    s3: { endpoint: 'https://minio.example:9000', bucket: 'backups', existingSecret: 'bucket', caKey: 'ca.crt' },
+  },
+  restore: { name: 'probeyard-20260131T022300Z.age', existingSecret: 'restore' },
 } as const;

@@ -87,7 +87,8 @@ describe('chart: values', () => {
     const unused = rows
       .filter(
         ({ path }) =>
-          !new RegExp(`\\.${path.split('.').at(-1)}\\b`).test(templates) && !/^(pools|secrets)\./.test(path),
+          !new RegExp(`\\.${path.split('.').at(-1)}\\b`).test(templates) &&
+          !/^(pools|secrets|podSecurityContext)\./.test(path),
       )
       .map(({ path }) => path);
     assert.deepEqual(unused, []);

@@ -100,6 +100,14 @@ describe('chart: NATS server', function () {
     }
   });
 
+  it('is restarted when a stream cannot be written, unless other servers have copies to catch up with', () => {
+    const liveness = (values: object, name: string): string =>
+      only(render(values), 'StatefulSet', name)['spec'].template.spec.containers[0].livenessProbe.httpGet
+        .path as string;
+    assert.equal(liveness({}, 'probeyard-nats'), '/healthz');
+    assert.equal(liveness({ nats: { replicas: 3 } }, 'probeyard-nats-cluster'), '/healthz?js-enabled-only=true');
+  });
+
   it('is named after its pod, requires TLS, and limits JetStream', async () => {
     const info = (await (await fetch(`http://127.0.0.1:${monitor}/varz`)).json()) as {
       server_name: string;

@@ -111,6 +111,28 @@ describe('chart: NetworkPolicy of runners', function () {
       assert.equal(labels[`pod-security.kubernetes.io/${mode}`], 'restricted', mode);
   });
 
+  it('lets runners read uploaded files, and nobody else', () => {
+    const toApi = (objects: ReturnType<typeof render>) => {
+      const api = podsOf(objects).find(({ owner }) => owner === 'Deployment/probeyard-api')!;
+      return (only(objects, 'NetworkPolicy', 'probeyard-runner')['spec'].egress as Rule[]).filter(({ to }) =>
+        to?.some(({ podSelector }) => podSelector && selects(podSelector, api.labels)),
+      );
+    };
+    assert.deepEqual(
+      toApi(render()).map(({ ports }) => ports),
+      [[{ protocol: 'TCP', port: 8081 }]],
+    );
+    const ingress = only(render(), 'NetworkPolicy', 'probeyard-api')['spec'].ingress as {
+      ports: { port: number }[];
+      from?: { podSelector?: Selector; namespaceSelector?: Selector }[];
+    }[];
+    const uploads = ingress.filter(({ ports }) => ports.some(({ port }) => port === 8081));
+    assert.equal(uploads.length, 1);
+    assert.equal(uploads[0]!.from?.length, 1);
+    assert.ok(selects(uploads[0]!.from![0]!.podSelector!, { 'app.kubernetes.io/component': 'runner' }));
+    assert.deepEqual(toApi(render({ upload: { enabled: false } })), []);
+  });
+
   it('denies the API to runners and to the pod of `helm test` that tries it', () => {
     const objects = render();
     const pods = podsOf(objects);
@@ -120,6 +142,7 @@ describe('chart: NetworkPolicy of runners', function () {
     assert.ok(selects(policy['spec'].podSelector as Selector, trial.labels));
     for (const one of [runner(), policy]) {
       const peers = (one['spec'].egress as Rule[])
+        .filter(({ ports }) => !ports?.some(({ port }) => port === 8081))
         .flatMap(({ to }) => to ?? assert.fail('an open rule'))
         .filter(({ podSelector }) => podSelector);
       assert.ok(peers.length >= 1);

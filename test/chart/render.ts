@@ -23,12 +23,16 @@ export interface HelmResult {
 }
 
 export function helm(args: string[], values: object = {}): HelmResult {
-  const result = spawnSync(binary('helm'), [...args, ...(args[0] === 'uninstall' ? [] : ['--values', '-'])], {
-    encoding: 'utf8',
-    input: JSON.stringify(values),
-    timeout: 120_000,
-    maxBuffer: 64 * 1024 * 1024,
-  });
+  const result = spawnSync(
+    binary('helm'),
+    [...args, ...(['uninstall', 'rollback'].includes(args[0] ?? '') ? [] : ['--values', '-'])],
+    {
+      encoding: 'utf8',
+      input: JSON.stringify(values),
+      timeout: 120_000,
+      maxBuffer: 64 * 1024 * 1024,
+    },
+  );
   if (result.error) throw result.error;
   return { code: result.status ?? -1, stdout: result.stdout, stderr: result.stderr };
 }
@@ -135,6 +139,27 @@ export const container = (objects: Rendered[], name: string): Container => {
   if (!found) throw new Error(`no container ${name}`);
   return found;
 };
+
+interface SecretSource {
+  name: string;
+  items?: { key: string; path: string }[];
+}
+
+/** The keys of Secrets in the folder that is mounted there, as `secret/key`, by file. */
+export function mountedAt(objects: Rendered[], name: string, path: string): Record<string, string> {
+  const pod = podsOf(objects).find((one) => containersOf(one).some((each) => each.name === name));
+  const volume = container(objects, name).volumeMounts?.find(({ mountPath }) => mountPath === path)?.name;
+  const volumes = (pod?.spec['volumes'] ?? []) as {
+    name: string;
+    projected?: { sources: { secret?: SecretSource }[] };
+  }[];
+  const projected = volumes.find((one) => one.name === volume)?.projected;
+  return Object.fromEntries(
+    (projected?.sources ?? []).flatMap(({ secret }) =>
+      (secret?.items ?? []).map((item) => [item.path, `${secret?.name}/${item.key}`]),
+    ),
+  );
+}
 
 /** The environment of the process, with placeholders for values from elsewhere. */
 export const environmentOf = ({ env = [] }: Container): Record<string, string> =>

@@ -78,7 +78,7 @@ const EXPECTED = {
     'events: create patch',
   ],
   'probeyard-runners/Role/probeyard-controller': [
-    'pods: get list watch create delete',
+    'pods: get list watch create patch delete',
     'events: list',
     'pods/log: get',
     'configmaps: create',
@@ -93,6 +93,10 @@ const EXPECTED = {
     'persistentvolumeclaims [data-probeyard-postgres-0]: get',
   ],
   'Role/probeyard-renewal': ['secrets [probeyard-nats-tls]: get patch'],
+  'Role/probeyard-rotation': [
+    'secrets [probeyard-box probeyard-nats-tls probeyard-postgres probeyard-postgres-api ' +
+      'probeyard-postgres-controller probeyard-seal-private probeyard-seal-public]: get patch',
+  ],
   'ClusterRole/probeyard-view': [
     'probejobs.probeyard.dev: get list watch',
     'probetools.probeyard.dev: get list watch',
@@ -164,6 +168,7 @@ describe('chart: roles', function () {
       'probeyard/probeyard-api',
       'probeyard/probeyard-controller',
       'probeyard/probeyard-renewal',
+      'probeyard/probeyard-rotation',
       'probeyard/probeyard-setup',
     ]);
     for (const binding of objects.filter(({ kind }) => kind.endsWith('RoleBinding'))) {

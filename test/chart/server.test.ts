@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { stringify } from 'yaml';
+import { SERVED_VERSIONS } from '../../src/kube/resource.ts';
 import { testApiServer, type TestApiServer } from '../kube/apiserver.ts';
 import { EVERYTHING } from './everything.ts';
 import { CHART, helm } from './render.ts';
@@ -20,8 +21,8 @@ describe('chart on an API server', function () {
     crds: { enabled: false },
     runners: { ...(more as { runners?: object }).runners, namespace: runners },
   });
-  const run = (verb: 'install' | 'upgrade' | 'uninstall', more: object = {}, flags: string[] = []) => {
-    const chart = verb === 'uninstall' ? [] : [CHART];
+  const run = (verb: 'install' | 'upgrade' | 'rollback' | 'uninstall', more: object = {}, flags: string[] = []) => {
+    const chart = verb === 'install' || verb === 'upgrade' ? [CHART] : [];
     const result = helm(
       [verb, 'py', ...chart, '--namespace', namespace, '--kubeconfig', server.kubeconfig, '--no-hooks', ...flags],
       values(more),
@@ -44,10 +45,10 @@ describe('chart on an API server', function () {
       input,
       timeout: 30_000,
     });
-  const createJob = (spec: object, as?: string) =>
+  const createJob = (spec: object, as?: string, version = 'v1alpha1') =>
     kubectl(
       ['create', '-o', 'name', ...(as ? ['--as', as] : []), '-f', '-'],
-      stringify({ apiVersion: 'probeyard.dev/v1alpha1', kind: 'ProbeJob', metadata: { generateName: 'job-' }, spec }),
+      stringify({ apiVersion: `probeyard.dev/${version}`, kind: 'ProbeJob', metadata: { generateName: 'job-' }, spec }),
     );
 
   it('is installed with everything on', () => {
@@ -67,6 +68,26 @@ describe('chart on an API server', function () {
       kubectl(['get', 'deployments,statefulsets', '-o', 'jsonpath={.items[*].metadata.generation}']).stdout,
       before,
     );
+  });
+
+  it('is rolled back to the release before, and upgraded again', () => {
+    const shape = () =>
+      kubectl([
+        'get',
+        'deployments,statefulsets,networkpolicies,roles,configmaps',
+        '-o',
+        'jsonpath={range .items[*]}{.kind}{.metadata.name}{.spec}{.rules}{.data}{end}',
+      ]).stdout;
+    const upgraded = shape();
+    run('rollback', {}, ['1']);
+    const back = shape();
+    assert.notEqual(back, upgraded);
+    run('rollback', {}, ['2']);
+    assert.equal(shape(), upgraded);
+    run('rollback', {}, ['1']);
+    assert.equal(shape(), back);
+    run('upgrade');
+    assert.equal(shape(), upgraded);
   });
 
   describe('admission', () => {
@@ -102,9 +123,11 @@ describe('chart on an API server', function () {
       ['any account may name a shared policy', { ...plain, policy: { name: 'shared/web-mp4' } }, false, true],
     ] as const) {
       it(title, () => {
-        const { status, stderr } = createJob(spec, asApi ? api() : undefined);
-        assert.equal(status === 0, accepted, stderr);
-        if (!accepted) assert.match(stderr, refused);
+        for (const version of SERVED_VERSIONS) {
+          const { status, stderr } = createJob(spec, asApi ? api() : undefined, version);
+          assert.equal(status === 0, accepted, `${version}: ${stderr}`);
+          if (!accepted) assert.match(stderr, refused);
+        }
       });
     }
 

@@ -40,6 +40,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- define "probeyard.controllerAccount" -}}{{ include "probeyard.name" . }}-controller{{- end -}}
 {{- define "probeyard.setupAccount" -}}{{ include "probeyard.name" . }}-setup{{- end -}}
 {{- define "probeyard.renewalAccount" -}}{{ include "probeyard.name" . }}-renewal{{- end -}}
+{{- define "probeyard.rotationAccount" -}}{{ include "probeyard.name" . }}-rotation{{- end -}}
 {{- define "probeyard.runnerAccount" -}}probeyard-runner{{- end -}}
 {{- define "probeyard.verifyAccount" -}}probeyard-verify{{- end -}}
 {{/* In the runners' namespace: the ConfigMap that owns every pod there. */}}
@@ -58,18 +59,51 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
   (print "." $namespace ".svc.cluster.local") -}}
 {{- $hosts = append $hosts (print (include "probeyard.name" $) "-nats" $suffix) -}}
 {{- end -}}
+{{- if include "probeyard.natsClustered" . -}}
+{{- range include "probeyard.natsPods" . | fromJsonArray -}}{{ $hosts = append $hosts . }}{{- end -}}
+{{- end -}}
 {{- join "," $hosts -}}
 {{- end -}}
 
-{{- define "probeyard.natsInstalled" -}}{{ if not .Values.nats.external.url }}true{{ end }}{{- end -}}
+{{- define "probeyard.natsInstalled" -}}
+{{- if not (or .Values.nats.external.url .Values.nats.external.urls) }}true{{ end -}}
+{{- end -}}
+{{/* More than one server of the installed NATS. Its StatefulSet is another one than that of a single server: the two
+     store their streams differently, and neither service nor order of pods of a StatefulSet can be changed. */}}
+{{- define "probeyard.natsClustered" -}}
+{{- if and (include "probeyard.natsInstalled" .) (gt (int .Values.nats.replicas) 1) }}true{{ end -}}
+{{- end -}}
+{{- define "probeyard.natsServers" -}}
+{{ include "probeyard.name" . }}-nats{{ if include "probeyard.natsClustered" . }}-cluster{{ end }}
+{{- end -}}
+{{/* Host name of each server of a cluster, as a JSON list. */}}
+{{- define "probeyard.natsPods" -}}
+{{- $servers := include "probeyard.natsServers" . -}}
+{{- $hosts := list -}}
+{{- range $index := until (int .Values.nats.replicas) -}}
+{{- $hosts = append $hosts (printf "%s-%d.%s.%s.svc" $servers $index $servers $.Release.Namespace) -}}
+{{- end -}}
+{{ toJson $hosts }}
+{{- end -}}
 {{- define "probeyard.postgresInstalled" -}}
-{{- if not .Values.postgres.external.existingSecret }}true{{ end -}}
+{{- if not (or .Values.postgres.external.existingSecret .Values.postgres.cnpg.enabled) }}true{{ end -}}
 {{- end -}}
 
 {{/* Of the StatefulSet's one pod. */}}
 {{- define "probeyard.postgresClaim" -}}data-{{ include "probeyard.name" . }}-postgres-0{{- end -}}
 
 {{- define "probeyard.natsUrl" -}}
-{{- $own := printf "tls://%s-nats.%s.svc:4222" (include "probeyard.name" .) .Release.Namespace -}}
-{{- default $own .Values.nats.external.url -}}
+{{- if .Values.nats.external.urls -}}
+{{ join "," .Values.nats.external.urls }}
+{{- else if .Values.nats.external.url -}}
+{{ .Values.nats.external.url }}
+{{- else if include "probeyard.natsClustered" . -}}
+{{- $urls := list -}}
+{{- range include "probeyard.natsPods" . | fromJsonArray -}}
+{{- $urls = append $urls (printf "tls://%s:4222" .) -}}
+{{- end -}}
+{{ join "," $urls }}
+{{- else -}}
+{{ printf "tls://%s-nats.%s.svc:4222" (include "probeyard.name" .) .Release.Namespace }}
+{{- end -}}
 {{- end -}}

@@ -8,13 +8,25 @@ capabilities:
 {{- end -}}
 
 {{- define "probeyard.podSecurity" -}}
-runAsNonRoot: true
-runAsUser: 65532
-runAsGroup: 65532
-fsGroup: 65532
-fsGroupChangePolicy: OnRootMismatch
-seccompProfile:
-  type: RuntimeDefault
+{{ toYaml .Values.podSecurityContext }}
+{{- end -}}
+
+{{/* Of API and controllers: {values}. */}}
+{{- define "probeyard.extraMounts" -}}
+{{- with .values.extraVolumeMounts }}
+{{- toYaml . | nindent 0 }}
+{{- end }}
+{{- end -}}
+{{- define "probeyard.extraVolumes" -}}
+{{- with .values.extraVolumes }}
+{{- toYaml . | nindent 0 }}
+{{- end }}
+{{- end -}}
+{{- define "probeyard.hostAliases" -}}
+{{- with .Values.hostAliases }}
+hostAliases:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- end -}}
 
 {{- define "probeyard.pullSecret" -}}{{ include "probeyard.name" . }}-pull{{- end -}}
@@ -118,23 +130,48 @@ prometheus.io/path: /metrics
 {{- $installed := dict "owner" $secrets.postgres "api" $secrets.postgresApi "controller" $secrets.postgresController -}}
 {{- if $external.existingSecret -}}
 {{ default $external.existingSecret (get $own .part) }}
+{{- else if .root.Values.postgres.cnpg.enabled -}}
+{{ include "probeyard.name" .root }}-postgres-app
 {{- else -}}
 {{ get $installed .part }}
 {{- end -}}
 {{- end -}}
 
+{{/* Keys in that Secret. CloudNativePG chooses its own. */}}
+{{- define "probeyard.postgresKeys" -}}
+{{- $external := .Values.postgres.external -}}
+{{- if $external.existingSecret -}}
+{{ dict "url" $external.urlKey "direct" $external.directUrlKey | toJson }}
+{{- else if .Values.postgres.cnpg.enabled -}}
+{{ dict "url" "uri" "direct" "direct-url" | toJson }}
+{{- else -}}
+{{ dict "url" "url" "direct" "direct-url" | toJson }}
+{{- end -}}
+{{- end -}}
+
+{{/* The Secret and the key of the server's CA, as JSON; empty: none. */}}
+{{- define "probeyard.postgresCa" -}}
+{{- $external := .Values.postgres.external -}}
+{{- if and $external.existingSecret $external.caKey -}}
+{{ dict "secret" (default $external.existingSecret $external.caSecret) "key" $external.caKey | toJson }}
+{{- else if and .Values.postgres.cnpg.enabled (not $external.existingSecret) -}}
+{{ dict "secret" (printf "%s-postgres-ca" (include "probeyard.name" .)) "key" "ca.crt" | toJson }}
+{{- end -}}
+{{- end -}}
+
+{{/* The Secret of a part's client certificate; empty: none. {root, part} */}}
+{{- define "probeyard.postgresClientSecret" -}}
+{{- $client := .root.Values.postgres.external.clientCertificate -}}
+{{- if .root.Values.postgres.external.existingSecret -}}
+{{ default $client.ownerSecret (get (dict "api" $client.apiSecret "controller" $client.controllerSecret) .part) }}
+{{- end -}}
+{{- end -}}
+
 {{/* {root, part} */}}
 {{- define "probeyard.postgresEnv" -}}
-{{- $external := .root.Values.postgres.external -}}
-{{- $keys := ternary
-  (dict "url" $external.urlKey "direct" $external.directUrlKey)
-  (dict "url" "url" "direct" "direct-url")
-  (not (empty $external.existingSecret)) -}}
-{{- $secret := include "probeyard.postgresSecret" . -}}
-- name: PY_POSTGRES_URL
-  valueFrom: { secretKeyRef: { name: {{ $secret }}, key: {{ $keys.url }} } }
-- name: PY_POSTGRES_DIRECT_URL
-  valueFrom: { secretKeyRef: { name: {{ $secret }}, key: {{ $keys.direct }}, optional: true } }
+{{- $keys := include "probeyard.postgresKeys" .root | fromJson -}}
+- name: PY_POSTGRES_FOLDER
+  value: /etc/probeyard-postgres
 {{- if eq .part "owner" }}
 # Which roles to give rights to.
 {{- range $part := list "api" "controller" }}
@@ -142,37 +179,87 @@ prometheus.io/path: /metrics
   {{- $secret := include "probeyard.postgresSecret" (dict "root" $.root "part" $part) }}
   valueFrom: { secretKeyRef: { name: {{ $secret }}, key: {{ $keys.url }} } }
 {{- end }}
+{{- else }}
+- name: PY_POSTGRES_POOL_SIZE
+  value: {{ .root.Values.postgres.poolSize | quote }}
+- name: PY_POSTGRES_PREPARED
+  value: {{ .root.Values.postgres.preparedStatements | quote }}
 {{- end }}
-{{- if and $external.existingSecret $external.caKey }}
+{{- if include "probeyard.postgresCa" .root }}
 - name: PY_POSTGRES_CA_FILE
   value: /etc/probeyard-postgres/ca.crt
 {{- end }}
+{{- if include "probeyard.postgresClientSecret" . }}
+- name: PY_POSTGRES_CERT_FILE
+  value: /etc/probeyard-postgres/tls.crt
+- name: PY_POSTGRES_KEY_FILE
+  value: /etc/probeyard-postgres/tls.key
+{{- end }}
 {{- end -}}
 
-{{- define "probeyard.postgresCaMount" -}}
-{{- with .Values.postgres.external }}{{ if and .existingSecret .caKey }}
-- name: postgres-ca
+{{/*
+Address, CA and client certificate of a part: {root, part}. The owner's are only in the migration's container. They are
+read for each new connection, so that changed ones are used without a restart.
+*/}}
+{{- define "probeyard.postgresMount" -}}
+- name: postgres-{{ .part }}
   mountPath: /etc/probeyard-postgres
   readOnly: true
-{{- end }}{{ end }}
 {{- end -}}
 
-{{- define "probeyard.postgresCaVolume" -}}
-{{- with .Values.postgres.external }}{{ if and .existingSecret .caKey }}
-- name: postgres-ca
-  secret:
-    secretName: {{ .existingSecret }}
+{{- define "probeyard.postgresVolumes" -}}
+{{- $keys := include "probeyard.postgresKeys" .root | fromJson -}}
+{{- range $part := list "owner" .part | uniq }}
+{{- $scope := dict "root" $.root "part" $part }}
+{{- $ca := include "probeyard.postgresCa" $.root }}
+{{- $client := include "probeyard.postgresClientSecret" $scope }}
+{{- $secret := include "probeyard.postgresSecret" $scope }}
+- name: postgres-{{ $part }}
+  projected:
     defaultMode: 0440
-    items: [{ key: {{ .caKey }}, path: ca.crt }]
+    sources:
+      - secret:
+          name: {{ $secret }}
+          items: [{ key: {{ $keys.url }}, path: url }]
+      - secret:
+          name: {{ $secret }}
+          optional: true
+          items:
+            - { key: {{ $keys.direct }}, path: direct-url }
+            # While a password is exchanged.
+            - { key: other-password, path: other-password }
+      {{- if $ca }}
+      {{- $ca := fromJson $ca }}
+      - secret:
+          name: {{ $ca.secret }}
+          items: [{ key: {{ $ca.key }}, path: ca.crt }]
+      {{- end }}
+      {{- if $client }}
+      {{- $keys := $.root.Values.postgres.external.clientCertificate }}
+      - secret:
+          name: {{ $client }}
+          items:
+            - { key: {{ $keys.certificateKey }}, path: tls.crt }
+            - { key: {{ $keys.privateKeyKey }}, path: tls.key }
+      {{- end }}
+{{- end }}
+{{- end -}}
+
+{{- define "probeyard.tracingEnv" -}}
+{{- with .Values.tracing }}{{ if .endpoint }}
+- name: PY_TRACING_ENDPOINT
+  value: {{ .endpoint | quote }}
+- name: PY_TRACING_PERCENT
+  value: {{ .percent | int | quote }}
 {{- end }}{{ end }}
 {{- end -}}
 
-{{/* NATS as a static client: {root, key}. */}}
+{{/* NATS as a static client: {root, part}. */}}
 {{- define "probeyard.natsEnv" -}}
 - name: PY_NATS_URL
-  value: {{ include "probeyard.natsUrl" .root }}
+  value: {{ include "probeyard.natsUrl" .root | quote }}
 - name: PY_NATS_NKEY_FILE
-  value: /etc/probeyard/nats/{{ .key }}
+  value: /etc/probeyard/nats/{{ .part }}.nk
 - name: PY_NATS_CA_FILE
   value: /etc/probeyard/nats/ca.crt
 {{- end -}}
@@ -223,18 +310,37 @@ prometheus.io/path: /metrics
   value: /etc/probeyard/mail/username
 - name: PY_SMTP_PASSWORD_FILE
   value: /etc/probeyard/mail/password
+{{- if .caKey }}
+- name: PY_SMTP_CA_FILE
+  value: /etc/probeyard/mail/ca.crt
+{{- end }}
 {{- end }}
 {{- end }}
 {{- end }}
 {{- end -}}
 
+{{- define "probeyard.samplesHost" -}}
+{{ include "probeyard.name" . }}-samples.{{ .Release.Namespace }}.svc
+{{- end -}}
+
 {{- define "probeyard.sourcesEnv" -}}
+{{- $allow := .Values.sources.allow -}}
+{{- if (.Values.samples).enabled }}
+{{- $allow = append $allow (dict "host" (include "probeyard.samplesHost" .) "port" 80) }}
+{{- end -}}
 - name: PY_ALLOW_SOURCES
-  value: {{ toJson .Values.sources.allow | quote }}
+  value: {{ toJson $allow | quote }}
 - name: PY_DENY_CIDRS
   value: {{ toJson .Values.sources.deny | quote }}
 - name: PY_S3_HOSTS
   value: {{ toJson .Values.sources.s3.hosts | quote }}
+{{- end -}}
+
+{{/* Reached without the egress proxy, as a JSON list. */}}
+{{- define "probeyard.noProxy" -}}
+{{- $noProxy := .Values.sources.noProxy -}}
+{{- if (.Values.samples).enabled }}{{ $noProxy = append $noProxy (include "probeyard.samplesHost" .) }}{{ end -}}
+{{ toJson $noProxy }}
 {{- end -}}
 
 {{- define "probeyard.limitsEnv" -}}
@@ -267,6 +373,10 @@ prometheus.io/path: /metrics
       value: /etc/probeyard-admin/password
     - name: PY_ADMIN_TOKEN_FILE
       value: /etc/probeyard-admin/token
+    {{- with .Values.restore.name }}
+    - name: PY_RESTORE_NAME
+      value: {{ . | quote }}
+    {{- end }}
   resources:
     requests: { cpu: 10m, memory: 64Mi }
     limits: { memory: 256Mi }
@@ -276,7 +386,7 @@ prometheus.io/path: /metrics
     - name: admin
       mountPath: /etc/probeyard-admin
       readOnly: true
-    {{- with include "probeyard.postgresCaMount" . }}{{ trim . | nindent 4 }}{{ end }}
+    {{- with include "probeyard.postgresMount" (dict "root" . "part" "owner") }}{{ trim . | nindent 4 }}{{ end }}
 {{- end -}}
 
 {{- define "probeyard.adminVolume" -}}

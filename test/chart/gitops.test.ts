@@ -1,0 +1,187 @@
+/** What GitOps needs of the chart: the examples render, twice the same, and Secrets that were made outside fit. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse, parseAllDocuments } from 'yaml';
+import { answer, SECRET_NAMES } from '../../src/setup/init.ts';
+import { CHART, isHook, only, podsOf, render, type Rendered } from './render.ts';
+
+const PAGES = join(CHART, '../../docs/operating/gitops');
+const example = (name: string): Rendered[] =>
+  parseAllDocuments(readFileSync(join(PAGES, name), 'utf8')).map((document) => document.toJSON() as Rendered);
+const valuesOf = {
+  'argocd.yaml': example('argocd.yaml')[0]!['spec'].source.helm.valuesObject as object,
+  'flux.yaml': example('flux.yaml')[1]!['spec'].values as object,
+};
+
+describe('chart: GitOps', function () {
+  this.timeout(60_000);
+
+  for (const [name, values] of Object.entries(valuesOf)) {
+    it(`${name}: its values render, and twice the same`, () => {
+      const first = render(values);
+      // Another form of the same values is another run of helm.
+      assert.deepEqual(render({ ...values, tests: { enabled: true } }), first);
+      assert.ok(first.length > 20);
+    });
+  }
+
+  it('an autoscaled API has no number of replicas that would differ', () => {
+    const objects = render(valuesOf['argocd.yaml']);
+    assert.equal(only(objects, 'Deployment', 'probeyard-api')['spec'].replicas, undefined);
+    assert.deepEqual(only(objects, 'HorizontalPodAutoscaler', 'probeyard-api')['spec'].scaleTargetRef, {
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      name: 'probeyard-api',
+    });
+  });
+
+  it('the setup job finds its account, rights and policy: they are hooks of one wave before it', () => {
+    const setup = render({}).filter((object) => isHook(object) && object.metadata.name === 'probeyard-setup');
+    const waves = Object.fromEntries(
+      setup.map(({ kind, metadata }) => [kind, metadata.annotations?.['helm.sh/hook-weight']]),
+    );
+    assert.deepEqual(waves, { ServiceAccount: '-10', Role: '-10', RoleBinding: '-10', NetworkPolicy: '-10', Job: '0' });
+    for (const { metadata } of setup) assert.equal(metadata.annotations?.['helm.sh/hook'], 'pre-install,pre-upgrade');
+  });
+
+  it('a parent chart may have a condition', () => {
+    assert.deepEqual(render({ enabled: true }), render());
+  });
+
+  it('no fixed user remains where a platform gives its own', () => {
+    const none = { runAsUser: null, runAsGroup: null, fsGroup: null };
+    for (const { owner, spec } of podsOf(render({ podSecurityContext: none }))) {
+      const { runAsUser, runAsGroup, fsGroup, runAsNonRoot } = spec['securityContext'] as Record<string, unknown>;
+      assert.deepEqual([runAsUser, runAsGroup, fsGroup, runAsNonRoot], [undefined, undefined, undefined, true], owner);
+    }
+  });
+
+  it('additional volumes, names and objects are where the values say', () => {
+    const extra = (name: string) => ({
+      extraVolumes: [{ name, emptyDir: {} }],
+      extraVolumeMounts: [{ name, mountPath: `/${name}` }],
+    });
+    const objects = render({
+      api: extra('of-api'),
+      controller: extra('of-controller'),
+      hostAliases: [{ ip: '10.0.0.1', hostnames: ['origin.example'] }],
+      extraObjects: [{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: '{{ .Release.Name }}-mine' } }],
+    });
+    for (const part of ['api', 'controller']) {
+      const { volumes, containers, hostAliases } = only(objects, 'Deployment', `probeyard-${part}`)['spec'].template
+        .spec;
+      assert.deepEqual(volumes.at(-1), { name: `of-${part}`, emptyDir: {} });
+      assert.deepEqual(containers[0].volumeMounts.at(-1), { name: `of-${part}`, mountPath: `/of-${part}` });
+      assert.equal(hostAliases[0].hostnames[0], 'origin.example');
+    }
+    assert.ok(only(objects, 'ConfigMap', 'probeyard-mine'));
+  });
+
+  it("limits of the runners' namespace are created there", () => {
+    const objects = render({
+      runners: {
+        resourceQuota: { 'limits.memory': '40Gi', pods: 30 },
+        limitRange: [{ type: 'Container', max: { memory: '8Gi' } }],
+      },
+    });
+    assert.deepEqual(only(objects, 'ResourceQuota', 'probeyard', 'probeyard-runners')['spec'].hard, {
+      'limits.memory': '40Gi',
+      pods: 30,
+    });
+    assert.equal(only(objects, 'LimitRange', 'probeyard', 'probeyard-runners')['spec'].limits[0].max.memory, '8Gi');
+    assert.deepEqual(
+      render().filter(({ kind }) => ['ResourceQuota', 'LimitRange'].includes(kind)),
+      [],
+    );
+  });
+});
+
+describe('secrets-init', function () {
+  this.timeout(60_000);
+  const secretsOf = async (...args: string[]): Promise<Record<string, Record<string, string>>> =>
+    Object.fromEntries(
+      parseAllDocuments(await answer(args)).map((document) => {
+        const { metadata, stringData } = document.toJSON() as Rendered;
+        return [metadata.name, stringData as Record<string, string>];
+      }),
+    );
+
+  /** Every key of a Secret that a pod needs. */
+  function needed(values: object): Set<string> {
+    const found = new Set<string>();
+    const visit = (node: unknown): void => {
+      if (typeof node !== 'object' || node === null) return;
+      const { secretKeyRef, secret } = node as { secretKeyRef?: Ref; secret?: Ref };
+      if (secretKeyRef && !secretKeyRef.optional) found.add(`${secretKeyRef.name}/${secretKeyRef.key}`);
+      if (secret && !secret.optional)
+        for (const { key } of secret.items ?? []) found.add(`${secret.name ?? secret.secretName}/${key}`);
+      Object.values(node).forEach(visit);
+    };
+    interface Ref {
+      name?: string;
+      secretName?: string;
+      key?: string;
+      optional?: boolean;
+      items?: { key: string }[];
+    }
+    visit(render(values));
+    return found;
+  }
+
+  it('makes every Secret and key that the pods of a chart without setup mount', async () => {
+    const made = await secretsOf();
+    const wanted = [...needed({ setup: { enabled: false } })].filter((one) => one.startsWith('probeyard-'));
+    assert.ok(wanted.length > 15);
+    const missing = wanted.filter((one) => {
+      const [name = '', key = ''] = one.split('/');
+      return made[name]?.[key] === undefined;
+    });
+    assert.deepEqual(missing, []);
+  });
+
+  it("has the chart's own names", () => {
+    const { secrets } = parse(readFileSync(join(CHART, 'values.yaml'), 'utf8')) as { secrets: object };
+    assert.deepEqual(SECRET_NAMES, secrets);
+  });
+
+  it('makes certificates and addresses for the names of the release', async () => {
+    const made = await secretsOf('--name', 'media-probeyard', '--namespace', 'media');
+    const { X509Certificate } = await import('node:crypto');
+    const certificate = new X509Certificate(made['probeyard-nats-tls']!['tls.crt']!);
+    assert.ok(certificate.checkHost('media-probeyard-nats.media.svc'));
+    assert.equal(new URL(made['probeyard-postgres']!['url']!).hostname, 'media-probeyard-postgres.media.svc');
+  });
+
+  it('leaves out the Secrets of servers that are not installed', async () => {
+    const names = Object.keys(await secretsOf('--external-nats', '--external-postgres'));
+    assert.deepEqual(
+      names.filter((name) => /postgres|tls/.test(name)),
+      [],
+    );
+    assert.ok(names.includes('probeyard-nats-auth'));
+  });
+
+  it('as JSON: one line for each Secret', async () => {
+    const lines = (await answer(['--format', 'json'])).trim().split('\n');
+    const names = lines.map((line) => (JSON.parse(line) as { name: string; data: object }).name);
+    assert.deepEqual(names.toSorted(), Object.values(SECRET_NAMES).toSorted());
+  });
+
+  it('as objects of External Secrets: with places, and without any secret', async () => {
+    const text = await answer(['--format', 'external-secrets', '--store', 'aws', '--path', 'team/probeyard']);
+    const objects = parseAllDocuments(text).map((document) => document.toJSON() as Rendered);
+    assert.equal(objects.length, Object.keys(SECRET_NAMES).length);
+    assert.deepEqual(objects[0]!['spec'].dataFrom, [{ extract: { key: 'team/probeyard/probeyard-nats-tls' } }]);
+    assert.doesNotMatch(text, /PRIVATE KEY|stringData|"d"/);
+  });
+
+  for (const [args, text] of [
+    [['--format', 'xml'], /--format must be one of/],
+    [['--name', 'A b'], /--name is not a name of Kubernetes/],
+    [['--namespace', ''], /--namespace is not/],
+    [['--admin-email', 'nobody'], /not an e-mail address/],
+    [['--what'], /usage: main\.ts secrets-init/],
+  ] as const)
+    it(`refuses ${args.join(' ')}`, () => assert.rejects(answer(args), text));
+});
