@@ -36,8 +36,11 @@ export interface Base {
   key: string;
 }
 
+/** What the root is named after, known before there is one. */
+export const baseKey = contentKey(SUITE, INCLUDE.join(' '));
+
 export async function baseRoot(): Promise<Base> {
-  const key = contentKey(SUITE, INCLUDE.join(' '));
+  const key = baseKey;
   const target = join(cacheDir, 'base', `${SUITE}-${key}`);
   if (existsSync(target)) return { folder: target, key };
   const folder = await timed(`Debian ${SUITE} root`, () =>

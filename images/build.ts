@@ -1,13 +1,13 @@
 /** Builds every image that is not in the cache: `npm exec -- node images/build.ts [name...]`. */
 import { bundledPlan } from './bundled_image.ts';
-import { type BuiltImage, type ImagePlan, isCached, realise } from './built_image.ts';
+import { type BuiltImage, type ImagePlan, isCached, realise, stepOf } from './built_image.ts';
 import { dropOldScratch } from './cache.ts';
 import { type Entry, entryName, readCatalog } from './catalog.ts';
 import { natsPlan, postgresPlan } from './dev_images.ts';
 import { ImageError } from './image_error.ts';
 import { ensurePackages } from './packages.ts';
 import { productPlan } from './product_image.ts';
-import { say } from './progress.ts';
+import { type Expected, say } from './progress.ts';
 import { toolPlan } from './tool_image.ts';
 
 export type { BuiltImage } from './built_image.ts';
@@ -30,6 +30,24 @@ export async function slowTools(): Promise<string[]> {
   for (const entry of readCatalog().tools)
     if (isCompiled(entry) && canBeHad(entry) && !isCached(await toolPlan(entry))) slow.push(entryName(entry));
   return slow;
+}
+
+/** The images that are not in the cache, without slow tools, as steps to come. */
+export async function missingImages(): Promise<Expected[]> {
+  const slow = new Set(await slowTools());
+  const servers: [ImagePlan, number][] = [
+    [await productPlan(), 115],
+    [await natsPlan(), 18],
+    [await postgresPlan(), 22],
+  ];
+  const tools = await Promise.all(
+    readCatalog()
+      .tools.filter((entry) => canBeHad(entry) && !slow.has(entryName(entry)))
+      .map(async (entry): Promise<[ImagePlan, number]> => [await toolPlan(entry), entry.source.kind === 'npm' ? 3 : 7]),
+  );
+  return [...servers, ...tools]
+    .filter(([plan]) => !isCached(plan))
+    .map(([plan, seconds]): Expected => [stepOf(plan), seconds]);
 }
 
 const isCompiled = ({ source }: Entry): boolean => source.kind === 'cargo' || source.kind === 'upstream-source';

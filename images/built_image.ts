@@ -44,7 +44,7 @@ export async function realise(plan: ImagePlan): Promise<BuiltImage> {
   const folder = folderOf(plan);
   const archive = join(folder, 'image.tar');
   if (!isCached(plan)) {
-    await timed(`image ${plan.name}:${plan.tag}`, () =>
+    await timed(stepOf(plan), () =>
       once(folder, async (out) => {
         await plan.make(ref);
         await saveImage(ref, join(out, 'image.tar'));
@@ -59,6 +59,9 @@ export async function realise(plan: ImagePlan): Promise<BuiltImage> {
   };
   return { name, tag, ref, archive, digest: await digestOf(folder, archive), kind, ...about };
 }
+
+/** What the build of an image is called in lines of progress. */
+export const stepOf = ({ name, tag }: Pick<ImagePlan, 'name' | 'tag'>): string => `image ${name}:${tag}`;
 
 export const isCached = (plan: ImagePlan): boolean => existsSync(join(folderOf(plan), 'image.tar'));
 

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { ImageError } from './image_error.ts';
 
 export interface CommandOptions {
@@ -14,6 +14,12 @@ export interface CommandResult {
   stderr: string;
 }
 
+const children = new Set<ChildProcess>();
+// A step that fails ends those beside it.
+process.once('exit', () => {
+  for (const child of children) child.kill();
+});
+
 /** Runs a program to its end, whatever its exit code. */
 export function attempt(
   program: string,
@@ -26,6 +32,7 @@ export function attempt(
       env: { ...process.env, ...options.env },
       stdio: ['pipe', 'pipe', 'pipe'],
     });
+    children.add(child);
     // Not the timeout of spawn, which keeps this process alive for its whole duration if the program does not exist.
     const timer = setTimeout(() => child.kill('SIGKILL'), options.timeoutMs ?? 900_000);
     let stdout = '';
@@ -33,10 +40,12 @@ export function attempt(
     child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
     child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
     child.once('error', (error) => {
+      children.delete(child);
       clearTimeout(timer);
       reject(new ImageError('COMMAND_NOT_FOUND', `${program}: ${error.message}`, { cause: error }));
     });
     child.once('close', (code) => {
+      children.delete(child);
       clearTimeout(timer);
       resolve({ code, stdout, stderr });
     });

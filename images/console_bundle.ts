@@ -2,16 +2,15 @@
  * The files of the console, bundled from src/console: `node images/console_bundle.ts <folder>`. The same sources and
  * packages give the same bytes. Names contain a hash of the content, so that browsers may cache them for ever.
  */
-import { createHash } from 'node:crypto';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { build } from 'esbuild-wasm';
+import { assetAddress, writePacked, type Asset } from './packed.ts';
 
 const source = join(import.meta.dirname, '../src/console');
 
-/** `values`: replacements for names that the script declares. */
-async function scriptOf(entry: string, values: Record<string, string> = {}): Promise<string> {
+/** A script or a style sheet. `values`: replacements for names that the script declares. */
+async function bundled(entry: string, values: Record<string, string> = {}): Promise<string> {
   const { outputFiles, warnings } = await build({
     entryPoints: [join(source, entry)],
     tsconfig: join(source, 'tsconfig.json'),
@@ -30,49 +29,25 @@ async function scriptOf(entry: string, values: Record<string, string> = {}): Pro
   return outputFiles[0]!.text;
 }
 
-interface Asset {
-  name: string;
-  extension: string;
-  content: string;
-}
-
-const addressOf = ({ name, extension, content }: Asset): string => {
-  const hash = createHash('sha256').update(content).digest('base64url').slice(0, 12);
-  return `assets/${name}-${hash}.${extension}`;
-};
-
-async function write(folder: string, path: string, content: string): Promise<void> {
-  const body = Buffer.from(content);
-  await Promise.all([
-    writeFile(join(folder, path), body),
-    writeFile(join(folder, `${path}.gz`), gzipSync(body, { level: 9 })),
-    writeFile(
-      join(folder, `${path}.br`),
-      brotliCompressSync(body, { params: { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY } }),
-    ),
-  ]);
-}
-
 export async function bundleConsole(folder: string): Promise<void> {
-  const worker: Asset = { name: 'worker', extension: 'js', content: await scriptOf('worker/worker.ts') };
-  const main = await scriptOf('main.tsx', { WORKER_ADDRESS: `/app/${addressOf(worker)}` });
+  const worker: Asset = { name: 'worker', extension: 'js', content: await bundled('worker/worker.ts') };
+  const main = await bundled('main.tsx', { WORKER_ADDRESS: `/app/${assetAddress(worker)}` });
   const assets: Asset[] = [
     worker,
     { name: 'main', extension: 'js', content: main },
-    { name: 'style', extension: 'css', content: await readFile(join(source, 'style.css'), 'utf8') },
+    { name: 'style', extension: 'css', content: await bundled('style.css') },
     { name: 'icon', extension: 'svg', content: await readFile(join(source, 'icon.svg'), 'utf8') },
   ];
   const page = await readFile(join(source, 'index.html'), 'utf8');
-  const addresses = new Map(assets.map((asset) => [`${asset.name}.${asset.extension}`, addressOf(asset)]));
+  const addresses = new Map(assets.map((asset) => [`${asset.name}.${asset.extension}`, assetAddress(asset)]));
   const html = page.replaceAll(/\{\{([\w.]+)\}\}/g, (_, name: string) => {
     const address = addresses.get(name);
     if (address === undefined) throw new Error(`index.html: there is no asset ${name}`);
     return `/app/${address}`;
   });
   await rm(folder, { recursive: true, force: true });
-  await mkdir(join(folder, 'assets'), { recursive: true });
-  for (const asset of assets) await write(folder, addressOf(asset), asset.content);
-  await write(folder, 'index.html', html);
+  for (const asset of assets) await writePacked(folder, assetAddress(asset), String(asset.content));
+  await writePacked(folder, 'index.html', html);
 }
 
 if (import.meta.main) {

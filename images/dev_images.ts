@@ -2,7 +2,7 @@
 import { copyFile, cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { buildParts } from '../test/node/build.ts';
-import { baseRoot } from './base.ts';
+import { baseKey } from './base.ts';
 import { importBase } from './base_image.ts';
 import { buildImage } from './buildah.ts';
 import type { ImagePlan } from './built_image.ts';
@@ -32,12 +32,11 @@ export async function natsPlan(): Promise<ImagePlan> {
 
 export async function postgresPlan(): Promise<ImagePlan> {
   const dockerfile = join(imagesDir, 'postgres', 'Dockerfile');
-  const { key: base } = await baseRoot();
   return {
     name: 'postgres',
     tag: '15',
     kind: 'postgres',
-    key: contentKey(await contents(join(imagesDir, 'postgres'), join(imagesDir, 'collect.sh')), base),
+    key: contentKey(await contents(join(imagesDir, 'postgres'), join(imagesDir, 'collect.sh')), baseKey),
     make: async (ref) => buildImage({ ref, context: imagesDir, dockerfile, args: { BASE: await importBase() } }),
   };
 }

@@ -7,7 +7,9 @@ export type ImageErrorCode =
   | 'CHECKSUM_MISMATCH'
   | 'CHECKSUM_UNKNOWN'
   | 'LIBRARY_MISSING'
-  | 'ARCHIVE_INVALID';
+  | 'ARCHIVE_INVALID'
+  | 'KEY_INVALID'
+  | 'NOT_COMMITTED';
 
 export class ImageError extends Error {
   readonly code: ImageErrorCode;

@@ -5,41 +5,56 @@
 import { existsSync } from 'node:fs';
 import { copyFile, cp, mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { baseRoot } from './base.ts';
+import { baseKey } from './base.ts';
 import { importBase } from './base_image.ts';
 import { buildImage, hasImage } from './buildah.ts';
 import { type ImagePlan, PREFIX } from './built_image.ts';
 import { cacheDir, contentKey, contents, once, withScratch } from './cache.ts';
 import { run } from './command.ts';
+import { buildSite } from '../docs/site/build.ts';
+import { PAGES } from '../docs/site/pages.ts';
 import { bundleConsole } from './console_bundle.ts';
 import { timed } from './progress.ts';
+import { samplesFolder } from './samples_folder.ts';
 
 const checkout = join(import.meta.dirname, '..');
 const dockerfile = join(checkout, 'images/probeyard/Dockerfile');
+/** What the console, the documentation and the samples are made from, with the packages. */
+const pageSources = [
+  'src/console',
+  'src/api_types.ts',
+  'docs/site',
+  'docs/pictures',
+  ...PAGES.map(({ file }) => `docs/${file}`),
+  'images/console_bundle.ts',
+  'images/packed.ts',
+  'images/samples',
+  'images/samples_folder.ts',
+  'tsconfig.json',
+];
 const manifests = ['package.json', 'package-lock.json', '.npmrc'];
 
 export async function productPlan(): Promise<ImagePlan> {
   const { version } = await manifest();
-  const inputs = ['src', 'images/probeyard', 'images/collect.sh', 'images/console_bundle.ts', ...manifests].map(
-    (path) => join(checkout, path),
+  const inputs = ['src', 'images/probeyard', 'images/collect.sh', ...pageSources, ...manifests].map((path) =>
+    join(checkout, path),
   );
-  const { key: base } = await baseRoot();
   return {
     name: 'probeyard',
     tag: version,
     kind: 'product',
-    key: contentKey(await contents(...inputs), base, await nodeVersion()),
+    key: contentKey(await contents(...inputs), baseKey, await nodeVersion()),
     make,
   };
 }
 
 async function make(ref: string): Promise<void> {
-  const [RUNTIME, CONSOLE] = [await importRuntime(), await importConsole()];
+  const [runtime, pages] = [await importRuntime(), await importPages()];
   await withScratch(async (context) => {
     await cp(join(checkout, 'src'), join(context, 'src'), { recursive: true });
     await mkdir(join(context, 'images/probeyard'), { recursive: true });
     await copyFile(join(checkout, 'images/probeyard/warm.mjs'), join(context, 'images/probeyard/warm.mjs'));
-    await buildImage({ ref, context, dockerfile, args: { RUNTIME, CONSOLE } });
+    await buildImage({ ref, context, dockerfile, args: { RUNTIME: runtime, PAGES: pages } });
   });
 }
 
@@ -47,15 +62,15 @@ async function make(ref: string): Promise<void> {
  * Everything in the image except the sources. It is rebuilt only when packages, Node, the launcher or the base change.
  */
 async function importRuntime(): Promise<string> {
-  const { key: base } = await baseRoot();
   const inputs = [
     'images/probeyard/launcher',
+    'images/probeyard/listener',
     'images/probeyard/packages',
     'images/collect.sh',
     'images/probeyard/Dockerfile',
     ...manifests,
   ];
-  const key = contentKey(await contents(...inputs.map((path) => join(checkout, path))), base, await nodeVersion());
+  const key = contentKey(await contents(...inputs.map((path) => join(checkout, path))), baseKey, await nodeVersion());
   const ref = `${PREFIX}/runtime:${key}`;
   if (await hasImage(ref)) return ref;
   const [BASE, NODE, packages] = [await importBase(), await importNode(), await preparedPackages()];
@@ -63,7 +78,7 @@ async function importRuntime(): Promise<string> {
     for (const name of manifests) await copyFile(join(checkout, name), join(context, name));
     await mkdir(join(context, 'images'));
     await copyFile(join(checkout, 'images/collect.sh'), join(context, 'images/collect.sh'));
-    for (const name of ['launcher', 'packages'])
+    for (const name of ['launcher', 'listener', 'packages'])
       await cp(join(checkout, 'images/probeyard', name), join(context, 'images/probeyard', name), { recursive: true });
     await copyFile(packages, join(context, 'images/probeyard/packages/prepared.tar'));
     await buildImage({ ref, context, dockerfile, args: { BASE, NODE }, target: 'runtime-built' });
@@ -71,23 +86,24 @@ async function importRuntime(): Promise<string> {
   return ref;
 }
 
-/** The files of the console, bundled by this checkout's own packages. */
-async function importConsole(): Promise<string> {
-  const inputs = ['src/console', 'images/console_bundle.ts', 'images/probeyard/console.Dockerfile', ...manifests];
+/** The console and the documentation, built by this checkout's own packages, and the samples. */
+async function importPages(): Promise<string> {
+  const inputs = [...pageSources, 'images/probeyard/pages.Dockerfile', ...manifests];
   const key = contentKey(await contents(...inputs.map((path) => join(checkout, path))), await nodeVersion());
-  const ref = `${PREFIX}/console:${key}`;
+  const ref = `${PREFIX}/pages:${key}`;
   if (await hasImage(ref)) return ref;
   await withScratch(async (context) => {
     await bundleConsole(join(context, 'console'));
-    await buildImage({ ref, context, dockerfile: join(import.meta.dirname, 'probeyard', 'console.Dockerfile') });
+    await buildSite(join(context, 'site'));
+    await cp(await samplesFolder(), join(context, 'samples'), { recursive: true });
+    await buildImage({ ref, context, dockerfile: join(import.meta.dirname, 'probeyard', 'pages.Dockerfile') });
   });
   return ref;
 }
 
 /** The base with the Node version that the checkout pins, which is the tested one. */
 async function importNode(): Promise<string> {
-  const { key } = await baseRoot();
-  const ref = `${PREFIX}/node:${await nodeVersion()}-${key}`;
+  const ref = `${PREFIX}/node:${await nodeVersion()}-${baseKey}`;
   if (await hasImage(ref)) return ref;
   await withScratch(async (context) => {
     await copyFile(join(checkout, 'node_modules/node/bin/node'), join(context, 'node'));

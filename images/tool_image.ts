@@ -1,6 +1,6 @@
 /** The image of one catalog entry. */
 import { join } from 'node:path';
-import { baseRoot } from './base.ts';
+import { baseKey } from './base.ts';
 import { buildImage } from './buildah.ts';
 import type { ImagePlan } from './built_image.ts';
 import { contentKey, contents, withScratch } from './cache.ts';
@@ -13,14 +13,13 @@ const toolsDir = join(import.meta.dirname, 'tools');
 
 export async function toolPlan(entry: Entry): Promise<ImagePlan> {
   const { tool, version, source } = entry;
-  const { key: base } = await baseRoot();
   return {
     name: `tool-${tool}`,
     tag: version,
     kind: 'tool',
     tool,
     version,
-    key: contentKey(tool, JSON.stringify(identity(source)), await contents(...recipeOf(entry)), base),
+    key: contentKey(tool, JSON.stringify(identity(source)), await contents(...recipeOf(entry)), baseKey),
     make: async (ref) => {
       if (source.kind === 'upstream-source') await buildFromSource(source, ref);
       else await buildPrebuilt(entry, ref);

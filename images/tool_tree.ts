@@ -36,7 +36,7 @@ async function layOutCargo(tool: string, tree: string): Promise<void> {
   await chmod(join(tree, 'bin', tool), 0o755);
 }
 
-async function layOutMaven(source: SourceOf<'maven'>, tool: string, tree: string): Promise<void> {
+export async function layOutMaven(source: SourceOf<'maven'>, tool: string, tree: string): Promise<void> {
   const archive = await fetchMaven(source);
   const base = await baseRoot();
   await withScratch(async (scratch) => {

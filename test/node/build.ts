@@ -1,4 +1,4 @@
-import { copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { ClusterError, codeOf, explain } from './cluster_error.ts';
 import { attempt, run } from './command.ts';
 import { checkGo } from './packages.ts';
 import { GO_NEEDED, PARTS, type Part, type PartName } from './parts.ts';
-import { say, timed } from './progress.ts';
+import { type Expected, say, timed } from '../../images/progress.ts';
 
 /** The folder of each built part, by name. */
 export type Built = ReadonlyMap<PartName, string>;
@@ -37,8 +37,25 @@ export async function buildParts(names: readonly PartName[]): Promise<Built> {
       `caches about ${Math.ceil(guess / 60)} min on two cores)`,
   );
   await dropHalfBuilds();
-  for (const { part, target } of missing) await timed(`built ${part.name} ${part.version}`, () => build(part, target));
+  const left = [...missing];
+  // While one is linked, which needs one core, the next is compiled.
+  const lane = async (): Promise<void> => {
+    for (let next = left.shift(); next !== undefined; next = left.shift()) {
+      const { part, target } = next;
+      await timed(stepOf(part), () => build(part, target));
+    }
+  };
+  await Promise.all([lane(), lane()]);
   return built;
+}
+
+const stepOf = ({ name, version }: Part): string => `built ${name} ${version}`;
+
+/** The parts that are not in the cache, as steps to come. */
+export async function missingParts(names: readonly PartName[]): Promise<Expected[]> {
+  return [...(await foldersOf(names))]
+    .filter(([, folder]) => !existsSync(folder))
+    .map(([name]): Expected => [stepOf(PARTS[name]), PARTS[name].coldSeconds]);
 }
 
 /** Whether everything is in the cache. */
@@ -59,7 +76,8 @@ async function build(part: Part, target: string): Promise<void> {
   await mkdir(join(cacheDir, 'bin'), { recursive: true });
   const folder = await mkdtemp(join(cacheDir, 'bin', `.half-${process.pid}-`));
   try {
-    for (const program of part.programs) await compile(part, program.source, join(folder, program.name));
+    await compile(part, folder);
+    for (const { name, links = [] } of part.programs) for (const link of links) await symlink(name, join(folder, link));
     await rename(folder, target).catch((error: unknown) => {
       // Another process has built the same content meanwhile.
       if (codeOf(error) !== 'ENOTEMPTY' && codeOf(error) !== 'EEXIST') throw error;
@@ -71,18 +89,26 @@ async function build(part: Part, target: string): Promise<void> {
   }
 }
 
-async function compile(part: Part, source: string, output: string): Promise<void> {
+async function compile(part: Part, folder: string): Promise<void> {
   const own = join(partsDir, part.name);
-  const cwd = part.completed === undefined ? own : await completedModule(part.completed, own, `${output}.src`);
-  if (source.endsWith('.c')) {
-    await run('gcc', ['-Os', '-static', '-s', '-Wall', '-o', output, source], { cwd });
+  const [program] = part.programs;
+  if (program?.source.endsWith('.c')) {
+    await run('gcc', ['-Os', '-static', '-s', '-Wall', '-o', join(folder, program.name), program.source], { cwd: own });
     return;
   }
-  const args = ['build', '-trimpath', '-ldflags', `-s -w ${part.ldflags ?? ''}`.trim()];
-  if (part.tags !== undefined) args.push('-tags', part.tags);
+  const copy = join(folder, 'src');
+  const cwd = part.completed === undefined ? own : await completedModule(part.completed, own, copy);
+  const flags = ['-trimpath', '-ldflags', `-s -w ${part.ldflags ?? ''}`.trim()];
+  if (part.tags !== undefined) flags.push('-tags', part.tags);
   const env = { ...goEnv, CGO_ENABLED: part.cgo === true ? '1' : '0' };
-  await run('go', [...args, '-o', output, source], { cwd, env, timeoutMs: 3_600_000 });
-  if (cwd !== own) await rm(cwd, { recursive: true, force: true });
+  // Programs that are named like their packages are built by one command, which compiles one while it links another.
+  const alike = part.programs.length > 1;
+  const output = alike ? `${folder}/` : join(folder, program?.name ?? '');
+  const packages = part.programs.map(({ source }) => source);
+  await run('go', ['build', ...flags, '-o', output, ...packages], { cwd, env, timeoutMs: 3_600_000 });
+  await rm(copy, { recursive: true, force: true });
+  const lost = part.programs.filter(({ name }) => !existsSync(join(folder, name))).map(({ name }) => name);
+  if (lost.length > 0) throw new Error(`go build made no ${lost.join(', ')}`);
 }
 
 /** A copy, because Go's module cache is read-only. */

@@ -10,17 +10,18 @@ import { makeClient } from '../../src/kube/client.ts';
 import { buildParts } from './build.ts';
 import { createCgroup } from './cgroups.ts';
 import { ClusterError, codeOf, explain } from './cluster_error.ts';
-import { installChart, RELEASE } from './chart.ts';
+import { RELEASE } from './chart.ts';
 import { logOf, recordOf, writeWhole } from './daemon.ts';
 import { until } from './deadline.ts';
 import { toolsProven } from './first_probe.ts';
+import { installProduct } from './install_product.ts';
 import { kubeconfigOf } from './kubeconfig.ts';
 import { NODE } from './layout.ts';
 import { NODE_LOCK, locked } from './lock.ts';
 import { NODE_PARTS } from './parts.ts';
 import { readRunning, startProcess } from './processes.ts';
-import { buildImages, deliverImages, slowTools } from './product_images.ts';
-import { say, timed } from './progress.ts';
+import { buildImages, slowTools } from './product_images.ts';
+import { say, timed } from '../../images/progress.ts';
 import { ensureSettings } from './settings.ts';
 import { readState } from './state_file.ts';
 
@@ -115,12 +116,10 @@ async function main(): Promise<void> {
     }
     await lockedSoon(async () => {
       const built = await buildParts(NODE_PARTS);
-      const kubeconfig = kubeconfigOf(NODE, 'admin');
       const { hostIp } = await ensureSettings(NODE);
       const images = await buildImages({ withoutSlow: true });
-      await deliverImages(NODE, built, images);
-      await installChart({ helm: join(built.get('helm')!, 'helm'), kubeconfig, images, hostIp });
-      const kube = await makeClient({ kubeconfig, namespace: RELEASE });
+      await installProduct(built, hostIp, images);
+      const kube = await makeClient({ kubeconfig: kubeconfigOf(NODE, 'admin'), namespace: RELEASE });
       await toolsProven(kube, images.filter(({ kind }) => kind === 'tool').length).finally(() => kube.close());
     });
     await rm(progressFile, { force: true });

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import Type, { type Static } from 'typebox';
 import Value from 'typebox/value';
 import { parse } from 'yaml';
@@ -9,7 +9,7 @@ import { writeWhole } from './daemon.ts';
 import { NODE_PORT } from './first_probe.ts';
 import { localDir } from './layout.ts';
 import { LOCAL, type BuiltImage } from './product_images.ts';
-import { say, timed } from './progress.ts';
+import { say, timed } from '../../images/progress.ts';
 
 const CatalogEntry = Type.Object({ tool: Type.String(), version: Type.String() });
 type CatalogEntry = Static<typeof CatalogEntry>;
@@ -41,7 +41,8 @@ export async function installChart(options: ChartOptions): Promise<boolean> {
     RELEASE,
     ...(options.kubeconfig === undefined ? [] : ['--kubeconfig', options.kubeconfig]),
   ];
-  if (await isCurrent(helm, where, values)) return false;
+  const given = ['--values', values, ...ownValues()];
+  if (await isCurrent(helm, where, given)) return false;
   await endInterrupted(helm, where);
   await timed('the chart is installed', () =>
     run(helm, [
@@ -52,14 +53,19 @@ export async function installChart(options: ChartOptions): Promise<boolean> {
       '--create-namespace',
       '--take-ownership',
       ...where,
-      '--values',
-      values,
+      ...given,
       '--wait',
       '--timeout',
       '5m',
     ]),
   );
   return true;
+}
+
+/** A file of further values, which win: `make up VALUES=test/faults/nats_of_three.yaml`. */
+function ownValues(): string[] {
+  const file = process.env['VALUES'];
+  return file ? ['--values', resolve(import.meta.dirname, '..', '..', file)] : [];
 }
 
 /** Removes the release. Returns whether it existed. */
@@ -90,6 +96,7 @@ export function chartValues(
     ...(digestOf('product') && { image: { digest: digestOf('product') } }),
     nats: { ...(digestOf('nats') && { image: { digest: digestOf('nats') } }) },
     postgres: { ...(digestOf('postgres') && { image: { digest: digestOf('postgres') } }) },
+    samples: { enabled: true },
     ...(tools.length > 0 && { tools: { catalog: tools } }),
     // A test or a developer's own SMTP server may listen there.
     ...(hostIp !== undefined && {
@@ -132,7 +139,7 @@ async function endInterrupted(helm: string, where: readonly string[]): Promise<v
 }
 
 /** Whether the release already has what an upgrade would apply. */
-async function isCurrent(helm: string, where: readonly string[], values: string): Promise<boolean> {
+async function isCurrent(helm: string, where: readonly string[], values: readonly string[]): Promise<boolean> {
   const status = await attempt(helm, ['status', RELEASE, ...where, '--output', 'json']);
   if (status.code !== 0 || !/"status":\s*"deployed"/.test(status.stdout)) return false;
   const there = await attempt(helm, ['get', 'manifest', RELEASE, ...where]);
@@ -141,8 +148,7 @@ async function isCurrent(helm: string, where: readonly string[], values: string)
     RELEASE,
     chartDir,
     ...where,
-    '--values',
-    values,
+    ...values,
     '--dry-run=server',
     '--output',
     'json',

@@ -3,15 +3,47 @@ import { installChart, uninstallChart } from './chart.ts';
 import { ClusterError } from './cluster_error.ts';
 import { attempt } from './command.ts';
 import { buildImages } from './product_images.ts';
-import { say } from './progress.ts';
+import { say, timed } from '../../images/progress.ts';
+import {
+  CONTAINER_CLUSTERS,
+  type ContainerCluster,
+  isContainerCluster,
+  nodesOf,
+  runtimeOf,
+} from './container_nodes.ts';
+import { importInto } from './images.ts';
 import { pushImages } from './registry.ts';
 import { onPath } from './packages.ts';
+
+const INSTALLED =
+  'installed; a way in: kubectl -n probeyard port-forward service/probeyard-api ' +
+  '8080:80 (the token of the administrator is in the secret probeyard-admin)';
+
+/** `make up CLUSTER=…`, but for the local node. */
+export async function upElsewhere(cluster: string): Promise<void> {
+  if (cluster === 'current') return upCurrent();
+  if (isContainerCluster(cluster)) return upContainers(cluster);
+  const known = ['local', 'current', ...CONTAINER_CLUSTERS].join(', ');
+  throw new ClusterError('NO_SUCH_CLUSTER', `CLUSTER=${cluster} is not known; known: ${known}`);
+}
+
+/** `make up CLUSTER=kind`: without a node of our own and without a registry. The images are loaded into the nodes. */
+async function upContainers(kind: ContainerCluster): Promise<void> {
+  const context = await currentContext();
+  const nodes = await nodesOf(kind, process.env['NAME']);
+  say(`installing on the cluster of kubectl's context "${context}", with the nodes ${nodes.join(', ')}`);
+  const images = await buildImages();
+  const archives = images.map(({ ref, archive, digest }) => ({ name: ref, archive, digest }));
+  for (const node of nodes) await timed(`the images are on ${node}`, () => importInto(runtimeOf(node), archives));
+  await installChart({ helm: await helmProgram(), images });
+  say(INSTALLED);
+}
 
 /**
  * `make up CLUSTER=current REGISTRY=host/path`: without a node. Pushes the images to the registry and installs the
  * chart in kubectl's context.
  */
-export async function upCurrent(): Promise<void> {
+async function upCurrent(): Promise<void> {
   const registry = process.env['REGISTRY'] ?? '';
   if (registry === '')
     throw new ClusterError(
@@ -22,10 +54,7 @@ export async function upCurrent(): Promise<void> {
   say(`installing on the cluster of kubectl's context "${context}"`);
   const images = await pushImages(registry, await buildImages());
   await installChart({ helm: await helmProgram(), images, registry });
-  say(
-    'installed; a way in: kubectl -n probeyard port-forward service/probeyard-api ' +
-      '8080:80 (the token of the administrator is in the secret probeyard-admin)',
-  );
+  say(INSTALLED);
 }
 
 export async function downCurrent(): Promise<void> {

@@ -1,3 +1,4 @@
+import { NODE_NAME } from './layout.ts';
 import type { Settings } from './settings.ts';
 
 const labels = { 'k8s-app': 'kube-dns' };
@@ -70,6 +71,8 @@ export function dnsManifests(settings: Settings, image: string, upstream: readon
             serviceAccountName: 'coredns',
             priorityClassName: 'system-cluster-critical',
             dnsPolicy: 'Default',
+            // The second node may be drained or lost at any time.
+            nodeSelector: { 'kubernetes.io/hostname': NODE_NAME },
             securityContext: { runAsNonRoot: true, runAsUser: 65532, seccompProfile: { type: 'RuntimeDefault' } },
             containers: [
               {

@@ -6,7 +6,7 @@ import { checkPlatform } from './host.ts';
 import { localDir, NODE } from './layout.ts';
 import { locked, NODE_LOCK } from './lock.ts';
 import { snapshotFile } from './node.ts';
-import { say } from './progress.ts';
+import { say } from '../../images/progress.ts';
 import type { Difference } from './snapshot.ts';
 import { anythingOf, removeNode } from './teardown.ts';
 
@@ -34,8 +34,9 @@ function describe({ list, added, removed }: Difference): string {
 }
 
 if (import.meta.main) {
-  const work =
-    process.env['CLUSTER'] === 'current' ? import('./current.ts').then(({ downCurrent }) => downCurrent()) : down();
+  const work = ['', 'local'].includes(process.env['CLUSTER'] ?? '')
+    ? down()
+    : import('./current.ts').then(({ downCurrent }) => downCurrent());
   await work.catch((error: unknown) => {
     console.error(`\nmake down: ${explain(error)}`);
     process.exitCode = 1;

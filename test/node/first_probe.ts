@@ -1,16 +1,17 @@
 /** The end of `make up`: waits for the proofs of the tools, makes one real probe, and prints the next steps. */
-import { join } from 'node:path';
+import { Resolver } from 'node:dns/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { PROBE_TOOLS, SECRETS, makeClient, type KubeClient } from '../../src/kube/client.ts';
 import { ClusterError } from './cluster_error.ts';
 import { writeEnvironment } from './environment.ts';
-import { startOrigin } from './origin.ts';
-import { say, timed } from './progress.ts';
+import type { Settings } from './settings.ts';
+import { FIRST_SAMPLE } from '../../src/samples/list.ts';
+import { say, timed } from '../../images/progress.ts';
 
 export const NODE_PORT = 30_080;
 const NAMESPACE = 'probeyard';
-const SAMPLE = 'tiny.mp4';
-const fixtures = join(import.meta.dirname, '..', 'fixtures');
+/** The origin of samples, as the chart names it. */
+const SAMPLE = `http://probeyard-samples.${NAMESPACE}.svc/${FIRST_SAMPLE}`;
 
 async function until<T>(what: string, seconds: number, look: () => Promise<T | undefined>): Promise<T> {
   const end = performance.now() + seconds * 1000;
@@ -53,9 +54,8 @@ async function adminSecret(kube: KubeClient): Promise<{ token: string; email: st
   return { token: value('token'), email: value('email'), password: value('password') };
 }
 
-export async function firstProbe(kubeconfig: string, hostIp: string): Promise<void> {
+export async function firstProbe(kubeconfig: string, { hostIp, dnsAddress }: Settings): Promise<void> {
   const kube = await makeClient({ kubeconfig, namespace: NAMESPACE });
-  const origin = await startOrigin(hostIp, fixtures);
   try {
     const url = `http://${hostIp}:${NODE_PORT}`;
     await timed('the tools are proven', () => toolsProven(kube));
@@ -64,13 +64,19 @@ export async function firstProbe(kubeconfig: string, hostIp: string): Promise<vo
         (await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(2_000) })).ok ? true : undefined,
       ),
     );
+    // A cluster DNS that has just lost the API server hears of a new Service later.
+    const names = new Resolver({ timeout: 1_000, tries: 1 });
+    names.setServers([dnsAddress]);
+    await timed('the samples have a name', () =>
+      until('the samples have a name', 60, () => names.resolve4(`${new URL(SAMPLE).hostname}.cluster.local`)),
+    );
     const { token } = await adminSecret(kube);
     await writeEnvironment({ PROBEYARD_URL: url, PROBEYARD_TOKEN: token, PROBEYARD_ADMIN_TOKEN: token });
     const ask = (): Promise<Response> =>
       fetch(`${url}/v1/probe/file`, {
         method: 'POST',
         headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ url: `${origin.url}/${SAMPLE}` }),
+        body: JSON.stringify({ url: SAMPLE }),
         signal: AbortSignal.timeout(130_000),
       });
     const started = performance.now();
@@ -86,12 +92,11 @@ export async function firstProbe(kubeconfig: string, hostIp: string): Promise<vo
     console.log(`
   . .local/env
   curl -s "$PROBEYARD_URL/v1/probe/file" -H "Authorization: Bearer $PROBEYARD_TOKEN" \\
-    -d url=https://example.com/video.mp4
+    -d url=${SAMPLE}
   kubectl get pj,pt,pp -n ${NAMESPACE}
   kubectl describe pj -n ${NAMESPACE}
   kubectl get pods -A`);
   } finally {
-    await origin.close();
     await kube.close();
   }
 }

@@ -8,7 +8,7 @@ import { readRunning, recordNames } from './processes.ts';
 import { savedRules } from './iptables.ts';
 import type { Layout } from './layout.ts';
 import { onPath } from './packages.ts';
-import { say } from './progress.ts';
+import { say } from '../../images/progress.ts';
 import { ownerOf, readListeners, type Listener } from './sockets.ts';
 
 /** Capabilities of the machine, determined before anything is started. */

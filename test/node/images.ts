@@ -18,10 +18,21 @@ export interface ImageArchive {
 
 const Index = Type.Object({ manifests: Type.Array(Type.Object({ digest: Type.String() })) });
 
-/** Imports the images that are missing or have another digest. Returns their names. */
-export async function importImages(layout: Layout, built: Built, images: readonly ImageArchive[]): Promise<string[]> {
+/** The containerd of a node. */
+export interface Runtime {
+  ctr(args: readonly string[]): Promise<string>;
+  load(archive: string): Promise<string>;
+}
+
+/** Imports the images that are missing or have another digest on the local node. Returns their names. */
+export function importImages(layout: Layout, built: Built, images: readonly ImageArchive[]): Promise<string[]> {
   const ctr = (args: readonly string[]) =>
     run(join(built.get('containerd')!, 'ctr'), ['-a', containerdSocket(layout), '-n', 'k8s.io', ...args]);
+  return importInto({ ctr, load: (archive) => ctr(['images', 'import', archive]) }, images);
+}
+
+/** Imports the images that are missing or have another digest. Returns their names. */
+export async function importInto({ ctr, load }: Runtime, images: readonly ImageArchive[]): Promise<string[]> {
   const list = async () => listedImages(await ctr(['images', 'ls']));
   const there = await list();
   const imported: string[] = [];
@@ -31,7 +42,7 @@ export async function importImages(layout: Layout, built: Built, images: readonl
     if (there.get(name) === wanted && there.has(pinned(name, wanted))) continue;
     const old = outdated(there, name);
     if (old.length > 0) await ctr(['images', 'rm', ...old]);
-    await ctr(['images', 'import', archive]);
+    await load(archive);
     // Pods may refer to an image by its digest, as with one from a registry.
     await ctr(['images', 'tag', '--force', name, pinned(name, wanted)]);
     imported.push(name);

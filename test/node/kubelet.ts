@@ -5,30 +5,32 @@ import { flags, program, type ControlPlane } from './control_plane.ts';
 import type { Daemon } from './daemon.ts';
 import { answers } from './health.ts';
 import { kubeconfigOf } from './kubeconfig.ts';
-import { NODE_NAME } from './layout.ts';
+import { at, type Place } from './place.ts';
 import { containerdSocket } from './runtime.ts';
 import type { Settings } from './settings.ts';
 
-export function nodeLeaves(settings: Settings): Leaf[] {
+export function nodeLeaves(places: readonly Place[]): Leaf[] {
   return [
-    { name: 'kubelet', ca: 'ca', commonName: `system:node:${NODE_NAME}`, organization: 'system:nodes' },
-    { name: 'kubelet-server', ca: 'ca', commonName: NODE_NAME, hosts: [NODE_NAME, '127.0.0.1', settings.hostIp] },
+    ...places.flatMap(({ kubelet: user, name, address }) => [
+      { name: user, ca: 'ca', commonName: `system:node:${name}`, organization: 'system:nodes' },
+      { name: `${user}-server`, ca: 'ca', commonName: name, hosts: [name, '127.0.0.1', address] },
+    ]),
     { name: 'kube-proxy', ca: 'ca', commonName: 'system:kube-proxy' },
   ];
 }
 
-export function kubelet(plane: ControlPlane, settings: Settings): Daemon {
-  const { layout } = plane;
+export function kubelet(plane: ControlPlane, settings: Settings, place: Place): Daemon {
+  const { layout } = place;
   const config = join(layout.stateDir, 'config', 'kubelet.json');
   const root = join(layout.stateDir, 'kubelet');
-  return {
+  return at(place, {
     name: 'kubelet',
     program: program(plane, 'kubernetes', 'kubelet'),
     args: flags({
       config,
-      kubeconfig: kubeconfigOf(layout, 'kubelet'),
-      'hostname-override': NODE_NAME,
-      'node-ip': settings.hostIp,
+      kubeconfig: kubeconfigOf(layout, place.kubelet),
+      'hostname-override': place.name,
+      'node-ip': place.address,
       'root-dir': root,
       'cert-dir': join(root, 'pki'),
     }),
@@ -36,9 +38,9 @@ export function kubelet(plane: ControlPlane, settings: Settings): Daemon {
       [config]: JSON.stringify({
         apiVersion: 'kubelet.config.k8s.io/v1beta1',
         kind: 'KubeletConfiguration',
-        address: settings.hostIp,
+        address: place.address,
         port: layout.ports.kubelet,
-        healthzBindAddress: '127.0.0.1',
+        healthzBindAddress: place.healthAddress,
         healthzPort: layout.ports.kubeletHealth,
         authentication: {
           anonymous: { enabled: false },
@@ -46,8 +48,8 @@ export function kubelet(plane: ControlPlane, settings: Settings): Daemon {
           x509: { clientCAFile: join(layout.pkiDir, 'ca.crt') },
         },
         authorization: { mode: 'Webhook' },
-        tlsCertFile: join(layout.pkiDir, 'kubelet-server.crt'),
-        tlsPrivateKeyFile: join(layout.pkiDir, 'kubelet-server.key'),
+        tlsCertFile: join(layout.pkiDir, `${place.kubelet}-server.crt`),
+        tlsPrivateKeyFile: join(layout.pkiDir, `${place.kubelet}-server.key`),
         containerRuntimeEndpoint: `unix://${containerdSocket(layout)}`,
         cgroupDriver: 'cgroupfs',
         // Pods are below a cgroup of ours, so that all of their processes can be ended with it.
@@ -77,15 +79,15 @@ export function kubelet(plane: ControlPlane, settings: Settings): Daemon {
         kubeAPIBurst: 200,
       }),
     },
-    ready: () => answers(`http://127.0.0.1:${layout.ports.kubeletHealth}/healthz`),
+    ready: () => answers(`http://${place.healthAddress}:${layout.ports.kubeletHealth}/healthz`),
     readyWithinMs: 60_000,
-  };
+  });
 }
 
-export function kubeProxy(plane: ControlPlane, settings: Settings): Daemon {
-  const { layout } = plane;
+export function kubeProxy(plane: ControlPlane, settings: Settings, place: Place): Daemon {
+  const { layout } = place;
   const config = join(layout.stateDir, 'config', 'kube-proxy.json');
-  return {
+  return at(place, {
     name: 'kube-proxy',
     program: program(plane, 'kubernetes', 'kube-proxy'),
     args: flags({ config }),
@@ -94,22 +96,22 @@ export function kubeProxy(plane: ControlPlane, settings: Settings): Daemon {
         apiVersion: 'kubeproxy.config.k8s.io/v1alpha1',
         kind: 'KubeProxyConfiguration',
         clientConnection: { kubeconfig: kubeconfigOf(layout, 'kube-proxy') },
-        hostnameOverride: NODE_NAME,
+        hostnameOverride: place.name,
         mode: 'iptables',
         clusterCIDR: settings.podCidr,
         detectLocalMode: 'ClusterCIDR',
         // Node ports are open on the bridge only, not on the machine's network.
-        nodePortAddresses: [`${settings.hostIp}/32`],
+        nodePortAddresses: [`${place.address}/32`],
         iptables: { localhostNodePorts: false },
-        healthzBindAddress: `127.0.0.1:${layout.ports.proxyHealth}`,
+        healthzBindAddress: `${place.healthAddress}:${layout.ports.proxyHealth}`,
         metricsBindAddress: `127.0.0.1:${layout.ports.proxyMetrics}`,
         // Machines may refuse these, and a node of one user does not need them.
         conntrack: { maxPerCore: 0, min: 0, tcpEstablishedTimeout: '0s', tcpCloseWaitTimeout: '0s' },
       }),
     },
-    ready: () => answers(`http://127.0.0.1:${layout.ports.proxyHealth}/healthz`),
+    ready: () => answers(`http://${place.healthAddress}:${layout.ports.proxyHealth}/healthz`),
     readyWithinMs: 60_000,
-  };
+  });
 }
 
 /** Name servers that a pod can reach, which excludes a stub on the host's loopback. */

@@ -27,7 +27,10 @@ export interface Ports {
 }
 
 export const NODE_NAME = 'probeyard-node';
+export const SECOND_NAME = 'probeyard-node-2';
 export const BRIDGE = 'probeyard0';
+/** The second node's link to the bridge, on the machine's side. */
+export const UPLINK = 'probeyard2';
 /** The comment of every iptables rule except those of kube-proxy and the kubelet. */
 export const RULE_COMMENT = 'probeyard-node';
 
@@ -46,6 +49,18 @@ export const NODE: Layout = layout('probeyard-node', {
   proxyHealth: 10256,
   proxyMetrics: 10249,
 });
+
+/**
+ * The second node, below the folders and the cgroup of the first. Keys and kubeconfigs are with those of the first. Its
+ * ports are in a network namespace of its own.
+ */
+export const SECOND: Layout = {
+  ...NODE,
+  name: `${NODE.name}/second`,
+  stateDir: join(NODE.stateDir, 'second'),
+  runDir: join(NODE.runDir, 'second'),
+  logDir: join(NODE.logDir, 'second'),
+};
 
 /** The control plane with simulated nodes. It runs beside the node, so all of its paths and ports differ. */
 export const SIMULATED: Layout = layout('probeyard-simulated', {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { attempt, run } from './command.ts';
 import { ensureRule, savedRules } from './iptables.ts';
-import { BRIDGE } from './layout.ts';
+import { BRIDGE, UPLINK } from './layout.ts';
 import type { Settings } from './settings.ts';
 
 /** Settings of the node, the kubelet and kube-proxy. `make down` restores the former values. */
@@ -56,6 +56,11 @@ export async function ensureNetwork(settings: Settings): Promise<void> {
 
 export async function removeBridge(): Promise<void> {
   if (existsSync(`/sys/class/net/${BRIDGE}`)) await attempt('ip', ['link', 'delete', BRIDGE]);
+}
+
+/** Ends with the second node's network namespace, some time after its last process. */
+export async function removeUplink(): Promise<void> {
+  if (existsSync(`/sys/class/net/${UPLINK}`)) await attempt('ip', ['link', 'delete', UPLINK]);
 }
 
 async function setSysctl(name: string, wanted: string): Promise<void> {

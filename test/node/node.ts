@@ -13,11 +13,13 @@ import type { Host } from './host.ts';
 import { importImages, type ImageArchive } from './images.ts';
 import { hostResolvConf, kubelet, kubeProxy, nameServers, nodeLeaves } from './kubelet.ts';
 import { kubeconfigOf } from './kubeconfig.ts';
-import { NODE, NODE_NAME } from './layout.ts';
+import { NODE, SECOND, SECOND_NAME } from './layout.ts';
 import { ensureNetwork } from './network.ts';
+import { firstPlace, secondPlace, type Place } from './place.ts';
 import { writeScratchImage } from './oci_archive.ts';
-import { say, timed } from './progress.ts';
+import { say, timed } from '../../images/progress.ts';
 import { containerd } from './runtime.ts';
+import { ensureSecondNetwork, removeSecond } from './second_node.ts';
 import type { Settings } from './settings.ts';
 import { Snapshot, takeSnapshot } from './snapshot.ts';
 import { readState } from './state_file.ts';
@@ -31,6 +33,8 @@ export interface NodeOptions {
   host: Host;
   settings: Settings;
   audit: boolean;
+  /** Whether there is a second node. */
+  second: boolean;
 }
 
 /** Starts every daemon that is not running or runs with another configuration. Returns the outcome of each. */
@@ -46,7 +50,9 @@ export async function startNode(options: NodeOptions): Promise<Map<string, Outco
     serviceAddress: settings.serviceAddress,
     audit: options.audit,
   };
-  await ensureIdentity(plane, nodeLeaves(settings));
+  const first = firstPlace(settings);
+  const second = options.second ? secondPlace(settings) : undefined;
+  await ensureIdentity(plane, nodeLeaves(second ? [first, second] : [first]));
   const cgroups = await createCgroup(layout.name);
   await ensureNetwork(settings);
   const own = await ownImages(built);
@@ -58,27 +64,44 @@ export async function startNode(options: NodeOptions): Promise<Map<string, Outco
     if (outcome !== 'kept')
       say(`${daemon.name} ${outcome}, ready after ${((performance.now() - from) / 1000).toFixed(1)}s`);
   };
-  const runtime = containerd({
-    layout,
-    built,
-    settings,
-    sandboxImage: own.pause.name,
-    snapshotter: host.snapshotter,
-    restrictOomScore: !host.mayLowerOomScore,
-  });
+  const runtimeOf = (place: Place): Daemon =>
+    containerd({
+      place,
+      built,
+      settings,
+      sandboxImage: own.pause.name,
+      snapshotter: host.snapshotter,
+      restrictOomScore: !host.mayLowerOomScore,
+    });
   const controlPlane = async (): Promise<void> => {
     await ensure(etcd(plane));
     await ensure(apiServer(plane));
     await Promise.all([ensure(controllerManager(plane)), ensure(scheduler(plane))]);
   };
-  const runtimeWithImages = async (): Promise<void> => {
-    await ensure(runtime);
-    const imported = await importImages(layout, built, Object.values(own));
+  const runtimeWithImages = async (place: Place, ensureThere: typeof ensure): Promise<void> => {
+    await ensureThere(runtimeOf(place));
+    const imported = await importImages(place.layout, built, Object.values(own));
     if (imported.length > 0) say(`imported ${imported.join(', ')}`);
   };
-  await Promise.all([controlPlane(), runtimeWithImages()]);
-  await Promise.all([ensure(kubelet(plane, settings)), ensure(kubeProxy(plane, settings))]);
-  await nodeReady(built);
+  await Promise.all([controlPlane(), runtimeWithImages(first, ensure)]);
+  await Promise.all([ensure(kubelet(plane, settings, first)), ensure(kubeProxy(plane, settings, first))]);
+  await nodeReady(built, first.name);
+  if (second) {
+    const secondCgroups = await createCgroup(second.layout.name);
+    const ensureSecond = async (daemon: Daemon): Promise<void> => {
+      const outcome = await ensureDaemon(second.layout, daemon, secondCgroups);
+      outcomes.set(`${daemon.name} of ${second.name}`, outcome);
+      if (outcome !== 'kept') say(`${daemon.name} of ${second.name} ${outcome}`);
+    };
+    await ensureSecondNetwork(second, settings);
+    await runtimeWithImages(second, ensureSecond);
+    await Promise.all([kubelet, kubeProxy].map((daemon) => ensureSecond(daemon(plane, settings, second))));
+    await nodeReady(built, second.name);
+  } else if (existsSync(SECOND.stateDir)) {
+    await removeSecond();
+    await kubectl(built, ['delete', 'node', SECOND_NAME, '--ignore-not-found']);
+    say(`${SECOND_NAME} removed`);
+  }
   await ensureVolumes((args, input) => kubectl(built, args, input));
   await startDns(built, settings, own.coredns.name);
   return outcomes;
@@ -101,17 +124,13 @@ async function rememberBefore(): Promise<void> {
   await writeWhole(snapshotFile, JSON.stringify({ ...now, lists: { ...now.lists, folders: before.lists.folders } }));
 }
 
-async function nodeReady(built: Built): Promise<void> {
+async function nodeReady(built: Built, name: string): Promise<void> {
   const ready = async (): Promise<boolean> =>
-    (await kubectl(built, [
-      'get',
-      'node',
-      NODE_NAME,
-      '-o',
-      'jsonpath={.status.conditions[?(@.type=="Ready")].status}',
-    ])) === 'True';
+    (await kubectl(built, ['get', 'node', name, '-o', 'jsonpath={.status.conditions[?(@.type=="Ready")].status}'])) ===
+    'True';
   if (await ready().catch(() => false)) return;
-  await timed('the node is Ready', () => until({ what: 'the node is Ready', timeoutMs: 120_000, everyMs: 250 }, ready));
+  const what = `${name} is Ready`;
+  await timed(what, () => until({ what, timeoutMs: 120_000, everyMs: 250 }, ready));
 }
 
 async function startDns(built: Built, settings: Settings, image: string): Promise<void> {

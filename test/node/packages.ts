@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { ClusterError } from './cluster_error.ts';
 import { attempt, run } from './command.ts';
-import { say } from './progress.ts';
+import { say } from '../../images/progress.ts';
 import { cniFolder } from './runtime.ts';
 
 interface Need {
@@ -11,10 +11,9 @@ interface Need {
   there: () => Promise<boolean> | boolean;
 }
 
-const PATHS = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/sbin'];
-
 export function onPath(program: string): boolean {
-  return PATHS.some((folder) => folder !== '' && existsSync(join(folder, program)));
+  const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/sbin'];
+  return folders.some((folder) => folder !== '' && existsSync(join(folder, program)));
 }
 
 const NEEDS: readonly Need[] = [

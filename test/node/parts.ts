@@ -19,14 +19,20 @@ export interface Program {
   name: string;
   /** A Go package or a C file. */
   source: string;
+  /** Further names of the program, which does what it is called by. */
+  links?: readonly string[];
 }
 
 /** The newest version that any part's go.mod requires. */
 export const GO_NEEDED = '1.26.6';
 
 const KUBERNETES = '1.36.3';
-const [major, minor] = KUBERNETES.split('.');
-const kubeVersion = 'k8s.io/component-base/version';
+/** What the programs say for `--version`. */
+function stamped(version: string): string {
+  const [major, minor] = version.split('.');
+  const set = (name: string, value = '') => `-X k8s.io/component-base/version.${name}=${value}`;
+  return [set('gitVersion', `v${version}`), set('gitMajor', major), set('gitMinor', minor)].join(' ');
+}
 
 /**
  * Kubernetes is the last of the required ones, so that a problem with the compilers shows in the first seconds, not
@@ -64,16 +70,15 @@ export const PARTS = {
   kubernetes: part({
     name: 'kubernetes',
     version: KUBERNETES,
-    programs: ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kubelet', 'kube-proxy', 'kubectl'].map(
-      (name) => ({
-        name,
-        source: `k8s.io/kubernetes/cmd/${name}`,
-      }),
-    ),
-    ldflags:
-      `-X ${kubeVersion}.gitVersion=v${KUBERNETES} -X ` +
-      `${kubeVersion}.gitMajor=${major} -X ` +
-      `${kubeVersion}.gitMinor=${minor}`,
+    programs: [
+      {
+        name: 'kubernetes',
+        source: '.',
+        links: ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kubelet', 'kube-proxy'],
+      },
+      { name: 'kubectl', source: 'k8s.io/kubernetes/cmd/kubectl' },
+    ],
+    ldflags: stamped(KUBERNETES),
     coldSeconds: 335,
   }),
   coredns: part({ name: 'coredns', version: '1.15.0', programs: [{ name: 'coredns', source: '.' }], coldSeconds: 60 }),
@@ -105,6 +110,16 @@ export const PARTS = {
     programs: [{ name: 'versitygw', source: 'github.com/versity/versitygw/cmd/versitygw' }],
     coldSeconds: 120,
   }),
+  registry: part({
+    name: 'registry',
+    version: '3.1.2',
+    programs: [{ name: 'registry', source: 'github.com/distribution/distribution/v3/cmd/registry' }],
+    coldSeconds: 60,
+  }),
+  'apiserver-1.33': apiServer('1.33', '1.33.13'),
+  'apiserver-1.34': apiServer('1.34', '1.34.4'),
+  'apiserver-1.35': apiServer('1.35', '1.35.4'),
+  'apiserver-1.37': apiServer('1.37', '1.37.2'),
   kwok: part({
     name: 'kwok',
     version: '0.8',
@@ -127,6 +142,17 @@ export const NODE_PARTS: readonly PartName[] = [
   'helm',
 ];
 export const SIMULATED_PARTS: readonly PartName[] = ['etcd', 'kubernetes', 'kwok'];
+
+/** The API server alone of another Kubernetes version, for `make matrix`. */
+function apiServer(name: string, version: string): Part {
+  return part({
+    name: `apiserver-${name}`,
+    version,
+    programs: [{ name: `kube-apiserver-${name}`, source: 'k8s.io/kubernetes/cmd/kube-apiserver' }],
+    ldflags: stamped(version),
+    coldSeconds: 150,
+  });
+}
 
 function part(definition: Part): Part {
   return definition;

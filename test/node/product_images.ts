@@ -6,7 +6,7 @@ import Value from 'typebox/value';
 import type { Built } from './build.ts';
 import { importImages } from './images.ts';
 import type { Layout } from './layout.ts';
-import { say, timed } from './progress.ts';
+import { type Expected, say, timed } from '../../images/progress.ts';
 
 /** The registry in the names of local builds. */
 export const LOCAL = 'localhost';
@@ -25,6 +25,7 @@ export type BuiltImage = Static<typeof BuiltImage>;
 interface Recipes {
   buildAll(options: { only?: readonly string[]; withoutSlow?: boolean }): Promise<unknown>;
   slowTools(): Promise<string[]>;
+  missingImages(): Promise<Expected[]>;
 }
 
 /** Undefined if the checkout has no recipes. */
@@ -43,9 +44,12 @@ export async function buildImages(options: Parameters<Recipes['buildAll']>[0] = 
 /** Tools that take minutes to compile, and are not in the cache. */
 export const slowTools = async (): Promise<string[]> => (await recipes())?.slowTools() ?? [];
 
+/** The images that are not in the cache, without slow tools, as steps to come. */
+export const missingImages = async (): Promise<Expected[]> => (await recipes())?.missingImages() ?? [];
+
 /** Imports the images into the node. Returns how many were new. */
 export async function deliverImages(layout: Layout, built: Built, images: readonly BuiltImage[]): Promise<number> {
   if (images.length === 0) return 0;
   const archives = images.map(({ ref, archive, digest }) => ({ name: ref, archive, digest }));
-  return (await timed(`${images.length} images are on the node`, () => importImages(layout, built, archives))).length;
+  return (await timed('the images are on the node', () => importImages(layout, built, archives))).length;
 }

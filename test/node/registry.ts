@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { ClusterError } from './cluster_error.ts';
 import { attempt, run } from './command.ts';
 import { onPath } from './packages.ts';
-import { timed } from './progress.ts';
+import { timed } from '../../images/progress.ts';
 import { LOCAL, type BuiltImage } from './product_images.ts';
 
 /** `localhost/probeyard/x:1` in a registry: `host/path/probeyard/x:1`. */

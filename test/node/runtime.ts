@@ -5,10 +5,11 @@ import { run } from './command.ts';
 import { program } from './control_plane.ts';
 import type { Daemon } from './daemon.ts';
 import { BRIDGE, type Layout } from './layout.ts';
+import { at, type Place } from './place.ts';
 import type { Settings } from './settings.ts';
 
 export interface RuntimeOptions {
-  layout: Layout;
+  place: Place;
   built: Built;
   settings: Settings;
   sandboxImage: string;
@@ -30,7 +31,8 @@ export function containerdSocket(layout: Layout): string {
 }
 
 export function containerd(options: RuntimeOptions): Daemon {
-  const { layout, built, settings } = options;
+  const { place, built, settings } = options;
+  const { layout } = place;
   const config = join(layout.stateDir, 'config', 'containerd.toml');
   const cniConf = join(layout.stateDir, 'cni', 'net.d');
   const binaries = built.get('containerd')!;
@@ -70,7 +72,7 @@ disabled_plugins = ["io.containerd.nri.v1.nri", "io.containerd.internal.v1.opt",
   Root = ${q(join(layout.runDir, 'runc'))}
   SystemdCgroup = false
 `;
-  return {
+  return at(place, {
     name: 'containerd',
     program: join(binaries, 'containerd'),
     args: ['--config', config],
@@ -78,14 +80,14 @@ disabled_plugins = ["io.containerd.nri.v1.nri", "io.containerd.internal.v1.opt",
     env: { PATH: `${binaries}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin` },
     files: {
       [config]: toml,
-      [join(cniConf, '10-probeyard.conflist')]: JSON.stringify(conflist(layout, settings), null, 2),
+      [join(cniConf, '10-probeyard.conflist')]: JSON.stringify(conflist(place, settings), null, 2),
     },
     ready: async () => (await run(join(binaries, 'ctr'), ['-a', socket, 'version'], { timeoutMs: 5_000 })) !== '',
     readyWithinMs: 60_000,
-  };
+  });
 }
 
-function conflist(layout: Layout, settings: Settings): unknown {
+function conflist({ layout, address, pods }: Place, { podCidr }: Settings): unknown {
   return {
     cniVersion: '1.0.0',
     name: 'probeyard',
@@ -97,7 +99,7 @@ function conflist(layout: Layout, settings: Settings): unknown {
         hairpinMode: true,
         ipam: {
           type: 'host-local',
-          ranges: [[{ subnet: settings.podCidr, gateway: settings.hostIp }]],
+          ranges: [[{ subnet: podCidr, rangeStart: pods.first, rangeEnd: pods.last, gateway: address }]],
           routes: [{ dst: '0.0.0.0/0' }],
           dataDir: join(layout.stateDir, 'cni', 'leases'),
         },

@@ -6,8 +6,9 @@ import { attempt } from './command.ts';
 import { recordOf } from './daemon.ts';
 import { DAEMONS } from './daemons.ts';
 import { kubeconfigOf } from './kubeconfig.ts';
-import { NODE } from './layout.ts';
+import { NODE, SECOND } from './layout.ts';
 import { NODE_PARTS } from './parts.ts';
+import { wantsSecond } from './second_node.ts';
 import { readRunning } from './processes.ts';
 
 /** `make status`: what runs, and the state that the cluster reports. */
@@ -17,6 +18,12 @@ async function status(): Promise<void> {
     const running = readRunning(recordOf(NODE, name));
     if (running === undefined) missing++;
     console.log(`${name.padEnd(24)} ${running === undefined ? '-' : `pid ${running.pid}`}`);
+  }
+  if (wantsSecond()) {
+    for (const name of ['containerd', 'kubelet', 'kube-proxy']) {
+      const running = readRunning(recordOf(SECOND, name));
+      console.log(`${`${name} of node 2`.padEnd(24)} ${running === undefined ? '-' : `pid ${running.pid}`}`);
+    }
   }
   if (missing === DAEMONS.length) {
     console.log('\nnothing is up: make up');

@@ -28,6 +28,12 @@ export function chooseSubnet(candidates: readonly string[], used: readonly strin
   });
 }
 
+/** The number of addresses of a range. */
+export function sizeOf(subnet: string): number {
+  const { first, last } = parseSubnet(subnet) ?? { first: 0, last: -1 };
+  return last - first + 1;
+}
+
 /** The nth address of a range: 1 is the gateway or the first service. */
 export function addressIn(subnet: string, index: number): string {
   const first = (parseSubnet(subnet)?.first ?? 0) + index;

@@ -4,11 +4,11 @@ import { cgroupFolders, cgroupProcesses, removeCgroup, restoreHandedDown } from 
 import { run } from './command.ts';
 import { until } from './deadline.ts';
 import { isOurRule, removeOurRules, savedRules } from './iptables.ts';
-import { BRIDGE, type Layout } from './layout.ts';
+import { BRIDGE, UPLINK, type Layout } from './layout.ts';
 import { isBelow, readMountPoints, unmountBelow } from './mounts.ts';
-import { removeBridge, sysctlFile } from './network.ts';
+import { removeBridge, removeUplink, sysctlFile } from './network.ts';
 import { codeOf } from './cluster_error.ts';
-import { say } from './progress.ts';
+import { say } from '../../images/progress.ts';
 import { differences, SIDE_FOLDERS, Snapshot, takeSnapshot, type Difference } from './snapshot.ts';
 import { readState } from './state_file.ts';
 
@@ -58,6 +58,7 @@ export async function removeNode(
   say(`ended ${await endProcesses(layout)} processes`);
   await unmountBelow([layout.runDir, layout.stateDir]);
   await removeBridge();
+  await removeUplink();
   await removeOurRules();
   await removeCgroup(layout.name);
   await removeSideFolders(before);
@@ -103,7 +104,7 @@ function notOurs(layout: Layout, { list }: Difference): (item: string) => boolea
 export function isOurs(layout: Layout, list: Difference['list'], item: string): boolean {
   switch (list) {
     case 'links':
-      return item === BRIDGE;
+      return item === BRIDGE || item === UPLINK;
     case 'mounts':
       return isBelow(item, [layout.stateDir, layout.runDir]);
     case 'rules':

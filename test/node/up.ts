@@ -1,26 +1,34 @@
 import { mkdir, rm, symlink, copyFile, chmod } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { builderStatus, startBuilder } from './builder.ts';
-import { buildParts, cacheDir, isBuilt, type Built } from './build.ts';
-import { installChart } from './chart.ts';
+import { buildParts, cacheDir, isBuilt, missingParts, type Built } from './build.ts';
 import { explain } from './cluster_error.ts';
 import { envFile, readEnvironment, writeEnvironment } from './environment.ts';
 import { firstProbe } from './first_probe.ts';
 import { checkHost, checkPlatform, checkPorts, checkSpace } from './host.ts';
+import { installProduct } from './install_product.ts';
 import { kubeconfigOf } from './kubeconfig.ts';
 import { localDir, NODE } from './layout.ts';
 import { locked, NODE_LOCK } from './lock.ts';
 import { startNode } from './node.ts';
 import { checkGo, ensurePackages } from './packages.ts';
 import { GO_NEEDED, NODE_PARTS } from './parts.ts';
-import { buildImages, deliverImages, slowTools } from './product_images.ts';
-import { say, seconds } from './progress.ts';
-import { ensureSettings } from './settings.ts';
+import { buildImages, type BuiltImage, missingImages, slowTools } from './product_images.ts';
+import { expect, type Expected, logTo, say, seconds } from '../../images/progress.ts';
+import { wantsSecond } from './second_node.ts';
+import { ensureSettings, type Settings } from './settings.ts';
 
 export interface UpOptions {
   /** Stops when the node itself works, without images and chart. */
   nodeOnly?: boolean;
 }
+
+/** What follows the builds: names of steps, and their usual durations. */
+const LAST_STEPS: readonly Expected[] = [
+  ['the images are on the node', 20],
+  ['the chart is installed', 30],
+  ['the tools are proven', 10],
+];
 
 /** `make up`: from no node, a partial one or a running one to a running node with our chart on it. */
 export async function up(options: UpOptions = {}): Promise<void> {
@@ -33,10 +41,24 @@ export async function up(options: UpOptions = {}): Promise<void> {
     const host = await checkHost(NODE);
     const settings = await ensureSettings(NODE);
     await checkPorts(NODE, settings.hostIp);
-    const built = await buildParts(NODE_PARTS);
-    const outcomes = await startNode({ built, host, settings, audit: process.env['PROBEYARD_AUDIT'] === '1' });
-    await writeAccess(built, settings.hostIp);
-    const product = options.nodeOnly ? false : await deliverProduct(built, settings.hostIp);
+    logTo(join(localDir, 'up.log'));
+    const images = options.nodeOnly !== true;
+    await expectSteps(images);
+    const node = async () => {
+      const built = await buildParts(NODE_PARTS);
+      const outcomes = await startNode({
+        built,
+        host,
+        settings,
+        audit: process.env['PROBEYARD_AUDIT'] === '1',
+        second: wantsSecond(),
+      });
+      await writeAccess(built, settings.hostIp);
+      return { built, outcomes };
+    };
+    // The images wait for registries most of the time, and the node for the compiler.
+    const [{ built, outcomes }, made] = await Promise.all([node(), images ? buildImages({ withoutSlow: true }) : []]);
+    const product = images ? await deliverProduct(built, settings, made) : false;
     const unchanged = [...outcomes.values()].every((outcome) => outcome === 'kept') && !product;
     say(unchanged ? 'everything was up already: nothing changed' : `up after ${seconds(performance.now())}`);
     console.log(
@@ -45,24 +67,32 @@ export async function up(options: UpOptions = {}): Promise<void> {
   });
 }
 
+/** Lines of progress say how much is done, where there is something to wait for. */
+async function expectSteps(images: boolean): Promise<void> {
+  const steps = [...(await missingParts(NODE_PARTS)), ...(images ? await missingImages() : [])];
+  if (steps.length === 0) return;
+  expect([...steps, ...(images ? LAST_STEPS : [])]);
+  const sum = steps.reduce((all, [, duration]) => all + duration, 0);
+  say(
+    `${steps.length} things are to be built, some ${Math.ceil(sum / 60)} min of work; log: ${join(localDir, 'up.log')}`,
+  );
+}
+
 /**
  * Delivers images and chart, and makes a first probe. Returns whether anything was new. Tools that take minutes to
  * compile are left to the background builder.
  */
-async function deliverProduct(built: Built, hostIp: string): Promise<boolean> {
-  const kubeconfig = kubeconfigOf(NODE, 'admin');
-  const images = await buildImages({ withoutSlow: true });
+async function deliverProduct(built: Built, settings: Settings, images: readonly BuiltImage[]): Promise<boolean> {
+  const isNew = await installProduct(built, settings.hostIp, images);
+  if (isNew || !('PROBEYARD_TOKEN' in (await readEnvironment())))
+    await firstProbe(kubeconfigOf(NODE, 'admin'), settings);
   const later = await slowTools();
-  const imported = await deliverImages(NODE, built, images);
-  const installed = await installChart({ helm: join(built.get('helm')!, 'helm'), kubeconfig, images, hostIp });
-  const news = imported > 0 || installed;
-  if (news || !('PROBEYARD_TOKEN' in (await readEnvironment()))) await firstProbe(kubeconfig, hostIp);
   await startBuilder(later);
   if (later.length > 0) {
     say((await builderStatus()) ?? 'every tool is installed');
     say('until then these versions are missing, and `latest` is the newest that is there; make status shows progress');
   }
-  return news;
+  return isNew;
 }
 
 /** Writes what a shell and the tests need for access to the cluster into the checkout's folder. */
@@ -84,12 +114,13 @@ async function writeAccess(built: Built, hostIp: string): Promise<void> {
 }
 
 if (import.meta.main) {
-  const work =
-    process.env['CLUSTER'] === 'current'
-      ? import('./current.ts').then(({ upCurrent }) => upCurrent())
-      : up({ nodeOnly: process.argv.includes('--node-only') });
+  const cluster = process.env['CLUSTER'] ?? '';
+  const work = ['', 'local'].includes(cluster)
+    ? up({ nodeOnly: process.argv.includes('--node-only') })
+    : import('./current.ts').then(({ upElsewhere }) => upElsewhere(cluster));
   await work.catch((error: unknown) => {
     console.error(`\nmake up: ${explain(error)}`);
-    process.exitCode = 1;
+    // What else is still at work ends with this process.
+    process.exit(1);
   });
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { NODE, NODE_NAME } from './layout.ts';
 
 /** Enough for the database and the message server of several releases at once. */
-const COUNT = 8;
+const COUNT = 16;
 const CLASS = 'probeyard-node';
 
 /** The folder of a volume. */

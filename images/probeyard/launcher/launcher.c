@@ -1,8 +1,8 @@
 /*
  * The launcher: PID 1 of the container that holds the tools. It starts tools for one agent, passes on what they print,
- * and makes sure that nothing of a job is left when the job is over. A tool reads hostile media: whatever runs here
- * is taken for lost, so this program shares nothing with it but the user id, is not dumpable (no ptrace of PID 1), and puts
- * a wall around it (wall.c).
+ * and makes sure that nothing of a job is left when the job is over. A tool reads hostile media and may be taken over
+ * by them. So this program shares nothing with it but the user id, is not dumpable (no ptrace of PID 1), and puts a
+ * wall around it (wall.c).
  *
  *   launcher <socket> <tmp> [<dir or file to empty>...]
  *
@@ -11,9 +11,9 @@
  *   frame    u32 length of what follows, u8 type, payload
  *
  *   request 1 START    u32 id, u32 wall ms, u32 cpu s, u64 data bytes, u64 file bytes, u32 processes, u32 open files,
- *                      u64 stdout cap, u64 stderr cap, u16 port, u16 another, u32 argc, u32 envc, then argc + envc strings,
- *                      each ended by NUL. A limit of 0 is left as it is. To nothing but these ports of 127.0.0.1 does it
- *                      connect. argv[0] is the path: there is no shell and no search.
+ *                      u64 stdout cap, u64 stderr cap, u16 port, u16 another, u32 argc, u32 envc, then argc + envc
+ *                      strings, each ended by NUL. A limit of 0 is left as it is. It connects to these ports of
+ *                      127.0.0.1 only. argv[0] is the path: there is no shell and no search.
  *           2 KILL     u32 id
  *           3 KILLALL  -           ends everything but the launcher, empties the directories, then answers CLEAN
  *           4 PING     u32 any     answered at once
@@ -21,11 +21,13 @@
  *   event  16 STARTED  u32 id, u32 pid, u32 microseconds from the request to the exec
  *          17 OUT      u32 id, bytes of stdout
  *          18 ERR      u32 id, bytes of stderr (past its cap they are dropped)
- *          19 EXIT     u32 id, i32 code (-1: by a signal), u32 signal, u32 flags, u64 user us, u64 system us, u64 max RSS KB,
- *                      u64 wall us. The last of an id. Flags: 1 wall time was up, 2 stdout cap was hit, 4 killed on request.
+ *          19 EXIT     u32 id, i32 code (-1: by a signal), u32 signal, u32 flags, u64 user us, u64 system us,
+ *                      u64 max RSS KB, u64 wall us. The last of an id. Flags: 1 wall time was up, 2 stdout cap was hit,
+ *                      4 killed on request.
  *          20 FAILED   u32 id, u32 errno, u32 stage (0 could not fork, 1 could not exec). The last of an id.
- *          21 CLEAN    u32 1 when nothing is left, 0 when something could not be ended: then the pod must not be used again;
- *                      u32 what holds the tools: 1 nothing, 2 a filter of system calls, 3 the filter and watched connections
+ *          21 CLEAN    u32 1 when nothing is left, 0 when something could not be ended: then the pod must not be used
+ *                      again; u32 what holds the tools: 1 nothing, 2 a filter of system calls, 3 the filter and watched
+ *                      connections
  *          22 PONG     u32 the same
  *
  * When the socket is not writable the pipes are not read, so a slow agent slows the tool and costs no memory here.
@@ -193,7 +195,8 @@ static void finish(struct tool *tool) {
   tool->pid = 0;
 }
 
-/* Reaps whatever ended, adopted processes too. The group goes before its leader is reaped, while its id cannot be another's. */
+/* Reaps what ended, adopted processes too. A group is killed before its leader is reaped: until then no other process
+ * can have its id. */
 static void reap(void) {
   for (;;) {
     siginfo_t info;
@@ -266,7 +269,9 @@ static void failed(uint32_t id, int error, uint32_t stage) {
   put32(stage);
 }
 
-static uint32_t get32(const uint8_t *at) { return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3]; }
+static uint32_t get32(const uint8_t *at) {
+  return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
+}
 static uint64_t get64(const uint8_t *at) { return (uint64_t)get32(at) << 32 | get32(at + 4); }
 
 /* False: the agent does not keep to the protocol. */
@@ -275,7 +280,11 @@ static int start(uint8_t *at, size_t length) {
   if (length < 64) return 0;
   int64_t begun = now_us();
   uint32_t id = get32(at), wall_ms = get32(at + 4);
-  struct limits limits = {.cpu = get32(at + 8), .data = get64(at + 12), .file = get64(at + 20), .processes = get32(at + 28), .files = get32(at + 32)};
+  struct limits limits = {.cpu = get32(at + 8),
+                          .data = get64(at + 12),
+                          .file = get64(at + 20),
+                          .processes = get32(at + 28),
+                          .files = get32(at + 32)};
   uint64_t out_cap = get64(at + 36), err_cap = get64(at + 44);
   uint32_t ports = get32(at + 52), argc = get32(at + 56), envc = get32(at + 60);
   if (argc == 0 || argc > MAX_STRINGS || envc > MAX_STRINGS - argc || find_id(id)) return 0;
@@ -317,7 +326,15 @@ static int start(uint8_t *at, size_t length) {
   }
   int64_t running = now_us();
   first_victim(pid);
-  *tool = (struct tool){.id = id, .pid = pid, .out = out[0], .err = err[0], .asks = asks, .ports = ports, .out_left = out_cap, .err_left = err_cap, .started_us = begun,
+  *tool = (struct tool){.id = id,
+                        .pid = pid,
+                        .out = out[0],
+                        .err = err[0],
+                        .asks = asks,
+                        .ports = ports,
+                        .out_left = out_cap,
+                        .err_left = err_cap,
+                        .started_us = begun,
                         .deadline_us = wall_ms ? begun + (int64_t)wall_ms * 1000 : INT64_MAX};
   if (begin(STARTED, 12)) {
     put32(id);
@@ -364,7 +381,7 @@ static int pass_on(struct tool *tool, int *fd, uint8_t type) {
 
 /* -------------------------------------------------------- cleaning up */
 
-/* What a tool nested deeper than this is brought up to the top and emptied from there: each level holds a descriptor. */
+/* Directories nested deeper than this are moved to the top and emptied from there: each level holds a descriptor. */
 #define DEPTH 64
 
 static void empty(int top, int dir, int depth, const char *kept) {
@@ -418,17 +435,19 @@ static int empty_all(const char *path, const char *kept) {
   return 0;
 }
 
-/* The directory of the socket is the agent's too, and a tool may write there: whatever it put there goes, and a socket that is
- * no longer ours would have the next tools started by somebody else. */
+/* The agent uses the directory of the socket too, and a tool may write there: what it wrote is removed. A socket that
+ * is no longer ours makes the pod unclean, because another process could start the next tools. */
 static int wipe(void) {
   int clean = 1;
   for (int i = 0; i < wiped_count; i++) clean &= empty_all(wiped[i], NULL);
   clean &= empty_all(socket_dir, socket_name);
   struct stat now;
-  return clean && lstat(socket_path, &now) == 0 && now.st_dev == own_socket.st_dev && now.st_ino == own_socket.st_ino && now.st_mode == own_socket.st_mode;
+  return clean && lstat(socket_path, &now) == 0 && now.st_dev == own_socket.st_dev &&
+         now.st_ino == own_socket.st_ino && now.st_mode == own_socket.st_mode;
 }
 
-/* As init, everything else that can be seen is ours. Elsewhere (tests) the orphans come to us as their subreaper, level by level. */
+/* As init, every other process that can be seen is ours. Elsewhere (tests) orphans become our children, level by level,
+ * because we are their subreaper. */
 static void kill_children(void) {
   if (is_init) {
     kill(-1, SIGKILL);
@@ -532,7 +551,9 @@ static int listen_on(const char *path) {
   strcpy(address.sun_path, path);
   int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   unlink(path);
-  if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) < 0 || chmod(path, 0660) < 0 || listen(fd, 4) < 0 || lstat(path, &own_socket) < 0) die(path);
+  if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) < 0 || chmod(path, 0660) < 0 ||
+      listen(fd, 4) < 0 || lstat(path, &own_socket) < 0)
+    die(path);
   socket_path = path;
   socket_name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
   snprintf(socket_dir, sizeof socket_dir, "%.*s", (int)(socket_name - path), path);
@@ -606,7 +627,8 @@ int main(int argc, char **argv) {
       if (info.ssi_signo != SIGCHLD && (!is_init || info.ssi_pid == 0)) ending = 1;
     for (int i = 0; i < MAX_TOOLS; i++) {
       if (polled[5 + 3 * i].fd < 0 || polled[5 + 3 * i].revents == 0) continue;
-      if (!(polled[5 + 3 * i].revents & POLLIN) || !wall_answer(tools[i].asks, tools[i].ports)) close_pipe(&tools[i].asks);
+      if (!(polled[5 + 3 * i].revents & POLLIN) || !wall_answer(tools[i].asks, tools[i].ports))
+        close_pipe(&tools[i].asks);
     }
     reap();
     if (agent < 0) {

@@ -1,16 +1,16 @@
 /*
  * The wall around a tool, beside the container's own: a filter of system calls, put on between fork and exec.
  *
- * A tool shares the pod's network with the agent, and a NetworkPolicy is enforced on some clusters only. So a tool never
- * connects at all: each connect() comes here, and where it asks for the port of its own job's source on 127.0.0.1, it is given
- * a connection that the launcher made. The address is read once, and nothing else is ever connected to: a second thread that
- * changes it meanwhile changes nothing. Where the memory of a tool cannot be read (a strict ptrace_scope), whatever it asks for
- * leads to its source.
+ * A tool shares the pod's network with the agent, and a NetworkPolicy is enforced on some clusters only. So a tool
+ * never connects itself: each connect() is passed to the launcher. For the port of its own job's source on 127.0.0.1 it
+ * gets a connection that the launcher made; nothing else is ever connected to. The address is read once, so a second
+ * thread that changes it meanwhile changes nothing. Where the memory of a tool cannot be read (a strict ptrace_scope),
+ * each of its connections leads to its source.
  *
- * The rest closes what a runtime's default profile leaves open and what would outlast a job or reach past it: other sockets
- * than TCP (so no DNS, no raw packets, no unix sockets), listening, System V and POSIX queues and shared memory (the pod's
- * containers have one IPC namespace), extended attributes on directories that stay, ptrace, io_uring (its requests pass no
- * filter), and limits, priority and CPUs of the launcher, which every later tool would inherit.
+ * The rest closes what a runtime's default profile leaves open and what would outlast a job or reach past it: other
+ * sockets than TCP (so no DNS, no raw packets, no unix sockets), listening, System V and POSIX queues and shared memory
+ * (the pod's containers have one IPC namespace), extended attributes on directories that stay, ptrace, io_uring (its
+ * requests pass no filter), and limits, priority and CPUs of the launcher, which every later tool would inherit.
  *
  * Measured on two busy cores, Linux 6.18: 0.13 ms more per tool started, 0.035 ms more per connection.
  */
@@ -55,18 +55,22 @@ static int road[2] = {-1, -1};
 #ifdef ARCH
 
 static const int refused[] = {
-    __NR_io_uring_setup, __NR_io_uring_enter, __NR_io_uring_register, __NR_ptrace, __NR_process_vm_readv, __NR_process_vm_writev,
-    __NR_pidfd_getfd, __NR_kcmp, __NR_shmget, __NR_shmat, __NR_shmctl, __NR_semget, __NR_semop, __NR_semctl, __NR_semtimedop, __NR_msgget, __NR_msgsnd, __NR_msgrcv,
-    __NR_msgctl, __NR_mq_open, __NR_mq_unlink, __NR_add_key, __NR_request_key, __NR_keyctl, __NR_bind, __NR_listen, __NR_setxattr,
-    __NR_lsetxattr, __NR_fsetxattr, __NR_setxattrat, __NR_removexattr, __NR_lremovexattr, __NR_fremovexattr, __NR_removexattrat,
+    __NR_io_uring_setup, __NR_io_uring_enter, __NR_io_uring_register, __NR_ptrace, __NR_process_vm_readv,
+    __NR_process_vm_writev, __NR_pidfd_getfd, __NR_kcmp, __NR_shmget, __NR_shmat, __NR_shmctl, __NR_semget, __NR_semop,
+    __NR_semctl, __NR_semtimedop, __NR_msgget, __NR_msgsnd, __NR_msgrcv, __NR_msgctl, __NR_mq_open, __NR_mq_unlink,
+    __NR_add_key, __NR_request_key, __NR_keyctl, __NR_bind, __NR_listen, __NR_setxattr, __NR_lsetxattr, __NR_fsetxattr,
+    __NR_setxattrat, __NR_removexattr, __NR_lremovexattr, __NR_fremovexattr, __NR_removexattrat,
 };
 /* Refused where their first argument is the launcher. */
-static const int not_on_launcher[] = {__NR_prlimit64, __NR_sched_setaffinity, __NR_sched_setscheduler, __NR_sched_setparam, __NR_sched_setattr};
+static const int not_on_launcher[] = {__NR_prlimit64, __NR_sched_setaffinity, __NR_sched_setscheduler,
+                                      __NR_sched_setparam, __NR_sched_setattr};
 
 static struct sock_filter filter[192];
 static unsigned short length;
 
-static void op(uint16_t code, uint32_t k, uint8_t yes, uint8_t no) { filter[length++] = (struct sock_filter)BPF_JUMP(code, k, yes, no); }
+static void op(uint16_t code, uint32_t k, uint8_t yes, uint8_t no) {
+  filter[length++] = (struct sock_filter)BPF_JUMP(code, k, yes, no);
+}
 static void load(size_t at) { op(BPF_LD | BPF_W | BPF_ABS, (uint32_t)at, 0, 0); }
 /* The low half of an argument: all that the kernel looks at in an int. */
 static void load_argument(int index) {
@@ -156,7 +160,8 @@ static int hand_over(int fd) {
   union { struct cmsghdr head; char room[CMSG_SPACE(sizeof(int))]; } control = {0};
   char one = 1;
   struct iovec bytes = {&one, 1};
-  struct msghdr message = {.msg_iov = &bytes, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+  struct msghdr message = {
+      .msg_iov = &bytes, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
   struct cmsghdr *part = CMSG_FIRSTHDR(&message);
   part->cmsg_level = SOL_SOCKET;
   part->cmsg_type = SCM_RIGHTS;
@@ -177,7 +182,8 @@ int wall_take(void) {
   union { struct cmsghdr head; char room[CMSG_SPACE(sizeof(int))]; } control;
   char one;
   struct iovec bytes = {&one, 1};
-  struct msghdr message = {.msg_iov = &bytes, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+  struct msghdr message = {
+      .msg_iov = &bytes, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
   if (recvmsg(road[0], &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) != 1) return -1;
   struct cmsghdr *part = CMSG_FIRSTHDR(&message);
   if (!part || part->cmsg_type != SCM_RIGHTS) return -1;
@@ -196,7 +202,11 @@ static void reply(int listener, uint64_t id, int error) {
 /* Takes the place of the tool's own socket, with the same flags. */
 static int give(int listener, uint64_t id, int fd, int flags, int given) {
   if (!(flags & O_NONBLOCK)) fcntl(given, F_SETFL, fcntl(given, F_GETFL) & ~O_NONBLOCK);
-  struct seccomp_notif_addfd place = {.id = id, .flags = SECCOMP_ADDFD_FLAG_SETFD, .srcfd = (uint32_t)given, .newfd = (uint32_t)fd, .newfd_flags = (uint32_t)(flags & O_CLOEXEC)};
+  struct seccomp_notif_addfd place = {.id = id,
+                                      .flags = SECCOMP_ADDFD_FLAG_SETFD,
+                                      .srcfd = (uint32_t)given,
+                                      .newfd = (uint32_t)fd,
+                                      .newfd_flags = (uint32_t)(flags & O_CLOEXEC)};
   return ioctl(listener, SECCOMP_IOCTL_NOTIF_ADDFD, &place) < 0 ? errno : 0;
 }
 
@@ -227,8 +237,11 @@ static uint16_t asked_port(uint32_t pid, uint64_t where, uint64_t size, uint32_t
   ssize_t got = pread(memory, &address, size, (off_t)where);
   close(memory);
   uint16_t port = 0;
-  if (got >= (ssize_t)sizeof address.v4 && address.any.sa_family == AF_INET && address.v4.sin_addr.s_addr == htonl(INADDR_LOOPBACK)) port = ntohs(address.v4.sin_port);
-  if (got >= (ssize_t)sizeof address.v6 && address.any.sa_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&address.v6.sin6_addr) && !memcmp(&address.v6.sin6_addr.s6_addr[12], "\x7f\0\0\1", 4))
+  if (got >= (ssize_t)sizeof address.v4 && address.any.sa_family == AF_INET &&
+      address.v4.sin_addr.s_addr == htonl(INADDR_LOOPBACK))
+    port = ntohs(address.v4.sin_port);
+  if (got >= (ssize_t)sizeof address.v6 && address.any.sa_family == AF_INET6 &&
+      IN6_IS_ADDR_V4MAPPED(&address.v6.sin6_addr) && !memcmp(&address.v6.sin6_addr.s6_addr[12], "\x7f\0\0\1", 4))
     port = ntohs(address.v6.sin6_port);
   return is_port(ports, port) ? port : 0;
 }
@@ -242,7 +255,8 @@ int wall_answer(int listener, uint32_t ports) {
   int flags = port ? flags_of(asked.pid, fd) : -1;
   if (!port || flags < 0) return reply(listener, asked.id, EACCES), 1;
   int given = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  struct sockaddr_in proxy = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  struct sockaddr_in proxy = {
+      .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   int error = given < 0 || connect(given, (struct sockaddr *)&proxy, sizeof proxy) < 0 ? errno : 0;
   int on = 1;
   if (given >= 0) setsockopt(given, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -278,7 +292,8 @@ static int works(void) {
     struct seccomp_notif asked;
     memset(&asked, 0, sizeof asked);
     struct pollfd polled = {.fd = listener, .events = POLLIN};
-    if (poll(&polled, 1, 1) > 0 && (polled.revents & POLLIN) && ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &asked) == 0) {
+    if (poll(&polled, 1, 1) > 0 && (polled.revents & POLLIN) &&
+        ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &asked) == 0) {
       int given = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
       int flags = flags_of(asked.pid, (int)asked.data.args[0]);
       int failed = flags < 0 ? EACCES : give(listener, asked.id, (int)asked.data.args[0], flags, given);
@@ -300,7 +315,8 @@ void wall_prepare(void) {
   kind = UNWATCHED;
   make(0);
   if (!works()) kind = NONE;
-  fprintf(stderr, "launcher: %s here: what tools connect to is held by the NetworkPolicy alone\n", kind == NONE ? "system calls cannot be filtered" : "connections cannot be watched");
+  fprintf(stderr, "launcher: %s here: what tools connect to is held by the NetworkPolicy alone\n",
+          kind == NONE ? "system calls cannot be filtered" : "connections cannot be watched");
 }
 
 uint32_t wall_kind(void) { return kind == WATCHED ? 3 : kind == UNWATCHED ? 2 : 1; }
@@ -311,6 +327,9 @@ uint32_t wall_kind(void) { return 1; }
 int wall_enter(void) { return 0; }
 int wall_take(void) { return -1; }
 int wall_answer(int listener, uint32_t ports) { return (void)listener, (void)ports, 0; }
-void wall_prepare(void) { fprintf(stderr, "launcher: no filter of system calls for this architecture: what tools connect to is held by the NetworkPolicy alone\n"); }
+void wall_prepare(void) {
+  fprintf(stderr, "launcher: no filter of system calls for this architecture: "
+                  "what tools connect to is held by the NetworkPolicy alone\n");
+}
 
 #endif

@@ -12,10 +12,11 @@ uint32_t wall_kind(void);
 /* In the child, right before the exec. 0 or an errno: then there is no exec. */
 int wall_enter(void);
 
-/* In the parent, after the child's exec or failure: the descriptor on which its connections are asked for; -1: there is none. */
+/* In the parent, after the child's exec or failure: the descriptor from which its connections are read; -1: none. */
 int wall_take(void);
 
-/* Answers one connection that is asked for. Two ports of 127.0.0.1 in the halves of a number; 0 is none. False: nobody is left to ask. */
+/* Answers one attempt to connect. `ports`: two of 127.0.0.1, in the halves of the number; 0 is none. False: the tool
+ * has ended. */
 int wall_answer(int listener, uint32_t ports);
 
 #endif

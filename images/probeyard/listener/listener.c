@@ -1,0 +1,42 @@
+/*
+ * Opens the socket on which an agent serves a job's source to its tools, and becomes the agent.
+ *
+ *   listener <bytes> <program> [<argument>...]
+ *
+ * Connections inherit the socket's send buffer. On the loopback interface the kernel lets it grow to megabytes, and a
+ * tool that reads 30 KB and then seeks leaves them unread: each was read from the origin and copied for nothing. Node
+ * cannot set the size. The descriptor is in PY_SOURCE_FD.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define BACKLOG 511
+
+static int fail(const char *what) {
+  fprintf(stderr, "listener: %s: %s\n", what, strerror(errno));
+  return 1;
+}
+
+int main(int argc, char **argv) {
+  char *end, number[16];
+  long bytes = argc < 3 ? 0 : strtol(argv[1], &end, 10);
+  if (bytes < 4096 || bytes > 1 << 24 || *end) {
+    fprintf(stderr, "usage: listener <bytes, 4096 to 16777216> <program> [<argument>...]\n");
+    return 2;
+  }
+  int size = (int)bytes, listening = socket(AF_INET, SOCK_STREAM, 0);
+  struct sockaddr_in here = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+  if (listening < 0) return fail("socket");
+  if (setsockopt(listening, SOL_SOCKET, SO_SNDBUF, &size, sizeof size)) return fail("setsockopt");
+  if (bind(listening, (struct sockaddr *)&here, sizeof here)) return fail("bind");
+  if (listen(listening, BACKLOG)) return fail("listen");
+  snprintf(number, sizeof number, "%d", listening);
+  if (setenv("PY_SOURCE_FD", number, 1)) return fail("setenv");
+  execv(argv[2], argv + 2);
+  return fail(argv[2]);
+}
