@@ -1,20 +1,23 @@
 /** docs/hls-rules.md: every rule of the HLS validator. */
 import type { Rule } from '../../src/hls/rule.ts';
-import { CHAPTERS } from '../../src/hls/rules/catalog.ts';
+import { CHAPTERS, type RuleId } from '../../src/hls/rules/catalog.ts';
+import { REMEDIES } from './hls_remedies.ts';
 
 const INTRODUCTION = `# Rules of the HLS validator
 
-Made from \`src/hls/rules\` by \`make generate\`: change them there. Clauses are those of the second edition of the HLS
-specification (draft-pantos-hls-rfc8216bis), or chapters of Apple's authoring specification.
+Made from \`src/hls/rules\` and \`docs/tables/hls_remedies.ts\` by \`make generate\`: change them there. Clauses are
+those of the second edition of the HLS specification (draft-pantos-hls-rfc8216bis), or chapters of Apple's authoring
+specification.
 `;
+
+const row = ([id, { level, clause, text }]: [string, Rule]): string =>
+  `| \`${id}\` | ${level} | ${clause.replace('rfc8216bis ', '')} | ${text} | ${REMEDIES[id as RuleId]} |`;
 
 const chapterOf = (title: string, rules: Record<string, Rule>): string => `## ${title}
 
-| rule | level | clause | requirement |
-|---|---|---|---|
-${Object.entries(rules)
-  .map(([id, { level, clause, text }]) => `| \`${id}\` | ${level} | ${clause.replace('rfc8216bis ', '')} | ${text} |`)
-  .join('\n')}
+| rule | level | clause | requirement | remedy |
+|---|---|---|---|---|
+${Object.entries(rules).map(row).join('\n')}
 `;
 
 export const hlsRulesPage = (): string =>

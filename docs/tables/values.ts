@@ -9,7 +9,7 @@ export interface ValueRow {
 }
 
 /** Below these the value's own type is Kubernetes' or the ProbePool's: one comment stands for all of it. */
-const WHOLE = [/^pools\.[^.]+$/, /(^|\.)resources$/, /(^|\.)(annotations|podLabels)$/];
+const WHOLE = [/^pools\.[^.]+$/, /(^|\.)resources$/, /(^|\.)(annotations|labels|podLabels)$/];
 
 const isWhole = (path: string): boolean => WHOLE.some((pattern) => pattern.test(path));
 

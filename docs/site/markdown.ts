@@ -1,0 +1,139 @@
+/** A page of docs/ as HTML, with what the rest of the site needs to know of it. */
+import { Marked, type Token, type Tokens } from 'marked';
+import { anchors } from './headings.ts';
+import { escaped, highlighted } from './highlight.ts';
+import { targetOf, type Target } from './links.ts';
+import type { Page } from './pages.ts';
+
+export interface Heading {
+  depth: number;
+  text: string;
+  anchor: string;
+}
+
+/** What stands under one heading: the unit that the search finds. */
+interface Part {
+  heading: Heading;
+  text: string;
+}
+
+export interface Rendered {
+  page: Page;
+  title: string;
+  /** The first sentence. */
+  summary: string;
+  html: string;
+  headings: readonly Heading[];
+  parts: readonly Part[];
+  anchors: ReadonlySet<string>;
+  links: readonly { href: string; target: Target }[];
+}
+
+/** Where a picture and a page of the site are. */
+export interface Addresses {
+  picture(file: string): string;
+  page(page: Page | null): string;
+}
+
+const COMMENT = /<!--[\s\S]*?-->/g;
+const OWN_ANCHOR = /<a id="([\w-]+)"><\/a>/g;
+
+const inner = (token: Token): Token[] => {
+  if (token.type === 'list') return (token as Tokens.List).items;
+  if (token.type === 'table') {
+    const { header, rows } = token as Tokens.Table;
+    return [header, ...rows].flatMap((row) => row.flatMap((cell) => cell.tokens));
+  }
+  return (token as { tokens?: Token[] }).tokens ?? [];
+};
+
+/** Without its markup. */
+const plain = (token: Token): string => {
+  if (token.type === 'html') return '';
+  const below = inner(token);
+  if (below.length === 0) return 'text' in token ? String(token.text) : '';
+  return below.map(plain).join(token.type === 'list' || token.type === 'table' ? ' ' : '');
+};
+
+const plainAll = (tokens: readonly Token[]): string => tokens.map(plain).join('').replaceAll(/\s+/g, ' ').trim();
+
+const firstSentence = (text: string): string => /^.*?[.:?](?=\s|$)/.exec(text)?.[0].replace(/:$/, '.') ?? text;
+
+const cell = ({ header, tokens, align }: Tokens.TableCell, html: string): string => {
+  // A header without a text would be announced as an empty one.
+  const name = header && plainAll(tokens) !== '' ? 'th' : 'td';
+  return `<${name}${name === 'th' ? ' scope="col"' : ''}${align ? ` class="${align}"` : ''}>${html}</${name}>`;
+};
+
+export function render(page: Page, markdown: string, addresses: Addresses): Rendered {
+  const nameOf = anchors();
+  const found: Heading[] = [];
+  const links: { href: string; target: Target }[] = [];
+  const addressOf = (href: string): string | null => {
+    const target = targetOf(page, href);
+    links.push({ href, target });
+    switch (target.kind) {
+      case 'page':
+        return `${target.page === page ? '' : addresses.page(target.page)}${target.anchor ? `#${target.anchor}` : ''}`;
+      case 'picture':
+        return addresses.picture(target.file);
+      case 'repository':
+        return null;
+      default:
+        return target.address;
+    }
+  };
+
+  const marked = new Marked({
+    gfm: true,
+    renderer: {
+      html: ({ text }) => text.replaceAll(COMMENT, ''),
+      code: ({ text, lang = '' }) => `<pre tabindex="0"><code>${highlighted(text, lang)}</code></pre>\n`,
+      heading({ tokens, depth }) {
+        const text = plainAll(tokens);
+        const anchor = nameOf(text);
+        found.push({ depth, text, anchor });
+        const link = depth === 1 ? '' : ` <a class="anchor" href="#${anchor}" aria-label="Link to this section">#</a>`;
+        return `<h${depth} id="${anchor}">${this.parser.parseInline(tokens)}${link}</h${depth}>\n`;
+      },
+      link({ href, tokens }) {
+        const text = this.parser.parseInline(tokens);
+        const address = addressOf(href);
+        return address === null
+          ? `<span class="repository">${text} (in the repository)</span>`
+          : `<a href="${escaped(address)}">${text}</a>`;
+      },
+      image: ({ href, text }) => `<img src="${escaped(addressOf(href) ?? '')}" alt="${escaped(text)}" loading="lazy">`,
+      table({ header, rows }) {
+        const row = (cells: readonly Tokens.TableCell[]) =>
+          `<tr>${cells.map((one) => cell(one, this.parser.parseInline(one.tokens))).join('')}</tr>`;
+        return (
+          `<div class="scroll" role="group" aria-label="Table" tabindex="0"><table><thead>${row(header)}</thead>` +
+          `<tbody>${rows.map(row).join('')}</tbody></table></div>\n`
+        );
+      },
+    },
+  });
+
+  const tokens = marked.lexer(markdown);
+  const html = marked.parser(tokens);
+  const paragraph = tokens.find((token) => token.type === 'paragraph' && plainAll([token]) !== '');
+  const parts: Part[] = [];
+  for (const token of tokens) {
+    if (token.type === 'heading') parts.push({ heading: found[parts.length]!, text: '' });
+    else if (parts.length > 0) parts.at(-1)!.text += ` ${plain(token)}`;
+  }
+  const own = [...markdown.matchAll(OWN_ANCHOR)].map(([, id]) => id!);
+  const title = found[0];
+  if (title?.depth !== 1) throw new Error(`${page.file} does not begin with its title`);
+  return {
+    page,
+    title: title.text,
+    summary: paragraph ? firstSentence(plainAll([paragraph])) : '',
+    html,
+    headings: found,
+    parts,
+    anchors: new Set([...found.map(({ anchor }) => anchor), ...own]),
+    links,
+  };
+}
