@@ -1,13 +1,24 @@
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { PROBE_JOBS } from '../../src/kube/client.ts';
 import { byNewest } from '../../src/version_order.ts';
+import { serveContent } from '../node/origin.ts';
 import { cluster, NAMESPACE, type Cluster } from './fixture.ts';
 
 interface Compared {
   success: boolean;
   error?: string;
   metadata: { request_id: string; io_usage: number };
-  runs: { tool: string; version: string; build: string | null; success: boolean; error?: string; usage: number }[];
+  runs: {
+    run: string;
+    tool: string;
+    version: string;
+    build: string | null;
+    success: boolean;
+    error?: string;
+    usage: number;
+  }[];
   fields: { path: string; level: string; change: string; values: Record<string, unknown> }[];
   summary: { fields: number; told: number };
 }
@@ -52,6 +63,77 @@ describe('comparison of versions on the cluster', function () {
       .json as unknown as { error?: string; fields: unknown[]; summary: { comparisons: number } };
     assert.equal(error, undefined);
     assert.equal(report.summary.comparisons, 1);
+  });
+
+  describe('two files', () => {
+    const SECRET = 'password-of-the-second';
+    let files: string;
+    before(async () => {
+      const tiny = await readFile(join(import.meta.dirname, '../fixtures/tiny.mp4'));
+      // Half as many ticks in a second of the first track: it lasts twice as long.
+      const longer = Buffer.from(tiny);
+      const timescale = longer.indexOf('mdhd') + 16;
+      longer.writeUInt32BE(longer.readUInt32BE(timescale) / 2, timescale);
+      const contents = new Map([
+        ['/tiny.mp4', tiny],
+        ['/longer.mp4', longer],
+      ]);
+      const origin = await c.origin((request, response) => {
+        const content = contents.get(request.url!.split('?')[0]!);
+        if (content) serveContent(content, request, response, { 'content-type': 'video/mp4' });
+        else response.writeHead(404).end();
+      });
+      files = origin.url;
+    });
+    const compared = async (a: string, b: string, more: object = {}) => {
+      const answer = await c.probe({ urls: [a, b], ...more }, { path: '/v1/compare' });
+      return { ...answer, json: answer.json as unknown as Compared };
+    };
+    const outcomes = ({ runs }: Compared) => runs.map(({ run, tool, success }) => `${run} ${tool} ${success}`);
+    const ALL = ['a ffprobe true', 'a mediainfo true', 'b ffprobe true', 'b mediainfo true'];
+
+    it('that differ are told apart at both levels, and the result can be read back', async () => {
+      const { status, json, text } = await compared(`${files}/tiny.mp4`, `${files}/longer.mp4`);
+      assert.equal(status, 200, text);
+      assert.deepEqual(outcomes(json), ALL, text);
+      assert.ok(json.success, text);
+      for (const wanted of ['canonical', 'raw'])
+        assert.ok(
+          json.fields.some(({ level, values }) => level === wanted && Object.keys(values).join() === 'a,b'),
+          `${wanted}: ${text}`,
+        );
+      assert.deepEqual((await c.get(`/v1/probe/${json.metadata.request_id}`)).json, json);
+    });
+
+    it('that are the same file do not differ in any field', async () => {
+      const { json, text } = await compared(`${files}/tiny.mp4`, `${files}/tiny.mp4`);
+      assert.deepEqual([outcomes(json), json.fields, json.summary.fields], [ALL, [], 0], text);
+    });
+
+    it('of which one is missing: the other is kept, the error names the side, kubectl shows both', async () => {
+      const missing = `${files.replace('http://', `http://user:${SECRET}@`)}/none.mp4`;
+      const { status, json, text } = await compared(`${files}/tiny.mp4`, missing, { ffprobe: {} });
+      assert.equal(status, 200, text);
+      assert.deepEqual([outcomes(json), json.success], [['a ffprobe true', 'b ffprobe false'], false]);
+      assert.match(json.error ?? '', /^b: .*404/);
+      const name = json.metadata.request_id;
+      await c.kubectl('-n', NAMESPACE, 'wait', `pj/${name}`, '--for=condition=Succeeded', '--timeout=60s');
+      const { spec, status: ended } = await c.kube.get(PROBE_JOBS, name, { namespace: NAMESPACE });
+      assert.match(spec.source.display ?? '', /^http:.*\/tiny\.mp4 and http:.*\/none\.mp4$/);
+      assert.match(ended?.summary ?? '', /^a: ffprobe \S+: ok in \d+ ms; b: ffprobe \S+: /);
+      assert.deepEqual(
+        ended?.tools?.map(({ name: tool, success }) => [tool, success]),
+        [['ffprobe', false]],
+      );
+      const shown = await c.kubectl('-n', NAMESPACE, 'describe', 'pj', name);
+      assert.ok(!shown.includes(SECRET) && !text.includes(SECRET));
+    });
+
+    it('of which both are missing: 404', async () => {
+      const { status, json } = await compared(`${files}/none.mp4`, `${files}/nothing.mp4`);
+      assert.equal(status, 404);
+      assert.match(json.error ?? '', /^a: .*404.*; b: .*404/);
+    });
   });
 
   it('shows both versions in kubectl, and refuses them in a job of another kind', async () => {

@@ -63,6 +63,15 @@ async function answerOf(started: number, response: Response, asked: Pick<Seen, '
   return { status: response.status, headers: response.headers, text, json, ms: performance.now() - started };
 }
 
+/** For a Postgres of the chart. The password comes from a file of its pod: it is in no command line and no error. */
+export const PSQL = [
+  'sh',
+  '-c',
+  'read -r PGPASSWORD < /etc/postgres-password/password; export PGPASSWORD; exec psql -X -q -A -t ' +
+    '-v ON_ERROR_STOP=1 -h 127.0.0.1 -U "$POSTGRES_USER" -d "$POSTGRES_DB" -c "$1"',
+  'psql',
+];
+
 export async function cluster(): Promise<Cluster> {
   const env = await readEnvironment();
   const { KUBECONFIG: kubeconfig, PROBEYARD_URL: url, PROBEYARD_TOKEN: token, PROBEYARD_HOST_IP: hostIp } = env;
@@ -78,27 +87,8 @@ export async function cluster(): Promise<Cluster> {
         { timeout: 60_000, maxBuffer: 64 * 1024 * 1024 },
       )
     ).stdout;
-  // Uses the password file of the pod, so that the password is in no command line and no error.
-  const PSQL =
-    'read -r PGPASSWORD < /etc/postgres-password/password; export PGPASSWORD; exec psql -X -q -A -t ' +
-    '-v ON_ERROR_STOP=1 -h 127.0.0.1 -U "$POSTGRES_USER" -d "$POSTGRES_DB" -c "$1"';
   const sql = async (query: string): Promise<string> =>
-    (
-      await kubectl(
-        '-n',
-        NAMESPACE,
-        'exec',
-        'probeyard-postgres-0',
-        '-c',
-        'postgres',
-        '--',
-        'sh',
-        '-c',
-        PSQL,
-        'psql',
-        query,
-      )
-    ).trim();
+    (await kubectl('-n', NAMESPACE, 'exec', 'probeyard-postgres-0', '-c', 'postgres', '--', ...PSQL, query)).trim();
   const call = async (path: string, init: RequestInit & { token?: string | undefined }): Promise<Answer> => {
     const started = performance.now();
     const { token: own, ...rest } = init;

@@ -69,8 +69,11 @@ describe('the release under Helm', function () {
     const said = await release.test();
     assert.match(said, /Phase:\s+Succeeded/);
     assert.doesNotMatch(said, /Phase:\s+Failed/);
-    assert.match(said, /the API answers at http/);
-    assert.match(said, /NetworkPolicy is (NOT )?enforced/);
+    assert.match(said, /^pass +Probeyard API +it answers at http/m);
+    assert.match(said, /^(pass|warn) +NetworkPolicy +(not )?enforced: /m);
+    assert.match(said, /^pass +sample +\S+h264-aac\.mp4 was probed$/m);
+    for (const title of ['Kubernetes API latency', 'clock', 'DNS', 'kernel', 'system call filter', 'image volumes'])
+      assert.match(said, new RegExp(`^pass +${title} `, 'm'), title);
   });
 
   it('an upgrade without changes restarts nothing', async () => {

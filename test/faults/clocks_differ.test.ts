@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { CONFIG_MAPS, LEASES, PODS } from '../../src/kube/client.ts';
+import { LEASES, PODS } from '../../src/kube/client.ts';
 import { LABEL } from '../../src/kube/resource.ts';
 import { NAMESPACE, RUNNERS, cluster, eventually, type Cluster } from '../cluster/fixture.ts';
-import { killPod, leaderPod, moment, settled, underLoad } from './load.ts';
+import { makeClocks, type Clocks } from './clocks.ts';
+import { killPod, moment, settled, underLoad } from './load.ts';
 import { unlessLong } from './long.ts';
 
-const CLOCK = 'test-clock';
 const MINUTE = 60_000;
 /** Two minutes between API and controllers; Postgres and the API server lie between them. */
 const OFF = { api: MINUTE, controller: -MINUTE } as const;
@@ -16,78 +13,16 @@ const OFF = { api: MINUTE, controller: -MINUTE } as const;
 describe('the clocks of API, controllers and Postgres differ by a minute', function () {
   this.timeout(400_000);
   let c: Cluster;
-  let folder: string;
+  let clocks: Clocks;
   before(async function () {
     unlessLong(this);
     c = await cluster();
-    folder = await mkdtemp(join(tmpdir(), 'probeyard-clock-'));
-    const module = await readFile(join(import.meta.dirname, 'clock.mjs'), 'utf8');
-    await c.kube.apply(
-      CONFIG_MAPS,
-      { metadata: { name: CLOCK, namespace: NAMESPACE }, data: { 'clock.mjs': module } },
-      { fieldManager: 'test', force: true },
-    );
+    clocks = await makeClocks(c);
   });
   after(async () => {
-    if (c === undefined) return;
-    await c.kube.delete(CONFIG_MAPS, CLOCK, { namespace: NAMESPACE });
-    await rm(folder, { recursive: true, force: true });
-    await c.close();
+    await clocks?.remove();
+    await c?.close();
   });
-
-  const deployment = (part: keyof typeof OFF) => `deployment/probeyard-${part}`;
-  const rolledOut = async () => {
-    for (const part of ['api', 'controller'] as const)
-      await c
-        .kubectl('-n', NAMESPACE, 'rollout', 'status', deployment(part), '--timeout=55s')
-        .catch(() => c.kubectl('-n', NAMESPACE, 'rollout', 'status', deployment(part), '--timeout=55s'));
-  };
-  async function setOff(): Promise<void> {
-    for (const [part, ms] of Object.entries(OFF)) {
-      const file = join(folder, `${part}.json`);
-      await writeFile(
-        file,
-        JSON.stringify({
-          spec: {
-            template: {
-              spec: {
-                containers: [
-                  {
-                    name: part,
-                    env: [
-                      { name: 'NODE_OPTIONS', value: '--import=/clock/clock.mjs' },
-                      { name: 'CLOCK_SKEW_MS', value: String(ms) },
-                    ],
-                    volumeMounts: [{ name: 'clock', mountPath: '/clock', readOnly: true }],
-                  },
-                ],
-                volumes: [{ name: 'clock', configMap: { name: CLOCK } }],
-              },
-            },
-          },
-        }),
-      );
-      await c.kubectl('-n', NAMESPACE, 'patch', deployment(part as keyof typeof OFF), '--patch-file', file);
-    }
-    await rolledOut();
-    // An old leader that is terminating still releases the lease.
-    await eventually('one of the new controllers leads, and no old one is left', 60, async () => {
-      const { items } = await c.kube.listAll(PODS, {
-        namespace: NAMESPACE,
-        labelSelector: `${LABEL.component}=controller`,
-      });
-      const leader = await leaderPod(c);
-      return (
-        items.every(({ metadata }) => metadata.deletionTimestamp === undefined) &&
-        items.some(({ metadata }) => metadata.name === leader)
-      );
-    });
-  }
-  async function setBack(): Promise<void> {
-    for (const part of ['api', 'controller'] as const)
-      await c.kubectl('-n', NAMESPACE, 'rollout', 'undo', deployment(part));
-    await rolledOut();
-  }
 
   it('every request ends once and in time, runners are accepted, and the leader stays the same', async () => {
     const lease = async () =>
@@ -98,7 +33,7 @@ describe('the clocks of API, controllers and Postgres differ by a minute', funct
     try {
       const { statuses, total, ids, ms, longestGapMs } = await underLoad(c, async () => {
         isOff = true;
-        await setOff();
+        await clocks.set({ api: { CLOCK_SKEW_MS: OFF.api }, controller: { CLOCK_SKEW_MS: OFF.controller } });
         const held = await lease();
         const { items: controllers } = await c.kube.listAll(PODS, {
           namespace: NAMESPACE,
@@ -132,7 +67,7 @@ describe('the clocks of API, controllers and Postgres differ by a minute', funct
         await moment(8_000);
         assert.equal(await lease(), held, 'the same leader, in the same term');
         isOff = false;
-        await setBack();
+        await clocks.setBack();
       });
       const { 200: good = 0, 500: ours = 0, 503: away = 0, 0: broken = 0, 429: late = 0 } = statuses;
       assert.equal(good + ours + away + broken + late, total, JSON.stringify(statuses));
@@ -156,7 +91,7 @@ describe('the clocks of API, controllers and Postgres differ by a minute', funct
           'answer',
       );
     } finally {
-      if (isOff) await setBack();
+      if (isOff) await clocks.setBack();
     }
     await settled(c);
   });

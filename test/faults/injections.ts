@@ -17,7 +17,7 @@ import { killPod, leaseHolder, moment, pidsOf } from './load.ts';
 
 export type Injection = (c: Cluster) => Promise<void>;
 
-const isReady = (pod: Pod): boolean =>
+export const isReady = (pod: Pod): boolean =>
   pod.metadata.deletionTimestamp === undefined &&
   (pod.status?.conditions ?? []).some(({ type, status }) => type === 'Ready' && status === 'True');
 
@@ -70,7 +70,7 @@ async function alive(what: string, find: () => Promise<string | undefined>): Pro
 }
 
 /** The process may have exited on its own meanwhile. */
-function signal(pids: readonly number[], name: NodeJS.Signals): void {
+export function signal(pids: readonly number[], name: NodeJS.Signals): void {
   for (const pid of pids) {
     try {
       process.kill(pid, name);
@@ -189,7 +189,15 @@ async function statefulPodReplaced(c: Cluster, name: string, seconds: number): P
   });
 }
 
-/** Its streams are on an emptyDir, and are deleted with the pod. */
+export const natsServers = async (c: Cluster): Promise<string[]> =>
+  (await podsOf(c, NAMESPACE, 'nats')).map(({ metadata }) => metadata.name).sort();
+
+/** Each in turn, so that the leaders of both streams are among them. One returns before the next is killed. */
+export const natsServersKilled: Injection = async (c) => {
+  for (const name of await natsServers(c)) await statefulPodReplaced(c, name, 120);
+};
+
+/** Where its volume is an emptyDir, its streams are deleted with the pod. */
 export const natsWiped = (c: Cluster, seconds = 120): Promise<void> =>
   statefulPodReplaced(c, 'probeyard-nats-0', seconds);
 export const postgresReplaced = (c: Cluster, seconds = 120): Promise<void> =>
@@ -286,7 +294,7 @@ async function stalled(pids: () => number[] | Promise<number[]>, times: number):
   }
 }
 
-async function workingIn(c: Cluster, name: string): Promise<number[]> {
+export async function workingIn(c: Cluster, name: string): Promise<number[]> {
   const pod = await podOf(c, name);
   return processesOf(pod)
     .slice(1)
@@ -298,6 +306,28 @@ export const natsStalled = (c: Cluster, times = 3): Promise<void> =>
 export const postgresStalled = (c: Cluster, times = 3): Promise<void> =>
   stalled(() => workingIn(c, 'probeyard-postgres-0'), times);
 export const apiServerStalled = (_: Cluster, times = 3): Promise<void> => stalled(() => [apiServerPid()], times);
+
+export type StoppedPart = 'postgres' | 'nats' | 'api' | 'controller' | 'api-server';
+
+/** Stops all processes of a part for a time, and lets them go on. */
+export async function partStopped(c: Cluster, part: StoppedPart, ms: number): Promise<void> {
+  const found =
+    part === 'api-server'
+      ? [apiServerPid()]
+      : part === 'nats' || part === 'postgres'
+        ? await workingIn(c, `probeyard-${part}-0`)
+        : (await podsOf(c, NAMESPACE, part)).flatMap((pod) =>
+            processesOf(pod)
+              .slice(1)
+              .map(({ pid }) => pid),
+          );
+  signal(found, 'SIGSTOP');
+  try {
+    await moment(ms);
+  } finally {
+    signal(found, 'SIGCONT');
+  }
+}
 
 function apiServerPid(): number {
   const running = readRunning(recordOf(NODE, 'kube-apiserver'));

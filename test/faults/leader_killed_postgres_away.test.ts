@@ -24,6 +24,8 @@ describe('the leader is killed while Postgres is away, with more jobs created by
   const names = Array.from({ length: JOBS }, () => `away-${randomUUID().slice(0, 8)}`);
   before(async () => {
     c = await cluster();
+    // The jobs need three runners at once.
+    await settled(c);
     given = await c.sql(`select coalesce(concurrency::text, 'null') from tokens where is_default`);
     await c.sql(`update tokens set concurrency = ${LIMIT} where is_default`);
   });

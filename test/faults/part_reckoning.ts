@@ -75,7 +75,7 @@ export async function reckon(
   assert.equal(Number(usage?.requests), ids.length, 'usage equals the recorded requests');
 
   let secondTold = 0;
-  await until('every caller is told', () => ids.every((id) => cluster.told.has(id)));
+  await until('every caller has its answer', () => ids.every((id) => cluster.told.has(id)));
   for (const row of rows) {
     const told = cluster.told.get(row.id) ?? [];
     if (told.length > 1) secondTold++;

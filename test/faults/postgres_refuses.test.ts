@@ -12,7 +12,7 @@ describe('Postgres refuses connections for 20 seconds', function () {
 
   it('no end is recorded twice or lost', async () => {
     const before = await c.sql('select clock_timestamp()');
-    assertTold(await underLoad(c, () => postgresRefuses(c)), 0.3);
+    assertTold(await underLoad(c, () => postgresRefuses(c)), 0.1, { answered: true });
     await settled(c);
     // The clients learned that they were cut off. The server did not, and has to notice on its own.
     await eventually(

@@ -14,6 +14,7 @@ const TITLES: Readonly<Record<string, string>> = {
   origins: 'Origins',
   network: 'NetworkPolicies',
   trust: 'Trust between accounts',
+  uploads: 'Uploads and headers',
   neighbour: 'An account and its neighbour',
 };
 
@@ -31,8 +32,8 @@ const told: Row[] = existsSync(rows)
       .map((line) => JSON.parse(line) as Row)
   : [];
 rmSync(work, { recursive: true });
-if (status !== 0 || told.length === 0) {
-  console.error('not written: an attack got what it should not, or nothing ran');
+if (told.length === 0) {
+  console.error('not written: no attempt was recorded');
   process.exit(1);
 }
 
@@ -71,3 +72,5 @@ const groups = Object.entries(TITLES).flatMap(([group, title]) => {
 });
 writePart(page, 'hostility', groups.join('\n').trimEnd());
 console.log(`${told.length} attempts written to docs/reports/hostility.md`);
+// A failed attempt has its row, too; its test says what is wrong.
+process.exitCode = status ?? 1;

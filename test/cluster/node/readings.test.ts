@@ -9,6 +9,8 @@ import { compareVersions } from '../../node/packages.ts';
 import { parseRecord, parseStat } from '../../node/processes.ts';
 import { differences, type Snapshot } from '../../node/snapshot.ts';
 import { listeners } from '../../node/sockets.ts';
+import { at, firstPlace, secondPlace } from '../../node/place.ts';
+import { wantsSecond } from '../../node/second_node.ts';
 import { addressIn, chooseSubnet } from '../../node/subnets.ts';
 
 describe('what the node reads from a machine', () => {
@@ -102,6 +104,44 @@ describe('choice of addresses', () => {
   it('counts addresses from the start of the range', () => {
     assert.equal(addressIn('10.96.0.0/16', 10), '10.96.0.10');
     assert.equal(addressIn('192.168.192.0/20', 257), '192.168.193.1');
+  });
+
+  for (const [podCidr, first, second] of [
+    [
+      '10.188.0.0/16',
+      ['10.188.0.1', '10.188.0.2', '10.188.127.255'],
+      ['10.188.128.1', '10.188.128.2', '10.188.255.254'],
+    ],
+    [
+      '192.168.192.0/20',
+      ['192.168.192.1', '192.168.192.2', '192.168.199.255'],
+      ['192.168.200.1', '192.168.200.2', '192.168.207.254'],
+    ],
+  ] as const) {
+    it(`gives each node half of ${podCidr}`, () => {
+      const settings = { podCidr, hostIp: first[0], serviceCidr: '', serviceAddress: '', dnsAddress: '' };
+      const shown = [firstPlace, secondPlace].map((place) => {
+        const { address, pods } = place(settings);
+        return [address, pods.first, pods.last];
+      });
+      assert.deepEqual(shown, [first, second]);
+    });
+  }
+
+  it('starts daemons of the second node in its network namespace', () => {
+    const settings = { podCidr: '10.188.0.0/16', hostIp: '', serviceCidr: '', serviceAddress: '', dnsAddress: '' };
+    const daemon = { name: 'x', program: '/bin/x', args: ['--a'], ready: async () => true, readyWithinMs: 1 };
+    assert.equal(at(firstPlace(settings), daemon), daemon);
+    const { program, args } = at(secondPlace(settings), daemon);
+    assert.deepEqual(
+      [program, ...args],
+      ['/usr/bin/nsenter', '--net=/run/probeyard-node/second/netns', '/bin/x', '--a'],
+    );
+  });
+
+  it('NODES is 1 or 2', () => {
+    assert.deepEqual([wantsSecond('1'), wantsSecond('2')], [false, true]);
+    assert.throws(() => wantsSecond('3'), /NODES=3: 1 or 2/);
   });
 });
 

@@ -1,6 +1,6 @@
 /*
- * A tool that has been taken over. It says of itself what a proof asks for; given a source, it reads it through the source
- * proxy as any tool does, takes each line of it for an attempt (`name|what|arguments...`), and prints what each one got.
+ * A tool that has been taken over. It prints of itself what a proof expects. Given a source, it reads it through the
+ * source proxy as any tool does, treats each line as an attempt (`name|what|arguments...`), and prints what each got.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -101,7 +101,8 @@ static const char *base64(const char *text) {
   static char out[512];
   size_t length = strlen(text), o = 0;
   for (size_t i = 0; i < length; i += 3) {
-    uint32_t v = (uint32_t)(uint8_t)text[i] << 16 | (i + 1 < length ? (uint32_t)(uint8_t)text[i + 1] << 8 : 0) | (i + 2 < length ? (uint8_t)text[i + 2] : 0);
+    uint32_t v = (uint32_t)(uint8_t)text[i] << 16 | (i + 1 < length ? (uint32_t)(uint8_t)text[i + 1] << 8 : 0) |
+                 (i + 2 < length ? (uint8_t)text[i + 2] : 0);
     for (int k = 0; k < 4; k++) out[o++] = i + (size_t)k > length ? '=' : letters[v >> (18 - 6 * k) & 63];
   }
   out[o] = 0;
@@ -132,7 +133,8 @@ static void try_list(const char *path) {
   size_t used = 0;
   got[0] = 0;
   for (struct dirent *entry; (entry = readdir(list)) && used < 4000;)
-    if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..")) used += (size_t)sprintf(got + used, "%s%s", used ? " " : "", entry->d_name);
+    if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+      used += (size_t)sprintf(got + used, "%s%s", used ? " " : "", entry->d_name);
   closedir(list);
 }
 
@@ -195,7 +197,8 @@ static void try_stay(const char *path) {
       usleep(2000);
     }
   }
-  usleep(20000);
+  /* At most 10 s: a busy node starts the other process late. */
+  for (int tries = 0; tries < 5000 && access(path, F_OK); tries++) usleep(2000);
   outcome(access(path, F_OK), "stays");
 }
 
@@ -253,7 +256,8 @@ static void attempt(const char *what, char *a, char *b) {
     if (to.sun_path[0] == '@') to.sun_path[0] = 0;
     int fd = socket(AF_UNIX, SOCK_STREAM, 0);
     if (fd < 0) return say("%s", strerrorname_np(errno));
-    outcome(connect(fd, (struct sockaddr *)&to, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(a))), "connected");
+    outcome(connect(fd, (struct sockaddr *)&to, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(a))),
+            "connected");
   } else if (IS("listen")) {
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     outcome(listen(fd, 4), "listens");
@@ -327,20 +331,25 @@ static void attempt(const char *what, char *a, char *b) {
   else if (IS("beside")) status_of("GET /%s/ffprobe/%s HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n", secret, a);
   else if (IS("astool")) {
     /* Its own secret, another tool's name, and a question for values of the query. */
-    status_of("GET /%s/%s/%s HTTP/1.1\r\nhost: x\r\nx-source-parameters: token,X-Amz-Signature\r\nconnection: close\r\n\r\n", secret, a, b ? b : "");
+    status_of("GET /%s/%s/%s HTTP/1.1\r\nhost: x\r\nx-source-parameters: token,X-Amz-Signature\r\n"
+              "connection: close\r\n\r\n", secret, a, b ? b : "");
   } else if (IS("loginas")) {
     char login[128];
     snprintf(login, sizeof login, "%s:%s", secret, a);
-    status_of("GET %s HTTP/1.1\r\nhost: x\r\nproxy-authorization: Basic %s\r\nconnection: close\r\n\r\n", b ? b : "", base64(login));
+    status_of("GET %s HTTP/1.1\r\nhost: x\r\nproxy-authorization: Basic %s\r\nconnection: close\r\n\r\n",
+              b ? b : "", base64(login));
   } else if (IS("proxied")) {
     char login[128];
     snprintf(login, sizeof login, "%s:ffprobe", b && *b ? b : secret);
-    status_of("GET %s HTTP/1.1\r\nhost: x\r\nproxy-authorization: Basic %s\r\nconnection: close\r\n\r\n", a, base64(login));
+    status_of("GET %s HTTP/1.1\r\nhost: x\r\nproxy-authorization: Basic %s\r\nconnection: close\r\n\r\n",
+              a, base64(login));
   } else if (IS("tunnel")) {
     char login[128];
     snprintf(login, sizeof login, "%s:ffprobe", secret);
     status_of("CONNECT %s HTTP/1.1\r\nhost: x\r\nproxy-authorization: Basic %s\r\n\r\n", a, base64(login));
-  } else if (IS("post")) status_of("POST /%s/ffprobe/%s HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\nconnection: close\r\n\r\nx", secret, a);
+  } else if (IS("post"))
+    status_of("POST /%s/ffprobe/%s HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\nconnection: close\r\n\r\nx",
+              secret, a);
   else if (IS("secret")) say("%s", secret);
   else if (IS("flood")) {
     static char block[65536];

@@ -130,14 +130,15 @@ describe('an account that attacks, and its neighbour', function () {
       const slowest = slow.toSorted((a, b) => b.ms - a.ms).slice(0, 6);
       const said = slowest.map(({ kind, ms, queueMs }) => `${ms.toFixed(0)} (${kind}, ${queueMs} in the queue)`);
       console.log(`      slowest, in ms: ${said.join(', ')}`);
+      const isMissed = IS_MEASURED && attacked.p99 > usually.p99 * MOST;
       record({
         group: 'neighbour',
         attempt: `${id}: an account ${title}`,
         expected: `the neighbour's p99 at most ${MOST} times that beside ordinary requests, no pod restarted`,
-        got: words,
+        got: isMissed ? `**missed**: ${words}` : words,
       });
       assert.deepEqual(restarted, []);
-      if (COUNT >= 300) assert.ok(attacked.p99 <= usually.p99 * MOST, words);
+      assert.ok(!isMissed, words);
     });
   }
 });
