@@ -9,7 +9,7 @@ help: ## this list
 	  /^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 ##@ Use
-up: $(MODULES) ## start the local cluster with Probeyard (CLUSTER=current REGISTRY=host/path: use kubectl's cluster)
+up: $(MODULES) ## start the local cluster with Probeyard (VALUES=file; NODES=2; CLUSTER=kind or current)
 	@$(RUN) test/node/up.ts
 
 down: $(MODULES) ## end everything that `make up` started
@@ -23,6 +23,12 @@ logs: $(MODULES) ## logs of the local cluster's daemons (OF=kubelet: of one; FOL
 
 images: $(MODULES) ## build the images that changed
 	@$(RUN) images/build.ts
+
+release: $(MODULES) ## chart and images, signed, in one folder (KEY=file, OUT=dist): docs/release.md
+	@$(RUN) images/release/release.ts $(if $(KEY),--key $(KEY)) $(if $(OUT),--out $(OUT))
+
+release-check: $(MODULES) ## copy a release to a registry, and read it back (RELEASE=dist/probeyard-VERSION)
+	@$(RUN) test/images/release/check.ts $(if $(RELEASE),--release $(RELEASE))
 
 ##@ Test
 test: $(MODULES) ## all tests; starts what they need
@@ -39,9 +45,15 @@ test-unit: $(MODULES) ## tests without a cluster
 test-cluster: $(MODULES) ## tests on the local cluster
 	@$(RUN) test/run.ts cluster
 
+test-postgres: $(MODULES) ## tests of the store against PostgreSQL 17 and 18 of newer Debian suites (VERSIONS=18)
+	@nice -n 19 $(RUN) test/store/postgres_versions.ts $(VERSIONS)
+
 browser: $(MODULES) ## the pages in a real browser (Debian's chromium, fetched into the cache)
 	@$(RUN) test/browser/chromium.ts
-	@npm exec --no --silent -- mocha 'test/api/openapi/page/*.test.ts' 'test/console/*.test.ts'
+	@npm exec --no --silent -- mocha 'test/api/docs/*.test.ts' 'test/console/*.test.ts'
+
+matrix: $(MODULES) ## tests on each Kubernetes version's API server; writes docs/compat.md (VERSIONS="1.33 1.35")
+	@$(RUN) test/matrix/run.ts
 
 screenshots: $(MODULES) ## take the pictures of docs/console.md (docs/pictures)
 	@$(RUN) test/browser/chromium.ts
@@ -82,6 +94,9 @@ bench-store: $(MODULES) ## log and statistics over ten million requests: queries
 faults: $(MODULES) ## every fault under load on the running cluster: faults.md (NAMES="leader_killed": some)
 	@$(RUN) test/faults/table.ts $(NAMES)
 
+alerts: $(MODULES) ## which alert each fault raises, by a real Prometheus beside the cluster: alerts.md (NAMES)
+	@$(RUN) test/faults/alerts/table.ts $(NAMES)
+
 soak: $(MODULES) ## an hour of random faults, two at a time, under load: faults.md (MINUTES, SEED)
 	@$(RUN) test/faults/soak/run.ts --minutes $(or $(MINUTES),60) $(if $(SEED),--seed $(SEED))
 
@@ -105,6 +120,7 @@ report-train: $(MODULES) ## learn the weights of probe_report from them
 
 report-tables: $(MODULES) ## measure probe_report on held-out files: report.md
 	@$(RUN) bench/report/evaluate.ts
+	@$(RUN) bench/report/calibrate.ts
 
 ##@ Generate
 generate: $(MODULES) ## write CRDs, chart files and reference pages from their sources; `make check` finds drift
@@ -121,6 +137,8 @@ $(MODULES): package-lock.json
 	npm ci
 	@touch $@
 
-.PHONY: help up down status logs images test check test-unit test-cluster browser screenshots mutations mutate \
-	fuzz-api fuzz-media fuzz-hls fuzz-c2pa bench bench-hls bench-store faults soak hostility sources peers \
-	compare report-data report-train report-tables generate format images-source
+.PHONY: help up down status logs images test check test-unit test-cluster test-postgres browser screenshots matrix \
+	mutations mutate fuzz-api fuzz-media fuzz-hls fuzz-c2pa bench bench-hls bench-store faults alerts soak hostility \
+	sources peers \
+	compare report-data report-train report-tables generate format images-source release \
+	release-check

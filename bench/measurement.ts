@@ -5,7 +5,7 @@ export interface Row {
   /** The name in ranges.yaml, if it has a range there. */
   name: string;
   what: string;
-  unit: 'ms' | 'jobs/s' | 'requests/s' | 'MB' | 'writes/job' | '×';
+  unit: 'ms' | 'jobs/s' | 'requests/s' | 'MB' | 'KB' | 'writes/job' | '×';
   values: Summary;
   /** The bare tool, or a plain Job, in the same run. */
   against?: { what: string; values: Summary };

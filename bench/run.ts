@@ -9,8 +9,11 @@ import { parseArgs } from 'node:util';
 import { gateway } from './api/gateway.ts';
 import { cold } from './cluster/cold.ts';
 import { compared } from './compare/cluster.ts';
+import { consoleAnswer } from './console/answer.ts';
+import { consoleLog } from './console/log.ts';
 import { failovers } from './cluster/failover.ts';
 import { far } from './cluster/far.ts';
+import { nearRequests } from './cluster/files.ts';
 import { memory } from './cluster/memory.ts';
 import { tenants } from './cluster/tenants.ts';
 import { throughput } from './cluster/throughput.ts';
@@ -19,6 +22,7 @@ import { apiWrites } from './cluster/writes.ts';
 import { syncTimes } from './disk.ts';
 import { largeEnvelope } from './large/envelope.ts';
 import type { Measurement, Row } from './measurement.ts';
+import { near } from './runner/near.ts';
 import { readRanges } from './ranges.ts';
 import { table } from './table.ts';
 import { timelines } from './timeline/runner.ts';
@@ -26,6 +30,8 @@ import { webhooks } from './webhooks/deliver.ts';
 
 const MEASUREMENTS: readonly Measurement[] = [
   warm,
+  nearRequests,
+  near,
   far,
   cold,
   throughput,
@@ -38,6 +44,8 @@ const MEASUREMENTS: readonly Measurement[] = [
   gateway,
   compared,
   timelines,
+  consoleLog,
+  consoleAnswer,
 ];
 
 const { positionals } = parseArgs({ allowPositionals: true });

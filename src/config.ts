@@ -1,7 +1,9 @@
 /** All settings of all roles: environment variable, form and default. A single error lists everything that is wrong. */
 import { DEFAULT_LIMITS, MAX_QUEUE_MS, type DefaultLimits } from './limits.ts';
 import { checkRunnerSettings, RUNNER_SETTINGS } from './runner_settings.ts';
+import { document, flag, httpUrl, integer, integerOrNull, json, listen, oneOf, text, type Setting } from './setting.ts';
 import type { SourceException } from './source_exception.ts';
+import type { NamedCredential } from './source/named_credential.ts';
 
 export class ConfigError extends Error {
   readonly code = 'config-invalid';
@@ -14,97 +16,6 @@ export class ConfigError extends Error {
 }
 
 type Env = Record<string, string | undefined>;
-interface Setting<T> {
-  variable: string;
-  fallback: T | undefined;
-  parse: (text: string) => T;
-}
-
-const text = (variable: string, fallback?: string): Setting<string> => ({
-  variable,
-  fallback,
-  parse: (value) => value,
-});
-
-const oneOf = <const T extends string>(variable: string, values: readonly T[], fallback?: T): Setting<T> => ({
-  variable,
-  fallback,
-  parse: (value) => {
-    if (!(values as readonly string[]).includes(value)) throw new Error(`must be one of ${values.join(', ')}`);
-    return value as T;
-  },
-});
-
-const integer = (variable: string, minimum: number, maximum: number, fallback?: number): Setting<number> => ({
-  variable,
-  fallback,
-  parse: (value) => {
-    const number = /^-?\d+$/.test(value) ? Number(value) : Number.NaN;
-    if (!(number >= minimum && number <= maximum)) throw new Error(`must be an integer from ${minimum} to ${maximum}`);
-    return number;
-  },
-});
-
-/** Null: not set. */
-const integerOrNull = (variable: string, minimum: number, maximum: number): Setting<number | null> => ({
-  variable,
-  fallback: null,
-  parse: integer(variable, minimum, maximum).parse,
-});
-
-const flag = (variable: string, fallback: boolean): Setting<boolean> => ({
-  variable,
-  fallback,
-  parse: (value) => {
-    if (value !== 'true' && value !== 'false') throw new Error('must be true or false');
-    return value === 'true';
-  },
-});
-
-const httpUrl = (variable: string, fallback?: string): Setting<string> => ({
-  variable,
-  fallback,
-  parse: (value) => {
-    if (!/^https?:\/\/[^/?#@\s]+\/?$/.test(value) || !URL.canParse(value))
-      throw new Error('must be http:// or https:// with a host, and nothing after it');
-    return value.replace(/\/$/, '');
-  },
-});
-
-/** `read` throws an error that describes what is wrong. */
-const document = <T>(variable: string, read: (value: unknown) => T, fallback?: T): Setting<T> => ({
-  variable,
-  fallback,
-  parse: (value) => {
-    let parsed: unknown;
-    try {
-      parsed = JSON.parse(value);
-    } catch {
-      throw new Error('is not valid JSON');
-    }
-    return read(parsed);
-  },
-});
-
-const json = <T>(variable: string, what: string, is: (value: unknown) => value is T, fallback?: T): Setting<T> =>
-  document(
-    variable,
-    (value) => {
-      if (!is(value)) throw new Error(`must be ${what}`);
-      return value;
-    },
-    fallback,
-  );
-
-/** `:8080`, `0.0.0.0:8080` or `[::1]:8080`. */
-const listen = (variable: string, fallback?: string): Setting<{ host: string | undefined; port: number }> => {
-  const parse = (value: string) => {
-    const match = /^(.*):(\d{1,5})$/.exec(value);
-    if (!match || Number(match[2]) > 65535) throw new Error('must be [host]:port');
-    return { host: match[1] ? match[1].replace(/^\[|\]$/g, '') : undefined, port: Number(match[2]) };
-  };
-  return { variable, fallback: fallback === undefined ? undefined : parse(fallback), parse };
-};
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -114,6 +25,17 @@ const isStrings = (value: unknown): value is string[] =>
 const isAllowed = (value: unknown): value is SourceException[] =>
   Array.isArray(value) &&
   value.every((item) => isObject(item) && (typeof item['cidr'] === 'string' || typeof item['host'] === 'string'));
+
+const areCredentials = (value: unknown): value is NamedCredential[] =>
+  Array.isArray(value) &&
+  value.every(
+    (item) =>
+      isObject(item) &&
+      typeof item['name'] === 'string' &&
+      ['s3', 'gs', 'az'].includes(item['kind'] as string) &&
+      Array.isArray(item['accounts']) &&
+      isStrings(item['buckets']),
+  );
 
 export interface PodDefaults {
   nodeSelector?: Record<string, string>;
@@ -130,9 +52,31 @@ const common = {
   podName: text('PY_POD_NAME', 'local'),
 };
 const postgres = {
-  postgresUrl: text('PY_POSTGRES_URL'),
+  /** A mounted Secret with the addresses, in place of the two variables. It is read for each new connection. */
+  postgresFolder: text('PY_POSTGRES_FOLDER', ''),
+  postgresUrl: text('PY_POSTGRES_URL', ''),
   postgresDirectUrl: text('PY_POSTGRES_DIRECT_URL', ''),
   postgresCaFile: text('PY_POSTGRES_CA_FILE', ''),
+  postgresCertificateFile: text('PY_POSTGRES_CERT_FILE', ''),
+  postgresKeyFile: text('PY_POSTGRES_KEY_FILE', ''),
+};
+type PostgresConfig = Pick<Config<'backup'>, keyof typeof postgres>;
+const filesOfPostgres = (config: PostgresConfig) => ({
+  folder: config.postgresFolder || undefined,
+  caFile: config.postgresCaFile || undefined,
+  certificateFile: config.postgresCertificateFile || undefined,
+  keyFile: config.postgresKeyFile || undefined,
+});
+/** As the settings of a connection that does not lead through a pooler. */
+export const directPostgresOf = (config: PostgresConfig) => ({
+  url: config.postgresDirectUrl || config.postgresUrl,
+  direct: true,
+  ...filesOfPostgres(config),
+});
+/** Connections of a process that runs for long. */
+const pool = {
+  postgresPoolSize: integer('PY_POSTGRES_POOL_SIZE', 2, 200, 10),
+  postgresPrepared: flag('PY_POSTGRES_PREPARED', true),
 };
 const nats = {
   natsUrl: text('PY_NATS_URL'),
@@ -144,6 +88,11 @@ const sources = {
 };
 /** For roles that parse addresses. */
 const s3Hosts = json('PY_S3_HOSTS', 'a list of host names', isStrings, []);
+/** Where spans go. Empty: no request is traced. */
+const tracing = {
+  tracingEndpoint: httpUrl('PY_TRACING_ENDPOINT', ''),
+  tracingPercent: integer('PY_TRACING_PERCENT', 0, 100, 10),
+};
 /** How origins and webhook receivers are reached. */
 const egress = {
   egressProxy: text('PY_EGRESS_PROXY', ''),
@@ -166,6 +115,14 @@ const limits = {
   /** For an account, over all its tokens. Null: four times the concurrency of its root user; 0: unlimited. */
   accountConcurrency: integerOrNull('PY_LIMIT_ACCOUNT_CONCURRENCY', 0, 1_000_000),
 };
+/** As the settings of the store. */
+export const postgresOf = (config: Config<'controller'> | Config<'api'>) => ({
+  url: config.postgresUrl,
+  directUrl: config.postgresDirectUrl,
+  ...filesOfPostgres(config),
+  poolSize: config.postgresPoolSize,
+  prepared: config.postgresPrepared,
+});
 export const limitsOf = ({
   requestsPerMinute,
   concurrency,
@@ -176,10 +133,12 @@ export const limitsOf = ({
 
 const api = {
   ...common,
+  ...tracing,
   ...postgres,
   ...nats,
   ...sources,
   s3Hosts,
+  ...pool,
   ...egress,
   sourceCaFile: text('PY_SOURCE_CA_FILE', ''),
   natsNkeyFile: text('PY_NATS_NKEY_FILE'),
@@ -188,11 +147,20 @@ const api = {
   listen: listen('PY_LISTEN', ':8080'),
   metricsListen: listen('PY_METRICS_LISTEN', ':9090'),
   drainMs: integer('PY_DRAIN_MS', 0, 3_600_000, 115_000),
+  /** Where uploaded files are kept. Empty: files are not taken. */
+  uploadFolder: text('PY_UPLOAD_FOLDER', ''),
+  uploadListen: listen('PY_UPLOAD_LISTEN', ':8081'),
+  uploadMaxBytes: integer('PY_UPLOAD_MAX_BYTES', 1, 1_000_000_000_000, 2_000_000_000),
+  uploadRoomBytes: integer('PY_UPLOAD_ROOM_BYTES', 1, 10_000_000_000_000, 4_000_000_000),
+  podIp: text('PY_POD_IP', ''),
   maxQueued: integer('PY_MAX_QUEUED', 1, 10_000_000, 10_000),
   memoryBudgetBytes: integer('PY_MEMORY_BUDGET_BYTES', 20_000_000, 1_000_000_000_000, 160_000_000),
   ...limits,
   onlyReturnsRaw: flag('PY_ONLY_RETURNS_RAW', false),
   console: flag('PY_CONSOLE', true),
+  mcp: flag('PY_MCP', true),
+  /** The origin of samples. Empty: there is none. */
+  samplesUrl: httpUrl('PY_SAMPLES_URL', ''),
   boxFile: text('PY_BOX_FILE'),
   publicUrl: httpUrl('PY_PUBLIC_URL', ''),
   trustedHops: integer('PY_TRUSTED_HOPS', 0, 20, 0),
@@ -206,17 +174,27 @@ const api = {
   smtpFrom: text('PY_SMTP_FROM', ''),
   smtpUserFile: text('PY_SMTP_USER_FILE', ''),
   smtpPasswordFile: text('PY_SMTP_PASSWORD_FILE', ''),
+  smtpCaFile: text('PY_SMTP_CA_FILE', ''),
 };
 
 const controller = {
   ...common,
+  ...tracing,
   ...postgres,
   ...nats,
   ...sources,
   s3Hosts,
+  /** Credentials that requests may name; each has a folder with the keys of its Secret. */
+  credentials: json('PY_SOURCE_CREDENTIALS', 'a list of {name, kind, accounts, buckets}', areCredentials, []),
+  credentialsFolder: text('PY_SOURCE_CREDENTIALS_FOLDER', '/etc/probeyard/credentials'),
   natsNkeyFile: text('PY_NATS_NKEY_FILE'),
+  ...pool,
   natsIssuerFile: text('PY_NATS_ISSUER_FILE'),
+  /** Copies of each stream. Null: as many as the servers allow, at most three. */
+  natsStreamReplicas: integerOrNull('PY_NATS_STREAM_REPLICAS', 1, 5),
   natsAccount: text('PY_NATS_ACCOUNT', 'PROBEYARD'),
+  /** Stages of rotations, at whose change NATS is reloaded. */
+  natsStageFiles: json('PY_NATS_STAGE_FILES', 'a list of files', isStrings, []),
   sealPrivateFile: text('PY_SEAL_PRIVATE_FILE'),
   metricsListen: listen('PY_METRICS_LISTEN', ':9090'),
   runnerNamespace: text('PY_RUNNER_NAMESPACE', 'probeyard-runners'),
@@ -227,6 +205,8 @@ const controller = {
   verifyServiceAccount: text('PY_VERIFY_SERVICE_ACCOUNT', 'probeyard-verify'),
   /** How runner pods reach NATS. */
   runnerNatsUrl: text('PY_RUNNER_NATS_URL', ''),
+  /** Where NATS decides by JWTs: with which one runners ask for the auth callout. */
+  runnerNatsSentinel: text('PY_RUNNER_NATS_SENTINEL', ''),
   imagePullSecrets: json('PY_IMAGE_PULL_SECRETS', 'a list of names', isStrings, []),
   imagePullPolicy: oneOf('PY_IMAGE_PULL_POLICY', ['Always', 'IfNotPresent', 'Never'], 'IfNotPresent'),
   toolsDelivery: oneOf('PY_TOOLS_DELIVERY', ['imageVolume', 'bundled'], 'imageVolume'),
@@ -256,12 +236,51 @@ const agent = {
   podName: common.podName,
   podUid: text('PY_POD_UID'),
   podIp: text('PY_POD_IP', ''),
+  /** The listening socket that the agent was started with (images/probeyard/listener); 0 if it opens one itself. */
+  sourceFd: integer('PY_SOURCE_FD', 0, 65_535, 0),
   settings: document(RUNNER_SETTINGS, checkRunnerSettings),
+};
+
+/** Where backups are: a folder, or a bucket. */
+const backups = {
+  backupFolder: text('PY_BACKUP_FOLDER', ''),
+  backupS3Endpoint: httpUrl('PY_BACKUP_S3_ENDPOINT', ''),
+  backupS3Bucket: text('PY_BACKUP_S3_BUCKET', ''),
+  backupS3Prefix: text('PY_BACKUP_S3_PREFIX', ''),
+  backupS3Region: text('PY_BACKUP_S3_REGION', 'us-east-1'),
+  backupS3KeyFile: text('PY_BACKUP_S3_KEY_FILE', ''),
+  backupS3SecretFile: text('PY_BACKUP_S3_SECRET_FILE', ''),
+  backupS3CaFile: text('PY_BACKUP_S3_CA_FILE', ''),
+};
+/** The installation's Secrets, a folder each. */
+const keysFolder = text('PY_KEYS_FOLDER', '/etc/probeyard-keys');
+
+const backup = {
+  ...common,
+  ...postgres,
+  ...backups,
+  keysFolder,
+  backupWhat: oneOf('PY_BACKUP_WHAT', ['all', 'erasures', 'check'], 'all'),
+  backupRecipients: json('PY_BACKUP_RECIPIENTS', 'a list of public keys', isStrings, []),
+  /** 0: all are kept. */
+  backupKeep: integer('PY_BACKUP_KEEP', 0, 100_000, 14),
+};
+
+const restore = {
+  ...common,
+  ...postgres,
+  ...backups,
+  keysFolder,
+  restoreName: text('PY_RESTORE_NAME'),
+  restoreKeyFile: text('PY_RESTORE_KEY_FILE'),
+  waitMs: integer('PY_WAIT_MS', 0, 3_600_000, 120_000),
 };
 
 const migrate = {
   ...common,
   ...postgres,
+  /** The backup that must be restored before anything is written; empty: none. */
+  restoreName: text('PY_RESTORE_NAME', ''),
   /** Addresses of the API and the controller, if they sign in with roles of their own. */
   postgresApiUrl: text('PY_POSTGRES_API_URL', ''),
   postgresControllerUrl: text('PY_POSTGRES_CONTROLLER_URL', ''),
@@ -275,6 +294,10 @@ const isNames = (value: unknown): value is Record<string, string> =>
   isObject(value) && Object.values(value).every((name) => typeof name === 'string');
 const setup = {
   ...common,
+  /** The backup whose keys are taken instead of new ones; empty: none. */
+  ...backups,
+  restoreName: text('PY_RESTORE_NAME', ''),
+  restoreKeyFile: text('PY_RESTORE_KEY_FILE', ''),
   /** `natsHosts` and `postgresHost` are empty for external servers, whose Secrets are given. */
   natsHosts: text('PY_NATS_HOSTS', ''),
   postgresHost: text('PY_POSTGRES_HOST', ''),
@@ -283,7 +306,21 @@ const setup = {
   secretNames: json('PY_SECRET_NAMES', 'an object of names', isNames, {}),
 };
 
-const ROLES = { api, controller, agent, migrate, setup };
+const rotate = {
+  ...common,
+  natsHosts: text('PY_NATS_HOSTS', ''),
+  secretNames: json('PY_SECRET_NAMES', 'an object of names', isNames, {}),
+  rotate: json('PY_ROTATE', 'a list of what to rotate', isStrings, []),
+};
+
+const samples = {
+  ...common,
+  listen: api.listen,
+  metricsListen: api.metricsListen,
+  samplesFolder: text('PY_SAMPLES_FOLDER', '/app/samples'),
+};
+
+const ROLES = { api, controller, agent, migrate, setup, backup, restore, rotate, samples };
 type Settings = typeof ROLES;
 export type Role = keyof Settings;
 export type Config<R extends Role> = { [K in keyof Settings[R]]: Settings[R][K] extends Setting<infer T> ? T : never };
@@ -305,6 +342,8 @@ export function loadConfig<R extends Role>(role: R, env: Env = process.env): Con
       problems.push(`${setting.variable}: ${(error as Error).message}`);
     }
   }
+  if (out['postgresUrl'] === '' && out['postgresFolder'] === '')
+    problems.push(`PY_POSTGRES_URL: is required for the role ${role}, or PY_POSTGRES_FOLDER`);
   if (problems.length > 0) throw new ConfigError(problems);
   return out as Config<R>;
 }

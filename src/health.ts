@@ -1,5 +1,5 @@
 /**
- * `/healthz`: the process responds. `/readyz`: it can do its work, or why not. `/metrics`. The same in every role; the
+ * `/healthz`: the process responds. `/readyz`: it should get work, or why not. `/metrics`. The same in every role; the
  * API also serves the first two to its callers.
  */
 import { once } from 'node:events';
@@ -7,19 +7,28 @@ import { createServer, type Server } from 'node:http';
 import type { Registry } from 'prom-client';
 import { within } from './retry.ts';
 
-/** By name; each returns the problem, or null. */
-export type Checks = Readonly<Record<string, () => string | null | Promise<string | null>>>;
+/** Returns the problem, or null. */
+export type Check = () => string | null | Promise<string | null>;
+export type Checks = Readonly<Record<string, Check>>;
 
 export interface Health {
   status: 200 | 503;
-  body: { ok?: boolean; ready?: boolean; reasons?: Record<string, string> };
+  body: {
+    ok?: boolean;
+    ready?: boolean;
+    reasons?: Record<string, string>;
+    /** Dependencies that do not respond, of a process that is ready nevertheless. */
+    degraded?: Record<string, string>;
+  };
 }
 
 const CHECK_MS = 1_500;
+/** Shorter than the time-out of a readiness probe: a silent dependency must not make this process unready. */
+const DEPENDENCY_MS = 500;
 
-async function judge(check: Checks[string]): Promise<string | null> {
+async function judge(check: Check, withinMs: number): Promise<string | null> {
   try {
-    return await within(CHECK_MS, Promise.resolve(check()));
+    return await within(withinMs, Promise.resolve().then(check));
   } catch (error) {
     const { code, message } = error as Error & { code?: string };
     // Error messages of clients may contain an address; a code never does.
@@ -27,27 +36,50 @@ async function judge(check: Checks[string]): Promise<string | null> {
   }
 }
 
-/** `member`: whether the checks decide that the process is `ok` or `ready`. */
-export async function healthOf(member: 'ok' | 'ready', checks: Checks): Promise<Health> {
+async function problems(checks: Checks, withinMs: number): Promise<Record<string, string> | undefined> {
   const found = await Promise.all(
-    Object.entries(checks).map(async ([name, check]) => [name, await judge(check)] as const),
+    Object.entries(checks).map(async ([name, check]) => [name, await judge(check, withinMs)] as const),
   );
-  const reasons = Object.fromEntries(found.filter((one): one is [string, string] => one[1] !== null));
-  const well = Object.keys(reasons).length === 0;
-  return { status: well ? 200 : 503, body: { [member]: well, ...(well ? {} : { reasons }) } };
+  const failed = found.filter((one): one is [string, string] => one[1] !== null);
+  return failed.length === 0 ? undefined : Object.fromEntries(failed);
+}
+
+/**
+ * `member`: whether the checks decide that the process is `ok` or `ready`. The state of `dependencies` is reported, and
+ * decides nothing.
+ */
+export async function healthOf(member: 'ok' | 'ready', checks: Checks, dependencies: Checks = {}): Promise<Health> {
+  const [reasons, degraded] = await Promise.all([problems(checks, CHECK_MS), problems(dependencies, DEPENDENCY_MS)]);
+  const body = { [member]: reasons === undefined, ...(reasons && { reasons }), ...(degraded && { degraded }) };
+  return { status: reasons ? 503 : 200, body };
+}
+
+/** Callers share one check; its result is kept for `freshMs`. Health endpoints may be called very often. */
+export function shared(check: Check, freshMs: number): () => Promise<string | null> {
+  let last: Promise<string | null> | undefined;
+  return () => {
+    if (last) return last;
+    const asked = Promise.resolve().then(check);
+    const forget = (): void => void setTimeout(() => (last = undefined), freshMs).unref();
+    asked.then(forget, forget);
+    last = asked;
+    return asked;
+  };
 }
 
 export interface HealthSources {
   /** A failed check makes the kubelet restart the process. */
   live?: Checks;
   ready?: Checks;
+  /** Reported by `/readyz`, without a say in it. */
+  dependencies?: Checks;
   registry?: Registry;
 }
 
 /** Serves on a separate port that no Ingress exposes. */
 export async function serveHealth(
   listen: { host: string | undefined; port: number },
-  { live = {}, ready = {}, registry }: HealthSources,
+  { live = {}, ready = {}, dependencies = {}, registry }: HealthSources,
 ): Promise<Server> {
   const json = ({ status, body }: { status: number; body: object }) => ({
     status,
@@ -57,7 +89,7 @@ export async function serveHealth(
   const answer = async (method: string, path: string) => {
     if (method !== 'GET' && method !== 'HEAD') return json({ status: 405, body: { error: 'only GET and HEAD' } });
     if (path === '/healthz') return json(await healthOf('ok', live));
-    if (path === '/readyz') return json(await healthOf('ready', ready));
+    if (path === '/readyz') return json(await healthOf('ready', ready, dependencies));
     if (path === '/metrics' && registry)
       return { status: 200, type: registry.contentType, text: await registry.metrics() };
     return json({ status: 404, body: { error: 'not found' } });

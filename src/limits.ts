@@ -6,6 +6,8 @@ export const MAX_TIMEOUT_MS = 650_000;
 export const TIMEOUT_MS = 65_000;
 /** Default time-out of a tool. */
 export const TOOL_TIMEOUT_MS = 60_000;
+/** Runs of a comparison at a time: two outputs of 64 MB were measured at 355 MB of the agent's 640. */
+export const COMPARED_AT_ONCE = 2;
 /** Maximum and default queue time-out. */
 export const MAX_QUEUE_MS = 60_000;
 

@@ -5,9 +5,15 @@ const ROLES: Record<string, () => Promise<{ run(): Promise<void> }>> = {
   agent: () => import('./runner/main.ts'),
   verify: () => import('./runner/verify.ts'),
   migrate: () => import('./store/main.ts'),
+  backup: () => import('./backup/main.ts'),
+  'backup-key': () => import('./backup/key.ts'),
+  restore: () => import('./backup/restore_main.ts'),
   renew: () => import('./setup/renew.ts'),
+  rotate: () => import('./setup/rotate.ts'),
+  samples: () => import('./samples/main.ts'),
+  'secrets-init': () => import('./setup/init.ts'),
   setup: () => import('./setup/main.ts'),
-  selftest: () => import('./selftest/main.ts'),
+  doctor: () => import('./doctor/main.ts'),
 };
 
 const role = process.argv[2] ?? '';

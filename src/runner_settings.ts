@@ -13,7 +13,7 @@ export interface RunnerSettings {
   logLevel: string;
   healthPort: number;
   /** File paths in the pod. */
-  nats: { url: string; caFile?: string; tokenFile: string };
+  nats: { url: string; caFile?: string; tokenFile: string; sentinelJwt?: string };
   launcherSocket: string;
   toolsDir: string;
   toolMemoryBytes: number;
@@ -45,7 +45,7 @@ const FORM: Form<RunnerSettings> = {
   generation: 'string',
   logLevel: 'string',
   healthPort: 'number',
-  nats: { url: 'string', caFile: ['string'], tokenFile: 'string' },
+  nats: { url: 'string', caFile: ['string'], tokenFile: 'string', sentinelJwt: ['string'] },
   launcherSocket: 'string',
   toolsDir: 'string',
   toolMemoryBytes: 'number',

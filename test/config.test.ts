@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { ConfigError, loadConfig } from '../src/config.ts';
+import { ConfigError, directPostgresOf, loadConfig, postgresOf } from '../src/config.ts';
 
 const API = {
   PY_POSTGRES_URL: 'postgres://one',
@@ -23,6 +23,24 @@ describe('config', () => {
     assert.equal(config.logLevel, 'info');
   });
 
+  it('takes the address of Postgres from a folder instead', () => {
+    const config = loadConfig('api', { ...API, PY_POSTGRES_URL: '', PY_POSTGRES_FOLDER: '/etc/pg' });
+    assert.deepEqual(
+      [postgresOf(config).folder, directPostgresOf(config)],
+      [
+        '/etc/pg',
+        {
+          url: '',
+          direct: true,
+          folder: '/etc/pg',
+          caFile: undefined,
+          certificateFile: undefined,
+          keyFile: undefined,
+        },
+      ],
+    );
+  });
+
   const bad: [string, string, RegExp][] = [
     ['PY_LISTEN', 'nowhere', /PY_LISTEN: must be \[host\]:port/],
     ['PY_LISTEN', ':70000', /PY_LISTEN/],
@@ -33,6 +51,7 @@ describe('config', () => {
     ['PY_ALLOW_SOURCES', '[{"port":1}]', /PY_ALLOW_SOURCES: must be a list of/],
     ['PY_DENY_CIDRS', '[1]', /PY_DENY_CIDRS/],
     ['PY_BOX_FILE', '', /PY_BOX_FILE: is required for the role api/],
+    ['PY_POSTGRES_URL', '', /PY_POSTGRES_URL: is required for the role api, or PY_POSTGRES_FOLDER/],
   ];
   for (const [variable, value, message] of bad) {
     it(`refuses ${variable}=${value || '(empty)'}`, () => {

@@ -28,7 +28,7 @@ describe('documentation', () => {
     it(`${page}: every file that it names or links to exists`, () => {
       const text = readFileSync(join(root, page), 'utf8');
       const named = [...text.matchAll(PATH)].map(([path]) => path).filter((path) => !existsSync(join(root, path)));
-      const links = [...text.matchAll(LINK)].flatMap(([, path, anchor]) => {
+      const links = [...text.replaceAll(/`[^`\n]*`/g, '').matchAll(LINK)].flatMap(([, path, anchor]) => {
         const target = join(root, dirname(page), path!);
         if (!existsSync(target)) return [path!];
         return anchor !== undefined && !hasAnchor(target, anchor) ? [`${path}#${anchor}`] : [];

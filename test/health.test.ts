@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import type { AddressInfo } from 'node:net';
 import { Counter, Registry } from 'prom-client';
-import { healthOf, serveHealth, type Checks } from '../src/health.ts';
+import { healthOf, serveHealth, shared, type Checks } from '../src/health.ts';
+import { until } from './until.ts';
 
 describe('health', () => {
   const failing = () => {
@@ -24,6 +25,33 @@ describe('health', () => {
         await healthOf('ready', checks),
         reasons ? { status: 503, body: { ready: false, reasons } } : { status: 200, body: { ready: true } },
       ));
+
+  it('a dependency that does not respond is reported within 500 ms, and leaves the process ready', async () => {
+    const began = performance.now();
+    assert.deepEqual(
+      await healthOf('ready', { tools: () => null }, { postgres: () => new Promise(() => {}), nats: () => null }),
+      { status: 200, body: { ready: true, degraded: { postgres: 'no answer within 500 ms' } } },
+    );
+    assert.ok(performance.now() - began < 1_400, 'later than the time-out of a readiness probe allows');
+    assert.deepEqual(await healthOf('ready', { drain: () => 'shutting down' }, { postgres: failing }), {
+      status: 503,
+      body: { ready: false, reasons: { drain: 'shutting down' }, degraded: { postgres: 'ECONNREFUSED' } },
+    });
+  });
+
+  it('callers of a shared check share one call and its result, for a while', async () => {
+    let calls = 0;
+    const answer = Promise.withResolvers<string | null>();
+    const check = shared(() => {
+      calls++;
+      return answer.promise;
+    }, 20);
+    const asked = [check(), check()];
+    answer.resolve('away');
+    assert.deepEqual(await Promise.all([...asked, check()]), ['away', 'away', 'away']);
+    assert.equal(calls, 1);
+    await until('the result is out of date', async () => (await check()) === 'away' && calls === 2);
+  });
 
   it('serves /healthz, /readyz and /metrics', async () => {
     const registry = new Registry();

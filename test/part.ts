@@ -1,64 +1,107 @@
 /**
- * Runs one part of the tests in a separate process: `node test/part.ts [--share=1/2] <glob>...`. Reports its counts to
- * the parent.
+ * Runs test files in a process of their own, one after the other: `node test/part.ts <file>...`, or with `--queue`
+ * those that the parent hands out. Each file has a mocha of its own, and shares what `atEnd` ends with the others.
  */
-import { globSync } from 'node:fs';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import Mocha from 'mocha';
+import { endAll, keepEnds } from './at_end.ts';
+import { type Counts, END_OF_FILE, type Order, type Report } from './test_messages.ts';
 
-const [share = 1, shares = 1] =
-  /^--share=(\d+)\/(\d+)$/
-    .exec(process.argv[2] ?? '')
-    ?.slice(1)
-    .map(Number) ?? [];
-const patterns = process.argv.slice(shares > 1 ? 3 : 2);
-const files = [...new Set(patterns.filter((p) => !p.startsWith('!')).flatMap((pattern) => globSync(pattern)))]
-  .filter((file) => !patterns.some((p) => p.startsWith('!') && file.startsWith(p.slice(1))))
-  .sort()
-  // Neighbouring files go to different shares, because the files of a folder take similar times.
-  .filter((_, index) => index % shares === share - 1);
-if (files.length === 0) {
-  console.error(`no test file matches ${patterns.join(' ')}`);
-  process.exit(2);
+/** The totals and failures are printed by the parent. */
+class Lines extends Mocha.reporters.Spec {
+  override epilogue(): void {}
 }
-const mocha = new Mocha({
-  reporter: 'spec',
-  timeout: 30_000,
-  slow: 5_000,
-  forbidOnly: true,
-  ...(process.stdout.isTTY ? {} : { color: false }),
-});
-for (const file of files) mocha.addFile(file);
-await mocha.loadFilesAsync();
-// Time per file including hooks, to find slow files.
-const seconds = new Map<string, number>();
-let [current, since] = ['', performance.now()];
-const enter = (file: string | undefined) => {
-  if (file === undefined || file === current) return;
-  if (current !== '') seconds.set(current, (seconds.get(current) ?? 0) + (performance.now() - since) / 1000);
-  [current, since] = [file, performance.now()];
-};
-const failed: string[] = [];
-const runner = mocha.run((failures) => {
-  enter('the end');
-  const longest = [...seconds].sort(([, a], [, b]) => b - a).slice(0, 30);
-  const shown = longest.map(([file, value]) => `${relative(process.cwd(), file)} ${Math.round(value)} s`);
-  console.log(`  longest: ${shown.join(', ')}`);
-  const { passes = 0, pending = 0 } = runner.stats ?? {};
-  const report = () => process.exit(failures > 0 ? 1 : 0);
-  if (process.send) process.send({ passes, failures: runner.stats?.failures ?? failures, pending, failed }, report);
-  else report();
-});
-runner.on('suite', (suite) => enter(suite.file));
-runner.on('fail', (test, error: Error) => {
+
+const none = (): Counts => ({ passes: 0, failures: 0, pending: 0, failed: [] });
+let counts = none();
+
+function failed(name: string, error: Error): void {
   const where = (error.stack ?? '')
     .split('\n')
     .filter((line) => /^\s+at /.test(line))
     .slice(0, 4)
     .join('\n');
   const cause = error.cause instanceof Error ? `\n  because of: ${error.cause.message}` : '';
-  const text = `${relative(process.cwd(), test.file ?? '')}: ${test.fullTitle()}\n  ${error.name}: ${error.message}`;
-  // Printed at once as well, because a part that is killed at its timeout prints nothing at its end.
-  console.log(`\n${text}${cause}\n${where}\n`);
-  failed.push(`${text}${cause}\n${where}`);
+  const text = `${name}\n  ${error.name}: ${error.message}${cause}\n${where}`;
+  // Printed at once as well, because a process that is killed at its timeout prints nothing at its end.
+  console.log(`\n${text}\n`);
+  counts.failed.push(text);
+  counts.failures += 1;
+}
+
+/** CPU seconds of this process and its ended children, which say what a file costs on a busy machine, too. */
+function cpuSeconds(): number {
+  const ticks = readFileSync('/proc/self/stat', 'latin1').split(') ').at(-1)!.split(' ').slice(11, 15);
+  return ticks.reduce((sum, value) => sum + Number(value), 0) / 100;
+}
+
+async function run(file: string): Promise<void> {
+  const mocha = new Mocha({
+    reporter: Lines,
+    timeout: 30_000,
+    slow: 5_000,
+    forbidOnly: true,
+    ...(process.stdout.isTTY ? {} : { color: false }),
+  });
+  mocha.addFile(file);
+  await mocha.loadFilesAsync();
+  isRunning = true;
+  const ended = Promise.withResolvers<void>();
+  const runner = mocha.run(() => ended.resolve());
+  runner.on('pass', () => (counts.passes += 1));
+  runner.on('pending', () => (counts.pending += 1));
+  runner.on('fail', (test, error: Error) =>
+    failed(`${relative(process.cwd(), test.file ?? file)}: ${test.titlePath().join(' > ')}`, error),
+  );
+  await ended.promise;
+  // Otherwise its handlers would end the process for an error in a later file.
+  runner.dispose();
+}
+
+let [current, isRunning] = ['the start', false];
+// Mocha has a handler of its own while a file runs.
+process.on('uncaughtException', (error) => {
+  if (!isRunning) failed(`${current}: outside of its tests`, error);
 });
+process.on('unhandledRejection', (reason) => {
+  throw reason;
+});
+
+async function take(file: string): Promise<void> {
+  const [since, cpuSince] = [performance.now(), cpuSeconds()];
+  current = file;
+  try {
+    await run(file);
+  } catch (error) {
+    failed(`${file}: cannot be loaded`, error as Error);
+  }
+  isRunning = false;
+  const done = { ...counts, file, seconds: (performance.now() - since) / 1000, cpu: cpuSeconds() - cpuSince };
+  counts = none();
+  if (process.send) {
+    process.stdout.write(END_OF_FILE);
+    process.send({ done } satisfies Report);
+  }
+  if (done.failures > 0) process.exitCode = 1;
+}
+
+keepEnds();
+const files = process.argv.slice(2);
+if (files[0] === '--queue') {
+  process.send?.({} satisfies Report);
+  for (;;) {
+    const [{ file }] = (await once(process, 'message')) as [Order];
+    if (file === undefined) break;
+    await take(file);
+  }
+} else for (const file of files) await take(file);
+try {
+  await endAll();
+} catch (error) {
+  failed(`${current}: the end of the process`, error as Error);
+}
+const exit = (): never => process.exit(counts.failures > 0 ? 1 : (process.exitCode ?? 0));
+if (!process.send) exit();
+process.send?.({ done: { ...counts, file: '', seconds: 0, cpu: 0 } } satisfies Report, exit);

@@ -1,16 +1,12 @@
 /** All tests: `node test/run.ts [check|unit|cluster]...` (default: all). The last line is `N passed, N failed`. */
-import { fork, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { filesOf, runFiles } from './files.ts';
+import type { Counts } from './test_messages.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-interface Counts {
-  passes: number;
-  failures: number;
-  pending: number;
-  /** The failed tests with their errors, repeated at the end. */ failed: string[];
-}
 const nothing: Counts = { passes: 0, failures: 0, pending: 0, failed: [] };
 const failure = (said: string): Counts => ({ ...nothing, failures: 1, failed: [said] });
 const sum = (counts: Counts[]): Counts =>
@@ -24,9 +20,6 @@ const sum = (counts: Counts[]): Counts =>
     nothing,
   );
 
-/** The time of a part is limited, so that a hang is reported by name before CI's own timeout. */
-const PART_MINUTES = 70;
-
 function command(name: string, args: string[]): Promise<boolean> {
   return new Promise((resolve) => {
     const child = spawn(name, args, { cwd: root, stdio: 'inherit' });
@@ -38,48 +31,12 @@ function command(name: string, args: string[]): Promise<boolean> {
   });
 }
 
-interface Share {
-  number: number;
-  of: number;
-}
-
-/** One process of mocha. With `quiet`, its output is printed in one piece at the end. */
-function mochaProcess(title: string, patterns: string[], share?: Share): Promise<Counts> {
-  return new Promise((resolve) => {
-    let counts: Counts | undefined;
-    const quiet = share !== undefined && share.number > 1;
-    const args = share ? [`--share=${share.number}/${share.of}`, ...patterns] : patterns;
-    const child = fork(fileURLToPath(new URL('part.ts', import.meta.url)), args, {
-      cwd: root,
-      stdio: ['ignore', quiet ? 'pipe' : 'inherit', quiet ? 'pipe' : 'inherit', 'ipc'],
-    });
-    const printed: Buffer[] = [];
-    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => printed.push(chunk));
-    const timer = setTimeout(() => {
-      console.error(`${title}: not done within ${PART_MINUTES} minutes`);
-      child.kill('SIGKILL');
-    }, PART_MINUTES * 60_000);
-    child.on('message', (message: Counts) => {
-      counts = message;
-    });
-    child.on('close', (code, signal) => {
-      clearTimeout(timer);
-      process.stdout.write(Buffer.concat(printed));
-      // A process that dies without its counts has failed, whatever passed before.
-      resolve(counts ?? failure(`${title}: ended without counts (${signal ?? `exit code ${code}`})`));
-    });
-  });
-}
-
-async function mochaPart(title: string, patterns: string[], shares = 1): Promise<Counts> {
+async function mochaPart(title: string, patterns: string[], processes = 1): Promise<Counts> {
   console.log(`\n== ${title}`);
-  return sum(
-    await Promise.all(
-      Array.from({ length: shares }, (_, index) =>
-        mochaProcess(title, patterns, shares > 1 ? { number: index + 1, of: shares } : undefined),
-      ),
-    ),
-  );
+  const files = filesOf(root, patterns);
+  return files.length === 0
+    ? failure(`no test file matches ${patterns.join(' ')}`)
+    : sum(await runFiles(root, files, processes));
 }
 
 async function check(): Promise<Counts> {
@@ -88,6 +45,8 @@ async function check(): Promise<Counts> {
   for (const [title, name, args] of [
     ['types (tsc --noEmit)', 'tsc', ['--noEmit']],
     ['types of the console (tsc -p src/console)', 'tsc', ['--noEmit', '-p', 'src/console']],
+    ['types of the command line (tsc -p src/cli)', 'tsc', ['--noEmit', '-p', 'src/cli']],
+    ['types of the documentation (tsc -p docs/site/browser)', 'tsc', ['--noEmit', '-p', 'docs/site/browser']],
     ['lint (oxlint)', 'oxlint', ['--deny-warnings']],
     ['unused files, exports and dependencies (knip)', 'knip', ['--no-progress']],
     ['generated files (make generate writes them)', 'node', ['charts/generate.ts', '--check']],
@@ -99,6 +58,9 @@ async function check(): Promise<Counts> {
   counts.push(await mochaPart('imports, widths, Makefile', ['test/repository/*.test.ts']));
   return sum(counts);
 }
+
+/** One more than the cores of a small machine, because tests of failures mostly wait. */
+const PROCESSES = 3;
 
 const unit = () =>
   mochaPart(
@@ -112,7 +74,7 @@ const unit = () =>
       '!test/images/',
       '!test/repository/',
     ],
-    2,
+    PROCESSES,
   );
 
 async function cluster(): Promise<Counts> {

@@ -2,112 +2,15 @@
  * Real PostgreSQL and nats-server for tests. Each call starts a new server on a port of 127.0.0.1, in a directory that
  * is removed with it.
  */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, connect } from 'node:net';
-import { homedir, tmpdir } from 'node:os';
+import { chownSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { until } from './until.ts';
-
-class ServerError extends Error {
-  readonly code: 'not-installed' | 'not-started';
-  constructor(code: ServerError['code'], message: string) {
-    super(message);
-    this.name = 'ServerError';
-    this.code = code;
-  }
-}
-
-const STARTED_WITHIN_MS = 30_000;
-const STOPPED_WITHIN_MS = 15_000;
-
-// Cleans up the servers and directories of a test run that throws before its `after`.
-const running = new Set<ChildProcess>();
-const directories = new Set<string>();
-process.on('exit', () => {
-  for (const child of running) child.kill('SIGKILL');
-  for (const directory of directories) rmSync(directory, { recursive: true, force: true });
-});
-
-function makeDirectory(name: string): string {
-  const directory = mkdtempSync(join(tmpdir(), `probeyard-${name}-`));
-  directories.add(directory);
-  return directory;
-}
-
-function removeDirectory(directory: string): void {
-  rmSync(directory, { recursive: true, force: true });
-  directories.delete(directory);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new ServerError('not-started', 'the system gave no port');
-  return address.port;
-}
-
-interface Daemon {
-  pid(): number;
-  start(): Promise<void>;
-  end(signal: NodeJS.Signals): Promise<void>;
-}
-
-/** A process that can be stopped and started again in the same place. Its output is shown if it does not start. */
-function daemon(
-  command: string,
-  args: string[],
-  user: { uid?: number; gid?: number },
-  ready: () => Promise<unknown>,
-  place: { env?: NodeJS.ProcessEnv; cwd?: string } = {},
-  withinMs = STARTED_WITHIN_MS,
-): Daemon {
-  let child: ChildProcess | undefined;
-  return {
-    pid: () => child?.pid ?? 0,
-    async start() {
-      let output = '';
-      const started = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], ...user, ...place });
-      child = started;
-      running.add(started);
-      started.once('exit', () => running.delete(started));
-      for (const stream of [started.stdout, started.stderr])
-        stream?.setEncoding('utf8').on('data', (text: string) => {
-          output = (output + text).slice(-4000);
-        });
-      try {
-        await until(
-          `${command} answers`,
-          async () => {
-            if (started.exitCode !== null || started.signalCode !== null) return 'exited';
-            await ready();
-            return 'ready';
-          },
-          withinMs,
-        );
-        if (started.exitCode !== null) throw new Error(`it exited with ${started.exitCode}`);
-      } catch (error) {
-        started.kill('SIGKILL');
-        throw new ServerError('not-started', `${command}: ${(error as Error).message}\n${output}`);
-      }
-    },
-    async end(signal) {
-      const ending = child;
-      child = undefined;
-      if (!ending || ending.exitCode !== null || ending.signalCode !== null) return;
-      const exited = once(ending, 'exit');
-      ending.kill(signal);
-      const late = setTimeout(() => ending.kill('SIGKILL'), STOPPED_WITHIN_MS);
-      await exited;
-      clearTimeout(late);
-    },
-  };
-}
+import { childrenOf, signalAll } from './processes.ts';
+import { ServerError, STARTED_WITHIN_MS, daemon, freePort, makeDirectory, removeDirectory } from './server_process.ts';
 
 // ---------------------------------------------------------------- PostgreSQL
 
@@ -123,9 +26,22 @@ export interface PostgresServer {
   restart(how?: 'fast' | 'immediate'): Promise<void>;
   /** Stops it until `restart`. */
   down(how?: 'fast' | 'immediate'): Promise<void>;
+  /** Kills all its processes at once (SIGKILL), until `restart`. */
+  kill(): Promise<void>;
+  /**
+   * Pauses all its processes (SIGSTOP) until `resume`. Sockets stay open and the kernel accepts new ones, but nothing
+   * is answered.
+   */
+  freeze(): void;
+  resume(): void;
+  /** Ends it, and returns the folder of its data, for `kept` of other servers. */
+  keep(): Promise<string>;
 }
 
+/** The folder of its programs: PROBEYARD_POSTGRES, else the newest that is installed. */
 function postgresDirectory(): string {
+  const given = process.env['PROBEYARD_POSTGRES'];
+  if (given) return given;
   const root = '/usr/lib/postgresql';
   const versions = existsSync(root)
     ? readdirSync(root).filter((name) => existsSync(join(root, name, 'bin/postgres')))
@@ -140,7 +56,7 @@ function postgresDirectory(): string {
 }
 
 /** PostgreSQL refuses to run as root, so it runs as `postgres` or `nobody` then. */
-function postgresUser(): { uid?: number; gid?: number } {
+export function postgresUser(): { uid?: number; gid?: number } {
   if (process.getuid?.() !== 0) return {};
   const entries = readFileSync('/etc/passwd', 'utf8')
     .split('\n')
@@ -152,6 +68,20 @@ function postgresUser(): { uid?: number; gid?: number } {
 export interface PostgresOptions {
   settings?: Record<string, string>;
   tls?: { certificate: string; key: string };
+  /** A standby of the server at this port, with streaming replication. */
+  standbyOf?: number;
+  /** Data of `keep`, to start with a copy of it. */
+  kept?: string;
+}
+
+/** The command that makes the data directory of a server. */
+function dataCommand(binaries: string, data: string, { standbyOf, kept }: PostgresOptions): [string, ...string[]] {
+  if (kept !== undefined) return ['/bin/cp', '-a', kept, data];
+  const own = ['-D', data, '-U', 'probeyard', '--no-sync'];
+  return standbyOf === undefined
+    ? // Segments of 1 MB in place of 16 make a copy of the data smaller.
+      [join(binaries, 'initdb'), ...own, '-A', 'trust', '-E', 'UTF8', '--no-locale', '--wal-segsize=1']
+    : [join(binaries, 'pg_basebackup'), ...own, '-h', '127.0.0.1', '-p', `${standbyOf}`, '-R', '-c', 'fast'];
 }
 
 export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
@@ -160,12 +90,9 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
   const directory = makeDirectory('postgres');
   if (user.uid !== undefined && user.gid !== undefined) chownSync(directory, user.uid, user.gid);
   const data = join(directory, 'data');
-  const made = spawnSync(
-    join(binaries, 'initdb'),
-    ['-D', data, '-U', 'probeyard', '-A', 'trust', '-E', 'UTF8', '--no-locale', '--no-sync'],
-    { ...user, cwd: directory, encoding: 'utf8' },
-  );
-  if (made.status !== 0) throw new ServerError('not-started', `initdb: ${made.stderr}`);
+  const [program, ...made] = dataCommand(binaries, data, options);
+  const { status, stderr } = spawnSync(program, made, { ...user, cwd: directory, encoding: 'utf8' });
+  if (status !== 0) throw new ServerError('not-started', `${program}: ${stderr}`);
   const tls: Record<string, string> = options.tls
     ? { ssl: 'on', ssl_cert_file: join(directory, 'tls.crt'), ssl_key_file: join(directory, 'tls.key') }
     : {};
@@ -215,6 +142,22 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
       await server.start();
     },
     down: (how = 'fast') => server.end(signal(how)),
+    async kill() {
+      const children = childrenOf(server.pid());
+      await server.end('SIGKILL');
+      // Each backend is a session of its own, and notices the end of the postmaster only when it is idle.
+      signalAll(children, 'SIGKILL');
+    },
+    freeze() {
+      // The postmaster first, so that no backend is started meanwhile.
+      signalAll([server.pid()], 'SIGSTOP');
+      signalAll(childrenOf(server.pid()), 'SIGSTOP');
+    },
+    resume: () => signalAll([...childrenOf(server.pid()), server.pid()], 'SIGCONT'),
+    async keep() {
+      await server.end('SIGINT');
+      return data;
+    },
   };
 }
 

@@ -34,13 +34,15 @@ app.use(async (ctx) => {
       deps,
       ctx as Context,
       {
-        ...ended,
-        reason: 'Completed',
-        hasBody: true,
-        ...(inflatedBytes === null ? {} : { inflatedBytes }),
-        ...(inline ? { body: inline.toString('base64') } : {}),
+        end: {
+          ...ended,
+          reason: 'Completed',
+          hasBody: true,
+          ...(inflatedBytes === null ? {} : { inflatedBytes }),
+          ...(inline ? { body: inline.toString('base64') } : {}),
+        },
+        submittedAt,
       },
-      submittedAt,
       readKeptRequest(record).response,
     );
   }

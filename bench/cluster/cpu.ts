@@ -25,6 +25,20 @@ function labelOf(pid: string): string | undefined {
   return program.startsWith('postgres') ? 'postgres' : program.replace(/:$/, '');
 }
 
+/** The program's name, at most 15 characters of it. */
+export const nameOfProcess = (pid: number | string): string => read(`/proc/${pid}/comm`).trim();
+
+/** Nanoseconds of a process's threads, without those that have exited. */
+export function cpuOfProcess(pid: number | string): number {
+  let tasks: string[] = [];
+  try {
+    tasks = readdirSync(`/proc/${pid}/task`);
+  } catch {
+    // It has exited meanwhile.
+  }
+  return tasks.reduce((sum, task) => sum + Number(read(`/proc/${pid}/task/${task}/schedstat`).split(' ')[0] ?? 0), 0);
+}
+
 /** Milliseconds by label, without threads that have exited, which are few here. */
 export function cpuByLabel(): Map<string, number> {
   const all = new Map<string, number>();
@@ -32,15 +46,7 @@ export function cpuByLabel(): Map<string, number> {
     if (!/^\d+$/.test(pid)) continue;
     const label = labelOf(pid);
     if (label === undefined) continue;
-    let ns = 0;
-    let tasks: string[] = [];
-    try {
-      tasks = readdirSync(`/proc/${pid}/task`);
-    } catch {
-      // It has exited meanwhile.
-    }
-    for (const task of tasks) ns += Number(read(`/proc/${pid}/task/${task}/schedstat`).split(' ')[0] ?? 0);
-    all.set(label, (all.get(label) ?? 0) + ns / 1e6);
+    all.set(label, (all.get(label) ?? 0) + cpuOfProcess(pid) / 1e6);
   }
   return all;
 }

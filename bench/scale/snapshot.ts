@@ -2,9 +2,9 @@
  * The cost of one snapshot of the cluster for the leader, by size of the cluster. The leader makes at most one a
  * second, and none while nobody asks. `npm exec -- node bench/scale/snapshot.ts [runs]`.
  */
-import { Ledger } from '../../src/controller/leader/ledger.ts';
-import type { Job } from '../../src/controller/leader/job.ts';
+import { Ledger, type Entry } from '../../src/controller/leader/ledger.ts';
 import { buildSnapshot } from '../../src/controller/snapshot/build.ts';
+import { queueOf } from '../../src/controller/snapshot/queue.ts';
 import { AT, aPool, aRunner, aTool, aView, busyRunner, PROVEN } from '../../test/controller/snapshot_view.ts';
 import { inWords, undisturbed } from '../undisturbed.ts';
 
@@ -21,7 +21,7 @@ const name = (index: number): string => `01980000-0000-7000-8000-${String(index)
 const poolOf = (index: number): string => (index % 5 === 0 ? 'long' : 'short');
 
 function snapshotOf({ jobs, runners, accounts }: Size): () => string {
-  const ledger = new Ledger<Pick<Job, 'key' | 'token' | 'account' | 'pool' | 'submittedAt'>>();
+  const ledger = new Ledger<Entry & { submittedAt: Date }>();
   for (let index = 0; index < jobs; index++) {
     const entry = { key: name(index), token: index % (2 * accounts), account: index % accounts, pool: poolOf(index) };
     ledger.enqueue({ ...entry, submittedAt: new Date(AT - index) }, { token: 4, account: 8 });
@@ -33,19 +33,7 @@ function snapshotOf({ jobs, runners, accounts }: Size): () => string {
     ),
     tools: Array.from({ length: 40 }, (_, index) => aTool(`1.${index}`, PROVEN, { reported: `version 1.${index}` })),
   });
-  return () =>
-    JSON.stringify(
-      buildSnapshot({
-        ...view,
-        queue: {
-          waiting: ledger.waiting,
-          running: ledger.held,
-          waitingIn: (pool) => ledger.waitingIn(pool),
-          accounts: ledger.accounts(),
-          fronts: ledger.fronts(),
-        },
-      }),
-    );
+  return () => JSON.stringify(buildSnapshot({ ...view, queue: queueOf(ledger) }));
 }
 
 const works = Object.fromEntries(

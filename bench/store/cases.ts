@@ -52,7 +52,7 @@ export function statisticsCases(end: Date): Case[] {
   for (const statistic of Object.keys(NAMES) as Statistic[]) {
     for (const aggregation of AGGREGATIONS) {
       for (const [words, days] of RANGES) {
-        // secondly is limited to 24 hours and minutely to 31 days, to the millisecond.
+        // Exactly as long as the words say, because the limits of secondly and minutely are exact.
         const to = new Date(inside(end.getTime() - 2 * DAY));
         const period = { from: new Date(to.getTime() - days * DAY), to };
         if (rangeProblem(aggregation, period)) continue;

@@ -4,32 +4,20 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { unpack } from '../../images/archive.ts';
-import { cachedTools } from '../../images/cached.ts';
 import type { Timeline } from '../../src/timeline/schema.ts';
 import { Rig } from '../../test/runner/agent_rig.ts';
 import { until } from '../../test/until.ts';
 import { one, type Measurement, type Row } from '../measurement.ts';
+import { startAgentProcess, unpackNewest } from '../runner/agent_process.ts';
+import { cpuOf, peakOf } from '../runner/process.ts';
 import { summary } from '../statistics.ts';
 import { filmOf } from './film.ts';
 
 const SECONDS = 600;
 const ROUNDS = Number(process.env['BENCH_COUNT'] ?? 10);
 const WARM_UP = 2;
-const MAIN = join(import.meta.dirname, '../../src/main.ts');
 const CLIP = join(import.meta.dirname, '../../test/fixtures/tiny.mp4');
-/** Of the kernel's clock. */
-const MS_PER_TICK = 10;
-
-const peakOf = (pid: number): number =>
-  Number(/^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
-function cpuOf(pid: number): number {
-  const [, , , , , , , , , , , user, system] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
-  return (Number(user) + Number(system)) * MS_PER_TICK;
-}
-
 async function bare(program: string, url: string): Promise<number> {
   const begun = performance.now();
   const child = spawn(program, ['-v', 'error', '-show_packets', '-of', 'csv', url], {
@@ -45,16 +33,10 @@ export const timelines: Measurement = {
   name: 'timeline',
   title: `a timeline of a film of ${SECONDS / 60} minutes, beside ffprobe -show_packets; an agent, near origin`,
   async measure(report) {
-    const newest = (await cachedTools()).find(({ entry, image }) => entry.tool === 'ffprobe' && image !== undefined);
-    if (!newest) throw new Error('no image of ffprobe is built here');
-    const { entry, image } = newest;
     const rig = new Rig();
     await rig.start();
-    rig.launcher.close();
-    const place = join(rig.directory, 'ffprobe', entry.version);
-    mkdirSync(place, { recursive: true });
-    await unpack(image!.archive, place);
-    const program = join(place, 'bin', 'ffprobe');
+    const tool = await unpackNewest(rig, 'ffprobe');
+    const program = join(rig.directory, tool.name, tool.version, 'bin', 'ffprobe');
     const film = filmOf(program, CLIP, SECONDS);
     rig.serve = (request, response) => {
       const [, from = '0', to = ''] = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '') ?? [];
@@ -68,21 +50,9 @@ export const timelines: Measurement = {
       });
       response.end(part);
     };
-    writeFileSync(join(rig.directory, 'token'), 'any');
-    const agent = spawn(process.execPath, [MAIN, 'agent'], {
-      stdio: ['ignore', 'ignore', 'inherit'],
-      env: { PATH: '/usr/bin:/bin', ...rig.environment() },
-    });
-    const pid = agent.pid!;
+    const agent = await startAgentProcess(rig);
+    const { pid } = agent;
     try {
-      await until('the first heartbeat', () => rig.beats.length > 0, 60_000);
-      const tool = {
-        name: 'ffprobe' as const,
-        version: entry.version,
-        timeoutMs: 60_000,
-        options: {},
-        command: [...entry.command],
-      };
       const run = async (timeline: boolean) => {
         await until('an idle agent', () => rig.beats.at(-1)?.phase === 'idle', 30_000);
         const before = cpuOf(pid);
@@ -132,8 +102,7 @@ export const timelines: Measurement = {
         },
       ] satisfies Row[];
     } finally {
-      agent.kill();
-      await once(agent, 'exit');
+      await agent.stop();
       await rig.stop();
     }
   },

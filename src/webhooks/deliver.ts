@@ -9,13 +9,15 @@ import { LiftError } from '../result/lift.ts';
 import { OverBudget, type MemoryBudget } from '../result/memory_budget.ts';
 import { openResult } from '../result/open_result.ts';
 import { hasEnvelope } from '../result/answer.ts';
-import { readKeptRequest } from '../result/kept_request.ts';
+import { keptTrace, readKeptRequest } from '../result/kept_request.ts';
 import { type Logger, requestFields } from '../log.ts';
 import { trustedContext } from '../source/http/connect.ts';
 import { egressRoute, type Egress } from '../source/http/egress.ts';
 import { makeGuard, type Lookup } from '../source/address/guard.ts';
 import type { SourceException } from '../source_exception.ts';
 import type { Store } from '../store/store.ts';
+import { traceWebhook } from '../tracing/job_trace.ts';
+import type { Tracer } from '../tracing/tracer.ts';
 import type { DueWebhook } from '../store/webhooks.ts';
 import { webhookBody } from './body.ts';
 import type { WebhookMetrics } from './metrics.ts';
@@ -56,6 +58,7 @@ export interface DeliveryDeps {
   memory: MemoryBudget;
   log: Logger;
   metrics: WebhookMetrics;
+  tracer?: Tracer | undefined;
   settings: DeliverySettings;
 }
 
@@ -92,7 +95,7 @@ const decrypted = async <T>(what: string, opening: () => T | Promise<T>): Promis
   }
 };
 
-export function startDelivery({ store, memory, log, metrics, settings }: DeliveryDeps): Delivery {
+export function startDelivery({ store, memory, log, metrics, tracer, settings }: DeliveryDeps): Delivery {
   const { timeoutMs = TIMEOUT_MS, atOnce = 32, perAccount = 8, openSecret, openUrl } = settings;
   const holder = randomUUID();
   const context = trustedContext(settings.ca);
@@ -120,7 +123,9 @@ export function startDelivery({ store, memory, log, metrics, settings }: Deliver
     });
 
   /** The body to send, and a function that releases its memory. */
-  async function messageOf(webhook: DueWebhook): Promise<{ body: Buffer; release(): void } | null> {
+  async function messageOf(
+    webhook: DueWebhook,
+  ): Promise<{ body: Buffer; trace: string | undefined; release(): void } | null> {
     const record = await store.readRequest(webhook.requestId);
     // The user was deleted with all their data.
     if (!record || record.state === 'open') return null;
@@ -141,7 +146,7 @@ export function startDelivery({ store, memory, log, metrics, settings }: Deliver
       const body = await webhookBody(ended, stored, readKeptRequest(record).response);
       // A streamed result leaves only this body of a kilobyte.
       if (stored && !Buffer.isBuffer(stored.packed)) release();
-      return { body, release };
+      return { body, trace: keptTrace(record.request), release };
     } catch (error) {
       release();
       throw error;
@@ -158,15 +163,26 @@ export function startDelivery({ store, memory, log, metrics, settings }: Deliver
     const message = await messageOf(webhook);
     if (!message) return null;
     const { body, release } = message;
+    const trace = traceWebhook(
+      tracer,
+      { parent: message.trace, requestId: webhook.requestId, attempt: webhook.step + 1 },
+      store.clock.now,
+    );
     try {
       const at = new Date(store.clock.now());
-      const headers = signedHeaders(secret, { id: webhook.id, at, body });
+      const headers = {
+        ...signedHeaders(secret, { id: webhook.id, at, body }),
+        ...(trace ? { traceparent: trace.traceparent } : {}),
+      };
       const guard = makeGuard({
         allow: [...settings.allowSources, ...webhook.allow],
         denyExtra: settings.denyCidrs,
         ...(settings.lookup ? { lookup: settings.lookup } : {}),
       });
-      return await send({ url, headers, body }, { guard, verify: true, context, egress, timeoutMs }, timeoutMs);
+      const connect = { guard, verify: true, context, egress, timeoutMs };
+      const sent = await send({ url, headers, body }, connect, timeoutMs);
+      trace?.end(sent.status);
+      return sent;
     } finally {
       release();
     }

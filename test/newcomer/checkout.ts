@@ -1,4 +1,4 @@
-/** A copy of this checkout with a patch applied, as a newcomer would have it. */
+/** A copy of this checkout with patches applied, as a newcomer would have it. */
 import { execFile, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,14 +9,14 @@ const ROOT = join(import.meta.dirname, '../..');
 
 export interface Checkout {
   path: string;
-  /** The files that the patch touches, as counted by `git diff --stat`. */
+  /** The files that the patches touch, as counted by `git diff --stat`. */
   changed: string[];
   /** Runs a program in it. Throws its output if it fails. */
   run(program: string, ...args: string[]): Promise<string>;
   remove(): void;
 }
 
-export async function patched(patch: string): Promise<Checkout> {
+export async function patched(...patches: string[]): Promise<Checkout> {
   const path = mkdtempSync(join(tmpdir(), 'probeyard-newcomer-'));
   const run = async (program: string, ...args: string[]): Promise<string> => {
     const { stdout } = await promisify(execFile)(program, args, { cwd: path, maxBuffer: 64 << 20 }).catch(
@@ -42,8 +42,8 @@ export async function patched(patch: string): Promise<Checkout> {
   await run('git', 'init', '-q');
   await run('git', 'add', '-A', '--', ':!node_modules');
   await run('git', '-c', 'user.name=newcomer', '-c', 'user.email=newcomer@example.com', 'commit', '-qm', 'Before');
-  // If it no longer applies, make its few changes by hand and write it again with `git diff -U1`.
-  await run('git', 'apply', '-C1', '--recount', join(import.meta.dirname, patch));
+  // If one no longer applies, make its few changes by hand and write it again with `git diff -U1`.
+  for (const patch of patches) await run('git', 'apply', '-C1', '--recount', join(import.meta.dirname, patch));
   await run('git', 'add', '-AN', '--', ':!node_modules');
   const stat = await run('git', 'diff', '--stat=200');
   return {

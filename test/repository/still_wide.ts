@@ -1,4 +1,7 @@
-/** Files that still have lines of more than 120 columns. Remove a file when its lines are wrapped. */
+/**
+ * Files that still have lines of more than 120 columns: recipes, whose bytes are part of the key of what is built, so
+ * that wrapping a line builds images anew (the tools for hours). Wrap them with the next change of a recipe.
+ */
 export const STILL_WIDE: readonly string[] = [
   'images/bundled/Dockerfile',
   'images/collect.sh',
@@ -7,11 +10,6 @@ export const STILL_WIDE: readonly string[] = [
   'images/postgres/entrypoint.sh',
   'images/postgres/owner.sql',
   'images/postgres/roles.sql',
-  'images/probeyard/Dockerfile',
-  'images/probeyard/launcher/launcher.c',
-  'images/probeyard/launcher/wall.c',
-  'images/probeyard/launcher/wall.h',
-  'images/probeyard/packages/prune.sh',
   'images/tools/c2pa/fixtures/sign.rs',
   'images/tools/c2pa/src/config.rs',
   'images/tools/c2pa/src/format.rs',
@@ -25,5 +23,4 @@ export const STILL_WIDE: readonly string[] = [
   'images/tools/mediainfo-source/Dockerfile',
   'images/tools/mediainfo-source/build.sh',
   'images/tools/mediainfo-wasm/output.mjs',
-  'test/hostility/attacker/attacker.c',
 ];

@@ -3,6 +3,7 @@ import { zstdCompressSync } from 'node:zlib';
 import { Ajv, type ValidateFunction } from 'ajv';
 import { WebhookSchema } from '../../src/api/openapi/webhooks.ts';
 import type { ResultBody } from '../../src/bus/messages.ts';
+import { compareRuns } from '../../src/compare/compare.ts';
 import { readKeptRequest } from '../../src/result/kept_request.ts';
 import { MAX_BODY_BYTES, webhookBody as bodyOf, type EndedRequest } from '../../src/webhooks/body.ts';
 import { bad, body, good } from '../result/result_samples.ts';
@@ -108,6 +109,63 @@ describe('body of a webhook', () => {
         ...expected,
         error: 'the host answered 404',
       },
+    );
+  });
+  it('of a comparison has runs and fields, and no output, also where the outputs are large', async () => {
+    const run = (version: string, output: string) => good('ffprobe', output, { version });
+    const form = readKeptRequest({ kind: 'compare', request: {} }).response;
+    for (const filler of [0, MAX_BODY_BYTES]) {
+      const outputs = ['4.4', '9.0'].map(
+        (version, at) => [version, `{"a":${at},"b":"${'x'.repeat(filler)}"}`] as const,
+      );
+      const comparison = compareRuns(
+        outputs.map(([version, text]) => ({
+          tool: 'ffprobe' as const,
+          version,
+          label: version,
+          output: { bytes: text.length, text: () => text },
+        })),
+      );
+      const told = await sent(
+        ended,
+        body(
+          outputs.map(([version, text]) => run(version, text)),
+          { comparison: { durationMs: 1, output: JSON.stringify(comparison) } },
+        ),
+        form,
+      );
+      const made = { tool: 'ffprobe', build: null, success: true, duration: 12, usage: 12 };
+      assert.deepEqual(told, {
+        success: true,
+        metadata,
+        runs: ['4.4', '9.0'].map((version) => ({ run: version, version, ...made })),
+        fields: [{ path: 'a', tool: 'ffprobe', level: 'raw', change: 'value', values: { '4.4': 0, '9.0': 1 } }],
+        summary: comparison.summary,
+        type: 'probe.completed',
+        timestamp: '2026-03-01T12:00:00.123Z',
+      });
+    }
+  });
+  it('of a comparison whose source could not be read twice is of type failed, and names each run', async () => {
+    const form = readKeptRequest({ kind: 'compare', request: {} }).response;
+    const failed = await sent(
+      ended,
+      body([
+        bad('ffprobe', 'timeout', 'late', { side: 'a' }),
+        bad('ffprobe', 'origin-unreachable', 'HTTP 404', { side: 'b' }),
+      ]),
+      form,
+    );
+    assert.deepEqual(
+      [failed['type'], failed['success'], failed['error']],
+      ['probe.failed', false, 'a: late; b: HTTP 404'],
+    );
+    assert.deepEqual(
+      failed['runs'].map(({ run, error }: Record<string, string>) => [run, error]),
+      [
+        ['a', 'late'],
+        ['b', 'HTTP 404'],
+      ],
     );
   });
   it('above a megabyte omits the outputs and says so', async () => {

@@ -91,7 +91,9 @@ describe('delivering webhooks', function () {
     const lines: string[] = [];
     start({}, lines);
     const id = await endedRequest(fixture, receiver.url, { tokenId: Number(late!.id) });
-    await until('it was tried', () => lines.some((line) => line.includes('no secret to sign with yet')));
+    await until('the missing secret was logged', () =>
+      lines.some((line) => line.includes('no secret to sign with yet')),
+    );
     assert.deepEqual((await row(id)).attempts, []);
     await fixture.sql('update tokens set webhook_secret = $1 where id = $2', [SECRET, late!.id]);
     await ended(id, 'delivered');
@@ -264,14 +266,14 @@ describe('delivering webhooks', function () {
     const delivery = deliverer(fixture, {}, lines, memory);
     running.add(delivery);
     const id = await endedRequest(fixture, receiver.url, { output: JSON.stringify('x'.repeat(300_000)) });
-    await until('it found no room', () =>
+    await until('the lack of memory was logged', () =>
       lines.some((line) => line.includes('the memory budget of results is used up')),
     );
     assert.deepEqual([(await row(id)).attempts, (await row(id)).step], [[], 0]);
     place.release();
     await makeDue(fixture, id);
     await ended(id, 'delivered');
-    await until('nothing is held', () => memory.used() === 0);
+    await until('no memory is held', () => memory.used() === 0);
   });
 
   it('abridges a large result without holding it, even one that inflates to 30 MB', async () => {
@@ -298,7 +300,7 @@ describe('delivering webhooks', function () {
   it('sends due webhooks after a restart of Postgres', async () => {
     start();
     await fixture.server.restart('immediate');
-    await until('the record is back', () => fixture.store.healthy());
+    await until('Postgres can be reached again', () => fixture.store.healthy());
     const id = await endedRequest(fixture, receiver.url);
     await ended(id, 'delivered');
     assert.equal(of(id).length, 1);
@@ -339,7 +341,7 @@ describe('delivering webhooks', function () {
     );
     // All are due already, so the first claim could take more than its share.
     const delivery = start({ atOnce: 4, perAccount: 3, timeoutMs: 5_000 });
-    await until('the silent one holds some', () => delivery.inHand() > 0);
+    await until('deliveries to the silent receiver are under way', () => delivery.inHand() > 0);
     assert.equal(delivery.inHand(), 3, 'as many as it may');
     const id = await endedRequest(fixture, `${receiver.url}/ok`);
     await ended(id, 'delivered');

@@ -76,7 +76,7 @@ export function deliverer(
         },
       },
     ),
-    metrics: webhookMetrics(new Registry(), () => delivery.inHand()),
+    metrics: webhookMetrics(new Registry(), { inHand: () => delivery.inHand(), backlog: store.webhookBacklog }),
     settings: {
       allowSources: [{ cidr: '127.0.0.0/8' }],
       denyCidrs: [],

@@ -1,0 +1,53 @@
+/** JUnit's XML: a suite for each source, a test case for each rule. */
+import { xmlText } from './xml_text.ts';
+import { isError, isFailure, isWarning, type Finding, type Judged } from './judged.ts';
+
+const countsOf = (findings: readonly Finding[], errors: number): string =>
+  `tests="${findings.length + errors}" failures="${findings.filter(isFailure).length}" ` +
+  `errors="${findings.filter(isError).length + errors}" ` +
+  `skipped="${findings.filter(({ outcome }) => outcome === 'not-applicable').length}"`;
+
+const textOf = ({ message, detail, place, url, line }: Finding): string =>
+  [place, message, detail, url === undefined ? undefined : `${url}${line === undefined ? '' : `:${line}`}`]
+    .filter((part) => part !== undefined && part !== '')
+    .join('; ');
+
+function innerOf(finding: Finding): string | undefined {
+  const [message, text] = [xmlText(finding.message), xmlText(textOf(finding))];
+  if (isFailure(finding)) return `<failure type="${finding.outcome}" message="${message}">${text}</failure>`;
+  if (isError(finding)) return `<error type="unknown" message="${message}">${text}</error>`;
+  if (finding.outcome === 'not-applicable') return `<skipped message="${message}"/>`;
+  if (!isWarning(finding)) return undefined;
+  return `<system-out>${finding.outcome === 'unknown' ? 'unknown' : 'warning'}: ${text}</system-out>`;
+}
+
+function suite({ subject, by, outcome, findings, error }: Judged): string[] {
+  const cases =
+    error === undefined
+      ? findings.map((finding) => ({ name: finding.rule, inner: innerOf(finding) }))
+      : [{ name: 'source', inner: `<error type="unknown" message="${xmlText(error)}"/>` }];
+  return [
+    `  <testsuite name="${xmlText(subject)}" ${countsOf(findings, error === undefined ? 0 : 1)}>`,
+    '    <properties>',
+    `      <property name="judged-by" value="${xmlText(by)}"/>`,
+    `      <property name="outcome" value="${xmlText(outcome)}"/>`,
+    '    </properties>',
+    ...cases.flatMap(({ name, inner }) => {
+      const open = `    <testcase name="${xmlText(name)}" classname="${xmlText(by)}" time="0"`;
+      return inner === undefined ? [`${open}/>`] : [`${open}>`, `      ${inner}`, '    </testcase>'];
+    }),
+    '  </testsuite>',
+  ];
+}
+
+export const junitText = (judged: readonly Judged[]): string =>
+  [
+    '<?xml version="1.0" encoding="UTF-8"?>',
+    `<testsuites name="Probeyard" ${countsOf(
+      judged.flatMap(({ findings }) => findings),
+      judged.filter(({ error }) => error !== undefined).length,
+    )}>`,
+    ...judged.flatMap(suite),
+    '</testsuites>',
+    '',
+  ].join('\n');

@@ -1,0 +1,80 @@
+/** A multipart form with one file, which is read while it is sent: no more of it is held than a piece. */
+import { randomBytes } from 'node:crypto';
+import type { ClientRequest } from 'node:http';
+import type { Readable } from 'node:stream';
+import { EXIT, Failure } from '../failure.ts';
+import { feed } from './feed.ts';
+
+export interface SentFile {
+  /** Without quotes and control characters. */
+  name: string;
+  /** Undefined: it is sent to its end. */
+  size: number | undefined;
+  /** Whether it can be opened a second time. */
+  canRepeat: boolean;
+  open(): Promise<Readable>;
+}
+
+export interface StreamedForm {
+  headers: Record<string, string>;
+  open(): Promise<OpenForm>;
+}
+
+export interface OpenForm {
+  /** Sends everything, but not the end of the request; less where that is answered before. */
+  feed(sent: ClientRequest, isOver: () => boolean): Promise<void>;
+  close(): void;
+}
+
+/** As browsers write them: a quote or a line break would end the name. */
+const inQuotes = (text: string): string => text.replaceAll('\r', '%0D').replaceAll('\n', '%0A').replaceAll('"', '%22');
+
+/** Objects as one JSON text, whose members keep their types. */
+const textOf = (value: unknown): string =>
+  typeof value === 'object' ? JSON.stringify(value) : String(value as string | number | boolean);
+
+export function formOf(
+  fields: Readonly<Record<string, unknown>>,
+  file: SentFile,
+  onSent: (bytes: number) => void = () => {},
+): StreamedForm {
+  const boundary = `probeyard-${randomBytes(16).toString('hex')}`;
+  const part = (disposition: string): string => `--${boundary}\r\nContent-Disposition: form-data; ${disposition}\r\n`;
+  const parts = Object.entries(fields).flatMap(([name, value]) =>
+    value === undefined || value === null ? [] : [`${part(`name="${inQuotes(name)}"`)}\r\n${textOf(value)}\r\n`],
+  );
+  const named = part(`name="file"; filename="${inQuotes(file.name)}"`);
+  const head = Buffer.from(`${parts.join('')}${named}Content-Type: application/octet-stream\r\n\r\n`);
+  const tail = Buffer.from(`\r\n--${boundary}--\r\n`);
+  async function* pieces(opened: Readable): AsyncGenerator<Uint8Array> {
+    yield head;
+    let bytes = 0;
+    try {
+      for await (const piece of opened as AsyncIterable<Buffer>) {
+        bytes += piece.length;
+        yield piece;
+        onSent(bytes);
+      }
+    } catch (error) {
+      throw new Failure(`${file.name}: cannot be read: ${(error as NodeJS.ErrnoException).code}`, EXIT.unknown);
+    }
+    if (file.size !== undefined && bytes < file.size)
+      throw new Failure(`${file.name}: has become shorter while it was sent`, EXIT.unknown);
+    yield tail;
+  }
+  return {
+    headers: {
+      'Content-Type': `multipart/form-data; boundary=${boundary}`,
+      ...(file.size === undefined
+        ? { 'Transfer-Encoding': 'chunked' }
+        : { 'Content-Length': String(head.length + file.size + tail.length) }),
+    },
+    async open() {
+      const opened = await file.open();
+      return {
+        feed: (sent, isOver) => feed(sent, pieces(opened), isOver),
+        close: () => opened.destroy(),
+      };
+    },
+  };
+}

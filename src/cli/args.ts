@@ -1,0 +1,141 @@
+/** Reads arguments by a command's table. An unknown option is refused with the nearest one; no value is repeated. */
+import { nearest } from '../nearest.ts';
+import type { Command, Given, Option, Program } from './command.ts';
+import { masked, usage } from './failure.ts';
+
+const NEAR = 3;
+/** A name that is far from all others is no suggestion. */
+function suggestion(name: string, known: readonly string[]): string | undefined {
+  const found = nearest(name, known);
+  return found !== undefined && Math.abs(found.length - name.length) <= NEAR ? `did you mean ${found}?` : undefined;
+}
+
+const shownName = (name: string): string => masked(name.slice(0, 80));
+
+export function findCommand(program: Program, name: string): Command {
+  const found = program.commands.find((one) => one.name === name);
+  if (found) return found;
+  throw usage(
+    `unknown command ${shownName(name)}`,
+    suggestion(
+      name,
+      program.commands.map((one) => one.name),
+    ) ?? `${program.name} --help lists the commands`,
+  );
+}
+
+/** Options that a caller may look for, and where the value belongs. */
+const NOT_TAKEN: Readonly<Record<string, string>> = {
+  token: 'a token in arguments can be read by every process: set PROBEYARD_TOKEN, or run probeyard login',
+  password: 'a password in arguments can be read by every process: it is asked for',
+};
+
+function unknownOption(name: string, options: readonly Option[], command: Command): Error {
+  const bare = name.replace(/^-+/, '');
+  const hint =
+    NOT_TAKEN[bare] ??
+    suggestion(
+      name,
+      options.map((option) => `--${option.name}`),
+    );
+  return usage(`${command.name}: unknown option ${shownName(name)}`, hint);
+}
+
+function checkedValue(option: Option, value: string): string {
+  if (!option.values || option.values.includes(value)) return value;
+  throw usage(`--${option.name}: accepted: ${option.values.join(', ')}`);
+}
+
+export function readArguments(program: Program, command: Command, args: readonly string[]): Given {
+  const options = [...(command.options ?? []), ...outputOption(command), ...program.options];
+  const found = new Map<string, string[]>();
+  const positionals: string[] = [];
+  const rest = [...args];
+
+  function take(option: Option, given: string, inline: string | undefined): void {
+    const values = found.get(option.name) ?? [];
+    if (option.value === undefined) {
+      if (inline !== undefined) throw usage(`${given}: takes no value`);
+    } else {
+      const value = inline ?? rest.shift();
+      if (value === undefined) throw usage(`${given}: a value is missing: ${given} ${option.value}`);
+      if (values.length > 0 && !option.many) throw usage(`${given}: given twice`);
+      values.push(checkedValue(option, value));
+    }
+    found.set(option.name, values);
+  }
+
+  for (let arg = rest.shift(); arg !== undefined; arg = rest.shift()) {
+    if (arg === '--') {
+      positionals.push(...rest);
+      break;
+    }
+    if (arg.startsWith('--')) {
+      const [name, inline] = cut(arg, '=');
+      const option = options.find((one) => `--${one.name}` === name);
+      if (!option) throw unknownOption(name, options, command);
+      take(option, name, inline);
+    } else if (arg.startsWith('-') && arg !== '-') {
+      const name = arg.slice(0, 2);
+      const option = options.find((one) => one.short === name[1]);
+      if (!option) throw unknownOption(cut(arg, '=')[0], options, command);
+      const inline = arg.slice(2).replace(/^=/, '');
+      if (option.value === undefined && inline !== '') throw unknownOption(arg, options, command);
+      take(option, name, inline === '' ? undefined : inline);
+    } else positionals.push(arg);
+  }
+
+  if (!found.has('help')) checkPositionals(program, command, positionals);
+  return {
+    positionals,
+    has: (name) => found.has(name),
+    text: (name) => found.get(name)?.[0],
+    texts: (name) => found.get(name) ?? [],
+  };
+}
+
+export const outputOption = ({ formats = [] }: Command): Option[] =>
+  formats.length < 2
+    ? []
+    : [
+        {
+          name: 'output',
+          short: 'o',
+          value: 'FORMAT',
+          values: formats,
+          help: `${formats.join(', ')}; default: ${formats[0]}`,
+        },
+      ];
+
+function cut(text: string, at: string): [string, string | undefined] {
+  const place = text.indexOf(at);
+  return place === -1 ? [text, undefined] : [text.slice(0, place), text.slice(place + 1)];
+}
+
+function checkPositionals(program: Program, { name, positionals = [] }: Command, given: readonly string[]): void {
+  const hint = `${program.name} ${name} --help shows examples`;
+  const missing = positionals[given.length];
+  if (missing && !missing.optional && !(missing.many && given.length >= positionals.length))
+    throw usage(`${name}: ${missing.name} is missing`, hint);
+  if (given.length > positionals.length && !positionals.at(-1)?.many)
+    throw usage(`${name}: ${given.length} arguments, and it takes ${positionals.length || 'none'}`, hint);
+  for (const [place, value] of given.entries()) {
+    const { values, name: called } = positionals[place] ?? {};
+    if (values && !values.includes(value)) throw usage(`${name}: ${called} is one of ${values.join(', ')}`, hint);
+  }
+}
+
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** `30s`, `500ms`, `2m` in milliseconds. */
+export function milliseconds(option: string, text: string): number {
+  const [, figure, unit] = /^(\d{1,9}(?:\.\d{1,3})?)(ms|[smhd])$/.exec(text) ?? [];
+  if (figure === undefined) throw usage(`--${option}: must be a time with its unit: 500ms, 30s, 2m, 1h, 7d`);
+  return Math.round(Number(figure) * UNITS[unit!]!);
+}
+
+export function wholeNumber(option: string, text: string, least: number, most: number): number {
+  const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+  if (value >= least && value <= most) return value;
+  throw usage(`--${option}: must be a whole number from ${least} to ${most}`);
+}

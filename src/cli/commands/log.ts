@@ -1,0 +1,98 @@
+import type { Api, Query } from '../api/api.ts';
+import type { Given, Invocation, Run } from '../command.ts';
+import { milliseconds, wholeNumber } from '../args.ts';
+import { EXIT, usage, type ExitCode } from '../failure.ts';
+import { writeAnswer } from '../output/document.ts';
+import { age } from '../output/figures.ts';
+import { tableText, type Colour } from '../output/table.ts';
+
+const COLOURS: Readonly<Record<string, Colour>> = {
+  success: 'green',
+  error: 'red',
+  'with-errors': 'yellow',
+  pass: 'green',
+  fail: 'red',
+  warn: 'yellow',
+  unknown: 'yellow',
+};
+const LIMIT = 20;
+const MOST = 1_000;
+
+const instant = (option: string, text: string): string => {
+  const time = Date.parse(text);
+  if (Number.isNaN(time)) throw usage(`--${option}: must be a time such as 2026-11-22 or 2026-11-22T10:00:00Z`);
+  return new Date(time).toISOString();
+};
+
+/** `--since 2h`, or `--from` and `--to`. */
+export function period({ text }: Given): { from?: string; to?: string } {
+  const [since, from, to] = [text('since'), text('from'), text('to')];
+  if (since !== undefined && from !== undefined) throw usage('--since and --from: give one of them');
+  return {
+    ...(since === undefined ? {} : { from: new Date(Date.now() - milliseconds('since', since)).toISOString() }),
+    ...(from === undefined ? {} : { from: instant('from', from) }),
+    ...(to === undefined ? {} : { to: instant('to', to) }),
+  };
+}
+
+type LogQuery = NonNullable<Query<'GET media/log'>>;
+
+function queryOf(given: Given): LogQuery {
+  const [limit, url] = [given.text('limit'), given.text('url')];
+  const lists = (['type', 'status', 'status-policy', 'policy'] as const).flatMap((name) => {
+    const values = given.texts(name);
+    return values.length === 0 ? [] : [[name, values] as const];
+  });
+  return {
+    ...(Object.fromEntries(lists) as LogQuery),
+    send: period(given),
+    ...(url === undefined ? {} : { url }),
+    pagination: { limit: limit === undefined ? LIMIT : wholeNumber('limit', limit, 1, MOST) },
+  };
+}
+
+async function list(invocation: Invocation, api: Api): Promise<ExitCode> {
+  const { format, terminal } = invocation;
+  const query = queryOf(invocation);
+  if (format !== 'table') {
+    await writeAnswer(invocation, (await api.ask('GET media/log', { query })).body);
+    return EXIT.done;
+  }
+  const { log, pagination } = await api.call('GET media/log', { query });
+  const rows = log.map((row) => [
+    row.id,
+    age(row.send),
+    row.type,
+    { text: row.status, colour: COLOURS[row.status] },
+    { text: row['status-policy'] === 'skipped' ? '' : row['status-policy'], colour: COLOURS[row['status-policy']] },
+    row.url,
+  ]);
+  await terminal.data(tableText(terminal, ['ID', 'AGE', 'TYPE', 'STATUS', 'POLICY', 'SOURCE'], rows));
+  if (pagination.total > log.length) terminal.note(`${log.length} of ${pagination.total}; --limit shows more`);
+  return EXIT.done;
+}
+
+async function one(invocation: Invocation, api: Api, id: string): Promise<ExitCode> {
+  const { format, terminal } = invocation;
+  const { body } = await api.ask('GET media/log/:id', { params: { id } });
+  if (format !== 'table') {
+    await writeAnswer(invocation, body);
+    return EXIT.done;
+  }
+  const members = JSON.parse(body.toString()) as Record<string, unknown>;
+  // Outputs of tools are long: they are for -o json, and for probeyard result.
+  const rows = Object.entries(members).flatMap(([name, value]) =>
+    value === null || name.endsWith('-response') || name.endsWith('-response-type') || name === 'run-responses'
+      ? []
+      : [[name, typeof value === 'string' ? value : JSON.stringify(value)]],
+  );
+  await terminal.data(tableText(terminal, ['FIELD', 'VALUE'], rows));
+  return EXIT.done;
+}
+
+const run: Run = async (invocation) => {
+  const api = await invocation.api();
+  const [id] = invocation.positionals;
+  return id === undefined ? list(invocation, api) : one(invocation, api, id);
+};
+export default run;

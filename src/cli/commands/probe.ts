@@ -1,0 +1,122 @@
+import type { Api, Body } from '../api/api.ts';
+import type { Answered } from '../api/http.ts';
+import type { Envelope } from '../../api_types.ts';
+import type { Invocation, Run } from '../command.ts';
+import { EXIT, Failure, usage, type ExitCode } from '../failure.ts';
+import { submit, type Limits } from '../follow.ts';
+import { givenSources, memberOf, type GivenSource } from '../given_source.ts';
+import { writeAnswer, yamlText } from '../output/document.ts';
+import { envelopeText } from '../output/report.ts';
+import { policyOf } from './policy_text.ts';
+import { times, versions, withFields } from './request.ts';
+import { inOrder, parallelOf, worst, type Outcome } from './several.ts';
+
+export async function fileRequest(invocation: Invocation): Promise<Record<string, unknown> & Limits> {
+  const [only, policy] = [invocation.text('only'), invocation.text('policy')];
+  return withFields(
+    {
+      ...times(invocation),
+      ...versions(invocation),
+      ...(only === undefined ? {} : { only }),
+      ...(invocation.has('timeline') ? { timeline: { enabled: true } } : {}),
+      ...(policy === undefined ? {} : { policy: await policyOf(policy) }),
+    },
+    invocation,
+  );
+}
+
+/** Asks for one source: its address stands in the body, or its file is sent beside it. */
+export const askFor = (
+  invocation: Invocation,
+  api: Api,
+  fields: Record<string, unknown> & Limits,
+  { source: { text, file }, enveloped = true }: { source: GivenSource; enveloped?: boolean },
+): Promise<Answered> =>
+  submit(
+    api,
+    {
+      name: 'POST /v1/probe/file',
+      body: { ...fields, ...(file ? {} : { url: text }) } as Body<'POST /v1/probe/file'> & Limits,
+      file,
+      enveloped,
+    },
+    invocation,
+  );
+
+const exitOf = ({ success }: Envelope): ExitCode => (success ? EXIT.done : EXIT.failed);
+const envelopeOf = ({ body }: Answered): Envelope => JSON.parse(body.toString()) as Envelope;
+
+const run: Run = async (invocation) => {
+  const { positionals, format, terminal } = invocation;
+  const sources = await givenSources(positionals);
+  const raw = format === 'raw';
+  if (raw && (sources.length > 1 || invocation.text('only') === undefined))
+    throw usage('-o raw prints the output of one tool about one address', 'add --only ffprobe or another tool');
+  const fields = await fileRequest(invocation);
+  if (raw) fields['inject_output'] = true;
+  const api = await invocation.api();
+  const probe = (source: GivenSource): Promise<Answered> =>
+    askFor(invocation, api, fields, { source, enveloped: !raw && sources.length === 1 });
+  const outcomes = await inOrder(sources, parallelOf(invocation), probe, (done) => {
+    if (sources.length > 1) terminal.progress(`${done} of ${sources.length} done`);
+  });
+  terminal.progress('');
+  const [first, second] = outcomes;
+  if (first === undefined || second !== undefined) return printAll(invocation, outcomes);
+  if ('failure' in first) throw first.failure;
+  return printOne(invocation, first);
+};
+
+async function printOne(
+  invocation: Invocation,
+  { source, value }: { source: GivenSource; value: Answered },
+): Promise<ExitCode> {
+  const { format, terminal } = invocation;
+  if (format === 'raw') {
+    await terminal.data(value.body);
+    return /^\s*\{"success":false/.test(value.body.subarray(0, 64).toString()) ? EXIT.failed : EXIT.done;
+  }
+  const envelope = envelopeOf(value);
+  if (format === 'table') await terminal.data(envelopeText(terminal, source.shown, envelope));
+  else await writeAnswer(invocation, value.body);
+  return exitOf(envelope);
+}
+
+const refused = (source: GivenSource, { message }: Failure): object => ({
+  ...memberOf(source),
+  success: false,
+  error: message,
+});
+
+/** As a list: each answer with the name of its source. */
+async function printAll({ format, terminal }: Invocation, outcomes: readonly Outcome<Answered>[]): Promise<ExitCode> {
+  if (format === 'table')
+    for (const one of outcomes)
+      await terminal.data(
+        'value' in one
+          ? `${envelopeText(terminal, one.source.shown, envelopeOf(one.value))}\n`
+          : `${one.source.shown}\nfailed: ${one.failure.message}\n\n`,
+      );
+  else if (format === 'yaml')
+    await terminal.data(
+      await yamlText(
+        outcomes.map((one) =>
+          'value' in one ? { ...memberOf(one.source), ...envelopeOf(one.value) } : refused(one.source, one.failure),
+        ),
+      ),
+    );
+  else
+    for (const [place, one] of outcomes.entries()) {
+      const name = JSON.stringify(memberOf(one.source)).slice(0, -1);
+      await terminal.data(place === 0 ? '[\n' : ',\n');
+      if ('failure' in one) await terminal.data(JSON.stringify(refused(one.source, one.failure)));
+      else {
+        // The answer is an object: its members follow the name, byte for byte.
+        await terminal.data(`${name},`);
+        await terminal.data(one.value.body.subarray(one.value.body.indexOf('{') + 1));
+      }
+      if (place === outcomes.length - 1) await terminal.data('\n]\n');
+    }
+  return worst(outcomes.map((one) => ('value' in one ? exitOf(envelopeOf(one.value)) : one.failure.exitCode)));
+}
+export default run;

@@ -1,0 +1,22 @@
+import type { Run } from '../command.ts';
+import { EXIT } from '../failure.ts';
+import { writeAnswer } from '../output/document.ts';
+import { tableText } from '../output/table.ts';
+
+const run: Run = async (invocation) => {
+  const { format, terminal } = invocation;
+  const api = await invocation.api();
+  if (format !== 'table') {
+    await writeAnswer(invocation, (await api.ask('GET /v1/versions')).body);
+    return EXIT.done;
+  }
+  const { tools } = await api.call('GET /v1/versions');
+  const rows = tools.map(({ tool, latest, versions }) => [
+    tool,
+    latest ?? 'none',
+    versions.map(({ version }) => version).join(' '),
+  ]);
+  await terminal.data(tableText(terminal, ['TOOL', 'LATEST', 'VERSIONS'], rows));
+  return EXIT.done;
+};
+export default run;

@@ -1,0 +1,5 @@
+#!/usr/bin/env node
+import { KUBECTL_PROGRAM } from './programs.ts';
+import { start } from './start.ts';
+
+await start(KUBECTL_PROGRAM, process.argv.slice(2));

@@ -1,0 +1,117 @@
+/** `tools`, `pools` and `top`: what the resources say, in one table each. */
+import type { Invocation, Run } from '../command.ts';
+import { EXIT } from '../failure.ts';
+import { writeValue } from '../output/document.ts';
+import { age, several } from '../output/figures.ts';
+import { tableText, type Row } from '../output/table.ts';
+import { kubectlOf } from './kubectl.ts';
+import { conditionOf, hasEnded, stateOf, type Job, type List, type Pool, type Tool } from './resources.ts';
+
+const byName = (a: { metadata: { name: string } }, b: { metadata: { name: string } }): number =>
+  a.metadata.name.localeCompare(b.metadata.name, 'en', { numeric: true });
+
+function toolRow(tool: Tool): Row {
+  const [available, degraded] = [conditionOf(tool, 'Available'), conditionOf(tool, 'Degraded')];
+  const isReady = available?.status === 'True' && degraded?.status !== 'True';
+  const wrong = degraded?.status === 'True' ? degraded : available;
+  return [
+    tool.spec.tool,
+    tool.spec.version,
+    tool.spec.latest === true ? 'latest' : '',
+    isReady
+      ? { text: 'ready', colour: 'green' }
+      : { text: degraded?.status === 'True' ? 'degraded' : (available?.reason ?? 'new'), colour: 'red' },
+    isReady ? (tool.status?.reported ?? '') : (wrong?.message ?? ''),
+  ];
+}
+
+function poolRow(pool: Pool): Row {
+  const { ready = 0, busy = 0, starting = 0, conditions = [] } = pool.status ?? {};
+  const condition = conditionOf(pool, 'Ready');
+  const walls = conditions.filter(({ type, status }) => type !== 'Ready' && status === 'False').map(({ type }) => type);
+  return [
+    pool.metadata.name,
+    pool.spec.serves.kinds.join(' '),
+    String(ready),
+    String(busy),
+    String(starting),
+    `${pool.spec.minReady ?? 0}/${pool.spec.maxPods ?? '?'}`,
+    { text: condition?.reason ?? 'new', colour: condition?.status === 'True' ? 'green' : 'yellow' },
+    [condition?.message, walls.length === 0 ? undefined : `without ${walls.join(', ')}`].filter(Boolean).join('; '),
+  ];
+}
+const POOL_HEAD = ['POOL', 'KINDS', 'READY', 'BUSY', 'STARTING', 'MIN/MAX', 'STATE', 'WHY'];
+
+async function print<T extends { metadata: { name: string } }>(
+  invocation: Invocation,
+  kind: string,
+  head: readonly string[],
+  row: (item: T) => Row,
+): Promise<void> {
+  const { items } = await kubectlOf(invocation, invocation).get<List<T>>(kind);
+  if (invocation.format === 'table')
+    await invocation.terminal.data(tableText(invocation.terminal, head, items.toSorted(byName).map(row)));
+  else await writeValue(invocation, items);
+}
+
+export const tools: Run = async (invocation) => {
+  await print<Tool>(invocation, 'probetools', ['TOOL', 'VERSION', '', 'STATE', 'REPORTED'], toolRow);
+  return EXIT.done;
+};
+
+export const pools: Run = async (invocation) => {
+  await print<Pool>(invocation, 'probepools', POOL_HEAD, poolRow);
+  return EXIT.done;
+};
+
+const LISTED = 20;
+
+/** Jobs that have not ended: how many wait for what, and the oldest of them. */
+function queueOf(jobs: readonly Job[]): { running: number; waiting: Map<string, number>; oldest: Job[] } {
+  const open = jobs.filter((job) => !hasEnded(job));
+  const waiting = new Map<string, number>();
+  for (const job of open) {
+    const state = stateOf(job);
+    if (state !== 'Running') waiting.set(state, (waiting.get(state) ?? 0) + 1);
+  }
+  const created = ({ metadata }: Job): number => Date.parse(metadata.creationTimestamp ?? '');
+  return {
+    running: open.filter((job) => stateOf(job) === 'Running').length,
+    waiting,
+    oldest: open.toSorted((a, b) => created(a) - created(b)).slice(0, LISTED),
+  };
+}
+
+export const top: Run = async (invocation) => {
+  const { terminal } = invocation;
+  const kubectl = kubectlOf(invocation, invocation);
+  const [allPools, jobs] = await Promise.all([
+    kubectl.get<List<Pool>>('probepools'),
+    kubectl.get<List<Job>>('probejobs'),
+  ]);
+  const { running, waiting, oldest } = queueOf(jobs.items);
+  if (invocation.format !== 'table') {
+    await writeValue(invocation, { pools: allPools.items, running, waiting: Object.fromEntries(waiting), oldest });
+    return EXIT.done;
+  }
+  const waits = [...waiting].map(([state, count]) => `${count} ${state}`).join(', ');
+  await terminal.data(tableText(terminal, POOL_HEAD, allPools.items.toSorted(byName).map(poolRow)));
+  await terminal.data(`\n${several(running, 'job')} running, ${waits === '' ? 'none waiting' : `waiting: ${waits}`}\n`);
+  if (oldest.length > 0)
+    await terminal.data(
+      tableText(
+        terminal,
+        ['JOB', 'KIND', 'STATE', 'AGE', 'TOKEN', 'RUNNER', 'SOURCE'],
+        oldest.map((job) => [
+          job.metadata.name,
+          job.spec.kind ?? 'file',
+          stateOf(job),
+          age(job.metadata.creationTimestamp ?? ''),
+          String(job.spec.token?.id ?? ''),
+          job.status?.runner?.pod ?? '',
+          job.spec.source?.display ?? '',
+        ]),
+      ),
+    );
+  return EXIT.done;
+};

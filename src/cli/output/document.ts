@@ -1,0 +1,20 @@
+/** Answers as JSON, unchanged, or as YAML. */
+import type { Invocation } from '../command.ts';
+
+const newline = (text: string): string => (text.endsWith('\n') ? text : `${text}\n`);
+
+export async function yamlText(value: unknown): Promise<string> {
+  const { stringify } = await import('yaml');
+  return stringify(value, { lineWidth: 0, aliasDuplicateObjects: false });
+}
+
+/** A body of the API. JSON is passed on byte for byte: numbers keep their digits. */
+export async function writeAnswer({ format, terminal }: Invocation, body: Buffer): Promise<void> {
+  if (format === 'yaml') return terminal.data(await yamlText(JSON.parse(body.toString())));
+  await terminal.data(body);
+  if (body.at(-1) !== 0x0a) await terminal.data('\n');
+}
+
+/** A value of our own. */
+export const writeValue = async ({ format, terminal }: Invocation, value: unknown): Promise<void> =>
+  terminal.data(format === 'yaml' ? await yamlText(value) : newline(JSON.stringify(value, null, 2)));

@@ -1,0 +1,95 @@
+/** What is known of a file, for people. */
+import type { Envelope, ProbeReport, ReportStream } from '../../api_types.ts';
+import { oneLine, type Terminal } from '../terminal.ts';
+import { bitRate, bytes, duration, several } from './figures.ts';
+import { paint, tableText } from './table.ts';
+import { verdictText } from './verdict.ts';
+
+const TOOLS = ['ffprobe', 'mediainfo', 'probe_report', 'mediastreamvalidator', 'c2pa'] as const;
+
+const listed = (parts: readonly (string | undefined)[]): string =>
+  parts.filter((part) => part !== undefined && part !== '').join(', ');
+
+function rate({ numerator, denominator }: { numerator: number; denominator: number }): string | undefined {
+  if (numerator === 0 || denominator === 0) return undefined;
+  const fps = numerator / denominator;
+  return `${Number.isInteger(fps) ? fps : fps.toFixed(3)} fps`;
+}
+
+function streamDetails(stream: ReportStream): string {
+  const { size, frame_rate: fps, pixel_format: pixels, scan_type: scan, bitrate, language } = stream;
+  const { sample_rate: sampling, channels, channel_layout: layout, bit_depth: depth } = stream;
+  return listed([
+    size?.width === undefined || size.height === undefined ? undefined : `${size.width}x${size.height}`,
+    fps && rate(fps),
+    pixels &&
+      [pixels.color_model, pixels.chroma_subsampling, pixels.bit_depth && `${pixels.bit_depth} bit`]
+        .filter(Boolean)
+        .join(' '),
+    scan === 'interlaced' ? 'interlaced' : undefined,
+    stream.hdr?.formats?.join(' '),
+    sampling === undefined ? undefined : `${sampling / 1_000} kHz`,
+    channels === undefined ? undefined : several(channels, 'channel'),
+    layout,
+    depth === undefined ? undefined : `${depth} bit`,
+    bitrate?.average ? bitRate(bitrate.average) : undefined,
+    language,
+    stream.title,
+  ]);
+}
+
+function reportText(terminal: Terminal, { container, streams, warnings, diff = [] }: ProbeReport): string {
+  const { format, duration: seconds, size, bitrate } = container;
+  const about = listed([
+    format ?? 'unknown format',
+    seconds === undefined ? undefined : duration(seconds * 1_000),
+    size === undefined ? undefined : bytes(size),
+    bitrate?.average ? bitRate(bitrate.average) : undefined,
+  ]);
+  const parts = [`${oneLine(about)}\n`];
+  if (streams.length > 0)
+    parts.push(
+      tableText(
+        terminal,
+        ['STREAM', 'TYPE', 'CODEC', 'DETAILS'],
+        streams.map((stream) => [
+          String(stream.index),
+          stream.type,
+          listed([stream.codec?.name ?? '', stream.codec?.profile]),
+          streamDetails(stream),
+        ]),
+      ),
+    );
+  if (diff.length > 0)
+    parts.push(
+      `The tools disagree on ${several(diff.length, 'field')}:\n`,
+      tableText(
+        terminal,
+        ['FIELD', 'FFPROBE', 'MEDIAINFO', 'CHOSEN', 'WHY'],
+        diff.map((one) => [one.path, value(one.ffprobe), value(one.mediainfo), one.chosen, one.reason]),
+      ),
+    );
+  for (const { path, message } of warnings)
+    parts.push(`${paint(terminal, 'yellow', 'warning')} ${oneLine(`${path}: ${message}`)}\n`);
+  return parts.join('');
+}
+
+const value = (found: unknown): string => (typeof found === 'string' ? found : (JSON.stringify(found) ?? ''));
+
+export function envelopeText(terminal: Terminal, source: string, envelope: Envelope): string {
+  const parts = [`${paint(terminal, 'bold', source)}\n`];
+  const report = envelope.probe_report;
+  if (report?.success && typeof report.response === 'object' && report.response !== null)
+    parts.push(reportText(terminal, report.response));
+  for (const name of TOOLS) {
+    const tool = envelope[name];
+    if (tool && !tool.success)
+      parts.push(`${paint(terminal, 'red', 'failed')} ${name}: ${oneLine(tool.error ?? 'no reason')}\n`);
+    else if (tool && !report)
+      parts.push(`${paint(terminal, 'green', 'done')} ${name} in ${duration(tool.duration)}; its output: -o json\n`);
+  }
+  if (envelope.policy) parts.push(verdictText(terminal, envelope.policy));
+  const { request_id: id, queue_time: queued, io_usage: read } = envelope.metadata;
+  parts.push(paint(terminal, 'dim', `request ${id}, queued ${duration(queued)}, read ${bytes(read)}`), '\n');
+  return parts.join('');
+}

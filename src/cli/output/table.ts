@@ -1,0 +1,46 @@
+/** Columns for people. Cells come from media and servers: no control character gets through. */
+import { oneLine, type Terminal } from '../terminal.ts';
+
+export type Colour = 'red' | 'green' | 'yellow' | 'dim' | 'bold';
+const CODES: Readonly<Record<Colour, string>> = { red: '31', green: '32', yellow: '33', dim: '2', bold: '1' };
+
+export const paint = ({ colour }: Pick<Terminal, 'colour'>, name: Colour | undefined, text: string): string =>
+  colour && name !== undefined ? `\u001b[${CODES[name]}m${text}\u001b[0m` : text;
+
+export interface Cell {
+  text: string;
+  colour?: Colour | undefined;
+}
+export type Row = readonly (string | Cell)[];
+
+const cellOf = (cell: string | Cell): Cell => (typeof cell === 'string' ? { text: cell } : cell);
+const GAP = '  ';
+const LEAST = 8;
+
+/** The last column is cut to the width of a terminal; into a pipe nothing is cut. */
+export function tableText(
+  terminal: Pick<Terminal, 'colour' | 'interactive' | 'width'>,
+  head: readonly string[],
+  rows: readonly Row[],
+): string {
+  const all: Cell[][] = [
+    head.map((text) => ({ text, colour: 'dim' as const })),
+    ...rows.map((row) => row.map(cellOf).map(({ text, colour }) => ({ text: oneLine(text), colour }))),
+  ];
+  const widths = head.map((_, column) => Math.max(...all.map((row) => row[column]?.text.length ?? 0)));
+  const before = widths.slice(0, -1).reduce((sum, width) => sum + width + GAP.length, 0);
+  const most = terminal.interactive ? Math.max(LEAST, terminal.width - before) : Number.POSITIVE_INFINITY;
+  return all
+    .map((row) =>
+      row
+        .map(({ text, colour }, column) => {
+          const last = column === head.length - 1;
+          const shown = last && text.length > most ? `${text.slice(0, most - 1)}…` : text;
+          return paint(terminal, colour, last ? shown : shown.padEnd(widths[column]!));
+        })
+        .join(GAP)
+        .trimEnd(),
+    )
+    .map((line) => `${line}\n`)
+    .join('');
+}

@@ -1,0 +1,100 @@
+/** mediainfo's own flags as options of the service. */
+import { MEDIAINFO_OPTIONS } from '../../tools/mediainfo.ts';
+import type { Run } from '../command.ts';
+import { masked, usage, type Failure } from '../failure.ts';
+import { givenSource } from '../given_source.ts';
+import { runTool } from './tool_run.ts';
+
+export interface Read {
+  source: string;
+  options: Record<string, unknown>;
+}
+
+const specOf = (name: string) => MEDIAINFO_OPTIONS.find((spec) => spec.name === name)!;
+const OUTPUTS = specOf('output').values ?? [];
+/** What the binary does where nothing is said. */
+const DEFAULTS = { output: 'Text', language: 'en', read_by_human: true };
+
+/** A value of an option, from what stands behind `=`; undefined where it stands alone. */
+type Reader = (flag: string, value: string | undefined) => Record<string, unknown>;
+
+const refused = (flag: string, why: string): Failure => usage(`mediainfo: ${masked(flag.slice(0, 80))}: ${why}`);
+
+const switched =
+  (name: string): Reader =>
+  (flag, value = '1') => {
+    if (value !== '0' && value !== '1') throw refused(flag, 'must be 0 or 1');
+    return { [name]: value === '1' };
+  };
+
+function output(flag: string, value = ''): Record<string, unknown> {
+  // Its names are the same in any case.
+  const name = OUTPUTS.find((one) => one.toLowerCase() === value.toLowerCase());
+  if (name !== undefined) return { output: name };
+  // --Output and --Inform are one option to the binary.
+  if (value.includes(';')) return inform(flag, value);
+  throw refused(flag, `cannot be passed on; accepted: ${OUTPUTS.join(', ')}`);
+}
+
+function inform(flag: string, value = ''): Record<string, unknown> {
+  if (OUTPUTS.some((one) => one.toLowerCase() === value.toLowerCase())) return output(flag, value);
+  if (!new RegExp(`^(?:${specOf('inform').pattern})$`, 'u').test(value))
+    throw refused(flag, 'must be a template such as General;%Format%');
+  return { inform: value, output: 'JSON' };
+}
+
+function parseSpeed(flag: string, value = ''): Record<string, unknown> {
+  if (!/^(?:0|1|0?\.\d{1,6}|1\.0+|0\.\d{1,6})$/.test(value)) throw refused(flag, 'must be a number from 0 to 1');
+  return { parse_speed: Number(value) };
+}
+
+function language(flag: string, value = ''): Record<string, unknown> {
+  if (!new RegExp(`^(?:${specOf('language').pattern})$`).test(value))
+    throw refused(flag, 'must be the name of a language, or raw');
+  return { language: value };
+}
+
+function coverData(flag: string, value?: string): Record<string, unknown> {
+  if (value !== 'base64') throw refused(flag, 'must be base64');
+  return { cover_data: true };
+}
+
+/** By the flag in lower case, as the binary compares them. */
+const FLAGS: Readonly<Record<string, Reader>> = {
+  '--output': output,
+  '--inform': inform,
+  '--full': switched('full'),
+  '-f': switched('full'),
+  '--language': language,
+  '--parsespeed': parseSpeed,
+  '--readbyhuman': switched('read_by_human'),
+  '--details': switched('details'),
+  '--cover_data': coverData,
+  '--ssl_ignoresecurity': switched('ssl_ignore_security'),
+};
+
+export function readMediainfo(args: readonly string[]): Read {
+  let options: Record<string, unknown> = { ...DEFAULTS };
+  const sources: string[] = [];
+  for (const arg of args) {
+    if (!arg.startsWith('-') || arg === '-') {
+      sources.push(arg);
+      continue;
+    }
+    const place = arg.indexOf('=');
+    const flag = place === -1 ? arg : arg.slice(0, place);
+    const read = FLAGS[flag.toLowerCase()];
+    if (!read) throw refused(flag, 'cannot be passed on to the service');
+    options = { ...options, ...read(flag, place === -1 ? undefined : arg.slice(place + 1)) };
+  }
+  const [source] = sources;
+  if (source === undefined) throw usage('mediainfo: no input: give a file or its address');
+  if (sources.length > 1) throw usage(`mediainfo: ${sources.length} inputs, and it takes one`);
+  return { source, options };
+}
+
+const run: Run = async (invocation) => {
+  const { source, options } = readMediainfo(invocation.positionals);
+  return runTool({ tool: 'mediainfo', source: await givenSource(source), options, says: true }, invocation);
+};
+export default run;

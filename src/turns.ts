@@ -1,0 +1,26 @@
+/** How many may work at once. The others wait in order. */
+export interface Turns {
+  /** Those that wait. */
+  waiting(): number;
+  run<T>(work: () => Promise<T>): Promise<T>;
+}
+
+export function makeTurns(atOnce: number): Turns {
+  const queue: (() => void)[] = [];
+  let running = 0;
+  return {
+    waiting: () => queue.length,
+    async run(work) {
+      if (running < atOnce) running += 1;
+      else await new Promise<void>((resolve) => queue.push(resolve));
+      try {
+        return await work();
+      } finally {
+        // The place goes to the next one and is never free in between.
+        const next = queue.shift();
+        if (next) next();
+        else running -= 1;
+      }
+    },
+  };
+}

@@ -1,0 +1,35 @@
+/** An installation's keys, and bytes of a backup that a test makes by hand. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createGzip } from 'node:zlib';
+import { encrypted } from '../../src/backup/age.ts';
+import { archived, type Member } from '../../src/backup/archive.ts';
+import { type Bytes, through } from '../../src/backup/bytes.ts';
+import type { Keys } from '../../src/backup/keys.ts';
+import { admin, boxKeys, natsAuth, sealKeys } from '../../src/setup/secrets.ts';
+
+export async function newKeys(): Promise<Keys> {
+  const seal = await sealKeys();
+  return {
+    box: boxKeys(),
+    sealPrivate: seal.private,
+    sealPublic: seal.public,
+    natsAuth: natsAuth(),
+    admin: admin('admin@example.org'),
+  };
+}
+
+export const packed = (members: AsyncIterable<Member>, recipient: string): Bytes =>
+  encrypted(through(archived(members), createGzip()), [recipient]);
+
+export async function allOf(bytes: Bytes): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  for await (const part of bytes) parts.push(part);
+  return Buffer.concat(parts);
+}
+
+export function scratch(): { path: string; remove(): void } {
+  const path = mkdtempSync(join(tmpdir(), 'probeyard-backup-'));
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+}

@@ -1,0 +1,281 @@
+/** `probeyard` beside a real installation: real tools, real servers, a process of its own. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { until } from '../until.ts';
+import { ended, startInstallation, type Installation } from './rig.ts';
+import { readXml } from './xml.ts';
+
+const root = join(import.meta.dirname, '../..');
+const fixtures = join(root, 'test/fixtures');
+const H264 = 'rules:\n  - { name: codec, each: video, field: codec.name, is: h264 }\n';
+const HEVC = '{"rules": [{"name": "codec", "each": "video", "field": "codec.name", "is": "hevc"}]}';
+const OPEN = 'rules:\n  - { name: hls, findings: { must-fix: 0 } }\n';
+const PLAYLIST = '#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXTINF:4,\na.ts\n#EXT-X-ENDLIST\n';
+
+describe('probeyard', function () {
+  this.timeout(180_000);
+  const folder = mkdtempSync(join(tmpdir(), 'probeyard-commands-'));
+  const file = (name: string, content: string): string => {
+    writeFileSync(join(folder, name), content);
+    return join(folder, name);
+  };
+  let here: Installation;
+  let film: string;
+  let missing: string;
+  before(async () => {
+    here = await startInstallation([
+      { tool: 'ffprobe', version: '9.0', latest: true },
+      { tool: 'ffprobe', version: '4.4' },
+      { tool: 'mediainfo', version: '26.10', latest: true },
+    ]);
+    const { url } = await here.origin(fixtures);
+    film = `${url}/tiny.mp4`;
+    missing = `${url}/nothing.mp4`;
+  });
+  after(async () => {
+    await here?.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const json = async (...args: string[]): Promise<any> => {
+    const { code, stdout, stderr } = await here.probeyard([...args, '-o', 'json']);
+    assert.equal(code, 0, stderr);
+    assert.equal(stderr, '', 'nothing but data where nobody watches');
+    return JSON.parse(stdout.toString());
+  };
+  const printed = async (code: number, ...args: string[]): Promise<string> => {
+    const done = await here.probeyard(args);
+    assert.equal(done.code, code, done.stderr + done.stdout.toString());
+    return done.stdout.toString();
+  };
+  const fails = async (code: number, ...args: string[]): Promise<string> => {
+    const done = await here.probeyard(args);
+    assert.deepEqual([done.code, done.stdout.toString()], [code, ''], done.stderr);
+    return done.stderr;
+  };
+
+  it('versions: lists the tools of the installation', async () => {
+    const { tools } = await json('versions');
+    assert.deepEqual(
+      tools[0].versions.map(({ version }: { version: string }) => version),
+      ['9.0', '4.4'],
+    );
+    assert.match(await printed(0, 'versions'), /^ffprobe +9\.0 +9\.0 4\.4$/m);
+    assert.match(await printed(0, 'versions', '-o', 'yaml'), /^success: true\ntools:\n {2}- tool: ffprobe\n/);
+  });
+
+  it('probe: prints the answer of the API as JSON, a summary, and the bare output', async () => {
+    const { ffprobe, probe_report: report } = await json('probe', film);
+    assert.equal(ffprobe.response.format.format_name, 'mov,mp4,m4a,3gp,3g2,mj2');
+    assert.equal(report.response.codec.name, 'h264');
+    assert.match(await printed(0, 'probe', film), /^mp4, 2\.00 s, .*\nSTREAM +TYPE +CODEC +DETAILS\n0 +video +h264, /m);
+    const options = ['--only', 'ffprobe', '--ffprobe', '4.4', '--set', 'ffprobe.output_format=csv'];
+    assert.match(await printed(0, 'probe', film, ...options, '-o', 'raw'), /^stream,0,h264,/);
+  });
+
+  it('probe: of several addresses prints a list in their order, and the worst exit code', async () => {
+    const done = await here.probeyard(['probe', film, missing, film, '-o', 'json', '--parallel', '2']);
+    assert.equal(done.code, 1, done.stderr);
+    const list = JSON.parse(done.stdout.toString());
+    assert.deepEqual(
+      list.map(({ url, success }: { url: string; success: boolean }) => [url, success]),
+      [
+        [film, true],
+        [missing, false],
+        [film, true],
+      ],
+    );
+  });
+
+  it('probe: says why a source cannot be read, and what is wrong with a field', async () => {
+    assert.match(await fails(1, 'probe', missing), /^probeyard: .*404/);
+    assert.match(await fails(2, 'probe', film, '--ffprobe', '1.0'), /ffprobe\.version: "1\.0" is not available/);
+  });
+
+  it('check: exits with 0, 1, 2 and 3 for pass, fail, mistake and not judged', async () => {
+    const [h264, hevc, open] = [file('h264.yaml', H264), file('hevc.json', HEVC), file('open.yaml', OPEN)];
+    assert.match(await printed(0, 'check', film, '-p', h264), /^pass \S+\/h264\.yaml: 1 of 1 rule passed$/m);
+    assert.match(await printed(1, 'check', film, '-p', hevc), /^codec +fail +streams\[0\]\.codec\.name/m);
+    assert.match(await printed(3, 'check', film, '-p', open), /^unknown /m);
+    assert.match(await printed(3, 'check', missing, '-p', h264), /^unknown .*404/m);
+    assert.match(await fails(2, 'check', film), /--policy is missing/);
+    assert.match(await fails(2, 'check', film, '-p', file('bad.yaml', 'rules: [')), /bad\.yaml: is not valid YAML/);
+  });
+
+  it('check: a report as JUnit beside annotations, of one run', async () => {
+    const report = join(folder, 'report.xml');
+    const args = ['check', film, missing, '-p', file('hevc.json', HEVC), '-o', 'github', '--report', `junit=${report}`];
+    assert.match(
+      await printed(1, ...args),
+      /^::error title=\S+\/hevc\.json%3A codec::http.*tiny\.mp4, streams\[0\].*\n::error title=\S+\/hevc\.json::/,
+    );
+    const { elements } = readXml(readFileSync(report, 'utf8'));
+    assert.deepEqual(
+      ['testsuite', 'failure', 'error'].map((name) => elements.filter((one) => one.name === name).length),
+      [2, 1, 1],
+    );
+  });
+
+  it('hls: findings with their lines, and the exit code of the level that fails', async () => {
+    const { url } = await here.origin((_request, response) => {
+      response.setHeader('content-type', 'application/vnd.apple.mpegurl').end(PLAYLIST);
+    });
+    assert.match(await printed(1, 'hls', `${url}/main.m3u8`), /^must-fix +\S+ +main\.m3u8:\d+ +/m);
+    const sarif = JSON.parse(await printed(1, 'hls', `${url}/main.m3u8`, '-o', 'sarif'));
+    assert.match(sarif.runs[0].results[0].locations[0].physicalLocation.artifactLocation.uri, /main\.m3u8$/);
+    assert.match(await printed(3, 'hls', missing), /^unknown /m);
+  });
+
+  it('compare and diff: which fields differ', async () => {
+    assert.match(await printed(0, 'compare', film, '--ffprobe', '4.4,9.0'), /^FIELD +TOOL +LEVEL +CHANGE +4\.4 +9\.0/m);
+    assert.equal((await here.probeyard(['compare', film, '--ffprobe', '4.4,9.0', '--exit-code'])).code, 1);
+    const { metadata } = await json('probe', film);
+    assert.match(await printed(0, 'diff', metadata.request_id, film), /^no field differs$/m);
+    assert.match(await printed(0, 'result', metadata.request_id), /^mp4, 2\.00 s/m);
+    assert.match(await fails(2, 'compare', film), /name versions/);
+  });
+
+  it('log, usage and token: what the account did and has', async () => {
+    const { metadata } = await json('probe', film, '--only', 'ffprobe');
+    const { log } = await json('log', '--since', '1h', '--limit', '1000');
+    assert.ok(log.some(({ id }: { id: string }) => id === metadata.request_id));
+    assert.match(await printed(0, 'log', metadata.request_id), /^status +success$/m);
+    assert.match(await printed(0, 'usage'), /^FROM +USER +REQUESTS +TIME +READ$/m);
+    const made = (await here.probeyard(['token', 'create', '--name', 'ci', '--permission', 'write:media', '-q']))
+      .stdout;
+    const token = made.toString().trim();
+    assert.match(token, /^[A-Za-z0-9]{64}$/);
+    const own = { PROBEYARD_TOKEN: token };
+    assert.equal((await here.probeyard(['probe', film, '--only', 'ffprobe'], { env: own })).code, 0);
+    assert.equal((await here.probeyard(['log'], { env: own })).code, 3);
+    const listed = await printed(0, 'token', 'list', '-o', 'json');
+    assert.ok(!listed.includes(token) && !listed.includes('whsec_'));
+    const { id } = JSON.parse(listed).find(({ name }: { name: string }) => name === 'ci');
+    await printed(0, 'token', 'revoke', String(id));
+    assert.match((await here.probeyard(['versions'], { env: own })).stderr, /not valid or has expired\n {2}the token/);
+  });
+
+  it('login: keeps a token that works where nobody else can read it', async () => {
+    const home = mkdtempSync(join(folder, 'home-'));
+    const env = { HOME: home, XDG_CONFIG_HOME: '', PROBEYARD_URL: '', PROBEYARD_TOKEN: '' };
+    const path = join(home, '.config/probeyard/config.json');
+    const wrong = await here.probeyard(['login', '--server', here.url], { env, input: `${'x'.repeat(64)}\n` });
+    assert.equal(wrong.code, 3, wrong.stderr);
+    assert.match((await here.probeyard(['versions'], { env })).stderr, /where is the API\?/);
+    const { code, stderr } = await here.probeyard(['login', '--server', here.url], { env, input: `${here.token}\n` });
+    assert.equal(code, 0, stderr);
+    assert.ok(!stderr.includes(here.token));
+    assert.equal(statSync(path).mode & 0o777, 0o600);
+    assert.equal((await here.probeyard(['versions'], { env })).code, 0);
+    // Another address never gets a token that it was not kept for.
+    const other = await here.probeyard(['versions'], { env: { ...env, PROBEYARD_URL: 'http://127.0.0.1:9' } });
+    assert.match(other.stderr, /PROBEYARD_TOKEN is not set/);
+    await new Promise((resolve) => spawn('chmod', ['644', path]).on('close', resolve));
+    assert.match((await here.probeyard(['versions'], { env })).stderr, /others can read this file.*\n {2}chmod 600 /);
+  });
+
+  /** An origin that never answers, so that a request goes on. */
+  const hanging = () => here.origin(() => new Promise<void>(() => {}));
+  const cancelled = (url: string) =>
+    until(
+      'the request is recorded as cancelled',
+      async () => {
+        const { log } = await json('log', '--url', new URL(url).host, '--limit', '1');
+        return log[0]?.status === 'error';
+      },
+      30_000,
+    );
+
+  it('Ctrl-C: cancels the request, where nobody watches by closing the connection', async () => {
+    const origin = await hanging();
+    const child = here.start(['probe', `${origin.url}/a.mp4`]);
+    const done = ended(child);
+    await until('the source is read', () => origin.requests.length > 0, 30_000);
+    child.kill('SIGINT');
+    assert.equal((await done).code, 130);
+    await cancelled(origin.url);
+  });
+
+  it('Ctrl-C on a terminal: shows where the request stands, and cancels it', async () => {
+    const origin = await hanging();
+    const command = `${process.execPath} ${join(root, 'src/cli/main.ts')} probe ${origin.url}/a.mp4`;
+    const child = spawn('script', ['--quiet', '--return', '--flush', '--command', command, '/dev/null'], {
+      env: { PATH: process.env['PATH'], TERM: 'xterm', ...here.env },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    let shown = '';
+    child.stdout.on('data', (chunk: Buffer) => {
+      shown += chunk.toString();
+    });
+    const closed = once(child, 'close');
+    await until('its state is shown', () => /running \d+ s/.test(shown), 60_000);
+    child.stdin.write('\u0003');
+    const [code] = (await closed) as [number];
+    assert.equal(code, 130, shown);
+    assert.match(shown, /cancelled the request [0-9a-f-]{36}/);
+    await cancelled(origin.url);
+  });
+
+  it('a reader that closes the pipe is no error', async () => {
+    const probeyard = `"${process.execPath}" "${join(root, 'src/cli/main.ts')}"`;
+    const command = `${probeyard} probe ${film} -o json | head -c 1; echo " \${PIPESTATUS[0]}"`;
+    const { stdout, stderr } = await here.probeyard([], { program: ['bash', '-c', command] });
+    assert.match(stdout.toString(), /^\{ (?:0|null)\n$/, stderr);
+    assert.equal(stderr, '');
+  });
+
+  it('503 with Retry-After is tried again, and a long one is explained', async () => {
+    let [refusals, seconds] = [1, 1];
+    // What stands between a caller and the API, and refuses the first calls.
+    const between = createServer((incoming, outgoing) => {
+      if (refusals-- > 0) {
+        outgoing.writeHead(503, { 'Retry-After': String(seconds) }).end('{"error":"the service is not available"}');
+        return;
+      }
+      const { method, headers, url = '' } = incoming;
+      const sent = request(`${here.url}${url}`, { method, headers }, (answer) => {
+        outgoing.writeHead(answer.statusCode!, answer.headers);
+        answer.pipe(outgoing);
+      });
+      incoming.pipe(sent);
+    }).listen(0, '127.0.0.1');
+    await once(between, 'listening');
+    const env = { PROBEYARD_URL: `http://127.0.0.1:${(between.address() as AddressInfo).port}` };
+    const patient = await here.probeyard(['versions'], { env });
+    assert.equal(patient.code, 0, patient.stderr);
+    assert.match(patient.stderr, /the service is not available; next try in 1 s/);
+    [refusals, seconds] = [1, 3_600];
+    const { code, stderr } = await here.probeyard(['versions'], { env });
+    between.close();
+    assert.equal(code, 3);
+    assert.match(stderr, /^probeyard: the service is not available\n {2}nothing is wrong with the request/);
+  });
+
+  it('an address where nothing listens, a redirect, and what is no Probeyard are said to be that', async () => {
+    const nobody = await here.probeyard(['versions'], { env: { PROBEYARD_URL: 'http://127.0.0.1:9' } });
+    assert.match(nobody.stderr, /^probeyard: cannot reach http:\/\/127\.0\.0\.1:9: nothing listens there\n$/);
+    const env = { PROBEYARD_URL: 'http://127.0.0.1:9' };
+    const unsent = await here.probeyard(['check', import.meta.filename, '-p', 'delivery'], {
+      env,
+      timeoutMs: 30_000,
+    });
+    assert.match(unsent.stdout.toString() + unsent.stderr, /nothing listens there/);
+    let seen = '';
+    const elsewhere = await here.origin((incoming, response) => {
+      seen += incoming.url;
+      response.writeHead(302, { location: '/other' }).end();
+    });
+    const moved = await here.probeyard(['versions'], { env: { PROBEYARD_URL: elsewhere.url } });
+    assert.match(moved.stderr, /redirects elsewhere/);
+    assert.equal(seen, '/v1/versions', 'the redirect is not followed');
+    const page = await here.origin((_request, response) => void response.end('<html>'));
+    const other = await here.probeyard(['versions'], { env: { PROBEYARD_URL: page.url } });
+    assert.match(other.stderr, /not JSON: is it a Probeyard\?/);
+  });
+});

@@ -1,0 +1,111 @@
+/** `probeyard ffprobe` and `probeyard mediainfo` beside the same binaries, on real files: byte for byte. */
+import assert from 'node:assert/strict';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { execute, startInstallation, type Installation } from './rig.ts';
+
+const root = join(import.meta.dirname, '../..');
+const policyMedia = join(root, 'test/policy/media');
+
+const FFPROBE: string[][] = [
+  [],
+  ['-show_format'],
+  ['-v', 'quiet', '-print_format', 'json', '-show_format', '-show_streams'],
+  ['-loglevel', 'error', '-of', 'xml', '-show_streams', '-show_chapters', '-show_programs'],
+  ['-of', 'csv', '-show_packets', '-select_streams', 'v:0', '-read_intervals', '%+#5'],
+  ['-of', 'flat', '-show_entries', 'stream=index,codec_name:format=duration,filename'],
+  ['-of', 'ini', '-show_format', '-pretty'],
+  ['-of', 'json', '-show_frames', '-select_streams', 'a:0', '-read_intervals', '%+#3'],
+  ['-of', 'json', '-count_packets', '-show_streams', '-show_data_hash', 'md5'],
+  ['-of', 'json', '-show_error'],
+  ['-hide_banner', '-show_streams', '-probesize', '100000'],
+];
+const MEDIAINFO: string[][] = [
+  [],
+  ['-f'],
+  ['--Output=JSON'],
+  ['--Output=XML'],
+  ['--Output=HTML'],
+  ['--Language=raw', '--Output=Text'],
+  ['--Language=de'],
+];
+
+describe('the tools as services', function () {
+  this.timeout(240_000);
+  const media = mkdtempSync(join(tmpdir(), 'probeyard-media-'));
+  let here: Installation;
+  let base: string;
+  before(async () => {
+    cpSync(join(root, 'test/fixtures/tiny.mp4'), join(media, 'tiny.mp4'));
+    for (const name of readdirSync(policyMedia)
+      .filter((file) => /\.(?:mkv|mov|wav|m4a|ts|mp4)$/.test(file))
+      .slice(0, 3))
+      cpSync(join(policyMedia, name), join(media, name));
+    writeFileSync(join(media, 'broken.mp4'), 'these are no media');
+    here = await startInstallation([
+      { tool: 'ffprobe', version: '9.0', latest: true },
+      { tool: 'ffprobe', version: '4.4' },
+      { tool: 'mediainfo', version: '26.10', latest: true },
+    ]);
+    base = (await here.origin(media)).url;
+  });
+  after(async () => {
+    await here?.stop();
+    rmSync(media, { recursive: true, force: true });
+  });
+
+  async function same(tool: 'ffprobe' | 'mediainfo', version: string, args: readonly string[], source: string) {
+    const own = await execute([...here.binary(tool, version), ...args, source]);
+    const served = await here.probeyard([tool, ...args, source], {
+      env: { [`PROBEYARD_${tool.toUpperCase()}_VERSION`]: version },
+    });
+    assert.equal(served.stdout.toString(), own.stdout.toString(), `${source}\n${served.stderr}`);
+    assert.equal(served.code, own.code, `${source}: ${served.stderr}`);
+  }
+  /** Each set of flags on one file, and on another one that changes from set to set. */
+  const files = (place: number): string[] => {
+    const others = readdirSync(media).filter((name) => name !== 'tiny.mp4');
+    return ['tiny.mp4', others[place % others.length]!];
+  };
+
+  for (const [place, args] of FFPROBE.entries())
+    it(`ffprobe ${args.join(' ')}`, async () => {
+      for (const file of files(place)) await same('ffprobe', '9.0', args, `${base}/${file}`);
+    });
+  it('ffprobe of files of this machine, which are sent', async () => {
+    for (const args of FFPROBE) await same('ffprobe', '9.0', args, join(media, 'tiny.mp4'));
+    await same('ffprobe', '9.0', ['-show_format'], `file:${join(media, 'tiny.mp4')}`);
+  });
+
+  it('a file with an odd name, in the escapes of each format', async () => {
+    const odd = join(mkdtempSync(join(media, 'folder-')), 'a = b & c: "d" $e, <é>.mp4');
+    cpSync(join(media, 'tiny.mp4'), odd);
+    for (const format of ['default', 'json', 'flat', 'ini', 'xml', 'csv'])
+      await same('ffprobe', '9.0', ['-of', format, '-show_entries', 'format=filename'], odd);
+    rmSync(join(odd, '..'), { recursive: true });
+  });
+
+  it('ffprobe of stdin', async () => {
+    const input = readFileSync(join(media, 'tiny.mp4'));
+    for (const name of ['-', 'pipe:0', 'pipe:', 'fd:']) {
+      const args = ['-of', 'json', '-show_format', '-show_streams', name];
+      const own = await execute([...here.binary('ffprobe', '9.0'), ...args], { input });
+      const served = await here.probeyard(['ffprobe', ...args], { input, env: { PROBEYARD_FFPROBE_VERSION: '9.0' } });
+      // A pipe has no size; the service has the whole file.
+      const known = /^ +"(?:size|bit_rate)": .*\n/gm;
+      assert.equal(
+        served.stdout.toString().replaceAll(known, ''),
+        own.stdout.toString().replaceAll(known, ''),
+        served.stderr,
+      );
+    }
+  });
+
+  it('ffprobe of another version', () => same('ffprobe', '4.4', FFPROBE[2]!, `${base}/tiny.mp4`));
+
+  for (const [place, args] of MEDIAINFO.entries())
+    it(`mediainfo ${args.join(' ')}`, async () => {
+      for (const file of files(place)) await same('mediainfo', '26.10', args, `${base}/${file}`);
+    });
+});

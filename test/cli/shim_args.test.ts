@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict';
+import { Failure } from '../../src/cli/failure.ts';
+import { readFfprobe } from '../../src/cli/shim/ffprobe.ts';
+import { readMediainfo } from '../../src/cli/shim/mediainfo.ts';
+import { asGiven } from '../../src/cli/shim/given_name.ts';
+import { endedIn } from '../../src/cli/shim/tool_run.ts';
+import { FFPROBE_OPTIONS } from '../../src/tools/ffprobe_options.ts';
+
+const URL_ = 'https://media.example.com/a.mp4';
+const NOTHING = {
+  show_format: false,
+  show_streams: false,
+  show_programs: false,
+  show_chapters: false,
+  show_error: false,
+  output_format: 'default',
+};
+
+const refusal = (work: () => unknown): string => {
+  try {
+    work();
+  } catch (error) {
+    assert.ok(error instanceof Failure && error.exitCode === 2, String(error));
+    return error.message;
+  }
+  throw new assert.AssertionError({ message: 'it was accepted' });
+};
+
+describe('flags of ffprobe', () => {
+  const table: [string, object, boolean?][] = [
+    [`${URL_}`, {}],
+    [`-i ${URL_} -show_format`, { show_format: true }],
+    [
+      `-v quiet -print_format json -show_format -show_streams ${URL_}`,
+      { output_format: 'json', show_format: true, show_streams: true },
+      false,
+    ],
+    [`-loglevel error -of csv --show_packets ${URL_}`, { output_format: 'csv', show_packets: true }],
+    [`-hide_banner -show_private_data -v 8 ${URL_}`, {}, false],
+    [`-pretty ${URL_}`, { unit: true, prefix: true, byte_binary_prefix: true, sexagesimal: true }],
+    [`-show_data_hash md5 -show_log 24 ${URL_}`, { show_data_hash: true, show_log: 'warning' }],
+    [
+      `-show_entries stream=codec_name -select_streams v:0 ${URL_}`,
+      { show_entries: 'stream=codec_name', select_streams: 'v:0' },
+    ],
+    [
+      `-probesize 5000000 -skip_estimate_duration_from_pts 1 ${URL_}`,
+      { probesize: 5_000_000, skip_estimate_duration_from_pts: true },
+    ],
+    [`-select_streams a:0 -select_streams v:0 ${URL_}`, { select_streams: 'v:0' }],
+  ];
+  for (const [line, options, says = true] of table)
+    it(line, () =>
+      assert.deepEqual(readFfprobe(line.split(' ')), { source: URL_, options: { ...NOTHING, ...options }, says }),
+    );
+
+  const refused: [string, RegExp][] = [
+    [`-f lavfi ${URL_}`, /^ffprobe: -f: cannot be passed on/],
+    [`-report ${URL_}`, /-report/],
+    [`-version`, /-version/],
+    [`-of compact ${URL_}`, /-of: cannot be passed on; accepted: default, csv/],
+    [`-of json=c=1 ${URL_}`, /options of a format/],
+    [`-show_data_hash sha256 ${URL_}`, /MD5 alone/],
+    [`-probesize 5M ${URL_}`, /without a unit/],
+    [`-v loud ${URL_}`, /is none of/],
+    [`-show_format`, /no input/],
+    [`${URL_} ${URL_}`, /2 inputs/],
+    [`-select_streams`, /a value is missing/],
+  ];
+  for (const [line, message] of refused)
+    it(`${line}: is refused by name`, () =>
+      assert.match(
+        refusal(() => readFfprobe(line.split(' '))),
+        message,
+      ));
+
+  it('every option of the service that has a flag can be given', () => {
+    for (const { flag, name, type, passed, values = [] } of FFPROBE_OPTIONS) {
+      if (flag === undefined || ['of', 'show_private_data'].includes(flag)) continue;
+      const value =
+        flag === 'show_data_hash'
+          ? ['md5']
+          : type === 'boolean'
+            ? passed === undefined
+              ? []
+              : ['1']
+            : [values[0] ?? '1'];
+      assert.ok(name in readFfprobe([`-${flag}`, ...value, URL_]).options, flag);
+    }
+  });
+});
+
+describe('flags of mediainfo', () => {
+  const DEFAULTS = { output: 'Text', language: 'en', read_by_human: true };
+  const table: [string[], object][] = [
+    [[], {}],
+    [['--Output=JSON'], { output: 'JSON' }],
+    [['--output=xml', '-f'], { output: 'XML', full: true }],
+    [['--Inform=General;%Duration%'], { inform: 'General;%Duration%', output: 'JSON' }],
+    [['--Output=Video;%Width%'], { inform: 'Video;%Width%', output: 'JSON' }],
+    [
+      ['--Language=raw', '--ParseSpeed=1', '--ReadByHuman=0'],
+      { language: 'raw', parse_speed: 1, read_by_human: false },
+    ],
+    [['--Details=1', '--Cover_Data=base64'], { details: true, cover_data: true }],
+  ];
+  for (const [args, options] of table)
+    it(args.join(' ') || 'none', () =>
+      assert.deepEqual(readMediainfo([...args, URL_]), { source: URL_, options: { ...DEFAULTS, ...options } }),
+    );
+
+  const refused: [string[], RegExp][] = [
+    [['--LogFile=/tmp/x'], /^mediainfo: --LogFile: cannot be passed on/],
+    [['--Output=General;file:///etc/passwd'], /template/],
+    [['--Inform=file:///etc/passwd'], /template/],
+    [['--Language=file:///etc/passwd'], /language/],
+    [['--ParseSpeed=2'], /from 0 to 1/],
+    [['--Version'], /--Version/],
+  ];
+  for (const [args, message] of refused)
+    it(`${args.join(' ')}: is refused by name`, () =>
+      assert.match(
+        refusal(() => readMediainfo([...args, URL_])),
+        message,
+      ));
+});
+
+describe('the output of the only tool of an envelope', () => {
+  const envelope = (section: string) =>
+    `{"success":true,"metadata":{"request_id":"x","queue_time":1,"io_usage":2},"ffprobe":{${section}}}`;
+  const table: [string, string, number][] = [
+    [
+      '"success":true,"duration":1,"usage":1,"response":{"n": 1e2,\n "big": 12345678901234567890}\n',
+      '{"n": 1e2,\n "big": 12345678901234567890}\n',
+      0,
+    ],
+    ['"success":true,"duration":1,"usage":1,"response":"a\\tb\\n"', 'a\tb\n', 0],
+    [
+      '"success":false,"duration":1,"usage":1,"error":"Invalid data, \\"response\\": (exit code 69)","response":{\n}\n',
+      '{\n}\n',
+      69,
+    ],
+    ['"success":false,"duration":1,"usage":1,"error":"no","response":null', '', 1],
+  ];
+  for (const [section, output, code] of table)
+    it(JSON.stringify(output).slice(0, 40) + ` with exit code ${code}`, () => {
+      const ended = endedIn(envelope(section), 'ffprobe');
+      assert.deepEqual([ended.output, ended.code], [output, code]);
+    });
+
+  it('shows the address as it was given, in the escapes of each format', () => {
+    const given = 'https://u:p@media.example.com/a.mp4?sig=1&x=2';
+    const shown = 'https://media.example.com/a.mp4?sig=REDACTED&x=REDACTED';
+    const source = { text: given };
+    assert.equal(asGiven(`"filename": "${shown}"`, source), `"filename": "${given}"`);
+    assert.equal(asGiven(`f="${shown.replaceAll('&', '&amp;')}"`, source), `f="${given.replaceAll('&', '&amp;')}"`);
+    assert.equal(
+      asGiven(`filename=${shown.replaceAll(/[:=]/g, String.raw`\$&`)}`, source),
+      `filename=${given.replaceAll(/[:=]/g, String.raw`\$&`)}`,
+    );
+  });
+});

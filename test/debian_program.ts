@@ -1,0 +1,62 @@
+/**
+ * A program of Debian with the libraries that this machine lacks, fetched with apt and unpacked in the cache without
+ * installing anything.
+ */
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { cacheDir } from '../images/cache.ts';
+import { run } from '../images/command.ts';
+
+export interface DebianProgram {
+  /** Of the package, and of its folder in the cache. */
+  name: string;
+  /** Its path in the package. */
+  program: string;
+  /** It needs no other package. */
+  isAlone?: boolean;
+}
+
+/** The folder that it was unpacked in: the newest version. Undefined if it was not fetched. */
+export async function fetchedProgram({ name, program }: DebianProgram): Promise<string | undefined> {
+  const folder = join(cacheDir, name);
+  const versions = existsSync(folder) ? await readdir(folder) : [];
+  return versions
+    .filter((version) => !version.startsWith('.'))
+    .sort()
+    .map((version) => join(folder, version, 'root'))
+    .findLast((root) => existsSync(join(root, program)));
+}
+
+/** Fetches it if missing. Needs apt and its package lists. */
+export async function fetchProgram(wanted: DebianProgram): Promise<string> {
+  const there = await fetchedProgram(wanted);
+  if (there !== undefined) return there;
+  const { name, isAlone = false } = wanted;
+  const shown = await run('apt-cache', ['show', '--no-all-versions', name]);
+  const version = /^Version: (.+)$/m.exec(shown)?.[1];
+  if (version === undefined) throw new Error(`apt knows no ${name}: apt-get update`);
+  const folder = join(cacheDir, name);
+  const making = join(folder, `.${version}.${process.pid}`);
+  try {
+    await mkdir(join(making, 'partial'), { recursive: true });
+    const fetching = isAlone
+      ? ['-oAPT::Sandbox::User=root', 'download']
+      : ['install', '--yes', '--no-install-recommends', '--download-only', '--reinstall'];
+    await run('apt-get', ['-q', `-oDir::Cache::archives=${making}`, ...fetching, name], {
+      cwd: making,
+      timeoutMs: 600_000,
+    });
+    for (const archive of (await readdir(making)).filter((one) => one.endsWith('.deb'))) {
+      await run('dpkg-deb', ['-x', join(making, archive), join(making, 'root')]);
+      await rm(join(making, archive));
+    }
+    await rename(making, join(folder, version)).catch((error: NodeJS.ErrnoException) => {
+      // Another process was faster.
+      if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
+    });
+  } finally {
+    await rm(making, { recursive: true, force: true });
+  }
+  return join(folder, version, 'root');
+}

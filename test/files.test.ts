@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Counts } from './test_messages.ts';
+
+const here = JSON.stringify(import.meta.dirname);
+
+/** Runs test files of this text in processes of their own, as `make test-unit` does, and returns what they count. */
+function counted(texts: Record<string, string>, processes: number): Counts & { made: string[] } {
+  const folder = mkdtempSync(join(tmpdir(), 'probeyard-files-'));
+  try {
+    mkdirSync(join(folder, 'made'));
+    for (const [name, text] of Object.entries(texts)) writeFileSync(join(folder, `${name}.test.mjs`), text);
+    const names = JSON.stringify(Object.keys(texts).map((name) => `${name}.test.mjs`));
+    const program =
+      `const { runFiles } = await import(${here} + '/files.ts');\n` +
+      `const all = await runFiles(${JSON.stringify(folder)}, ${names}, ${processes});\n` +
+      `console.log('\\n' + JSON.stringify(all));`;
+    writeFileSync(join(folder, 'program.mjs'), program);
+    const printed = execFileSync(process.execPath, [join(folder, 'program.mjs')], {
+      encoding: 'utf8',
+      env: { PATH: process.env['PATH'], XDG_CACHE_HOME: join(folder, 'cache'), MADE: join(folder, 'made') },
+      timeout: 120_000,
+    });
+    const all = JSON.parse(printed.trim().split('\n').at(-1)!) as Counts[];
+    const sum = (of: 'passes' | 'failures' | 'pending') => all.reduce((total, counts) => total + counts[of], 0);
+    return {
+      passes: sum('passes'),
+      failures: sum('failures'),
+      pending: sum('pending'),
+      failed: all.flatMap(({ failed }) => failed.map((text) => text.split('\n').slice(0, 2).join('; '))).sort(),
+      made: readdirSync(join(folder, 'made')),
+    };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const PASSES = `it('passes', () => {});`;
+
+describe('processes of test files', function () {
+  this.timeout(150_000);
+
+  it('count what passes, fails and is skipped in each file', () => {
+    const { made, ...counts } = counted(
+      { one: PASSES, two: `${PASSES} it('fails', () => { throw new Error('no'); }); it.skip('is left out');` },
+      1,
+    );
+    assert.deepEqual(made, []);
+    assert.deepEqual(counts, { passes: 2, failures: 1, pending: 1, failed: ['two.test.mjs: fails;   Error: no'] });
+  });
+
+  it('a process that ends within a file is a failure, and another one runs the files that are left', () => {
+    const { passes, failed } = counted(
+      { a: `it('ends the process', () => process.exit(3));`, b: PASSES, c: PASSES },
+      1,
+    );
+    assert.equal(passes, 2);
+    assert.deepEqual(failed, ['a.test.mjs: the process ended (exit code 3)']);
+  });
+
+  it('a file that cannot be loaded, an error after a test and a lost promise are failures', () => {
+    const { passes, failed } = counted(
+      {
+        a: `import './nowhere.mjs';`,
+        b: `it('loses a promise', (done) => { Promise.reject(new Error('lost')); setTimeout(done, 200); });`,
+        c: `${PASSES} setTimeout(() => { throw new Error('late'); }, 5);`,
+        d: `it('is slow', (done) => { setTimeout(done, 300); });`,
+      },
+      1,
+    );
+    assert.ok(passes >= 1, 'the last file runs');
+    for (const expected of [/^a\.test\.mjs: cannot be loaded/, /lost/, /late/])
+      assert.ok(
+        failed.some((text) => expected.test(text)),
+        `${expected}: ${failed.join('\n')}`,
+      );
+  });
+
+  it('make once what several of them need, and run what `atEnd` registers after their last file', () => {
+    const text = `
+      import { writeFileSync } from 'node:fs';
+      import { setTimeout as delay } from 'node:timers/promises';
+      import { atEnd } from ${JSON.stringify(join(import.meta.dirname, 'at_end.ts'))};
+      import { oncePerRun } from ${JSON.stringify(join(import.meta.dirname, 'once_per_run.ts'))};
+      const note = (what) => writeFileSync(process.env.MADE + '/' + what + '-' + process.pid, '');
+      atEnd(async () => note('end'));
+      it('asks', () => oncePerRun('thing', async () => { note('made'); await delay(300); }));`;
+    const { passes, failures, made } = counted({ a: text, b: text }, 2);
+    assert.deepEqual([passes, failures], [2, 0]);
+    assert.deepEqual(made.map((name) => name.replace(/-\d+$/, '')).sort(), ['end', 'end', 'made']);
+  });
+});

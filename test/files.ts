@@ -1,0 +1,119 @@
+/** Runs test files in several processes at once (test/part.ts): each takes the next file when it is done with one. */
+import { type ChildProcess, fork } from 'node:child_process';
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { RUN_FOLDER } from './once_per_run.ts';
+import { type Counts, END_OF_FILE, type Order, type Report } from './test_messages.ts';
+
+const CACHE = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'probeyard');
+/** Seconds of each file in the last run, by which the longest are started first. */
+const TIMES = join(CACHE, 'test_seconds.json');
+/** Limited, so that a hang is reported by name before CI's own timeout. */
+const RUN_MINUTES = 70;
+const MOST_SHOWN = 30;
+
+/** Files by patterns; one with `!` excludes all files whose path starts with the rest. */
+export function filesOf(root: string, patterns: readonly string[]): string[] {
+  const excluded = patterns.filter((pattern) => pattern.startsWith('!')).map((pattern) => pattern.slice(1));
+  const found = patterns.filter((pattern) => !pattern.startsWith('!')).flatMap((one) => globSync(one, { cwd: root }));
+  return [...new Set(found)].filter((file) => !excluded.some((start) => file.startsWith(start))).sort();
+}
+
+function lastTimes(): Record<string, number> {
+  try {
+    return JSON.parse(readFileSync(TIMES, 'utf8')) as Record<string, number>;
+  } catch {
+    return {}; // The first run.
+  }
+}
+
+/** A file without a time is new or has failed: early, because it may be long. */
+const longestFirst = (files: readonly string[], times: Readonly<Record<string, number>>): string[] =>
+  files.toSorted((a, b) => (times[b] ?? 15) - (times[a] ?? 15));
+
+interface Spent {
+  file: string;
+  seconds: number;
+  cpu: number;
+}
+
+export async function runFiles(root: string, files: readonly string[], processes: number): Promise<Counts[]> {
+  const times = lastTimes();
+  const left = processes > 1 ? longestFirst(files, times) : [...files];
+  const all: Counts[] = [];
+  const spent: Spent[] = [];
+  const running = new Map<ChildProcess, string>();
+  const folder = mkdtempSync(join(tmpdir(), 'probeyard-run-'));
+  const isLive = processes === 1;
+  const timer = setTimeout(() => {
+    console.error(`not done within ${RUN_MINUTES} minutes: ${[...running.values()].join(', ')}`);
+    left.length = 0;
+    for (const child of running.keys()) child.kill('SIGKILL');
+  }, RUN_MINUTES * 60_000);
+
+  function start(): Promise<void> {
+    return new Promise((resolve) => {
+      const child = fork(join(import.meta.dirname, 'part.ts'), ['--queue'], {
+        cwd: root,
+        // Programs of Node that tests start are compiled once, too.
+        env: { NODE_COMPILE_CACHE: join(CACHE, 'compiled'), ...process.env, [RUN_FOLDER]: folder },
+        stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+      });
+      let printed = '';
+      const print = (chunk: string) => {
+        const parts = (printed + chunk).split(END_OF_FILE);
+        printed = isLive ? '' : parts.pop()!;
+        for (const part of parts) process.stdout.write(part);
+      };
+      for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8').on('data', print);
+      running.set(child, 'the start');
+      child.on('message', ({ done }: Report) => {
+        if (done) {
+          all.push(done);
+          if (done.file === '') return void running.delete(child);
+          spent.push(done);
+          console.log(`    ${timesOf(done)}`);
+        }
+        const file = left.shift();
+        running.set(child, file ?? 'the end');
+        child.send((file === undefined ? {} : { file }) satisfies Order);
+      });
+      child.on('close', (code, signal) => {
+        process.stdout.write(printed);
+        const file = running.get(child);
+        running.delete(child);
+        // A process that dies has failed, whatever passed before. Another one takes the files that are left.
+        if (file !== undefined) {
+          const failed = `${file}: the process ended (${signal ?? `exit code ${code}`})`;
+          all.push({ passes: 0, failures: 1, pending: 0, failed: [failed] });
+        }
+        resolve(file !== undefined && left.length > 0 ? start() : undefined);
+      });
+    });
+  }
+
+  await Promise.all(Array.from({ length: Math.min(processes, files.length) }, start));
+  clearTimeout(timer);
+  rmSync(folder, { recursive: true, force: true });
+  keepTimes({ ...times, ...Object.fromEntries(spent.map(({ file, seconds }) => [file, Math.round(seconds)])) });
+  printTimes(spent);
+  return all;
+}
+
+function keepTimes(times: Record<string, number>): void {
+  mkdirSync(dirname(TIMES), { recursive: true });
+  writeFileSync(TIMES, `${JSON.stringify(times)}\n`);
+}
+
+const timesOf = ({ file, seconds, cpu }: Spent): string =>
+  `${file} ${Math.round(seconds)} s (CPU ${Math.round(cpu)} s)`;
+
+function printTimes(spent: readonly Spent[]): void {
+  const total = (of: 'seconds' | 'cpu') => Math.round(spent.reduce((sum, one) => sum + one[of], 0));
+  const shown = spent
+    .toSorted((a, b) => b.seconds - a.seconds)
+    .slice(0, MOST_SHOWN)
+    .map(timesOf);
+  console.log(`  ${spent.length} files, ${total('seconds')} s (CPU ${total('cpu')} s), longest: ${shown.join(', ')}`);
+}

@@ -1,0 +1,106 @@
+/** Processes of servers for tests, and their directories and ports. All end with the test run. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { until } from './until.ts';
+
+export class ServerError extends Error {
+  readonly code: 'not-installed' | 'not-started';
+  constructor(code: ServerError['code'], message: string) {
+    super(message);
+    this.name = 'ServerError';
+    this.code = code;
+  }
+}
+
+export const STARTED_WITHIN_MS = 30_000;
+const STOPPED_WITHIN_MS = 15_000;
+
+// Cleans up the servers and directories of a test run that throws before its `after`.
+const running = new Set<ChildProcess>();
+const directories = new Set<string>();
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+  for (const directory of directories) rmSync(directory, { recursive: true, force: true });
+});
+
+export function makeDirectory(name: string): string {
+  const directory = mkdtempSync(join(tmpdir(), `probeyard-${name}-`));
+  directories.add(directory);
+  return directory;
+}
+
+export function removeDirectory(directory: string): void {
+  rmSync(directory, { recursive: true, force: true });
+  directories.delete(directory);
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new ServerError('not-started', 'the system gave no port');
+  return address.port;
+}
+
+interface Daemon {
+  pid(): number;
+  start(): Promise<void>;
+  end(signal: NodeJS.Signals): Promise<void>;
+}
+
+/** A process that can be stopped and started again in the same place. Its output is shown if it does not start. */
+export function daemon(
+  command: string,
+  args: string[],
+  user: { uid?: number; gid?: number },
+  ready: () => Promise<unknown>,
+  place: { env?: NodeJS.ProcessEnv; cwd?: string } = {},
+  withinMs = STARTED_WITHIN_MS,
+): Daemon {
+  let child: ChildProcess | undefined;
+  return {
+    pid: () => child?.pid ?? 0,
+    async start() {
+      let output = '';
+      const started = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], ...user, ...place });
+      child = started;
+      running.add(started);
+      started.once('exit', () => running.delete(started));
+      for (const stream of [started.stdout, started.stderr])
+        stream?.setEncoding('utf8').on('data', (text: string) => {
+          output = (output + text).slice(-4000);
+        });
+      try {
+        await until(
+          `${command} answers`,
+          async () => {
+            if (started.exitCode !== null || started.signalCode !== null) return 'exited';
+            await ready();
+            return 'ready';
+          },
+          withinMs,
+        );
+        if (started.exitCode !== null) throw new Error(`it exited with ${started.exitCode}`);
+      } catch (error) {
+        started.kill('SIGKILL');
+        throw new ServerError('not-started', `${command}: ${(error as Error).message}\n${output}`);
+      }
+    },
+    async end(signal) {
+      const ending = child;
+      child = undefined;
+      if (!ending || ending.exitCode !== null || ending.signalCode !== null) return;
+      const exited = once(ending, 'exit');
+      ending.kill(signal);
+      const late = setTimeout(() => ending.kill('SIGKILL'), STOPPED_WITHIN_MS);
+      await exited;
+      clearTimeout(late);
+    },
+  };
+}

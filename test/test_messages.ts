@@ -1,0 +1,21 @@
+/** Messages between test/run.ts and the processes that run its test files (test/part.ts). */
+
+export interface Counts {
+  passes: number;
+  failures: number;
+  pending: number;
+  /** The failed tests with their errors. */ failed: string[];
+}
+
+/** To the process. Without a file, it ends. */
+export interface Order {
+  file?: string;
+}
+
+/** From the process: its result of a file, or, without one, that it is ready. */
+export interface Report {
+  done?: Counts & { file: string; seconds: number; cpu: number };
+}
+
+/** Follows the output of each file. */
+export const END_OF_FILE = '\u0000';
