@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { cluster, eventually, fixtures, type Cluster } from '../cluster/fixture.ts';
+import { eventually, fixtures, type Cluster } from '../cluster/fixture.ts';
 import { heldUploads, sendFile } from '../cluster/uploads.ts';
 import { replicasReady } from './injections.ts';
 import { pidsOf, settled } from './load.ts';
+import { wholeCluster } from './whole.ts';
 
 const clip = readFileSync(join(fixtures, 'tiny.mp4'));
 
@@ -12,7 +13,7 @@ describe('the API replica that holds an uploaded file is killed', function () {
   this.timeout(300_000);
   let c: Cluster;
   before(async () => {
-    c = await cluster();
+    c = await wholeCluster();
   });
   after(() => c.close());
 

@@ -1,12 +1,13 @@
-import { cluster, type Cluster } from '../cluster/fixture.ts';
+import type { Cluster } from '../cluster/fixture.ts';
 import { apiReplicasReplaced } from './injections.ts';
 import { assertTold, settled, underLoad } from './load.ts';
+import { wholeCluster } from './whole.ts';
 
 describe('both API replicas are replaced in turn under load', function () {
   this.timeout(400_000);
   let c: Cluster;
   before(async () => {
-    c = await cluster();
+    c = await wholeCluster();
   });
   after(() => c.close());
 

@@ -1,13 +1,14 @@
-import { cluster, type Cluster } from '../cluster/fixture.ts';
+import type { Cluster } from '../cluster/fixture.ts';
 import { apiServerStalled } from './injections.ts';
 import { assertTold, settled, underLoad } from './load.ts';
 import { inFull } from './long.ts';
+import { wholeCluster } from './whole.ts';
 
 describe('the API server is stopped for 25 s and continued, three times', function () {
   this.timeout(400_000);
   let c: Cluster;
   before(async () => {
-    c = await cluster();
+    c = await wholeCluster();
   });
   after(() => c.close());
 

@@ -1,14 +1,15 @@
-import { cluster, eventually, type Cluster } from '../cluster/fixture.ts';
+import { eventually, type Cluster } from '../cluster/fixture.ts';
 import { expireCertificate, forgetRenewal, isRenewed, renewCertificate } from './expired_certificate.ts';
 import { assertTold, moment, settled, underLoad } from './load.ts';
 import { unlessLong } from './long.ts';
+import { wholeCluster } from './whole.ts';
 
 describe('the certificate of NATS has expired, and is renewed after NATS was restarted with it', function () {
   this.timeout(1_200_000);
   let c: Cluster;
   before(async function () {
     unlessLong(this, 'the kubelet takes minutes to write changed Secrets');
-    c = await cluster();
+    c = await wholeCluster();
   });
   after(async () => {
     if (c) await forgetRenewal(c);

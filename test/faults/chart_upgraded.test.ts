@@ -7,13 +7,14 @@ import { PODS, PROBE_POOLS, PROBE_TOOLS } from '../../src/kube/client.ts';
 import { LABEL } from '../../src/kube/resource.ts';
 import { hasNode } from '../cluster/broken_images.ts';
 import { run } from '../node/command.ts';
-import { NAMESPACE, RUNNERS, cluster, eventually, type Cluster } from '../cluster/fixture.ts';
+import { NAMESPACE, RUNNERS, eventually, type Cluster } from '../cluster/fixture.ts';
 import { chart, openRelease, type Release } from '../cluster/helm.ts';
 import { NODE } from '../node/layout.ts';
 import { containerdSocket } from '../node/runtime.ts';
 import { DEPLOYMENTS } from '../cluster/settings_of_controller.ts';
 import { settled, underLoad } from './load.ts';
 import { unlessLong } from './long.ts';
+import { wholeCluster } from './whole.ts';
 
 const NEXT_VERSION = '0.999.0';
 const NEXT = 'probeyard/probeyard-next';
@@ -41,7 +42,7 @@ describe('the chart is upgraded to a new version, and back', function () {
       );
       this.skip();
     }
-    c = await cluster();
+    c = await wholeCluster();
     release = await openRelease(c.kubeconfig);
     next = await mkdtemp(join(tmpdir(), 'probeyard-chart-'));
     await cp(chart, next, { recursive: true });

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { PODS } from '../../src/kube/client.ts';
 import { LABEL } from '../../src/kube/resource.ts';
-import { NAMESPACE, RUNNERS, cluster, eventually, type Cluster } from '../cluster/fixture.ts';
+import { NAMESPACE, RUNNERS, eventually, type Cluster } from '../cluster/fixture.ts';
 import { makeClocks, type Clocks } from './clocks.ts';
 import { isReady, signal, workingIn } from './injections.ts';
 import { assertTold, killPod, moment, settled, underLoad } from './load.ts';
 import { unlessLong } from './long.ts';
+import { wholeCluster } from './whole.ts';
 
 const HOUR = 3_600_000;
 
@@ -15,7 +16,7 @@ describe('the clocks of API and controllers jump ahead by an hour, and back', fu
   let clocks: Clocks;
   before(async function () {
     unlessLong(this);
-    c = await cluster();
+    c = await wholeCluster();
     clocks = await makeClocks(c);
     const jumps = { CLOCK_JUMP_MS: HOUR };
     await clocks.set({ api: jumps, controller: jumps });

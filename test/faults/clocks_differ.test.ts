@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { LEASES, PODS } from '../../src/kube/client.ts';
 import { LABEL } from '../../src/kube/resource.ts';
-import { NAMESPACE, RUNNERS, cluster, eventually, type Cluster } from '../cluster/fixture.ts';
+import { NAMESPACE, RUNNERS, eventually, type Cluster } from '../cluster/fixture.ts';
 import { makeClocks, type Clocks } from './clocks.ts';
 import { killPod, moment, settled, underLoad } from './load.ts';
 import { unlessLong } from './long.ts';
+import { wholeCluster } from './whole.ts';
 
 const MINUTE = 60_000;
 /** Two minutes between API and controllers; Postgres and the API server lie between them. */
@@ -16,7 +17,7 @@ describe('the clocks of API, controllers and Postgres differ by a minute', funct
   let clocks: Clocks;
   before(async function () {
     unlessLong(this);
-    c = await cluster();
+    c = await wholeCluster();
     clocks = await makeClocks(c);
   });
   after(async () => {

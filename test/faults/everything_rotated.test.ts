@@ -4,9 +4,10 @@ import { SECRETS, type KubeObject, type ResourceType, type Secret } from '../../
 import { SECRET_NAMES } from '../../src/setup/init.ts';
 import { rotate } from '../../src/setup/rotate.ts';
 import { setPassword } from '../../src/store/role_password.ts';
-import { NAMESPACE, cluster, eventually, type Cluster } from '../cluster/fixture.ts';
+import { NAMESPACE, eventually, type Cluster } from '../cluster/fixture.ts';
 import { assertTold, settled, underLoad } from './load.ts';
 import { unlessLong } from './long.ts';
+import { wholeCluster } from './whole.ts';
 
 /** The kubelet writes a changed Secret within a minute and a half; the jobs of this load are short. */
 const MOST_OF_A_STAGE = 150_000;
@@ -23,7 +24,7 @@ describe('seal keys, box, authority of NATS and passwords of PostgreSQL are rota
   let c: Cluster;
   before(async function () {
     unlessLong(this, 'the kubelet takes minutes to write changed Secrets');
-    c = await cluster();
+    c = await wholeCluster();
   });
   after(() => c?.close());
 

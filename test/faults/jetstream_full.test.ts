@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict';
-import { cluster, eventually, type Cluster } from '../cluster/fixture.ts';
+import { eventually, type Cluster } from '../cluster/fixture.ts';
 import { assertTold, moment, settled, underLoad } from './load.ts';
 import { onSmallDisk, type SmallDisk } from './small_disk.ts';
+import { wholeCluster } from './whole.ts';
 
 describe('the disk of JetStream is full for 30 s', function () {
   this.timeout(900_000);
   let c: Cluster;
   let disk: SmallDisk;
   before(async () => {
-    c = await cluster();
+    c = await wholeCluster();
     disk = await onSmallDisk(c, 'nats');
   });
   after(async () => {

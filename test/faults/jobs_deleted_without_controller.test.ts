@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
-import { cluster, type Cluster } from '../cluster/fixture.ts';
+import type { Cluster } from '../cluster/fixture.ts';
 import { jobsDeletedWithoutController } from './injections.ts';
 import { settled, underLoad } from './load.ts';
+import { wholeCluster } from './whole.ts';
 
 describe('kubectl deletes all jobs while no controller runs', function () {
   this.timeout(400_000);
   let c: Cluster;
   before(async () => {
-    c = await cluster();
+    c = await wholeCluster();
   });
   after(() => c.close());
 

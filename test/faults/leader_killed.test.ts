@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
-import { cluster, type Cluster } from '../cluster/fixture.ts';
+import type { Cluster } from '../cluster/fixture.ts';
 import { leaderKilled } from './injections.ts';
 import { leaderPod, settled, underLoad } from './load.ts';
+import { wholeCluster } from './whole.ts';
 
 describe('the leader is killed with -9 under load', function () {
   this.timeout(300_000);
   let c: Cluster;
   before(async () => {
-    c = await cluster();
+    c = await wholeCluster();
   });
   after(() => c.close());
 

@@ -9,10 +9,11 @@ import { join } from 'node:path';
 import { PROBE_JOBS } from '../../src/kube/client.ts';
 import { startReflector } from '../../src/kube/reflector.ts';
 import { WAITING, type ProbeJob } from '../../src/kube/probe_job.ts';
-import { NAMESPACE, cluster, eventually, fixtures, stateOf, type Cluster } from '../cluster/fixture.ts';
+import { NAMESPACE, eventually, fixtures, stateOf, type Cluster } from '../cluster/fixture.ts';
 import { leaderKilled, postgresRefuses } from './injections.ts';
 import { settled } from './load.ts';
 import { writeDown } from './note.ts';
+import { wholeCluster } from './whole.ts';
 
 const LIMIT = 3;
 const JOBS = 6;
@@ -23,7 +24,7 @@ describe('the leader is killed while Postgres is away, with more jobs created by
   let given = '';
   const names = Array.from({ length: JOBS }, () => `away-${randomUUID().slice(0, 8)}`);
   before(async () => {
-    c = await cluster();
+    c = await wholeCluster();
     // The jobs need three runners at once.
     await settled(c);
     given = await c.sql(`select coalesce(concurrency::text, 'null') from tokens where is_default`);

@@ -1,21 +1,24 @@
 import assert from 'node:assert/strict';
 import { LEASES, PROBE_JOBS } from '../../src/kube/client.ts';
-import { NAMESPACE, cluster, type Cluster } from '../cluster/fixture.ts';
+import { NAMESPACE, type Cluster } from '../cluster/fixture.ts';
 import { leaderPaused } from './injections.ts';
 import { leaseHolder, settled, underLoad } from './load.ts';
+import { wholeCluster } from './whole.ts';
 
 describe('the leader is paused past its lease, and goes on believing that it leads', function () {
   this.timeout(400_000);
   let c: Cluster;
   before(async () => {
-    c = await cluster();
+    c = await wholeCluster();
   });
   after(() => c.close());
 
   it('another replica leads meanwhile; no request has two ends, and no token exceeds its limit', async () => {
-    const before = await leaseHolder(c);
-    const { statuses, total, ms } = await underLoad(c, () => leaderPaused(c));
-    assert.notEqual(await leaseHolder(c), before);
+    const { statuses, total, ms } = await underLoad(c, async () => {
+      const before = await leaseHolder(c);
+      await leaderPaused(c);
+      assert.notEqual(await leaseHolder(c), before);
+    });
     assert.equal(statuses[200], total, JSON.stringify(statuses));
     console.log(`      callers were told ${JSON.stringify(statuses)} in ${Math.round(ms / 1000)} s`);
     await settled(c);

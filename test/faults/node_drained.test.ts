@@ -1,12 +1,13 @@
-import { cluster, type Cluster } from '../cluster/fixture.ts';
+import type { Cluster } from '../cluster/fixture.ts';
 import { assertTold, settled, underLoad } from './load.ts';
 import { hasSecondNode, nodeDrained, skipped, useSecondNode } from './nodes.ts';
+import { wholeCluster } from './whole.ts';
 
 describe('a node is drained under load', function () {
   this.timeout(900_000);
   let c: Cluster;
   before(async () => {
-    c = await cluster();
+    c = await wholeCluster();
   });
   after(() => c.close());
 

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
-import { cluster, type Cluster } from '../cluster/fixture.ts';
+import type { Cluster } from '../cluster/fixture.ts';
 import { settled, underLoad } from './load.ts';
 import { hasSecondNode, nodeLost, skipped, useSecondNode } from './nodes.ts';
+import { wholeCluster } from './whole.ts';
 
 describe('a node is lost under load, and comes back', function () {
   this.timeout(900_000);
   let c: Cluster;
   before(async () => {
-    c = await cluster();
+    c = await wholeCluster();
   });
   after(() => c.close());
 

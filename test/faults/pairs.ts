@@ -1,9 +1,8 @@
 /** Two faults at once, drawn by a seed. The same seed draws the same pairs at the same moments. */
-import { PODS } from '../../src/kube/client.ts';
-import { NAMESPACE, type Cluster } from '../cluster/fixture.ts';
+import type { Cluster } from '../cluster/fixture.ts';
 import * as injections from './injections.ts';
 import type { Injection } from './injections.ts';
-import { killPod, moment, settled } from './load.ts';
+import { moment } from './load.ts';
 
 /** Faults that leave the control plane of the node alone can be combined with any other. */
 const DRAWN = [
@@ -56,15 +55,4 @@ const injectionOf = (name: FaultName): Injection => injections[name];
 export async function injectPair(c: Cluster, { first, second, afterMs }: Pair): Promise<void> {
   const ends = await Promise.allSettled([injectionOf(first)(c), moment(afterMs).then(() => injectionOf(second)(c))]);
   for (const end of ends) if (end.status === 'rejected') throw end.reason;
-}
-
-/**
- * Waits until both replicas of each part are ready for the next round. A pod whose container was killed often is
- * replaced, because the kubelet delays its restart for minutes.
- */
-export async function whole(c: Cluster): Promise<void> {
-  await settled(c);
-  const { items } = await c.kube.listAll(PODS, { namespace: NAMESPACE });
-  for (const pod of items) if (injections.isHeldBack(pod)) await killPod(c, NAMESPACE, pod.metadata.name);
-  for (const part of ['api', 'controller'] as const) await injections.replicasReady(c, part);
 }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { NAMESPACE, cluster, eventually, type Cluster } from '../cluster/fixture.ts';
+import { NAMESPACE, eventually, type Cluster } from '../cluster/fixture.ts';
 import { assertTold, moment, settled, underLoad } from './load.ts';
 import { onSmallDisk, type SmallDisk } from './small_disk.ts';
+import { wholeCluster } from './whole.ts';
 
 const of = ['-n', NAMESPACE];
 const POD = 'probeyard-postgres-0';
@@ -11,7 +12,7 @@ describe('the disk of Postgres is full for 20 s, and then for its write-ahead lo
   let c: Cluster;
   let disk: SmallDisk;
   before(async () => {
-    c = await cluster();
+    c = await wholeCluster();
     disk = await onSmallDisk(c, 'postgres');
   });
   after(async () => {

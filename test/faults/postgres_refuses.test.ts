@@ -1,12 +1,13 @@
-import { cluster, eventually, type Cluster } from '../cluster/fixture.ts';
+import { eventually, type Cluster } from '../cluster/fixture.ts';
 import { postgresRefuses } from './injections.ts';
 import { assertTold, settled, underLoad } from './load.ts';
+import { wholeCluster } from './whole.ts';
 
 describe('Postgres refuses connections for 20 seconds', function () {
   this.timeout(400_000);
   let c: Cluster;
   before(async () => {
-    c = await cluster();
+    c = await wholeCluster();
   });
   after(() => c.close());
 

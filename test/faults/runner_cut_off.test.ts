@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
-import { cluster, type Cluster } from '../cluster/fixture.ts';
+import type { Cluster } from '../cluster/fixture.ts';
 import { runnerCutOffFromNats } from './injections.ts';
 import { settled, underLoad } from './load.ts';
+import { wholeCluster } from './whole.ts';
 
 describe('a runner is cut off from NATS while it works', function () {
   this.timeout(400_000);
   let c: Cluster;
   before(async () => {
-    c = await cluster();
+    c = await wholeCluster();
   });
   after(() => c.close());
 

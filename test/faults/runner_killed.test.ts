@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
-import { cluster, type Cluster } from '../cluster/fixture.ts';
+import type { Cluster } from '../cluster/fixture.ts';
 import { agentsKilled, runnersKilled } from './injections.ts';
 import { settled, underLoad } from './load.ts';
+import { wholeCluster } from './whole.ts';
 
 describe('runner pods are killed under load, busy and idle ones', function () {
   this.timeout(300_000);
   let c: Cluster;
   before(async () => {
-    c = await cluster();
+    c = await wholeCluster();
   });
   after(() => c.close());
 

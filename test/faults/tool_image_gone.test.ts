@@ -1,15 +1,16 @@
 /** A single image that cannot be pulled any more. Runners start without it, and with it again once it is back. */
 import assert from 'node:assert/strict';
 import { PODS, PROBE_TOOLS } from '../../src/kube/client.ts';
-import { NAMESPACE, RUNNERS, cluster, eventually, type Cluster } from '../cluster/fixture.ts';
+import { NAMESPACE, RUNNERS, eventually, type Cluster } from '../cluster/fixture.ts';
 import { withoutImages } from './injections.ts';
 import { killPod, settled } from './load.ts';
+import { wholeCluster } from './whole.ts';
 
 describe('the image of one tool is gone from the node', function () {
   this.timeout(600_000);
   let c: Cluster;
   before(async () => {
-    c = await cluster();
+    c = await wholeCluster();
   });
   after(() => c.close());
 

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { hasNode } from '../cluster/broken_images.ts';
-import { cluster, type Cluster } from '../cluster/fixture.ts';
+import type { Cluster } from '../cluster/fixture.ts';
 import { VERSION, attack, install, uninstall } from '../hostility/taken_over.ts';
 import { settled, underLoad } from './load.ts';
+import { wholeCluster } from './whole.ts';
 
 /** A long time for what ends on its own, because a busy machine takes long to fill a pod's memory. */
 const [SHORT, LONG] = [3_000, 30_000];
@@ -26,7 +27,7 @@ describe('tools hang, flood their output, fork, exhaust memory and end by a sign
       console.log('    skipped: images can be brought to the local node alone, and it does not run here');
       this.skip();
     }
-    c = await cluster();
+    c = await wholeCluster();
     ({ token } = await c.newToken());
     await install(c);
     // From here on every warm pod has it.

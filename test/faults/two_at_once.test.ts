@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { cluster, type Cluster } from '../cluster/fixture.ts';
+import type { Cluster } from '../cluster/fixture.ts';
 import { underLoad } from './load.ts';
-import { drawPairs, injectPair, whole } from './pairs.ts';
+import { drawPairs, injectPair } from './pairs.ts';
+import { whole, wholeCluster } from './whole.ts';
 
 /** A different pair in each run; set it to repeat one. */
 const SEED = Number(process.env['FAULT_SEED'] ?? Math.floor(Math.random() * 100_000));
@@ -12,7 +13,7 @@ describe(`two faults at once, drawn by the seed ${SEED}`, function () {
   this.timeout(500_000);
   let c: Cluster;
   before(async () => {
-    c = await cluster();
+    c = await wholeCluster();
   });
   after(() => c.close());
 
