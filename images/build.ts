@@ -7,6 +7,7 @@ import { natsPlan, postgresPlan } from './dev_images.ts';
 import { ImageError } from './image_error.ts';
 import { ensurePackages } from './packages.ts';
 import { productPlan } from './product_image.ts';
+import type { ImageTool } from '../src/tools/table.ts';
 import { type Expected, say } from './progress.ts';
 import { toolPlan } from './tool_image.ts';
 
@@ -20,21 +21,37 @@ export interface BuildOptions {
   only?: readonly string[];
   /** The large image with every tool, needed only by clusters without image volumes. */
   bundled?: boolean;
-  /** Skips tools that take minutes to compile here, unless they are in the cache. */
-  withoutSlow?: boolean;
+  /** Skips `laterTools`. */
+  withoutLater?: boolean;
 }
 
-/** Names (as in `only`) of the tools that `withoutSlow` would skip now. */
-export async function slowTools(): Promise<string[]> {
-  const slow: string[] = [];
-  for (const entry of readCatalog().tools)
-    if (isCompiled(entry) && canBeHad(entry) && !isCached(await toolPlan(entry))) slow.push(entryName(entry));
-  return slow;
+/**
+ * Names (as in `only`) of the tools that are not in the cache and that a first probe can do without, in the groups in
+ * which they are worth an installation: those that need no compiler, then each of the others. A first probe needs one
+ * version of each of its tools: the newest that is not compiled here.
+ */
+export async function laterTools(): Promise<string[][]> {
+  const had = await Promise.all(
+    readCatalog()
+      .tools.filter(canBeHad)
+      .map(async (entry) => ({ entry, cached: isCached(await toolPlan(entry)) })),
+  );
+  const first = new Set(
+    FIRST_PROBE.flatMap((tool) => {
+      const versions = had.filter(({ entry }) => entry.tool === tool);
+      return versions.some(({ cached }) => cached)
+        ? []
+        : (versions.find(({ entry }) => !isCompiled(entry))?.entry ?? []);
+    }),
+  );
+  const later = had.filter(({ entry, cached }) => !cached && !first.has(entry)).map(({ entry }) => entry);
+  const quick = later.filter((entry) => !isCompiled(entry)).map(entryName);
+  return [...(quick.length === 0 ? [] : [quick]), ...later.filter(isCompiled).map((entry) => [entryName(entry)])];
 }
 
-/** The images that are not in the cache, without slow tools, as steps to come. */
+/** The images that are not in the cache, without later tools, as steps to come. */
 export async function missingImages(): Promise<Expected[]> {
-  const slow = new Set(await slowTools());
+  const later = new Set((await laterTools()).flat());
   const servers: [ImagePlan, number][] = [
     [await productPlan(), 115],
     [await natsPlan(), 18],
@@ -42,7 +59,7 @@ export async function missingImages(): Promise<Expected[]> {
   ];
   const tools = await Promise.all(
     readCatalog()
-      .tools.filter((entry) => canBeHad(entry) && !slow.has(entryName(entry)))
+      .tools.filter((entry) => canBeHad(entry) && !later.has(entryName(entry)))
       .map(async (entry): Promise<[ImagePlan, number]> => [await toolPlan(entry), entry.source.kind === 'npm' ? 3 : 7]),
   );
   return [...servers, ...tools]
@@ -50,6 +67,10 @@ export async function missingImages(): Promise<Expected[]> {
     .map(([plan, seconds]): Expected => [stepOf(plan), seconds]);
 }
 
+/** What a request for a file runs unless it says otherwise. */
+const FIRST_PROBE: readonly ImageTool[] = ['ffprobe', 'mediainfo'];
+
+/** Takes minutes. */
 const isCompiled = ({ source }: Entry): boolean => source.kind === 'cargo' || source.kind === 'upstream-source';
 
 /** Sources without a tarball, or with one in a Debian suite. The others fail within seconds and cause no delay. */
@@ -69,8 +90,8 @@ export async function buildAll(options: BuildOptions = {}): Promise<BuiltImage[]
     ['postgres', postgresPlan],
   ];
   for (const [name, plan] of servers) if (wanted(name)) built.push(await realise(await plan()));
-  const slow = new Set(options.withoutSlow === true ? await slowTools() : []);
-  const entries = readCatalog().tools.filter((entry) => !slow.has(entryName(entry)));
+  const later = new Set(options.withoutLater === true ? (await laterTools()).flat() : []);
+  const entries = readCatalog().tools.filter((entry) => !later.has(entryName(entry)));
   const tools: { entry: Entry; image: BuiltImage }[] = [];
   for (const entry of entries) {
     if (!wanted('tools', 'bundled', entryName(entry)) && options.bundled !== true) continue;

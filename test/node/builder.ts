@@ -1,6 +1,6 @@
 /**
- * The background builder. Two tools take minutes to compile, so `make up` returns after the first response without
- * them, and this program continues. It runs in the node's cgroup, so that `make down` ends it as well.
+ * The background builder. A first response needs few of the tools, so `make up` returns after it without the others,
+ * and this program continues. It runs in the node's cgroup, so that `make down` ends it as well.
  */
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -20,7 +20,7 @@ import { NODE } from './layout.ts';
 import { NODE_LOCK, locked } from './lock.ts';
 import { NODE_PARTS } from './parts.ts';
 import { readRunning, startProcess } from './processes.ts';
-import { buildImages, slowTools } from './product_images.ts';
+import { buildImages, laterTools } from './product_images.ts';
 import { say, timed } from '../../images/progress.ts';
 import { ensureSettings } from './settings.ts';
 import { readState } from './state_file.ts';
@@ -63,8 +63,10 @@ export async function startBuilder(tools: readonly string[]): Promise<void> {
 /** The progress in one line. */
 export function lineOf({ tools, since, error }: Progress, running: boolean): string {
   const log = `(log: ${builderLog})`;
+  const [next = '', ...others] = tools;
+  const inTurn = others.length < 3 ? tools.join(', then ') : `${next} and ${others.length} further tool versions`;
   return running
-    ? `${tools.join(', then ')}: being built in the background since ${since} ${log}`
+    ? `${inTurn}: being built in the background since ${since} ${log}`
     : `${tools.join(', ')}: not built: ${error ?? 'the builder was ended'}; make up tries again ${log}`;
 }
 
@@ -105,23 +107,31 @@ async function lockedSoon(work: () => Promise<void>): Promise<void> {
   if (done.failed) throw done.failed.error;
 }
 
+/** Brings every tool that is built onto the node. */
+async function install(): Promise<void> {
+  const built = await buildParts(NODE_PARTS);
+  const { hostIp } = await ensureSettings(NODE);
+  const images = await buildImages({ withoutLater: true });
+  await installProduct(built, hostIp, images);
+  const kube = await makeClient({ kubeconfig: kubeconfigOf(NODE, 'admin'), namespace: RELEASE });
+  await toolsProven(kube, images.filter(({ kind }) => kind === 'tool').length).finally(() => kube.close());
+}
+
 async function main(): Promise<void> {
   const since = new Date().toISOString();
-  const left = await slowTools();
+  const groups = await laterTools();
+  const left = groups.flat();
   try {
-    while (left.length > 0) {
-      await write({ tools: left, since });
-      await buildImages({ only: [left[0]!] });
-      left.shift();
+    for (const group of groups) {
+      for (const name of group) {
+        await write({ tools: left, since });
+        await buildImages({ only: [name] });
+        left.shift();
+      }
+      await lockedSoon(install);
     }
-    await lockedSoon(async () => {
-      const built = await buildParts(NODE_PARTS);
-      const { hostIp } = await ensureSettings(NODE);
-      const images = await buildImages({ withoutSlow: true });
-      await installProduct(built, hostIp, images);
-      const kube = await makeClient({ kubeconfig: kubeconfigOf(NODE, 'admin'), namespace: RELEASE });
-      await toolsProven(kube, images.filter(({ kind }) => kind === 'tool').length).finally(() => kube.close());
-    });
+    // Nothing was left to build, and what an earlier builder has built may not be installed.
+    if (groups.length === 0) await lockedSoon(install);
     await rm(progressFile, { force: true });
     say('every tool is installed');
   } catch (error) {

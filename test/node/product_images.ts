@@ -23,8 +23,8 @@ const BuiltImage = Type.Object({
 export type BuiltImage = Static<typeof BuiltImage>;
 
 interface Recipes {
-  buildAll(options: { only?: readonly string[]; withoutSlow?: boolean }): Promise<unknown>;
-  slowTools(): Promise<string[]>;
+  buildAll(options: { only?: readonly string[]; withoutLater?: boolean }): Promise<unknown>;
+  laterTools(): Promise<string[][]>;
   missingImages(): Promise<Expected[]>;
 }
 
@@ -41,10 +41,10 @@ export async function buildImages(options: Parameters<Recipes['buildAll']>[0] = 
   return Value.Parse(Type.Array(BuiltImage), (await found?.buildAll(options)) ?? []);
 }
 
-/** Tools that take minutes to compile, and are not in the cache. */
-export const slowTools = async (): Promise<string[]> => (await recipes())?.slowTools() ?? [];
+/** Tools that are not in the cache and not needed by a first probe, in groups to install together. */
+export const laterTools = async (): Promise<string[][]> => (await recipes())?.laterTools() ?? [];
 
-/** The images that are not in the cache, without slow tools, as steps to come. */
+/** The images that are not in the cache, without later tools, as steps to come. */
 export const missingImages = async (): Promise<Expected[]> => (await recipes())?.missingImages() ?? [];
 
 /** Imports the images into the node. Returns how many were new. */

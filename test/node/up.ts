@@ -13,7 +13,7 @@ import { locked, NODE_LOCK } from './lock.ts';
 import { startNode } from './node.ts';
 import { checkGo, ensurePackages } from './packages.ts';
 import { GO_NEEDED, NODE_PARTS } from './parts.ts';
-import { buildImages, type BuiltImage, missingImages, slowTools } from './product_images.ts';
+import { buildImages, type BuiltImage, missingImages, laterTools } from './product_images.ts';
 import { expect, type Expected, logTo, say, seconds } from '../../images/progress.ts';
 import { wantsSecond } from './second_node.ts';
 import { ensureSettings, type Settings } from './settings.ts';
@@ -57,7 +57,7 @@ export async function up(options: UpOptions = {}): Promise<void> {
       return { built, outcomes };
     };
     // The images wait for registries most of the time, and the node for the compiler.
-    const [{ built, outcomes }, made] = await Promise.all([node(), images ? buildImages({ withoutSlow: true }) : []]);
+    const [{ built, outcomes }, made] = await Promise.all([node(), images ? buildImages({ withoutLater: true }) : []]);
     const product = images ? await deliverProduct(built, settings, made) : false;
     const unchanged = [...outcomes.values()].every((outcome) => outcome === 'kept') && !product;
     say(unchanged ? 'everything was up already: nothing changed' : `up after ${seconds(performance.now())}`);
@@ -79,14 +79,14 @@ async function expectSteps(images: boolean): Promise<void> {
 }
 
 /**
- * Delivers images and chart, and makes a first probe. Returns whether anything was new. Tools that take minutes to
- * compile are left to the background builder.
+ * Delivers images and chart, and makes a first probe. Returns whether anything was new. Tools that this probe
+ * does not need are left to the background builder.
  */
 async function deliverProduct(built: Built, settings: Settings, images: readonly BuiltImage[]): Promise<boolean> {
   const isNew = await installProduct(built, settings.hostIp, images);
   if (isNew || !('PROBEYARD_TOKEN' in (await readEnvironment())))
     await firstProbe(kubeconfigOf(NODE, 'admin'), settings);
-  const later = await slowTools();
+  const later = (await laterTools()).flat();
   await startBuilder(later);
   if (later.length > 0) {
     say((await builderStatus()) ?? 'every tool is installed');
