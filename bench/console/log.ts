@@ -41,7 +41,7 @@ interface Interaction {
   name: string;
   what: string;
   from: string;
-  /** A link that the pointer is on before the click. */
+  /** The link that the pointer is on before the click, as a selector. */
   pointsAt?: string;
   /** The label of a list that is opened before the choice. */
   opens?: string;
@@ -54,7 +54,7 @@ const INTERACTIONS: readonly Interaction[] = [
     name: 'console-next',
     what: 'next page',
     from: MONTH,
-    pointsAt: 'Next',
+    pointsAt: 'nav.pages a:text-is("Next")',
     act: clickOn('Next'),
     shows: listedAt('page=2'),
   },
@@ -62,7 +62,7 @@ const INTERACTIONS: readonly Interaction[] = [
     name: 'console-last',
     what: 'last page',
     from: MONTH,
-    pointsAt: 'Last',
+    pointsAt: 'nav.pages a:text-is("Last")',
     act: clickOn('Last'),
     shows: listedAt('page='),
   },
@@ -108,6 +108,7 @@ const INTERACTIONS: readonly Interaction[] = [
     name: 'console-detail',
     what: 'open a request',
     from: MONTH,
+    pointsAt: 'tbody a',
     act: `document.querySelector('tbody a').click()`,
     shows: `document.querySelector('h1').textContent === 'Request' && document.querySelector('[role=tabpanel] pre')`,
   },
@@ -131,7 +132,7 @@ async function interactions(c: ConsoleFixture, { who, person }: Viewer, say: (li
       await v.page.goto(`${c.url}/app${from}`);
       await until(v.page, `${name}: the list before`, LISTED);
       if (pointsAt !== undefined) {
-        await v.page.getByRole('link', { name: pointsAt, exact: true }).hover();
+        await v.page.locator(pointsAt).first().hover();
         await v.page.waitForTimeout(POINTING_MS);
       }
       if (opens !== undefined) {

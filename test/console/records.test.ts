@@ -102,6 +102,20 @@ describe('console: requests, deliveries and usage', function () {
       assert.equal(await rowsOf(v, 'Requests').count(), 1);
     }));
 
+  it('requests: opening one takes the worker that was started beside the list', () =>
+    visit({}, async (v) => {
+      const { page } = v;
+      await signedIn(v, '/requests', 'Requests');
+      const [worker] = page.workers().length > 0 ? page.workers() : [await page.waitForEvent('worker')];
+      await page.getByText('1 to 25 of 30').waitFor();
+      let others = 0;
+      page.on('worker', () => (others += 1));
+      await rowsOf(v, 'Requests').first().getByRole('link').first().click();
+      await page.getByRole('heading', { level: 1, name: 'Request', exact: true }).waitFor();
+      await page.getByText(ids[29]!).first().waitFor();
+      assert.deepEqual([page.workers(), others], [[worker], 0]);
+    }));
+
   it('requests: a page is asked for when the pointer comes to its link, and shown before as old', () =>
     visit({}, async (v) => {
       const { page } = v;

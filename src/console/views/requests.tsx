@@ -1,5 +1,5 @@
 /** The log: every request that has ended. */
-import { useMemo, useRef } from 'preact/hooks';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { KINDS, LOG_STATES, POLICY_STATES, TOOL_STATES } from '../../api_types.ts';
 import { call, isFailure, type Answer, type Given } from '../api/client.ts';
 import { askAhead, useList } from '../api/ahead.ts';
@@ -12,6 +12,7 @@ import { Stranger } from '../parts/stranger.tsx';
 import { Table, useListing, type Column } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { hrefOf, usePlace } from '../router.ts';
+import { startAhead } from '../worker/open_answer.ts';
 
 type LogQuery = Given<'GET media/log'>['query'];
 type LogPage = Answer<'GET media/log'>;
@@ -148,6 +149,10 @@ export function Requests() {
     () => asked.data && <Listed {...{ answer: asked.data, total, filtered }} ahead={(page) => ahead.current(page)} />,
     [asked.data, total, filtered],
   );
+  const isListed = listed !== undefined;
+  useEffect(() => {
+    if (isListed) startAhead();
+  }, [isListed]);
   return (
     <>
       <search class="filters">

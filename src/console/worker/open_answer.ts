@@ -14,9 +14,30 @@ interface Waiting {
   failed(error: unknown): void;
 }
 
+/** A worker that has started and holds nothing. */
+let spare: Worker | null = null;
+
+/** The next answer need not wait for its worker to start. */
+export function startAhead(): void {
+  if (spare !== null) return;
+  const worker = new Worker(WORKER_ADDRESS, { type: 'module' });
+  spare = worker;
+  // One that could not start is not kept: the next attempt says what was wrong.
+  worker.addEventListener('error', () => {
+    if (spare === worker) spare = null;
+  });
+}
+
+function takeWorker(): Worker {
+  startAhead();
+  const worker = spare!;
+  spare = null;
+  return worker;
+}
+
 /** Throws a Failure. With the signal the worker and what it holds are gone. */
 export async function openAnswer(id: string, signal: AbortSignal): Promise<OpenAnswer> {
-  const worker = new Worker(WORKER_ADDRESS, { type: 'module' });
+  const worker = takeWorker();
   const waiting = new Map<number, Waiting>();
   let asked = 0;
   const end = (error: unknown): void => {
