@@ -68,13 +68,13 @@ describe('API: Postgres is away', function () {
         ],
       );
       for (const { ms } of [probe, call])
-        assert.ok(ms > HELD_MS - 200 && ms < HELD_MS + 2_500, `answered after ${ms} ms`);
+        assert.ok(ms > HELD_MS - 200 && ms < HELD_MS + 15_000, `answered after ${ms} ms`);
       assert.deepEqual(
         [ready.status, ready.body],
         [200, { ready: true, degraded: { postgres: 'no answer within 500 ms' } }],
       );
       assert.deepEqual([live.status, live.body], [200, { ok: true }]);
-      for (const { ms } of [ready, live]) assert.ok(ms < 2_000, `a health check took ${ms} ms`);
+      for (const { ms } of [ready, live]) assert.ok(ms < HELD_MS - 500, `a health check took ${ms} ms`);
     } finally {
       api.stored.server.resume();
     }

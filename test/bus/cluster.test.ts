@@ -82,7 +82,7 @@ describe('bus: three servers', function () {
         await pause(5_000);
         await server.restart();
       },
-      20_000,
+      40_000,
     ],
     [
       'the leader is cut off from the other two for 10 s',
@@ -91,7 +91,7 @@ describe('bus: three servers', function () {
         await pause(10_000);
         mend();
       },
-      25_000,
+      40_000,
     ],
     [
       'the leader is stopped for 25 s, and continued',
@@ -101,7 +101,7 @@ describe('bus: three servers', function () {
         await pause(25_000);
         server.resume();
       },
-      25_000,
+      45_000,
     ],
   ];
 
@@ -191,7 +191,7 @@ describe('bus: three servers', function () {
       assert.equal(closed, opened.size);
       assert.ok(longest < gapMs, `no result for ${longest} ms`);
       // One that tries the silent server first waits for its connect time-out of 5 s.
-      for (const ms of reconnects) assert.ok(ms < 8_000, `a reconnect took ${ms} ms`);
+      for (const ms of reconnects) assert.ok(ms < 20_000, `a reconnect took ${ms} ms`);
     });
 });
 

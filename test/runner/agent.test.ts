@@ -134,7 +134,7 @@ describe('agent', function () {
       { ok: true },
     );
     await until('the tools are gone', () => !running('sleep\x00501\x00') && !running('sleep\x00502\x00'));
-    assert.ok(performance.now() - begun < 2_000, 'not at their own end, which is after 500 s');
+    assert.ok(performance.now() - begun < 25_000, 'not at their own end, which is after 500 s');
     await rig.phase('idle');
     // The next job starts clean, and its result is the first.
     await rig.run(rig.go([rig.script(ok('{}'))]));
@@ -257,7 +257,7 @@ describe('agent', function () {
       body.tools.map(({ failure }) => failure),
       ['timeout', 'timeout'],
     );
-    assert.ok(body.tools.every(({ durationMs }) => durationMs >= 200 && durationMs < 5_000));
+    assert.ok(body.tools.every(({ durationMs }) => durationMs >= 200 && durationMs < 30_000));
   });
 
   const CURL =

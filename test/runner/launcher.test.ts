@@ -181,7 +181,7 @@ for (const init of [false, true]) {
       const begun = performance.now();
       one.kill();
       const { exit } = await one.finished;
-      assert.ok(performance.now() - begun < 2_000, 'not at its own end, which is after 100 s');
+      assert.ok(performance.now() - begun < 20_000, 'not at its own end, which is after 100 s');
       assert.deepEqual([exit.signal, exit.killed], [9, true]);
       assert.equal((await other.finished).stdout.toString(), 'alive\n');
     });

