@@ -28,6 +28,9 @@ if [ ! -s "$PGDATA/PG_VERSION" ]; then
   printf 'CREATE DATABASE "%s";\n' "$POSTGRES_DB" | postgres --single -D "$half" postgres > /dev/null
   mv "$half" "$PGDATA"
 fi
+# Where the volume has another owner or mode, the kubelet lets the group write (fsGroup), and the server refuses such a folder. If the folder itself
+# belongs to another user, the server says so.
+chmod g-w,o= "$PGDATA" || :
 
 printf '%s\n' 'local all postgres peer' 'host all postgres all reject' 'local all all scram-sha-256' 'host all all all scram-sha-256' > "$PGDATA/pg_hba.conf"
 single "$PGDATA" postgres roles.sql

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { chmodSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { migrate } from '../../src/store/migrate.ts';
@@ -110,6 +110,16 @@ describe('PostgreSQL image', function () {
     await image.restart();
     assert.deepEqual(await as('probeyard', 'select count(*)::int n from users'), [{ n: 2 }]);
     assert.match(String(await as('probeyard_api', 'select * from users')), /permission denied/);
+  });
+
+  it('starts on data that the kubelet has made writable for the group', async () => {
+    let folder = '';
+    image = await startPostgresImage(PASSWORDS, (_initdb, _single, data) => (folder = data));
+    // As fsGroup does: the group may write, and new files belong to it.
+    chmodSync(folder, 0o2770);
+    await image.restart();
+    assert.deepEqual(await as('probeyard', 'select 1 one'), [{ one: 1 }]);
+    assert.equal(statSync(folder).mode & 0o027, 0);
   });
 
   it('psql in its container connects to the socket of the server', () => {
