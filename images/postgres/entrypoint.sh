@@ -11,7 +11,7 @@ export PGDATA
 [ -n "${POSTGRES_PASSWORD_FILE:-}" ] || { echo "POSTGRES_PASSWORD_FILE is needed: the owner's password" >&2; exit 1; }
 [ "$POSTGRES_USER" != postgres ] || { echo "POSTGRES_USER must not be postgres: that is the superuser" >&2; exit 1; }
 
-# Single-user mode goes on after an error and exits with 0: each script ends with a line that says it came to its end.
+# Single-user mode goes on after an error and exits with 0: each script ends with a line that says whether all of it was done.
 single() {
   said=$(postgres --single -j -D "$1" -c log_min_messages=error -c probeyard.owner="$POSTGRES_USER" -c probeyard.database="$POSTGRES_DB" \
     -c probeyard.roles="$POSTGRES_USER:$POSTGRES_PASSWORD_FILE $POSTGRES_ROLES" "$2" < "$POSTGRES_ROLES_SQL/$3")

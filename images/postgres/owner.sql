@@ -15,7 +15,8 @@ begin
     execute one.statement;
   end loop;
   execute format('grant create, usage on schema public to %I', owner);
+  perform set_config('probeyard.done', 'owner', false);
 end $$;
 
-select 'owner.sql is done';
+select 'owner.sql is done' where current_setting('probeyard.done', true) = 'owner';
 

@@ -8,10 +8,12 @@ begin
     create role probeyard_renaming superuser;
     set session authorization probeyard_renaming;
     execute format('alter role %I rename to postgres', bootstrap);
-    execute 'set session authorization default';
+    -- Since 17 `default` changes nothing in single-user mode.
+    set session authorization postgres;
     drop role probeyard_renaming;
   end if;
   alter role postgres password null;
+  perform set_config('probeyard.done', 'renamed', false);
 end $$;
 
 do $$
@@ -31,7 +33,8 @@ begin
   execute format('alter database %I owner to %I', current_setting('probeyard.database'), current_setting('probeyard.owner'));
   execute format('revoke all on database %I from public', current_setting('probeyard.database'));
   revoke all on database postgres from public;
+  perform set_config('probeyard.done', current_setting('probeyard.done', true) || ', roles', false);
 end $$;
 
-select 'roles.sql is done';
+select 'roles.sql is done' where current_setting('probeyard.done', true) = 'renamed, roles';
 

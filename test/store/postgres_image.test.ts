@@ -122,6 +122,13 @@ describe('PostgreSQL image', function () {
     assert.equal(statSync(folder).mode & 0o027, 0);
   });
 
+  it('does not start where a role cannot be brought up to date', async () => {
+    image = await startPostgresImage(PASSWORDS);
+    await assert.rejects(image.restart({ probeyard_api: '' }), /it exited with 1/);
+    await image.restart({ probeyard_api: 'given' });
+    assert.deepEqual(await as('probeyard_api', 'select 1 one', 'given'), [{ one: 1 }]);
+  });
+
   it('psql in its container connects to the socket of the server', () => {
     const read = (name: string) =>
       readFileSync(join(import.meta.dirname, '..', '..', 'images', 'postgres', name), 'utf8');
