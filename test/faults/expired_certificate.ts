@@ -4,7 +4,7 @@ import { presentedCertificate } from '../../src/bus/certificate.ts';
 import { SECRETS, type Secret } from '../../src/kube/client.ts';
 import { issuedBy } from '../../src/setup/certificates.ts';
 import { SECRET_NAMES } from '../../src/setup/init.ts';
-import { NAMESPACE, type Cluster } from '../cluster/fixture.ts';
+import { NAMESPACE, eventually, type Cluster } from '../cluster/fixture.ts';
 import { natsWiped } from './injections.ts';
 
 const LONG_AGO_MS = 400 * 86_400_000;
@@ -26,7 +26,10 @@ export async function expireCertificate(c: Cluster): Promise<void> {
 export async function renewCertificate(c: Cluster): Promise<void> {
   await forgetRenewal(c);
   await c.kubectl('-n', NAMESPACE, 'create', 'job', RENEWAL, '--from=cronjob/probeyard-renewal');
-  await c.kubectl('-n', NAMESPACE, 'wait', `job/${RENEWAL}`, '--for=condition=Complete', '--timeout=55s');
+  await eventually('the renewal is complete', 300, async () => {
+    const done = ['-o', 'jsonpath={.status.conditions[?(@.type=="Complete")].status}'];
+    return (await c.kubectl('-n', NAMESPACE, 'get', 'job', RENEWAL, ...done)) === 'True';
+  });
 }
 
 export const forgetRenewal = async (c: Cluster): Promise<void> => {

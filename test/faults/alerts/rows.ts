@@ -3,7 +3,7 @@ import { PODS, PROBE_TOOLS } from '../../../src/kube/client.ts';
 import type { ProbeTool } from '../../../src/kube/probe_tool.ts';
 import { NAMESPACE, RUNNERS, eventually, type Cluster } from '../../cluster/fixture.ts';
 import { leaderKilled, natsWiped, partStopped, replicasReady, type StoppedPart } from '../injections.ts';
-import { expireCertificate, isRenewed, renewCertificate } from '../expired_certificate.ts';
+import { expireCertificate, forgetRenewal, isRenewed, renewCertificate } from '../expired_certificate.ts';
 import { moment } from '../load.ts';
 import { onSmallDisk, type SmallDisk } from '../small_disk.ts';
 
@@ -107,6 +107,7 @@ async function certificateExpired(c: Cluster): Promise<void> {
   await expireCertificate(c);
   await moment(90_000);
   await renewCertificate(c);
+  await forgetRenewal(c);
   await natsWiped(c);
   await eventually('NATS presents the renewed certificate', 300, () => isRenewed(c));
   await moment(90_000);
