@@ -113,6 +113,24 @@ async function certificateExpired(c: Cluster): Promise<void> {
   await moment(90_000);
 }
 
+/** The leader tries it once a minute. */
+async function fenceOnlyWarns(c: Cluster, seconds: number): Promise<void> {
+  const act = (action: 'Deny' | 'Warn') =>
+    c.kubectl(
+      'patch',
+      'validatingadmissionpolicybinding/probeyard-fence',
+      '--type=merge',
+      '--patch',
+      JSON.stringify({ spec: { validationActions: [action] } }),
+    );
+  try {
+    await act('Warn');
+    await moment(seconds * 1_000);
+  } finally {
+    await act('Deny');
+  }
+}
+
 /** A row on a small disk that is full for so long. */
 function disk(server: 'postgres' | 'nats', held: number, short: number) {
   let made: SmallDisk | undefined;
@@ -205,6 +223,17 @@ export const ROWS: readonly Row[] = [
     held: certificateExpired,
     short: (c) => natsWiped(c),
     shortFault: 'NATS is restarted',
+  },
+  {
+    name: 'fence_missing',
+    fault: 'the binding of the fence only warns for 270 s',
+    alert: 'ProbeyardFenceMissing',
+    also: [],
+    // A short fault may be seen for a minute, until the next look.
+    factor: TENS,
+    held: (c) => fenceOnlyWarns(c, 270),
+    short: (c) => fenceOnlyWarns(c, 5),
+    shortFault: '5 s',
   },
   {
     name: 'pool_cannot_start',
