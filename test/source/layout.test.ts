@@ -132,6 +132,45 @@ describe('ranges that a format will read', () => {
     assert.deepEqual(rounds(ogg, 1000), [[{ from: 100_000 - 65_536, to: 100_000 }]]);
   });
 
+  it('include the chunks behind the media of a wav and an avi file', () => {
+    const chunk = (type: string, body: Buffer): Buffer => {
+      const header = Buffer.alloc(8);
+      header.write(type, 0, 'latin1');
+      header.writeUInt32LE(body.length, 4);
+      return Buffer.concat([header, body, Buffer.alloc(body.length % 2)]);
+    };
+    const riff = (...chunks: Buffer[]): Buffer => Buffer.concat([Buffer.from('RIFF....WAVE', 'latin1'), ...chunks]);
+    const wav = riff(
+      chunk('fmt ', Buffer.alloc(16)),
+      chunk('data', Buffer.alloc(99_999)),
+      chunk('LIST', Buffer.alloc(50)),
+    );
+    assert.deepEqual(rounds(wav, 1000), [[{ from: wav.length - 58, to: wav.length }]]);
+    const media = Buffer.concat([Buffer.from('movi'), Buffer.alloc(99_996)]);
+    const avi = riff(chunk('LIST', Buffer.alloc(300)), chunk('LIST', media), chunk('idx1', Buffer.alloc(100_000)));
+    assert.deepEqual(rounds(avi, 1000), [[{ from: avi.length - 100_008, to: avi.length - 100_008 + 65_536 }]]);
+    const bare = riff(chunk('data', Buffer.alloc(100_000)));
+    assert.deepEqual(rounds(bare, 1000), [], 'nothing follows the media');
+  });
+
+  it('include a large picture before the audio, and the tags behind it', () => {
+    const mp3 = Buffer.alloc(1_000_000);
+    Buffer.from([0x49, 0x44, 0x33, 4, 0, 0, 0, 18, 79, 22]).copy(mp3);
+    const atEnd = { from: 1_000_000 - 4096, to: 1_000_000 };
+    assert.deepEqual(rounds(mp3, 1000), [[{ from: 0, to: 10 + 18 * 16_384 + 79 * 128 + 22 }, atEnd]]);
+    for (const start of [Buffer.from('fLaC'), Buffer.from([0xff, 0xfb])]) {
+      const file = Buffer.alloc(1_000_000);
+      start.copy(file);
+      assert.deepEqual(rounds(file, 1000), [[atEnd]]);
+    }
+  });
+
+  it('include the end of an MXF file', () => {
+    const mxf = Buffer.alloc(1_000_000);
+    Buffer.from('060e2b34020501010d010201', 'hex').copy(mxf);
+    assert.deepEqual(rounds(mxf, 1000), [[{ from: 1_000_000 - 65_536, to: 1_000_000 }]]);
+  });
+
   it('find the cues of a Matroska file', () => {
     const seek = (place: number): Buffer =>
       Buffer.from([
@@ -192,6 +231,8 @@ describe('ranges that a format will read', () => {
       }
       if (next() < 0.3) Buffer.from('1a45dfa384010203041853806701', 'hex').copy(file);
       if (next() < 0.3) Buffer.from('114d9b74', 'hex').copy(file, 21);
+      if (next() < 0.1) file.write('RIFF', 'latin1');
+      if (next() < 0.1) file.write('ID3', 'latin1');
       const wanted = rounds(file, Math.floor(next() * file.length)).flat();
       assert.ok(wanted.length < 1000, `${wanted.length} ranges`);
       for (const { from, to } of wanted)
@@ -200,5 +241,5 @@ describe('ranges that a format will read', () => {
           `${from} to ${to} of ${file.length}`,
         );
     }
-  });
+  }).timeout(60_000);
 });

@@ -1,3 +1,4 @@
+import { riffLayout, taggedLayout } from './chunk_layout.ts';
 import type { Wanted } from './read_ahead.ts';
 
 /**
@@ -30,6 +31,11 @@ export function layoutOf(head: Buffer, size: number): Layout | undefined {
   if (head.readUInt32BE(0) === 0x000001ba) return tailLayout(size, 256 << 10);
   if (head.toString('latin1', 0, 4) === 'OggS') return tailLayout(size, 64 << 10);
   if (head.readUInt32BE(0) === 0x1a45dfa3) return matroskaLayout(size);
+  // A key of SMPTE: the partition pack of an MXF file, which has a list of its partitions at its end.
+  if (head.readUInt32BE(0) === 0x060e2b34) return tailLayout(size, 64 << 10);
+  if (head.toString('latin1', 0, 4) === 'RIFF') return riffLayout(size);
+  const isAudio = /^(?:ID3|fLaC)/.test(head.toString('latin1', 0, 4)) || (head.readUInt16BE(0) & 0xffe0) === 0xffe0;
+  if (isAudio) return taggedLayout(head, size);
   return undefined;
 }
 
@@ -74,7 +80,8 @@ function mp4Layout(size: number): Layout {
         at = size;
         break;
       }
-      if (box.type === 'moov' || box.type === 'sidx') wanted.push({ from: at, to: Math.min(box.end, at + LONGEST) });
+      if (box.type === 'moov' || box.type === 'sidx')
+        wanted.push({ from: at, to: Math.min(box.end, size, at + LONGEST) });
       if (box.type === 'moof') {
         fragments++;
         wanted.push({ from: at, to: Math.min(box.end + HEADER, size, at + LONGEST) });
