@@ -175,6 +175,12 @@ describe('source proxy: reading', function () {
     assert.ok(job.stats().ioUsage > body.length);
   });
 
+  it('fetches each page once for a tool that reads on, although the cache is small', async () => {
+    const { job } = await open(file, { cacheBytes: 1 << 20, nearMs: 0 });
+    assert.ok((await ask(job.address('a'))).body.equals(body));
+    assert.equal(job.stats().ioUsage, body.length);
+  });
+
   it('reads a live playlist again, and an ended one once', async () => {
     let version = 0;
     const { job, origin } = await open((request, response, path) => {

@@ -34,6 +34,11 @@ describe('read-ahead', () => {
     assert.deepEqual(nextRun([reading(0, 9, 40)], [], have(...to(16))), { first: 16, count: 8 });
     assert.equal(nextRun([reading(0, 9, 40)], [], have(...to(49))), undefined);
   });
+  it('reads no more ahead than a small cache keeps', () => {
+    assert.equal(nextRun([reading(0, 4)], [], have(...to(8)), 4), undefined);
+    assert.deepEqual(nextRun([reading(0, 4)], [], have(...to(8)), 8), { first: 8, count: 4 });
+    assert.equal(nextRun([reading(0, 4, 48)], [], have(...to(12)), 8), undefined);
+  });
   it('reads the last pages of a file even if they are few', () => {
     assert.deepEqual(nextRun([reading(0, 4, FIRST_WINDOW, 10)], [], have(...to(9))), { first: 9, count: 1 });
   });

@@ -131,8 +131,10 @@ export class OriginFile {
   #next(): { run: Run; meter: Meter } | undefined {
     const predicted = nextRun([], this.#wanted, this.#has);
     if (predicted !== undefined) return { run: predicted, meter: this.#context.count };
+    // Half of the cache: the other half has pages that were read and that a slower tool still needs.
+    const widest = Math.floor(this.#context.cache.maxBytes / PAGE_SIZE / 2 / this.#readers.size);
     for (const reader of this.#readers) {
-      const run = nextRun([reader], [], this.#has);
+      const run = nextRun([reader], [], this.#has, widest);
       if (run !== undefined) return { run, meter: reader.meter };
     }
     return undefined;

@@ -46,11 +46,15 @@ export function demandedRun(reading: Reading, has: (page: number) => boolean): R
   return { first, count: clip(first, Math.min(LONGEST_RUN, Math.max(FIRST_RUN, read)), pagesOf(reading.end), has) };
 }
 
-/** The next run worth fetching in advance: first what the format predicts, then what follows each reader. */
+/**
+ * The next run worth fetching in advance: first what the format predicts, then what follows each reader. `widest`: the
+ * pages of the cache that a reader may fill, because a page evicted before it is read is fetched twice.
+ */
 export function nextRun(
   readings: Iterable<Reading>,
   wanted: Iterable<Wanted>,
   has: (page: number) => boolean,
+  widest = WIDEST,
 ): Run | undefined {
   for (const { from, to } of wanted) {
     const run = missing(Math.floor(from / PAGE_SIZE), pagesOf(to), has, LONGEST_RUN);
@@ -59,10 +63,10 @@ export function nextRun(
   for (const reading of readings) {
     const read = pagesOf(reading.at - reading.start);
     if (read < GLANCE) continue;
-    const length = reading.window > FIRST_WINDOW ? LONGEST_RUN : FIRST_RUN;
+    const length = Math.min(reading.window, widest) > FIRST_WINDOW ? LONGEST_RUN : FIRST_RUN;
     const first = Math.floor(reading.at / PAGE_SIZE);
     const end = pagesOf(reading.end);
-    const run = missing(first, Math.min(first + reading.window, end), has, length);
+    const run = missing(first, Math.min(first + Math.min(reading.window, widest), end), has, length);
     // The edge moves page by page as the tool reads: a request per page would be mostly headers and round trips.
     if (run !== undefined && (run.count === length || run.first + run.count === end || has(run.first + run.count)))
       return run;
