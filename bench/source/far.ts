@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { files, makeCertificate, makeMedia } from './media.ts';
+import { files, makeCertificate, makeMedia, makeMoreMedia, moreFiles } from './media.ts';
 import type { Answer, Order } from './proxy_process.ts';
 
 /**
@@ -14,10 +14,11 @@ import type { Answer, Order } from './proxy_process.ts';
 
 const run = promisify(execFile);
 const runs = Number(process.argv[2] ?? 5);
-const chosen = process.argv.length > 3 ? process.argv.slice(3) : files;
+const chosen = process.argv.length > 3 ? process.argv.slice(3) : [...files, ...moreFiles];
 const folder = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'probeyard', 'bench-media');
 
 makeMedia(folder);
+makeMoreMedia(folder);
 const { cert, key } = makeCertificate(join(folder, 'tls'));
 const origin: ChildProcess = fork(join(import.meta.dirname, 'far_origin.ts'), [folder, cert, key]);
 const [{ port }] = (await once(origin, 'message')) as [{ port: number }];
