@@ -48,18 +48,23 @@ const template = (
   { kubeVersion = '1.36.0', release = RELEASE, namespace = NAMESPACE }: RenderOptions,
 ): HelmResult => helm(['template', release, CHART, '--namespace', namespace, '--kube-version', kubeVersion], values);
 
-/** helm takes about 0.2 s, and many tests use the same rendering. */
-const rendered = new Map<string, string>();
+/** helm takes about 0.2 s and reading its YAML longer, and many tests use the same rendering. */
+const rendered = new Map<string, Rendered[]>();
 
 export function render(values: object = {}, options: RenderOptions = {}): Rendered[] {
   const key = JSON.stringify([values, options]);
-  let text = rendered.get(key);
-  if (text === undefined) {
+  let objects = rendered.get(key);
+  if (objects === undefined) {
     const { code, stdout, stderr } = template(values, options);
     if (code !== 0) throw new Error(stderr);
-    text = stdout;
-    rendered.set(key, text);
+    objects = parsed(stdout);
+    rendered.set(key, objects);
   }
+  // A copy of its own, because some tests change what they get.
+  return structuredClone(objects);
+}
+
+function parsed(text: string): Rendered[] {
   return parseAllDocuments(text).flatMap((document) => {
     const [problem] = [...document.errors, ...document.warnings];
     if (problem) throw problem;
