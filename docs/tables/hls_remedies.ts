@@ -210,7 +210,7 @@ export const REMEDIES: Readonly<Record<RuleId, string>> = {
   'init-unreadable': 'Publish the init section at the address of EXT-X-MAP.',
   'init-format': 'Write moov without media: with ffmpeg -movflags empty_moov.',
   'key-unreadable':
-    'Let the key server answer without cookie or header, or serve keys from the host of the playlist, which gets them.',
+    'Let the key server answer without cookie or header, or serve keys where the playlist is, which gets them.',
   'key-length': 'Serve the 16 bytes themselves, not hexadecimal digits or JSON.',
   decryption: 'Compare key and IV with those of the packager.',
   'bandwidth-exceeded': 'Raise BANDWIDTH to the measured peak, or cap the encoder (-maxrate, -bufsize).',
