@@ -159,10 +159,10 @@ describe('store: figures equal a recount of the requests', function () {
     const working = { on: true };
     let killed = 0;
     let looks = 0;
-    let folds = 0;
+    const folds = { ended: 0 };
     const fold = async (one: typeof store) => {
       await one.foldUsage({ restSeconds: -60 });
-      folds++;
+      folds.ended++;
     };
     const background = async (work: () => Promise<unknown>) => {
       while (working.on) await work();
@@ -175,7 +175,7 @@ describe('store: figures equal a recount of the requests', function () {
       background(() => fold(store)),
       background(() => fold(other)),
       background(async () => {
-        const before = folds;
+        const before = folds.ended;
         const { rowCount } = await client.query(
           'select pg_terminate_backend(pid) from (select pid from pg_stat_activity where ' +
             `application_name = 'probeyard' order by random() limit 2) s`,
@@ -183,7 +183,7 @@ describe('store: figures equal a recount of the requests', function () {
         killed += rowCount ?? 0;
         // A fold that is tried again is not hit each time, however slow the machine is.
         do await new Promise((resolve) => setTimeout(resolve, 30));
-        while (folds === before && working.on);
+        while (folds.ended === before && working.on);
       }),
       // One statement sees one state of the record, so both counts in it must agree at any time.
       background(async () => {
