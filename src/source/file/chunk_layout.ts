@@ -35,17 +35,10 @@ export function riffLayout(size: number): Layout {
 }
 
 /** An ID3 tag before the audio may hold a large picture, which tools read to its end; other tags follow the audio. */
-export function taggedLayout(head: Buffer, size: number): Layout {
-  let done = false;
-  return {
-    step() {
-      if (done) return [];
-      done = true;
-      const atEnd = { from: Math.max(0, size - TAGS_AT_END), to: size };
-      const tag = Math.min(tagLength(head), LONGEST_TAG, size);
-      return tag === 0 ? [atEnd] : [{ from: 0, to: tag }, atEnd];
-    },
-  };
+export function tags(head: Buffer, size: number): Wanted[] {
+  const atEnd = { from: Math.max(0, size - TAGS_AT_END), to: size };
+  const tag = Math.min(tagLength(head), LONGEST_TAG, size);
+  return tag === 0 ? [atEnd] : [{ from: 0, to: tag }, atEnd];
 }
 
 /** Each of the four bytes has seven bits. */

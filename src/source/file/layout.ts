@@ -1,4 +1,4 @@
-import { riffLayout, taggedLayout } from './chunk_layout.ts';
+import { riffLayout, tags } from './chunk_layout.ts';
 import type { Wanted } from './read_ahead.ts';
 
 /**
@@ -35,17 +35,21 @@ export function layoutOf(head: Buffer, size: number): Layout | undefined {
   if (head.readUInt32BE(0) === 0x060e2b34) return tailLayout(size, 64 << 10);
   if (head.toString('latin1', 0, 4) === 'RIFF') return riffLayout(size);
   const isAudio = /^(?:ID3|fLaC)/.test(head.toString('latin1', 0, 4)) || (head.readUInt16BE(0) & 0xffe0) === 0xffe0;
-  if (isAudio) return taggedLayout(head, size);
+  if (isAudio) return knownLayout(tags(head, size));
   return undefined;
 }
 
-function tailLayout(size: number, length: number): Layout {
+const tailLayout = (size: number, length: number): Layout =>
+  knownLayout([{ from: Math.max(0, size - length), to: size }]);
+
+/** The head alone says it all. */
+function knownLayout(wanted: Wanted[]): Layout {
   let done = false;
   return {
     step() {
       if (done) return [];
       done = true;
-      return [{ from: Math.max(0, size - length), to: size }];
+      return wanted;
     },
   };
 }
