@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import Mocha from 'mocha';
 import { endAll, keepEnds } from './at_end.ts';
+import { PATIENCE } from './patience.ts';
 import { type Counts, END_OF_FILE, type Order, type Report } from './test_messages.ts';
 
 /** The totals and failures are printed by the parent. */
@@ -50,6 +51,13 @@ async function run(file: string): Promise<void> {
   isRunning = true;
   const ended = Promise.withResolvers<void>();
   const runner = mocha.run(() => ended.resolve());
+  const patient = new Set<Mocha.Runnable>();
+  const allowMore = (one: Mocha.Runnable) => {
+    if (!patient.has(one)) one.timeout(PATIENCE * one.timeout());
+    patient.add(one);
+  };
+  runner.on('test', allowMore);
+  runner.on('hook', allowMore);
   runner.on('pass', () => (counts.passes += 1));
   runner.on('pending', () => (counts.pending += 1));
   runner.on('fail', (test, error: Error) =>

@@ -2,7 +2,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { until } from './until.ts';
@@ -36,16 +35,6 @@ export function makeDirectory(name: string): string {
 export function removeDirectory(directory: string): void {
   rmSync(directory, { recursive: true, force: true });
   directories.delete(directory);
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new ServerError('not-started', 'the system gave no port');
-  return address.port;
 }
 
 interface Daemon {

@@ -10,7 +10,8 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { childrenOf, signalAll } from './processes.ts';
-import { ServerError, STARTED_WITHIN_MS, daemon, freePort, makeDirectory, removeDirectory } from './server_process.ts';
+import { freePort } from './free_port.ts';
+import { ServerError, STARTED_WITHIN_MS, daemon, makeDirectory, removeDirectory } from './server_process.ts';
 
 // ---------------------------------------------------------------- PostgreSQL
 

@@ -1,10 +1,13 @@
+import { PATIENCE } from './patience.ts';
+
 /** Waits for a condition with a deadline. Tests never sleep for a time that is merely expected to be enough. */
 export async function until<T>(
   what: string,
   condition: () => T | Promise<T>,
   deadlineMs = 10_000,
 ): Promise<NonNullable<T>> {
-  const deadline = performance.now() + deadlineMs;
+  const longestMs = PATIENCE * deadlineMs;
+  const deadline = performance.now() + longestMs;
   let last: unknown;
   for (;;) {
     try {
@@ -14,7 +17,7 @@ export async function until<T>(
     } catch (error) {
       last = error;
     }
-    if (performance.now() > deadline) throw new Error(`not within ${deadlineMs} ms: ${what}`, { cause: last });
+    if (performance.now() > deadline) throw new Error(`not within ${longestMs} ms: ${what}`, { cause: last });
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }

@@ -11,7 +11,7 @@ import { STREAM } from '../../src/bus/messages.ts';
 import { INBOX } from '../../src/bus/permissions.ts';
 import { managerOf } from '../../src/bus/results.ts';
 import { natsServerConfig, type ServerKeys } from '../../src/bus/server_config.ts';
-import { freePort } from '../kube/apiserver.ts';
+import { freePort } from '../free_port.ts';
 import { type NatsServer, startNats } from '../servers.ts';
 import { until } from '../until.ts';
 

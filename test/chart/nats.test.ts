@@ -12,7 +12,8 @@ import 'reflect-metadata';
 import { X509CertificateGenerator, PemConverter } from '@peculiar/x509';
 import { createAccount, createUser } from 'nkeys.js';
 import { natsServerConfig } from '../../src/bus/server_config.ts';
-import { binary, freePort } from '../kube/apiserver.ts';
+import { freePort } from '../free_port.ts';
+import { binary } from '../kube/apiserver.ts';
 import { only, render } from './render.ts';
 
 async function selfSigned(): Promise<{ certificate: string; key: string }> {

@@ -9,6 +9,7 @@ import type { ProbeJob } from '../../src/kube/probe_job.ts';
 import { describedAs, undescribed, type Seen } from '../api/described.ts';
 import { readEnvironment } from '../node/environment.ts';
 import { startOrigin, type Handler, type Origin } from '../node/origin.ts';
+import { PATIENCE } from '../patience.ts';
 
 export const NAMESPACE = 'probeyard';
 export const RUNNERS = 'probeyard-runners';
@@ -154,7 +155,8 @@ export async function eventually<T>(
   look: () => T | undefined | false | Promise<T | undefined | false>,
 ): Promise<T> {
   const began = performance.now();
-  const end = began + seconds * 1000;
+  const longest = PATIENCE * seconds;
+  const end = began + longest * 1000;
   let last: unknown;
   for (;;) {
     try {
@@ -164,7 +166,7 @@ export async function eventually<T>(
     } catch (error) {
       last = error;
     }
-    if (performance.now() > end) throw new Error(`${what}: not within ${seconds} s`, { cause: last });
+    if (performance.now() > end) throw new Error(`${what}: not within ${longest} s`, { cause: last });
     // A poll often starts a process, and the cluster shares its CPU, so slow polls are repeated less often.
     await delay(Math.min(1_000, Math.max(100, (performance.now() - began) / 10)));
   }

@@ -13,7 +13,7 @@ import { PAGES } from '../../docs/site/pages.ts';
 import { readPolicyText } from '../../src/policy/read.ts';
 import { secretText, signedHeaders } from '../../src/webhooks/sign.ts';
 import { startApi, type ApiFixture } from '../api/fixture.ts';
-import { freePort } from '../kube/apiserver.ts';
+import { freePort } from '../free_port.ts';
 import { sendFile, startOrigin, type Origin } from '../source/origin.ts';
 import { until } from '../until.ts';
 import { allowAllOptions, answering, type Answering } from './answers.ts';

@@ -22,10 +22,15 @@ describe('the API replica that holds an uploaded file is killed', function () {
     // The only slot of the token, so that the file waits.
     let release = (): void => {};
     const held = new Promise<void>((resolve) => (release = resolve));
-    const origin = await c.origin((_, response) => void held.then(() => response.writeHead(404).end()));
+    let isRead = false;
+    const origin = await c.origin((_, response) => {
+      isRead = true;
+      void held.then(() => response.writeHead(404).end());
+    });
     // Its caller may wait at the replica that is killed.
     const first = c.probe({ url: `${origin.url}/slow.mp4` }, { token }).catch(() => {});
     try {
+      await eventually('the slot is taken', 30, () => isRead);
       const { status, json } = await sendFile(c, clip, { token, headers: { Prefer: 'respond-async' } });
       assert.equal(status, 202);
       const { pod } = await eventually('a replica holds the file', 30, async () =>

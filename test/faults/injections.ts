@@ -143,11 +143,8 @@ export const runnersKilled: Injection = async (c) => {
   }
 };
 
-/**
- * Kills only the agents. Their pods stay `Running` because of the other container. The exit is noticed before the
- * silence of 20 s.
- */
-export const agentsKilled = async (c: Cluster, seconds = 60): Promise<void> => {
+/** Kills only the agents. Their pods stay `Running` because of the other container. */
+export const agentsKilled: Injection = async (c) => {
   for (let round = 0; round < 2; round++) {
     const chosen = await eventually('runners that are ready', 60, async () => {
       const ready = (await runners(c))
@@ -157,7 +154,7 @@ export const agentsKilled = async (c: Cluster, seconds = 60): Promise<void> => {
       return ready.length > 0 && ready.slice(0, 2);
     });
     for (const { name } of chosen) signal(pidsOf('PY_POD_NAME', name), 'SIGKILL');
-    await eventually('their pods are gone', seconds, async () => {
+    await eventually('their pods are gone', 60, async () => {
       const left = await runners(c);
       return chosen.every(
         ({ uid }) => !left.some(({ metadata }) => metadata.uid === uid && metadata.deletionTimestamp === undefined),

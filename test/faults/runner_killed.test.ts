@@ -14,7 +14,7 @@ describe('runner pods are killed under load, busy and idle ones', function () {
 
   for (const [what, kill] of [
     ['the pods', runnersKilled],
-    ['the agents in them', (at: Cluster) => agentsKilled(at, 15)],
+    ['the agents in them', agentsKilled],
   ] as const)
     it(`${what}: their jobs run again elsewhere, and each request has one end`, async () => {
       const { statuses, total } = await underLoad(c, () => kill(c));

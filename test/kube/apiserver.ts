@@ -6,13 +6,14 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { existsSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parse, stringify } from 'yaml';
 import { CRDS, makeClient, NAMESPACES, type KubeClient, type KubeObject } from '../../src/kube/client.ts';
 import { atEnd } from '../at_end.ts';
+import { freePort } from '../free_port.ts';
+import { PATIENCE } from '../patience.ts';
 
 export interface TestApiServer {
   kubeconfig: string;
@@ -97,18 +98,6 @@ export function binary(name: string): string {
   );
   if (found === undefined) throw new Error(`no ${name} in ${cache}: make up builds it`);
   return found;
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => {
-    server.close(resolve);
-  });
-  return port;
 }
 
 async function startOwn(fsync: boolean): Promise<TestApiServer> {
@@ -323,7 +312,7 @@ async function serverOf(
 }
 
 async function until(ready: () => boolean | Promise<boolean>, child: ChildProcess, deadlineMs: number): Promise<void> {
-  const end = performance.now() + deadlineMs;
+  const end = performance.now() + PATIENCE * deadlineMs;
   while (!(await ready())) {
     if (child.exitCode !== null || child.signalCode !== null) throw new Error('the API server ended while it started');
     if (performance.now() > end) throw new Error(`the API server is not ready after ${deadlineMs} ms`);

@@ -16,7 +16,8 @@ import {
   type KubeErrorCode,
   type ResourceType,
 } from '../../src/kube/client.ts';
-import { freePort, testApiServer, type TestApiServer } from './apiserver.ts';
+import { freePort } from '../free_port.ts';
+import { testApiServer, type TestApiServer } from './apiserver.ts';
 import { eventually } from './eventually.ts';
 import { startRelay, type Relay } from './relay.ts';
 

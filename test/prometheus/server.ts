@@ -5,7 +5,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import { freePort } from '../kube/apiserver.ts';
+import { freePort } from '../free_port.ts';
 import { until } from '../until.ts';
 import type { Programs } from './programs.ts';
 

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '../server_process.ts';
+import { freePort } from '../free_port.ts';
 import { until } from '../until.ts';
 
 const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;

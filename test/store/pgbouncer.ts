@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { fetchProgram } from '../debian_program.ts';
-import { freePort } from '../kube/apiserver.ts';
+import { freePort } from '../free_port.ts';
 import { daemon } from '../server_process.ts';
 import { postgresUser } from '../servers.ts';
 

@@ -2,16 +2,17 @@
  * Real servers of every kind of source: built or fetched once into the cache, started by a test and stopped with it.
  */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { connect, createServer, type AddressInfo } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { once as keptOnce } from '../../images/cache.ts';
 import { buildParts, cacheDir, isBuilt } from '../node/build.ts';
 import type { PartName } from '../node/parts.ts';
+import { freePort } from '../free_port.ts';
+import { PATIENCE } from '../patience.ts';
 
 export interface Peer {
   port: number;
@@ -60,15 +61,6 @@ const ftpLibrary = (): Promise<string> =>
 const lacksAsyncore = (): Promise<boolean> =>
   Promise.resolve(spawnSync('python3', ['-c', 'import asyncore, asynchat']).status !== 0);
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
-
 function start(
   command: string,
   args: readonly string[],
@@ -103,7 +95,7 @@ async function until(
   look: () => boolean | Promise<boolean>,
   output: () => string,
 ): Promise<void> {
-  const end = performance.now() + seconds * 1000;
+  const end = performance.now() + PATIENCE * seconds * 1000;
   while (!(await look())) {
     if (performance.now() > end) throw new Error(`${what}: not within ${seconds} s: ${output().slice(-2000)}`);
     await delay(50);

@@ -10,7 +10,8 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { run } from '../../../images/command.ts';
 import { buildParts } from '../../node/build.ts';
-import { daemon, freePort } from '../../server_process.ts';
+import { freePort } from '../../free_port.ts';
+import { daemon } from '../../server_process.ts';
 
 const { values } = parseArgs({ options: { release: { type: 'string' } } });
 assert.ok(values.release !== undefined, 'give RELEASE=FOLDER');
