@@ -1,46 +1,13 @@
 /** A primary with a synchronous standby, behind one address, as the service of an operator or a virtual address is. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { connect, createServer, type Socket } from 'node:net';
 import pg from 'pg';
 import { isStoreError } from '../../src/store/errors.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { openStore, type Store } from '../../src/store/store.ts';
 import { type PostgresServer, startPostgres } from '../servers.ts';
 import { until } from '../until.ts';
+import { type Address, startAddress } from './address.ts';
 import { aCloseInput, anOpenInput } from './fixture.ts';
-
-/** One address that leads to whichever server is the primary; connections that exist stay where they are. */
-async function startAddress(target: number) {
-  const sockets = new Set<Socket>();
-  const address = { target };
-  const server = createServer((client) => {
-    const upstream = connect(address.target, '127.0.0.1');
-    for (const [socket, other] of [
-      [client, upstream],
-      [upstream, client],
-    ] as const) {
-      sockets.add(socket);
-      socket.on('error', () => {});
-      socket.on('close', () => {
-        sockets.delete(socket);
-        other.destroy();
-      });
-      socket.pipe(other);
-    }
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const at = server.address();
-  return {
-    url: `postgres://probeyard@127.0.0.1:${typeof at === 'object' && at ? at.port : 0}/postgres`,
-    leadTo: (port: number) => void (address.target = port),
-    async close() {
-      for (const socket of sockets) socket.destroy();
-      server.close();
-      await once(server, 'close');
-    },
-  };
-}
 
 async function sql<T>(server: PostgresServer, text: string, values: unknown[] = []): Promise<T[]> {
   const client = new pg.Client({ connectionString: server.url });
@@ -56,7 +23,8 @@ describe('store: failover of Postgres', function () {
   this.timeout(120_000);
   let primary: PostgresServer;
   let standby: PostgresServer;
-  let address: Awaited<ReturnType<typeof startAddress>>;
+  let address: Address;
+  let url: string;
   const stores: Store[] = [];
 
   before(async () => {
@@ -72,6 +40,7 @@ describe('store: failover of Postgres', function () {
     );
     await migrate({ url: primary.url });
     address = await startAddress(primary.port);
+    url = `postgres://probeyard@127.0.0.1:${address.port}/postgres`;
   });
   after(async () => {
     await Promise.all(stores.map((store) => store.close()));
@@ -80,14 +49,14 @@ describe('store: failover of Postgres', function () {
   });
 
   const open = async (settings: Partial<Parameters<typeof openStore>[0]> = {}): Promise<Store> => {
-    const store = await openStore({ url: address.url, ...settings });
+    const store = await openStore({ url, ...settings });
     stores.push(store);
     return store;
   };
 
   it('an address that leads to a standby counts as unreachable, never as a failed query', async () => {
     address.leadTo(standby.port);
-    await assert.rejects(openStore({ url: address.url, retryMs: 300 }), { name: 'StoreError', code: 'unreachable' });
+    await assert.rejects(openStore({ url, retryMs: 300 }), { name: 'StoreError', code: 'unreachable' });
     await assert.rejects(openStore({ url: standby.url, retryMs: 300 }), { name: 'StoreError', code: 'unreachable' });
     address.leadTo(primary.port);
     const store = await open({ retryMs: 300 });
