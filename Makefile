@@ -30,6 +30,9 @@ release: $(MODULES) ## chart and images, signed, in one folder (KEY=file, OUT=di
 release-check: $(MODULES) ## copy a release to a registry, and read it back (RELEASE=dist/probeyard-VERSION)
 	@$(RUN) test/images/release/check.ts $(if $(RELEASE),--release $(RELEASE))
 
+release-install: $(MODULES) ## install a release from a registry, with no other network (RELEASE=dist/probeyard-VERSION)
+	@$(RUN) test/images/release/install.ts $(if $(RELEASE),--release $(RELEASE))
+
 ##@ Test
 test: $(MODULES) ## all tests; starts what they need
 	@$(SERVERS)
@@ -141,4 +144,4 @@ $(MODULES): package-lock.json
 	mutations mutate fuzz-api fuzz-media fuzz-hls fuzz-c2pa bench bench-hls bench-store faults alerts soak hostility \
 	sources peers \
 	compare report-data report-train report-tables generate format images-source release \
-	release-check
+	release-check release-install

@@ -40,7 +40,7 @@ export interface PostgresServer {
 }
 
 /** The folder of its programs: PROBEYARD_POSTGRES, else the newest that is installed. */
-function postgresDirectory(): string {
+export function postgresDirectory(): string {
   const given = process.env['PROBEYARD_POSTGRES'];
   if (given) return given;
   const root = '/usr/lib/postgresql';

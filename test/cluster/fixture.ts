@@ -73,7 +73,8 @@ export const PSQL = [
   'psql',
 ];
 
-export async function cluster(): Promise<Cluster> {
+/** `ownSql` queries the records, if they are not in the installed PostgreSQL. */
+export async function cluster(ownSql?: Cluster['sql']): Promise<Cluster> {
   const env = await readEnvironment();
   const { KUBECONFIG: kubeconfig, PROBEYARD_URL: url, PROBEYARD_TOKEN: token, PROBEYARD_HOST_IP: hostIp } = env;
   if (!kubeconfig || !url || !token || !hostIp) throw new Error('the cluster is not up: run `make up` first');
@@ -88,8 +89,9 @@ export async function cluster(): Promise<Cluster> {
         { timeout: 60_000, maxBuffer: 64 * 1024 * 1024 },
       )
     ).stdout;
-  const sql = async (query: string): Promise<string> =>
+  const installedSql = async (query: string): Promise<string> =>
     (await kubectl('-n', NAMESPACE, 'exec', 'probeyard-postgres-0', '-c', 'postgres', '--', ...PSQL, query)).trim();
+  const sql = ownSql ?? installedSql;
   const call = async (path: string, init: RequestInit & { token?: string | undefined }): Promise<Answer> => {
     const started = performance.now();
     const { token: own, ...rest } = init;

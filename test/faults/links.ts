@@ -77,15 +77,16 @@ function mainProcesses(): { role: Role; pod: string; pid: number }[] {
 
 async function links(c: Cluster): Promise<Links[]> {
   const { items } = JSON.parse(await c.kubectl('get', 'services', '-A', '-o', 'json')) as { items: Service[] };
-  const serviceOf = (name: string): string => {
-    const spec = items.find(({ metadata }) => metadata.name === name)?.spec;
+  const serviceOf = (...names: string[]): string => {
+    const spec = items.find(({ metadata }) => names.includes(metadata.name))?.spec;
     const [port] = spec?.ports ?? [];
-    if (spec?.clusterIP === undefined || port === undefined) throw new Error(`there is no service ${name}`);
+    if (spec?.clusterIP === undefined || port === undefined)
+      throw new Error(`there is no service ${names.join(' or ')}`);
     return endpoint(spec.clusterIP, port.port);
   };
   const peers: Record<Server, string> = {
     nats: serviceOf('probeyard-nats'),
-    postgres: serviceOf('probeyard-postgres'),
+    postgres: serviceOf('probeyard-postgres', 'postgres-pair'),
     kubernetes: serviceOf('kubernetes'),
   };
   return mainProcesses().flatMap(({ role, pod, pid }) => {
