@@ -259,7 +259,9 @@ export function assertTold(
   // A part that is away for longer than the queue timeout.
   const late = queueTimeouts ? (statuses[429] ?? 0) : 0;
   assert.equal(good + away + ours + broken + late, total, JSON.stringify(statuses));
-  assert.ok(good >= total * share, JSON.stringify(statuses));
+  // Of a short load, most requests meet the fault.
+  const least = inFull() ? share : share / 3;
+  assert.ok(good >= total * least, JSON.stringify(statuses));
   if (answered) assert.equal(broken, 0, `connections broke: ${JSON.stringify(statuses)}`);
   console.log(`      callers were told ${JSON.stringify(statuses)} in ${Math.round(ms / 1000)} s`);
 }
