@@ -12,6 +12,7 @@ import { crdFiles } from './crds.ts';
 import { valuesSchema } from './schema.ts';
 import { VERSIONED, withVersion } from './version.ts';
 import { parseCatalog } from '../images/catalog.ts';
+import { findingsWith, readFindings } from '../images/vex/vex.ts';
 import { cliPage } from '../docs/tables/cli.ts';
 import { customResourcesPage } from '../docs/tables/custom_resources.ts';
 import { hlsRulesPage } from '../docs/tables/hls_rules.ts';
@@ -64,6 +65,33 @@ function hlsCodes(): string {
   );
 }
 
+const WIDTH = 120;
+
+/** As the formatter writes it. */
+function listOf(name: string, ids: readonly string[]): string {
+  const quoted = ids.map((id) => `'${id}'`);
+  const line = `    ${name}: [${quoted.join(', ')}],\n`;
+  return line.length <= WIDTH + 1 ? line : `    ${name}: [\n${quoted.map((id) => `      ${id},\n`).join('')}    ],\n`;
+}
+
+/** Known vulnerabilities of each tool version, for `status.warning` of ProbeTools. */
+function vulnerabilities(catalogYaml: string): string {
+  const entries = parseCatalog(catalogYaml).tools.flatMap(({ tool, version, exact, source }) => {
+    const debian = source.kind === 'debian' ? source.packages.map((one) => one.version) : [];
+    const affected = findingsWith('affected', { tool, exact, debian });
+    const unclear = findingsWith('under_investigation', { tool, exact, debian });
+    if (affected === undefined || unclear === undefined) return [];
+    return [`  '${tool} ${version}': {\n${listOf('affected', affected)}    unclear: ${unclear.length},\n  },\n`];
+  });
+  return (
+    '/** Known vulnerabilities of each tool version. Made from images/vex by `make generate`: change them there. */\n' +
+    `export const READ = '${readFindings().read}';\n` +
+    'export interface Known {\n  affected: readonly string[];\n' +
+    '  /** Number of those of which it is not known whether the version is affected. */\n  unclear: number;\n}\n' +
+    `export const VULNERABILITIES: Readonly<Record<string, Known>> = {\n${entries.join('')}};\n`
+  );
+}
+
 /** The content of every generated file, by path. */
 export function madeFiles(): Map<string, string> {
   const files = new Map<string, string>();
@@ -80,6 +108,7 @@ export function madeFiles(): Map<string, string> {
   files.set('docs/operating/metrics.md', metricsPage());
   files.set('docs/hls-rules.md', hlsRulesPage());
   files.set('src/tools/hls_codes.ts', hlsCodes());
+  files.set('src/tools/vulnerabilities.ts', vulnerabilities(catalog));
   files.set('docs/cli.md', cliPage());
   files.set('docs/options.md', optionPage());
   files.set('docs/permissions.md', roleTable());

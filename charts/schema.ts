@@ -233,6 +233,7 @@ const VALUES: TSchema = object({
     catalog: Type.Array(tool),
     include: Type.Array(text({ minLength: 1 })),
     exclude: Type.Array(text({ minLength: 1 })),
+    showVulnerabilities: flag,
     bundled: object(image),
   }),
   pools: Type.Unsafe({

@@ -284,6 +284,7 @@ export interface ToolVersion {
   latest?: true;
   options: Array<string>;
   values?: Record<string, Array<string>>;
+  warning?: string;
 }
 
 export interface AvailableTool {

@@ -72,6 +72,21 @@ export function statusOf(
   return inMainLine ? 'fixed' : 'under_investigation';
 }
 
+/** Ids of the findings with this status in a release. Undefined for a tool of which none are recorded. */
+export function findingsWith(
+  status: Status,
+  { tool, exact, debian }: Pick<Product, 'tool' | 'exact' | 'debian'>,
+): string[] | undefined {
+  const program = PROGRAMS[tool];
+  return (
+    program &&
+    readFindings()
+      .findings.filter((finding) => finding.program === program && statusOf(finding, exact, debian) === status)
+      .map(({ id }) => id)
+      .toSorted()
+  );
+}
+
 export interface Product {
   tool: string;
   version: string;

@@ -15,6 +15,7 @@ import type { ProbeJob } from '../kube/probe_job.ts';
 import type { ProbePool } from '../kube/probe_pool.ts';
 import type { ProbeTool } from '../kube/probe_tool.ts';
 import { applyCatalog, applyPolicies, showOverridden } from './catalog/apply.ts';
+import { showKnownVulnerabilities } from './catalog/known_vulnerabilities.ts';
 import type { EndFlooding } from './floods.ts';
 import { raiseFence } from './leader/fence.ts';
 import { fenceCheck } from './leader/fence_check.ts';
@@ -317,6 +318,9 @@ export async function startTerm(
     pools.catalog(new Map(applied.pools.map(({ name, spec }) => [name, spec])), applied.removedPools);
     await showOverridden(kube, applied.tools, stamp(store.clock.now())).catch((error: unknown) =>
       log.warn({ err: error }, 'cannot show which fields of tools are overridden'),
+    );
+    await showKnownVulnerabilities(kube, config.showVulnerabilities).catch((error: unknown) =>
+      log.warn({ err: error }, 'cannot show known vulnerabilities of tools'),
     );
     log.info(
       {

@@ -28,6 +28,9 @@ const ProbeToolStatus = Type.Object({
   proof: Type.Optional(text(128)),
   /** Short form of the binary's version output, for the printer column. */
   reported: Type.Optional(text(PROOF_LIMITS.version)),
+  warning: Type.Optional(
+    text(4096, { description: 'Known vulnerabilities of this version (values: tools.showVulnerabilities).' }),
+  ),
   architectures: Type.Optional(
     Type.Array(
       Type.Object({

@@ -6,12 +6,13 @@ export interface ToolWishes {
   latest?: boolean;
   available?: boolean;
   options?: string[][];
+  warning?: string;
 }
 
 export function aTool(
   tool: ToolName,
   version: string,
-  { latest = false, available = true, options = [] }: ToolWishes = {},
+  { latest = false, available = true, options = [], warning }: ToolWishes = {},
 ): ProbeTool {
   return {
     apiVersion: API_VERSION,
@@ -28,6 +29,7 @@ export function aTool(
           lastTransitionTime: '2026-01-01T00:00:00Z',
         },
       ],
+      ...(warning === undefined ? {} : { warning }),
       architectures: options.map((list, index) => ({ arch: `arch${index}`, version, options: list })),
     },
   };

@@ -5,7 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { overridden } from '../../src/controller/catalog/apply.ts';
+import { warningText } from '../../src/controller/catalog/known_vulnerabilities.ts';
 import { PROBE_POOLS, PROBE_TOOLS } from '../../src/kube/client.ts';
+import { VULNERABILITIES } from '../../src/tools/vulnerabilities.ts';
 import { until } from '../until.ts';
 import { POOL, TOOLS, startCluster, type Cluster } from './cluster_parts.ts';
 
@@ -107,6 +109,41 @@ describe('catalog', function () {
       20_000,
     );
   });
+
+  it('warns of known vulnerabilities in the status of tools, if the operator wants it', async () => {
+    cluster = await startCluster({ pools: {} });
+    const warnings = async () =>
+      Object.fromEntries(
+        (await cluster.kube.listAll(PROBE_TOOLS)).items.map(({ spec, status }) => [
+          `${spec.tool} ${spec.version}`,
+          status?.warning,
+        ]),
+      );
+    const first = await cluster.controller({ env: { ...catalog({}), PY_SHOW_VULNERABILITIES: 'true' } });
+    await applied(first.log);
+    const shown = await warnings();
+    for (const [name, known] of Object.entries(VULNERABILITIES))
+      if (name in shown) assert.equal(shown[name], warningText(known), name);
+    assert.ok(Object.values(shown).some((warning) => warning !== undefined));
+    await first.stop();
+    const second = await cluster.controller({ epoch: 2, env: catalog({}) });
+    await applied(second.log);
+    assert.deepEqual(
+      Object.values(await warnings()).filter((warning) => warning !== undefined),
+      [],
+    );
+  });
+
+  for (const [what, known, text] of [
+    [
+      'affected, and others open',
+      { affected: ['CVE-1', 'CVE-2'], unclear: 3 },
+      /^affected by CVE-1, CVE-2; of 3 others/,
+    ],
+    ['only open ones', { affected: [], unclear: 3 }, /^no vulnerability is known for certain; of 3 others/],
+    ['nothing', { affected: [], unclear: 0 }, /^no vulnerability is known for certain\. From Debian.*not complete/],
+  ] as const)
+    it(`the warning never says that a version is safe: ${what}`, () => assert.match(warningText(known), text));
 
   it('compares by field, and lists regardless of order', () => {
     assert.deepEqual(overridden({ a: 1, b: { c: [1, 2], d: 'x' } }, { a: 1, b: { c: [2, 1], d: 'y' }, e: 3 }), [

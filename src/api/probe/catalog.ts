@@ -10,6 +10,8 @@ export interface ToolVersion {
   version: string;
   /** Command-line options reported by the binary itself, without their dashes; null if it reported none. */
   options: ReadonlySet<string> | null;
+  /** Of known vulnerabilities, where the operator wants it. */
+  warning?: string;
 }
 
 export interface Catalog {
@@ -45,7 +47,12 @@ export function catalogOf(tools: readonly ProbeTool[]): Catalog {
   for (const tool of tools.filter(isOffered).sort((a, b) => byNewest(a.spec.version, b.spec.version))) {
     const entry = byTool.get(tool.spec.tool) ?? { latest: undefined, versions: new Map() };
     byTool.set(tool.spec.tool, entry);
-    entry.versions.set(tool.spec.version, { version: tool.spec.version, options: optionsOf(tool) });
+    const warning = tool.status?.warning;
+    entry.versions.set(tool.spec.version, {
+      version: tool.spec.version,
+      options: optionsOf(tool),
+      ...(warning === undefined ? {} : { warning }),
+    });
     if (tool.spec.latest === true) entry.latest ??= tool.spec.version;
   }
   const versions = (tool: ToolName): string[] => [...(byTool.get(tool)?.versions.keys() ?? [])];

@@ -39,6 +39,9 @@ const Version = Type.Object(
         description: 'By option: the values of an enum that this version accepts, if it does not accept all of them.',
       }),
     ),
+    warning: Type.Optional(
+      Type.String({ description: 'Known vulnerabilities of this version, if the operator shows them.' }),
+    ),
   },
   { title: 'ToolVersion', additionalProperties: false },
 );
@@ -83,6 +86,7 @@ function versionOf(program: Program, version: string, latest: string, catalog: C
     ...(fewer.length > 0
       ? { values: Object.fromEntries(fewer.map(({ spec, values }) => [spec.name, [...values]])) }
       : {}),
+    ...(resolved.warning === undefined ? {} : { warning: resolved.warning }),
   };
 }
 

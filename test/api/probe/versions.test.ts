@@ -12,7 +12,7 @@ import { startApi, type ApiFixture } from '../fixture.ts';
 const catalog = catalogOf([
   aTool('ffprobe', '9.0', { latest: true, options: [['of', 'show_frames', 'max_probe_packets']] }),
   aTool('ffprobe', '4.0', { options: [['of', 'show_frames']] }),
-  aTool('ffprobe', '3.0'),
+  aTool('ffprobe', '3.0', { warning: 'affected by CVE-2000-1' }),
   aTool('mediainfo', '26.10', { options: [['Output=JSON', 'Output=XML', 'Details=1', '!Language']] }),
   aTool('mediainfo', '20.09'),
 ]);
@@ -52,6 +52,12 @@ describe('available versions', () => {
     assert.deepEqual(
       versionOf('ffprobe', '3.0').options,
       FFPROBE_OPTIONS.filter(({ extra }) => extra !== true).map(({ name }) => name),
+    ));
+
+  it('warn of a version whose ProbeTool has a warning', () =>
+    assert.deepEqual(
+      named('ffprobe').versions.map(({ warning }) => warning),
+      [undefined, undefined, 'affected by CVE-2000-1'],
     ));
 
   it('omit what a version lacks, and list the allowed values', () => {
