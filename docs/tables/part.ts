@@ -1,13 +1,19 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 
-/**
- * The page with the text of one part replaced. A part is between `<!-- name -->` and `<!-- /name -->`. The first may
- * say more: `<!-- name: its source -->`.
- */
+/** A part is between `<!-- name -->` and `<!-- /name -->`. The first may say more: `<!-- name: its source -->`. */
+const patternOf = (name: string): RegExp => new RegExp(`(<!-- ${name}(?:: [^>]*)? -->\n)([^]*?)(<!-- /${name} -->)`);
+
+/** The page with the text of one part replaced. */
 function withPart(page: string, name: string, text: string): string {
-  const pattern = new RegExp(`(<!-- ${name}(?:: [^>]*)? -->\n)[^]*?(<!-- /${name} -->)`);
+  const pattern = patternOf(name);
   if (!pattern.test(page)) throw new Error(`the page has no part "${name}"`);
-  return page.replace(pattern, (_, begin: string, end: string) => `${begin}\n${text}\n\n${end}`);
+  return page.replace(pattern, (_, begin: string, _before: string, end: string) => `${begin}\n${text}\n\n${end}`);
+}
+
+export function readPart(file: string, name: string): string {
+  const found = patternOf(name).exec(readFileSync(file, 'utf8'))?.[2];
+  if (found === undefined) throw new Error(`${file} has no part "${name}"`);
+  return found;
 }
 
 export function writePart(file: string, name: string, text: string): void {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -65,6 +65,8 @@ async function copyData(c: Cluster, to: PostgresServer, folder: string): Promise
     ['--no-owner', '--no-privileges', '-h', podIP, '-U', 'probeyard', '-d', 'probeyard', '-f', file],
     { env: { PATH: process.env['PATH'] ?? '', PGPASSWORD: password.trim() } },
   );
+  // The installed server may be of a newer minor version, which adds this to columns, than that of this machine.
+  writeFileSync(file, readFileSync(file, 'utf8').replaceAll(/^ALTER TABLE ONLY .* SET \(pg_attver=\d+\);\n/gm, ''));
   await run(program('psql'), ['-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', to.url, '-f', file]);
 }
 

@@ -9,7 +9,7 @@ import { globSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { writePart } from '../../docs/tables/part.ts';
+import { readPart, writePart } from '../../docs/tables/part.ts';
 import { wantsSecond } from '../node/second_node.ts';
 import type { Noted } from './note.ts';
 import type { Pace } from './pace.ts';
@@ -128,7 +128,7 @@ try {
     }
     const row = await runOne(fault, folder);
     // After each fault, so that an interrupted run keeps its rows.
-    const rows = rowsIn(await readFile(document, 'utf8')).set(fault.name, row);
+    const rows = rowsIn(readPart(document, 'table')).set(fault.name, row);
     writePart(document, 'table', [HEADER, ...faults.flatMap(({ name }) => rows.get(name) ?? [])].join('\n'));
   }
 } finally {

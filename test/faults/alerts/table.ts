@@ -3,9 +3,8 @@
  * Prometheus beside the cluster scrapes its pods, with the chart's own rules, shortened. Each fault is held for longer
  * than the window of its alert, and then for less. Writes docs/reports/alerts.md; with names, only their rows change.
  */
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { writePart } from '../../../docs/tables/part.ts';
+import { readPart, writePart } from '../../../docs/tables/part.ts';
 import { only, render } from '../../chart/render.ts';
 import { cluster, eventually, type Cluster } from '../../cluster/fixture.ts';
 import { podTargets } from '../../prometheus/pod_targets.ts';
@@ -152,7 +151,7 @@ try {
     for (const problem of problems) console.error(`  ${problem}`);
     if (problems.length > 0) process.exitCode = 1;
     // After each row, so that an interrupted run keeps its rows.
-    const rows = rowsIn(await readFile(document, 'utf8')).set(row.name, line);
+    const rows = rowsIn(readPart(document, 'table')).set(row.name, line);
     writePart(document, 'table', [HEADER, ...ROWS.flatMap(({ name }) => rows.get(name) ?? [])].join('\n'));
   }
 } finally {
