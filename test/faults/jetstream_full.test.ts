@@ -2,13 +2,15 @@ import assert from 'node:assert/strict';
 import { eventually, type Cluster } from '../cluster/fixture.ts';
 import { assertTold, moment, settled, underLoad } from './load.ts';
 import { onSmallDisk, type SmallDisk } from './small_disk.ts';
+import { unlessLong } from './long.ts';
 import { wholeCluster } from './whole.ts';
 
 describe('the disk of JetStream is full for 30 s', function () {
   this.timeout(900_000);
   let c: Cluster;
   let disk: SmallDisk;
-  before(async () => {
+  before(async function () {
+    unlessLong(this, 'NATS is moved to a small disk and back, which takes minutes');
     c = await wholeCluster();
     disk = await onSmallDisk(c, 'nats');
   });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { NAMESPACE, eventually, type Cluster } from '../cluster/fixture.ts';
 import { assertTold, moment, settled, underLoad } from './load.ts';
 import { onSmallDisk, type SmallDisk } from './small_disk.ts';
+import { unlessLong } from './long.ts';
 import { wholeCluster } from './whole.ts';
 
 const of = ['-n', NAMESPACE];
@@ -11,7 +12,8 @@ describe('the disk of Postgres is full for 20 s, and then for its write-ahead lo
   this.timeout(900_000);
   let c: Cluster;
   let disk: SmallDisk;
-  before(async () => {
+  before(async function () {
+    unlessLong(this, 'Postgres is moved to a small disk and back, which takes minutes');
     c = await wholeCluster();
     disk = await onSmallDisk(c, 'postgres');
   });

@@ -4,15 +4,17 @@ import { PODS, PROBE_TOOLS } from '../../src/kube/client.ts';
 import { NAMESPACE, RUNNERS, eventually, type Cluster } from '../cluster/fixture.ts';
 import { withoutImages } from './injections.ts';
 import { killPod, settled } from './load.ts';
+import { unlessLong } from './long.ts';
 import { wholeCluster } from './whole.ts';
 
 describe('the image of one tool is gone from the node', function () {
   this.timeout(600_000);
   let c: Cluster;
-  before(async () => {
+  before(async function () {
+    unlessLong(this, 'the tool is proven again twice, which takes minutes');
     c = await wholeCluster();
   });
-  after(() => c.close());
+  after(() => c?.close());
 
   it('the tool is Degraded, runners start without it, and it is restored with its image', async () => {
     const tools = (await c.kube.listAll(PROBE_TOOLS, { namespace: NAMESPACE })).items;

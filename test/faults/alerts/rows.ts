@@ -105,7 +105,7 @@ async function webhooksRefused(c: Cluster, count: number): Promise<void> {
 /** The certificate is looked at once a minute. */
 async function certificateExpired(c: Cluster): Promise<void> {
   await expireCertificate(c);
-  await moment(90_000);
+  await moment(240_000);
   await renewCertificate(c);
   await forgetRenewal(c);
   await natsWiped(c);
