@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { PODS } from '../../src/kube/client.ts';
-import { NAMESPACE, cluster, type Cluster } from '../cluster/fixture.ts';
+import { LABEL } from '../../src/kube/resource.ts';
+import { NAMESPACE, cluster, eventually, type Cluster } from '../cluster/fixture.ts';
 import { openRelease, type Release } from '../cluster/helm.ts';
 import { run } from '../node/command.ts';
 import { postgresDirectory, startPostgres, type PostgresServer } from '../servers.ts';
@@ -108,6 +109,11 @@ describe('the primary of two PostgreSQL servers is killed, and the standby promo
     await release.upgrade(`postgres.external.existingSecret=${PAIR}`);
     onPair = await cluster(sql);
     await whole(onPair);
+    // Their watches would be counted with those before the fault.
+    await eventually('the replaced pods are gone', 120, async () => {
+      const labelSelector = `${LABEL.component} in (api,controller)`;
+      return (await c!.kube.listAll(PODS, { namespace: NAMESPACE, labelSelector })).items.length === 4;
+    });
   });
   after(async () => {
     await onPair?.close();
