@@ -43,6 +43,23 @@ describe('chart: pods', function () {
     [SAMPLES, WITH_SAMPLES],
   ]);
 
+  // The old pods count otherwise: with two nodes, both new ones go where fewer of the old ones are.
+  it('new pods of a rollout are spread among themselves', () => {
+    for (const owner of ['Deployment/probeyard-api', 'Deployment/probeyard-controller']) {
+      const { topologySpreadConstraints: spread } = pod(owner, {}).spec as unknown as {
+        topologySpreadConstraints: { topologyKey: string; matchLabelKeys: string[] }[];
+      };
+      assert.deepEqual(
+        spread.map(({ topologyKey, matchLabelKeys }) => [topologyKey, matchLabelKeys]),
+        [
+          ['kubernetes.io/hostname', ['pod-template-hash']],
+          ['topology.kubernetes.io/zone', ['pod-template-hash']],
+        ],
+        owner,
+      );
+    }
+  });
+
   for (const [title, values] of Object.entries(renderings)) {
     const pods = OTHERS.get(values) ?? PODS;
     it(`are exactly the listed ones, ${title}`, () => {

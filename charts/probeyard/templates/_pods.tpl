@@ -92,6 +92,8 @@ topologySpreadConstraints:
     labelSelector:
       matchLabels:
         {{- include "probeyard.selector" $ | nindent 8 }}
+    {{- /* Otherwise a rollout balances new pods against old ones, and both may end on one node. */}}
+    matchLabelKeys: [pod-template-hash]
 {{- end }}
 {{- end }}
 {{- end -}}
