@@ -24,6 +24,7 @@ import { largeEnvelope } from './large/envelope.ts';
 import type { Measurement, Row } from './measurement.ts';
 import { near } from './runner/near.ts';
 import { readRanges } from './ranges.ts';
+import { summaryOf } from './summary.ts';
 import { table } from './table.ts';
 import { timelines } from './timeline/runner.ts';
 import { webhooks } from './webhooks/deliver.ts';
@@ -56,6 +57,9 @@ if (unknown.length > 0) {
 }
 const chosen = MEASUREMENTS.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
 const ranges = readRanges();
+const machine =
+  `${cpus().length} × ${cpus()[0]?.model.trim() ?? 'unknown'}, ${Math.round(totalmem() / 2 ** 30)} GB, ` +
+  `Linux ${release()}, Node ${process.version}`;
 const load = () => {
   const sync = syncTimes();
   return `load ${loadavg()
@@ -74,8 +78,8 @@ for (const { name, title, measure } of chosen) {
     console.log(text);
     measured.set(
       name,
-      `## ${name}: ${title}\n\n${new Date().toISOString().slice(0, 10)}. The ` +
-        `machine before: ${before}. After: ${load()}.\n\n${text}\n`,
+      `## ${name}: ${title}\n\n${new Date().toISOString().slice(0, 10)}, ${machine}. ` +
+        `Before: ${before}. After: ${load()}.\n\n${text}\n`,
     );
   } catch (error) {
     failed = true;
@@ -84,10 +88,6 @@ for (const { name, title, measure } of chosen) {
 }
 
 const path = join(import.meta.dirname, '..', 'docs', 'reports', 'measurements.md');
-const machine =
-  `${cpus().length} × ${cpus()[0]?.model.trim() ?? 'unknown'}, ` +
-  `${Math.round(totalmem() / 2 ** 30)} GB, Linux ${release()}, Node ` +
-  `${process.version}`;
 const standing = existsSync(path)
   ? readFileSync(path, 'utf8')
       .split(/^(?=## )/m)
@@ -100,13 +100,14 @@ const sections = [
       measured.get(name) ?? standing.find((section) => nameOf(section) === name)?.replace(/\n+$/, '\n') ?? [],
   ),
   ...standing
-    .filter((section) => !MEASUREMENTS.some(({ name }) => name === nameOf(section)))
+    .filter((section) => !MEASUREMENTS.some(({ name }) => name === nameOf(section)) && nameOf(section) !== 'Aims')
     .map((section) => section.replace(/\n+$/, '\n')),
 ];
 writeFileSync(
   path,
-  `# Measurements\n\n${machine}; API server, etcd, Postgres, NATS, the runners, the origin and the callers ` +
-    `all share it. Made by \`make bench\`; aims in bench/ranges.yaml.\n\n${sections.join('\n')}`,
+  '# Measurements\n\nEach on one machine of two cores and 24 GB, which API server, etcd, Postgres, NATS, runners, origin and ' +
+    'callers share. Made by `make bench`, which changes only the sections that it measures; bench/ranges.yaml has the ' +
+    `aims.\n\n${summaryOf(sections)}\n${sections.join('\n')}`,
 );
 console.log(`\nwritten to ${path}`);
 process.exit(failed ? 1 : 0);
