@@ -105,9 +105,9 @@ const sections = [
 ];
 writeFileSync(
   path,
-  '# Measurements\n\nEach on one machine of two cores and 24 GB, which API server, etcd, Postgres, NATS, runners, origin and ' +
-    'callers share. Made by `make bench`, which changes only the sections that it measures; bench/ranges.yaml has the ' +
-    `aims.\n\n${summaryOf(sections)}\n${sections.join('\n')}`,
+  '# Measurements\n\nEach on one machine of two cores and 24 GB, which API server, etcd, Postgres, NATS, runners, ' +
+    'origin and callers share. Made by `make bench`, which changes only the sections that it measures; ' +
+    `bench/ranges.yaml has the aims.\n\n${summaryOf(sections)}\n${sections.join('\n')}`,
 );
 console.log(`\nwritten to ${path}`);
 process.exit(failed ? 1 : 0);
