@@ -7,7 +7,7 @@ import { startFuzzRig, type FuzzRig } from './rig.ts';
 import { runSchemathesis, schemathesis } from './schemathesis.ts';
 
 const SEED = 20_261_121;
-const EXAMPLES = 40;
+const EXAMPLES = 25;
 
 describe('generated requests', function () {
   this.timeout(240_000);
