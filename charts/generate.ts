@@ -12,7 +12,7 @@ import { crdFiles } from './crds.ts';
 import { valuesSchema } from './schema.ts';
 import { VERSIONED, withVersion } from './version.ts';
 import { parseCatalog } from '../images/catalog.ts';
-import { findingsWith, readFindings } from '../images/vex/vex.ts';
+import { debianVersions, findingsOf, readFindings, statusOf, type Status } from '../images/vex/vex.ts';
 import { cliPage } from '../docs/tables/cli.ts';
 import { customResourcesPage } from '../docs/tables/custom_resources.ts';
 import { hlsRulesPage } from '../docs/tables/hls_rules.ts';
@@ -76,12 +76,15 @@ function listOf(name: string, ids: readonly string[]): string {
 
 /** Known vulnerabilities of each tool version, for `status.warning` of ProbeTools. */
 function vulnerabilities(catalogYaml: string): string {
-  const entries = parseCatalog(catalogYaml).tools.flatMap(({ tool, version, exact, source }) => {
-    const debian = source.kind === 'debian' ? source.packages.map((one) => one.version) : [];
-    const affected = findingsWith('affected', { tool, exact, debian });
-    const unclear = findingsWith('under_investigation', { tool, exact, debian });
-    if (affected === undefined || unclear === undefined) return [];
-    return [`  '${tool} ${version}': {\n${listOf('affected', affected)}    unclear: ${unclear.length},\n  },\n`];
+  const entries = parseCatalog(catalogYaml).tools.flatMap((entry) => {
+    const findings = findingsOf(entry.tool);
+    if (findings.length === 0) return [];
+    const debian = debianVersions(entry);
+    const idsOf = (status: Status): string[] =>
+      findings.filter((finding) => statusOf(finding, entry.exact, debian) === status).map(({ id }) => id);
+    const affected = listOf('affected', idsOf('affected').toSorted());
+    const unclear = idsOf('under_investigation').length;
+    return [`  '${entry.tool} ${entry.version}': {\n${affected}    unclear: ${unclear},\n  },\n`];
   });
   return (
     '/** Known vulnerabilities of each tool version. Made from images/vex by `make generate`: change them there. */\n' +

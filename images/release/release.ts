@@ -20,7 +20,7 @@ import { filesUnder } from './debian.ts';
 import { type Descriptor, Layout } from './layout.ts';
 import { MIRROR, imagesList, sourcesPage, writeLicences, type ImagePapers } from './papers.ts';
 import { sbomOf } from './sbom.ts';
-import { documentOf } from '../vex/vex.ts';
+import { debianVersions, documentOf } from '../vex/vex.ts';
 import { attest, publicKeyOf, readKey, signImage } from './sign.ts';
 
 const checkout = join(import.meta.dirname, '..', '..');
@@ -122,7 +122,7 @@ function vexOf(image: BuiltImage, digest: string): object | undefined {
       version: entry.version,
       exact: entry.exact,
       purl: `pkg:oci/${image.name}@${encodeURIComponent(digest)}?tag=${image.tag}`,
-      debian: entry.source.kind === 'debian' ? entry.source.packages.map((one) => one.version) : [],
+      debian: debianVersions(entry),
     })
   );
 }

@@ -8,6 +8,7 @@ import Type, { type Static } from 'typebox';
 import Value from 'typebox/value';
 import { parse } from 'yaml';
 import { byNewest } from '../../src/version_order.ts';
+import type { Entry } from '../catalog.ts';
 
 const Finding = Type.Object(
   {
@@ -72,20 +73,15 @@ export function statusOf(
   return inMainLine ? 'fixed' : 'under_investigation';
 }
 
-/** Ids of the findings with this status in a release. Undefined for a tool of which none are recorded. */
-export function findingsWith(
-  status: Status,
-  { tool, exact, debian }: Pick<Product, 'tool' | 'exact' | 'debian'>,
-): string[] | undefined {
+/** What is recorded of a tool, in any version. */
+export function findingsOf(tool: string): Finding[] {
   const program = PROGRAMS[tool];
-  return (
-    program &&
-    readFindings()
-      .findings.filter((finding) => finding.program === program && statusOf(finding, exact, debian) === status)
-      .map(({ id }) => id)
-      .toSorted()
-  );
+  return readFindings().findings.filter((finding) => finding.program === program);
 }
+
+/** Versions of the Debian packages that a tool is. */
+export const debianVersions = ({ source }: Entry): string[] =>
+  source.kind === 'debian' ? source.packages.map(({ version }) => version) : [];
 
 export interface Product {
   tool: string;
@@ -108,22 +104,19 @@ interface Statement {
 
 /** Undefined where nothing is recorded of the tool, because a document has at least one statement. */
 export function documentOf({ tool, version, exact, purl, debian }: Product): object | undefined {
-  const { read, findings } = readFindings();
-  const program = PROGRAMS[tool];
-  const statements = findings
-    .filter((finding) => finding.program === program)
-    .map((finding): Statement => {
-      const status = statusOf(finding, exact, debian);
-      const parts = [finding.what, finding.place === 'unknown' ? undefined : `in a ${finding.place}`];
-      const where = parts.filter((part) => part !== undefined).join(', ');
-      return {
-        vulnerability: { name: finding.id },
-        products: [{ '@id': purl, subcomponents: [{ '@id': `pkg:generic/${finding.program}@${exact}` }] }],
-        status,
-        status_notes: [where, `Debian ${finding.source}`, NOTE].filter((part) => part !== '').join('. '),
-        ...(status === 'affected' ? { action_statement: ISOLATION } : {}),
-      };
-    });
+  const { read } = readFindings();
+  const statements = findingsOf(tool).map((finding): Statement => {
+    const status = statusOf(finding, exact, debian);
+    const parts = [finding.what, finding.place === 'unknown' ? undefined : `in a ${finding.place}`];
+    const where = parts.filter((part) => part !== undefined).join(', ');
+    return {
+      vulnerability: { name: finding.id },
+      products: [{ '@id': purl, subcomponents: [{ '@id': `pkg:generic/${finding.program}@${exact}` }] }],
+      status,
+      status_notes: [where, `Debian ${finding.source}`, NOTE].filter((part) => part !== '').join('. '),
+      ...(status === 'affected' ? { action_statement: ISOLATION } : {}),
+    };
+  });
   if (statements.length === 0) return undefined;
   return {
     '@context': 'https://openvex.dev/ns/v0.2.0',
