@@ -9,7 +9,7 @@ import { globSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { readPart, writePart } from '../../docs/tables/part.ts';
+import { rowsOf, writePart } from '../../docs/tables/part.ts';
 import { wantsSecond } from '../node/second_node.ts';
 import type { Noted } from './note.ts';
 import type { Pace } from './pace.ts';
@@ -101,15 +101,6 @@ async function runOne(fault: Fault, folder: string): Promise<string> {
   return rowOf(fault, noted, code === 0);
 }
 
-/** The row of each fault, by the name in it. */
-const rowsIn = (text: string): Map<string, string> =>
-  new Map(
-    text.split('\n').flatMap((line) => {
-      const name = /^\| .*`(\w+)` \|/.exec(line)?.[1];
-      return name === undefined ? [] : [[name, line] as const];
-    }),
-  );
-
 /** Faults of the second node are left out of a cluster without one, and keep their rows. */
 const isPossible = ({ name }: Fault): boolean => !name.startsWith('node_') || wantsSecond();
 
@@ -128,7 +119,7 @@ try {
     }
     const row = await runOne(fault, folder);
     // After each fault, so that an interrupted run keeps its rows.
-    const rows = rowsIn(readPart(document, 'table')).set(fault.name, row);
+    const rows = rowsOf(document, 'table').set(fault.name, row);
     writePart(document, 'table', [HEADER, ...faults.flatMap(({ name }) => rows.get(name) ?? [])].join('\n'));
   }
 } finally {

@@ -4,7 +4,7 @@
  * than the window of its alert, and then for less. Writes docs/reports/alerts.md; with names, only their rows change.
  */
 import { join } from 'node:path';
-import { readPart, writePart } from '../../../docs/tables/part.ts';
+import { rowsOf, writePart } from '../../../docs/tables/part.ts';
 import { only, render } from '../../chart/render.ts';
 import { cluster, eventually, type Cluster } from '../../cluster/fixture.ts';
 import { podTargets } from '../../prometheus/pod_targets.ts';
@@ -123,14 +123,6 @@ async function runRow(c: Cluster, programs: Programs, row: Row): Promise<{ line:
   }
 }
 
-const rowsIn = (text: string): Map<string, string> =>
-  new Map(
-    text.split('\n').flatMap((line) => {
-      const name = /^\| .*?`(\w+)` \|/.exec(line)?.[1];
-      return name === undefined ? [] : [[name, line] as const];
-    }),
-  );
-
 const wanted = process.argv.slice(2);
 const unknown = wanted.filter((name) => !ROWS.some((row) => row.name === name));
 if (unknown.length > 0) {
@@ -151,7 +143,7 @@ try {
     for (const problem of problems) console.error(`  ${problem}`);
     if (problems.length > 0) process.exitCode = 1;
     // After each row, so that an interrupted run keeps its rows.
-    const rows = rowsIn(readPart(document, 'table')).set(row.name, line);
+    const rows = rowsOf(document, 'table').set(row.name, line);
     writePart(document, 'table', [HEADER, ...ROWS.flatMap(({ name }) => rows.get(name) ?? [])].join('\n'));
   }
 } finally {
