@@ -24,6 +24,9 @@ export interface Links {
   to: Record<Server, number>;
 }
 
+/** The Service that is used in place of the installed PostgreSQL while `postgres_failed_over` runs. */
+export const POSTGRES_PAIR = 'postgres-pair';
+
 const ESTABLISHED = '01';
 
 interface Service {
@@ -86,7 +89,7 @@ async function links(c: Cluster): Promise<Links[]> {
   };
   const peers: Record<Server, string> = {
     nats: serviceOf('probeyard-nats'),
-    postgres: serviceOf('probeyard-postgres', 'postgres-pair'),
+    postgres: serviceOf('probeyard-postgres', POSTGRES_PAIR),
     kubernetes: serviceOf('kubernetes'),
   };
   return mainProcesses().flatMap(({ role, pod, pid }) => {

@@ -1,21 +1,19 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import pg from 'pg';
 import { PODS } from '../../src/kube/client.ts';
 import { LABEL } from '../../src/kube/resource.ts';
 import { NAMESPACE, cluster, eventually, type Cluster } from '../cluster/fixture.ts';
 import { openRelease, type Release } from '../cluster/helm.ts';
 import { run } from '../node/command.ts';
-import { postgresDirectory, startPostgres, type PostgresServer } from '../servers.ts';
-import { startAddress, type Address } from '../store/address.ts';
-import { until } from '../until.ts';
+import { postgresDirectory, type PostgresServer } from '../servers.ts';
+import { sql, startAddress, startPair, type Address, type Pair } from '../store/pair.ts';
+import { POSTGRES_PAIR } from './links.ts';
 import { assertTold, moment, settled, underLoad } from './load.ts';
 import { unlessLong } from './long.ts';
 import { whole, wholeCluster } from './whole.ts';
 
 const INSTALLED = 'probeyard-postgres-0';
-const PAIR = 'postgres-pair';
 /** Until an operator notices that a primary is gone. */
 const NOTICED_AFTER_MS = 5_000;
 
@@ -26,13 +24,13 @@ const objectsOf = (host: string, port: number): object[] => [
   {
     apiVersion: 'v1',
     kind: 'Service',
-    metadata: { name: PAIR, namespace: NAMESPACE },
+    metadata: { name: POSTGRES_PAIR, namespace: NAMESPACE },
     spec: { ports: [{ port: 5432, targetPort: port }] },
   },
   {
     apiVersion: 'discovery.k8s.io/v1',
     kind: 'EndpointSlice',
-    metadata: { name: PAIR, namespace: NAMESPACE, labels: { 'kubernetes.io/service-name': PAIR } },
+    metadata: { name: POSTGRES_PAIR, namespace: NAMESPACE, labels: { 'kubernetes.io/service-name': POSTGRES_PAIR } },
     addressType: 'IPv4',
     endpoints: [{ addresses: [host], conditions: { ready: true } }],
     ports: [{ port }],
@@ -40,20 +38,10 @@ const objectsOf = (host: string, port: number): object[] => [
   {
     apiVersion: 'v1',
     kind: 'Secret',
-    metadata: { name: PAIR, namespace: NAMESPACE },
-    stringData: { url: `postgres://probeyard@${PAIR}.${NAMESPACE}.svc:5432/postgres` },
+    metadata: { name: POSTGRES_PAIR, namespace: NAMESPACE },
+    stringData: { url: `postgres://probeyard@${POSTGRES_PAIR}.${NAMESPACE}.svc:5432/postgres` },
   },
 ];
-
-async function query<T>({ url }: PostgresServer, text: string): Promise<T[]> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    return (await client.query(text)).rows as T[];
-  } finally {
-    await client.end();
-  }
-}
 
 /** Copies accounts, tokens and requests of the installation, as they are now. */
 async function copyData(c: Cluster, to: PostgresServer, folder: string): Promise<void> {
@@ -77,37 +65,30 @@ describe('the primary of two PostgreSQL servers is killed, and the standby promo
   let release: Release | undefined;
   let onPair: Cluster | undefined;
   let address: Address | undefined;
-  const servers: PostgresServer[] = [];
+  let pair: Pair | undefined;
   const folder = mkdtempSync(join(tmpdir(), 'probeyard-pair-'));
   let current: PostgresServer;
 
-  const sql = (text: string): Promise<string> =>
-    run(program('psql'), ['-X', '-q', '-A', '-t', '-v', 'ON_ERROR_STOP=1', '-d', current.url, '-c', text]).then(
-      (printed) => printed.trim(),
-    );
+  /** Printed as by psql in the installed pod, for the reckoning. */
+  const psql = async (query: string): Promise<string> =>
+    (
+      await run(program('psql'), ['-X', '-q', '-A', '-t', '-v', 'ON_ERROR_STOP=1', '-d', current.url, '-c', query])
+    ).trim();
 
   before(async function () {
     unlessLong(this, 'it moves the installation to other servers and back, which takes minutes');
     c = await wholeCluster();
     release = await openRelease(c.kubeconfig);
-    const primary = await startPostgres({ settings: { max_connections: '100' } });
-    servers.push(primary);
-    await copyData(c, primary, folder);
-    servers.push(await startPostgres({ standbyOf: primary.port, settings: { max_connections: '100' } }));
-    await query(primary, `alter system set synchronous_standby_names = '*'`);
-    await query(primary, 'select pg_reload_conf()');
-    await until('the standby is synchronous', async () => {
-      const [state] = await query<{ sync_state: string }>(primary, 'select sync_state from pg_stat_replication');
-      return state?.sync_state === 'sync';
-    });
-    current = primary;
-    address = await startAddress(primary.port, c.hostIp);
+    pair = await startPair({ max_connections: '100' });
+    await copyData(c, pair.primary, folder);
+    current = pair.primary;
+    address = await startAddress(current.port, c.hostIp);
     const file = join(folder, 'objects.json');
     const items = objectsOf(c.hostIp, address.port);
     writeFileSync(file, JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
     await c.kubectl('apply', '-f', file);
-    await release.upgrade(`postgres.external.existingSecret=${PAIR}`);
-    onPair = await cluster(sql);
+    await release.upgrade(`postgres.external.existingSecret=${POSTGRES_PAIR}`);
+    onPair = await cluster(psql);
     await whole(onPair);
     // Their watches would be counted with those before the fault.
     await eventually('the replaced pods are gone', 120, async () => {
@@ -119,21 +100,21 @@ describe('the primary of two PostgreSQL servers is killed, and the standby promo
     await onPair?.close();
     if (address !== undefined) {
       await release?.upgrade();
-      await c?.kubectl('-n', NAMESPACE, 'delete', 'service,endpointslice,secret', PAIR, '--ignore-not-found');
+      await c?.kubectl('-n', NAMESPACE, 'delete', 'service,endpointslice,secret', POSTGRES_PAIR, '--ignore-not-found');
       await address.close();
     }
     await release?.close();
-    for (const server of servers) await server.stop();
+    await pair?.stop();
     rmSync(folder, { recursive: true, force: true });
     await c?.close();
   });
 
   it('no request is lost or doubled', async () => {
-    const [primary, standby] = servers as [PostgresServer, PostgresServer];
+    const { primary, standby } = pair!;
     const reckoning = await underLoad(onPair!, async () => {
       await primary.kill();
       await moment(NOTICED_AFTER_MS);
-      await query(standby, 'select pg_promote()');
+      await sql(standby, 'select pg_promote()');
       current = standby;
       address!.leadTo(standby.port);
     });

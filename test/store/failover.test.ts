@@ -1,26 +1,16 @@
 /** A primary with a synchronous standby, behind one address, as the service of an operator or a virtual address is. */
 import assert from 'node:assert/strict';
-import pg from 'pg';
 import { isStoreError } from '../../src/store/errors.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { openStore, type Store } from '../../src/store/store.ts';
-import { type PostgresServer, startPostgres } from '../servers.ts';
+import type { PostgresServer } from '../servers.ts';
 import { until } from '../until.ts';
-import { type Address, startAddress } from './address.ts';
 import { aCloseInput, anOpenInput } from './fixture.ts';
-
-async function sql<T>(server: PostgresServer, text: string, values: unknown[] = []): Promise<T[]> {
-  const client = new pg.Client({ connectionString: server.url });
-  await client.connect();
-  try {
-    return (await client.query(text, values)).rows as T[];
-  } finally {
-    await client.end();
-  }
-}
+import { type Address, type Pair, sql, startAddress, startPair } from './pair.ts';
 
 describe('store: failover of Postgres', function () {
   this.timeout(120_000);
+  let pair: Pair;
   let primary: PostgresServer;
   let standby: PostgresServer;
   let address: Address;
@@ -28,16 +18,8 @@ describe('store: failover of Postgres', function () {
   const stores: Store[] = [];
 
   before(async () => {
-    primary = await startPostgres();
-    standby = await startPostgres({ standbyOf: primary.port });
-    await sql(primary, `alter system set synchronous_standby_names = '*'`);
-    await sql(primary, 'select pg_reload_conf()');
-    await until(
-      'the standby is synchronous',
-      async () =>
-        (await sql<{ sync_state: string }>(primary, 'select sync_state from pg_stat_replication'))[0]?.sync_state ===
-        'sync',
-    );
+    pair = await startPair();
+    ({ primary, standby } = pair);
     await migrate({ url: primary.url });
     address = await startAddress(primary.port);
     url = `postgres://probeyard@127.0.0.1:${address.port}/postgres`;
@@ -45,7 +27,7 @@ describe('store: failover of Postgres', function () {
   after(async () => {
     await Promise.all(stores.map((store) => store.close()));
     await address.close();
-    await Promise.all([primary.stop(), standby.stop()]);
+    await pair.stop();
   });
 
   const open = async (settings: Partial<Parameters<typeof openStore>[0]> = {}): Promise<Store> => {
