@@ -27,7 +27,7 @@ export interface LoadPlan {
   /** A node is lost: the API server keeps the watches of its pods until TCP gives up, a quarter of an hour later. */
   keepsWatches?: boolean;
 }
-/** Each request takes a pod. In the tests of every change, fewer follow a fault. */
+/** Fewer requests in the tests of every change. */
 const PLAN: LoadPlan = { jobs: inFull() ? 200 : 80, tokens: 5, limit: 4, callersPerToken: 8, sourceDelayMs: 150 };
 
 const MOST_REQUESTS = 4_000;

@@ -5,7 +5,7 @@ import { inFull } from './long.ts';
 import { drawPairs, injectPair } from './pairs.ts';
 import { whole, wholeCluster } from './whole.ts';
 
-/** `make faults` and `make soak` draw other pairs in each run; set it to repeat one. */
+/** `make faults` draws another pair in each run; set it to repeat one. */
 const SEED = Number(process.env['FAULT_SEED'] ?? (inFull() ? Math.floor(Math.random() * 100_000) : 6));
 /** The number of pairs; CI draws for some minutes. */
 const PAIRS = Number(process.env['PAIRS'] ?? 1);

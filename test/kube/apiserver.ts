@@ -312,10 +312,11 @@ async function serverOf(
 }
 
 async function until(ready: () => boolean | Promise<boolean>, child: ChildProcess, deadlineMs: number): Promise<void> {
-  const end = performance.now() + PATIENCE * deadlineMs;
+  const longestMs = PATIENCE * deadlineMs;
+  const end = performance.now() + longestMs;
   while (!(await ready())) {
     if (child.exitCode !== null || child.signalCode !== null) throw new Error('the API server ended while it started');
-    if (performance.now() > end) throw new Error(`the API server is not ready after ${deadlineMs} ms`);
+    if (performance.now() > end) throw new Error(`the API server is not ready after ${longestMs} ms`);
     await pause(50);
   }
 }
