@@ -1,8 +1,8 @@
-import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { attempt, run } from './command.ts';
 import { ensureRule, savedRules } from './iptables.ts';
 import { BRIDGE, UPLINK } from './layout.ts';
+import { hasLink } from './links.ts';
 import type { Settings } from './settings.ts';
 
 /** Settings of the node, the kubelet and kube-proxy. `make down` restores the former values. */
@@ -34,7 +34,7 @@ export function sysctlFile(name: string): string {
 export async function ensureNetwork(settings: Settings): Promise<void> {
   for (const [name, wanted] of Object.entries(SYSCTLS)) if (wanted !== undefined) await setSysctl(name, wanted);
   const prefix = settings.podCidr.split('/')[1]!;
-  if (!existsSync(`/sys/class/net/${BRIDGE}`)) await run('ip', ['link', 'add', BRIDGE, 'type', 'bridge']);
+  if (!hasLink(BRIDGE)) await run('ip', ['link', 'add', BRIDGE, 'type', 'bridge']);
   await run('ip', ['address', 'replace', `${settings.hostIp}/${prefix}`, 'dev', BRIDGE]);
   await run('ip', ['link', 'set', BRIDGE, 'up']);
   // Makes service addresses reachable from the host, even without a default route.
@@ -55,12 +55,12 @@ export async function ensureNetwork(settings: Settings): Promise<void> {
 }
 
 export async function removeBridge(): Promise<void> {
-  if (existsSync(`/sys/class/net/${BRIDGE}`)) await attempt('ip', ['link', 'delete', BRIDGE]);
+  if (hasLink(BRIDGE)) await attempt('ip', ['link', 'delete', BRIDGE]);
 }
 
 /** Ends with the second node's network namespace, some time after its last process. */
 export async function removeUplink(): Promise<void> {
-  if (existsSync(`/sys/class/net/${UPLINK}`)) await attempt('ip', ['link', 'delete', UPLINK]);
+  if (hasLink(UPLINK)) await attempt('ip', ['link', 'delete', UPLINK]);
 }
 
 async function setSysctl(name: string, wanted: string): Promise<void> {

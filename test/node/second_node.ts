@@ -9,6 +9,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { attempt, run } from './command.ts';
 import { cgroupFolders, removeCgroup } from './cgroups.ts';
 import { BRIDGE, SECOND, UPLINK } from './layout.ts';
+import { hasLink } from './links.ts';
 import { unmountBelow } from './mounts.ts';
 import { removeUplink } from './network.ts';
 import type { Place } from './place.ts';
@@ -35,7 +36,7 @@ export async function ensureSecondNetwork(place: Place, { podCidr, hostIp }: Set
     await run('unshare', [`--net=${netns}`, 'true']);
   }
   await inside('ip', 'link', 'set', 'lo', 'up');
-  if (!existsSync(`/sys/class/net/${UPLINK}`)) {
+  if (!hasLink(UPLINK)) {
     await run('ip', ['link', 'add', UPLINK, 'type', 'veth', 'peer', 'name', 'uplink']);
     await run('ip', ['link', 'set', 'uplink', 'netns', netns]);
   }

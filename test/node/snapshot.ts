@@ -5,6 +5,7 @@ import Type, { type Static } from 'typebox';
 import { handedDown, readHierarchies } from './cgroups.ts';
 import { run } from './command.ts';
 import { comparableRules, savedRules } from './iptables.ts';
+import { readLinks } from './links.ts';
 import { readMountPoints } from './mounts.ts';
 import { SYSCTLS, sysctlFile } from './network.ts';
 
@@ -50,7 +51,7 @@ export async function takeSnapshot(): Promise<Snapshot> {
   return {
     boot: (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim(),
     lists: {
-      links: (await readdir('/sys/class/net')).sort(),
+      links: await readLinks(),
       mounts: readMountPoints().sort(),
       namespaces: (await readdir('/run/netns').catch(() => [])).sort(),
       rules: comparableRules(await savedRules('iptables')),

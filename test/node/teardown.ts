@@ -5,6 +5,7 @@ import { run } from './command.ts';
 import { until } from './deadline.ts';
 import { isOurRule, removeOurRules, savedRules } from './iptables.ts';
 import { BRIDGE, UPLINK, type Layout } from './layout.ts';
+import { hasLink } from './links.ts';
 import { isBelow, readMountPoints, unmountBelow } from './mounts.ts';
 import { removeBridge, removeUplink, sysctlFile } from './network.ts';
 import { codeOf } from './cluster_error.ts';
@@ -17,8 +18,7 @@ export async function anythingOf(layout: Layout): Promise<boolean> {
   if (existsSync(layout.stateDir) || existsSync(layout.runDir)) return true;
   if ((await cgroupFolders(layout.name)).length > 0) return true;
   return (
-    layout.name === 'probeyard-node' &&
-    (existsSync(`/sys/class/net/${BRIDGE}`) || /\bKUBE-|probeyard-node/.test(await savedRules('iptables')))
+    layout.name === 'probeyard-node' && (hasLink(BRIDGE) || /\bKUBE-|probeyard-node/.test(await savedRules('iptables')))
   );
 }
 
