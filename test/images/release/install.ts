@@ -8,12 +8,14 @@ import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { buildParts } from '../../node/build.ts';
 import { run } from '../../node/command.ts';
 import { chartValues } from '../../node/chart.ts';
 import { down } from '../../node/down.ts';
 import { firstProbe } from '../../node/first_probe.ts';
 import { kubeconfigOf } from '../../node/kubeconfig.ts';
 import { localDir, NODE } from '../../node/layout.ts';
+import { NODE_PARTS } from '../../node/parts.ts';
 import { ensureSettings } from '../../node/settings.ts';
 import { anythingOf } from '../../node/teardown.ts';
 import { up } from '../../node/up.ts';
@@ -93,7 +95,9 @@ async function inside(): Promise<void> {
 if (values.inside) await inside();
 else {
   assert.ok(!(await anythingOf(NODE)), 'the local node is up: make down first');
+  // What the namespace could not fetch.
   const skopeo = await skopeoFolder();
+  await buildParts([...NODE_PARTS, 'registry']);
   const child = spawn(
     'unshare',
     [
