@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
-import type { Cluster } from '../cluster/fixture.ts';
+import { NAMESPACE, type Cluster } from '../cluster/fixture.ts';
 
 const ROLES = ['api', 'controller', 'runner'] as const;
 type Role = (typeof ROLES)[number];
@@ -33,6 +33,11 @@ interface Service {
   metadata: { name: string };
   spec: { clusterIP?: string; ports?: { port: number }[] };
 }
+interface NatsPod {
+  status: { podIP?: string };
+}
+const NATS_PODS = ['-n', NAMESPACE, 'get', 'pods', '-l', 'app.kubernetes.io/component=nats', '-o', 'json'];
+const NATS_PORT = 4222;
 
 /** `0A010203:10E8` in /proc/net/tcp: the address in the machine's byte order, the port in network order. */
 const endpoint = (address: string, port: number): string =>
@@ -87,15 +92,18 @@ async function links(c: Cluster): Promise<Links[]> {
       throw new Error(`there is no service ${names.join(' or ')}`);
     return endpoint(spec.clusterIP, port.port);
   };
-  const peers: Record<Server, string> = {
-    nats: serviceOf('probeyard-nats'),
-    postgres: serviceOf('probeyard-postgres', POSTGRES_PAIR),
-    kubernetes: serviceOf('kubernetes'),
+  const nats = serviceOf('probeyard-nats');
+  const servers = JSON.parse(await c.kubectl(...NATS_PODS)) as { items: NatsPod[] };
+  const peers: Record<Server, readonly string[]> = {
+    // A cluster of NATS tells its clients the addresses of all its servers.
+    nats: [nats, ...servers.items.flatMap(({ status }) => (status.podIP ? [endpoint(status.podIP, NATS_PORT)] : []))],
+    postgres: [serviceOf('probeyard-postgres', POSTGRES_PAIR)],
+    kubernetes: [serviceOf('kubernetes')],
   };
   return mainProcesses().flatMap(({ role, pod, pid }) => {
     try {
       const open = peersOf(pid);
-      const count = (server: Server): number => open.filter((peer) => peer === peers[server]).length;
+      const count = (server: Server): number => open.filter((peer) => peers[server].includes(peer)).length;
       return [
         { role, pod, pid, to: { nats: count('nats'), postgres: count('postgres'), kubernetes: count('kubernetes') } },
       ];
