@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { NAMESPACES, PODS, isKubeError } from '../../src/kube/client.ts';
 import { LABEL } from '../../src/kube/resource.ts';
 import { run } from '../node/command.ts';
-import { unlessLong } from '../faults/long.ts';
+import { unlessLong } from '../long.ts';
 import { localDir } from '../node/layout.ts';
 import { NAMESPACE, cluster, eventually, type Cluster } from './fixture.ts';
 import { chart } from './helm.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Cluster } from '../cluster/fixture.ts';
 import { bootingRunnersKilled } from './injections.ts';
 import { settled, underLoad } from './load.ts';
-import { unlessLong } from './long.ts';
+import { unlessLong } from '../long.ts';
 import { wholeCluster } from './whole.ts';
 
 describe('runner pods are killed while they start', function () {

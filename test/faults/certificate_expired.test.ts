@@ -1,7 +1,7 @@
 import { eventually, type Cluster } from '../cluster/fixture.ts';
 import { expireCertificate, forgetRenewal, isRenewed, renewCertificate } from './expired_certificate.ts';
 import { assertTold, moment, settled, underLoad } from './load.ts';
-import { unlessLong } from './long.ts';
+import { unlessLong } from '../long.ts';
 import { wholeCluster } from './whole.ts';
 
 describe('the certificate of NATS has expired, and is renewed after NATS was restarted with it', function () {

@@ -13,7 +13,7 @@ import { NODE } from '../node/layout.ts';
 import { containerdSocket } from '../node/runtime.ts';
 import { DEPLOYMENTS } from '../cluster/settings_of_controller.ts';
 import { settled, underLoad } from './load.ts';
-import { unlessLong } from './long.ts';
+import { unlessLong } from '../long.ts';
 import { wholeCluster } from './whole.ts';
 
 const NEXT_VERSION = '0.999.0';

@@ -5,7 +5,7 @@ import { NAMESPACE, RUNNERS, eventually, type Cluster } from '../cluster/fixture
 import { makeClocks, type Clocks } from './clocks.ts';
 import { isReady, signal, workingIn } from './injections.ts';
 import { assertTold, killPod, moment, settled, underLoad } from './load.ts';
-import { unlessLong } from './long.ts';
+import { unlessLong } from '../long.ts';
 import { wholeCluster } from './whole.ts';
 
 const HOUR = 3_600_000;

@@ -4,7 +4,7 @@ import { LABEL } from '../../src/kube/resource.ts';
 import { NAMESPACE, RUNNERS, eventually, type Cluster } from '../cluster/fixture.ts';
 import { makeClocks, type Clocks } from './clocks.ts';
 import { killPod, moment, settled, underLoad } from './load.ts';
-import { unlessLong } from './long.ts';
+import { unlessLong } from '../long.ts';
 import { wholeCluster } from './whole.ts';
 
 const MINUTE = 60_000;

@@ -6,7 +6,7 @@ import { rotate } from '../../src/setup/rotate.ts';
 import { setPassword } from '../../src/store/role_password.ts';
 import { NAMESPACE, eventually, type Cluster } from '../cluster/fixture.ts';
 import { assertTold, settled, underLoad } from './load.ts';
-import { unlessLong } from './long.ts';
+import { unlessLong } from '../long.ts';
 import { wholeCluster } from './whole.ts';
 
 /** The kubelet writes a changed Secret within a minute and a half; the jobs of this load are short. */

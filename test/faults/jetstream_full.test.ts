@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { eventually, type Cluster } from '../cluster/fixture.ts';
 import { assertTold, moment, settled, underLoad } from './load.ts';
 import { onSmallDisk, type SmallDisk } from './small_disk.ts';
-import { unlessLong } from './long.ts';
+import { unlessLong } from '../long.ts';
 import { wholeCluster } from './whole.ts';
 
 describe('the disk of JetStream is full for 30 s', function () {

@@ -10,7 +10,7 @@ import { startReflector } from '../../src/kube/reflector.ts';
 import type { ProbeJob } from '../../src/kube/probe_job.ts';
 import { NAMESPACE, RUNNERS, eventually, stateOf, type Cluster } from '../cluster/fixture.ts';
 import { assertHeldAsBefore, held } from './links.ts';
-import { inFull } from './long.ts';
+import { inFull } from '../long.ts';
 import { memory } from './memory.ts';
 import { writeDown } from './note.ts';
 import { isHarmed, paceOf } from './pace.ts';

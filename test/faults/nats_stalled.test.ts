@@ -1,6 +1,6 @@
 import type { Cluster } from '../cluster/fixture.ts';
 import { natsStalled } from './injections.ts';
-import { inFull } from './long.ts';
+import { inFull } from '../long.ts';
 import { assertTold, settled, underLoad } from './load.ts';
 import { wholeCluster } from './whole.ts';
 

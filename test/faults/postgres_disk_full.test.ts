@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { NAMESPACE, eventually, type Cluster } from '../cluster/fixture.ts';
 import { assertTold, moment, settled, underLoad } from './load.ts';
 import { onSmallDisk, type SmallDisk } from './small_disk.ts';
-import { unlessLong } from './long.ts';
+import { unlessLong } from '../long.ts';
 import { wholeCluster } from './whole.ts';
 
 const of = ['-n', NAMESPACE];

@@ -10,7 +10,7 @@ import { postgresDirectory, type PostgresServer } from '../servers.ts';
 import { sql, startAddress, startPair, type Address, type Pair } from '../store/pair.ts';
 import { POSTGRES_PAIR } from './links.ts';
 import { assertTold, moment, settled, underLoad } from './load.ts';
-import { unlessLong } from './long.ts';
+import { unlessLong } from '../long.ts';
 import { whole, wholeCluster } from './whole.ts';
 
 const INSTALLED = 'probeyard-postgres-0';

@@ -1,7 +1,7 @@
 import type { Cluster } from '../cluster/fixture.ts';
 import { postgresStalled } from './injections.ts';
 import { assertTold, settled, underLoad } from './load.ts';
-import { inFull } from './long.ts';
+import { inFull } from '../long.ts';
 import { wholeCluster } from './whole.ts';
 
 describe('Postgres is stopped for 25 s and continued, three times', function () {

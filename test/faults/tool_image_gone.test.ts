@@ -4,7 +4,7 @@ import { PODS, PROBE_TOOLS } from '../../src/kube/client.ts';
 import { NAMESPACE, RUNNERS, eventually, type Cluster } from '../cluster/fixture.ts';
 import { withoutImages } from './injections.ts';
 import { killPod, settled } from './load.ts';
-import { unlessLong } from './long.ts';
+import { unlessLong } from '../long.ts';
 import { wholeCluster } from './whole.ts';
 
 describe('the image of one tool is gone from the node', function () {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Cluster } from '../cluster/fixture.ts';
 import { underLoad } from './load.ts';
-import { inFull } from './long.ts';
+import { inFull } from '../long.ts';
 import { drawPairs, injectPair } from './pairs.ts';
 import { whole, wholeCluster } from './whole.ts';
 

@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { summary } from '../../../bench/statistics.ts';
 import { PODS } from '../../../src/kube/client.ts';
 import { NAMESPACE, RUNNERS, cluster, fixtures, type Cluster } from '../../cluster/fixture.ts';
-import { inFull } from '../../faults/long.ts';
+import { inFull } from '../../long.ts';
 import { record } from '../record.ts';
 import { makeAccount, type Account } from './account.ts';
 import { FINDINGS, ordinary, type Attack } from './attacks.ts';
