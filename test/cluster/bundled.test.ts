@@ -10,6 +10,7 @@ import { openRelease, type Release } from './helm.ts';
 import { NODE } from '../node/layout.ts';
 import { NODE_PARTS } from '../node/parts.ts';
 import { deliverImages } from '../node/product_images.ts';
+import { unlessLong } from '../long.ts';
 
 const isAvailable = ({ status }: ProbeTool): boolean =>
   status?.conditions?.some(({ type, status: value }) => type === 'Available' && value === 'True') ?? false;
@@ -75,6 +76,7 @@ describe('tools delivered in one bundled image', function () {
   }
 
   before(async function () {
+    unlessLong(this, 'every tool is proven twice, which takes two minutes');
     if (!hasNode()) {
       console.log('    skipped: images can be brought to the local node alone, and it does not run here');
       this.skip();
@@ -89,10 +91,9 @@ describe('tools delivered in one bundled image', function () {
     digest = image.digest;
   });
   after(async () => {
-    if (!hasNode()) return;
     if (bundled) await release.upgrade();
-    await release.close();
-    await c.close();
+    await release?.close();
+    await c?.close();
   });
 
   it('are proven in it, and every version runs in pods that mount no image', async () => {

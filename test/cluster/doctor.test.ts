@@ -6,10 +6,13 @@ import { join } from 'node:path';
 import { execute, type Printed } from '../cli/rig.ts';
 import type { Finding } from '../../src/doctor/finding.ts';
 import { NAMESPACE, cluster, eventually, type Cluster } from './fixture.ts';
+import { unlessLong } from '../long.ts';
 
 const root = join(import.meta.dirname, '../..');
 const RUNNERS = 'probeyard-runners';
 const HANDLER = 'probeyard-no-such-handler';
+
+const REASON = 'three runs of doctor stand for the others in the tests of every change';
 
 describe('doctor on the cluster', function () {
   this.timeout(300_000);
@@ -58,7 +61,8 @@ describe('doctor on the cluster', function () {
     await eventually('its jobs are deleted', 60, async () => (await left()) === '');
   });
 
-  it('a storage class that does not exist: the check of storage fails', async () => {
+  it('a storage class that does not exist: the check of storage fails', async function () {
+    unlessLong(this, REASON);
     const found = await findings(
       '--storage-class=probeyard-no-such-class',
       '--skip=runner',
@@ -71,7 +75,8 @@ describe('doctor on the cluster', function () {
     assert.equal(found.get('api-latency')?.status, 'pass');
   });
 
-  it('a RuntimeClass without a runtime: unknown, and no other values are proposed', async () => {
+  it('a RuntimeClass without a runtime: unknown, and no other values are proposed', async function () {
+    unlessLong(this, REASON);
     const runtimeClass = {
       apiVersion: 'node.k8s.io/v1',
       kind: 'RuntimeClass',
@@ -98,7 +103,8 @@ describe('doctor on the cluster', function () {
     assert.equal(found.get('kubernetes')?.status, 'pass');
   });
 
-  it('--install-check: in a namespace of its own, which goes away', async () => {
+  it('--install-check: in a namespace of its own, which goes away', async function () {
+    unlessLong(this, REASON);
     const done = await doctor('--install-check', `--image=${await image()}`, '--skip=storage');
     assert.equal(done.code, 0, `${done.stdout.toString()}${done.stderr}`);
     const text = done.stdout.toString();

@@ -25,20 +25,20 @@ describe('helm uninstall', function () {
       if (!isKubeError(error, 'not-found')) throw error;
     });
 
-  before(async () => {
+  before(async function () {
+    unlessLong(this, 'it installs a release twice, which takes two minutes');
     c = await cluster();
     folder = await mkdtemp(join(tmpdir(), 'probeyard-uninstall-'));
     values = join(folder, 'values.json');
     await writeFile(values, await helm('get', 'values', NAMESPACE, '--namespace', NAMESPACE, '--output', 'json'));
   });
   after(async () => {
-    await rm(folder, { recursive: true, force: true });
-    await c.close();
+    if (folder) await rm(folder, { recursive: true, force: true });
+    await c?.close();
   });
 
   for (const createNamespace of [true, false]) {
-    it(`runners.createNamespace=${createNamespace}: no pod of the release or its pools is left`, async function () {
-      if (createNamespace) unlessLong(this, 'it installs a release, which takes a minute');
+    it(`runners.createNamespace=${createNamespace}: no pod of the release or its pools is left`, async () => {
       const [own, runners] = [`uninstall-${createNamespace}`, `uninstall-${createNamespace}-runners`];
       const pods = async () =>
         (await Promise.all([own, runners].map((namespace) => c.kube.listAll(PODS, { namespace })))).flatMap(

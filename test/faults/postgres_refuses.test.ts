@@ -2,14 +2,16 @@ import { eventually, type Cluster } from '../cluster/fixture.ts';
 import { postgresRefuses } from './injections.ts';
 import { assertTold, settled, underLoad } from './load.ts';
 import { wholeCluster } from './whole.ts';
+import { unlessLong } from '../long.ts';
 
 describe('Postgres refuses connections for 20 seconds', function () {
   this.timeout(400_000);
   let c: Cluster;
-  before(async () => {
+  before(async function () {
+    unlessLong(this, 'postgres_restarted stands for it in the tests of every change');
     c = await wholeCluster();
   });
-  after(() => c.close());
+  after(() => c?.close());
 
   it('no end is recorded twice or lost', async () => {
     const before = await c.sql('select clock_timestamp()');

@@ -8,6 +8,7 @@ import type { Catalog as ImageCatalog } from '../../images/catalog.ts';
 import { sampleWav } from '../../src/runner/verify_sample.ts';
 import type { ToolName } from '../../src/tools/table.ts';
 import { patched, type Checkout } from './checkout.ts';
+import { unlessLong } from '../long.ts';
 
 const NAME = 'wavinfo' as ToolName;
 
@@ -15,7 +16,8 @@ describe('a new tool', function () {
   this.timeout(300_000);
   let checkout: Checkout;
   const load = <T>(path: string): Promise<T> => import(join(checkout.path, path)) as Promise<T>;
-  before(async () => {
+  before(async function () {
+    unlessLong(this, 'the test of an endpoint adds the same tool');
     checkout = await patched('wavinfo.patch');
   });
   after(() => checkout?.remove());

@@ -8,6 +8,7 @@ import { buildParts } from '../../node/build.ts';
 import { readHierarchies, removeCgroup } from '../../node/cgroups.ts';
 import { attempt } from '../../node/command.ts';
 import { localDir, NODE } from '../../node/layout.ts';
+import { unlessLong } from '../../long.ts';
 
 /** Shell functions: `up`, `down` and `leftovers` of this checkout, and the process ids of the daemons. */
 const WORDS = `
@@ -81,7 +82,8 @@ describe('life cycle of the node, on an isolated machine', function () {
     assert.match(again!, /nothing is up/);
   });
 
-  it('starts after a make up that was killed at any step, and stops after one', async () => {
+  it('starts after a make up that was killed at any step, and stops after one', async function () {
+    unlessLong(this, 'it starts the node several times');
     // Killed when it prints the step, which is early, in the middle or late.
     const killAt = (text: string): string => `
       mkfifo /run/said; ${process.execPath} test/node/up.ts --node-only > /run/said & maker=$!
@@ -103,7 +105,8 @@ describe('life cycle of the node, on an isolated machine', function () {
     assert.match(output, /nothing of the node is left/);
   });
 
-  it('starts after a reboot with its contents, and stops after one', async () => {
+  it('starts after a reboot with its contents, and stops after one', async function () {
+    unlessLong(this, 'it starts the node several times');
     await on('up; .local/bin/kubectl --kubeconfig .local/kubeconfig create namespace kept');
     boot = randomUUID();
     const output = await on('up; .local/bin/kubectl --kubeconfig .local/kubeconfig get namespace kept -o name; pods');
