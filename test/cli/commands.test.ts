@@ -7,6 +7,7 @@ import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PROBE_TOOLS } from '../../src/kube/client.ts';
 import { until } from '../until.ts';
 import { ended, startInstallation, type Installation } from './rig.ts';
 import { readXml } from './xml.ts';
@@ -68,6 +69,30 @@ describe('probeyard', function () {
     );
     assert.match(await printed(0, 'versions'), /^ffprobe +9\.0 +9\.0 4\.4$/m);
     assert.match(await printed(0, 'versions', '-o', 'yaml'), /^success: true\ntools:\n {2}- tool: ffprobe\n/);
+  });
+
+  it('versions: what is known of the vulnerabilities of a version is a note, beside the data', async () => {
+    const warning = 'affected by CVE-2000-1';
+    const set = (value: string | null) =>
+      here.cluster.kube.mergePatchStatus(
+        PROBE_TOOLS,
+        'ffprobe-4.4',
+        { warning: value },
+        {
+          namespace: here.cluster.namespace,
+        },
+      );
+    await set(warning);
+    try {
+      const noted = await until('the API has read it', async () => {
+        const done = await here.probeyard(['versions']);
+        return done.stderr === '' ? undefined : done;
+      });
+      assert.equal(noted.stderr, `ffprobe 4.4: ${warning}\n`);
+      assert.match(noted.stdout.toString(), /^ffprobe +9\.0 +9\.0 4\.4$/m);
+    } finally {
+      await set(null);
+    }
   });
 
   it('probe: prints the answer of the API as JSON, a summary, and the bare output', async () => {

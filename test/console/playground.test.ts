@@ -1,6 +1,6 @@
 /** The playground: a request is composed, sent, followed, cancelled and read, on the real API. */
 import assert from 'node:assert/strict';
-import { PROBE_JOBS } from '../../src/kube/client.ts';
+import { PROBE_JOBS, PROBE_TOOLS } from '../../src/kube/client.ts';
 import type { AvailableTool } from '../../src/api_types.ts';
 import { curlOf, yamlOf } from '../../src/console/playground/copies.ts';
 import {
@@ -13,6 +13,7 @@ import {
 } from '../../src/console/playground/form.ts';
 import { tool as ran } from '../api/fixture.ts';
 import { ADMIN } from '../store/fixture.ts';
+import { until } from '../until.ts';
 import { startProbingConsole, visitAs, type Look, type ProbingConsole, type Visit } from './fixture.ts';
 
 const option = (
@@ -235,6 +236,27 @@ describe('console: playground', function () {
       assert.equal(await page.getByLabel('Version of ffprobe').inputValue(), '3.3');
       assert.match(await page.getByLabel('Address of the media').inputValue(), /play\.test\/a\.mp4/);
     });
+  });
+
+  it("the known vulnerabilities of a version stand beside it, as its ProbeTool's warning says them", async () => {
+    const warning = 'affected by CVE-2000-1';
+    const set = (value: string | null) =>
+      c.api.kube.mergePatchStatus(PROBE_TOOLS, 'ffprobe-3.3', { warning: value }, { namespace: c.api.namespace });
+    await set(warning);
+    try {
+      await until('the API has read it', async () => {
+        const headers = { Authorization: `Bearer ${c.api.token}` };
+        return (await (await fetch(`${c.api.url}/v1/versions`, { headers })).text()).includes(warning);
+      });
+      await visit('/playground?ffprobe.version=3.3', {}, async ({ page, accessible }) => {
+        await page.getByText(`Version 3.3: ${warning}`).waitFor();
+        await accessible('playground warning wide light');
+        await page.getByLabel('Version of ffprobe').selectOption('');
+        await page.getByText(`Version 3.3: ${warning}`).waitFor({ state: 'detached' });
+      });
+    } finally {
+      await set(null);
+    }
   });
 
   it('cancelled on a phone in the dark', async () => {

@@ -2,6 +2,7 @@ import type { Run } from '../command.ts';
 import { EXIT } from '../failure.ts';
 import { writeAnswer } from '../output/document.ts';
 import { tableText } from '../output/table.ts';
+import { oneLine } from '../terminal.ts';
 
 const run: Run = async (invocation) => {
   const { format, terminal } = invocation;
@@ -17,6 +18,9 @@ const run: Run = async (invocation) => {
     versions.map(({ version }) => version).join(' '),
   ]);
   await terminal.data(tableText(terminal, ['TOOL', 'LATEST', 'VERSIONS'], rows));
+  for (const { tool, versions } of tools)
+    for (const { version, warning } of versions)
+      if (warning !== undefined) terminal.note(oneLine(`${tool} ${version}: ${warning}`));
   return EXIT.done;
 };
 export default run;

@@ -58,6 +58,8 @@ export function Tool({ tool }: { tool: AvailableTool }) {
   const { query } = usePlace();
   const { tool: name, latest, selectable, versions, help, options } = tool;
   const on = runs(query, tool);
+  const chosen = query.get(`${name}.version`) || latest;
+  const warning = versions.find(({ version }) => version === chosen)?.warning;
   return (
     <fieldset class="tool">
       <legend>{name}</legend>
@@ -70,6 +72,11 @@ export function Tool({ tool }: { tool: AvailableTool }) {
           value={query.get(`${name}.version`) ?? ''}
           values={[['', `latest (${latest})`], ...versions.map(({ version }) => [version, version] as const)]}
         />
+      )}
+      {on && warning !== undefined && (
+        <p class="help">
+          Version {chosen}: {warning}
+        </p>
       )}
       {on && selectable && options.length > 0 && <Options tool={tool} />}
     </fieldset>
