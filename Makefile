@@ -1,8 +1,8 @@
 # `make` lists the targets. Each runs on Node 24 from npm, whatever node the machine has.
 RUN = npm exec --no --silent -- node
 MODULES = node_modules/.package-lock.json
-# The real servers that unit tests run against; nothing to do once they are built.
-SERVERS = $(RUN) test/node/build.ts etcd kubernetes nats-server
+# The real servers that unit tests run against, and Helm; nothing to do once they are built.
+SERVERS = $(RUN) test/node/build.ts etcd kubernetes nats-server helm
 
 help: ## this list
 	@awk -F ':.*## ' '/^##@/ { print substr($$0, 4) } \
@@ -34,8 +34,8 @@ release-install: $(MODULES) ## install a release from a registry, with no other 
 	@$(RUN) test/images/release/install.ts $(if $(RELEASE),--release $(RELEASE))
 
 ##@ Test
-test: $(MODULES) ## all tests; starts what they need
-	@$(SERVERS)
+test: $(MODULES) ## all tests; builds and starts what they need (LONG=1: those that take minutes, too)
+	@$(RUN) test/prepare.ts
 	@$(RUN) test/run.ts
 
 check: $(MODULES) ## types, lint, unused code, generated files, format

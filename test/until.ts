@@ -5,14 +5,14 @@ export async function until<T>(
   what: string,
   condition: () => T | Promise<T>,
   deadlineMs = 10_000,
-): Promise<NonNullable<T>> {
+): Promise<Exclude<NonNullable<T>, false>> {
   const longestMs = PATIENCE * deadlineMs;
   const deadline = performance.now() + longestMs;
   let last: unknown;
   for (;;) {
     try {
       const value = await condition();
-      if (value) return value;
+      if (value) return value as Exclude<NonNullable<T>, false>;
       last = undefined;
     } catch (error) {
       last = error;

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { chromium, type Browser } from 'playwright-core';
 import { fetchedProgram, fetchProgram } from '../debian_program.ts';
 
-const CHROMIUM = { name: 'chromium', program: 'usr/lib/chromium/chromium' };
+export const CHROMIUM = { name: 'chromium', program: 'usr/lib/chromium/chromium' };
 const LIBRARIES = 'usr/lib';
 
 /** Undefined if it was not fetched. */

@@ -25,17 +25,20 @@ describe('the action for GitHub', function () {
   const runner = join(folder, 'runner');
   const work = join(folder, 'work');
   let here: Installation;
-  before(async () => {
+  before(async function () {
     mkdirSync(runner);
     mkdirSync(join(work, 'dist'), { recursive: true });
     for (const name of ['a.mp4', "b 'x' $(touch hacked).mp4"])
       copyFileSync(join(root, 'test/fixtures/tiny.mp4'), join(work, 'dist', name));
     writeFileSync(join(work, 'h264.yaml'), H264);
     writeFileSync(join(work, 'hevc.yaml'), HEVC);
-    here = await startInstallation([
-      { tool: 'ffprobe', version: '9.0', latest: true },
-      { tool: 'mediainfo', version: '26.10', latest: true },
-    ]);
+    here = await startInstallation(
+      [
+        { tool: 'ffprobe', version: '9.0', latest: true },
+        { tool: 'mediainfo', version: '26.10', latest: true },
+      ],
+      this,
+    );
   });
   after(async () => {
     await here?.stop();

@@ -29,12 +29,15 @@ describe('probeyard', function () {
   let here: Installation;
   let film: string;
   let missing: string;
-  before(async () => {
-    here = await startInstallation([
-      { tool: 'ffprobe', version: '9.0', latest: true },
-      { tool: 'ffprobe', version: '4.4' },
-      { tool: 'mediainfo', version: '26.10', latest: true },
-    ]);
+  before(async function () {
+    here = await startInstallation(
+      [
+        { tool: 'ffprobe', version: '9.0', latest: true },
+        { tool: 'ffprobe', version: '4.4' },
+        { tool: 'mediainfo', version: '26.10', latest: true },
+      ],
+      this,
+    );
     const { url } = await here.origin(fixtures);
     film = `${url}/tiny.mp4`;
     missing = `${url}/nothing.mp4`;

@@ -105,14 +105,25 @@ export interface WantedTool {
   latest?: boolean;
 }
 
-/** Tools whose image is in the cache, unpacked. */
-async function unpackTools(wanted: readonly WantedTool[], directory: string): Promise<ProbeToolSpec[]> {
+/** The images of these tools, which are in the cache. `context`: the tests are skipped if one is not. */
+async function imagesOf(wanted: readonly WantedTool[], context: Mocha.Context | undefined) {
   const cached = await cachedTools();
+  return wanted.map((one) => {
+    const { tool, version } = one;
+    const { entry, image } =
+      cached.find((known) => known.entry.tool === tool && known.entry.version === version && known.image) ?? {};
+    if (entry && image) return { ...one, entry, image };
+    const missing = `no image of ${tool} ${version} is built here: make images`;
+    if (!context) throw new Error(missing);
+    console.log(`    skipped: ${missing}`);
+    return context.skip();
+  });
+}
+
+/** Tools whose image is in the cache, unpacked. */
+async function unpackTools(wanted: Awaited<ReturnType<typeof imagesOf>>, directory: string): Promise<ProbeToolSpec[]> {
   return Promise.all(
-    wanted.map(async ({ tool, version, latest = false }) => {
-      const { entry, image } =
-        cached.find((one) => one.entry.tool === tool && one.entry.version === version && one.image) ?? {};
-      if (!entry || !image) throw new Error(`no image of ${tool} ${version} is built here: make images`);
+    wanted.map(async ({ tool, version, latest = false, entry, image }) => {
       const place = join(directory, tool, version);
       await mkdir(place, { recursive: true });
       await unpack(image.archive, place);
@@ -127,11 +138,12 @@ async function unpackTools(wanted: readonly WantedTool[], directory: string): Pr
   );
 }
 
-export async function startInstallation(wanted: readonly WantedTool[]): Promise<Installation> {
+export async function startInstallation(wanted: readonly WantedTool[], context?: Mocha.Context): Promise<Installation> {
+  const images = await imagesOf(wanted, context);
   const directory = mkdtempSync(join(tmpdir(), 'probeyard-cli-'));
   chmodSync(directory, 0o755);
   const home = mkdtempSync(join(tmpdir(), 'probeyard-home-'));
-  const tools = await unpackTools(wanted, directory);
+  const tools = await unpackTools(images, directory);
   const cluster = await startCluster({
     pools: { short: { minReady: 1, maxPods: 4, serves: { kinds: [...KINDS] } } },
     runners: { boot: false },

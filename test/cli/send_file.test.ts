@@ -22,13 +22,16 @@ describe('probeyard with a file', function () {
   const at = (name: string): string => join(folder, name);
   const film = at('film.mp4');
   let here: Installation;
-  before(async () => {
+  before(async function () {
     copyFileSync(join(root, 'test/fixtures/tiny.mp4'), film);
     writeFileSync(at('h264.yaml'), H264);
-    here = await startInstallation([
-      { tool: 'ffprobe', version: '7.1', latest: true },
-      { tool: 'mediainfo', version: '26.10', latest: true },
-    ]);
+    here = await startInstallation(
+      [
+        { tool: 'ffprobe', version: '7.1', latest: true },
+        { tool: 'mediainfo', version: '26.10', latest: true },
+      ],
+      this,
+    );
   });
   after(async () => {
     await here?.stop();

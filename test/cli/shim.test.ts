@@ -36,18 +36,21 @@ describe('the tools as services', function () {
   const media = mkdtempSync(join(tmpdir(), 'probeyard-media-'));
   let here: Installation;
   let base: string;
-  before(async () => {
+  before(async function () {
     cpSync(join(root, 'test/fixtures/tiny.mp4'), join(media, 'tiny.mp4'));
     for (const name of readdirSync(policyMedia)
       .filter((file) => /\.(?:mkv|mov|wav|m4a|ts|mp4)$/.test(file))
       .slice(0, 3))
       cpSync(join(policyMedia, name), join(media, name));
     writeFileSync(join(media, 'broken.mp4'), 'these are no media');
-    here = await startInstallation([
-      { tool: 'ffprobe', version: '9.0', latest: true },
-      { tool: 'ffprobe', version: '4.4' },
-      { tool: 'mediainfo', version: '26.10', latest: true },
-    ]);
+    here = await startInstallation(
+      [
+        { tool: 'ffprobe', version: '9.0', latest: true },
+        { tool: 'ffprobe', version: '4.4' },
+        { tool: 'mediainfo', version: '26.10', latest: true },
+      ],
+      this,
+    );
     base = (await here.origin(media)).url;
   });
   after(async () => {

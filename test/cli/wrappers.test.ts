@@ -15,9 +15,9 @@ describe('libraries that start ffprobe', function () {
   const film = join(folder, 'film.mp4');
   let here: Installation;
   let base: string;
-  before(async () => {
+  before(async function () {
     copyFileSync(join(root, 'test/fixtures/tiny.mp4'), film);
-    here = await startInstallation([{ tool: 'ffprobe', version: VERSION, latest: true }]);
+    here = await startInstallation([{ tool: 'ffprobe', version: VERSION, latest: true }], this);
     base = (await here.origin(folder)).url;
     program('own', here.binary('ffprobe', VERSION));
     program('shim', [process.execPath, join(root, 'src/cli/main.ts'), 'ffprobe']);

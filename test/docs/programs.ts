@@ -24,7 +24,7 @@ export interface Program {
   missing?: string;
 }
 
-const PHP = { name: 'php8.2-cli', program: 'usr/bin/php8.2' };
+export const PHP = { name: 'php8.2-cli', program: 'usr/bin/php8.2' };
 
 const has = (program: string, ...args: string[]): boolean => spawnSync(program, args).status === 0;
 

@@ -18,7 +18,7 @@ import {
 } from '../../src/kube/client.ts';
 import { freePort } from '../free_port.ts';
 import { testApiServer, type TestApiServer } from './apiserver.ts';
-import { eventually } from './eventually.ts';
+import { until } from '../until.ts';
 import { startRelay, type Relay } from './relay.ts';
 
 const job = (name: string) => ({
@@ -281,7 +281,7 @@ describe('kube client', function () {
         });
         // An idle level lets one call run. The test gives it one that waits for etcd, so that all others are refused
         // until etcd resumes.
-        await eventually('the flow schema takes effect', async () => {
+        await until('the flow schema takes effect', async () => {
           const schema = await client.request<{ status: { conditions?: { type: string; status: string }[] } }>({
             method: 'GET',
             path: `${path}/flowschemas/no-seats`,
@@ -289,7 +289,7 @@ describe('kube client', function () {
           return schema.status.conditions?.some(({ type, status: is }) => type === 'Dangling' && is === 'False');
         });
         // The server asks etcd for the identity only the first time.
-        await eventually('its rights take effect', () =>
+        await until('its rights take effect', () =>
           crowd.list(CONFIG_MAPS).then(
             () => true,
             (caught: unknown) => !isKubeError(caught, 'forbidden'),
@@ -299,7 +299,7 @@ describe('kube client', function () {
         try {
           const held: Promise<unknown>[] = [];
           const refused = () => crowd.list(CONFIG_MAPS, { deadlineMs: 500 }).catch((caught: unknown) => caught);
-          const error = await eventually('a refusal', async () => {
+          const error = await until('a refusal', async () => {
             // Either call may get the seat. One that holds it for long follows soon.
             held.push(crowd.get(CONFIG_MAPS, 'none', { deadlineMs: 20_000 }).catch(() => {}));
             const caught = await refused();

@@ -6,7 +6,7 @@ import { startElection, type Election, type LeaseOptions } from '../../src/kube/
 import { termsOf } from '../../src/kube/lease_terms.ts';
 import { startReflector } from '../../src/kube/reflector.ts';
 import { testApiServer, type TestApiServer } from './apiserver.ts';
-import { eventually } from './eventually.ts';
+import { until } from '../until.ts';
 import { startRelay } from './relay.ts';
 
 interface Line {
@@ -91,10 +91,10 @@ describe('leader election', function () {
     breathMs?: number,
   ): Promise<{ leader: Contender; others: Contender[] }> {
     const all = names.map((name) => contend(name, durationMs, breathMs));
-    const leader = await eventually('one leads and writes', () =>
+    const leader = await until('one leads and writes', () =>
       all.find((one) => one.leads() && one.wroteSince(0) !== undefined),
     );
-    await eventually('all have started', () => all.every(({ lines }) => lines.length > 0));
+    await until('all have started', () => all.every(({ lines }) => lines.length > 0));
     return { leader, others: all.filter((one) => one !== leader) };
   }
 
@@ -117,7 +117,7 @@ describe('leader election', function () {
 
   const inOrder = (epochs: number[]) => epochs.every((epoch, index) => index === 0 || epoch >= epochs[index - 1]!);
   const nextWriter = (others: Contender[], since: number) =>
-    eventually(
+    until(
       'another one writes',
       () => others.map((one) => one.wroteSince(since)).find((line) => line !== undefined),
       15_000,
@@ -138,7 +138,7 @@ describe('leader election', function () {
       assert.ok(first.epoch! > leader.lines.find(({ what }) => what === 'leads')!.epoch!);
       assert.equal(others.filter((one) => one.leads()).length, 1);
       // The writer reports the epoch itself. Our watch of its writes may lag a moment.
-      await eventually('the new epoch is seen', () => new Set(epochs).size === 2);
+      await until('the new epoch is seen', () => new Set(epochs).size === 2);
       assert.ok(inOrder(epochs), epochs.join());
     });
   }
@@ -163,7 +163,7 @@ describe('leader election', function () {
     const { leader, others } = await electAmong(['a', 'b'], 1800, breathMs);
     // Not between its check of the lease and the write. That write would be sent on resuming, and only the API server
     // can refuse it (fence.test.ts).
-    const stoppedAt = await eventually('it is stopped between two writes', () => {
+    const stoppedAt = await until('it is stopped between two writes', () => {
       const last = leader.lines.at(-1);
       if (last?.what !== 'wrote' || now() - last.at > breathMs / 2) return false;
       leader.child.kill('SIGSTOP');
@@ -174,9 +174,9 @@ describe('leader election', function () {
     const first = await nextWriter(others, stoppedAt);
     const wroteBefore = leader.lines.filter(({ what }) => what === 'wrote').length;
     leader.child.kill('SIGCONT');
-    await eventually('it knows', () => leader.lines.some(({ what }) => what === 'lost'));
+    await until('it knows', () => leader.lines.some(({ what }) => what === 'lost'));
     const lostAt = now();
-    await eventually('the new leader goes on', () => others[0]!.wroteSince(lostAt));
+    await until('the new leader goes on', () => others[0]!.wroteSince(lostAt));
     assert.equal(leader.lines.filter(({ what }) => what === 'wrote').length, wroteBefore);
     assert.ok(epochs.includes(first.epoch!) && inOrder(epochs), epochs.join());
   });
@@ -191,7 +191,7 @@ describe('leader election', function () {
       leader.child.kill('SIGTERM');
       await leader.ended;
       contend(`a${n}`);
-      leader = await eventually('the next leads', () =>
+      leader = await until('the next leads', () =>
         contenders.find(
           (one) => one !== leader && one.child.exitCode === null && one.leads() && one.wroteSince(since) !== undefined,
         ),
@@ -226,14 +226,14 @@ describe('leader election', function () {
         ...options,
       });
       cleanup.push(() => election.stop());
-      await eventually('it leads', () => election.leading() !== undefined);
+      await until('it leads', () => election.leading() !== undefined);
       return { election, told };
     }
 
     it('renews its lease, and knows its age', async () => {
       const { election, told } = await elect({ durationMs: 1000, renewMs: 300, marginMs: 200 });
       const renewals = new Set<string>();
-      await eventually('five renewals', async () => {
+      await until('five renewals', async () => {
         assert.ok(election.stillLeading(200) && election.ageMs() < 800);
         renewals.add((await client.get(LEASES, 'leader')).spec!.renewTime!);
         return renewals.size > 5;
@@ -250,7 +250,7 @@ describe('leader election', function () {
       const { election, told } = await elect({ client: behind, durationMs: 2000, renewMs: 400, marginMs: 500 });
       relay.freeze(true);
       let last = 0;
-      await eventually('it is lost', () => {
+      await until('it is lost', () => {
         if (election.leading() !== undefined) last = election.ageMs();
         return told.includes('lost lapsed');
       });
@@ -258,7 +258,7 @@ describe('leader election', function () {
       assert.deepEqual([election.stillLeading(0), election.ageMs()], [false, Infinity]);
       relay.thaw();
       relay.cut();
-      await eventually('it leads again', () => election.leading() !== undefined);
+      await until('it leads again', () => election.leading() !== undefined);
       assert.deepEqual(told, ['lead 1', 'lost lapsed', 'lead 2']);
     });
 
@@ -268,14 +268,14 @@ describe('leader election', function () {
       await client.mergePatch(LEASES, 'leader', {
         spec: { holderIdentity: 'somebody', leaseTransitions: 7, leaseDurationSeconds: 1 },
       });
-      await eventually('it is lost', () => election.leading() === undefined);
+      await until('it is lost', () => election.leading() === undefined);
       await client.mergePatch(LEASES, 'leader', { spec: { holderIdentity: null } });
       // It saw the release. A contender that starts later leads all the same.
       const later = await elect();
       assert.deepEqual([election.leading(), later.told, told], [undefined, ['lead 8'], ['lead 1']]);
       gate.resolve();
       await later.election.stop();
-      await eventually('it leads again', () => election.leading() === 9);
+      await until('it leads again', () => election.leading() === 9);
       assert.deepEqual(told, ['lead 1', 'lead 9']);
     });
 
@@ -283,7 +283,7 @@ describe('leader election', function () {
       const { election, told } = await elect({ epochFloor: () => 41 });
       assert.equal(election.leading(), 42);
       await client.delete(LEASES, 'leader');
-      await eventually('it leads again', () => election.leading() === 43);
+      await until('it leads again', () => election.leading() === 43);
       assert.deepEqual(told, ['lead 42', 'lost taken', 'lead 43']);
     });
 
@@ -293,7 +293,7 @@ describe('leader election', function () {
         await client.mergePatch(LEASES, 'leader', { metadata: { labels: { n: String(n) } } });
         const { renewTime } = (await client.get(LEASES, 'leader')).spec!;
         if (n % 5 === 0)
-          await eventually('a renewal', async () => (await client.get(LEASES, 'leader')).spec!.renewTime !== renewTime);
+          await until('a renewal', async () => (await client.get(LEASES, 'leader')).spec!.renewTime !== renewTime);
       }
       assert.ok(election.stillLeading(200));
       assert.deepEqual(told, ['lead 1']);

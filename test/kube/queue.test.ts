@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { mock } from 'node:test';
 import { runWorkers, workQueue } from '../../src/kube/queue.ts';
-import { eventually } from './eventually.ts';
+import { until } from '../until.ts';
 
 describe('work queue', () => {
   it('returns keys in order, each once however often it was added', async () => {
@@ -151,10 +151,7 @@ describe('workers', () => {
       runs.set(key, (runs.get(key) ?? 0) + 1);
     });
     for (let n = 0; n < 5; n++) queue.add(`k${n}`);
-    await eventually(
-      'each key ran ten times',
-      () => runs.size === 5 && [...runs.values()].every((count) => count >= 10),
-    );
+    await until('each key ran ten times', () => runs.size === 5 && [...runs.values()].every((count) => count >= 10));
     await workers.stop();
     assert.equal(twice, false);
     assert.ok(most > 1 && most <= 4, `${most} at once`);
@@ -173,7 +170,7 @@ describe('workers', () => {
       (_error, _key, count) => failures.push(count),
     );
     queue.add('a');
-    await eventually('success', () => left < 0);
+    await until('success', () => left < 0);
     await workers.stop();
     assert.deepEqual(failures, [1, 2, 3]);
     assert.equal(queue.failures('a'), 0);
@@ -184,7 +181,7 @@ describe('workers', () => {
     let runs = 0;
     const workers = runWorkers(queue, 1, async () => (++runs < 3 ? 1 : undefined));
     queue.add('a');
-    await eventually('three turns', () => runs === 3);
+    await until('three turns', () => runs === 3);
     await workers.stop();
   });
 
@@ -198,7 +195,7 @@ describe('workers', () => {
     });
     queue.add('a');
     queue.add('b');
-    await eventually('the first has begun', () => begun.length === 1);
+    await until('the first has begun', () => begun.length === 1);
     let stopped = false;
     const stopping = workers.stop().then(() => {
       stopped = true;

@@ -10,7 +10,7 @@ import {
 } from '../../src/kube/client.ts';
 import { startReflector, type Reflector, type ReflectorOptions } from '../../src/kube/reflector.ts';
 import { testApiServer, type TestApiServer } from './apiserver.ts';
-import { eventually } from './eventually.ts';
+import { until } from '../until.ts';
 import { startRelay, type Relay } from './relay.ts';
 
 describe('reflector', function () {
@@ -114,7 +114,7 @@ describe('reflector', function () {
       handlers: {},
     });
     await cache.synced;
-    await eventually('three watches have ended', () => seen.filter((reason) => reason === 'end').length >= 3);
+    await until('three watches have ended', () => seen.filter((reason) => reason === 'end').length >= 3);
     const job = await direct.create(PROBE_JOBS, {
       metadata: { name: 'late' },
       spec: { kind: 'file', source: { url: 'https://a.example/b' } },
@@ -222,7 +222,7 @@ describe('reflector', function () {
     relay.refuse(true);
     const waiting = await makeClient({ kubeconfig: server.kubeconfigAt(relay.port), namespace });
     const cache = reflect({ client: waiting });
-    await eventually('it has failed twice', () => failures.length >= 2);
+    await until('it has failed twice', () => failures.length >= 2);
     assert.equal(cache.hasSynced(), false);
     relay.refuse(false);
     await cache.synced;
@@ -281,9 +281,9 @@ describe('reflector', function () {
   it('when stopped: its watch ends, and so does a wait for its first list', async () => {
     const cache = reflect();
     await cache.synced;
-    await eventually('list and watch are open', () => relay.open === 2);
+    await until('list and watch are open', () => relay.open === 2);
     await cache.stop();
-    await eventually('the watch is closed', () => relay.open === 1);
+    await until('the watch is closed', () => relay.open === 1);
     relay.refuse(true);
     relay.cut();
     const never = reflect();
