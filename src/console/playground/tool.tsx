@@ -5,11 +5,16 @@ import { usePlace } from '../router.ts';
 import { Choice, OnOff, OptionField } from './fields.tsx';
 import { runs, setOptions } from './form.ts';
 
+/** The version that the form names, or the latest; `known`: what the catalog says of it. */
+function versionOf(query: URLSearchParams, { tool, latest, versions }: AvailableTool) {
+  const chosen = query.get(`${tool}.version`) || latest;
+  return { chosen, known: versions.find(({ version }) => version === chosen) };
+}
+
 function Options({ tool }: { tool: AvailableTool }) {
   const { query } = usePlace();
   const [wanted, setWanted] = useState('');
-  const chosen = query.get(`${tool.tool}.version`) || tool.latest;
-  const version = tool.versions.find((one) => one.version === chosen);
+  const { chosen, known: version } = versionOf(query, tool);
   const accepted = new Set(version?.options);
   const set = setOptions(query, tool);
   const isSet = (name: string) => set.some(({ option }) => option.name === name);
@@ -58,8 +63,7 @@ export function Tool({ tool }: { tool: AvailableTool }) {
   const { query } = usePlace();
   const { tool: name, latest, selectable, versions, help, options } = tool;
   const on = runs(query, tool);
-  const chosen = query.get(`${name}.version`) || latest;
-  const warning = versions.find(({ version }) => version === chosen)?.warning;
+  const { chosen, known } = versionOf(query, tool);
   return (
     <fieldset class="tool">
       <legend>{name}</legend>
@@ -73,9 +77,9 @@ export function Tool({ tool }: { tool: AvailableTool }) {
           values={[['', `latest (${latest})`], ...versions.map(({ version }) => [version, version] as const)]}
         />
       )}
-      {on && warning !== undefined && (
+      {on && known?.warning !== undefined && (
         <p class="help">
-          Version {chosen}: {warning}
+          Version {chosen}: {known.warning}
         </p>
       )}
       {on && selectable && options.length > 0 && <Options tool={tool} />}
