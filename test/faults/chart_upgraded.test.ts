@@ -3,17 +3,17 @@ import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { PODS, PROBE_POOLS, PROBE_TOOLS } from '../../src/kube/client.ts';
-import { LABEL } from '../../src/kube/resource.ts';
+import { PROBE_POOLS, PROBE_TOOLS } from '../../src/kube/client.ts';
 import { hasNode } from '../cluster/broken_images.ts';
 import { run } from '../node/command.ts';
-import { NAMESPACE, RUNNERS, eventually, type Cluster } from '../cluster/fixture.ts';
+import { NAMESPACE, eventually, type Cluster } from '../cluster/fixture.ts';
 import { chart, openRelease, type Release } from '../cluster/helm.ts';
 import { NODE } from '../node/layout.ts';
 import { containerdSocket } from '../node/runtime.ts';
 import { DEPLOYMENTS } from '../cluster/settings_of_controller.ts';
 import { settled, underLoad } from './load.ts';
 import { unlessLong } from '../long.ts';
+import { rolledOut } from './rollout.ts';
 import { wholeCluster } from './whole.ts';
 
 const NEXT_VERSION = '0.999.0';
@@ -59,20 +59,6 @@ describe('the chart is upgraded to a new version, and back', function () {
     await c?.close();
   });
 
-  /** API, controllers and runners run this image, and no pod of another is left. */
-  async function rolledOut(image: RegExp): Promise<void> {
-    await eventually('every pod is of the release', 150, async () => {
-      const found = await Promise.all([
-        c.kube.listAll(PODS, { namespace: NAMESPACE, labelSelector: `${LABEL.component} in (api,controller)` }),
-        c.kube.listAll(PODS, { namespace: RUNNERS, labelSelector: `${LABEL.component}=runner` }),
-      ]);
-      const pods = found.flatMap(({ items }) => items).filter(({ status }) => status?.phase === 'Running');
-      return (
-        pods.length >= 6 &&
-        pods.every(({ spec }) => (spec?.containers ?? []).some((container) => image.test(container.image ?? '')))
-      );
-    });
-  }
   const generations = async () =>
     (await c.kube.listAll(PROBE_POOLS, { namespace: NAMESPACE })).items.map(({ status }) => status?.generation);
 
@@ -93,11 +79,11 @@ describe('the chart is upgraded to a new version, and back', function () {
     try {
       const { statuses, total, ms, longestGapMs } = await underLoad(c, async () => {
         await release.upgradeTo(next, `image.repository=${NEXT}`, `image.tag=${NEXT_VERSION}`, 'image.digest=');
-        await rolledOut(/probeyard-next:/);
+        await rolledOut(c, /probeyard-next:/);
         between = await generations();
         await release.upgrade();
         back = true;
-        await rolledOut(/probeyard\/probeyard@/);
+        await rolledOut(c, /probeyard\/probeyard@/);
       });
       const { 200: good = 0, 429: late = 0, 500: ours = 0, 503: away = 0, 0: broken = 0 } = statuses;
       assert.equal(good + late + ours + away + broken, total, JSON.stringify(statuses));

@@ -2,10 +2,8 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PODS } from '../../src/kube/client.ts';
-import { LABEL } from '../../src/kube/resource.ts';
 import { hasNode } from '../cluster/broken_images.ts';
-import { NAMESPACE, RUNNERS, cluster, eventually, type Cluster } from '../cluster/fixture.ts';
+import { NAMESPACE, RUNNERS, cluster, type Cluster } from '../cluster/fixture.ts';
 import { chart } from '../cluster/helm.ts';
 import { unlessLong } from '../long.ts';
 import { buildParts } from '../node/build.ts';
@@ -17,10 +15,12 @@ import { NODE_PARTS } from '../node/parts.ts';
 import { deliverImages } from '../node/product_images.ts';
 import { OLDER, olderVersion, type Older } from '../older/older.ts';
 import { assertTold, settled, underLoad } from './load.ts';
+import { rolledOut } from './rollout.ts';
 import { whole } from './whole.ts';
 
-const CRDS = ['probejobs', 'probepools', 'probetools', 'probepolicies'].map((name) => `${name}.probeyard.dev`);
+const CRDS = join(import.meta.dirname, '..', '..', 'crds');
 const WAIT = ['--wait', '--timeout', '5m'];
+const of = ({ digest }: { digest: string }): RegExp => new RegExp(`@${digest}$`);
 
 describe('0.1.0 is upgraded to this version under load, and back', function () {
   this.timeout(1_200_000);
@@ -41,22 +41,8 @@ describe('0.1.0 is upgraded to this version under load, and back', function () {
   async function wiped(): Promise<void> {
     await attempt(bin('helm'), ['uninstall', RELEASE, '--namespace', RELEASE, ...access, ...WAIT]);
     await run(bin('kubectl'), [...access, 'delete', 'namespace', NAMESPACE, RUNNERS, '--ignore-not-found']);
-    await run(bin('kubectl'), [...access, 'delete', 'crd', ...CRDS, '--ignore-not-found']);
+    await run(bin('kubectl'), [...access, 'delete', '--filename', CRDS, '--ignore-not-found']);
   }
-  /** API, controllers and runners run this image, and no pod of another is left. */
-  const rolledOut = (digest: string): Promise<unknown> =>
-    eventually(`every pod is of ${digest}`, 150, async () => {
-      const found = await Promise.all([
-        c.kube.listAll(PODS, { namespace: NAMESPACE, labelSelector: `${LABEL.component} in (api,controller)` }),
-        c.kube.listAll(PODS, { namespace: RUNNERS, labelSelector: `${LABEL.component}=runner` }),
-      ]);
-      const pods = found.flatMap(({ items }) => items).filter(({ status }) => status?.phase === 'Running');
-      return (
-        pods.length >= 6 &&
-        pods.every(({ spec }) => (spec?.containers ?? []).some(({ image }) => image?.endsWith(digest) ?? false))
-      );
-    });
-
   before(async function () {
     unlessLong(this, `it installs ${OLDER.version} in place of this version, and this one again, which takes minutes`);
     if (!hasNode()) {
@@ -88,9 +74,9 @@ describe('0.1.0 is upgraded to this version under load, and back', function () {
       c,
       async () => {
         await helm('upgrade', RELEASE, chart, ...newer, ...WAIT);
-        await rolledOut(values.image.digest);
+        await rolledOut(c, of(values.image));
         await helm('rollback', RELEASE, '1', ...WAIT);
-        await rolledOut(older.image.digest);
+        await rolledOut(c, of(older.image));
       },
       { keepsWatches: true },
     );
@@ -103,7 +89,7 @@ describe('0.1.0 is upgraded to this version under load, and back', function () {
     const before = await count();
     assert.ok(before >= 80, `${before} requests`);
     await helm('upgrade', RELEASE, chart, ...(await valuesFile('newer', values)), ...WAIT);
-    await rolledOut(values.image.digest);
+    await rolledOut(c, of(values.image));
     assert.equal(await count(), before);
     const { token } = await c.newToken();
     const origin = await c.origin();
