@@ -49,9 +49,9 @@ export async function laterTools(): Promise<string[][]> {
   return [...(quick.length === 0 ? [] : [quick]), ...later.filter(isCompiled).map((entry) => [entryName(entry)])];
 }
 
-/** The images that are not in the cache, without later tools, as steps to come. */
-export async function missingImages(): Promise<Expected[]> {
-  const later = new Set((await laterTools()).flat());
+/** The images that are not in the cache, as steps to come. */
+export async function missingImages({ withoutLater = false }: BuildOptions = {}): Promise<Expected[]> {
+  const later = new Set(withoutLater ? (await laterTools()).flat() : []);
   const servers: [ImagePlan, number][] = [
     [await productPlan(), 115],
     [await natsPlan(), 18],
@@ -60,7 +60,7 @@ export async function missingImages(): Promise<Expected[]> {
   const tools = await Promise.all(
     readCatalog()
       .tools.filter((entry) => canBeHad(entry) && !later.has(entryName(entry)))
-      .map(async (entry): Promise<[ImagePlan, number]> => [await toolPlan(entry), entry.source.kind === 'npm' ? 3 : 7]),
+      .map(async (entry): Promise<[ImagePlan, number]> => [await toolPlan(entry), secondsOf(entry)]),
   );
   return [...servers, ...tools]
     .filter(([plan]) => !isCached(plan))
@@ -72,6 +72,12 @@ const FIRST_PROBE: readonly ImageTool[] = ['ffprobe', 'mediainfo'];
 
 /** Takes minutes. */
 const isCompiled = ({ source }: Entry): boolean => source.kind === 'cargo' || source.kind === 'upstream-source';
+
+/** Of a build from nothing on two cores. */
+function secondsOf(entry: Entry): number {
+  if (isCompiled(entry)) return 480;
+  return entry.source.kind === 'npm' ? 3 : 7;
+}
 
 /** Sources without a tarball, or with one in a Debian suite. The others fail within seconds and cause no delay. */
 const canBeHad = ({ source }: Entry): boolean =>

@@ -1,8 +1,8 @@
 /**
- * What all tests together use, before the first of them: programs of the local node, images, and programs of Debian. In
- * this order nothing is skipped for want of it. All of it is kept in the cache.
+ * What all tests together use, before the first of them: programs of the local node, images, and programs of Debian.
+ * Without it, tests fail or are skipped. All of it is kept in the cache.
  */
-import { buildAll, laterTools, missingImages } from '../images/build.ts';
+import { buildAll, missingImages } from '../images/build.ts';
 import { say } from '../images/progress.ts';
 import { CHROMIUM } from './browser/chromium.ts';
 import { fetchProgram } from './debian_program.ts';
@@ -24,8 +24,7 @@ const PARTS: readonly PartName[] = [...NODE_PARTS, 'nats-server'];
 
 await ensurePackages();
 await checkGo(GO_NEEDED);
-const steps = [...(await missingParts(PARTS)), ...(await missingImages())].map(([step]) => step);
-const missing = [...steps, ...(await laterTools()).flat()];
+const missing = [...(await missingParts(PARTS)), ...(await missingImages())].map(([step]) => step);
 if (missing.length > 0) say(`the tests wait for what is not in the cache yet: ${missing.join(', ')}`);
 // The images wait for registries most of the time, and the programs for the compiler.
 const [, images] = await Promise.all([buildParts(PARTS), buildAll()]);

@@ -11,7 +11,7 @@ import { type Expected, say, timed } from '../../images/progress.ts';
 /** The registry in the names of local builds. */
 export const LOCAL = 'localhost';
 
-const BuiltImage = Type.Object({
+export const BuiltImage = Type.Object({
   ref: Type.String(),
   name: Type.String(),
   archive: Type.String(),
@@ -25,7 +25,7 @@ export type BuiltImage = Static<typeof BuiltImage>;
 interface Recipes {
   buildAll(options: { only?: readonly string[]; withoutLater?: boolean }): Promise<unknown>;
   laterTools(): Promise<string[][]>;
-  missingImages(): Promise<Expected[]>;
+  missingImages(options: { withoutLater?: boolean }): Promise<Expected[]>;
 }
 
 /** Undefined if the checkout has no recipes. */
@@ -44,8 +44,9 @@ export async function buildImages(options: Parameters<Recipes['buildAll']>[0] = 
 /** Tools that are not in the cache and not needed by a first probe, in groups to install together. */
 export const laterTools = async (): Promise<string[][]> => (await recipes())?.laterTools() ?? [];
 
-/** The images that are not in the cache, without later tools, as steps to come. */
-export const missingImages = async (): Promise<Expected[]> => (await recipes())?.missingImages() ?? [];
+/** The images that are not in the cache, as steps to come. */
+export const missingImages = async (options: Parameters<Recipes['missingImages']>[0]): Promise<Expected[]> =>
+  (await recipes())?.missingImages(options) ?? [];
 
 /** Imports the images into the node. Returns how many were new. */
 export async function deliverImages(layout: Layout, built: Built, images: readonly BuiltImage[]): Promise<number> {

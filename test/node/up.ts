@@ -69,7 +69,7 @@ export async function up(options: UpOptions = {}): Promise<void> {
 
 /** Lines of progress say how much is done, where there is something to wait for. */
 async function expectSteps(images: boolean): Promise<void> {
-  const steps = [...(await missingParts(NODE_PARTS)), ...(images ? await missingImages() : [])];
+  const steps = [...(await missingParts(NODE_PARTS)), ...(images ? await missingImages({ withoutLater: true }) : [])];
   if (steps.length === 0) return;
   expect([...steps, ...(images ? LAST_STEPS : [])]);
   const sum = steps.reduce((all, [, duration]) => all + duration, 0);

@@ -1,25 +1,15 @@
 /** The version before this one: its chart and its image, from the history of this repository, by its own recipes. */
 import { join } from 'node:path';
-import Type from 'typebox';
 import Value from 'typebox/value';
-import type { BuiltImage } from '../../images/built_image.ts';
 import { cacheDir, once } from '../../images/cache.ts';
 import { run } from '../node/command.ts';
+import { BuiltImage } from '../node/product_images.ts';
 
 export const OLDER = { version: '0.1.0', commit: '0c359186500e7fe43da88cc1aeb3567b759ae4e3' };
 
 const root = join(import.meta.dirname, '..', '..');
 const folder = join(cacheDir, 'older', OLDER.commit);
 const MINUTES_10 = 600_000;
-
-const Image = Type.Object({
-  name: Type.String(),
-  tag: Type.String(),
-  ref: Type.String(),
-  archive: Type.String(),
-  digest: Type.String(),
-  kind: Type.Literal('product'),
-});
 
 /** Its sources with its packages. The history of a shallow clone does not have them. */
 const checkout = (): Promise<string> =>
@@ -48,6 +38,6 @@ export async function olderVersion(): Promise<Older> {
     env: { XDG_CACHE_HOME: join(folder, 'cache') },
     timeoutMs: MINUTES_10,
   });
-  const image = Value.Parse(Image, JSON.parse(output.trim().split('\n').at(-1)!));
+  const image = Value.Parse(BuiltImage, JSON.parse(output.trim().split('\n').at(-1)!));
   return { chart: join(source, 'charts', 'probeyard'), image };
 }
