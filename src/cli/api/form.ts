@@ -1,5 +1,4 @@
 /** A multipart form with one file, which is read while it is sent: no more of it is held than a piece. */
-import { randomBytes } from 'node:crypto';
 import type { ClientRequest } from 'node:http';
 import type { Readable } from 'node:stream';
 import { EXIT, Failure } from '../failure.ts';
@@ -38,7 +37,7 @@ export function formOf(
   file: SentFile,
   onSent: (bytes: number) => void = () => {},
 ): StreamedForm {
-  const boundary = `probeyard-${randomBytes(16).toString('hex')}`;
+  const boundary = `probeyard-${crypto.randomUUID()}`;
   const part = (disposition: string): string => `--${boundary}\r\nContent-Disposition: form-data; ${disposition}\r\n`;
   const parts = Object.entries(fields).flatMap(([name, value]) =>
     value === undefined || value === null ? [] : [`${part(`name="${inQuotes(name)}"`)}\r\n${textOf(value)}\r\n`],

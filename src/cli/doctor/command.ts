@@ -1,6 +1,6 @@
 /** The row of `doctor`, which both programs have. */
 import type { Command } from '../command.ts';
-import { PLACE } from '../kubectl/kubectl.ts';
+import { PLACE } from '../kubectl/options.ts';
 
 export const DOCTOR: Command = {
   name: 'doctor',

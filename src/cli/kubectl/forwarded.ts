@@ -5,14 +5,9 @@
 import { makeApi, type Api } from '../api/api.ts';
 import { checkedToken } from '../config.ts';
 import { EXIT, Failure, usage, masked } from '../failure.ts';
-import type { Invocation, Option } from '../command.ts';
+import type { Invocation } from '../command.ts';
 import type { Kubectl } from './kubectl.ts';
 
-export const TOKEN_SECRET: Option = {
-  name: 'token-secret',
-  value: 'NAME',
-  help: 'Secret whose key token is the API token, unless PROBEYARD_TOKEN is set; default: probeyard-admin',
-};
 const SECRET = 'probeyard-admin';
 const API_LABELS = 'app.kubernetes.io/name=probeyard,app.kubernetes.io/component=api';
 const READY_MS = 30_000;

@@ -1,14 +1,8 @@
 /** kubectl as a child process: its context, its rights, its proxy settings. */
 import { spawn, type ChildProcess } from 'node:child_process';
-import type { Given, Invocation, Option } from '../command.ts';
+import type { Given, Invocation } from '../command.ts';
 import { EXIT, Failure, Interrupted, masked } from '../failure.ts';
 import { oneLine } from '../terminal.ts';
-
-export const PLACE: readonly Option[] = [
-  { name: 'namespace', short: 'n', value: 'NAME', help: 'namespace of the release; default: probeyard' },
-  { name: 'context', value: 'NAME', help: 'context of the kubeconfig' },
-  { name: 'kubeconfig', value: 'FILE', help: 'kubeconfig file' },
-];
 
 export interface Kubectl {
   namespace: string;

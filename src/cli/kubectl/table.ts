@@ -2,8 +2,7 @@
 import type { Command, Option } from '../command.ts';
 import { PARALLEL, TIMES, VERSIONS } from '../commands/request.ts';
 import { DOCTOR } from '../doctor/command.ts';
-import { TOKEN_SECRET } from './forwarded.ts';
-import { PLACE } from './kubectl.ts';
+import { PLACE, TOKEN_SECRET } from './options.ts';
 
 const JOB = { name: 'JOB', help: 'name of a ProbeJob: NAME or pj/NAME' } as const;
 const FILE = (help: string): Option => ({ name: 'file', short: 'f', value: 'FILE', help });

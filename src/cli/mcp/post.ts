@@ -1,5 +1,6 @@
 /** One message to the server, and its answer as it arrives. */
 import type { IncomingMessage } from 'node:http';
+import { requestFor } from '../api/node_http.ts';
 import type { Access } from '../config.ts';
 import { eventData } from './events.ts';
 
@@ -28,7 +29,7 @@ export async function post(
   { headers, signal }: { headers: Record<string, string>; signal: AbortSignal },
 ): Promise<Posted> {
   const address = new URL(`${url.pathname.replace(/\/$/, '')}/mcp`, url);
-  const { request } = await (url.protocol === 'https:' ? import('node:https') : import('node:http'));
+  const request = requestFor(url);
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
     const sent = request(address, {
       method: 'POST',
