@@ -36,6 +36,8 @@ export interface Accounts {
   mailsWait(): void;
   /** Decrypts the key that signs a token's webhooks, from its stored form. */
   openWebhookSecret(kept: Buffer, tokenId: number): Promise<Buffer>;
+  /** For a token without a secret: makes one, and returns it in its stored form. Null: the token is gone. */
+  makeWebhookSecret(tokenId: number): Promise<Buffer | null>;
   stop(): Promise<void>;
 }
 
@@ -63,12 +65,14 @@ export function makeAccounts({
   const jwts = makeJwts({ keys, issuer, now: store.clock.now });
   const mailer = settings.mail === null ? null : startMailer({ store, box, settings: settings.mail, log });
 
+  const makeWebhookSecret = async (id: number): Promise<Buffer | null> =>
+    store.giveWebhookSecret(id, await box.seal(newWebhookSecret(), 'webhook', id));
+
   /**
    * Adds secrets to tokens created without a key at hand: the first administrator's, and those of the previous version.
    */
   async function giveWebhookSecrets(): Promise<void> {
-    for (const id of await store.tokensWithoutSecret(1000))
-      await store.giveWebhookSecret(id, await box.seal(newWebhookSecret(), 'webhook', id));
+    for (const id of await store.tokensWithoutSecret(1000)) await makeWebhookSecret(id);
   }
   let keeping: Promise<unknown> = Promise.resolve();
   const keepHouse = (): void => {
@@ -103,6 +107,7 @@ export function makeAccounts({
     },
     mailsWait: () => mailer?.wake(),
     openWebhookSecret: async (kept, tokenId) => webhookKey(await box.open(kept, 'webhook', tokenId)),
+    makeWebhookSecret,
     async stop() {
       clearInterval(timer);
       await Promise.allSettled([keeping, mailer?.stop()]);

@@ -34,7 +34,7 @@ export interface Connections {
   sealKeys(): JSONWebKeySet;
   log: Logger;
   settings: Settings;
-  webhooks?: Omit<DeliverySettings, 'allowSources' | 'denyCidrs' | 'openSecret' | 'openUrl'>;
+  webhooks?: Omit<DeliverySettings, 'allowSources' | 'denyCidrs' | 'makeSecret' | 'openSecret' | 'openUrl'>;
   accounts: AccountSettings;
   tracing?: Omit<TracerSettings, 'registry'>;
   uploads?: Uploads | undefined;
@@ -115,6 +115,7 @@ export function wire({
     metrics: webhookMetrics(metrics.registry, { inHand: () => delivery.inHand(), backlog: store.webhookBacklog }),
     settings: {
       ...webhooks,
+      makeSecret: accounts.makeWebhookSecret,
       openSecret: accounts.openWebhookSecret,
       openUrl: (kept, requestId) => openUrl(kept, requestId, accounts.box),
       allowSources: settings.allowSources,

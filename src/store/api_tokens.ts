@@ -238,13 +238,15 @@ export function apiTokenCalls(database: Database) {
       return rows.map(({ id }) => id);
     },
 
-    /** Only sets a missing secret: two replicas may both have generated one. */
-    async giveWebhookSecret(id: number, sealed: Buffer): Promise<void> {
-      await database.rows({
+    /** Sets a missing secret, and returns the one that the token then has: two replicas may both have made one. */
+    async giveWebhookSecret(id: number, sealed: Buffer): Promise<Buffer | null> {
+      const [row] = await database.rows<{ secret: Buffer }>({
         name: 'give_webhook_secret',
-        text: 'update tokens set webhook_secret = $2 where id = $1 and webhook_secret is null',
+        text: `update tokens set webhook_secret = coalesce(webhook_secret, $2) where id = $1
+          returning webhook_secret as secret`,
         values: [id, sealed],
       });
+      return row?.secret ?? null;
     },
   };
 }

@@ -36,6 +36,8 @@ export interface DeliverySettings {
   /** Concurrent deliveries, in total and per account: silent receivers must not delay the others. */
   atOnce?: number;
   perAccount?: number;
+  /** Makes the signing secret of a token that has none, and returns it as it is stored. Null: the token is gone. */
+  makeSecret: (tokenId: number) => Promise<Buffer | null>;
   /** Decrypts the stored signing secret of a token. */
   openSecret: (kept: Buffer, tokenId: number) => Buffer | Promise<Buffer>;
   /** Decrypts the stored address. */
@@ -96,7 +98,7 @@ const decrypted = async <T>(what: string, opening: () => T | Promise<T>): Promis
 };
 
 export function startDelivery({ store, memory, log, metrics, tracer, settings }: DeliveryDeps): Delivery {
-  const { timeoutMs = TIMEOUT_MS, atOnce = 32, perAccount = 8, openSecret, openUrl } = settings;
+  const { timeoutMs = TIMEOUT_MS, atOnce = 32, perAccount = 8, makeSecret, openSecret, openUrl } = settings;
   const holder = randomUUID();
   const context = trustedContext(settings.ca);
   const egress = settings.egress === undefined ? undefined : egressRoute(settings.egress);
@@ -156,8 +158,9 @@ export function startDelivery({ store, memory, log, metrics, tracer, settings }:
   /** Null: there is nothing left to send. */
   async function attempt(webhook: DueWebhook): Promise<Sent | null> {
     if (webhook.tokenGone) return null;
-    const { secret: kept } = webhook;
-    if (!kept) throw new Error('the token has no secret to sign with yet');
+    // A token of an older version may have none.
+    const kept = webhook.secret ?? (await makeSecret(webhook.tokenId));
+    if (!kept) return null;
     const secret = await decrypted('the signing secret', () => openSecret(kept, webhook.tokenId));
     const url = await decrypted('the address', () => openUrl(webhook.url, webhook.requestId));
     const message = await messageOf(webhook);

@@ -83,20 +83,24 @@ describe('delivering webhooks', function () {
     assert.ok(!lines.join('').includes('s3cret'));
   });
 
-  it('waits without an attempt for a token that has no secret yet, and ends without a token', async () => {
+  it('makes a missing secret, one for all replicas, and ends without a token', async () => {
     const [late] = await fixture.sql<{ id: string }>(
       `insert into tokens (user_id, name) values ($1, 'late') returning id`,
       [fixture.admin.userId],
     );
-    const lines: string[] = [];
-    start({}, lines);
-    const id = await endedRequest(fixture, receiver.url, { tokenId: Number(late!.id) });
-    await until('the missing secret was logged', () =>
-      lines.some((line) => line.includes('no secret to sign with yet')),
-    );
-    assert.deepEqual((await row(id)).attempts, []);
-    await fixture.sql('update tokens set webhook_secret = $1 where id = $2', [SECRET, late!.id]);
-    await ended(id, 'delivered');
+    start();
+    start({ makeSecret: (tokenId) => fixture.store.giveWebhookSecret(tokenId, Buffer.alloc(32, 8)) });
+    const tokenId = Number(late!.id);
+    const ids = await Promise.all([1, 2, 3, 4].map(() => endedRequest(fixture, receiver.url, { tokenId })));
+    for (const id of ids) await ended(id, 'delivered');
+    const [token] = await fixture.sql<{ secret: Buffer }>('select webhook_secret as secret from tokens where id = $1', [
+      tokenId,
+    ]);
+    for (const id of ids) {
+      assert.equal((await row(id)).attempts.length, 1);
+      const [{ body, headers }] = of(id) as [Receiver['received'][number]];
+      new Webhook(secretText(token!.secret)).verify(body, headers as Record<string, string>);
+    }
     const gone = await endedRequest(fixture, receiver.url, { tokenId: 999_999 });
     await ended(gone, 'failed');
     assert.deepEqual(

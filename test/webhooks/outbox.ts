@@ -59,6 +59,9 @@ export const makeDue = ({ sql }: StoreFixture, requestId: string) =>
 export const budget = (totalBytes = 160_000_000): MemoryBudget =>
   makeMemoryBudget({ totalBytes, wholeBytes: WHOLE, waitMs: 200 });
 
+/** What a token without a secret gets. */
+const MADE = Buffer.alloc(32, 7);
+
 export function deliverer(
   { store }: StoreFixture,
   settings: Partial<DeliverySettings> = {},
@@ -80,6 +83,7 @@ export function deliverer(
     settings: {
       allowSources: [{ cidr: '127.0.0.0/8' }],
       denyCidrs: [],
+      makeSecret: (tokenId) => store.giveWebhookSecret(tokenId, MADE),
       openSecret: (secret) => secret,
       openUrl: async (url) => url,
       ...settings,

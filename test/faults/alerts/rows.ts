@@ -80,10 +80,7 @@ async function brokenTool(c: Cluster, seconds: number): Promise<void> {
   }
 }
 
-/**
- * Webhooks to a port where nobody listens. They are of the installation's own token: one that a test wrote into the
- * record has no secret to sign with, until the API makes it one.
- */
+/** Webhooks of the installation's own token, to a port where nobody listens. */
 async function webhooksRefused(c: Cluster, count: number): Promise<void> {
   const origin = await c.origin();
   await Promise.all(
