@@ -1,6 +1,8 @@
 /** Completion in the shells themselves. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bash } from '../../src/cli/completion/bash.ts';
 import { fish } from '../../src/cli/completion/fish.ts';
@@ -49,6 +51,35 @@ const LINES: [string[], string[]][] = [
   ],
 ];
 
+/** In an interactive zsh: what a completion offers goes to the file `offered`. */
+const OFFERED = `
+compadd() {
+  local -a found
+  if [[ \${@[1,(i)(-|--)]} != *-(O|A|D)\\ * ]]; then
+    builtin compadd -A found "$@"
+    print -rl -- $found >> $OUT/offered
+  fi
+  builtin compadd "$@"
+}
+comppostfuncs=(ended)
+ended() { print >> $OUT/ended }
+bindkey '^I' complete-word
+print > $OUT/ready
+`;
+/** Types a line and Tab at an interactive zsh, in a terminal: program, folder, line. */
+const TYPED = `
+zmodload zsh/zpty zsh/zselect
+await() { until [[ -e $1 ]]; do zpty -r -t line _ ''; zselect -t 2; done }
+rm -f $2/{offered,ended,ready}
+zpty line "OUT=$2 $1 -f -i"
+zpty -w line "source $2/inner"
+await $2/ready
+zpty -w -n line "$3"$'\\t'
+await $2/ended
+zpty -d line
+sort -u $2/offered
+`;
+
 describe('completion', function () {
   this.timeout(600_000);
 
@@ -64,16 +95,26 @@ printf '%s\\n' "\${COMPREPLY[@]}"`;
     }
   });
 
-  it('zsh reads its completion', async function () {
-    const zsh_ = await shellOf('zsh', 'bin/zsh', 'usr/share/zsh/functions');
-    if (!zsh_) return this.skip();
-    const { program, env, functions, modules } = zsh_;
-    const script = `module_path=(${modules}/zsh/*(/N)) fpath=(${functions}/**/*(/N) ${functions})
-autoload -U compinit && compinit -D -u
-${zsh(PROGRAM)}
-print -r -- \${_comps[probeyard]}`;
-    const { stdout, stderr } = spawnSync(program, ['-f', '-c', script], { env, encoding: 'utf8', timeout: 40_000 });
-    assert.deepEqual([stdout.trim(), stderr], ['_probeyard', '']);
+  it('zsh completes commands, options and values', async function () {
+    const shell = await shellOf('zsh', 'bin/zsh', 'usr/share/zsh/functions');
+    if (!shell) return this.skip();
+    const { program, env, functions, modules } = shell;
+    const folder = mkdtempSync(join(tmpdir(), 'probeyard-zsh-'));
+    try {
+      const paths = `module_path=(${modules}/zsh/*(/N)) fpath=(${functions}/**/*(/N) ${functions})`;
+      writeFileSync(join(folder, 'inner'), `${paths}\nautoload -U compinit && compinit -D -u\n${zsh(PROGRAM)}\n${OFFERED}`);
+      for (const [words, expected] of LINES) {
+        const script = `${paths}\n${TYPED}`;
+        const { stdout, stderr } = spawnSync(
+          program,
+          ['-f', '-c', script, 'zsh', program, folder, `probeyard ${words.join(' ')}`],
+          { env, encoding: 'utf8', timeout: 40_000 },
+        );
+        assert.deepEqual([stdout.trim().split('\n').toSorted(), stderr], [expected, ''], words.join(' '));
+      }
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
   });
 
   it('fish completes commands, options and values', async function () {

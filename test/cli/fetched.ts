@@ -5,6 +5,8 @@ import { dirname, join } from 'node:path';
 import { cacheDir } from '../../images/cache.ts';
 
 const STEP_MS = 240_000;
+/** Go keeps what it fetches and compiles where the rest of the cache is. */
+const GO = { GOMODCACHE: join(cacheDir, 'go', 'mod'), GOCACHE: join(cacheDir, 'go', 'build') };
 
 export interface Wanted {
   /** The folder in the cache. */
@@ -35,7 +37,12 @@ export function fetched({ name, files = {}, steps, proof }: Wanted): string | nu
     writeFileSync(join(folder, file), text);
   }
   for (const [command = '', ...args] of steps) {
-    const { status, error, stderr } = spawnSync(command, args, { cwd: folder, encoding: 'utf8', timeout: STEP_MS });
+    const { status, error, stderr } = spawnSync(command, args, {
+      cwd: folder,
+      encoding: 'utf8',
+      timeout: STEP_MS,
+      env: { ...process.env, ...GO },
+    });
     if (status === 0) continue;
     console.log(`        ${name} cannot be had: ${error?.message ?? stderr.trim().split('\n').at(-1)}`);
     return null;

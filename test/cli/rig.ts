@@ -45,6 +45,7 @@ export interface Printed {
 }
 export interface RunOptions {
   env?: NodeJS.ProcessEnv;
+  cwd?: string;
   input?: string | Buffer;
   timeoutMs?: number;
   /** The program; by default the sources. */
@@ -61,10 +62,10 @@ const COMMON = { PATH, NODE_COMPILE_CACHE };
 /** Runs a program to its end; a hang is an error that shows what it printed. */
 export function execute(
   command: readonly string[],
-  { env, input = '', timeoutMs = DEADLINE_MS }: RunOptions = {},
+  { env, cwd, input = '', timeoutMs = DEADLINE_MS }: RunOptions = {},
 ): Promise<Printed> {
   return new Promise((resolve, reject) => {
-    const child = spawn(command[0]!, command.slice(1), { env: { ...COMMON, ...env } });
+    const child = spawn(command[0]!, command.slice(1), { cwd, env: { ...COMMON, ...env } });
     const out: Buffer[] = [];
     const err: Buffer[] = [];
     child.stdout.on('data', (chunk: Buffer) => out.push(chunk));

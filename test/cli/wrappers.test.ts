@@ -1,9 +1,10 @@
 /** Libraries that start ffprobe: with `probeyard` in its place they say the same. */
 import assert from 'node:assert/strict';
-import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { execute, startInstallation, type Installation } from './rig.ts';
+import { standIn } from './stand_in.ts';
 import { STREAMING, WRAPPERS, type Wrapper } from './wrappers.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -19,20 +20,13 @@ describe('libraries that start ffprobe', function () {
     copyFileSync(join(root, 'test/fixtures/tiny.mp4'), film);
     here = await startInstallation([{ tool: 'ffprobe', version: VERSION, latest: true }], this);
     base = (await here.origin(folder)).url;
-    program('own', here.binary('ffprobe', VERSION));
-    program('shim', [process.execPath, join(root, 'src/cli/main.ts'), 'ffprobe']);
+    standIn(join(folder, 'own'), 'ffprobe', here.binary('ffprobe', VERSION));
+    standIn(join(folder, 'shim'), 'ffprobe', [process.execPath, join(root, 'src/cli/main.ts'), 'ffprobe']);
   });
   after(async () => {
     await here?.stop();
     rmSync(folder, { recursive: true, force: true });
   });
-
-  function program(place: string, command: readonly string[]): void {
-    mkdirSync(join(folder, place));
-    const path = join(folder, place, 'ffprobe');
-    writeFileSync(path, `#!/bin/sh\nexec ${command.map((part) => `'${part}'`).join(' ')} "$@"\n`);
-    chmodSync(path, 0o755);
-  }
 
   async function saidBy(place: 'own' | 'shim', command: readonly string[], source: string): Promise<object> {
     const { code, stdout, stderr } = await execute([...command, source], {
