@@ -6,19 +6,9 @@ import { makeApp } from '../../../src/api/server.ts';
 import { startApi, tool, type ApiFixture } from '../fixture.ts';
 import { PROBE_REPORT } from '../reports.ts';
 import { until } from '../../until.ts';
+import { TOOLS } from './tools.ts';
 import { CLIENTS, modern, send, type TestClient } from './clients.ts';
 
-const TOOLS = [
-  'search',
-  'analyze_media_file',
-  'compare_media',
-  'check_policy',
-  'get_result',
-  'list_capabilities',
-  'get_usage_stats',
-  'get_request_logs',
-  'cancel_request',
-];
 const TASKS = { 'io.modelcontextprotocol/tasks': {} };
 const LIMIT = 24_000;
 

@@ -1,0 +1,12 @@
+/** The tools of `/mcp`, in their order. */
+export const TOOLS = [
+  'search',
+  'analyze_media_file',
+  'compare_media',
+  'check_policy',
+  'get_result',
+  'list_capabilities',
+  'get_usage_stats',
+  'get_request_logs',
+  'cancel_request',
+];
