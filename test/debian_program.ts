@@ -37,7 +37,9 @@ export async function fetchProgram(wanted: DebianProgram): Promise<string> {
   const version = /^Version: (.+)$/m.exec(shown)?.[1];
   if (version === undefined) throw new Error(`apt knows no ${name}: apt-get update`);
   const folder = join(cacheDir, name);
-  const making = join(folder, `.${version}.${process.pid}`);
+  // Without the epoch: a colon cannot stand in PATH.
+  const short = version.replace(/^\d+:/, '');
+  const making = join(folder, `.${short}.${process.pid}`);
   try {
     await mkdir(join(making, 'partial'), { recursive: true });
     const fetching = isAlone
@@ -51,12 +53,12 @@ export async function fetchProgram(wanted: DebianProgram): Promise<string> {
       await run('dpkg-deb', ['-x', join(making, archive), join(making, 'root')]);
       await rm(join(making, archive));
     }
-    await rename(making, join(folder, version)).catch((error: NodeJS.ErrnoException) => {
+    await rename(making, join(folder, short)).catch((error: NodeJS.ErrnoException) => {
       // Another process was faster.
       if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
     });
   } finally {
     await rm(making, { recursive: true, force: true });
   }
-  return join(folder, version, 'root');
+  return join(folder, short, 'root');
 }

@@ -12,6 +12,9 @@ both programs, on a file and on an address, and compares what they return:
 | ffmpeg-python 0.2.0 (Python) | \`PATH\`, or \`cmd\` |
 | go-ffprobe 1.1.0 (Go) | \`PATH\`, or \`SetFFProbeBinPath\` |
 
+Of three others their own tests run, unchanged, with \`probeyard\` in the place of ffprobe (\`test/cli/own_tests.ts\`),
+and pass: ffprobe 1.1.2 (Node), go-ffprobe 2.2.1 (Go, another library of that name), python-ffmpeg 2.0.12 (Python).
+
 What is different:
 
 - A stream on stdin is sent as a whole: \`size\` and \`bit_rate\` are there, which ffprobe does not know of a pipe.

@@ -2,7 +2,7 @@
 import { open, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import type { SentFile } from './api/form.ts';
-import { usage } from './failure.ts';
+import { EXIT, Failure } from './failure.ts';
 import { oneLine } from './terminal.ts';
 
 const PIECE_BYTES = 1 << 18;
@@ -20,19 +20,22 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
   ENOTDIR: 'there is no such file',
   EACCES: 'may not be read',
+  EISDIR: 'is a folder',
 };
 
 const HINT = 'an address begins with its scheme: https://, s3://, rtmp:// …';
 
+/** The cause has the name of the error. */
 const refusing =
   (path: string) =>
-  ({ code = '' }: NodeJS.ErrnoException): never => {
-    throw usage(`${oneLine(path.slice(0, 200))}: ${REASONS[code] ?? `cannot be read: ${code}`}`, HINT);
+  (cause: NodeJS.ErrnoException | { code: string }): never => {
+    const reason = REASONS[cause.code ?? ''] ?? `cannot be read: ${cause.code}`;
+    throw new Failure(`${oneLine(path.slice(0, 200))}: ${reason}`, EXIT.usage, { hint: HINT, cause });
   };
 
 export async function localFile(path: string): Promise<SentFile> {
   const found = await stat(path).catch(refusing(path));
-  if (found.isDirectory()) throw usage(`${oneLine(path)}: is a folder`);
+  if (found.isDirectory()) refusing(path)({ code: 'EISDIR' });
   // A pipe says nothing of its size, and files of the kernel say 0.
   const size = found.isFile() && found.size > 0 ? found.size : undefined;
   return {
@@ -51,6 +54,7 @@ export async function localFile(path: string): Promise<SentFile> {
 }
 
 export function standardInput(): SentFile {
-  if (process.stdin.isTTY) throw usage('-: stdin is a terminal', 'give it a file: probeyard probe - < film.mp4');
+  if (process.stdin.isTTY)
+    throw new Failure('-: stdin is a terminal', EXIT.usage, { hint: 'give it a file: probeyard probe - < film.mp4' });
   return { name: 'stdin', size: undefined, canRepeat: false, open: () => Promise.resolve(process.stdin) };
 }

@@ -81,6 +81,17 @@ describe('the tools as services', function () {
     await same('ffprobe', '9.0', ['-show_format'], `file:${join(media, 'tiny.mp4')}`);
   });
 
+  it('ffprobe of what cannot be opened, as it says itself', async () => {
+    for (const place of [join(media, 'none.mp4'), media, join(media, 'tiny.mp4', 'inside.mp4')]) {
+      for (const format of ['default', 'csv', 'flat', 'ini', 'json', 'xml'])
+        for (const more of [[], ['-show_error']])
+          await same('ffprobe', '9.0', ['-v', 'quiet', '-of', format, '-show_streams', ...more], place);
+      const args = ['-v', 'error', place];
+      const own = await execute([...here.binary('ffprobe', '9.0'), ...args]);
+      assert.equal((await here.probeyard(['ffprobe', ...args])).stderr, own.stderr);
+    }
+  });
+
   it('a file with an odd name, in the escapes of each format', async () => {
     const odd = join(mkdtempSync(join(media, 'folder-')), 'a = b & c: "d" $e, <é>.mp4');
     cpSync(join(media, 'tiny.mp4'), odd);

@@ -2,8 +2,9 @@
 import { FFPROBE_OPTIONS, LOG_LEVELS } from '../../tools/ffprobe_options.ts';
 import type { OptionSpec } from '../../tools/option.ts';
 import type { Run } from '../command.ts';
-import { Failure, masked, usage } from '../failure.ts';
+import { EXIT, Failure, masked, usage } from '../failure.ts';
 import { givenSource, type GivenSource } from '../given_source.ts';
+import { notOpened, type NotOpened, reasonOf } from './not_opened.ts';
 import { runTool } from './tool_run.ts';
 
 export interface Read {
@@ -106,13 +107,31 @@ function md5(flag: string, value: string): true {
 /** Protocols of ffprobe that name what is on this machine. */
 const STDIN = /^(?:-|(?:pipe|fd):0?)$/;
 
-async function inputOf(text: string): Promise<GivenSource> {
+/** A reason why a file of this machine could not be opened, or the source. */
+async function inputOf(text: string): Promise<GivenSource | NotOpened> {
+  try {
+    return await given(text);
+  } catch (error) {
+    const reason = error instanceof Failure ? reasonOf((error.cause as NodeJS.ErrnoException | undefined)?.code) : null;
+    if (reason) return reason;
+    throw error;
+  }
+}
+
+async function given(text: string): Promise<GivenSource> {
   if (STDIN.test(text)) return { ...(await givenSource('-')), text: text === '-' ? 'fd:' : text };
   return { ...(await givenSource(text.replace(/^file:(?!\/\/)/, ''))), text };
 }
 
 const run: Run = async (invocation) => {
-  const { source, options, says } = readFfprobe(invocation.positionals);
-  return runTool({ tool: 'ffprobe', source: await inputOf(source), options, says }, invocation);
+  const { source: text, options, says } = readFfprobe(invocation.positionals);
+  const source = await inputOf(text);
+  if ('string' in source) {
+    const format = options['output_format'] as string;
+    await invocation.terminal.data(notOpened(source, format, options['show_error'] === true));
+    if (says) invocation.terminal.note(`${text}: ${source.string}`);
+    return EXIT.failed;
+  }
+  return runTool({ tool: 'ffprobe', source, options, says }, invocation);
 };
 export default run;
