@@ -11,7 +11,7 @@ import { DASHBOARDS } from './dashboards/table.ts';
 import { crdFiles } from './crds.ts';
 import { valuesSchema } from './schema.ts';
 import { VERSIONED, withVersion } from './version.ts';
-import { parseCatalog } from '../images/catalog.ts';
+import { commandFor, parseCatalog } from '../images/catalog.ts';
 import { debianVersions, findingsOf, readFindings, statusOf, type Status } from '../images/vex/vex.ts';
 import { cliPage } from '../docs/tables/cli.ts';
 import { customResourcesPage } from '../docs/tables/custom_resources.ts';
@@ -36,6 +36,7 @@ interface CatalogTool {
   version: string;
   latest?: boolean;
   command: string[];
+  arm64?: object;
   built: unknown;
 }
 
@@ -45,12 +46,13 @@ interface CatalogTool {
  */
 export function chartCatalog(catalogYaml: string): string {
   const { tools } = parse(catalogYaml) as { tools: CatalogTool[] };
-  const entries = tools.map(({ tool, version, latest, command, built }) => ({
+  const entries = tools.map(({ tool, version, latest, command, arm64, built }) => ({
     tool,
     version,
     ...(latest ? { latest } : {}),
     ...(built === 'never' ? { optional: true } : {}),
     command,
+    ...(arm64 ? { arm64: { command: commandFor({ command }, 'arm64') } } : {}),
   }));
   const head = '# Made from images/catalog.yaml by `make generate`: change it there.\n';
   return head + stringify(entries, { lineWidth: 0, collectionStyle: 'any' });

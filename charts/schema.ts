@@ -140,7 +140,7 @@ const VALUES: TSchema = object({
   pullSecret: object({ dockerConfigJson: text() }),
   logLevel: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal']),
   commonLabels: textMap,
-  arch: oneOf(['', 'amd64']),
+  arch: oneOf(['', 'amd64', 'arm64']),
   crds: object({ enabled: flag, keep: flag }),
   rbac: object({ create: flag, aggregate: flag }),
   admissionPolicy: object({ enabled: flag }),

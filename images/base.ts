@@ -5,6 +5,7 @@
 import { existsSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { type Architecture, suffixOf, USUAL } from './architecture.ts';
 import { cacheDir, contentKey, once } from './cache.ts';
 import { run } from './command.ts';
 import { configuredMirror } from './fetch/apt.ts';
@@ -37,16 +38,17 @@ export interface Base {
 }
 
 /** What the root is named after, known before there is one. */
-export const baseKey = contentKey(SUITE, INCLUDE.join(' '));
+export const baseKeyOf = (arch: Architecture): string => `${contentKey(SUITE, INCLUDE.join(' '))}${suffixOf(arch)}`;
 
-export async function baseRoot(): Promise<Base> {
-  const key = baseKey;
+export async function baseRoot(arch: Architecture = USUAL): Promise<Base> {
+  const key = baseKeyOf(arch);
   const target = join(cacheDir, 'base', `${SUITE}-${key}`);
   if (existsSync(target)) return { folder: target, key };
-  const folder = await timed(`Debian ${SUITE} root`, () =>
+  const folder = await timed(`Debian ${SUITE} root${suffixOf(arch)}`, () =>
     once(target, async (root) => {
       const mirror = await configuredMirror(false);
-      await run('debootstrap', ['--variant=minbase', `--include=${INCLUDE.join(',')}`, SUITE, root, mirror]);
+      const options = [`--arch=${arch}`, '--variant=minbase', `--include=${INCLUDE.join(',')}`];
+      await run('debootstrap', [...options, SUITE, root, mirror]);
       const security = await configuredMirror(true);
       await writeFile(
         join(root, 'etc/apt/sources.list'),

@@ -1,9 +1,12 @@
-/** Builds every image that is not in the cache: `npm exec -- node images/build.ts [name...]`. */
+/** Builds every image that is not in the cache: `npm exec -- node images/build.ts [--arch arm64] [name...]`. */
+import { parseArgs } from 'node:util';
+import { type Architecture, USUAL } from './architecture.ts';
 import { bundledPlan } from './bundled_image.ts';
 import { type BuiltImage, type ImagePlan, isCached, realise, stepOf } from './built_image.ts';
 import { dropOldScratch } from './cache.ts';
-import { type Entry, entryName, readCatalog } from './catalog.ts';
+import { type Entry, entryName, isFor, readCatalog } from './catalog.ts';
 import { natsPlan, postgresPlan } from './dev_images.ts';
+import { withEmulation } from './emulation.ts';
 import { ImageError } from './image_error.ts';
 import { ensurePackages } from './packages.ts';
 import { productPlan } from './product_image.ts';
@@ -21,6 +24,7 @@ export interface BuildOptions {
   only?: readonly string[];
   /** The large image with every tool, needed only by clusters without image volumes. */
   bundled?: boolean;
+  arch?: Architecture;
   /** Skips `laterTools`. */
   withoutLater?: boolean;
 }
@@ -84,36 +88,41 @@ const canBeHad = ({ source }: Entry): boolean =>
   source.kind !== 'upstream-source' || source.tarballs.some(({ debian }) => debian !== undefined);
 
 /** Builds what is missing, in an order that shows errors early. Prints what it skips, with the reason. */
-export async function buildAll(options: BuildOptions = {}): Promise<BuiltImage[]> {
+export function buildAll(options: BuildOptions = {}): Promise<BuiltImage[]> {
+  return withEmulation(options.arch ?? USUAL, () => build(options));
+}
+
+async function build(options: BuildOptions): Promise<BuiltImage[]> {
+  const { arch = USUAL } = options;
   const only = new Set(options.only ?? []);
   const wanted = (...names: string[]) => only.size === 0 || names.some((name) => only.has(name));
   await ensurePackages();
   await dropOldScratch();
   const built: BuiltImage[] = [];
-  const servers: [string, () => Promise<ImagePlan>][] = [
+  const servers: [string, (arch: Architecture) => Promise<ImagePlan>][] = [
     ['product', productPlan],
     ['nats', natsPlan],
     ['postgres', postgresPlan],
   ];
-  for (const [name, plan] of servers) if (wanted(name)) built.push(await realise(await plan()));
+  for (const [name, plan] of servers) if (wanted(name)) built.push(await realise(await plan(arch)));
   const later = new Set(options.withoutLater === true ? (await laterTools()).flat() : []);
-  const entries = readCatalog().tools.filter((entry) => !later.has(entryName(entry)));
+  const entries = readCatalog().tools.filter((entry) => isFor(entry, arch) && !later.has(entryName(entry)));
   const tools: { entry: Entry; image: BuiltImage }[] = [];
   for (const entry of entries) {
     if (!wanted('tools', 'bundled', entryName(entry)) && options.bundled !== true) continue;
-    const image = await buildTool(entry);
+    const image = await buildTool(entry, arch);
     if (image) tools.push({ entry, image });
   }
   built.push(...tools.map(({ image }) => image));
   if (only.has('bundled') || options.bundled === true)
-    built.push(await realise(await bundledPlan(await realise(await productPlan()), tools)));
+    built.push(await realise(await bundledPlan(await realise(await productPlan(arch)), tools)));
   return built;
 }
 
 /** A version whose files are unavailable on this machine is skipped. Any other failure is an error. */
-async function buildTool(entry: Entry): Promise<BuiltImage | undefined> {
+async function buildTool(entry: Entry, arch: Architecture): Promise<BuiltImage | undefined> {
   try {
-    return await realise(await toolPlan(entry));
+    return await realise(await toolPlan(entry, arch));
   } catch (error) {
     if (!(error instanceof ImageError) || (error.code !== 'SOURCE_UNAVAILABLE' && error.code !== 'CHECKSUM_UNKNOWN'))
       throw error;
@@ -124,7 +133,9 @@ async function buildTool(entry: Entry): Promise<BuiltImage | undefined> {
 
 if (import.meta.main) {
   try {
-    const images = await buildAll({ only: process.argv.slice(2) });
+    const { values, positionals } = parseArgs({ options: { arch: { type: 'string' } }, allowPositionals: true });
+    const arch = values.arch === 'arm64' ? values.arch : USUAL;
+    const images = await buildAll({ only: positionals, arch });
     for (const { ref, digest, archive } of images) say(`${ref}  ${digest.slice(0, 19)}  ${archive}`);
   } catch (error) {
     console.error(error instanceof ImageError ? `${error.code}: ${error.message}` : error);

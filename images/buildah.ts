@@ -4,6 +4,7 @@
  */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { type Architecture, USUAL } from './architecture.ts';
 import { cacheDir } from './cache.ts';
 import { attempt, run } from './command.ts';
 
@@ -27,6 +28,7 @@ export interface ImageBuild {
   dockerfile: string;
   args?: Record<string, string>;
   target?: string;
+  arch?: Architecture;
   timeoutMs?: number;
 }
 
@@ -34,6 +36,7 @@ export interface ImageBuild {
 export async function buildImage(build: ImageBuild): Promise<void> {
   const args = Object.entries(build.args ?? {}).flatMap(([name, value]) => ['--build-arg', `${name}=${value}`]);
   const target = build.target === undefined ? [] : ['--target', build.target];
+  const arch = ['--arch', build.arch ?? USUAL];
   await run(
     'buildah',
     [
@@ -49,6 +52,7 @@ export async function buildImage(build: ImageBuild): Promise<void> {
       'oci',
       ...args,
       ...target,
+      ...arch,
       '-t',
       build.ref,
       '-f',
@@ -64,11 +68,12 @@ export async function hasImage(ref: string): Promise<boolean> {
 }
 
 /** Imports a folder as an image with one layer. */
-export async function importFolder(folder: string, ref: string): Promise<void> {
+export async function importFolder(folder: string, ref: string, arch: Architecture): Promise<void> {
   const options = await globalOptions();
   const container = (await run('buildah', [...options, 'from', 'scratch'])).trim();
   try {
     await run('buildah', [...options, 'add', '-q', container, folder, '/']);
+    await run('buildah', [...options, 'config', '--arch', arch, container]);
     await run('buildah', [...options, 'commit', '-q', '--timestamp', '0', container, ref]);
   } finally {
     await attempt('buildah', [...options, 'rm', container]);

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { type Architecture, suffixOf } from './architecture.ts';
 import { archiveDigest } from './archive.ts';
 import { saveImage } from './buildah.ts';
 import { cacheDir, once } from './cache.ts';
@@ -19,6 +20,7 @@ export interface BuiltImage {
   /** Digest of the manifest, as `sha256:…`. */
   digest: string;
   kind: ImageKind;
+  arch: Architecture;
   tool?: string;
   version?: string;
 }
@@ -27,6 +29,7 @@ export interface ImagePlan {
   name: string;
   tag: string;
   kind: ImageKind;
+  arch: Architecture;
   tool?: string;
   version?: string;
   /** Changes exactly when the content of the image would. */
@@ -40,7 +43,7 @@ const KEPT = 4;
 
 /** The image from the cache, or built now. */
 export async function realise(plan: ImagePlan): Promise<BuiltImage> {
-  const ref = `${PREFIX}/${plan.name}:${plan.tag}`;
+  const ref = `${PREFIX}/${plan.name}:${plan.tag}${suffixOf(plan.arch)}`;
   const folder = folderOf(plan);
   const archive = join(folder, 'image.tar');
   if (!isCached(plan)) {
@@ -52,23 +55,24 @@ export async function realise(plan: ImagePlan): Promise<BuiltImage> {
     );
     await dropOlder(plan);
   }
-  const { name, tag, kind } = plan;
+  const { name, tag, kind, arch } = plan;
   const about = {
     ...(plan.tool === undefined ? {} : { tool: plan.tool }),
     ...(plan.version === undefined ? {} : { version: plan.version }),
   };
-  return { name, tag, ref, archive, digest: await digestOf(folder, archive), kind, ...about };
+  return { name, tag, ref, archive, digest: await digestOf(folder, archive), kind, arch, ...about };
 }
 
 /** What the build of an image is called in lines of progress. */
-export const stepOf = ({ name, tag }: Pick<ImagePlan, 'name' | 'tag'>): string => `image ${name}:${tag}`;
+export const stepOf = ({ name, tag, arch }: Pick<ImagePlan, 'name' | 'tag' | 'arch'>): string =>
+  `image ${name}:${tag}${suffixOf(arch)}`;
 
 export const isCached = (plan: ImagePlan): boolean => existsSync(join(folderOf(plan), 'image.tar'));
 
 /** Each change of the sources leaves an archive behind. The last few are kept to go back to. */
 async function dropOlder(plan: ImagePlan): Promise<void> {
   const images = join(cacheDir, 'images');
-  const own = `${plan.name}-${plan.tag}-`;
+  const own = `${plan.name}-${plan.tag}${suffixOf(plan.arch)}-`;
   const folders = (await readdir(images))
     .filter((name) => name.startsWith(own) && name.length === own.length + plan.key.length)
     .map((name) => join(images, name));
@@ -77,8 +81,8 @@ async function dropOlder(plan: ImagePlan): Promise<void> {
     await rm(folder, { recursive: true, force: true });
 }
 
-export function folderOf({ name, tag, key }: ImagePlan): string {
-  return join(cacheDir, 'images', `${name}-${tag}-${key}`);
+export function folderOf({ name, tag, arch, key }: ImagePlan): string {
+  return join(cacheDir, 'images', `${name}-${tag}${suffixOf(arch)}-${key}`);
 }
 
 /** Read from the archive only once, because opening a 60 MB tar for each of 22 images would slow every start. */

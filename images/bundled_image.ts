@@ -17,6 +17,7 @@ export async function bundledPlan(
     name: 'bundled',
     tag: product.tag,
     kind: 'bundled',
+    arch: product.arch,
     key: contentKey(
       product.digest,
       ...tools.map(({ image }) => `${image.ref}@${image.digest}`),
@@ -30,7 +31,7 @@ export async function bundledPlan(
           await unpack(image.archive, target);
         }
         await loadImage(product.ref, product.archive);
-        await buildImage({ ref, context, dockerfile, args: { PRODUCT: product.ref } });
+        await buildImage({ ref, arch: product.arch, context, dockerfile, args: { PRODUCT: product.ref } });
       }),
   };
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Ajv } from 'ajv';
 import Type, { type Static } from 'typebox';
 import { parse } from 'yaml';
+import { ARCHITECTURES, type Architecture, USUAL } from './architecture.ts';
 import { IMAGE_TOOLS, type ImageTool } from '../src/tools/table.ts';
 import { ImageError } from './image_error.ts';
 
@@ -109,6 +110,8 @@ const Entry = Type.Object(
     license: text(),
     note: Type.Optional(text()),
     source: Source,
+    /** What differs in the source for arm64. Without it there is no image for arm64. */
+    arm64: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
     built: Type.Union([Built, Type.Literal('never')]),
     /** Why it takes longer than 40 ms to start. */
     slow: Type.Optional(text()),
@@ -169,15 +172,18 @@ export function parseCatalog(yaml: string): Catalog {
 function checkSources(data: unknown): void {
   const tools = (data as { tools?: unknown } | null)?.tools;
   if (!Array.isArray(tools)) return;
-  tools.forEach((entry: { source?: { kind?: string } } | null, index) => {
+  tools.forEach((entry: { source?: { kind?: string }; arm64?: object } | null, index) => {
     const kind = entry?.source?.kind ?? '';
     const branch = checkSource[kind];
     const where = nameAt(data, `/tools/${index}`);
     if (!branch)
       throw invalid(`${where}/tools/${index}/source/kind must be one of ${Object.keys(checkSource).join(', ')}`);
-    if (!branch(entry?.source)) {
+    const sources: [string, object | undefined][] = [['source', entry?.source]];
+    if (entry?.arm64 !== undefined) sources.push(['arm64', { ...entry.source, ...entry.arm64 }]);
+    for (const [name, source] of sources) {
+      if (branch(source)) continue;
       const [first] = branch.errors ?? [];
-      throw invalid(`${where}/tools/${index}/source${first?.instancePath ?? ''} ${first?.message ?? 'is wrong'}`);
+      throw invalid(`${where}/tools/${index}/${name}${first?.instancePath ?? ''} ${first?.message ?? 'is wrong'}`);
     }
   });
 }
@@ -217,6 +223,16 @@ function nameAt(data: unknown, path = ''): string {
 function invalid(message: string): ImageError {
   return new ImageError('CATALOG_INVALID', `catalog.yaml: ${message}`);
 }
+
+export const isFor = ({ arm64 }: Pick<Entry, 'arm64'>, arch: Architecture): boolean =>
+  arch === USUAL || arm64 !== undefined;
+
+export const sourceFor = ({ source, arm64 }: Pick<Entry, 'source' | 'arm64'>, arch: Architecture): Source =>
+  arch === USUAL ? source : ({ ...source, ...arm64 } as Source);
+
+/** The loader of the libraries beside a program has another name on each architecture. */
+export const commandFor = ({ command }: Pick<Entry, 'command'>, arch: Architecture): string[] =>
+  command.map((part) => part.replaceAll(ARCHITECTURES[USUAL].loader, ARCHITECTURES[arch].loader));
 
 /** `ffprobe-9.0`: the name of an entry on command lines and in the cache. */
 export function entryName({ tool, version }: Pick<Entry, 'tool' | 'version'>): string {

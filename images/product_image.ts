@@ -3,9 +3,10 @@
  * cached layers.
  */
 import { existsSync } from 'node:fs';
-import { copyFile, cp, mkdir, readFile } from 'node:fs/promises';
+import { copyFile, cp, mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { baseKey } from './base.ts';
+import { ARCHITECTURES, type Architecture, suffixOf, USUAL } from './architecture.ts';
+import { baseKeyOf } from './base.ts';
 import { importBase } from './base_image.ts';
 import { buildImage, hasImage } from './buildah.ts';
 import { type ImagePlan, PREFIX } from './built_image.ts';
@@ -34,7 +35,7 @@ const pageSources = [
 ];
 const manifests = ['package.json', 'package-lock.json', '.npmrc'];
 
-export async function productPlan(): Promise<ImagePlan> {
+export async function productPlan(arch: Architecture = USUAL): Promise<ImagePlan> {
   const { version } = await manifest();
   const inputs = ['src', 'images/probeyard', 'images/collect.sh', ...pageSources, ...manifests].map((path) =>
     join(checkout, path),
@@ -43,25 +44,26 @@ export async function productPlan(): Promise<ImagePlan> {
     name: 'probeyard',
     tag: version,
     kind: 'product',
-    key: contentKey(await contents(...inputs), baseKey, await nodeVersion()),
-    make,
+    arch,
+    key: contentKey(await contents(...inputs), baseKeyOf(arch), await nodeVersion()),
+    make: (ref) => make(ref, arch),
   };
 }
 
-async function make(ref: string): Promise<void> {
-  const [runtime, pages] = [await importRuntime(), await importPages()];
+async function make(ref: string, arch: Architecture): Promise<void> {
+  const [runtime, pages] = [await importRuntime(arch), await importPages(arch)];
   await withScratch(async (context) => {
     await cp(join(checkout, 'src'), join(context, 'src'), { recursive: true });
     await mkdir(join(context, 'images/probeyard'), { recursive: true });
     await copyFile(join(checkout, 'images/probeyard/warm.mjs'), join(context, 'images/probeyard/warm.mjs'));
-    await buildImage({ ref, context, dockerfile, args: { RUNTIME: runtime, PAGES: pages } });
+    await buildImage({ ref, arch, context, dockerfile, args: { RUNTIME: runtime, PAGES: pages } });
   });
 }
 
 /**
  * Everything in the image except the sources. It is rebuilt only when packages, Node, the launcher or the base change.
  */
-async function importRuntime(): Promise<string> {
+async function importRuntime(arch: Architecture): Promise<string> {
   const inputs = [
     'images/probeyard/launcher',
     'images/probeyard/listener',
@@ -70,10 +72,12 @@ async function importRuntime(): Promise<string> {
     'images/probeyard/Dockerfile',
     ...manifests,
   ];
-  const key = contentKey(await contents(...inputs.map((path) => join(checkout, path))), baseKey, await nodeVersion());
+  const files = await contents(...inputs.map((path) => join(checkout, path)));
+  const key = contentKey(files, baseKeyOf(arch), await nodeVersion());
   const ref = `${PREFIX}/runtime:${key}`;
   if (await hasImage(ref)) return ref;
-  const [BASE, NODE, packages] = [await importBase(), await importNode(), await preparedPackages()];
+  const [BASE, NODE] = [await importBase(arch), await importNode(arch)];
+  const packages = await preparedPackages();
   await withScratch(async (context) => {
     for (const name of manifests) await copyFile(join(checkout, name), join(context, name));
     await mkdir(join(context, 'images'));
@@ -81,42 +85,55 @@ async function importRuntime(): Promise<string> {
     for (const name of ['launcher', 'listener', 'packages'])
       await cp(join(checkout, 'images/probeyard', name), join(context, 'images/probeyard', name), { recursive: true });
     await copyFile(packages, join(context, 'images/probeyard/packages/prepared.tar'));
-    await buildImage({ ref, context, dockerfile, args: { BASE, NODE }, target: 'runtime-built' });
+    await buildImage({ ref, arch, context, dockerfile, args: { BASE, NODE }, target: 'runtime-built' });
   });
   return ref;
 }
 
 /** The console and the documentation, built by this checkout's own packages, and the samples. */
-async function importPages(): Promise<string> {
+async function importPages(arch: Architecture): Promise<string> {
   const inputs = [...pageSources, 'images/probeyard/pages.Dockerfile', ...manifests];
   const key = contentKey(await contents(...inputs.map((path) => join(checkout, path))), await nodeVersion());
-  const ref = `${PREFIX}/pages:${key}`;
+  const ref = `${PREFIX}/pages:${key}${suffixOf(arch)}`;
   if (await hasImage(ref)) return ref;
   await withScratch(async (context) => {
     await bundleConsole(join(context, 'console'));
     await buildSite(join(context, 'site'));
     await cp(await samplesFolder(), join(context, 'samples'), { recursive: true });
-    await buildImage({ ref, context, dockerfile: join(import.meta.dirname, 'probeyard', 'pages.Dockerfile') });
+    await buildImage({ ref, arch, context, dockerfile: join(import.meta.dirname, 'probeyard', 'pages.Dockerfile') });
   });
   return ref;
 }
 
 /** The base with the Node version that the checkout pins, which is the tested one. */
-async function importNode(): Promise<string> {
-  const ref = `${PREFIX}/node:${await nodeVersion()}-${baseKey}`;
+async function importNode(arch: Architecture): Promise<string> {
+  const ref = `${PREFIX}/node:${await nodeVersion()}-${baseKeyOf(arch)}`;
   if (await hasImage(ref)) return ref;
   await withScratch(async (context) => {
-    await copyFile(join(checkout, 'node_modules/node/bin/node'), join(context, 'node'));
-    await timed('node image', async () => {
+    await copyFile(await nodeProgram(arch), join(context, 'node'));
+    await timed(`node image${suffixOf(arch)}`, async () => {
       await buildImage({
         ref,
+        arch,
         context,
         dockerfile: join(import.meta.dirname, 'probeyard', 'node.Dockerfile'),
-        args: { BASE: await importBase() },
+        args: { BASE: await importBase(arch) },
       });
     });
   });
   return ref;
+}
+
+/** Node itself: the one that this checkout runs on, or the same version for another architecture. */
+export async function nodeProgram(arch: Architecture): Promise<string> {
+  if (arch === USUAL) return join(checkout, 'node_modules/node/bin/node');
+  const name = `node-linux-${ARCHITECTURES[arch].node}@${await nodeVersion()}`;
+  const folder = await once(join(cacheDir, 'node', name), async (out) => {
+    const packed = await run('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', out, name]);
+    await run('tar', ['-xzf', join(out, packed.trim()), '-C', out, 'package/bin/node']);
+    await rm(join(out, packed.trim()));
+  });
+  return join(folder, 'package/bin/node');
 }
 
 /** Production packages as a tar, fetched by this machine's own npm and its settings, once per lock file. */

@@ -2,12 +2,14 @@
 import { chmod, copyFile, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { unpack } from './archive.ts';
+import { ARCHITECTURES, type Architecture } from './architecture.ts';
 import { baseRoot } from './base.ts';
 import type { BuiltImage } from './built_image.ts';
 import { withScratch } from './cache.ts';
-import type { Entry } from './catalog.ts';
+import { commandFor, type Entry } from './catalog.ts';
 import { TOOL_TABLE } from '../src/tools/table.ts';
 import { attempt, type CommandResult, run } from './command.ts';
+import { nodeProgram } from './product_image.ts';
 import { closure } from './elf.ts';
 
 export interface Sandbox {
@@ -34,8 +36,8 @@ export async function withSandbox<T>(
     // A plain file instead of the device, because mknod may be refused and no tool reads from it here.
     await writeFile(join(root, 'dev/null'), '');
     for (const file of files) await copyFile(file, join(root, file.split('/').at(-1) ?? ''));
-    if (entry.command.includes('{node}')) await addNode(root);
-    const command = entry.command.map((part) => part.replaceAll('{root}', place).replaceAll('{node}', NODE));
+    if (entry.command.includes('{node}')) await addNode(root, image.arch);
+    const command = commandFor(entry, image.arch).map((part) => part.replaceAll('{root}', place).replaceAll('{node}', NODE));
     try {
       return await work({
         root,
@@ -54,19 +56,20 @@ export async function withSandbox<T>(
 /** Without any settings of the machine, such as library paths or options of Node. */
 const CLEAN = ['-i', 'PATH=/usr/sbin:/usr/bin:/sbin:/bin', 'HOME=/'];
 
-async function addNode(root: string): Promise<void> {
-  const node = join(import.meta.dirname, '..', 'node_modules', 'node', 'bin', 'node');
-  const { folder } = await baseRoot();
-  const triple = join(folder, 'usr/lib/x86_64-linux-gnu');
+async function addNode(root: string, arch: Architecture): Promise<void> {
+  const { loader, loaderFolder, triple: name } = ARCHITECTURES[arch];
+  const node = await nodeProgram(arch);
+  const { folder } = await baseRoot(arch);
+  const triple = join(folder, 'usr/lib', name);
   await mkdir(join(root, 'app/bin'), { recursive: true });
-  await mkdir(join(root, 'lib/x86_64-linux-gnu'), { recursive: true });
-  await mkdir(join(root, 'lib64'), { recursive: true });
+  await mkdir(join(root, 'lib', name), { recursive: true });
+  await mkdir(join(root, loaderFolder), { recursive: true });
   await copyFile(node, join(root, NODE));
   await run('chmod', ['755', join(root, NODE)]);
-  for (const [name, file] of await closure([node], [triple]))
-    await copyFile(file, join(root, 'lib/x86_64-linux-gnu', name));
-  await copyFile(join(triple, 'ld-linux-x86-64.so.2'), join(root, 'lib64/ld-linux-x86-64.so.2'));
-  await run('chmod', ['755', join(root, 'lib64/ld-linux-x86-64.so.2')]);
+  for (const [library, file] of await closure([node], [triple]))
+    await copyFile(file, join(root, 'lib', name, library));
+  await copyFile(join(triple, loader), join(root, loaderFolder, loader));
+  await run('chmod', ['755', join(root, loaderFolder, loader)]);
 }
 
 const proofOf = (tool: Entry['tool']) => TOOL_TABLE[tool]!.proof!;

@@ -1,36 +1,39 @@
 /** The image of one catalog entry. */
 import { join } from 'node:path';
-import { baseKey } from './base.ts';
+import { type Architecture, USUAL } from './architecture.ts';
+import { baseKeyOf } from './base.ts';
 import { buildImage } from './buildah.ts';
 import type { ImagePlan } from './built_image.ts';
 import { contentKey, contents, withScratch } from './cache.ts';
 import { imageSources } from './cargo_build.ts';
-import type { Entry, Source } from './catalog.ts';
+import { type Entry, type Source, sourceFor } from './catalog.ts';
 import { buildFromSource } from './source_build.ts';
 import { layOut } from './tool_tree.ts';
 
 const toolsDir = join(import.meta.dirname, 'tools');
 
-export async function toolPlan(entry: Entry): Promise<ImagePlan> {
-  const { tool, version, source } = entry;
+export async function toolPlan(entry: Entry, arch: Architecture = USUAL): Promise<ImagePlan> {
+  const { tool, version } = entry;
+  const source = sourceFor(entry, arch);
   return {
     name: `tool-${tool}`,
     tag: version,
     kind: 'tool',
+    arch,
     tool,
     version,
-    key: contentKey(tool, JSON.stringify(identity(source)), await contents(...recipeOf(entry)), baseKey),
+    key: contentKey(tool, JSON.stringify(identity(source)), await contents(...recipeOf(entry)), baseKeyOf(arch)),
     make: async (ref) => {
-      if (source.kind === 'upstream-source') await buildFromSource(source, ref);
-      else await buildPrebuilt(entry, ref);
+      if (source.kind === 'upstream-source') await buildFromSource(source, ref, arch);
+      else await buildPrebuilt(entry, ref, arch);
     },
   };
 }
 
-async function buildPrebuilt(entry: Entry, ref: string): Promise<void> {
+async function buildPrebuilt(entry: Entry, ref: string, arch: Architecture): Promise<void> {
   await withScratch(async (tree) => {
-    await layOut(entry, tree);
-    await buildImage({ ref, context: tree, dockerfile: join(toolsDir, 'prebuilt', 'Dockerfile') });
+    await layOut(entry, tree, arch);
+    await buildImage({ ref, arch, context: tree, dockerfile: join(toolsDir, 'prebuilt', 'Dockerfile') });
   });
 }
 

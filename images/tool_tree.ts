@@ -1,24 +1,24 @@
 /** Lays out a prebuilt tool: bin/<tool>, and lib/ with all of its libraries and the loader of the same libc. */
 import { chmod, copyFile, mkdir, readdir, realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { ARCHITECTURES, type Architecture, USUAL } from './architecture.ts';
 import { baseRoot } from './base.ts';
 import { withScratch } from './cache.ts';
 import { buildC2pa } from './cargo_build.ts';
-import { type Entry, type SourceOf } from './catalog.ts';
+import { type Entry, sourceFor, type SourceOf } from './catalog.ts';
 import { run } from './command.ts';
 import { closure } from './elf.ts';
 import { fetchDebian } from './fetch/debian.ts';
 import { fetchMaven, fetchNpm } from './fetch.ts';
 
-const LOADER = 'ld-linux-x86-64.so.2';
-const TRIPLE = 'x86_64-linux-gnu';
 const toolsDir = join(import.meta.dirname, 'tools');
 
 /** Fills `tree` with the content of the image. */
-export async function layOut(entry: Entry, tree: string): Promise<void> {
-  const { source, tool } = entry;
-  if (source.kind === 'maven') await layOutMaven(source, tool, tree);
-  else if (source.kind === 'debian') await layOutDebian(source, tool, tree);
+export async function layOut(entry: Entry, tree: string, arch: Architecture = USUAL): Promise<void> {
+  const { tool } = entry;
+  const source = sourceFor(entry, arch);
+  if (source.kind === 'maven') await layOutMaven(source, tool, tree, arch);
+  else if (source.kind === 'debian') await layOutDebian(source, tool, tree, arch);
   else if (source.kind === 'npm') await layOutNpm(source, entry, tree);
   else if (source.kind === 'cargo') await layOutCargo(tool, tree);
   else if (source.kind === 'c') await layOutC(source, tool, tree);
@@ -36,19 +36,30 @@ async function layOutCargo(tool: string, tree: string): Promise<void> {
   await chmod(join(tree, 'bin', tool), 0o755);
 }
 
-export async function layOutMaven(source: SourceOf<'maven'>, tool: string, tree: string): Promise<void> {
+export async function layOutMaven(
+  source: SourceOf<'maven'>,
+  tool: string,
+  tree: string,
+  arch: Architecture = USUAL,
+): Promise<void> {
   const archive = await fetchMaven(source);
-  const base = await baseRoot();
+  const base = await baseRoot(arch);
   await withScratch(async (scratch) => {
     await run('unzip', ['-q', archive, `${source.folder}/*`, '-d', scratch]);
     const folder = join(scratch, source.folder);
-    await layOutProgram(join(folder, tool), tool, tree, [folder, ...libraryFolders(base.folder)]);
+    const folders = [folder, ...libraryFolders(base.folder, arch)];
+    await layOutProgram(join(folder, tool), tool, tree, folders, arch);
   });
 }
 
-async function layOutDebian(source: SourceOf<'debian'>, tool: string, tree: string): Promise<void> {
-  const root = await fetchDebian(source);
-  await layOutProgram(join(root, source.program), tool, tree, libraryFolders(root));
+async function layOutDebian(
+  source: SourceOf<'debian'>,
+  tool: string,
+  tree: string,
+  arch: Architecture,
+): Promise<void> {
+  const root = await fetchDebian(source, arch);
+  await layOutProgram(join(root, source.program), tool, tree, libraryFolders(root, arch), arch);
 }
 
 async function layOutNpm(source: SourceOf<'npm'>, { tool, command }: Entry, tree: string): Promise<void> {
@@ -75,27 +86,35 @@ async function layOutWasmDriver(tree: string): Promise<void> {
   }
 }
 
-async function layOutProgram(program: string, tool: string, tree: string, folders: readonly string[]): Promise<void> {
+async function layOutProgram(
+  program: string,
+  tool: string,
+  tree: string,
+  folders: readonly string[],
+  arch: Architecture,
+): Promise<void> {
+  const { loader: name } = ARCHITECTURES[arch];
   const libraries = await closure([program], folders);
   await mkdir(join(tree, 'bin'), { recursive: true });
   await mkdir(join(tree, 'lib'), { recursive: true });
   await copyFile(program, join(tree, 'bin', tool));
   await chmod(join(tree, 'bin', tool), 0o755);
-  const loader = await realpath(join(folders.at(-1) ?? '', LOADER));
-  for (const [name, file] of [...libraries, [LOADER, loader] as const]) {
-    await copyFile(file, join(tree, 'lib', name));
-    await chmod(join(tree, 'lib', name), 0o755);
+  const loader = await realpath(join(folders.at(-1) ?? '', name));
+  for (const [library, file] of [...libraries, [name, loader] as const]) {
+    await copyFile(file, join(tree, 'lib', library));
+    await chmod(join(tree, 'lib', library), 0o755);
   }
 }
 
 /** The library folders of a Debian root. The last one has the loader. */
-function libraryFolders(root: string): string[] {
+function libraryFolders(root: string, arch: Architecture): string[] {
+  const { triple } = ARCHITECTURES[arch];
   return [
-    `usr/lib/${TRIPLE}`,
-    `lib/${TRIPLE}`,
-    `usr/lib/${TRIPLE}/pulseaudio`,
-    `usr/lib/${TRIPLE}/blas`,
-    `usr/lib/${TRIPLE}/lapack`,
-    `lib/${TRIPLE}`,
+    `usr/lib/${triple}`,
+    `lib/${triple}`,
+    `usr/lib/${triple}/pulseaudio`,
+    `usr/lib/${triple}/blas`,
+    `usr/lib/${triple}/lapack`,
+    `lib/${triple}`,
   ].map((folder) => join(root, folder));
 }

@@ -5,6 +5,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { type Architecture, suffixOf, USUAL } from '../architecture.ts';
 import { cacheDir } from '../cache.ts';
 import { attempt, run } from '../command.ts';
 import { ImageError } from '../image_error.ts';
@@ -21,8 +22,8 @@ export interface Suite {
 /**
  * The lists of a suite, updated once a day. `bullseye-security` comes from the security archive beside the main one.
  */
-export async function openSuite(name: string, architecture = 'amd64'): Promise<Suite> {
-  const folder = join(cacheDir, 'apt', name);
+export async function openSuite(name: string, arch: Architecture = USUAL): Promise<Suite> {
+  const folder = join(cacheDir, 'apt', `${name}${suffixOf(arch)}`);
   const options = [
     `-oDir::Etc::sourcelist=${folder}/sources.list`,
     '-oDir::Etc::sourceparts=/dev/null',
@@ -30,7 +31,9 @@ export async function openSuite(name: string, architecture = 'amd64'): Promise<S
     `-oDir::Cache=${folder}/cache`,
     `-oDir::State::status=${folder}/status`,
     '-oAPT::Sandbox::User=root',
-    `-oAPT::Architecture=${architecture}`,
+    `-oAPT::Architecture=${arch}`,
+    // Of the machine's own, if not told otherwise.
+    `-oAPT::Architectures=${arch}`,
   ];
   const mirror = await configuredMirror(name.endsWith('-security'));
   await mkdir(join(folder, 'lists', 'partial'), { recursive: true });

@@ -5,6 +5,7 @@
 import { existsSync } from 'node:fs';
 import { symlink } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { type Architecture, suffixOf } from '../architecture.ts';
 import { cacheDir, contentKey, once, sha256Of, withScratch } from '../cache.ts';
 import type { SourceOf } from '../catalog.ts';
 import { run } from '../command.ts';
@@ -12,13 +13,14 @@ import { available } from '../fetch.ts';
 import { ImageError } from '../image_error.ts';
 import { downloadClosure, openSuite } from './apt.ts';
 
-export async function fetchDebian(source: SourceOf<'debian'>): Promise<string> {
-  const target = join(cacheDir, 'sources', `debian-${source.suite}-${contentKey(JSON.stringify(source))}`);
+export async function fetchDebian(source: SourceOf<'debian'>, arch: Architecture): Promise<string> {
+  const key = contentKey(JSON.stringify(source));
+  const target = join(cacheDir, 'sources', `debian-${source.suite}-${key}${suffixOf(arch)}`);
   return once(target, (root) =>
     withScratch(async (scratch) => {
       const names = source.packages.map(({ name, version }) => `${name} ${version}`).join(', ');
       const debs = await available(`Debian ${source.suite}: ${names}`, async () =>
-        downloadClosure(await openSuite(source.suite), source.packages, scratch),
+        downloadClosure(await openSuite(source.suite, arch), source.packages, scratch),
       );
       for (const { name, version, sha256 } of source.packages) await checkPackage(debs, name, version, sha256);
       for (const deb of debs) await run('dpkg-deb', ['-x', deb, root]);

@@ -3,6 +3,7 @@ import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse, parseDocument, stringify } from 'yaml';
 import { gzipSync } from 'node:zlib';
+import type { Architecture } from '../architecture.ts';
 import type { BuiltImage } from '../built_image.ts';
 import { withScratch } from '../cache.ts';
 import { run } from '../command.ts';
@@ -12,25 +13,35 @@ const chartDir = join(import.meta.dirname, '..', '..', 'charts', 'probeyard');
 const CONFIG = 'application/vnd.cncf.helm.config.v1+json';
 const CONTENT = 'application/vnd.cncf.helm.chart.content.v1.tar+gzip';
 
-type Digests = readonly Pick<BuiltImage, 'kind' | 'tool' | 'version' | 'digest'>[];
+/** An image of the release. */
+export interface Released extends Pick<BuiltImage, 'kind'> {
+  tool?: string | undefined;
+  version?: string | undefined;
+  /** Of the image, or of the index of its images for several architectures. */
+  digest: string;
+  architectures: readonly Architecture[];
+}
 
 interface Entry {
   tool: string;
   version: string;
   optional?: boolean;
+  arm64?: object;
   digest?: string;
 }
 
 /** Tools without an image in the release are not in its catalog: nobody could pull them. */
-export function withDigests(catalog: readonly Entry[], images: Digests): Entry[] {
-  return catalog.flatMap((entry) => {
+export function withDigests(catalog: readonly Entry[], images: readonly Released[]): Entry[] {
+  return catalog.flatMap(({ arm64, ...entry }) => {
     const image = images.find(({ tool, version }) => tool === entry.tool && version === entry.version);
-    return image === undefined ? [] : [{ ...entry, digest: image.digest }];
+    if (image === undefined) return [];
+    const there = arm64 && image.architectures.includes('arm64') ? { arm64 } : {};
+    return [{ ...entry, ...there, digest: image.digest }];
   });
 }
 
 /** Sets the digests in values.yaml, and leaves its comments as they are. */
-export function valuesWithDigests(text: string, images: Digests): string {
+export function valuesWithDigests(text: string, images: readonly Released[]): string {
   const document = parseDocument(text);
   const paths = { product: ['image'], nats: ['nats', 'image'], postgres: ['postgres', 'image'] } as const;
   for (const [kind, path] of Object.entries(paths)) {
@@ -43,7 +54,7 @@ export function valuesWithDigests(text: string, images: Digests): string {
 /** Writes `FILE.tgz` and puts the chart into the layout, as `helm push` would. */
 export async function packChart(
   layout: Layout,
-  { name, images, seconds, file }: { name: string; images: Digests; seconds: number; file: string },
+  { name, images, seconds, file }: { name: string; images: readonly Released[]; seconds: number; file: string },
 ): Promise<Descriptor> {
   return withScratch(async (scratch) => {
     const folder = join(scratch, 'probeyard');

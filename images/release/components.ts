@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { baseRoot } from '../base.ts';
 import type { BuiltImage } from '../built_image.ts';
-import { type Entry, readCatalog } from '../catalog.ts';
+import { type Entry, readCatalog, sourceFor } from '../catalog.ts';
 import { fetchDebian } from '../fetch/debian.ts';
 import { crates, goModules, npmPackages } from '../third_party.ts';
 import { debianPackages, type DebianPackage, type DebianRoot } from './debian.ts';
@@ -38,9 +38,10 @@ export const entryOf = ({ tool, version }: BuiltImage): Entry | undefined =>
   readCatalog().tools.find((entry) => entry.tool === tool && entry.version === version);
 
 async function rootsOf(image: BuiltImage): Promise<DebianRoot[]> {
-  const source = entryOf(image)?.source;
-  if (source?.kind === 'debian') return [{ folder: await fetchDebian(source), suite: source.suite }];
-  return [{ folder: (await baseRoot()).folder, suite: 'bookworm' }];
+  const entry = entryOf(image);
+  const source = entry && sourceFor(entry, image.arch);
+  if (source?.kind === 'debian') return [{ folder: await fetchDebian(source, image.arch), suite: source.suite }];
+  return [{ folder: (await baseRoot(image.arch)).folder, suite: 'bookworm' }];
 }
 
 const ofDebian = ({ name, version, suite }: DebianPackage): Component => ({
@@ -74,7 +75,8 @@ async function ownComponents(image: BuiltImage, version: string): Promise<Compon
 async function toolComponents(image: BuiltImage, product: Component): Promise<Component[]> {
   const entry = entryOf(image);
   if (!entry) return [];
-  const { tool, exact, license, source } = entry;
+  const { tool, exact, license } = entry;
+  const source = sourceFor(entry, image.arch);
   const main = { name: tool, version: exact, licence: license };
   switch (source.kind) {
     case 'maven': {

@@ -21,6 +21,12 @@ export interface Descriptor {
   size: number;
   annotations?: Record<string, string>;
   artifactType?: string;
+  platform?: Platform;
+}
+
+interface Platform {
+  os: string;
+  architecture: string;
 }
 
 export interface Manifest {
@@ -70,8 +76,19 @@ export class Layout {
     return stored;
   }
 
-  /** Takes over the one image of an OCI archive, every blob checked against its digest. */
-  async take(name: string, archive: string): Promise<Descriptor> {
+  /** What `name` stands for: an image, or an index of the same image for several architectures. */
+  async name(name: string, images: readonly Descriptor[]): Promise<Descriptor> {
+    const [only, ...others] = images;
+    const stored =
+      only && others.length === 0
+        ? { mediaType: only.mediaType, digest: only.digest, size: only.size }
+        : await this.blob(JSON.stringify({ schemaVersion: 2, mediaType: INDEX, manifests: images }), INDEX);
+    this.#named.set(name, stored);
+    return stored;
+  }
+
+  /** Takes over the one image of an OCI archive, every blob checked against its digest. It is not named yet. */
+  async take(archive: string): Promise<Descriptor> {
     return withScratch(async (scratch) => {
       await run('tar', ['-xf', archive, '-C', scratch]);
       const { manifests } = JSON.parse(await readFile(join(scratch, 'index.json'), 'utf8')) as StoredIndex;
@@ -80,6 +97,7 @@ export class Layout {
         throw new ImageError('ARCHIVE_INVALID', `${archive} does not hold exactly one image`);
       const from = (digest: string): string => join(scratch, 'blobs', digest.replace(':', '/'));
       const { config, layers } = JSON.parse(await readFile(from(found.digest), 'utf8')) as Manifest;
+      const { os, architecture } = JSON.parse(await readFile(from(config.digest), 'utf8')) as Platform;
       await mkdir(join(this.folder, 'blobs', 'sha256'), { recursive: true });
       for (const { digest } of [found, config, ...layers]) {
         if (`sha256:${await sha256Of(from(digest))}` !== digest)
@@ -89,8 +107,7 @@ export class Layout {
         await rename(`${this.#file(digest)}.part`, this.#file(digest));
       }
       const { mediaType, digest, size } = found;
-      this.#named.set(name, { mediaType, digest, size });
-      return { mediaType, digest, size };
+      return { mediaType, digest, size, platform: { os, architecture } };
     });
   }
 

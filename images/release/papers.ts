@@ -31,7 +31,7 @@ cd "$(dirname "$0")"
 while read -r name; do
   echo "$name"
   # shellcheck disable=SC2086
-  skopeo copy --quiet --preserve-digests \${SKOPEO_OPTIONS:-} "oci:oci:$name" "docker://\${target%/}/$name"
+  skopeo copy --all --quiet --preserve-digests \${SKOPEO_OPTIONS:-} "oci:oci:$name" "docker://\${target%/}/$name"
 done < names.txt
 `;
 

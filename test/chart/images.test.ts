@@ -13,6 +13,7 @@ const catalogOf = (objects: Rendered[]) =>
   parse(only(objects, 'ConfigMap', 'probeyard-catalog')['data']['catalog.yaml'] as string) as {
     tool: string;
     version: string;
+    command: string[];
     image: string;
     latest?: boolean;
   }[];
@@ -79,6 +80,22 @@ describe('chart: images', function () {
     });
     for (const image of imagesOf(objects)) assert.match(image, /^probeyard\/[a-z-]+@sha256:a{64}$/);
   });
+
+  for (const [title, values] of [
+    ['every pod', { arch: 'arm64' }],
+    ['runners', { runners: { nodeSelector: { 'kubernetes.io/arch': 'arm64' } } }],
+  ] as const)
+    it(`on arm64 for ${title}: the versions that there are, with their own loader`, () => {
+      const names = ({ tool, version }: { tool: string; version: string }) => `${tool}-${version}`;
+      const catalog = catalogOf(render(values));
+      const there = new Set(catalog.map(names));
+      const missing = catalogOf(render()).filter((entry) => !there.has(names(entry)));
+      assert.deepEqual(missing.map(names), ['ffprobe-4.0', 'c2pa-0.90.22']);
+      assert.doesNotMatch(JSON.stringify(catalog), /x86/);
+      assert.ok(catalog.some(({ command }) => command[0] === '{root}/lib/ld-linux-aarch64.so.1'));
+      const own = [{ tool: 'ffprobe', version: '9.0', command: ['{root}/bin/ffprobe'] }];
+      assert.equal(catalogOf(render({ ...values, tools: { catalog: own } })).length, 1);
+    });
 
   it('of tools are in the catalog with their command, and with versions as strings', () => {
     const catalog = catalogOf(render());

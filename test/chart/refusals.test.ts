@@ -14,7 +14,12 @@ describe('chart: refused values and clusters', function () {
       { accounts: { maxSubUsers: null, maxTokens: null } },
       /maxSubUsers(?:.|\n)*maxTokens/,
     ],
-    ['an architecture that the tools are not built for', { arch: 'arm64' }, /\/arch/],
+    ['an architecture that the tools are not built for', { arch: 's390x' }, /\/arch/],
+    [
+      'runners on an architecture without any tool',
+      { runners: { nodeSelector: { 'kubernetes.io/arch': 's390x' } } },
+      /no tool is built for "s390x"/,
+    ],
     ['a wrong type', { api: { replicas: 'two' } }, /\/api\/replicas/],
     ['an invalid digest', { image: { digest: 'latest' } }, /\/image\/digest/],
     ['an allowed source without an address', { sources: { allow: [{ port: 80 }] } }, /\/sources\/allow\/0/],

@@ -43,11 +43,13 @@ verdicts(kubernetes, [
 
 const node = (runtime: string, architecture = 'amd64') => ({ runtime, architecture });
 verdicts(nodes, [
-  [[node('containerd://2.1.3'), node('cri-o://1.34.0')], 'pass', /^2, of these 2 amd64: containerd:\/\/2\.1\.3, cri-o/],
-  [[node('containerd://2.2.0'), node('containerd://1.7.27', 'arm64')], 'pass', /^2, of these 1 amd64/],
+  [[node('containerd://2.1.3'), node('cri-o://1.34.0')], 'pass', /^2, of these 2 amd64, 0 arm64: containerd:\/\/2\.1\.3, cri-o/],
+  [[node('containerd://2.2.0'), node('containerd://1.7.27', 'arm64')], 'pass', /^2, of these 1 amd64, 1 arm64/],
   [[node('containerd://2.1.3'), node('containerd://1.7.27')], 'warn', /containerd:\/\/1\.7\.27/],
   [[node('docker://29.1.0')], 'warn', /docker/],
-  [[node('containerd://2.1.3', 'arm64')], 'fail', /^1, of these 0 amd64/],
+  [[node('containerd://2.1.3', 'arm64')], 'pass', /^1, of these 0 amd64, 1 arm64/, { arch: 'arm64' }],
+  [[node('containerd://1.7.27', 'arm64')], 'warn', /1\.7\.27/, { arch: 'arm64' }],
+  [[node('containerd://2.1.3', 's390x')], 'fail', /^1, of these 0 amd64, 0 arm64/],
 ]);
 
 const kubeDns = { namespace: 'kube-system', labels: { 'k8s-app': 'kube-dns' }, ports: [53] };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { parse, stringify } from 'yaml';
-import { type Entry, parseCatalog, readCatalog } from '../../images/catalog.ts';
+import { commandFor, type Entry, entryName, isFor, parseCatalog, readCatalog, sourceFor } from '../../images/catalog.ts';
 import { ImageError } from '../../images/image_error.ts';
 
 type Change = (catalog: { tools: Record<string, unknown>[] } & Record<string, unknown>) => void;
@@ -76,6 +76,21 @@ describe('catalog of tool versions', () => {
     assert.deepEqual([...new Set(unsure)], ['mediainfo 23.11', 'mediainfo 22.12', 'mediainfo 18.12']);
   });
 
+  it('for arm64 has another source or the same, and lacks what cannot be had', () => {
+    const { tools } = readCatalog();
+    const missing = tools.filter((entry) => entry.built !== 'never' && !isFor(entry, 'arm64')).map(entryName);
+    assert.deepEqual(missing, ['ffprobe-4.0', 'c2pa-0.90.22']);
+    for (const entry of tools.filter((one) => isFor(one, 'arm64'))) {
+      const own = sourceFor(entry, 'arm64');
+      assert.equal(own.kind, entry.source.kind);
+      if (own.kind === 'maven' && entry.source.kind === 'maven') {
+        assert.equal(own.version, entry.source.version);
+        assert.notEqual(own.sha256, entry.source.sha256);
+      }
+      assert.doesNotMatch(commandFor(entry, 'arm64').join(' '), /x86/);
+    }
+  });
+
   it('accepts a valid catalog', () => {
     assert.equal(parseCatalog(sound()).tools.length, 1);
   });
@@ -120,6 +135,16 @@ describe('catalog of tool versions', () => {
       'the same version twice',
       changed((c) => c.tools.push({ ...first(c), latest: false })),
       /ffprobe 9\.0 stands there twice/,
+    ],
+    [
+      'an unknown field for arm64',
+      changed((c) => (first(c)['arm64'] = { colour: 'red' })),
+      /ffprobe 9\.0: \/tools\/0\/arm64 must NOT have additional properties/,
+    ],
+    [
+      'a checksum of the wrong form for arm64',
+      changed((c) => (first(c)['arm64'] = { integrity: 'md5-AAAA' })),
+      /\/arm64\/integrity must match pattern/,
     ],
     ['two latest versions', changed((c) => c.tools.push({ ...first(c), version: '8.0', exact: '8.0' })), /both latest/],
     ['no latest version', changed((c) => delete first(c)['latest']), /no version of ffprobe is latest/],

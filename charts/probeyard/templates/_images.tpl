@@ -41,16 +41,26 @@
 {{- end -}}
 {{- end -}}
 
+{{/* What runners run on: the images of tools are for amd64, many for arm64, too. */}}
+{{- define "probeyard.runnerArch" -}}
+{{ coalesce .Values.arch (get .Values.runners.nodeSelector "kubernetes.io/arch") "amd64" }}
+{{- end -}}
+
 {{/* The tools to install, as the controller reads them. */}}
 {{- define "probeyard.catalog" -}}
+{{- $arch := include "probeyard.runnerArch" . }}
 {{- $tools := list }}
 {{- range default (.Files.Get "files/catalog.yaml" | fromYamlArray) .Values.tools.catalog }}
 {{- $version := printf "%s-%s" .tool .version }}
 {{- if and (or (not .optional) (has $version $.Values.tools.include)) (not (has $version $.Values.tools.exclude)) }}
+{{- $there := or (eq $arch "amd64") $.Values.tools.catalog .arm64 }}
+{{- if $there }}
 {{- $image := include "probeyard.toolImage" (dict "root" $ "entry" .) }}
-{{- $tool := dict "tool" .tool "version" .version "command" .command "image" $image }}
+{{- $command := ternary (dig "arm64" "command" .command .) .command (eq $arch "arm64") }}
+{{- $tool := dict "tool" .tool "version" .version "command" $command "image" $image }}
 {{- if .latest }}{{ $_ := set $tool "latest" true }}{{ end }}
 {{- $tools = append $tools $tool }}
+{{- end }}
 {{- end }}
 {{- end }}
 {{- toYaml $tools }}

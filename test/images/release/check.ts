@@ -23,7 +23,7 @@ try {
   for (const image of named) {
     const [repository, digest] = image.slice(host.length + 1).split('@');
     const answer = await fetch(`http://${host}/v2/${repository}/manifests/${digest}`, {
-      headers: { accept: 'application/vnd.oci.image.manifest.v1+json' },
+      headers: { accept: 'application/vnd.oci.image.index.v1+json, application/vnd.oci.image.manifest.v1+json' },
     });
     assert.equal(answer.status, 200, image);
     await answer.body?.cancel();

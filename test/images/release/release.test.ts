@@ -26,13 +26,17 @@ const pem = (curve: string): string =>
   generateKeyPairSync('ec', { namedCurve: curve }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 
 /** An image of one layer as an OCI archive. */
-async function archive(layer: string, spoil?: (at: string, layer: Descriptor) => void): Promise<string> {
+async function archive(
+  layer: string,
+  { architecture = 'amd64', spoil }: { architecture?: string; spoil?: (at: string) => void } = {},
+): Promise<string> {
   const at = folder();
   const layout = new Layout(join(at, 'oci'));
   const stored = await layout.blob(layer, 'application/vnd.oci.image.layer.v1.tar');
-  await layout.manifest('one:1', { config: await layout.empty(), layers: [stored] });
+  const config = await layout.blob(JSON.stringify({ os: 'linux', architecture }), 'application/vnd.oci.image.config');
+  await layout.manifest('one:1', { config, layers: [stored] });
   await layout.close();
-  spoil?.(layout.path(stored), stored);
+  spoil?.(layout.path(stored));
   const files = readdirSync(join(at, 'oci'));
   const { status, stderr } = spawnSync('tar', ['-cf', join(at, 'image.tar'), '-C', join(at, 'oci'), ...files]);
   assert.equal(status, 0, String(stderr));
@@ -44,8 +48,8 @@ describe('release: the layout', () => {
     const [one, other] = await Promise.all(
       [0, 1].map(async () => {
         const layout = new Layout(join(folder(), 'oci'));
-        await layout.take('probeyard/b:1', await archive('b'));
-        await layout.take('probeyard/a:1', await archive('a'));
+        for (const name of ['b', 'a'])
+          await layout.name(`probeyard/${name}:1`, [await layout.take(await archive(name))]);
         await layout.close();
         return layout;
       }),
@@ -60,9 +64,29 @@ describe('release: the layout', () => {
     assert.match(imagesList(one), /^probeyard\/a:1@sha256:[0-9a-f]{64}\nprobeyard\/b:1@sha256:[0-9a-f]{64}\n$/);
   });
 
+  it('has one name for an image of several architectures, by which each is found', async () => {
+    const layout = new Layout(join(folder(), 'oci'));
+    const builds = [];
+    for (const architecture of ['amd64', 'arm64'])
+      builds.push(await layout.take(await archive(architecture, { architecture })));
+    const index = await layout.name('probeyard/a:1', builds);
+    const { manifests } = await layout.read<{ manifests: Descriptor[] }>(index);
+    assert.equal(index.mediaType, 'application/vnd.oci.image.index.v1+json');
+    assert.deepEqual(
+      manifests.map(({ digest, platform }) => [digest, platform]),
+      [
+        [builds[0]?.digest, { os: 'linux', architecture: 'amd64' }],
+        [builds[1]?.digest, { os: 'linux', architecture: 'arm64' }],
+      ],
+    );
+    assert.equal(imagesList(layout), `probeyard/a:1@${index.digest}\n`);
+    const single = await layout.name('probeyard/b:1', builds.slice(0, 1));
+    assert.deepEqual([single.digest, 'platform' in single], [builds[0]?.digest, false]);
+  });
+
   it('takes no archive whose bytes are not those of its digests', async () => {
-    const spoiled = await archive('layer', (path) => writeFileSync(path, 'other'));
-    await assert.rejects(new Layout(join(folder(), 'oci')).take('probeyard/a:1', spoiled), {
+    const spoiled = await archive('layer', { spoil: (path) => writeFileSync(path, 'other') });
+    await assert.rejects(new Layout(join(folder(), 'oci')).take(spoiled), {
       code: 'ARCHIVE_INVALID',
       message: /has other bytes/,
     });
@@ -74,10 +98,11 @@ describe('release: the chart', () => {
     const pack = async (): Promise<{ digest: string; bytes: Buffer }> => {
       const at = folder();
       const file = join(at, 'chart.tgz');
-      const images = [{ kind: 'product' as const, digest: `sha256:${'a'.repeat(64)}` }];
+      const digest = `sha256:${'a'.repeat(64)}`;
+      const images = [{ kind: 'product' as const, digest, architectures: ['amd64' as const] }];
       const name = 'probeyard/charts/probeyard:1';
-      const { digest } = await packChart(new Layout(join(at, 'oci')), { name, images, seconds: 1_800_000_000, file });
-      return { digest, bytes: readFileSync(file) };
+      const packed = await packChart(new Layout(join(at, 'oci')), { name, images, seconds: 1_800_000_000, file });
+      return { digest: packed.digest, bytes: readFileSync(file) };
     };
     const [one, other] = [await pack(), await pack()];
     assert.equal(one.digest, other.digest);
@@ -89,7 +114,7 @@ describe('release: signatures', () => {
   const signed = async (): Promise<{ layout: Layout; key: KeyObject; image: Descriptor }> => {
     const layout = new Layout(join(folder(), 'oci'));
     const key = readKey(pem('prime256v1'));
-    const image = await layout.take('probeyard/a:1', await archive('a'));
+    const image = await layout.name('probeyard/a:1', [await layout.take(await archive('a'))]);
     await signImage(layout, key, 'probeyard/a:1', image);
     await attest(layout, key, 'probeyard/a:1', image, [{ predicateType: 'urn:x', predicate: { good: true } }]);
     return { layout, key, image };
@@ -141,20 +166,26 @@ describe('release: signatures', () => {
 
 describe('release: chart and lists', () => {
   const images = [
-    { kind: 'product', digest: 'sha256:p' },
-    { kind: 'tool', tool: 'ffprobe', version: '9.0', digest: 'sha256:t' },
+    { kind: 'product', digest: 'sha256:p', architectures: ['amd64'] },
+    { kind: 'tool', tool: 'ffprobe', version: '9.0', digest: 'sha256:t', architectures: ['amd64', 'arm64'] },
+    { kind: 'tool', tool: 'ffprobe', version: '7.1', digest: 'sha256:s', architectures: ['amd64'] },
   ] as const;
+  const arm64 = { command: ['a'] };
 
-  it('the catalog has digests, and only tools of the release', () =>
+  it('the catalog has digests, and only tools of the release, each for the architectures that it has', () =>
     assert.deepEqual(
       withDigests(
         [
-          { tool: 'ffprobe', version: '9.0' },
+          { tool: 'ffprobe', version: '9.0', arm64 },
+          { tool: 'ffprobe', version: '7.1', arm64 },
           { tool: 'ffprobe', version: '4.2' },
         ],
         images,
       ),
-      [{ tool: 'ffprobe', version: '9.0', digest: 'sha256:t' }],
+      [
+        { tool: 'ffprobe', version: '9.0', arm64, digest: 'sha256:t' },
+        { tool: 'ffprobe', version: '7.1', digest: 'sha256:s' },
+      ],
     ));
 
   it('the values have digests, and keep their comments', () =>
