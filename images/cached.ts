@@ -1,16 +1,20 @@
 /** Tool images that are in the cache, without building any. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { type Architecture, USUAL } from './architecture.ts';
 import { type BuiltImage, type ImagePlan, folderOf, realise } from './built_image.ts';
-import { type Entry, readCatalog } from './catalog.ts';
+import { type Entry, isFor, readCatalog } from './catalog.ts';
 import { toolPlan } from './tool_image.ts';
 
-export async function cachedTools(): Promise<{ entry: Entry; image: BuiltImage | undefined }[]> {
+export async function cachedTools(
+  arch: Architecture = USUAL,
+): Promise<{ entry: Entry; image: BuiltImage | undefined }[]> {
   const found = [];
-  for (const entry of readCatalog().tools) found.push({ entry, image: await cached(await toolPlan(entry)) });
+  for (const entry of readCatalog().tools)
+    if (isFor(entry, arch)) found.push({ entry, image: await cached(await toolPlan(entry, arch)) });
   return found;
 }
 
-async function cached(plan: ImagePlan): Promise<BuiltImage | undefined> {
+export async function cached(plan: ImagePlan): Promise<BuiltImage | undefined> {
   return existsSync(join(folderOf(plan), 'image.tar')) ? realise(plan) : undefined;
 }
