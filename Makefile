@@ -9,7 +9,7 @@ help: ## this list
 	  /^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 ##@ Use
-up: $(MODULES) ## start the local cluster with Probeyard (VALUES=file; NODES=2; CLUSTER=kind or current)
+up: $(MODULES) ## start the local cluster with Probeyard (VALUES=file; NODES=2; KUBERNETES=1.33; CLUSTER=kind)
 	@$(RUN) test/node/up.ts
 
 down: $(MODULES) ## end everything that `make up` started
@@ -55,7 +55,7 @@ browser: $(MODULES) ## the pages in a real browser (Debian's chromium, fetched i
 	@$(RUN) test/browser/chromium.ts
 	@npm exec --no --silent -- mocha 'test/api/docs/*.test.ts' 'test/console/*.test.ts'
 
-matrix: $(MODULES) ## tests on each Kubernetes version's API server; writes docs/compat.md (VERSIONS="1.33 1.35")
+matrix: $(MODULES) ## tests on each Kubernetes version, with a node of it; writes docs/compat.md (VERSIONS="1.33 1.35")
 	@$(RUN) test/matrix/run.ts
 
 screenshots: $(MODULES) ## take the pictures of docs/console.md (docs/pictures)

@@ -22,9 +22,12 @@ export interface HelmResult {
   stderr: string;
 }
 
+/** Names another program of Helm, of another version: the tests then use that one. */
+export const HELM_PROGRAM = 'PROBEYARD_HELM';
+
 export function helm(args: string[], values: object = {}): HelmResult {
   const result = spawnSync(
-    binary('helm'),
+    process.env[HELM_PROGRAM] ?? binary('helm'),
     [...args, ...(['uninstall', 'rollback'].includes(args[0] ?? '') ? [] : ['--values', '-'])],
     {
       encoding: 'utf8',

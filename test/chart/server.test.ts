@@ -10,16 +10,21 @@ import { testApiServer, type TestApiServer } from '../kube/apiserver.ts';
 import { EVERYTHING } from './everything.ts';
 import { CHART, helm } from './render.ts';
 
+/** Of Kubernetes 1.x: from there on it mounts images by default. */
+const FIRST_WITH_VOLUMES = 35;
+
 describe('chart on an API server', function () {
   this.timeout(120_000);
   let server: TestApiServer;
   let namespace: string;
   let runners: string;
+  let delivery: 'imageVolume' | 'bundled';
   // The CRDs of this server belong to the fixture.
-  const values = (more: object = {}) => ({
+  const values = (more: { runners?: object; tools?: object } = {}) => ({
     ...more,
+    tools: { ...more.tools, delivery },
     crds: { enabled: false },
-    runners: { ...(more as { runners?: object }).runners, namespace: runners },
+    runners: { ...more.runners, namespace: runners },
   });
   const run = (verb: 'install' | 'upgrade' | 'rollback' | 'uninstall', more: object = {}, flags: string[] = []) => {
     const chart = verb === 'install' || verb === 'upgrade' ? [CHART] : [];
@@ -37,6 +42,8 @@ describe('chart on an API server', function () {
     server = await testApiServer({ own: true });
     namespace = await server.namespace('chart');
     runners = `${namespace}-runners`;
+    const { minor } = JSON.parse(kubectl(['get', '--raw', '/version']).stdout) as { minor: string };
+    delivery = Number(minor) < FIRST_WITH_VOLUMES ? 'bundled' : 'imageVolume';
   });
 
   const kubectl = (args: string[], input = '') =>

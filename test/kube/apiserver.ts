@@ -7,7 +7,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { existsSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parse, stringify } from 'yaml';
 import { CRDS, makeClient, NAMESPACES, type KubeClient, type KubeObject } from '../../src/kube/client.ts';
@@ -91,11 +91,13 @@ function localKubeconfig(): string | undefined {
   return path !== undefined && existsSync(path) ? path : undefined;
 }
 
+/** The folder of a part that is not of another version: `kubernetes-` and its key, not `kubernetes-1.33-` and a key. */
+const OWN_VERSION = /^[a-z-]+-[0-9a-f]{16}$/;
+
 export function binary(name: string): string {
   const cache = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'probeyard/bin');
-  const found = [...globSync(`${cache}/*/${name}`), `/tmp/bin/${name}`, `/usr/bin/${name}`].find((path) =>
-    existsSync(path),
-  );
+  const built = globSync(`${cache}/*/${name}`).filter((path) => OWN_VERSION.test(basename(dirname(path))));
+  const found = [...built, `/tmp/bin/${name}`, `/usr/bin/${name}`].find((path) => existsSync(path));
   if (found === undefined) throw new Error(`no ${name} in ${cache}: make up builds it`);
   return found;
 }

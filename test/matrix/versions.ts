@@ -1,39 +1,22 @@
-/** The Kubernetes versions whose API servers the chart and the controller are tested against. */
-import { PARTS, type PartName } from '../node/parts.ts';
+/** The Kubernetes versions that chart, controller and runners are tested on, and what is run on each. */
+import { PARTS } from '../node/parts.ts';
+import { otherVersions, shortVersion } from '../node/versions.ts';
 
-export interface Version {
-  /** As `1.35`. */
-  name: string;
-  part: PartName;
-  program: string;
-}
+/** As `1.35`, oldest first. */
+export const versions = (): string[] =>
+  [...otherVersions('kubernetes').keys(), shortVersion('kubernetes')].sort((a, b) =>
+    a.localeCompare(b, 'en', { numeric: true }),
+  );
 
-const PREFIX = 'apiserver-';
+/** Name, and the tests of it. */
+export type Area = readonly [string, readonly string[]];
 
-/** Oldest first. The local node's own version has its API server in the node's program. */
-export function versions(): Version[] {
-  const names = Object.keys(PARTS) as PartName[];
-  const others = names
-    .filter((name) => name.startsWith(PREFIX))
-    .map((part): Version => {
-      const name = part.slice(PREFIX.length);
-      return { name, part, program: `kube-apiserver-${name}` };
-    });
-  const own: Version = {
-    name: PARTS.kubernetes.version.split('.').slice(0, 2).join('.'),
-    part: 'kubernetes',
-    program: 'kube-apiserver',
-  };
-  return [...others, own].sort((a, b) => a.name.localeCompare(b.name, 'en', { numeric: true }));
-}
-
-/** What is run against each: name, and the tests of it. */
-export const AREAS: readonly (readonly [string, readonly string[]])[] = [
+/** On the API server alone. */
+export const ON_SERVER: readonly Area[] = [
   [
     'Custom resources: schemas, rules, defaults, upgrade',
     ['test/chart/crds.test.ts', 'test/chart/crd_upgrade.test.ts'],
   ],
-  ['Chart: install, upgrade, admission policies, access rights', ['test/chart/server.test.ts']],
   ['Fence of a deposed leader', ['test/controller/fence.test.ts']],
   ['Client: watches, lease, events', ['test/kube/*.test.ts']],
   [
@@ -41,4 +24,25 @@ export const AREAS: readonly (readonly [string, readonly string[]])[] = [
     ['test/controller/leader.test.ts', 'test/controller/takeover.test.ts', 'test/controller/finalizers.test.ts'],
   ],
   ['Runner pods as the API server takes them', ['test/controller/pools.test.ts', 'test/controller/pool_pods.test.ts']],
+];
+
+/** On the API server, once by each Helm. */
+const CHART = ['test/chart/server.test.ts'];
+export const BY_HELM: readonly { helm: string; area: Area }[] = [
+  PARTS.helm,
+  PARTS[otherVersions('helm').get('3')!],
+].map(({ version }) => ({ helm: version, area: [`Chart by Helm ${version}: install, upgrade, admission`, CHART] }));
+
+/** The name of what `make up` itself shows. */
+export const NODE_AREA = '`make up`: a node, the chart, a first probe';
+
+/** On a node with kubelet, controllers and proxy of that version. */
+export const ON_NODE: readonly Area[] = [
+  ['Every tool version', ['test/cluster/all_tools.test.ts']],
+  [
+    'Requests: files, playlists, C2PA, uploads, policies',
+    ['probe', 'hls', 'c2pa', 'upload', 'policy'].map((name) => `test/cluster/${name}.test.ts`),
+  ],
+  ['Jobs created with kubectl', ['test/cluster/by_hand.test.ts']],
+  ['What hostile media reaches from its pod', ['test/hostility/media.test.ts']],
 ];

@@ -93,7 +93,7 @@ async function build(part: Part, target: string): Promise<void> {
 }
 
 async function compile(part: Part, folder: string): Promise<void> {
-  const own = join(partsDir, part.name);
+  const own = join(partsDir, part.sourceOf ?? part.name);
   const [program] = part.programs;
   if (program?.source.endsWith('.c')) {
     await run('gcc', ['-Os', '-static', '-s', '-Wall', '-o', join(folder, program.name), program.source], { cwd: own });
@@ -103,6 +103,7 @@ async function compile(part: Part, folder: string): Promise<void> {
   const cwd = part.completed === undefined ? own : await completedModule(part.completed, own, copy);
   const flags = ['-trimpath', '-ldflags', `-s -w ${part.ldflags ?? ''}`.trim()];
   if (part.tags !== undefined) flags.push('-tags', part.tags);
+  if (part.sourceOf !== undefined) flags.push(`-modfile=${join(partsDir, part.name, 'go.mod')}`);
   const env = { ...goEnv, CGO_ENABLED: part.cgo === true ? '1' : '0' };
   // Programs that are named like their packages are built by one command, which compiles one while it links another.
   const alike = part.programs.length > 1;
@@ -126,9 +127,14 @@ async function completedModule(
   return copy;
 }
 
-async function sources(part: Part): Promise<SourceFile[]> {
-  const folder = join(partsDir, part.name);
-  const names = (await readdir(folder)).filter((name) => /\.(go|mod|sum|c)$/.test(name));
+async function sources({ name, sourceOf }: Part): Promise<SourceFile[]> {
+  const own = await sourcesIn(name, /\.(go|mod|sum|c)$/);
+  return sourceOf === undefined ? own : [...own, ...(await sourcesIn(sourceOf, /\.go$/))];
+}
+
+async function sourcesIn(name: string, pattern: RegExp): Promise<SourceFile[]> {
+  const folder = join(partsDir, name);
+  const names = (await readdir(folder)).filter((file) => pattern.test(file));
   return Promise.all(names.map(async (path) => ({ path, content: await readFile(join(folder, path)) })));
 }
 

@@ -91,13 +91,14 @@ export function chartValues(
     const image = images.find(({ tool, version }) => tool === entry.tool && version === entry.version);
     return image === undefined ? [] : [{ ...entry, digest: image.digest }];
   });
+  const bundled = digestOf('bundled') && { delivery: 'bundled', bundled: { digest: digestOf('bundled') } };
   return {
     global: { imageRegistry: registry ?? LOCAL },
     ...(digestOf('product') && { image: { digest: digestOf('product') } }),
     nats: { ...(digestOf('nats') && { image: { digest: digestOf('nats') } }) },
     postgres: { ...(digestOf('postgres') && { image: { digest: digestOf('postgres') } }) },
     samples: { enabled: true },
-    ...(tools.length > 0 && { tools: { catalog: tools } }),
+    ...(tools.length > 0 && { tools: { catalog: tools, ...bundled } }),
     // A test or a developer's own SMTP server may listen there.
     ...(hostIp !== undefined && {
       mail: { host: hostIp, port: SMTP_PORT, tls: 'none', from: 'probeyard@example.org' },

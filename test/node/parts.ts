@@ -9,6 +9,8 @@ export interface Part {
   tags?: string;
   ldflags?: string;
   cgo?: boolean;
+  /** The part whose source it builds, where that is not its own: with its own go.mod, of another version. */
+  sourceOf?: string;
   /** A module that is published without files that its own build generates. These replace them, by their path in it. */
   completed?: { module: string; files: Readonly<Record<string, string>> };
   /** Duration of a first build on two cores with cold caches, for progress lines only. */
@@ -67,20 +69,7 @@ export const PARTS = {
     ldflags: '-X github.com/containerd/containerd/v2/version.Version=v2.4.2',
     coldSeconds: 60,
   }),
-  kubernetes: part({
-    name: 'kubernetes',
-    version: KUBERNETES,
-    programs: [
-      {
-        name: 'kubernetes',
-        source: '.',
-        links: ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kubelet', 'kube-proxy'],
-      },
-      { name: 'kubectl', source: 'k8s.io/kubernetes/cmd/kubectl' },
-    ],
-    ldflags: stamped(KUBERNETES),
-    coldSeconds: 335,
-  }),
+  kubernetes: kubernetes(KUBERNETES),
   coredns: part({ name: 'coredns', version: '1.15.0', programs: [{ name: 'coredns', source: '.' }], coldSeconds: 60 }),
   helm: part({
     name: 'helm',
@@ -116,10 +105,17 @@ export const PARTS = {
     programs: [{ name: 'registry', source: 'github.com/distribution/distribution/v3/cmd/registry' }],
     coldSeconds: 60,
   }),
-  'apiserver-1.33': apiServer('1.33', '1.33.13'),
-  'apiserver-1.34': apiServer('1.34', '1.34.4'),
-  'apiserver-1.35': apiServer('1.35', '1.35.4'),
-  'apiserver-1.37': apiServer('1.37', '1.37.2'),
+  // For `make matrix`, which runs the tests on other versions, too.
+  'kubernetes-1.33': kubernetes('1.33.13', 'kubernetes-1.33'),
+  'kubernetes-1.34': kubernetes('1.34.4', 'kubernetes-1.34'),
+  'kubernetes-1.35': kubernetes('1.35.4', 'kubernetes-1.35'),
+  'kubernetes-1.37': kubernetes('1.37.2', 'kubernetes-1.37'),
+  'helm-3': part({
+    name: 'helm-3',
+    version: '3',
+    programs: [{ name: 'helm', source: 'helm.sh/helm/v3/cmd/helm' }],
+    coldSeconds: 120,
+  }),
   kwok: part({
     name: 'kwok',
     version: '0.8',
@@ -143,14 +139,22 @@ export const NODE_PARTS: readonly PartName[] = [
 ];
 export const SIMULATED_PARTS: readonly PartName[] = ['etcd', 'kubernetes', 'kwok'];
 
-/** The API server alone of another Kubernetes version, for `make matrix`. */
-function apiServer(name: string, version: string): Part {
+/** The daemons as one program, from one source for all versions. */
+function kubernetes(version: string, name = 'kubernetes'): Part {
   return part({
-    name: `apiserver-${name}`,
+    name,
     version,
-    programs: [{ name: `kube-apiserver-${name}`, source: 'k8s.io/kubernetes/cmd/kube-apiserver' }],
+    programs: [
+      {
+        name: 'kubernetes',
+        source: '.',
+        links: ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kubelet', 'kube-proxy'],
+      },
+      { name: 'kubectl', source: 'k8s.io/kubernetes/cmd/kubectl' },
+    ],
     ldflags: stamped(version),
-    coldSeconds: 150,
+    coldSeconds: 335,
+    ...(name === 'kubernetes' ? {} : { sourceOf: 'kubernetes' }),
   });
 }
 

@@ -1,7 +1,7 @@
 import { mkdir, rm, symlink, copyFile, chmod } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { builderStatus, startBuilder } from './builder.ts';
-import { buildParts, cacheDir, isBuilt, missingParts, type Built } from './build.ts';
+import { cacheDir, isBuilt, missingParts, type Built } from './build.ts';
 import { explain } from './cluster_error.ts';
 import { envFile, readEnvironment, writeEnvironment } from './environment.ts';
 import { firstProbe } from './first_probe.ts';
@@ -12,16 +12,20 @@ import { localDir, NODE } from './layout.ts';
 import { locked, NODE_LOCK } from './lock.ts';
 import { startNode } from './node.ts';
 import { checkGo, ensurePackages } from './packages.ts';
-import { GO_NEEDED, NODE_PARTS } from './parts.ts';
+import { GO_NEEDED } from './parts.ts';
 import { buildImages, type BuiltImage, missingImages, laterTools } from './product_images.ts';
 import { expect, type Expected, logTo, say, seconds } from '../../images/progress.ts';
 import { wantsSecond } from './second_node.ts';
 import { ensureSettings, type Settings } from './settings.ts';
+import { buildNode, needsBundled, nodeParts } from './versions.ts';
 
 export interface UpOptions {
   /** Stops when the node itself works, without images and chart. */
   nodeOnly?: boolean;
 }
+
+/** Not all tools are needed before a first probe, but one image with all of them is. */
+const wantedImages = () => (needsBundled() ? { bundled: true } : { withoutLater: true });
 
 /** What follows the builds: names of steps, and their usual durations. */
 const LAST_STEPS: readonly Expected[] = [
@@ -36,7 +40,7 @@ export async function up(options: UpOptions = {}): Promise<void> {
   await locked(NODE_LOCK, async () => {
     await ensurePackages();
     await checkGo(GO_NEEDED);
-    if (!(await isBuilt(NODE_PARTS))) await checkSpace(cacheDir, 9, 'building the parts');
+    if (!(await isBuilt(nodeParts()))) await checkSpace(cacheDir, 9, 'building the parts');
     await checkSpace(NODE.stateDir, 3, 'the node');
     const host = await checkHost(NODE);
     const settings = await ensureSettings(NODE);
@@ -45,7 +49,7 @@ export async function up(options: UpOptions = {}): Promise<void> {
     const images = options.nodeOnly !== true;
     await expectSteps(images);
     const node = async () => {
-      const built = await buildParts(NODE_PARTS);
+      const built = await buildNode();
       const outcomes = await startNode({
         built,
         host,
@@ -57,7 +61,7 @@ export async function up(options: UpOptions = {}): Promise<void> {
       return { built, outcomes };
     };
     // The images wait for registries most of the time, and the node for the compiler.
-    const [{ built, outcomes }, made] = await Promise.all([node(), images ? buildImages({ withoutLater: true }) : []]);
+    const [{ built, outcomes }, made] = await Promise.all([node(), images ? buildImages(wantedImages()) : []]);
     const product = images ? await deliverProduct(built, settings, made) : false;
     const unchanged = [...outcomes.values()].every((outcome) => outcome === 'kept') && !product;
     say(unchanged ? 'everything was up already: nothing changed' : `up after ${seconds(performance.now())}`);
@@ -69,7 +73,7 @@ export async function up(options: UpOptions = {}): Promise<void> {
 
 /** Lines of progress say how much is done, where there is something to wait for. */
 async function expectSteps(images: boolean): Promise<void> {
-  const steps = [...(await missingParts(NODE_PARTS)), ...(images ? await missingImages({ withoutLater: true }) : [])];
+  const steps = [...(await missingParts(nodeParts())), ...(images ? await missingImages(wantedImages()) : [])];
   if (steps.length === 0) return;
   expect([...steps, ...(images ? LAST_STEPS : [])]);
   const sum = steps.reduce((all, [, duration]) => all + duration, 0);

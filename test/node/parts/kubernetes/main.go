@@ -26,8 +26,16 @@ var daemons = map[string]func() *cobra.Command{
 	"kube-apiserver":          apiserver.NewAPIServerCommand,
 	"kube-controller-manager": controllermanager.NewControllerManagerCommand,
 	"kube-scheduler":          func() *cobra.Command { return scheduler.NewSchedulerCommand() },
-	"kubelet":                 func() *cobra.Command { return kubelet.NewKubeletCommand(context.Background()) },
+	"kubelet":                 kubeletCommand,
 	"kube-proxy":              proxy.NewProxyCommand,
+}
+
+// Its command takes a context from 1.34 on.
+func kubeletCommand() *cobra.Command {
+	if make, older := any(kubelet.NewKubeletCommand).(func() *cobra.Command); older {
+		return make()
+	}
+	return any(kubelet.NewKubeletCommand).(func(context.Context) *cobra.Command)(context.Background())
 }
 
 func main() {

@@ -3,5 +3,5 @@
 package tools
 
 import (
-	_ "k8s.io/kubernetes/cmd/kube-apiserver"
+	_ "helm.sh/helm/v3/cmd/helm"
 )
