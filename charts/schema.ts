@@ -89,12 +89,14 @@ const monitor = object({
 });
 const percent = Type.Unsafe({ type: 'number', minimum: 50, exclusiveMaximum: 100 });
 
+const command = Type.Array(text({ minLength: 1 }), { minItems: 1, maxItems: 16 });
 const tool = object(
   {
     tool: oneOf(TOOLS),
     version: text({ pattern: '^[0-9A-Za-z][0-9A-Za-z._-]*$', maxLength: 64 }),
     latest: flag,
-    command: Type.Array(text({ minLength: 1 }), { minItems: 1, maxItems: 16 }),
+    command,
+    arm64: object({ command }, ['command']),
     image: text(),
     tag: text(),
     digest,
