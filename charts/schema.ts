@@ -6,7 +6,7 @@ import Type, { type TObject, type TProperties, type TSchema } from 'typebox';
 import { customResourceDefinition } from './crds.ts';
 import { MAX_POLICY_NAME } from '../src/kube/probe_policy.ts';
 import { PROBE_POOL, WALLS } from '../src/kube/probe_pool.ts';
-import { CREDENTIAL_NAME, SECRET_KEYS } from '../src/source/named_credential.ts';
+import { CREDENTIAL_NAME, IDENTITY_KEYS, SECRET_KEYS } from '../src/source/named_credential.ts';
 import { TOOLS } from '../src/tools/table.ts';
 
 const object = <P extends TProperties>(properties: P, required: (keyof P & string)[] = []): TSchema =>
@@ -40,17 +40,37 @@ const quantity = Type.Unsafe({
 const amounts = object({ cpu: quantity, memory: quantity, 'ephemeral-storage': quantity });
 const resources = object({ requests: amounts, limits: amounts });
 
-const namedCredential = object(
+const identity = object({
+  role: text({ pattern: '^arn:[\\w-]+:iam::\\d{12}:role/[\\w+=,.@/-]{1,576}$' }),
+  provider: text({ pattern: '^//iam\\.googleapis\\.com/[\\w/.-]{1,300}$' }),
+  serviceAccount: text({ pattern: '^[a-z0-9.-]+@[a-z0-9.-]+$', maxLength: 254 }),
+  tenant: text({ pattern: '^[\\w.-]{1,128}$' }),
+  client: text({ pattern: '^[\\w-]{1,64}$' }),
+  endpoint: text({ pattern: '^https?://[^\\s@?#]+$' }),
+  audience: text({ minLength: 1, maxLength: 512 }),
+});
+/** Either a Secret, or what the kind needs of an identity. */
+const access = [
+  { required: ['secret'], not: { required: ['identity'] } },
+  ...Object.entries(IDENTITY_KEYS).map(([kind, required]) => ({
+    required: ['identity'],
+    not: { required: ['secret'] },
+    properties: { kind: { const: kind }, identity: { required } },
+  })),
+];
+const namedCredentialFields = object(
   {
     name: text({ pattern: CREDENTIAL_NAME }),
     kind: oneOf(Object.keys(SECRET_KEYS)),
     secret: objectName,
+    identity,
     accounts: Type.Array(Type.Unsafe({ anyOf: [{ type: 'integer', minimum: 1 }, { const: '*' }] }), { minItems: 1 }),
     buckets: Type.Array(text({ minLength: 1 }), { minItems: 1 }),
     region: text({ pattern: '^[A-Za-z0-9-]{1,64}$' }),
   },
-  ['name', 'kind', 'secret', 'accounts', 'buckets'],
+  ['name', 'kind', 'accounts', 'buckets'],
 );
+const namedCredential = Type.Unsafe({ ...namedCredentialFields, anyOf: access });
 
 const image = { registry: text(), repository: text({ minLength: 1 }), tag: text(), digest };
 const placement = { nodeSelector: textMap, tolerations: anyObjects, affinity: anyObject, priorityClassName: text() };

@@ -34,7 +34,8 @@ const areCredentials = (value: unknown): value is NamedCredential[] =>
       typeof item['name'] === 'string' &&
       ['s3', 'gs', 'az'].includes(item['kind'] as string) &&
       Array.isArray(item['accounts']) &&
-      isStrings(item['buckets']),
+      isStrings(item['buckets']) &&
+      (item['identity'] === undefined || isObject(item['identity'])),
   );
 
 export interface PodDefaults {
@@ -187,6 +188,8 @@ const controller = {
   /** Credentials that requests may name; each has a folder with the keys of its Secret. */
   credentials: json('PY_SOURCE_CREDENTIALS', 'a list of {name, kind, accounts, buckets}', areCredentials, []),
   credentialsFolder: text('PY_SOURCE_CREDENTIALS_FOLDER', '/etc/probeyard/credentials'),
+  /** Tokens of the service account for those without a Secret. */
+  identityFolder: text('PY_IDENTITY_FOLDER', '/var/run/secrets/probeyard.dev/identity'),
   natsNkeyFile: text('PY_NATS_NKEY_FILE'),
   ...pool,
   natsIssuerFile: text('PY_NATS_ISSUER_FILE'),

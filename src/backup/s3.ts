@@ -5,6 +5,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { retry } from '../retry.ts';
 import { targetOf } from '../source/address/target.ts';
 import { signS3, type S3Keys } from '../source/http/sign.ts';
+import { textIn } from '../xml_element.ts';
 import { pieces } from './bytes.ts';
 import { checkName, type Destination, type Kept } from './destination.ts';
 import { BackupError } from './errors.ts';
@@ -44,12 +45,6 @@ class Passing extends Error {
 
 const encoded = (text: string): string =>
   encodeURIComponent(text).replace(/[!'()*]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`);
-
-const textIn = (xml: string, element: string): string | undefined => {
-  const found = new RegExp(`<${element}>([^<]*)</${element}>`).exec(xml)?.[1];
-  return found?.replace(/&(amp|lt|gt|quot|apos);/g, (_, name: string) => ENTITIES[name]!);
-};
-const ENTITIES: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
 async function textOf(response: IncomingMessage, most: number): Promise<string> {
   const parts: Buffer[] = [];

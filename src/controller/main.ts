@@ -1,10 +1,13 @@
 /** The role `controller`: every replica collects results and authenticates runners; one of them leads. */
 import { consumeResults } from '../bus/collect.ts';
 import { watchShares } from '../bus/shares.ts';
-import { loadConfig } from '../config.ts';
+import { type Config, loadConfig } from '../config.ts';
 import { serveHealth, type Check, type Checks } from '../health.ts';
-import { makeLog } from '../log.ts';
+import { type Identities, keepIdentities } from '../identity/identities.ts';
+import { postBy } from '../identity/post.ts';
+import { type Logger, makeLog } from '../log.ts';
 import { signals } from '../signals.ts';
+import { egressRoute } from '../source/http/egress.ts';
 import { admitRunners, cutOff } from './admit_runners.ts';
 import { watchBackups } from './backup_watch.ts';
 import { startCaches } from './caches.ts';
@@ -23,6 +26,15 @@ import { startUpkeep } from './upkeep.ts';
 
 /** A cache without any event for this long, bookmarks included, counts as stale. */
 const CACHE_SILENCE_MS = 150_000;
+
+/** Token services are reached as origins are, through the egress proxy where there is one. */
+function identitiesOf(config: Config<'controller'>, log: Logger): Identities {
+  const { egressProxy, noProxy, egressResolve, identityFolder: folder } = config;
+  const route = egressProxy === '' ? undefined : egressRoute({ url: egressProxy, noProxy, resolve: egressResolve });
+  const onRefused = (credential: string, err: Error) =>
+    log.warn({ credential, err }, 'the identity of this controller was granted no access');
+  return keepIdentities({ folder, post: postBy(route), onRefused });
+}
 
 export async function run(): Promise<void> {
   const config = loadConfig('controller');
@@ -121,7 +133,7 @@ export async function run(): Promise<void> {
       kube,
       keys,
       s3Hosts: config.s3Hosts,
-      named: { credentials: config.credentials, folder: config.credentialsFolder },
+      named: { credentials: config.credentials, folder: config.credentialsFolder, identities: identitiesOf(config, log) },
     },
   });
   standing.candidacy = candidacy;

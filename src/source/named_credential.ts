@@ -3,9 +3,27 @@
  * buckets that it lists. Pure: who may use it, and what its secret is, is the controller's to know.
  */
 import { decodeLoosely } from './address/s3.ts';
-import type { Source } from './source.ts';
+import { isKeyed, type Source } from './source.ts';
 
 export const CREDENTIAL_NAME = '^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$';
+
+/**
+ * The controller's own identity in place of a Secret: a token service of the cloud exchanges the token of its service
+ * account for access that lasts an hour.
+ */
+export interface WorkloadIdentity {
+  /** Of s3: the role to take. */
+  role?: string;
+  /** Of gs: the provider of the pool that knows the cluster. */
+  provider?: string;
+  /** Of gs: on whose behalf; without it, the identity itself has the access. */
+  serviceAccount?: string;
+  /** Of az. */
+  tenant?: string;
+  client?: string;
+  /** Of the token service, if it is not the cloud's usual one. */
+  endpoint?: string;
+}
 
 /** Keys of the Secret, by kind. */
 export const SECRET_KEYS = {
@@ -26,8 +44,17 @@ export interface NamedCredential {
   buckets: readonly string[];
   /** Of s3, if it is not that of the installation. */
   region?: string;
+  identity?: WorkloadIdentity;
 }
 
+/** What each kind needs of an identity. */
+export const IDENTITY_KEYS = {
+  s3: ['role'],
+  gs: ['provider'],
+  az: ['tenant', 'client'],
+} as const satisfies Record<CredentialKind, readonly (keyof WorkloadIdentity)[]>;
+
+/** Keys of the Secret; or what an identity was granted: a key with `sessionToken`, or `bearer`. */
 export type SecretOf = Readonly<Record<string, string>>;
 
 /** The bucket (of az: account and container) and the object of an address. */
@@ -39,7 +66,7 @@ function placeIn({ scheme, url }: Source): { bucket: string; key: string } | und
 export function mayRead({ kind, accounts, buckets }: NamedCredential, account: number, source: Source): boolean {
   return (
     source.scheme === kind &&
-    source.s3?.secret === undefined &&
+    !isKeyed(source) &&
     (accounts.includes('*') || accounts.includes(account)) &&
     buckets.includes(placeIn(source)?.bucket ?? '')
   );
@@ -52,9 +79,15 @@ export function withCredential(
   secret: SecretOf,
 ): Source | undefined {
   const place = placeIn(source);
-  if (place === undefined || SECRET_KEYS[kind].some((key) => !secret[key])) return undefined;
+  if (place === undefined) return undefined;
   // A query could hold a signature of its own, or change what the signature is for.
   const url = source.url.split('?')[0]!;
+  if (secret['bearer'] !== undefined) {
+    // Of az, the host is that of the account.
+    const bucket = place.bucket.split('/').at(-1)!;
+    return { ...source, url, s3: { bucket, key: place.key, bearer: secret['bearer'], style: 'path' } };
+  }
+  if (SECRET_KEYS[kind].some((key) => !secret[key])) return undefined;
   if (kind === 'az') return { ...source, url: `${url}?${secret['sas']!.replace(/^\?/, '')}` };
   return {
     ...source,
@@ -63,6 +96,7 @@ export function withCredential(
       ...place,
       accessKey: secret['accessKey']!,
       secret: secret['secretKey']!,
+      ...(secret['sessionToken'] === undefined ? {} : { session: secret['sessionToken'] }),
       ...(kind === 'gs' ? { region: 'auto', style: 'path' as const } : region === undefined ? {} : { region }),
     },
   };

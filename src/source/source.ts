@@ -18,6 +18,10 @@ export interface S3Object {
   region?: string;
   accessKey?: string;
   secret?: string;
+  /** That the keys are valid for a while only, and with this. */
+  session?: string;
+  /** In place of keys: the bucket (of az, the container) is read with this token. */
+  bearer?: string;
   /**
    * `path`: the bucket is the first path segment; `host`: the first label of the host name. Absent for s3://, which
    * depends on the installation's endpoint.
@@ -39,9 +43,12 @@ export interface Source {
   class: SourceClass;
 }
 
+/** Whether requests to its bucket are signed, or have a token. */
+export const isKeyed = ({ s3 }: Pick<Source, 's3'>): boolean => s3?.secret !== undefined || s3?.bearer !== undefined;
+
 export const holdsCredentials = (source: Source): boolean =>
   source.credentials !== undefined ||
-  source.s3?.secret !== undefined ||
+  isKeyed(source) ||
   source.headers !== undefined ||
   source.upload !== undefined ||
   source.url.includes('?');

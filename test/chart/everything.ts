@@ -32,6 +32,13 @@ export const EVERYTHING = {
     credentials: [
       { name: 'archive', kind: 's3', secret: 'archive', accounts: [1, 2], buckets: ['media'], region: 'eu-west-1' },
       { name: 'azure', kind: 'az', secret: 'azure', accounts: ['*'], buckets: ['account/films'] },
+      {
+        name: 'identity',
+        kind: 's3',
+        identity: { role: 'arn:aws:iam::123456789012:role/probeyard' },
+        accounts: [1],
+        buckets: ['films'],
+      },
     ],
     s3: { hosts: ['minio.example.com:9000'], endpoint: 'https://minio.example.com', region: 'eu-west-1' },
   },

@@ -17,6 +17,7 @@ import type { ProbeJob } from '../../src/kube/probe_job.ts';
 import { slimJob, slimPod } from '../../src/kube/slim.ts';
 import type { Store } from '../../src/store/store.ts';
 import { RUNNER_IMAGE } from './cluster_parts.ts';
+import { noCredentials } from './no_credentials.ts';
 
 /** A lease that ages only when the test says so: `ageMs` stands in for the election's answer. */
 export interface HeldLease {
@@ -201,7 +202,7 @@ export async function startController(
       jobs,
       endFlooding,
       tokensFresh: () => listener.listening(),
-      intake: { store, kube, keys: () => options.keys, s3Hosts: [], named: { credentials: [], folder: '' } },
+      intake: { store, kube, keys: () => options.keys, s3Hosts: [], named: noCredentials },
     },
     { holder: lease.holder, epoch, stillLeading, terms: () => [] },
     attach,

@@ -17,6 +17,7 @@ import { holdsCredentials, type Source } from '../../src/source/source.ts';
 import { ask } from '../source/ask.ts';
 import { pattern } from '../source/origin.ts';
 import { missingPeer, startS3 } from '../streams/peers.ts';
+import { noCredentials } from './no_credentials.ts';
 
 const KEYS = { accessKey: 'archive-key', secretKey: 'a/secret+with=signs' };
 const SAS = 'sv=2024-11-04&sr=c&sp=r&sig=AbCdEfGhIjKlMnOpQrStUv%3D';
@@ -37,6 +38,7 @@ describe('named credentials', function () {
     put('azure', { sas: `?${SAS}` });
     put('broken', { accessKey: 'one' });
     settings = {
+      ...noCredentials,
       folder,
       credentials: [
         { name: 'archive', kind: 's3', accounts: [1], buckets: ['media'], region: 'eu-central-1' },

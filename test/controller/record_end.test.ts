@@ -9,6 +9,7 @@ import type { KubeClient } from '../../src/kube/client.ts';
 import type { ProbeJob } from '../../src/kube/probe_job.ts';
 import { makeLog } from '../../src/log.ts';
 import { aCloseInput, anOpenInput, type StoreFixture, startStore } from '../store/fixture.ts';
+import { noCredentials } from './no_credentials.ts';
 
 /** An error of class 22 from a real Postgres, even for values that the store lets through. */
 const REFUSE = `
@@ -79,7 +80,7 @@ describe('the end of a request with a value that Postgres refuses', function () 
     documents: new PolicyDocuments(fixture.store),
     keys: () => ({ keys: [] }),
     s3Hosts: [],
-    named: { credentials: [], folder: '' },
+    named: noCredentials,
     tokenOf: async () => undefined,
     tools: () => [],
     poolFor: () => undefined,

@@ -16,6 +16,7 @@ import { parseSource } from '../../src/source/address/parse.ts';
 import type { Source } from '../../src/source/source.ts';
 import { testApiServer, type TestApiServer } from '../kube/apiserver.ts';
 import { type StoreFixture, startStore } from '../store/fixture.ts';
+import { noCredentials } from './no_credentials.ts';
 
 const SOURCE = 'https://example.org/a.mp4';
 /**
@@ -52,7 +53,7 @@ describe('source of a job', function () {
     documents: new PolicyDocuments(fixture.store),
     keys,
     s3Hosts: [],
-    named: { credentials: [], folder: '' },
+    named: noCredentials,
     tokenOf: async () => (await fixture.store.defaultToken()) ?? undefined,
     tools: () => [{ tool: 'ffprobe', version: '9.0', latest: true, command: ['{root}/bin/ffprobe'] }],
     poolFor: () => undefined,

@@ -55,6 +55,17 @@ describe('signS3', () => {
   }
 });
 
+describe('signS3 with a session', () => {
+  // By botocore, too.
+  it('signs the session token', () => {
+    const target = targetOf('https://media.s3.eu-west-1.amazonaws.com/dir/a%20b.mp4');
+    const session = { accessKey: 'KEYgranted', secret: 'secret/granted', session: 'session-granted==' };
+    const headers = signS3(target, session, 'eu-west-1', new Date('2026-11-21T08:30:15Z'));
+    assert.equal(headers['x-amz-security-token'], 'session-granted==');
+    assert.match(headers['authorization'] ?? '', /Signature=ed43bc061a3073755ce93384e2050c132474ec2ddfaa6be86195b2b3517153ab$/);
+  });
+});
+
 describe('source proxy: credentials', () => {
   afterEach(() => cleanup.run());
 

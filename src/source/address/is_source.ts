@@ -14,7 +14,7 @@ const isS3Object = (value: unknown): boolean =>
   (isObject(value) &&
     isText(value['bucket']) &&
     isText(value['key']) &&
-    ['region', 'accessKey', 'secret'].every((name) => isOptionalText(value[name])) &&
+    ['region', 'accessKey', 'secret', 'session', 'bearer'].every((name) => isOptionalText(value[name])) &&
     [undefined, 'path', 'host'].includes(value['style'] as S3Object['style']));
 
 const isSentHeaders = (value: Record<string, unknown>): boolean => {

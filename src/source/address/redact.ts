@@ -41,6 +41,8 @@ function secretsOf(source: Source): string[] {
   add(source.credentials?.user, 12);
   add(source.s3?.secret, 6);
   add(source.s3?.accessKey, 12);
+  add(source.s3?.session, 6);
+  add(source.s3?.bearer, 6);
   for (const value of secretsInHeaders(source.headers ?? [])) add(value, 6);
   if (source.upload) for (const value of [source.upload.key, readTokenOf(source.upload.key)]) add(value, 6);
   const query = source.url.split('?')[1];

@@ -14,7 +14,9 @@ export interface Access {
   own?: { headers: Readonly<Record<string, string>>; to: Target };
   basic?: string;
   keys?: S3Keys;
-  /* the only one that the S3 keys are used for */ bucket?: Bucket;
+  /** Headers in place of a signature. */
+  bearer?: Readonly<Record<string, string>>;
+  /* the only one that keys and token are used for */ bucket?: Bucket;
   region: string;
 }
 /** How an address names the bucket: by its host, or by the beginning of its (decoded) path. */
@@ -118,8 +120,9 @@ export function isSigned(access: Access, target: Target): boolean {
 const ownHeaders = (access: Access | undefined, target: Target): Readonly<Record<string, string>> =>
   access?.own !== undefined && sameAuthority(access.own.to, target) ? access.own.headers : {};
 
-function authorization(access: Access | undefined, target: Target): Record<string, string> {
+function authorization(access: Access | undefined, target: Target): Readonly<Record<string, string>> {
   if (access === undefined) return {};
+  if (access.bearer !== undefined) return isSigned(access, target) ? access.bearer : {};
   if (access.keys !== undefined) {
     const presigned = /[?&](?:X-Amz-Signature|Signature)=/i.test(target.path);
     return isSigned(access, target) && !presigned ? signS3(target, access.keys, access.region) : {};

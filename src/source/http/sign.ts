@@ -6,6 +6,8 @@ import { authority, type Target } from '../address/target.ts';
 export interface S3Keys {
   accessKey: string;
   secret: string;
+  /** Of keys that are valid for a while only. */
+  session?: string | undefined;
 }
 
 /** The SHA-256 of an empty body: a GET has none. */
@@ -31,7 +33,8 @@ export function signS3(
   const time = now.toISOString().replace(/[-:]|\.\d{3}/g, '');
   const day = time.slice(0, 8);
   const [path, query = ''] = cutAt(target.path, '?');
-  const signed = 'host;x-amz-content-sha256;x-amz-date';
+  const session = keys.session === undefined ? [] : [['x-amz-security-token', keys.session] as const];
+  const signed = ['host', 'x-amz-content-sha256', 'x-amz-date', ...session.map(([name]) => name)].join(';');
   const canonical = [
     method,
     path,
@@ -39,6 +42,7 @@ export function signS3(
     `host:${authority(target)}`,
     `x-amz-content-sha256:${bodySha256}`,
     `x-amz-date:${time}`,
+    ...session.map(([name, value]) => `${name}:${value}`),
     '',
     signed,
     bodySha256,
@@ -53,6 +57,7 @@ export function signS3(
   return {
     'x-amz-date': time,
     'x-amz-content-sha256': bodySha256,
+    ...Object.fromEntries(session),
     authorization: [
       `AWS4-HMAC-SHA256 Credential=${keys.accessKey}/${scope}`,
       `SignedHeaders=${signed}`,

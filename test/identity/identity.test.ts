@@ -1,0 +1,213 @@
+/** The controller's identity in place of keys: what token services grant, how long it is kept, and where it goes. */
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { exportJWK, generateKeyPair, SignJWT } from 'jose';
+import { Refusal } from '../../src/controller/leader/job.ts';
+import { resolveCredentials } from '../../src/controller/leader/named_credentials.ts';
+import { readSealed } from '../../src/controller/leader/sealed_source.ts';
+import { keepIdentities, type Identities } from '../../src/identity/identities.ts';
+import { postBy } from '../../src/identity/post.ts';
+import { displaySource, redactor } from '../../src/source/address/redact.ts';
+import { targetOf } from '../../src/source/address/target.ts';
+import { accessOf } from '../../src/source/http/access.ts';
+import { isSigned } from '../../src/source/http/exchange.ts';
+import { signS3 } from '../../src/source/http/sign.ts';
+import { egressRoute } from '../../src/source/http/egress.ts';
+import type { NamedCredential } from '../../src/source/named_credential.ts';
+import { originUrl } from '../../src/source/protocols/table.ts';
+import { holdsCredentials, type Source } from '../../src/source/source.ts';
+import { AUDIENCE, ROLE, startTokenService, type TokenService } from './token_service.ts';
+
+const SUBJECT = 'system:serviceaccount:probeyard:probeyard-controller';
+
+describe('workload identity', function () {
+  this.timeout(60_000);
+  let folder: string;
+  let service: TokenService;
+  let identities: Identities;
+  let refusals: string[];
+  let now: number;
+  let tokenFor: (audience: string) => Promise<string>;
+  const credential = (name: string, kind: NamedCredential['kind'], identity: object, bucket = 'media') =>
+    ({ name, kind, accounts: [1], buckets: [bucket], identity: { ...identity, endpoint: service.url } }) as const;
+  const put = (name: string, token: string): void => {
+    mkdirSync(join(folder, name), { recursive: true });
+    writeFileSync(join(folder, name, 'token'), token);
+  };
+
+  before(async () => {
+    const { publicKey, privateKey } = await generateKeyPair('RS256', { extractable: true });
+    const key = { ...(await exportJWK(publicKey)), kid: 'cluster', alg: 'RS256' };
+    service = await startTokenService({ keys: { keys: [key] }, subject: SUBJECT });
+    tokenFor = (audience) =>
+      new SignJWT({})
+        .setProtectedHeader({ alg: 'RS256', kid: 'cluster' })
+        .setSubject(SUBJECT)
+        .setAudience(audience)
+        .setExpirationTime('1h')
+        .sign(privateKey);
+  });
+  after(() => service?.close());
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'probeyard-identity-'));
+    for (const [name, audience] of Object.entries(AUDIENCE)) put(name, await tokenFor(audience));
+    now = Date.now();
+    refusals = [];
+    service.asked.length = 0;
+    Object.assign(service.granting, { word: 'granted', seconds: 3600, answer: undefined });
+    identities = keepIdentities({
+      folder,
+      post: postBy(undefined),
+      now: () => now,
+      onRefused: (name, error) => refusals.push(`${name}: ${error.message}`),
+    });
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  const resolved = async (address: string, one: NamedCredential, account = 1): Promise<Source> => {
+    const sealed = readSealed(JSON.stringify({ sources: [{ address, credential: one.name }] }), []);
+    return (await resolveCredentials({ credentials: [one], folder, identities }, sealed, account))[0];
+  };
+  const s3 = () => credential('s3', 's3', { role: ROLE });
+
+  it('of Amazon: keys with a session, which is signed, for the bucket alone', async () => {
+    const source = await resolved('s3://media/a.mp4', s3());
+    const { accessKey, secret, session } = source.s3 ?? {};
+    assert.ok(accessKey?.startsWith('KEYgranted') && secret?.startsWith('secret/granted'));
+    assert.match(session ?? '', /^session-granted-\d+==$/);
+    const access = accessOf(source, originUrl(source), {});
+    assert.ok(access?.keys && isSigned(access, targetOf(originUrl(source))));
+    const headers = signS3(access.home, access.keys, access.region);
+    assert.equal(headers['x-amz-security-token'], session);
+    assert.match(headers['authorization'] ?? '', /SignedHeaders=host;x-amz-content-sha256;x-amz-date;x-amz-security-token,/);
+    assert.deepEqual(service.asked, [`s3 ${ROLE}`]);
+  });
+
+  it('of Google: a token for the bucket alone, of the identity or on behalf of a service account', async () => {
+    const identity = { provider: '//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/a/providers/b' };
+    const own = await resolved('gs://media/a.mp4', credential('gs', 'gs', identity));
+    const url = originUrl(own);
+    const access = accessOf(own, url, {});
+    assert.match(access?.bearer?.['authorization'] ?? '', /^Bearer granted-\d+$/);
+    assert.equal(isSigned(access!, targetOf(url)), true);
+    assert.equal(isSigned(access!, targetOf('https://storage.googleapis.com/other/a.mp4')), false);
+    assert.equal(isSigned(access!, targetOf('https://storage.googleapis.com/media/../other/a.mp4')), false);
+    assert.equal(isSigned(access!, targetOf('https://evil.test/media/a.mp4')), false);
+
+    put('other', await tokenFor(AUDIENCE.gs));
+    const other = credential('other', 'gs', { ...identity, serviceAccount: 'reader@project.iam.gserviceaccount.com' });
+    assert.match((await resolved('gs://media/a.mp4', other)).s3?.bearer ?? '', /^on-behalf-granted/);
+    assert.deepEqual(service.asked, [
+      `gs ${identity.provider} https://www.googleapis.com/auth/devstorage.read_only`,
+      `gs ${identity.provider} https://www.googleapis.com/auth/cloud-platform`,
+      'gs /v1/projects/-/serviceAccounts/reader@project.iam.gserviceaccount.com:generateAccessToken',
+    ]);
+  });
+
+  it('of Azure: a token for the container alone', async () => {
+    const one = credential('az', 'az', { tenant: 'tenant', client: 'client' }, 'account/films');
+    const source = await resolved('az://account/films/dir/a.mp4?sig=mine', one);
+    const url = originUrl(source);
+    assert.equal(url, 'https://account.blob.core.windows.net/films/dir/a.mp4');
+    const access = accessOf(source, url, {});
+    assert.deepEqual(Object.keys(access?.bearer ?? {}), ['authorization', 'x-ms-version']);
+    assert.equal(isSigned(access!, targetOf(url)), true);
+    assert.equal(isSigned(access!, targetOf('https://account.blob.core.windows.net/other/a.mp4')), false);
+    assert.deepEqual(service.asked, ['az client https://storage.azure.com/.default']);
+  });
+
+  it('is asked for once, also by requests at the same time, and again before it ends', async () => {
+    await Promise.all(Array.from({ length: 20 }, () => resolved('s3://media/a.mp4', s3())));
+    now += 44 * 60_000;
+    await resolved('s3://media/a.mp4', s3());
+    assert.equal(service.asked.length, 1);
+    now += 2 * 60_000;
+    await resolved('s3://media/a.mp4', s3());
+    assert.equal(service.asked.length, 2);
+  });
+
+  it('is used while it is valid, though the service is away, and no longer', async () => {
+    await resolved('s3://media/a.mp4', s3());
+    service.granting.answer = { status: 503, text: '' };
+    now += 50 * 60_000;
+    await resolved('s3://media/a.mp4', s3());
+    assert.deepEqual(refusals, ['s3: the token service answers 503']);
+    now += 15 * 60_000;
+    await assert.rejects(resolved('s3://media/a.mp4', s3()), { status: 500, reason: 'InternalError' });
+  });
+
+  it('is not asked for again for some seconds after it was refused', async () => {
+    const wrong = credential('s3', 's3', { role: 'arn:aws:iam::123456789012:role/other' });
+    for (let request = 0; request < 5; request++)
+      await assert.rejects(resolved('s3://media/a.mp4', wrong), (error: unknown) => {
+        assert.ok(error instanceof Refusal);
+        assert.equal(error.message, 'credential: no access for "s3": the token service answers 403 (AccessDenied)');
+        return true;
+      });
+    assert.equal(service.asked.length, 1);
+    now += 6_000;
+    await assert.rejects(resolved('s3://media/a.mp4', wrong));
+    assert.equal(service.asked.length, 2);
+  });
+
+  it('is refused to a token for another audience, and without one', async () => {
+    put('s3', await tokenFor('another'));
+    await assert.rejects(resolved('s3://media/a.mp4', s3()), /403 \(InvalidIdentityToken\)$/);
+    rmSync(join(folder, 's3'), { recursive: true });
+    now += 6_000;
+    await assert.rejects(resolved('s3://media/a.mp4', s3()), /Kubernetes has given no token$/);
+  });
+
+  it('belongs to accounts and buckets as keys do', async () => {
+    for (const [address, account] of [
+      ['s3://other/a.mp4', 1],
+      ['s3://media/a.mp4', 2],
+      ['gs://media/a.mp4', 1],
+    ] as const)
+      await assert.rejects(resolved(address, s3(), account), { status: 403 });
+    assert.deepEqual(service.asked, []);
+  });
+
+  it('is in no text that is shown', async () => {
+    for (const source of [
+      await resolved('s3://media/a.mp4', s3()),
+      await resolved('gs://media/a.mp4', credential('gs', 'gs', { provider: '//iam.googleapis.com/p' })),
+    ]) {
+      assert.ok(holdsCredentials(source));
+      const { accessKey = '', secret = '', session = '', bearer = '' } = source.s3 ?? {};
+      const words = [accessKey, secret, session, bearer].filter((word) => word !== '');
+      const shown = `${displaySource(source)} ${redactor(source)(words.join(' '))}`;
+      for (const word of words) assert.ok(!shown.includes(word), shown);
+    }
+  });
+
+  for (const [what, answer, message] of [
+    ['no JSON', { status: 200, text: '<html>' }, /something else than JSON$/],
+    ['no token', { status: 200, text: '{}' }, /without a token$/],
+    ['a token with a line break', { status: 200, text: '{"access_token":"a\\nx-evil: 1"}' }, /without a token$/],
+    ['a token without an end', { status: 200, text: '{"access_token":"a"}' }, /until when$/],
+    ['too much', { status: 200, text: 'a'.repeat(300_000) }, /too long an answer$/],
+    ['a redirect', { status: 302, text: '' }, /answers 302$/],
+    ['a reason with a secret', { status: 400, text: '{"error":"not for eyJhbGciOi.x y"}' }, /answers 400$/],
+  ] as const)
+    it(`is refused by an answer with ${what}`, async () => {
+      service.granting.answer = answer;
+      const one = credential('gs', 'gs', { provider: '//iam.googleapis.com/p' });
+      await assert.rejects(resolved('gs://media/a.mp4', one), (error: unknown) => {
+        assert.ok(error instanceof Refusal);
+        assert.match(error.message, message);
+        return error.status === 500;
+      });
+    });
+
+  it('is asked for through the egress proxy', async () => {
+    // Nothing listens there: that it fails shows that the proxy is tried.
+    const route = egressRoute({ url: 'http://127.0.0.1:9' });
+    const away = keepIdentities({ folder, post: postBy(route) });
+    await assert.rejects(away(s3()), /cannot be reached$/);
+    const direct = keepIdentities({ folder, post: postBy(egressRoute({ url: 'http://127.0.0.1:9', noProxy: ['127.0.0.1'] })) });
+    assert.match((await direct(s3()))['accessKey'] ?? '', /^KEYgranted/);
+  });
+});
