@@ -37,7 +37,9 @@ export async function withSandbox<T>(
     await writeFile(join(root, 'dev/null'), '');
     for (const file of files) await copyFile(file, join(root, file.split('/').at(-1) ?? ''));
     if (entry.command.includes('{node}')) await addNode(root, image.arch);
-    const command = commandFor(entry, image.arch).map((part) => part.replaceAll('{root}', place).replaceAll('{node}', NODE));
+    const command = commandFor(entry, image.arch).map((part) =>
+      part.replaceAll('{root}', place).replaceAll('{node}', NODE),
+    );
     try {
       return await work({
         root,
@@ -66,8 +68,7 @@ async function addNode(root: string, arch: Architecture): Promise<void> {
   await mkdir(join(root, loaderFolder), { recursive: true });
   await copyFile(node, join(root, NODE));
   await run('chmod', ['755', join(root, NODE)]);
-  for (const [library, file] of await closure([node], [triple]))
-    await copyFile(file, join(root, 'lib', name, library));
+  for (const [library, file] of await closure([node], [triple])) await copyFile(file, join(root, 'lib', name, library));
   await copyFile(join(triple, loader), join(root, loaderFolder, loader));
   await run('chmod', ['755', join(root, loaderFolder, loader)]);
 }

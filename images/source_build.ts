@@ -12,7 +12,11 @@ import { timed } from './progress.ts';
 const toolsDir = join(import.meta.dirname, 'tools');
 const BUILD_TIMEOUT_MS = 3_600_000;
 
-export async function buildFromSource(source: SourceOf<'upstream-source'>, ref: string, arch: Architecture): Promise<void> {
+export async function buildFromSource(
+  source: SourceOf<'upstream-source'>,
+  ref: string,
+  arch: Architecture,
+): Promise<void> {
   await withScratch(async (context) => {
     await cp(join(toolsDir, `${source.recipe}-source`), context, { recursive: true });
     // The recipe refers to its tarballs by fixed names, without versions.

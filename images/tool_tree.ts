@@ -52,12 +52,7 @@ export async function layOutMaven(
   });
 }
 
-async function layOutDebian(
-  source: SourceOf<'debian'>,
-  tool: string,
-  tree: string,
-  arch: Architecture,
-): Promise<void> {
+async function layOutDebian(source: SourceOf<'debian'>, tool: string, tree: string, arch: Architecture): Promise<void> {
   const root = await fetchDebian(source, arch);
   await layOutProgram(join(root, source.program), tool, tree, libraryFolders(root, arch), arch);
 }

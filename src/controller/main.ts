@@ -133,7 +133,11 @@ export async function run(): Promise<void> {
       kube,
       keys,
       s3Hosts: config.s3Hosts,
-      named: { credentials: config.credentials, folder: config.credentialsFolder, identities: identitiesOf(config, log) },
+      named: {
+        credentials: config.credentials,
+        folder: config.credentialsFolder,
+        identities: identitiesOf(config, log),
+      },
     },
   });
   standing.candidacy = candidacy;

@@ -11,7 +11,6 @@ export interface Granted {
 }
 
 interface Asked extends WorkloadIdentity {
-  name: string;
   region: string;
   /** Of the service account. */
   token: string;
@@ -21,8 +20,8 @@ interface Asked extends WorkloadIdentity {
 
 /** Services say what is wrong in a word: the rest of the text may have names in it. */
 function refused({ status, text }: TokenAnswer): IdentityError {
-  const word = textIn(text, 'Code') ?? /"(?:error|code|status)"\s*:\s*"([^"]*)"/.exec(text)?.[1];
-  const why = word !== undefined && /^[\w.-]{1,60}$/.test(word) ? ` (${word})` : '';
+  const code = textIn(text, 'Code') ?? /"(?:error|code|status)"\s*:\s*"([^"]*)"/.exec(text)?.[1];
+  const why = code !== undefined && /^[\w.-]{1,60}$/.test(code) ? ` (${code})` : '';
   return new IdentityError(`the token service answers ${status}${why}`);
 }
 
@@ -127,10 +126,10 @@ const BY_KIND: Readonly<Record<CredentialKind, (asked: Asked) => Promise<Granted
 
 /** `token`: of the controller's service account, for the audience of the token service. */
 export function grant(
-  { name, kind, region = 'us-east-1', identity = {} }: NamedCredential,
+  { kind, region = 'us-east-1', identity = {} }: NamedCredential,
   token: string,
   post: Post,
   now: number,
 ): Promise<Granted> {
-  return BY_KIND[kind]({ ...identity, name, region, token, post, now });
+  return BY_KIND[kind]({ ...identity, region, token, post, now });
 }

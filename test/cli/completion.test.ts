@@ -102,7 +102,10 @@ printf '%s\\n' "\${COMPREPLY[@]}"`;
     const folder = mkdtempSync(join(tmpdir(), 'probeyard-zsh-'));
     try {
       const paths = `module_path=(${modules}/zsh/*(/N)) fpath=(${functions}/**/*(/N) ${functions})`;
-      writeFileSync(join(folder, 'inner'), `${paths}\nautoload -U compinit && compinit -D -u\n${zsh(PROGRAM)}\n${OFFERED}`);
+      writeFileSync(
+        join(folder, 'inner'),
+        `${paths}\nautoload -U compinit && compinit -D -u\n${zsh(PROGRAM)}\n${OFFERED}`,
+      );
       for (const [words, expected] of LINES) {
         const script = `${paths}\n${TYPED}`;
         const { stdout, stderr } = spawnSync(

@@ -11,7 +11,9 @@ describe('kubectl', function () {
   let path: string;
   before(async () => {
     kubectl = join((await buildParts(['kubernetes'])).get('kubernetes') ?? '', 'kubectl');
-    path = [dirname(packCli().bin('kubectl-probeyard')), dirname(process.execPath), process.env['PATH']].join(delimiter);
+    path = [dirname(packCli().bin('kubectl-probeyard')), dirname(process.execPath), process.env['PATH']].join(
+      delimiter,
+    );
   });
   const printed = async (...args: string[]): Promise<string> => {
     const { code, stdout, stderr } = await execute([kubectl, ...args], { env: { PATH: path, HOME: '/nonexistent' } });

@@ -20,16 +20,25 @@ describe('the identity of the controllers', function () {
   before(async function () {
     unlessLong(this);
     c = await cluster();
-    const account = (await c.kubectl(
-      ...['-n', NAMESPACE, 'get', 'deployment', 'probeyard-controller'],
-      ...['-o', 'jsonpath={.spec.template.spec.serviceAccountName}'],
-    )).trim();
+    const account = (
+      await c.kubectl(
+        'get',
+        'deployment/probeyard-controller',
+        `--namespace=${NAMESPACE}`,
+        '--output=jsonpath={.spec.template.spec.serviceAccountName}',
+      )
+    ).trim();
     const keys = JSON.parse(await c.kubectl('get', '--raw', '/openid/v1/jwks')) as JSONWebKeySet;
-    service = await startTokenService({ keys, subject: `system:serviceaccount:${NAMESPACE}:${account}`, host: c.hostIp });
+    service = await startTokenService({
+      keys,
+      subject: `system:serviceaccount:${NAMESPACE}:${account}`,
+      host: c.hostIp,
+    });
     store = await startOrigin(c.hostIp, async (request, response) => {
       const session = String(request.headers['x-amz-security-token']);
       sessions.push(`${request.url} ${session}`);
-      if (!request.url?.startsWith('/media/') || !session.startsWith('session-')) return void response.writeHead(403).end();
+      if (!request.url?.startsWith('/media/') || !session.startsWith('session-'))
+        return void response.writeHead(403).end();
       await serveFile(fixtures, request, response);
     });
     release = await openRelease(c.kubeconfig);

@@ -43,7 +43,11 @@ verdicts(kubernetes, [
 
 const node = (runtime: string, architecture = 'amd64') => ({ runtime, architecture });
 verdicts(nodes, [
-  [[node('containerd://2.1.3'), node('cri-o://1.34.0')], 'pass', /^2, of these 2 amd64, 0 arm64: containerd:\/\/2\.1\.3, cri-o/],
+  [
+    [node('containerd://2.1.3'), node('cri-o://1.34.0')],
+    'pass',
+    /^2, of these 2 amd64, 0 arm64: containerd:\/\/2\.1\.3, cri-o/,
+  ],
   [[node('containerd://2.2.0'), node('containerd://1.7.27', 'arm64')], 'pass', /^2, of these 1 amd64, 1 arm64/],
   [[node('containerd://2.1.3'), node('containerd://1.7.27')], 'warn', /containerd:\/\/1\.7\.27/],
   [[node('docker://29.1.0')], 'warn', /docker/],

@@ -81,12 +81,17 @@ describe('workload identity', function () {
     assert.ok(access?.keys && isSigned(access, targetOf(originUrl(source))));
     const headers = signS3(access.home, access.keys, access.region);
     assert.equal(headers['x-amz-security-token'], session);
-    assert.match(headers['authorization'] ?? '', /SignedHeaders=host;x-amz-content-sha256;x-amz-date;x-amz-security-token,/);
+    assert.match(
+      headers['authorization'] ?? '',
+      /SignedHeaders=host;x-amz-content-sha256;x-amz-date;x-amz-security-token,/,
+    );
     assert.deepEqual(service.asked, [`s3 ${ROLE}`]);
   });
 
   it('of Google: a token for the bucket alone, of the identity or on behalf of a service account', async () => {
-    const identity = { provider: '//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/a/providers/b' };
+    const identity = {
+      provider: '//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/a/providers/b',
+    };
     const own = await resolved('gs://media/a.mp4', credential('gs', 'gs', identity));
     const url = originUrl(own);
     const access = accessOf(own, url, {});
@@ -207,7 +212,10 @@ describe('workload identity', function () {
     const route = egressRoute({ url: 'http://127.0.0.1:9' });
     const away = keepIdentities({ folder, post: postBy(route) });
     await assert.rejects(away(s3()), /cannot be reached$/);
-    const direct = keepIdentities({ folder, post: postBy(egressRoute({ url: 'http://127.0.0.1:9', noProxy: ['127.0.0.1'] })) });
+    const direct = keepIdentities({
+      folder,
+      post: postBy(egressRoute({ url: 'http://127.0.0.1:9', noProxy: ['127.0.0.1'] })),
+    });
     assert.match((await direct(s3()))['accessKey'] ?? '', /^KEYgranted/);
   });
 });

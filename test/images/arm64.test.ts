@@ -91,7 +91,11 @@ describe('images for arm64, by QEMU', function () {
     await inImage(await postgresPlan(ARCH), this, async (ran) => {
       const made = await ran(['initdb', '--no-sync', '--auth=trust', '--pgdata=/data/pgdata']);
       assert.equal(made.code, 0, made.stderr);
-      const { stdout, stderr } = await ran(['/bin/sh', '-c', 'echo "SELECT 6 * 7" | postgres --single -D /data/pgdata']);
+      const { stdout, stderr } = await ran([
+        '/bin/sh',
+        '-c',
+        'echo "SELECT 6 * 7" | postgres --single -D /data/pgdata',
+      ]);
       assert.match(stdout, /42/, stderr);
     });
   });

@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
 import { parse, stringify } from 'yaml';
-import { commandFor, type Entry, entryName, isFor, parseCatalog, readCatalog, sourceFor } from '../../images/catalog.ts';
+import {
+  commandFor,
+  type Entry,
+  entryName,
+  isFor,
+  parseCatalog,
+  readCatalog,
+  sourceFor,
+} from '../../images/catalog.ts';
 import { ImageError } from '../../images/image_error.ts';
 
 type Change = (catalog: { tools: Record<string, unknown>[] } & Record<string, unknown>) => void;

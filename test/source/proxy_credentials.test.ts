@@ -62,7 +62,10 @@ describe('signS3 with a session', () => {
     const session = { accessKey: 'KEYgranted', secret: 'secret/granted', session: 'session-granted==' };
     const headers = signS3(target, session, 'eu-west-1', new Date('2026-11-21T08:30:15Z'));
     assert.equal(headers['x-amz-security-token'], 'session-granted==');
-    assert.match(headers['authorization'] ?? '', /Signature=ed43bc061a3073755ce93384e2050c132474ec2ddfaa6be86195b2b3517153ab$/);
+    assert.match(
+      headers['authorization'] ?? '',
+      /Signature=ed43bc061a3073755ce93384e2050c132474ec2ddfaa6be86195b2b3517153ab$/,
+    );
   });
 });
 

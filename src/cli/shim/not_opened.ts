@@ -26,7 +26,10 @@ const WRITERS: Readonly<Record<string, Writer>> = {
   default: { frame: ['', ''], error: ({ code, string }) => `[ERROR]\ncode=${code}\nstring=${string}\n[/ERROR]\n` },
   csv: { frame: ['', ''], error: ({ code, string }) => `error,${code},${string}\n` },
   flat: { frame: ['', ''], error: ({ code, string }) => `error.code=${code}\nerror.string="${string}"\n` },
-  ini: { frame: ['# ffprobe output\n\n', ''], error: ({ code, string }) => `[error]\ncode=${code}\nstring=${string}\n` },
+  ini: {
+    frame: ['# ffprobe output\n\n', ''],
+    error: ({ code, string }) => `[error]\ncode=${code}\nstring=${string}\n`,
+  },
   json: {
     frame: ['{\n', '\n}\n'],
     error: ({ code, string }) => `    "error": {\n        "code": ${code},\n        "string": "${string}"\n    }`,

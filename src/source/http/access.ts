@@ -23,7 +23,13 @@ export function accessOf(source: Source, url: string, settings: S3Settings): Acc
   const region = source.s3?.region ?? settings.region ?? 'us-east-1';
   const own = source.headers && { own: { headers: Object.fromEntries(source.headers), to: home } };
   if (source.s3?.bearer !== undefined)
-    return { home, bearer: bearerOf(source, source.s3.bearer), bucket: bucketOf(source.s3, home, settings), region, ...own };
+    return {
+      home,
+      bearer: bearerOf(source, source.s3.bearer),
+      bucket: bucketOf(source.s3, home, settings),
+      region,
+      ...own,
+    };
   if (source.s3?.accessKey !== undefined && source.s3.secret !== undefined)
     return {
       home,

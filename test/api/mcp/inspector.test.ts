@@ -39,7 +39,10 @@ describe('/mcp, by the tools of the protocol', function () {
       const inspect = async (...args: string[]): Promise<unknown> => {
         const server = ['--server-url', `${api.url}/mcp`, '--header', `Authorization: Bearer ${api.token}`];
         const { code, stdout, stderr } = await run(program, [
-          ...['--cli', ...server, '--protocol-era', era, '--format', 'json'],
+          '--cli',
+          ...server,
+          `--protocol-era=${era}`,
+          '--format=json',
           ...args,
         ]);
         assert.equal(code, 0, `${stdout.toString()}${stderr}`);
