@@ -1,10 +1,12 @@
 /** A credential that is the controllers' identity: the token that Kubernetes gives them opens an object of a bucket. */
 import assert from 'node:assert/strict';
 import type { JSONWebKeySet } from 'jose';
+import { PODS } from '../../src/kube/client.ts';
+import { LABEL } from '../../src/kube/resource.ts';
 import { ROLE, startTokenService, type TokenService } from '../identity/token_service.ts';
 import { unlessLong } from '../long.ts';
 import { serveFile, startOrigin, type Origin } from '../node/origin.ts';
-import { NAMESPACE, cluster, fixtures, type Cluster } from './fixture.ts';
+import { NAMESPACE, RUNNERS, cluster, eventually, fixtures, type Cluster } from './fixture.ts';
 import { openRelease, type Release } from './helm.ts';
 
 describe('the identity of the controllers', function () {
@@ -53,6 +55,10 @@ describe('the identity of the controllers', function () {
       `${one}.buckets[0]=media`,
       `sources.s3.endpoint=${store.url}`,
     );
+    await eventually('every runner has the endpoint', 120, async () => {
+      const { items } = await c.kube.listAll(PODS, { namespace: RUNNERS, labelSelector: `${LABEL.component}=runner` });
+      return items.length > 0 && items.every(({ spec }) => JSON.stringify(spec).includes(store.url));
+    });
     ({ token } = await c.newToken());
   });
   after(async () => {

@@ -19,7 +19,7 @@ import { kubeconfigOf } from './kubeconfig.ts';
 import { NODE } from './layout.ts';
 import { NODE_LOCK, locked } from './lock.ts';
 import { NODE_PARTS } from './parts.ts';
-import { readRunning, startProcess } from './processes.ts';
+import { readRunning, startProcess, stopProcess } from './processes.ts';
 import { buildImages, laterTools } from './product_images.ts';
 import { say, timed } from '../../images/progress.ts';
 import { ensureSettings } from './settings.ts';
@@ -59,6 +59,9 @@ export async function startBuilder(tools: readonly string[]): Promise<void> {
   });
   await until({ what: 'the builder has started', timeoutMs: 10_000, everyMs: 20 }, () => existsSync(record));
 }
+
+const GRACE_MS = 5_000;
+export const endBuilder = (): Promise<boolean> => stopProcess(record, GRACE_MS);
 
 /** The progress in one line. */
 export function lineOf({ tools, since, error }: Progress, running: boolean): string {

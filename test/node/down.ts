@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { endBuilder } from './builder.ts';
 import { ClusterError, explain } from './cluster_error.ts';
 import { envFile } from './environment.ts';
 import { checkPlatform } from './host.ts';
@@ -13,6 +14,8 @@ import { anythingOf, removeNode } from './teardown.ts';
 /** `make down`: ends exactly what `make up` started, and compares the machine with its state before. */
 export async function down(): Promise<void> {
   checkPlatform();
+  // It holds the lock while it upgrades the release.
+  await endBuilder();
   await locked(NODE_LOCK, async () => {
     if (!(await anythingOf(NODE))) return say('nothing is up');
     const { ours, others } = await removeNode(NODE, snapshotFile);
