@@ -87,6 +87,7 @@ export const SECTIONS: readonly Section[] = [
     'Operate',
     'production.md',
     'operating/install.md',
+    'compat.md',
     'operating/doctor.md',
     'operating/values.md',
     'operating/custom-resources.md',
