@@ -17,8 +17,8 @@ const isRegistered = async (name: string): Promise<boolean> =>
   existsSync(join(PLACE, name)) && (await readFile(join(PLACE, name), 'utf8')).startsWith('enabled');
 
 /**
- * The kernel starts such programs by QEMU while `work` runs, in containers, too: it opens QEMU when told of it. What the
- * machine had registered itself is used, and left.
+ * The kernel starts such programs by QEMU while `work` runs, in containers, too, because it opens QEMU when told of it.
+ * What the machine had registered itself is used, and left.
  */
 export async function withEmulation<T>(arch: Architecture, work: () => Promise<T>): Promise<T> {
   if (arch === USUAL) return work();

@@ -81,7 +81,7 @@ const REST = [
   'Image volumes are on by default from Kubernetes 1.35. On 1.33 and 1.34 set `tools.delivery=bundled`',
   '([install](operating/install.md)).',
   '',
-  '`make matrix` runs what has not passed yet, one version at a time, and writes this page. `VERSIONS="1.33 1.35"` names',
-  'the versions; with `AGAIN=1` everything is run again.',
+  '`make matrix` runs what has not passed yet, one version at a time, and writes this page. `VERSIONS="1.33 1.35"`',
+  'names the versions; with `AGAIN=1` everything is run again.',
   '',
 ];

@@ -47,6 +47,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   controller: [
     'bus',
     'hls',
+    'identity',
     'kube',
     'metrics',
     'policy',
@@ -63,7 +64,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   setup: ['backup', 'bus', 'kube', 'store', ...BASE],
   samples: BASE,
   doctor: ['runner'],
-  backup: ['source', 'store', ...BASE],
+  backup: ['source', 'store', 'xml_element', ...BASE],
   console: ['api_types'],
   cli: ['api_types', 'ci_formats', 'doctor', 'nearest', 'tools'],
 
@@ -75,6 +76,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   tracing: [],
 
   source: ['retry', 'source_exception', 'statistics', 'upload'],
+  identity: ['source', 'xml_element'],
   hls: ['retry', 'source', 'version_order'],
   compare: ['report', 'tools', 'version_order'],
   policy: ['nearest', 'report', 'tools'],
@@ -104,6 +106,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   token_bucket: [],
   turns: [],
   version_order: [],
+  xml_element: [],
 };
 
 const areaOf = (path: string): string => path.split('/')[1]!.replace(/\.tsx?$/, '');

@@ -16,7 +16,8 @@
       {{- range . }}
       - serviceAccountToken:
           path: {{ .name }}/token
-          audience: {{ .identity.audience | default (get $audiences .kind) | default (print "https:" .identity.provider) | quote }}
+          {{- $usual := get $audiences .kind | default (print "https:" .identity.provider) }}
+          audience: {{ .identity.audience | default $usual | quote }}
           expirationSeconds: 3600
       {{- end }}
 {{- end }}
