@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { fetchProgram } from '../test/debian_program.ts';
 import { type Architecture, USUAL } from './architecture.ts';
 import { run } from './command.ts';
-import { say } from './progress.ts';
 
 const PLACE = '/proc/sys/fs/binfmt_misc';
 /** Of each process its own, so that one that ends takes nothing from another. */
@@ -43,7 +42,6 @@ export async function withEmulation<T>(arch: Architecture, work: () => Promise<T
     const name = `${PREFIX}${process.pid}`;
     const program = join(root, 'usr/bin/qemu-aarch64-static');
     await writeFile(join(PLACE, 'register'), `:${name}:M::${MAGIC}:${MASK}:${program}:F`);
-    say(`programs for ${arch} run by ${program}`);
     try {
       return await work();
     } finally {

@@ -1,6 +1,6 @@
 /** The images for arm64 that are in the cache, each alone in an empty root, by QEMU: `make release` makes them. */
 import assert from 'node:assert/strict';
-import { chmod, mkdir } from 'node:fs/promises';
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -33,7 +33,10 @@ async function inImage(plan: ImagePlan, context: Mocha.Context, work: (ran: Ran)
       await chmod(root, 0o755);
       await unpack(image.archive, root);
       for (const name of ['dev', 'proc', 'tmp']) await mkdir(join(root, name), { recursive: true });
-      const clean = ['-i', 'PATH=/usr/lib/postgresql/15/bin:/usr/bin:/bin', 'HOME=/tmp'];
+      // A plain file, because mknod may be refused.
+      await writeFile(join(root, 'dev/null'), '');
+      await chmod(join(root, 'dev/null'), 0o666);
+      const clean = ['-i', 'PATH=/usr/lib/postgresql/15/bin:/usr/sbin:/usr/bin:/sbin:/bin', 'HOME=/tmp'];
       await work((command) =>
         attempt('env', [...clean, 'chroot', `--userspec=${USER}:${USER}`, root, ...command], { timeoutMs: 300_000 }),
       );
