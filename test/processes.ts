@@ -16,6 +16,15 @@ export function childrenOf(pid: number): number[] {
     });
 }
 
+/** Whether it holds nothing any more: nobody may have asked for its exit code yet. */
+export function hasEnded(pid: number): boolean {
+  try {
+    return /\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return true;
+  }
+}
+
 export function signalAll(pids: number[], signal: NodeJS.Signals): void {
   for (const pid of pids) {
     try {

@@ -9,9 +9,10 @@ import { connect } from 'node:net';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { childrenOf, signalAll } from './processes.ts';
+import { childrenOf, hasEnded, signalAll } from './processes.ts';
 import { freePort } from './free_port.ts';
 import { ServerError, STARTED_WITHIN_MS, daemon, makeDirectory, removeDirectory } from './server_process.ts';
+import { until } from './until.ts';
 
 // ---------------------------------------------------------------- PostgreSQL
 
@@ -148,6 +149,8 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
       await server.end('SIGKILL');
       // Each backend is a session of its own, and notices the end of the postmaster only when it is idle.
       signalAll(children, 'SIGKILL');
+      // Until then the shared memory is in use, and a new server does not start.
+      await until('the backends have ended', () => children.every(hasEnded));
     },
     freeze() {
       // The postmaster first, so that no backend is started meanwhile.
