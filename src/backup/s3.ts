@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { Agent as HttpAgent, type IncomingMessage, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { boundedText } from '../bounded_text.ts';
 import { retry } from '../retry.ts';
 import { targetOf } from '../source/address/target.ts';
 import { signS3, type S3Keys } from '../source/http/sign.ts';
@@ -46,17 +47,6 @@ class Passing extends Error {
 const encoded = (text: string): string =>
   encodeURIComponent(text).replace(/[!'()*]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`);
 
-async function textOf(response: IncomingMessage, most: number): Promise<string> {
-  const parts: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of response) {
-    length += (chunk as Buffer).length;
-    if (length > most) throw new BackupError('destination', 'the S3 service sent too long a response');
-    parts.push(chunk as Buffer);
-  }
-  return Buffer.concat(parts).toString('utf8');
-}
-
 export function s3({ endpoint, bucket, prefix, region, keys, ca, partBytes = PART_BYTES }: S3Settings): Destination {
   const secure = endpoint.startsWith('https:');
   const agent = secure
@@ -100,7 +90,7 @@ export function s3({ endpoint, bucket, prefix, region, keys, ca, partBytes = PAR
           const response = await send(call);
           const status = response.statusCode ?? 0;
           if (status >= 200 && status < 300) return response;
-          const code = textIn(await textOf(response, SHORT_TEXT).catch(() => ''), 'Code') ?? '';
+          const code = textIn((await boundedText(response, SHORT_TEXT).catch(() => '')) ?? '', 'Code') ?? '';
           const text = `${what}: the S3 service answered ${status} ${code.slice(0, 100)}`.trim();
           if (status >= 500 || status === 429 || code === 'RequestTimeout') throw new Passing(text);
           throw new BackupError(status === 404 ? 'not-found' : 'destination', text);
@@ -113,7 +103,8 @@ export function s3({ endpoint, bucket, prefix, region, keys, ca, partBytes = PAR
     }
   };
   const text = async (call: Call, what: string): Promise<string> => {
-    const xml = await textOf(await answered(call, what), MOST_TEXT);
+    const xml = await boundedText(await answered(call, what), MOST_TEXT);
+    if (xml === undefined) throw new BackupError('destination', 'the S3 service sent too long a response');
     // The end of an upload may fail after its status line is sent.
     if (xml.includes('<Error>'))
       throw new BackupError('destination', `${what}: the S3 service answered ${textIn(xml, 'Code') ?? 'an error'}`);

@@ -29,11 +29,11 @@ const CACHE_SILENCE_MS = 150_000;
 
 /** Token services are reached as origins are, through the egress proxy where there is one. */
 function identitiesOf(config: Config<'controller'>, log: Logger): Identities {
-  const { egressProxy, noProxy, egressResolve, identityFolder: folder } = config;
+  const { credentials, egressProxy, noProxy, egressResolve, identityFolder: folder } = config;
   const route = egressProxy === '' ? undefined : egressRoute({ url: egressProxy, noProxy, resolve: egressResolve });
   const onRefused = (credential: string, err: Error) =>
     log.warn({ credential, err }, 'the identity of this controller was granted no access');
-  return keepIdentities({ folder, post: postBy(route), onRefused });
+  return keepIdentities({ credentials, folder, post: postBy(route), onRefused });
 }
 
 export async function run(): Promise<void> {
@@ -116,6 +116,7 @@ export async function run(): Promise<void> {
       .catch((error: unknown) => log.warn({ err: error }, 'cannot load token limits'));
   });
 
+  const identities = identitiesOf(config, log);
   const candidacy = standForElection(leaseClient, {
     kube,
     bus,
@@ -133,11 +134,7 @@ export async function run(): Promise<void> {
       kube,
       keys,
       s3Hosts: config.s3Hosts,
-      named: {
-        credentials: config.credentials,
-        folder: config.credentialsFolder,
-        identities: identitiesOf(config, log),
-      },
+      named: { credentials: config.credentials, folder: config.credentialsFolder, identities },
     },
   });
   standing.candidacy = candidacy;
@@ -172,6 +169,7 @@ export async function run(): Promise<void> {
   backups.stop();
   await upkeep.stop();
   await candidacy.stop();
+  identities.stop();
   shares.stop();
   certificates.stop();
   await results.stop();

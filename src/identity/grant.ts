@@ -28,10 +28,12 @@ function refused({ status, text }: TokenAnswer): IdentityError {
 function read(answer: TokenAnswer): Record<string, unknown> {
   if (answer.status !== 200) throw refused(answer);
   try {
-    return JSON.parse(answer.text) as Record<string, unknown>;
+    const value: unknown = JSON.parse(answer.text);
+    if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
   } catch {
-    throw new IdentityError('the token service answers with something else than JSON');
+    /* Said below. */
   }
+  throw new IdentityError('the token service answers with something else than JSON');
 }
 
 /** Tokens and keys are single words of printable characters; anything else could change a request. */
@@ -53,7 +55,7 @@ const SESSION = 'probeyard';
 async function s3({ role = '', region, endpoint, token, post }: Asked): Promise<Granted> {
   const answer = await post({
     url: endpoint ?? `https://sts.${region}.amazonaws.com/`,
-    // Amazon would answer in JSON, and services like it in XML alone.
+    // Amazon would answer in JSON if asked to, and services like it in XML alone.
     headers: { accept: 'application/xml' },
     form: {
       Action: 'AssumeRoleWithWebIdentity',

@@ -1,76 +1,79 @@
-/** Access that was granted to the controller's identity, kept while it is valid for longer than a job. */
+/**
+ * Access that is granted to the controller's identity, asked for and renewed apart from requests: jobs are taken in one
+ * after the other, and a token service that is silent must not delay those of other accounts.
+ */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { backoff, pause } from '../retry.ts';
 import type { NamedCredential, SecretOf } from '../source/named_credential.ts';
 import { IdentityError } from './error.ts';
 import { grant, type Granted } from './grant.ts';
 import type { Post } from './post.ts';
 
 export interface IdentitySettings {
-  /** Has a folder for each credential, with the token that Kubernetes writes and renews. */
+  /** Those with an identity are kept. */
+  credentials: readonly NamedCredential[];
+  /** Has a folder for each of them, with the token that Kubernetes writes and renews. */
   folder: string;
   post: Post;
-  now?: () => number;
   /** What keeps a credential from being used; without secrets. */
   onRefused?: (name: string, error: Error) => void;
 }
 
-export type Identities = (credential: NamedCredential) => Promise<SecretOf>;
+export interface Identities {
+  /** What was granted last, at once. An IdentityError says why there is nothing. */
+  secretOf(credential: NamedCredential): SecretOf;
+  stop(): void;
+}
 
 /** Longer than a job may read its source. */
 const LEAST_MS = 15 * 60_000;
-/** A service that refuses is not asked again by every request. */
-const PAUSE_MS = 5_000;
+const PAUSES = { first: 1_000, longest: 60_000 };
 
 interface Kept {
-  granted?: Granted | undefined;
-  /** From when on it is renewed. */
-  renewAt: number;
-  asking?: Promise<Granted> | undefined;
-  refused?: { error: Error; until: number } | undefined;
+  granted?: Granted;
+  refused?: Error;
 }
 
-export function keepIdentities({ folder, post, now = Date.now, onRefused }: IdentitySettings): Identities {
+export function keepIdentities({ credentials, folder, post, onRefused }: IdentitySettings): Identities {
   const kept = new Map<string, Kept>();
+  const stopping = new AbortController();
 
-  async function ask(credential: NamedCredential, state: Kept): Promise<Granted> {
-    try {
-      const token = await readFile(join(folder, credential.name, 'token'), 'utf8').catch((cause: unknown) => {
-        throw new IdentityError('Kubernetes has given no token', { cause });
-      });
-      const granted = await grant(credential, token.trim(), post, now());
-      const life = granted.until - now();
-      // Of a short-lived one, half of its life: it would otherwise be asked for by every request.
-      state.renewAt = granted.until - Math.min(LEAST_MS, life / 2);
-      state.granted = granted;
-      state.refused = undefined;
-      return granted;
-    } catch (error) {
-      state.refused = { error: error as Error, until: now() + PAUSE_MS };
-      onRefused?.(credential.name, error as Error);
-      throw error;
-    } finally {
-      state.asking = undefined;
+  async function ask(credential: NamedCredential): Promise<Granted> {
+    const token = await readFile(join(folder, credential.name, 'token'), 'utf8').catch((cause: unknown) => {
+      throw new IdentityError('Kubernetes has given no token', { cause });
+    });
+    return grant(credential, token.trim(), post, Date.now());
+  }
+
+  async function keep(credential: NamedCredential): Promise<void> {
+    const state: Kept = {};
+    kept.set(credential.name, state);
+    const pauses = backoff(PAUSES);
+    while (!stopping.signal.aborted) {
+      let ms: number;
+      try {
+        state.granted = await ask(credential);
+        pauses.reset();
+        const life = state.granted.until - Date.now();
+        ms = Math.max(PAUSES.first, life - Math.min(LEAST_MS, life / 2));
+      } catch (error) {
+        state.refused = error as Error;
+        onRefused?.(credential.name, error as Error);
+        ms = pauses.next();
+      }
+      await pause(ms, stopping.signal);
     }
   }
 
-  return async (credential) => {
-    const state = kept.get(credential.name) ?? { renewAt: 0 };
-    kept.set(credential.name, state);
-    const { granted, refused } = state;
-    if (granted && now() < state.renewAt) return granted.secret;
-    // A service that is away does not matter while the last grant is valid.
-    const last = granted && now() < granted.until ? granted : undefined;
-    if (refused && now() < refused.until) {
-      if (last) return last.secret;
-      throw refused.error;
-    }
-    state.asking ??= ask(credential, state);
-    try {
-      return (await state.asking).secret;
-    } catch (error) {
-      if (last) return last.secret;
-      throw error;
-    }
+  for (const credential of credentials) if (credential.identity) void keep(credential);
+  return {
+    secretOf({ name }) {
+      const { granted, refused } = kept.get(name) ?? {};
+      // A service that is away does not matter while the last grant is valid.
+      if (granted && Date.now() < granted.until) return granted.secret;
+      throw refused ?? new IdentityError('the token service has not answered yet');
+    },
+    stop: () => stopping.abort(),
   };
 }

@@ -1,7 +1,9 @@
 /** One POST to a token service, through the installation's egress proxy where it applies. */
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
+import { isIP } from 'node:net';
 import { connect as connectTls } from 'node:tls';
+import { boundedText } from '../bounded_text.ts';
 import { tunnelThrough, type EgressRoute } from '../source/http/egress.ts';
 import { IdentityError } from './error.ts';
 
@@ -24,24 +26,13 @@ const DEADLINE_MS = 10_000;
 /** A token is a few kilobytes. */
 const MOST_BYTES = 256 * 1024;
 
-async function textOf(response: IncomingMessage): Promise<string> {
-  const parts: Buffer[] = [];
-  let length = 0;
-  for await (const part of response as AsyncIterable<Buffer>) {
-    length += part.length;
-    if (length > MOST_BYTES) throw new IdentityError('the token service sent too long an answer');
-    parts.push(part);
-  }
-  return Buffer.concat(parts).toString('utf8');
-}
-
 export function postBy(route: EgressRoute | undefined): Post {
   return async ({ url, headers = {}, form, json }) => {
     const target = new URL(url);
     const secure = target.protocol === 'https:';
     const body = form ? new URLSearchParams(form).toString() : JSON.stringify(json ?? {});
     const signal = AbortSignal.timeout(DEADLINE_MS);
-    const host = target.hostname;
+    const host = target.hostname.replace(/^\[|\]$/g, '');
     const port = target.port === '' ? (secure ? 443 : 80) : Number(target.port);
     try {
       const socket = route?.applies(host) ? await tunnelThrough(route, host, port, signal) : undefined;
@@ -53,15 +44,18 @@ export function postBy(route: EgressRoute | undefined): Post {
             agent: false,
             signal,
             headers: {
-              ...headers,
               'user-agent': 'Probeyard',
               accept: 'application/json',
+              ...headers,
               'content-type': form ? 'application/x-www-form-urlencoded' : 'application/json',
               'content-length': Buffer.byteLength(body),
             },
             ...(socket === undefined
               ? {}
-              : { createConnection: () => (secure ? connectTls({ socket, servername: host }) : socket) }),
+              : {
+                  createConnection: () =>
+                    secure ? connectTls({ socket, servername: isIP(host) === 0 ? host : '' }) : socket,
+                }),
           },
           resolve,
         );
@@ -69,7 +63,9 @@ export function postBy(route: EgressRoute | undefined): Post {
         sent.end(body);
       });
       // A redirect would carry the token elsewhere: it is an answer like any other.
-      return { status: response.statusCode ?? 0, text: await textOf(response) };
+      const text = await boundedText(response as AsyncIterable<Buffer>, MOST_BYTES);
+      if (text === undefined) throw new IdentityError('the token service sent too long an answer');
+      return { status: response.statusCode ?? 0, text };
     } catch (cause) {
       if (cause instanceof IdentityError) throw cause;
       throw new IdentityError('the token service cannot be reached', { cause });

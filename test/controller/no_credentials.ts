@@ -6,5 +6,5 @@ import { postBy } from '../../src/identity/post.ts';
 export const noCredentials: CredentialSettings = {
   credentials: [],
   folder: '',
-  identities: keepIdentities({ folder: '', post: postBy(undefined) }),
+  identities: keepIdentities({ credentials: [], folder: '', post: postBy(undefined) }),
 };

@@ -2,7 +2,7 @@
  * Token services as Amazon, Google and Microsoft have them, on this machine: they verify the token of the service
  * account by the keys of its cluster, its audience and subject, and grant access for an hour.
  */
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createLocalJWKSet, jwtVerify, type JSONWebKeySet } from 'jose';
 
@@ -11,8 +11,8 @@ export interface Granting {
   word: string;
   /** How long a grant lasts. */
   seconds: number;
-  /** In place of a grant. */
-  answer?: { status: number; text: string } | undefined;
+  /** In place of a grant; `silence`: it never answers. */
+  answer?: { status: number; text: string } | 'silence' | undefined;
 }
 
 export interface TokenService {
@@ -20,6 +20,8 @@ export interface TokenService {
   /** What it was asked for: path and fields, without tokens. */
   asked: string[];
   granting: Granting;
+  /** Requests so far, answered or not. */
+  requests(): number;
   close(): Promise<void>;
 }
 
@@ -39,8 +41,11 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   return text;
 }
 
-const amazon = (word: string, until: Date): string =>
-  `<AssumeRoleWithWebIdentityResponse><AssumeRoleWithWebIdentityResult><Credentials>
+/** Amazon answers in the format that it is asked for; services like it have XML alone. */
+const amazon = (word: string, until: Date, accept: string): string =>
+  accept.includes('json')
+    ? JSON.stringify({ AssumeRoleWithWebIdentityResponse: {} })
+    : `<AssumeRoleWithWebIdentityResponse><AssumeRoleWithWebIdentityResult><Credentials>
 <AccessKeyId>KEY${word}</AccessKeyId><SecretAccessKey>secret/${word}</SecretAccessKey>
 <SessionToken>session-${word}==</SessionToken><Expiration>${until.toISOString()}</Expiration>
 </Credentials></AssumeRoleWithWebIdentityResult></AssumeRoleWithWebIdentityResponse>`;
@@ -50,6 +55,7 @@ export async function startTokenService({ keys, subject, host = '127.0.0.1' }: S
   const asked: string[] = [];
   const granting: Granting = { word: 'word', seconds: 3600 };
   let count = 0;
+  let received = 0;
 
   async function isOurs(token: string | null, audience: string): Promise<boolean> {
     return jwtVerify(token ?? '', jwks, { audience, subject }).then(
@@ -58,8 +64,8 @@ export async function startTokenService({ keys, subject, host = '127.0.0.1' }: S
     );
   }
 
-  async function answerTo(path: string, body: string, authorization: string): Promise<[number, string]> {
-    if (granting.answer) return [granting.answer.status, granting.answer.text];
+  async function answerTo(path: string, body: string, headers: IncomingHttpHeaders): Promise<[number, string]> {
+    const { accept = '', authorization = '' } = headers;
     const form = new URLSearchParams(body);
     const word = `${granting.word}-${++count}`;
     const until = new Date(Date.now() + granting.seconds * 1000);
@@ -67,7 +73,7 @@ export async function startTokenService({ keys, subject, host = '127.0.0.1' }: S
     if (path === '/' && form.get('Action') === 'AssumeRoleWithWebIdentity') {
       asked.push(`s3 ${form.get('RoleArn')}`);
       if (!(await isOurs(form.get('WebIdentityToken'), AUDIENCE.s3))) return refuse('InvalidIdentityToken');
-      return form.get('RoleArn') === ROLE ? [200, amazon(word, until)] : refuse('AccessDenied');
+      return form.get('RoleArn') === ROLE ? [200, amazon(word, until, accept)] : refuse('AccessDenied');
     }
     if (path === '/v1/token') {
       asked.push(`gs ${form.get('audience')} ${form.get('scope')}`);
@@ -89,7 +95,12 @@ export async function startTokenService({ keys, subject, host = '127.0.0.1' }: S
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await bodyOf(request);
-    const [status, text] = await answerTo(request.url ?? '', body, request.headers.authorization ?? '');
+    received++;
+    const { answer } = granting;
+    if (answer === 'silence') return;
+    const [status, text] = answer
+      ? [answer.status, answer.text]
+      : await answerTo(request.url ?? '', body, request.headers);
     response.writeHead(status).end(text);
   }
 
@@ -99,6 +110,7 @@ export async function startTokenService({ keys, subject, host = '127.0.0.1' }: S
     url: `http://${host}:${(server.address() as AddressInfo).port}`,
     asked,
     granting,
+    requests: () => received,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

@@ -64,7 +64,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   setup: ['backup', 'bus', 'kube', 'store', ...BASE],
   samples: BASE,
   doctor: ['runner'],
-  backup: ['source', 'store', 'xml_element', ...BASE],
+  backup: ['bounded_text', 'source', 'store', 'xml_element', ...BASE],
   console: ['api_types'],
   cli: ['api_types', 'ci_formats', 'doctor', 'nearest', 'tools'],
 
@@ -76,7 +76,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   tracing: [],
 
   source: ['retry', 'source_exception', 'statistics', 'upload'],
-  identity: ['source', 'xml_element'],
+  identity: ['bounded_text', 'retry', 'source', 'xml_element'],
   hls: ['retry', 'source', 'version_order'],
   compare: ['report', 'tools', 'version_order'],
   policy: ['nearest', 'report', 'tools'],
@@ -93,6 +93,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   store: ['kube', 'policy', 'statistics', 'tools', ...BASE],
 
   api_types: [],
+  bounded_text: [],
   config: ['limits', 'runner_settings', 'setting', 'source', 'source_exception'],
   health: ['retry'],
   limits: [],

@@ -31,7 +31,7 @@ const notAllowed = (): Refusal =>
 
 async function secretOf({ folder, identities }: CredentialSettings, credential: NamedCredential): Promise<SecretOf> {
   const { name, kind, identity } = credential;
-  if (identity) return identities(credential);
+  if (identity) return identities.secretOf(credential);
   const keys = await Promise.all(
     SECRET_KEYS[kind].map(async (key) => [key, (await readFile(join(folder, name, key), 'utf8')).trim()] as const),
   );
