@@ -6,6 +6,8 @@ export const ARCHITECTURES = {
 
 export type Architecture = keyof typeof ARCHITECTURES;
 
+export const isArchitecture = (name: string): name is Architecture => Object.hasOwn(ARCHITECTURES, name);
+
 /** What the local node runs, and what everything is made for that names no other. */
 export const USUAL: Architecture = 'amd64';
 

@@ -1,6 +1,6 @@
 /** Builds every image that is not in the cache: `npm exec -- node images/build.ts [--arch arm64] [name...]`. */
 import { parseArgs } from 'node:util';
-import { type Architecture, USUAL } from './architecture.ts';
+import { type Architecture, isArchitecture, USUAL } from './architecture.ts';
 import { bundledPlan } from './bundled_image.ts';
 import { type BuiltImage, type ImagePlan, isCached, realise, stepOf } from './built_image.ts';
 import { dropOldScratch } from './cache.ts';
@@ -133,8 +133,12 @@ async function buildTool(entry: Entry, arch: Architecture): Promise<BuiltImage |
 
 if (import.meta.main) {
   try {
-    const { values, positionals } = parseArgs({ options: { arch: { type: 'string' } }, allowPositionals: true });
-    const arch = values.arch === 'arm64' ? values.arch : USUAL;
+    const { values, positionals } = parseArgs({
+      options: { arch: { type: 'string', default: USUAL } },
+      allowPositionals: true,
+    });
+    const { arch } = values;
+    if (!isArchitecture(arch)) throw new ImageError('SOURCE_UNAVAILABLE', `there are no images for ${arch}`);
     const images = await buildAll({ only: positionals, arch });
     for (const { ref, digest, archive } of images) say(`${ref}  ${digest.slice(0, 19)}  ${archive}`);
   } catch (error) {

@@ -81,7 +81,7 @@ async function dropOlder(plan: ImagePlan): Promise<void> {
     await rm(folder, { recursive: true, force: true });
 }
 
-export function folderOf({ name, tag, arch, key }: ImagePlan): string {
+function folderOf({ name, tag, arch, key }: ImagePlan): string {
   return join(cacheDir, 'images', `${name}-${tag}${suffixOf(arch)}-${key}`);
 }
 

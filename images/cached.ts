@@ -1,8 +1,6 @@
 /** Tool images that are in the cache, without building any. */
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { type Architecture, USUAL } from './architecture.ts';
-import { type BuiltImage, type ImagePlan, folderOf, realise } from './built_image.ts';
+import { type BuiltImage, type ImagePlan, isCached, realise } from './built_image.ts';
 import { type Entry, isFor, readCatalog } from './catalog.ts';
 import { toolPlan } from './tool_image.ts';
 
@@ -16,5 +14,5 @@ export async function cachedTools(
 }
 
 export async function cached(plan: ImagePlan): Promise<BuiltImage | undefined> {
-  return existsSync(join(folderOf(plan), 'image.tar')) ? realise(plan) : undefined;
+  return isCached(plan) ? realise(plan) : undefined;
 }

@@ -1,7 +1,7 @@
 /** NATS and PostgreSQL for a first installation and for the tests. */
 import { copyFile, cp } from 'node:fs/promises';
 import { join } from 'node:path';
-import { buildParts } from '../test/node/build.ts';
+import { buildParts, goEnv } from '../test/node/build.ts';
 import { type Architecture, USUAL } from './architecture.ts';
 import { baseKeyOf } from './base.ts';
 import { importBase } from './base_image.ts';
@@ -38,10 +38,10 @@ async function natsServer(arch: Architecture, target: string): Promise<void> {
     const folder = (await buildParts(['nats-server'])).get('nats-server') ?? '';
     return copyFile(join(folder, 'nats-server'), target);
   }
-  const flags = ['-mod=readonly', '-trimpath', '-ldflags', '-s -w', '-o', target];
+  const flags = ['-trimpath', '-ldflags', '-s -w', '-o', target];
   await run('go', ['build', ...flags, 'github.com/nats-io/nats-server/v2'], {
     cwd: natsPart,
-    env: { CGO_ENABLED: '0', GOARCH: arch },
+    env: { ...goEnv, CGO_ENABLED: '0', GOARCH: arch },
   });
 }
 

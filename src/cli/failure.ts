@@ -36,8 +36,8 @@ export class Failure extends Error {
 /** The caller pressed Ctrl-C, or ended the process. */
 export class Interrupted extends Error {}
 
-export const usage = (message: string, hint?: string): Failure =>
-  new Failure(message, EXIT.usage, hint === undefined ? {} : { hint });
+export const usage = (message: string, hint?: string, cause?: unknown): Failure =>
+  new Failure(message, EXIT.usage, { ...(hint === undefined ? {} : { hint }), cause });
 
 /** API tokens are 64 letters and digits; a JWT is three parts of base64url. */
 const TOKEN = /(?<![A-Za-z0-9])[A-Za-z0-9]{64}(?![A-Za-z0-9])|eyJ[\w-]+\.[\w-]+\.[\w-]*|whsec_[A-Za-z0-9+/=_-]+/g;

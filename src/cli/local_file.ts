@@ -2,7 +2,7 @@
 import { open, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import type { SentFile } from './api/form.ts';
-import { EXIT, Failure } from './failure.ts';
+import { usage } from './failure.ts';
 import { oneLine } from './terminal.ts';
 
 const PIECE_BYTES = 1 << 18;
@@ -30,7 +30,7 @@ const refusing =
   (path: string) =>
   (cause: NodeJS.ErrnoException | { code: string }): never => {
     const reason = REASONS[cause.code ?? ''] ?? `cannot be read: ${cause.code}`;
-    throw new Failure(`${oneLine(path.slice(0, 200))}: ${reason}`, EXIT.usage, { hint: HINT, cause });
+    throw usage(`${oneLine(path.slice(0, 200))}: ${reason}`, HINT, cause);
   };
 
 export async function localFile(path: string): Promise<SentFile> {
@@ -54,7 +54,6 @@ export async function localFile(path: string): Promise<SentFile> {
 }
 
 export function standardInput(): SentFile {
-  if (process.stdin.isTTY)
-    throw new Failure('-: stdin is a terminal', EXIT.usage, { hint: 'give it a file: probeyard probe - < film.mp4' });
+  if (process.stdin.isTTY) throw usage('-: stdin is a terminal', 'give it a file: probeyard probe - < film.mp4');
   return { name: 'stdin', size: undefined, canRepeat: false, open: () => Promise.resolve(process.stdin) };
 }

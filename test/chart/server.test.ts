@@ -8,10 +8,8 @@ import { stringify } from 'yaml';
 import { SERVED_VERSIONS } from '../../src/kube/resource.ts';
 import { testApiServer, type TestApiServer } from '../kube/apiserver.ts';
 import { EVERYTHING } from './everything.ts';
+import { IMAGE_VOLUMES } from '../node/versions.ts';
 import { CHART, helm } from './render.ts';
-
-/** Of Kubernetes 1.x: from there on it mounts images by default. */
-const FIRST_WITH_VOLUMES = 35;
 
 describe('chart on an API server', function () {
   this.timeout(120_000);
@@ -43,7 +41,7 @@ describe('chart on an API server', function () {
     namespace = await server.namespace('chart');
     runners = `${namespace}-runners`;
     const { minor } = JSON.parse(kubectl(['get', '--raw', '/version']).stdout) as { minor: string };
-    delivery = Number(minor) < FIRST_WITH_VOLUMES ? 'bundled' : 'imageVolume';
+    delivery = Number(minor) < IMAGE_VOLUMES ? 'bundled' : 'imageVolume';
   });
 
   const kubectl = (args: string[], input = '') =>

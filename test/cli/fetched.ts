@@ -3,10 +3,11 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { cacheDir } from '../../images/cache.ts';
+import { goEnv } from '../node/build.ts';
 
 const STEP_MS = 240_000;
 /** Go keeps what it fetches and compiles where the rest of the cache is. */
-const GO = { GOMODCACHE: join(cacheDir, 'go', 'mod'), GOCACHE: join(cacheDir, 'go', 'build') };
+const { GOMODCACHE, GOCACHE } = goEnv;
 
 export interface Wanted {
   /** The folder in the cache. */
@@ -41,7 +42,7 @@ export function fetched({ name, files = {}, steps, proof }: Wanted): string | nu
       cwd: folder,
       encoding: 'utf8',
       timeout: STEP_MS,
-      env: { ...process.env, ...GO },
+      env: { ...process.env, GOMODCACHE, GOCACHE },
     });
     if (status === 0) continue;
     console.log(`        ${name} cannot be had: ${error?.message ?? stderr.trim().split('\n').at(-1)}`);

@@ -1,8 +1,6 @@
 /** The images for arm64 that are in the cache, each alone in an empty root, by QEMU: `make release` makes them. */
 import assert from 'node:assert/strict';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
-import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { unpack } from '../../images/archive.ts';
 import type { ImagePlan } from '../../images/built_image.ts';
@@ -46,8 +44,7 @@ async function inImage(plan: ImagePlan, context: Mocha.Context, work: (ran: Ran)
 
 describe('images for arm64, by QEMU', function () {
   this.timeout(600_000);
-  let origin: Server;
-  let address: string;
+  let origin: Awaited<ReturnType<typeof serveClip>>;
   before(async function () {
     if (process.getuid?.() !== 0) {
       console.log('    skipped: the kernel takes interpreters of programs from root alone');
@@ -55,12 +52,8 @@ describe('images for arm64, by QEMU', function () {
     }
     unlessLong(this, 'programs run ten times as long by QEMU');
     origin = await serveClip();
-    address = `http://127.0.0.1:${(origin.address() as AddressInfo).port}/tiny.mp4`;
   });
-  after(() => {
-    origin?.closeAllConnections();
-    origin?.close();
-  });
+  after(() => origin?.close());
 
   for (const { entry, image } of tools) {
     const name = `${entry.tool} ${entry.version}`;
@@ -68,7 +61,7 @@ describe('images for arm64, by QEMU', function () {
     else
       it(`${name} reports ${entry.exact}, and reads a clip from a file and over http`, () =>
         withEmulation(ARCH, () =>
-          withSandbox(entry, image, [clip], (sandbox) => readsClip(entry, sandbox, ['/tiny.mp4', address])),
+          withSandbox(entry, image, [clip], (sandbox) => readsClip(entry, sandbox, ['/tiny.mp4', origin.address])),
         ));
   }
 

@@ -1,10 +1,9 @@
 /** A clip read by a tool of an image, from a file and over HTTP: every version must see the same. */
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
-import { createServer, type Server } from 'node:http';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import type { Entry } from '../../images/catalog.ts';
 import { type Sandbox, versionArgs, versionIn } from '../../images/sandbox.ts';
+import { startOrigin } from '../node/origin.ts';
 
 export const clip = join(import.meta.dirname, '..', 'fixtures', 'tiny.mp4');
 const FFPROBE = ['-v', 'error', '-show_format', '-show_streams', '-of', 'json'];
@@ -24,31 +23,18 @@ const READ: Readonly<Record<string, (sandbox: Sandbox, source: string) => Promis
   c2pa: readWithC2pa,
 };
 
+/** An origin of the clip on this machine, and its address there. */
+export async function serveClip(): Promise<{ address: string; close(): Promise<void> }> {
+  const { url, close } = await startOrigin('127.0.0.1', dirname(clip));
+  return { address: `${url}/${basename(clip)}`, close };
+}
+
 /** Its version is the catalog's, nothing is missing that the loader would warn of, and it reads the clip. */
 export async function readsClip(entry: Entry, sandbox: Sandbox, sources: readonly string[]): Promise<void> {
   const said = await sandbox.run(versionArgs(entry));
-  assert.equal(said.stderr, '');
+  assert.equal(said.stderr, '', 'nothing is missing that the loader would warn of');
   assert.equal(versionIn(entry, said.stdout), entry.exact);
   for (const source of sources) await READ[entry.tool]?.(sandbox, source);
-}
-
-/** With ranges, like the source proxy of a runner. */
-export async function serveClip(): Promise<Server> {
-  const content = await readFile(clip);
-  const server = createServer((request, response) => {
-    const [, from = '0', to = ''] = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '') ?? [];
-    const part = content.subarray(Number(from), to === '' ? undefined : Number(to) + 1);
-    if (request.headers.range === undefined)
-      response.writeHead(200, { 'accept-ranges': 'bytes', 'content-length': part.length });
-    else
-      response.writeHead(206, {
-        'content-range': `bytes ${from}-${Number(from) + part.length - 1}/${content.length}`,
-        'content-length': part.length,
-      });
-    response.end(part);
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return server;
 }
 
 async function readWithFfprobe(sandbox: Sandbox, source: string): Promise<void> {

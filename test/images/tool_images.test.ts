@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
-import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { cachedTools } from '../../images/cached.ts';
 import { withSandbox } from '../../images/sandbox.ts';
 import { clip, readsClip, serveClip } from './read_clip.ts';
 
 const awaited = await cachedTools();
+
 describe('tool images, each alone in an empty root', function () {
   this.timeout(120_000);
 
@@ -16,16 +15,11 @@ describe('tool images, each alone in an empty root', function () {
     return;
   }
 
-  let origin: Server;
-  let address: string;
+  let origin: Awaited<ReturnType<typeof serveClip>>;
   before(async () => {
     origin = await serveClip();
-    address = `http://127.0.0.1:${(origin.address() as AddressInfo).port}/tiny.mp4`;
   });
-  after(() => {
-    origin.closeAllConnections();
-    origin.close();
-  });
+  after(() => origin.close());
 
   for (const { entry, image } of awaited) {
     const name = `${entry.tool} ${entry.version}`;
@@ -43,7 +37,7 @@ describe('tool images, each alone in an empty root', function () {
           (await readdir(place)).filter((folder) => folder !== 'bin' && folder !== 'lib'),
           [],
         );
-        await readsClip(entry, sandbox, ['/tiny.mp4', address]);
+        await readsClip(entry, sandbox, ['/tiny.mp4', origin.address]);
       }));
   }
 });

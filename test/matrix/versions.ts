@@ -28,10 +28,10 @@ export const ON_SERVER: readonly Area[] = [
 
 /** On the API server, once by each Helm. */
 const CHART = ['test/chart/server.test.ts'];
-export const BY_HELM: readonly { helm: string; area: Area }[] = [
-  PARTS.helm,
-  PARTS[otherVersions('helm').get('3')!],
-].map(({ version }) => ({ helm: version, area: [`Chart by Helm ${version}: install, upgrade, admission`, CHART] }));
+export const BY_HELM: readonly { helm: string; area: Area }[] = [PARTS.helm, PARTS['helm-3']].map(({ version }) => ({
+  helm: version,
+  area: [`Chart by Helm ${version}: install, upgrade, admission`, CHART],
+}));
 
 /** The name of what `make up` itself shows. */
 export const NODE_AREA = '`make up`: a node, the chart, a first probe';

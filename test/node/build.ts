@@ -16,7 +16,8 @@ export const cacheDir = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.
 
 const partsDir = join(import.meta.dirname, 'parts');
 
-const goEnv = {
+/** For every build in Go: where its caches are, and that it takes what is pinned. */
+export const goEnv = {
   GOMODCACHE: join(cacheDir, 'go', 'mod'),
   GOCACHE: join(cacheDir, 'go', 'build'),
   // The versions are pinned in go.mod and go.sum; a build that would change them fails.

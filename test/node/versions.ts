@@ -42,7 +42,7 @@ export async function buildNode(env: NodeJS.ProcessEnv = process.env): Promise<B
 }
 
 /** Kubernetes mounts images as volumes by default from 1.35. */
-const IMAGE_VOLUMES = 35;
+export const IMAGE_VOLUMES = 35;
 
 /** Whether the node's Kubernetes gets all tools in one image. */
 export function needsBundled(env: NodeJS.ProcessEnv = process.env): boolean {

@@ -52,15 +52,14 @@
 {{- $tools := list }}
 {{- range default (.Files.Get "files/catalog.yaml" | fromYamlArray) .Values.tools.catalog }}
 {{- $version := printf "%s-%s" .tool .version }}
-{{- if and (or (not .optional) (has $version $.Values.tools.include)) (not (has $version $.Values.tools.exclude)) }}
-{{- $there := or (eq $arch "amd64") $.Values.tools.catalog .arm64 }}
-{{- if $there }}
+{{- $wanted := or (not .optional) (has $version $.Values.tools.include) }}
+{{- $wanted = and $wanted (not (has $version $.Values.tools.exclude)) }}
+{{- if and $wanted (or (eq $arch "amd64") $.Values.tools.catalog .arm64) }}
 {{- $image := include "probeyard.toolImage" (dict "root" $ "entry" .) }}
 {{- $command := ternary (dig "arm64" "command" .command .) .command (eq $arch "arm64") }}
 {{- $tool := dict "tool" .tool "version" .version "command" $command "image" $image }}
 {{- if .latest }}{{ $_ := set $tool "latest" true }}{{ end }}
 {{- $tools = append $tools $tool }}
-{{- end }}
 {{- end }}
 {{- end }}
 {{- toYaml $tools }}
