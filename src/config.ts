@@ -224,6 +224,7 @@ const controller = {
   catalogFile: text('PY_CATALOG_FILE', '/etc/probeyard/catalog.yaml'),
   poolsFile: text('PY_POOLS_FILE', '/etc/probeyard/pools.yaml'),
   showVulnerabilities: flag('PY_SHOW_VULNERABILITIES', false),
+  earlyStart: flag('PY_EARLY_START', true),
   /** Empty: the chart ships no shared policies. */
   policiesFile: text('PY_POLICIES_FILE', ''),
   finishedSeconds: integer('PY_FINISHED_SECONDS', 1, 86_400, 600),

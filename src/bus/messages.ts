@@ -35,13 +35,14 @@ export const RESULT_PROTOCOL = 1;
 export const SIDED_RESULT_PROTOCOL = 2;
 
 export const SUBJECT = {
-  /** API to leader: a job is being created. The leader may prepare a runner, but never admits on it. */
+  /** API to leader: a job is being created. The leader may let a runner begin, but never admits on it. */
   early: 'py.early',
   /** Agent to leader, a request with the agent's state; answered with a Lease. */
   heartbeat: (podUid: string) => `py.hb.${podUid}`,
   heartbeats: 'py.hb.*',
   /** Leader to one agent; all are requests. */
   prepare: (podUid: string) => `py.run.${podUid}.prepare`,
+  begin: (podUid: string) => `py.run.${podUid}.begin`,
   go: (podUid: string) => `py.run.${podUid}.go`,
   cancel: (podUid: string) => `py.run.${podUid}.cancel`,
   /** Any collector to one agent: the result is recorded, stop sending it. */
@@ -151,6 +152,13 @@ export interface Prepare extends Order {
   tenant: string;
   assignment: Assignment;
 }
+/**
+ * Begins the tools of a prepared job before its admission; the runner keeps the results until the `go`. `number` is
+ * that of the answer to the `prepare`, and valid for a moment.
+ */
+export interface Begin extends Order {
+  number: string;
+}
 /** Contains everything: a `go` works without a previous `prepare`. */
 export interface Go extends Prepare {
   /** Remaining analysis time in milliseconds. */
@@ -164,8 +172,9 @@ export interface Collected {
   attempt: number;
 }
 
+/** `number`: the runner can begin the job before its admission. */
 export type OrderAnswer =
-  { ok: true } | { ok: false; why: 'epoch' | 'busy' | 'draining' | 'tenant' | 'tools' | 'protocol' };
+  { ok: true; number?: string } | { ok: false; why: 'epoch' | 'busy' | 'draining' | 'tenant' | 'tools' | 'protocol' };
 
 export type Walls = Partial<Record<Wall, boolean>>;
 
@@ -178,6 +187,8 @@ export interface Heartbeat {
   /** Generation label of the pod. */
   generation: string;
   phase: RunnerPhase;
+  /** Its tools run, and the job is not admitted as far as the runner knows. */
+  early?: boolean;
   epoch: number;
   tenant?: string;
   job?: string;

@@ -1,4 +1,5 @@
 /** Takes part in the leader election, and runs a term while this replica leads. */
+import { EARLY_QUIET_MS } from '../bus/early.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { startElection } from '../kube/lease.ts';
 import { highestFence } from './leader/fence.ts';
@@ -29,6 +30,7 @@ export function standForElection(leaseClient: KubeClient, deps: TermDeps): Candi
     namespace: config.namespace,
     holder: config.podName,
     now: () => deps.store.clock.now(),
+    quietMs: EARLY_QUIET_MS,
     // A deleted Lease restarts its count of transitions, and runners refuse an epoch older than one they have seen.
     epochFloor: async () =>
       jobs

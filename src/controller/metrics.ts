@@ -28,6 +28,13 @@ export function controllerMetrics() {
     labelNames: ['pool'],
     registers,
   });
+  const early = new Counter({
+    name: 'probeyard_early_starts_total',
+    help: 'Jobs whose tools began while the ProbeJob was being created, by whether it was admitted',
+    labelNames: ['outcome'],
+    registers,
+  });
+  for (const outcome of ['admitted', 'dropped']) early.inc({ outcome }, 0);
   const waited = new Counter({
     name: 'probeyard_jobs_waited_total',
     help: 'Jobs that waited for more than a second, by what they waited for then',
@@ -134,6 +141,7 @@ export function controllerMetrics() {
       admitted.inc({ pool });
       queue.observe({ pool }, queueMs / 1000);
     },
+    startedEarly: (outcome: 'admitted' | 'dropped') => early.inc({ outcome }),
     waited: (reason: WaitingCause) => waited.inc({ reason }),
     finished: (pool: string, reason: string) => finished.inc({ pool, reason }),
     retried: (pool: string, reason: LossCause) => retried.inc({ pool, reason }),

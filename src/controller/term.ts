@@ -41,7 +41,7 @@ import { runnerFields } from '../log.ts';
 
 export interface TermDeps extends Omit<
   LeaderDeps,
-  'term' | 'runners' | 'pools' | 'finishedJobs' | 'maxQueued' | 'events' | 'recent'
+  'term' | 'runners' | 'pools' | 'finishedJobs' | 'maxQueued' | 'startsEarly' | 'events' | 'recent'
 > {
   config: Config<'controller'>;
   pods: Reflector<Pod>;
@@ -123,7 +123,17 @@ export async function startTerm(
       queue.add(name);
     },
   });
-  const lead = new Leader({ ...deps, term, runners, pools, finishedJobs, events, recent, maxQueued: config.maxQueued });
+  const lead = new Leader({
+    ...deps,
+    term,
+    runners,
+    pools,
+    finishedJobs,
+    events,
+    recent,
+    maxQueued: config.maxQueued,
+    startsEarly: config.earlyStart,
+  });
   made.leader = lead;
 
   const tools: Reflector<ProbeTool> = startReflector<ProbeTool>({
@@ -354,10 +364,10 @@ export async function startTerm(
       for (const listener of listeners) listener.stop();
       for (const timer of timers) clearInterval(timer);
       kept.ca?.stop();
-      lead.stop();
+      const early = lead.stop();
       pools.stop();
       finishedJobs.stop();
-      await Promise.allSettled([tools.stop(), poolsCache.stop(), policies.stop(), workers.stop()]);
+      await Promise.allSettled([early, tools.stop(), poolsCache.stop(), policies.stop(), workers.stop()]);
     },
   };
 

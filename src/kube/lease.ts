@@ -24,6 +24,8 @@ export interface LeaseOptions {
   renewMs?: number;
   /** Leadership ends and onLost is called this long before the lease can expire. */
   marginMs?: number;
+  /** A Lease that was there and is deleted is not created anew for this long. */
+  quietMs?: number;
   /** Lower bound of the epoch, in case the Lease was deleted. */
   epochFloor?: () => number | Promise<number>;
   /** The clock by which terms are recorded; by default the machine's. */
@@ -56,13 +58,14 @@ export interface Election {
 }
 
 export function startElection(options: LeaseOptions): Election {
-  const { client, name, durationMs = 6000, renewMs = 2000, marginMs = 1000 } = options;
+  const { client, name, durationMs = 6000, renewMs = 2000, marginMs = 1000, quietMs = 0 } = options;
   const namespace = options.namespace ?? client.namespace;
   const identity = `${options.holder}_${randomUUID()}`;
   const stopping = new AbortController();
   const onError = options.onError ?? (() => {});
   const clock = options.now ?? Date.now;
   let sighting: Sighting | undefined;
+  let quietUntil = 0;
   let highest = 0;
   /** While leading: the epoch, and the time of the last renewal by both clocks. */
   let lead: { epoch: number; sentAt: number; sentWall: number; lapse: NodeJS.Timeout } | undefined;
@@ -85,6 +88,11 @@ export function startElection(options: LeaseOptions): Election {
     )
       lose('taken');
     if (record.holder !== identity && before?.holder !== record.holder) wake();
+  }
+
+  function vanish(): void {
+    if (sighting !== undefined) quietUntil = performance.now() + quietMs;
+    sighting = undefined;
   }
 
   function lose(why: 'lapsed' | 'taken'): void {
@@ -176,7 +184,9 @@ export function startElection(options: LeaseOptions): Election {
         await refresh().catch((error: unknown) => {
           if (!isKubeError(error, 'not-found')) throw error;
         });
-      const wait = sighting === undefined ? 0 : takeableInMs(sighting, identity, durationMs, performance.now());
+      const at = performance.now();
+      const wait =
+        sighting === undefined ? Math.max(0, quietUntil - at) : takeableInMs(sighting, identity, durationMs, at);
       if (wait === 0) {
         await take();
         return lead === undefined ? renewMs / 4 : renewMs;
@@ -190,14 +200,14 @@ export function startElection(options: LeaseOptions): Election {
       if (isKubeError(error, 'not-found')) {
         // The Lease was deleted: nobody leads, and whoever recreates it must continue from the highest epoch.
         const gone = sighting !== undefined;
-        sighting = undefined;
+        vanish();
         lose('taken');
         // It did not exist before either: the namespace is missing.
         return gone ? 0 : renewMs / 4;
       }
       if (!isKubeError(error, 'conflict', 'already-exists')) onError(error);
       await refresh().catch((again: unknown) => {
-        if (isKubeError(again, 'not-found')) sighting = undefined;
+        if (isKubeError(again, 'not-found')) vanish();
       });
       // A conflict while leading comes from a foreign write, or from a renewal whose response was lost: retry soon.
       return lead !== undefined ? Math.min(renewMs / 8, 250) : renewMs / 4 + Math.random() * 100;
@@ -224,7 +234,7 @@ export function startElection(options: LeaseOptions): Election {
       add: (lease) => note(recordOf(lease)),
       update: (lease) => note(recordOf(lease)),
       delete: () => {
-        sighting = undefined;
+        vanish();
         lose('taken');
         wake();
       },

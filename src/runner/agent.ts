@@ -2,22 +2,26 @@
  * The agent of one runner pod: receives orders over NATS, runs the tools through the launcher, and publishes results
  * until they are collected. It holds the pod's NATS identity and the sources in plain text, and has no tools.
  */
-import { isCancel, isGo, isPrepare } from '../bus/claims.ts';
+import { isBegin, isCancel, isGo, isPrepare } from '../bus/claims.ts';
 import type { Bus } from '../bus/connect.ts';
+import { EARLY_MS } from '../bus/early.ts';
 import {
+  type Assignment,
+  type Begin,
   type Cancel,
   type Collected,
   type Go,
   type Order,
   type OrderAnswer,
+  PREPARE_TTL_MS,
   type Prepare,
   SUBJECT,
   type Walls,
 } from '../bus/messages.ts';
 import { type Logger, requestFields } from '../log.ts';
 import { startHeartbeats } from './heartbeat.ts';
-import { type RunSettings, runJob } from './job.ts';
-import type { Launcher } from './launcher.ts';
+import { mayBegin, type RunSettings, runJob } from './job.ts';
+import { type Launcher, LauncherError } from './launcher.ts';
 import {
   type Decision,
   type Effect,
@@ -26,6 +30,7 @@ import {
   initialState,
   isFinished,
   isNews,
+  onBegin,
   onCancel,
   onCollected,
   onDrain,
@@ -71,6 +76,14 @@ const GIVE_UP_MS = 600_000;
 /** A pod's containers are not restarted, so without its tools container the agent can run nothing more. */
 const LAUNCHER_GONE_MS = 5_000;
 
+interface Begun {
+  number: bigint;
+  job: AbortController;
+  since: number;
+  admitted: PromiseWithResolvers<Assignment>;
+  body: Promise<RawBody>;
+}
+
 /** A leader of an older version does not send the request id. */
 const namesOf = ({ requestId, job }: Order) => requestFields({ id: requestId, job });
 
@@ -89,7 +102,9 @@ export function startAgent({
   let source: { key: string; open: JobSource } | undefined;
   let abandoned = new AbortController();
   /** The running job, or the last one. */
-  let running: Go | undefined;
+  let running: Prepare | undefined;
+  /** What was begun before its admission. */
+  let begun: Begun | undefined;
   /** The next job starts only after the processes of the last one are gone. */
   let clean: Promise<boolean> = Promise.resolve(true);
   const publications = new Map<string, AbortController>();
@@ -134,8 +149,14 @@ export function startAgent({
     switch (effect.do) {
       case 'prepare':
         void sourceFor(effect.order).prepare();
-        clearTimeout(timer);
-        timer = setTimeout(() => take(onTime(state, performance.now())), 2_050);
+        lookAfter(PREPARE_TTL_MS);
+        break;
+      case 'begin':
+        begin(effect.order, effect.number);
+        lookAfter(EARLY_MS);
+        break;
+      case 'keep':
+        keep(effect.order);
         break;
       case 'release':
         release();
@@ -143,34 +164,98 @@ export function startAgent({
       case 'abandon':
         log.info({ ...(running ? namesOf(running) : {}), why: effect.why }, 'job dropped');
         abandoned.abort();
+        begun?.admitted.reject(new Error('the job was dropped'));
+        begun = undefined;
         release();
         void cleanUp();
         break;
       case 'run':
-        void run(effect.order).catch((error: unknown) => {
-          log.error({ err: error, ...namesOf(effect.order) }, 'job failed with an internal error');
-          // Nothing is published: the leader sees an idle agent with a task, and retries the job on another runner.
-          take(onLeaseLost(state, performance.now()));
-        });
+        watched(effect.order, run(effect.order));
         break;
     }
   };
+  const lookAfter = (ms: number): void => {
+    clearTimeout(timer);
+    timer = setTimeout(() => take(onTime(state, performance.now())), ms + 50);
+  };
+  const watched = (order: Go, done: Promise<void>): void => {
+    done.catch((error: unknown) => {
+      log.error({ err: error, ...namesOf(order) }, 'job failed with an internal error');
+      // Nothing is published: the leader sees an idle agent with a task, and retries the job on another runner.
+      take(onLeaseLost(state, performance.now()));
+    });
+  };
+
+  const newJob = (order: Prepare): AbortController => {
+    abandoned = new AbortController();
+    running = order;
+    return abandoned;
+  };
+
+  const runTools = async (
+    order: Prepare,
+    { signal }: AbortController,
+    givenMs: number,
+    early?: { number: bigint; admitted: Promise<Assignment> },
+  ): Promise<RawBody> => {
+    const asked = performance.now();
+    const source = sourceFor(order);
+    if (!(await clean)) throw new Error('the tools container could not be cleaned');
+    signal.throwIfAborted();
+    const remainingMs = givenMs - (performance.now() - asked);
+    return runJob({ assignment: order.assignment, remainingMs, launcher, source, settings, signal, early });
+  };
+
+  const begin = (order: Prepare, number: bigint): void => {
+    const job = newJob(order);
+    const admitted = Promise.withResolvers<Assignment>();
+    const early = { number, admitted: admitted.promise };
+    const body = runTools(order, job, order.assignment.timeoutMs, early);
+    // Nobody may ever ask for either.
+    admitted.promise.catch(() => {});
+    body.catch(() => {});
+    begun = { number, job, since: performance.now(), admitted, body };
+  };
 
   const run = async (order: Go): Promise<void> => {
-    const begun = performance.now();
-    const job = new AbortController();
-    abandoned = job;
-    running = order;
-    const open = sourceFor(order);
-    if (!(await clean)) throw new Error('the tools container could not be cleaned');
+    const since = performance.now();
+    const job = newJob(order);
+    try {
+      await finish(order, job, await runTools(order, job, order.remainingMs), since);
+    } catch (error) {
+      if (!job.signal.aborted) throw error;
+    }
+  };
+
+  const keep = (order: Go): void => {
+    if (!begun) return;
+    const { number, job, since, admitted, body } = begun;
+    begun = undefined;
+    launcher.confirm(number);
+    admitted.resolve(order.assignment);
+    const given = async (): Promise<void> => {
+      try {
+        await finish(order, job, await body, since);
+      } catch (error) {
+        if (job.signal.aborted) return;
+        if (!(error instanceof LauncherError) || error.code !== 'unconfirmed') throw error;
+        // It was ended before the `go` arrived, or was not begun in time.
+        log.info(namesOf(order), 'begun again: the admission came too late');
+        job.abort();
+        release();
+        void cleanUp();
+        await run(order);
+      }
+    };
+    watched(order, given());
+  };
+
+  const finish = async (order: Go, job: AbortController, body: RawBody, since: number): Promise<void> => {
     if (job.signal.aborted) return;
-    const remainingMs = order.remainingMs - (performance.now() - begun);
-    const { signal } = job;
-    const body = await runJob({ assignment: order.assignment, remainingMs, launcher, source: open, settings, signal });
-    if (job.signal.aborted) return;
+    const { redact } = sourceFor(order);
     void cleanUp();
     release();
-    const sent = publish(order, body, open.redact);
+    const sent = publish(order, body, redact);
     change(onRan(state, performance.now()));
     const tools = body.tools.map(({ name, version, side, success, failure, durationMs }) => ({
       name,
@@ -181,7 +266,7 @@ export function startAgent({
       ms: Math.round(durationMs),
     }));
     log.info(
-      { ...namesOf(order), attempt: order.attempt, ms: Math.round(performance.now() - begun), io: body.ioUsage, tools },
+      { ...namesOf(order), attempt: order.attempt, ms: Math.round(performance.now() - since), io: body.ioUsage, tools },
       'job done',
     );
     await sent;
@@ -245,7 +330,7 @@ export function startAgent({
   });
 
   const ordered =
-    <T extends Prepare | Cancel>(
+    <T extends Prepare | Begin | Cancel>(
       isOne: (message: unknown) => message is T,
       decide: (state: State, order: T, now: number) => Decision,
     ) =>
@@ -257,12 +342,18 @@ export function startAgent({
       // Another pod takes the job sooner than this one's launcher reconnects.
       if (!launcher.connected() && 'assignment' in message && !state.task) return { ok: false, why: 'busy' };
       const decision = decide(state, message, performance.now());
-      if (decision.answer.ok) heartbeats.renew();
+      if (decision.answer.ok && !isBegin(message)) heartbeats.renew();
       take(decision);
       return decision.answer;
     };
   const subscriptions = [
-    bus.serve<Prepare, OrderAnswer>(SUBJECT.prepare(identity.uid), ordered(isPrepare, onPrepare)),
+    bus.serve<Prepare, OrderAnswer>(SUBJECT.prepare(identity.uid), async (received) => {
+      const answer = ordered(isPrepare, onPrepare)(received);
+      if (!answer?.ok || !mayBegin(received.message.assignment)) return answer;
+      const number = await launcher.arm();
+      return number === undefined ? answer : { ok: true, number: String(number) };
+    }),
+    bus.serve<Begin, OrderAnswer>(SUBJECT.begin(identity.uid), ordered(isBegin, onBegin)),
     bus.serve<Go, OrderAnswer>(SUBJECT.go(identity.uid), ordered(isGo, onGo)),
     bus.serve<Cancel, OrderAnswer>(SUBJECT.cancel(identity.uid), (received) => {
       const answer = ordered(isCancel, onCancel)(received);

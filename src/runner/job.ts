@@ -29,7 +29,12 @@ export interface Running {
   settings: RunSettings;
   /** Aborted when the job is dropped: what still runs is killed then, and nothing is started any more. */
   signal: AbortSignal;
+  /** Before the admission. What depends on it, or cannot begin at once, waits for the assignment that is admitted. */
+  early?: { number: bigint; admitted: Promise<Assignment> } | undefined;
 }
+
+/** Whether the tools of a job may begin before its admission: all of them at once, or after it. */
+export const mayBegin = ({ kind, other }: Assignment): boolean => kind !== 'compare' && other === undefined;
 
 /** Code that few jobs need is imported on first use, because jobs wait for an agent to start. */
 export async function runJob(running: Running): Promise<RawBody> {
@@ -49,7 +54,7 @@ const rounded = (uses: OriginUses): NonNullable<RawBody['origin']> =>
 
 async function runAtOnce(running: Running): Promise<Omit<RawBody, 'ioUsage' | 'origin' | 'source' | 'comparison'>> {
   const begun = performance.now();
-  const { assignment, source } = running;
+  const { assignment, early, source } = running;
   const { tools: asked } = assignment;
   const later = asked.filter((tool) => waitsForKind(tool, asked));
   const run = (tools: readonly AssignedTool[]) => Promise.all(tools.map((tool) => runTool(tool, running)));
@@ -61,15 +66,16 @@ async function runAtOnce(running: Running): Promise<Omit<RawBody, 'ioUsage' | 'o
   const ran = [...atOnce, ...waited.ran];
   const tools = likeTheReaders(ran, source);
   const report = reportOf(assignment, tools, own, source.redact);
-  const policy = assignment.policy
-    ? (await import('./policy.ts')).verdictIn(assignment, { tools, own, report: report?.seen }, source.redact)
+  const admitted = early ? await early.admitted : assignment;
+  const policy = admitted.policy
+    ? (await import('./policy.ts')).verdictIn(admitted, { tools, own, report: report?.seen }, source.redact)
     : undefined;
   return {
     tools,
     ...(waited.skipped.length > 0 ? { skipped: waited.skipped } : {}),
     ...(report ? { report: report.result } : {}),
     ...(policy ? { policy } : {}),
-    ...(assignment.timeline ? { timeline: await timelineIn(running, tools, begun) } : {}),
+    ...(assignment.timeline ? { timeline: await timelineIn({ ...running, early: undefined }, tools, begun) } : {}),
   };
 }
 
@@ -121,10 +127,13 @@ async function runForKind(
     delay(running.remainingMs, undefined, { signal: late.signal }).catch(() => undefined),
   ]);
   late.abort();
+  await running.early?.admitted;
   const remainingMs = running.remainingMs - (performance.now() - begun);
   const fits = ({ name }: AssignedTool): boolean => kind !== undefined && TOOL_TABLE[name]?.file?.onlyFor === kind;
   return {
-    ran: await Promise.all(tools.filter(fits).map((tool) => runTool(tool, { ...running, remainingMs }))),
+    ran: await Promise.all(
+      tools.filter(fits).map((tool) => runTool(tool, { ...running, early: undefined, remainingMs })),
+    ),
     skipped: tools.filter((tool) => !fits(tool)).map(({ name }) => name),
   };
 }
@@ -216,10 +225,12 @@ async function runTool(
         ports: portsOf(address, environment),
       },
       onOutput,
+      running.early?.number,
     ).finished;
     return judge({ asked, tool, source, exit, stdout, stderr, wallMs, fail, end });
   } catch (error) {
-    if (!(error instanceof LauncherError)) throw error;
+    // A tool that was ended for another reason than its own says nothing of the source.
+    if (!(error instanceof LauncherError) || error.code === 'unconfirmed') throw error;
     // The tools container died: on cgroup v2, running out of memory kills all of it.
     if (error.code === 'lost') return fail('out-of-memory', `${asked.name} ran out of memory (exit code 137)`);
     if (error.code === 'late')

@@ -8,6 +8,7 @@ import { backoff, within } from '../retry.ts';
 import {
   type Event,
   type Exit,
+  encodeConfirm,
   encodeNumber,
   encodeStart,
   frameReader,
@@ -19,8 +20,12 @@ import {
 export type { Exit, Limits, Spawn } from './launcher_frames.ts';
 
 export class LauncherError extends Error {
-  /** lost: the tools container died. late: no answer in time. exec-*: the tool cannot be started. */
-  readonly code: 'lost' | 'late' | 'not-connected' | 'exec-missing' | 'exec-refused' | 'exec-format' | 'exec-failed';
+  /**
+   * lost: the tools container died. late: no answer in time. exec-*: the tool cannot be started. unconfirmed: it was
+   * begun before the admission, and too late or not confirmed in time.
+   */
+  readonly code:
+    'lost' | 'late' | 'not-connected' | 'exec-missing' | 'exec-refused' | 'exec-format' | 'exec-failed' | 'unconfirmed';
   constructor(code: LauncherError['code'], message: string) {
     super(message);
     this.name = 'LauncherError';
@@ -45,8 +50,17 @@ export interface Launcher {
   /** The walls around the tools, as the launcher reported them with its last clean-up; undefined before that. */
   wall(): Wall | undefined;
   whenConnected(deadlineMs: number): Promise<void>;
-  /** `onOutput` gets what is printed in place of `stdout`, which then stays empty. */
-  start(spawn: Spawn, onOutput?: (bytes: Buffer) => void): Running;
+  /**
+   * `onOutput` gets what is printed in place of `stdout`, which then stays empty. `number`: begins before the admission.
+   */
+  start(spawn: Spawn, onOutput?: (bytes: Buffer) => void, number?: bigint): Running;
+  /**
+   * A number for tools that begin before their job is admitted, valid once and for a moment; undefined if the launcher
+   * does not answer, or is of an older image.
+   */
+  arm(): Promise<bigint | undefined>;
+  /** What was begun with the number goes on. */
+  confirm(number: bigint): void;
   /**
    * Kills all processes in the tools container and empties its directories. False if something is left, or the launcher
    * does not answer.
@@ -82,6 +96,7 @@ export function openLauncher(path: string, options: LauncherOptions = {}): Launc
   const tools = new Map<number, Tool>();
   let waiting: PromiseWithResolvers<void>[] = [];
   const cleaning: PromiseWithResolvers<boolean>[] = [];
+  let arming: ((number: bigint | undefined) => void)[] = [];
   const pings = new Map<number, () => void>();
   let socket: Socket | undefined;
   let ready = false;
@@ -90,6 +105,7 @@ export function openLauncher(path: string, options: LauncherOptions = {}): Launc
   let retry: NodeJS.Timeout | undefined;
   let last = 0;
   let wall: Wall | undefined;
+  let arms = false;
 
   const end = (id: number): Tool | undefined => {
     const tool = tools.get(id);
@@ -106,9 +122,11 @@ export function openLauncher(path: string, options: LauncherOptions = {}): Launc
   const onEvent = (event: Event) => {
     if (event.type === 'clean') {
       wall = event.wall ?? wall;
+      ({ arms } = event);
       cleaning.shift()?.resolve(event.clean);
       return;
     }
+    if (event.type === 'armed') return arming.shift()?.(event.number);
     if (event.type === 'pong') return pings.get(event.id)?.();
     const tool = tools.get(event.id);
     if (!tool) return;
@@ -116,6 +134,8 @@ export function openLauncher(path: string, options: LauncherOptions = {}): Launc
     else if (event.type === 'out') tool.onOutput(event.bytes);
     else if (event.type === 'err') tool.stderr.push(event.bytes);
     else if (event.type === 'failed') fail(event.id, execError(event.errno, event.stage));
+    else if (event.exit.unconfirmed)
+      fail(event.id, new LauncherError('unconfirmed', 'the tool was ended, because its job was not admitted in time'));
     else
       end(event.id)?.finished.resolve({
         exit: event.exit,
@@ -129,6 +149,9 @@ export function openLauncher(path: string, options: LauncherOptions = {}): Launc
     ready = false;
     socket = undefined;
     for (const id of tools.keys()) fail(id, new LauncherError('lost', 'the tools container ended'));
+    for (const resolve of arming) resolve(undefined);
+    arming = [];
+    arms = false;
     if (was) options.onLost?.();
     if (closed) return;
     retry = setTimeout(dial, wait.next());
@@ -172,7 +195,7 @@ export function openLauncher(path: string, options: LauncherOptions = {}): Launc
         () => new LauncherError('not-connected', 'the launcher does not answer'),
       );
     },
-    start(spawn, onOutput) {
+    start(spawn, onOutput, number) {
       last = (last + 1) % 0x7fff_ffff;
       const id = last;
       const started = Promise.withResolvers<{ pid: number; spawnUs: number }>();
@@ -189,7 +212,7 @@ export function openLauncher(path: string, options: LauncherOptions = {}): Launc
       const keep = (bytes: Buffer): void => void stdout.push(bytes);
       tools.set(id, { onOutput: onOutput ?? keep, stdout, stderr: [], started, finished, timer });
       if (!socket || !ready) fail(id, new LauncherError('not-connected', 'the launcher does not answer'));
-      else socket.write(encodeStart(id, spawn));
+      else socket.write(encodeStart(id, spawn, number));
       return {
         started: started.promise,
         finished: finished.promise,
@@ -197,6 +220,16 @@ export function openLauncher(path: string, options: LauncherOptions = {}): Launc
           if (ready) socket?.write(encodeNumber(TYPE.kill, id));
         },
       };
+    },
+    async arm() {
+      if (!socket || !ready || !arms) return undefined;
+      const { promise, resolve } = Promise.withResolvers<bigint | undefined>();
+      arming.push(resolve);
+      socket.write(encodeNumber(TYPE.arm));
+      return promise;
+    },
+    confirm(number) {
+      if (ready) socket?.write(encodeConfirm(number));
     },
     async killAll() {
       const clean = Promise.withResolvers<boolean>();
@@ -233,6 +266,7 @@ export function openLauncher(path: string, options: LauncherOptions = {}): Launc
 function execError(errno: number, stage: number): LauncherError {
   const { ENOENT, ENOTDIR, EACCES, EPERM, ENOEXEC } = constants.errno;
   const name = Object.entries(constants.errno).find(([, value]) => value === errno)?.[0] ?? `errno ${errno}`;
+  if (stage === 2) return new LauncherError('unconfirmed', 'the tool was to begin too late');
   if (stage === 0) return new LauncherError('exec-failed', `cannot create a process: ${name}`);
   if (errno === ENOENT || errno === ENOTDIR)
     return new LauncherError('exec-missing', `the program or its loader is missing: ${name}`);

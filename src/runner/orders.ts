@@ -2,7 +2,10 @@
  * Decides what an agent does with an order. Pure: from the state and the order to the answer, the next state and the
  * effects. The state is deliberately small: a restarted agent knows nothing, and a new leader asks.
  */
+import { EARLY_MS } from '../bus/early.ts';
 import {
+  type Assignment,
+  type Begin,
   type Cancel,
   type Go,
   type Heartbeat,
@@ -16,8 +19,11 @@ import type { RunnerPhase } from '../bus/runner_phase.ts';
 export interface Task {
   job: string;
   attempt: number;
-  stage: 'prepared' | 'running';
+  /** early: its tools were begun before its admission, and what they give is kept. */
+  stage: 'prepared' | 'early' | 'running';
   since: number;
+  /** What it was prepared by. */
+  prepared?: Prepare;
 }
 
 export interface State {
@@ -39,6 +45,9 @@ export interface State {
 
 export type Effect =
   | { do: 'prepare'; order: Prepare }
+  | { do: 'begin'; order: Prepare; number: bigint }
+  /** Publishes what was begun. */
+  | { do: 'keep'; order: Go }
   | { do: 'run'; order: Go }
   /** Releases everything prepared for the task. */
   | { do: 'release' }
@@ -79,7 +88,7 @@ const accept = (state: State, ...effects: Effect[]): Decision => ({ state, answe
 
 export function phaseOf(state: State): RunnerPhase {
   if (state.draining) return 'draining';
-  if (state.task) return state.task.stage;
+  if (state.task) return state.task.stage === 'running' ? 'running' : 'prepared';
   return state.publishing.length > 0 ? 'publishing' : 'idle';
 }
 
@@ -104,6 +113,12 @@ const known = (state: State, order: { job: string; attempt: number }): boolean =
 
 const busy = (state: State): boolean => state.task?.stage === 'running' || state.publishing.length >= MOST_PUBLISHING;
 
+/** A task that is not admitted gives way to another order: the leader decides which comes next. */
+const giveWay = (task: Task | undefined): Effect[] => {
+  if (!task) return [];
+  return task.stage === 'prepared' ? [{ do: 'release' }] : [{ do: 'abandon', why: 'superseded' }];
+};
+
 export function onPrepare(before: State, order: Prepare, now: number): Decision {
   const why = gate(before, order);
   if (why) return refuse(before, why);
@@ -111,14 +126,26 @@ export function onPrepare(before: State, order: Prepare, now: number): Decision 
   if (known(state, order) || same(state.task, order)) return accept(state);
   if (state.draining) return refuse(state, 'draining');
   if (busy(state)) return refuse(state, 'busy');
-  // A prepared job gives way to another order: the leader decides which comes next.
-  const release: Effect[] = state.task ? [{ do: 'release' }] : [];
+  const task: Task = { job: order.job, attempt: order.attempt, stage: 'prepared', since: now, prepared: order };
+  return accept({ ...state, tenant: order.tenant, task }, ...giveWay(state.task), { do: 'prepare', order });
+}
+
+/** Only what this leader has prepared, and nothing else is under way. */
+export function onBegin(before: State, order: Begin, now: number): Decision {
+  if (order.epoch < before.epoch) return refuse(before, 'epoch');
+  const { task } = before;
+  if (before.draining) return refuse(before, 'draining');
+  if (task?.stage !== 'prepared' || !task.prepared || !same(task, order) || task.prepared.epoch !== order.epoch)
+    return refuse(before, 'busy');
   return accept(
-    { ...state, tenant: order.tenant, task: { job: order.job, attempt: order.attempt, stage: 'prepared', since: now } },
-    ...release,
-    { do: 'prepare', order },
+    { ...before, task: { ...task, stage: 'early', since: now } },
+    { do: 'begin', order: task.prepared, number: BigInt(order.number) },
   );
 }
+
+/** A policy is added at the admission. Both are JSON as the leader wrote it. */
+const isSameWork = ({ policy: _, ...a }: Assignment, { policy: __, ...b }: Assignment): boolean =>
+  JSON.stringify(a) === JSON.stringify(b);
 
 export function onGo(before: State, order: Go, now: number): Decision {
   const why = gate(before, order);
@@ -128,12 +155,17 @@ export function onGo(before: State, order: Go, now: number): Decision {
   // A job that was prepared before the drain counts as running.
   if (state.draining && !same(state.task, order)) return refuse(state, 'draining');
   if (busy(state)) return refuse(state, 'busy');
-  const release: Effect[] = state.task && !same(state.task, order) ? [{ do: 'release' }] : [];
-  return accept(
-    { ...state, tenant: order.tenant, task: { job: order.job, attempt: order.attempt, stage: 'running', since: now } },
-    ...release,
-    { do: 'run', order },
-  );
+  const next = {
+    ...state,
+    tenant: order.tenant,
+    task: { job: order.job, attempt: order.attempt, stage: 'running', since: now },
+  } as const;
+  const { task } = before;
+  if (task?.stage === 'prepared' && same(task, order)) return accept(next, { do: 'run', order });
+  const begun = task?.stage === 'early' && same(task, order) ? task.prepared : undefined;
+  if (begun?.epoch === order.epoch && isSameWork(begun.assignment, order.assignment))
+    return accept(next, { do: 'keep', order });
+  return accept(next, ...giveWay(task), { do: 'run', order });
 }
 
 export function onCancel(before: State, order: Cancel, now: number): Decision {
@@ -142,7 +174,7 @@ export function onCancel(before: State, order: Cancel, now: number): Decision {
   if (same(state.task, order))
     return accept(
       { ...state, task: undefined, idleSince: now },
-      state.task?.stage === 'running' ? { do: 'abandon', why: order.why } : { do: 'release' },
+      state.task?.stage === 'prepared' ? { do: 'release' } : { do: 'abandon', why: order.why },
     );
   // The end of a cancelled job is already recorded, so its result is not needed.
   return accept(onDropped(state, order, now));
@@ -162,10 +194,16 @@ export function onLease(
   return { state, effects, renews: true, drain: lease.drain === true };
 }
 
-/** Releases a prepared task that no go followed. */
+/** Releases a prepared task that no go followed; what was begun is abandoned. */
 export function onTime(state: State, now: number): { state: State; effects: Effect[] } {
-  if (state.task?.stage !== 'prepared' || now - state.task.since < PREPARE_TTL_MS) return { state, effects: [] };
-  return { state: { ...state, task: undefined, idleSince: now }, effects: [{ do: 'release' }] };
+  const { task } = state;
+  if (!task || task.stage === 'running') return { state, effects: [] };
+  const isEarly = task.stage === 'early';
+  if (now - task.since < (isEarly ? EARLY_MS : PREPARE_TTL_MS)) return { state, effects: [] };
+  return {
+    state: { ...state, task: undefined, idleSince: now },
+    effects: [isEarly ? { do: 'abandon', why: 'not admitted' } : { do: 'release' }],
+  };
 }
 
 /** No leader has renewed the lease: the job may run elsewhere by now. */
@@ -210,6 +248,7 @@ export function heartbeatOf(state: State, identity: Identity, readyAt: number, n
   return {
     ...identity,
     phase,
+    ...(state.task?.stage === 'early' ? { early: true } : {}),
     epoch: state.epoch,
     ...(state.tenant === undefined ? {} : { tenant: state.tenant }),
     ...(current ? { job: current.job, attempt: current.attempt } : {}),

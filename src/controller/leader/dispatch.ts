@@ -4,6 +4,7 @@ import { requestFields, runnerFields } from '../../log.ts';
 import { afterRefusal } from '../retry_policy.ts';
 import { writeAdmission } from './admission_write.ts';
 import { armDeadline } from './deadlines.ts';
+import { admittedEarly } from './early.ts';
 import { endJob, endOf, objectGone } from './ends.ts';
 import { stateOf, type Job } from './job.ts';
 import { disarm } from './lease_guard.ts';
@@ -32,11 +33,11 @@ export function admitNext(state: TermState, pool: string): void {
   state.deps.pools.demandChanged(pool);
 }
 
-async function admit(state: TermState, job: Job): Promise<void> {
+export async function admit(state: TermState, job: Job): Promise<void> {
   const { term, store, metrics, log, runners } = state.deps;
   const again = job.state === 'retrying';
   job.state = 'admitting';
-  prepare(state, job);
+  void prepare(state, job);
   const written = await writeAdmission(state.deps, job, () => state.live && stateOf(job) === 'admitting');
   // The job ended during the write: it must not start any more, and its end has already released the runner.
   if (!state.live || stateOf(job) !== 'admitting') return;
@@ -71,6 +72,7 @@ async function admit(state: TermState, job: Job): Promise<void> {
     return;
   }
   runners.confirm(runner, job.key, job.attempt);
+  admittedEarly(state, job);
   await go(state, job);
 }
 

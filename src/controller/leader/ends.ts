@@ -8,7 +8,7 @@ import { idOf, submittedAtOf, type Job, type Refusal } from './job.ts';
 import { isFinished } from '../../kube/conditions.ts';
 import { disarm, leaseSafe } from './lease_guard.ts';
 import { unjudged } from './policies.ts';
-import { letGo, sendCancel } from './orders.ts';
+import { letGo, sendCancel, type Said } from './orders.ts';
 import type { TermState } from './term_state.ts';
 import { TEXTS } from '../../result/texts.ts';
 
@@ -52,7 +52,7 @@ const endIn = ({ reason, summary, tools, policy }: Closed): JobEnd => ({
 export async function endJob(state: TermState, job: Job, end: End): Promise<void> {
   if (job.state === 'ending') return;
   const { state: was, runner, attempt } = job;
-  toEnding(state, job);
+  const letGone = toEnding(state, job);
   if (EXPLAINED.has(end.reason)) explain(state.deps.events, job, end.reason, end.error);
   const stopping =
     was === 'running' && runner
@@ -62,7 +62,7 @@ export async function endJob(state: TermState, job: Job, end: End): Promise<void
           attempt,
           why: end.reason === 'DeadlineExceeded' ? 'deadline' : 'cancelled',
         })
-      : undefined;
+      : letGone;
   const recorded = await endRequest(state.deps, job, end, state.deps.term.signal);
   await stopping;
   await settle(state, job, recorded);
@@ -73,17 +73,18 @@ export async function finishJob(state: TermState, job: Job, finish: JobEnd, atte
   // An earlier attempt's result was recorded after all. The running attempt is obsolete, and would exceed the limit
   // once the slot is free.
   if (job.state === 'running' && attempt !== undefined && attempt !== job.attempt) letGo(state, job, 'superseded');
-  toEnding(state, job);
+  await toEnding(state, job);
   await settle(state, job, finish);
 }
 
 /** Stops the job from starting, and releases a runner that it holds without running on it. */
-function toEnding(state: TermState, job: Job): void {
-  if (job.state !== 'running') letGo(state, job, 'cancelled');
+function toEnding(state: TermState, job: Job): Promise<Said> | undefined {
+  const said = job.state === 'running' ? undefined : letGo(state, job, 'cancelled');
   job.state = 'ending';
   disarm(job);
   state.retrying.delete(job);
   if (state.ledger.isWaiting(job.key)) state.ledger.remove(job.key);
+  return said;
 }
 
 /**

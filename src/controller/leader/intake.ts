@@ -1,17 +1,17 @@
-/** Turns a ProbeJob from the watch into a waiting or running job, and prepares runners early. */
-import { PREPARE_TTL_MS, type Early } from '../../bus/messages.ts';
+/** Turns a ProbeJob from the watch into a waiting or running job. */
 import type { ProbeJob } from '../../kube/probe_job.ts';
 import { requestFields } from '../../log.ts';
 import type { TokenRecord } from '../../store/records.ts';
 import { armDeadline, armQueue } from './deadlines.ts';
+import { dropEarly, takeEarly } from './early.ts';
 import { endRequest, writeFinish } from './end_write.ts';
 import { CANCELLED, endableOf, endJob, endOf, objectGone } from './ends.ts';
 import { Refusal, idOf, type Job } from './job.ts';
 import { isAdmitted, isFinished } from '../../kube/conditions.ts';
 import { isBeingDeleted } from './job_status.ts';
-import { letGo, prepare, reserve } from './orders.ts';
-import { activeToken, takeIn, type IntakeDeps } from './resolve_job.ts';
-import { now, slotsOf, type TermState } from './term_state.ts';
+import { reserve } from './orders.ts';
+import { activeToken, takeIn } from './resolve_job.ts';
+import { intakeDeps, now, slotsOf, type TermState } from './term_state.ts';
 import { TEXTS } from '../../result/texts.ts';
 
 /** From the watch: a job was created or changed. */
@@ -66,18 +66,16 @@ export function take(state: TermState, job: ProbeJob): void {
 
 async function admitToQueue(state: TermState, object: ProbeJob): Promise<void> {
   const name = object.metadata.name;
-  const early = state.early.get(name);
-  clearTimeout(early?.timer);
-  state.early.delete(name);
+  const early = takeEarly(state, name);
   let taken: { job: Job; token: TokenRecord };
   try {
-    taken = early ? await takeEarly(state, early.job, object) : await takeIn(intakeDeps(state), object);
+    taken = early ? await created(state, early.job, object) : await takeIn(intakeDeps(state), object);
     // A change notification during the awaits may have skipped this token, because it had no jobs yet. So its record is
     // read again, in the same turn that queues the job.
     if (!isAdmitted(object.status))
       taken.token = activeToken(await state.tokens.of(taken.job.token), state.deps.store.clock.now());
   } catch (error) {
-    if (early) letGo(state, early.job, 'cancelled');
+    if (early) dropEarly(state, early);
     if (!(error instanceof Refusal)) throw error;
     // Not awaited, because it waits for Postgres and the API server and would delay the jobs behind.
     void refuse(state, object, error);
@@ -86,10 +84,11 @@ async function admitToQueue(state: TermState, object: ProbeJob): Promise<void> {
   const { job, token } = taken;
   // Deleted during intake.
   if (!state.taking.has(name)) {
-    letGo(state, job, 'cancelled');
+    if (early) dropEarly(state, early);
     return;
   }
   state.jobs.set(job.key, job);
+  const holds = early !== undefined && state.ledger.handOver(early.slot, job);
   if (isAdmitted(object.status)) {
     job.state = 'running';
     job.runner = object.status?.runner;
@@ -103,6 +102,13 @@ async function admitToQueue(state: TermState, object: ProbeJob): Promise<void> {
     void endJob(state, job, CANCELLED);
     return;
   }
+  // Its pod may be gone since.
+  if (holds && reserve(state, job)) {
+    armQueue(state, job);
+    state.following.admitHeld(job);
+    return;
+  }
+  if (holds) state.ledger.remove(job.key);
   if (state.ledger.waiting >= state.deps.maxQueued) {
     void endJob(state, job, {
       state: 'error',
@@ -115,29 +121,13 @@ async function admitToQueue(state: TermState, object: ProbeJob): Promise<void> {
   state.ledger.enqueue(job, slotsOf(token));
   armQueue(state, job);
   state.schedule(job.pool);
-  // It was prepared because it could run at once. If it does not, the runner is released.
-  if (early)
-    queueMicrotask(() => {
-      if (job.state === 'waiting') letGo(state, job, 'cancelled');
-    });
 }
 
-async function takeEarly(state: TermState, job: Job, object: ProbeJob): Promise<{ job: Job; token: TokenRecord }> {
+async function created(state: TermState, job: Job, object: ProbeJob): Promise<{ job: Job; token: TokenRecord }> {
   job.uid = object.metadata.uid ?? '';
   job.resourceVersion = object.metadata.resourceVersion ?? '';
   job.status = object.status;
   return { job, token: activeToken(await state.tokens.of(job.token), state.deps.store.clock.now()) };
-}
-
-function intakeDeps(state: TermState): IntakeDeps {
-  const { intake, pools } = state.deps;
-  return {
-    ...intake,
-    documents: state.documents,
-    tokenOf: (id) => state.tokens.of(id),
-    tools: () => pools.availableTools(),
-    poolFor: (kind) => pools.forKind(kind),
-  };
 }
 
 async function refuse(state: TermState, object: ProbeJob, refusal: Refusal): Promise<void> {
@@ -147,32 +137,6 @@ async function refuse(state: TermState, object: ProbeJob, refusal: Refusal): Pro
   if (!state.live || state.jobs.has(ended.key)) return;
   state.ledger.remove(ended.key);
   state.scheduleAll();
-}
-
-/** The API is creating a job: a runner may be prepared meanwhile, but nothing is admitted. */
-export async function prepareEarly(state: TermState, { job: name, namespace, spec }: Early): Promise<void> {
-  if (!state.ready || !state.live || state.jobs.has(name) || state.taking.has(name) || state.early.has(name)) return;
-  const object: ProbeJob = { apiVersion: '', kind: 'ProbeJob', metadata: { name, namespace }, spec };
-  if (!spec.token || !spec.source.sealed) return;
-  try {
-    const { job, token } = await takeIn(intakeDeps(state), object);
-    if (state.jobs.has(name) || state.taking.has(name) || !state.ledger.wouldRun(job, slotsOf(token))) return;
-    state.contenders = undefined;
-    if (!reserve(state, job)) return;
-    // The watch event follows within milliseconds. If it does not, the reservation must expire.
-    const timer = setTimeout(() => {
-      state.early.delete(name);
-      letGo(state, job, 'cancelled');
-    }, PREPARE_TTL_MS + 300);
-    state.early.set(name, { job, timer, at: now() });
-    prepare(state, job);
-  } catch (error) {
-    if (!(error instanceof Refusal))
-      state.deps.log.debug(
-        { err: error, ...requestFields({ id: idOf(object), job: name }) },
-        'cannot prepare a runner early',
-      );
-  }
 }
 
 /**

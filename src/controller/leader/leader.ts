@@ -12,9 +12,10 @@ import type { Waiting } from '../pools/plan.ts';
 import type { LostTask } from '../pools/runners.ts';
 import type { SnapshotView } from '../snapshot/build.ts';
 import { queueOf } from '../snapshot/queue.ts';
-import { admitNext } from './dispatch.ts';
+import { admit, admitNext } from './dispatch.ts';
+import { endEarly, startEarly } from './early.ts';
 import { closed, deleted } from './ends.ts';
-import { prepareEarly, seen } from './intake.ts';
+import { seen } from './intake.ts';
 import type { Job } from './job.ts';
 import { disarm } from './lease_guard.ts';
 import { heartbeat, podGone, tick } from './losses.ts';
@@ -28,6 +29,7 @@ export class Leader {
   constructor(deps: LeaderDeps) {
     this.#state = new TermState(deps, {
       admit: (pool) => admitNext(this.#state, pool),
+      admitHeld: (job) => void admit(this.#state, job),
       seen: (job) => seen(this.#state, job),
     });
   }
@@ -36,9 +38,10 @@ export class Leader {
     return recover(this.#state);
   }
 
-  stop(): void {
+  /** Resolves when no tool is left that this term began without an admission. */
+  async stop(): Promise<void> {
     for (const job of this.#state.jobs.values()) disarm(job);
-    for (const { timer } of this.#state.early.values()) clearTimeout(timer);
+    await endEarly(this.#state);
   }
 
   tokensChanged(which: number[] | 'all'): Promise<void> {
@@ -54,7 +57,7 @@ export class Leader {
   }
 
   early(notice: Early): Promise<void> {
-    return prepareEarly(this.#state, notice);
+    return startEarly(this.#state, notice);
   }
 
   closed(notice: Closed): void {

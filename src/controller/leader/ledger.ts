@@ -301,7 +301,14 @@ export class Ledger<E extends Entry> {
     if (limits) this.setLimits(entry.token, limits);
   }
 
-  /** Whether a job about to be created would be admitted at once, to prepare a runner early. */
+  /** The slot that is held under this key becomes that of a job of the same token. False if there is none. */
+  handOver(key: string, to: Entry): boolean {
+    if (!this.#holders.delete(key)) return false;
+    this.#holders.set(to.key, to);
+    return true;
+  }
+
+  /** Whether a job about to be created would be admitted at once, to let a runner begin early. */
   wouldRun({ token: tokenId, account: accountId, pool }: Omit<Entry, 'key'>, limits: SlotLimits): boolean {
     if (this.heldBy(tokenId) >= limits.token || this.heldByAccount(accountId) >= limits.account) return false;
     return (this.#tokens.get(tokenId)?.queues.get(pool)?.size ?? 0) === 0;

@@ -1,10 +1,18 @@
 /** Reservations of runners for jobs, and the leader's orders to runners. A lost or late answer counts as `silent`. */
-import { RUNNER_PROTOCOL, SUBJECT, type Cancel, type Go, type OrderAnswer, type Prepare } from '../../bus/messages.ts';
+import {
+  RUNNER_PROTOCOL,
+  SUBJECT,
+  type Begin,
+  type Cancel,
+  type Go,
+  type OrderAnswer,
+  type Prepare,
+} from '../../bus/messages.ts';
 import type { Bus } from '../../bus/connect.ts';
 import type { Job } from './job.ts';
 import { now, type TermState } from './term_state.ts';
 
-type Said = OrderAnswer | { ok: false; why: 'silent' };
+export type Said = OrderAnswer | { ok: false; why: 'silent' };
 
 /** An agent answers an order before it acts on it, so a later answer indicates a fault. */
 const ANSWER_MS = 1_500;
@@ -19,6 +27,8 @@ async function say(bus: Bus, subject: string, order: object): Promise<Said> {
 
 const sendPrepare = (bus: Bus, podUid: string, order: Prepare): Promise<Said> =>
   say(bus, SUBJECT.prepare(podUid), order);
+export const sendBegin = (bus: Bus, podUid: string, order: Begin): Promise<Said> =>
+  say(bus, SUBJECT.begin(podUid), order);
 export const sendGo = (bus: Bus, podUid: string, order: Go): Promise<Said> => say(bus, SUBJECT.go(podUid), order);
 export const sendCancel = (bus: Bus, podUid: string, order: Cancel): Promise<Said> =>
   say(bus, SUBJECT.cancel(podUid), order);
@@ -59,22 +69,28 @@ function leastHolding(state: TermState, pool: string): { account: number; held: 
     .slice(0, 2);
 }
 
-/** Releases the job's runner and notifies it, so that neither side has to wait for a time-out. */
+/**
+ * Releases the job's runner and notifies it, so that neither side has to wait for a time-out. Returns the runner's
+ * answer, if it had an order.
+ */
 export function letGo(
   state: TermState,
   job: Job,
   why: Cancel['why'],
   attempt = job.attempt + (job.state === 'running' ? 0 : 1),
-): void {
+): Promise<Said> | undefined {
   const { runner, prepared } = job;
-  if (!runner) return;
+  if (!runner) return undefined;
   const { bus, runners, term } = state.deps;
-  if (prepared || attempt === job.attempt)
-    void sendCancel(bus, runner.uid, { epoch: term.epoch, job: job.key, attempt, why });
+  const said =
+    prepared || attempt === job.attempt
+      ? sendCancel(bus, runner.uid, { epoch: term.epoch, job: job.key, attempt, why })
+      : undefined;
   runners.release(runner.uid, job.key, now());
   job.runner = undefined;
   job.prepared = false;
   state.schedule(job.pool);
+  return said;
 }
 
 export function orderFor(state: TermState, job: Job) {
@@ -89,9 +105,9 @@ export function orderFor(state: TermState, job: Job) {
   };
 }
 
-export function prepare(state: TermState, job: Job): void {
-  if (!job.runner || job.prepared) return;
+/** A runner that refuses will also refuse the `go`, so the answer says only whether it can begin early. */
+export function prepare(state: TermState, job: Job): Promise<Said> | undefined {
+  if (!job.runner || job.prepared) return undefined;
   job.prepared = true;
-  // The answer is ignored: a runner that refuses will also refuse the `go`.
-  void sendPrepare(state.deps.bus, job.runner.uid, orderFor(state, job));
+  return sendPrepare(state.deps.bus, job.runner.uid, orderFor(state, job));
 }

@@ -13,6 +13,7 @@ import type { ControllerMetrics } from '../metrics.ts';
 import type { Pools } from '../pools/pools.ts';
 import type { Runners } from '../pools/runners.ts';
 import type { Recent } from '../snapshot/recent.ts';
+import type { EarlyStart } from './early.ts';
 import { whyWaiting } from './explain.ts';
 import type { Job } from './job.ts';
 import { Ledger, type SlotLimits } from './ledger.ts';
@@ -38,6 +39,8 @@ export interface LeaderDeps {
   recent: Pick<Recent, 'jobEnded'>;
   intake: Omit<IntakeDeps, 'tokenOf' | 'poolFor' | 'tools' | 'documents'>;
   maxQueued: number;
+  /** Whether tools may begin while a ProbeJob is being created. */
+  startsEarly: boolean;
   /** Whether notifications of changed tokens arrive. */
   tokensFresh: () => boolean;
 }
@@ -46,6 +49,8 @@ export interface LeaderDeps {
 export interface Following {
   /** Something changed in this pool: waiting jobs may be admitted. */
   admit(pool: string): void;
+  /** The job has a runner and a slot. */
+  admitHeld(job: Job): void;
   /** The end of a job is written, and another object was created under its name meanwhile. */
   seen(job: ProbeJob): void;
 }
@@ -55,6 +60,17 @@ export const slotsOf = ({ limits }: TokenRecord): SlotLimits => ({
   token: limits.concurrency,
   account: limits.accountConcurrency ?? Number.POSITIVE_INFINITY,
 });
+
+export function intakeDeps(state: TermState): IntakeDeps {
+  const { intake, pools } = state.deps;
+  return {
+    ...intake,
+    documents: state.documents,
+    tokenOf: (id) => state.tokens.of(id),
+    tools: () => pools.availableTools(),
+    poolFor: (kind) => pools.forKind(kind),
+  };
+}
 
 export class TermState {
   readonly deps: LeaderDeps;
@@ -70,7 +86,10 @@ export class TermState {
   readonly #scheduled = new Set<string>();
   /** Cached waiting accounts, valid until one of them gets a runner: read for each job that is skipped. */
   contenders: { pool: string; least: { account: number; held: number }[] } | undefined;
-  readonly early = new Map<string, { job: Job; timer: NodeJS.Timeout; at: number }>();
+  /** Runners that are prepared for requests whose ProbeJob is being created, by its name. */
+  readonly early = new Map<string, EarlyStart>();
+  /** Of these, and of jobs whose admission is being written: those whose tools may run. */
+  readonly begun = new Map<string, EarlyStart>();
   readonly marks: WaitingMarks;
   /** Objects created under the name of a job whose end is still being written. */
   readonly successors = new Map<string, ProbeJob>();

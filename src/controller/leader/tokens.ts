@@ -1,4 +1,5 @@
 /** Handles changes of tokens and users: new limits apply at once, and waiting jobs of an invalid token end. */
+import { dropEarly } from './early.ts';
 import { endJob, endOf } from './ends.ts';
 import { stateOf } from './job.ts';
 import { refusalOf } from './resolve_job.ts';
@@ -25,7 +26,7 @@ export async function tokensChanged(state: TermState, which: number[] | 'all'): 
   state.scheduleAll();
 }
 
-/** Ends the waiting jobs of tokens that were revoked, have expired or belong to a suspended account. */
+/** Ends the waiting jobs, and what was begun early, of tokens that were revoked, have expired or belong to a suspended account. */
 function endWaiting(state: TermState, tokens: readonly number[]): void {
   const clock = state.deps.store.clock.now();
   const refusals = new Map(
@@ -35,6 +36,7 @@ function endWaiting(state: TermState, tokens: readonly number[]): void {
     }),
   );
   if (refusals.size === 0) return;
+  for (const early of [...state.early.values()]) if (refusals.has(early.job.token)) dropEarly(state, early);
   const jobs = Array.from(state.ledger.waitingEntries())
     .filter(({ token }) => refusals.has(token))
     .values();
