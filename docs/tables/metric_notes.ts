@@ -34,6 +34,7 @@ export const WORRY: Readonly<Record<string, string>> = {
   probeyard_api_cut_answers_total: 'it grows with the load: callers time out, or a proxy in front closes connections',
   probeyard_api_memory_refused_total: '`replica` increases: raise `api.memoryBudgetBytes` and the memory limit',
   probeyard_api_slow_sockets_closed_total: 'there are many: callers read slowly, or a proxy does',
+  probeyard_early_starts_total: '`dropped` is more than a few percent: callers hang up, or ProbeJobs cannot be created',
   probeyard_jobs_waited_total: '`NoRunner` increases: the pool is too small',
   probeyard_jobs_finished_total: '`RunnerLost` or `InternalError` increases: the installation failed a request',
   probeyard_jobs_retried_total: 'it increases outside of upgrades and drains',

@@ -364,10 +364,9 @@ export async function startTerm(
       for (const listener of listeners) listener.stop();
       for (const timer of timers) clearInterval(timer);
       kept.ca?.stop();
-      const early = lead.stop();
       pools.stop();
       finishedJobs.stop();
-      await Promise.allSettled([early, tools.stop(), poolsCache.stop(), policies.stop(), workers.stop()]);
+      await Promise.allSettled([lead.stop(), tools.stop(), poolsCache.stop(), policies.stop(), workers.stop()]);
     },
   };
 

@@ -127,6 +127,8 @@ export interface Cluster {
   /** A root user with an account of its own. */
   newAccount(): Promise<number>;
   submit(options?: SubmitOptions): Promise<Submitted>;
+  /** Creates the job of a request that was submitted without one. */
+  create(of: Submitted): Promise<void>;
   /** The most jobs of a token that a watch ever saw running at once. */
   most(token: number): number;
   /** The job as the watch shows it. */
@@ -216,6 +218,14 @@ export async function startCluster({
   let over = false;
   const fallback = stored.admin.tokenId;
 
+  const specs = new Map<string, ProbeJobSpec>();
+  const createJob = async ({ id, token }: Submitted): Promise<void> => {
+    await kube.create(PROBE_JOBS, {
+      metadata: { name: id, namespace, labels: { [LABEL.token]: String(token) } },
+      spec: specs.get(id)!,
+    });
+  };
+
   const record = async (id: string): Promise<RequestRecord> => {
     const found = await store.readRequest(id);
     if (!found) throw new Error(`no request ${id}`);
@@ -296,13 +306,11 @@ export async function startCluster({
         ...spec,
       };
       if (early) bus.publish(SUBJECT.early, { job: id, namespace, spec: whole } satisfies Early);
-      if (create)
-        await kube.create(PROBE_JOBS, {
-          metadata: { name: id, namespace, labels: { [LABEL.token]: String(token) } },
-          spec: whole,
-        });
+      specs.set(id, whole);
+      if (create) await createJob({ id, submittedAt, token });
       return { id, submittedAt, token };
     },
+    create: createJob,
     most: (token) => most.get(token) ?? 0,
     job: (id) => jobs.get(`${namespace}/${id}`),
     reason: (id) => stateOf(jobs.get(`${namespace}/${id}`)),

@@ -143,59 +143,6 @@ describe('leader', function () {
     });
   }
 
-  it('an early notice prepares the runner that the job then runs on, without a write', async () => {
-    const { submit, ended, controller, runners } = await start({ pools: { short: { minReady: 2 } } });
-    const { calls } = await controller();
-    await ready(2);
-    const { id } = await submit({ early: true });
-    await ended(id);
-    await until('the job is Completed', () => cluster.reason(id) === 'Completed');
-    const orders = runners
-      .all()
-      .flatMap(({ uid, orders: given }) => given.map((order) => ({ ...order, uid })))
-      .filter(({ job }) => job === id);
-    assert.deepEqual(
-      orders.map(({ what }) => what),
-      ['prepare', 'go'],
-    );
-    assert.equal(new Set(orders.map(({ uid }) => uid)).size, 1);
-    assert.equal(calls.filter(({ name }) => name === id).length, 2);
-  });
-
-  it('a runner prepared for a job that never came becomes free again', async () => {
-    const { submit, ended, controller, runners } = await start({ pools: { short: { minReady: 1, maxPods: 1 } } });
-    await controller();
-    await ready();
-    const never = await submit({ early: true, create: false });
-    await until('it is prepared', () => runners.all()[0]?.orders.some(({ job }) => job === never.id));
-    const { id } = await submit({ queueTimeoutMs: 8_000 });
-    const [record] = await ended(id);
-    assert.equal(record?.state, 'success');
-  });
-
-  it('a runner prepared for a job that has to wait is given to another token', async () => {
-    const { submit, ended, controller, runners, newToken, kube, namespace } = await start({
-      pools: { short: { minReady: 2, maxPods: 2 } },
-    });
-    await controller();
-    await ready(2);
-    const [mine, other] = [await newToken(1), await newToken(1)];
-    const late = await submit({ token: mine, early: true, create: false });
-    await until('it is prepared', () => runners.all().some(({ orders }) => orders.some(({ job }) => job === late.id)));
-    runners.behaviour.go = () => 'hold';
-    const running = await submit({ token: mine });
-    await until('the other one runs', () => runners.of(running.id));
-    const spec = cluster.job(running.id)!.spec;
-    await kube.create(PROBE_JOBS, {
-      metadata: { name: late.id, namespace },
-      spec: { ...spec, submittedAt: late.submittedAt.toISOString() },
-    });
-    runners.behaviour.go = () => ({ ms: 5 });
-    const { id } = await submit({ token: other, queueTimeoutMs: 5_000 });
-    const [record] = await ended(id);
-    assert.equal(record?.state, 'success');
-  });
-
   it('a job that waits past its queue timeout ends in time, with what it waited for', async () => {
     const { submit, ended, controller, runners, newToken, told, kube, namespace } = await start();
     await controller();

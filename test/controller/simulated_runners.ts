@@ -7,6 +7,7 @@ import type { Bus } from '../../src/bus/connect.ts';
 import {
   RUNNER_PROTOCOL,
   SUBJECT,
+  type Begin,
   type Cancel,
   type Collected,
   type Go,
@@ -22,6 +23,7 @@ import { LABEL } from '../../src/kube/resource.ts';
 import {
   heartbeatOf,
   initialState,
+  onBegin,
   onCancel,
   onCollected,
   onDrain,
@@ -39,6 +41,8 @@ type Refusal = Extract<OrderAnswer, { ok: false }>['why'];
 export interface Behaviour {
   /** Reaction to a go order: a result after `ms`, no result (`hold`), a refusal, or no reply. */
   go: (order: Go, runner: SimulatedRunner) => { ms: number } | 'hold' | Refusal | 'silent';
+  /** Called when a runner was prepared. Its answer has a number if this resolves to true. */
+  begins: (order: Prepare) => boolean | Promise<boolean>;
   result: (order: Go) => ResultBody;
   heartbeatMs: number;
   /** Whether new pods start at all. */
@@ -51,7 +55,7 @@ export interface SimulatedRunner {
   pod: string;
   uid: string;
   state: State;
-  orders: { what: 'prepare' | 'go' | 'cancel'; job: string; attempt: number; epoch: number; answer: OrderAnswer }[];
+  orders: { what: 'prepare' | 'begin' | 'go' | 'cancel'; job: string; attempt: number; epoch: number; answer: OrderAnswer }[];
   /** Ends a held job with its result. */
   finish(): Promise<void>;
   /** Stops heartbeats and replies, as on an unreachable node. */
@@ -160,8 +164,8 @@ function startRunner(
   };
 
   const answer = (
-    what: 'prepare' | 'go' | 'cancel',
-    order: Prepare | Go | Cancel,
+    what: 'prepare' | 'begin' | 'go' | 'cancel',
+    order: Prepare | Begin | Go | Cancel,
     given: OrderAnswer,
   ): OrderAnswer | undefined => {
     if (runner.mute) return undefined;
@@ -169,11 +173,18 @@ function startRunner(
     return given;
   };
   const subscriptions = [
-    bus.serve<Prepare, OrderAnswer>(SUBJECT.prepare(uid), ({ message }) => {
+    bus.serve<Prepare, OrderAnswer>(SUBJECT.prepare(uid), async ({ message }) => {
       if (runner.mute) return undefined;
       const { state, answer: given } = onPrepare(runner.state, message, now());
       change(state);
-      return answer('prepare', message, given);
+      if (!answer('prepare', message, given)?.ok || !(await behaviour.begins(message))) return given;
+      return { ok: true, number: '1' };
+    }),
+    bus.serve<Begin, OrderAnswer>(SUBJECT.begin(uid), ({ message }) => {
+      if (runner.mute) return undefined;
+      const { state, answer: given } = onBegin(runner.state, message, now());
+      change(state);
+      return answer('begin', message, given);
     }),
     bus.serve<Go, OrderAnswer>(SUBJECT.go(uid), ({ message }) => {
       const will = behaviour.go(message, runner);
@@ -181,7 +192,7 @@ function startRunner(
       if (typeof will === 'string' && will !== 'hold') return answer('go', message, { ok: false, why: will });
       const { state, answer: given, effects } = onGo(runner.state, message, now());
       change(state);
-      if (effects.some((effect) => effect.do === 'run')) {
+      if (effects.some((effect) => effect.do === 'run' || effect.do === 'keep')) {
         running = message;
         log(message.job, message.attempt, uid);
         if (will !== 'hold')
@@ -228,6 +239,7 @@ export async function simulateRunners(
 ): Promise<SimulatedRunners> {
   const behaviour: Behaviour = {
     go: () => ({ ms: 5 }),
+    begins: () => true,
     result: success,
     heartbeatMs: 500,
     boot: true,

@@ -287,6 +287,25 @@ describe('leader election', function () {
       assert.deepEqual(told, ['lead 42', 'lost taken', 'lead 43']);
     });
 
+    it('waits before it creates a deleted Lease anew, whoever deleted it', async () => {
+      const quietMs = 1_500;
+      const first = await elect({ quietMs });
+      const second = await elect({ quietMs });
+      const began = performance.now();
+      await client.delete(LEASES, 'leader');
+      const leads = () => first.election.leading() ?? second.election.leading();
+      await until('it is lost', () => leads() === undefined);
+      await until('one leads again', leads);
+      assert.ok(performance.now() - began >= quietMs - 50, 'too early');
+    });
+
+    it('waits for no Lease that it never saw', async () => {
+      const began = performance.now();
+      const { election } = await elect({ quietMs: 60_000 });
+      assert.equal(election.leading(), 1);
+      assert.ok(performance.now() - began < 10_000);
+    });
+
     it('continues if the Lease is labelled', async () => {
       const { election, told } = await elect({ durationMs: 1200, renewMs: 300, marginMs: 200 });
       for (let n = 0; n < 20; n++) {

@@ -117,7 +117,7 @@ export function dropEarly(state: TermState, early: EarlyStart): void {
 
 /** The term ends on purpose: resolves when nothing that it began is left, as far as the runners say or by its time. */
 export async function endEarly(state: TermState): Promise<void> {
-  for (const early of [...state.early.values()]) {
+  for (const early of state.early.values()) {
     clearTimeout(early.timer);
     if (early.begunAt === undefined) void letGo(state, early.job, 'cancelled');
   }

@@ -36,7 +36,7 @@ function endWaiting(state: TermState, tokens: readonly number[]): void {
     }),
   );
   if (refusals.size === 0) return;
-  for (const early of [...state.early.values()]) if (refusals.has(early.job.token)) dropEarly(state, early);
+  for (const early of state.early.values()) if (refusals.has(early.job.token)) dropEarly(state, early);
   const jobs = Array.from(state.ledger.waitingEntries())
     .filter(({ token }) => refusals.has(token))
     .values();

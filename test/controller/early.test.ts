@@ -1,0 +1,239 @@
+/** Tools that begin while their ProbeJob is being created: what the leader orders, and which slots that takes. */
+import assert from 'node:assert/strict';
+import { EARLY_OVER_MS, EARLY_TERM_MS } from '../../src/bus/early.ts';
+import { PODS, PROBE_JOBS } from '../../src/kube/client.ts';
+import { until } from '../until.ts';
+import { startCluster, type Cluster, type ClusterOptions, type Submitted } from './cluster_parts.ts';
+import type { ControllerOptions } from './controller_part.ts';
+import { gateAt, isAdmission } from './obstacles.ts';
+
+describe('early start', function () {
+  this.timeout(60_000);
+  let cluster: Cluster;
+  afterEach(() => cluster?.stop());
+
+  const start = async (options: ClusterOptions = {}, of: Partial<ControllerOptions> = {}) => {
+    cluster = await startCluster({ pools: { short: { minReady: 2, maxPods: 2 } }, ...options });
+    const controller = await cluster.controller(of);
+    const count = options.pools?.['short']?.minReady ?? 2;
+    await until(
+      `${count} runners are ready`,
+      () => cluster.runners.all().filter(({ state }) => state.epoch > 0).length >= count,
+    );
+    return controller;
+  };
+  const ordersOf = ({ id }: Submitted) =>
+    cluster.runners
+      .all()
+      .flatMap(({ uid, orders }) => orders.map((order) => ({ ...order, uid })))
+      .filter(({ job }) => job === id);
+  const whatOf = (job: Submitted): string[] => ordersOf(job).map(({ what }) => what);
+  const begun = (job: Submitted) => until(`${job.id} has begun`, () => whatOf(job).includes('begin'));
+  /** A job of the same token, which the limit keeps waiting. Resolves to the time at which it runs. */
+  const runsAt = async (job: Submitted): Promise<number> => {
+    await until(`${job.id} runs`, () => cluster.runners.of(job.id), 10_000);
+    return performance.now();
+  };
+  it('begins on the runner that the job is admitted to, without a write, and runs once', async () => {
+    const { calls } = await start();
+    const job = await cluster.submit({ early: true, create: false });
+    await begun(job);
+    await cluster.create(job);
+    const [record] = await cluster.ended(job.id);
+    assert.equal(record?.state, 'success');
+    await until('the job is Completed', () => cluster.reason(job.id) === 'Completed');
+    assert.deepEqual(whatOf(job), ['prepare', 'begin', 'go']);
+    assert.equal(new Set(ordersOf(job).map(({ uid }) => uid)).size, 1);
+    assert.equal(cluster.runners.began.filter((one) => one.job === job.id).length, 1);
+    assert.equal(calls.filter(({ name }) => name === job.id).length, 2);
+    assert.equal(cluster.job(job.id)?.status?.attempts, 1);
+  });
+
+  const runsWithout: [string, ClusterOptions, Partial<ControllerOptions>][] = [
+    ['a runner that gives no number', { runners: { begins: () => false } }, {}],
+    ['jobs.earlyStart: false', {}, { env: { PY_EARLY_START: 'false' } }],
+  ];
+  for (const [what, options, of] of runsWithout)
+    it(`${what} is only prepared`, async () => {
+      await start(options, of);
+      const job = await cluster.submit({ early: true });
+      const [record] = await cluster.ended(job.id);
+      assert.equal(record?.state, 'success');
+      assert.deepEqual(whatOf(job), ['prepare', 'go']);
+    });
+
+  it('of two requests of a token that may run one, one begins', async () => {
+    await start();
+    const token = await cluster.newToken(1);
+    const [a, b] = [
+      await cluster.submit({ token, early: true, create: false }),
+      await cluster.submit({ token, early: true, create: false }),
+    ];
+    await begun(a);
+    // What follows on the same subject was handled after both.
+    await begun(await cluster.submit({ early: true, create: false }));
+    assert.deepEqual(whatOf(b), []);
+  });
+
+  it('the slot of a request that nobody creates is free when its runner has answered', async () => {
+    await start();
+    const token = await cluster.newToken(1);
+    cluster.runners.behaviour.go = () => 'hold';
+    const never = await cluster.submit({ token, early: true, create: false });
+    await begun(never);
+    const next = await cluster.submit({ token });
+    await until('the next one waits for it', () => cluster.reason(next.id) === 'TokenAtLimit');
+    await runsAt(next);
+    assert.deepEqual(whatOf(never), ['prepare', 'begin', 'cancel']);
+    assert.equal(cluster.most(token), 1);
+  });
+
+  it('the slot of a silent runner is free when its launcher has ended everything', async () => {
+    await start();
+    const { sql } = cluster.servers.stored;
+    const account = await cluster.newAccount();
+    await sql('update users set account_concurrency = 1 where id = $1', [account]);
+    const [mine, other] = [await cluster.newToken(1, account), await cluster.newToken(1, account)];
+    cluster.runners.behaviour.go = () => 'hold';
+    const never = await cluster.submit({ token: mine, early: true, create: false });
+    await begun(never);
+    const since = performance.now();
+    cluster.runners.all().find(({ orders }) => orders.some(({ job }) => job === never.id))!.mute = true;
+    await sql('update tokens set revoked_at = now() where id = $1', [mine]);
+    const next = await cluster.submit({ token: other });
+    assert.ok((await runsAt(next)) - since >= EARLY_OVER_MS - 100, 'too early');
+  });
+
+  it('begins nothing if the lease may end before it', async () => {
+    const { lease } = await start();
+    lease.ageMs = 6_000 - EARLY_TERM_MS;
+    const job = await cluster.submit({ early: true });
+    await until('it is prepared', () => whatOf(job).includes('prepare'));
+    lease.ageMs = 0;
+    const [record] = await cluster.ended(job.id);
+    assert.equal(record?.state, 'success');
+    assert.deepEqual(whatOf(job), ['prepare', 'go']);
+  });
+
+  it('looks at the lease after it has the number', async () => {
+    const asked = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<boolean>();
+    const begins = (): Promise<boolean> => {
+      asked.resolve();
+      return answer.promise;
+    };
+    const { lease, term } = await start({ runners: { begins } });
+    const job = await cluster.submit({ early: true, create: false });
+    await asked.promise;
+    lease.ageMs = 6_000 - EARLY_TERM_MS;
+    answer.resolve(true);
+    await cluster.create(job);
+    await until('its job is taken in', () => term.leader.knows(job.id));
+    lease.ageMs = 0;
+    await cluster.ended(job.id);
+    assert.deepEqual(whatOf(job), ['prepare', 'go']);
+  });
+
+  it('a token that is revoked meanwhile ends what has begun', async () => {
+    await start();
+    const token = await cluster.newToken(1);
+    const job = await cluster.submit({ token, early: true, create: false });
+    await begun(job);
+    await cluster.servers.stored.sql('update tokens set revoked_at = now() where id = $1', [token]);
+    await until('it is cancelled', () => whatOf(job).includes('cancel'), 2_000);
+    await cluster.create(job);
+    const [record] = await cluster.ended(job.id);
+    assert.deepEqual([record?.status, record?.reason], [403, 'TokenInactive']);
+    assert.deepEqual(whatOf(job), ['prepare', 'begin', 'cancel']);
+  });
+
+  it('a limit that is lowered meanwhile takes nothing away', async () => {
+    const { term } = await start();
+    const token = await cluster.newToken(2);
+    cluster.runners.behaviour.go = () => 'hold';
+    const first = await cluster.submit({ token });
+    await runsAt(first);
+    const job = await cluster.submit({ token, early: true, create: false });
+    await begun(job);
+    await cluster.servers.stored.sql('update tokens set concurrency = 1 where id = $1', [token]);
+    await term.leader.tokensChanged([token]);
+    await cluster.create(job);
+    await runsAt(job);
+    assert.deepEqual(whatOf(job), ['prepare', 'begin', 'go']);
+  });
+
+  it('a job whose pod is gone since runs on another', async () => {
+    await start();
+    const job = await cluster.submit({ early: true, create: false });
+    await begun(job);
+    const { uid } = ordersOf(job)[0]!;
+    const pod = (await cluster.pods()).find(({ metadata }) => metadata.uid === uid)!;
+    await cluster.kube.delete(PODS, pod.metadata.name, { namespace: cluster.runnerNamespace, gracePeriodSeconds: 0 });
+    await until('its runner is gone', () => cluster.runners.all().every((runner) => runner.uid !== uid));
+    await cluster.create(job);
+    const [record] = await cluster.ended(job.id);
+    assert.equal(record?.state, 'success');
+    assert.notEqual(cluster.runners.began.find((one) => one.job === job.id)?.uid, uid);
+  });
+
+  it('a job that is deleted before it is admitted ends what has begun', async () => {
+    cluster = await startCluster({ pools: { short: { minReady: 2, maxPods: 2 } } });
+    const gate = gateAt(cluster.kube, isAdmission, 'before');
+    await cluster.controller({ writes: gate.kube });
+    await until('a runner is ready', () => cluster.runners.all().some(({ state }) => state.epoch > 0));
+    const token = await cluster.newToken(1);
+    const job = await cluster.submit({ token, early: true, create: false });
+    await begun(job);
+    await cluster.create(job);
+    await until('its admission is on its way', () => gate.arrived.some(({ name }) => name === job.id));
+    await cluster.kube.delete(PROBE_JOBS, job.id, { namespace: cluster.namespace });
+    await until('it is cancelled', () => whatOf(job).includes('cancel'));
+    gate.open();
+    const [record] = await cluster.ended(job.id);
+    assert.equal(record?.reason, 'Cancelled');
+    const next = await cluster.submit({ token });
+    await cluster.ended(next.id);
+    assert.equal(cluster.runners.began.filter((one) => one.job === job.id).length, 0);
+  });
+
+  it('a leader that ends on purpose waits for what has begun', async () => {
+    const { stop } = await start();
+    const answered = await cluster.submit({ early: true, create: false });
+    await begun(answered);
+    const silent = await cluster.submit({ early: true, create: false });
+    await begun(silent);
+    const since = performance.now();
+    cluster.runners.all().find(({ orders }) => orders.some(({ job }) => job === silent.id))!.mute = true;
+    await stop();
+    assert.ok(performance.now() - since >= EARLY_OVER_MS - 100, 'too early');
+    assert.deepEqual(whatOf(answered), ['prepare', 'begin', 'cancel']);
+  });
+
+  it('a leader that ends on purpose goes at once if every runner has answered', async () => {
+    const { stop } = await start();
+    const job = await cluster.submit({ early: true, create: false });
+    await begun(job);
+    const since = performance.now();
+    await stop();
+    assert.ok(performance.now() - since < 1_000, 'too late');
+    assert.deepEqual(whatOf(job), ['prepare', 'begin', 'cancel']);
+  });
+
+  it('a new leader ends what it does not know, and runs the job', async () => {
+    const first = await start({ runners: { heartbeatMs: 100 } });
+    const job = await cluster.submit({ early: true, create: false });
+    await begun(job);
+    // Cut off: it tells nobody, as if it had been killed.
+    first.lease.ageMs = 6_000;
+    await cluster.controller({ epoch: 2 });
+    await until(
+      'the runner is idle',
+      () => cluster.runners.all().every(({ state }) => state.task === undefined),
+      EARLY_OVER_MS,
+    );
+    await cluster.create(job);
+    const [record] = await cluster.ended(job.id);
+    assert.equal(record?.state, 'success');
+    assert.equal(cluster.runners.began.filter((one) => one.job === job.id).length, 1);
+  });
+});
