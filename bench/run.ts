@@ -11,6 +11,7 @@ import { cold } from './cluster/cold.ts';
 import { compared } from './compare/cluster.ts';
 import { consoleAnswer } from './console/answer.ts';
 import { consoleLog } from './console/log.ts';
+import { earlyStart } from './cluster/early.ts';
 import { failovers } from './cluster/failover.ts';
 import { far } from './cluster/far.ts';
 import { nearRequests } from './cluster/files.ts';
@@ -31,6 +32,7 @@ import { webhooks } from './webhooks/deliver.ts';
 
 const MEASUREMENTS: readonly Measurement[] = [
   warm,
+  earlyStart,
   nearRequests,
   near,
   far,

@@ -287,15 +287,13 @@ describe('leader election', function () {
       assert.deepEqual(told, ['lead 42', 'lost taken', 'lead 43']);
     });
 
-    it('waits before it creates a deleted Lease anew, whoever deleted it', async () => {
+    it('waits before it creates a deleted Lease anew', async () => {
       const quietMs = 1_500;
-      const first = await elect({ quietMs });
-      const second = await elect({ quietMs });
+      const { election } = await elect({ quietMs });
       const began = performance.now();
       await client.delete(LEASES, 'leader');
-      const leads = () => first.election.leading() ?? second.election.leading();
-      await until('it is lost', () => leads() === undefined);
-      await until('one leads again', leads);
+      await until('it is lost', () => election.leading() === undefined);
+      await until('it leads again', () => election.leading());
       assert.ok(performance.now() - began >= quietMs - 50, 'too early');
     });
 
