@@ -27,7 +27,7 @@ export const DOCTOR: Command = {
     { does: 'an installation', line: 'probeyard doctor' },
     {
       does: 'a cluster before the installation',
-      line: 'probeyard doctor --install-check --image registry.example.com/media/probeyard/probeyard:0.1.0',
+      line: 'probeyard doctor --install-check --image registry.example.com/media/probeyard/probeyard:0.2.0',
     },
   ],
   run: async () => (await import('./doctor.ts')).default,
