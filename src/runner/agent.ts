@@ -199,11 +199,11 @@ export function startAgent({
     early?: { number: bigint; admitted: Promise<Assignment> },
   ): Promise<RawBody> => {
     const asked = performance.now();
-    const source = sourceFor(order);
+    const opened = sourceFor(order);
     if (!(await clean)) throw new Error('the tools container could not be cleaned');
     signal.throwIfAborted();
     const remainingMs = givenMs - (performance.now() - asked);
-    return runJob({ assignment: order.assignment, remainingMs, launcher, source, settings, signal, early });
+    return runJob({ assignment: order.assignment, remainingMs, launcher, source: opened, settings, signal, early });
   };
 
   const begin = (order: Prepare, number: bigint): void => {
@@ -348,8 +348,11 @@ export function startAgent({
     };
   const subscriptions = [
     bus.serve<Prepare, OrderAnswer>(SUBJECT.prepare(identity.uid), async (received) => {
+      const { message } = received;
       const answer = ordered(isPrepare, onPrepare)(received);
-      if (!answer?.ok || !mayBegin(received.message.assignment)) return answer;
+      // A new number would end what a repeated order has begun.
+      const isPrepared = state.task?.stage === 'prepared' && state.task.job === message.job;
+      if (!answer?.ok || !isPrepared || !mayBegin(message.assignment)) return answer;
       const number = await launcher.arm();
       return number === undefined ? answer : { ok: true, number: String(number) };
     }),

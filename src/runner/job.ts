@@ -65,8 +65,10 @@ async function runAtOnce(running: Running): Promise<Omit<RawBody, 'ioUsage' | 'o
   ]);
   const ran = [...atOnce, ...waited.ran];
   const tools = likeTheReaders(ran, source);
-  const report = reportOf(assignment, tools, own, source.redact);
+  const made = reportOf(assignment, tools, own, source.redact);
   const admitted = early ? await early.admitted : assignment;
+  // A policy, which comes with the admission, is judged on a report that always has its diff.
+  const report = admitted.policy === assignment.policy ? made : reportOf(admitted, tools, own, source.redact);
   const policy = admitted.policy
     ? (await import('./policy.ts')).verdictIn(admitted, { tools, own, report: report?.seen }, source.redact)
     : undefined;

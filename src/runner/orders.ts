@@ -144,8 +144,7 @@ export function onBegin(before: State, order: Begin, now: number): Decision {
 }
 
 /** A policy is added at the admission. Both are JSON as the leader wrote it. */
-const isSameWork = ({ policy: _, ...a }: Assignment, { policy: __, ...b }: Assignment): boolean =>
-  JSON.stringify(a) === JSON.stringify(b);
+const workOf = (assignment: Assignment): string => JSON.stringify({ ...assignment, policy: undefined });
 
 export function onGo(before: State, order: Go, now: number): Decision {
   const why = gate(before, order);
@@ -163,7 +162,7 @@ export function onGo(before: State, order: Go, now: number): Decision {
   const { task } = before;
   if (task?.stage === 'prepared' && same(task, order)) return accept(next, { do: 'run', order });
   const begun = task?.stage === 'early' && same(task, order) ? task.prepared : undefined;
-  if (begun?.epoch === order.epoch && isSameWork(begun.assignment, order.assignment))
+  if (begun?.epoch === order.epoch && workOf(begun.assignment) === workOf(order.assignment))
     return accept(next, { do: 'keep', order });
   return accept(next, ...giveWay(task), { do: 'run', order });
 }

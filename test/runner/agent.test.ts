@@ -77,7 +77,7 @@ describe('agent', function () {
       serve(request, response);
     };
     const order = rig.go([rig.script('/usr/bin/curl -s -o /dev/null -r 0-999 "$address"; echo "{}"')]);
-    assert.deepEqual(await rig.say(SUBJECT.prepare, order), { ok: true });
+    await rig.prepare(order);
     await rig.phase('prepared');
     await until('the head is read', () => requests > 0);
     const before = requests;

@@ -12,11 +12,13 @@ import { type Bus, connectBus } from '../../src/bus/connect.ts';
 import {
   type AssignedTool,
   type Assignment,
+  type Begin,
   type Collected,
   type Go,
   type Heartbeat,
   type Lease,
   type OrderAnswer,
+  type Prepare,
   type Result,
   type ResultBody,
   RUNNER_PROTOCOL,
@@ -82,6 +84,8 @@ export class Rig {
     this.launcher = openLauncher(this.launcherProcess.socket, { cleanMs: 3_000 });
     this.proxy = await startProxy({ allow: [{ cidr: '127.0.0.1/32' }], pace: this.pace });
     await this.launcher.whenConnected(5_000);
+    // With its answer the launcher says that it knows early starts.
+    await this.launcher.killAll();
     this.leader = await connectBus({ url: this.nats.url, name: 'leader', inboxPrefix: INBOX.controller });
     await ensureStreams(await managerOf(this.leader));
     this.leader.serve<Heartbeat, Lease>(SUBJECT.heartbeats, ({ message }) => {
@@ -217,6 +221,23 @@ export class Rig {
 
   say(subject: (uid: string) => string, order: object): Promise<OrderAnswer> {
     return this.leader.request<OrderAnswer>(subject(this.uid), order, 2_000);
+  }
+
+  /** Prepares a job; the number with which it can begin, if the runner gave one. */
+  async prepare(order: Go): Promise<string | undefined> {
+    const { remainingMs: _, ...prepare } = order;
+    const answer = await this.say(SUBJECT.prepare, prepare satisfies Prepare);
+    if (!answer.ok) throw new Error(`refused: ${answer.why}`);
+    return answer.number;
+  }
+
+  /** Begins a job before its admission: prepares it first, if no number is given. */
+  async begin(order: Go, number?: string): Promise<void> {
+    const { epoch, job, attempt } = order;
+    const given = number ?? (await this.prepare(order));
+    if (given === undefined) throw new Error('the runner gave no number');
+    const answer = await this.say(SUBJECT.begin, { epoch, job, attempt, number: given } satisfies Begin);
+    if (!answer.ok) throw new Error(`refused: ${answer.why}`);
   }
 
   /** Runs a job until its result is collected. */

@@ -64,6 +64,7 @@ for (const init of [false, true]) {
           timedOut: false,
           capped: false,
           killed: false,
+          unconfirmed: false,
           userUs: 0,
           systemUs: 0,
           maxRssKb: 0,

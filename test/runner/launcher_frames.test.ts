@@ -1,5 +1,12 @@
 import assert from 'node:assert/strict';
-import { encodeNumber, encodeStart, type Event, frameReader, type Limits } from '../../src/runner/launcher_frames.ts';
+import {
+  encodeConfirm,
+  encodeNumber,
+  encodeStart,
+  type Event,
+  frameReader,
+  type Limits,
+} from '../../src/runner/launcher_frames.ts';
 
 const frame = (type: number, ...parts: (number | Buffer)[]): Buffer => {
   const payload = Buffer.concat(
@@ -27,6 +34,12 @@ const stream = Buffer.concat([
   frame(22, 3),
   frame(21, 0, 2),
   frame(21, 1, 9),
+  frame(21, 1, 3, 1),
+  frame(21, 1, 3, 0),
+  frame(23, 0x01020304, 0x05060708),
+  frame(23, -1, -1),
+  frame(19, 1, -1, 9, 8, 0, 5, 0, 6, 0, 7, 0, 8),
+  frame(20, 2, 116, 2),
 ]);
 
 /** Joins outputs of the same id and kind that follow each other. */
@@ -55,6 +68,7 @@ const EXPECTED = [
       timedOut: true,
       capped: false,
       killed: false,
+      unconfirmed: false,
       userUs: 5,
       systemUs: 6,
       maxRssKb: 7,
@@ -62,10 +76,32 @@ const EXPECTED = [
     },
   },
   { type: 'failed', id: 2, errno: 2, stage: 1 },
-  { type: 'clean', clean: true },
+  { type: 'clean', clean: true, arms: false },
   { type: 'pong', id: 3 },
-  { type: 'clean', clean: false, wall: 'filtered' },
-  { type: 'clean', clean: true },
+  // Of launchers that know no early start.
+  { type: 'clean', clean: false, wall: 'filtered', arms: false },
+  { type: 'clean', clean: true, arms: false },
+  { type: 'clean', clean: true, wall: 'watched', arms: true },
+  { type: 'clean', clean: true, wall: 'watched', arms: false },
+  { type: 'armed', number: 0x0102030405060708n },
+  { type: 'armed', number: 0xffff_ffff_ffff_ffffn },
+  {
+    type: 'exit',
+    id: 1,
+    exit: {
+      code: null,
+      signal: 9,
+      timedOut: false,
+      capped: false,
+      killed: false,
+      unconfirmed: true,
+      userUs: 5,
+      systemUs: 6,
+      maxRssKb: 7,
+      wallUs: 8,
+    },
+  },
+  { type: 'failed', id: 2, errno: 116, stage: 2 },
 ];
 
 describe('frames of the launcher', () => {
@@ -87,22 +123,39 @@ describe('frames of the launcher', () => {
     it(`refuses ${what}`, () => assert.throws(() => frameReader(() => {})(bytes), RangeError));
   }
 
+  const limits: Limits = {
+    wallMs: 1,
+    cpuSeconds: 1,
+    dataBytes: 0,
+    fileBytes: 0,
+    processes: 0,
+    files: 0,
+    stdoutBytes: 1,
+    stderrBytes: 1,
+  };
+
   it('refuses an argument with a NUL', () => {
-    const limits: Limits = {
-      wallMs: 1,
-      cpuSeconds: 1,
-      dataBytes: 0,
-      fileBytes: 0,
-      processes: 0,
-      files: 0,
-      stdoutBytes: 1,
-      stderrBytes: 1,
-    };
     assert.throws(() => encodeStart(1, { argv: ['/bin/true', 'a\0-i'], env: {}, limits }), TypeError);
     assert.equal(
       encodeStart(1, { argv: ['/bin/true', ''], env: { A: 'b' }, limits }).readUInt32BE(0),
       1 + 64 + 10 + 1 + 4,
     );
     assert.equal(encodeNumber(2, 7).toString('hex'), '000000050200000007');
+  });
+
+  it('begin as a start does, with the number before it', () => {
+    const spawn = { argv: ['/bin/true', 'a'], env: { A: 'b' }, limits, ports: [80, 443] };
+    const start = encodeStart(7, spawn);
+    const begin = encodeStart(7, spawn, 0xfedcba9876543210n);
+    assert.equal(begin.readUInt32BE(0), start.readUInt32BE(0) + 8);
+    assert.equal(begin.length, begin.readUInt32BE(0) + 4);
+    assert.deepEqual([start[4], begin[4]], [1, 6]);
+    assert.equal(begin.toString('hex', 5, 13), 'fedcba9876543210');
+    assert.deepEqual(begin.subarray(13), start.subarray(5));
+  });
+
+  it('arm, and confirm a number', () => {
+    assert.equal(encodeNumber(5).toString('hex'), '0000000105');
+    assert.equal(encodeConfirm(0xfedcba9876543210n).toString('hex'), '0000000907fedcba9876543210');
   });
 });
