@@ -395,7 +395,8 @@ describe('agent: early start', function () {
   });
 
   it('a begun tool that the tools container did not survive is out of memory, and the next job begins', async () => {
-    const order = rig.go([counted(`sleep ${odd(617)}`)]);
+    // With exec, because only the tool itself dies with the launcher; a container would end the rest.
+    const order = rig.go([counted(`exec sleep ${odd(617)}`)]);
     await rig.begin(order);
     await until('it runs', () => sleeps(617));
     await rig.launcherProcess.restart();

@@ -345,7 +345,7 @@ for (const init of [false, true]) {
 
     it('a begun tool is lost with its launcher', async () => {
       const number = await armed();
-      const tool = sh('sleep 300', number);
+      const tool = sh('exec sleep 300', number);
       await tool.started;
       await server.restart();
       await assert.rejects(tool.finished, isLost);
