@@ -46,6 +46,8 @@ const isOrder = (order: unknown): order is Record<string, unknown> =>
 export const isCancel = (order: unknown): order is Cancel => isOrder(order);
 export const isPrepare = (order: unknown): order is Prepare =>
   isOrder(order) && isName(order['tenant']) && isObject(order['assignment']);
-export const isBegin = (order: unknown): order is Begin =>
-  isOrder(order) && typeof order['number'] === 'string' && /^[1-9][0-9]{0,19}$/.test(order['number']);
+/** The launcher's numbers have 64 bits. */
+const isNumber = (text: unknown): boolean =>
+  typeof text === 'string' && /^[1-9][0-9]{0,19}$/.test(text) && BigInt(text) < 2n ** 64n;
+export const isBegin = (order: unknown): order is Begin => isOrder(order) && isNumber(order['number']);
 export const isGo = (order: unknown): order is Go => isPrepare(order) && isCount((order as Partial<Go>).remainingMs);
