@@ -3,13 +3,15 @@ import { once } from 'node:events';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import type { Asked } from './far_origin.ts';
 import { files, makeCertificate, makeMedia, makeMoreMedia, moreFiles } from './media.ts';
 import type { Answer, Order } from './proxy_process.ts';
 
 /**
  * Both tools on an HTTPS origin 40 ms away, bare and through the source proxy, in parallel in the same run. The proxy
  * is a separate process, as in a pod, and new for each run, without open connections or a cache. `node
- * bench/source/far.ts [runs] [file …]`
+ * bench/source/far.ts [runs] [file …]`. BENCH_ONE_WAY_MS=75: 150 ms away. BENCH_MBIT=1000: 1 Gbit/s a connection.
+ * BENCH_TOOLS=both: without ffprobe alone. BENCH_TIMELINE=1: the requests of the last run, as the origin saw them.
  */
 
 const run = promisify(execFile);
@@ -35,6 +37,7 @@ interface Counters {
   delivered: number;
   connections: number;
   requests: number;
+  asked: Asked[];
 }
 async function counters(): Promise<Counters> {
   origin.send('counters');
@@ -59,7 +62,7 @@ const mediainfo: Tool = async (address, env) =>
   ).stdout;
 
 const memory: number[] = [];
-type Result = Counters & { ms: number; outputs: string[] };
+type Result = Counters & { begin: number; ms: number; outputs: string[] };
 
 async function bare(name: string, tools: Tool[]): Promise<Result> {
   await counters();
@@ -67,7 +70,7 @@ async function bare(name: string, tools: Tool[]): Promise<Result> {
   const outputs = await Promise.all(tools.map((tool) => tool(`https://127.0.0.1:${port}/${name}`)));
   const ms = performance.now() - begin;
   await settled();
-  return { ms, outputs, ...(await counters()) };
+  return { begin: performance.timeOrigin + begin, ms, outputs, ...(await counters()) };
 }
 
 async function proxied(name: string, tools: Tool[]): Promise<Result> {
@@ -85,7 +88,7 @@ async function proxied(name: string, tools: Tool[]): Promise<Result> {
   const end = await order<Extract<Answer, { outputs: string[] }>>({ close: outputs });
   if (!end.prepared) throw new Error('the source could not be prepared');
   memory.push(end.rss);
-  return { ms, outputs: end.outputs, ...counted };
+  return { begin: performance.timeOrigin + begin, ms, outputs: end.outputs, ...counted };
 }
 
 /** Bytes in flight when the tools exited still count. */
@@ -96,6 +99,17 @@ const spread = (values: number[], unit: (value: number) => string): string =>
   `${unit(middle(values))} (${unit(Math.min(...values))} to ${unit(Math.max(...values))})`;
 const ms = (value: number): string => value.toFixed(0);
 const mb = (value: number): string => (value / 1e6).toFixed(1);
+
+function timeline({ begin, ms: took, asked }: Result): string {
+  const after = (at: number | undefined): string => (at === undefined ? '…' : (at - begin).toFixed(0));
+  return [
+    ...asked.map(
+      ({ at, end, connection, what, bytes }) =>
+        `    ${after(at).padStart(5)} to ${after(end).padStart(5)} ms  connection ${connection}  ${mb(bytes)} MB  ${what}`,
+    ),
+    `    ${took.toFixed(0).padStart(5)} ms: the tools have ended`,
+  ].join('\n');
+}
 
 console.log(
   `${runs} runs, median (least to most); origin ${process.env['BENCH_ONE_WAY_MS'] ?? 20} ` +
@@ -110,6 +124,7 @@ for (const name of chosen) {
     ['ffprobe', [ffprobe]],
     ['both', [ffprobe, mediainfo]],
   ] as const) {
+    if (label !== (process.env['BENCH_TOOLS'] ?? label)) continue;
     const without: Result[] = [];
     const through: Result[] = [];
     for (let i = 0; i < runs; i++) {
@@ -131,6 +146,8 @@ for (const name of chosen) {
         `${middle(pick(without, 'requests'))} / ${middle(pick(through, 'requests'))} | ` +
         `${equal ? 'equal' : 'DIFFER'} |`,
     );
+    if (process.env['BENCH_TIMELINE'] !== undefined)
+      console.log(`  bare:\n${timeline(without.at(-1)!)}\n  proxied:\n${timeline(through.at(-1)!)}`);
     if (!equal && process.env['BENCH_SHOW'] !== undefined) console.log(without[0]!.outputs, through[0]!.outputs);
   }
 }

@@ -2,11 +2,12 @@ import { createReadStream, readFileSync, statSync } from 'node:fs';
 import { createServer as createHttps } from 'node:https';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
+import type { TLSSocket } from 'node:tls';
 
 /**
  * Runs as a child process. An HTTPS origin behind a relay that is 40 ms away. The relay adds 20 ms each way and one
- * round trip per connection (that of TCP), and paces each connection at 100 Mbit/s. It answers every message with the
- * bytes that it has sent. Arguments: folder, certificate file, key file.
+ * round trip per connection (that of TCP), and paces each connection at 100 Mbit/s. It answers every message with what
+ * it has sent since the last, and the requests for it. Arguments: folder, certificate file, key file.
  */
 
 const [folder = '.', certificate = '', key = ''] = process.argv.slice(2);
@@ -20,6 +21,19 @@ let delivered = 0;
 const sockets = new Set<() => void>();
 let connections = 0;
 let requests = 0;
+/** By the wall clock, which the process that asks has, too. `end`: the last byte has left. */
+export interface Asked {
+  at: number;
+  end: number | undefined;
+  connection: number;
+  what: string;
+  bytes: number;
+}
+let asked: Asked[] = [];
+const clock = (): number => performance.timeOrigin + performance.now();
+/** Connections by the order in which they were made. */
+const numbers = new WeakMap<Socket, number>();
+let numbered = 0;
 
 const origin = createHttps(
   { cert: readFileSync(certificate), key: readFileSync(key), keepAliveTimeout: 30_000 },
@@ -41,6 +55,17 @@ const origin = createHttps(
       return;
     }
     const range = match === null ? {} : { 'content-range': `bytes ${from}-${to}/${size}` };
+    const one: Asked = {
+      at: clock(),
+      end: undefined,
+      connection: numbers.get((request.socket as TLSSocket & { _parent?: Socket })._parent ?? request.socket) ?? 0,
+      what: `${request.url} ${request.headers.range ?? 'all'}`,
+      bytes: to - from + 1,
+    };
+    asked.push(one);
+    response.on('close', () => {
+      one.end = clock();
+    });
     response.writeHead(match === null ? 200 : 206, {
       'accept-ranges': 'bytes',
       'content-length': to - from + 1,
@@ -55,6 +80,7 @@ const origin = createHttps(
 
 /** Counted as by an origin, when handed to its system, which buffers some megabytes per connection. */
 origin.on('connection', (socket: Socket) => {
+  numbers.set(socket, ++numbered);
   let counted = 0;
   const count = (): void => {
     sent += socket.bytesWritten - counted;
@@ -123,7 +149,8 @@ origin.listen(0, '127.0.0.1', () => {
 });
 process.on('message', () => {
   for (const count of sockets) count();
-  process.send?.({ sent, delivered, connections, requests });
-  sent = delivered = connections = requests = 0;
+  process.send?.({ sent, delivered, connections, requests, asked });
+  sent = delivered = connections = requests = numbered = 0;
+  asked = [];
 });
 process.on('disconnect', () => process.exit(0));
