@@ -42,9 +42,8 @@ export const earlyStart: Measurement = {
               add(bare, asked.name, performance.now() - begun);
               add(taken[how], asked.name, ms);
             });
-          report(
-            `turn ${turn + 1}, ${how}: p50 ${ASKED.map(({ name }) => summary(taken[how].get(name) ?? []).p50.toFixed(1)).join(' and ')} ms`,
-          );
+          const soFar = ASKED.map(({ name }) => summary(taken[how].get(name) ?? []).p50.toFixed(1));
+          report(`turn ${turn + 1}, ${how}: p50 ${soFar.join(' and ')} ms`);
         }
       } finally {
         remove();

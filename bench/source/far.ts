@@ -105,7 +105,8 @@ function timeline({ begin, ms: took, asked }: Result): string {
   return [
     ...asked.map(
       ({ at, end, connection, what, bytes }) =>
-        `    ${after(at).padStart(5)} to ${after(end).padStart(5)} ms  connection ${connection}  ${mb(bytes)} MB  ${what}`,
+        `    ${after(at).padStart(5)} to ${after(end).padStart(5)} ms  ` +
+        `connection ${connection}  ${mb(bytes)} MB  ${what}`,
     ),
     `    ${took.toFixed(0).padStart(5)} ms: the tools have ended`,
   ].join('\n');

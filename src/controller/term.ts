@@ -39,10 +39,9 @@ import { isProofPod, isRunnerPod, proveTool, type ProofDeps } from './catalog/pr
 import type { Config } from '../config.ts';
 import { runnerFields } from '../log.ts';
 
-export interface TermDeps extends Omit<
-  LeaderDeps,
-  'term' | 'runners' | 'pools' | 'finishedJobs' | 'maxQueued' | 'startsEarly' | 'events' | 'recent'
-> {
+type Made = 'term' | 'runners' | 'pools' | 'finishedJobs' | 'maxQueued' | 'startsEarly' | 'events' | 'recent';
+
+export interface TermDeps extends Omit<LeaderDeps, Made> {
   config: Config<'controller'>;
   pods: Reflector<Pod>;
   jobs: Reflector<ProbeJob>;

@@ -51,7 +51,8 @@ export interface Launcher {
   wall(): Wall | undefined;
   whenConnected(deadlineMs: number): Promise<void>;
   /**
-   * `onOutput` gets what is printed in place of `stdout`, which then stays empty. `number`: begins before the admission.
+   * `onOutput` gets what is printed in place of `stdout`, which then stays empty. `number`: begins before the
+   * admission.
    */
   start(spawn: Spawn, onOutput?: (bytes: Buffer) => void, number?: bigint): Running;
   /**

@@ -1,8 +1,14 @@
 /** Objects in the runners' namespace: the budget of long jobs, and the pods that keep images. */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { HOLD_AFTER_MS } from '../../src/controller/pools/evictions.ts';
 import { LABEL } from '../../src/kube/resource.ts';
 import { containersOf, only, podsOf, render } from './render.ts';
+
+const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8')) as {
+  version: string;
+};
 
 const named = (values: object, kind: string) => render(values).filter((object) => object.kind === kind);
 
@@ -51,7 +57,7 @@ describe('chart: runners', function () {
       for (const { name } of volumes) assert.match(name, /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/);
       assert.deepEqual(
         containersOf(pod).map(({ image }) => image),
-        ['registry.example/probeyard/probeyard:0.1.0'],
+        [`registry.example/probeyard/probeyard:${version}`],
       );
     });
 

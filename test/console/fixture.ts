@@ -60,7 +60,11 @@ async function takePicture(page: Page, name: string): Promise<void> {
     await page.screenshot({ path: join(folder, `${name.replaceAll(/\W+/g, '_')}.png`), fullPage: true });
 }
 
+/** What is read anew is pale meanwhile, and its contrast is not that of the page. */
+const READ_ANEW = '[aria-busy="true"]:not(.waiting, form)';
+
 async function checkAccessible(page: Page, axe: string, state: string): Promise<void> {
+  await page.locator(READ_ANEW).first().waitFor({ state: 'detached' });
   if (!(await page.evaluate('"axe" in window'))) await page.evaluate(axe);
   const { violations } = (await page.evaluate('axe.run(document, { resultTypes: ["violations"] })')) as AxeResults;
   await takePicture(page, state);

@@ -55,7 +55,13 @@ export interface SimulatedRunner {
   pod: string;
   uid: string;
   state: State;
-  orders: { what: 'prepare' | 'begin' | 'go' | 'cancel'; job: string; attempt: number; epoch: number; answer: OrderAnswer }[];
+  orders: {
+    what: 'prepare' | 'begin' | 'go' | 'cancel';
+    job: string;
+    attempt: number;
+    epoch: number;
+    answer: OrderAnswer;
+  }[];
   /** Ends a held job with its result. */
   finish(): Promise<void>;
   /** Stops heartbeats and replies, as on an unreachable node. */

@@ -26,7 +26,10 @@ export async function tokensChanged(state: TermState, which: number[] | 'all'): 
   state.scheduleAll();
 }
 
-/** Ends the waiting jobs, and what was begun early, of tokens that were revoked, have expired or belong to a suspended account. */
+/**
+ * Ends the waiting jobs, and what was begun early, of tokens that were revoked, have expired or belong to a suspended
+ * account.
+ */
 function endWaiting(state: TermState, tokens: readonly number[]): void {
   const clock = state.deps.store.clock.now();
   const refusals = new Map(
