@@ -52,17 +52,20 @@ export function traceJob(tracer: Tracer | undefined, job: TracedJob): void {
   };
   span('admission', [submittedMs, startedMs ?? collectedMs]);
   if (startedMs !== undefined) {
+    const ran = job.tools.slice(0, MOST_TOOLS);
+    // Tools of a request start together: at the admission, or before it where one ran for longer than since then.
+    const longestMs = Math.max(0, ...ran.map(({ durationMs }) => durationMs));
+    const begunMs = Math.max(submittedMs, Math.min(startedMs, collectedMs - longestMs));
     const parent = span(
       'runner',
-      [startedMs, collectedMs],
+      [begunMs, collectedMs],
       { 'probeyard.attempt': job.attempt, 'probeyard.source.bytes': job.ioBytes, 'probeyard.reason': job.reason },
       { failed: job.failed },
     );
-    for (const { name, version, success, durationMs } of job.tools.slice(0, MOST_TOOLS))
-      // Tools of a request start together, right after the admission.
+    for (const { name, version, success, durationMs } of ran)
       span(
         name,
-        [startedMs, Math.min(startedMs + durationMs, collectedMs)],
+        [begunMs, Math.min(begunMs + durationMs, collectedMs)],
         { 'probeyard.tool.version': version },
         { parent, failed: !success },
       );

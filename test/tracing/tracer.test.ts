@@ -182,6 +182,30 @@ describe('traces', function () {
       );
     });
 
+    it('a tool that began before the admission has its duration, back to the submission', async () => {
+      const tool = { name: 'ffprobe', version: '7.1', success: true };
+      const [startedMs, collectedMs] = [AT + 90, AT + 100];
+      for (const durationMs of [40, 5, 1e9])
+        traceJob(tracer, aJob({ startedMs, collectedMs, tools: [{ ...tool, durationMs }] }));
+      const spans = await received(12);
+      const times = (name: string) =>
+        spans
+          .filter((span) => span.name === name)
+          .map(({ startTimeUnixNano: from, endTimeUnixNano: to }) =>
+            [from, to].map((ns) => Number(BigInt(ns) / 1_000_000n) - AT),
+          );
+      const submitted = aJob().submittedMs - AT;
+      assert.deepEqual(times('ffprobe'), [
+        [60, 100],
+        [90, 95],
+        [submitted, 100],
+      ]);
+      assert.deepEqual(
+        times('runner').map(([from]) => from),
+        [60, 90, submitted],
+      );
+    });
+
     it('a job without a trace, or whose annotation is not valid, has none', async () => {
       for (const parent of [undefined, 'x', CALLER.replace(/01$/, '00'), `${CALLER}-x`])
         traceJob(tracer, aJob({ parent }));
