@@ -30,6 +30,11 @@ export interface ImageBuild {
   target?: string;
   arch?: Architecture;
   timeoutMs?: number;
+  /**
+   * Without layers of earlier builds. Buildah finds them by their files and instructions alone: an image of nothing but
+   * data would be that of the architecture which was built first.
+   */
+  anew?: boolean;
 }
 
 /** Layers are cached between builds and have no timestamps, so that equal content gives an equal digest. */
@@ -44,7 +49,7 @@ export async function buildImage(build: ImageBuild): Promise<void> {
       'bud',
       '--isolation',
       'chroot',
-      '--layers',
+      `--layers=${build.anew !== true}`,
       '--force-rm',
       '--timestamp',
       '0',
@@ -65,6 +70,24 @@ export async function buildImage(build: ImageBuild): Promise<void> {
 
 export async function hasImage(ref: string): Promise<boolean> {
   return (await attempt('buildah', [...(await globalOptions()), 'inspect', '--type', 'image', ref])).code === 0;
+}
+
+/** What the image says that it is for. */
+export async function architectureOf(ref: string): Promise<string> {
+  const options = [
+    ...(await globalOptions()),
+    'inspect',
+    '--type',
+    'image',
+    '--format',
+    '{{.OCIv1.Architecture}}',
+    ref,
+  ];
+  return (await run('buildah', options)).trim();
+}
+
+export async function removeImage(ref: string): Promise<void> {
+  await run('buildah', [...(await globalOptions()), 'rmi', ref]);
 }
 
 /** Imports a folder as an image with one layer. */

@@ -100,7 +100,8 @@ async function importPages(arch: Architecture): Promise<string> {
     await bundleConsole(join(context, 'console'));
     await buildSite(join(context, 'site'));
     await cp(await samplesFolder(), join(context, 'samples'), { recursive: true });
-    await buildImage({ ref, arch, context, dockerfile: join(import.meta.dirname, 'probeyard', 'pages.Dockerfile') });
+    const file = join(import.meta.dirname, 'probeyard', 'pages.Dockerfile');
+    await buildImage({ ref, arch, context, dockerfile: file, anew: true });
   });
   return ref;
 }
