@@ -6,6 +6,7 @@
 import { existsSync } from 'node:fs';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { format, resolveConfig } from 'prettier';
 import Type from 'typebox';
 import Value from 'typebox/value';
 import { say, timed } from '../../images/progress.ts';
@@ -125,7 +126,7 @@ for (const version of known) {
   const others = (await readRuns()).filter((one) => one.version !== version);
   const all = [...others, result].sort((a, b) => a.version.localeCompare(b.version, 'en', { numeric: true }));
   await write(recordFile, `${JSON.stringify(all, null, 2)}\n`);
-  await write(pageFile, page(all));
+  await write(pageFile, await format(page(all), { ...(await resolveConfig(pageFile)), filepath: pageFile }));
   const failures = result.areas.flatMap(({ failed }) => failed);
   say(`${result.exact}: ${failures.length === 0 ? 'everything passed' : `${failures.length} failed`}`);
   if (failures.length > 0) process.exitCode = 1;
