@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type AssignedTool, type Cancel, type FailureCode, SUBJECT } from '../../src/bus/messages.ts';
 import { outcome } from '../../src/controller/collect/outcome.ts';
@@ -9,6 +9,7 @@ import { sampleWav } from '../../src/runner/verify_sample.ts';
 import type { Source } from '../../src/source/source.ts';
 import { until } from '../until.ts';
 import { Rig } from './agent_rig.ts';
+import { processesWith } from './found.ts';
 
 const which = (tool: string): string => spawnSync('which', [tool], { encoding: 'utf8' }).stdout.trim();
 const wav = sampleWav(80_000);
@@ -443,13 +444,4 @@ describe('agent', function () {
 });
 
 /** Whether a process with this command line exists. */
-function running(command: string): boolean {
-  return readdirSync('/proc').some((name) => {
-    if (!/^\d+$/.test(name)) return false;
-    try {
-      return readFileSync(`/proc/${name}/cmdline`, 'latin1').includes(command);
-    } catch {
-      return false;
-    }
-  });
-}
+const running = (command: string): boolean => processesWith(command).length > 0;

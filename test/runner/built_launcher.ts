@@ -4,7 +4,20 @@ import { once } from 'node:events';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Limits } from '../../src/runner/launcher_frames.ts';
 import { until } from '../until.ts';
+
+/** Of the tools of most tests. */
+export const LIMITS: Limits = {
+  wallMs: 20_000,
+  cpuSeconds: 20,
+  dataBytes: 0,
+  fileBytes: 0,
+  processes: 0,
+  files: 256,
+  stdoutBytes: 1 << 20,
+  stderrBytes: 4096,
+};
 
 const DIRECTORY = join(import.meta.dirname, '../../images/probeyard');
 /** The flags of the image: its Dockerfile reads the same file. */

@@ -7,13 +7,15 @@ export const odd = (seconds: number): string => `${seconds}.${process.pid}`;
 /** Ids of the processes whose command line includes this text, in which each argument ends with NUL. */
 export const processesWith = (text: string): number[] =>
   readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name) && commandOf(name).includes(text))
-    .map(Number);
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => commandOf(pid).includes(text));
 
 /** Whether a `sleep` for this odd time runs. */
 export const sleeps = (seconds: number): boolean => processesWith(`sleep\0${odd(seconds)}\0`).length > 0;
 
-function commandOf(pid: string): string {
+/** Empty for a process that is gone. */
+export function commandOf(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'latin1');
   } catch {

@@ -5,21 +5,8 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { type Launcher, LauncherError, type Limits, openLauncher } from '../../src/runner/launcher.ts';
 import { until } from '../until.ts';
-import { type LauncherProcess, startLauncher } from './built_launcher.ts';
-
-const LIMITS: Limits = {
-  wallMs: 20_000,
-  cpuSeconds: 20,
-  dataBytes: 0,
-  fileBytes: 0,
-  processes: 0,
-  files: 256,
-  stdoutBytes: 1 << 20,
-  stderrBytes: 4096,
-};
-
-// A sleep time that no other process on this machine uses.
-const odd = (seconds: number): string => `${seconds}.${process.pid}`;
+import { type LauncherProcess, LIMITS, startLauncher } from './built_launcher.ts';
+import { commandOf, odd, processesWith } from './found.ts';
 
 const alive = (pid: number) =>
   existsSync(`/proc/${pid}`) && !readFileSync(`/proc/${pid}/stat`, 'latin1').includes(') Z ');
@@ -195,10 +182,9 @@ for (const init of [false, true]) {
       );
       await tool.started;
       const sleeping = () =>
-        readdirSync('/proc').filter(
-          (name) =>
-            /^\d+$/.test(name) && [301, 302, 303, 304, 305].some((time) => commandOf(name) === `sleep\0${odd(time)}\0`),
-        ).length;
+        [301, 302, 303, 304, 305]
+          .map((time) => `sleep\0${odd(time)}\0`)
+          .flatMap((command) => processesWith(command).filter((pid) => commandOf(pid) === command)).length;
       await until('five sleepers', () => sleeping() === 5);
       assert.equal(await launcher.killAll(), true);
       assert.equal((await tool.finished).exit.killed, true);
@@ -398,14 +384,6 @@ describe('launcher with a process limit', function () {
   });
 });
 
-function commandOf(pid: string): string {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'latin1');
-  } catch {
-    return '';
-  }
-}
-
 function uidOf(pid: string): number {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'latin1');
@@ -415,9 +393,6 @@ function uidOf(pid: string): number {
   }
 }
 
-function findByCommand(text: string): number | undefined {
-  const found = readdirSync('/proc').find(
-    (name) => /^\d+$/.test(name) && commandOf(name).includes(text) && !commandOf(name).startsWith('unshare'),
-  );
-  return found === undefined ? undefined : Number(found);
-}
+/** The tool, and not the program that made its namespace. */
+const findByCommand = (text: string): number | undefined =>
+  processesWith(text).find((pid) => !commandOf(pid).startsWith('unshare'));

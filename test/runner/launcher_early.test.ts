@@ -10,19 +10,11 @@ import { type Launcher, LauncherError, type Limits, openLauncher, type Running }
 import { encodeConfirm, encodeNumber, encodeStart, frameReader, TYPE } from '../../src/runner/launcher_frames.ts';
 import { PATIENCE } from '../patience.ts';
 import { until } from '../until.ts';
-import { type LauncherProcess, startLauncher } from './built_launcher.ts';
+import { type LauncherProcess, LIMITS as USUAL, startLauncher } from './built_launcher.ts';
 import { odd, processesWith, sleeps } from './found.ts';
 
-const LIMITS: Limits = {
-  wallMs: 60_000,
-  cpuSeconds: 20,
-  dataBytes: 0,
-  fileBytes: 0,
-  processes: 0,
-  files: 256,
-  stdoutBytes: 1 << 20,
-  stderrBytes: 4096,
-};
+/** None of them is to end a tool here before its time is up. */
+const LIMITS: Limits = { ...USUAL, wallMs: 60_000 };
 const ENVIRONMENT = { PATH: '/usr/bin:/bin' };
 /** BEGIN_WITHIN_MS in launcher.c. */
 const BEGIN_WITHIN_MS = 500;

@@ -1,17 +1,6 @@
 import assert from 'node:assert/strict';
 import { openLauncher } from '../../src/runner/launcher.ts';
-import { startLauncher } from './built_launcher.ts';
-
-const LIMITS = {
-  wallMs: 20_000,
-  cpuSeconds: 20,
-  dataBytes: 0,
-  fileBytes: 0,
-  processes: 0,
-  files: 256,
-  stdoutBytes: 1 << 20,
-  stderrBytes: 4096,
-};
+import { LIMITS, startLauncher } from './built_launcher.ts';
 
 describe('launcher', function () {
   this.timeout(30_000);

@@ -6,18 +6,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type Launcher, openLauncher } from '../../src/runner/launcher.ts';
 import { buildAttacker, planOf } from '../hostility/attacker.ts';
-import { type LauncherProcess, startLauncher } from './built_launcher.ts';
+import { type LauncherProcess, LIMITS, startLauncher } from './built_launcher.ts';
 
-const LIMITS = {
-  wallMs: 20_000,
-  cpuSeconds: 20,
-  dataBytes: 0,
-  fileBytes: 0,
-  processes: 0,
-  files: 256,
-  stdoutBytes: 1 << 20,
-  stderrBytes: 4096,
-};
 const secret = '0'.repeat(32);
 const root = process.getuid?.() === 0;
 
