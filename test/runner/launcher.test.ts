@@ -320,6 +320,39 @@ for (const init of [false, true]) {
   });
 }
 
+describe('launcher that is killed', function () {
+  this.timeout(60_000);
+
+  it('leaves no tool behind, not even one that it was about to start', async () => {
+    const server = await startLauncher();
+    const sleeper = `sleep\0${odd(306)}\0`;
+    try {
+      for (let round = 0; round < 40; round++) {
+        const launcher = openLauncher(server.socket);
+        await launcher.whenConnected(5_000);
+        for (let tool = 0; tool < 4; tool++) {
+          const { started, finished } = launcher.start({ argv: ['/bin/sleep', odd(306)], env: {}, limits: LIMITS });
+          started.catch(() => {});
+          finished.catch(() => {});
+        }
+        // The length differs, so that it is killed at different points of the four starts.
+        const killAt = performance.now() + (round % 8) / 2;
+        await new Promise((resolve) => setImmediate(resolve));
+        while (performance.now() < killAt);
+        await server.restart();
+        launcher.close();
+      }
+      await server.stop();
+      // A process that the launcher made for itself has its command line.
+      const left = () => [sleeper, server.socket].flatMap(processesWith);
+      await until('no process is left', () => left().length === 0, 5_000);
+    } finally {
+      for (const pid of [sleeper, server.socket].flatMap(processesWith)) process.kill(pid, 'SIGKILL');
+      await server.stop();
+    }
+  });
+});
+
 describe('launcher with a process limit', function () {
   this.timeout(30_000);
   it('survives a fork bomb, and cleans up after it', async function () {

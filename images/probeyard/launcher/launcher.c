@@ -106,6 +106,7 @@ static char socket_dir[128];
 static struct stat own_socket;
 static int agent = -1;
 static int is_init;
+static pid_t launcher_pid;
 static uint8_t request[REQUEST_BYTES];
 static size_t request_len;
 static uint8_t event[EVENT_BYTES];
@@ -248,6 +249,8 @@ static __attribute__((noinline)) int child(char **argv, char **env, const struct
   sigprocmask(SIG_SETMASK, &none, NULL);
   setsid();
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  /* A launcher that was killed before the line above sends no signal any more. */
+  if (getppid() != launcher_pid) return ESRCH;
   int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (null < 0 || dup2(null, 0) < 0 || dup2(out, 1) < 0 || dup2(err, 2) < 0) return errno;
   if (chdir(tmp_dir) < 0) return errno;
@@ -656,7 +659,8 @@ int main(int argc, char **argv) {
   tmp_dir = argv[2];
   wiped = argv + 2;
   wiped_count = argc - 2;
-  is_init = getpid() == 1;
+  launcher_pid = getpid();
+  is_init = launcher_pid == 1;
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) die("no_new_privs");
   if (prctl(PR_SET_DUMPABLE, 0) < 0) die("dumpable");
   if (!is_init && prctl(PR_SET_CHILD_SUBREAPER, 1) < 0) die("subreaper");

@@ -275,9 +275,12 @@ int wall_answer(int listener, uint32_t ports) {
 
 /* Whether a child under the wall starts, and is given a socket for the one it has. */
 static int works(void) {
-  pid_t pid = fork();
+  pid_t parent = getpid(), pid = fork();
   if (pid < 0) return 0;
   if (pid == 0) {
+    /* It would wait for the answer of a launcher that is gone for ever. */
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(1);
     /* As an exec makes a tool, so that its descriptors can be looked at. No tool is there yet. */
     prctl(PR_SET_DUMPABLE, 1);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
