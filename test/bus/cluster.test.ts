@@ -63,7 +63,12 @@ describe('bus: three servers', function () {
     await copies(1);
     await raiseReplicas(manager, options(1));
     assert.deepEqual(raised, []);
-    await raiseReplicas(manager, options());
+    // Controllers try again, too: a server that the meta leader does not see yet takes no copy.
+    await until(
+      'copies are added to both streams',
+      () => raiseReplicas(manager, options()).then(() => raised.length >= 2),
+      30_000,
+    );
     assert.deepEqual(raised, [`${STREAM.results} 3`, `${STREAM.chunks} 3`]);
     await copies(3);
     await ensureStreams(manager, options(1));
