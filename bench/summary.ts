@@ -1,8 +1,10 @@
-/** The aims of all sections of docs/reports/measurements.md: how many are reached, and which are missed by how much. */
+/** The aims of all sections of docs/reports/measurements.md in one table, so that nobody has to search them. */
 
 interface Aim {
   what: string;
   measured: string;
+  spread: string;
+  against: string;
   aim: string;
   isReached: boolean;
 }
@@ -26,13 +28,15 @@ function aimsIn(head: readonly string[], cells: readonly string[]): Aim[] {
   const p50 = [cell('p50'), cell('unit')].filter((part) => part !== '').join(' ');
   const most = cell('p99') === '' ? '' : `, p99 ${cell('p99')}`;
   const measured = cell('figure') || (cell('aim').includes('×') && cell('ratio') !== '' ? cell('ratio') : p50) + most;
+  const against = [cell('compared with'), cell('its p50')].filter((part) => part !== '').join(': ');
+  const of = { what, spread: cell('spread'), against };
   return [
-    ...(own === undefined ? [] : [{ what, measured, aim: cell('aim'), isReached: own }]),
+    ...(own === undefined ? [] : [{ ...of, measured, aim: cell('aim'), isReached: own }]),
     ...head.flatMap((name, index) => {
       const isReached = name.startsWith('aim ') ? verdict(cells[index] ?? '') : undefined;
       return isReached === undefined
         ? []
-        : [{ what, measured: cells[index - 1] ?? '', aim: name.slice('aim '.length), isReached }];
+        : [{ ...of, measured: cells[index - 1] ?? '', aim: name.slice('aim '.length), isReached }];
     }),
   ];
 }
@@ -51,17 +55,40 @@ function aimsOf(section: string): Aim[] {
   });
 }
 
+/** The day, and how busy the machine was before. */
+function conditionsOf(section: string): string {
+  const day = /\d{4}-\d{2}-\d{2}/.exec(section)?.[0] ?? '';
+  const load = /\bload (\d+(?:\.\d+)?)/.exec(section)?.[1];
+  return [day, ...(load === undefined ? [] : [`load ${load}`])].filter((part) => part !== '').join(', ');
+}
+
+const HEAD = ['section', 'what', 'measured', 'spread', 'compared with', 'aim', 'reached', 'when'];
+
 /** `sections`: the text of each, from its `## name: title`. Those without aims are left out. */
 export function summaryOf(sections: readonly string[]): string {
   const all = sections.flatMap((section) => {
     const name = /^## ([^\n:]+)/.exec(section)?.[1] ?? '';
-    const aims = aimsOf(section);
-    return aims.length > 0 ? [{ name, aims }] : [];
+    const when = conditionsOf(section);
+    return aimsOf(section).map((aim) => ({ ...aim, name, when }));
   });
-  const lines = all.map(({ name, aims }) => {
-    const missed = aims.filter(({ isReached }) => !isReached);
-    const texts = missed.map(({ what, measured, aim }) => `${what}: ${measured}, aim ${aim}`);
-    return `| ${name} | ${aims.length - missed.length} of ${aims.length} | ${texts.join('; ')} |`;
-  });
-  return ['## Aims', '', '| section | reached | missed |', '| --- | --- | --- |', ...lines, ''].join('\n');
+  const reached = all.filter(({ isReached }) => isReached).length;
+  const rows = all.map(({ name, what, measured, spread, against, aim, isReached, when }) => [
+    name,
+    what,
+    measured,
+    spread,
+    against,
+    aim,
+    isReached ? 'yes' : '**no**',
+    when,
+  ]);
+  return [
+    '## Aims',
+    '',
+    `${reached} of ${all.length} are reached. A ratio has the figure that it is compared with beside it, from the same run.`,
+    'Below, each section has all of its figures, and says how busy the machine was.',
+    '',
+    ...[HEAD, HEAD.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`),
+    '',
+  ].join('\n');
 }
