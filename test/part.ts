@@ -3,11 +3,11 @@
  * those that the parent hands out. Each file has a mocha of its own, and shares what `atEnd` ends with the others.
  */
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import Mocha from 'mocha';
 import { endAll, keepEnds } from './at_end.ts';
 import { PATIENCE } from './patience.ts';
+import { cpuSecondsOfTree } from './processes.ts';
 import { type Counts, END_OF_FILE, type Order, type Report } from './test_messages.ts';
 
 /** The totals and failures are printed by the parent. */
@@ -30,12 +30,6 @@ function failed(name: string, error: Error): void {
   console.log(`\n${text}\n`);
   counts.failed.push(text);
   counts.failures += 1;
-}
-
-/** CPU seconds of this process and its ended children, which say what a file costs on a busy machine, too. */
-function cpuSeconds(): number {
-  const ticks = readFileSync('/proc/self/stat', 'latin1').split(') ').at(-1)!.split(' ').slice(11, 15);
-  return ticks.reduce((sum, value) => sum + Number(value), 0) / 100;
 }
 
 async function run(file: string): Promise<void> {
@@ -78,7 +72,7 @@ process.on('unhandledRejection', (reason) => {
 });
 
 async function take(file: string): Promise<void> {
-  const [since, cpuSince] = [performance.now(), cpuSeconds()];
+  const [since, cpuSince] = [performance.now(), cpuSecondsOfTree()];
   current = file;
   try {
     await run(file);
@@ -86,7 +80,7 @@ async function take(file: string): Promise<void> {
     failed(`${file}: cannot be loaded`, error as Error);
   }
   isRunning = false;
-  const done = { ...counts, file, seconds: (performance.now() - since) / 1000, cpu: cpuSeconds() - cpuSince };
+  const done = { ...counts, file, seconds: (performance.now() - since) / 1000, cpu: cpuSecondsOfTree() - cpuSince };
   counts = none();
   if (process.send) {
     process.stdout.write(END_OF_FILE);

@@ -1,19 +1,40 @@
-/** Signals to a process and those that it started. */
+/** A process and those that it started: their CPU, and signals to them. */
 import { readdirSync, readFileSync } from 'node:fs';
 
 /** The processes that this one started, from /proc. */
 export function childrenOf(pid: number): number[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .flatMap((name) => {
-      try {
-        // The name of the program is in brackets, and may contain spaces.
-        const [, parent] = /\) \S (\d+) /.exec(readFileSync(`/proc/${name}/stat`, 'utf8')) ?? [];
-        return Number(parent) === pid ? [Number(name)] : [];
-      } catch {
-        return []; // It has ended.
-      }
-    });
+  return [...allProcesses()].filter(([, { parent }]) => parent === pid).map(([child]) => child);
+}
+
+interface Process {
+  parent: number;
+  /** Its own, and those of the children that it has waited for. */ cpu: number;
+}
+
+function allProcesses(): Map<number, Process> {
+  const all = new Map<number, Process>();
+  for (const name of readdirSync('/proc').filter((one) => /^\d+$/.test(one))) {
+    try {
+      // The name of the program is in brackets, and may contain spaces.
+      const fields = readFileSync(`/proc/${name}/stat`, 'latin1').split(') ').at(-1)!.split(' ');
+      const ticks = fields.slice(11, 15).reduce((sum, value) => sum + Number(value), 0);
+      all.set(Number(name), { parent: Number(fields[1]), cpu: ticks / 100 });
+    } catch {
+      // It has ended.
+    }
+  }
+  return all;
+}
+
+/** CPU seconds of this process and everything that it started, ended or not. */
+export function cpuSecondsOfTree(): number {
+  const all = allProcesses();
+  const isOurs = (pid: number): boolean => {
+    if (pid === process.pid) return true;
+    const parent = all.get(pid)?.parent;
+    return parent !== undefined && isOurs(parent);
+  };
+  return [...all].reduce((sum, [pid, { cpu }]) => (isOurs(pid) ? sum + cpu : sum), 0);
 }
 
 /** Whether it holds nothing any more: nobody may have asked for its exit code yet. */
