@@ -5,7 +5,7 @@
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { build } from 'esbuild-wasm';
-import { assetAddress, writePacked, type Asset } from './packed.ts';
+import { assetAddress, writePacked, type Asset, type WritePage } from './packed.ts';
 
 const source = join(import.meta.dirname, '../src/console');
 
@@ -29,7 +29,7 @@ async function bundled(entry: string, values: Record<string, string> = {}): Prom
   return outputFiles[0]!.text;
 }
 
-export async function bundleConsole(folder: string): Promise<void> {
+export async function bundleConsole(folder: string, writePage: WritePage = writePacked): Promise<void> {
   const worker: Asset = { name: 'worker', extension: 'js', content: await bundled('worker/worker.ts') };
   const main = await bundled('main.tsx', { WORKER_ADDRESS: `/app/${assetAddress(worker)}` });
   const assets: Asset[] = [
@@ -46,8 +46,8 @@ export async function bundleConsole(folder: string): Promise<void> {
     return `/app/${address}`;
   });
   await rm(folder, { recursive: true, force: true });
-  for (const asset of assets) await writePacked(folder, assetAddress(asset), String(asset.content));
-  await writePacked(folder, 'index.html', html);
+  for (const asset of assets) await writePage(folder, assetAddress(asset), String(asset.content));
+  await writePage(folder, 'index.html', html);
 }
 
 if (import.meta.main) {

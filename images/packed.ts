@@ -15,15 +15,22 @@ export const assetAddress = ({ name, extension, content }: Asset): string => {
   return `assets/${name}-${hash}.${extension}`;
 };
 
-export async function writePacked(folder: string, path: string, content: string): Promise<void> {
-  const body = Buffer.from(content);
+/** How a file of pages is written. */
+export type WritePage = (folder: string, path: string, content: string) => Promise<void>;
+
+export const writePlain: WritePage = async (folder, path, content) => {
   await mkdir(dirname(join(folder, path)), { recursive: true });
+  await writeFile(join(folder, path), content);
+};
+
+export const writePacked: WritePage = async (folder, path, content) => {
+  const body = Buffer.from(content);
+  await writePlain(folder, path, content);
   await Promise.all([
-    writeFile(join(folder, path), body),
     writeFile(join(folder, `${path}.gz`), gzipSync(body, { level: 9 })),
     writeFile(
       join(folder, `${path}.br`),
       brotliCompressSync(body, { params: { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY } }),
     ),
   ]);
-}
+};

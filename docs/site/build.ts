@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 import { build } from 'esbuild-wasm';
-import { assetAddress, writePacked, type Asset } from '../../images/packed.ts';
+import { assetAddress, writePacked, type Asset, type WritePage } from '../../images/packed.ts';
 import { render, type Rendered } from './markdown.ts';
 import { addressOf, pageHtml, type Shown } from './page_html.ts';
 import { DOCS, PAGES, type Page } from './pages.ts';
@@ -69,7 +69,7 @@ export function renderPages(): Pages {
   return { byPage, sources, pictures: [...pictures.values()] };
 }
 
-export async function buildSite(folder: string): Promise<void> {
+export async function buildSite(folder: string, writePage: WritePage = writePacked): Promise<void> {
   const { byPage, sources, pictures } = renderPages();
   const rendered = [...byPage.values()];
   const [style, script] = [await bundled('site.css'), await bundled('site.ts')];
@@ -90,7 +90,7 @@ export async function buildSite(folder: string): Promise<void> {
   const first: Shown = { page: null, title, summary, html, headings: [] };
 
   await rm(folder, { recursive: true, force: true });
-  const write = (path: string, content: string) => writePacked(folder, path, content);
+  const write = (path: string, content: string) => writePage(folder, path, content);
   await write('docs/index.html', pageHtml(first, assets, titles));
   await write('docs/index.md', index);
   const markdown = new Map([...sources].map(([page, text]) => [page, markdownOf(page, text)]));

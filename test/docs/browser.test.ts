@@ -1,19 +1,16 @@
 /** The documentation in a browser: narrow and wide, light and dark, by keyboard alone, without a violation of axe. */
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { buildSite } from '../../docs/site/build.ts';
 import type { HttpServer } from '../../src/api/http/http_server.ts';
 import { servePages } from '../api/serve_pages.ts';
 import { openBrowser } from '../browser/chromium.ts';
 import { axeSource, startVisit, type Look } from '../console/fixture.ts';
+import { oncePerRun } from '../once_per_run.ts';
 
 describe('documentation in a browser', function () {
   this.timeout(300_000);
   let browser: Browser | undefined;
-  let folder: string | undefined;
   let server: HttpServer | undefined;
   let axe: string;
   const visit = (look: Look = {}) => startVisit(browser!, `http://127.0.0.1:${server!.port}`, axe, look);
@@ -25,14 +22,13 @@ describe('documentation in a browser', function () {
       console.log('      skipped: there is no chromium in the cache (make browser)');
       return this.skip();
     }
-    folder = await mkdtemp(join(tmpdir(), 'site-'));
-    [axe] = await Promise.all([axeSource(), buildSite(folder)]);
+    const [source, folder] = await Promise.all([axeSource(), oncePerRun('site', buildSite)]);
+    axe = source;
     server = await servePages({ siteFolder: folder });
   });
   after(async () => {
     await browser?.close();
     await server?.close(1_000);
-    if (folder !== undefined) await rm(folder, { recursive: true, force: true });
   });
 
   for (const [theme, width] of [

@@ -9,7 +9,9 @@ import { buildSite, renderPages } from '../../docs/site/build.ts';
 import { DOCS, PAGES } from '../../docs/site/pages.ts';
 import { makeSearch, type SearchIndex } from '../../docs/site/search.ts';
 import type { HttpServer } from '../../src/api/http/http_server.ts';
+import { writePlain } from '../../images/packed.ts';
 import { servePages } from '../api/serve_pages.ts';
+import { oncePerRun } from '../once_per_run.ts';
 
 const MOST_INDEX = 60_000;
 /** For readers of the repository alone. */
@@ -28,13 +30,11 @@ describe('documentation: the site', function () {
   };
 
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'site-'));
-    await buildSite(folder);
+    folder = await oncePerRun('site', buildSite);
     server = await servePages({ siteFolder: folder });
   });
   after(async () => {
     await server.close(1_000);
-    await rm(folder, { recursive: true, force: true });
   });
 
   it('list of pages: every page of docs/ is in it or named here', () => {
@@ -58,9 +58,10 @@ describe('documentation: the site', function () {
   it('build: the same sources make the same bytes', async () => {
     const again = await mkdtemp(join(tmpdir(), 'site-'));
     try {
-      await buildSite(again);
+      await buildSite(again, writePlain);
       const names = await readdir(again, { recursive: true });
-      assert.deepEqual(names.toSorted(), (await readdir(folder, { recursive: true })).toSorted());
+      const packed = (await readdir(folder, { recursive: true })).filter((name) => !/\.(?:br|gz)$/.test(name));
+      assert.deepEqual(names.toSorted(), packed.toSorted());
       for (const name of names.filter((one) => /\.(?:html|md|txt|json|js|css)$/.test(one)))
         assert.ok((await readFile(join(again, name))).equals(await readFile(join(folder, name))), name);
     } finally {
