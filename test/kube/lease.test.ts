@@ -231,14 +231,14 @@ describe('leader election', function () {
     }
 
     it('renews its lease, and knows its age', async () => {
-      const { election, told } = await elect({ durationMs: 1000, renewMs: 300, marginMs: 200 });
+      const { election, told } = await elect({ durationMs: 4000, renewMs: 300, marginMs: 200 });
       const renewals = new Set<string>();
       await until('five renewals', async () => {
-        assert.ok(election.stillLeading(200) && election.ageMs() < 800);
+        assert.ok(election.stillLeading(200) && election.ageMs() < 3800);
         renewals.add((await client.get(LEASES, 'leader')).spec!.renewTime!);
         return renewals.size > 5;
       });
-      assert.equal(election.stillLeading(1000), false, 'no lease lasts longer than all of its time');
+      assert.equal(election.stillLeading(4000), false, 'no lease lasts longer than all of its time');
       assert.deepEqual(told, ['lead 1']);
     });
 
@@ -259,7 +259,9 @@ describe('leader election', function () {
       relay.thaw();
       relay.cut();
       await until('it leads again', () => election.leading() !== undefined);
-      assert.deepEqual(told, ['lead 1', 'lost lapsed', 'lead 2']);
+      assert.deepEqual(told.slice(0, 2), ['lead 1', 'lost lapsed']);
+      // An attempt during the cut may have counted.
+      assert.ok(election.leading()! > 1);
     });
 
     it('does not lead a second time before the work of the first term has ended', async () => {
@@ -305,7 +307,7 @@ describe('leader election', function () {
     });
 
     it('continues if the Lease is labelled', async () => {
-      const { election, told } = await elect({ durationMs: 1200, renewMs: 300, marginMs: 200 });
+      const { election, told } = await elect({ durationMs: 4000, renewMs: 300, marginMs: 200 });
       for (let n = 0; n < 20; n++) {
         await client.mergePatch(LEASES, 'leader', { metadata: { labels: { n: String(n) } } });
         const { renewTime } = (await client.get(LEASES, 'leader')).spec!;
