@@ -1,5 +1,6 @@
 /** A process and those that it started: their CPU, and signals to them. */
 import { readdirSync, readFileSync } from 'node:fs';
+import { until } from './until.ts';
 
 /** The processes that this one started, from /proc. */
 export function childrenOf(pid: number): number[] {
@@ -44,6 +45,16 @@ export function hasEnded(pid: number): boolean {
   } catch {
     return true;
   }
+}
+
+/** Pauses it (SIGSTOP). On a busy machine its threads go on for a moment after the signal. */
+export async function pauseProcess(pid: number): Promise<void> {
+  signalAll([pid], 'SIGSTOP');
+  await until(`process ${pid} has stopped`, () =>
+    readdirSync(`/proc/${pid}/task`).every((thread) =>
+      /\) [TtZX] /.test(readFileSync(`/proc/${pid}/task/${thread}/stat`, 'latin1')),
+    ),
+  );
 }
 
 export function signalAll(pids: number[], signal: NodeJS.Signals): void {

@@ -14,6 +14,7 @@ import { CRDS, makeClient, NAMESPACES, type KubeClient, type KubeObject } from '
 import { atEnd } from '../at_end.ts';
 import { freePort } from '../free_port.ts';
 import { PATIENCE } from '../patience.ts';
+import { pauseProcess, signalAll } from '../processes.ts';
 
 export interface TestApiServer {
   kubeconfig: string;
@@ -30,8 +31,8 @@ export interface TestApiServer {
   namespace(prefix?: string): Promise<string>;
   /** Discards the history of etcd. Older watches and page tokens of config maps then get 410. */
   compact(): Promise<void>;
-  /** Pauses etcd (SIGSTOP) until it is resumed. */
-  pauseEtcd(): void;
+  /** Pauses etcd until it is resumed. */
+  pauseEtcd(): Promise<void>;
   resumeEtcd(): void;
   stop(): Promise<void>;
 }
@@ -257,9 +258,9 @@ async function serverOf(
   const address = new URL(client.config.getCurrentCluster()!.server);
   const namespaces: string[] = [];
   const copies: string[] = [];
-  const signalEtcd = (signal: 'SIGSTOP' | 'SIGCONT') => {
-    if (own.etcdProcess === undefined) throw new Error('etcd is ours only with testApiServer({ own: true })');
-    own.etcdProcess.kill(signal);
+  const etcdPid = (): number => {
+    if (own.etcdProcess?.pid === undefined) throw new Error('etcd is ours only with testApiServer({ own: true })');
+    return own.etcdProcess.pid;
   };
   return {
     kubeconfig,
@@ -298,12 +299,8 @@ async function serverOf(
       const { header } = await call('range', { key: Buffer.from('/none').toString('base64') });
       await call('compaction', { revision: header.revision, physical: true });
     },
-    pauseEtcd() {
-      signalEtcd('SIGSTOP');
-    },
-    resumeEtcd() {
-      signalEtcd('SIGCONT');
-    },
+    pauseEtcd: () => pauseProcess(etcdPid()),
+    resumeEtcd: () => signalAll([etcdPid()], 'SIGCONT'),
     async stop() {
       for (const name of namespaces) await client.delete(NAMESPACES, name).catch(() => {});
       for (const file of copies) rmSync(file, { force: true });

@@ -295,7 +295,7 @@ describe('kube client', function () {
             (caught: unknown) => !isKubeError(caught, 'forbidden'),
           ),
         );
-        server.pauseEtcd();
+        await server.pauseEtcd();
         try {
           const held: Promise<unknown>[] = [];
           const refused = () => crowd.list(CONFIG_MAPS, { deadlineMs: 500 }).catch((caught: unknown) => caught);
@@ -420,7 +420,7 @@ describe('kube client', function () {
 
   it('a write that the server timed out does not land later, even when etcd resumes', async () => {
     await client.create(CONFIG_MAPS, { metadata: { name: 'slow' } });
-    server.pauseEtcd();
+    await server.pauseEtcd();
     let failed: unknown;
     try {
       failed = await client
