@@ -3,12 +3,13 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { RUN_FOLDER } from './once_per_run.ts';
 import type { Counts } from './test_messages.ts';
 
 const here = JSON.stringify(import.meta.dirname);
 
 /** Runs test files of this text in processes of their own, as `make test-unit` does, and returns what they count. */
-function counted(texts: Record<string, string>, processes: number): Counts & { made: string[] } {
+function counted(texts: Record<string, string>, processes: number, beside = ''): Counts & { made: string[] } {
   const folder = mkdtempSync(join(tmpdir(), 'probeyard-files-'));
   try {
     mkdirSync(join(folder, 'made'));
@@ -16,7 +17,7 @@ function counted(texts: Record<string, string>, processes: number): Counts & { m
     const names = JSON.stringify(Object.keys(texts).map((name) => `${name}.test.mjs`));
     const program =
       `const { runFiles } = await import(${here} + '/files.ts');\n` +
-      `const all = await runFiles(${JSON.stringify(folder)}, ${names}, ${processes});\n` +
+      `const all = await runFiles(${JSON.stringify(folder)}, ${names}, ${processes}, ${beside || undefined});\n` +
       `console.log('\\n' + JSON.stringify(all));`;
     writeFileSync(join(folder, 'program.mjs'), program);
     const printed = execFileSync(process.execPath, [join(folder, 'program.mjs')], {
@@ -91,5 +92,25 @@ describe('processes of test files', function () {
     const { passes, failures, made } = counted({ a: text, b: text }, 2);
     assert.deepEqual([passes, failures], [2, 0]);
     assert.deepEqual(made.map((name) => name.replace(/-\d+$/, '')).sort(), ['end', 'end', 'made']);
+  });
+
+  it('have what runs beside them from the first to the last, in the folder of their run', () => {
+    const text = `
+      import assert from 'node:assert/strict';
+      import { readFileSync, writeFileSync } from 'node:fs';
+      const run = process.env[${JSON.stringify(RUN_FOLDER)}];
+      it('sees it', () => {
+        assert.equal(readFileSync(run + '/state', 'utf8'), 'runs');
+        writeFileSync(process.env.MADE + '/seen', '');
+      });`;
+    const beside = `async (folder) => {
+      const { existsSync, writeFileSync } = await import('node:fs');
+      writeFileSync(folder + '/state', 'runs');
+      return async () => {
+        if (existsSync(process.env.MADE + '/seen')) writeFileSync(process.env.MADE + '/ended', '');
+      };
+    }`;
+    const { made, failures } = counted({ a: text }, 1, beside);
+    assert.deepEqual([made, failures], [['ended', 'seen'], 0]);
   });
 });

@@ -38,7 +38,15 @@ interface Spent {
   cpu: number;
 }
 
-export async function runFiles(root: string, files: readonly string[], processes: number): Promise<Counts[]> {
+/** Starts what all processes of the run share, and returns what ends it. They get the same folder. */
+export type Beside = (folder: string) => Promise<() => Promise<void>>;
+
+export async function runFiles(
+  root: string,
+  files: readonly string[],
+  processes: number,
+  beside: Beside = async () => async () => {},
+): Promise<Counts[]> {
   const times = lastTimes();
   const left = processes > 1 ? longestFirst(files, times) : [...files];
   const all: Counts[] = [];
@@ -46,6 +54,7 @@ export async function runFiles(root: string, files: readonly string[], processes
   const running = new Map<ChildProcess, string>();
   const folder = mkdtempSync(join(tmpdir(), 'probeyard-run-'));
   const isLive = processes === 1;
+  const shared = beside(folder);
   const timer = setTimeout(() => {
     console.error(`not done within ${RUN_MINUTES} minutes: ${[...running.values()].join(', ')}`);
     left.length = 0;
@@ -95,6 +104,9 @@ export async function runFiles(root: string, files: readonly string[], processes
 
   await Promise.all(Array.from({ length: Math.min(processes, files.length) }, start));
   clearTimeout(timer);
+  await (
+    await shared
+  )();
   rmSync(folder, { recursive: true, force: true });
   keepTimes({ ...times, ...Object.fromEntries(spent.map(({ file, seconds }) => [file, Math.round(seconds)])) });
   printTimes(spent);

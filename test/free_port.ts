@@ -14,10 +14,9 @@ const [FROM, TO] = [13_000, 30_000];
 const given = new Set<number>();
 
 /** False if another test process of the same run has it. */
-function reserve(port: number): boolean {
+function reserve(port: number, run: string | undefined): boolean {
   if (given.has(port)) return false;
   given.add(port);
-  const run = process.env[RUN_FOLDER];
   if (run === undefined) return true;
   const folder = join(run, 'ports');
   mkdirSync(folder, { recursive: true });
@@ -42,10 +41,10 @@ async function isFree(port: number): Promise<boolean> {
   return true;
 }
 
-export async function freePort(): Promise<number> {
+export async function freePort(run = process.env[RUN_FOLDER]): Promise<number> {
   for (let attempt = 0; attempt < 1_000; attempt++) {
     const port = randomInt(FROM, TO);
-    if (reserve(port) && (await isFree(port))) return port;
+    if (reserve(port, run) && (await isFree(port))) return port;
   }
   throw new Error(`no free port from ${FROM} to ${TO}`);
 }

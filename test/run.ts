@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { filesOf, runFiles } from './files.ts';
+import { type Beside, filesOf, runFiles } from './files.ts';
 import type { Counts } from './test_messages.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -31,12 +31,12 @@ function command(name: string, args: string[]): Promise<boolean> {
   });
 }
 
-async function mochaPart(title: string, patterns: string[], processes = 1): Promise<Counts> {
+async function mochaPart(title: string, patterns: string[], processes = 1, beside?: Beside): Promise<Counts> {
   console.log(`\n== ${title}`);
   const files = filesOf(root, patterns);
   return files.length === 0
     ? failure(`no test file matches ${patterns.join(' ')}`)
-    : sum(await runFiles(root, files, processes));
+    : sum(await runFiles(root, files, processes, beside));
 }
 
 async function check(): Promise<Counts> {
@@ -62,6 +62,8 @@ async function check(): Promise<Counts> {
 /** One more than the cores of a small machine, because tests of failures mostly wait. */
 const PROCESSES = 3;
 
+const apiServer: Beside = async (folder) => (await import('./kube/apiserver.ts')).startForRun(folder);
+
 const unit = () =>
   mochaPart(
     'unit: decisions, and every client against its real server',
@@ -75,6 +77,7 @@ const unit = () =>
       '!test/repository/',
     ],
     PROCESSES,
+    apiServer,
   );
 
 async function cluster(): Promise<Counts> {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { customResourceDefinition } from '../../charts/crds.ts';
 import { CRDS, isKubeError, makeClient, PROBE_JOBS, type KubeClient } from '../../src/kube/client.ts';
 import { PROBE_JOB, type ProbeJobStatus } from '../../src/kube/probe_job.ts';
-import { testApiServer } from '../kube/apiserver.ts';
+import { testApiServer, type TestApiServer } from '../kube/apiserver.ts';
 import { until } from '../until.ts';
 
 type Json = Record<string, any>;
@@ -57,6 +57,7 @@ const BOTH = [
 describe('upgrade of the ProbeJob CRD', function () {
   this.timeout(60_000);
   let client: KubeClient;
+  let server: TestApiServer;
   let count = 0;
   const create = (spec: Json) => client.create(PROBE_JOBS, { metadata: { name: `job-${++count}` }, spec } as never);
   const takesComparisons = () =>
@@ -74,13 +75,12 @@ describe('upgrade of the ProbeJob CRD', function () {
   }
 
   before(async () => {
-    const server = await testApiServer({ own: true });
+    server = await testApiServer({ alone: true });
     client = await makeClient({ kubeconfig: server.kubeconfig, namespace: await server.namespace('upgrade') });
   });
-  // The following test files use the same API server.
   after(async () => {
-    await install(newer, true);
     await client.close();
+    await server.stop();
   });
 
   it('jobs of the older CRD are read, admitted and ended under the newer one', async () => {

@@ -15,7 +15,7 @@ import {
   type ResourceType,
 } from '../../src/kube/client.ts';
 import { API_VERSION, GROUP, SERVED_VERSIONS, VERSION } from '../../src/kube/resource.ts';
-import { testApiServer } from '../kube/apiserver.ts';
+import { testApiServer, type TestApiServer } from '../kube/apiserver.ts';
 import { until } from '../until.ts';
 
 type Json = Record<string, any>;
@@ -34,6 +34,7 @@ const OBJECTS: [ResourceType, Json, Json][] = [
 
 describe('versions of the custom resources', function () {
   this.timeout(60_000);
+  let server: TestApiServer;
   let client: KubeClient;
   let kubeconfig: string;
   const at = (type: ResourceType, version: string): ResourceType => ({ ...type, version });
@@ -45,11 +46,14 @@ describe('versions of the custom resources', function () {
   };
 
   before(async () => {
-    const server = await testApiServer({ own: true });
+    server = await testApiServer({ alone: true });
     ({ kubeconfig } = server);
     client = await makeClient({ kubeconfig, namespace: await server.namespace('versions') });
   });
-  after(() => client.close());
+  after(async () => {
+    await client.close();
+    await server.stop();
+  });
 
   it('have one schema, are all served, and only one is stored', () => {
     for (const definition of DEFINITIONS) {

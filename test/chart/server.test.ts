@@ -37,12 +37,14 @@ describe('chart on an API server', function () {
   };
 
   before(async () => {
-    server = await testApiServer({ own: true });
+    server = await testApiServer({ alone: true });
     namespace = await server.namespace('chart');
     runners = `${namespace}-runners`;
     const { minor } = JSON.parse(kubectl(['get', '--raw', '/version']).stdout) as { minor: string };
     delivery = Number(minor) < IMAGE_VOLUMES ? 'bundled' : 'imageVolume';
   });
+
+  after(() => server.stop());
 
   const kubectl = (args: string[], input = '') =>
     spawnSync('kubectl', ['--kubeconfig', server.kubeconfig, '--namespace', namespace, ...args], {

@@ -5,7 +5,17 @@
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
-import { existsSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -13,8 +23,10 @@ import { parse, stringify } from 'yaml';
 import { CRDS, makeClient, NAMESPACES, type KubeClient, type KubeObject } from '../../src/kube/client.ts';
 import { atEnd } from '../at_end.ts';
 import { freePort } from '../free_port.ts';
+import { RUN_FOLDER } from '../once_per_run.ts';
 import { PATIENCE } from '../patience.ts';
 import { pauseProcess, signalAll } from '../processes.ts';
+import { until as eventually } from '../until.ts';
 
 export interface TestApiServer {
   kubeconfig: string;
@@ -22,7 +34,7 @@ export interface TestApiServer {
   /** Host and port, for relays. */
   host: string;
   port: number;
-  /** Only for a control plane of our own. */
+  /** Only of a control plane that is alone. */
   etcd: string | undefined;
   folder: string | undefined;
   /** A kubeconfig for the same server at another address, such as that of a relay. */
@@ -38,8 +50,10 @@ export interface TestApiServer {
 }
 
 export interface Settings {
-  /** A separate control plane even if the local cluster runs. */
+  /** A separate control plane even if the local cluster runs: that of the run, or one per process. */
   own?: boolean;
+  /** One for this call, which the caller stops: the test pauses it, or changes what all namespaces share. */
+  alone?: boolean;
   /** Writes to disk as in production, for benchmarks. */
   fsync?: boolean;
 }
@@ -49,8 +63,9 @@ export const SERVER_PROGRAM = 'PROBEYARD_KUBE_APISERVER';
 const REPOSITORY = new URL('../../', import.meta.url).pathname;
 const shared = new Map<boolean, Promise<TestApiServer>>();
 
-/** One per process (and one of the local cluster), stopped at the end of the process. */
+/** One per run or process (and one of the local cluster), stopped at its end. */
 export function testApiServer(settings: Settings = {}): Promise<TestApiServer> {
+  if (settings.alone === true) return startOwn(false);
   const own = settings.own === true;
   let server = shared.get(own);
   if (server === undefined) {
@@ -80,9 +95,47 @@ async function start(settings: Settings): Promise<TestApiServer> {
     if (answers) return await serverOf(local, client, {});
     await client.close();
   }
-  return settings.own === true || settings.fsync === true
-    ? startOwn(settings.fsync === true)
-    : testApiServer({ own: true });
+  if (settings.own !== true && settings.fsync !== true) return testApiServer({ own: true });
+  return (settings.fsync === true ? undefined : await ofRun()) ?? startOwn(settings.fsync === true);
+}
+
+/** What the processes of a run know of its API server. */
+interface OfRun {
+  /** Of its custom resources. */
+  repository: string;
+  kubeconfig?: string;
+  error?: string;
+}
+
+const placeOf = (run: string) => join(run, 'api-server');
+const stateOf = (run: string) => join(placeOf(run), 'state.json');
+const IN_RUN_WITHIN_MS = 90_000;
+
+/** For all processes of the run with this folder. They wait for it, so the caller need not. */
+export async function startForRun(run: string): Promise<() => Promise<void>> {
+  mkdirSync(placeOf(run));
+  const tell = (state: OfRun) => {
+    writeFileSync(`${stateOf(run)}.half`, JSON.stringify(state), { mode: 0o600 });
+    renameSync(`${stateOf(run)}.half`, stateOf(run));
+  };
+  try {
+    const { kubeconfig, stop } = await startOwn(false, run);
+    tell({ repository: REPOSITORY, kubeconfig });
+    return stop;
+  } catch (error) {
+    tell({ repository: REPOSITORY, error: (error as Error).message });
+    return async () => {};
+  }
+}
+
+async function ofRun(): Promise<TestApiServer | undefined> {
+  const run = process.env[RUN_FOLDER];
+  if (run === undefined || !existsSync(placeOf(run))) return undefined;
+  await eventually('the API server of the run is told', () => existsSync(stateOf(run)), IN_RUN_WITHIN_MS);
+  const { repository, kubeconfig, error } = JSON.parse(readFileSync(stateOf(run), 'utf8')) as OfRun;
+  if (repository !== REPOSITORY) return undefined;
+  if (kubeconfig === undefined) throw new Error(error);
+  return serverOf(kubeconfig, await makeClient({ kubeconfig }), {});
 }
 
 function localKubeconfig(): string | undefined {
@@ -103,9 +156,9 @@ export function binary(name: string): string {
   return found;
 }
 
-async function startOwn(fsync: boolean): Promise<TestApiServer> {
+async function startOwn(fsync: boolean, run?: string): Promise<TestApiServer> {
   const folder = mkdtempSync(join(tmpdir(), 'probeyard-api-'));
-  const [etcdPort, peerPort, port] = await Promise.all([freePort(), freePort(), freePort()]);
+  const [etcdPort, peerPort, port] = await Promise.all([freePort(run), freePort(run), freePort(run)]);
   const etcdUrl = `http://127.0.0.1:${etcdPort}`;
   const peerUrl = `http://127.0.0.1:${peerPort}`;
   const key = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ type: 'pkcs8', format: 'pem' });
@@ -113,7 +166,7 @@ async function startOwn(fsync: boolean): Promise<TestApiServer> {
   writeFileSync(join(folder, 'sa.key'), key, { mode: 0o600 });
   writeFileSync(join(folder, 'tokens.csv'), `${token},admin,admin,"system:masters"\n`, { mode: 0o600 });
   const children: ChildProcess[] = [];
-  const run = (name: string, args: string[]): ChildProcess => {
+  const launch = (name: string, args: string[]): ChildProcess => {
     const child = spawn(
       name === 'kube-apiserver' ? (process.env[SERVER_PROGRAM] ?? binary(name)) : binary(name),
       args,
@@ -141,7 +194,7 @@ async function startOwn(fsync: boolean): Promise<TestApiServer> {
   });
   for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(1));
 
-  const etcd = run('etcd', [
+  const etcd = launch('etcd', [
     // Otherwise the bookmarks of a quiet kind do not advance.
     '--watch-progress-notify-interval',
     '1s',
@@ -161,7 +214,7 @@ async function startOwn(fsync: boolean): Promise<TestApiServer> {
     peerUrl,
     ...(fsync ? [] : ['--unsafe-no-fsync']),
   ]);
-  const apiServer = run('kube-apiserver', [
+  const apiServer = launch('kube-apiserver', [
     '--etcd-servers',
     etcdUrl,
     '--bind-address',
@@ -259,7 +312,7 @@ async function serverOf(
   const namespaces: string[] = [];
   const copies: string[] = [];
   const etcdPid = (): number => {
-    if (own.etcdProcess?.pid === undefined) throw new Error('etcd is ours only with testApiServer({ own: true })');
+    if (own.etcdProcess?.pid === undefined) throw new Error('etcd is paused only with testApiServer({ alone: true })');
     return own.etcdProcess.pid;
   };
   return {
@@ -286,7 +339,7 @@ async function serverOf(
       return name;
     },
     async compact() {
-      if (own.etcd === undefined) throw new Error('compaction needs testApiServer({ own: true })');
+      if (own.etcd === undefined) throw new Error('compaction needs testApiServer({ alone: true })');
       const call = async (path: string, body: object) => {
         const response = await fetch(`${own.etcd}/v3/kv/${path}`, {
           method: 'POST',
@@ -302,7 +355,8 @@ async function serverOf(
     pauseEtcd: () => pauseProcess(etcdPid()),
     resumeEtcd: () => signalAll([etcdPid()], 'SIGCONT'),
     async stop() {
-      for (const name of namespaces) await client.delete(NAMESPACES, name).catch(() => {});
+      // One of our own goes with all of them.
+      if (own.stop === undefined) for (const name of namespaces) await client.delete(NAMESPACES, name).catch(() => {});
       for (const file of copies) rmSync(file, { force: true });
       await client.close();
       await own.stop?.();

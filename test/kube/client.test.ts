@@ -45,13 +45,14 @@ describe('kube client', function () {
   const opened: { close(): Promise<void> }[] = [];
 
   before(async () => {
-    server = await testApiServer({ own: true });
+    server = await testApiServer({ alone: true });
     namespace = await server.namespace('client');
     client = await makeClient({ kubeconfig: server.kubeconfig, namespace });
     opened.push(client);
   });
   after(async () => {
     for (const one of opened.toReversed()) await one.close();
+    await server.stop();
   });
 
   async function throughRelay(): Promise<{ relay: Relay; client: KubeClient }> {

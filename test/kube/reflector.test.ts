@@ -26,8 +26,9 @@ describe('reflector', function () {
   const running: Reflector<never>[] = [];
 
   before(async () => {
-    server = await testApiServer({ own: true });
+    server = await testApiServer({ alone: true });
   });
+  after(() => server.stop());
   beforeEach(async () => {
     namespace = await server.namespace('reflector');
     relay = await startRelay(server.host, server.port);
