@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { availableParallelism, totalmem } from 'node:os';
 import { type Beside, filesOf, runFiles } from './files.ts';
 import type { Counts } from './test_messages.ts';
 
@@ -59,8 +60,13 @@ async function check(): Promise<Counts> {
   return sum(counts);
 }
 
-/** One more than the cores of a small machine, because tests of failures mostly wait. */
-const PROCESSES = 3;
+/** More than cores, because tests of failures mostly wait. Each has servers of its own, and some a browser. */
+const PER_CORE = 3;
+const GIGABYTES_EACH = 1.5;
+const PROCESSES = Math.max(
+  2,
+  Math.min(12, PER_CORE * availableParallelism(), Math.floor(totalmem() / GIGABYTES_EACH / 2 ** 30)),
+);
 
 const apiServer: Beside = async (folder) => (await import('./kube/apiserver.ts')).startForRun(folder);
 
