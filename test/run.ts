@@ -86,16 +86,26 @@ const unit = () =>
     apiServer,
   );
 
+/** Beside the tests on the cluster, with which they share folders and images: these run at once. */
+const NO_CLUSTER = [
+  'test/images/**/*.test.ts',
+  'test/cluster/node/{build_key,chart,links,processes,readings}.test.ts',
+  'test/faults/{runner_answers_twice,watch_frozen}.test.ts',
+  'test/faults/soak/*.test.ts',
+  'test/hostility/network_policy.test.ts',
+];
+const CLUSTER = ['cluster', 'faults', 'hostile_callers', 'hostility'].map((folder) => `test/${folder}/**/*.test.ts`);
+
 async function cluster(): Promise<Counts> {
   const wasUp = existsSync(`${root}.local/env`);
   if (!(await command(process.execPath, ['test/node/up.ts']))) return failure('make up');
   if (!(await command(process.execPath, ['test/node/builder.ts', 'wait']))) return failure('the background builder');
-  const counts = await mochaPart('cluster: the images, and whole paths on real Kubernetes', [
-    'test/images/**/*.test.ts',
-    'test/cluster/**/*.test.ts',
-    'test/faults/**/*.test.ts',
-    'test/hostile_callers/**/*.test.ts',
-    'test/hostility/**/*.test.ts',
+  const counts = sum([
+    await mochaPart('images and node: what leaves the cluster alone', NO_CLUSTER, PROCESSES, apiServer),
+    await mochaPart('cluster: whole paths on real Kubernetes', [
+      ...CLUSTER,
+      ...filesOf(root, NO_CLUSTER).map((file) => `!${file}`),
+    ]),
   ]);
   // A cluster that was running stays, and one that the tests started is stopped.
   if (!wasUp && process.env['KEEP'] !== '1' && !(await command(process.execPath, ['test/node/down.ts'])))
