@@ -67,6 +67,11 @@ export interface Launcher {
    * does not answer.
    */
   killAll(): Promise<boolean>;
+  /**
+   * Like killAll, and the launcher becomes a new process: its memory held pieces of what the tools printed. False also
+   * if the launcher is of an older image.
+   */
+  renew(): Promise<boolean>;
   ping(): Promise<void>;
   close(): void;
 }
@@ -87,6 +92,11 @@ interface Tool {
   timer: NodeJS.Timeout;
 }
 
+interface Cleaning {
+  resolve: (clean: boolean) => void;
+  renews: boolean;
+}
+
 /** Short, because a new pod is ready as soon as its agent has connected to the launcher. */
 const RECONNECT = { first: 10, longest: 50, jitter: 0 };
 /** Time that the launcher has beyond a tool's wall time to report its end. */
@@ -96,7 +106,7 @@ export function openLauncher(path: string, options: LauncherOptions = {}): Launc
   const { answerMs = 5_000, cleanMs = 10_000 } = options;
   const tools = new Map<number, Tool>();
   let waiting: PromiseWithResolvers<void>[] = [];
-  const cleaning: PromiseWithResolvers<boolean>[] = [];
+  let cleaning: Cleaning[] = [];
   let arming: ((number: bigint | undefined) => void)[] = [];
   const pings = new Map<number, () => void>();
   let socket: Socket | undefined;
@@ -107,6 +117,7 @@ export function openLauncher(path: string, options: LauncherOptions = {}): Launc
   let last = 0;
   let wall: Wall | undefined;
   let arms = false;
+  let renews = false;
 
   const end = (id: number): Tool | undefined => {
     const tool = tools.get(id);
@@ -123,7 +134,7 @@ export function openLauncher(path: string, options: LauncherOptions = {}): Launc
   const onEvent = (event: Event) => {
     if (event.type === 'clean') {
       wall = event.wall ?? wall;
-      ({ arms } = event);
+      ({ arms, renews } = event);
       cleaning.shift()?.resolve(event.clean);
       return;
     }
@@ -153,6 +164,9 @@ export function openLauncher(path: string, options: LauncherOptions = {}): Launc
     for (const resolve of arming) resolve(undefined);
     arming = [];
     arms = false;
+    // Whether the launcher became a new process is not known.
+    for (const { renews: isRenewal, resolve } of cleaning) if (isRenewal) resolve(false);
+    cleaning = cleaning.filter(({ renews: isRenewal }) => !isRenewal);
     if (was) options.onLost?.();
     if (closed) return;
     retry = setTimeout(dial, wait.next());
@@ -182,6 +196,18 @@ export function openLauncher(path: string, options: LauncherOptions = {}): Launc
     dialled.on('close', lost);
   };
   dial();
+
+  const clean = async (isRenewal: boolean): Promise<boolean> => {
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const asked: Cleaning = { resolve, renews: isRenewal };
+    cleaning.push(asked);
+    if (ready) socket?.write(encodeNumber(isRenewal ? TYPE.renew : TYPE.killAll));
+    return within(cleanMs, promise, () => new LauncherError('late', 'the launcher did not clean up')).catch(() => {
+      cleaning = cleaning.filter((one) => one !== asked);
+      socket?.destroy();
+      return false;
+    });
+  };
 
   return {
     connected: () => ready,
@@ -232,18 +258,8 @@ export function openLauncher(path: string, options: LauncherOptions = {}): Launc
     confirm(number) {
       if (ready) socket?.write(encodeConfirm(number));
     },
-    async killAll() {
-      const clean = Promise.withResolvers<boolean>();
-      cleaning.push(clean);
-      if (ready) socket?.write(encodeNumber(TYPE.killAll));
-      return within(cleanMs, clean.promise, () => new LauncherError('late', 'the launcher did not clean up')).catch(
-        () => {
-          cleaning.splice(cleaning.indexOf(clean), 1);
-          socket?.destroy();
-          return false;
-        },
-      );
-    },
+    killAll: () => clean(false),
+    renew: () => (ready && renews ? clean(true) : Promise.resolve(false)),
     async ping() {
       if (!socket || !ready) throw new LauncherError('not-connected', 'the launcher does not answer');
       last = (last + 1) % 0x7fff_ffff;

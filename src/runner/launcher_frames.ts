@@ -8,6 +8,7 @@ export const TYPE = {
   arm: 5,
   begin: 6,
   confirm: 7,
+  renew: 8,
   started: 16,
   out: 17,
   err: 18,
@@ -64,7 +65,7 @@ export type Event =
   | { type: 'err'; id: number; bytes: Buffer }
   | { type: 'exit'; id: number; exit: Exit }
   | { type: 'failed'; id: number; errno: number; stage: number }
-  | { type: 'clean'; clean: boolean; wall?: Wall; arms: boolean }
+  | { type: 'clean'; clean: boolean; wall?: Wall; arms: boolean; renews: boolean }
   | { type: 'pong'; id: number }
   | { type: 'armed'; number: bigint };
 
@@ -152,7 +153,8 @@ function decode(type: number, body: Buffer): Event {
       // A launcher of an older image, as in a separate bundle, does not report this.
       const wall = body.length >= 8 ? WALLS[body.readUInt32BE(4) - 1] : undefined;
       const arms = body.length >= 12 && body.readUInt32BE(8) === 1;
-      return { type: 'clean', clean: id === 1, ...(wall ? { wall } : {}), arms };
+      const renews = body.length >= 16 && body.readUInt32BE(12) === 1;
+      return { type: 'clean', clean: id === 1, ...(wall ? { wall } : {}), arms, renews };
     }
     case TYPE.pong:
       return { type: 'pong', id };

@@ -76,13 +76,13 @@ const EXPECTED = [
     },
   },
   { type: 'failed', id: 2, errno: 2, stage: 1 },
-  { type: 'clean', clean: true, arms: false },
+  { type: 'clean', clean: true, arms: false, renews: false },
   { type: 'pong', id: 3 },
   // Of launchers that know no early start.
-  { type: 'clean', clean: false, wall: 'filtered', arms: false },
-  { type: 'clean', clean: true, arms: false },
-  { type: 'clean', clean: true, wall: 'watched', arms: true },
-  { type: 'clean', clean: true, wall: 'watched', arms: false },
+  { type: 'clean', clean: false, wall: 'filtered', arms: false, renews: false },
+  { type: 'clean', clean: true, arms: false, renews: false },
+  { type: 'clean', clean: true, wall: 'watched', arms: true, renews: false },
+  { type: 'clean', clean: true, wall: 'watched', arms: false, renews: false },
   { type: 'armed', number: 0x0102030405060708n },
   { type: 'armed', number: 0xffff_ffff_ffff_ffffn },
   {

@@ -22,6 +22,8 @@
  *                      younger than BEGIN_WITHIN_MS. What is begun so is ended as by KILLALL after EARLY_MS,
  *                      counted from the number, unless CONFIRM comes before
  *           7 CONFIRM  u64 number  what was begun with it goes on, up to its own limits
+ *           8 RENEW    -           as KILLALL; when nothing is left it becomes a new process after the answer, and the
+ *                      agent connects again
  *
  *   event  16 STARTED  u32 id, u32 pid, u32 microseconds from the request to the exec
  *          17 OUT      u32 id, bytes of stdout
@@ -33,7 +35,7 @@
  *                      The last of an id.
  *          21 CLEAN    u32 1 when nothing is left, 0 when something could not be ended: then the pod must not be used
  *                      again; u32 what holds the tools: 1 nothing, 2 a filter of system calls, 3 the filter and watched
- *                      connections; u32 1: knows ARM, BEGIN and CONFIRM
+ *                      connections; u32 1: knows ARM, BEGIN and CONFIRM; u32 1: knows RENEW
  *          22 PONG     u32 the same
  *          23 ARMED    u64 number
  *
@@ -64,7 +66,7 @@
 #include <unistd.h>
 #include "wall.h"
 
-enum { START = 1, KILL, KILLALL, PING, ARM, BEGIN, CONFIRM };
+enum { START = 1, KILL, KILLALL, PING, ARM, BEGIN, CONFIRM, RENEW };
 enum { STARTED = 16, OUT, ERR, EXIT, FAILED, CLEAN, PONG, ARMED };
 enum { TIMED_OUT = 1, CAPPED = 2, KILLED = 4, UNCONFIRMED = 8 };
 
@@ -99,7 +101,7 @@ struct tool {
 
 static struct tool tools[MAX_TOOLS];
 static const char *tmp_dir;
-static char **wiped;
+static char **arguments, **wiped;
 static int wiped_count;
 static const char *socket_path, *socket_name;
 static char socket_dir[128];
@@ -563,6 +565,30 @@ static int confirm(uint64_t number) {
 
 /* ---------------------------------------------------------- requests */
 
+static int clean_up(void) {
+  int clean = kill_all(KILLED);
+  if (begin(CLEAN, 16)) {
+    put32((uint32_t)clean);
+    put32(wall_kind());
+    put32(1);
+    put32(1);
+  }
+  return clean;
+}
+
+/* The memory of this process held what tools of the former tenant printed, and their arguments. The signal mask, the
+ * limits and what prctl set outlast the exec or are set again; no tool runs while it happens. */
+static int renew(void) {
+  if (!clean_up()) return 1;
+  /* The answer is small and precedes the end of the connection, or the agent takes the end for a refusal. */
+  struct pollfd writable = {.fd = agent, .events = POLLOUT};
+  for (flush_events(); event_from < event_to; flush_events())
+    if (poll(&writable, 1, CLEAN_WITHIN_MS) <= 0) return 0;
+  execv(arguments[0], arguments);
+  die(arguments[0]);
+  return 0;
+}
+
 static int handle(uint8_t type, uint8_t *at, size_t length) {
   struct tool *tool;
   switch (type) {
@@ -572,15 +598,11 @@ static int handle(uint8_t type, uint8_t *at, size_t length) {
       if (length != 4) return 0;
       if ((tool = find_id(get32(at)))) kill_tool(tool, KILLED);
       return 1;
-    case KILLALL: {
-      int clean = kill_all(KILLED);
-      if (begin(CLEAN, 12)) {
-        put32((uint32_t)clean);
-        put32(wall_kind());
-        put32(1);
-      }
+    case KILLALL:
+      clean_up();
       return 1;
-    }
+    case RENEW:
+      return length == 0 && renew();
     case PING:
       if (length != 4) return 0;
       if (begin(PONG, 4)) put32(get32(at));
@@ -656,6 +678,7 @@ int main(int argc, char **argv) {
   for (int fd = 0; fd < 3; fd++)
     if (fcntl(fd, F_GETFD) < 0) open("/dev/null", O_RDWR);
   syscall(SYS_close_range, 3u, ~0u, 0u);
+  arguments = argv;
   tmp_dir = argv[2];
   wiped = argv + 2;
   wiped_count = argc - 2;
