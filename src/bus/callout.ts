@@ -8,27 +8,34 @@ import type { Bus } from './connect.ts';
 import { asBusError } from './errors.ts';
 import { type Claims, signerOf, verifiedClaims } from './nats_jwt.ts';
 import { AUTH_CALLOUT, CALLOUT_QUEUE, KICK, runnerPermissions } from './permissions.ts';
+import { lifeStated, makeRunnerId } from './runner_id.ts';
 
-export interface Runner {
+export interface Connecting {
   uid: string;
   pod: string;
 }
+/** `uid`: id of the runner. */
 export type Decision = { ok: true; uid: string; pod: string } | { ok: false; code: string; message: string };
 
 export interface CalloutSettings {
   /** Seed of the account key that signs the users. */
   issuerSeed: string;
   account: string;
-  /** Throws an error with a `code` if the token does not belong to one of our runners. */
-  authorise: (token: string) => Promise<Runner>;
+  /** Throws an error with a `code` if the token does not belong to a pod of ours. */
+  authorise: (token: string) => Promise<Connecting>;
+  /** Whether the pod is in this life. By default every pod is in its first. */
+  isInLife?: (pod: Connecting, life: number) => boolean | Promise<boolean>;
   /** Maximum duration of a connection. The server then closes it, and the runner reconnects with a fresh token. */
   lifeSeconds?: number;
   onDecision?: (decision: Decision) => void;
 }
 
 export interface Callout {
-  /** Closes the connections that this replica admitted for a pod, and returns their number. */
-  kick(podUid: string): Promise<number>;
+  /**
+   * Closes the connections that this replica admitted for a pod, or for its lives before this one, and returns their
+   * number.
+   */
+  kick(podUid: string, before?: number): Promise<number>;
   /** Number of pods whose connections are remembered. */
   remembered(): number;
   stop(): void;
@@ -45,12 +52,13 @@ interface AuthorizationRequest {
   server_id: { id: string };
   user_nkey: string;
   client_info: { id?: number };
-  connect_opts: { auth_token?: string };
+  connect_opts: { auth_token?: string; name?: string };
 }
 
 const isAccountKey = (name: string): boolean => /^A[A-Z2-7]{55}$/.test(name);
 
 interface Admitted {
+  life: number;
   serverId: string;
   connection: number;
   until: number;
@@ -58,6 +66,7 @@ interface Admitted {
 
 export function serveCallout(bus: Bus, settings: CalloutSettings): Callout {
   const { account, authorise, lifeSeconds = HOUR, onDecision = () => {} } = settings;
+  const { isInLife = (_pod, life) => life === 0 } = settings;
   const issuer = signerOf(settings.issuerSeed.trim());
   // With operators and JWTs an account is named by its public key, and the issuer may be one of its signing keys.
   const onBehalf = isAccountKey(account) && account !== issuer.publicKey ? { issuer_account: account } : {};
@@ -69,14 +78,14 @@ export function serveCallout(bus: Bus, settings: CalloutSettings): Callout {
   const forget = (now: number) => {
     for (const [uid, entries] of admitted) if (entries.every(({ until }) => until <= now)) admitted.delete(uid);
   };
-  const remember = (uid: string, serverId: string, connection: number) => {
+  const remember = (uid: string, one: Omit<Admitted, 'until'>) => {
     const now = performance.now();
     if (now >= forgetAt) {
       forget(now);
       forgetAt = now + lifeSeconds * 1000;
     }
     const live = (admitted.get(uid) ?? []).filter((entry) => entry.until > now);
-    admitted.set(uid, [...live, { serverId, connection, until: now + lifeSeconds * 1000 }]);
+    admitted.set(uid, [...live, { ...one, until: now + lifeSeconds * 1000 }]);
   };
 
   const decide = async (request: AuthorizationRequest): Promise<{ jwt: string } | { error: string }> => {
@@ -84,10 +93,14 @@ export function serveCallout(bus: Bus, settings: CalloutSettings): Callout {
       const token = request.connect_opts.auth_token;
       if (!token) throw Object.assign(new Error('the connection has no token'), { code: 'no-token' });
       const { uid, pod } = await authorise(token);
-      const { publish, subscribe } = runnerPermissions(uid);
+      const life = lifeStated(request.connect_opts.name);
+      if (life === undefined || !(await isInLife({ uid, pod }, life)))
+        throw Object.assign(new Error(`${pod} is in another life than ${life ?? 'the stated one'}`), { code: 'life' });
+      const id = makeRunnerId({ podUid: uid, life });
+      const { publish, subscribe } = runnerPermissions(id);
       const user = issuer.sign({
         sub: request.user_nkey,
-        name: uid,
+        name: id,
         aud: account,
         exp: Math.floor(Date.now() / 1000) + lifeSeconds,
         nats: {
@@ -102,8 +115,8 @@ export function serveCallout(bus: Bus, settings: CalloutSettings): Callout {
           payload: -1,
         },
       });
-      remember(uid, request.server_id.id, request.client_info.id ?? 0);
-      onDecision({ ok: true, uid, pod });
+      remember(uid, { life, serverId: request.server_id.id, connection: request.client_info.id ?? 0 });
+      onDecision({ ok: true, uid: id, pod });
       return { jwt: user };
     } catch (error) {
       const { code = 'failed', message } = error as Error & { code?: string };
@@ -135,9 +148,12 @@ export function serveCallout(bus: Bus, settings: CalloutSettings): Callout {
   });
 
   return {
-    async kick(podUid) {
-      const connections = admitted.get(podUid) ?? [];
-      admitted.delete(podUid);
+    async kick(podUid, before = Number.POSITIVE_INFINITY) {
+      const all = admitted.get(podUid) ?? [];
+      const connections = all.filter(({ life }) => life < before);
+      const left = all.filter(({ life }) => life >= before);
+      if (left.length > 0) admitted.set(podUid, left);
+      else admitted.delete(podUid);
       // A connection that has ended meanwhile cannot be kicked; that error is ignored.
       await Promise.allSettled(
         connections.map(({ serverId, connection }) => bus.request(KICK(serverId), { cid: connection }, 2_000)),

@@ -3,7 +3,7 @@
  * With a chosen reply subject a sender could make JetStream, or another responder, publish where the sender may not. So
  * a message is accepted by its form and for the pod named in its subject, and never by its own claims.
  */
-import type { Begin, Cancel, Go, Heartbeat, Prepare } from './messages.ts';
+import type { Begin, Cancel, Go, Heartbeat, Prepare, Renew } from './messages.ts';
 import { SUBJECT } from './messages.ts';
 import { RUNNER_PHASES } from './runner_phase.ts';
 
@@ -43,6 +43,7 @@ const isOrder = (order: unknown): order is Record<string, unknown> =>
   isCount(order['attempt']) &&
   optional(order['requestId'], isName);
 
+export const isRenew = (order: unknown): order is Renew => isObject(order) && isCount(order['epoch']);
 export const isCancel = (order: unknown): order is Cancel => isOrder(order);
 export const isPrepare = (order: unknown): order is Prepare =>
   isOrder(order) && isName(order['tenant']) && isObject(order['assignment']);

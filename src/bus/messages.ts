@@ -34,28 +34,30 @@ export const RESULT_PROTOCOL = 1;
  */
 export const SIDED_RESULT_PROTOCOL = 2;
 
+/** `runner`: its id (runner_id.ts). */
 export const SUBJECT = {
   /** API to leader: a job is being created. The leader may let a runner begin, but never admits on it. */
   early: 'py.early',
   /** Agent to leader, a request with the agent's state; answered with a Lease. */
-  heartbeat: (podUid: string) => `py.hb.${podUid}`,
+  heartbeat: (runner: string) => `py.hb.${runner}`,
   heartbeats: 'py.hb.*',
   /** Leader to one agent; all are requests. */
-  prepare: (podUid: string) => `py.run.${podUid}.prepare`,
-  begin: (podUid: string) => `py.run.${podUid}.begin`,
-  go: (podUid: string) => `py.run.${podUid}.go`,
-  cancel: (podUid: string) => `py.run.${podUid}.cancel`,
+  prepare: (runner: string) => `py.run.${runner}.prepare`,
+  begin: (runner: string) => `py.run.${runner}.begin`,
+  go: (runner: string) => `py.run.${runner}.go`,
+  cancel: (runner: string) => `py.run.${runner}.cancel`,
+  renew: (runner: string) => `py.run.${runner}.renew`,
   /** Any collector to one agent: the result is recorded, stop sending it. */
-  collected: (podUid: string) => `py.run.${podUid}.collected`,
-  runner: (podUid: string) => `py.run.${podUid}.>`,
+  collected: (runner: string) => `py.run.${runner}.collected`,
+  runner: (runner: string) => `py.run.${runner}.>`,
   /** A new leader to every agent: send a heartbeat now. */
   report: 'py.run.all.report',
   /** Agent to the collectors, over JetStream: one result (Result), its tool output inline or in chunks. */
-  result: (podUid: string) => `py.res.${podUid}`,
+  result: (runner: string) => `py.res.${runner}`,
   results: 'py.res.*',
   /** Agent to the collectors, over JetStream: one chunk of a large result. */
-  chunk: (podUid: string, job: string, attempt: number, index: number) =>
-    `py.chunk.${podUid}.${job}.${attempt}.${index}`,
+  chunk: (runner: string, job: string, attempt: number, index: number) =>
+    `py.chunk.${runner}.${job}.${attempt}.${index}`,
   chunks: 'py.chunk.>',
   /** From the recorder of an end to the API replica that waits for it. */
   ended: (replica: string) => `py.end.${replica}`,
@@ -167,6 +169,13 @@ export interface Go extends Prepare {
 export interface Cancel extends Order {
   why: 'cancelled' | 'deadline' | 'superseded';
 }
+/**
+ * Asks an agent without work to clean its tools container, and to begin its next life in a new process. No other order
+ * follows an `ok`. An older agent does not know it and does not answer.
+ */
+export interface Renew {
+  epoch: number;
+}
 export interface Collected {
   job: string;
   attempt: number;
@@ -174,13 +183,15 @@ export interface Collected {
 
 /** `number`: the runner can begin the job before its admission. */
 export type OrderAnswer =
-  { ok: true; number?: string } | { ok: false; why: 'epoch' | 'busy' | 'draining' | 'tenant' | 'tools' | 'protocol' };
+  | { ok: true; number?: string }
+  | { ok: false; why: 'epoch' | 'busy' | 'draining' | 'tenant' | 'tools' | 'protocol' | 'unclean' };
 
 export type Walls = Partial<Record<Wall, boolean>>;
 
 export interface Heartbeat {
   protocol: number;
   pod: string;
+  /** Id of the runner. */
   uid: string;
   namespace: string;
   pool: string;
@@ -193,6 +204,7 @@ export interface Heartbeat {
   tenant?: string;
   job?: string;
   attempt?: number;
+  /** In all lives of its pod. */
   jobsDone: number;
   /** Milliseconds since the agent was ready, and since its last job. */
   ageMs: number;
@@ -323,6 +335,7 @@ export interface Result {
   job: string;
   attempt: number;
   epoch: number;
+  /** Id of the runner. */
   podUid: string;
   encoding: 'zstd' | 'identity';
   /** Inflated size of the body; the collector inflates neither beyond it nor beyond its own limit. */

@@ -7,7 +7,7 @@ export const INBOXES = '_INBOX';
 export const INBOX = {
   api: '_INBOX_api',
   controller: '_INBOX_controller',
-  runner: (podUid: string) => `_INBOX_${podUid}`,
+  runner: (id: string) => `_INBOX_${id}`,
 } as const;
 
 /** Subject on which controllers close the connection of a deleted pod, mapped to the server's own KICK. */
@@ -22,11 +22,11 @@ export interface SubjectPermissions {
   subscribe: string[];
 }
 
-/** The pod's own subjects and inbox. The server refuses those of other pods. */
-export function runnerPermissions(podUid: string): SubjectPermissions {
+/** The runner's own subjects and inbox. The server refuses those of other pods, and of other lives of its pod. */
+export function runnerPermissions(id: string): SubjectPermissions {
   return {
-    publish: [SUBJECT.heartbeat(podUid), SUBJECT.result(podUid), `py.chunk.${podUid}.>`],
-    subscribe: [SUBJECT.runner(podUid), 'py.run.all.>', `${INBOX.runner(podUid)}.>`],
+    publish: [SUBJECT.heartbeat(id), SUBJECT.result(id), `py.chunk.${id}.>`],
+    subscribe: [SUBJECT.runner(id), 'py.run.all.>', `${INBOX.runner(id)}.>`],
   };
 }
 

@@ -3,7 +3,6 @@
  * created by this controller.
  */
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTPayload, jwtVerify, type JWTVerifyGetKey } from 'jose';
-import type { Runner } from './callout.ts';
 
 const AUDIENCE = 'probeyard-nats';
 
@@ -35,7 +34,12 @@ export interface PodTokenSettings {
   serviceAccount: string;
   audience?: string;
   /** Whether this is a live runner pod created by this controller. */
-  isOurPod: (runner: Runner) => boolean | Promise<boolean>;
+  isOurPod: (pod: PodName) => boolean | Promise<boolean>;
+}
+
+export interface PodName {
+  uid: string;
+  pod: string;
 }
 
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'PS256', 'EdDSA'];
@@ -53,7 +57,7 @@ interface Bound {
   serviceaccount?: { name?: unknown };
 }
 
-export function podTokenVerifier(settings: PodTokenSettings): (token: string) => Promise<Runner> {
+export function podTokenVerifier(settings: PodTokenSettings): (token: string) => Promise<PodName> {
   const keys = cachedKeys(settings.jwks);
   let issuer: Promise<string> | undefined;
 
@@ -82,7 +86,7 @@ export function podTokenVerifier(settings: PodTokenSettings): (token: string) =>
   };
 }
 
-function boundPod(payload: JWTPayload, { namespace, serviceAccount }: PodTokenSettings): Runner {
+function boundPod(payload: JWTPayload, { namespace, serviceAccount }: PodTokenSettings): PodName {
   const bound = payload['kubernetes.io'] as Bound | undefined;
   if (bound?.namespace !== namespace)
     throw new PodTokenError('token-namespace', 'the token belongs to another namespace');

@@ -1,5 +1,5 @@
 /** Decides which connections NATS accepts as runners: those of our own pods, while the pod exists. */
-import { serveCallout } from '../bus/callout.ts';
+import { serveCallout, type Connecting } from '../bus/callout.ts';
 import type { Bus } from '../bus/connect.ts';
 import { podTokenVerifier } from '../bus/podtoken.ts';
 import type { Config } from '../config.ts';
@@ -7,6 +7,7 @@ import { PODS, isKubeError, type KubeClient, type Pod } from '../kube/client.ts'
 import type { Reflector } from '../kube/reflector.ts';
 import { type Logger, runnerFields } from '../log.ts';
 import { isRunnerPod } from './catalog/prove.ts';
+import { lifeOfPod } from './pools/life.ts';
 import type { ControllerMetrics } from './metrics.ts';
 
 export interface AdmitRunnersDeps {
@@ -30,14 +31,21 @@ export function admitRunners({
   pods,
   issuerSeed,
 }: AdmitRunnersDeps): AdmittingRunners {
-  const isOurPod = async ({ uid, pod }: { uid: string; pod: string }): Promise<boolean> => {
-    const known =
-      pods.by('uid', uid)[0] ??
-      (await kube.get(PODS, pod, { namespace: config.runnerNamespace }).catch((error: unknown) => {
-        if (isKubeError(error, 'not-found')) return undefined;
-        throw error;
-      }));
+  const fresh = (pod: string): Promise<Pod | undefined> =>
+    kube.get(PODS, pod, { namespace: config.runnerNamespace }).catch((error: unknown) => {
+      if (isKubeError(error, 'not-found')) return undefined;
+      throw error;
+    });
+  const isOurPod = async ({ uid, pod }: Connecting): Promise<boolean> => {
+    const known = pods.by('uid', uid)[0] ?? (await fresh(pod));
     return known !== undefined && known.metadata.uid === uid && isRunnerPod(known);
+  };
+  /** A cached life only grows, so a later one is looked up, and an earlier one is over. */
+  const isInLife = async ({ uid, pod }: Connecting, life: number): Promise<boolean> => {
+    const cached = pods.by('uid', uid)[0];
+    if (cached && lifeOfPod(cached) >= life) return lifeOfPod(cached) === life;
+    const found = await fresh(pod);
+    return found?.metadata.uid === uid && lifeOfPod(found) === life;
   };
   return serveCallout(bus, {
     issuerSeed,
@@ -49,6 +57,7 @@ export function admitRunners({
       serviceAccount: config.runnerServiceAccount,
       isOurPod,
     }),
+    isInLife,
     onDecision: (decision) => {
       metrics.callout(decision.ok ? 'accepted' : 'refused');
       if (decision.ok) log.info(runnerFields(decision), 'runner connected to NATS');
@@ -57,11 +66,14 @@ export function admitRunners({
   });
 }
 
-/** Closes the NATS connection of a deleted pod, whose token stays valid for a while. */
-export function cutOff(callout: AdmittingRunners, log: Logger, pod: Pod): void {
+/**
+ * Closes the NATS connections of a deleted pod, whose token stays valid for a while, or only those of the lives that it
+ * has had.
+ */
+export function cutOff(callout: AdmittingRunners, log: Logger, pod: Pod, which: 'all' | 'former'): void {
   if (!isRunnerPod(pod)) return;
   const { name, uid = '' } = pod.metadata;
-  void callout.kick(uid).catch((error: unknown) => {
+  void callout.kick(uid, which === 'former' ? lifeOfPod(pod) : undefined).catch((error: unknown) => {
     log.debug({ err: error, ...runnerFields({ pod: name, uid }) }, 'cannot close the NATS connection of a runner');
   });
 }

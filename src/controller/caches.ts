@@ -8,6 +8,7 @@ import { slimJob, slimPod } from '../kube/slim.ts';
 import type { Logger } from '../log.ts';
 import { idOf } from './leader/job.ts';
 import type { ControllerMetrics } from './metrics.ts';
+import { lifeOfPod } from './pools/life.ts';
 import type { RunningTerm } from './term.ts';
 
 export interface CachesDeps {
@@ -18,6 +19,8 @@ export interface CachesDeps {
   /** This replica's term while it leads. */
   term: () => RunningTerm | undefined;
   podGone: (pod: Pod) => void;
+  /** A pod has begun another life. */
+  podRenewed: (pod: Pod) => void;
 }
 
 export interface Caches {
@@ -25,7 +28,7 @@ export interface Caches {
   pods: Reflector<Pod>;
 }
 
-export function startCaches({ kube, config, log, metrics, term, podGone }: CachesDeps): Caches {
+export function startCaches({ kube, config, log, metrics, term, podGone, podRenewed }: CachesDeps): Caches {
   const hooks = (resource: string) => ({
     listed: ({ reason }: { reason: string }) => metrics.listed(resource, reason),
     failed: (error: unknown) => log.debug({ err: error, resource }, 'watch failed, listing again'),
@@ -53,7 +56,10 @@ export function startCaches({ kube, config, log, metrics, term, podGone }: Cache
     hooks: hooks('pods'),
     handlers: {
       add: (pod, { relist }) => term()?.podSeen(pod, relist),
-      update: (pod) => term()?.podSeen(pod, false),
+      update: (pod, before) => {
+        term()?.podSeen(pod, false);
+        if (lifeOfPod(pod) !== lifeOfPod(before)) podRenewed(pod);
+      },
       delete: (pod) => {
         term()?.podGone(pod);
         podGone(pod);

@@ -3,6 +3,7 @@
  * the pod's connection once the pod is deleted.
  */
 import { isKubeError, type KubeClient, PODS, type Pod } from '../kube/client.ts';
+import { podOf as podUidOf } from '../bus/runner_id.ts';
 import { LABEL } from '../kube/resource.ts';
 import { type Logger, runnerFields } from '../log.ts';
 import type { ControllerMetrics } from './metrics.ts';
@@ -12,15 +13,17 @@ export interface FloodDeps {
   log: Logger;
   metrics: Pick<ControllerMetrics, 'podEnded'>;
   namespace: string;
-  podOf: (uid: string) => Pod | undefined;
-  kick: (uid: string) => Promise<unknown>;
+  podOf: (podUid: string) => Pod | undefined;
+  kick: (podUid: string) => Promise<unknown>;
 }
 
-export type EndFlooding = (uid: string, what: 'heartbeats' | 'results' | 'chunks') => Promise<void>;
+/** `id`: of the runner, from the subject on which it sends. */
+export type EndFlooding = (id: string, what: 'heartbeats' | 'results' | 'chunks') => Promise<void>;
 
 export function floods({ kube, log, metrics, namespace, podOf, kick }: FloodDeps): EndFlooding {
   const ending = new Set<string>();
-  return async (uid, what) => {
+  return async (id, what) => {
+    const uid = podUidOf(id);
     const pod = podOf(uid);
     if (!pod || ending.has(uid)) return;
     ending.add(uid);

@@ -69,7 +69,8 @@ export async function run(): Promise<void> {
     log,
     metrics,
     term,
-    podGone: (pod) => cutOff(callout, log, pod),
+    podGone: (pod) => cutOff(callout, log, pod, 'all'),
+    podRenewed: (pod) => cutOff(callout, log, pod, 'former'),
   });
   const callout = admitRunners({ bus, kube, config, log, metrics, pods, issuerSeed });
   const endFlooding = floods({

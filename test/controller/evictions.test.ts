@@ -10,8 +10,9 @@ import { startCluster, type Cluster } from './cluster_parts.ts';
 
 const DRAIN_MS = 645_000;
 const runner = (job?: string, more: { deleting?: boolean; seenAt?: number | undefined } = {}) => ({
-  uid: 'u',
+  podUid: 'u',
   pod: 'p',
+  pool: 'msv',
   task: job === undefined ? undefined : { job, attempt: 1, doneBefore: 0, reserved: false },
   deleting: false,
   seenAt: 0,
@@ -122,13 +123,13 @@ describe('evictions: which runners hold their nodes', () => {
 
   it('writes a bounded number at once, releases first', () => {
     const state = evictions();
-    const all = Array.from({ length: 3 * MAX_WRITES }, (_, n) => ({ ...runner(`j${n}`), uid: `u${n}` }));
+    const all = Array.from({ length: 3 * MAX_WRITES }, (_, n) => ({ ...runner(`j${n}`), podUid: `u${n}` }));
     assert.deepEqual(
       state.due(all, () => DRAIN_MS, 0),
       [],
     );
     state.seen('idle', true);
-    const changes = state.due([...all, { ...runner(), uid: 'idle' }], () => DRAIN_MS, LATER);
+    const changes = state.due([...all, { ...runner(), podUid: 'idle' }], () => DRAIN_MS, LATER);
     assert.equal(changes.length, MAX_WRITES);
     assert.deepEqual(changes[0], { uid: 'idle', pod: 'p', hold: false });
   });

@@ -16,6 +16,9 @@ import { tenantOf } from '../../src/controller/pools/share.ts';
 let serial = 0;
 const runner = (more: Partial<Runner> = {}): Runner => ({
   uid: `u${++serial}`,
+  podUid: `u${serial}`,
+  life: 0,
+  version: '1',
   pod: `p${serial}`,
   pool: 'short',
   generation: 'g2',
@@ -31,6 +34,7 @@ const runner = (more: Partial<Runner> = {}): Runner => ({
   protocol: RUNNER_PROTOCOL,
   seenAt: 0,
   deleting: false,
+  renewing: false,
   userNamespace: false,
   walls: undefined,
   refusals: 0,

@@ -21,6 +21,9 @@ export const condition = (type: string, status: Condition['status'], reason: str
 let serial = 0;
 export const aRunner = (change: Partial<Runner> = {}): Runner => ({
   uid: `u${++serial}`,
+  podUid: `u${serial}`,
+  life: 0,
+  version: '1',
   pod: `runner-${String(serial).padStart(6, '0')}`,
   pool: 'short',
   generation: 'g',
@@ -36,6 +39,7 @@ export const aRunner = (change: Partial<Runner> = {}): Runner => ({
   protocol: RUNNER_PROTOCOL,
   seenAt: MONOTONIC,
   deleting: false,
+  renewing: false,
   userNamespace: false,
   walls: undefined,
   refusals: 0,

@@ -1,4 +1,5 @@
-/** Owners of runner pods, derived from the jobs they ran: a new leader knows them independently of their agents. */
+/** Owners of runners, derived from the jobs they ran: a new leader knows them independently of their agents. */
+import { lifeOf, podOf } from '../../bus/runner_id.ts';
 import type { ProbeJob } from '../../kube/probe_job.ts';
 import type { ReuseScope } from '../../kube/probe_pool.ts';
 import type { TokenRecord } from '../../store/records.ts';
@@ -10,17 +11,21 @@ const NO_TOKEN = 0;
 
 export class RunnerOwners {
   readonly #runners: Runners;
-  /** Token ids by pod uid: all jobs of a pod belong to one tenant. */
+  /** Token ids by runner: all jobs of one life of a pod belong to one tenant. */
   readonly #tokens = new Map<string, number>();
 
   constructor(runners: Runners) {
     this.#runners = runners;
   }
 
-  /** Notes the runner of a finished or unfinished job. Most such pods no longer exist. */
+  /**
+   * Notes the runner of a finished or unfinished job. Most such pods no longer exist, or are in another life. A life
+   * that the watch has not shown yet counts: the pod may have been renewed just before.
+   */
   note({ spec, status }: ProbeJob): void {
-    if (status?.runner && this.#runners.get(status.runner.uid))
-      this.#tokens.set(status.runner.uid, spec.token?.id ?? NO_TOKEN);
+    const uid = status?.runner?.uid;
+    const runner = uid === undefined ? undefined : this.#runners.ofPod(podOf(uid));
+    if (uid !== undefined && runner && lifeOf(uid) >= runner.life) this.#tokens.set(uid, spec.token?.id ?? NO_TOKEN);
   }
 
   tokens(): number[] {
@@ -31,14 +36,14 @@ export class RunnerOwners {
     return [...this.#tokens.values()].includes(NO_TOKEN);
   }
 
-  /** A pod of an unknown token (revoked, or not readable now) gets no more jobs. */
+  /** A runner of an unknown token (revoked, or not readable now) gets no more jobs. */
   bind(
     known: (token: number) => TokenRecord | undefined,
     byHand: TokenRecord | null,
     scopeOf: (pool: string) => ReuseScope,
   ): void {
     for (const [uid, id] of this.#tokens) {
-      const runner = this.#runners.get(uid);
+      const runner = this.#runners.ofPod(podOf(uid));
       const token = id === NO_TOKEN ? byHand : known(id);
       const tenant =
         runner &&

@@ -13,8 +13,9 @@ export const HOLD_AFTER_MS = 10_000;
 /** Per second. The others follow in the next one. */
 export const MAX_WRITES = 20;
 
-export type Seen = Pick<Runner, 'uid' | 'pod' | 'task' | 'deleting' | 'seenAt'>;
+export type Seen = Pick<Runner, 'podUid' | 'pod' | 'pool' | 'task' | 'deleting' | 'seenAt'>;
 export interface Change {
+  /** Of the pod. */
   uid: string;
   pod: string;
   hold: boolean;
@@ -46,7 +47,7 @@ export function evictions(): Evictions {
     due(runners, holdMs, at) {
       const changes: Change[] = [];
       for (const runner of runners) {
-        const { uid, pod, task, deleting, seenAt } = runner;
+        const { podUid: uid, pod, task, deleting, seenAt } = runner;
         // A new leader has not heard what it does. A pod that is being deleted was evicted already.
         if (seenAt === undefined || deleting) continue;
         if (!task) since.delete(uid);

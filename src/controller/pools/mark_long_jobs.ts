@@ -8,8 +8,8 @@ import { drainSeconds, holdsNodes } from './runner_settings.ts';
 export async function markLongJobs(pools: PoolsState): Promise<void> {
   const { kube, config, log, runners, stillLeading } = pools.deps;
   if (!stillLeading() || pools.marking) return;
-  const holdMs = ({ uid }: Seen): number => {
-    const pool = pools.byName.get(runners.get(uid)?.pool ?? '')?.pool;
+  const holdMs = ({ pool: name }: Seen): number => {
+    const pool = pools.byName.get(name)?.pool;
     return pool !== undefined && holdsNodes(pool.spec) ? drainSeconds(pool.spec) * 1_000 : 0;
   };
   const mark = async (change: Change): Promise<void> => {

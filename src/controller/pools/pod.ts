@@ -26,6 +26,7 @@ import type { ProbeToolSpec } from '../../kube/probe_tool.ts';
 export const ANNOTATION = {
   tools: `${GROUP}/tools`,
   protocol: `${GROUP}/protocol`,
+  life: `${GROUP}/life`,
   clusterAutoscaler: 'cluster-autoscaler.kubernetes.io/safe-to-evict',
   karpenter: 'karpenter.sh/do-not-disrupt',
 } as const;

@@ -29,7 +29,7 @@ export function graceSeconds(
 
 export async function deletePod(
   pools: PoolsState,
-  { pod, uid, pool }: Pick<Runner, 'pod' | 'uid' | 'pool'>,
+  { pod, podUid: uid, pool }: Pick<Runner, 'pod' | 'podUid' | 'pool'>,
   why: string,
   gracePeriodSeconds: number | undefined,
 ): Promise<void> {

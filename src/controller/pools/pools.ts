@@ -10,6 +10,7 @@ import type { PoolFacts } from '../snapshot/build.ts';
 import { carryOut } from './carry_out.ts';
 import { isHeld } from './evictions.ts';
 import { isWithoutUserNamespaces, lackedWalls } from './isolation.ts';
+import { factsOf } from './life.ts';
 import { ANNOTATION, isOver } from './pod.ts';
 import { deletePod, endPod, endStranded, holdBack, replaceWorn } from './pods.ts';
 import { HOLD_BACK_MS, PoolsState, now, type PoolState, type PoolsDeps } from './pools_state.ts';
@@ -185,19 +186,7 @@ export class Pools {
       }
     }
     const ended = isOver(pod);
-    const { lost } = this.#deps.runners.pod(
-      {
-        uid,
-        pod: pod.metadata.name,
-        pool,
-        generation,
-        deleting: pod.metadata.deletionTimestamp !== undefined,
-        ended,
-        userNamespace: pod.spec?.hostUsers === false,
-        scheduled: pod.spec?.nodeName !== undefined,
-      },
-      now(),
-    );
+    const { lost } = this.#deps.runners.pod(factsOf(pod), now());
     const waits = pod.status?.containerStatuses
       ?.map(({ state: { waiting } = {} }) => waiting?.message)
       .find(isWithoutUserNamespaces);
@@ -206,7 +195,7 @@ export class Pools {
     this.#state.evictions.seen(uid, isHeld(pod.metadata.labels));
     if (lost) this.#deps.podGone(lost);
     if (ended && pod.metadata.deletionTimestamp === undefined)
-      void deletePod(this.#state, { pod: pod.metadata.name, uid, pool }, 'ended', 0);
+      void deletePod(this.#state, { pod: pod.metadata.name, podUid: uid, pool }, 'ended', 0);
     const stuck = pod.status?.conditions?.find(
       ({ type, status, reason }) => type === 'PodScheduled' && status === 'False' && reason === 'Unschedulable',
     );

@@ -7,16 +7,23 @@ import { type Heartbeat, RUNNER_PROTOCOL, type Walls } from '../../bus/messages.
 import type { RunnerPhase, RunnerState } from '../../bus/runner_phase.ts';
 import { WALLS, type Wall } from '../../kube/probe_pool.ts';
 import { shunMs } from '../retry_policy.ts';
+import { newRunner, type Kept } from './new_runner.ts';
 import { accountIn, isForOneJob } from './share.ts';
 
 export interface Runner {
+  /** Its id: that of its pod and life. */
   uid: string;
+  podUid: string;
+  /** How often its pod was renewed before. */
+  life: number;
+  /** The pod's resourceVersion, as last seen. */
+  version: string | undefined;
   pod: string;
   pool: string;
   generation: string;
   /** As last reported by its agent; `starting` before. */
   phase: RunnerPhase | 'starting';
-  /** Bound for the pod's life; undefined while untouched. */
+  /** Bound for its life; undefined while untouched. */
   tenant: string | undefined;
   /**
    * Account of its latest job. The tenant decides who shares the pod, the account whose share of the pool it counts
@@ -28,9 +35,11 @@ export interface Runner {
    * time.
    */
   task: { job: string; attempt: number; doneBefore: number; reserved: boolean } | undefined;
+  /** In all lives of its pod. */
   jobsDone: number;
+  /** When its pod was first seen. */
   createdAt: number;
-  /** When its pod had a node; undefined while it waits for one. */
+  /** When its pod had a node, or began this life; undefined while the pod waits for a node. */
   scheduledAt: number | undefined;
   readyAt: number | undefined;
   idleSince: number;
@@ -39,6 +48,8 @@ export interface Runner {
   /** Time of the last heartbeat; undefined before the first. */
   seenAt: number | undefined;
   deleting: boolean;
+  /** It is asked to end, so that its pod begins another life. */
+  renewing: boolean;
   /** Whether its pod requests a user namespace. */
   userNamespace: boolean;
   /** Reported by its agent. */
@@ -56,7 +67,10 @@ export interface LostTask {
 }
 
 export interface PodFacts {
+  /** Of the pod. */
   uid: string;
+  life?: number;
+  version?: string | undefined;
   pod: string;
   pool: string;
   generation: string;
@@ -71,35 +85,40 @@ export type Holder = number | string;
 
 /**
  * The holder whose share of the pool a runner counts against. An idle runner that is open to everybody counts against
- * none, nor does one that drains: it takes no more jobs.
+ * none, nor does one that drains or is renewed: it takes no more jobs.
  */
-export function holderOf({ tenant, account, task, deleting, phase }: Runner): Holder | undefined {
-  const isOver = deleting || (phase === 'draining' && !task);
+export function holderOf({ tenant, account, task, deleting, renewing, phase }: Runner): Holder | undefined {
+  const isOver = deleting || renewing || (phase === 'draining' && !task);
   if (isOver || tenant === undefined || (tenant === 'any' && !task)) return undefined;
   return account ?? tenant;
 }
 
+type Worker = Pick<Runner, 'task' | 'phase' | 'renewing'>;
+
 /** What it does, whether or not its pod is being deleted. */
-export function workOf({ task, phase }: Pick<Runner, 'task' | 'phase'>): Exclude<RunnerState, 'ending'> {
+export function workOf({ task, phase, renewing }: Worker): Exclude<RunnerState, 'ending'> {
+  if (renewing) return 'starting';
   const isUnused = phase === 'starting' || phase === 'idle' || phase === 'draining';
   return task === undefined && isUnused ? phase : 'busy';
 }
 
 /** State of the runner, as counted in `kubectl get pp`. */
-export const runnerState = (runner: Pick<Runner, 'deleting' | 'task' | 'phase'>): RunnerState =>
+export const runnerState = (runner: Worker & Pick<Runner, 'deleting'>): RunnerState =>
   runner.deleting ? 'ending' : workOf(runner);
 
 const pick = (walls: Walls): Walls =>
   Object.fromEntries(WALLS.flatMap((wall) => (walls[wall] === undefined ? [] : [[wall, walls[wall]]])));
 
-const isFree = ({ phase, task, deleting, shunnedUntil, protocol }: Runner): boolean =>
-  phase === 'idle' && !task && !deleting && shunnedUntil === 0 && protocol === RUNNER_PROTOCOL;
+const isFree = ({ phase, task, deleting, renewing, shunnedUntil, protocol }: Runner): boolean =>
+  phase === 'idle' && !task && !deleting && !renewing && shunnedUntil === 0 && protocol === RUNNER_PROTOCOL;
 
 export class Runners {
   #all = new Map<string, Runner>();
+  /** The current life of each pod. */
+  #byPod = new Map<string, Runner>();
   /** Idle runners without a task, by pool and tenant ('' for untouched). */
   #free = new Map<string, Map<string, Set<Runner>>>();
-  /** Tenants of pods, from the jobs that they are known to have run. */
+  /** Tenants of runners, from the jobs that they are known to have run. */
   #owners = new Map<string, { tenant: string; account: number | undefined }>();
   /** Number of runners held by each account, by pool; `#bound`: by all accounts together. */
   #held = new Map<string, Map<Holder, number>>();
@@ -110,6 +129,9 @@ export class Runners {
   }
   get(uid: string): Runner | undefined {
     return this.#all.get(uid);
+  }
+  ofPod(podUid: string): Runner | undefined {
+    return this.#byPod.get(podUid);
   }
   all(): Iterable<Runner> {
     return this.#all.values();
@@ -167,35 +189,26 @@ export class Runners {
     if (isFree(runner)) this.#index(runner);
   }
 
-  /** From the pod watch. Returns the runner's lost task when the pod was deleted or is ending. */
+  /**
+   * From the pod watch, or the answer to a write. Returns the runner's lost task when the pod was deleted, is ending, or
+   * began another life.
+   */
   pod(facts: PodFacts, now: number): { lost?: LostTask } {
-    const known = this.#all.get(facts.uid);
+    const { life = 0 } = facts;
+    const known = this.#byPod.get(facts.uid);
     if (facts.ended) return this.gone(facts.uid);
     if (!known) {
-      this.#all.set(facts.uid, {
-        uid: facts.uid,
-        pod: facts.pod,
-        pool: facts.pool,
-        generation: facts.generation,
-        phase: 'starting',
-        tenant: undefined,
-        account: undefined,
-        task: undefined,
-        jobsDone: 0,
-        createdAt: now,
-        scheduledAt: facts.scheduled === false ? undefined : now,
-        readyAt: undefined,
-        idleSince: now,
-        protocol: undefined,
-        seenAt: undefined,
-        deleting: facts.deleting,
-        userNamespace: facts.userNamespace ?? false,
-        walls: undefined,
-        refusals: 0,
-        shunnedUntil: 0,
-      });
+      this.#add(facts, now);
       return {};
     }
+    // The watch is behind the leader's own write.
+    if (life < known.life) return {};
+    if (life > known.life) {
+      const former = this.gone(facts.uid);
+      this.#add(facts, now, known);
+      return former;
+    }
+    known.version = facts.version;
     if (facts.scheduled === true) known.scheduledAt ??= now;
     if (facts.deleting && !known.deleting) {
       // A pod that is being deleted drains: it may finish its job and gets no new one.
@@ -206,24 +219,33 @@ export class Runners {
     return {};
   }
 
-  gone(uid: string): { lost?: LostTask } {
-    const runner = this.#all.get(uid);
+  #add(facts: PodFacts, now: number, kept?: Kept): void {
+    const runner = newRunner(facts, now, kept);
+    this.#all.set(runner.uid, runner);
+    this.#byPod.set(runner.podUid, runner);
+  }
+
+  /** `podUid`: of a pod that no longer exists, or whose life is over. */
+  gone(podUid: string): { lost?: LostTask } {
+    const runner = this.#byPod.get(podUid);
     if (!runner) return {};
+    const { uid, task } = runner;
     this.#unindex(runner);
     this.#count(runner, holderOf(runner), -1);
     this.#all.delete(uid);
+    this.#byPod.delete(podUid);
     this.#owners.delete(uid);
-    return runner.task ? { lost: { job: runner.task.job, attempt: runner.task.attempt, uid } } : {};
+    return task ? { lost: { job: task.job, attempt: task.attempt, uid } } : {};
   }
 
   /**
-   * Binds a pod to its tenant, whatever its agent reports: under a new leader a compromised agent could otherwise
+   * Binds a runner to its tenant, whatever its agent reports: under a new leader a compromised agent could otherwise
    * choose whose sources it gets.
    */
   bind(uid: string, tenant: string, account?: number): void {
+    this.#owners.set(uid, { tenant, account });
     const runner = this.#all.get(uid);
     if (!runner) return;
-    this.#owners.set(uid, { tenant, account });
     this.#change(runner, () => {
       runner.account = account;
       // Before its first heartbeat it may still report itself as used up, and that is accepted.
@@ -352,10 +374,21 @@ export class Runners {
     });
   }
 
+  /** Stops the assignment of jobs to this runner: its pod is to begin another life. */
+  renew(uid: string): void {
+    const runner = this.#all.get(uid);
+    if (!runner) return;
+    this.#change(runner, () => {
+      runner.renewing = true;
+    });
+  }
+
   /** Runners whose heartbeats stopped, and pods that never sent one, or never got a node. */
   silent(now: number, silenceMs: number, bootMs: number, pendingMs: number): Runner[] {
-    return [...this.#all.values()].filter(({ seenAt, scheduledAt, createdAt }) => {
+    return [...this.#all.values()].filter(({ seenAt, scheduledAt, createdAt, life }) => {
       if (seenAt !== undefined) return now - seenAt > silenceMs;
+      // Nothing has to be pulled or mounted.
+      if (life > 0 && scheduledAt !== undefined) return now - scheduledAt > silenceMs;
       return scheduledAt === undefined ? now - createdAt > pendingMs : now - scheduledAt > bootMs;
     });
   }

@@ -26,7 +26,7 @@ export interface StuckTools {
   find(tools: Iterable<ProbeTool>, at: number): { name: string; message: string }[];
 }
 
-export function stuckTools(runners: Pick<Runners, 'all' | 'get'>): StuckTools {
+export function stuckTools(runners: Pick<Runners, 'all' | 'ofPod'>): StuckTools {
   /** By pod uid. */
   const waiting = new Map<string, { since: number; message: string }>();
 
@@ -45,7 +45,7 @@ export function stuckTools(runners: Pick<Runners, 'all' | 'get'>): StuckTools {
     gone: (uid) => void waiting.delete(uid),
     find(tools, at) {
       const long = [...waiting].flatMap(([uid, { since, message }]) => {
-        const runner = runners.get(uid);
+        const runner = runners.ofPod(uid);
         return runner && !runner.deleting && at - since >= STUCK_PATIENCE_MS && !cameUpElsewhere(runner, since)
           ? [message]
           : [];

@@ -12,8 +12,8 @@ const LOOK_MS = 5_000;
 /** Nodes are replaced and updated, so a pool without user namespaces tries them again. */
 const AGAIN_MS = 30 * 60_000;
 
-const isStuck = ({ phase, userNamespace, deleting, createdAt }: Runner, at: number): boolean =>
-  phase === 'starting' && userNamespace && !deleting && at - createdAt > STUCK_MS;
+const isStuck = ({ phase, life, userNamespace, deleting, createdAt }: Runner, at: number): boolean =>
+  phase === 'starting' && life === 0 && userNamespace && !deleting && at - createdAt > STUCK_MS;
 
 export function wantsUserNamespace(pools: PoolsState, state: PoolState): boolean {
   const { userNamespaces = 'Preferred' } = state.pool.spec;
@@ -23,7 +23,7 @@ export function wantsUserNamespace(pools: PoolsState, state: PoolState): boolean
   if (now() < state.without.until) return false;
   // One runner tries again; those created beside it do without.
   return ![...pools.deps.runners.inPool(state.pool.metadata.name)].some(
-    ({ phase, userNamespace, deleting }) => phase === 'starting' && userNamespace && !deleting,
+    ({ phase, life, userNamespace, deleting }) => phase === 'starting' && life === 0 && userNamespace && !deleting,
   );
 }
 
@@ -39,7 +39,7 @@ export async function lookAtStuck(pools: PoolsState, state: PoolState): Promise<
   state.lookedAt = now();
   const { items } = await kube.list(EVENTS, {
     namespace: config.runnerNamespace,
-    fieldSelector: `involvedObject.uid=${stuck.uid}`,
+    fieldSelector: `involvedObject.uid=${stuck.podUid}`,
     limit: 50,
   });
   const said = items.find(

@@ -49,7 +49,7 @@ export interface SnapshotView {
   terms: readonly LeaseTerm[];
   pools: Iterable<PoolFacts>;
   runners: readonly Runner[];
-  nodeOf(uid: string): string | undefined;
+  nodeOf(podUid: string): string | undefined;
   jobOf(name: string): { id: string; status: Pick<ProbeJobStatus, 'startedAt'> | undefined } | undefined;
   tools: readonly ProbeTool[];
   queue: {
@@ -132,20 +132,20 @@ const byWork = (a: Runner, b: Runner): number =>
   RANKS[runnerState(a)] - RANKS[runnerState(b)] || byText(a.pool, b.pool) || byText(a.pod, b.pod);
 
 function shownRunner(view: SnapshotView, runner: Runner): SnapshotRunner {
-  const { uid, pod, pool, account, task, jobsDone, createdAt, idleSince } = runner;
+  const { podUid, pod, pool, life, account, task, jobsDone, createdAt, scheduledAt, idleSince } = runner;
   const state = runnerState(runner);
   const job = task && view.jobOf(task.job);
   const monotonic = (time: number): string => stamp(view.at - (view.monotonic - time));
   const startedAt = Date.parse(job?.status?.startedAt ?? '');
   const since =
     state === 'starting'
-      ? monotonic(createdAt)
+      ? monotonic(life > 0 ? (scheduledAt ?? createdAt) : createdAt)
       : state === 'idle'
         ? monotonic(idleSince)
         : state === 'busy' && Number.isFinite(startedAt)
           ? stamp(startedAt)
           : null;
-  const node = view.nodeOf(uid);
+  const node = view.nodeOf(podUid);
   return {
     pod: printable(pod, NAME),
     pool: printable(pool, NAME),
