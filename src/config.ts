@@ -235,6 +235,8 @@ const controller = {
   maxQueued: integer('PY_MAX_QUEUED', 1, 10_000_000, 10_000),
 };
 
+const isBooleanOrNull = (value: unknown): value is boolean | null => value === null || typeof value === 'boolean';
+
 /** The pod's own facts, beside the settings document that the controller creates for it. */
 const agent = {
   namespace: common.namespace,
@@ -244,6 +246,10 @@ const agent = {
   /** The listening socket that the agent was started with (images/probeyard/listener); 0 if it opens one itself. */
   sourceFd: integer('PY_SOURCE_FD', 0, 65_535, 0),
   settings: document(RUNNER_SETTINGS, checkRunnerSettings),
+  /** How often the pod was renewed; set by the agent itself (src/runner/renewal.ts), like the two that follow. */
+  life: integer('PY_LIFE', 0, 1_000_000, 0),
+  jobsBefore: integer('PY_JOBS_BEFORE', 0, Number.MAX_SAFE_INTEGER, 0),
+  networkEnforced: json('PY_NETWORK_ENFORCED', 'true, false or null', isBooleanOrNull, null),
 };
 
 /** Where backups are: a folder, or a bucket. */

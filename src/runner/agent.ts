@@ -40,11 +40,13 @@ import {
   onLeaseLost,
   onPrepare,
   onRan,
+  onRenew,
   onTime,
   type State,
 } from './orders.ts';
 import { packBody, type RawBody } from './output.ts';
 import { publishUntilCollected } from './publish.ts';
+import { serveRenewals } from './renewal.ts';
 import type { JobSource, OpenSource } from './source.ts';
 
 export interface AgentOptions {
@@ -52,7 +54,7 @@ export interface AgentOptions {
   launcher: Launcher;
   openSource: OpenSource;
   identity: Identity;
-  settings: RunSettings & { maxJobs: number };
+  settings: RunSettings & { maxJobs: number; jobsBefore?: number };
   log: Logger;
   walls?: () => Walls;
   heartbeatMs?: number;
@@ -69,6 +71,8 @@ export interface Agent {
    * container could not be cleaned.
    */
   ended: Promise<void>;
+  /** Resolves when the leader's order to begin the pod's next life is answered. */
+  renewed: Promise<void>;
 }
 
 /** A result that is not collected within this time is dropped; its request has ended otherwise by then. */
@@ -98,7 +102,7 @@ export function startAgent({
   heartbeatMs,
 }: AgentOptions): Agent {
   const readyAt = performance.now();
-  let state = initialState(readyAt);
+  let state = initialState(readyAt, settings.jobsBefore);
   let source: { key: string; open: JobSource } | undefined;
   let abandoned = new AbortController();
   /** The running job, or the last one. */
@@ -109,6 +113,7 @@ export function startAgent({
   let clean: Promise<boolean> = Promise.resolve(true);
   const publications = new Map<string, AbortController>();
   const ended = Promise.withResolvers<void>();
+  const renewed = Promise.withResolvers<void>();
   let timer: NodeJS.Timeout | undefined;
   let launcherSeen = readyAt;
 
@@ -363,6 +368,13 @@ export function startAgent({
       if (answer?.ok) publications.get(`${received.message.job}/${received.message.attempt}`)?.abort();
       return answer;
     }),
+    serveRenewals(bus, identity.uid, {
+      decide: (order) => onRenew(state, order, performance.now()),
+      take,
+      clean: async () => (await clean) && (await launcher.renew()),
+      onUnclean: () => drain('the tools container could not be renewed'),
+      onRenewed: renewed.resolve,
+    }),
     bus.subscribe<Collected>(SUBJECT.collected(identity.uid), ({ message }) => end(message, onCollected)),
     bus.subscribe(SUBJECT.report, () => heartbeats.beat()),
   ];
@@ -380,8 +392,9 @@ export function startAgent({
       for (const stop of publications.values()) stop.abort();
       abandoned.abort();
       release();
-      await launcher.killAll();
+      if (!state.renewing) await launcher.killAll();
     },
     ended: ended.promise,
+    renewed: renewed.promise,
   };
 }

@@ -12,6 +12,7 @@ import {
   type OrderAnswer,
   PREPARE_TTL_MS,
   type Prepare,
+  type Renew,
   RUNNER_PROTOCOL,
 } from '../bus/messages.ts';
 import type { RunnerPhase } from '../bus/runner_phase.ts';
@@ -29,15 +30,17 @@ export interface Task {
 export interface State {
   /** The newest epoch seen: orders of older leaders are refused. */
   epoch: number;
-  /** Bound by the first prepare or go, for the pod's life. */
+  /** Bound by the first prepare or go, for the runner's life. */
   tenant: string | undefined;
   draining: boolean;
+  /** This process is about to be replaced by that of the pod's next life. */
+  renewing: boolean;
   task: Task | undefined;
   /** Results not yet confirmed by a collector. */
   publishing: readonly { job: string; attempt: number }[];
   /** Recent tasks, so that a duplicate order runs once. */
   recent: readonly string[];
-  /** Number of collected results. */
+  /** Number of collected results, in all lives of the pod. */
   jobsDone: number;
   /** Monotonic ms since which the agent has been idle. */
   idleSince: number;
@@ -64,14 +67,15 @@ const RECENT = 16;
 /** Maximum number of results kept in memory beside a running job. */
 const MOST_PUBLISHING = 2;
 
-export const initialState = (now: number): State => ({
+export const initialState = (now: number, jobsBefore = 0): State => ({
   epoch: 0,
   tenant: undefined,
   draining: false,
+  renewing: false,
   task: undefined,
   publishing: [],
   recent: [],
-  jobsDone: 0,
+  jobsDone: jobsBefore,
   idleSince: now,
 });
 
@@ -124,7 +128,7 @@ export function onPrepare(before: State, order: Prepare, now: number): Decision 
   if (why) return refuse(before, why);
   const state = { ...before, epoch: order.epoch };
   if (known(state, order) || same(state.task, order)) return accept(state);
-  if (state.draining) return refuse(state, 'draining');
+  if (state.draining || state.renewing) return refuse(state, 'draining');
   if (busy(state)) return refuse(state, 'busy');
   const task: Task = { job: order.job, attempt: order.attempt, stage: 'prepared', since: now, prepared: order };
   return accept({ ...state, tenant: order.tenant, task }, ...giveWay(state.task), { do: 'prepare', order });
@@ -134,7 +138,7 @@ export function onPrepare(before: State, order: Prepare, now: number): Decision 
 export function onBegin(before: State, order: Begin, now: number): Decision {
   if (order.epoch < before.epoch) return refuse(before, 'epoch');
   const { task } = before;
-  if (before.draining) return refuse(before, 'draining');
+  if (before.draining || before.renewing) return refuse(before, 'draining');
   if (task?.stage !== 'prepared' || !task.prepared || !same(task, order) || task.prepared.epoch !== order.epoch)
     return refuse(before, 'busy');
   return accept(
@@ -152,7 +156,7 @@ export function onGo(before: State, order: Go, now: number): Decision {
   const state = { ...before, epoch: order.epoch };
   if (known(state, order)) return accept(state);
   // A job that was prepared before the drain counts as running.
-  if (state.draining && !same(state.task, order)) return refuse(state, 'draining');
+  if (state.renewing || (state.draining && !same(state.task, order))) return refuse(state, 'draining');
   if (busy(state)) return refuse(state, 'busy');
   const next = {
     ...state,
@@ -165,6 +169,15 @@ export function onGo(before: State, order: Go, now: number): Decision {
   if (begun?.epoch === order.epoch && workOf(begun.assignment) === workOf(order.assignment))
     return accept(next, { do: 'keep', order });
   return accept(next, ...giveWay(task), { do: 'run', order });
+}
+
+/** Only without a result that somebody waits for. What was not admitted gives way. */
+export function onRenew(before: State, order: Renew, now: number): Decision {
+  if (order.epoch < before.epoch) return refuse(before, 'epoch');
+  const state = { ...before, epoch: order.epoch };
+  if (state.draining) return refuse(state, 'draining');
+  if (state.task?.stage === 'running' || state.publishing.length > 0) return refuse(state, 'busy');
+  return accept({ ...state, renewing: true, task: undefined, idleSince: now }, ...giveWay(state.task));
 }
 
 export function onCancel(before: State, order: Cancel, now: number): Decision {

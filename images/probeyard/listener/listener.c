@@ -5,14 +5,17 @@
  *
  * Connections inherit the socket's send buffer. On the loopback interface the kernel lets it grow to megabytes, and a
  * tool that reads 30 KB and then seeks leaves them unread: each was read from the origin and copied for nothing. Node
- * cannot set the size. The descriptor is in PY_SOURCE_FD.
+ * cannot set the size. The descriptor is in PY_SOURCE_FD. An agent that is renewed starts this program again, by
+ * PY_LISTENER and PY_SOURCE_BYTES, and passes on no other descriptor.
  */
+#define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define BACKLOG 511
@@ -29,6 +32,7 @@ int main(int argc, char **argv) {
     fprintf(stderr, "usage: listener <bytes, 4096 to 16777216> <program> [<argument>...]\n");
     return 2;
   }
+  syscall(SYS_close_range, 3u, ~0u, 0u);
   int size = (int)bytes, listening = socket(AF_INET, SOCK_STREAM, 0);
   struct sockaddr_in here = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
   if (listening < 0) return fail("socket");
@@ -36,7 +40,8 @@ int main(int argc, char **argv) {
   if (bind(listening, (struct sockaddr *)&here, sizeof here)) return fail("bind");
   if (listen(listening, BACKLOG)) return fail("listen");
   snprintf(number, sizeof number, "%d", listening);
-  if (setenv("PY_SOURCE_FD", number, 1)) return fail("setenv");
+  if (setenv("PY_SOURCE_FD", number, 1) || setenv("PY_LISTENER", argv[0], 1) || setenv("PY_SOURCE_BYTES", argv[1], 1))
+    return fail("setenv");
   execv(argv[2], argv + 2);
   return fail(argv[2]);
 }
