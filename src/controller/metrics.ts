@@ -107,6 +107,12 @@ export function controllerMetrics() {
     labelNames: ['pool', 'why'],
     registers,
   });
+  const renewals = new Counter({
+    name: 'probeyard_runner_renewals_total',
+    help: 'Runners asked to begin another life in their pod, by whether they did',
+    labelNames: ['pool', 'outcome'],
+    registers,
+  });
   const relists = new Counter({
     name: 'probeyard_cache_lists_total',
     help: 'LISTs of a cache',
@@ -165,6 +171,7 @@ export function controllerMetrics() {
     },
     isolation: (pool: string, wall: Wall, up: boolean) => isolation.set({ pool, wall }, up ? 1 : 0),
     podMade: (pool: string) => podsMade.inc({ pool }),
+    renewed: (pool: string, outcome: 'renewed' | 'refused' | 'failed') => renewals.inc({ pool, outcome }),
     podEnded: (pool: string, why: string) => podsEnded.inc({ pool, why }),
     listed: (resource: string, reason: string) => relists.inc({ resource, reason }),
     certificate: (certificate: 'nats' | 'nats-ca', expiresAt: number) =>

@@ -103,6 +103,7 @@ export async function startTerm(
 
   const pools = new Pools({
     kube,
+    bus,
     config,
     log,
     metrics,
@@ -250,7 +251,6 @@ export async function startTerm(
         ...lead.view(),
       }),
   });
-  const listeners = [beats, early, closed, snapshots];
 
   // One run at a time: while Postgres is unreachable each run waits, and they would pile up.
   const oneAtATime = (work: () => Promise<void>): (() => Promise<void>) => {
@@ -360,7 +360,7 @@ export async function startTerm(
     },
     async stop() {
       over.abort();
-      for (const listener of listeners) listener.stop();
+      for (const listener of [beats, early, closed, snapshots]) listener.stop();
       for (const timer of timers) clearInterval(timer);
       kept.ca?.stop();
       pools.stop();

@@ -6,6 +6,8 @@ import { AGE, conditions, count, oneOf, text, type Definition, type Resource } f
 const REUSE_SCOPES = ['job', 'token', 'account', 'any'] as const;
 export type ReuseScope = (typeof REUSE_SCOPES)[number];
 
+const RENEWALS = ['pod', 'process'] as const;
+
 /** Walls between a tool and the node: conditions of a ProbePool, and walls that it may require. */
 export const WALLS = ['UserNamespace', 'SyscallFilter', 'NetworkEnforced'] as const;
 export type Wall = (typeof WALLS)[number];
@@ -42,6 +44,14 @@ const ProbePoolSpec = Type.Object({
         default: 'account',
         description: 'Who may be served by the same pod, one after the other.',
       }),
+      renew: Type.Optional(
+        oneOf(RENEWALS, {
+          default: 'pod',
+          description:
+            'What stands between two tenants: pod, a new pod for each of them; process, new processes in the same pod, ' +
+            'which is faster, but relies on the agent. Never after a source with credentials.',
+        }),
+      ),
       maxJobs: Type.Integer({ minimum: 1, maximum: 1_000_000, default: 200 }),
       maxAgeSeconds: Type.Integer({ minimum: 10, maximum: 604_800, default: 3600 }),
       idleSeconds: Type.Integer({

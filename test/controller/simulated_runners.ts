@@ -14,9 +14,11 @@ import {
   type Lease,
   type OrderAnswer,
   type Prepare,
+  type Renew,
   type ResultBody,
 } from '../../src/bus/messages.ts';
 import { packResult } from '../../src/bus/packing.ts';
+import { makeRunnerId } from '../../src/bus/runner_id.ts';
 import { PODS, type KubeClient, type Pod } from '../../src/kube/client.ts';
 import { startReflector } from '../../src/kube/reflector.ts';
 import { LABEL } from '../../src/kube/resource.ts';
@@ -31,6 +33,7 @@ import {
   onLease,
   onPrepare,
   onRan,
+  onRenew,
   onTime,
   type State,
 } from '../../src/runner/orders.ts';
@@ -49,6 +52,8 @@ export interface Behaviour {
   boot: boolean;
   /** Of new pods: another one than ours is that of another release. */
   protocol: number;
+  /** Reaction to an order to begin another life; `unknown`: that of an older agent, which does not subscribe to it. */
+  renew: 'renew' | 'refuse' | 'unknown';
 }
 
 export interface SimulatedRunner {
@@ -93,8 +98,10 @@ function startRunner(
   pod: Pod,
   behaviour: Behaviour,
   log: (job: string, attempt: number, uid: string) => void,
+  next: (life: number, jobsDone: number) => void,
+  { life = 0, jobsBefore = 0 } = {},
 ): SimulatedRunner {
-  const uid = pod.metadata.uid ?? '';
+  const uid = makeRunnerId({ podUid: pod.metadata.uid ?? '', life });
   const identity = {
     protocol: behaviour.protocol,
     pod: pod.metadata.name,
@@ -138,7 +145,7 @@ function startRunner(
   const runner: SimulatedRunner = {
     pod: pod.metadata.name,
     uid,
-    state: initialState(readyAt),
+    state: initialState(readyAt, jobsBefore),
     orders: [],
     mute: false,
     async finish() {
@@ -216,6 +223,23 @@ function startRunner(
       change(state);
       return answer('cancel', message, given);
     }),
+    ...(behaviour.renew === 'unknown'
+      ? []
+      : [
+          bus.serve<Renew, OrderAnswer>(SUBJECT.renew(uid), ({ message }) => {
+            if (runner.mute) return undefined;
+            if (behaviour.renew === 'refuse') return { ok: false, why: 'unclean' };
+            const { state, answer: given } = onRenew(runner.state, message, now());
+            change(state);
+            if (!given.ok) return given;
+            // After the answer, as the agent does.
+            setTimeout(() => {
+              runner.stop();
+              next(life + 1, state.jobsDone);
+            }, 5);
+            return given;
+          }),
+        ]),
     bus.subscribe<Collected>(SUBJECT.collected(uid), ({ message }) => collected(message)),
     bus.subscribe(SUBJECT.report, () => void runner.beat()),
   ];
@@ -250,6 +274,7 @@ export async function simulateRunners(
     heartbeatMs: 500,
     boot: true,
     protocol: RUNNER_PROTOCOL,
+    renew: 'renew',
     ...change,
   };
   const runners = new Map<string, SimulatedRunner>();
@@ -258,6 +283,19 @@ export async function simulateRunners(
     runners.get(pod.metadata.uid ?? '')?.stop();
     runners.delete(pod.metadata.uid ?? '');
   };
+  const boot = (pod: Pod, of?: { life: number; jobsBefore: number }): void => {
+    const podUid = pod.metadata.uid ?? '';
+    if (of && !runners.has(podUid)) return;
+    const runner = startRunner(
+      bus,
+      pod,
+      behaviour,
+      (job, attempt, uid) => began.push({ job, attempt, uid }),
+      (life, jobsBefore) => boot(pod, { life, jobsBefore }),
+      of,
+    );
+    runners.set(podUid, runner);
+  };
   const pods = startReflector<Pod>({
     client: kube,
     type: PODS,
@@ -265,11 +303,7 @@ export async function simulateRunners(
     labelSelector: `${LABEL.component}=runner`,
     handlers: {
       add: (pod) => {
-        if (behaviour.boot)
-          runners.set(
-            pod.metadata.uid ?? '',
-            startRunner(bus, pod, behaviour, (job, attempt, uid) => began.push({ job, attempt, uid })),
-          );
+        if (behaviour.boot) boot(pod);
       },
       delete: gone,
     },

@@ -7,6 +7,7 @@ import {
   type Go,
   type OrderAnswer,
   type Prepare,
+  type Renew,
 } from '../../bus/messages.ts';
 import type { Bus } from '../../bus/connect.ts';
 import type { Job } from './job.ts';
@@ -25,13 +26,11 @@ async function say(bus: Bus, subject: string, order: object): Promise<Said> {
   }
 }
 
-const sendPrepare = (bus: Bus, podUid: string, order: Prepare): Promise<Said> =>
-  say(bus, SUBJECT.prepare(podUid), order);
-export const sendBegin = (bus: Bus, podUid: string, order: Begin): Promise<Said> =>
-  say(bus, SUBJECT.begin(podUid), order);
-export const sendGo = (bus: Bus, podUid: string, order: Go): Promise<Said> => say(bus, SUBJECT.go(podUid), order);
-export const sendCancel = (bus: Bus, podUid: string, order: Cancel): Promise<Said> =>
-  say(bus, SUBJECT.cancel(podUid), order);
+const sendPrepare = (bus: Bus, uid: string, order: Prepare): Promise<Said> => say(bus, SUBJECT.prepare(uid), order);
+export const sendBegin = (bus: Bus, uid: string, order: Begin): Promise<Said> => say(bus, SUBJECT.begin(uid), order);
+export const sendGo = (bus: Bus, uid: string, order: Go): Promise<Said> => say(bus, SUBJECT.go(uid), order);
+export const sendCancel = (bus: Bus, uid: string, order: Cancel): Promise<Said> => say(bus, SUBJECT.cancel(uid), order);
+export const sendRenew = (bus: Bus, uid: string, order: Renew): Promise<Said> => say(bus, SUBJECT.renew(uid), order);
 
 /** True if a runner is reserved for the job. */
 export function reserve(state: TermState, job: Job): boolean {

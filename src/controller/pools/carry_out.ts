@@ -7,6 +7,7 @@ import { podSuffix, runnerPod } from './pod.ts';
 import { OwnerMissing, type OwnerReference } from './pod_owner.ts';
 import { endPod, holdBack, whyRefused } from './pods.ts';
 import { now, type PoolState, type PoolsState } from './pools_state.ts';
+import { renewRunner } from './renew.ts';
 import { wantsUserNamespace } from './user_namespaces.ts';
 
 /** A created pod that the watch has not shown by then does not exist, or no longer. */
@@ -21,7 +22,8 @@ export async function carryOut(pools: PoolsState, state: PoolState): Promise<voi
   state.planning = true;
   try {
     if (state.draining) return await drain(pools, state);
-    const { create, end } = planned(pools, state);
+    const { create, end, renew } = planned(pools, state);
+    for (const { runner, why } of renew) void renewRunner(pools, state, runner, why);
     for (const { runner, why } of end) endPod(pools, runner.uid, why);
     if (create > 0) await Promise.all(Array.from({ length: create }, () => createPod(pools, state)));
   } finally {

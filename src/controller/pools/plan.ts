@@ -7,9 +7,10 @@
  * slower.
  */
 import { HEARTBEAT_MS, RUNNER_PROTOCOL } from '../../bus/messages.ts';
+import { MAX_LIFE } from '../../bus/runner_id.ts';
 import type { ProbePoolSpec } from '../../kube/probe_pool.ts';
 import { holderOf, type Holder, type Runner } from './runners.ts';
-import { isForOneJob, mayTake, reserveOf, shareOf } from './share.ts';
+import { hadCredentials, isForOneJob, mayTake, reserveOf, shareOf } from './share.ts';
 
 /**
  * Waiting jobs of one tenant that lack only a runner, the account whose share they count against, and the waiting time
@@ -35,6 +36,8 @@ export interface PoolPlan {
     runner: Runner;
     why: 'old-generation' | 'idle' | 'age' | 'surplus' | 'evicted' | 'used-up' | 'drained' | 'shrunk' | 'isolation';
   }[];
+  /** Pods that are not ended, but begin another life, because their places are wanted. */
+  renew: PoolPlan['end'];
 }
 
 export const MAX_STARTING = 6;
@@ -54,6 +57,8 @@ const SURPLUS_MS = 60_000;
  * without a node does: another one would wait beside it.
  */
 export const START_HOPE_MS = 20_000;
+/** A renewed runner takes a quarter of a second, on a busy node a few. */
+export const RENEW_HOPE_MS = 5_000;
 /** By then a new leader has had a heartbeat of every runner, including busy ones. Before, all seem to be starting. */
 export const HEARD_MS = 2 * HEARTBEAT_MS;
 /** Whether the runner's agent is not up yet. */
@@ -90,15 +95,20 @@ export function planPool({ spec, generation, runners, unseen, demand, holdBack, 
     end.push({ runner, why });
   };
   const reuse = spec.reuse ?? { scope: 'account', maxJobs: 200, maxAgeSeconds: 3600, idleSeconds: 120 };
-  const live = runners.filter(({ deleting }) => !deleting);
+  const all = runners.filter(({ deleting }) => !deleting);
+  const live = all.filter(({ renewing }) => !renewing);
   const isFree = (runner: Runner) => runner.phase === 'idle' && !runner.task;
   const free = live.filter(isFree);
   const current = live.filter((runner) => runner.generation === generation);
+  const isStarting = ({ phase, scheduledAt, life }: Runner) =>
+    phase === 'starting' &&
+    (scheduledAt === undefined || now - scheduledAt < (life === 0 ? START_HOPE_MS : RENEW_HOPE_MS));
+  const pods = current.filter((runner) => runner.life === 0 && isStarting(runner)).length + unseen;
   const startingNow =
-    current.filter(
-      ({ phase, scheduledAt }) =>
-        phase === 'starting' && (scheduledAt === undefined || now - scheduledAt < START_HOPE_MS),
-    ).length + unseen;
+    pods +
+    all.filter(
+      (runner) => runner.generation === generation && (runner.renewing || (runner.life > 0 && isStarting(runner))),
+    ).length;
   const untouchedNow = current.filter((runner) => isFree(runner) && runner.tenant === undefined).length;
 
   // Runners that must not be used again, or were unused for too long.
@@ -157,7 +167,7 @@ export function planPool({ spec, generation, runners, unseen, demand, holdBack, 
     wanted += Math.min(jobs, Math.max(most, has === 0 ? 1 : 0));
   }
   /** Pods that may still be made; negative if there are more than the maximum. Runners to be ended count no more. */
-  const room = (): number => spec.maxPods - (live.length + unseen - ending.size);
+  const room = (): number => spec.maxPods - (all.length + unseen - ending.size);
 
   // A tenant without a runner waits and none is free: an idle runner is ended for it. The accounts that hold the most
   // come first, then the longest idle. An account at its share loses one of its own, so its new tenants never cost
@@ -260,10 +270,38 @@ export function planPool({ spec, generation, runners, unseen, demand, holdBack, 
   }
 
   const have = untouchedNow + startingNow - end.filter(({ why }) => why === 'surplus').length;
+  const isRenewable = mayRenew(spec, generation, now);
+  const renewable = end.filter(({ runner, why }) => isRenewable(runner, why) && lacksWall?.(runner) !== true);
+  const renew = renewable
+    .sort((a, b) => Number(b.why === 'evicted') - Number(a.why === 'evicted'))
+    .slice(0, Math.max(0, Math.min(room(), want - have)));
+  const renewed = new Set(renew.map(({ runner }) => runner));
+
   const startingMost = Math.max(
     isGrowing ? MAX_GROWING : MAX_STARTING,
     Math.ceil(3 * demand.drainPerSecond * START_SECONDS),
   );
-  const create = holdBack ? 0 : Math.max(0, Math.min(want - have, room(), startingMost - startingNow));
-  return { create, end };
+  const create = Math.min(want - have - renew.length, room() - renew.length, startingMost - pods);
+  return {
+    create: holdBack ? 0 : Math.max(0, create),
+    end: end.filter(({ runner }) => !renewed.has(runner)),
+    renew,
+  };
+}
+
+/**
+ * Whether a runner may go to another tenant without a new pod. Never after a source with credentials, and its pod gets
+ * neither older nor does it run more jobs than without.
+ */
+function mayRenew({ reuse }: ProbePoolSpec, generation: string, now: number) {
+  return (runner: Runner, why: PoolPlan['end'][number]['why']): boolean =>
+    reuse?.renew === 'process' &&
+    (why === 'evicted' || why === 'used-up' || why === 'idle') &&
+    runner.tenant !== undefined &&
+    !hadCredentials(runner.tenant) &&
+    runner.generation === generation &&
+    runner.protocol === RUNNER_PROTOCOL &&
+    runner.jobsDone < reuse.maxJobs &&
+    now - runner.createdAt <= reuse.maxAgeSeconds * 1000 &&
+    runner.life < MAX_LIFE;
 }

@@ -1,4 +1,5 @@
 /** State shared by the parts of Pools: the pools and tools of the cluster, as the term has seen them. */
+import type { Bus } from '../../bus/connect.ts';
 import type { Config } from '../../config.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import type { EventRecorder } from '../../kube/events.ts';
@@ -16,6 +17,7 @@ import { stuckTools, type StuckTools } from './stuck_tools.ts';
 
 export interface PoolsDeps {
   kube: KubeClient;
+  bus: Bus;
   config: Config<'controller'>;
   log: Logger;
   metrics: ControllerMetrics;

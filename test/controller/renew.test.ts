@@ -1,0 +1,117 @@
+/** A runner whose place another tenant wants goes on in its pod, as another runner. */
+import assert from 'node:assert/strict';
+import { podOf } from '../../src/bus/runner_id.ts';
+import { ANNOTATION } from '../../src/controller/pools/pod.ts';
+import { startCluster, type Cluster, type ClusterOptions } from './cluster_parts.ts';
+
+const reuse = { scope: 'account', renew: 'process', maxJobs: 100, maxAgeSeconds: 3600, idleSeconds: 600 } as const;
+const small = { minReady: 0, maxPods: 1, reuse };
+
+describe('renewal of runners', function () {
+  this.timeout(60_000);
+  let cluster: Cluster;
+  afterEach(() => cluster?.stop());
+  const start = async (options: ClusterOptions = {}): Promise<Cluster> => {
+    cluster = await startCluster({ pools: { short: small }, ...options });
+    return cluster;
+  };
+  /** One job of a new account; the id of the runner that ran it. */
+  const runOne = async (account?: number): Promise<string> => {
+    const token = await cluster.newToken(5, account ?? (await cluster.newAccount()));
+    const { id } = await cluster.submit({ token });
+    const [record] = await cluster.ended(id);
+    assert.equal(record?.reason, 'Completed');
+    return cluster.runners.began.findLast(({ job }) => job === id)!.uid;
+  };
+  const lives = async (): Promise<(string | undefined)[]> =>
+    (await cluster.pods()).map(({ metadata }) => metadata.annotations?.[ANNOTATION.life]);
+
+  it('each tenant has a runner of its own in one pod, whose annotation shows the life', async () => {
+    await start();
+    const controller = await cluster.controller();
+    const ids = [await runOne(), await runOne(), await runOne()];
+    const [pod, ...more] = await cluster.pods();
+    assert.deepEqual(more, []);
+    const uid = pod!.metadata.uid!;
+    assert.deepEqual(ids, [uid, `${uid}_1`, `${uid}_2`]);
+    assert.deepEqual(await lives(), ['2']);
+    const said = controller.log.filter(({ msg }) => msg === 'runner renewed');
+    assert.deepEqual(
+      said.map(({ runner, runner_uid }) => [runner, runner_uid]),
+      ids.slice(1).map((id) => [pod!.metadata.name, id]),
+    );
+  });
+
+  it('by default every tenant gets a pod of its own', async () => {
+    await start({ pools: { short: { ...small, reuse: { ...reuse, renew: 'pod' } } } });
+    await cluster.controller();
+    const ids = [await runOne(), await runOne()];
+    assert.equal(new Set(ids.map(podOf)).size, 2);
+    assert.deepEqual(await lives(), [undefined]);
+  });
+
+  for (const [title, renew] of [
+    ['refuses', 'refuse'],
+    ['is of an older version', 'unknown'],
+  ] as const)
+    it(`a pod whose agent ${title} is ended, and another one serves`, async () => {
+      await start({ runners: { renew } });
+      const controller = await cluster.controller();
+      const ids = [await runOne(), await runOne()];
+      assert.equal(new Set(ids.map(podOf)).size, 2);
+      assert.deepEqual(await lives(), [undefined]);
+      const said = controller.log.filter(({ msg }) => msg === 'runner not renewed, ending its pod');
+      assert.deepEqual(
+        said.map(({ runner_uid, reason }) => [runner_uid, reason]),
+        [[ids[0], renew === 'refuse' ? 'unclean' : 'silent']],
+      );
+    });
+
+  it('a pod is ended after its maximum of jobs in all lives', async () => {
+    await start({ pools: { short: { ...small, reuse: { ...reuse, maxJobs: 2 } } } });
+    await cluster.controller();
+    const ids = [await runOne(), await runOne(), await runOne()];
+    assert.deepEqual([ids[1], podOf(ids[2]!) === podOf(ids[0]!)], [`${ids[0]}_1`, false]);
+  });
+
+  it('a new leader reads the life from the pod: the owner of a former life does not bind it', async () => {
+    await start();
+    const first = await cluster.controller();
+    const [a, b] = [await cluster.newAccount(), await cluster.newAccount()];
+    const uid = await runOne(a);
+    assert.equal(await runOne(b), `${uid}_1`);
+    await first.stop();
+    await cluster.controller({ epoch: 2 });
+    // Account a had the pod before: it gets another life, not that of b.
+    assert.equal(await runOne(b), `${uid}_1`);
+    assert.equal(await runOne(a), `${uid}_2`);
+    assert.deepEqual(await lives(), ['2']);
+  });
+
+  it('an agent that claims another life is not heard', async () => {
+    await start();
+    await cluster.controller();
+    const uid = await runOne();
+    const claims = { ...cluster.runners.all()[0]!, uid: `${uid}_1` };
+    const { bus } = cluster.servers;
+    const lease = await bus.request<object>(
+      `py.hb.${claims.uid}`,
+      {
+        protocol: 5,
+        pod: claims.pod,
+        uid: claims.uid,
+        namespace: cluster.runnerNamespace,
+        pool: 'short',
+        generation: 'g',
+        phase: 'idle',
+        epoch: 1,
+        jobsDone: 0,
+        ageMs: 31_000,
+        idleMs: 0,
+      },
+      2_000,
+    );
+    assert.deepEqual((lease as { drain?: boolean }).drain, true);
+    assert.equal(await runOne(), `${uid}_1`, 'only the leader began that life');
+  });
+});
