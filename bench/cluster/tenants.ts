@@ -1,4 +1,7 @@
-/** 200 tenants on 20 pods for each reuse scope, to measure the cost of isolation with many tenants. */
+/**
+ * 200 tenants on 20 pods for each reuse scope, and with renewed runners in place of new pods, to measure the cost of
+ * isolation with many tenants.
+ */
 import { one, type Measurement, type Row } from '../measurement.ts';
 import { summary } from '../statistics.ts';
 import { ready, readPool, withPool } from './pool.ts';
@@ -9,36 +12,52 @@ import { manyTokens } from './tokens.ts';
 const TENANTS = 200;
 const SECONDS = Number(process.env['BENCH_SECONDS'] ?? 20);
 
+const CASES = [
+  { scope: 'any' },
+  { scope: 'account' },
+  { scope: 'account', renew: 'process' },
+  { scope: 'token' },
+  { scope: 'token', renew: 'process' },
+  { scope: 'job' },
+  { scope: 'job', renew: 'process' },
+] as const;
+/** One of them alone: `account-process`. */
+const ONLY = process.env['BENCH_SCOPE'];
+
 export const tenants: Measurement = {
   name: 'tenants',
-  title: `${TENANTS} tenants in turn on 20 pods, by reuse scope`,
+  title: `${TENANTS} tenants in turn on 20 pods, by reuse scope and by what is new between two tenants`,
   measure: (report) =>
     withCluster(async (c) => {
       const origin = await c.origin();
       const { tokens, revoke } = await manyTokens(c, TENANTS);
       const rows: Row[] = [];
       try {
-        for (const scope of ['any', 'account', 'token', 'job'] as const) {
-          await withPool(c, { reuse: { scope }, maxPods: 20 }, async () => {
+        for (const reuse of CASES) {
+          const renew = 'renew' in reuse ? reuse.renew : 'pod';
+          const name = renew === 'pod' ? reuse.scope : `${reuse.scope}-${renew}`;
+          const what = renew === 'pod' ? `scope ${reuse.scope}` : `scope ${reuse.scope}, renewed`;
+          if (ONLY !== undefined && ONLY !== name) continue;
+          await withPool(c, { reuse: { scope: reuse.scope, renew }, maxPods: 20 }, async () => {
             await ready(c, 1);
             const { rate, times, statuses, cpu } = await flood(c, `${origin.url}/tiny.mp4`, tokens, SECONDS, 10);
             const { status } = await readPool(c);
             report(
-              `scope ${scope}: ${rate.toFixed(1)}/s ` +
+              `${what}: ${rate.toFixed(1)}/s ` +
                 `${JSON.stringify(statuses)}, ${status?.replicas} pods; ` +
                 `${cpuLine(cpu)}`,
             );
             rows.push(
               {
-                name: `tenants-${scope}`,
-                what: `${TENANTS} tenants, scope ${scope}`,
+                name: `tenants-${name}`,
+                what: `${TENANTS} tenants, ${what}`,
                 unit: 'jobs/s',
                 values: one(rate),
                 note: `answers ${JSON.stringify(statuses)}; ${cpuLine(cpu)}`,
               },
               {
-                name: `tenants-${scope}-time`,
-                what: `— a request, scope ${scope}`,
+                name: `tenants-${name}-time`,
+                what: `— a request, ${what}`,
                 unit: 'ms',
                 values: summary(times.length > 0 ? times : [Number.NaN]),
               },

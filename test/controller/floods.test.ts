@@ -48,6 +48,12 @@ describe('a runner that floods the bus', () => {
     assert.match(lines.join(''), /runner floods NATS, ending its pod/);
   });
 
+  it('loses its pod in any of its lives', async () => {
+    const { end, deleted, kicked } = rig();
+    await end('u_7', 'heartbeats');
+    assert.deepEqual([deleted.length, kicked], [1, ['u']]);
+  });
+
   it('loses its pod even if it cannot be disconnected', async () => {
     const { end, deleted } = rig(new Error('no answer'));
     await end('u', 'chunks');

@@ -23,6 +23,7 @@ import {
   onLeaseLost,
   onPrepare,
   onRan,
+  onRenew,
   onTime,
   phaseOf,
   type State,
@@ -55,6 +56,7 @@ const running = onGo(idle, order('a'), 100).state;
 const publishing = onRan(running, 200);
 const done = onCollected(publishing, { job: 'a', attempt: 1 }, 300);
 const draining = onDrain(idle);
+const renewing = onRenew(idle, { epoch: 5 }, 100).state;
 const policy = { name: 'house', revision: 7, document: { rules: [] } };
 const cancel = (more: Partial<Cancel> = {}): Cancel => ({ epoch: 5, job: 'a', attempt: 1, why: 'cancelled', ...more });
 
@@ -108,6 +110,24 @@ describe('orders', () => {
       'go of another tenant than was prepared',
       onGo(prepared, order('b', { tenant: 'account/2' }), 1),
       'tenant',
+      [],
+      'prepared',
+    ],
+    ['renewal of an idle agent', onRenew(done, { epoch: 5 }, 1), true, [], 'idle'],
+    ['renewal again', onRenew(renewing, { epoch: 5 }, 1), true, [], 'idle'],
+    ['renewal with a prepared job', onRenew(prepared, { epoch: 5 }, 1), true, ['release'], 'idle'],
+    ['renewal with a begun job', onRenew(early, { epoch: 5 }, 1), true, ['abandon'], 'idle'],
+    ['renewal while running', onRenew(running, { epoch: 5 }, 1), 'busy', [], 'running'],
+    ['renewal while a result is being published', onRenew(publishing, { epoch: 5 }, 1), 'busy', [], 'publishing'],
+    ['renewal while draining', onRenew(draining, { epoch: 5 }, 1), 'draining', [], 'draining'],
+    ['renewal by an older term', onRenew(idle, { epoch: 4 }, 1), 'epoch', [], 'idle'],
+    ['prepare after a renewal', onPrepare(renewing, order('a'), 1), 'draining', [], 'idle'],
+    ['begin after a renewal', onBegin({ ...prepared, renewing: true }, begin('a'), 1), 'draining', [], 'prepared'],
+    ['go after a renewal', onGo(renewing, order('a'), 1), 'draining', [], 'idle'],
+    [
+      'go of a job prepared before a renewal',
+      onGo({ ...prepared, renewing: true }, order('a'), 1),
+      'draining',
       [],
       'prepared',
     ],
