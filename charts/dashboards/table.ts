@@ -326,11 +326,15 @@ const RUNNERS: readonly Panel[] = [
     queries: [{ expr: perSecond('reason', 'probeyard_jobs_retried_total', '@controller@'), legend: '{{reason}}' }],
   },
   {
-    title: 'Runner pods created and ended',
-    text: 'silent, never-ready, flood and isolation are failures; the others are work done.',
+    title: 'Runner pods created, renewed and ended',
+    text: 'renewed: another life in the same pod. silent, never-ready, flood and isolation are failures; the others are work done.',
     unit: 'ops',
     queries: [
       { expr: perSecond('pool', 'probeyard_runner_pods_created_total', '@controller@'), legend: '{{pool}} created' },
+      {
+        expr: perSecond('pool, outcome', 'probeyard_runner_renewals_total', '@controller@'),
+        legend: '{{pool}} {{outcome}}',
+      },
       { expr: perSecond('pool, why', 'probeyard_runner_pods_ended_total', '@controller@'), legend: '{{pool}} {{why}}' },
     ],
   },

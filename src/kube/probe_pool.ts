@@ -162,6 +162,7 @@ export const PROBE_POOL: Definition = {
     { name: 'Starting', type: 'integer', jsonPath: '.status.starting' },
     { name: 'Scope', type: 'string', jsonPath: '.spec.reuse.scope' },
     { name: 'State', type: 'string', jsonPath: ".status.conditions[?(@.type=='Ready')].reason" },
+    { name: 'Renew', type: 'string', jsonPath: '.spec.reuse.renew', priority: 1 },
     AGE,
   ],
   selectable: [],
