@@ -7,6 +7,7 @@ import { hasNode } from '../cluster/broken_images.ts';
 import { NAMESPACE, RUNNERS, cluster, eventually, fixtures, type Cluster } from '../cluster/fixture.ts';
 import { settingsOfController } from '../cluster/settings_of_controller.ts';
 import type { Attempt } from './attacker.ts';
+import { finding, leaving } from './left_behind.ts';
 import { record } from './record.ts';
 import { attack, install, runners, uninstall, type Attacked } from './taken_over.ts';
 
@@ -156,35 +157,6 @@ const proxied = (at: Places): Attempt[] => [
     expect: /^407/,
   },
   { name: 'sending data through the source proxy', do: 'post|plan.mp4', expect: /^405/ },
-];
-
-const leaving: Attempt[] = [
-  { name: 'a file in its directory', do: 'write|/work/left', expect: /^written$/ },
-  { name: 'a file 300 directories deep', do: 'deep|/work|300', expect: /^300 levels$/ },
-  { name: 'a file in shared memory', do: 'write|/dev/shm/left', expect: /^written$/ },
-  { name: "a file beside the launcher's socket", do: 'write|/run/probeyard/left', expect: /^(?:written|EACCES)$/ },
-  { name: "a message in the pod's status", do: 'write|/dev/termination-log', expect: /^(?:written|EACCES)$/ },
-  { name: 'a queue, as a file', do: 'write|/dev/mqueue/left', expect: /^(?:written|EACCES|EINVAL|EBADF)$/ },
-  { name: 'a queue, by its call', do: 'mq', expect: REFUSED },
-  { name: 'System V shared memory', do: 'shm', expect: REFUSED },
-  { name: 'a System V semaphore', do: 'sem', expect: REFUSED },
-  { name: 'a System V queue', do: 'msg', expect: REFUSED },
-  { name: 'an attribute of a directory that stays', do: 'xattr|/work', expect: REFUSED },
-  { name: 'a process in a session of its own', do: 'stay|/work/alive', expect: /^stays$/ },
-];
-
-/** What the second job in the same pod finds of the first. */
-const finding: Attempt[] = [
-  { name: 'the next job: processes', do: 'processes', expect: /^0 others$/ },
-  { name: 'the next job: files in its directory', do: 'list|/work', expect: /^$/ },
-  { name: 'the next job: shared memory', do: 'list|/dev/shm', expect: /^$/ },
-  { name: "the next job: beside the launcher's socket", do: 'list|/run/probeyard', expect: /^launcher\.sock$/ },
-  { name: "the next job: the pod's status", do: 'read|/dev/termination-log', expect: /^(?:empty|EACCES|ENOENT)$/ },
-  { name: 'the next job: queues', do: 'list|/dev/mqueue', expect: /^(?:EACCES|ENOENT)?$/ },
-  { name: 'the next job: an attribute', do: 'xattrfind|/work', expect: /^(?:ENODATA|EOPNOTSUPP|ENOTSUP)$/ },
-  { name: 'the next job: System V shared memory', do: 'shmfind', expect: /^(?:ENOENT|EPERM)$/ },
-  { name: 'the next job: a key', do: 'keyfind', expect: /^(?:ENOKEY|EPERM|ENOSYS)$/ },
-  { name: 'the next job: changed limits', do: 'files', expect: /^256$/ },
 ];
 
 describe('a tool taken over by hostile media', function () {
