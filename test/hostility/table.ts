@@ -15,6 +15,7 @@ const TITLES: Readonly<Record<string, string>> = {
   network: 'NetworkPolicies',
   trust: 'Trust between accounts',
   uploads: 'Uploads and headers',
+  renewed: 'A pod that is renewed between two accounts',
   neighbour: 'An account and its neighbour',
 };
 
