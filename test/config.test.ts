@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { ConfigError, directPostgresOf, loadConfig, postgresOf } from '../src/config.ts';
+import { lifeEnvironment, type NextLife } from '../src/runner/renewal.ts';
 
 const API = {
   PY_POSTGRES_URL: 'postgres://one',
@@ -99,6 +100,18 @@ describe('settings of a runner', () => {
     assert.deepEqual(load(good).settings, good);
     const full = { ...good, sources: { ...good.sources, egress, caFile: '/ca', s3: { region: 'eu' } }, later: 1 };
     assert.deepEqual(load(full).settings, full);
+  });
+
+  it('a life is told of the ones before', () => {
+    const of = (next: NextLife) => {
+      const given = { PY_POD_UID: 'u', PY_RUNNER: JSON.stringify(good), ...lifeEnvironment(next) };
+      const { life, jobsBefore, networkEnforced } = loadConfig('agent', given);
+      return [life, jobsBefore, networkEnforced];
+    };
+    assert.deepEqual(of({ life: 3, jobsDone: 17, networkEnforced: false }), [3, 17, false]);
+    assert.deepEqual(of({ life: 1, jobsDone: 1, networkEnforced: undefined }), [1, 1, null]);
+    const { life, jobsBefore, networkEnforced } = load(good);
+    assert.deepEqual([life, jobsBefore, networkEnforced], [0, 0, null], 'the first');
   });
 
   const bad: [unknown, string][] = [

@@ -59,6 +59,16 @@ describe('listener', function () {
     const { taken } = await takenBy('own');
     assert.ok(taken > 1 << 20, `the kernel took ${taken} bytes`);
   });
+  it('passes on no other descriptor, and says how it was started', () => {
+    const script = 'ls -l /proc/self/fd | wc -l; echo "$PY_LISTENER $PY_SOURCE_BYTES $PY_SOURCE_FD"';
+    // The shell inherits descriptors 3 to 5 of this process.
+    const { stdout } = spawnSync(buildListener(), ['65536', '/bin/sh', '-c', script], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 2, 2, 2, 2],
+    });
+    // Three and the socket, the folder that is listed, and the total.
+    assert.equal(stdout, `6\n${buildListener()} 65536 3\n`);
+  });
   it('says what it wants', () => {
     for (const args of [
       [],

@@ -37,6 +37,20 @@ describe('walls that the agent reports', () => {
     }
   });
 
+  it('what a former life found is not tested again, and reported from the start', () => {
+    const env = { KUBERNETES_SERVICE_HOST: '127.0.0.1', KUBERNETES_SERVICE_PORT: '1' };
+    for (const networkEnforced of [true, false]) {
+      const walls = watchWalls({
+        toolWall: () => undefined,
+        env,
+        uidMapFile: '/nowhere',
+        settleMs: 0,
+        networkEnforced,
+      });
+      assert.deepEqual(walls(), { NetworkEnforced: networkEnforced });
+    }
+  });
+
   it('an unknown wall is left out', () => {
     assert.deepEqual(watchWalls({ toolWall: () => undefined, env: {}, uidMapFile: '/nowhere' })(), {});
   });
