@@ -79,6 +79,7 @@ export class Pools {
       shown: '',
       without: undefined,
       lookedAt: 0,
+      renewedShownAt: Number.NEGATIVE_INFINITY,
       draining: false,
     };
     this.#state.byName.set(name, fresh);

@@ -59,6 +59,8 @@ export interface PoolState {
   /** Set while a pool that prefers user namespaces runs without, because a node reported that it has none. */
   without: { until: number; message: string } | undefined;
   lookedAt: number;
+  /** When an Event last said that runners are renewed. */
+  renewedShownAt: number;
   /** The chart no longer contains the pool: it takes no more jobs, and is deleted with its last runner. */
   draining: boolean;
 }

@@ -13,6 +13,8 @@ import { now, type PoolState, type PoolsState } from './pools_state.ts';
 import type { Runner } from './runners.ts';
 
 const WRITE_MS = 2_000;
+/** An Event of each renewal would be a second write to the API server. */
+const SHOW_MS = 60_000;
 /** The pod may have changed meanwhile, or the answer was lost. */
 const TRIES = 3;
 
@@ -45,8 +47,11 @@ export async function renewRunner(
     metrics.renewed(pool, 'renewed');
     const next = runners.ofPod(runner.podUid);
     log.info({ pool, ...runnerFields(next ?? runner), why, ms: Math.round(now() - since) }, 'runner renewed');
-    const message = 'runners begin another life in their pods, because other tenants want their places';
-    events.record(PROBE_POOLS, state.pool, { type: 'Normal', reason: 'Renewed', message });
+    if (now() - state.renewedShownAt > SHOW_MS) {
+      state.renewedShownAt = now();
+      const message = 'runners begin another life in their pods, because other tenants want their places';
+      events.record(PROBE_POOLS, state.pool, { type: 'Normal', reason: 'Renewed', message });
+    }
     pools.plan(state);
   } catch (error) {
     giveUp('failed', 'cannot write the life of the pod', error);
