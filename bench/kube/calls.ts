@@ -1,12 +1,11 @@
 /**
- * The cost of calls to the API server: client-node unmodified, client-node over shared connections, and our own calls,
- * over HTTP/1.1 and HTTP/2. Then the two writes on the path of a job, the first list of the cache, and the delay of its
- * events under load. Run: npm exec -- node --expose-gc bench/kube/calls.ts [jobs in the cache]
+ * The cost of calls to the API server: client-node unmodified, and our own calls, over HTTP/1.1 and HTTP/2. Then the
+ * two writes on the path of a job, the first list of the cache, and the delay of its events under load. Run:
+ * npm exec -- node --expose-gc bench/kube/calls.ts [jobs in the cache]
  *
- * Measured on 2 cores that other builds shared (load 6 to 13), three runs: shared connections against client-node
- * unmodified x2.8 to x6.6 one at a time, x2.8 to x9.3 with 40 at once, 650 connections against 1; create 3.3 to 4.2 ms,
- * status patch 5.2 to 6.1 (HTTP/2) and 6.5 to 8.8 (HTTP/1.1), delete 3.9 to 4.9 (p50, one at a time); event seen 3.8 to
- * 4.3 ms after its POST was sent; 4 KB of memory per cached job.
+ * Measured on 2 cores that other builds shared (load 6 to 13), three runs: create 3.3 to 4.2 ms, status patch 5.2 to
+ * 6.1 (HTTP/2) and 6.5 to 8.8 (HTTP/1.1), delete 3.9 to 4.9 (p50, one at a time); event seen 3.8 to 4.3 ms after its
+ * POST was sent; 4 KB of memory per cached job.
  */
 import { CustomObjectsApi, KubeConfig } from '@kubernetes/client-node';
 import { makeClient, PROBE_JOBS, type KubeClient } from '../../src/kube/client.ts';
@@ -78,22 +77,6 @@ async function compareClients(): Promise<void> {
           call: () => api.getNamespacedCustomObject(object),
           connections: () => relay.opened,
           close: () => relay.close(),
-        };
-      },
-    ],
-    [
-      'client-node, shared connections',
-      async () => {
-        const relay = await startRelay(server.host, server.port);
-        const client = await makeClient({ kubeconfig: server.kubeconfigAt(relay.port), namespace });
-        const api = client.config.makeApiClient(CustomObjectsApi);
-        return {
-          call: () => api.getNamespacedCustomObject(object),
-          connections: () => relay.opened,
-          close: async () => {
-            await client.close();
-            await relay.close();
-          },
         };
       },
     ],

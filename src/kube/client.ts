@@ -90,8 +90,7 @@ interface Patch {
 export type KubeClient = ReturnType<typeof clientOf>;
 
 export async function makeClient(options: ConnectionOptions & { namespace?: string } = {}): Promise<KubeClient> {
-  const config = new SharedKubeConfig(options);
-  await config.access();
+  const config = await SharedKubeConfig.open(options);
   return clientOf(config, options.namespace ?? config.namespace);
 }
 

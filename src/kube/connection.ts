@@ -1,18 +1,12 @@
 /**
- * Connections to the API server. client-node reads the kubeconfig or the pod's service account and authenticates; the
- * connections are managed here. client-node creates a dispatcher, and so a TLS connection, for every call. Here all
- * calls share one, and watches have their own: on a shared HTTP/2 connection their events would wait behind bursts of
- * writes.
+ * Connections to the API server. All calls share one, and watches have their own: on a shared HTTP/2 connection their
+ * events would wait behind bursts of writes.
  */
-import { readFileSync } from 'node:fs';
-import type { RequestOptions } from 'node:https';
-import { KubeConfig, type RequestContext } from '@kubernetes/client-node';
 import { Agent, type Dispatcher } from 'undici';
+import { credentialsOf, type CredentialOptions, type Credentials, type Tls } from './credentials.ts';
 import { KubeError } from './errors.ts';
 
-export interface ConnectionOptions {
-  kubeconfig?: string;
-  context?: string;
+export interface ConnectionOptions extends CredentialOptions {
   /** HTTP/2 for calls; disabled only for comparison. */
   http2?: boolean;
 }
@@ -31,37 +25,30 @@ const REFRESH_MS = 10_000;
 /** Calls on a replaced dispatcher may finish within this time; the rest are on a dead connection. */
 const DRAIN_MS = 60_000;
 
-export class SharedKubeConfig extends KubeConfig {
+const BASE_HEADERS = { accept: 'application/json, */*;q=0.8', 'user-agent': 'probeyard' };
+
+export class SharedKubeConfig {
   #options: ConnectionOptions;
+  #credentials: Credentials;
   #access: Access | undefined;
   #material = '';
   #readAt = -Infinity;
   #reading: Promise<Access> | undefined;
   #closed = false;
 
-  constructor(options: ConnectionOptions = {}) {
-    super();
+  private constructor(options: ConnectionOptions, credentials: Credentials) {
     this.#options = options;
-    this.#load();
+    this.#credentials = credentials;
   }
 
-  #load(): void {
-    if (this.#options.kubeconfig !== undefined) this.loadFromFile(this.#options.kubeconfig);
-    else this.loadFromDefault();
-    if (this.#options.context !== undefined) this.setCurrentContext(this.#options.context);
-    if (this.getCurrentCluster() === null)
-      throw new KubeError('configuration', 'no cluster in the kubeconfig, and not inside a pod');
+  static async open(options: ConnectionOptions = {}): Promise<SharedKubeConfig> {
+    const config = new SharedKubeConfig(options, await credentialsOf(options));
+    await config.access();
+    return config;
   }
 
   get namespace(): string {
-    return this.getContextObject(this.getCurrentContext())?.namespace ?? 'default';
-  }
-
-  /** For client-node's own API classes: `config.makeApiClient(CoreV1Api)` shares these connections too. */
-  override async applySecurityAuthentication(context: RequestContext): Promise<void> {
-    const { headers, calls } = await this.access();
-    for (const [name, value] of Object.entries(headers)) context.setHeaderParam(name, value);
-    context.setDispatcher(calls);
+    return this.#credentials.namespace ?? 'default';
   }
 
   async access(): Promise<Access> {
@@ -75,7 +62,7 @@ export class SharedKubeConfig extends KubeConfig {
   /** After a 401: reloads everything; true if the credentials changed. */
   async reload(): Promise<boolean> {
     const before = this.#access?.headers['authorization'];
-    this.#load();
+    this.#credentials = await credentialsOf(this.#options);
     this.#readAt = -Infinity;
     return (await this.access()).headers['authorization'] !== before;
   }
@@ -96,48 +83,33 @@ export class SharedKubeConfig extends KubeConfig {
     if (access !== undefined) await Promise.all([access.calls.destroy(), access.watches.destroy()]);
   }
 
-  #tls: RequestOptions = {};
+  #tls: Tls = {};
 
   async #read(): Promise<Access> {
     if (this.#closed) throw new KubeError('aborted', 'the client is closed');
-    const options: RequestOptions = {};
-    await this.applyToHTTPSOptions(options);
-    const { ca, cert, key, pfx, passphrase, servername, rejectUnauthorized } = options;
-    const given = Object.entries({ ca, cert, key, pfx, passphrase, servername, rejectUnauthorized }).filter(
-      ([, value]) => value !== undefined,
-    );
-    const material = JSON.stringify(given.map(([name, value]) => [name, String(value)]));
+    const { tls, headers } = await this.#credentials.read();
+    const { server: address } = this.#credentials;
+    const material = JSON.stringify([address, ...Object.entries(tls).map(([name, value]) => [name, String(value)])]);
     if (this.#access === undefined || material !== this.#material) {
       const replaced = this.#access;
-      this.#tls = Object.fromEntries(given);
-      const server = new URL(this.getCurrentCluster()!.server);
+      this.#tls = tls;
+      const server = new URL(address);
       this.#access = {
         origin: server.origin,
         prefix: server.pathname.replace(/\/$/, ''),
         headers: {},
-        calls: this.#dispatcher(this.#tls, this.#options.http2 ?? true),
-        watches: this.#dispatcher(this.#tls, false),
+        calls: this.#dispatcher(tls, this.#options.http2 ?? true),
+        watches: this.#dispatcher(tls, false),
       };
       this.#material = material;
       if (replaced !== undefined) for (const old of [replaced.calls, replaced.watches]) retire(old);
     }
-    this.#access.headers = headersOf(options);
-    // client-node caches a token file for a minute, which is too long after a 401.
-    const tokenFile = (this.getCurrentUser()?.authProvider as { config?: { tokenFile?: string } } | undefined)?.config
-      ?.tokenFile;
-    if (tokenFile !== undefined)
-      this.#access.headers = {
-        ...this.#access.headers,
-        authorization: `Bearer ${readFileSync(tokenFile, 'utf8').trim()}`,
-      };
+    this.#access.headers = { ...BASE_HEADERS, ...headers };
     this.#readAt = performance.now();
     return this.#access;
   }
 
-  #dispatcher(tls: RequestOptions, http2: boolean): Dispatcher {
-    const cluster = this.getCurrentCluster();
-    if (cluster?.proxyUrl !== undefined)
-      throw new KubeError('configuration', 'proxy-url in a kubeconfig is not supported');
+  #dispatcher(tls: Tls, http2: boolean): Dispatcher {
     return new Agent({
       allowH2: http2,
       // HTTP/2 opens a second connection only beyond 100 concurrent calls; HTTP/1.1 needs one per running call.
@@ -145,21 +117,13 @@ export class SharedKubeConfig extends KubeConfig {
       // The default of 4 s would cost a handshake for every call of an idle controller.
       keepAliveTimeout: 90_000,
       keepAliveMaxTimeout: 90_000,
-      connect: { ...(tls as object), timeout: 5_000, keepAlive: true, keepAliveInitialDelay: 15_000 },
+      connect: { ...tls, timeout: 5_000, keepAlive: true, keepAliveInitialDelay: 15_000 },
       // Deadlines are per call (call.ts), and a quiet watch is not an error.
       headersTimeout: 0,
       bodyTimeout: 0,
       h2Options: { pingInterval: 15_000 },
     });
   }
-}
-
-function headersOf(options: RequestOptions): Record<string, string> {
-  const headers: Record<string, string> = { accept: 'application/json, */*;q=0.8', 'user-agent': 'probeyard' };
-  for (const [name, value] of Object.entries(options.headers ?? {})) headers[name.toLowerCase()] = String(value).trim();
-  if (typeof options.auth === 'string')
-    headers['authorization'] = `Basic ${Buffer.from(options.auth).toString('base64')}`;
-  return headers;
 }
 
 function retire(dispatcher: Dispatcher): void {

@@ -308,7 +308,7 @@ async function serverOf(
   client: KubeClient,
   own: { etcd?: string; etcdProcess?: ChildProcess; folder?: string; stop?: () => Promise<void> },
 ): Promise<TestApiServer> {
-  const address = new URL(client.config.getCurrentCluster()!.server);
+  const address = new URL((await client.config.access()).origin);
   const namespaces: string[] = [];
   const copies: string[] = [];
   const etcdPid = (): number => {

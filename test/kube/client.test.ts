@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { CoreV1Api } from '@kubernetes/client-node';
 import { parse, stringify } from 'yaml';
 import {
   CONFIG_MAPS,
@@ -130,14 +129,6 @@ describe('kube client', function () {
       assert.match(await client.issuer(), /^https:\/\//);
       const { keys } = await client.jwks();
       assert.ok(keys.length > 0 && keys.every((key) => typeof key['kid'] === 'string'));
-    });
-
-    it('serve API classes of client-node over the same connections', async () => {
-      const { relay, client: own } = await throughRelay();
-      await own.get(PODS, 'none').catch(() => {});
-      const api = own.config.makeApiClient(CoreV1Api);
-      for (let n = 0; n < 20; n++) await api.listNamespacedPod({ namespace });
-      assert.equal(relay.opened, 1);
     });
   });
 
