@@ -5,16 +5,12 @@ import type { BodyRoom } from '../../src/bus/body_room.ts';
 import type { Bus } from '../../src/bus/connect.ts';
 import { consumeResults } from '../../src/bus/collect.ts';
 import { loadConfig } from '../../src/config.ts';
+import { startCaches } from '../../src/controller/caches.ts';
 import { collect, collectorRoom } from '../../src/controller/collect/collect.ts';
-import { idOf } from '../../src/controller/leader/job.ts';
 import { floods } from '../../src/controller/floods.ts';
 import { controllerMetrics } from '../../src/controller/metrics.ts';
 import { startTerm, type RunningTerm } from '../../src/controller/term.ts';
-import { PODS, PROBE_JOBS, type KubeClient, type Pod } from '../../src/kube/client.ts';
-import { startReflector } from '../../src/kube/reflector.ts';
-import { LABEL } from '../../src/kube/resource.ts';
-import type { ProbeJob } from '../../src/kube/probe_job.ts';
-import { slimJob, slimPod } from '../../src/kube/slim.ts';
+import type { KubeClient } from '../../src/kube/client.ts';
 import type { Store } from '../../src/store/store.ts';
 import { RUNNER_IMAGE } from './cluster_parts.ts';
 import { noCredentials } from './no_credentials.ts';
@@ -128,31 +124,7 @@ export async function startController(
   const metrics = controllerMetrics();
   const calls: Controller['calls'] = [];
   let term: RunningTerm | undefined;
-  const jobs = startReflector<ProbeJob>({
-    client: kube,
-    type: PROBE_JOBS,
-    namespace,
-    transform: slimJob,
-    indexes: { id: idOf },
-    handlers: {
-      add: (job) => term?.jobSeen(job),
-      update: (job) => term?.jobSeen(job),
-      delete: (job) => term?.jobGone(job),
-    },
-  });
-  const pods = startReflector<Pod>({
-    client: kube,
-    type: PODS,
-    namespace: runnerNamespace,
-    labelSelector: `${LABEL.managedBy}=probeyard`,
-    transform: slimPod,
-    indexes: { uid: (pod) => pod.metadata.uid },
-    handlers: {
-      add: (pod, { relist }) => term?.podSeen(pod, relist),
-      update: (pod) => term?.podSeen(pod, false),
-      delete: (pod) => term?.podGone(pod),
-    },
-  });
+  const { jobs, pods } = startCaches({ kube, config, log, metrics, term: () => term, podGone: () => {} });
   await Promise.all([jobs.synced, pods.synced]);
   const results = collects
     ? consumeResults(bus, {
