@@ -4,7 +4,7 @@ import { PODS, PROBE_JOBS, type KubeClient, type Pod } from '../kube/client.ts';
 import { startReflector, type Reflector } from '../kube/reflector.ts';
 import { LABEL } from '../kube/resource.ts';
 import type { ProbeJob } from '../kube/probe_job.ts';
-import { slimJob, slimPod } from '../kube/slim.ts';
+import { keptJob, slimJob, slimPod } from '../kube/slim.ts';
 import type { Logger } from '../log.ts';
 import { idOf } from './leader/job.ts';
 import type { ControllerMetrics } from './metrics.ts';
@@ -38,6 +38,7 @@ export function startCaches({ kube, config, log, metrics, term, podGone, podRene
     type: PROBE_JOBS,
     namespace: config.namespace,
     transform: slimJob,
+    keep: keptJob,
     indexes: { id: idOf },
     hooks: hooks('probejobs'),
     handlers: {

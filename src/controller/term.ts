@@ -390,7 +390,6 @@ export async function startTerm(
   );
   pools.start();
   await lead.start();
-  for (const job of jobs.list()) lead.seen(job);
   finishedJobs.start();
   void begin();
   void beginPolicies().catch((error: unknown) =>

@@ -34,6 +34,11 @@ export interface ReflectorOptions<T extends KubeObject> {
   fieldSelector?: string | undefined;
   /** May modify the object; must keep its metadata. */
   transform?: (object: T) => T;
+  /**
+   * What the cache holds of an object, with its name, uid and resourceVersion. Handlers get all of an object that was
+   * added or changed, and this of its predecessor.
+   */
+  keep?: (object: T) => T;
   indexes?: Record<string, IndexFunction<T>>;
   handlers?: Handlers<T>;
   hooks?: ReflectorHooks;
@@ -67,7 +72,11 @@ const numberOf = (resourceVersion: string | undefined): number =>
 
 export function startReflector<T extends KubeObject>(options: ReflectorOptions<T>): Reflector<T> {
   const { client, type, handlers = {}, hooks = {}, pageSize = 500, silenceMs = 100_000 } = options;
-  const { transform = withoutManagedFields, watchSeconds = () => Math.round(300 + Math.random() * 300) } = options;
+  const {
+    transform = withoutManagedFields,
+    keep = (object) => object,
+    watchSeconds = () => Math.round(300 + Math.random() * 300),
+  } = options;
   const scope = {
     namespace: options.namespace,
     labelSelector: options.labelSelector,
@@ -108,7 +117,7 @@ export function startReflector<T extends KubeObject>(options: ReflectorOptions<T
 
   function put(received: T, relist: boolean): void {
     const object = transform(received);
-    const before = store.set(object);
+    const before = store.set(keep(object));
     if (before === undefined) tell(() => handlers.add?.(object, { relist }));
     else if (before.metadata.uid !== object.metadata.uid) {
       tell(() => handlers.delete?.(before, { finalStateUnknown: true }));

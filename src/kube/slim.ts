@@ -18,6 +18,30 @@ export function slimJob(job: ProbeJob): ProbeJob {
   return job;
 }
 
+/**
+ * What the cache holds of a job: what a result is checked against, and what an end needs if the job vanishes. The
+ * leader keeps what it needs to run it, so source and tools are not held twice.
+ */
+export function keptJob({ apiVersion, kind, metadata, spec, status }: ProbeJob): ProbeJob {
+  const { name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp } = metadata;
+  const { token, submittedAt, policy, tools } = spec;
+  return {
+    apiVersion,
+    kind,
+    metadata: {
+      name,
+      ...clean({ namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp }),
+    },
+    spec: {
+      kind: spec.kind,
+      source: {},
+      // Which results a comparison must have follows from its tools.
+      ...clean({ token, submittedAt, policy, tools: spec.kind === 'compare' ? tools : undefined }),
+    },
+    ...clean({ status }),
+  };
+}
+
 /** The controller wrote the spec of these pods, and only reads where they run. */
 export function slimPod(pod: Pod): Pod {
   withoutManagedFields(pod);

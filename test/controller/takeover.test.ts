@@ -136,6 +136,36 @@ describe('takeover by a new leader', function () {
     );
   });
 
+  it('a job created after the list of the new leader, and shown before it is ready, runs', async () => {
+    const { submit, ended, controller } = await start();
+    const first = await controller();
+    await ready();
+    await first.stop();
+    const opened = Promise.withResolvers<void>();
+    const listed = Promise.withResolvers<void>();
+    const list: KubeClient['list'] = async (type, options) => {
+      const page = await cluster.kube.list(type, options);
+      if (type.kind === 'ProbeJob') {
+        listed.resolve();
+        await opened.promise;
+      }
+      return page;
+    };
+    const shown = new Set<string>();
+    const watch: KubeClient['watch'] = (type, options, onEvent) =>
+      cluster.kube.watch(type, options, (event) => {
+        onEvent(event as never);
+        shown.add(event.object.metadata.name);
+      });
+    const second = controller({ epoch: 2, kube: { ...cluster.kube, watch }, writes: { ...cluster.kube, list } });
+    await listed.promise;
+    const { id } = await submit();
+    await until('its watch has shown it', () => shown.has(id));
+    opened.resolve();
+    await second;
+    assert.equal((await ended(id))[0]?.reason, 'Completed');
+  });
+
   it('a job whose pod was lost without a leader runs again', async () => {
     const { submit, ended, controller, runners, kube, runnerNamespace, job } = await start(one);
     const first = await controller();

@@ -107,6 +107,27 @@ describe('reflector', function () {
     assert.deepEqual([cache.countBy('owner', 'x'), cache.countBy('owner', 'y')], [1, 1]);
   });
 
+  it('holds what it is told to keep, and hands all of an object to its handlers', async () => {
+    const handed: (string | undefined)[] = [];
+    const cache = reflect({
+      keep: ({ metadata }) => ({ metadata }),
+      handlers: {
+        add: (map) => handed.push(map.data?.['a']),
+        update: (map, before) => handed.push(map.data?.['a'], before.data?.['a']),
+        delete: (map) => handed.push(map.data?.['a']),
+      },
+    });
+    await cache.synced;
+    await caughtUp(cache, await put('a', { a: 'first' }));
+    await caughtUp(cache, await change('a', { a: 'second' }));
+    assert.equal(cache.get(`${namespace}/a`)?.data, undefined);
+    await cache.relist();
+    assert.deepEqual(handed.splice(0), ['first', 'second', undefined], 'nothing changed since');
+    await direct.delete(CONFIG_MAPS, 'a');
+    await caughtUp(cache, await put('b'));
+    assert.deepEqual(handed, ['second', undefined]);
+  });
+
   it('continues after the timeout of a watch without a new list', async () => {
     const cache = reflect({
       type: PROBE_JOBS as never,

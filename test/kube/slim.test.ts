@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { isFinished } from '../../src/kube/conditions.ts';
 import type { Pod } from '../../src/kube/kinds.ts';
-import type { ProbeJob } from '../../src/kube/probe_job.ts';
-import { slimJob, slimPod } from '../../src/kube/slim.ts';
+import { comparesTwoSources, type ProbeJob } from '../../src/kube/probe_job.ts';
+import { keptJob, slimJob, slimPod } from '../../src/kube/slim.ts';
 
 const job = (status?: 'True' | 'False' | 'Unknown'): ProbeJob => ({
   apiVersion: 'probeyard.dev/v1alpha1',
@@ -40,6 +40,37 @@ describe('what a cache keeps', () => {
       assert.deepEqual(slim.metadata.labels, { a: 'b' });
     });
   }
+
+  const running = { attempts: 1, runner: { pod: 'r', uid: 'u' } };
+  const metadata = { name: 'j', namespace: 'n', uid: 'u', resourceVersion: '7', labels: { a: 'b' } };
+
+  it('of a job, keeps neither source nor tools, which the leader has', () => {
+    const policy = { name: 'shared/web' };
+    const spec = { ...job().spec, submittedAt: '2026-01-01T00:00:00Z', timeoutMs: 5, policy };
+    const kept = keptJob({ ...job(), metadata, spec, status: running });
+    assert.deepEqual(kept, {
+      apiVersion: 'probeyard.dev/v1alpha1',
+      kind: 'ProbeJob',
+      metadata: { name: 'j', namespace: 'n', uid: 'u', resourceVersion: '7' },
+      spec: { kind: 'msv', source: {}, token: { id: 7, user: 3 }, submittedAt: '2026-01-01T00:00:00Z', policy },
+      status: running,
+    });
+  });
+
+  it('of a comparison, keeps its tools: they say which results it must have', () => {
+    const tools = [{ name: 'ffprobe' as const, version: '7.0' }];
+    const two: ProbeJob = { ...job(), spec: { ...job().spec, kind: 'compare', tools } };
+    assert.equal(comparesTwoSources(keptJob(two).spec), comparesTwoSources(two.spec));
+    assert.deepEqual(keptJob(two).spec.tools, tools);
+  });
+
+  it('of a deleted job, keeps that it is being deleted', () => {
+    const deletionTimestamp = '2026-01-01T00:00:00Z';
+    assert.equal(
+      keptJob({ ...job(), metadata: { ...metadata, deletionTimestamp } }).metadata.deletionTimestamp,
+      deletionTimestamp,
+    );
+  });
 
   it('of a pod, keeps its node and status', () => {
     const pod = {

@@ -114,6 +114,7 @@ async function settle(state: TermState, job: Job, finish: JobEnd): Promise<void>
 export function deleted(state: TermState, object: ProbeJob): void {
   const name = object.metadata.name;
   state.taking.delete(name);
+  state.arrived.delete(name);
   state.deps.finishedJobs.forget(name);
   if (state.successors.get(name)?.metadata.uid === object.metadata.uid) state.successors.delete(name);
   const job = state.jobs.get(name);

@@ -16,7 +16,8 @@ import { TEXTS } from '../../result/texts.ts';
 
 /** From the watch: a job was created or changed. */
 export function seen(state: TermState, job: ProbeJob): void {
-  // Before the term has its list, events are ignored: those objects are in the list, in order.
+  // Until the listed jobs are taken in, in order, events wait: most of those objects are in the list.
+  if (!state.ready) state.arrived.set(job.metadata.name, job);
   if (!state.listed) return;
   // Finished by any writer, whether or not that write was acknowledged.
   if (isFinished(job.status)) state.deps.finishedJobs.add(job);

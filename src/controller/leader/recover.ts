@@ -7,7 +7,7 @@ import { pause, retry } from '../../retry.ts';
 import type { TokenRecord } from '../../store/records.ts';
 import { recordedEnd } from './end_write.ts';
 import { finishJob } from './ends.ts';
-import { take } from './intake.ts';
+import { seen, take } from './intake.ts';
 import { isHandMade, submittedAtOf } from './job.ts';
 import { isAdmitted, isFinished } from '../../kube/conditions.ts';
 import { RunnerOwners } from './runner_owners.ts';
@@ -30,7 +30,9 @@ export async function recover(state: TermState): Promise<void> {
   bus.publish(SUBJECT.report, { epoch: state.deps.term.epoch });
   await learnSlots(state, unfinished);
   state.listed = true;
-  for (const job of unfinished) take(state, job);
+  const count = unfinished.length;
+  // Emptied, so that no job is held twice: here with its source, and as it was taken in.
+  for (const job of unfinished.splice(0)) take(state, job);
   await state.intakeChain;
   const byId = new Map([...state.jobs.values()].map((job) => [job.id, job]));
   const ids = [...byId.keys()];
@@ -45,7 +47,9 @@ export async function recover(state: TermState): Promise<void> {
   const until = now() + 1_000;
   while (now() < until && state.live && expected.some((uid) => runners.get(uid)?.seenAt === undefined)) await pause(20);
   state.ready = true;
-  log.info({ epoch: state.deps.term.epoch, unfinished: unfinished.length, running: state.ledger.held }, 'term started');
+  for (const job of state.arrived.values()) seen(state, job);
+  state.arrived.clear();
+  log.info({ epoch: state.deps.term.epoch, unfinished: count, running: state.ledger.held }, 'term started');
   state.scheduleAll();
 }
 
