@@ -412,6 +412,35 @@ describe('pool plan', () => {
   });
 });
 
+describe('the work of a plan', () => {
+  /** How often a plan reads a member of its runners and waiting tenants, of 4 runners for each account. */
+  const reads = (accounts: number): number => {
+    let count = 0;
+    const counted = <T extends object>(object: T): T =>
+      new Proxy(object, {
+        get(target, key) {
+          count++;
+          return Reflect.get(target, key) as unknown;
+        },
+      });
+    const runners = Array.from({ length: accounts * 4 }, (_, index) =>
+      counted(runner({ ...busy, tenant: `a:${index % accounts}`, account: index % accounts })),
+    );
+    const tenants = Array.from({ length: accounts }, (_, index) =>
+      counted({ tenant: `a:${index + accounts / 2}`, account: index + accounts / 2, jobs: 2, waitMs: 1_500 }),
+    );
+    const big = { ...spec, maxPods: accounts * 4 };
+    plan(runners, { waiting: tenants, drainPerSecond: 9 }, { spec: big });
+    return count;
+  };
+
+  it('grows with runners and waiting accounts, not with their product', () => {
+    const [few, many4] = [reads(50), reads(200)];
+    // Sorting the waiting accounts takes a little more than four times as much.
+    assert.ok(many4 < few * 6, `${few} reads at 50 accounts, ${many4} at 200`);
+  });
+});
+
 describe('tenant of a job', () => {
   const job = { id: 'r', token: 3, account: 7, credentials: false };
   for (const [scope, tenant] of [

@@ -138,26 +138,34 @@ export function planPool({ spec, generation, runners, unseen, demand, holdBack, 
   const waiting = demand.waiting.filter(({ jobs }) => jobs > 0);
   const waits = new Set(waiting.map(({ tenant }) => tenant));
   const held = new Map<Holder, number>();
+  const jobsOf = new Map<Holder, number>();
+  for (const { account, jobs } of waiting) jobsOf.set(account, (jobsOf.get(account) ?? 0) + jobs);
+  /** Number of waiting accounts by how many runners they hold: 2,000 of them are not searched for each other. */
+  const waitingWith: number[] = [jobsOf.size];
   let bound = 0;
   const count = (holder: Holder | undefined, by: 1 | -1): void => {
     if (holder === undefined) return;
-    held.set(holder, (held.get(holder) ?? 0) + by);
+    const had = held.get(holder) ?? 0;
+    held.set(holder, had + by);
     bound += by;
+    if (!jobsOf.has(holder)) return;
+    waitingWith[had]! -= 1;
+    waitingWith[had + by] = (waitingWith[had + by] ?? 0) + 1;
   };
   for (const runner of live) if (!ending.has(runner)) count(holderOf(runner), 1);
   const heldBy = (holder: Holder | undefined): number => (holder === undefined ? 0 : (held.get(holder) ?? 0));
-  const accounts = [...new Set(waiting.map(({ account }) => account))];
+  const accounts = [...jobsOf.keys()];
   const isGrowing = accounts.length > 0 && accounts.every((account) => heldBy(account) > 0);
   const fewestOfOthers = (account: Holder): number | undefined => {
-    const others = accounts.filter((other) => other !== account).map(heldBy);
-    return others.length === 0 ? undefined : Math.min(...others);
+    const own = heldBy(account);
+    const fewest = waitingWith.findIndex((number, holding) => number > (holding === own ? 1 : 0));
+    return fewest < 0 ? undefined : fewest;
   };
 
   // Only demand within an account's share creates pods. Otherwise one queue could fill the pool with runners that its
   // account may not use.
   let wanted = 0;
-  for (const account of accounts) {
-    const jobs = waiting.reduce((sum, each) => sum + (each.account === account ? each.jobs : 0), 0);
+  for (const [account, jobs] of jobsOf) {
     const has = heldBy(account);
     const fewest = fewestOfOthers(account);
     const most =
@@ -173,25 +181,31 @@ export function planPool({ spec, generation, runners, unseen, demand, holdBack, 
   // come first, then the longest idle. An account at its share loses one of its own, so its new tenants never cost
   // others their warm runners.
   let open = untouchedNow + startingNow + Math.max(0, room());
+  const served = new Set(
+    live.filter((runner) => !isDraining(runner) && !ending.has(runner)).map(({ tenant }) => tenant),
+  );
   const strangers = waiting
-    .filter(
-      ({ tenant }) => !live.some((runner) => runner.tenant === tenant && !isDraining(runner) && !ending.has(runner)),
-    )
+    .filter(({ tenant }) => !served.has(tenant))
     .sort((a, b) => heldBy(a.account) - heldBy(b.account) || b.waitMs - a.waitMs);
   const isBound = (runner: Runner): boolean => runner.tenant !== undefined && !ending.has(runner);
   /** Of the account that holds the most first, then the longest idle. */
   const byHeld = (a: Runner, b: Runner): number =>
     heldBy(holderOf(b)) - heldBy(holderOf(a)) || a.idleSince - b.idleSince;
+  const firstByHeld = (mayGo: (runner: Runner) => boolean): Runner | undefined => {
+    let first: Runner | undefined;
+    for (const runner of free)
+      if (isBound(runner) && mayGo(runner) && (first === undefined || byHeld(runner, first) < 0)) first = runner;
+    return first;
+  };
   const victimFor = ({ account, waitMs }: Waiting): Runner | undefined => {
     const has = heldBy(account);
     const isIts = (runner: Runner): boolean => holderOf(runner) === account;
     const mayGo = (runner: Runner): boolean => isIts(runner) || has < shareOf(spec);
-    const bounds = free.filter((runner) => isBound(runner) && mayGo(runner)).sort(byHeld);
     // No runner is idle without demand: after a fair wait even a tenant with waiting jobs gives one up.
     const lends = waitMs >= FAIR_WAIT_MS;
     return (
-      bounds.find(({ tenant }) => !waits.has(tenant ?? '')) ??
-      (lends ? bounds.find((runner) => isIts(runner) || heldBy(holderOf(runner)) > has) : undefined)
+      firstByHeld((runner) => mayGo(runner) && !waits.has(runner.tenant ?? '')) ??
+      (lends ? firstByHeld((runner) => mayGo(runner) && (isIts(runner) || heldBy(holderOf(runner)) > has)) : undefined)
     );
   };
   const exhausted = new Set<Holder>();
@@ -219,10 +233,10 @@ export function planPool({ spec, generation, runners, unseen, demand, holdBack, 
     if (has === 0 || waitMs < FAIR_WAIT_MS) continue;
     let lacking = bound + Math.min(jobs, MAX_GROWING, shareOf(spec) - has) - places;
     while (lacking-- > 0) {
-      const [victim] = free
-        .filter((runner) => isBound(runner) && !waits.has(runner.tenant ?? ''))
-        .filter((runner) => heldBy(holderOf(runner)) > has + 1 || now - runner.idleSince > UNUSED_MS)
-        .sort(byHeld);
+      const victim = firstByHeld(
+        (runner) =>
+          !waits.has(runner.tenant ?? '') && (heldBy(holderOf(runner)) > has + 1 || now - runner.idleSince > UNUSED_MS),
+      );
       if (!victim) break;
       finish(victim, 'evicted');
       count(holderOf(victim), -1);
@@ -237,10 +251,9 @@ export function planPool({ spec, generation, runners, unseen, demand, holdBack, 
   // room for it again, but never the last one of an account.
   let missing = reserveOf(spec) + replaced - (untouchedNow + startingNow + Math.max(0, room()));
   while (missing-- > 0) {
-    const [victim] = free
-      .filter((runner) => isBound(runner) && !waits.has(runner.tenant ?? '') && now - runner.idleSince > SPARE_MS)
-      .filter((runner) => heldBy(holderOf(runner)) > 1)
-      .sort(byHeld);
+    const victim = firstByHeld(
+      (runner) => !waits.has(runner.tenant ?? '') && now - runner.idleSince > SPARE_MS && heldBy(holderOf(runner)) > 1,
+    );
     if (!victim) break;
     finish(victim, 'evicted');
     count(holderOf(victim), -1);
