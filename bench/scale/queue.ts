@@ -25,7 +25,7 @@ const flags = (process.env['CONTROLLER_FLAGS'] ?? '--max-semi-space-size=2').spl
 const CONTROLLER = new URL('controller.ts', import.meta.url).pathname;
 const TOKENS = 100;
 const LIMIT = 10;
-const RUNNERS = 20;
+const RUNNERS = Number(process.env['RUNNERS'] ?? 20);
 const JOB_MS = 5;
 const AT_ONCE = 24;
 /** The queue takes longer than the queue timeout, so the submission times are in the future to avoid timeouts. */
