@@ -40,9 +40,10 @@ const WHY = [
   'rollups.',
   '',
   'Pages of the log that are filtered by users, tokens, kinds and ends, and sorted by time or by end, are read from',
-  'the days that hold them, which the rollups tell. No rollup and no index knows the ends of single tools, parts of',
-  'addresses and the order of addresses: such a page reads every request of its users and its time, and their number',
-  'too. What takes longer than 10 s so is answered with 400, which says to name a shorter time.',
+  'the days that hold them, which the rollups tell. A part of an address is found by its trigrams, where Postgres has',
+  'pg_trgm. No rollup and no index knows the ends of single tools and the order of addresses: such a page reads every',
+  'request of its users and its time, and their number too. What takes longer than 10 s so is answered with 400, which',
+  'says to name a shorter time.',
 ].join('\n');
 const say = (line: string) => console.log(`${new Date().toISOString().slice(11, 19)} ${line}`);
 

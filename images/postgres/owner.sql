@@ -11,7 +11,9 @@ begin
     execute one.statement;
   end loop;
   for one in select format('alter routine %s owner to %I', p.oid::regprocedure, owner) statement
-      from pg_proc p join pg_namespace n on n.oid = p.pronamespace where p.proowner = 10 and n.nspname not like 'pg\_%' and n.nspname <> 'information_schema' loop
+      from pg_proc p join pg_namespace n on n.oid = p.pronamespace where p.proowner = 10 and n.nspname not like 'pg\_%' and n.nspname <> 'information_schema'
+        -- The functions of an extension stay with whoever runs its code: the superuser.
+        and not exists (select from pg_depend d where d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e') loop
     execute one.statement;
   end loop;
   execute format('grant create, usage on schema public to %I', owner);
