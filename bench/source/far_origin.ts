@@ -1,4 +1,5 @@
 import { createReadStream, readFileSync, statSync } from 'node:fs';
+import { createServer as createHttp, type RequestListener } from 'node:http';
 import { createServer as createHttps } from 'node:https';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -6,8 +7,9 @@ import type { TLSSocket } from 'node:tls';
 
 /**
  * Runs as a child process. An HTTPS origin behind a relay that is 40 ms away. The relay adds 20 ms each way and one
- * round trip per connection (that of TCP), and paces each connection at 100 Mbit/s. It answers every message with what
- * it has sent since the last, and the requests for it. Arguments: folder, certificate file, key file.
+ * round trip per connection (that of TCP), and paces each connection at 100 Mbit/s. It answers the message
+ * `listen` with one more port, to which nobody has a connection yet, `near` with a port at no distance, and any other
+ * with what it has sent since the last, and the requests for it. Arguments: folder, certificate file, key file.
  */
 
 const [folder = '.', certificate = '', key = ''] = process.argv.slice(2);
@@ -35,48 +37,52 @@ const clock = (): number => performance.timeOrigin + performance.now();
 const numbers = new WeakMap<Socket, number>();
 let numbered = 0;
 
+const serve: RequestListener = (request, response) => {
+  requests++;
+  const path = join(folder, decodeURIComponent(new URL(request.url ?? '/', 'http://h').pathname));
+  let size: number;
+  try {
+    size = statSync(path).size;
+  } catch {
+    response.writeHead(404).end();
+    return;
+  }
+  const match = /^bytes=(\d*)-(\d*)$/.exec(request.headers.range ?? '');
+  const isSuffix = match?.[1] === '';
+  const from = match === null ? 0 : isSuffix ? Math.max(0, size - Number(match[2])) : Number(match[1]);
+  const to = match?.[2] && !isSuffix ? Math.min(Number(match[2]), size - 1) : size - 1;
+  if (from >= size) {
+    response.writeHead(416, { 'content-range': `bytes */${size}` }).end();
+    return;
+  }
+  const range = match === null ? {} : { 'content-range': `bytes ${from}-${to}/${size}` };
+  const one: Asked = {
+    at: clock(),
+    end: undefined,
+    connection: numbers.get((request.socket as TLSSocket & { _parent?: Socket })._parent ?? request.socket) ?? 0,
+    what: `${request.url} ${request.headers.range ?? 'all'}`,
+    bytes: to - from + 1,
+  };
+  asked.push(one);
+  response.on('close', () => {
+    one.end = clock();
+  });
+  response.writeHead(match === null ? 200 : 206, {
+    'accept-ranges': 'bytes',
+    'content-length': to - from + 1,
+    'content-type': 'application/octet-stream',
+    ...range,
+  });
+  createReadStream(path, { start: from, end: to })
+    .on('error', () => response.destroy())
+    .pipe(response);
+};
+
 const origin = createHttps(
   { cert: readFileSync(certificate), key: readFileSync(key), keepAliveTimeout: 30_000 },
-  (request, response) => {
-    requests++;
-    const path = join(folder, decodeURIComponent(new URL(request.url ?? '/', 'http://h').pathname));
-    let size: number;
-    try {
-      size = statSync(path).size;
-    } catch {
-      response.writeHead(404).end();
-      return;
-    }
-    const match = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '');
-    const from = match === null ? 0 : Number(match[1]);
-    const to = match?.[2] ? Math.min(Number(match[2]), size - 1) : size - 1;
-    if (from >= size) {
-      response.writeHead(416, { 'content-range': `bytes */${size}` }).end();
-      return;
-    }
-    const range = match === null ? {} : { 'content-range': `bytes ${from}-${to}/${size}` };
-    const one: Asked = {
-      at: clock(),
-      end: undefined,
-      connection: numbers.get((request.socket as TLSSocket & { _parent?: Socket })._parent ?? request.socket) ?? 0,
-      what: `${request.url} ${request.headers.range ?? 'all'}`,
-      bytes: to - from + 1,
-    };
-    asked.push(one);
-    response.on('close', () => {
-      one.end = clock();
-    });
-    response.writeHead(match === null ? 200 : 206, {
-      'accept-ranges': 'bytes',
-      'content-length': to - from + 1,
-      'content-type': 'application/octet-stream',
-      ...range,
-    });
-    createReadStream(path, { start: from, end: to })
-      .on('error', () => response.destroy())
-      .pipe(response);
-  },
+  serve,
 );
+const near = createHttp({ keepAliveTimeout: 30_000 }, serve).listen(0, '127.0.0.1');
 
 /** Counted as by an origin, when handed to its system, which buffers some megabytes per connection. */
 origin.on('connection', (socket: Socket) => {
@@ -129,7 +135,7 @@ function line(from: Socket, to: Socket, paced: boolean): void {
   from.on('end', () => add(undefined));
 }
 
-origin.listen(0, '127.0.0.1', () => {
+function listen(): void {
   const { port } = origin.address() as AddressInfo;
   const relay = createServer({ pauseOnConnect: true, noDelay: true }, (client) => {
     connections++;
@@ -146,8 +152,17 @@ origin.listen(0, '127.0.0.1', () => {
     }, 2 * oneWay);
   });
   relay.listen(0, '127.0.0.1', () => process.send?.({ port: (relay.address() as AddressInfo).port }));
-});
-process.on('message', () => {
+}
+origin.listen(0, '127.0.0.1', listen);
+process.on('message', (message) => {
+  if (message === 'listen') {
+    listen();
+    return;
+  }
+  if (message === 'near') {
+    process.send?.({ port: (near.address() as AddressInfo).port });
+    return;
+  }
   for (const count of sockets) count();
   process.send?.({ sent, delivered, connections, requests, asked });
   sent = delivered = connections = requests = numbered = 0;

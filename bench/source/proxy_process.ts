@@ -1,38 +1,62 @@
 import { readFileSync } from 'node:fs';
-import { parseSource } from '../../src/source/address/parse.ts';
-import { startProxy, type JobSource, type SourceProxy } from '../../src/source/proxy.ts';
+import { join } from 'node:path';
 
 /**
- * Runs as a child process, because an agent is separate from the tools and from their starter. `open` creates a new
- * proxy (without open connections or a cache) and a job in it. `close` ends both and returns the tools' outputs as
- * callers see them. Argument: the certificate file to trust.
+ * Runs as a child process behind the listener, because an agent is separate from the tools and from their starter. It
+ * starts before the clock does, as the agent of a warm runner. `open` creates a job, and `close` ends it and returns the
+ * tools' outputs as callers see them. Arguments: the certificate file to trust, and the checkout whose proxy runs.
  */
 
-export type Order = { open: string; port: number; tools: number } | { close: string[] };
+export type Order = { open: string; tools: number } | { close: string[] };
 export type Answer =
   | { addresses: string[]; environments: Record<string, string>[] }
-  | { outputs: string[]; prepared: boolean; rss: number };
+  | { outputs: string[]; prepared: boolean; rss: number; ioUsage: number; byTool: number; cpuMs: number };
 
-const ca = readFileSync(process.argv[2]!, 'utf8');
-let open: { proxy: SourceProxy; job: JobSource; prepared: Promise<{ ok: boolean }> } | undefined;
+const [certificate = '', checkout = join(import.meta.dirname, '../..')] = process.argv.slice(2);
+const of = (path: string): string => join(checkout, 'src/source', path);
+const { startProxy } = (await import(of('proxy.ts'))) as typeof import('../../src/source/proxy.ts');
+const { parseSource } = (await import(of('address/parse.ts'))) as typeof import('../../src/source/address/parse.ts');
+
+const proxy = await startProxy({
+  allow: [{ cidr: '127.0.0.1/32' }],
+  ca: readFileSync(certificate, 'utf8'),
+  listenFd: Number(process.env['PY_SOURCE_FD']),
+});
+/** Names as in a pod: what a tool reads first depends on it. */
+const NAMES = ['ffprobe', 'mediainfo'];
+let open: { job: ReturnType<typeof proxy.open>; prepared: Promise<{ ok: boolean }>; cpu: NodeJS.CpuUsage } | undefined;
 
 async function obey(order: Order): Promise<Answer> {
   if ('open' in order) {
-    const proxy = await startProxy({ allow: [{ cidr: '127.0.0.1/32', port: order.port }], ca });
-    const job = proxy.open({ source: parseSource(order.open), limits: { maxBytes: 1e10 } });
-    open = { proxy, job, prepared: job.prepare() };
-    const names = Array.from({ length: order.tools }, (_value, i) => `t${i}`);
+    const cpu = process.cpuUsage();
+    const names = NAMES.slice(0, order.tools);
+    const job = proxy.open({
+      source: parseSource(order.open),
+      limits: { maxBytes: 1e10 },
+      tls: { verify: Object.fromEntries(names.map((name) => [name, true])) },
+      live: ['ffprobe'],
+    });
+    open = { job, prepared: job.prepare(), cpu };
     return {
       addresses: names.map((name) => job.address(name)),
       environments: names.map((name) => job.environment(name)),
     };
   }
-  const { proxy, job, prepared } = open!;
+  const { job, prepared, cpu } = open!;
   const outputs = order.close.map((output) => job.redact(output));
   const { ok } = await prepared;
+  const { ioUsage, origin } = job.stats();
   job.close();
-  await proxy.close();
-  return { outputs, prepared: ok, rss: process.memoryUsage().rss };
+  const { user, system } = process.cpuUsage(cpu);
+  return {
+    outputs,
+    prepared: ok,
+    rss: process.memoryUsage().rss,
+    ioUsage,
+    byTool: Object.values(origin).reduce((sum, { bytes }) => sum + bytes, 0),
+    cpuMs: (user + system) / 1000,
+  };
 }
 process.on('message', (order: Order) => void obey(order).then((answer) => process.send?.(answer)));
 process.on('disconnect', () => process.exit(0));
+process.send?.('ready');

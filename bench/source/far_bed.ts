@@ -1,0 +1,131 @@
+/** An origin at a distance, the tools, and one source proxy or several that take turns. */
+import { execFile, fork, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { SOURCE_SEND_BYTES } from '../../src/controller/pools/pod.ts';
+import { buildListener } from '../../test/runner/built_launcher.ts';
+import type { Asked } from './far_origin.ts';
+import type { Answer, Order } from './proxy_process.ts';
+
+export interface Distance {
+  oneWayMs: number;
+  /** A connection's. */
+  mbit: number;
+}
+
+export interface Run {
+  /** By the wall clock. */
+  begin: number;
+  ms: number;
+  outputs: string[];
+  /** Bytes that left the origin, and bytes that passed the line. */
+  sent: number;
+  delivered: number;
+  connections: number;
+  requests: number;
+  asked: Asked[];
+  /** Of the proxy's process. */
+  rss?: number;
+  cpuMs?: number;
+}
+
+export type Tool = (address: string, environment?: Record<string, string>) => Promise<string>;
+
+const run = promisify(execFile);
+const started =
+  (program: string, args: readonly string[]): Tool =>
+  async (address, environment) =>
+    (await run(program, [...args, address], { maxBuffer: 64 << 20, env: { ...process.env, ...environment } })).stdout;
+
+export const TOOLS: readonly Tool[] = [
+  started('ffprobe', '-v quiet -of json -show_format -show_streams -show_programs -show_chapters'.split(' ')),
+  started('mediainfo', ['--Output=JSON', '--Ssl_IgnoreSecurity', '--Language=raw']),
+];
+
+const ORIGIN = join(import.meta.dirname, 'far_origin.ts');
+const PROXY = join(import.meta.dirname, 'proxy_process.ts');
+
+/** Bytes in flight when the tools exited still count. */
+const SETTLED_MS = 300;
+
+export class Bed {
+  readonly #origin: ChildProcess;
+  readonly #proxies: readonly ChildProcess[];
+
+  private constructor(origin: ChildProcess, proxies: readonly ChildProcess[]) {
+    this.#origin = origin;
+    this.#proxies = proxies;
+  }
+
+  /** `checkouts`: where the proxies' code is. */
+  static async start(
+    { oneWayMs, mbit }: Distance,
+    { folder, cert, key, checkouts }: { folder: string; cert: string; key: string; checkouts: readonly string[] },
+  ): Promise<Bed> {
+    const env = { ...process.env, BENCH_ONE_WAY_MS: String(oneWayMs), BENCH_MBIT: String(mbit) };
+    const origin = fork(ORIGIN, [folder, cert, key], { env });
+    const proxies = checkouts.map((checkout) =>
+      spawn(buildListener(), [String(SOURCE_SEND_BYTES), process.execPath, PROXY, cert, checkout], {
+        stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      }),
+    );
+    await Promise.all([origin, ...proxies].map((child) => once(child, 'message')));
+    return new Bed(origin, proxies);
+  }
+
+  /** Both tools, or ffprobe alone, on a port to which nothing has a connection. `proxy`: undefined for the bare tools. */
+  async run(name: string, tools: readonly Tool[], proxy?: number): Promise<Run> {
+    const { port } = await ask<{ port: number }>(this.#origin, 'listen');
+    const url = `https://127.0.0.1:${port}/${name}`;
+    await ask(this.#origin, 'counters');
+    const begin = performance.now();
+    if (proxy === undefined) {
+      const outputs = await Promise.all(tools.map((tool) => tool(url)));
+      return {
+        ...(await this.#ended(begin)),
+        outputs: outputs.map((output) => output.replaceAll(String(port), 'PORT')),
+      };
+    }
+    const agent = this.#proxies[proxy]!;
+    const opened = await ask<Answer>(agent, { open: url, tools: tools.length } satisfies Order);
+    if (!('addresses' in opened)) throw new Error('the proxy did not open the source');
+    const { addresses, environments } = opened;
+    const printed = await Promise.all(tools.map((tool, i) => tool(addresses[i]!, environments[i]!)));
+    const ended = await this.#ended(begin);
+    const closed = await ask<Answer>(agent, { close: printed } satisfies Order);
+    if (!('outputs' in closed) || !closed.prepared) throw new Error('the source could not be prepared');
+    if (closed.ioUsage !== closed.byTool)
+      throw new Error(`${closed.ioUsage} bytes were read, and ${closed.byTool} counted to tools`);
+    const { outputs, rss, cpuMs } = closed;
+    return { ...ended, rss, cpuMs, outputs: outputs.map((output) => output.replaceAll(String(port), 'PORT')) };
+  }
+
+  async #ended(begin: number): Promise<Omit<Run, 'outputs'>> {
+    const ms = performance.now() - begin;
+    await delay(SETTLED_MS);
+    const counted = await ask<Omit<Run, 'outputs' | 'begin' | 'ms'>>(this.#origin, 'counters');
+    return { begin: performance.timeOrigin + begin, ms, ...counted };
+  }
+
+  /** How long the bare tools take without any distance, in plain HTTP. */
+  async near(name: string, tools: readonly Tool[]): Promise<number> {
+    const { port } = await ask<{ port: number }>(this.#origin, 'near');
+    const begin = performance.now();
+    await Promise.all(tools.map((tool) => tool(`http://127.0.0.1:${port}/${name}`)));
+    const ms = performance.now() - begin;
+    await delay(SETTLED_MS);
+    return ms;
+  }
+
+  stop(): void {
+    for (const child of [this.#origin, ...this.#proxies]) child.kill();
+  }
+}
+
+async function ask<T>(child: ChildProcess, message: string | Order): Promise<T> {
+  const answered = once(child, 'message');
+  child.send(message);
+  return ((await answered) as [T])[0];
+}
