@@ -195,11 +195,13 @@ export class Job {
     const wanted = tools.length === 0 ? [''] : tools;
     // RTSP is spoken by the tool itself, and a stream opened too early would pass by unread.
     if (this.source.class === 'stream') return { ok: true, size: undefined, type: '' };
-    // A playlist needs few connections; a file is read ahead over several, which take two or three round trips to open.
+    // A file is read ahead over several connections, which take two or three round trips to open. So are the parts of a
+    // far playlist.
+    const { maxFetches } = this.#settings;
     if (isWeb(this.main))
       this.#settings
         .pool(this.guard, true)
-        .warm(targetOf(this.main), this.source.class === 'file' ? this.#settings.maxFetches : 2);
+        .warm(targetOf(this.main), this.source.class === 'file' ? maxFetches : 2, maxFetches);
     let failure: Failure | undefined;
     for (const tool of wanted) {
       try {

@@ -104,6 +104,7 @@ export async function startProxy(options: ProxyOptions = {}): Promise<SourceProx
       maxPerHost: options.maxPerHost ?? 6,
       idleMs: options.keepAliveMs ?? 15_000,
       headersTimeoutMs: options.headersTimeoutMs ?? 20_000,
+      nearMs: options.nearMs ?? NEAR_MS,
     });
     pools.set(key, made);
     return made;

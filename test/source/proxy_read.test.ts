@@ -12,12 +12,12 @@ const body = pattern(3_000_000);
 async function open(
   handler: Handler,
   options: ProxyOptions = {},
-  maxBytes = 1e10,
+  { maxBytes = 1e10, name = 'file.mp4' } = {},
 ): Promise<{ origin: Origin; proxy: SourceProxy; job: JobSource }> {
   const origin = cleanup.add(await startOrigin(handler));
   const proxy = cleanup.add(await startProxy({ allow: [{ cidr: '127.0.0.1/32', port: origin.port }], ...options }));
   const job = cleanup.add(
-    proxy.open({ source: parseSource(`${origin.url}/dir/file.mp4?token=abc`), limits: { maxBytes } }),
+    proxy.open({ source: parseSource(`${origin.url}/dir/${name}?token=abc`), limits: { maxBytes } }),
   );
   return { origin, proxy, job };
 }
@@ -176,7 +176,7 @@ describe('source proxy: reading', function () {
   });
 
   it('fetches each page once for a tool that reads on, although the cache is small', async () => {
-    const { job } = await open(file, { cacheBytes: 1 << 20, nearMs: 0 });
+    const { job } = await open(file, { cacheBytes: 1 << 20, nearMs: 0 }, { name: 'file.ts' });
     assert.ok((await ask(job.address('a'))).body.equals(body));
     assert.equal(job.stats().ioUsage, body.length);
   });

@@ -5,6 +5,7 @@ import { SourceError } from '../error.ts';
 import { readFailure, refusedStatus, sourceClosed } from '../failures.ts';
 import { drop, type Exchange } from '../http/exchange.ts';
 import { contentRange, markOf, readHead, type Head } from '../http/head.ts';
+import { FileEnd } from './file_end.ts';
 import { layoutOf, type Layout } from './layout.ts';
 import { OriginStream } from './origin_stream.ts';
 import { Meter } from '../meter.ts';
@@ -36,6 +37,12 @@ const HEAD_PAGES = 8;
 const LARGE = 2 << 20;
 const MOST_TRIES = 4;
 let files = 0;
+
+/** A request that was sent before its pages were known: `before` of its bytes are of no page. */
+interface Opened {
+  answer: OriginAnswer | Promise<OriginAnswer | undefined>;
+  before: number;
+}
 
 /** One file on an origin: opened once, read in pages by any number of readers, each page fetched once. */
 export class OriginFile {
@@ -179,6 +186,7 @@ export class OriginFile {
   readonly #has = (page: number): boolean => this.#context.cache.has(this.#id + page);
 
   async #open(): Promise<Head> {
+    const end = FileEnd.of(this.#transport, this.#context.count);
     try {
       const { response, url } = await this.#request({ from: 0, to: HEAD_PAGES * PAGE_SIZE }, this.#context);
       const head = readHead(response, url, this.#context);
@@ -198,13 +206,25 @@ export class OriginFile {
       else if (head.ranged)
         this.#fetch({ first: 0, count: Math.min(HEAD_PAGES, Math.ceil(head.size! / PAGE_SIZE)) }, this.#context.count, {
           demanded: true,
-          opened: response,
+          opened: { answer: response, before: 0 },
         });
       else this.#stream = new OriginStream(response, this.#context, `${this.#id}s0:`, head.size);
+      if (end !== undefined && (await end.isAsked)) this.#fetchEnd(end, head);
       return head;
     } catch (error) {
+      end?.drop();
       throw this.#fail(error);
     }
+  }
+
+  #fetchEnd(end: FileEnd, { ranged, size = 0 }: Head): void {
+    const run = ranged ? FileEnd.run(size, HEAD_PAGES) : undefined;
+    if (run === undefined) end.drop();
+    else
+      this.#fetch(run, this.#context.count, {
+        demanded: false,
+        opened: { answer: end.answer(size, this.#mark!), before: FileEnd.before(size) },
+      });
   }
 
   async #readStream(meter: Meter): Promise<Reader> {
@@ -228,7 +248,7 @@ export class OriginFile {
     return this.#stream!.read(this.#countedBy(meter));
   }
 
-  #fetch(run: Run, meter: Meter, { demanded, opened }: { demanded: boolean; opened?: OriginAnswer }): void {
+  #fetch(run: Run, meter: Meter, { demanded, opened }: { demanded: boolean; opened?: Opened }): void {
     const { cache } = this.#context;
     const size = this.#head!.size!;
     const pages: Page[] = [];
@@ -253,12 +273,14 @@ export class OriginFile {
       });
   }
 
-  async #load(run: Run, pages: Page[], context: FileContext, opened: OriginAnswer | undefined): Promise<void> {
+  async #load(run: Run, pages: Page[], context: FileContext, opened: Opened | undefined): Promise<void> {
     const from = run.first * PAGE_SIZE;
     const end = Math.min((run.first + run.count) * PAGE_SIZE, this.#head!.size!);
     let at = from;
+    let before = 0;
     const take = (chunk: Buffer): boolean => {
-      let rest = chunk.length > end - at ? chunk.subarray(0, end - at) : chunk;
+      let rest = chunk.subarray(before, before + end - at);
+      before -= Math.min(before, chunk.length);
       while (rest.length > 0) {
         const page = pages[Math.floor((at - from) / PAGE_SIZE)]!;
         const part = rest.subarray(0, page.bytes.length - page.filled);
@@ -272,16 +294,18 @@ export class OriginFile {
     };
     let failed: unknown;
     for (let tries = 0; tries < MOST_TRIES; tries++) {
-      const before = at;
+      const begun = at;
       try {
-        const response = tries === 0 && opened !== undefined ? opened : await this.#ask({ from: at, to: end }, context);
+        const early = tries === 0 ? await opened?.answer : undefined;
+        before = early === undefined ? 0 : opened!.before;
+        const response = early ?? (await this.#ask({ from: at, to: end }, context));
         await pipeBody(response, context, take);
       } catch (error) {
         if (!worthAnotherTry(error)) throw error;
         failed = error;
       }
       if (at >= end) return;
-      if (at > before) tries = Math.min(tries, 1);
+      if (at > begun) tries = Math.min(tries, 1);
       else await new Promise((resolve) => setTimeout(resolve, 100 * 2 ** tries).unref());
     }
     throw (

@@ -32,22 +32,34 @@ export function trustedContext(ca: string | undefined): () => SecureContext {
   return () => (made ??= createSecureContext(ca === undefined ? {} : { ca: [...getCACertificates('default'), ca] }));
 }
 
-/**
- * Opens a socket to a host: the name is resolved once, the addresses are checked, and only these are connected to.
- * `address`: the one that the name led to before, for a second connection to the same machine.
- */
+interface Dialling {
+  /** The one that the name led to before, for a second connection to the same machine. */
+  address?: string | undefined;
+  /** How long a direct connection took, and its TLS handshake: undefined before that, and 0 without one. */
+  onConnected?: (tcpMs: number, tlsMs: number | undefined) => void;
+}
+
+/** Opens a socket to a host: the name is resolved once, the addresses are checked, and only these are connected to. */
 export async function openSocket(
   host: string,
   port: number,
   secure: boolean,
-  options: ConnectOptions & { address?: string | undefined },
+  options: ConnectOptions & Dialling,
 ): Promise<Socket> {
   const signal = AbortSignal.timeout(options.timeoutMs);
   try {
-    const socket = await dial(host, port, options, signal);
+    let tcpMs: number | undefined;
+    const socket = await dial(host, port, options, signal, (ms) => {
+      tcpMs = ms;
+      options.onConnected?.(ms, secure ? undefined : 0);
+    });
     // The user of the socket handles its errors. One that occurs before must not end the process.
     socket.on('error', () => {});
-    return secure ? await startTls(socket, host, options, signal) : socket;
+    if (!secure) return socket;
+    const begun = performance.now();
+    const protectedOne = await startTls(socket, host, options, signal);
+    if (tcpMs !== undefined) options.onConnected?.(tcpMs, performance.now() - begun);
+    return protectedOne;
   } catch (error) {
     throw readable(error, signal);
   }
@@ -63,8 +75,9 @@ const reached = new WeakMap<Socket, string>();
 async function dial(
   host: string,
   port: number,
-  { guard, egress, address }: ConnectOptions & { address?: string | undefined },
+  { guard, egress, address }: ConnectOptions & Dialling,
   signal: AbortSignal,
+  connected: (ms: number) => void,
 ): Promise<Socket> {
   const through = egress?.applies(host) === true ? egress : undefined;
   if (through?.resolve === 'proxy') {
@@ -79,6 +92,7 @@ async function dial(
     if (wanted.all) done(null, addresses);
     else done(null, addresses[0]!.address, addresses[0]!.family);
   };
+  const begun = performance.now();
   const socket =
     addresses.length === 1
       ? connect({ host: addresses[0]!.address, port, noDelay: true })
@@ -95,6 +109,7 @@ async function dial(
     throw refusedAddress();
   }
   reached.set(socket, socket.remoteAddress ?? '');
+  connected(performance.now() - begun);
   return socket;
 }
 

@@ -3,6 +3,7 @@ import { Agent as SecureAgent, request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
 import { checkForEgress, openSocket, type ConnectOptions } from './connect.ts';
 import { dialEgress } from './egress.ts';
+import { HostDistances } from './host_distances.ts';
 import { boundInterim } from './interim.ts';
 import { SourceError } from '../error.ts';
 import { answerTimeout, noAnswer, sourceClosed, wrongProtocol } from '../failures.ts';
@@ -13,6 +14,8 @@ export type PoolOptions = ConnectOptions & {
   maxPerHost: number;
   idleMs: number;
   headersTimeoutMs: number;
+  /** A host that takes a connection within this time is near. */
+  nearMs: number;
 };
 
 export interface Answer {
@@ -32,10 +35,12 @@ export class Pool {
   readonly #waiting = new Map<string, Promise<Socket | undefined>[]>();
   readonly #open = new Map<string, number>();
   readonly #ready = new Map<string, number>();
+  readonly #distances: HostDistances;
   #closed = false;
 
   constructor(options: PoolOptions) {
     this.#options = options;
+    this.#distances = new HostDistances(options.nearMs);
     const settings = {
       keepAlive: true,
       maxSockets: options.maxPerHost,
@@ -49,11 +54,12 @@ export class Pool {
     this.#secure.createConnection = this.#connector(true) as Agent['createConnection'];
   }
 
-  /** Opens connections in advance, up to this number for the host. */
-  warm(target: Target, count: number): void {
+  /** Opens connections in advance, up to this number for the host, and up to `far` if it turns out to be far. */
+  warm(target: Target, count: number, far = count): void {
     if (this.#closed || this.#options.egress?.applies(target.host)) return;
     const secure = target.scheme === 'https';
     const key = keyOf(target.host, target.port, secure);
+    if (far > count) void this.isFar(target).then((isFar) => isFar && this.warm(target, far));
     const list = this.#waiting.get(key) ?? [];
     this.#waiting.set(key, list);
     const most = Math.min(count, this.#options.maxPerHost);
@@ -80,10 +86,19 @@ export class Pool {
     return this.#ready.get(keyOf(target.host, target.port, target.scheme === 'https')) ?? 0;
   }
 
+  /** Whether connections to this host take long; false if they are those of an egress proxy. */
+  isFar(target: Target): Promise<boolean> {
+    if (this.#options.egress?.applies(target.host)) return Promise.resolve(false);
+    return this.#distances.isFar(keyOf(target.host, target.port, target.scheme === 'https'));
+  }
+
   async #connect(host: string, port: number, secure: boolean, key: string): Promise<Socket> {
     add(this.#open, key, 1);
     try {
-      const socket = await openSocket(host, port, secure, this.#options);
+      const socket = await openSocket(host, port, secure, {
+        ...this.#options,
+        onConnected: (tcpMs, tlsMs) => this.#distances.connected(key, tcpMs, tlsMs),
+      });
       add(this.#ready, key, 1);
       socket.once('close', () => {
         add(this.#ready, key, -1);
@@ -93,6 +108,7 @@ export class Pool {
       return socket;
     } catch (error) {
       add(this.#open, key, -1);
+      this.#distances.failed(key);
       throw error;
     }
   }

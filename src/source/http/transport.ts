@@ -19,24 +19,29 @@ export interface Transport {
   readonly url: string;
   /** Requests a part of the file, or all of it. `count`: for whom, where one connection serves several tools. */
   ask(part?: Part, count?: Exchange['count']): Promise<Asked>;
+  /** Requests as many bytes of the end of the file, whatever its size. */
+  askEnd?(length: number, count: Exchange['count']): Promise<Asked>;
   /** Forgets the target of a redirect; false if there was none. */
   forget(): boolean;
   /** Opens connections in advance. */
   warm(count: number): void;
   /** Number of open connections. */
   ready(): number;
+  /** Known with the first connection. */
+  isFar(): Promise<boolean>;
 }
 
 export function webTransport(url: string, context: Exchange): Transport {
   let target: Target = targetOf(url);
+  const request = async (range: string | undefined, count: Exchange['count']): Promise<Asked> => {
+    const answered = await exchange({ ...context, count }, target, range === undefined ? {} : { range });
+    target = answered.target;
+    return { response: answered.response, url: urlOf(target) };
+  };
   return {
     url,
-    async ask(part, count = context.count) {
-      const headers = part === undefined ? {} : { range: rangeHeader(part) };
-      const answered = await exchange({ ...context, count }, target, headers);
-      target = answered.target;
-      return { response: answered.response, url: urlOf(target) };
-    },
+    ask: (part, count = context.count) => request(part && rangeHeader(part), count),
+    askEnd: (length, count) => request(`bytes=-${length}`, count),
     forget() {
       if (urlOf(target) === url) return false;
       target = targetOf(url);
@@ -44,6 +49,7 @@ export function webTransport(url: string, context: Exchange): Transport {
     },
     warm: (count) => context.pool.warm(target, count),
     ready: () => context.pool.ready(target),
+    isFar: () => context.pool.isFar(target),
   };
 }
 
@@ -56,6 +62,7 @@ export const ownTransport = (url: string, ask: Transport['ask']): Transport => (
   forget: () => false,
   warm() {},
   ready: () => 1,
+  isFar: () => Promise.resolve(false),
 });
 
 /** A transport whose code is loaded by the first request: a warm runner mostly reads web addresses. */
