@@ -1,13 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { PageCache } from './file/cache.ts';
-import { isDecisive, isSourceError, SourceError } from './error.ts';
-import { readFailure, sourceClosed, unreadableScheme } from './failures.ts';
+import { isSourceError, SourceError } from './error.ts';
+import { sourceClosed, unreadableScheme } from './failures.ts';
 import { accessOf } from './http/access.ts';
-import type { Access, Exchange } from './http/exchange.ts';
+import type { Access } from './http/exchange.ts';
 import type { PageMemory } from './file/page_memory.ts';
 import { makeGuard, type Guard, type GuardOptions } from './address/guard.ts';
-import { Meters, type Meter } from './meter.ts';
+import { JobRecord } from './job_record.ts';
+import type { Meter } from './meter.ts';
 import { nameOf } from './playlist/mapping.ts';
 import type { Head } from './http/head.ts';
 import { NOBODY, OriginFile, type FileContext } from './file/origin_file.ts';
@@ -19,7 +20,6 @@ import { playlistKind, type Playlist, type PlaylistKind } from './playlist/playl
 import type { Pool } from './http/pool.ts';
 import type { Protocol, SocketContext } from './protocols/protocol.ts';
 import { originUrl, placeOf, protocolOf } from './protocols/table.ts';
-import { redactUrl } from './address/redact.ts';
 import type { Rewriter } from './playlist/rewriter.ts';
 import type { Source } from './source.ts';
 import { recordingTransport } from './protocols/stream/recording.ts';
@@ -68,7 +68,6 @@ interface Opened {
 }
 
 const MOST_FILES = 1024;
-const MOST_REFUSED = 20;
 /** One request's source: what its tools may read, what was read, and the failures. */
 export class Job {
   /** Common prefix of the secrets of this job's tools. */
@@ -98,7 +97,7 @@ export class Job {
   /** Aborts the reads but not the job: its tools still get responses. */
   readonly #reads = new AbortController();
   readonly #files = new Map<string, OriginFile>();
-  readonly #stats: Omit<JobStats, 'origin'> = { ioUsage: 0, requests: 0, connections: 0, failures: {}, refused: [] };
+  readonly #record: JobRecord;
 
   constructor(options: JobOptions, settings: JobSettings) {
     this.source = options.source;
@@ -128,6 +127,20 @@ export class Job {
       main: this.main,
       name: this.name,
     });
+    this.#record = new JobRecord({
+      main: this.main,
+      log: settings.log,
+      redact: this.redact,
+      shown: (url) => this.parameters.shown(url),
+      received: (count, all) => this.#received(count, all),
+    });
+  }
+
+  #received(count: number, all: number): void {
+    const { maxBytes, readBefore = 0 } = this.#limits;
+    this.#pace.received(count);
+    if (all + readBefore > maxBytes)
+      throw new SourceError('cut', `more than ${maxBytes} bytes were read`, { reason: 'limit' });
   }
 
   get rewriter(): Rewriter {
@@ -268,45 +281,19 @@ export class Job {
 
   /** Records why an address could not be read. */
   failed(error: unknown, url: string, tool: string): Failure {
-    const known = readFailure(error);
-    if (!isSourceError(error))
-      this.#settings.log?.warn(
-        { error: this.redact(error instanceof Error ? (error.stack ?? error.message) : String(error)), tool },
-        'unexpected error while reading a source',
-      );
-    else if (known.reason !== 'closed')
-      this.#settings.log?.debug(
-        { code: known.code, reason: known.reason, status: known.status, detail: known.detail, tool },
-        'a source could not be read',
-      );
-    const failure: Failure = {
-      code: known.code,
-      message: known.message,
-      ...(known.reason === undefined ? {} : { reason: known.reason }),
-      ...(known.status === undefined ? {} : { status: known.status }),
-    };
-    if (known.code === 'refused') this.refuse(url);
-    const whole =
-      known.code === 'too-large' || (known.code === 'cut' && (known.reason === 'limit' || isDecisive(known)));
-    if ((url === this.main || whole) && known.reason !== 'closed') {
-      this.#stats.failure ??= failure;
-      this.#stats.failures[tool] ??= failure;
-    }
-    return failure;
+    return this.#record.failed(error, url, tool);
   }
 
   refuse(url: string): void {
-    const shown = redactUrl(this.parameters.shown(url));
-    const { refused } = this.#stats;
-    if (refused.length < MOST_REFUSED && !refused.includes(shown)) refused.push(shown);
+    this.#record.refuse(url);
   }
 
   stats(): JobStats {
-    return structuredClone({ ...this.#stats, origin: this.#meters.uses() });
+    return this.#record.stats();
   }
 
   meter(tool: string): Meter {
-    return this.#meters.of(tool);
+    return this.#record.meter(tool);
   }
 
   socketContext(verify: boolean, meter: Meter): SocketContext {
@@ -322,22 +309,6 @@ export class Job {
       throughEgress: this.#settings.throughEgress,
     };
   }
-
-  readonly #count: Exchange['count'] = {
-    request: (fresh) => {
-      this.#stats.requests++;
-      if (fresh) this.#stats.connections++;
-    },
-    bytes: (count) => {
-      this.#stats.ioUsage += count;
-      this.#pace.received(count);
-      if (this.#stats.ioUsage + (this.#limits.readBefore ?? 0) > this.#limits.maxBytes) {
-        throw new SourceError('cut', `more than ${this.#limits.maxBytes} bytes were read`, { reason: 'limit' });
-      }
-    },
-  };
-
-  readonly #meters = new Meters(this.#count);
 
   close(): void {
     this.#abort.abort();

@@ -1,0 +1,88 @@
+import type { SourceError } from './error.ts';
+import { isDecisive, isSourceError } from './error.ts';
+import { readFailure } from './failures.ts';
+import { redactUrl } from './address/redact.ts';
+import type { Exchange } from './http/exchange.ts';
+import type { Failure, JobStats, SourceLog } from './job_options.ts';
+import { Meters, type Meter } from './meter.ts';
+
+const MOST_REFUSED = 20;
+
+/** What a job read, which addresses were refused, and what could not be read. */
+export class JobRecord {
+  readonly #stats: Omit<JobStats, 'origin'> = { ioUsage: 0, requests: 0, connections: 0, failures: {}, refused: [] };
+  readonly #meters: Meters;
+  readonly #options: {
+    main: string;
+    log: SourceLog | undefined;
+    redact(text: string): string;
+    shown(url: string): string;
+  };
+
+  /** `received`: of each piece, with the bytes of all. It throws if they are too many. */
+  constructor(options: {
+    main: string;
+    log: SourceLog | undefined;
+    redact(text: string): string;
+    shown(url: string): string;
+    received(count: number, all: number): void;
+  }) {
+    this.#options = options;
+    const count: Exchange['count'] = {
+      request: (fresh) => {
+        this.#stats.requests++;
+        if (fresh) this.#stats.connections++;
+      },
+      bytes: (bytes) => {
+        this.#stats.ioUsage += bytes;
+        options.received(bytes, this.#stats.ioUsage);
+      },
+    };
+    this.#meters = new Meters(count);
+  }
+
+  meter(tool: string): Meter {
+    return this.#meters.of(tool);
+  }
+
+  stats(): JobStats {
+    return structuredClone({ ...this.#stats, origin: this.#meters.uses() });
+  }
+
+  failed(error: unknown, url: string, tool: string): Failure {
+    const { main, log, redact } = this.#options;
+    const known = readFailure(error);
+    if (!isSourceError(error))
+      log?.warn(
+        { error: redact(error instanceof Error ? (error.stack ?? error.message) : String(error)), tool },
+        'unexpected error while reading a source',
+      );
+    else if (known.reason !== 'closed')
+      log?.debug(
+        { code: known.code, reason: known.reason, status: known.status, detail: known.detail, tool },
+        'a source could not be read',
+      );
+    const failure = failureOf(known);
+    if (known.code === 'refused') this.refuse(url);
+    const whole =
+      known.code === 'too-large' || (known.code === 'cut' && (known.reason === 'limit' || isDecisive(known)));
+    if ((url === main || whole) && known.reason !== 'closed') {
+      this.#stats.failure ??= failure;
+      this.#stats.failures[tool] ??= failure;
+    }
+    return failure;
+  }
+
+  refuse(url: string): void {
+    const shown = redactUrl(this.#options.shown(url));
+    const { refused } = this.#stats;
+    if (refused.length < MOST_REFUSED && !refused.includes(shown)) refused.push(shown);
+  }
+}
+
+const failureOf = ({ code, message, reason, status }: SourceError): Failure => ({
+  code,
+  message,
+  ...(reason === undefined ? {} : { reason }),
+  ...(status === undefined ? {} : { status }),
+});
