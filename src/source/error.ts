@@ -60,3 +60,13 @@ export const isSourceError = (value: unknown): value is SourceError => value ins
  */
 export const isDecisive = ({ reason }: { reason?: FailureReason | undefined }): boolean =>
   reason === 'complex' || reason === 'slow';
+
+/** Whether a part of a file may be asked for again. */
+export function worthAnotherTry(error: unknown): boolean {
+  if (!(error instanceof SourceError)) return true;
+  if (error.code === 'origin-unreachable')
+    return (
+      error.reason === 'connect' || error.reason === 'timeout' || (error.status ?? 0) >= 500 || error.status === 429
+    );
+  return error.code === 'cut' && error.reason === 'protocol';
+}

@@ -1,7 +1,7 @@
 import type { OriginAnswer } from '../http/answer.ts';
 import { PAGE_SIZE, type Page, type PageCache } from './cache.ts';
 import { Distance } from './distance.ts';
-import { SourceError } from '../error.ts';
+import { SourceError, worthAnotherTry } from '../error.ts';
 import { readFailure, refusedStatus, sourceClosed } from '../failures.ts';
 import { drop, type Exchange } from '../http/exchange.ts';
 import { contentRange, markOf, readHead, type Head } from '../http/head.ts';
@@ -383,13 +383,4 @@ export class OriginFile {
     this.#error ??= readFailure(error);
     return this.#error;
   }
-}
-
-function worthAnotherTry(error: unknown): boolean {
-  if (!(error instanceof SourceError)) return true;
-  if (error.code === 'origin-unreachable')
-    return (
-      error.reason === 'connect' || error.reason === 'timeout' || (error.status ?? 0) >= 500 || error.status === 429
-    );
-  return error.code === 'cut' && error.reason === 'protocol';
 }
