@@ -15,6 +15,7 @@ import { NOBODY, OriginFile, type FileContext } from './file/origin_file.ts';
 import type { Failure, JobOptions, JobStats, Limits, Prepared, SourceLog } from './job_options.ts';
 import { outputRedactor } from './output.ts';
 import { makeParameters } from './playlist/parameters.ts';
+import { fetchParts } from './playlist/parts_ahead.ts';
 import { Pace, type PaceOptions } from './file/pace.ts';
 import { playlistKind, type Playlist, type PlaylistKind } from './playlist/playlist.ts';
 import type { Pool } from './http/pool.ts';
@@ -90,6 +91,7 @@ export class Job {
   readonly #asTheyAre: readonly string[];
   /** Whether files beside the source belong to it: a playlist has parts, a file has none. */
   #hasParts: boolean;
+  #isPlaylist = false;
   readonly #cache: PageCache;
   readonly #pace: Pace;
   #slow: SourceError | undefined;
@@ -218,7 +220,12 @@ export class Job {
     let failure: Failure | undefined;
     for (const tool of wanted) {
       try {
-        const { head } = await this.file(this.main, tool);
+        const { file, head } = await this.file(this.main, tool);
+        void fetchParts(file, {
+          open: (url) => this.#file(url, this.meter(tool), { verify: true, anonymous: false }),
+          isPlaylist: () => this.isPlaylist(this.main),
+          decodes: this.#live.length > 0,
+        });
         return { ok: true, size: head.size, type: head.type };
       } catch (error) {
         failure ??= this.failed(error, this.main, tool);
@@ -266,7 +273,7 @@ export class Job {
 
   /** The source turned out to be a playlist, regardless of its name: its parts are read with its credentials. */
   isPlaylist(url: string): void {
-    if (url === this.main) this.#hasParts = true;
+    if (url === this.main) this.#hasParts = this.#isPlaylist = true;
   }
 
   /** A live playlist is fetched again each time. */
@@ -351,6 +358,7 @@ export class Job {
       idleMs: this.#settings.idleMs,
       maxFetches: this.#settings.maxFetches,
       nearMs: this.#settings.nearMs,
+      isPart: this.#isPlaylist && url !== this.main,
     };
     // A session counts everything received on its socket, which is more than the media data.
     const live = this.source.class === 'stream' && !isWeb(url);

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { PAGE_SIZE } from '../../src/source/file/cache.ts';
-import { demandedRun, FIRST_WINDOW, nextRun, widened, type Reading } from '../../src/source/file/read_ahead.ts';
+import { demandedRun, FIRST_WINDOW, GLANCE, nextRun, widened, type Reading } from '../../src/source/file/read_ahead.ts';
 
-const reading = (start: number, at: number, window = FIRST_WINDOW, pages = 1000): Reading => ({
+const reading = (start: number, at: number, window = FIRST_WINDOW, pages = 1000, glance = GLANCE): Reading => ({
   start: start * PAGE_SIZE,
   at: at * PAGE_SIZE,
   end: pages * PAGE_SIZE,
   window,
+  glance,
 });
 const have =
   (...pages: number[]) =>
@@ -26,6 +27,7 @@ describe('read-ahead', () => {
   });
   it('reads nothing ahead of a tool that has read a single page', () => {
     assert.equal(nextRun([reading(0, 1)], [], have(...to(4))), undefined);
+    assert.equal(nextRun([reading(0, 4, FIRST_WINDOW, 1000, 5)], [], have(...to(8))), undefined);
   });
   it('reads a window ahead of a sequential reader, in requests worth a round trip', () => {
     assert.deepEqual(nextRun([reading(0, 2)], [], have(...to(4))), { first: 4, count: 4 });

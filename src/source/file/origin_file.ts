@@ -11,7 +11,7 @@ import { OriginStream } from './origin_stream.ts';
 import { Meter } from '../meter.ts';
 import type { Reader } from '../reader.ts';
 import { PageReader } from './page_reader.ts';
-import { demandedRun, nextRun, type Run, type Wanted } from './read_ahead.ts';
+import { demandedRun, GLANCE, GLANCE_AT_PART, nextRun, type Run, type Wanted } from './read_ahead.ts';
 import type { Pace } from './pace.ts';
 import { pipeBody } from '../http/transfer.ts';
 import type { Part, Transport } from '../http/transport.ts';
@@ -27,6 +27,8 @@ export type FileContext = Exchange & {
   maxFetches: number;
   /** An origin that answers within this time is not read ahead. */
   nearMs: number;
+  /** Of a playlist: it is read from its beginning, whatever its format. */
+  isPart: boolean;
 };
 
 /** For a file whose bytes are counted elsewhere. */
@@ -78,8 +80,16 @@ export class OriginFile {
 
   /** Requests the head of the file; the bytes of the first response are kept. */
   open(meter = this.#context.count): Promise<Head> {
-    this.#opening ??= this.#open();
-    return this.#wait(this.#opening, meter);
+    return this.#wait(this.start(), meter);
+  }
+
+  /** The same without a tool that waits. */
+  start(): Promise<Head> {
+    return (this.#opening ??= this.#open());
+  }
+
+  get isNear(): boolean {
+    return this.#distance.isNear;
   }
 
   /** The first bytes, up to `length`. */
@@ -103,7 +113,8 @@ export class OriginFile {
   async read(from: number, to = Infinity, meter = this.#context.count): Promise<Reader> {
     const head = await this.open(meter);
     if (!head.ranged) return this.#readStream(meter);
-    const range = { from, end: Math.min(to, head.size ?? 0) };
+    const glance = this.#context.isPart ? GLANCE_AT_PART : GLANCE;
+    const range = { from, end: Math.min(to, head.size ?? 0), glance };
     const reader = new PageReader(this, range, meter, () => this.#readers.delete(reader));
     this.#readers.add(reader);
     return reader;
@@ -186,7 +197,7 @@ export class OriginFile {
   readonly #has = (page: number): boolean => this.#context.cache.has(this.#id + page);
 
   async #open(): Promise<Head> {
-    const end = FileEnd.of(this.#transport, this.#context.count);
+    const end = this.#context.isPart ? undefined : FileEnd.of(this.#transport, this.#context.count);
     try {
       const { response, url } = await this.#request({ from: 0, to: HEAD_PAGES * PAGE_SIZE }, this.#context);
       const head = readHead(response, url, this.#context);
@@ -350,7 +361,7 @@ export class OriginFile {
 
   #look(): void {
     const size = this.#head?.size;
-    if (size === undefined) return;
+    if (size === undefined || this.#context.isPart) return;
     if (this.#layout === undefined) {
       const head = this.#peek(0, Math.min(192, size));
       if (head === undefined) return;

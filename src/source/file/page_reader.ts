@@ -16,18 +16,25 @@ export class PageReader implements Reader, Reading {
   readonly end: number;
   at: number;
   window = FIRST_WINDOW;
+  readonly glance: number;
   #widenedAt: number;
   readonly meter: Meter;
   readonly #file: Paged;
   readonly #closed: () => void;
 
-  constructor(file: Paged, { from, end }: { from: number; end: number }, meter: Meter, closed: () => void) {
+  constructor(
+    file: Paged,
+    { from, end, glance }: { from: number; end: number; glance: number },
+    meter: Meter,
+    closed: () => void,
+  ) {
     this.#file = file;
     this.meter = meter;
     this.start = from;
     this.at = from;
     this.#widenedAt = from;
     this.end = end;
+    this.glance = glance;
     this.#closed = closed;
   }
 

@@ -13,6 +13,8 @@ export interface Reading {
   end: number;
   /** number of pages fetched ahead of it */
   window: number;
+  /** number of pages that it reads before anything is fetched ahead of it */
+  glance: number;
 }
 export interface Wanted {
   from: number;
@@ -26,9 +28,14 @@ export interface Wanted {
 const FIRST_RUN = 4;
 /** The longest single request: several in parallel use a line better than one connection does. */
 const LONGEST_RUN = 8;
-/** Initial read-ahead for a tool that has read more than GLANCE pages: 1.25 MB in five parallel requests. */
+/** Initial read-ahead for a tool that has read more than a glance: 1.25 MB in five parallel requests. */
 export const FIRST_WINDOW = 20;
-const GLANCE = 2;
+export const GLANCE = 2;
+/**
+ * ffprobe opens the second segment of HLS without reading it: what the buffers of a connection take is no reading. The
+ * first answer has eight pages, so that this delays little.
+ */
+export const GLANCE_AT_PART = 5;
 
 /**
  * The window after a tool had to wait: wider, up to three megabytes in six parallel requests. A tool that parses more
@@ -62,7 +69,7 @@ export function nextRun(
   }
   for (const reading of readings) {
     const read = pagesOf(reading.at - reading.start);
-    if (read < GLANCE) continue;
+    if (read < reading.glance) continue;
     const length = Math.min(reading.window, widest) > FIRST_WINDOW ? LONGEST_RUN : FIRST_RUN;
     const first = Math.floor(reading.at / PAGE_SIZE);
     const end = pagesOf(reading.end);

@@ -45,7 +45,7 @@ export function rewriteDash(text: string, place: Place, { near, full }: Roots): 
 
   const rewriteText = (name: string, from: number, to: number): void => {
     const parent = open.at(-1);
-    const reference = to - from > LONGEST_ESCAPED ? undefined : unescape(text.slice(from, to));
+    const reference = to - from > LONGEST_ESCAPED ? undefined : unescapeXml(text.slice(from, to));
     if (reference === undefined) {
       replace(from, to, `${near}refused/unreadable`);
       return;
@@ -71,7 +71,7 @@ export function rewriteDash(text: string, place: Place, { near, full }: Roots): 
     const link = attribute === 'href' || attribute.endsWith(':href');
     if (!link && !ATTRIBUTES[name]?.includes(attribute)) return undefined;
     if (value.length > LONGEST_ESCAPED) return `${near}refused/unreadable`;
-    const reference = unescape(value);
+    const reference = unescapeXml(value);
     // The value of a time server may also be a time.
     if (name === 'UTCTiming' && !/^https?:\/\/\S+$/i.test(reference)) return undefined;
     if (
@@ -128,7 +128,7 @@ const escape = (text: string): string =>
     .replaceAll('"', '&quot;')
     .replaceAll("'", '&apos;');
 
-function unescape(text: string): string {
+export function unescapeXml(text: string): string {
   const bare = text.trim();
   if (bare.startsWith('<![CDATA[') && bare.endsWith(']]>')) return bare.slice(9, -3).trim();
   return bare

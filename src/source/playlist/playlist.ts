@@ -44,7 +44,8 @@ export interface Playlist {
   /** it will not change */ final: boolean;
 }
 
-async function readText(file: OriginFile, head: Head): Promise<Buffer> {
+/** Decompressed. */
+export async function readText(file: OriginFile, head: Head): Promise<Buffer> {
   if (head.size !== undefined && head.size > LONGEST_PLAYLIST) throw tooLong();
   let bytes = await file.first(LONGEST_PLAYLIST + 1);
   if (bytes.length > LONGEST_PLAYLIST) throw tooLong();
