@@ -36,4 +36,20 @@ describe('distance of an origin', () => {
       happens(distance);
       assert.equal(distance.isNear, isNear);
     });
+
+  it('knows how much a connection brings in a round trip, and never more than its line does', () => {
+    const distance = new Distance(5);
+    assert.equal(distance.inFlight, 0);
+    // The first answer waited for the connection.
+    distance.answered(120);
+    distance.answered(40);
+    distance.received(1000, 41);
+    assert.equal(distance.inFlight, 0, 'of a short body');
+    distance.received(500_000, 540);
+    assert.equal(distance.inFlight, 40_000);
+    // Late turns of this process make an answer slower, not faster.
+    distance.received(500_000, 90);
+    distance.received(500_000, 300);
+    assert.equal(distance.inFlight, 400_000);
+  });
 });

@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
 import { PAGE_SIZE } from '../../src/source/file/cache.ts';
-import { demandedRun, FIRST_WINDOW, GLANCE, nextRun, widened, type Reading } from '../../src/source/file/read_ahead.ts';
+import {
+  demandedRun,
+  FIRST_WINDOW,
+  GLANCE,
+  nextRun,
+  widened,
+  widest,
+  type Reading,
+} from '../../src/source/file/read_ahead.ts';
 
 const reading = (start: number, at: number, window = FIRST_WINDOW, pages = 1000, glance = GLANCE): Reading => ({
   start: start * PAGE_SIZE,
@@ -51,8 +59,16 @@ describe('read-ahead', () => {
     );
     assert.deepEqual(nextRun([], [{ from: 5, to: PAGE_SIZE + 1 }], have(0)), { first: 1, count: 1 });
   });
+  it('widens it to what one connection brings in a round trip, and to 16 MB at most', () => {
+    assert.equal(widest(8 << 20), 128);
+    assert.equal(widened(48, widest(8 << 20)), 128);
+    assert.equal(widest(1e9) * PAGE_SIZE, 16 << 20);
+  });
+  it('reads a wide window in six requests', () => {
+    assert.deepEqual(nextRun([reading(0, 9, 120)], [], have(...to(9)), 120), { first: 9, count: 20 });
+  });
   it('widens a window to three megabytes and no further', () => {
-    assert.equal(widened(FIRST_WINDOW), 48);
-    assert.equal(widened(48) * PAGE_SIZE, 3 * 1024 * 1024);
+    assert.equal(widened(FIRST_WINDOW, widest(0)), 48);
+    assert.equal(widened(48, widest(0)) * PAGE_SIZE, 3 * 1024 * 1024);
   });
 });

@@ -6,10 +6,14 @@
 /** From a request to the head of its answer, on one machine or in one rack. */
 export const NEAR_MS = 5;
 
+/** A shorter body says nothing of a line. */
+const ENOUGH = 128 << 10;
+
 export class Distance {
   readonly #nearMs: number;
   #fastestMs = Infinity;
   #sendsSlowly = false;
+  #bytesPerMs = 0;
 
   constructor(nearMs: number) {
     this.#nearMs = nearMs;
@@ -22,6 +26,19 @@ export class Distance {
   /** For the next bytes of a body. An origin may answer at once, and then send slowly. */
   waited(ms: number): void {
     this.#sendsSlowly ||= ms > 2 * this.#nearMs;
+  }
+
+  /**
+   * A whole answer, from its request on. What it took beyond the fastest answer to any request was its transfer, or less:
+   * the rate is never higher than that of the line.
+   */
+  received(bytes: number, ms: number): void {
+    if (bytes >= ENOUGH) this.#bytesPerMs = Math.max(this.#bytesPerMs, bytes / Math.max(1, ms - this.#fastestMs));
+  }
+
+  /** Bytes that one connection brings in a round trip. */
+  get inFlight(): number {
+    return this.#bytesPerMs === 0 ? 0 : this.#bytesPerMs * this.#fastestMs;
   }
 
   get isNear(): boolean {

@@ -15,6 +15,12 @@ const LENGTH = 2 * PAGE_SIZE;
 /** Of what else is read at the end, nothing is needed early: a transport stream has its last time there. */
 const FORMATS = /\.(?:3gp|avi|flac|m4[abv]|mk[av]|mov|mp[34]|mxf|qt|webm)$/i;
 
+/** A request that was sent before its pages were known: `before` of its bytes are of no page. */
+export interface Opened {
+  answer: OriginAnswer | Promise<OriginAnswer | undefined>;
+  before: number;
+}
+
 export class FileEnd {
   /** Of a near file, the end is not asked for. */
   readonly isAsked: Promise<boolean>;

@@ -5,13 +5,13 @@ import { SourceError, worthAnotherTry } from '../error.ts';
 import { readFailure, refusedStatus, sourceClosed } from '../failures.ts';
 import { drop, type Exchange } from '../http/exchange.ts';
 import { contentRange, markOf, readHead, type Head } from '../http/head.ts';
-import { FileEnd } from './file_end.ts';
+import { FileEnd, type Opened } from './file_end.ts';
 import { layoutOf, type Layout } from './layout.ts';
 import { OriginStream } from './origin_stream.ts';
 import { Meter } from '../meter.ts';
 import type { Reader } from '../reader.ts';
 import { PageReader } from './page_reader.ts';
-import { demandedRun, GLANCE, GLANCE_AT_PART, nextRun, type Run, type Wanted } from './read_ahead.ts';
+import { demandedRun, GLANCE, GLANCE_AT_PART, nextRun, widest, type Run, type Wanted } from './read_ahead.ts';
 import type { Pace } from './pace.ts';
 import { pipeBody } from '../http/transfer.ts';
 import type { Part, Transport } from '../http/transport.ts';
@@ -39,12 +39,6 @@ const HEAD_PAGES = 8;
 const LARGE = 2 << 20;
 const MOST_TRIES = 4;
 let files = 0;
-
-/** A request that was sent before its pages were known: `before` of its bytes are of no page. */
-interface Opened {
-  answer: OriginAnswer | Promise<OriginAnswer | undefined>;
-  before: number;
-}
 
 /** One file on an origin: opened once, read in pages by any number of readers, each page fetched once. */
 export class OriginFile {
@@ -150,9 +144,9 @@ export class OriginFile {
     const predicted = nextRun([], this.#wanted, this.#has);
     if (predicted !== undefined) return { run: predicted, meter: this.#context.count };
     // Half of the cache: the other half has pages that were read and that a slower tool still needs.
-    const widest = Math.floor(this.#context.cache.maxBytes / PAGE_SIZE / 2 / this.#readers.size);
+    const most = Math.floor(this.#context.cache.maxBytes / PAGE_SIZE / 2 / this.#readers.size);
     for (const reader of this.#readers) {
-      const run = nextRun([reader], [], this.#has, widest);
+      const run = nextRun([reader], [], this.#has, most);
       if (run !== undefined) return { run, meter: reader.meter };
     }
     return undefined;
@@ -193,6 +187,8 @@ export class OriginFile {
   #for(asked: Meter): FileContext {
     return { ...this.#context, count: this.#countedBy(asked) };
   }
+
+  readonly widest = (): number => widest(this.#distance.inFlight);
 
   readonly #has = (page: number): boolean => this.#context.cache.has(this.#id + page);
 
@@ -307,10 +303,12 @@ export class OriginFile {
     for (let tries = 0; tries < MOST_TRIES; tries++) {
       const begun = at;
       try {
+        const asked = performance.now();
         const early = tries === 0 ? await opened?.answer : undefined;
         before = early === undefined ? 0 : opened!.before;
         const response = early ?? (await this.#ask({ from: at, to: end }, context));
         await pipeBody(response, context, take);
+        if (early === undefined) this.#distance.received(at - begun, performance.now() - asked);
       } catch (error) {
         if (!worthAnotherTry(error)) throw error;
         failed = error;

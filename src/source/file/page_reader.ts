@@ -7,6 +7,8 @@ import type { Piece, Reader } from '../reader.ts';
 export interface Paged {
   page(reader: PageReader): Page;
   ahead(): void;
+  /** Pages that may be fetched ahead of a reader that waits. */
+  widest(): number;
   waitFor(page: Page, meter: Meter): Promise<void>;
 }
 
@@ -64,7 +66,7 @@ export class PageReader implements Reader, Reading {
    */
   #widen(): void {
     if (this.at - this.#widenedAt < (this.window * PAGE_SIZE) / 2) return;
-    this.window = widened(this.window);
+    this.window = widened(this.window, this.#file.widest());
     this.#widenedAt = this.at;
   }
 }

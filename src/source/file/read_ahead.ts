@@ -26,7 +26,7 @@ export interface Wanted {
  * a distant origin.
  */
 const FIRST_RUN = 4;
-/** The longest single request: several in parallel use a line better than one connection does. */
+/** The longest single request in a window of three megabytes: several in parallel use a line better than one connection does. */
 const LONGEST_RUN = 8;
 /** Initial read-ahead for a tool that has read more than a glance: 1.25 MB in five parallel requests. */
 export const FIRST_WINDOW = 20;
@@ -38,11 +38,15 @@ export const GLANCE = 2;
 export const GLANCE_AT_PART = 5;
 
 /**
- * The window after a tool had to wait: wider, up to three megabytes in six parallel requests. A tool that parses more
- * slowly than the line delivers never gets there, so little is wasted when it stops.
+ * The window after a tool had to wait: wider, up to three megabytes, or to what one connection would have on its way to
+ * the tool without this proxy, in six parallel requests. A tool that parses more slowly than the line delivers never
+ * gets there, so little is wasted when it stops.
  */
-const WIDEST = 48;
-export const widened = (window: number): number => Math.min(WIDEST, window * 3);
+const WIDE = 48;
+const WIDEST = 256;
+const REQUESTS = 6;
+export const widest = (inFlight: number): number => Math.min(WIDEST, Math.max(WIDE, Math.ceil(inFlight / PAGE_SIZE)));
+export const widened = (window: number, most: number): number => Math.min(most, window * 3);
 
 const pagesOf = (bytes: number): number => Math.ceil(bytes / PAGE_SIZE);
 
@@ -54,14 +58,14 @@ export function demandedRun(reading: Reading, has: (page: number) => boolean): R
 }
 
 /**
- * The next run worth fetching in advance: first what the format predicts, then what follows each reader. `widest`: the
+ * The next run worth fetching in advance: first what the format predicts, then what follows each reader. `most`: the
  * pages of the cache that a reader may fill, because a page evicted before it is read is fetched twice.
  */
 export function nextRun(
   readings: Iterable<Reading>,
   wanted: Iterable<Wanted>,
   has: (page: number) => boolean,
-  widest = WIDEST,
+  most = WIDE,
 ): Run | undefined {
   for (const { from, to } of wanted) {
     const run = missing(Math.floor(from / PAGE_SIZE), pagesOf(to), has, LONGEST_RUN);
@@ -70,10 +74,11 @@ export function nextRun(
   for (const reading of readings) {
     const read = pagesOf(reading.at - reading.start);
     if (read < reading.glance) continue;
-    const length = Math.min(reading.window, widest) > FIRST_WINDOW ? LONGEST_RUN : FIRST_RUN;
+    const window = Math.min(reading.window, most);
+    const length = window > FIRST_WINDOW ? Math.max(LONGEST_RUN, Math.floor(window / REQUESTS)) : FIRST_RUN;
     const first = Math.floor(reading.at / PAGE_SIZE);
     const end = pagesOf(reading.end);
-    const run = missing(first, Math.min(first + Math.min(reading.window, widest), end), has, length);
+    const run = missing(first, Math.min(first + window, end), has, length);
     // The edge moves page by page as the tool reads: a request per page would be mostly headers and round trips.
     if (run !== undefined && (run.count === length || run.first + run.count === end || has(run.first + run.count)))
       return run;
