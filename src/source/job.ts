@@ -46,7 +46,8 @@ export interface JobSettings {
   idleMs: number;
   maxFetches: number;
   nearMs: number;
-  pool(guard: Guard, verify: boolean): Pool;
+  /** `owner`: the only job that uses it. */
+  pool(guard: Guard, verify: boolean, owner: string | undefined): Pool;
   dial(
     guard: Guard,
     verify: boolean,
@@ -72,7 +73,7 @@ const MOST_FILES = 1024;
 /** One request's source: what its tools may read, what was read, and the failures. */
 export class Job {
   /** Common prefix of the secrets of this job's tools. */
-  readonly #id = randomBytes(8).toString('hex');
+  readonly id = randomBytes(8).toString('hex');
   readonly #secrets = new Map<string, string>();
   readonly main: string;
   readonly name: string;
@@ -125,7 +126,7 @@ export class Job {
     this.redact = outputRedactor(options.source, {
       port: settings.port,
       rtspPort: settings.rtspPort,
-      id: this.#id,
+      id: this.id,
       main: this.main,
       name: this.name,
     });
@@ -168,7 +169,7 @@ export class Job {
   #secret(tool: string): string {
     const known = this.#secrets.get(tool);
     if (known !== undefined) return known;
-    const made = `${this.#id}${randomBytes(8).toString('hex')}`;
+    const made = `${this.id}${randomBytes(8).toString('hex')}`;
     this.#secrets.set(tool, made);
     if (!this.closed) this.#settings.admit(made, { job: this, tool });
     return made;
@@ -214,9 +215,7 @@ export class Job {
     // far playlist.
     const { maxFetches } = this.#settings;
     if (isWeb(this.main))
-      this.#settings
-        .pool(this.guard, true)
-        .warm(targetOf(this.main), this.source.class === 'file' ? maxFetches : 2, maxFetches);
+      this.#pool(true).warm(targetOf(this.main), this.source.class === 'file' ? maxFetches : 2, maxFetches);
     let failure: Failure | undefined;
     for (const tool of wanted) {
       try {
@@ -333,6 +332,10 @@ export class Job {
     this.#reads.abort();
   }
 
+  #pool(verify: boolean): Pool {
+    return this.#settings.pool(this.guard, verify, this.#access === undefined ? undefined : this.id);
+  }
+
   #open(verify: boolean, meter: Meter): Transport {
     if (this.protocol.open === undefined) throw unreadableScheme(this.source.scheme);
     return this.protocol.open(this.socketContext(verify, meter));
@@ -348,7 +351,7 @@ export class Job {
     if (known !== undefined) return known;
     if (this.#files.size >= MOST_FILES) this.#files.delete(this.#files.keys().next().value!);
     const context: FileContext = {
-      pool: this.#settings.pool(this.guard, verify),
+      pool: this.#pool(verify),
       access: anonymous ? undefined : this.#access,
       signal: this.#reads.signal,
       count: meter,

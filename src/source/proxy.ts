@@ -94,9 +94,10 @@ export async function startProxy(options: ProxyOptions = {}): Promise<SourceProx
     timeoutMs: options.connectTimeoutMs ?? 10_000,
   });
 
-  // Connections are shared only among jobs with equivalent guards.
-  const pool = (guard: Guard, verify: boolean): Pool => {
-    const key = `${verify} ${guard.key}`;
+  // Connections are shared only among jobs with equivalent guards, and with none by a job that has credentials: a server
+  // may take what a connection has said before for what it says later.
+  const pool = (guard: Guard, verify: boolean, owner: string | undefined): Pool => {
+    const key = `${owner ?? ''} ${verify} ${guard.key}`;
     const known = pools.get(key);
     if (known !== undefined) return known;
     const made = new Pool({
@@ -112,9 +113,12 @@ export async function startProxy(options: ProxyOptions = {}): Promise<SourceProx
 
   const rewriter = makeRewriter(options.rewriter);
 
-  const closePools = (): void => {
-    for (const made of pools.values()) made.close();
-    pools.clear();
+  const closePools = (owner?: string): void => {
+    for (const [key, made] of pools) {
+      if (owner !== undefined && !key.startsWith(`${owner} `)) continue;
+      made.close();
+      pools.delete(key);
+    }
   };
 
   const server = createServer({ keepAliveTimeout: 5000, maxHeaderSize: 32768 }, (request, response) => {
@@ -171,6 +175,7 @@ export async function startProxy(options: ProxyOptions = {}): Promise<SourceProx
           jobs.delete(made);
           for (const secret of made.secrets) logins.delete(secret);
           made.close();
+          closePools(made.id);
           if (jobs.size === 0 && pools.size > MOST_POOLS) closePools();
         },
       };

@@ -153,6 +153,23 @@ describe('source proxy: reading', function () {
     assert.equal(again.stats().connections, 0);
   });
 
+  it('keeps no connection of a job that has credentials', async () => {
+    const { origin, proxy } = await open(file, { nearMs: 60_000 });
+    const read = async (url: string): Promise<number> => {
+      const job = proxy.open({ source: parseSource(url), limits: { maxBytes: 1e10 } });
+      assert.ok((await ask(job.address('a'))).body.equals(body));
+      const { connections } = job.stats();
+      job.close();
+      return connections;
+    };
+    const named = `${origin.url.replace('://', '://user:word@')}/a`;
+    assert.ok((await read(named)) > 0);
+    assert.ok((await read(named)) > 0, 'not for the same source');
+    assert.ok((await read(`${origin.url}/a`)) > 0, 'not for another');
+    assert.equal(await read(`${origin.url}/a`), 0, 'without credentials they are kept');
+    assert.ok((await read(named)) > 0, 'none of another job either');
+  });
+
   it('does not share connections with a job whose guard decides differently', async () => {
     const { job, origin, proxy } = await open(file, { allow: [] });
     job.close();
