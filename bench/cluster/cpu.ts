@@ -16,10 +16,14 @@ const read = (path: string): string => {
 /** Processes of this cluster only. Its node keeps them in a cgroup. */
 const GROUP = '/probeyard-node';
 
-function labelOf(pid: string): string | undefined {
+function labelOf(pid: string, leader: string | undefined): string | undefined {
   if (!read(`/proc/${pid}/cgroup`).includes(GROUP)) return undefined;
   const command = read(`/proc/${pid}/cmdline`).replaceAll('\0', ' ').trim();
   const role = /src\/main\.ts (\w+)/.exec(command)?.[1];
+  if (role === 'controller' && leader !== undefined)
+    return `\0${read(`/proc/${pid}/environ`)}`.includes(`\0PY_POD_NAME=${leader}\0`)
+      ? 'controller, leading'
+      : 'controller, following';
   if (role !== undefined) return role;
   const program = (command.split(' ')[0] ?? '').split('/').at(-1) ?? '';
   return program.startsWith('postgres') ? 'postgres' : program.replace(/:$/, '');
@@ -28,36 +32,50 @@ function labelOf(pid: string): string | undefined {
 /** The program's name, at most 15 characters of it. */
 export const nameOfProcess = (pid: number | string): string => read(`/proc/${pid}/comm`).trim();
 
-/** Nanoseconds of a process's threads, without those that have exited. */
-export function cpuOfProcess(pid: number | string): number {
+/** Milliseconds of each thread of a process, without those that have exited. */
+function threadsOf(pid: number | string): [thread: string, ms: number][] {
   let tasks: string[] = [];
   try {
     tasks = readdirSync(`/proc/${pid}/task`);
   } catch {
     // It has exited meanwhile.
   }
-  return tasks.reduce((sum, task) => sum + Number(read(`/proc/${pid}/task/${task}/schedstat`).split(' ')[0] ?? 0), 0);
+  return tasks.map((task) => [task, Number(read(`/proc/${pid}/task/${task}/schedstat`).split(' ')[0] ?? 0) / 1e6]);
 }
 
-/** Milliseconds by label, without threads that have exited, which are few here. */
-export function cpuByLabel(): Map<string, number> {
-  const all = new Map<string, number>();
+/** Nanoseconds of a process's threads, without those that have exited. */
+export const cpuOfProcess = (pid: number | string): number => threadsOf(pid).reduce((sum, [, ms]) => sum + ms, 0) * 1e6;
+
+/** Milliseconds of each thread, by label. Threads that have exited are missing, which are few here. */
+export type Cpu = ReadonlyMap<string, ReadonlyMap<string, number>>;
+
+/** `leader`: the controller pod that leads, which gets a label of its own. */
+export function cpuByLabel(leader?: string): Cpu {
+  const all = new Map<string, Map<string, number>>();
   for (const pid of readdirSync('/proc')) {
     if (!/^\d+$/.test(pid)) continue;
-    const label = labelOf(pid);
+    const label = labelOf(pid, leader);
     if (label === undefined) continue;
-    all.set(label, (all.get(label) ?? 0) + cpuOfProcess(pid) / 1e6);
+    const threads = all.get(label) ?? new Map<string, number>();
+    all.set(label, threads);
+    for (const [thread, ms] of threadsOf(pid)) threads.set(thread, ms);
   }
   return all;
 }
 
-/** The difference of the two, largest first. */
-export function cpuUsed(
-  before: ReadonlyMap<string, number>,
-  after: ReadonlyMap<string, number>,
-): [label: string, ms: number][] {
-  return [...after]
-    .map(([label, ms]): [string, number] => [label, ms - (before.get(label) ?? 0)])
-    .filter(([, ms]) => ms > 0)
-    .sort((a, b) => b[1] - a[1]);
+export interface CpuUsed {
+  label: string;
+  ms: number;
+  /** Of its busiest thread. */
+  threadMs: number;
 }
+
+/** The difference of the two, largest first. */
+export const cpuUsed = (before: Cpu, after: Cpu): CpuUsed[] =>
+  [...after]
+    .map(([label, threads]) => {
+      const used = [...threads].map(([thread, ms]) => ms - (before.get(label)?.get(thread) ?? 0));
+      return { label, ms: used.reduce((sum, ms) => sum + ms, 0), threadMs: Math.max(0, ...used) };
+    })
+    .filter(({ ms }) => ms > 0)
+    .sort((a, b) => b.ms - a.ms);

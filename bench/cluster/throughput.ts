@@ -3,24 +3,30 @@
  * request with the same tool image.
  */
 import type { Cluster } from '../../test/cluster/fixture.ts';
+import { leaderPod } from '../../test/faults/load.ts';
 import { one, type Measurement, type Row } from '../measurement.ts';
-import { summary } from '../statistics.ts';
+import { median, summary } from '../statistics.ts';
+import { capacity, type PartCost, scaledRate } from './capacity.ts';
 import { cpuByLabel, cpuUsed } from './cpu.ts';
 import { jobsPerSecond, withNamespace } from './plain.ts';
 import { ready, readPool, withPool } from './pool.ts';
-import { withCluster } from './rig.ts';
+import { paced, withCluster } from './rig.ts';
 import { manyTokens } from './tokens.ts';
 import { bareTools } from './tools.ts';
 
 const CALLERS = Number(process.env['BENCH_CALLERS'] ?? 40);
 const SECONDS = Number(process.env['BENCH_SECONDS'] ?? 20);
 const WARM_UP_S = Number(process.env['BENCH_WARM_UP'] ?? 20);
+/** Runs of the bare tool, alone, by which the rate is scaled. */
+const BARE_RUNS = 30;
+/** Of the larger node that the measured CPU is applied to. */
+const CORES = 16;
 
 export interface Flood {
   rate: number;
   times: number[];
   statuses: Record<string, number>;
-  cpu: [label: string, msPerJob: number][];
+  cpu: PartCost[];
 }
 
 /** The first seconds are not counted, because pods start and code is compiled. */
@@ -50,7 +56,8 @@ export async function flood(
     setTimeout(resolve, warmUp * 1000);
   });
   counting = true;
-  const before = cpuByLabel();
+  const leader = await leaderPod(c);
+  const before = cpuByLabel(leader);
   const begun = performance.now();
   await new Promise((resolve) => {
     setTimeout(resolve, seconds * 1000);
@@ -58,19 +65,21 @@ export async function flood(
   counting = false;
   over.abort();
   const rate = times.length / ((performance.now() - begun) / 1000);
-  const cpu = cpuUsed(before, cpuByLabel()).map(([label, ms]): [string, number] => [
+  const jobs = Math.max(1, times.length);
+  const cpu = cpuUsed(before, cpuByLabel(leader)).map(({ label, ms, threadMs }) => ({
     label,
-    ms / Math.max(1, times.length),
-  ]);
+    msPerJob: ms / jobs,
+    threadMs: threadMs / jobs,
+  }));
   await Promise.all(callers);
   return { rate, times, statuses, cpu };
 }
 
 export const cpuLine = (cpu: Flood['cpu']): string => {
-  const sum = cpu.reduce((total, [, ms]) => total + ms, 0);
+  const sum = cpu.reduce((total, { msPerJob }) => total + msPerJob, 0);
   return `CPU per job ${sum.toFixed(0)} ms: ${cpu
-    .slice(0, 7)
-    .map(([label, ms]) => `${label} ${ms.toFixed(1)}`)
+    .slice(0, 9)
+    .map(({ label, msPerJob }) => `${label} ${msPerJob.toFixed(1)}`)
     .join(', ')}`;
 };
 
@@ -84,6 +93,14 @@ export const throughput: Measurement = {
       const { tools, remove } = await bareTools(c, ['ffprobe']);
       const { tokens, revoke } = await manyTokens(c, 4);
       const rows: Row[] = [];
+      const bareMs = async (): Promise<number> =>
+        median(
+          await paced(BARE_RUNS, 5, async () => {
+            const begun = performance.now();
+            await tools['ffprobe']!.run(url);
+            return performance.now() - begun;
+          }),
+        );
       try {
         const plain = await withNamespace(c, (namespace) =>
           jobsPerSecond(c, namespace, tools['ffprobe']!, url, CALLERS, SECONDS),
@@ -94,12 +111,14 @@ export const throughput: Measurement = {
           // Replacing pods after their number of jobs is a cost of isolation, which is measured with the tenants.
           await withPool(c, { reuse: { scope, maxJobs: 10_000 }, maxPods: 12 }, async () => {
             await ready(c, 1);
+            const bare = await bareMs();
             const { rate, times, statuses, cpu } = await flood(c, url, tokens);
             const { status } = await readPool(c);
+            const larger = capacity(cpu, CORES);
             report(
-              `scope ${scope}: ${rate.toFixed(1)}/s ` +
+              `scope ${scope}: ${rate.toFixed(1)}/s (bare ffprobe ${bare.toFixed(1)} ms) ` +
                 `${JSON.stringify(statuses)}, ${status?.replicas} pods; ` +
-                `${cpuLine(cpu)}`,
+                `${cpuLine(cpu)}; ${CORES} cores: ${larger.rate.toFixed(0)}/s, limited by ${larger.bound}`,
             );
             rows.push(
               {
@@ -109,6 +128,20 @@ export const throughput: Measurement = {
                 values: one(rate),
                 against,
                 note: `${status?.replicas} pods; ${cpuLine(cpu)}`,
+              },
+              {
+                name: `throughput-${scope}-scaled`,
+                what: `— on a machine whose bare ffprobe takes 12 ms, scope ${scope}`,
+                unit: 'jobs/s',
+                values: one(scaledRate(rate, bare)),
+                note: `it takes ${bare.toFixed(1)} ms here`,
+              },
+              {
+                name: `throughput-${scope}-larger`,
+                what: `— at most, by the same CPU per job on ${CORES} cores, scope ${scope}`,
+                unit: 'jobs/s',
+                values: one(larger.rate),
+                note: `limited by ${larger.bound}`,
               },
               {
                 name: `throughput-${scope}-time`,
