@@ -390,7 +390,7 @@ export async function startTerm(
   );
   pools.start();
   await lead.start();
-  finishedJobs.start();
+  finishedJobs.start(() => deps.jobs.size);
   void begin();
   void beginPolicies().catch((error: unknown) =>
     log.error({ err: error }, 'cannot apply the shared policies of the chart, keeping what the cluster has'),

@@ -1,6 +1,6 @@
 /** One call to the API server: deadline, connection errors, refusals. client.ts adds the types. */
 import type { Dispatcher } from 'undici';
-import type { SharedKubeConfig } from './connection.ts';
+import type { Access, SharedKubeConfig } from './connection.ts';
 import { KubeError, errorOfStatus, isKubeError, type Status } from './errors.ts';
 
 export type Query = Record<string, string | number | boolean | undefined>;
@@ -11,6 +11,8 @@ export interface Call {
   query?: Query;
   body?: unknown;
   contentType?: string;
+  /** Form of the answer, where it is not the whole object. */
+  accept?: string | undefined;
   /** Deadline of the whole call, retries included. */
   deadlineMs?: number | undefined;
   /** The server aborts the call after this time, so it cannot take effect later, even if the client is gone. */
@@ -69,6 +71,15 @@ function retryPause(error: unknown, call: Call, attempt: number): number | undef
   return undefined;
 }
 
+function headersOf({ body, contentType, accept }: Call, common: Access['headers']): Access['headers'] {
+  if (body === undefined && accept === undefined) return common;
+  return {
+    ...common,
+    ...(accept === undefined ? {} : { accept }),
+    ...(body === undefined ? {} : { 'content-type': contentType ?? 'application/json' }),
+  };
+}
+
 async function once(config: SharedKubeConfig, call: Call, leftMs: number): Promise<string> {
   const sentAt = performance.now();
   const abort = new AbortController();
@@ -94,10 +105,7 @@ async function once(config: SharedKubeConfig, call: Call, leftMs: number): Promi
         timeout: call.serverTimeoutMs === undefined ? undefined : `${Math.round(call.serverTimeoutMs)}ms`,
       }),
       method: call.method,
-      headers:
-        call.body === undefined
-          ? access.headers
-          : { ...access.headers, 'content-type': call.contentType ?? 'application/json' },
+      headers: headersOf(call, access.headers),
       body: call.body === undefined ? null : JSON.stringify(call.body),
       signal: abort.signal,
     });

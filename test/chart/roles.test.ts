@@ -40,6 +40,7 @@ const VERBS: Record<string, string[]> = {
   replace: ['update'],
   mergePatch: ['patch'],
   delete: ['delete'],
+  deleteAll: ['deletecollection'],
   apply: ['create', 'patch'],
   logs: ['get'],
   mergePatchStatus: ['patch'],
@@ -65,7 +66,7 @@ function callsOf(role: string): Set<string> {
 const EXPECTED = {
   'Role/probeyard-api': ['probejobs.probeyard.dev: create get delete', 'probetools.probeyard.dev: get list watch'],
   'Role/probeyard-controller': [
-    'probejobs.probeyard.dev: get list watch delete',
+    'probejobs.probeyard.dev: get list watch delete deletecollection',
     'probetools.probeyard.dev: get list watch create patch delete',
     'probepools.probeyard.dev: get list watch create patch delete',
     'probepolicies.probeyard.dev: get list watch create patch delete',

@@ -141,10 +141,11 @@ describe('chart on an API server', function () {
     it('an administrator may label a job of the API', () => {
       const name = createJob(sealed, api()).stdout.trim();
       assert.equal(kubectl(['label', name, 'seen=yes']).status, 0);
-      assert.match(
-        kubectl(['label', name, 'probeyard.dev/token=2']).stderr,
-        /only the API of Probeyard may set the label probeyard\.dev\/token/,
-      );
+      for (const label of ['token', 'request'])
+        assert.match(
+          kubectl(['label', name, `probeyard.dev/${label}=2`]).stderr,
+          new RegExp(`only the API of Probeyard may set the label probeyard\\.dev/${label}`),
+        );
       assert.equal(kubectl(['delete', name]).status, 0);
     });
 

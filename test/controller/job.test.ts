@@ -9,7 +9,7 @@ import {
   type AvailableTool,
 } from '../../src/controller/leader/job.ts';
 import { isOverdue } from '../../src/controller/leader/sweep.ts';
-import { KeptJobs } from '../../src/controller/leader/finished_jobs.ts';
+import { callsFor, KeptJobs } from '../../src/controller/leader/finished_jobs.ts';
 import type { ProbeJob, ProbeJobSpec } from '../../src/kube/probe_job.ts';
 
 const job = (spec: Partial<ProbeJobSpec> = {}): ProbeJob => ({
@@ -129,10 +129,18 @@ describe('sweep of open requests without a job', () => {
 });
 
 describe('retention of finished jobs', () => {
+  const finished = (name: string, labelled = true) => ({
+    name,
+    id: name,
+    uid: name,
+    token: '1',
+    completedAt: 0,
+    labelled,
+  });
   const limits = { finishedSeconds: 600, finishedMax: 4, finishedMaxPerToken: 2 };
   const kept = (...entries: [string, string, number][]) => {
     const jobs = new KeptJobs();
-    for (const [name, token, completedAt] of entries) jobs.add({ name, id: name, uid: name, token, completedAt });
+    for (const [name, token, completedAt] of entries) jobs.add({ ...finished(name), token, completedAt });
     return jobs;
   };
   const nameOf = ({ name }: { name: string }) => name;
@@ -158,4 +166,25 @@ describe('retention of finished jobs', () => {
     assert.equal(jobs.size, 1);
     assert.deepEqual(jobs.due({ ...limits, finishedMaxPerToken: 1 }, 1, 10), []);
   });
+
+  const many = (count: number) => Array.from({ length: count }, (_, index) => finished(`j${index}`));
+  for (const [what, due, objects, calls] of [
+    ['jobs with the label by one call', many(3), 10, [3]],
+    ['one of the same by its name', many(1), 10, [1]],
+    ['at most 25 by one call', many(60), 100, [25, 25, 10]],
+    ['the last of them by its name, if it is alone', many(26), 100, [25, 1]],
+    ['each by its name, where the API server would have to look at too many', many(3), 1_501, [1, 1, 1]],
+    ['many by one call among as many others', many(25), 12_500, [25]],
+    ['a job without the label by its name', [finished('a'), finished('b', false), finished('c')], 10, [2, 1]],
+    ['none', [], 10, []],
+  ] as const)
+    it(`deletes ${what}`, () => {
+      const made = callsFor(due, objects);
+      assert.deepEqual(
+        made.map(({ length }) => length),
+        calls,
+      );
+      assert.deepEqual(made.flat().map(nameOf).toSorted(), due.map(nameOf).toSorted());
+      for (const batch of made) assert.ok(batch.length === 1 || batch.every(({ labelled }) => labelled));
+    });
 });

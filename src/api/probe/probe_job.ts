@@ -21,7 +21,7 @@ export const probeJob = (
   metadata: {
     name: id,
     namespace,
-    labels: { [LABEL.token]: String(token.id), [LABEL.kind]: kind },
+    labels: { [LABEL.token]: String(token.id), [LABEL.kind]: kind, [LABEL.request]: id },
   },
   spec: {
     kind,

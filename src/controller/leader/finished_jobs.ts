@@ -22,6 +22,8 @@ interface Kept {
   uid: string | undefined;
   token: string;
   completedAt: number;
+  /** It is found by the label that names it. */
+  labelled: boolean;
 }
 
 /** Decides which finished jobs to delete now, oldest first. Pure. */
@@ -69,6 +71,23 @@ const SWEEP_MS = 1_000;
 /** Bounds deletions so that they do not delay admissions: this many per sweep, a few concurrently. */
 const PER_SWEEP = 100;
 const AT_ONCE = 4;
+/** The API server deletes those of one call one after the other. */
+const PER_CALL = 25;
+/** For one call the API server looks at every job (1.3 µs each). A call less for each job saves 1.5 ms. */
+const OBJECTS_PER_DELETE = 500;
+
+/** Which jobs each call deletes. One that has no label gets a call of its own. Pure. */
+export function callsFor(due: readonly Kept[], objects: number): Kept[][] {
+  const together = due.filter(({ labelled }) => labelled);
+  const isWorth = (count: number): boolean => count > 1 && objects <= count * OBJECTS_PER_DELETE;
+  const calls: Kept[][] = [];
+  for (let at = 0; at < together.length; at += PER_CALL) {
+    const batch = together.slice(at, at + PER_CALL);
+    if (isWorth(batch.length)) calls.push(batch);
+    else calls.push(...batch.map((kept) => [kept]));
+  }
+  return [...calls, ...due.filter(({ labelled }) => !labelled).map((kept) => [kept])];
+}
 
 export interface FinishedJobsDeps {
   kube: KubeClient;
@@ -84,6 +103,8 @@ export class FinishedJobs {
   readonly #deleting = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
+  /** False where the role of an older release does not allow it. */
+  #mayDeleteMany = true;
   readonly #deps: FinishedJobsDeps;
 
   constructor(deps: FinishedJobsDeps) {
@@ -100,6 +121,7 @@ export class FinishedJobs {
       uid: job.metadata.uid,
       token: String(job.spec.token?.id ?? job.metadata.labels?.[LABEL.token] ?? ''),
       completedAt,
+      labelled: job.metadata.labels?.[LABEL.request] === job.metadata.name,
     });
   }
 
@@ -112,8 +134,9 @@ export class FinishedJobs {
     return this.#kept.size;
   }
 
-  start(): void {
-    this.#timer = setInterval(() => void this.#sweep(), SWEEP_MS);
+  /** `objects`: how many ProbeJobs there are, finished or not. */
+  start(objects: () => number): void {
+    this.#timer = setInterval(() => void this.#sweep(objects()), SWEEP_MS);
   }
 
   stop(): void {
@@ -121,30 +144,53 @@ export class FinishedJobs {
     clearInterval(this.#timer);
   }
 
-  async #sweep(): Promise<void> {
-    const { kube, namespace, limits, log, now } = this.#deps;
+  async #sweep(objects: number): Promise<void> {
+    const { limits, now, stillLeading } = this.#deps;
     const due = this.#kept.due(limits, now(), PER_SWEEP).filter(({ name }) => !this.#deleting.has(name));
-    const queue = due.values();
+    const calls = callsFor(due, this.#mayDeleteMany ? objects : Number.POSITIVE_INFINITY).values();
     const worker = async () => {
-      for (const { name, id, uid } of queue) {
-        if (this.#stopped || !this.#deps.stillLeading()) return;
-        this.#deleting.add(name);
-        try {
-          // The uid protects a newer object of the same name.
-          await kube.delete(PROBE_JOBS, name, { namespace, uid });
-          this.forget(name);
-        } catch (error) {
-          if (isKubeError(error, 'not-found', 'conflict')) this.forget(name);
-          else {
-            this.#deleting.delete(name);
-            log.debug(
-              { err: error, ...requestFields({ id, job: name }) },
-              'cannot delete a finished ProbeJob, will retry',
-            );
-          }
-        }
+      for (const batch of calls) {
+        if (this.#stopped || !stillLeading()) return;
+        for (const { name } of batch) this.#deleting.add(name);
+        const [first] = batch;
+        if (first && batch.length === 1) await this.#delete(first);
+        else await this.#deleteAll(batch);
       }
     };
     await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  }
+
+  async #delete({ name, id, uid }: Kept): Promise<void> {
+    const { kube, namespace, log } = this.#deps;
+    try {
+      // The uid protects a newer object of the same name.
+      await kube.delete(PROBE_JOBS, name, { namespace, uid });
+      this.forget(name);
+    } catch (error) {
+      if (isKubeError(error, 'not-found', 'conflict')) this.forget(name);
+      else {
+        this.#deleting.delete(name);
+        log.debug({ err: error, ...requestFields({ id, job: name }) }, 'cannot delete a finished ProbeJob, will retry');
+      }
+    }
+  }
+
+  /** The watch says which are gone. What is left, as one whose label was removed, is deleted by its name. */
+  async #deleteAll(batch: readonly Kept[]): Promise<void> {
+    const { kube, namespace, log } = this.#deps;
+    try {
+      const names = batch.map(({ name }) => name).join(',');
+      await kube.deleteAll(PROBE_JOBS, `${LABEL.request} in (${names})`, { namespace });
+    } catch (error) {
+      this.#mayDeleteMany &&= !isKubeError(error, 'forbidden');
+      log.debug(
+        { err: error, count: batch.length },
+        'cannot delete finished ProbeJobs together, will retry one by one',
+      );
+    }
+    for (const kept of batch) {
+      kept.labelled = false;
+      this.#deleting.delete(kept.name);
+    }
   }
 }

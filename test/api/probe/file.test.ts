@@ -31,7 +31,11 @@ describe('a probe request', function () {
     const id = job.metadata.name;
 
     assert.match(id, UUID_V7);
-    assert.deepEqual(job.metadata.labels, { 'probeyard.dev/token': String(api.tokenId), 'probeyard.dev/kind': 'file' });
+    assert.deepEqual(job.metadata.labels, {
+      'probeyard.dev/token': String(api.tokenId),
+      'probeyard.dev/kind': 'file',
+      'probeyard.dev/request': job.metadata.name,
+    });
     const { source, submittedAt, ...spec } = job.spec;
     assert.deepEqual(spec, {
       kind: 'file',
