@@ -5,8 +5,9 @@ import { one, type Measurement } from '../measurement.ts';
 import { expectOk, paced, withCluster } from './rig.ts';
 
 const JOBS = 100;
-/** A token keeps this many finished jobs. Beyond it every new one costs a delete, too. */
+/** A token keeps fewer finished jobs. Beyond that as many are deleted as are made. */
 const KEPT = 60;
+const DELETES = ['DELETE probejobs', 'DELETECOLLECTION probejobs'];
 const WRITES = /^(POST|PUT|PATCH|DELETE|DELETECOLLECTION|APPLY)$/;
 
 async function writes(c: Cluster): Promise<Map<string, number>> {
@@ -24,10 +25,12 @@ async function writes(c: Cluster): Promise<Map<string, number>> {
 
 /** Deletes lag behind by a sweep, and earlier ones may still be pending. */
 async function settled(c: Cluster): Promise<Map<string, number>> {
+  const deletes = (counts: Map<string, number>): number =>
+    DELETES.reduce((sum, key) => sum + (counts.get(key) ?? 0), 0);
   for (let last = await writes(c), end = performance.now() + 60_000; ;) {
     await delay(3_000);
     const now = await writes(c);
-    if (now.get('DELETE probejobs') === last.get('DELETE probejobs') || performance.now() > end) return now;
+    if (deletes(now) === deletes(last) || performance.now() > end) return now;
     last = now;
   }
 }
