@@ -124,7 +124,15 @@ export async function startController(
   const metrics = controllerMetrics();
   const calls: Controller['calls'] = [];
   let term: RunningTerm | undefined;
-  const { jobs, pods } = startCaches({ kube, config, log, metrics, term: () => term, podGone: () => {} });
+  const { jobs, pods } = startCaches({
+    kube,
+    config,
+    log,
+    metrics,
+    term: () => term,
+    podGone: () => {},
+    podRenewed: () => {},
+  });
   await Promise.all([jobs.synced, pods.synced]);
   const results = collects
     ? consumeResults(bus, {
