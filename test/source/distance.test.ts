@@ -37,7 +37,7 @@ describe('distance of an origin', () => {
       assert.equal(distance.isNear, isNear);
     });
 
-  it('knows how much a connection brings in a round trip, and never more than its line does', () => {
+  it('knows how much a connection brings in a round trip', () => {
     const distance = new Distance(5);
     assert.equal(distance.inFlight, 0);
     // The first answer waited for the connection.
@@ -47,9 +47,17 @@ describe('distance of an origin', () => {
     assert.equal(distance.inFlight, 0, 'of a short body');
     distance.received(500_000, 540);
     assert.equal(distance.inFlight, 40_000);
-    // Late turns of this process make an answer slower, not faster.
     distance.received(500_000, 90);
-    distance.received(500_000, 300);
-    assert.equal(distance.inFlight, 400_000);
+    assert.equal(distance.inFlight, 130_000, 'a quarter of the way to 400,000');
+    distance.received(500_000, 40);
+    assert.ok(distance.inFlight < 5_000_000, 'what came at once had waited for this process');
+  });
+
+  it('estimates anew what an earlier, slower answer made look fast', () => {
+    const distance = new Distance(5);
+    distance.answered(120);
+    distance.received(500_000, 121);
+    distance.answered(40);
+    assert.equal(distance.inFlight, 0);
   });
 });

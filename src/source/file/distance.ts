@@ -8,6 +8,10 @@ export const NEAR_MS = 5;
 
 /** A shorter body says nothing of a line. */
 const ENOUGH = 128 << 10;
+/** Below this, a transfer is a late turn of this process. */
+const LEAST_MS = 2;
+/** Of the last transfer in the mean of all. */
+const SHARE = 0.25;
 
 export class Distance {
   readonly #nearMs: number;
@@ -20,6 +24,8 @@ export class Distance {
   }
 
   answered(ms: number): void {
+    // What was estimated by slower answers is too much.
+    if (ms < this.#fastestMs / 2) this.#bytesPerMs = 0;
     this.#fastestMs = Math.min(this.#fastestMs, ms);
   }
 
@@ -28,12 +34,11 @@ export class Distance {
     this.#sendsSlowly ||= ms > 2 * this.#nearMs;
   }
 
-  /**
-   * A whole answer, from its request on. What it took beyond the fastest answer to any request was its transfer, or less:
-   * the rate is never higher than that of the line.
-   */
+  /** A whole answer, from its request on. What it took beyond the fastest answer to any request was its transfer. */
   received(bytes: number, ms: number): void {
-    if (bytes >= ENOUGH) this.#bytesPerMs = Math.max(this.#bytesPerMs, bytes / Math.max(1, ms - this.#fastestMs));
+    if (bytes < ENOUGH) return;
+    const rate = bytes / Math.max(LEAST_MS, ms - this.#fastestMs);
+    this.#bytesPerMs = this.#bytesPerMs === 0 ? rate : this.#bytesPerMs + SHARE * (rate - this.#bytesPerMs);
   }
 
   /** Bytes that one connection brings in a round trip. */
