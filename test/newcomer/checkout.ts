@@ -13,8 +13,12 @@ export interface Checkout {
   changed: string[];
   /** Runs a program in it. Throws its output if it fails. */
   run(program: string, ...args: string[]): Promise<string>;
+  typeCheck(): Promise<unknown>;
   remove(): void;
 }
+
+// By default four threads check, and each computes what they share: 16.5 s of CPU where one takes 10.
+const TYPE_CHECK = ['--noEmit', '--incremental', 'false', '--checkers', '1'];
 
 export async function patched(...patches: string[]): Promise<Checkout> {
   const path = mkdtempSync(join(tmpdir(), 'probeyard-newcomer-'));
@@ -50,6 +54,7 @@ export async function patched(...patches: string[]): Promise<Checkout> {
     path,
     changed: stat.split('\n').flatMap((line) => (line.includes('|') ? [line.split('|')[0]!.trim()] : [])),
     run,
+    typeCheck: () => run(join(path, 'node_modules/.bin/tsc'), ...TYPE_CHECK),
     remove: () => rmSync(path, { recursive: true, force: true }),
   };
 }

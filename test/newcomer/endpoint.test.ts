@@ -29,7 +29,7 @@ describe('an endpoint for a new tool', function () {
   });
 
   it('passes the type check', async () => {
-    await checkout.run(join(checkout.path, 'node_modules/.bin/tsc'), '--noEmit', '--incremental', 'false');
+    await checkout.typeCheck();
   });
 
   it('is described, with who may call it', async () => {

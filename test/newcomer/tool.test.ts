@@ -27,7 +27,7 @@ describe('a new tool', function () {
   });
 
   it('passes the type check', async () => {
-    await checkout.run(join(checkout.path, 'node_modules/.bin/tsc'), '--noEmit', '--incremental', 'false');
+    await checkout.typeCheck();
   });
 
   it('is described in the API and allowed in the custom resources', async () => {
