@@ -3,7 +3,15 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 export const files = ['first.mp4', 'last.mp4', 'fragmented.mp4', 'a.mkv', 'a.ts'] as const;
-export const moreFiles = ['a.mxf', 'a.wav', 'a.flac', 'cover.mp3', 'hls/main.m3u8', 'dash/main.mpd'] as const;
+export const moreFiles = [
+  'skips.mp4',
+  'a.mxf',
+  'a.wav',
+  'a.flac',
+  'cover.mp3',
+  'hls/main.m3u8',
+  'dash/main.mpd',
+] as const;
 
 /** Test files of 60 s and about 45 MB, the others of 4 to 35 MB, generated once. */
 export function makeMedia(folder: string): void {
@@ -74,6 +82,8 @@ export function makeMoreMedia(folder: string): void {
     '-metadata',
     'title=Sound',
   ];
+  // Half a second each: the tools skip from one to the next, with a request for each of 120.
+  make('skips.mp4', ...copied, '-movflags', 'empty_moov+default_base_moof+skip_trailer', '-frag_duration', '500000');
   make('a.mxf', '-i', 'last.mp4', '-t', '20', '-c:v', 'mpeg2video', '-b:v', '10M', '-c:a', 'pcm_s16le', '-ar', '48000');
   make('a.wav', ...sound);
   make('a.flac', ...sound);

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
 import { parseSource } from '../../src/source/address/parse.ts';
 import { startProxy, type JobSource, type ProxyOptions, type SourceProxy } from '../../src/source/proxy.ts';
 import { until } from '../until.ts';
@@ -139,6 +141,27 @@ describe('source proxy: reading', function () {
     assert.deepEqual(near, ['bytes=0-524287', 'bytes=524288-1048575', 'bytes=2883584-2999999']);
     const far = await asked(0);
     assert.ok(far.includes('bytes=524288-786431'), far.join(', '));
+  });
+
+  it('answers the many small reads of a tool that skips through a file with few requests', async () => {
+    for (const nearMs of [0, 60_000]) {
+      const { job, origin } = await open(file, { nearMs }, { name: 'file.ts' });
+      for (let from = 0; from < body.length; from += 20_000) {
+        const asked = get(job.address('a'), { agent: false, headers: { range: `bytes=${from}-` } });
+        const [response] = (await once(asked, 'response')) as [IncomingMessage];
+        const [piece] = (await once(response, 'data')) as [Buffer];
+        assert.ok(piece.equals(body.subarray(from, from + piece.length)));
+        asked.on('error', () => {});
+        response.destroy();
+      }
+      const { ioUsage } = job.stats();
+      assert.ok(ioUsage <= body.length, `${ioUsage} bytes`);
+      // The head has half a megabyte, and each of the others a quarter at least.
+      assert.ok(
+        origin.requests.length <= 1 + Math.ceil((body.length - 524_288) / 262_144),
+        `${origin.requests.length}`,
+      );
+    }
   });
 
   it('reuses the connections of an earlier job', async () => {
