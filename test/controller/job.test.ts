@@ -173,8 +173,8 @@ describe('retention of finished jobs', () => {
     ['one of the same by its name', many(1), 10, [1]],
     ['at most 25 by one call', many(60), 100, [25, 25, 10]],
     ['the last of them by its name, if it is alone', many(26), 100, [25, 1]],
-    ['each by its name, where the API server would have to look at too many', many(3), 1_501, [1, 1, 1]],
-    ['many by one call among as many others', many(25), 12_500, [25]],
+    ['each by its name, where the API server would have to look at too many', many(3), 751, [1, 1, 1]],
+    ['many by one call among as many others', many(25), 6_250, [25]],
     ['a job without the label by its name', [finished('a'), finished('b', false), finished('c')], 10, [2, 1]],
     ['none', [], 10, []],
   ] as const)
