@@ -73,7 +73,7 @@ const PER_SWEEP = 100;
 const AT_ONCE = 4;
 /** The API server deletes those of one call one after the other. */
 const PER_CALL = 25;
-/** For one call the API server looks at every job, 1.3 µs each. It saves 0.6 ms for each job that it deletes. */
+/** For one call the API server looks at every job, 1.3 µs each. It saves 0.3 to 0.6 ms for each that it deletes. */
 const OBJECTS_PER_DELETE = 250;
 
 /** Which jobs each call deletes. One that has no label gets a call of its own. Pure. */
