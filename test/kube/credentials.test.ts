@@ -143,7 +143,8 @@ describe('credentials for the API server', function () {
           if (name.startsWith('@kubernetes/')) throw new Error('loaded ' + name);
           return next(name, context);
         } });`;
-      const script = `const { makeClient, PODS } = await import(${JSON.stringify(join(import.meta.dirname, '../../src/kube/client.ts'))});
+      const module = JSON.stringify(join(import.meta.dirname, '../../src/kube/client.ts'));
+      const script = `const { makeClient, PODS } = await import(${module});
         const client = await makeClient({ kubeconfig: ${JSON.stringify(server.kubeconfig)} });
         console.log(JSON.stringify((await client.list(PODS)).items));
         await client.close();`;
