@@ -1,6 +1,5 @@
 /** Opens sources sealed by seal.ts. Only controllers hold the private keys. */
-import { compactDecrypt, type JSONWebKeySet, type JWK } from 'jose';
-import { directHeader, isDirect, openDirect } from './direct.ts';
+import { compactDecrypt, type CompactJWEHeaderParameters, type JSONWebKeySet, type JWK } from 'jose';
 import { SealError } from './errors.ts';
 import { ALGORITHMS, ENCRYPTION, type Binding } from './seal.ts';
 
@@ -17,33 +16,20 @@ export function openingKey(keys: JSONWebKeySet): JWK {
   return key;
 }
 
-interface Opened {
-  text: string;
-  header: Record<string, unknown>;
-}
-
-async function open(sealed: string, keyOf: (header: { kid?: string }) => JWK): Promise<Opened> {
-  const header = directHeader(sealed);
-  const key = header && keyOf(header);
-  if (key && isDirect(key)) return { text: openDirect(sealed, header, key), header };
-  const { plaintext, protectedHeader } = await compactDecrypt(sealed, keyOf, OPTIONS);
-  return { text: new TextDecoder().decode(plaintext), header: protectedHeader };
-}
-
 export async function openSealed(sealed: string, binding: Binding, privateKeys: JSONWebKeySet): Promise<string> {
-  const keyOf = (header: { kid?: string }): JWK => {
+  const keyOf = (header: CompactJWEHeaderParameters) => {
     const key = header.kid === undefined ? undefined : privateKeys.keys.find((one) => one.kid === header.kid);
     if (!key) throw new SealError('seal-unknown-key', 'the source is sealed with an unknown key');
     return key;
   };
-  const { text, header } = await open(sealed, keyOf).catch((error: unknown) => {
+  const opened = await compactDecrypt(sealed, keyOf, OPTIONS).catch((error: unknown) => {
     if (error instanceof SealError) throw error;
     throw new SealError('seal-unreadable', 'the sealed source cannot be opened', { cause: error });
   });
   // The header is authenticated, so the binding comes from the sealer.
-  const { rid, tid } = header;
+  const { rid, tid } = opened.protectedHeader as { rid?: unknown; tid?: unknown };
   if (rid !== binding.requestId || tid !== binding.tokenId) {
     throw new SealError('seal-other-request', 'the sealed source belongs to another request');
   }
-  return text;
+  return new TextDecoder().decode(opened.plaintext);
 }
