@@ -57,7 +57,7 @@ const SURPLUS_MS = 60_000;
  * without a node does: another one would wait beside it.
  */
 export const START_HOPE_MS = 20_000;
-/** A renewed runner takes a quarter of a second, on a busy node a few. */
+/** A renewed runner takes a fraction of a second, on a busy node a few. */
 export const RENEW_HOPE_MS = 5_000;
 /** By then a new leader has had a heartbeat of every runner, including busy ones. Before, all seem to be starting. */
 export const HEARD_MS = 2 * HEARTBEAT_MS;
