@@ -34,7 +34,7 @@ async function openUrl(
   );
 }
 async function open(handler: Handler, options: ProxyOptions = {}, maxBytes = 1e10): Promise<JobSource> {
-  return openUrl(`${cleanup.add(await startOrigin(handler)).url}/a.mp4?sig=verysecretvalue`, options, maxBytes);
+  return openUrl(`${cleanup.add(await startOrigin(handler)).url}/a.ts?sig=verysecretvalue`, options, maxBytes);
 }
 /** A TCP server that does not speak HTTP. */
 async function raw(listener: (socket: Socket) => void): Promise<string> {

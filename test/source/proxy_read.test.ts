@@ -14,12 +14,12 @@ const body = pattern(3_000_000);
 async function open(
   handler: Handler,
   options: ProxyOptions = {},
-  { maxBytes = 1e10, name = 'file.mp4' } = {},
+  maxBytes = 1e10,
 ): Promise<{ origin: Origin; proxy: SourceProxy; job: JobSource }> {
   const origin = cleanup.add(await startOrigin(handler));
   const proxy = cleanup.add(await startProxy({ allow: [{ cidr: '127.0.0.1/32', port: origin.port }], ...options }));
   const job = cleanup.add(
-    proxy.open({ source: parseSource(`${origin.url}/dir/${name}?token=abc`), limits: { maxBytes } }),
+    proxy.open({ source: parseSource(`${origin.url}/dir/file.ts?token=abc`), limits: { maxBytes } }),
   );
   return { origin, proxy, job };
 }
@@ -38,7 +38,7 @@ describe('source proxy: reading', function () {
     const { job, proxy } = await open(file);
     assert.match(
       job.address('ffprobe'),
-      new RegExp(`^http://127\\.0\\.0\\.1:${proxy.port}/[0-9a-f]{32}/ffprobe/file\\.mp4$`),
+      new RegExp(`^http://127\\.0\\.0\\.1:${proxy.port}/[0-9a-f]{32}/ffprobe/file\\.ts$`),
     );
     const other = proxy.open({ source: parseSource('https://example.com/'), limits: { maxBytes: 1 } });
     assert.match(other.address('mediainfo'), /\/mediainfo\/source$/);
@@ -56,7 +56,7 @@ describe('source proxy: reading', function () {
     assert.equal(reply.headers['accept-ranges'], 'bytes');
     assert.equal(reply.headers['content-type'], 'video/mp4');
     assert.equal(reply.headers['last-modified'], 'Sat, 21 Nov 2026 08:00:00 GMT');
-    assert.equal(origin.requests[0]!.path, '/dir/file.mp4?token=abc');
+    assert.equal(origin.requests[0]!.path, '/dir/file.ts?token=abc');
     assert.equal(origin.requests[0]!.headers['accept-encoding'], 'identity');
   });
 
@@ -145,7 +145,7 @@ describe('source proxy: reading', function () {
 
   it('answers the many small reads of a tool that skips through a file with few requests', async () => {
     for (const nearMs of [0, 60_000]) {
-      const { job, origin } = await open(file, { nearMs }, { name: 'file.ts' });
+      const { job, origin } = await open(file, { nearMs });
       for (let from = 0; from < body.length; from += 20_000) {
         const asked = get(job.address('a'), { agent: false, headers: { range: `bytes=${from}-` } });
         const [response] = (await once(asked, 'response')) as [IncomingMessage];
@@ -216,7 +216,7 @@ describe('source proxy: reading', function () {
   });
 
   it('fetches each page once for a tool that reads on, although the cache is small', async () => {
-    const { job } = await open(file, { cacheBytes: 1 << 20, nearMs: 0 }, { name: 'file.ts' });
+    const { job } = await open(file, { cacheBytes: 1 << 20, nearMs: 0 });
     assert.ok((await ask(job.address('a'))).body.equals(body));
     assert.equal(job.stats().ioUsage, body.length);
   });
@@ -232,11 +232,11 @@ describe('source proxy: reading', function () {
         { etag: `"${version}"` },
       );
     });
-    const live = job.address('a').replace('file.mp4', 'live');
+    const live = job.address('a').replace('file.ts', 'live');
     const first = await ask(live);
     assert.equal((await ask(live)).body.toString(), first.body.toString(), 'both tools see one');
     await until('a newer playlist is served', async () => (await ask(live)).body.toString() !== first.body.toString());
-    const ended = job.address('a').replace('file.mp4', 'ended');
+    const ended = job.address('a').replace('file.ts', 'ended');
     await ask(ended);
     const asked = origin.requests.length;
     await new Promise((resolve) => setTimeout(resolve, 1100));
@@ -258,7 +258,7 @@ describe('source proxy: reading', function () {
     const { job, proxy } = await open(file);
     assert.equal((await ask(job.address('a'), { method: 'POST' })).status, 405);
     assert.equal((await ask(`http://127.0.0.1:${proxy.port}/`)).status, 404);
-    assert.equal((await ask(`http://127.0.0.1:${proxy.port}/${'0'.repeat(32)}/a/file.mp4`)).status, 404);
+    assert.equal((await ask(`http://127.0.0.1:${proxy.port}/${'0'.repeat(32)}/a/file.ts`)).status, 404);
     const address = job.address('a');
     job.close();
     assert.equal((await ask(address)).status, 404);
