@@ -1,4 +1,4 @@
-import { homedir } from 'node:os';
+import { homedir, loadavg } from 'node:os';
 import { join } from 'node:path';
 import { writeFileSync } from 'node:fs';
 import { median } from '../statistics.ts';
@@ -31,6 +31,7 @@ makeMedia(folder);
 makeMoreMedia(folder);
 const tls = makeCertificate(join(folder, 'tls'));
 
+const loadBefore = loadavg()[0]!;
 const results: Measured[] = [];
 for (const distance of distances) {
   const bed = await Bed.start(distance, {
@@ -59,4 +60,4 @@ for (const distance of distances) {
     bed.stop();
   }
 }
-if (page !== undefined) writeFileSync(page, pageOf(results, runs));
+if (page !== undefined) writeFileSync(page, pageOf(results, runs, [loadBefore, loadavg()[0]!]));

@@ -73,7 +73,8 @@ function rangeText({ what, bytes }: Run['asked'][number]): string {
   return `${Math.floor(Number(from) / 1024)}+${length}`;
 }
 
-export function pageOf(results: readonly Measured[], runs: number): string {
+/** `loads`: of the machine in the last minute, before and after. */
+export function pageOf(results: readonly Measured[], runs: number, loads: readonly number[]): string {
   const tables = [...Map.groupBy(results, ({ distance }) => JSON.stringify(distance)).values()].map((rows) => {
     const { oneWayMs, mbit } = rows[0]!.distance;
     return `## ${2 * oneWayMs} ms, ${mbit} Mbit/s a connection\n\n${HEAD}\n${rows.map(rowOf).join('\n')}\n`;
@@ -85,10 +86,11 @@ export function pageOf(results: readonly Measured[], runs: number): string {
   return `# Files of far origins
 
 Made by \`BENCH_PAGE=docs/reports/far-origins.md node bench/source/far.ts ${runs}\`: ffprobe and mediainfo of Debian side by
-side on an HTTPS origin at a distance, bare and through the source proxy, in turns, ${runs} runs each. The figures are
+side on an HTTPS origin at a distance, bare and through the source proxy, in turns. Runs of each: ${runs}; the figures are
 medians. No connection is open when a run begins. **ms**: until both tools have ended. **MB**: what left the origin,
 which includes what its system buffers for the bare tools. **near ms**: the bare tools without any distance. The aims are
-${MOST_TIME} × the time and ${MOST_BYTES} × the bytes of the bare tools; a ratio above has a NO.
+${MOST_TIME} × the time and ${MOST_BYTES} × the bytes of the bare tools; a ratio above has a NO. The load of the machine was
+${loads.map((load) => load.toFixed(1)).join(' before and ')} after.
 
 No source is read faster than three round trips (connection, TLS, first answer) and the time of the tools without
 any distance allow: where that is above the aim, it is the bound.
