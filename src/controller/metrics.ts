@@ -13,6 +13,8 @@ const LEASE_MS = 6_000;
 const LOSS_CAUSES = ['pod-gone', 'silent', 'refused', 'idle', 'no-result', 'policy'] as const;
 export type LossCause = (typeof LOSS_CAUSES)[number];
 
+const RENEWALS = ['renewed', 'refused', 'failed'] as const;
+
 /** Ends by a fault of the installation. */
 const FAULTS = ['RunnerLost', 'InternalError'] as const satisfies readonly Reason[];
 
@@ -139,6 +141,7 @@ export function controllerMetrics() {
     admitted.inc({ pool }, 0);
     for (const reason of FAULTS) finished.inc({ pool, reason }, 0);
     for (const reason of LOSS_CAUSES) retried.inc({ pool, reason }, 0);
+    for (const outcome of RENEWALS) renewals.inc({ pool, outcome }, 0);
   };
   return {
     registry,
@@ -171,7 +174,7 @@ export function controllerMetrics() {
     },
     isolation: (pool: string, wall: Wall, up: boolean) => isolation.set({ pool, wall }, up ? 1 : 0),
     podMade: (pool: string) => podsMade.inc({ pool }),
-    renewed: (pool: string, outcome: 'renewed' | 'refused' | 'failed') => renewals.inc({ pool, outcome }),
+    renewed: (pool: string, outcome: (typeof RENEWALS)[number]) => renewals.inc({ pool, outcome }),
     podEnded: (pool: string, why: string) => podsEnded.inc({ pool, why }),
     listed: (resource: string, reason: string) => relists.inc({ resource, reason }),
     certificate: (certificate: 'nats' | 'nats-ca', expiresAt: number) =>
