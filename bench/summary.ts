@@ -85,7 +85,8 @@ export function summaryOf(sections: readonly string[]): string {
   return [
     '## Aims',
     '',
-    `${reached} of ${all.length} are reached. A ratio has the figure that it is compared with beside it, from the same run.`,
+    `${reached} of ${all.length} are reached. A ratio has the figure that it is compared with beside it, ` +
+      'from the same run.',
     'Below, each section has all of its figures, and says how busy the machine was.',
     '',
     ...[HEAD, HEAD.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`),

@@ -172,7 +172,8 @@ const print = (keys: readonly string[]): void => {
     const { api, etcd, client } = costs.get(key)!;
     const ratio = summary(api.map((ms, turn) => ms / base.api[turn]!));
     console.log(
-      `${key.padEnd(16)} API server ${median(api).toFixed(2)} ms, ${ratio.p50.toFixed(2)} x (${ratio.least.toFixed(2)} ` +
+      `${key.padEnd(16)} API server ${median(api).toFixed(2)} ms, ` +
+        `${ratio.p50.toFixed(2)} x (${ratio.least.toFixed(2)} ` +
         `to ${ratio.most.toFixed(2)}); etcd ${median(etcd).toFixed(2)}; client ${median(client).toFixed(2)}`,
     );
   }

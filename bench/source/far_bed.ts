@@ -75,7 +75,7 @@ export class Bed {
     return new Bed(origin, proxies);
   }
 
-  /** Both tools, or ffprobe alone, on a port to which nothing has a connection. `proxy`: undefined for the bare tools. */
+  /** Both tools, or ffprobe alone, on a port that nothing is connected to. `proxy`: undefined for the bare tools. */
   async run(name: string, tools: readonly Tool[], proxy?: number): Promise<Run> {
     const { port } = await ask<{ port: number }>(this.#origin, 'listen');
     const url = `https://127.0.0.1:${port}/${name}`;

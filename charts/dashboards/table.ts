@@ -327,7 +327,9 @@ const RUNNERS: readonly Panel[] = [
   },
   {
     title: 'Runner pods created, renewed and ended',
-    text: 'renewed: another life in the same pod. silent, never-ready, flood and isolation are failures; the others are work done.',
+    text:
+      'renewed: another life in the same pod. silent, never-ready, flood and isolation are failures; ' +
+      'the others are work done.',
     unit: 'ops',
     queries: [
       { expr: perSecond('pool', 'probeyard_runner_pods_created_total', '@controller@'), legend: '{{pool}} created' },

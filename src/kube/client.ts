@@ -248,7 +248,7 @@ function clientOf(config: SharedKubeConfig, ownNamespace: string) {
     });
   }
 
-  /** Deletes all objects with these labels by one call. The server deletes one after the other, and reads all of them. */
+  /** Deletes all objects with these labels by one call. The server reads all of them, and deletes one at a time. */
   async function deleteAll(type: ResourceType, labelSelector: string, options: CallOptions = {}): Promise<void> {
     await callText(config, {
       method: 'DELETE',

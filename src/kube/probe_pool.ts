@@ -48,8 +48,8 @@ const ProbePoolSpec = Type.Object({
         oneOf(RENEWALS, {
           default: 'pod',
           description:
-            'What stands between two tenants: pod, a new pod for each of them; process, new processes in the same pod, ' +
-            'which is faster, but relies on the agent. Never after a source with credentials.',
+            'What stands between two tenants: pod, a new pod for each of them; process, new processes in the same ' +
+            'pod, which is faster, but relies on the agent. Never after a source with credentials.',
         }),
       ),
       maxJobs: Type.Integer({ minimum: 1, maximum: 1_000_000, default: 200 }),

@@ -94,8 +94,8 @@ export async function startProxy(options: ProxyOptions = {}): Promise<SourceProx
     timeoutMs: options.connectTimeoutMs ?? 10_000,
   });
 
-  // Connections are shared only among jobs with equivalent guards, and with none by a job that has credentials: a server
-  // may take what a connection has said before for what it says later.
+  // Connections are shared only among jobs with equivalent guards, and with none by a job that has credentials: a
+  // server may take what a connection has said before for what it says later.
   const pool = (guard: Guard, verify: boolean, owner: string | undefined): Pool => {
     const key = `${owner ?? ''} ${verify} ${guard.key}`;
     const known = pools.get(key);

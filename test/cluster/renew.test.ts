@@ -14,7 +14,7 @@ const PODS_AT_MOST = 2;
 const JOBS_EACH = 6;
 const LIMIT = 2;
 
-/** What watches saw: the accounts of each runner, how many jobs of an account ran at once, and the lives of each pod. */
+/** What watches saw: the accounts of each runner, the most jobs of an account at once, and the lives of each pod. */
 function watchAll(c: Cluster) {
   const stop = new AbortController();
   const tokensOf = new Map<string, Set<string>>();

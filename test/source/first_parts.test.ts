@@ -61,19 +61,22 @@ describe('first parts of a playlist', () => {
     [
       'the first time of a timeline',
       set(
-        '<Representation id="v" bandwidth="5"><SegmentTemplate media="$Bandwidth$-$Time$$$"><SegmentTimeline><S t="90" d="1"/><S t="91" d="1"/></SegmentTimeline></SegmentTemplate></Representation>',
+        '<Representation id="v" bandwidth="5"><SegmentTemplate media="$Bandwidth$-$Time$$$"><SegmentTimeline>' +
+          '<S t="90" d="1"/><S t="91" d="1"/></SegmentTimeline></SegmentTemplate></Representation>',
       ),
       ['a/5-90$*'],
     ],
     [
       'base addresses, of which the first counts',
-      `<MPD><BaseURL>https://h.example/b/</BaseURL><BaseURL>https://g.example/</BaseURL><Period><AdaptationSet><Representation id="v"><BaseURL>c/</BaseURL>${template}/></Representation></AdaptationSet></Period></MPD>`,
+      '<MPD><BaseURL>https://h.example/b/</BaseURL><BaseURL>https://g.example/</BaseURL><Period><AdaptationSet>' +
+        `<Representation id="v"><BaseURL>c/</BaseURL>${template}/></Representation></AdaptationSet></Period></MPD>`,
       ['b/c/i-v', 'b/c/v/00001.m4s*'],
     ],
     [
       'a list of segments',
       set(
-        '<Representation id="v"><SegmentList><Initialization sourceURL="i&amp;1"/><SegmentURL media="0"/><SegmentURL media="1"/></SegmentList></Representation>',
+        '<Representation id="v"><SegmentList><Initialization sourceURL="i&amp;1"/><SegmentURL media="0"/>' +
+          '<SegmentURL media="1"/></SegmentList></Representation>',
       ),
       ['a/i&1', 'a/0*'],
     ],
@@ -84,7 +87,8 @@ describe('first parts of a playlist', () => {
     ],
     [
       'the first period',
-      `${set(`<Representation id="v">${template}/></Representation>`).replace('</MPD>', '')}<Period><Representation id="x">${template}/></Representation></Period></MPD>`,
+      `${set(`<Representation id="v">${template}/></Representation>`).replace('</MPD>', '')}<Period>` +
+        `<Representation id="x">${template}/></Representation></Period></MPD>`,
       ['a/i-v', 'a/v/00001.m4s*'],
     ],
     ['nothing of a broken text', '<MPD><Period><SegmentURL media="x"/><S t="1"/><Representation', []],

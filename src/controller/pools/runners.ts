@@ -190,7 +190,7 @@ export class Runners {
   }
 
   /**
-   * From the pod watch, or the answer to a write. Returns the runner's lost task when the pod was deleted, is ending, or
+   * From the pod watch, or the answer to a write. Returns the runner's lost task if the pod was deleted, is ending, or
    * began another life.
    */
   pod(facts: PodFacts, now: number): { lost?: LostTask } {

@@ -1,6 +1,6 @@
 /**
- * The end of a far file, asked for beside its head: it has the index or the tags of many formats, and its place is known
- * only with the head, a round trip later.
+ * The end of a far file, asked for beside its head: it has the index or the tags of many formats, and its place is
+ * known only with the head, a round trip later.
  */
 import type { OriginAnswer } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';

@@ -26,7 +26,7 @@ export interface Wanted {
  * a distant origin.
  */
 const FIRST_RUN = 4;
-/** The longest single request in a window of three megabytes: several in parallel use a line better than one connection does. */
+/** The longest single request in a window of three megabytes: several in parallel use a line better than one does. */
 const LONGEST_RUN = 8;
 /** Initial read-ahead for a tool that has read more than a glance: 1.25 MB in five parallel requests. */
 export const FIRST_WINDOW = 20;
