@@ -87,10 +87,10 @@ export function pageOf(results: readonly Measured[], runs: number, loads: readon
 
 Made by \`BENCH_PAGE=docs/reports/far-origins.md node bench/source/far.ts ${runs}\`: ffprobe and mediainfo of Debian
 side by side on an HTTPS origin at a distance, bare and through the source proxy, in turns. Runs of each: ${runs}; the
-figures are medians. No connection is open when a run begins. **ms**: until both tools have ended. **MB**: what left the origin,
-which includes what its system buffers for the bare tools. **near ms**: the bare tools without any distance. The aims are
-${MOST_TIME} × the time and ${MOST_BYTES} × the bytes of the bare tools; a ratio above has a NO. The load was
-${loads.map((load) => load.toFixed(1)).join(' before and ')} after.
+figures are medians. No connection is open when a run begins. **ms**: until both tools have ended. **MB**: what left
+the origin, which includes what its system buffers for the bare tools. **near ms**: the bare tools without any distance.
+The aims are ${MOST_TIME} × the time and ${MOST_BYTES} × the bytes of the bare tools; a ratio above has a NO. The load
+of the machine was ${loads.map((load) => load.toFixed(1)).join(' before and ')} after.
 
 No source is read faster than three round trips (connection, TLS, first answer) and the time of the tools without
 any distance allow: where that is above the aim, it is the bound.
@@ -99,7 +99,8 @@ ${tables.join('\n')}
 ## The time lines of requests
 
 Of the last run at ${2 * nearest.oneWayMs} ms and ${nearest.mbit} Mbit/s. Times are those at which the origin has
-the request, half a round trip after it was sent. \`512+256\`: 256 KiB from 512 KiB on. Requests within ${TOGETHER_MS} ms are one line.
+the request, half a round trip after it was sent. \`512+256\`: 256 KiB from 512 KiB on. Requests within
+${TOGETHER_MS} ms are one line.
 
 ${lines.join('\n')}`;
 }
