@@ -6,7 +6,8 @@
 import { zstdCompressSync } from 'node:zlib';
 import Koa from 'koa';
 import { Pool } from 'undici';
-import { SUBJECT, type Early, type ResultBody } from '../../src/bus/messages.ts';
+import { SUBJECT, type Early } from '../../src/bus/messages.ts';
+import type { ResultBody } from '../../src/bus/result_body.ts';
 import { listen } from '../../src/api/http/http_server.ts';
 import { timeOf } from '../../src/store/uuid.ts';
 import { tool, startApi, type ApiFixture } from '../../test/api/fixture.ts';

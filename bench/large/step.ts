@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { ResultBody } from '../../src/bus/messages.ts';
+import type { ResultBody } from '../../src/bus/result_body.ts';
 import { unpackBody } from '../../src/bus/packing.ts';
 import { outcome } from '../../src/controller/collect/outcome.ts';
 import { skimResult } from '../../src/result/skim.ts';

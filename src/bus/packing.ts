@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { zstdCompress, zstdDecompress, zstdDecompressSync } from 'node:zlib';
 import { BusError } from './errors.ts';
-import { CHUNK_BYTES, type Result, type ResultBody, RESULT_PROTOCOL } from './messages.ts';
+import { CHUNK_BYTES, type Result, RESULT_PROTOCOL } from './messages.ts';
+import type { ResultBody } from './result_body.ts';
 
 const compress = promisify(zstdCompress);
 const inflate = promisify(zstdDecompress);

@@ -2,7 +2,7 @@
  * Converts a stored result to the response in the form requested by the caller. The outcome of the request was decided
  * when it was recorded, and is not decided again here.
  */
-import type { ResultBody } from '../bus/messages.ts';
+import type { ResultBody } from '../bus/result_body.ts';
 import { FILE_ROWS, sectionOf, type EndpointTool, type FileTool, type SectionName } from '../tools/table.ts';
 import { assemble, type Answer } from './assemble.ts';
 import { assembleComparison } from './assemble_comparison.ts';

@@ -3,7 +3,7 @@
  * never parsed and serialized again. Whether a text is JSON is checked and not taken from the runner, because a runner
  * reads hostile media.
  */
-import type { ResultBody, TimelineResult, ToolResult } from '../bus/messages.ts';
+import type { ResultBody, TimelineResult, ToolResult } from '../bus/result_body.ts';
 import { probeReport } from '../tools/probe_report.ts';
 import { FILE_ROWS, FILE_TOOLS, sectionOf, type FileTool, type ResultName, type SectionName } from '../tools/table.ts';
 import { isJson } from './json.ts';

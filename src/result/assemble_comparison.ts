@@ -1,7 +1,8 @@
 /** The response of a comparison: its runs and their differences. It is small, however long the tools' outputs are. */
 import { compareRuns } from '../compare/compare.ts';
 import type { Comparison } from '../compare/schema.ts';
-import { SIDES, sideText, type ResultBody, type ToolResult } from '../bus/messages.ts';
+import { SIDES, sideText } from '../bus/messages.ts';
+import type { ResultBody, ToolResult } from '../bus/result_body.ts';
 import { JSON_TYPE, type Answer } from './assemble.ts';
 import { readOf } from './read_of.ts';
 

@@ -2,7 +2,7 @@
  * The response of an endpoint that runs one tool: the tool's bare output, or an envelope around it. As in assemble.ts,
  * output is preserved byte for byte.
  */
-import type { ResultBody, ToolResult } from '../bus/messages.ts';
+import type { ResultBody, ToolResult } from '../bus/result_body.ts';
 import { JSON_TYPE, type Answer } from './assemble.ts';
 import { TOOL_TABLE, type EndpointTool } from '../tools/table.ts';
 import { isJson } from './json.ts';

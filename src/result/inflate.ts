@@ -4,7 +4,7 @@
  */
 import { isAscii } from 'node:buffer';
 import { constants, createZstdDecompress, type ZstdDecompress } from 'node:zlib';
-import { RESULT_BYTES } from '../bus/messages.ts';
+import { RESULT_BYTES } from '../bus/result_body.ts';
 import { LiftError } from './lift.ts';
 import type { Pace } from './pace.ts';
 

@@ -1,5 +1,5 @@
 /** What a request read from the origin, as `metadata` tells it. */
-import type { OriginUses, ResultBody } from '../bus/messages.ts';
+import type { OriginUses, ResultBody } from '../bus/result_body.ts';
 import { shownName, TOOLS, type ToolName } from '../tools/table.ts';
 
 export interface ReadFromOrigin {

@@ -2,7 +2,7 @@
  * What a collector needs of a result: everything except long outputs, of which it only notes the presence. The result
  * is never held as a whole.
  */
-import type { ResultBody } from '../bus/messages.ts';
+import type { ResultBody } from '../bus/result_body.ts';
 import { inflate, type Packed } from './inflate.ts';
 import { LiftError, lifter } from './lift.ts';
 

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { zstdDecompressSync } from 'node:zlib';
-import type { ResultBody } from '../bus/messages.ts';
+import type { ResultBody } from '../bus/result_body.ts';
 import { REPORT_MEMBERS, SECTIONS } from '../tools/table.ts';
 import { inflate, WINDOW, type Packed } from './inflate.ts';
 import { jsonScanner, type JsonFacts, type Span } from './json_scanner.ts';

@@ -1,5 +1,5 @@
 /** The verdict on the policy that a request named. A missing verdict never counts as a pass. */
-import type { ResultBody } from '../bus/messages.ts';
+import type { ResultBody } from '../bus/result_body.ts';
 import type { PolicyResult } from '../policy/schema.ts';
 
 /** As named by the request; both null: an inline policy. */

@@ -1,5 +1,6 @@
 /** Several runs on one source: two at a time, within the memory of two; and what they say differently. */
-import type { AssignedTool, ComparisonResult, Side } from '../bus/messages.ts';
+import type { AssignedTool, Side } from '../bus/messages.ts';
+import type { ComparisonResult } from '../bus/result_body.ts';
 import { compareRuns, type ComparedRun } from '../compare/compare.ts';
 import { COMPARED_AT_ONCE } from '../limits.ts';
 import { REPORT_TOOLS } from '../tools/probe_report.ts';

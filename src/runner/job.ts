@@ -2,7 +2,8 @@
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { AssignedTool, Assignment, FailureCode } from '../bus/messages.ts';
+import type { AssignedTool, Assignment } from '../bus/messages.ts';
+import type { FailureCode } from '../bus/result_body.ts';
 import { isJson } from '../result/json.ts';
 import { OptionError } from '../tools/option.ts';
 import { type Exit, type Launcher, LauncherError, type Limits } from './launcher.ts';

@@ -6,17 +6,8 @@ import { createHash } from 'node:crypto';
 import { StringDecoder } from 'node:string_decoder';
 import { promisify } from 'node:util';
 import { createZstdCompress, zstdCompress, zstdCompressSync } from 'node:zlib';
-import {
-  CHUNK_BYTES,
-  type ComparisonResult,
-  type ReportResult,
-  type Result,
-  type ResultBody,
-  RESULT_PROTOCOL,
-  type Side,
-  SIDED_RESULT_PROTOCOL,
-  type ToolResult,
-} from '../bus/messages.ts';
+import { CHUNK_BYTES, type Result, RESULT_PROTOCOL, type Side, SIDED_RESULT_PROTOCOL } from '../bus/messages.ts';
+import type { ComparisonResult, ReportResult, ResultBody, ToolResult } from '../bus/result_body.ts';
 import type { PackedResult } from '../bus/packing.ts';
 
 /** A tool's result whose output is still in bytes and not redacted. */

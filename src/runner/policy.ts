@@ -1,5 +1,6 @@
 /** The verdict of the policy that an assignment names, from what the tools printed and from the report. */
-import type { Assignment, ResultBody } from '../bus/messages.ts';
+import type { Assignment } from '../bus/messages.ts';
+import type { ResultBody } from '../bus/result_body.ts';
 import { PolicyError } from '../policy/error.ts';
 import { evaluate } from '../policy/evaluate.ts';
 import { factsOf, TOO_LARGE, type Printed } from '../policy/facts.ts';

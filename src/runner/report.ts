@@ -1,5 +1,6 @@
 /** probe_report in the runner: the additional tool runs for it, and its result. */
-import type { AssignedTool, Assignment, ReportResult } from '../bus/messages.ts';
+import type { AssignedTool, Assignment } from '../bus/messages.ts';
+import type { ReportResult } from '../bus/result_body.ts';
 import { report, type Told } from '../report/report.ts';
 import { sides } from '../report/side.ts';
 import { extensionOf } from '../source/playlist/mapping.ts';

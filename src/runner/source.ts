@@ -1,5 +1,6 @@
 /** A job's source, as its tools read it through the agent's source proxy. */
-import type { AssignedTool, Assignment, FailureCode, Side } from '../bus/messages.ts';
+import type { AssignedTool, Assignment, Side } from '../bus/messages.ts';
+import type { FailureCode } from '../bus/result_body.ts';
 import type { ToolName } from '../tools/table.ts';
 import { isDecisive, SourceError } from '../source/error.ts';
 import { protocolOf } from '../source/protocols/table.ts';

@@ -1,5 +1,6 @@
 /** The timeline of a source: one more run of ffprobe, over all packets, gathered while it prints. */
-import type { AssignedTool, Assignment, TimelineResult } from '../bus/messages.ts';
+import type { AssignedTool, Assignment } from '../bus/messages.ts';
+import type { TimelineResult } from '../bus/result_body.ts';
 import { timelineGatherer } from '../timeline/gather.ts';
 import { MOST_BYTES } from '../timeline/limits.ts';
 import { PACKET_OPTIONS, type StreamLine } from '../timeline/packets.ts';

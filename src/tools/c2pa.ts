@@ -1,6 +1,5 @@
 /** The check of C2PA manifests: a program around the library, built from crates.io. */
 import { TIMEOUT_MS } from '../limits.ts';
-import { C2paReportSchema } from './c2pa_schema.ts';
 import { lastLine, type InFile, type InImage, type Program, type WithEndpoint } from './tool.ts';
 
 /** Path of the operator's trust anchors and settings in the tools container; missing if there are none. */
@@ -27,7 +26,6 @@ export const c2pa: WithEndpoint<InFile<InImage<Program<'c2pa'>>>> = {
       },
     },
   },
-  report: C2paReportSchema,
   args: (_options, address) => ['--config', C2PA_CONFIG_DIR, address],
   format: () => 'json',
   verifiesTls: () => true,

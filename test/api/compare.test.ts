@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { compareRuns } from '../../src/compare/compare.ts';
-import type { ResultBody, ToolResult } from '../../src/bus/messages.ts';
+import type { ResultBody, ToolResult } from '../../src/bus/result_body.ts';
 import { canonicalPolicy } from '../../src/policy/canonical.ts';
 import { outputsOf } from '../report/sample.ts';
 import { startApi, tool, type ApiFixture } from './fixture.ts';

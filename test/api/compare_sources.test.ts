@@ -1,7 +1,8 @@
 /** `POST /v1/compare` with two addresses: one job, one row, one answer of both. */
 import assert from 'node:assert/strict';
 import { compareRuns } from '../../src/compare/compare.ts';
-import { SIDES, type FailureCode, type ResultBody, type Side, type ToolResult } from '../../src/bus/messages.ts';
+import { SIDES, type Side } from '../../src/bus/messages.ts';
+import type { FailureCode, ResultBody, ToolResult } from '../../src/bus/result_body.ts';
 import { openSealed } from '../../src/seal/open.ts';
 import { startApi, tool, type ApiFixture } from './fixture.ts';
 

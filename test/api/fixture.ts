@@ -7,14 +7,8 @@ import type { AccountSettings } from '../../src/accounts/settings.ts';
 import { exportJWK, generateKeyPair, type JSONWebKeySet } from 'jose';
 import { pino } from 'pino';
 import { connectBus, type Bus } from '../../src/bus/connect.ts';
-import {
-  SUBJECT,
-  type Early,
-  type Ended,
-  type ResultBody,
-  type Side,
-  type ToolResult,
-} from '../../src/bus/messages.ts';
+import { SUBJECT, type Early, type Ended, type Side } from '../../src/bus/messages.ts';
+import type { ResultBody, ToolResult } from '../../src/bus/result_body.ts';
 import { DEFAULTS, type Settings } from '../../src/api/deps.ts';
 import { listen, type HttpServer } from '../../src/api/http/http_server.ts';
 import { makeApp } from '../../src/api/server.ts';

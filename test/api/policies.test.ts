@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Ajv } from 'ajv';
 import { parse } from 'yaml';
-import type { ResultBody } from '../../src/bus/messages.ts';
+import type { ResultBody } from '../../src/bus/result_body.ts';
 import { CRDS, PROBE_JOBS, type KubeObject } from '../../src/kube/client.ts';
 import { canonicalPolicy } from '../../src/policy/canonical.ts';
 import { PolicyResultSchema, type PolicyResult } from '../../src/policy/schema.ts';

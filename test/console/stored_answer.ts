@@ -1,6 +1,6 @@
 /** An ended request on record, as a collector would have left it. */
 import { zstdCompressSync } from 'node:zlib';
-import type { ResultBody } from '../../src/bus/messages.ts';
+import type { ResultBody } from '../../src/bus/result_body.ts';
 import type { Kind } from '../../src/kube/probe_job.ts';
 import type { Store } from '../../src/store/store.ts';
 import { aCloseInput, anOpenInput } from '../store/fixture.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { FailureCode, ResultBody } from '../../src/bus/messages.ts';
+import type { FailureCode, ResultBody } from '../../src/bus/result_body.ts';
 import { type Outcome, outcome, runsOf } from '../../src/controller/collect/outcome.ts';
 import { bad, body, BOTH, good } from '../result/result_samples.ts';
 

@@ -1,6 +1,7 @@
 /** Policies on their way through a controller: shared ones into the record, documents to runners, verdicts to jobs. */
 import assert from 'node:assert/strict';
-import type { Go, ResultBody } from '../../src/bus/messages.ts';
+import type { Go } from '../../src/bus/messages.ts';
+import type { ResultBody } from '../../src/bus/result_body.ts';
 import { policyLine, policyStatus, wrongPolicy } from '../../src/controller/collect/verdict.ts';
 import { PolicyDocuments } from '../../src/controller/leader/policies.ts';
 import { PROBE_JOBS, PROBE_POLICIES } from '../../src/kube/client.ts';

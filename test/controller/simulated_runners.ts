@@ -15,8 +15,8 @@ import {
   type OrderAnswer,
   type Prepare,
   type Renew,
-  type ResultBody,
 } from '../../src/bus/messages.ts';
+import type { ResultBody } from '../../src/bus/result_body.ts';
 import { packResult } from '../../src/bus/packing.ts';
 import { makeRunnerId } from '../../src/bus/runner_id.ts';
 import { PODS, type KubeClient, type Pod } from '../../src/kube/client.ts';

@@ -2,7 +2,8 @@
  * A compromised agent on the real NATS, and the limits of its identity against other pods, other jobs and the product.
  */
 import assert from 'node:assert/strict';
-import type { Heartbeat, ResultBody } from '../../src/bus/messages.ts';
+import type { Heartbeat } from '../../src/bus/messages.ts';
+import type { ResultBody } from '../../src/bus/result_body.ts';
 import { SUBJECT } from '../../src/bus/messages.ts';
 import { packResult } from '../../src/bus/packing.ts';
 import { INBOX } from '../../src/bus/permissions.ts';

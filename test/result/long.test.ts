@@ -1,7 +1,7 @@
 /** Long outputs take another path through memory, with byte-identical results. */
 import assert from 'node:assert/strict';
 import { zstdCompressSync } from 'node:zlib';
-import type { ResultBody } from '../../src/bus/messages.ts';
+import type { ResultBody } from '../../src/bus/result_body.ts';
 import { answerOf, type ResponseForm } from '../../src/result/answer.ts';
 import { bytesOf as streamOf, lengthOf, type Piece } from '../../src/result/pieces.ts';
 import { unpackResult } from '../../src/result/unpack.ts';

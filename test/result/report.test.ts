@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { ResultBody, ToolResult } from '../../src/bus/messages.ts';
+import type { ResultBody, ToolResult } from '../../src/bus/result_body.ts';
 import { assemble } from '../../src/result/assemble.ts';
 import type { FileTool } from '../../src/tools/table.ts';
 

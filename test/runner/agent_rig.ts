@@ -20,10 +20,10 @@ import {
   type OrderAnswer,
   type Prepare,
   type Result,
-  type ResultBody,
   RUNNER_PROTOCOL,
   SUBJECT,
 } from '../../src/bus/messages.ts';
+import type { ResultBody } from '../../src/bus/result_body.ts';
 import { unpackBody } from '../../src/bus/packing.ts';
 import { INBOX } from '../../src/bus/permissions.ts';
 import { fetchBody, managerOf } from '../../src/bus/results.ts';

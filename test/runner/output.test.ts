@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import type { ResultBody } from '../../src/bus/messages.ts';
+import type { ResultBody } from '../../src/bus/result_body.ts';
 import { joinResult, unpackBody } from '../../src/bus/packing.ts';
 import { packBody, pieces, type RawBody, type RawToolResult } from '../../src/runner/output.ts';
 

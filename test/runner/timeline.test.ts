@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { unpack } from '../../images/archive.ts';
 import { cachedTools } from '../../images/cached.ts';
-import type { ResultBody } from '../../src/bus/messages.ts';
+import type { ResultBody } from '../../src/bus/result_body.ts';
 import type { Timeline } from '../../src/timeline/schema.ts';
 import { Rig } from './agent_rig.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { zstdCompressSync } from 'node:zlib';
 import { Ajv, type ValidateFunction } from 'ajv';
 import { WebhookSchema } from '../../src/api/openapi/webhooks.ts';
-import type { ResultBody } from '../../src/bus/messages.ts';
+import type { ResultBody } from '../../src/bus/result_body.ts';
 import { compareRuns } from '../../src/compare/compare.ts';
 import { readKeptRequest } from '../../src/result/kept_request.ts';
 import { MAX_BODY_BYTES, webhookBody as bodyOf, type EndedRequest } from '../../src/webhooks/body.ts';

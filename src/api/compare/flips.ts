@@ -1,6 +1,6 @@
 /** Policies whose verdict changes with the versions of the tools: judged on comparisons that are on record. */
 import Type, { type Static } from 'typebox';
-import type { ToolResult } from '../../bus/messages.ts';
+import type { ToolResult } from '../../bus/result_body.ts';
 import { evaluate } from '../../policy/evaluate.ts';
 import { OUTCOMES, type Outcome, type Policy } from '../../policy/types.ts';
 import { REPORT_TOOLS, type ReportTool } from '../../tools/probe_report.ts';

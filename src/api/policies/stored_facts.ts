@@ -1,5 +1,5 @@
 /** A stored result, as a policy judges it. */
-import type { ToolResult } from '../../bus/messages.ts';
+import type { ToolResult } from '../../bus/result_body.ts';
 import { factsOf, TOO_LARGE } from '../../policy/facts.ts';
 import type { Facts } from '../../policy/types.ts';
 import { report as makeReport, type Told } from '../../report/report.ts';

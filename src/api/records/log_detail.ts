@@ -1,6 +1,7 @@
 /** `GET media/log/{id}`: one request of the log, with its options and each tool's output. */
 import Type from 'typebox';
-import { SIDES, type ResultBody, type ReportResult } from '../../bus/messages.ts';
+import { SIDES } from '../../bus/messages.ts';
+import type { ResultBody, ReportResult } from '../../bus/result_body.ts';
 import { JSON_TYPE } from '../../result/assemble.ts';
 import { comparisonOf, runOf } from '../../result/assemble_comparison.ts';
 import { addressesIn, readKeptRequest, type KeptRequest } from '../../result/kept_request.ts';

@@ -10,14 +10,13 @@ import type { Bus } from '../../bus/connect.ts';
 import { BusError } from '../../bus/errors.ts';
 import {
   CHUNK_BYTES,
-  RESULT_BYTES,
   RESULT_PROTOCOL,
   SIDED_RESULT_PROTOCOL,
   SUBJECT,
   type Closed,
   type Result,
-  ResultBody,
 } from '../../bus/messages.ts';
+import { RESULT_BYTES, ResultBody } from '../../bus/result_body.ts';
 import { unpackBody } from '../../bus/packing.ts';
 import type { ResultDelivery } from '../../bus/collect.ts';
 import { fetchBody, purgeChunks } from '../../bus/results.ts';

@@ -2,7 +2,8 @@
  * What a result means for the request: the response status, the state in the log, the reason on the ProbeJob. Contract
  * 2.4.
  */
-import { runKey, runsFor, SIDES, sideText, type ResultBody, type Run, type ToolResult } from '../../bus/messages.ts';
+import { runKey, runsFor, SIDES, sideText, type Run } from '../../bus/messages.ts';
+import type { ResultBody, ToolResult } from '../../bus/result_body.ts';
 import { comparesTwoSources, type ProbeJob, type Reason } from '../../kube/probe_job.ts';
 import { TOOL_TABLE } from '../../tools/table.ts';
 import { TEXTS } from '../../result/texts.ts';

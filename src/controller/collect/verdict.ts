@@ -1,5 +1,5 @@
 /** The policy verdict of a result, for the status, the log and a one-line text. Pure. */
-import type { ResultBody } from '../../bus/messages.ts';
+import type { ResultBody } from '../../bus/result_body.ts';
 import { MOST_FAILED, type PolicyRequest, type PolicyStatus } from '../../kube/probe_job.ts';
 import { printable } from '../../kube/printable.ts';
 

@@ -3,7 +3,8 @@
  * the ProbeJob's status.
  */
 import { zstdCompressSync } from 'node:zlib';
-import { SUBJECT, type ResultBody, type Run } from '../../bus/messages.ts';
+import { SUBJECT, type Run } from '../../bus/messages.ts';
+import type { ResultBody } from '../../bus/result_body.ts';
 import type { Bus } from '../../bus/connect.ts';
 import { isKubeError, type KubeClient } from '../../kube/client.ts';
 import type { ProbeJob, ProbeJobStatus, Reason } from '../../kube/probe_job.ts';

@@ -3,7 +3,7 @@
  * of one tool.
  */
 import assert from 'node:assert/strict';
-import type { FailureCode, ResultBody, ToolResult } from '../../../src/bus/messages.ts';
+import type { FailureCode, ResultBody, ToolResult } from '../../../src/bus/result_body.ts';
 import type { ToolName } from '../../../src/tools/table.ts';
 import { startApi, tool, type ApiFixture } from '../fixture.ts';
 

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { zstdCompressSync } from 'node:zlib';
 import { logDetail } from '../../../src/api/records/log_detail.ts';
 import { logList } from '../../../src/api/records/log_list.ts';
-import type { ResultBody } from '../../../src/bus/messages.ts';
+import type { ResultBody } from '../../../src/bus/result_body.ts';
 import { uuidv7 } from '../../../src/store/uuid.ts';
 import type { CloseInput, OpenInput } from '../../../src/store/records.ts';
 import { aCloseInput, anOpenInput } from '../../store/fixture.ts';

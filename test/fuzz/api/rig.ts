@@ -1,6 +1,7 @@
 /** The API on real servers, with a simulated runner and collector that end every accepted request. */
 import { zstdCompressSync } from 'node:zlib';
-import type { Early, ResultBody } from '../../../src/bus/messages.ts';
+import type { Early } from '../../../src/bus/messages.ts';
+import type { ResultBody } from '../../../src/bus/result_body.ts';
 import { SUBJECT } from '../../../src/bus/messages.ts';
 import { outcome } from '../../../src/controller/collect/outcome.ts';
 import { PROBE_JOBS, PROBE_TOOLS } from '../../../src/kube/client.ts';

@@ -2,6 +2,7 @@
 import Type, { type TSchema } from 'typebox';
 import { HlsReportSchema } from '../../../hls/schema.ts';
 import { ProbeReportSchema } from '../../../report/schema.ts';
+import { C2paReportSchema } from '../../../tools/c2pa_schema.ts';
 import type { ResultName } from '../../../tools/table.ts';
 
 interface Report {
@@ -10,9 +11,10 @@ interface Report {
   schema: TSchema;
 }
 
-/** Of results that have a folder of their own. Other tools have theirs in the descriptor. */
+/** Of results whose schemas the runners are not to load. Other tools have theirs in the descriptor. */
 const ELSEWHERE: Partial<Record<ResultName, Report>> = {
   probe_report: { title: 'ProbeReport', schema: ProbeReportSchema },
+  c2pa: { title: 'C2pa', schema: C2paReportSchema },
   msv: { title: 'Hls', schema: HlsReportSchema },
 };
 
