@@ -21,7 +21,8 @@ const cellsOf = (line: string): string[] =>
  */
 function aimsIn(head: readonly string[], cells: readonly string[]): Aim[] {
   const cell = (name: string): string => cells[head.indexOf(name)] ?? '';
-  const what = cells[0] ?? '';
+  // The note behind it stands in the section.
+  const [what = ''] = (cells[0] ?? '').split(' (');
   const verdict = (text: string): boolean | undefined =>
     text.startsWith('yes') ? true : text.startsWith('NO') ? false : undefined;
   const own = verdict(cell('reached'));

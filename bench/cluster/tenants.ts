@@ -47,12 +47,14 @@ export const tenants: Measurement = {
                 `${JSON.stringify(statuses)}, ${status?.replicas} pods; ` +
                 `${cpuLine(cpu)}`,
             );
+            const withPods = rows.find((row) => renew === 'process' && row.name === `tenants-${reuse.scope}`);
             rows.push(
               {
                 name: `tenants-${name}`,
                 what: `${TENANTS} tenants, ${what}`,
                 unit: 'jobs/s',
                 values: one(rate),
+                ...(withPods ? { against: { what: 'a new pod for each', values: withPods.values } } : {}),
                 note: `answers ${JSON.stringify(statuses)}; ${cpuLine(cpu)}`,
               },
               {

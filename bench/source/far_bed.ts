@@ -2,6 +2,7 @@
 import { execFile, fork, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { SOURCE_SEND_BYTES } from '../../src/controller/pools/pod.ts';
@@ -50,11 +51,37 @@ const PROXY = join(import.meta.dirname, 'proxy_process.ts');
 /** Bytes in flight when the tools exited still count. */
 const SETTLED_MS = 300;
 
+/** It speaks in lines, because the listener leaves it no other descriptor. */
+interface Proxy {
+  child: ChildProcess;
+  lines: AsyncIterator<string>;
+}
+
+function startOf(cert: string, checkout: string): Proxy {
+  const child = spawn(buildListener(), [String(SOURCE_SEND_BYTES), process.execPath, PROXY, cert, checkout], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  return { child, lines: createInterface({ input: child.stdout })[Symbol.asyncIterator]() };
+}
+
+async function lineOf({ lines }: Proxy): Promise<Answer | 'ready'> {
+  const { done, value } = await lines.next();
+  if (done === true) throw new Error('the proxy ended');
+  return JSON.parse(value) as Answer | 'ready';
+}
+
+async function order(proxy: Proxy, given: Order): Promise<Answer> {
+  proxy.child.stdin?.write(`${JSON.stringify(given)}\n`);
+  const answer = await lineOf(proxy);
+  if (answer === 'ready') throw new Error('the proxy answered nothing');
+  return answer;
+}
+
 export class Bed {
   readonly #origin: ChildProcess;
-  readonly #proxies: readonly ChildProcess[];
+  readonly #proxies: readonly Proxy[];
 
-  private constructor(origin: ChildProcess, proxies: readonly ChildProcess[]) {
+  private constructor(origin: ChildProcess, proxies: readonly Proxy[]) {
     this.#origin = origin;
     this.#proxies = proxies;
   }
@@ -66,12 +93,8 @@ export class Bed {
   ): Promise<Bed> {
     const env = { ...process.env, BENCH_ONE_WAY_MS: String(oneWayMs), BENCH_MBIT: String(mbit) };
     const origin = fork(ORIGIN, [folder, cert, key], { env });
-    const proxies = checkouts.map((checkout) =>
-      spawn(buildListener(), [String(SOURCE_SEND_BYTES), process.execPath, PROXY, cert, checkout], {
-        stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-      }),
-    );
-    await Promise.all([origin, ...proxies].map((child) => once(child, 'message')));
+    const proxies = checkouts.map((checkout) => startOf(cert, checkout));
+    await Promise.all([once(origin, 'message'), ...proxies.map(lineOf)]);
     return new Bed(origin, proxies);
   }
 
@@ -89,12 +112,12 @@ export class Bed {
       };
     }
     const agent = this.#proxies[proxy]!;
-    const opened = await ask<Answer>(agent, { open: url, tools: tools.length } satisfies Order);
+    const opened = await order(agent, { open: url, tools: tools.length });
     if (!('addresses' in opened)) throw new Error('the proxy did not open the source');
     const { addresses, environments } = opened;
     const printed = await Promise.all(tools.map((tool, i) => tool(addresses[i]!, environments[i]!)));
     const ended = await this.#ended(begin);
-    const closed = await ask<Answer>(agent, { close: printed } satisfies Order);
+    const closed = await order(agent, { close: printed });
     if (!('outputs' in closed) || !closed.prepared) throw new Error('the source could not be prepared');
     if (closed.ioUsage !== closed.byTool)
       throw new Error(`${closed.ioUsage} bytes were read, and ${closed.byTool} counted to tools`);
@@ -120,11 +143,11 @@ export class Bed {
   }
 
   stop(): void {
-    for (const child of [this.#origin, ...this.#proxies]) child.kill();
+    for (const child of [this.#origin, ...this.#proxies.map((proxy) => proxy.child)]) child.kill();
   }
 }
 
-async function ask<T>(child: ChildProcess, message: string | Order): Promise<T> {
+async function ask<T>(child: ChildProcess, message: string): Promise<T> {
   const answered = once(child, 'message');
   child.send(message);
   return ((await answered) as [T])[0];

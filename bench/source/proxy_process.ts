@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 
 /**
  * Runs as a child process behind the listener, because an agent is separate from the tools and from their starter. It
  * starts before the clock does, as the agent of a warm runner. `open` creates a job, and `close` ends it and returns
- * the tools' outputs as callers see them. Arguments: the certificate file to trust, and the checkout whose proxy runs.
+ * the tools' outputs as callers see them. Both are lines of JSON. Arguments: the certificate file to trust, and the checkout whose proxy runs.
  */
 
 export type Order = { open: string; tools: number } | { close: string[] };
@@ -57,6 +58,8 @@ async function obey(order: Order): Promise<Answer> {
     cpuMs: (user + system) / 1000,
   };
 }
-process.on('message', (order: Order) => void obey(order).then((answer) => process.send?.(answer)));
-process.on('disconnect', () => process.exit(0));
-process.send?.('ready');
+
+const say = (answer: Answer | 'ready'): void => void process.stdout.write(`${JSON.stringify(answer)}\n`);
+say('ready');
+for await (const line of createInterface({ input: process.stdin })) say(await obey(JSON.parse(line) as Order));
+process.exit(0);
