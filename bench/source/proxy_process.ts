@@ -5,7 +5,8 @@ import { createInterface } from 'node:readline';
 /**
  * Runs as a child process behind the listener, because an agent is separate from the tools and from their starter. It
  * starts before the clock does, as the agent of a warm runner. `open` creates a job, and `close` ends it and returns
- * the tools' outputs as callers see them. Both are lines of JSON. Arguments: the certificate file to trust, and the checkout whose proxy runs.
+ * the tools' outputs as callers see them. Both are lines of JSON. Arguments: the certificate file to trust, and the
+ * checkout whose proxy runs.
  */
 
 export type Order = { open: string; tools: number } | { close: string[] };
