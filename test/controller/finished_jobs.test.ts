@@ -1,7 +1,8 @@
 /** Finished jobs are deleted on a real API server: many by one call, and nothing else. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { FinishedJobs } from '../../src/controller/leader/finished_jobs.ts';
@@ -29,10 +30,10 @@ const rbac = (plural: string, kind: string): ResourceType => ({
 });
 
 /** The kubeconfig of another user of the same server. */
-function kubeconfigOf(server: TestApiServer, token: string): string {
+function kubeconfigOf(server: TestApiServer, token: string, folder: string): string {
   const config = parse(readFileSync(server.kubeconfig, 'utf8')) as { users: { user: object }[] };
   config.users[0]!.user = { token };
-  const file = join(server.folder!, `kubeconfig-${randomUUID()}`);
+  const file = join(folder, 'kubeconfig');
   writeFileSync(file, stringify(config), { mode: 0o600 });
   return file;
 }
@@ -46,6 +47,8 @@ describe('deletion of finished jobs', function () {
   let finished: FinishedJobs;
   let calls: string[];
   let opened: KubeClient[];
+  const folder = mkdtempSync(join(tmpdir(), 'probeyard-finished-'));
+  after(() => rmSync(folder, { recursive: true, force: true }));
 
   before(async () => {
     server = await testApiServer({ own: true });
@@ -147,7 +150,7 @@ describe('deletion of finished jobs', function () {
       path: `/api/v1/namespaces/${namespace}/serviceaccounts/old/token`,
       body: { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: 600 } },
     });
-    const old = await makeClient({ kubeconfig: kubeconfigOf(server, status.token), namespace });
+    const old = await makeClient({ kubeconfig: kubeconfigOf(server, status.token, folder), namespace });
     opened.push(old);
     const done = await createMany(3);
     await start(old);
