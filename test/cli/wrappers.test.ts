@@ -16,7 +16,10 @@ describe('libraries that start ffprobe', function () {
   const film = join(folder, 'film.mp4');
   let here: Installation;
   let base: string;
+  /** Fetched and built before the service starts: it is in this process, and would stand still meanwhile. */
+  let commands: Map<Wrapper, readonly string[] | null>;
   before(async function () {
+    commands = new Map([...WRAPPERS, STREAMING].map((wrapper) => [wrapper, wrapper.command()]));
     copyFileSync(join(root, 'test/fixtures/tiny.mp4'), film);
     here = await startInstallation([{ tool: 'ffprobe', version: VERSION, latest: true }], this);
     base = (await here.origin(folder)).url;
@@ -44,7 +47,7 @@ describe('libraries that start ffprobe', function () {
   const ofPipe = (said: object): unknown =>
     JSON.parse(JSON.stringify(said, (name, value: unknown) => (/^(?:size|bit_rate)$/.test(name) ? undefined : value)));
 
-  const commandOf = (wrapper: Wrapper, skip: () => never): readonly string[] => wrapper.command() ?? skip();
+  const commandOf = (wrapper: Wrapper, skip: () => never): readonly string[] => commands.get(wrapper) ?? skip();
 
   for (const wrapper of WRAPPERS)
     it(`${wrapper.name}: a file and an address`, async function () {
