@@ -12,35 +12,9 @@ import {
 import { RUNNER_PROTOCOL } from '../../src/bus/messages.ts';
 import type { Runner } from '../../src/controller/pools/runners.ts';
 import { tenantOf } from '../../src/controller/pools/share.ts';
+import { idleRunner } from './runner_fixture.ts';
 
-let serial = 0;
-const runner = (more: Partial<Runner> = {}): Runner => ({
-  uid: `u${++serial}`,
-  podUid: `u${serial}`,
-  life: 0,
-  version: '1',
-  pod: `p${serial}`,
-  pool: 'short',
-  generation: 'g2',
-  phase: 'idle',
-  tenant: undefined,
-  account: undefined,
-  task: undefined,
-  jobsDone: 0,
-  createdAt: 0,
-  scheduledAt: more.createdAt ?? 0,
-  readyAt: 0,
-  idleSince: 0,
-  protocol: RUNNER_PROTOCOL,
-  seenAt: 0,
-  deleting: false,
-  renewing: false,
-  userNamespace: false,
-  walls: undefined,
-  refusals: 0,
-  shunnedUntil: 0,
-  ...more,
-});
+const runner = (more: Partial<Runner> = {}): Runner => idleRunner(0, { scheduledAt: more.createdAt ?? 0, ...more });
 const many = (count: number, more: Partial<Runner> = {}) => Array.from({ length: count }, () => runner(more));
 const busy = { phase: 'running', task: { job: 'j', attempt: 1, doneBefore: 0, reserved: false } } as const;
 const none: Demand = { waiting: [], drainPerSecond: 0 };

@@ -4,36 +4,20 @@ import { RUNNER_PROTOCOL } from '../../src/bus/messages.ts';
 import { MAX_LIFE } from '../../src/bus/runner_id.ts';
 import { MAX_STARTING, planPool, RENEW_HOPE_MS, type PoolView } from '../../src/controller/pools/plan.ts';
 import type { Runner } from '../../src/controller/pools/runners.ts';
+import { idleRunner } from './runner_fixture.ts';
 
 const NOW = 100_000;
-let serial = 0;
-const runner = (more: Partial<Runner> = {}): Runner => ({
-  uid: `u${++serial}`,
-  podUid: `u${serial}`,
-  life: 0,
-  version: '1',
-  pod: `p${serial}`,
-  pool: 'short',
-  generation: 'g2',
-  phase: 'idle',
-  tenant: 'a:1',
-  account: 1,
-  task: undefined,
-  jobsDone: 1,
-  createdAt: NOW - 10_000,
-  scheduledAt: NOW - 10_000,
-  readyAt: NOW - 9_000,
-  idleSince: NOW - 100,
-  protocol: RUNNER_PROTOCOL,
-  seenAt: NOW,
-  deleting: false,
-  renewing: false,
-  userNamespace: false,
-  walls: undefined,
-  refusals: 0,
-  shunnedUntil: 0,
-  ...more,
-});
+const runner = (more: Partial<Runner> = {}): Runner =>
+  idleRunner(NOW, {
+    tenant: 'a:1',
+    account: 1,
+    jobsDone: 1,
+    createdAt: NOW - 10_000,
+    scheduledAt: NOW - 10_000,
+    readyAt: NOW - 9_000,
+    idleSince: NOW - 100,
+    ...more,
+  });
 const untouched = (more: Partial<Runner> = {}) => runner({ tenant: undefined, account: undefined, ...more });
 const busy = { phase: 'running', task: { job: 'j', attempt: 1, doneBefore: 0, reserved: false } } as const;
 const reuse = { scope: 'account', renew: 'process', maxJobs: 10, maxAgeSeconds: 60, idleSeconds: 30 } as const;

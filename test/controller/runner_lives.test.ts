@@ -1,44 +1,21 @@
 /** The leader's view of a pod that goes from life to life. */
 import assert from 'node:assert/strict';
-import { type Heartbeat, RUNNER_PROTOCOL } from '../../src/bus/messages.ts';
 import { factsOf, lifeOfPod, lifePatch } from '../../src/controller/pools/life.ts';
-import { holderOf, runnerState, Runners, type PodFacts } from '../../src/controller/pools/runners.ts';
+import { holderOf, runnerState, Runners } from '../../src/controller/pools/runners.ts';
 import { ANNOTATION } from '../../src/controller/pools/pod.ts';
 import { RunnerOwners } from '../../src/controller/leader/runner_owners.ts';
 import type { Pod } from '../../src/kube/kinds.ts';
 import type { ProbeJob } from '../../src/kube/probe_job.ts';
 import type { TokenRecord } from '../../src/store/records.ts';
+import { beat, facts } from './runner_fixture.ts';
 
-const facts = (more: Partial<PodFacts> = {}): PodFacts => ({
-  uid: 'p',
-  pod: 'pod-p',
-  pool: 'short',
-  generation: 'g1',
-  deleting: false,
-  ended: false,
-  ...more,
-});
-const beat = (uid: string, more: Partial<Heartbeat> = {}): Heartbeat => ({
-  protocol: RUNNER_PROTOCOL,
-  pod: 'pod-p',
-  uid,
-  namespace: 'r',
-  pool: 'short',
-  generation: 'g1',
-  phase: 'idle',
-  epoch: 0,
-  jobsDone: 0,
-  ageMs: 0,
-  idleMs: 0,
-  ...more,
-});
 const yes = () => true;
 const choose = (runners: Runners, tenant: string) => runners.choose('short', tenant, yes, yes)?.uid;
 
 /** A pod that has served `a:1`. */
 function served(): Runners {
   const runners = new Runners();
-  runners.pod(facts(), 0);
+  runners.pod(facts('p'), 0);
   runners.heartbeat(beat('p', { walls: { UserNamespace: true } }), 1);
   runners.reserve(runners.get('p')!, 'j', 1, 'a:1', 1);
   runners.confirm(runners.get('p')!, 'j', 1);
@@ -48,7 +25,7 @@ function served(): Runners {
 function renewed(): Runners {
   const runners = served();
   runners.renew('p');
-  runners.pod(facts({ life: 1, version: '2' }), 10);
+  runners.pod(facts('p', { life: 1, version: '2' }), 10);
   return runners;
 }
 
@@ -98,7 +75,7 @@ describe('lives of a runner pod', () => {
 
   it('an event of the watch that is older than the write is ignored', () => {
     const runners = renewed();
-    assert.deepEqual(runners.pod(facts({ life: 0, version: '1' }), 12), {});
+    assert.deepEqual(runners.pod(facts('p', { life: 0, version: '1' }), 12), {});
     assert.deepEqual([runners.get('p'), runners.get('p_1')?.version], [undefined, '2']);
   });
 
@@ -113,17 +90,17 @@ describe('lives of a runner pod', () => {
   it('a life that ends with a job loses it', () => {
     const runners = served();
     runners.reserve(runners.get('p')!, 'k', 2, 'a:1', 1);
-    assert.deepEqual(runners.pod(facts({ life: 1 }), 10), { lost: { job: 'k', attempt: 2, uid: 'p' } });
+    assert.deepEqual(runners.pod(facts('p', { life: 1 }), 10), { lost: { job: 'k', attempt: 2, uid: 'p' } });
   });
 
   it('a process that does not come up is silent after the usual silence, and a first start later', () => {
     const silent = (runners: Runners, at: number) => runners.silent(at, 1_000, 5_000, 9_000).map(({ uid }) => uid);
     assert.deepEqual([silent(renewed(), 1_010), silent(renewed(), 1_011)], [[], ['p_1']]);
     const first = new Runners();
-    first.pod(facts(), 0);
+    first.pod(facts('p'), 0);
     assert.deepEqual([silent(first, 5_000), silent(first, 5_001)], [[], ['p']]);
     const unplaced = new Runners();
-    unplaced.pod(facts({ life: 2, scheduled: false }), 0);
+    unplaced.pod(facts('p', { life: 2, scheduled: false }), 0);
     assert.deepEqual(silent(unplaced, 1_001), ['p_2'], 'a pod that was renewed has had a node');
   });
 
@@ -143,7 +120,7 @@ describe('lives of a runner pod', () => {
 
     it('jobs of former lives do not bind the current one', () => {
       const runners = new Runners();
-      runners.pod(facts({ life: 2 }), 0);
+      runners.pod(facts('p', { life: 2 }), 0);
       assert.deepEqual(bound(runners, [job('p', 1), job('p_1', 2)]), []);
       runners.heartbeat(beat('p_2'), 1);
       assert.equal(runners.get('p_2')?.tenant, undefined);
@@ -151,7 +128,7 @@ describe('lives of a runner pod', () => {
 
     it('a job of the current life does, whatever the agent reports', () => {
       const runners = new Runners();
-      runners.pod(facts({ life: 2 }), 0);
+      runners.pod(facts('p', { life: 2 }), 0);
       bound(runners, [job('p_1', 1), job('p_2', 2)]);
       runners.heartbeat(beat('p_2', { tenant: 'a:1' }), 1);
       assert.equal(runners.get('p_2')?.tenant, 'a:2');
@@ -159,9 +136,9 @@ describe('lives of a runner pod', () => {
 
     it('so does a job of a life that the watch shows only afterwards', () => {
       const runners = new Runners();
-      runners.pod(facts({ life: 1 }), 0);
+      runners.pod(facts('p', { life: 1 }), 0);
       bound(runners, [job('p_1', 1), job('p_2', 2)]);
-      runners.pod(facts({ life: 2 }), 5);
+      runners.pod(facts('p', { life: 2 }), 5);
       runners.heartbeat(beat('p_2'), 6);
       assert.equal(runners.get('p_2')?.tenant, 'a:2');
     });
@@ -184,7 +161,7 @@ describe('the life of a pod as the API server has it', () => {
   it('is read from the annotation', () => {
     assert.deepEqual([lifeOfPod(pod()), lifeOfPod(pod('0')), lifeOfPod(pod('12'))], [0, 0, 12]);
     assert.deepEqual(factsOf(pod('3')), {
-      ...facts({ life: 3, version: '7' }),
+      ...facts('p', { life: 3, version: '7' }),
       userNamespace: true,
       scheduled: true,
     });

@@ -1,30 +1,8 @@
 import assert from 'node:assert/strict';
-import { type Heartbeat, RUNNER_PROTOCOL } from '../../src/bus/messages.ts';
+import { RUNNER_PROTOCOL } from '../../src/bus/messages.ts';
 import { Runners, type Runner } from '../../src/controller/pools/runners.ts';
+import { beat, facts } from './runner_fixture.ts';
 
-const facts = (uid: string, more: object = {}) => ({
-  uid,
-  pod: `pod-${uid}`,
-  pool: 'short',
-  generation: 'g1',
-  deleting: false,
-  ended: false,
-  ...more,
-});
-const beat = (uid: string, more: Partial<Heartbeat> = {}): Heartbeat => ({
-  protocol: RUNNER_PROTOCOL,
-  pod: `pod-${uid}`,
-  uid,
-  namespace: 'r',
-  pool: 'short',
-  generation: 'g1',
-  phase: 'idle',
-  epoch: 0,
-  jobsDone: 0,
-  ageMs: 0,
-  idleMs: 0,
-  ...more,
-});
 const yes = () => true;
 const choose = (runners: Runners, tenant: string, covers: (generation: string) => boolean = yes, mayBind = yes) =>
   runners.choose('short', tenant, covers, mayBind)?.uid;
