@@ -1,6 +1,7 @@
 /** COPY of rows out of and into Postgres, as streams in bounded memory. pg has no calls for it, only the protocol. */
 import { once } from 'node:events';
 import type { Duplex } from 'node:stream';
+import { setImmediate as turn } from 'node:timers/promises';
 import pg from 'pg';
 
 /** What pg's connection does beside its types. */
@@ -116,11 +117,17 @@ class CopyIn extends Copy {
     const wire = await this.#ready.promise;
     const stop = new AbortController();
     void this.done.catch(() => {}).then(() => stop.abort());
+    let sent = 0;
     try {
       for await (const chunk of rows) {
-        // A lost connection takes everything at once, and the loop would leave no time to hear of it.
         if (this.failed || !wire.stream.writable) break;
         wire.sendCopyFromChunk(chunk);
+        sent += chunk.length;
+        // A connection that takes everything at once leaves no time to hear of an error otherwise.
+        if (sent >= MOST_HELD) {
+          sent = 0;
+          await turn();
+        }
         if (wire.stream.writableNeedDrain) await once(wire.stream, 'drain', { signal: stop.signal }).catch(() => {});
       }
     } catch (error) {

@@ -98,15 +98,20 @@ describe('store: COPY', function () {
     assert.deepEqual((await client.query('select * from kept')).rows, []);
   });
 
-  it('a row that the table refuses ends the source early', async () => {
-    let sent = 0;
-    async function* many(): AsyncGenerator<Buffer> {
-      for (; sent < 200; sent++) yield Buffer.from(sent === 1 ? 'x\ty\n' : `${sent}\t${'x'.repeat(MB)}\n`);
-    }
-    await assert.rejects(copyIn(client, 'copy kept from stdin', many()), (error) => error instanceof pg.DatabaseError);
-    assert.ok(sent < 200, `${sent} pieces were sent`);
-    await works();
-  });
+  for (const bytes of [1_000, 10_000, MB])
+    it(`a row that the table refuses ends a source of pieces of ${bytes} bytes early`, async () => {
+      const most = (200 * MB) / bytes;
+      let sent = 0;
+      async function* many(): AsyncGenerator<Buffer> {
+        for (; sent < most; sent++) yield Buffer.from(sent === 1 ? 'x\ty\n' : `${sent}\t${'x'.repeat(bytes)}\n`);
+      }
+      await assert.rejects(
+        copyIn(client, 'copy kept from stdin', many()),
+        (error) => error instanceof pg.DatabaseError,
+      );
+      assert.ok(sent < most, `${sent} pieces were sent`);
+      await works();
+    });
 
   it('a connection that is lost ends the source', async () => {
     const backend = await pid(client);
