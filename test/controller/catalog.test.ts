@@ -81,11 +81,7 @@ describe('catalog', function () {
     cluster = await startCluster({ pools: {}, runners: { go: () => 'hold' } });
     const first = await cluster.controller({ env: catalog({ old: { minReady: 2, maxPods: 2 } }) });
     await applied(first.log);
-    await until(
-      'its runners are ready',
-      () => cluster.runners.all().filter(({ state }) => state.epoch > 0).length === 2,
-      20_000,
-    );
+    await cluster.ready(2, 20_000);
     const running = await cluster.submit();
     const runner = await until('it runs', () => cluster.runners.of(running.id));
     await first.stop();

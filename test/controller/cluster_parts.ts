@@ -138,6 +138,8 @@ export interface Cluster {
   record(id: string): Promise<RequestRecord>;
   ended(...ids: string[]): Promise<RequestRecord[]>;
   controller(options?: Partial<ControllerOptions>): Promise<Controller>;
+  /** Resolves when the controller that was started last can use so many runners. */
+  ready(count?: number, ms?: number): Promise<void>;
   setPool(name: string, change: Partial<ProbePoolSpec>): Promise<void>;
   stop(): Promise<void>;
 }
@@ -342,6 +344,20 @@ export async function startCluster({
       });
       controllers.push(made);
       return made;
+    },
+    async ready(count = 1, ms = 30_000) {
+      const controller = await controllers.at(-1);
+      if (!controller) throw new Error('no controller was started');
+      // A leader answers runners, too, that its watch has not shown yet, and cannot use those.
+      const usable = await until(
+        `${count} runners are ready`,
+        () => {
+          const seen = runners.all().filter(({ state, pod }) => state.epoch > 0 && controller.sees(pod));
+          return seen.length >= count && seen;
+        },
+        ms,
+      );
+      await Promise.all(usable.map((runner) => runner.beat()));
     },
     async setPool(name, change) {
       const pool = await kube.get(PROBE_POOLS, name, { namespace });

@@ -52,6 +52,8 @@ export interface Controller {
   /** Calls of the term to the API server in order, such as `create Pod` or `status ProbeJob`. */
   calls: { what: string; name: string }[];
   log: { level: number; msg: string; [member: string]: unknown }[];
+  /** Whether its watch has shown the pod. */
+  sees(pod: string): boolean;
   stop(): Promise<void>;
 }
 
@@ -193,6 +195,7 @@ export async function startController(
     lease,
     calls,
     log: lines,
+    sees: (pod) => pods.get(`${runnerNamespace}/${pod}`) !== undefined,
     stop() {
       stopped ??= (async () => {
         term = undefined;

@@ -15,11 +15,7 @@ describe('early start', function () {
   const start = async (options: ClusterOptions = {}, of: Partial<ControllerOptions> = {}) => {
     cluster = await startCluster({ pools: { short: { minReady: 2, maxPods: 2 } }, ...options });
     const controller = await cluster.controller(of);
-    const count = options.pools?.['short']?.minReady ?? 2;
-    await until(
-      `${count} runners are ready`,
-      () => cluster.runners.all().filter(({ state }) => state.epoch > 0).length >= count,
-    );
+    await cluster.ready(options.pools?.['short']?.minReady ?? 2);
     return controller;
   };
   const ordersOf = ({ id }: Submitted) =>
@@ -180,7 +176,7 @@ describe('early start', function () {
     cluster = await startCluster({ pools: { short: { minReady: 2, maxPods: 2 } } });
     const gate = gateAt(cluster.kube, isAdmission, 'before');
     await cluster.controller({ writes: gate.kube });
-    await until('a runner is ready', () => cluster.runners.all().some(({ state }) => state.epoch > 0));
+    await cluster.ready();
     const token = await cluster.newToken(1);
     const job = await cluster.submit({ token, early: true, create: false });
     await begun(job);

@@ -22,7 +22,7 @@ describe('a deleted job held by a finalizer', function () {
     await cluster.stop();
   });
 
-  const ready = () => until('a runner is ready', () => cluster.runners.all().some(({ state }) => state.epoch > 0));
+  const ready = () => cluster.ready();
   const keep = (name: string) =>
     cluster.kube.mergePatch(
       PROBE_JOBS,

@@ -17,11 +17,7 @@ describe('jobs of inactive tokens', function () {
     cluster.runners.behaviour.go = () => 'hold';
     return cluster;
   };
-  const ready = (count = 1) =>
-    until(
-      `${count} runners are ready`,
-      () => cluster.runners.all().filter(({ state }) => state.epoch > 0).length >= count,
-    );
+  const ready = (count = 1) => cluster.ready(count);
 
   /** A new account with a token of one slot: one job runs, another waits. */
   async function oneRunsOneWaits() {

@@ -13,11 +13,7 @@ describe('leader', function () {
     cluster = await startCluster(options);
     return cluster;
   };
-  const ready = (count = 1) =>
-    until(
-      `${count} runners are ready`,
-      () => cluster.runners.all().filter(({ state }) => state.epoch > 0).length >= count,
-    );
+  const ready = (count = 1) => cluster.ready(count);
 
   it('runs a job with at most four writes: create, admit, finish, delete', async () => {
     const { submit, ended, controller, told, job } = await start();
@@ -56,7 +52,7 @@ describe('leader', function () {
     const { submit, ended, controller, newToken, runners } = await start({
       pools: { short: { minReady: 1, maxPods: 1 } },
     });
-    await controller();
+    const { term } = await controller();
     await ready();
     const [busy, quiet] = [await newToken(50), await newToken(50)];
     const many: Submitted[] = [];
@@ -64,7 +60,7 @@ describe('leader', function () {
     for (let i = 0; i < 10; i++) many.push(await submit({ token: busy }));
     await until('the first runs', () => runners.of(many[0]!.id));
     const single = await submit({ token: quiet });
-    await until('it is seen', () => cluster.job(single.id));
+    await until('ten wait', () => term.leader.figures.waiting === 10);
     runners.behaviour.go = () => ({ ms: 1 });
     await runners.of(many[0]!.id)!.finish();
     await ended(single.id, ...many.map(({ id }) => id));
@@ -111,7 +107,10 @@ describe('leader', function () {
       runners.behaviour.go = () => 'hold';
       const jobs: Submitted[] = [];
       for (let i = 0; i < 6; i++) jobs.push(await submit({ token }));
-      await until('three run', () => term.leader.figures.running === 3 && runners.began.length === 3);
+      await until('three run, three wait', () => {
+        const { running, waiting } = term.leader.figures;
+        return running === 3 && waiting === 3 && runners.began.length === 3;
+      });
       try {
         await stored.sql(
           who === 'token'

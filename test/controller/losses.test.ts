@@ -22,11 +22,7 @@ describe('lost runners and results', function () {
     cluster = await startCluster(options);
     return cluster;
   };
-  const ready = (count = 1) =>
-    until(
-      `${count} runners are ready`,
-      () => cluster.runners.all().filter(({ state }) => state.epoch > 0).length >= count,
-    );
+  const ready = (count = 1) => cluster.ready(count);
   const remove = (id: string) => cluster.kube.delete(PROBE_JOBS, id, { namespace: cluster.namespace });
   const one = { pools: { short: { minReady: 1, maxPods: 1 } } };
 

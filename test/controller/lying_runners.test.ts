@@ -23,10 +23,7 @@ describe('a compromised runner', function () {
       },
     });
     const controller = await cluster.controller();
-    await until(
-      'two runners are ready',
-      () => cluster.runners.all().filter(({ state }) => state.epoch > 0).length === 2,
-    );
+    await cluster.ready(2);
     return controller;
   }
   /** A heartbeat as the agent of that pod would send it. */

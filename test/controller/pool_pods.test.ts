@@ -16,12 +16,7 @@ describe('pods of a pool', function () {
   };
   const condition = async (type: string) =>
     (await cluster.kube.get(PROBE_POOLS, 'short')).status?.conditions?.find((one) => one.type === type);
-  const ready = (count: number) =>
-    until(
-      `${count} runners are ready`,
-      () => cluster.runners.all().filter(({ state }) => state.epoch > 0).length >= count,
-      20_000,
-    );
+  const ready = (count = 1) => cluster.ready(count, 20_000);
 
   it('are owned by the ConfigMap of the release, and not created without it', async () => {
     const { controller, kube, runnerNamespace, pods } = await start({ pools: { short: { minReady: 1 } } });

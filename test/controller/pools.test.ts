@@ -29,11 +29,7 @@ describe('pools', function () {
     cluster = await startCluster(options);
     return cluster;
   };
-  const ready = (count = 1) =>
-    until(
-      `${count} runners are ready`,
-      () => cluster.runners.all().filter(({ state }) => state.epoch > 0).length >= count,
-    );
+  const ready = (count = 1) => cluster.ready(count);
   const condition = async (name: string) =>
     (await cluster.kube.get(PROBE_POOLS, name)).status?.conditions?.find(({ type }) => type === 'Ready');
 

@@ -15,11 +15,7 @@ describe('takeover by a new leader', function () {
     cluster = await startCluster(options);
     return cluster;
   };
-  const ready = (count = 1) =>
-    until(
-      `${count} runners are ready`,
-      () => cluster.runners.all().filter(({ state }) => state.epoch > 0).length >= count,
-    );
+  const ready = (count = 1) => cluster.ready(count);
   const one = { pools: { short: { minReady: 1, maxPods: 1 } } };
 
   it('running jobs keep slot and runner, recorded jobs are finished, waiting jobs keep their order', async () => {

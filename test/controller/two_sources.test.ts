@@ -28,9 +28,9 @@ describe('leader: a comparison of two sources', function () {
   };
 
   it('ends at its deadline with a run of each tool on both sources, for the time that two take', async () => {
-    const { servers, submit, ended, controller, runners, job, reason } = await start();
+    const { servers, submit, ended, controller, ready, runners, job, reason } = await start();
     await controller();
-    await until('a runner is ready', () => runners.all().some(({ state }) => state.epoch > 0));
+    await ready();
     runners.behaviour.go = () => 'hold';
     const { id, submittedAt } = await submit({ ...twoSources, timeoutMs: 100 });
     const [record] = await ended(id);
