@@ -31,10 +31,11 @@ describe('page of a soak', () => {
           faults: ['postgresRefuses', 'natsWiped'],
         }),
       ],
-      { seed: 7, minutes: 60, date: '2026-01-01' },
+      { seed: 7, minutes: 60, date: '2026-01-01', runners: 'Each runner had one life.' },
     );
     for (const part of [
       '2 rounds',
+      'Each runner had one life.',
       '410 requests',
       '200 405 times',
       '500 4 times',

@@ -41,7 +41,7 @@ export function grown(rounds: readonly Round[]): Part[] {
 
 export function soakPage(
   rounds: readonly Round[],
-  { seed, minutes, date }: { seed: number; minutes: number; date: string },
+  { seed, minutes, date, runners }: { seed: number; minutes: number; date: string; runners: string },
 ): string {
   const sum = (of: (round: Round) => number) => rounds.reduce((total, round) => total + of(round), 0);
   const statuses: Record<string, number> = {};
@@ -73,6 +73,7 @@ export function soakPage(
     `${date}, ${minutes} minutes, seed ${seed}: ${rounds.length} rounds of two faults each, ${requests} requests.`,
     `Callers were told ${told}.`,
     `Each request has one end, no token had more than ${most} of its 4 at once.`,
+    runners,
   ].join(' ')}
 The longest time without a 200 was ${longest}, its median over the rounds ${medianS} s.
 Faults: ${counts}.

@@ -5,7 +5,10 @@
  */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { cluster } from '../../cluster/fixture.ts';
+import { lifeOfPod } from '../../../src/controller/pools/life.ts';
+import { PODS, PROBE_POOLS } from '../../../src/kube/client.ts';
+import { LABEL } from '../../../src/kube/resource.ts';
+import { NAMESPACE, RUNNERS, cluster } from '../../cluster/fixture.ts';
 import { writePart } from '../../../docs/tables/part.ts';
 import { underLoad } from '../load.ts';
 import { drawPairs, injectPair } from '../pairs.ts';
@@ -30,6 +33,14 @@ const until = started + minutes * 60_000;
 
 console.log(`seed ${seed}, ${minutes} minutes`);
 const c = await cluster();
+const pool = await c.kube.get(PROBE_POOLS, 'short', { namespace: NAMESPACE });
+const { scope = 'account', renew } = pool.spec.reuse ?? {};
+const lives = new Map<string, number>();
+const countLives = async (): Promise<void> => {
+  const labelSelector = `${LABEL.component}=runner,${LABEL.pool}=short`;
+  for (const pod of (await c.kube.list(PODS, { namespace: RUNNERS, labelSelector })).items)
+    lives.set(pod.metadata.name, lifeOfPod(pod) + 1);
+};
 const paceBefore = await paceOf(c);
 const rounds: Round[] = [];
 try {
@@ -39,6 +50,7 @@ try {
     console.log(`round ${round}: ${first}, and ${second} ${afterMs} ms later`);
     const { total, statuses, most, ms, longestGapMs } = await underLoad(c, () => injectPair(c, pair));
     await whole(c);
+    await countLives();
     const now: Round = {
       faults: [first, second],
       requests: total,
@@ -55,12 +67,17 @@ try {
     );
   }
   const pace = { before: paceBefore, after: await paceOf(c) };
+  const total = [...lives.values()].reduce((sum, count) => sum + count, 0);
   const page = soakPage(rounds, {
     seed,
     minutes: Math.round((performance.now() - started) / 60_000),
     date: new Date().toISOString().slice(0, 10),
+    runners:
+      renew === 'process'
+        ? `Runners of the ${scope}s are renewed in their pod: ${lives.size} pods were seen after the rounds, in ${total} lives.`
+        : `The next ${scope} gets a new pod.`,
   });
-  writePart(DOCUMENT, 'soak', page);
+  writePart(DOCUMENT, renew === 'process' ? 'soak, renewed' : 'soak', page);
   console.log(`\n${page}`);
   const larger = grown(rounds);
   console.log(`pace before and after: ${JSON.stringify(pace)}`);
