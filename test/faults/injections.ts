@@ -205,40 +205,56 @@ function networkIsGone(error: unknown): void {
   if (!/No such file|setns|Bad rule/i.test(String(error))) throw error;
 }
 
-/** Applies a rule in the network of a pod, from the node, so that existing connections are cut, too. */
-async function blocked(pid: number, rule: readonly string[], ms: number): Promise<void> {
-  const iptables = (action: '-I' | '-D') =>
+/**
+ * Applies a rule in the network of a pod, from the node, so that existing connections are cut, too. `find`: a process of
+ * the pod. It is asked again if that network ends meanwhile, as another fault may replace the pod.
+ */
+async function blocked(
+  what: string,
+  find: () => Promise<number | undefined>,
+  rule: readonly string[],
+  ms: number,
+): Promise<void> {
+  const iptables = (pid: number, action: '-I' | '-D') =>
     run('nsenter', ['--target', String(pid), '--net', 'iptables', '-w', action, ...rule]);
-  await iptables('-I');
+  const pid = await eventually(what, 60, async () => {
+    const found = await find();
+    if (found === undefined) return undefined;
+    try {
+      await iptables(found, '-I');
+      return found;
+    } catch (error) {
+      networkIsGone(error);
+      return undefined;
+    }
+  });
   try {
     await moment(ms);
   } finally {
-    await iptables('-D').catch(networkIsGone);
+    await iptables(pid, '-D').catch(networkIsGone);
   }
 }
 
-export const postgresRefuses: Injection = async (c) => {
-  // Processes inside the pod can still connect, because the reckoning reads there.
-  const pid = await eventually('Postgres has a process', 60, async () =>
-    sandboxOf(await podOf(c, 'probeyard-postgres-0')),
-  );
-  await blocked(
-    pid,
+// Processes inside the pod can still connect, because the reckoning reads there.
+export const postgresRefuses: Injection = (c) =>
+  blocked(
+    'Postgres refuses',
+    async () => sandboxOf(await podOf(c, 'probeyard-postgres-0')),
     ['INPUT', '!', '-i', 'lo', '-p', 'tcp', '--dport', '5432', '-j', 'REJECT', '--reject-with', 'tcp-reset'],
     20_000,
   );
-};
 
 export const runnerCutOffFromNats: Injection = async (c) => {
-  const {
-    pids: [pid],
-  } = await alive('a runner that works', async () => {
-    const { items } = await c.kube.listAll(PROBE_JOBS, { namespace: NAMESPACE });
-    return items.find(({ status }) => status?.runner !== undefined && status.completedAt === undefined)?.status?.runner
-      ?.pod;
-  });
+  const working = async (): Promise<number | undefined> => {
+    const { pids } = await alive('a runner that works', async () => {
+      const { items } = await c.kube.listAll(PROBE_JOBS, { namespace: NAMESPACE });
+      return items.find(({ status }) => status?.runner !== undefined && status.completedAt === undefined)?.status
+        ?.runner?.pod;
+    });
+    return pids[0];
+  };
   // Longer than the leader accepts silence of a runner. The job runs elsewhere, and the late result changes nothing.
-  await blocked(pid!, ['OUTPUT', '-p', 'tcp', '--dport', '4222', '-j', 'DROP'], 25_000).catch(networkIsGone);
+  await blocked('a runner is cut off', working, ['OUTPUT', '-p', 'tcp', '--dport', '4222', '-j', 'DROP'], 25_000);
 };
 
 interface Running {
