@@ -3,6 +3,7 @@
  * request.
  */
 import { readFileSync } from 'node:fs';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { JSONWebKeySet } from 'jose';
 import { connectBus } from '../../src/bus/connect.ts';
 import { makeClient } from '../../src/kube/client.ts';
@@ -24,10 +25,15 @@ export interface Cost {
   peakMb: number;
   waiting: number;
   running: number;
+  /** Longest that the event loop was late since the last request, and its 99th percentile. */
+  lateMs: { p99: number; most: number };
 }
 
 const status = (name: string): number =>
   Number(new RegExp(`${name}:\\s+(\\d+)`).exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? 0) / 1024;
+
+const delay = monitorEventLoopDelay({ resolution: 10 });
+delay.enable();
 
 // The process that requested the measurement has exited.
 process.once('disconnect', () => process.exit(0));
@@ -46,7 +52,9 @@ process.once('message', (given: Given) => {
         peakMb: status('VmHWM'),
         waiting,
         running,
+        lateMs: { p99: delay.percentile(99) / 1e6, most: delay.max / 1e6 },
       } satisfies Cost);
+      delay.reset();
     });
     process.send?.('leading');
   })();

@@ -48,8 +48,8 @@ export interface Behaviour {
   begins: (order: Prepare) => boolean | Promise<boolean>;
   result: (order: Go) => ResultBody;
   heartbeatMs: number;
-  /** Whether new pods start at all. */
-  boot: boolean;
+  /** Whether new pods start at all; `running`: once their phase says so, where the cluster has nodes. */
+  boot: boolean | 'running';
   /** Of new pods: another one than ours is that of another release. */
   protocol: number;
   /** Reaction to an order to begin another life; `unknown`: that of an older agent, which does not subscribe to it. */
@@ -296,6 +296,9 @@ export async function simulateRunners(
     );
     runners.set(podUid, runner);
   };
+  const starts = ({ metadata, status }: Pod): boolean =>
+    behaviour.boot === true ||
+    (behaviour.boot === 'running' && status?.phase === 'Running' && !runners.has(metadata.uid ?? ''));
   const pods = startReflector<Pod>({
     client: kube,
     type: PODS,
@@ -303,7 +306,10 @@ export async function simulateRunners(
     labelSelector: `${LABEL.component}=runner`,
     handlers: {
       add: (pod) => {
-        if (behaviour.boot) boot(pod);
+        if (starts(pod)) boot(pod);
+      },
+      update: (pod) => {
+        if (behaviour.boot === 'running' && starts(pod)) boot(pod);
       },
       delete: gone,
     },

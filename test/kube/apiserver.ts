@@ -56,6 +56,8 @@ export interface Settings {
   alone?: boolean;
   /** Writes to disk as in production, for benchmarks. */
   fsync?: boolean;
+  /** Of a control plane that runs already and is the caller's: `own` of this process from now on. */
+  kubeconfig?: string;
 }
 
 /** Names another program of the API server, of another version: the tests then run against that one. */
@@ -84,6 +86,11 @@ export async function stopApiServers(): Promise<void> {
 atEnd(stopApiServers);
 
 async function start(settings: Settings): Promise<TestApiServer> {
+  if (settings.kubeconfig !== undefined) {
+    const client = await makeClient({ kubeconfig: settings.kubeconfig });
+    await applyCrds(client);
+    return serverOf(settings.kubeconfig, client, {});
+  }
   const own = settings.own === true || settings.fsync === true || process.env[SERVER_PROGRAM] !== undefined;
   const local = own ? undefined : localKubeconfig();
   if (local !== undefined) {
