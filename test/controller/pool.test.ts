@@ -63,6 +63,20 @@ describe('pool plan', () => {
     assert.equal(plan([], waiting({ a: 50 }), { spec: { ...spec, maxPods: 100 } }).create, MAX_STARTING);
     assert.equal(plan([], waiting({ a: 50 }, 0, 5), { spec: { ...spec, maxPods: 100 } }).create, 15);
   });
+  for (const [nodes, isGrowing, starts] of [
+    [1, false, MAX_STARTING],
+    [3, false, MAX_STARTING],
+    [20, false, 40],
+    [1, true, MAX_GROWING],
+    [20, true, 20],
+  ] as const)
+    it(`runners on ${nodes} nodes: ${starts} start at once${isGrowing ? ' for accounts with runners' : ''}`, () => {
+      const held = Array.from({ length: 40 }, (_, index) =>
+        runner({ tenant: 'a', ...busy, node: `node-${index % nodes}` }),
+      );
+      const large = { spec: { ...spec, maxPods: 1_000 } };
+      assert.equal(plan(held, waiting(isGrowing ? { a: 500 } : { a: 500, b: 1 }), large).create, starts);
+    });
   it('starts few at once for accounts with runners, unless another account waits or many are bound', () => {
     const held = [runner({ tenant: 'a', ...busy })];
     const large = { spec: { ...spec, maxPods: 100 } };

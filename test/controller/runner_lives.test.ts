@@ -164,6 +164,7 @@ describe('the life of a pod as the API server has it', () => {
       ...facts('p', { life: 3, version: '7' }),
       userNamespace: true,
       scheduled: true,
+      node: 'n',
     });
   });
   it('is written beside the uid of the pod, so that no other pod of this name is changed', () =>

@@ -1,11 +1,13 @@
 /** A term of any size, as the snapshot of the cluster is made from it. */
 import { makeRecent } from '../../src/controller/snapshot/recent.ts';
 import type { AccountFacts, PoolFacts, SnapshotView } from '../../src/controller/snapshot/build.ts';
+import { newRunner } from '../../src/controller/pools/new_runner.ts';
 import type { Runner } from '../../src/controller/pools/runners.ts';
 import { RUNNER_PROTOCOL } from '../../src/bus/messages.ts';
 import { API_VERSION, type Condition } from '../../src/kube/resource.ts';
 import type { ProbePoolSpec } from '../../src/kube/probe_pool.ts';
 import type { ProbeTool, ProbeToolStatus } from '../../src/kube/probe_tool.ts';
+import { facts } from './runner_fixture.ts';
 
 export const AT = Date.parse('2026-03-01T12:00:00.000Z');
 const MONOTONIC = 1_000_000;
@@ -19,33 +21,19 @@ export const condition = (type: string, status: Condition['status'], reason: str
 });
 
 let serial = 0;
-export const aRunner = (change: Partial<Runner> = {}): Runner => ({
-  uid: `u${++serial}`,
-  podUid: `u${serial}`,
-  life: 0,
-  version: '1',
-  pod: `runner-${String(serial).padStart(6, '0')}`,
-  pool: 'short',
-  generation: 'g',
-  phase: 'idle',
-  tenant: undefined,
-  account: undefined,
-  task: undefined,
-  jobsDone: 0,
-  createdAt: MONOTONIC - 60_000,
-  scheduledAt: MONOTONIC - 60_000,
-  readyAt: MONOTONIC - 59_000,
-  idleSince: MONOTONIC - 30_000,
-  protocol: RUNNER_PROTOCOL,
-  seenAt: MONOTONIC,
-  deleting: false,
-  renewing: false,
-  userNamespace: false,
-  walls: undefined,
-  refusals: 0,
-  shunnedUntil: 0,
-  ...change,
-});
+export const aRunner = (change: Partial<Runner> = {}): Runner => {
+  const uid = `u${++serial}`;
+  const pod = `runner-${String(serial).padStart(6, '0')}`;
+  return {
+    ...newRunner(facts(uid, { pod, generation: 'g', version: '1' }), MONOTONIC - 60_000),
+    phase: 'idle',
+    readyAt: MONOTONIC - 59_000,
+    idleSince: MONOTONIC - 30_000,
+    protocol: RUNNER_PROTOCOL,
+    seenAt: MONOTONIC,
+    ...change,
+  };
+};
 
 export const busyRunner = (job: string, change: Partial<Runner> = {}): Runner =>
   aRunner({

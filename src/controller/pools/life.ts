@@ -21,6 +21,7 @@ export const factsOf = (pod: Pod): PodFacts => ({
   ended: isOver(pod),
   userNamespace: pod.spec?.hostUsers === false,
   scheduled: pod.spec?.nodeName !== undefined,
+  node: pod.spec?.nodeName,
 });
 
 /** A merge patch. The uid keeps it from another pod of the same name. */

@@ -21,6 +21,7 @@ export const newRunner = (facts: PodFacts, now: number, kept?: Kept): Runner => 
   createdAt: kept?.createdAt ?? now,
   // A pod that was renewed has had a node.
   scheduledAt: facts.scheduled === false && !facts.life ? undefined : now,
+  node: facts.node,
   readyAt: undefined,
   idleSince: now,
   protocol: undefined,

@@ -40,10 +40,12 @@ export interface PoolPlan {
   renew: PoolPlan['end'];
 }
 
+/** Pods that start at once, on however many nodes; more where the pool's runners are on more nodes. */
 export const MAX_STARTING = 6;
+export const STARTING_PER_NODE = 2;
 /**
- * Bound when every waiting account already holds runners. Each start takes about a second of CPU from the running jobs,
- * so a growing account grows step by step.
+ * Bound when every waiting account already holds runners. Each start takes about a second of CPU from the running jobs
+ * of its node, so a growing account grows step by step: by this many, or one for each node.
  */
 export const MAX_GROWING = 2;
 const START_SECONDS = 1;
@@ -290,8 +292,9 @@ export function planPool({ spec, generation, runners, unseen, demand, holdBack, 
     .slice(0, Math.max(0, Math.min(room(), want - have)));
   const renewed = new Set(renew.map(({ runner }) => runner));
 
+  const nodes = new Set(all.flatMap(({ node }) => node ?? [])).size;
   const startingMost = Math.max(
-    isGrowing ? MAX_GROWING : MAX_STARTING,
+    isGrowing ? Math.max(MAX_GROWING, nodes) : Math.max(MAX_STARTING, STARTING_PER_NODE * nodes),
     Math.ceil(3 * demand.drainPerSecond * START_SECONDS),
   );
   const create = Math.min(want - have - renew.length, room() - renew.length, startingMost - pods);

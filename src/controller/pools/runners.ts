@@ -41,6 +41,7 @@ export interface Runner {
   createdAt: number;
   /** When its pod had a node, or began this life; undefined while the pod waits for a node. */
   scheduledAt: number | undefined;
+  node: string | undefined;
   readyAt: number | undefined;
   idleSince: number;
   /** Reported by its agent; undefined before the first heartbeat. */
@@ -78,6 +79,7 @@ export interface PodFacts {
   ended: boolean;
   userNamespace?: boolean;
   scheduled?: boolean;
+  node?: string | undefined;
 }
 
 /** An account, or the tenant of a runner whose account this leader does not know. */
@@ -210,6 +212,7 @@ export class Runners {
     }
     known.version = facts.version;
     if (facts.scheduled === true) known.scheduledAt ??= now;
+    known.node ??= facts.node;
     if (facts.deleting && !known.deleting) {
       // A pod that is being deleted drains: it may finish its job and gets no new one.
       this.#change(known, () => {
