@@ -1,8 +1,8 @@
 /**
  * Many runner pods on many nodes, without kubelets: a control plane with simulated nodes (test/cluster/simulated.ts), a
- * controller in a process of its own, and runners simulated here. Shows how fast a pool grows, what a leader costs while
- * nothing is asked, and what an admission costs it, after a takeover. Run: npm exec -- node bench/scale/nodes.ts [nodes]
- * [pods] [jobs]
+ * controller in a process of its own, and runners simulated here. Shows how fast a pool grows, what a leader costs
+ * while nothing is asked, and what an admission costs it after a takeover.
+ * Run: npm exec -- node bench/scale/nodes.ts [nodes] [pods] [jobs]
  */
 import { rm } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';

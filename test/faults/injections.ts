@@ -206,8 +206,8 @@ function networkIsGone(error: unknown): void {
 }
 
 /**
- * Applies a rule in the network of a pod, from the node, so that existing connections are cut, too. `find`: a process of
- * the pod. It is asked again if that network ends meanwhile, as another fault may replace the pod.
+ * Applies a rule in the network of a pod, from the node, so that existing connections are cut, too. `find`: a process
+ * of the pod. It is asked again if that network ends meanwhile, as another fault may replace the pod.
  */
 async function blocked(
   what: string,

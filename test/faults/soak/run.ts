@@ -74,7 +74,7 @@ try {
     date: new Date().toISOString().slice(0, 10),
     runners:
       renew === 'process'
-        ? `Runners of the ${scope}s are renewed in their pod: ${lives.size} pods were seen after the rounds, in ${total} lives.`
+        ? `Runners are renewed for the next ${scope}: ${lives.size} pods were seen after the rounds, in ${total} lives.`
         : `The next ${scope} gets a new pod.`,
   });
   writePart(DOCUMENT, renew === 'process' ? 'soak, renewed' : 'soak', page);
