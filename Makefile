@@ -91,6 +91,11 @@ bench: $(MODULES) ## latency, throughput, memory against their ranges: measureme
 bench-hls: $(MODULES) ## the HLS validator beside others: hls.md
 	@$(RUN) bench/hls/run.ts
 
+bench-scale: $(MODULES) ## a queue of 50,000 jobs, and 5,000 runners on 1,000 simulated nodes (an hour, 8 GB)
+	@$(SERVERS)
+	@nice -n 19 $(RUN) bench/scale/queue.ts 10000 50000
+	@nice -n 19 $(RUN) bench/scale/nodes.ts
+
 bench-store: $(MODULES) ## log and statistics over ten million requests: queries.md (an hour, 16 GB of disk)
 	@nice -n 19 $(RUN) bench/store/large.ts
 
@@ -141,7 +146,7 @@ $(MODULES): package-lock.json
 	@touch $@
 
 .PHONY: help up down status logs images test check test-unit test-cluster test-postgres browser screenshots matrix \
-	mutations mutate fuzz-api fuzz-media fuzz-hls fuzz-c2pa bench bench-hls bench-store faults alerts soak hostility \
+	mutations mutate fuzz-api fuzz-media fuzz-hls fuzz-c2pa bench bench-hls bench-scale bench-store faults alerts soak hostility \
 	sources peers \
 	compare report-data report-train report-tables generate format images-source release \
 	release-check release-install
