@@ -146,7 +146,6 @@ $(MODULES): package-lock.json
 	@touch $@
 
 .PHONY: help up down status logs images test check test-unit test-cluster test-postgres browser screenshots matrix \
-	mutations mutate fuzz-api fuzz-media fuzz-hls fuzz-c2pa bench bench-hls bench-scale bench-store faults alerts soak hostility \
-	sources peers \
-	compare report-data report-train report-tables generate format images-source release \
+	mutations mutate fuzz-api fuzz-media fuzz-hls fuzz-c2pa bench bench-hls bench-scale bench-store faults alerts soak \
+	hostility sources peers compare report-data report-train report-tables generate format images-source release \
 	release-check release-install
