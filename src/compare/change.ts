@@ -1,5 +1,5 @@
 /** What kind of change lies between two values. */
-import { CHANGES, type Change } from './schema.ts';
+import { CHANGES, type Change } from './limits.ts';
 
 /** Undefined: the run does not have the field. */
 export type Value = unknown;

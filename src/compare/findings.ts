@@ -1,15 +1,7 @@
 /** Collects changed fields: as many as there is room for, the others are counted. News goes before what is known. */
 import { knownChange } from './known.ts';
-import {
-  CHANGES,
-  MOST_FIELDS,
-  MOST_TEXT,
-  type Change,
-  type ChangedField,
-  type Comparison,
-  type Level,
-  type Summary,
-} from './schema.ts';
+import { CHANGES, MOST_FIELDS, MOST_TEXT, type Change, type Level } from './limits.ts';
+import type { ChangedField, Comparison, Summary } from './schema.ts';
 import { shown, shownPath } from './shorten.ts';
 import type { ReportTool } from '../tools/probe_report.ts';
 

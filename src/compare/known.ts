@@ -4,7 +4,8 @@ import type { ReportTool } from '../tools/probe_report.ts';
 import type { Found, Labelled } from './findings.ts';
 import { KNOWN_CHANGES, type KnownEntry } from './known_changes.ts';
 import { changeOf } from './change.ts';
-import type { Change, ChangedField } from './schema.ts';
+import type { Change } from './limits.ts';
+import type { ChangedField } from './schema.ts';
 
 const byPath = new Map<string, KnownEntry[]>();
 for (const entry of KNOWN_CHANGES)

@@ -4,7 +4,7 @@
  * decides, and changes of values, are not among them: a reader should look at those.
  */
 import type { ReportTool } from '../tools/probe_report.ts';
-import type { Change } from './schema.ts';
+import type { Change } from './limits.ts';
 
 export interface KnownEntry {
   tool: ReportTool;

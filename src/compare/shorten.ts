@@ -1,5 +1,5 @@
 /** Values as they are told: scalars, cut to a bounded length; objects as the beginning of their JSON. */
-import { LONGEST_PATH, LONGEST_VALUE } from './schema.ts';
+import { LONGEST_PATH, LONGEST_VALUE } from './limits.ts';
 
 export type Shown = string | number | boolean | null;
 

@@ -1,6 +1,7 @@
 /** Many comparisons as one report: which fields change, and on how many files. */
 import Type, { type Static } from 'typebox';
-import { LEVELS, type ChangedField, ChangedFieldSchema, type Comparison } from './schema.ts';
+import { LEVELS } from './limits.ts';
+import { type ChangedField, ChangedFieldSchema, type Comparison } from './schema.ts';
 
 /** Different fields that are counted, and that are told. */
 const MOST_COUNTED = 5_000;

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { Ajv } from 'ajv';
 import { compareRuns, type ComparedRun } from '../../src/compare/compare.ts';
-import { ComparisonSchema, MOST_FIELDS, MOST_TEXT, type ChangedField } from '../../src/compare/schema.ts';
+import { MOST_FIELDS, MOST_TEXT } from '../../src/compare/limits.ts';
+import { ComparisonSchema, type ChangedField } from '../../src/compare/schema.ts';
 import type { ReportTool } from '../../src/tools/probe_report.ts';
 
 const valid = new Ajv({ strict: false, allowUnionTypes: true }).compile(ComparisonSchema);

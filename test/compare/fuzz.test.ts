@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { Ajv } from 'ajv';
 import { compareRuns, type ComparedRun } from '../../src/compare/compare.ts';
-import { ComparisonSchema, MOST_TEXT } from '../../src/compare/schema.ts';
+import { MOST_TEXT } from '../../src/compare/limits.ts';
+import { ComparisonSchema } from '../../src/compare/schema.ts';
 import { random } from '../source/random.ts';
 
 const valid = new Ajv({ strict: false, allowUnionTypes: true }).compile(ComparisonSchema);

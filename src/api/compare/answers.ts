@@ -1,6 +1,7 @@
 /** What a comparison answers, as it is described. */
 import Type from 'typebox';
-import { ChangedFieldSchema, MOST_FIELDS, SummarySchema } from '../../compare/schema.ts';
+import { MOST_FIELDS } from '../../compare/limits.ts';
+import { ChangedFieldSchema, SummarySchema } from '../../compare/schema.ts';
 import { REPORT_TOOLS } from '../../tools/probe_report.ts';
 import { OriginSchema } from '../probe/description/answers.ts';
 
