@@ -1,3 +1,5 @@
+import { startRole } from './start_role.ts';
+
 /** One image for all roles: `main.ts <role>`. Each role has its own folder and is only loaded when needed. */
 const ROLES: Record<string, () => Promise<{ run(): Promise<void> }>> = {
   api: () => import('./api/main.ts'),
@@ -22,18 +24,4 @@ if (!load) {
   console.error(`usage: main.ts <role>, one of: ${Object.keys(ROLES).join(' ')}`);
   process.exit(2);
 }
-try {
-  await (await load()).run();
-} catch (error) {
-  const { code, name, message, stack } = error as Error & { code?: string };
-  console.error(
-    JSON.stringify({
-      level: 60,
-      time: Date.now(),
-      role,
-      msg: 'this role cannot go on',
-      err: { name, code, message, stack },
-    }),
-  );
-  process.exit(1);
-}
+await startRole(role, async () => (await load()).run());
