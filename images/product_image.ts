@@ -5,6 +5,7 @@
 import { existsSync } from 'node:fs';
 import { copyFile, cp, mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { bundleAgent } from './agent_bundle.ts';
 import { ARCHITECTURES, type Architecture, suffixOf, USUAL } from './architecture.ts';
 import { baseKeyOf } from './base.ts';
 import { importBase } from './base_image.ts';
@@ -34,10 +35,12 @@ const pageSources = [
   'tsconfig.json',
 ];
 const manifests = ['package.json', 'package-lock.json', '.npmrc'];
+/** What the agent is bundled from, with the packages. */
+const agentSources = ['src', 'images/agent_bundle.ts', 'tsconfig.json'];
 
 export async function productPlan(arch: Architecture = USUAL): Promise<ImagePlan> {
   const { version } = await manifest();
-  const inputs = ['src', 'images/probeyard', 'images/collect.sh', ...pageSources, ...manifests].map((path) =>
+  const inputs = ['images/probeyard', 'images/collect.sh', ...pageSources, ...agentSources, ...manifests].map((path) =>
     join(checkout, path),
   );
   return {
@@ -51,12 +54,12 @@ export async function productPlan(arch: Architecture = USUAL): Promise<ImagePlan
 }
 
 async function make(ref: string, arch: Architecture): Promise<void> {
-  const [runtime, pages] = [await importRuntime(arch), await importPages(arch)];
+  const args = { RUNTIME: await importRuntime(arch), PAGES: await importPages(arch), AGENT: await importAgent(arch) };
   await withScratch(async (context) => {
     await cp(join(checkout, 'src'), join(context, 'src'), { recursive: true });
     await mkdir(join(context, 'images/probeyard'), { recursive: true });
     await copyFile(join(checkout, 'images/probeyard/warm.mjs'), join(context, 'images/probeyard/warm.mjs'));
-    await buildImage({ ref, arch, context, dockerfile, args: { RUNTIME: runtime, PAGES: pages } });
+    await buildImage({ ref, arch, context, dockerfile, args });
   });
 }
 
@@ -101,6 +104,20 @@ async function importPages(arch: Architecture): Promise<string> {
     await buildSite(join(context, 'site'));
     await cp(await samplesFolder(), join(context, 'samples'), { recursive: true });
     const file = join(import.meta.dirname, 'probeyard', 'pages.Dockerfile');
+    await buildImage({ ref, arch, context, dockerfile: file, anew: true });
+  });
+  return ref;
+}
+
+/** The agent as one file, bundled by this checkout's own packages. */
+async function importAgent(arch: Architecture): Promise<string> {
+  const inputs = [...agentSources, 'images/probeyard/agent.Dockerfile', ...manifests];
+  const key = contentKey(await contents(...inputs.map((path) => join(checkout, path))), await nodeVersion());
+  const ref = `${PREFIX}/agent:${key}${suffixOf(arch)}`;
+  if (await hasImage(ref)) return ref;
+  await withScratch(async (context) => {
+    await bundleAgent(join(context, 'agent'));
+    const file = join(import.meta.dirname, 'probeyard', 'agent.Dockerfile');
     await buildImage({ ref, arch, context, dockerfile: file, anew: true });
   });
   return ref;

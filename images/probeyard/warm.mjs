@@ -12,8 +12,9 @@ for (const entry of await readdir(source, { withFileTypes: true })) {
 }
 await load(`${source}/runner/verify.ts`);
 flushCompileCache();
-// The way in is compiled as well: it ends with its usage, and what it compiled stays.
-spawnSync(process.execPath, [`${source}/main.ts`], { stdio: 'ignore' });
+// The ways in are compiled as well: they end with their usage or for want of settings, and what they compiled stays.
+for (const entry of [`${source}/main.ts`, '/app/agent/main.cjs'])
+  spawnSync(process.execPath, [entry], { stdio: 'ignore' });
 // It stands in the folder of the cache, which has to be this user's while it is filled; in the image it has no
 // business.
 await rm(import.meta.filename);

@@ -1,4 +1,4 @@
-/** An agent as a process of its own, with the launcher and the listener of the image, goes from life to life. */
+/** An agent as the image runs it, with its launcher and its listener, goes from life to life. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,9 +8,8 @@ import { type Heartbeat, type OrderAnswer, SUBJECT } from '../../src/bus/message
 import { makeRunnerId } from '../../src/bus/runner_id.ts';
 import { until } from '../until.ts';
 import { Rig } from './agent_rig.ts';
+import { buildAgent } from './built_agent.ts';
 import { buildListener } from './built_launcher.ts';
-
-const MAIN = join(import.meta.dirname, '../../src/main.ts');
 
 describe('agent: renewed in its pod', function () {
   this.timeout(120_000);
@@ -26,7 +25,8 @@ describe('agent: renewed in its pod', function () {
     rig.uid = idOf(0);
     writeFileSync(join(rig.directory, 'token'), 'any');
     rig.serve = (_request, response) => response.end('audio');
-    child = spawn(buildListener(), ['65536', process.execPath, MAIN, 'agent'], {
+    const { program } = await buildAgent();
+    child = spawn(buildListener(), ['65536', process.execPath, program], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { PATH: '/usr/bin:/bin', ...rig.environment({ maxJobs: 5 }) },
     });
