@@ -8,11 +8,10 @@ import { cachedTools } from '../../images/cached.ts';
 import type { AssignedTool } from '../../src/bus/messages.ts';
 import { AGENT_NODE_OPTIONS, SOURCE_SEND_BYTES } from '../../src/controller/pools/pod.ts';
 import type { RunnerSettings } from '../../src/runner_settings.ts';
+import { buildAgent } from '../../test/runner/built_agent.ts';
 import { buildListener } from '../../test/runner/built_launcher.ts';
 import type { Rig } from '../../test/runner/agent_rig.ts';
 import { until } from '../../test/until.ts';
-
-const MAIN = join(import.meta.dirname, '../../src/main.ts');
 
 /** Unpacks the newest version that has an image here, where the rig's agents find it. */
 export async function unpackNewest(rig: Rig, name: 'ffprobe' | 'mediainfo'): Promise<AssignedTool> {
@@ -34,7 +33,8 @@ export interface AgentProcess {
 export async function startAgentProcess(rig: Rig, settings: Partial<RunnerSettings> = {}): Promise<AgentProcess> {
   rig.launcher.close();
   writeFileSync(join(rig.directory, 'token'), 'any');
-  const agent = spawn(buildListener(), [String(SOURCE_SEND_BYTES), process.execPath, MAIN, 'agent'], {
+  const { program } = await buildAgent();
+  const agent = spawn(buildListener(), [String(SOURCE_SEND_BYTES), process.execPath, program], {
     stdio: ['ignore', 'ignore', 'inherit'],
     env: { PATH: '/usr/bin:/bin', NODE_OPTIONS: AGENT_NODE_OPTIONS, ...rig.environment(settings) },
   });

@@ -10,9 +10,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SUBJECT } from '../../src/bus/messages.ts';
 import { Rig } from '../../test/runner/agent_rig.ts';
+import { buildAgent } from '../../test/runner/built_agent.ts';
 import { until } from '../../test/until.ts';
 
-const MAIN = join(import.meta.dirname, '../../src/main.ts');
+const { program } = await buildAgent();
 const cache = mkdtempSync(join(tmpdir(), 'probeyard-compile-cache-'));
 const status = (pid: number, what: string): number =>
   Math.round(Number(new RegExp(`${what}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024);
@@ -35,7 +36,7 @@ async function measure(label: string, flags: string[], env: Record<string, strin
   rig.uid = `uid-${label.replaceAll(/\W+/g, '-')}`;
   rig.beats = [];
   const begun = performance.now();
-  const child = spawn(process.execPath, [...flags, MAIN, 'agent'], {
+  const child = spawn(process.execPath, [...flags, program], {
     stdio: ['ignore', 'ignore', 'inherit'],
     env: {
       PATH: '/usr/bin:/bin',
