@@ -1,0 +1,46 @@
+/** What an agent in the cluster was started from. A renewed runner waits for this start between two tenants. */
+import assert from 'node:assert/strict';
+import { AGENT_PROGRAM } from '../../src/controller/pools/pod.ts';
+import { PODS } from '../../src/kube/client.ts';
+import { LABEL } from '../../src/kube/resource.ts';
+import { RUNNERS, cluster, eventually, type Cluster } from './fixture.ts';
+
+interface Started {
+  commandLine: string[];
+  /** What Node says about its compile cache when the same program starts again. It ends for want of settings. */
+  cache: string;
+}
+const LOOK = `
+  const { readFileSync } = require('node:fs');
+  const { spawnSync } = require('node:child_process');
+  const { NODE_COMPILE_CACHE, NODE_OPTIONS } = process.env;
+  const commandLine = readFileSync('/proc/1/cmdline', 'utf8').split('\\0').slice(0, -1);
+  const env = { NODE_COMPILE_CACHE, NODE_OPTIONS, NODE_DEBUG_NATIVE: 'COMPILE_CACHE' };
+  const { stderr } = spawnSync(process.execPath, [${JSON.stringify(AGENT_PROGRAM)}], { env, encoding: 'utf8' });
+  console.log(JSON.stringify({ commandLine, cache: stderr }));
+`;
+
+describe('the start of an agent', function () {
+  this.timeout(120_000);
+  let c: Cluster;
+  let started: Started;
+  before(async () => {
+    c = await cluster();
+    const labelSelector = `${LABEL.component}=runner,${LABEL.pool}=short`;
+    // A runner may be replaced in this moment.
+    started = await eventually('a runner can be asked', 60, async () => {
+      const { items } = await c.kube.listAll(PODS, { namespace: RUNNERS, labelSelector });
+      const pod = items.find(({ status }) => status?.phase === 'Running')?.metadata.name;
+      if (pod === undefined) return undefined;
+      const said = await c.kubectl('-n', RUNNERS, 'exec', pod, '-c', 'agent', '--', '/app/bin/node', '-e', LOOK);
+      return JSON.parse(said) as Started;
+    });
+  });
+  after(() => c?.close());
+
+  it('runs the one file, not the modules', () =>
+    assert.deepEqual(started.commandLine, ['/app/bin/node', AGENT_PROGRAM]));
+
+  it('takes the file from the compile cache of the image, as its user', () =>
+    assert.match(started.cache, new RegExp(`code cache for CommonJS ${AGENT_PROGRAM} was accepted`)));
+});
