@@ -3,6 +3,7 @@
  * durations.
  */
 import { readFileSync, readdirSync } from 'node:fs';
+import { AGENT_PROGRAM } from '../../src/controller/pools/pod.ts';
 
 const read = (path: string): string => {
   try {
@@ -19,7 +20,7 @@ const GROUP = '/probeyard-node';
 function labelOf(pid: string, leader: string | undefined): string | undefined {
   if (!read(`/proc/${pid}/cgroup`).includes(GROUP)) return undefined;
   const command = read(`/proc/${pid}/cmdline`).replaceAll('\0', ' ').trim();
-  const role = /src\/main\.ts (\w+)/.exec(command)?.[1];
+  const role = command.includes(AGENT_PROGRAM) ? 'agent' : /src\/main\.ts (\w+)/.exec(command)?.[1];
   if (role === 'controller' && leader !== undefined)
     return `\0${read(`/proc/${pid}/environ`)}`.includes(`\0PY_POD_NAME=${leader}\0`)
       ? 'controller, leading'
