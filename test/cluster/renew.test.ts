@@ -14,8 +14,11 @@ const PODS_AT_MOST = 2;
 const JOBS_EACH = 6;
 const LIMIT = 2;
 
-/** What watches saw: the accounts of each runner, the most jobs of an account at once, and the lives of each pod. */
-function watchAll(c: Cluster) {
+/**
+ * What watches saw: the accounts of each runner, the most jobs of an account at once, and the lives of each pod. Jobs of
+ * other tokens are those of earlier tests, which are deleted meanwhile.
+ */
+function watchAll(c: Cluster, ours: ReadonlySet<string>) {
   const stop = new AbortController();
   const tokensOf = new Map<string, Set<string>>();
   const running = new Map<string, Set<string>>();
@@ -24,6 +27,7 @@ function watchAll(c: Cluster) {
   const onJob = (type: string, job: ProbeJob): void => {
     const { metadata, status, spec } = job;
     const token = String(spec.token?.id ?? '');
+    if (!ours.has(token)) return;
     const uid = status?.runner?.uid;
     if (uid) tokensOf.set(uid, (tokensOf.get(uid) ?? new Set()).add(token));
     const now = running.get(token) ?? new Set();
@@ -93,7 +97,7 @@ describe('runners that are renewed', function () {
     const change = { minReady: 1, maxPods: PODS_AT_MOST, reuse: { scope: 'account', renew: 'process' } };
     await withPool(c, change, async () => {
       await ready(c, 1);
-      const watched = watchAll(c);
+      const watched = watchAll(c, new Set(tokens.map(({ id }) => String(id))));
       const began = performance.now();
       const times: number[] = [];
       try {
