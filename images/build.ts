@@ -31,8 +31,8 @@ export interface BuildOptions {
 
 /**
  * Names (as in `only`) of the tools that are not in the cache and that a first probe can do without, in the groups in
- * which they are worth an installation: those that need no compiler, then each of the others. A first probe needs one
- * version of each of its tools: the newest that is not compiled here.
+ * which they are worth an installation: those that need no compiler, those that it takes a minute for, then each of the
+ * others. A first probe needs one version of each of its tools: the newest that is not compiled here.
  */
 export async function laterTools(): Promise<string[][]> {
   const had = await Promise.all(
@@ -49,8 +49,9 @@ export async function laterTools(): Promise<string[][]> {
     }),
   );
   const later = had.filter(({ entry, cached }) => !cached && !first.has(entry)).map(({ entry }) => entry);
-  const quick = later.filter((entry) => !isCompiled(entry)).map(entryName);
-  return [...(quick.length === 0 ? [] : [quick]), ...later.filter(isCompiled).map((entry) => [entryName(entry)])];
+  const together = [later.filter((entry) => !isCompiled(entry)), later.filter(isTranslated)];
+  const alone = later.filter((entry) => isCompiled(entry) && !isTranslated(entry)).map((entry) => [entry]);
+  return [...together, ...alone].filter(({ length }) => length > 0).map((group) => group.map(entryName));
 }
 
 /** The images that are not in the cache, as steps to come. */
@@ -74,11 +75,15 @@ export async function missingImages({ withoutLater = false }: BuildOptions = {})
 /** What a request for a file runs unless it says otherwise. */
 const FIRST_PROBE: readonly ImageTool[] = ['ffprobe', 'mediainfo'];
 
-/** Takes minutes. */
-const isCompiled = ({ source }: Entry): boolean => source.kind === 'cargo' || source.kind === 'upstream-source';
+const isTranslated = ({ source }: Entry): boolean => source.kind === 'wasm';
+
+/** Takes a minute or more. */
+const isCompiled = (entry: Entry): boolean =>
+  isTranslated(entry) || entry.source.kind === 'cargo' || entry.source.kind === 'upstream-source';
 
 /** Of a build from nothing on two cores. */
 function secondsOf(entry: Entry): number {
+  if (isTranslated(entry)) return 75;
   if (isCompiled(entry)) return 480;
   return entry.source.kind === 'npm' ? 3 : 7;
 }

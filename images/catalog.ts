@@ -38,6 +38,20 @@ const NpmSource = Type.Object(
   strict,
 );
 
+/** A module of an npm package, compiled with the driver in images/tools/mediainfo-wasm. */
+const WasmSource = Type.Object(
+  {
+    kind: Type.Literal('wasm'),
+    package: text(),
+    version: text(),
+    /** Of the tarball, as stated by the registry. */
+    integrity: text({ pattern: '^sha512-' }),
+    /** The module, by its path inside the tarball. */
+    module: text(),
+  },
+  strict,
+);
+
 const DebianSource = Type.Object(
   {
     kind: Type.Literal('debian'),
@@ -83,7 +97,7 @@ const CargoSource = Type.Object({ kind: Type.Literal('cargo'), recipe: Type.Lite
 /** Our C program in images/tools/<recipe>/main.c, compiled static with libc alone. */
 const CSource = Type.Object({ kind: Type.Literal('c'), recipe: text({ pattern: '^[a-z][a-z0-9_]*$' }) }, strict);
 
-const Source = Type.Union([MavenSource, NpmSource, DebianSource, UpstreamSource, CargoSource, CSource]);
+const Source = Type.Union([MavenSource, NpmSource, WasmSource, DebianSource, UpstreamSource, CargoSource, CSource]);
 export type Source = Static<typeof Source>;
 export type SourceOf<K extends Source['kind']> = Extract<Source, { kind: K }>;
 
@@ -105,7 +119,7 @@ const Entry = Type.Object(
     /** The version that the program itself reports. */
     exact: text({ pattern: '^\\d+(\\.\\d+)+$' }),
     latest: Type.Optional(Type.Boolean()),
-    /** `{root}` is the mount point of the image, `{node}` the Node binary of the runner. */
+    /** `{root}` is the mount point of the image. */
     command: Type.Array(text(), { minItems: 1 }),
     license: text(),
     note: Type.Optional(text()),
@@ -136,6 +150,7 @@ const check = ajv.compile<Catalog>(Catalog);
 const checkSource: Record<string, ReturnType<typeof ajv.compile>> = {
   maven: ajv.compile(MavenSource),
   npm: ajv.compile(NpmSource),
+  wasm: ajv.compile(WasmSource),
   debian: ajv.compile(DebianSource),
   'upstream-source': ajv.compile(UpstreamSource),
   cargo: ajv.compile(CargoSource),

@@ -59,7 +59,7 @@ export async function fetchMaven(source: SourceOf<'maven'>): Promise<string> {
   });
 }
 
-export async function fetchNpm(source: SourceOf<'npm'>): Promise<string> {
+export async function fetchNpm(source: Pick<SourceOf<'npm'>, 'package' | 'version' | 'integrity'>): Promise<string> {
   const expected = source.integrity.slice('sha512-'.length);
   const kept = keptAt(Buffer.from(expected, 'base64').toString('hex'));
   if (existsSync(kept)) return kept;

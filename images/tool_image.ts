@@ -9,6 +9,7 @@ import { imageSources } from './cargo_build.ts';
 import { type Entry, type Source, sourceFor } from './catalog.ts';
 import { buildFromSource } from './source_build.ts';
 import { layOut } from './tool_tree.ts';
+import { buildFromWasm, wasmRecipe } from './wasm_build.ts';
 
 const toolsDir = join(import.meta.dirname, 'tools');
 
@@ -25,6 +26,7 @@ export async function toolPlan(entry: Entry, arch: Architecture = USUAL): Promis
     key: contentKey(tool, JSON.stringify(identity(source)), await contents(...recipeOf(entry)), baseKeyOf(arch)),
     make: async (ref) => {
       if (source.kind === 'upstream-source') await buildFromSource(source, ref, arch);
+      else if (source.kind === 'wasm') await buildFromWasm(source, entry, ref, arch);
       else await buildPrebuilt(entry, ref, arch);
     },
   };
@@ -43,12 +45,12 @@ function identity(source: Source): unknown {
   return source.tarballs.map(({ name, url, sha256 }) => (sha256 === 'unknown' ? url : `${name} ${sha256}`));
 }
 
-function recipeOf({ source, command }: Entry): string[] {
+function recipeOf({ source }: Entry): string[] {
   if (source.kind === 'cargo')
     return [...imageSources, join(toolsDir, 'prebuilt'), join(import.meta.dirname, 'tool_tree.ts')];
   if (source.kind === 'c')
     return [join(toolsDir, source.recipe), join(toolsDir, 'prebuilt'), join(import.meta.dirname, 'tool_tree.ts')];
   if (source.kind === 'upstream-source') return [join(toolsDir, `${source.recipe}-source`)];
-  const layout = ['prebuilt', ...(command[0] === '{node}' ? ['mediainfo-wasm'] : [])];
-  return [...layout.map((name) => join(toolsDir, name)), join(import.meta.dirname, 'tool_tree.ts')];
+  if (source.kind === 'wasm') return [wasmRecipe];
+  return [join(toolsDir, 'prebuilt'), join(import.meta.dirname, 'tool_tree.ts')];
 }

@@ -1,5 +1,5 @@
 /** Lays out a prebuilt tool: bin/<tool>, and lib/ with all of its libraries and the loader of the same libc. */
-import { chmod, copyFile, mkdir, readdir, realpath } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ARCHITECTURES, type Architecture, USUAL } from './architecture.ts';
 import { baseRoot } from './base.ts';
@@ -19,7 +19,7 @@ export async function layOut(entry: Entry, tree: string, arch: Architecture = US
   const source = sourceFor(entry, arch);
   if (source.kind === 'maven') await layOutMaven(source, tool, tree, arch);
   else if (source.kind === 'debian') await layOutDebian(source, tool, tree, arch);
-  else if (source.kind === 'npm') await layOutNpm(source, entry, tree);
+  else if (source.kind === 'npm') await layOutNpm(source, tool, tree);
   else if (source.kind === 'cargo') await layOutCargo(tool, tree);
   else if (source.kind === 'c') await layOutC(source, tool, tree);
 }
@@ -57,7 +57,7 @@ async function layOutDebian(source: SourceOf<'debian'>, tool: string, tree: stri
   await layOutProgram(join(root, source.program), tool, tree, libraryFolders(root, arch), arch);
 }
 
-async function layOutNpm(source: SourceOf<'npm'>, { tool, command }: Entry, tree: string): Promise<void> {
+async function layOutNpm(source: SourceOf<'npm'>, tool: string, tree: string): Promise<void> {
   const archive = await fetchNpm(source);
   await withScratch(async (scratch) => {
     await run('tar', ['-xzf', archive, '-C', scratch]);
@@ -67,18 +67,6 @@ async function layOutNpm(source: SourceOf<'npm'>, { tool, command }: Entry, tree
       await chmod(join(tree, target), target === `bin/${tool}` ? 0o755 : 0o644);
     }
   });
-  if (command[0] === '{node}') await layOutWasmDriver(tree);
-}
-
-async function layOutWasmDriver(tree: string): Promise<void> {
-  await mkdir(join(tree, 'bin'), { recursive: true });
-  for (const name of await readdir(join(toolsDir, 'mediainfo-wasm'))) {
-    if (name.endsWith('.mjs'))
-      await copyFile(
-        join(toolsDir, 'mediainfo-wasm', name),
-        join(tree, 'bin', name === 'driver.mjs' ? 'mediainfo.mjs' : name),
-      );
-  }
 }
 
 async function layOutProgram(

@@ -6,6 +6,7 @@ import type { BuiltImage } from '../built_image.ts';
 import { type Entry, readCatalog, sourceFor } from '../catalog.ts';
 import { fetchDebian } from '../fetch/debian.ts';
 import { crates, goModules, npmPackages } from '../third_party.ts';
+import { WABT } from '../wasm_build.ts';
 import { debianPackages, type DebianPackage, type DebianRoot } from './debian.ts';
 
 export interface Component {
@@ -86,6 +87,10 @@ async function toolComponents(image: BuiltImage, product: Component): Promise<Co
     }
     case 'npm':
       return [{ ...main, purl: `pkg:npm/${source.package}@${source.version}` }];
+    case 'wasm': {
+      const module = { ...main, purl: `pkg:npm/${source.package}@${source.version}` };
+      return [module, { name: 'wabt', version: WABT, licence: 'Apache-2.0' }];
+    }
     case 'debian':
       return [main];
     case 'upstream-source':

@@ -117,7 +117,7 @@ describe('catalog of tool versions', () => {
     [
       'an unknown kind of source',
       changed((c) => (first(c).source['kind'] = 'conda')),
-      /source\/kind must be one of maven, npm, debian, upstream-source, cargo/,
+      /source\/kind must be one of maven, npm, wasm, debian, upstream-source, cargo/,
     ],
     [
       'a package without checksum',

@@ -3,13 +3,9 @@ import { readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { unpack } from '../../images/archive.ts';
-import { withScratch } from '../../images/cache.ts';
-import { cachedTools } from '../../images/cached.ts';
-import { attempt, type CommandResult } from '../../images/command.ts';
+import { forEachWasmTool } from './wasm_tools.ts';
 
 const clip = await readFile(join(import.meta.dirname, '..', 'fixtures', 'tiny.mp4'));
-const tools = (await cachedTools()).filter(({ entry }) => entry.command[0] === '{node}');
 
 /** The clip, then 40 MB that a reader of its index does not need. */
 const padding = 40_000_000;
@@ -67,71 +63,57 @@ describe('MediaInfo as WebAssembly over http', function () {
     origin.server.close();
   });
 
-  for (const { entry, image } of tools) {
-    describe(`version ${entry.version}`, () => {
-      if (image === undefined) {
-        it.skip(`skipped: its image is not built here (npm exec -- node images/build.ts mediainfo-${entry.version})`);
-        return;
-      }
-      const run = (...args: string[]): Promise<CommandResult> =>
-        withScratch(async (root) => {
-          await unpack(image.archive, root);
-          const command = entry.command.map((part) =>
-            part.replaceAll('{root}', root).replaceAll('{node}', process.execPath),
-          );
-          return attempt(command[0] ?? '', [...command.slice(1), ...args], { timeoutMs: 30_000 });
-        });
-      const tracks = (stdout: string): Record<string, string>[] => (JSON.parse(stdout) as Output).media?.track ?? [];
+  forEachWasmTool((_entry, run) => {
+    const tracks = (stdout: string): Record<string, string>[] => (JSON.parse(stdout) as Output).media?.track ?? [];
 
-      it('reads ranges, and prints the address and its extension like the command line tool', async () => {
-        const address = `${origin.base}/a%20"clip".mp4?x=1&y=2`;
-        const { code, stdout, stderr } = await run(
-          '--Output=JSON',
-          '--Language=raw',
-          '--ParseSpeed=0.5',
-          '--ReadByHuman=0',
-          address,
-        );
-        assert.equal(stderr, '');
-        assert.equal(code, 0);
-        assert.equal((JSON.parse(stdout) as Output).media?.['@ref'], address);
-        const [general, video] = tracks(stdout);
-        assert.equal(general?.['FileExtension'], 'mp4');
-        assert.equal(general['FileSize'], String(clip.length));
-        assert.equal(video?.['FrameCount'], '50');
-      });
-
-      it('reads a small part of a large file', async () => {
-        const { code, stdout } = await run('--Output=JSON', `${origin.base}/large.mp4`);
-        assert.equal(code, 0);
-        assert.equal(tracks(stdout)[1]?.['FrameCount'], '50');
-        assert.ok(origin.sent < 2_000_000, `${origin.sent} bytes in ${origin.requests} requests`);
-      });
-
-      it('reads from an origin without ranges', async () => {
-        const { code, stdout } = await run('--Output=JSON', `${origin.base}/whole.mp4`);
-        assert.equal(code, 0);
-        assert.deepEqual(
-          tracks(stdout).map((track) => track['@type']),
-          ['General', 'Video', 'Audio'],
-        );
-      });
-
-      it('prints media null and exits with 1 if there is nothing to read', async () => {
-        const { code, stdout, stderr } = await run('--Output=JSON', `${origin.base}/missing.mp4`);
-        assert.equal(code, 1);
-        assert.equal((JSON.parse(stdout) as Output).media, null);
-        assert.match(stderr, /^E: .*HTTP 404$/m);
-      });
-
-      it('prints XML and text as well', async () => {
-        const xml = await run('--Output=XML', `${origin.base}/a&b.mp4`);
-        assert.match(xml.stdout, /<media ref="http:\/\/127\.0\.0\.1:\d+\/a&#38;b\.mp4">/);
-        assert.match(xml.stdout, /<FileExtension>mp4<\/FileExtension>/);
-        const text = await run(`${origin.base}/a.mp4`);
-        assert.match(text.stdout, /^General\nComplete name +: http:\/\/127\.0\.0\.1:\d+\/a\.mp4\n/);
-        assert.match(text.stdout, /^Format +: AVC$/m);
-      });
+    it('reads ranges, and prints the address and its extension like the command line tool', async () => {
+      const address = `${origin.base}/a%20"clip".mp4?x=1&y=2`;
+      const { code, stdout, stderr } = await run([
+        '--Output=JSON',
+        '--Language=raw',
+        '--ParseSpeed=0.5',
+        '--ReadByHuman=0',
+        address,
+      ]);
+      assert.equal(stderr, '');
+      assert.equal(code, 0);
+      assert.equal((JSON.parse(stdout) as Output).media?.['@ref'], address);
+      const [general, video] = tracks(stdout);
+      assert.equal(general?.['FileExtension'], 'mp4');
+      assert.equal(general['FileSize'], String(clip.length));
+      assert.equal(video?.['FrameCount'], '50');
     });
-  }
+
+    it('reads a small part of a large file', async () => {
+      const { code, stdout } = await run(['--Output=JSON', `${origin.base}/large.mp4`]);
+      assert.equal(code, 0);
+      assert.equal(tracks(stdout)[1]?.['FrameCount'], '50');
+      assert.ok(origin.sent < 2_000_000, `${origin.sent} bytes in ${origin.requests} requests`);
+    });
+
+    it('reads from an origin without ranges', async () => {
+      const { code, stdout } = await run(['--Output=JSON', `${origin.base}/whole.mp4`]);
+      assert.equal(code, 0);
+      assert.deepEqual(
+        tracks(stdout).map((track) => track['@type']),
+        ['General', 'Video', 'Audio'],
+      );
+    });
+
+    it('prints media null and exits with 1 if there is nothing to read', async () => {
+      const { code, stdout, stderr } = await run(['--Output=JSON', `${origin.base}/missing.mp4`]);
+      assert.equal(code, 1);
+      assert.equal((JSON.parse(stdout) as Output).media, null);
+      assert.match(stderr, /^E: .*HTTP 404$/m);
+    });
+
+    it('prints XML and text as well', async () => {
+      const xml = await run(['--Output=XML', `${origin.base}/a&b.mp4`]);
+      assert.match(xml.stdout, /<media ref="http:\/\/127\.0\.0\.1:\d+\/a&#38;b\.mp4">/);
+      assert.match(xml.stdout, /<FileExtension>mp4<\/FileExtension>/);
+      const text = await run([`${origin.base}/a.mp4`]);
+      assert.match(text.stdout, /^General\nComplete name +: http:\/\/127\.0\.0\.1:\d+\/a\.mp4\n/);
+      assert.match(text.stdout, /^Format +: AVC$/m);
+    });
+  });
 });

@@ -22,5 +22,4 @@ export const STILL_WIDE: readonly string[] = [
   'images/tools/ffmpeg-source/icu_stub.c',
   'images/tools/mediainfo-source/Dockerfile',
   'images/tools/mediainfo-source/build.sh',
-  'images/tools/mediainfo-wasm/output.mjs',
 ];
