@@ -143,7 +143,7 @@ async function importNode(arch: Architecture): Promise<string> {
 }
 
 /** Node itself: the one that this checkout runs on, or the same version for another architecture. */
-export async function nodeProgram(arch: Architecture): Promise<string> {
+async function nodeProgram(arch: Architecture): Promise<string> {
   if (arch === USUAL) return join(checkout, 'node_modules/node/bin/node');
   const name = `node-linux-${ARCHITECTURES[arch].node}@${await nodeVersion()}`;
   const folder = await once(join(cacheDir, 'node', name), async (out) => {

@@ -2,15 +2,11 @@
 import { chmod, copyFile, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { unpack } from './archive.ts';
-import { ARCHITECTURES, type Architecture } from './architecture.ts';
-import { baseRoot } from './base.ts';
 import type { BuiltImage } from './built_image.ts';
 import { withScratch } from './cache.ts';
 import { commandFor, type Entry } from './catalog.ts';
 import { TOOL_TABLE } from '../src/tools/table.ts';
-import { attempt, type CommandResult, run } from './command.ts';
-import { nodeProgram } from './product_image.ts';
-import { closure } from './elf.ts';
+import { attempt, type CommandResult } from './command.ts';
 
 export interface Sandbox {
   root: string;
@@ -18,8 +14,6 @@ export interface Sandbox {
   command: string[];
   run: (args: readonly string[]) => Promise<CommandResult>;
 }
-
-const NODE = '/app/bin/node';
 
 export async function withSandbox<T>(
   entry: Entry,
@@ -36,10 +30,7 @@ export async function withSandbox<T>(
     // A plain file instead of the device, because mknod may be refused and no tool reads from it here.
     await writeFile(join(root, 'dev/null'), '');
     for (const file of files) await copyFile(file, join(root, file.split('/').at(-1) ?? ''));
-    if (entry.command.includes('{node}')) await addNode(root, image.arch);
-    const command = commandFor(entry, image.arch).map((part) =>
-      part.replaceAll('{root}', place).replaceAll('{node}', NODE),
-    );
+    const command = commandFor(entry, image.arch).map((part) => part.replaceAll('{root}', place));
     try {
       return await work({
         root,
@@ -57,21 +48,6 @@ export async function withSandbox<T>(
 
 /** Without any settings of the machine, such as library paths or options of Node. */
 const CLEAN = ['-i', 'PATH=/usr/sbin:/usr/bin:/sbin:/bin', 'HOME=/'];
-
-async function addNode(root: string, arch: Architecture): Promise<void> {
-  const { loader, loaderFolder, triple: name } = ARCHITECTURES[arch];
-  const node = await nodeProgram(arch);
-  const { folder } = await baseRoot(arch);
-  const triple = join(folder, 'usr/lib', name);
-  await mkdir(join(root, 'app/bin'), { recursive: true });
-  await mkdir(join(root, 'lib', name), { recursive: true });
-  await mkdir(join(root, loaderFolder), { recursive: true });
-  await copyFile(node, join(root, NODE));
-  await run('chmod', ['755', join(root, NODE)]);
-  for (const [library, file] of await closure([node], [triple])) await copyFile(file, join(root, 'lib', name, library));
-  await copyFile(join(triple, loader), join(root, loaderFolder, loader));
-  await run('chmod', ['755', join(root, loaderFolder, loader)]);
-}
 
 const proofOf = (tool: Entry['tool']) => TOOL_TABLE[tool]!.proof!;
 

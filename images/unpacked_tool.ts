@@ -34,7 +34,7 @@ export function unpackedCommand({ tool, version, command }: Entry, { archive }: 
   const digest = readFileSync(join(archive, '..', 'digest'), 'utf8').trim();
   const root = join(cacheDir, 'report', 'tools', `${tool}-${version}-${digest.slice(7, 23)}`);
   if (!existsSync(root)) unpack(archive, root);
-  return command.map((part) => part.replaceAll('{root}', root).replaceAll('{node}', process.execPath));
+  return command.map((part) => part.replaceAll('{root}', root));
 }
 
 /** Of the latest version. Undefined: its image is not in the cache. */

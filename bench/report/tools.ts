@@ -14,7 +14,6 @@ export const reportCache = join(cacheDir, 'report');
 export interface Program {
   tool: 'ffprobe' | 'mediainfo';
   version: string;
-  /** Takes some tenths of a second to start, so it reads every third file only. */ slow: boolean;
   run(file: string): Promise<Printed>;
 }
 export interface Printed {
@@ -33,7 +32,6 @@ export async function programs(): Promise<Program[]> {
     const program: Program = {
       tool: reader,
       version: entry.version,
-      slow: entry.command[0] === '{node}',
       async run(file) {
         // Reads from paths. The outputs over HTTP were the same.
         const args = [...before, ...tool.args({}, file)].flatMap((arg, index, all) =>

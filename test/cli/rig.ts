@@ -133,7 +133,7 @@ async function unpackTools(wanted: Awaited<ReturnType<typeof imagesOf>>, directo
         version,
         image: `tools/${tool}:${version}`,
         latest,
-        command: entry.command.map((part) => part.replaceAll('{root}', place).replaceAll('{node}', process.execPath)),
+        command: entry.command.map((part) => part.replaceAll('{root}', place)),
       };
     }),
   );
