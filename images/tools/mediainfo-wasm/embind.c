@@ -66,6 +66,16 @@ uint32_t give_string(uint32_t type, const char *bytes, uint32_t length) {
   return address;
 }
 
+/* The library keeps text of UTF-16 as it is, so two characters of a wide string may be the halves of one. */
+static uint32_t wide_character(uint32_t address, uint32_t length, uint32_t *at) {
+  uint32_t high = word_at(address + 4 * (*at)++);
+  if (high >> 10 != 0xd800 >> 10 || *at == length) return high;
+  uint32_t low = word_at(address + 4 * *at);
+  if (low >> 10 != 0xdc00 >> 10) return high;
+  (*at)++;
+  return 0x10000 + ((high & 0x3ff) << 10 | (low & 0x3ff));
+}
+
 void take_string(uint32_t type, uint32_t address, struct text *into) {
   uint32_t length = word_at(address), width = width_of(type);
   text_clear(into);
@@ -74,7 +84,7 @@ void take_string(uint32_t type, uint32_t address, struct text *into) {
     for (size_t at = 0; at < length;) text_add_code_point(into, next_code_point(bytes, length, &at));
   } else {
     if (width != 4 || length > UINT32_MAX / 8) fail("the library has a string of an unknown kind");
-    for (uint32_t i = 0; i < length; i++) text_add_code_point(into, word_at(address + 4 + 4 * i));
+    for (uint32_t at = 0; at < length;) text_add_code_point(into, wide_character(address + 4, length, &at));
   }
   module_release(address);
 }
