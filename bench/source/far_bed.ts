@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { SOURCE_SEND_BYTES } from '../../src/controller/pools/pod.ts';
+import { AGENT_NODE_OPTIONS, SOURCE_SEND_BYTES } from '../../src/controller/pools/pod.ts';
 import { buildListener } from '../../test/runner/built_launcher.ts';
 import type { Asked } from './far_origin.ts';
 import type { Answer, Order } from './proxy_process.ts';
@@ -60,6 +60,7 @@ interface Proxy {
 function startOf(cert: string, checkout: string): Proxy {
   const child = spawn(buildListener(), [String(SOURCE_SEND_BYTES), process.execPath, PROXY, cert, checkout], {
     stdio: ['pipe', 'pipe', 'inherit'],
+    env: { ...process.env, NODE_OPTIONS: AGENT_NODE_OPTIONS },
   });
   return { child, lines: createInterface({ input: child.stdout })[Symbol.asyncIterator]() };
 }

@@ -14,9 +14,10 @@ export interface Measured {
 const MOST_TIME = 0.4;
 const MOST_BYTES = 0.5;
 
-export const HEAD =
-  '| file | ms | spread | bare ms | ratio | MB | bare MB | ratio | requests | connections | near ms | outputs |\n' +
-  '| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |';
+const COLUMNS =
+  'file, ms, spread, bare ms, ratio, MB, bare MB, ratio, requests, connections, near ms, CPU, outputs'.split(', ');
+const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
+export const HEAD = [COLUMNS, COLUMNS.map(() => '---')].map(row).join('\n');
 
 const of = (runs: readonly Run[], field: 'ms' | 'sent' | 'requests' | 'connections'): number[] =>
   runs.map((run) => run[field]);
@@ -40,9 +41,10 @@ export function rowOf({ name, bare, now, nearMs }: Measured): string {
     `${median(of(now, 'requests'))}`,
     `${median(of(now, 'connections'))}`,
     nearMs.toFixed(0),
+    median(now.map(({ cpuMs = Number.NaN, sent: bytes }) => (cpuMs * 1e6) / bytes)).toFixed(1),
     equal ? 'equal' : 'DIFFER',
   ];
-  return `| ${cells.join(' | ')} |`;
+  return row(cells);
 }
 
 /** Requests that follow one another so closely are one line. */
@@ -89,8 +91,9 @@ Made by \`BENCH_PAGE=docs/reports/far-origins.md node bench/source/far.ts ${runs
 side by side on an HTTPS origin at a distance, bare and through the source proxy, in turns. Runs of each: ${runs}; the
 figures are medians. No connection is open when a run begins. **ms**: until both tools have ended. **MB**: what left
 the origin, which includes what its system buffers for the bare tools. **near ms**: the bare tools without any distance.
-The aims are ${MOST_TIME} × the time and ${MOST_BYTES} × the bytes of the bare tools; a ratio above has a NO. The load
-of the machine was ${loads.map((load) => load.toFixed(1)).join(' before and ')} after.
+**CPU**: of the proxy's process, in ms for each MB that left the origin. The aims are ${MOST_TIME} × the time and
+${MOST_BYTES} × the bytes of the bare tools; a ratio above has a NO. The load of the machine was
+${loads.map((load) => load.toFixed(1)).join(' before and ')} after.
 
 No source is read faster than three round trips (connection, TLS, first answer) and the time of the tools without
 any distance allow: where that is above the aim, it is the bound.
