@@ -114,10 +114,8 @@ describe('parts of a far playlist, fetched ahead', function () {
     await until('sixteen are asked for', () => paths().length === 17);
     await ask(`${job.address('ffprobe')}.none`);
     assert.equal(origin.requests.length, 18);
-    assert.deepEqual(
-      paths().slice(1, 17),
-      names.slice(0, 16).map((name) => `/${name}`),
-    );
+    // On several connections they may overtake one another.
+    assert.deepEqual(new Set(paths().slice(1, 17)), new Set(names.slice(0, 16).map((name) => `/${name}`)));
   });
 
   it('are checked like what a tool asks for, and a refusal is only recorded when it does', async () => {

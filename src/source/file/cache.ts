@@ -7,7 +7,7 @@ import { PAGE_SIZE, type PageMemory } from './page_memory.ts';
 
 export { PAGE_SIZE };
 
-const NOTHING = Buffer.alloc(0);
+export const NOTHING = Buffer.alloc(0);
 
 export class Page {
   /** Empty once the memory is another page's. */
@@ -30,10 +30,20 @@ export class Page {
     return this.#loading;
   }
 
-  append(chunk: Buffer): void {
-    chunk.copy(this.bytes, this.filled);
-    this.filled += chunk.length;
+  /** Where its next bytes belong. */
+  get space(): Buffer {
+    return this.bytes.subarray(this.filled);
+  }
+
+  /** So many bytes are in the space. */
+  grown(count: number): void {
+    this.filled += count;
     this.wake();
+  }
+
+  append(chunk: Buffer): void {
+    chunk.copy(this.space);
+    this.grown(chunk.length);
   }
 
   /** Nothing is appended any more. */

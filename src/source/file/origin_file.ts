@@ -1,5 +1,5 @@
 import type { OriginAnswer } from '../http/answer.ts';
-import { PAGE_SIZE, type Page, type PageCache } from './cache.ts';
+import { NOTHING, PAGE_SIZE, type Page, type PageCache } from './cache.ts';
 import { Distance } from './distance.ts';
 import { SourceError, worthAnotherTry } from '../error.ts';
 import { readFailure, refusedStatus, sourceClosed } from '../failures.ts';
@@ -13,7 +13,7 @@ import type { Reader } from '../reader.ts';
 import { PageReader } from './page_reader.ts';
 import { demandedRun, GLANCE, GLANCE_AT_PART, nextRun, widest, type Run, type Wanted } from './read_ahead.ts';
 import type { Pace } from './pace.ts';
-import { pipeBody } from '../http/transfer.ts';
+import { fillBody } from '../http/transfer.ts';
 import type { Part, Transport } from '../http/transport.ts';
 
 export type FileContext = Exchange & {
@@ -285,19 +285,19 @@ export class OriginFile {
     const end = Math.min((run.first + run.count) * PAGE_SIZE, this.#head!.size!);
     let at = from;
     let before = 0;
-    const take = (chunk: Buffer): boolean => {
-      let rest = chunk.subarray(before, before + end - at);
-      before -= Math.min(before, chunk.length);
-      while (rest.length > 0) {
-        const page = pages[Math.floor((at - from) / PAGE_SIZE)]!;
-        const part = rest.subarray(0, page.bytes.length - page.filled);
-        at += part.length;
-        rest = rest.subarray(part.length);
-        page.append(part);
-        if (page.filled === page.bytes.length) page.loaded();
+    // Bytes before the first page are read over.
+    const space = (): Buffer =>
+      before > 0 ? Buffer.allocUnsafe(before) : (pages[Math.floor((at - from) / PAGE_SIZE)]?.space ?? NOTHING);
+    const filled = (count: number): void => {
+      if (before > 0) {
+        before -= count;
+        return;
       }
+      const page = pages[Math.floor((at - from) / PAGE_SIZE)]!;
+      at += count;
+      page.grown(count);
+      if (page.filled === page.bytes.length) page.loaded();
       this.#look();
-      return at < end;
     };
     let failed: unknown;
     for (let tries = 0; tries < MOST_TRIES; tries++) {
@@ -307,7 +307,7 @@ export class OriginFile {
         const early = tries === 0 ? await opened?.answer : undefined;
         before = early === undefined ? 0 : opened!.before;
         const response = early ?? (await this.#ask({ from: at, to: end }, context));
-        await pipeBody(response, context, take);
+        await fillBody(response, context, space, filled);
         if (early === undefined) this.#distance.received(at - begun, performance.now() - asked);
       } catch (error) {
         if (!worthAnotherTry(error)) throw error;

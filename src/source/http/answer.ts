@@ -1,6 +1,16 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
 
+/** Memory that a body is read into. */
+export interface Sink {
+  /** Where the next bytes belong; empty if no more are wanted. */
+  space(): Buffer;
+  /** So many bytes are in it. */
+  filled(count: number): void;
+  /** There are no more. */
+  ended(error?: Error): void;
+}
+
 /**
  * An origin's response in any protocol: the part of an HTTP response that is used. Node's own responses have this
  * shape.
@@ -9,6 +19,8 @@ export type OriginAnswer = Readable & {
   statusCode?: number | undefined;
   headers: IncomingHttpHeaders;
   complete: boolean;
+  /** Reads the body into memory, in place of a stream. */
+  into?(sink: Sink): void;
 };
 
 /** The response of an origin that does not speak HTTP. */

@@ -1,11 +1,12 @@
 import { once } from 'node:events';
-import { connect, isIP, type LookupFunction, type Socket } from 'node:net';
+import { connect, isIP, type LookupFunction, type OnReadOpts, type Socket } from 'node:net';
 import {
   connect as connectTls,
   createSecureContext,
   getCACertificates,
+  TLSSocket,
+  type ConnectionOptions,
   type SecureContext,
-  type TLSSocket,
 } from 'node:tls';
 import { tunnelThrough, type EgressRoute } from './egress.ts';
 import { SourceError } from '../error.ts';
@@ -35,6 +36,8 @@ export function trustedContext(ca: string | undefined): () => SecureContext {
 interface Dialling {
   /** The one that the name led to before, for a second connection to the same machine. */
   address?: string | undefined;
+  /** Takes what a direct connection reads, in place of the socket's stream. */
+  onread?: OnReadOpts | undefined;
   /** How long a direct connection took, and its TLS handshake: undefined before that, and 0 without one. */
   onConnected?: (tcpMs: number, tlsMs: number | undefined) => void;
 }
@@ -49,7 +52,7 @@ export async function openSocket(
   const signal = AbortSignal.timeout(options.timeoutMs);
   try {
     let tcpMs: number | undefined;
-    const socket = await dial(host, port, options, signal, (ms) => {
+    const socket = await dial(host, port, secure, options, signal, (ms) => {
       tcpMs = ms;
       options.onConnected?.(ms, secure ? undefined : 0);
     });
@@ -57,7 +60,9 @@ export async function openSocket(
     socket.on('error', () => {});
     if (!secure) return socket;
     const begun = performance.now();
-    const protectedOne = await startTls(socket, host, options, signal);
+    const protectedOne =
+      socket instanceof TLSSocket ? socket : connectTls({ ...tlsOptions(host, options), socket, host });
+    await protection(protectedOne, socket, host, signal);
     if (tcpMs !== undefined) options.onConnected?.(tcpMs, performance.now() - begun);
     return protectedOne;
   } catch (error) {
@@ -75,10 +80,12 @@ const reached = new WeakMap<Socket, string>();
 async function dial(
   host: string,
   port: number,
-  { guard, egress, address }: ConnectOptions & Dialling,
+  secure: boolean,
+  options: ConnectOptions & Dialling,
   signal: AbortSignal,
   connected: (ms: number) => void,
 ): Promise<Socket> {
+  const { guard, egress, address, onread } = options;
   const through = egress?.applies(host) === true ? egress : undefined;
   if (through?.resolve === 'proxy') {
     await checkForEgress(guard, host, port);
@@ -93,20 +100,25 @@ async function dial(
     else done(null, addresses[0]!.address, addresses[0]!.family);
   };
   const begun = performance.now();
-  const socket =
+  const where =
     addresses.length === 1
-      ? connect({ host: addresses[0]!.address, port, noDelay: true })
-      : connect({ host, port, noDelay: true, lookup: checked, autoSelectFamily: true });
+      ? { host: addresses[0]!.address, port, noDelay: true, onread }
+      : { host, port, noDelay: true, lookup: checked, autoSelectFamily: true, onread };
+  // TLS passes what it reads to a function only if it makes the connection itself.
+  const socket =
+    secure && onread !== undefined ? connectTls({ ...tlsOptions(host, options), ...where }) : connect(where);
+  // Defence in depth: the connected address must be a checked one. The first to know, so that TLS has not begun.
+  let isRefused = false;
+  socket.prependOnceListener('connect', () => {
+    isRefused = guard.check(socket.remoteAddress ?? '', port, host) !== 'ok';
+    if (isRefused) socket.destroy();
+  });
   try {
     await once(socket, 'connect', { signal });
+    if (isRefused) throw refusedAddress();
   } catch (error) {
     socket.destroy();
     throw error;
-  }
-  // Defence in depth: the connected address must be a checked one.
-  if (guard.check(socket.remoteAddress ?? '', port, host) !== 'ok') {
-    socket.destroy();
-    throw refusedAddress();
   }
   reached.set(socket, socket.remoteAddress ?? '');
   connected(performance.now() - begun);
@@ -154,24 +166,17 @@ export async function checkForEgress(guard: Guard, host: string, port: number): 
   }
 }
 
-async function startTls(
-  socket: Socket,
-  host: string,
-  { verify, context, alpn }: ConnectOptions,
-  signal: AbortSignal,
-): Promise<TLSSocket> {
-  const secure = connectTls({
-    socket,
-    host,
-    servername: isIP(host) === 0 ? host.replace(/\.$/, '') : '',
-    secureContext: context(),
-    rejectUnauthorized: verify,
-    ...(alpn === undefined ? {} : { ALPNProtocols: [...alpn] }),
-  });
+const tlsOptions = (host: string, { verify, context, alpn }: ConnectOptions): ConnectionOptions => ({
+  servername: isIP(host) === 0 ? host.replace(/\.$/, '') : '',
+  secureContext: context(),
+  rejectUnauthorized: verify,
+  ...(alpn === undefined ? {} : { ALPNProtocols: [...alpn] }),
+});
+
+async function protection(secure: TLSSocket, socket: Socket, host: string, signal: AbortSignal): Promise<void> {
   secure.on('error', () => {});
   try {
     await once(secure, 'secureConnect', { signal });
-    return secure;
   } catch (cause) {
     secure.destroy();
     socket.destroy();

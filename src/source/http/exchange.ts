@@ -1,8 +1,8 @@
-import type { IncomingMessage } from 'node:http';
 import type { OriginAnswer } from './answer.ts';
 import { SourceError } from '../error.ts';
 import { refusedStatus, tooManyRedirects } from '../failures.ts';
-import { StaleConnection, type Answer, type Pool } from './pool.ts';
+import { StaleConnection } from './connection.ts';
+import type { Answer, Pool } from './pool.ts';
 import { decodeLoosely, s3Host } from '../address/s3.ts';
 import { signS3, type S3Keys } from './sign.ts';
 import { resolveReference, sameAuthority, targetOf, urlOf, type Target } from '../address/target.ts';
@@ -35,7 +35,7 @@ export interface Exchange {
 }
 
 export interface Exchanged {
-  response: IncomingMessage;
+  response: OriginAnswer;
   /** where the answer came from, after redirects */ target: Target;
 }
 
@@ -130,7 +130,7 @@ function authorization(access: Access | undefined, target: Target): Readonly<Rec
   return access.basic !== undefined && sameAuthority(access.home, target) ? { authorization: access.basic } : {};
 }
 
-async function regionOf(response: IncomingMessage, context: Exchange): Promise<string | undefined> {
+async function regionOf(response: OriginAnswer, context: Exchange): Promise<string | undefined> {
   const named = response.headers['x-amz-bucket-region'];
   if (typeof named === 'string' && /^[a-z0-9-]{1,40}$/.test(named)) {
     drop(response, context);

@@ -1,12 +1,10 @@
-import { Agent, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
-import { Agent as SecureAgent, request as httpsRequest } from 'node:https';
-import type { Socket } from 'node:net';
+import type { OriginAnswer } from './answer.ts';
 import { checkForEgress, openSocket, type ConnectOptions } from './connect.ts';
-import { dialEgress } from './egress.ts';
+import { Connection } from './connection.ts';
+import { dialEgress, type EgressRoute } from './egress.ts';
 import { HostDistances } from './host_distances.ts';
-import { boundInterim } from './interim.ts';
-import { SourceError } from '../error.ts';
-import { answerTimeout, noAnswer, sourceClosed, wrongProtocol } from '../failures.ts';
+import { noAnswer, sourceClosed } from '../failures.ts';
+import { requestText } from './request_text.ts';
 import { authority, urlOf, type Target } from '../address/target.ts';
 
 export type PoolOptions = ConnectOptions & {
@@ -19,198 +17,201 @@ export type PoolOptions = ConnectOptions & {
 };
 
 export interface Answer {
-  response: IncomingMessage;
+  response: OriginAnswer;
   /** made for this request */ fresh: boolean;
+}
+
+/** Waits for a connection. */
+interface Waiting {
+  resolve(connection: Connection): void;
+  reject(error: Error): void;
+}
+
+/** The connections to one host. */
+interface Host {
+  open: Set<Connection>;
+  idle: Connection[];
+  opening: number;
+  waiting: Waiting[];
 }
 
 /**
  * Connections to origins that are kept open between requests and jobs: a seek then costs one round trip instead of two
- * or three. All connections of a pool were checked by the same guard and trust the same certificates. It uses Node's
- * agents and not undici, which costs 13 MB of memory in every warm pod (61 to 74 MB of RSS).
+ * or three. All connections of a pool were checked by the same guard and trust the same certificates.
  */
 export class Pool {
   readonly #options: PoolOptions;
-  readonly #plain: Agent;
-  readonly #secure: SecureAgent;
-  readonly #waiting = new Map<string, Promise<Socket | undefined>[]>();
-  readonly #open = new Map<string, number>();
-  readonly #ready = new Map<string, number>();
+  readonly #hosts = new Map<string, Host>();
   readonly #distances: HostDistances;
   #closed = false;
 
   constructor(options: PoolOptions) {
     this.#options = options;
     this.#distances = new HostDistances(options.nearMs);
-    const settings = {
-      keepAlive: true,
-      maxSockets: options.maxPerHost,
-      maxFreeSockets: options.maxPerHost,
-      scheduling: 'lifo' as const,
-      timeout: options.idleMs,
-    };
-    this.#plain = new Agent(settings);
-    this.#secure = new SecureAgent({ ...settings, maxCachedSessions: 0 });
-    this.#plain.createConnection = this.#connector(false) as Agent['createConnection'];
-    this.#secure.createConnection = this.#connector(true) as Agent['createConnection'];
   }
 
   /** Opens connections in advance, up to this number for the host, and up to `far` if it turns out to be far. */
   warm(target: Target, count: number, far = count): void {
     if (this.#closed || this.#options.egress?.applies(target.host)) return;
-    const secure = target.scheme === 'https';
-    const key = keyOf(target.host, target.port, secure);
     if (far > count) void this.isFar(target).then((isFar) => isFar && this.warm(target, far));
-    const list = this.#waiting.get(key) ?? [];
-    this.#waiting.set(key, list);
+    const host = this.#hostOf(target);
     const most = Math.min(count, this.#options.maxPerHost);
-    while ((this.#open.get(key) ?? 0) < most) {
-      const opening: Promise<Socket | undefined> = this.#connect(target.host, target.port, secure, key).then(
-        (socket) => {
-          const drop = (): void => {
-            if (list.includes(opening)) list.splice(list.indexOf(opening), 1);
-            socket.destroy();
-          };
-          socket.on('error', drop);
-          socket.setTimeout(this.#options.idleMs, () => list.includes(opening) && drop());
-          socket.unref();
-          return socket;
-        },
-        () => undefined,
-      );
-      list.push(opening);
-    }
+    while (host.open.size + host.opening < most) this.#open(target, host);
   }
 
   /** Number of connections to this host, in use or idle. */
   ready(target: Target): number {
-    return this.#ready.get(keyOf(target.host, target.port, target.scheme === 'https')) ?? 0;
+    return this.#hosts.get(keyOf(target))?.open.size ?? 0;
   }
 
   /** Whether connections to this host take long; false if they are those of an egress proxy. */
   isFar(target: Target): Promise<boolean> {
     if (this.#options.egress?.applies(target.host)) return Promise.resolve(false);
-    return this.#distances.isFar(keyOf(target.host, target.port, target.scheme === 'https'));
-  }
-
-  async #connect(host: string, port: number, secure: boolean, key: string): Promise<Socket> {
-    add(this.#open, key, 1);
-    try {
-      const socket = await openSocket(host, port, secure, {
-        ...this.#options,
-        onConnected: (tcpMs, tlsMs) => this.#distances.connected(key, tcpMs, tlsMs),
-      });
-      add(this.#ready, key, 1);
-      socket.once('close', () => {
-        add(this.#ready, key, -1);
-        add(this.#open, key, -1);
-      });
-      if (this.#closed) socket.destroy();
-      return socket;
-    } catch (error) {
-      add(this.#open, key, -1);
-      this.#distances.failed(key);
-      throw error;
-    }
+    return this.#distances.isFar(keyOf(target));
   }
 
   async get(target: Target, headers: Record<string, string>, signal: AbortSignal): Promise<Answer> {
-    if (this.#closed) throw sourceClosed();
-    const { egress } = this.#options;
-    const secure = target.scheme === 'https';
-    const options: RequestOptions = {
-      agent: secure ? this.#secure : this.#plain,
-      host: target.host,
-      port: target.port,
-      path: target.path,
-      headers: { host: authority(target), ...headers },
-      signal,
-    };
-    if (!secure && egress?.resolve === 'proxy' && egress.applies(target.host)) {
-      // Many proxies tunnel to port 443 only, so plain HTTP requests are sent to the proxy itself.
-      await checkForEgress(this.#options.guard, target.host, target.port);
-      const socket = await dialEgress(egress, AbortSignal.any([signal, AbortSignal.timeout(this.#options.timeoutMs)]));
-      options.agent = undefined;
-      options.createConnection = () => socket;
-      options.path = urlOf(target);
-      if (egress.authorization !== undefined)
-        options.headers = { ...(options.headers as object), 'proxy-authorization': egress.authorization };
+    if (this.#closed || signal.aborted) throw sourceClosed();
+    const { egress, headersTimeoutMs: timeoutMs } = this.#options;
+    const all = { host: authority(target), ...headers, connection: 'keep-alive' };
+    if (target.scheme === 'http' && egress?.resolve === 'proxy' && egress.applies(target.host)) {
+      const connection = await this.#throughProxy(egress, target, signal);
+      const text = requestText(urlOf(target), {
+        ...all,
+        ...(egress.authorization === undefined ? {} : { 'proxy-authorization': egress.authorization }),
+        connection: 'close',
+      });
+      return { response: await connection.ask(text, { timeoutMs, signal }), fresh: true };
     }
-    const request = secure ? httpsRequest(options) : httpRequest(options);
-    boundInterim(request);
-    return new Promise<Answer>((resolve, reject) => {
-      const late = setTimeout(() => request.destroy(answerTimeout()), this.#options.headersTimeoutMs);
-      request.on('error', (error: Error) => {
-        clearTimeout(late);
-        reject(failed(error, request.reusedSocket, signal));
-      });
-      request.once('response', (response) => {
-        clearTimeout(late);
-        // An error of a discarded response must not be unhandled.
-        response.on('error', () => {});
-        resolve({ response, fresh: !request.reusedSocket });
-      });
-      request.end();
-    });
+    const text = requestText(target.path, all);
+    const connection = await this.#take(target, signal);
+    const fresh = connection.isFresh;
+    return { response: await connection.ask(text, { timeoutMs, signal }), fresh };
   }
 
   close(): void {
     this.#closed = true;
-    this.#plain.destroy();
-    this.#secure.destroy();
-    for (const list of this.#waiting.values())
-      for (const opening of list) void opening.then((socket) => socket?.destroy());
-    this.#waiting.clear();
-  }
-
-  #connector(secure: boolean) {
-    return (
-      options: { host: string; port: number },
-      done: (error: Error | null, socket?: Socket) => void,
-    ): undefined => {
-      const host = options.host;
-      const port = Number(options.port);
-      const key = keyOf(host, port, secure);
-      void this.#take(key)
-        .then((warm) => warm ?? this.#connect(host, port, secure, key))
-        .then(
-          (socket) => {
-            socket.setTimeout(0);
-            done(null, socket);
-          },
-          (error: unknown) => done(error as Error),
-        );
-      return undefined;
-    };
-  }
-
-  async #take(key: string): Promise<Socket | undefined> {
-    const list = this.#waiting.get(key);
-    for (let opening = list?.shift(); opening !== undefined; opening = list?.shift()) {
-      const socket = await opening;
-      if (socket === undefined || socket.destroyed || !socket.readable) continue;
-      socket.ref();
-      return socket;
+    for (const { open, waiting } of this.#hosts.values()) {
+      for (const connection of open) connection.close(sourceClosed());
+      for (const { reject } of waiting.splice(0)) reject(sourceClosed());
     }
-    return undefined;
+    this.#hosts.clear();
+  }
+
+  /** Many proxies tunnel to port 443 only, so plain HTTP requests are sent to the proxy itself. */
+  async #throughProxy(egress: EgressRoute, target: Target, signal: AbortSignal): Promise<Connection> {
+    await checkForEgress(this.#options.guard, target.host, target.port);
+    const socket = await dialEgress(egress, AbortSignal.any([signal, AbortSignal.timeout(this.#options.timeoutMs)]));
+    const connection = new Connection((changed) => changed.close());
+    connection.attach(socket, true);
+    return connection;
+  }
+
+  /** The connection that was used last, or the first that opens or becomes free. */
+  #take(target: Target, signal: AbortSignal): Promise<Connection> {
+    const host = this.#hostOf(target);
+    return new Promise((resolve, reject) => {
+      const aborted = (): void => {
+        host.waiting.splice(host.waiting.indexOf(waiting), 1);
+        reject(sourceClosed());
+      };
+      const waiting: Waiting = {
+        resolve: (connection) => {
+          signal.removeEventListener('abort', aborted);
+          resolve(connection);
+        },
+        reject: (error) => {
+          signal.removeEventListener('abort', aborted);
+          reject(error);
+        },
+      };
+      signal.addEventListener('abort', aborted, { once: true });
+      host.waiting.push(waiting);
+      this.#serve(host);
+      this.#openIfNeeded(target, host);
+    });
+  }
+
+  #openIfNeeded(target: Target, host: Host): void {
+    const isNeeded = host.waiting.length > host.opening && host.open.size + host.opening < this.#options.maxPerHost;
+    if (isNeeded && !this.#closed) this.#open(target, host);
+  }
+
+  #serve(host: Host): void {
+    while (host.waiting.length > 0) {
+      const connection = host.idle.pop();
+      if (connection === undefined) return;
+      if (connection.isIdle) host.waiting.shift()!.resolve(connection);
+    }
+  }
+
+  #open(target: Target, host: Host): void {
+    host.opening++;
+    void this.#connect(target, host)
+      .then(
+        (connection) => {
+          host.opening--;
+          this.#changed(connection, target, host);
+        },
+        (error: unknown) => {
+          host.opening--;
+          this.#distances.failed(keyOf(target));
+          refuse(host, error as Error);
+        },
+      )
+      .finally(() => this.#forget(target, host));
+  }
+
+  async #connect(target: Target, host: Host): Promise<Connection> {
+    const { egress } = this.#options;
+    const connection = new Connection((changed) => this.#changed(changed, target, host));
+    const tunnelled = egress?.applies(target.host) === true;
+    const socket = await openSocket(target.host, target.port, target.scheme === 'https', {
+      ...this.#options,
+      ...(tunnelled ? {} : { onread: connection.onread }),
+      onConnected: (tcpMs, tlsMs) => this.#distances.connected(keyOf(target), tcpMs, tlsMs),
+    });
+    host.open.add(connection);
+    connection.attach(socket, tunnelled);
+    if (this.#closed) connection.close(sourceClosed());
+    return connection;
+  }
+
+  /** It can take a request, or has closed. */
+  #changed(connection: Connection, target: Target, host: Host): void {
+    if (!connection.isOpen) {
+      host.open.delete(connection);
+      host.idle = host.idle.filter((one) => one !== connection);
+      // A host that takes connections and closes them is not asked for ever more of them.
+      if (connection.isFresh) refuse(host, noAnswer());
+      this.#openIfNeeded(target, host);
+      this.#forget(target, host);
+    } else if (connection.isIdle && !host.idle.includes(connection)) {
+      host.idle.push(connection);
+      connection.rest(this.#options.idleMs);
+      this.#serve(host);
+    }
+  }
+
+  #hostOf(target: Target): Host {
+    const key = keyOf(target);
+    const known = this.#hosts.get(key);
+    if (known !== undefined) return known;
+    const made: Host = { open: new Set(), idle: [], opening: 0, waiting: [] };
+    this.#hosts.set(key, made);
+    return made;
+  }
+
+  /** Hosts are named by playlists: what is known of them must not add up. */
+  #forget(target: Target, host: Host): void {
+    if (host.open.size + host.opening + host.waiting.length > 0) return;
+    if (this.#hosts.get(keyOf(target)) === host) this.#hosts.delete(keyOf(target));
   }
 }
 
-function add(counts: Map<string, number>, key: string, by: number): void {
-  const count = (counts.get(key) ?? 0) + by;
-  if (count === 0) counts.delete(key);
-  else counts.set(key, count);
+/** One that waits fails, unless a connection that opens or is in use may serve it. */
+function refuse({ waiting, opening, open }: Host, error: Error): void {
+  if (waiting.length > opening && open.size === 0) waiting.shift()!.reject(error);
 }
 
-const keyOf = (host: string, port: number, secure: boolean): string => `${secure ? 's' : 'p'} ${host} ${port}`;
-
-/** The origin closed a kept connection meanwhile: the request may be sent again. */
-export class StaleConnection extends Error {}
-
-function failed(error: Error, reused: boolean, signal: AbortSignal): Error {
-  if (error instanceof SourceError) return error;
-  if (signal.aborted) return sourceClosed();
-  const code = (error as NodeJS.ErrnoException).code ?? '';
-  if (reused && (code === 'ECONNRESET' || code === 'EPIPE')) return new StaleConnection(code);
-  const options = { detail: code, cause: error };
-  return code.startsWith('HPE_') ? wrongProtocol('HTTP', options) : noAnswer(options);
-}
+const keyOf = ({ host, port, scheme }: Target): string => `${scheme} ${host} ${port}`;

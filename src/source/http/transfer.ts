@@ -13,7 +13,7 @@ export interface Transfer {
  * Passes each piece of a body to `take` until that returns false or the body ends. Rejects if the connection breaks or
  * is silent for too long. Leaving a body early closes its connection.
  */
-export function pipeBody(
+function pipeBody(
   response: OriginAnswer,
   { idleMs, count, pace, signal }: Transfer,
   take: (chunk: Buffer) => boolean,
@@ -51,5 +51,60 @@ export function pipeBody(
       else finish(brokenConnection());
     };
     response.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose);
+  });
+}
+
+/** As `pipeBody`, into memory: `space` is where the next bytes belong, and empty if no more are wanted. */
+export function fillBody(
+  response: OriginAnswer,
+  transfer: Transfer,
+  space: () => Buffer,
+  filled: (count: number) => void,
+): Promise<void> {
+  if (response.into === undefined)
+    return pipeBody(response, transfer, (chunk) => {
+      for (let at = 0; at < chunk.length;) {
+        const length = chunk.copy(space(), 0, at);
+        if (length === 0) return false;
+        at += length;
+        filled(length);
+      }
+      return space().length > 0;
+    });
+  const { idleMs, count, pace, signal } = transfer;
+  return new Promise((resolve, reject) => {
+    let isOver = false;
+    let received = 0;
+    const length = Number(response.headers['content-length'] ?? NaN);
+    const finish = (error?: Error): void => {
+      if (isOver) return;
+      isOver = true;
+      clearTimeout(idle);
+      signal.removeEventListener('abort', onAbort);
+      if (!response.complete) response.destroy();
+      if (error === undefined) {
+        if (response.complete) pace.whole(received);
+        resolve();
+      } else reject(error);
+    };
+    const onAbort = (): void => finish(sourceClosed());
+    const idle = setTimeout(() => finish(stoppedSending()), idleMs);
+    signal.addEventListener('abort', onAbort, { once: true });
+    response.into!({
+      space,
+      filled(bytes) {
+        idle.refresh();
+        received += bytes;
+        try {
+          count.bytes(bytes);
+          filled(bytes);
+          // After the last byte the end follows at once, and frees the connection for the next request.
+          if (space().length === 0 && received !== length) finish();
+        } catch (error) {
+          finish(error as Error);
+        }
+      },
+      ended: (error) => finish(response.complete ? undefined : (error ?? brokenConnection())),
+    });
   });
 }

@@ -1,0 +1,55 @@
+import { LONGEST_HEAD, ResponseError } from './response_head.ts';
+
+/** Decodes a body in chunks. */
+export class ChunkedBody {
+  /** Of the current chunk, which are still to come. */
+  #left = 0;
+  #line = '';
+  #reads: 'size' | 'data' | 'end of data' | 'trailer' | 'nothing' = 'size';
+  #trailers = 0;
+
+  get isComplete(): boolean {
+    return this.#reads === 'nothing';
+  }
+
+  /** Passes on what `bytes` have of the body. Returns how many of them belong to it. */
+  take(bytes: Buffer, pass: (data: Buffer) => void): number {
+    let at = 0;
+    while (at < bytes.length && !this.isComplete) {
+      if (this.#reads === 'data') {
+        const data = bytes.subarray(at, at + this.#left);
+        at += data.length;
+        this.#left -= data.length;
+        if (this.#left === 0) this.#reads = 'end of data';
+        pass(data);
+        continue;
+      }
+      const end = bytes.indexOf(10, at);
+      this.#line += bytes.toString('latin1', at, end === -1 ? bytes.length : end + 1);
+      if (this.#line.length > LONGEST_HEAD) throw new ResponseError('line of a chunk');
+      if (end === -1) return bytes.length;
+      at = end + 1;
+      const line = this.#line;
+      this.#line = '';
+      if (!line.endsWith('\r\n')) throw new ResponseError('line of a chunk');
+      this.#read(line.slice(0, -2));
+    }
+    return at;
+  }
+
+  #read(line: string): void {
+    if (this.#reads === 'size') {
+      const size = /^([0-9a-f]{1,12})[\t ]*(?:;.*)?$/i.exec(line)?.[1];
+      if (size === undefined) throw new ResponseError('size of a chunk');
+      this.#left = parseInt(size, 16);
+      this.#reads = this.#left === 0 ? 'trailer' : 'data';
+    } else if (this.#reads === 'end of data') {
+      if (line !== '') throw new ResponseError('end of a chunk');
+      this.#reads = 'size';
+    } else {
+      this.#trailers += line.length;
+      if (this.#trailers > LONGEST_HEAD) throw new ResponseError('trailers');
+      if (line === '') this.#reads = 'nothing';
+    }
+  }
+}

@@ -1,0 +1,274 @@
+import type { Socket } from 'node:net';
+import { ChunkedBody } from './chunked_body.ts';
+import { SourceError } from '../error.ts';
+import { answerTimeout, brokenConnection, noAnswer, sourceClosed, wrongProtocol } from '../failures.ts';
+import { HttpAnswer } from './http_answer.ts';
+import { LONGEST_HEAD, parseHead, ResponseError, type ResponseHead } from './response_head.ts';
+
+/** The origin closed a kept connection meanwhile: the request may be sent again. */
+export class StaleConnection extends Error {}
+
+/** Usually one or two precede a response. Reading a flood of them would occupy the event loop. */
+const MOST_INTERIM = 16;
+
+/**
+ * What is read of any connection passes through it, unless it is read into memory of a page. Each buffer of its own
+ * for 64 KB would have the garbage collector run through the whole heap every 30 MB.
+ */
+const PASSAGE = Buffer.allocUnsafeSlow(65_536);
+
+interface Asking {
+  resolve(answer: HttpAnswer): void;
+  reject(error: Error): void;
+  /** The connection has taken a request before. */
+  reused: boolean;
+  late: NodeJS.Timeout;
+  signal: AbortSignal;
+}
+
+interface Reading {
+  answer: HttpAnswer;
+  /** Bytes of the body that are still to come, or how it is decoded. */
+  left: number | ChunkedBody | 'close';
+  keepsAlive: boolean;
+}
+
+/**
+ * A connection to an origin: one request at a time. In place of Node's client, which makes two buffers of each piece of
+ * a body: bodies are read into the memory of their pages.
+ */
+export class Connection {
+  readonly #changed: (connection: Connection) => void;
+  #socket: Socket | undefined;
+  #asking: Asking | undefined;
+  #reading: Reading | undefined;
+  #into: Buffer = PASSAGE;
+  #head: Buffer | undefined;
+  #interim = 0;
+  #used = false;
+  #paused = false;
+  #dead = false;
+  #keptMs: number | undefined;
+
+  /** For the socket that this connection gets. */
+  readonly onread = {
+    buffer: (): Buffer => (this.#into = this.#next()),
+    callback: (count: number, buffer: Uint8Array): boolean => {
+      this.#take(count, buffer as Buffer);
+      return true;
+    },
+  };
+
+  /** `changed`: it can take a request again, or is closed. */
+  constructor(changed: (connection: Connection) => void) {
+    this.#changed = changed;
+  }
+
+  /** `reads`: the socket passes on what it reads as a stream does, and not by `onread`. */
+  attach(socket: Socket, reads: boolean): void {
+    this.#socket = socket;
+    if (reads) socket.on('data', (bytes: Buffer) => this.#take(bytes.length, bytes));
+    socket
+      .on('end', () => this.#ended())
+      .on('error', (error: NodeJS.ErrnoException) => this.#fail(undefined, error))
+      .on('timeout', () => this.isIdle && this.close())
+      .on('close', () => this.#fail());
+    // What it said before it was asked is no answer.
+    if (this.#dead) socket.destroy();
+  }
+
+  get isOpen(): boolean {
+    return !this.#dead && this.#socket !== undefined && !this.#socket.destroyed && this.#socket.readable;
+  }
+
+  get isIdle(): boolean {
+    return this.isOpen && this.#asking === undefined && this.#reading === undefined;
+  }
+
+  /** It has taken no request yet. */
+  get isFresh(): boolean {
+    return !this.#used;
+  }
+
+  /** How long it may stay without a request; `most`: by our own rules. */
+  rest(most: number): void {
+    const ms = Math.min(most, (this.#keptMs ?? Infinity) - 1000);
+    if (ms <= 0) this.close();
+    else this.#socket?.setTimeout(ms).unref();
+  }
+
+  /** `text`: the whole request, in Latin-1. */
+  ask(text: string, { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal }): Promise<HttpAnswer> {
+    return new Promise((resolve, reject) => {
+      if (signal.aborted || !this.isOpen) {
+        reject(signal.aborted ? sourceClosed() : this.#used ? new StaleConnection('ECONNRESET') : noAnswer());
+        this.#changed(this);
+        return;
+      }
+      const late = setTimeout(() => this.#fail(answerTimeout()), timeoutMs);
+      this.#asking = { resolve, reject, reused: this.#used, late, signal };
+      this.#used = true;
+      this.#interim = 0;
+      signal.addEventListener('abort', this.#aborted, { once: true });
+      this.#socket!.setTimeout(0).ref();
+      this.#socket!.write(text, 'latin1');
+    });
+  }
+
+  close(error?: Error): void {
+    this.#fail(error);
+  }
+
+  /** Reading goes on after a pause. */
+  resume(answer: HttpAnswer): void {
+    if (this.#reading?.answer === answer) this.#resume();
+  }
+
+  /** Whoever reads this answer has left: what is still to come of it is of no use. */
+  leave(answer: HttpAnswer): void {
+    if (this.#reading?.answer === answer) this.#fail();
+  }
+
+  readonly #aborted = (): void => this.#fail(sourceClosed());
+
+  /** Where the next bytes are read into. */
+  #next(): Buffer {
+    const left = this.#reading?.left;
+    const space = typeof left === 'number' ? this.#reading!.answer.space(left) : undefined;
+    return space ?? PASSAGE;
+  }
+
+  #take(count: number, buffer: Buffer): void {
+    try {
+      if (buffer === this.#into && buffer !== PASSAGE) this.#filled(count);
+      else this.#read(buffer.subarray(0, count));
+    } catch (error) {
+      this.#fail(
+        error instanceof ResponseError
+          ? wrongProtocol('HTTP', { detail: error.message, cause: error })
+          : (error as Error),
+      );
+    }
+  }
+
+  /** Bytes of the body that are where they belong. */
+  #filled(count: number): void {
+    const reading = this.#reading!;
+    reading.left = (reading.left as number) - count;
+    reading.answer.filled(count);
+    if (reading.left === 0 && this.#reading === reading) this.#complete();
+  }
+
+  #read(bytes: Buffer): void {
+    let rest = bytes;
+    while (rest.length > 0 && !this.#dead) {
+      if (this.#asking !== undefined) rest = this.#readHead(rest);
+      else if (this.#reading !== undefined) rest = this.#readBody(this.#reading, rest);
+      else {
+        // Without a request there is nothing to say.
+        this.#fail(wrongProtocol('HTTP', { detail: 'bytes without a request' }));
+        return;
+      }
+    }
+  }
+
+  #readHead(bytes: Buffer): Buffer {
+    const all = this.#head === undefined ? bytes : Buffer.concat([this.#head, bytes]);
+    const end = all.indexOf('\r\n\r\n');
+    if ((end === -1 ? all.length : end) > LONGEST_HEAD) throw new ResponseError('long head');
+    if (end === -1) {
+      this.#head = Buffer.from(all);
+      return all.subarray(all.length);
+    }
+    this.#head = undefined;
+    const head = parseHead(all.toString('latin1', 0, end));
+    if (head.status === 101) throw new ResponseError('another protocol');
+    if (head.status >= 200) this.#answer(head);
+    else if (++this.#interim > MOST_INTERIM)
+      throw new SourceError('origin-unreachable', 'the host sends endless interim responses', { reason: 'protocol' });
+    return all.subarray(end + 4);
+  }
+
+  #answer({ status, headers, body, keepsAlive, keptMs }: ResponseHead): void {
+    const answer = new HttpAnswer(status, headers, this);
+    this.#keptMs = keptMs;
+    this.#reading = { answer, left: body === 'chunked' ? new ChunkedBody() : body, keepsAlive };
+    const { resolve } = this.#endAsking()!;
+    resolve(answer);
+    if (body === 0) this.#complete();
+  }
+
+  #readBody(reading: Reading, bytes: Buffer): Buffer {
+    const { answer, left } = reading;
+    if (left instanceof ChunkedBody) {
+      const taken = left.take(bytes, (data) => this.#pass(answer, data));
+      if (left.isComplete && this.#reading === reading) this.#complete();
+      return bytes.subarray(taken);
+    }
+    const body = left === 'close' ? bytes : bytes.subarray(0, left);
+    if (left !== 'close') reading.left = left - body.length;
+    this.#pass(answer, body);
+    if (reading.left === 0 && this.#reading === reading) this.#complete();
+    return bytes.subarray(body.length);
+  }
+
+  #pass(answer: HttpAnswer, bytes: Buffer): void {
+    if (answer.give(bytes)) return;
+    this.#paused = true;
+    this.#socket?.pause();
+  }
+
+  #resume(): void {
+    if (!this.#paused) return;
+    this.#paused = false;
+    this.#socket?.resume();
+  }
+
+  #complete(): void {
+    const { answer, keepsAlive } = this.#reading!;
+    this.#reading = undefined;
+    answer.finish();
+    if (!keepsAlive) {
+      this.#fail();
+      return;
+    }
+    this.#resume();
+    this.#changed(this);
+  }
+
+  /** The host says nothing more. */
+  #ended(): void {
+    if (this.#reading?.left === 'close') {
+      this.#reading.keepsAlive = false;
+      this.#complete();
+    } else this.#fail();
+  }
+
+  #endAsking(): Asking | undefined {
+    const asking = this.#asking;
+    if (asking === undefined) return undefined;
+    this.#asking = undefined;
+    clearTimeout(asking.late);
+    asking.signal.removeEventListener('abort', this.#aborted);
+    return asking;
+  }
+
+  #fail(error?: Error, cause?: NodeJS.ErrnoException): void {
+    if (this.#dead) return;
+    this.#dead = true;
+    const asking = this.#endAsking();
+    const reading = this.#reading;
+    this.#reading = undefined;
+    this.#socket?.destroy();
+    if (asking !== undefined) asking.reject(error ?? this.#unanswered(asking, cause));
+    reading?.answer.destroy(error ?? brokenConnection());
+    this.#changed(this);
+  }
+
+  #unanswered({ reused }: Asking, cause: NodeJS.ErrnoException | undefined): Error {
+    const detail = cause?.code ?? 'ECONNRESET';
+    return reused && this.#head === undefined && this.#interim === 0
+      ? new StaleConnection(detail)
+      : noAnswer({ detail, cause });
+  }
+}
