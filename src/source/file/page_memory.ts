@@ -7,7 +7,7 @@
 export const PAGE_SIZE = 65536;
 
 /** Unused memory that is kept: enough for a file that is read to its end by a tool in step with the origin. */
-const MOST_KEPT = 256;
+const MOST_KEPT = 512;
 /** A runner without a job keeps none. */
 const KEPT_MS = 10_000;
 
