@@ -53,6 +53,18 @@ describe('distance of an origin', () => {
     assert.ok(distance.inFlight < 5_000_000, 'what came at once had waited for this process');
   });
 
+  it('takes the round trip from the connection, if that is faster than any answer', () => {
+    const distance = new Distance(5);
+    distance.connected(40);
+    distance.answered(120);
+    distance.transferred(500_000, 50);
+    assert.equal(distance.inFlight, 400_000);
+    distance.answered(30);
+    assert.equal(distance.inFlight, 0, 'the rate was that of a slower answer');
+    distance.received(500_000, 80);
+    assert.equal(distance.inFlight, 300_000);
+  });
+
   it('estimates anew what an earlier, slower answer made look fast', () => {
     const distance = new Distance(5);
     distance.answered(120);

@@ -25,6 +25,13 @@ describe('distance of a host', () => {
       assert.equal(await distances.isFar('a'), isFar);
     });
 
+  it('is that of its fastest connection, and unknown before', () => {
+    const distances = new HostDistances(5);
+    assert.equal(distances.fastestMs('a'), Infinity);
+    for (const ms of [40, 30, 50]) distances.connected('a', ms, 0);
+    assert.equal(distances.fastestMs('a'), 30);
+  });
+
   it('is told to those who asked before the first connection', async () => {
     const distances = new HostDistances(5);
     const asked = ['far', 'near', 'gone'].map((host) => distances.isFar(host));

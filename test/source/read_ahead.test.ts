@@ -3,6 +3,7 @@ import { PAGE_SIZE } from '../../src/source/file/cache.ts';
 import {
   demandedRun,
   FIRST_WINDOW,
+  firstWindow,
   GLANCE,
   nextRun,
   widened,
@@ -59,9 +60,14 @@ describe('read-ahead', () => {
     );
     assert.deepEqual(nextRun([], [{ from: 5, to: PAGE_SIZE + 1 }], have(0)), { first: 1, count: 1 });
   });
-  it('widens it to what one connection brings in a round trip, and to 16 MB at most', () => {
-    assert.equal(widest(8 << 20), 128);
-    assert.equal(widened(48, widest(8 << 20)), 128);
+  it('begins with what one connection brings in a round trip, if that is more, and with 16 MB at most', () => {
+    assert.equal(firstWindow(0), FIRST_WINDOW);
+    assert.equal(firstWindow(4 << 20), 64);
+    assert.equal(firstWindow(1e9) * PAGE_SIZE, 16 << 20);
+  });
+  it('widens it to twice what one connection brings in a round trip, and to 16 MB at most', () => {
+    assert.equal(widest(4 << 20), 128);
+    assert.equal(widened(48, widest(4 << 20)), 128);
     assert.equal(widest(1e9) * PAGE_SIZE, 16 << 20);
   });
   it('reads a wide window in six requests', () => {

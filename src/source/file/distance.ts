@@ -16,11 +16,17 @@ const SHARE = 0.25;
 export class Distance {
   readonly #nearMs: number;
   #fastestMs = Infinity;
+  #connectedMs = Infinity;
   #sendsSlowly = false;
   #bytesPerMs = 0;
 
   constructor(nearMs: number) {
     this.#nearMs = nearMs;
+  }
+
+  /** How long its host took to take a connection: the first answer took that, too. */
+  connected(ms: number): void {
+    this.#connectedMs = ms;
   }
 
   answered(ms: number): void {
@@ -36,14 +42,19 @@ export class Distance {
 
   /** A whole answer, from its request on. What it took beyond the fastest answer to any request was its transfer. */
   received(bytes: number, ms: number): void {
+    this.transferred(bytes, ms - this.#fastestMs);
+  }
+
+  /** A body, from the head of its answer on. */
+  transferred(bytes: number, ms: number): void {
     if (bytes < ENOUGH) return;
-    const rate = bytes / Math.max(LEAST_MS, ms - this.#fastestMs);
+    const rate = bytes / Math.max(LEAST_MS, ms);
     this.#bytesPerMs = this.#bytesPerMs === 0 ? rate : this.#bytesPerMs + SHARE * (rate - this.#bytesPerMs);
   }
 
   /** Bytes that one connection brings in a round trip. */
   get inFlight(): number {
-    return this.#bytesPerMs === 0 ? 0 : this.#bytesPerMs * this.#fastestMs;
+    return this.#bytesPerMs === 0 ? 0 : this.#bytesPerMs * Math.min(this.#fastestMs, this.#connectedMs);
   }
 
   get isNear(): boolean {

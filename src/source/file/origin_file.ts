@@ -11,7 +11,7 @@ import { OriginStream } from './origin_stream.ts';
 import { Meter } from '../meter.ts';
 import type { Reader } from '../reader.ts';
 import { PageReader } from './page_reader.ts';
-import { demandedRun, GLANCE, GLANCE_AT_PART, nextRun, widest, type Run, type Wanted } from './read_ahead.ts';
+import { demandedRun, GLANCE, GLANCE_AT_PART, nextRun, type Run, type Wanted } from './read_ahead.ts';
 import type { Pace } from './pace.ts';
 import { fillBody } from '../http/transfer.ts';
 import type { Part, Transport } from '../http/transport.ts';
@@ -188,7 +188,9 @@ export class OriginFile {
     return { ...this.#context, count: this.#countedBy(asked) };
   }
 
-  readonly widest = (): number => widest(this.#distance.inFlight);
+  get inFlight(): number {
+    return this.#distance.inFlight;
+  }
 
   readonly #has = (page: number): boolean => this.#context.cache.has(this.#id + page);
 
@@ -196,6 +198,7 @@ export class OriginFile {
     const end = this.#context.isPart ? undefined : FileEnd.of(this.#transport, this.#context.count);
     try {
       const { response, url } = await this.#request({ from: 0, to: HEAD_PAGES * PAGE_SIZE }, this.#context);
+      this.#distance.connected(this.#transport.roundTripMs());
       const head = readHead(response, url, this.#context);
       this.#head = head;
       this.#mark = markOf(response);
@@ -306,9 +309,11 @@ export class OriginFile {
         const asked = performance.now();
         const early = tries === 0 ? await opened?.answer : undefined;
         before = early === undefined ? 0 : opened!.before;
+        const given = performance.now();
         const response = early ?? (await this.#ask({ from: at, to: end }, context));
         await fillBody(response, context, space, filled);
         if (early === undefined) this.#distance.received(at - begun, performance.now() - asked);
+        else this.#distance.transferred(at - begun, performance.now() - given);
       } catch (error) {
         if (!worthAnotherTry(error)) throw error;
         failed = error;

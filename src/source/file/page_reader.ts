@@ -1,14 +1,14 @@
 import { PAGE_SIZE, type Page } from './cache.ts';
 import type { Meter } from '../meter.ts';
-import { FIRST_WINDOW, widened, type Reading } from './read_ahead.ts';
+import { firstWindow, widened, widest, type Reading } from './read_ahead.ts';
 import type { Piece, Reader } from '../reader.ts';
 
 /** The file that a reader reads. */
 export interface Paged {
   page(reader: PageReader): Page;
   ahead(): void;
-  /** Pages that may be fetched ahead of a reader that waits. */
-  widest(): number;
+  /** Bytes that one connection brings in a round trip, as far as known. */
+  readonly inFlight: number;
   waitFor(page: Page, meter: Meter): Promise<void>;
 }
 
@@ -17,7 +17,7 @@ export class PageReader implements Reader, Reading {
   readonly start: number;
   readonly end: number;
   at: number;
-  window = FIRST_WINDOW;
+  #widened = 0;
   readonly glance: number;
   #widenedAt: number;
   readonly meter: Meter;
@@ -38,6 +38,10 @@ export class PageReader implements Reader, Reading {
     this.end = end;
     this.glance = glance;
     this.#closed = closed;
+  }
+
+  get window(): number {
+    return Math.max(this.#widened, firstWindow(this.#file.inFlight));
   }
 
   async next(): Promise<Piece | undefined> {
@@ -66,7 +70,7 @@ export class PageReader implements Reader, Reading {
    */
   #widen(): void {
     if (this.at - this.#widenedAt < (this.window * PAGE_SIZE) / 2) return;
-    this.window = widened(this.window, this.#file.widest());
+    this.#widened = widened(this.window, widest(this.#file.inFlight));
     this.#widenedAt = this.at;
   }
 }

@@ -28,8 +28,13 @@ export interface Wanted {
 const FIRST_RUN = 4;
 /** The longest single request in a window of three megabytes: several in parallel use a line better than one does. */
 const LONGEST_RUN = 8;
-/** Initial read-ahead for a tool that has read more than a glance: 1.25 MB in five parallel requests. */
+/**
+ * Initial read-ahead for a tool that has read more than a glance: 1.25 MB in five parallel requests, or what one
+ * connection would have on its way to the tool without this proxy.
+ */
 export const FIRST_WINDOW = 20;
+export const firstWindow = (inFlight: number): number =>
+  Math.min(WIDEST, Math.max(FIRST_WINDOW, Math.ceil(inFlight / PAGE_SIZE)));
 export const GLANCE = 2;
 /**
  * ffprobe opens the second segment of HLS without reading it: what the buffers of a connection take is no reading. The
@@ -38,14 +43,15 @@ export const GLANCE = 2;
 export const GLANCE_AT_PART = 5;
 
 /**
- * The window after a tool had to wait: wider, up to three megabytes, or to what one connection would have on its way to
- * the tool without this proxy, in six parallel requests. A tool that parses more slowly than the line delivers never
- * gets there, so little is wasted when it stops.
+ * The window after a tool had to wait: wider, up to three megabytes, or to twice what one connection brings in a round
+ * trip, in six parallel requests: systems let as much be on its way to a tool without this proxy. A tool that parses
+ * more slowly than the line delivers never gets there, so little is wasted when it stops.
  */
 const WIDE = 48;
 const WIDEST = 256;
 const REQUESTS = 6;
-export const widest = (inFlight: number): number => Math.min(WIDEST, Math.max(WIDE, Math.ceil(inFlight / PAGE_SIZE)));
+export const widest = (inFlight: number): number =>
+  Math.min(WIDEST, Math.max(WIDE, Math.ceil((2 * inFlight) / PAGE_SIZE)));
 export const widened = (window: number, most: number): number => Math.min(most, window * 3);
 
 const pagesOf = (bytes: number): number => Math.ceil(bytes / PAGE_SIZE);

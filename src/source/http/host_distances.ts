@@ -48,6 +48,11 @@ export class HostDistances {
     return new Promise((resolve) => known.waiting.push(resolve));
   }
 
+  /** Infinity: not known. */
+  fastestMs(host: string): number {
+    return this.#hosts.get(host)?.fastestMs ?? Infinity;
+  }
+
   #isFar({ fastestMs }: Known): boolean {
     return fastestMs !== Infinity && fastestMs > this.#farMs;
   }

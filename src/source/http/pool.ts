@@ -70,6 +70,12 @@ export class Pool {
     return this.#distances.isFar(keyOf(target));
   }
 
+  /** Infinity: not known. */
+  roundTripMs(target: Target): number {
+    if (this.#options.egress?.applies(target.host)) return Infinity;
+    return this.#distances.fastestMs(keyOf(target));
+  }
+
   async get(target: Target, headers: Record<string, string>, signal: AbortSignal): Promise<Answer> {
     if (this.#closed || signal.aborted) throw sourceClosed();
     const { egress, headersTimeoutMs: timeoutMs } = this.#options;

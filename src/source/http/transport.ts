@@ -29,6 +29,8 @@ export interface Transport {
   ready(): number;
   /** Known with the first connection. */
   isFar(): Promise<boolean>;
+  /** The fastest connection to the host, as far as known. */
+  roundTripMs(): number;
 }
 
 export function webTransport(url: string, context: Exchange): Transport {
@@ -50,6 +52,7 @@ export function webTransport(url: string, context: Exchange): Transport {
     warm: (count) => context.pool.warm(target, count),
     ready: () => context.pool.ready(target),
     isFar: () => context.pool.isFar(target),
+    roundTripMs: () => context.pool.roundTripMs(target),
   };
 }
 
@@ -63,6 +66,7 @@ export const ownTransport = (url: string, ask: Transport['ask']): Transport => (
   warm() {},
   ready: () => 1,
   isFar: () => Promise.resolve(false),
+  roundTripMs: () => Infinity,
 });
 
 /** A transport whose code is loaded by the first request: a warm runner mostly reads web addresses. */
