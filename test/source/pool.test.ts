@@ -133,6 +133,37 @@ describe('connections to origins', function () {
     assert.equal(origin.connections, 3);
   });
 
+  it('write to no memory after a body was left', async () => {
+    let sent = 0;
+    const { url } = await scripted((socket) => {
+      socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${1 << 30}\r\n\r\n`);
+      const more = (): void => {
+        sent++;
+        if (socket.writable) socket.write(Buffer.alloc(65_536, 1), () => setImmediate(more));
+      };
+      more();
+    });
+    const memory = Buffer.alloc(1 << 20);
+    const answer = await answerOf(open(), url);
+    let isLeft = false;
+    const reading = fillBody(
+      answer,
+      transfer,
+      () => memory,
+      () => {
+        if (sent > 20) isLeft = true;
+        if (!isLeft) return;
+        memory.fill(0);
+        answer.destroy();
+      },
+    );
+    await assert.rejects(reading);
+    const before = sent;
+    await until('the host has noticed', () => sent > before);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    assert.ok(memory.equals(Buffer.alloc(1 << 20)));
+  });
+
   it('are not used again after bytes that no request asked for', async () => {
     const { url, server } = await scripted(says(`${OK}HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nevil`), says(OK));
     const pool = open();

@@ -18,6 +18,8 @@ export class Page {
   #dropped = false;
   #memory: { whole: Buffer; of: PageMemory } | undefined;
   #waiters: (() => void)[] = [];
+  /** Whoever waits is woken once for all that arrives in a turn: a TLS record has 16 KB, and each piece is a write. */
+  #soon: NodeJS.Immediate | undefined;
 
   constructor(length: number, memory: PageMemory) {
     const whole = memory.take();
@@ -38,7 +40,8 @@ export class Page {
   /** So many bytes are in the space. */
   grown(count: number): void {
     this.filled += count;
-    this.wake();
+    if (this.filled === this.bytes.length) this.wake();
+    else if (this.#waiters.length > 0) this.#soon ??= setImmediate(() => this.wake());
   }
 
   append(chunk: Buffer): void {
@@ -75,6 +78,8 @@ export class Page {
   }
 
   wake(): void {
+    clearImmediate(this.#soon);
+    this.#soon = undefined;
     const waiters = this.#waiters;
     this.#waiters = [];
     for (const wake of waiters) wake();
