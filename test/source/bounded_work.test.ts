@@ -7,6 +7,8 @@ import { outputRedactor } from '../../src/source/output.ts';
 import { parseSource } from '../../src/source/address/parse.ts';
 import { redactor, redactUrl } from '../../src/source/address/redact.ts';
 import { challengeOf } from '../../src/source/protocols/rtsp/auth.ts';
+import { ChunkedBody } from '../../src/source/http/chunked_body.ts';
+import { parseHead } from '../../src/source/http/response_head.ts';
 import { assertLinear, filled } from './work.ts';
 
 const place = { requested: 'http://host/b/m.mpd', final: 'http://host/b/m.mpd' };
@@ -156,6 +158,24 @@ describe('bounded work: output of tools and messages of servers', function () {
     assert.equal(redact(`${own}b.ts.:,`), 'https://cdn/b.ts.:,');
     assertLinear('dots', 1 << 14, (size) => () => redact(`${own}${filled('.', size)}x`));
   });
+
+  for (const [name, unit] of [
+    ['headers', 'a: b\r\n'],
+    ['headers of one name', 'a:\r\n'],
+    ['spaces in a header', ' '],
+    ['a connection of many words', 'close,'],
+  ] as const)
+    it(`HTTP: time for ${name} grows linearly with their length`, () =>
+      assertLinear(name, 50_000, (size) => {
+        const text = `HTTP/1.1 200 OK\r\nconnection: x${filled(unit, size).replace(/[\r\n]+$/, '')}y:z`;
+        return () => parseHead(text);
+      }));
+
+  it('HTTP: time for a body of chunks of one byte grows linearly with its length', () =>
+    assertLinear('chunks', 100_000, (size) => {
+      const bytes = Buffer.from(filled('1\r\na\r\n', size - (size % 6)));
+      return () => new ChunkedBody().take(bytes, () => {});
+    }));
 
   it('an authentication challenge over the maximum length is not parsed', () => {
     assert.equal(challengeOf([['www-authenticate', `Digest ${'a'.repeat(60_000)}`]]), undefined);

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { rewriteDash } from '../../src/source/playlist/dash.ts';
 import { SourceError } from '../../src/source/error.ts';
+import { ChunkedBody } from '../../src/source/http/chunked_body.ts';
+import { parseHead, ResponseError } from '../../src/source/http/response_head.ts';
 import { encodeAmf } from '../../src/source/protocols/rtmp/amf0.ts';
 import { ChunkReader, encodeMessage, RtmpProtocolError } from '../../src/source/protocols/rtmp/chunks.ts';
 import { encodeRtsp, RtspReader } from '../../src/source/protocols/rtsp/message.ts';
@@ -75,6 +77,36 @@ describe(`sources: damaged input (SEED=${seed})`, function () {
         });
         // An address of one letter becomes one below the proxy, at most 100 characters longer.
         assert.ok(written.length <= 100 * (bytes.length + 1), `${written.length} characters of ${bytes.length}`);
+      },
+    );
+  });
+
+  it('HTTP: heads and chunks end in a ResponseError, and bodies are no larger than the input', () => {
+    const fields = ['content-length: 5', 'transfer-encoding: chunked', 'keep-alive: timeout=5', 'connection: close'];
+    for (const field of fields)
+      tried(
+        (error) => error instanceof ResponseError,
+        Buffer.from(`HTTP/1.1 206 Partial Content\r\n${field}\r\ncontent-range: bytes 0-4/9\r\netag: "x"`),
+        (bytes) => {
+          const { status, body } = parseHead(bytes.toString('latin1'));
+          assert.ok(status >= 0 && status < 1000);
+          assert.ok(typeof body === 'string' || (Number.isSafeInteger(body) && body >= 0));
+        },
+      );
+    tried(
+      (error) => error instanceof ResponseError,
+      Buffer.from(`${'10;a=b\r\n0123456789abcdef\r\n'.repeat(8)}0\r\nx: y\r\n\r\n`),
+      (bytes, random) => {
+        const body = new ChunkedBody();
+        let length = 0;
+        let taken = 0;
+        for (const piece of cutUp(bytes, random)) {
+          taken += body.take(piece, (data) => {
+            length += data.length;
+          });
+          if (body.isComplete) break;
+        }
+        assert.ok(length <= taken && taken <= bytes.length);
       },
     );
   });
