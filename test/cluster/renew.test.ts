@@ -15,8 +15,8 @@ const JOBS_EACH = 6;
 const LIMIT = 2;
 
 /**
- * What watches saw: the accounts of each runner, the most jobs of an account at once, and the lives of each pod. Jobs of
- * other tokens are those of earlier tests, which are deleted meanwhile.
+ * What watches saw: the accounts of each runner, the most jobs of an account at once, and the lives of each pod. Jobs
+ * of other tokens are those of earlier tests, which are deleted meanwhile.
  */
 function watchAll(c: Cluster, ours: ReadonlySet<string>) {
   const stop = new AbortController();
