@@ -68,7 +68,7 @@ async function check(): Promise<Counts> {
 }
 
 /** More than cores, because tests of failures mostly wait. Each has servers of its own, and some a browser. */
-const PER_CORE = 3;
+const PER_CORE = 2;
 const GIGABYTES_EACH = 1.5;
 const PROCESSES = Math.max(
   2,
