@@ -93,32 +93,33 @@ async function importRuntime(arch: Architecture): Promise<string> {
   return ref;
 }
 
-/** The console and the documentation, built by this checkout's own packages, and the samples. */
-async function importPages(arch: Architecture): Promise<string> {
-  const inputs = [...pageSources, 'images/probeyard/pages.Dockerfile', ...manifests];
-  const key = contentKey(await contents(...inputs.map((path) => join(checkout, path))), await nodeVersion());
-  const ref = `${PREFIX}/pages:${key}${suffixOf(arch)}`;
-  if (await hasImage(ref)) return ref;
-  await withScratch(async (context) => {
+/** The console and the documentation, and the samples. */
+const importPages = (arch: Architecture): Promise<string> =>
+  importBuilt('pages', pageSources, arch, async (context) => {
     await bundleConsole(join(context, 'console'));
     await buildSite(join(context, 'site'));
     await cp(await samplesFolder(), join(context, 'samples'), { recursive: true });
-    const file = join(import.meta.dirname, 'probeyard', 'pages.Dockerfile');
-    await buildImage({ ref, arch, context, dockerfile: file, anew: true });
   });
-  return ref;
-}
 
-/** The agent as one file, bundled by this checkout's own packages. */
-async function importAgent(arch: Architecture): Promise<string> {
-  const inputs = [...agentSources, 'images/probeyard/agent.Dockerfile', ...manifests];
+/** The agent as one file. */
+const importAgent = (arch: Architecture): Promise<string> =>
+  importBuilt('agent', agentSources, arch, async (context) => bundleAgent(join(context, 'agent')));
+
+/** What this checkout's own packages build of these sources, as an image by NAME.Dockerfile. */
+async function importBuilt(
+  name: 'pages' | 'agent',
+  sources: readonly string[],
+  arch: Architecture,
+  build: (context: string) => Promise<unknown>,
+): Promise<string> {
+  const file = `images/probeyard/${name}.Dockerfile`;
+  const inputs = [...sources, file, ...manifests];
   const key = contentKey(await contents(...inputs.map((path) => join(checkout, path))), await nodeVersion());
-  const ref = `${PREFIX}/agent:${key}${suffixOf(arch)}`;
+  const ref = `${PREFIX}/${name}:${key}${suffixOf(arch)}`;
   if (await hasImage(ref)) return ref;
   await withScratch(async (context) => {
-    await bundleAgent(join(context, 'agent'));
-    const file = join(import.meta.dirname, 'probeyard', 'agent.Dockerfile');
-    await buildImage({ ref, arch, context, dockerfile: file, anew: true });
+    await build(context);
+    await buildImage({ ref, arch, context, dockerfile: join(checkout, file), anew: true });
   });
   return ref;
 }
