@@ -49,7 +49,7 @@ function poolOf({ runners, holders }: Size): Runners {
   for (let index = 0; index < runners; index++) {
     const uid = `u${index}`;
     pool.pod(
-      { uid, pod: `p${index}`, pool: POOL, generation: 'g', deleting: false, ended: false, scheduled: true },
+      { uid, pod: `p${index}`, pool: POOL, generation: 'g', deleting: false, ended: false, node: 'n' },
       NOW - 9_000,
     );
     pool.bind(uid, `a:${index % holders}`, index % holders);

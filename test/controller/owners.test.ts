@@ -26,7 +26,7 @@ describe('owners of runner pods', () => {
   ] as [string, ProbeJob, ReuseScope, string | undefined][]) {
     it(`${what}: ${expected ?? 'no owner'}`, () => {
       const runners = new Runners();
-      runners.pod({ uid: 'a', pod: 'p', pool: 'short', generation: 'g', deleting: false, ended: false }, 0);
+      runners.pod({ uid: 'a', pod: 'p', pool: 'short', generation: 'g', deleting: false, ended: false, node: 'n' }, 0);
       const owners = new RunnerOwners(runners);
       owners.note(noted);
       owners.bind(
@@ -57,7 +57,7 @@ describe('owners of runner pods', () => {
   it('lists each token once, and none of a deleted pod', () => {
     const runners = new Runners();
     for (const uid of ['a', 'b'])
-      runners.pod({ uid, pod: uid, pool: 'short', generation: 'g', deleting: false, ended: false }, 0);
+      runners.pod({ uid, pod: uid, pool: 'short', generation: 'g', deleting: false, ended: false, node: 'n' }, 0);
     const owners = new RunnerOwners(runners);
     assert.equal(owners.hasByHand(), false);
     for (const one of [job('a', 3), job('a', 3), job('gone', 4), job('b')]) owners.note(one);

@@ -11,6 +11,7 @@ export const facts = (uid: string, more: Partial<PodFacts> = {}): PodFacts => ({
   generation: 'g1',
   deleting: false,
   ended: false,
+  node: 'node-0',
   ...more,
 });
 

@@ -100,7 +100,7 @@ describe('lives of a runner pod', () => {
     first.pod(facts('p'), 0);
     assert.deepEqual([silent(first, 5_000), silent(first, 5_001)], [[], ['p']]);
     const unplaced = new Runners();
-    unplaced.pod(facts('p', { life: 2, scheduled: false }), 0);
+    unplaced.pod(facts('p', { life: 2, node: undefined }), 0);
     assert.deepEqual(silent(unplaced, 1_001), ['p_2'], 'a pod that was renewed has had a node');
   });
 
@@ -163,7 +163,6 @@ describe('the life of a pod as the API server has it', () => {
     assert.deepEqual(factsOf(pod('3')), {
       ...facts('p', { life: 3, version: '7' }),
       userNamespace: true,
-      scheduled: true,
       node: 'n',
     });
   });

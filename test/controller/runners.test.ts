@@ -200,9 +200,9 @@ describe('runners', () => {
 
   it('counts the start of a pod from when it has a node, and lists one that gets none much later', () => {
     const runners = new Runners();
-    runners.pod({ ...facts('waits'), scheduled: false }, 0);
-    runners.pod({ ...facts('late'), scheduled: false }, 0);
-    runners.pod({ ...facts('late'), scheduled: true }, 6000);
+    runners.pod({ ...facts('waits'), node: undefined }, 0);
+    runners.pod({ ...facts('late'), node: undefined }, 0);
+    runners.pod(facts('late'), 6000);
     const silent = (at: number) => runners.silent(at, 1000, 5000, 9000).map(({ uid }) => uid);
     assert.deepEqual([silent(6001), silent(9001), silent(11_001)], [[], ['waits'], ['waits', 'late']]);
   });

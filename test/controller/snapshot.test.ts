@@ -326,7 +326,7 @@ describe('snapshot: limits and hostile input', () => {
 
   it('values from a compromised runner are cut, cleaned or omitted', () => {
     const runners = new Runners();
-    runners.pod({ uid: 'u', pod: 'p', pool: 'short', generation: 'g', deleting: false, ended: false }, 0);
+    runners.pod({ uid: 'u', pod: 'p', pool: 'short', generation: 'g', deleting: false, ended: false, node: 'n' }, 0);
     runners.heartbeat(
       {
         protocol: 3,

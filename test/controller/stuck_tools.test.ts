@@ -75,7 +75,7 @@ describe('tools that keep runners from starting', () => {
   ): string[] => {
     const runners = new Runners();
     for (const uid of ['u', 'v'])
-      runners.pod({ uid, pod: uid, pool: 'short', generation: 'g', deleting: false, ended: false }, 0);
+      runners.pod({ uid, pod: uid, pool: 'short', generation: 'g', deleting: false, ended: false, node: 'n' }, 0);
     if (otherReadyAt !== undefined) runners.heartbeat({ uid: 'v', phase: 'idle', jobsDone: 0 } as never, otherReadyAt);
     const stuck = stuckTools(runners);
     stuck.seen({ metadata: { name: 'u' }, status } as Pod, 'u', 1_000);
@@ -120,7 +120,7 @@ describe('tools that keep runners from starting', () => {
 
   it('stuck tools: nothing once the pod has started or is gone', () => {
     const runners = new Runners();
-    runners.pod({ uid: 'u', pod: 'u', pool: 'short', generation: 'g', deleting: false, ended: false }, 0);
+    runners.pod({ uid: 'u', pod: 'u', pool: 'short', generation: 'g', deleting: false, ended: false, node: 'n' }, 0);
     const stuck = stuckTools(runners);
     const seen = (status: object, at: number) => stuck.seen({ metadata: { name: 'u' }, status } as Pod, 'u', at);
     seen(waits('ImagePullBackOff', BACK_OFF), 0);

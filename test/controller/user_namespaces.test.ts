@@ -21,7 +21,16 @@ describe('user namespaces of a pool', () => {
   });
   const startingRunner = (): void =>
     void runners.pod(
-      { uid: 'u1', pod: 'p1', pool: 'short', generation: 'g', deleting: false, ended: false, userNamespace: true },
+      {
+        uid: 'u1',
+        pod: 'p1',
+        pool: 'short',
+        generation: 'g',
+        deleting: false,
+        ended: false,
+        node: 'n',
+        userNamespace: true,
+      },
       performance.now(),
     );
 

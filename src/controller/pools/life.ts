@@ -20,7 +20,6 @@ export const factsOf = (pod: Pod): PodFacts => ({
   deleting: pod.metadata.deletionTimestamp !== undefined,
   ended: isOver(pod),
   userNamespace: pod.spec?.hostUsers === false,
-  scheduled: pod.spec?.nodeName !== undefined,
   node: pod.spec?.nodeName,
 });
 

@@ -20,7 +20,7 @@ export const newRunner = (facts: PodFacts, now: number, kept?: Kept): Runner => 
   jobsDone: kept?.jobsDone ?? 0,
   createdAt: kept?.createdAt ?? now,
   // A pod that was renewed has had a node.
-  scheduledAt: facts.scheduled === false && !facts.life ? undefined : now,
+  scheduledAt: facts.node === undefined && !facts.life ? undefined : now,
   node: facts.node,
   readyAt: undefined,
   idleSince: now,

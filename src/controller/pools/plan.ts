@@ -40,9 +40,10 @@ export interface PoolPlan {
   renew: PoolPlan['end'];
 }
 
-/** Pods that start at once, on however many nodes; more where the pool's runners are on more nodes. */
+/** Pods of a pool that start at once. */
 export const MAX_STARTING = 6;
-export const STARTING_PER_NODE = 2;
+/** The same for each node that has runners of the pool, where that is more. */
+const STARTING_PER_NODE = 2;
 /**
  * Bound when every waiting account already holds runners. Each start takes about a second of CPU from the running jobs
  * of its node, so a growing account grows step by step: by this many, or one for each node.

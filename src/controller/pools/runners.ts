@@ -78,8 +78,8 @@ export interface PodFacts {
   deleting: boolean;
   ended: boolean;
   userNamespace?: boolean;
-  scheduled?: boolean;
-  node?: string | undefined;
+  /** Undefined while the pod waits for one. */
+  node: string | undefined;
 }
 
 /** An account, or the tenant of a runner whose account this leader does not know. */
@@ -211,7 +211,7 @@ export class Runners {
       return former;
     }
     known.version = facts.version;
-    if (facts.scheduled === true) known.scheduledAt ??= now;
+    if (facts.node !== undefined) known.scheduledAt ??= now;
     known.node ??= facts.node;
     if (facts.deleting && !known.deleting) {
       // A pod that is being deleted drains: it may finish its job and gets no new one.
