@@ -17,6 +17,8 @@ export interface Row {
 export interface Measurement {
   name: string;
   title: string;
+  /** The installed release is lost with its record, so it is measured only when it is asked for by name. */
+  replacesRelease?: true;
   measure(report: (line: string) => void): Promise<Row[]>;
 }
 

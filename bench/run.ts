@@ -7,6 +7,7 @@ import { cpus, loadavg, release, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { gateway } from './api/gateway.ts';
+import { before } from './cluster/before.ts';
 import { cold } from './cluster/cold.ts';
 import { compared } from './compare/cluster.ts';
 import { consoleAnswer } from './console/answer.ts';
@@ -49,6 +50,7 @@ const MEASUREMENTS: readonly Measurement[] = [
   timelines,
   consoleLog,
   consoleAnswer,
+  before,
 ];
 
 const { positionals } = parseArgs({ allowPositionals: true });
@@ -57,7 +59,9 @@ if (unknown.length > 0) {
   console.error(`there is no ${unknown.join(', ')}; there are ${MEASUREMENTS.map(({ name }) => name).join(', ')}`);
   process.exit(2);
 }
-const chosen = MEASUREMENTS.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
+const chosen = MEASUREMENTS.filter(({ name, replacesRelease }) =>
+  positionals.length === 0 ? !replacesRelease : positionals.includes(name),
+);
 const ranges = readRanges();
 const machine =
   `${cpus().length} × ${cpus()[0]?.model.trim() ?? 'unknown'}, ${Math.round(totalmem() / 2 ** 30)} GB, ` +
@@ -72,8 +76,8 @@ const measured = new Map<string, string>();
 let failed = false;
 
 for (const { name, title, measure } of chosen) {
-  const before = load();
-  console.log(`\n== ${name}: ${title} (${before})`);
+  const atFirst = load();
+  console.log(`\n== ${name}: ${title} (${atFirst})`);
   try {
     const rows: Row[] = await measure((line) => console.log(`   ${line}`));
     const text = table(rows, ranges);
@@ -81,7 +85,7 @@ for (const { name, title, measure } of chosen) {
     measured.set(
       name,
       `## ${name}: ${title}\n\n${new Date().toISOString().slice(0, 10)}, ${machine}. ` +
-        `Before: ${before}. After: ${load()}.\n\n${text}\n`,
+        `Before: ${atFirst}. After: ${load()}.\n\n${text}\n`,
     );
   } catch (error) {
     failed = true;
