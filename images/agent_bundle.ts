@@ -1,20 +1,21 @@
 /**
- * The agent as one file of JavaScript, bundled from src/runner: `node images/agent_bundle.ts <folder>`. A renewed
- * runner waits for the start of its agent, and some 200 modules take longer to find than to run. The same sources and
- * packages give the same bytes.
+ * The agent as one file of JavaScript, and beside it each program that it starts: `node images/agent_bundle.ts
+ * <folder>`. A renewed runner waits for the start of its agent, and some 200 modules take longer to find than to run.
+ * The same sources and packages give the same bytes.
  */
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { dirname, join, relative, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build, type Plugin } from 'esbuild-wasm';
+import { PROGRAMS } from '../src/program_file.ts';
 
 const root = join(import.meta.dirname, '..');
 const source = join(root, 'src');
 export const AGENT_FILE = 'main.cjs';
 
 /**
- * A module finds by `import.meta` what lies beside it: a worker thread, the weights, the validator. In the image all of
- * that is where the sources are, and not in the bundle.
+ * A module finds by `import.meta` what lies beside it, as the weights do. In the image that is where the sources are,
+ * and not in the bundle.
  */
 const placedIn = (sources: string): Plugin => ({
   name: 'placed',
@@ -28,10 +29,17 @@ const placedIn = (sources: string): Plugin => ({
     }),
 });
 
-/** Returns the files that are in it, relative to the checkout. `sources`: where src is when the agent runs. */
-export async function bundleAgent(folder: string, sources = '/app/src'): Promise<string[]> {
+/**
+ * Returns the modules that are in each file, relative to the checkout. `sources`: where src is when the agent runs.
+ */
+export async function bundleAgent(folder: string, sources = '/app/src'): Promise<Map<string, string[]>> {
   const { outputFiles, warnings, metafile } = await build({
-    entryPoints: [join(source, 'runner/program.ts')],
+    entryPoints: Object.entries({ main: 'runner/program.ts', ...PROGRAMS }).map(([out, module]) => ({
+      in: join(source, module),
+      out,
+    })),
+    outdir: folder,
+    outExtension: { '.js': '.cjs' },
     absWorkingDir: root,
     bundle: true,
     // As an ES module each module of Node would be imported with all that it exports, fetch and WebCrypto among them:
@@ -49,8 +57,8 @@ export async function bundleAgent(folder: string, sources = '/app/src'): Promise
   if (warnings.length > 0) throw new Error(warnings.map(({ text }) => text).join('; '));
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
-  await writeFile(join(folder, AGENT_FILE), outputFiles[0]!.contents);
-  return Object.keys(metafile.inputs);
+  for (const { path, contents } of outputFiles) await writeFile(path, contents);
+  return new Map(Object.entries(metafile.outputs).map(([path, { inputs }]) => [basename(path), Object.keys(inputs)]));
 }
 
 if (import.meta.main) {

@@ -35,7 +35,7 @@ const pageSources = [
   'tsconfig.json',
 ];
 const manifests = ['package.json', 'package-lock.json', '.npmrc'];
-/** What the agent is bundled from, with the packages. */
+/** What the agent, and what it starts, is bundled from, with the packages. */
 const agentSources = ['src', 'images/agent_bundle.ts', 'tsconfig.json'];
 
 export async function productPlan(arch: Architecture = USUAL): Promise<ImagePlan> {
@@ -101,7 +101,7 @@ const importPages = (arch: Architecture): Promise<string> =>
     await cp(await samplesFolder(), join(context, 'samples'), { recursive: true });
   });
 
-/** The agent as one file. */
+/** The agent as one file, and beside it the programs that it starts. */
 const importAgent = (arch: Architecture): Promise<string> =>
   importBuilt('agent', agentSources, arch, async (context) => bundleAgent(join(context, 'agent')));
 

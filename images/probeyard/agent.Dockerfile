@@ -1,3 +1,3 @@
-# The agent as one file, where the build machine has bundled it. Built without cached layers, as pages.Dockerfile.
+# The agent as one file, and what it starts, where the build machine has bundled them. Built without cached layers, as pages.Dockerfile.
 FROM scratch
 COPY agent/ /agent/

@@ -20,13 +20,16 @@ export interface BuiltIn {
   uses: string[];
 }
 
+/** The runner puts the program in its place. Those of an older image know `{app}` as the folder of their sources. */
+export const HLS_PROGRAM = '{app}/hls/main.ts';
+
 /** Passes the program the command that measures segments, as JSON. Runners of the previous version support it too. */
 export const PROBE_OPTION = '--ffprobe';
 
-/** `{app}` is the application's source folder in the tools container, `{tools}` the folder of all tools. */
+/** `{tools}` is the folder of all tools in the tools container. */
 export function builtInMsv(tools: readonly ToolOfCluster[]): BuiltIn {
   const ffprobe = tools.filter(({ tool }) => tool === 'ffprobe').sort((a, b) => byNewest(a.version, b.version))[0];
-  const command = ['{node}', '--max-old-space-size=640', '{app}/hls/main.ts'];
+  const command = ['{node}', '--max-old-space-size=640', HLS_PROGRAM];
   if (!ffprobe) return { tool: 'msv', version: HLS_VERSION, latest: true, command, uses: [] };
   const inTools = ffprobe.command.map((part) => part.replaceAll('{root}', `{tools}/ffprobe/${ffprobe.version}`));
   return {

@@ -1,9 +1,10 @@
 /** Runs the tools of one assignment in parallel, and determines the outcome of each. */
 import { constants } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AssignedTool, Assignment } from '../bus/messages.ts';
 import type { FailureCode } from '../bus/result_body.ts';
+import { HLS_PROGRAM } from '../hls/built_in.ts';
+import { programFile } from '../program_file.ts';
 import { isJson } from '../result/json.ts';
 import { OptionError } from '../tools/option.ts';
 import { type Exit, type Launcher, LauncherError, type Limits } from './launcher.ts';
@@ -316,9 +317,6 @@ const signalName = (signal: number | null): string | null =>
     ? null
     : (Object.entries(constants.signals).find(([, number]) => number === signal)?.[0] ?? `signal ${signal}`);
 
-/** The application's sources: the tools container uses the same image. */
-const APP = join(import.meta.dirname, '..');
-
 /** Each part becomes one argument, whatever it contains; placeholders may stand anywhere in a part. */
 export function commandOf(
   { name, version, command }: Pick<AssignedTool, 'name' | 'version' | 'command'>,
@@ -330,6 +328,6 @@ export function commandOf(
       .replaceAll('{root}', root)
       .replaceAll('{node}', nodePath)
       .replaceAll('{tools}', toolsDir)
-      .replaceAll('{app}', APP),
+      .replaceAll(HLS_PROGRAM, programFile('hls')),
   );
 }

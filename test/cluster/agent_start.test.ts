@@ -1,5 +1,10 @@
-/** What an agent in the cluster was started from. A renewed runner waits for this start between two tenants. */
+/** What an agent in the cluster was started from, and starts. A renewed runner waits for it between two tenants. */
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { bundleAgent } from '../../images/agent_bundle.ts';
+import { withScratch } from '../../images/cache.ts';
 import { AGENT_PROGRAM } from '../../src/controller/pools/pod.ts';
 import { PODS } from '../../src/kube/client.ts';
 import { LABEL } from '../../src/kube/resource.ts';
@@ -9,15 +14,22 @@ interface Started {
   commandLine: string[];
   /** What Node says about its compile cache when the same program starts again. It ends for want of settings. */
   cache: string;
+  /** SHA-256 of the files that runners start, by their names. */
+  files: Record<string, string>;
 }
 const LOOK = `
-  const { readFileSync } = require('node:fs');
+  const { readdirSync, readFileSync } = require('node:fs');
+  const { createHash } = require('node:crypto');
+  const { dirname } = require('node:path');
   const { spawnSync } = require('node:child_process');
   const { NODE_COMPILE_CACHE, NODE_OPTIONS } = process.env;
   const commandLine = readFileSync('/proc/1/cmdline', 'utf8').split('\\0').slice(0, -1);
   const env = { NODE_COMPILE_CACHE, NODE_OPTIONS, NODE_DEBUG_NATIVE: 'COMPILE_CACHE' };
   const { stderr } = spawnSync(process.execPath, [${JSON.stringify(AGENT_PROGRAM)}], { env, encoding: 'utf8' });
-  console.log(JSON.stringify({ commandLine, cache: stderr }));
+  const folder = dirname(${JSON.stringify(AGENT_PROGRAM)});
+  const hash = (name) => createHash('sha256').update(readFileSync(folder + '/' + name)).digest('hex');
+  const files = Object.fromEntries(readdirSync(folder).map((name) => [name, hash(name)]));
+  console.log(JSON.stringify({ commandLine, cache: stderr, files }));
 `;
 
 describe('the start of an agent', function () {
@@ -40,6 +52,16 @@ describe('the start of an agent', function () {
 
   it('runs the one file, not the modules', () =>
     assert.deepEqual(started.commandLine, ['/app/bin/node', AGENT_PROGRAM]));
+
+  it('has the files that this checkout makes, for the agent and for what it starts', () =>
+    withScratch(async (folder) => {
+      await bundleAgent(folder);
+      const hash = (name: string) =>
+        createHash('sha256')
+          .update(readFileSync(join(folder, name)))
+          .digest('hex');
+      assert.deepEqual(started.files, Object.fromEntries(readdirSync(folder).map((name) => [name, hash(name)])));
+    }));
 
   it('takes the file from the compile cache of the image, as its user', () =>
     assert.match(started.cache, new RegExp(`code cache for CommonJS ${AGENT_PROGRAM} was accepted`)));

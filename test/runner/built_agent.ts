@@ -1,4 +1,7 @@
-/** The agent in one file, as the image runs it, bundled once per test run. Its sources are those of the checkout. */
+/**
+ * The agent in one file, and the programs that it starts, as the image runs them, bundled once per test run. Their
+ * sources are those of the checkout.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,8 +9,8 @@ import { AGENT_FILE, bundleAgent } from '../../images/agent_bundle.ts';
 
 interface BuiltAgent {
   program: string;
-  /** The files that are in it, relative to the checkout. */
-  inputs: readonly string[];
+  /** The modules that are in each file beside it, relative to the checkout. */
+  inputs: ReadonlyMap<string, readonly string[]>;
 }
 
 let built: Promise<BuiltAgent> | undefined;

@@ -1,13 +1,18 @@
-/** The agent in one file does what its modules do where they find one another by their places. */
+/** The agent in one file does what its modules do where they find one another, or a program, by their places. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { AGENT_FILE, bundleAgent } from '../../images/agent_bundle.ts';
 import { withScratch } from '../../images/cache.ts';
+import type { AssignedTool } from '../../src/bus/messages.ts';
 import { AGENT_PROGRAM } from '../../src/controller/pools/pod.ts';
+import { builtInMsv } from '../../src/hls/built_in.ts';
+import { aMain, aVariant, vod } from '../../src/hls/rules/example.ts';
+import type { HlsReport } from '../../src/hls/schema.ts';
 import type { Rule } from '../../src/policy/types.ts';
+import { PROGRAMS } from '../../src/program_file.ts';
 import { outputsOf } from '../report/sample.ts';
 import { until } from '../until.ts';
 import { Rig } from './agent_rig.ts';
@@ -16,15 +21,33 @@ import { buildAgent } from './built_agent.ts';
 const IMAGE = join(import.meta.dirname, '../../images/probeyard');
 const SEGMENTS = 5_000;
 
+/** Whether a process has it as an argument. */
+const isRunning = (file: string): boolean =>
+  readdirSync('/proc').some((pid) => {
+    try {
+      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes(file);
+    } catch {
+      return false; // it has ended, or is none
+    }
+  });
+
 describe('agent: in one file', function () {
   this.timeout(120_000);
   const rig = new Rig();
+  let folder: string;
   let child: ChildProcess;
   let exited: Promise<unknown[]>;
   before(async () => {
     const { program } = await buildAgent();
-    rig.serve = (_request, response) => {
+    folder = dirname(program);
+    rig.serve = async (request, response) => {
       response.setHeader('content-type', 'application/vnd.apple.mpegurl');
+      if (request.url === '/main.m3u8') return void response.end(aMain(aVariant({})));
+      if (request.url === '/video.m3u8') {
+        // The validator waits for it. Where it is not seen, the answer has another report.
+        await until('the validator', () => isRunning(join(folder, 'hls.cjs'))).catch(() => response.writeHead(500));
+        return void response.end(vod());
+      }
       const segments = Array.from(
         { length: SEGMENTS },
         (_, index) => `#EXTINF:4,\nhttp://elsewhere.example/${index}.ts\n`,
@@ -36,7 +59,7 @@ describe('agent: in one file', function () {
     writeFileSync(join(rig.directory, 'token'), 'any');
     child = spawn(process.execPath, [program], {
       stdio: ['ignore', 'ignore', 'inherit'],
-      env: { PATH: '/usr/bin:/bin', ...rig.environment() },
+      env: { PATH: '/usr/bin:/bin', ...rig.environment({ toolMemoryBytes: 1 << 30 }) },
     });
     exited = once(child, 'exit');
     await idle();
@@ -48,6 +71,15 @@ describe('agent: in one file', function () {
     assert.deepEqual(ended, [0, null]);
   });
   const idle = () => until('an idle runner', () => rig.beats.at(-1)?.phase === 'idle', 20_000);
+
+  it('starts the HLS validator from the file beside its own', async () => {
+    await idle();
+    const { version, command, uses } = builtInMsv([]);
+    const tool: AssignedTool = { name: 'msv', version, timeoutMs: 60_000, options: {}, command, uses };
+    const { body } = await rig.run(rig.go([tool], { source: `${rig.originUrl}/main.m3u8` }));
+    assert.deepEqual([body.tools[0]?.error, body.tools[0]?.success], [undefined, true]);
+    assert.equal((JSON.parse(body.tools[0]?.output ?? 'null') as HlsReport).summary.playlists, 2);
+  });
 
   it('rewrites a long playlist in the thread of the sources', async () => {
     const count = `curl -sf "$address" | grep -c '^x/http/elsewhere.example/'`;
@@ -83,14 +115,21 @@ describe('agent: in one file', function () {
     assert.ok(readFileSync(join(IMAGE, 'warm.mjs'), 'utf8').includes(`'${AGENT_PROGRAM}'`));
   });
 
-  it('is the same file from the same sources', () =>
-    withScratch(async (folder) => {
+  it('is the same files from the same sources', () =>
+    withScratch(async (scratch) => {
       const bundled = async (name: string) => {
-        await bundleAgent(join(folder, name));
-        return readFileSync(join(folder, name, AGENT_FILE), 'utf8');
+        await bundleAgent(join(scratch, name));
+        const files = readdirSync(join(scratch, name)).sort();
+        return files.map((file) => [file, readFileSync(join(scratch, name, file), 'utf8')] as const);
       };
       const [one, two] = [await bundled('one'), await bundled('two')];
-      assert.ok(one === two);
-      assert.ok(!one.includes(join(import.meta.dirname, '../..')), 'it names the checkout');
+      assert.deepEqual(
+        one.map(([file]) => file),
+        [AGENT_FILE, ...Object.keys(PROGRAMS).map((name) => `${name}.cjs`)].sort(),
+      );
+      for (const [index, [file, text]] of one.entries()) {
+        assert.ok(text === two[index]?.[1], file);
+        assert.ok(!text.includes(join(import.meta.dirname, '../..')), `${file} names the checkout`);
+      }
     }));
 });
