@@ -77,7 +77,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   metrics: ['bus', 'retry', 'store'],
   tracing: [],
 
-  source: ['retry', 'source_exception', 'statistics', 'upload'],
+  source: ['program_file', 'retry', 'source_exception', 'statistics', 'upload'],
   identity: ['bounded_text', 'retry', 'source', 'xml_element'],
   hls: ['retry', 'source', 'version_order'],
   compare: ['report', 'tools', 'version_order'],

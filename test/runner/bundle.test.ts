@@ -81,7 +81,7 @@ describe('agent: in one file', function () {
     assert.equal((JSON.parse(body.tools[0]?.output ?? 'null') as HlsReport).summary.playlists, 2);
   });
 
-  it('rewrites a long playlist in the thread of the sources', async () => {
+  it('rewrites a long playlist in a thread, from the file beside its own', async () => {
     const count = `curl -sf "$address" | grep -c '^x/http/elsewhere.example/'`;
     const { body } = await rig.run(
       rig.go([rig.script(`echo "{\\"rewritten\\":$(${count})}"`)], { source: `${rig.originUrl}/a.m3u8` }),

@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { programFile } from '../../program_file.ts';
 import { SourceError } from '../error.ts';
 import { sourceClosed } from '../failures.ts';
 import { rewrite, type Rewriting, type Rewritten } from './rewrite.ts';
@@ -48,7 +49,7 @@ export function makeRewriter({ deadlineMs = 10_000, mostWaiting = 16 }: Rewriter
   let closed = false;
 
   const start = (): Worker => {
-    const made = new Worker(new URL('./rewrite_thread.ts', import.meta.url), {
+    const made = new Worker(programFile('rewrite_thread'), {
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
       env: {},
     });
