@@ -5,6 +5,7 @@
 import { Agent, type Dispatcher } from 'undici';
 import { credentialsOf, type CredentialOptions, type Credentials, type Tls } from './credentials.ts';
 import { KubeError } from './errors.ts';
+import { leaveSent } from './leave_sent.ts';
 
 export interface ConnectionOptions extends CredentialOptions {
   /** HTTP/2 for calls; disabled only for comparison. */
@@ -110,7 +111,7 @@ export class SharedKubeConfig {
   }
 
   #dispatcher(tls: Tls, http2: boolean): Dispatcher {
-    return new Agent({
+    const agent = new Agent({
       allowH2: http2,
       // HTTP/2 opens a second connection only beyond 100 concurrent calls; HTTP/1.1 needs one per running call.
       connections: http2 ? 8 : 64,
@@ -123,6 +124,7 @@ export class SharedKubeConfig {
       bodyTimeout: 0,
       h2Options: { pingInterval: 15_000 },
     });
+    return http2 ? agent.compose(leaveSent) : agent;
   }
 }
 

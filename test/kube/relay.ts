@@ -12,6 +12,8 @@ export interface Relay {
   /** Makes open connections silent, as after a pulled cable. New ones work, unless `newOnes`. */
   freeze(newOnes?: boolean): void;
   thaw(): void;
+  /** Reads nothing more from clients, as a server without CPU, until it is turned off. */
+  stall(on: boolean): void;
   /** Closes new connections at once. */
   refuse(on: boolean): void;
   cut(): void;
@@ -97,6 +99,12 @@ export async function startRelay(host: string, port: number): Promise<Relay> {
     },
     thaw() {
       freezeNew = false;
+    },
+    stall(on) {
+      for (const { client } of pairs) {
+        if (on) client.pause();
+        else client.resume();
+      }
     },
     refuse(on) {
       refusing = on;
