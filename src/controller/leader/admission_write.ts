@@ -8,6 +8,7 @@ import { admittedStatus } from './job_status.ts';
 import { resultPathOf, type Job } from './job.ts';
 import { leaseSafe, type Term } from './lease_guard.ts';
 import { readLive, WRITE_MS, writeStatus } from './status_write.ts';
+import type { WriteTurns } from './write_turns.ts';
 
 /** Required remaining lease time before a write: the write's time-out and a margin. */
 const LEASE_MARGIN_MS = WRITE_MS + 500;
@@ -20,6 +21,7 @@ export interface AdmissionDeps {
   kube: KubeClient;
   store: Store;
   log: Logger;
+  writes: WriteTurns;
 }
 
 /**
@@ -27,37 +29,16 @@ export interface AdmissionDeps {
  * `isWanted`: false if the job ended meanwhile.
  */
 export async function writeAdmission(
-  { term, kube, store, log }: AdmissionDeps,
+  deps: AdmissionDeps,
   job: Job,
   isWanted: () => boolean,
 ): Promise<'written' | 'gone' | 'refused'> {
-  const { holder, epoch } = term;
+  const { term, log, writes } = deps;
   let refusals = 0;
   const wait = backoff(PAUSES);
   for (;;) {
-    await leaseSafe(term, LEASE_MARGIN_MS);
-    if (!isWanted()) return 'gone';
-    const status = admittedStatus(
-      job.status,
-      {
-        holder,
-        epoch,
-        token: job.token,
-        account: job.account,
-        runner: job.runner ?? { pod: '', uid: '' },
-        attempt: job.attempt + 1,
-        queueTimeMs: Math.max(0, Math.round(store.clock.now() - job.submittedAt.getTime())),
-        resultPath: resultPathOf(job),
-        tools: job.assignment.tools.map(({ name, version }) => ({ name, version })),
-        ofTwo: job.assignment.other !== undefined,
-      },
-      stamp(store.clock.now()),
-    );
     try {
-      const updated = await writeStatus(kube, job, status);
-      job.status = updated.status;
-      job.resourceVersion = updated.metadata.resourceVersion ?? '';
-      return 'written';
+      return await writes.run(() => writeOnce(deps, job, isWanted));
     } catch (error) {
       if (isKubeError(error, 'not-found')) return 'gone';
       if (!isKubeError(error, 'conflict', 'too-many-requests', 'unauthorized') && !outcomeUnknown(error)) {
@@ -69,16 +50,45 @@ export async function writeAdmission(
       }
     }
     await pause(wait.next());
-    const live = await readLive(kube, job);
+    const live = await readLive(deps, job);
     if (live.is === 'gone' || live.is === 'finished') return 'gone';
     if (live.is === 'unknown') continue;
     job.status = live.object.status;
     job.resourceVersion = live.object.metadata.resourceVersion ?? '';
     if (
-      job.status?.admittedBy?.epoch === epoch &&
+      job.status?.admittedBy?.epoch === term.epoch &&
       job.status.attempts === job.attempt + 1 &&
       job.status.runner?.uid === job.runner?.uid
     )
       return 'written';
   }
+}
+
+async function writeOnce(
+  { term, kube, store }: AdmissionDeps,
+  job: Job,
+  isWanted: () => boolean,
+): Promise<'written' | 'gone'> {
+  await leaseSafe(term, LEASE_MARGIN_MS);
+  if (!isWanted()) return 'gone';
+  const status = admittedStatus(
+    job.status,
+    {
+      holder: term.holder,
+      epoch: term.epoch,
+      token: job.token,
+      account: job.account,
+      runner: job.runner ?? { pod: '', uid: '' },
+      attempt: job.attempt + 1,
+      queueTimeMs: Math.max(0, Math.round(store.clock.now() - job.submittedAt.getTime())),
+      resultPath: resultPathOf(job),
+      tools: job.assignment.tools.map(({ name, version }) => ({ name, version })),
+      ofTwo: job.assignment.other !== undefined,
+    },
+    stamp(store.clock.now()),
+  );
+  const updated = await writeStatus(kube, job, status);
+  job.status = updated.status;
+  job.resourceVersion = updated.metadata.resourceVersion ?? '';
+  return 'written';
 }

@@ -14,11 +14,14 @@ import { backoff, pause, retry } from '../../retry.ts';
 import type { RecordedEnd } from '../../store/requests.ts';
 import type { Store } from '../../store/store.ts';
 import { isUuid } from '../../store/uuid.ts';
+import type { Turns } from '../../turns.ts';
 import { stamp } from '../../kube/conditions.ts';
 import { finishedStatus, type JobEnd } from './job_status.ts';
 import { resultPathOf } from './job.ts';
 import { recordEnd } from '../collect/record_end.ts';
+import { leaseSafe, type Term } from './lease_guard.ts';
 import { readLive, writeStatus } from './status_write.ts';
+import type { TurnOptions, WriteTurns } from './write_turns.ts';
 
 /** An end without a result. */
 export interface End {
@@ -54,8 +57,17 @@ const PAUSES = { first: 50, longest: 2_000 };
 export interface EndDeps {
   store: Store;
   bus: Bus;
+  log: Logger;
+  /** For callers that end many requests at once. */
+  records?: Turns;
+}
+
+export interface FinishDeps {
+  term: Term;
+  store: Pick<Store, 'clock'>;
   kube: KubeClient;
   log: Logger;
+  writes: WriteTurns;
 }
 
 export const recordedEnd = (end: RecordedEnd): JobEnd => ({
@@ -95,7 +107,7 @@ export type Recordable = Pick<Endable, 'id' | 'key' | 'submittedAt' | 'attempt' 
 
 /** Retries until Postgres answers or the term ends: without a record there is no end. */
 export async function endRequest(
-  { store, bus, log }: Omit<EndDeps, 'kube'>,
+  { store, bus, log, records }: EndDeps,
   job: Recordable,
   end: End,
   signal: AbortSignal,
@@ -147,7 +159,7 @@ export async function endRequest(
     }
     return { reason: recorded.reason, summary: recorded.error ?? end.error, tools: recorded.tools };
   };
-  return retry(record, {
+  return retry(() => (records ? records.run(record) : record()), {
     ...PAUSES,
     signal,
     onRetry: (error) => log.warn({ err: error, ...named }, 'cannot record the end of a request, will retry'),
@@ -156,17 +168,24 @@ export async function endRequest(
 
 /** Returns the finished object, or undefined if it no longer exists. */
 export async function writeFinish(
-  { store, kube, log }: EndDeps,
+  deps: FinishDeps,
   job: Endable,
   finish: JobEnd,
-  signal: AbortSignal,
+  options?: TurnOptions,
 ): Promise<ProbeJob | undefined> {
+  const { term, store, kube, log, writes } = deps;
+  const { signal } = term;
   let { status, resourceVersion } = job;
   const wait = backoff(PAUSES);
-  while (!signal.aborted) {
+  const write = async (): Promise<ProbeJob | undefined> => {
+    await leaseSafe(term, 0);
+    if (signal.aborted) return undefined;
     const finished = finishedStatus(status, { ...finish, resultPath: resultPathOf(job) }, stamp(store.clock.now()));
+    return writeStatus(kube, { ...job, resourceVersion }, finished);
+  };
+  while (!signal.aborted) {
     try {
-      return await writeStatus(kube, { ...job, resourceVersion }, finished);
+      return await writes.run(write, options);
     } catch (error) {
       if (isKubeError(error, 'not-found')) return undefined;
       if (!isKubeError(error, 'conflict')) {
@@ -175,7 +194,7 @@ export async function writeFinish(
         await pause(wait.next(), signal);
       }
     }
-    const live = await readLive(kube, job);
+    const live = await readLive(deps, job, options);
     if (live.is === 'gone') return undefined;
     if (live.is === 'finished') return live.object;
     if (live.is === 'open') {

@@ -6,7 +6,7 @@ import type { JobEnd } from './job_status.ts';
 import { explain } from './explain.ts';
 import { idOf, submittedAtOf, type Job, type Refusal } from './job.ts';
 import { isFinished } from '../../kube/conditions.ts';
-import { disarm, leaseSafe } from './lease_guard.ts';
+import { disarm } from './lease_guard.ts';
 import { unjudged } from './policies.ts';
 import { letGo, sendCancel, type Said } from './orders.ts';
 import type { TermState } from './term_state.ts';
@@ -92,12 +92,16 @@ function toEnding(state: TermState, job: Job): Promise<Said> | undefined {
  * one too many.
  */
 async function settle(state: TermState, job: Job, finish: JobEnd): Promise<void> {
-  await leaseSafe(state.deps.term, 0);
   // A deleted object has no status to write, and another object may exist under its name.
   const policy = finish.policy ?? (job.policy && unjudged(job.policy));
   const done = job.gone
     ? undefined
-    : await writeFinish(state.deps, job, { ...finish, ...(policy ? { policy } : {}) }, state.deps.term.signal);
+    : await writeFinish(
+        state.deps,
+        job,
+        { ...finish, ...(policy ? { policy } : {}) },
+        { later: !state.ledger.holds(job.key) },
+      );
   if (!state.live) return;
   state.ledger.remove(job.key);
   if (state.jobs.get(job.key) === job) state.jobs.delete(job.key);

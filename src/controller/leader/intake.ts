@@ -134,7 +134,7 @@ async function created(state: TermState, job: Job, object: ProbeJob): Promise<{ 
 async function refuse(state: TermState, object: ProbeJob, refusal: Refusal): Promise<void> {
   const ended = endableOf(object);
   const recorded = await endRequest(state.deps, ended, endOf(refusal), state.deps.term.signal);
-  await writeFinish(state.deps, ended, recorded, state.deps.term.signal);
+  await writeFinish(state.deps, ended, recorded, { later: true });
   if (!state.live || state.jobs.has(ended.key)) return;
   state.ledger.remove(ended.key);
   state.scheduleAll();

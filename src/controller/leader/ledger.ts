@@ -145,6 +145,9 @@ export class Ledger<E extends Entry> {
   isWaiting(key: string): boolean {
     return this.#waiting.has(key);
   }
+  holds(key: string): boolean {
+    return this.#holders.has(key);
+  }
   heldBy(tokenId: number): number {
     return this.#tokens.get(tokenId)?.held ?? 0;
   }

@@ -2,6 +2,7 @@
 import { PROBE_JOBS, isKubeError, type KubeClient } from '../../kube/client.ts';
 import { isFinished } from '../../kube/conditions.ts';
 import type { ProbeJob, ProbeJobStatus } from '../../kube/probe_job.ts';
+import type { TurnOptions, WriteTurns } from './write_turns.ts';
 
 /** Server-side time-out of a status write: a write that has not landed by then never does. */
 export const WRITE_MS = 1_500;
@@ -34,9 +35,14 @@ export const writeStatus = (
 export type Live = { is: 'open' | 'finished'; object: ProbeJob } | { is: 'gone' } | { is: 'unknown' };
 
 /** `gone`: deleted, or replaced by another object of the same name. `unknown`: the API server did not answer. */
-export async function readLive(kube: KubeClient, { key, namespace, uid }: StatusTarget): Promise<Live> {
+export async function readLive(
+  { kube, writes }: { kube: KubeClient; writes: WriteTurns },
+  { key, namespace, uid }: StatusTarget,
+  options?: TurnOptions,
+): Promise<Live> {
   try {
-    const object = await kube.get(PROBE_JOBS, key, { namespace, deadlineMs: ANSWER_MS });
+    const read = () => kube.get(PROBE_JOBS, key, { namespace, deadlineMs: ANSWER_MS });
+    const object = await writes.run(read, options);
     if (object.metadata.uid !== uid) return { is: 'gone' };
     return { is: isFinished(object.status) ? 'finished' : 'open', object };
   } catch (error) {

@@ -9,6 +9,7 @@ import type { ProbeJob } from '../../kube/probe_job.ts';
 import type { Logger } from '../../log.ts';
 import type { TokenRecord } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
+import { makeTurns, type Turns } from '../../turns.ts';
 import type { ControllerMetrics } from '../metrics.ts';
 import type { Pools } from '../pools/pools.ts';
 import type { Runners } from '../pools/runners.ts';
@@ -23,6 +24,7 @@ import type { IntakeDeps } from './resolve_job.ts';
 import type { FinishedJobs } from './finished_jobs.ts';
 import { TokenRecords } from './token_records.ts';
 import { WaitingMarks } from './waiting_marks.ts';
+import { WriteTurns } from './write_turns.ts';
 
 export interface LeaderDeps {
   term: Term;
@@ -45,6 +47,12 @@ export interface LeaderDeps {
   tokensFresh: () => boolean;
 }
 
+/** With what the term makes for itself. */
+export interface TermStateDeps extends LeaderDeps {
+  writes: WriteTurns;
+  records: Turns;
+}
+
 /** Callbacks into the parts of the term that are built on the state. */
 export interface Following {
   /** Something changed in this pool: waiting jobs may be admitted. */
@@ -54,6 +62,9 @@ export interface Following {
   /** The end of a job is written, and another object was created under its name meanwhile. */
   seen(job: ProbeJob): void;
 }
+
+/** Of ends without a result. The connections are also those of the results that are collected. */
+const RECORDED_AT_ONCE = 8;
 
 export const now = (): number => performance.now();
 export const slotsOf = ({ limits }: TokenRecord): SlotLimits => ({
@@ -73,7 +84,7 @@ export function intakeDeps(state: TermState): IntakeDeps {
 }
 
 export class TermState {
-  readonly deps: LeaderDeps;
+  readonly deps: TermStateDeps;
   readonly following: Following;
   readonly ledger = new Ledger<Job>();
   readonly jobs = new Map<string, Job>();
@@ -101,7 +112,7 @@ export class TermState {
   ready = false;
 
   constructor(deps: LeaderDeps, following: Following) {
-    this.deps = deps;
+    this.deps = { ...deps, writes: new WriteTurns(), records: makeTurns(RECORDED_AT_ONCE) };
     this.following = following;
     this.tokens = new TokenRecords(deps.store, deps.tokensFresh);
     this.documents = new PolicyDocuments(deps.store);
