@@ -46,6 +46,7 @@ describe('deletion of finished jobs', function () {
   let jobs: Reflector<ProbeJob>;
   let finished: FinishedJobs;
   let calls: string[];
+  let sweeps = 0;
   let opened: KubeClient[];
   const folder = mkdtempSync(join(tmpdir(), 'probeyard-finished-'));
   after(() => rmSync(folder, { recursive: true, force: true }));
@@ -65,7 +66,7 @@ describe('deletion of finished jobs', function () {
     await Promise.all(opened.map((client) => client.close()));
   });
 
-  const start = async (by: KubeClient): Promise<void> => {
+  const start = async (by: KubeClient, objects = () => jobs.size): Promise<void> => {
     finished = new FinishedJobs({
       kube: {
         ...by,
@@ -91,7 +92,10 @@ describe('deletion of finished jobs', function () {
       handlers: { delete: ({ metadata }) => finished.forget(metadata.name) },
     });
     await jobs.synced;
-    finished.start(() => jobs.size);
+    finished.start(() => {
+      sweeps++;
+      return objects();
+    });
   };
   const create = (name: string, labels: Record<string, string> = { [LABEL.request]: name }): Promise<ProbeJob> =>
     kube.create(PROBE_JOBS, {
@@ -111,6 +115,26 @@ describe('deletion of finished jobs', function () {
     await until0();
     assert.deepEqual(left(), [other.metadata.name]);
     assert.deepEqual(calls, ['many', 'many']);
+  });
+
+  it('an API server that does not answer gets no further calls with each sweep', async () => {
+    const done = await createMany(50);
+    const answers = Promise.withResolvers<void>();
+    const held: KubeClient = {
+      ...kube,
+      delete: async (...given) => {
+        await answers.promise;
+        return kube.delete(...given);
+      },
+    };
+    // So many that each is deleted by a call of its own.
+    await start(held, () => 1_000_000);
+    for (const job of done) finished.add(job);
+    const from = sweeps;
+    await until('there were some sweeps', () => sweeps > from + 3);
+    assert.ok(calls.length <= 4, `${calls.length} calls`);
+    answers.resolve();
+    await until0();
   });
 
   it('a job made by hand goes by its name, whatever label it has', async () => {

@@ -103,6 +103,7 @@ export class FinishedJobs {
   readonly #deleting = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
+  #sweeping = false;
   /** False where the role of an older release does not allow it. */
   #mayDeleteMany = true;
   readonly #deps: FinishedJobsDeps;
@@ -144,7 +145,16 @@ export class FinishedJobs {
     clearInterval(this.#timer);
   }
 
+  /** One at a time: beside a slow API server they would pile up. */
   async #sweep(objects: number): Promise<void> {
+    if (this.#sweeping) return;
+    this.#sweeping = true;
+    await this.#deleteDue(objects).finally(() => {
+      this.#sweeping = false;
+    });
+  }
+
+  async #deleteDue(objects: number): Promise<void> {
     const { limits, now, stillLeading } = this.#deps;
     const due = this.#kept.due(limits, now(), PER_SWEEP).filter(({ name }) => !this.#deleting.has(name));
     const calls = callsFor(due, this.#mayDeleteMany ? objects : Number.POSITIVE_INFINITY).values();
