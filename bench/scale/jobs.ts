@@ -9,7 +9,7 @@ const AT_ONCE = 24;
 /** The queue takes longer than the queue timeout, so the submission times are in the future to avoid timeouts. */
 const AHEAD_MS = 3_600_000;
 
-export async function fill(cluster: Cluster, tokens: number[], count: number): Promise<void> {
+export async function fill(cluster: Cluster, tokens: number[], count: number, aheadMs = AHEAD_MS): Promise<void> {
   const {
     servers: {
       stored: { store, admin },
@@ -18,7 +18,7 @@ export async function fill(cluster: Cluster, tokens: number[], count: number): P
     kube,
     namespace,
   } = cluster;
-  const start = Math.floor(store.clock.now()) + AHEAD_MS;
+  const start = Math.floor(store.clock.now()) + aheadMs;
   let next = 0;
   const worker = async () => {
     for (let index = next++; index < count; index = next++) {
