@@ -162,7 +162,8 @@ export class Pool {
         (error: unknown) => {
           host.opening--;
           this.#distances.failed(keyOf(target));
-          refuse(host, error as Error);
+          // Each failed connection fails one request, and those that are left have their turn.
+          if (refuse(host, error as Error)) this.#openIfNeeded(target, host);
         },
       )
       .finally(() => this.#forget(target, host));
@@ -215,9 +216,11 @@ export class Pool {
   }
 }
 
-/** One that waits fails, unless a connection that opens or is in use may serve it. */
-function refuse({ waiting, opening, open }: Host, error: Error): void {
-  if (waiting.length > opening && open.size === 0) waiting.shift()!.reject(error);
+/** One that waits fails, unless a connection that opens or is in use may serve it. False: none has failed. */
+function refuse({ waiting, opening, open }: Host, error: Error): boolean {
+  if (waiting.length <= opening || open.size > 0) return false;
+  waiting.shift()!.reject(error);
+  return true;
 }
 
 const keyOf = ({ host, port, scheme }: Target): string => `${scheme} ${host} ${port}`;
