@@ -164,6 +164,35 @@ describe('connections to origins', function () {
     assert.ok(memory.equals(Buffer.alloc(1 << 20)));
   });
 
+  it('write to no memory of a body that was left, although TLS has more of it', async () => {
+    const tls = await makeCertificate({ ip: ['127.0.0.1'] });
+    const origin = cleanup.add(
+      await startOrigin((_request, response) => {
+        response.setHeader('content-length', 1 << 30);
+        const more = (): void => void (response.writable && response.write(Buffer.alloc(1 << 20, 1), more));
+        more();
+      }, tls),
+    );
+    for (let i = 0; i < 10; i++) {
+      const answer = await answerOf(open({ context: trustedContext(tls.cert) }), `${origin.url}/a`);
+      const memory = Buffer.alloc(1 << 20);
+      let pieces = 0;
+      const reading = fillBody(
+        answer,
+        transfer,
+        () => memory,
+        () => {
+          // Before the next of the pieces that are deciphered already.
+          if (++pieces === 20 + i) queueMicrotask(() => answer.destroy());
+        },
+      );
+      await assert.rejects(reading);
+      memory.fill(0);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      assert.ok(memory.equals(Buffer.alloc(1 << 20)), `written to after ${pieces} pieces`);
+    }
+  });
+
   it('are not used again after bytes that no request asked for', async () => {
     const { url, server } = await scripted(says(`${OK}HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nevil`), says(OK));
     const pool = open();

@@ -48,6 +48,7 @@ export class Connection {
   #used = false;
   #paused = false;
   #dead = false;
+  #isClosed = false;
   #keptMs: number | undefined;
 
   /** For the socket that this connection gets. */
@@ -72,7 +73,10 @@ export class Connection {
       .on('end', () => this.#ended())
       .on('error', (error: NodeJS.ErrnoException) => this.#fail(undefined, error))
       .on('timeout', () => this.isIdle && this.close())
-      .on('close', () => this.#fail());
+      .on('close', () => {
+        this.#isClosed = true;
+        this.#fail();
+      });
     // What it said before it was asked is no answer.
     if (this.#dead) socket.destroy();
   }
@@ -124,9 +128,14 @@ export class Connection {
     if (this.#reading?.answer === answer) this.#resume();
   }
 
-  /** Whoever reads this answer has left: what is still to come of it is of no use. */
-  leave(answer: HttpAnswer): void {
+  /**
+   * Whoever reads this answer has left: what is still to come of it is of no use. `left`: nothing more is read into its
+   * memory. What TLS has deciphered it writes there to the last byte, although the socket is destroyed meanwhile.
+   */
+  leave(answer: HttpAnswer, left: () => void): void {
     if (this.#reading?.answer === answer) this.#fail();
+    if (this.#dead && !this.#isClosed) this.#socket!.once('close', left);
+    else left();
   }
 
   readonly #aborted = (): void => this.#fail(sourceClosed());

@@ -5,7 +5,7 @@ import type { OriginAnswer, Sink } from './answer.ts';
 /** The connection that an answer comes from. */
 interface Giver {
   resume(answer: HttpAnswer): void;
-  leave(answer: HttpAnswer): void;
+  leave(answer: HttpAnswer, left: () => void): void;
 }
 
 /** An answer of HTTP/1: a stream, or read straight into the memory of whoever wants it. */
@@ -70,9 +70,8 @@ export class HttpAnswer extends Readable implements OriginAnswer {
   }
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
-    this.#giver.leave(this);
+    this.#giver.leave(this, () => done(error));
     this.#sink?.ended(error ?? undefined);
-    done(error);
   }
 
   #copy(sink: Sink, bytes: Buffer): void {

@@ -81,11 +81,16 @@ export function fillBody(
       isOver = true;
       clearTimeout(idle);
       signal.removeEventListener('abort', onAbort);
-      if (!response.complete) response.destroy();
-      if (error === undefined) {
-        if (response.complete) pace.whole(received);
-        resolve();
-      } else reject(error);
+      const settle = (): void => (error === undefined ? resolve() : reject(error));
+      if (response.complete) {
+        if (error === undefined) pace.whole(received);
+        settle();
+        return;
+      }
+      response.destroy();
+      // Until then the connection may write to the memory.
+      if (response.closed) settle();
+      else response.once('close', settle);
     };
     const onAbort = (): void => finish(sourceClosed());
     const idle = setTimeout(() => finish(stoppedSending()), idleMs);
