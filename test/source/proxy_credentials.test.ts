@@ -211,6 +211,15 @@ describe('source proxy: credentials', () => {
     });
   }
 
+  it('does not wait for the end of a text that may tell the region', async () => {
+    const origin = cleanup.add(
+      await startOrigin((_request, response) => void response.writeHead(400).write('<?xml version="1.0"?><Error>')),
+    );
+    const job = await open(`s3://${keys.accessKey}:${keys.secret}@bucket/f.mp4`, { s3: { endpoint: origin.url } });
+    const prepared = await job.prepare();
+    assert.equal(!prepared.ok && prepared.failure.message, 'the host stopped sending');
+  });
+
   for (const [how, source] of [
     ['an S3 endpoint of the operator', (_port: number) => 's3://KEYS@bucket/dir/l.m3u8'],
     ['a listed S3 host, by path', (port: number) => `http://KEYS@minio.lan:${port}/bucket/dir/l.m3u8`],

@@ -386,6 +386,17 @@ describe('source proxy: failures', function () {
     await until('the connection to the origin is closed', () => left);
   });
 
+  it('a redirect whose body does not come holds its connection for a short time only', async () => {
+    const job = await open(
+      (request, response, path) => {
+        if (path.startsWith('/b')) sendFile(body, request, response);
+        else response.writeHead(302, { location: '/b', 'content-length': 100 }).write('x');
+      },
+      { maxPerHost: 1 },
+    );
+    assert.ok((await ask(job.address('a'))).body.equals(body));
+  });
+
   it('a body longer than declared is cut to the declared length', async () => {
     const url = await raw(
       (socket) =>

@@ -1,6 +1,6 @@
 import type { OriginAnswer } from './answer.ts';
 import { SourceError } from '../error.ts';
-import { refusedStatus, tooManyRedirects } from '../failures.ts';
+import { refusedStatus, stoppedSending, tooManyRedirects } from '../failures.ts';
 import { StaleConnection } from './connection.ts';
 import type { Answer, Pool } from './pool.ts';
 import { decodeLoosely, s3Host } from '../address/s3.ts';
@@ -137,6 +137,7 @@ async function regionOf(response: OriginAnswer, context: Exchange): Promise<stri
     return named;
   }
   if (response.statusCode !== 400) return undefined;
+  response.once('close', hurried(() => response.destroy(stoppedSending())));
   let text = '';
   for await (const chunk of response as AsyncIterable<Buffer>) {
     context.count.bytes(chunk.length);
@@ -150,6 +151,15 @@ function inRegion(target: Target, region: string): Target {
   return { ...target, host: target.host.replace(/(^|\.)s3\.amazonaws\.com$/, `$1s3.${region}.amazonaws.com`) };
 }
 
+/** A body that is of no file is small. No timer of a reader bounds how long it takes, and its connection is shared. */
+const DROPPED_MS = 2_000;
+
+/** Returns what is to be called if the body ended in time. */
+function hurried(late: () => void): () => void {
+  const timer = setTimeout(late, DROPPED_MS).unref();
+  return () => clearTimeout(timer);
+}
+
 /** Discards a response. A short body is read to its end, so that the connection can be reused. */
 export function drop(response: OriginAnswer, context: Pick<Exchange, 'count'>): void {
   const length = Number(response.headers['content-length'] ?? Infinity);
@@ -157,6 +167,7 @@ export function drop(response: OriginAnswer, context: Pick<Exchange, 'count'>): 
     response.destroy();
     return;
   }
+  response.once('close', hurried(() => response.destroy()));
   response.on('data', (chunk: Buffer) => {
     try {
       context.count.bytes(chunk.length);
