@@ -272,6 +272,14 @@ describe('connections to origins', function () {
       );
   });
 
+  it('tell no distance of a host that was forgotten, rather than wait for another connection', async () => {
+    const { url } = await scripted(says(OK));
+    const pool = open();
+    await streamed(await answerOf(pool, url));
+    for (let i = 0; i < 256; i++) void pool.isFar(targetOf(`http://${i}.example/`));
+    assert.equal(await pool.isFar(targetOf(url)), false);
+  });
+
   it('are opened in advance, and closed if the host speaks first', async () => {
     const server = cleanup.add(await listen((socket) => void socket.write('220 ready\r\n')));
     const pool = open();

@@ -67,6 +67,8 @@ export class Pool {
   /** Whether connections to this host take long; false if they are those of an egress proxy. */
   isFar(target: Target): Promise<boolean> {
     if (this.#options.egress?.applies(target.host)) return Promise.resolve(false);
+    // Forgotten as one of the oldest: there may be no further connection to measure.
+    if (this.ready(target) > 0 && this.roundTripMs(target) === Infinity) return Promise.resolve(false);
     return this.#distances.isFar(keyOf(target));
   }
 
