@@ -19,7 +19,11 @@ async function open(
   const origin = cleanup.add(await startOrigin(handler));
   const proxy = cleanup.add(await startProxy({ allow: [{ cidr: '127.0.0.1/32', port: origin.port }], ...options }));
   const job = cleanup.add(
-    proxy.open({ source: parseSource(`${origin.url}/dir/file.ts?token=abc`), limits: { maxBytes } }),
+    proxy.open({
+      source: parseSource(`${origin.url}/dir/file.ts?token=abc`),
+      limits: { maxBytes },
+      readPlaylistsAsTheyAre: ['validator'],
+    }),
   );
   return { origin, proxy, job };
 }
@@ -298,6 +302,41 @@ describe('source proxy: reading', function () {
     );
     for (let i = 0; i < 5; i++) assert.ok((await ask(job.address('a'))).body.equals(body), `reading ${i}`);
     assert.equal((await ask(job.address('a'))).status, 502);
+  });
+
+  /** Connections to an origin without ranges that sends for ever. */
+  async function endless(options: ProxyOptions): Promise<{ job: JobSource; used(): number; leave(): Promise<void> }> {
+    let used = 0;
+    const { job } = await open((_request, response) => {
+      used++;
+      response.on('close', () => used--).writeHead(200);
+      const more = (): void => void (response.writable && response.write(Buffer.alloc(1 << 18), more));
+      more();
+    }, options);
+    /** A tool that has read more than the cache takes. */
+    const leave = async (): Promise<void> => {
+      const asked = get(job.address('validator'), { agent: false, headers: { 'cache-control': 'no-cache' } });
+      const [response] = (await once(asked, 'response')) as [IncomingMessage];
+      let read = 0;
+      response.on('error', () => {}).on('data', (bytes: Buffer) => (read += bytes.length));
+      await until('bytes beyond the cache', () => read > 3 << 20);
+      response.destroy();
+    };
+    return { job, used: () => used, leave };
+  }
+
+  it('closes the connection of such an origin once nobody can read what it sends', async () => {
+    const { used, leave } = await endless({ cacheBytes: 1 << 20 });
+    await leave();
+    await until('no connection', () => used() === 0);
+  });
+
+  it('closes all connections of such an origin with the job, also of an address that was fetched again', async () => {
+    const { job, used, leave } = await endless({});
+    for (let i = 0; i < 3; i++) await leave();
+    assert.equal(used(), 3);
+    job.close();
+    await until('no connection', () => used() === 0);
   });
 
   it('passes on a body of unknown length', async () => {

@@ -11,6 +11,7 @@ export interface StreamContext {
   idleMs: number;
   count: { bytes(count: number): void };
   pace: Pick<Pace, 'begin' | 'end'>;
+  signal: AbortSignal;
 }
 
 /** How far a stream runs ahead of its fastest reader. Ahead of its slowest, three quarters of the cache. */
@@ -47,6 +48,9 @@ export class OriginStream {
       .on('end', () => broken())
       .on('close', () => broken())
       .on('error', broken);
+    // Its file may be forgotten before the job ends.
+    context.signal.addEventListener('abort', this.#aborted, { once: true });
+    if (context.signal.aborted) this.#aborted();
   }
 
   /** Whether everything from the first byte on is still available for a new reader. */
@@ -81,7 +85,9 @@ export class OriginStream {
     };
     const close = (): void => {
       this.#readers.delete(place);
-      this.#flow();
+      // Nobody can read it any more.
+      if (this.#readers.size === 0 && !this.complete()) this.close();
+      else this.#flow();
     };
     return { next, close };
   }
@@ -89,6 +95,8 @@ export class OriginStream {
   close(error = sourceClosed()): void {
     this.#end(error);
   }
+
+  readonly #aborted = (): void => this.close();
 
   #take(chunk: Buffer): void {
     if (this.#ended) return;
@@ -148,6 +156,7 @@ export class OriginStream {
     this.#ended = true;
     this.#error = error;
     clearTimeout(this.#idle);
+    this.#context.signal.removeEventListener('abort', this.#aborted);
     this.#page?.loaded();
     if (error !== undefined) this.#response.destroy();
     this.#wake();
