@@ -231,6 +231,22 @@ describe('connections to origins', function () {
     assert.ok(answer.readableLength <= 131_072, `${answer.readableLength} bytes are held`);
   });
 
+  it('are more than usual while nobody reads from the others', async () => {
+    const endless = (socket: Socket): void => {
+      socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${100 << 20}\r\n\r\n`);
+      const more = (): void => void (socket.writable && socket.write(Buffer.alloc(1 << 20), more));
+      more();
+    };
+    const { url, server } = await scripted(endless, endless, endless, says(OK));
+    const pool = open({ maxPerHost: 2 });
+    const unread: Answer[] = [];
+    // The third waits until the others are paused.
+    await Promise.all([1, 2, 3].map(async () => unread.push(await answerOf(pool, url))));
+    assert.equal((await streamed(await answerOf(pool, url))).toString(), 'ok');
+    assert.equal(server.connections, 4);
+    for (const answer of unread) answer.destroy();
+  });
+
   it('break with an error for whoever reads', async () => {
     const cut = 'HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nab';
     const { url } = await scripted(...[1, 2, 3].map(() => (socket: Socket) => socket.end(cut)));

@@ -60,7 +60,7 @@ export class Connection {
     },
   };
 
-  /** `changed`: it can take a request again, or is closed. */
+  /** `changed`: it can take a request again, is paused, or is closed. */
   constructor(changed: (connection: Connection) => void) {
     this.#changed = changed;
   }
@@ -87,6 +87,11 @@ export class Connection {
 
   get isIdle(): boolean {
     return this.isOpen && this.#asking === undefined && this.#reading === undefined;
+  }
+
+  /** Whoever reads from it takes no more for now. */
+  get isPaused(): boolean {
+    return this.#paused;
   }
 
   /** It has taken no request yet. */
@@ -223,8 +228,10 @@ export class Connection {
 
   #pass(answer: HttpAnswer, bytes: Buffer): void {
     if (answer.give(bytes)) return;
+    if (this.#paused) return;
     this.#paused = true;
     this.#socket?.pause();
+    this.#changed(this);
   }
 
   #resume(): void {

@@ -8,7 +8,7 @@ import { requestText } from './request_text.ts';
 import { authority, urlOf, type Target } from '../address/target.ts';
 
 export type PoolOptions = ConnectOptions & {
-  /** Maximum number of connections to one host. */
+  /** Maximum number of connections to one host that bring something. */
   maxPerHost: number;
   idleMs: number;
   headersTimeoutMs: number;
@@ -34,6 +34,12 @@ interface Host {
   opening: number;
   waiting: Waiting[];
 }
+
+/**
+ * Also of paused connections, to one host. A tool may open that many files before it reads on in the first, and only then
+ * does the connection of that one move.
+ */
+const MOST_OPEN = 64;
 
 /**
  * Connections to origins that are kept open between requests and jobs: a seek then costs one round trip instead of two
@@ -141,8 +147,10 @@ export class Pool {
   }
 
   #openIfNeeded(target: Target, host: Host): void {
-    const isNeeded = host.waiting.length > host.opening && host.open.size + host.opening < this.#options.maxPerHost;
-    if (isNeeded && !this.#closed) this.#open(target, host);
+    const { waiting, opening, open } = host;
+    if (this.#closed || waiting.length <= opening || open.size + opening >= MOST_OPEN) return;
+    const moving = [...open].filter(({ isPaused }) => !isPaused).length;
+    if (moving + opening < this.#options.maxPerHost) this.#open(target, host);
   }
 
   #serve(host: Host): void {
@@ -186,7 +194,7 @@ export class Pool {
     return connection;
   }
 
-  /** It can take a request, or has closed. */
+  /** It can take a request, is paused, or has closed. */
   #changed(connection: Connection, target: Target, host: Host): void {
     if (!connection.isOpen) {
       host.open.delete(connection);
@@ -195,7 +203,8 @@ export class Pool {
       if (connection.isFresh) refuse(host, noAnswer());
       this.#openIfNeeded(target, host);
       this.#forget(target, host);
-    } else if (connection.isIdle && !host.idle.includes(connection)) {
+    } else if (connection.isPaused) this.#openIfNeeded(target, host);
+    else if (connection.isIdle && !host.idle.includes(connection)) {
       host.idle.push(connection);
       connection.rest(this.#options.idleMs);
       this.#serve(host);
