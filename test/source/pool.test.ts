@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { makeGuard } from '../../src/source/address/guard.ts';
 import { targetOf } from '../../src/source/address/target.ts';
 import { trustedContext } from '../../src/source/http/connect.ts';
+import { StaleConnection } from '../../src/source/http/connection.ts';
 import { Pool, type PoolOptions } from '../../src/source/http/pool.ts';
 import { fillBody } from '../../src/source/http/transfer.ts';
 import { until } from '../until.ts';
@@ -199,6 +200,32 @@ describe('connections to origins', function () {
     assert.equal((await streamed(await answerOf(pool, url))).toString(), 'ok');
     assert.equal((await streamed(await answerOf(pool, url))).toString(), 'ok');
     assert.equal(server.connections, 2);
+  });
+
+  it('take nothing that was sent beyond a body read into memory for the next answer', async () => {
+    const long = 'x'.repeat(500_000);
+    const { url, server } = await scripted(
+      says(`HTTP/1.1 200 OK\r\ncontent-length: ${long.length}\r\n\r\n${long}${OK.replace('ok', 'no')}`),
+      says(OK),
+    );
+    const pool = open();
+    assert.equal((await filled(await answerOf(pool, url), long.length)).toString(), long);
+    // The kept connection is closed, if it has not closed before.
+    const next = answerOf(pool, url).catch((error: Error) => {
+      assert.ok(error instanceof StaleConnection);
+      return answerOf(pool, url);
+    });
+    assert.equal((await streamed(await next)).toString(), 'ok');
+    assert.equal(server.connections, 2);
+  });
+
+  it('may be asked again if a kept one answers with nonsense, and only then', async () => {
+    const { url } = await scripted(says(OK), says(`\r\n${OK}`));
+    const pool = open();
+    await streamed(await answerOf(pool, url));
+    await assert.rejects(answerOf(pool, url), StaleConnection);
+    const { url: other } = await scripted(says(`\r\n${OK}`));
+    await assert.rejects(answerOf(pool, other), { reason: 'protocol' });
   });
 
   it('are not kept longer than the host says', async () => {

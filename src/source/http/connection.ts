@@ -5,7 +5,7 @@ import { answerTimeout, brokenConnection, noAnswer, sourceClosed, wrongProtocol 
 import { HttpAnswer } from './http_answer.ts';
 import { LONGEST_HEAD, parseHead, ResponseError, type ResponseHead } from './response_head.ts';
 
-/** The origin closed a kept connection meanwhile: the request may be sent again. */
+/** The origin closed a kept connection meanwhile, or had sent bytes on it before: the request may be sent again. */
 export class StaleConnection extends Error {}
 
 /** Usually one or two precede a response. Reading a flood of them would occupy the event loop. */
@@ -50,6 +50,7 @@ export class Connection {
   #dead = false;
   #isClosed = false;
   #keptMs: number | undefined;
+  #quiet: Promise<void> | undefined;
 
   /** For the socket that this connection gets. */
   readonly onread = {
@@ -107,7 +108,8 @@ export class Connection {
   }
 
   /** `text`: the whole request, in Latin-1. */
-  ask(text: string, { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal }): Promise<HttpAnswer> {
+  async ask(text: string, { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal }): Promise<HttpAnswer> {
+    await this.#quiet;
     return new Promise((resolve, reject) => {
       if (signal.aborted || !this.isOpen) {
         reject(signal.aborted ? sourceClosed() : this.#used ? new StaleConnection('ECONNRESET') : noAnswer());
@@ -157,11 +159,7 @@ export class Connection {
       if (buffer === this.#into && buffer !== PASSAGE) this.#filled(count);
       else this.#read(buffer.subarray(0, count));
     } catch (error) {
-      this.#fail(
-        error instanceof ResponseError
-          ? wrongProtocol('HTTP', { detail: error.message, cause: error })
-          : (error as Error),
-      );
+      this.#fail(error instanceof ResponseError ? this.#nonsense(error) : (error as Error));
     }
   }
 
@@ -249,6 +247,8 @@ export class Connection {
       return;
     }
     this.#resume();
+    // What the host has sent beyond this answer is read first, or it would be the answer to the next request.
+    this.#quiet = new Promise((resolve) => setImmediate(resolve));
     this.#changed(this);
   }
 
@@ -279,6 +279,13 @@ export class Connection {
     if (asking !== undefined) asking.reject(error ?? this.#unanswered(asking, cause));
     reading?.answer.destroy(error ?? brokenConnection());
     this.#changed(this);
+  }
+
+  /** Before an answer to a kept connection's request it is more of the answer before: an empty line, or a longer body. */
+  #nonsense(cause: ResponseError): Error {
+    return this.#asking?.reused === true && this.#interim === 0
+      ? new StaleConnection(cause.message)
+      : wrongProtocol('HTTP', { detail: cause.message, cause });
   }
 
   #unanswered({ reused }: Asking, cause: NodeJS.ErrnoException | undefined): Error {
