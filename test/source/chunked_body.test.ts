@@ -33,6 +33,12 @@ describe('body in chunks', () => {
       }
     });
 
+  it('is passed on as one piece of all that is there, whatever its chunks', () => {
+    const pieces: string[] = [];
+    new ChunkedBody().take(Buffer.from('1\r\na\r\n'.repeat(1000)), (data) => pieces.push(data.toString()));
+    assert.deepEqual(pieces, ['a'.repeat(1000)]);
+  });
+
   const wrong: [string, string][] = [
     ['a size that is no number', 'x\r\n'],
     ['no size', '\r\n'],
