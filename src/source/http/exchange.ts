@@ -137,7 +137,10 @@ async function regionOf(response: OriginAnswer, context: Exchange): Promise<stri
     return named;
   }
   if (response.statusCode !== 400) return undefined;
-  response.once('close', hurried(() => response.destroy(stoppedSending())));
+  response.once(
+    'close',
+    hurried(() => response.destroy(stoppedSending())),
+  );
   let text = '';
   for await (const chunk of response as AsyncIterable<Buffer>) {
     context.count.bytes(chunk.length);
@@ -167,7 +170,10 @@ export function drop(response: OriginAnswer, context: Pick<Exchange, 'count'>): 
     response.destroy();
     return;
   }
-  response.once('close', hurried(() => response.destroy()));
+  response.once(
+    'close',
+    hurried(() => response.destroy()),
+  );
   response.on('data', (chunk: Buffer) => {
     try {
       context.count.bytes(chunk.length);
