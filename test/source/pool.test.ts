@@ -134,6 +134,19 @@ describe('connections to origins', function () {
     assert.equal(origin.connections, 3);
   });
 
+  it('close when a body is read for a job that has ended', async () => {
+    const origin = cleanup.add(await startOrigin((_request, response) => response.end(body)));
+    const answer = await answerOf(open(), `${origin.url}/a`);
+    const reading = fillBody(
+      answer,
+      { ...transfer, signal: AbortSignal.abort() },
+      () => assert.fail('memory is asked for'),
+      () => {},
+    );
+    await assert.rejects(reading, { reason: 'closed' });
+    assert.ok(answer.destroyed);
+  });
+
   it('write to no memory after a body was left', async () => {
     let sent = 0;
     const { url } = await scripted((socket) => {

@@ -95,6 +95,10 @@ export function fillBody(
     const onAbort = (): void => finish(sourceClosed());
     const idle = setTimeout(() => finish(stoppedSending()), idleMs);
     signal.addEventListener('abort', onAbort, { once: true });
+    if (signal.aborted) {
+      onAbort();
+      return;
+    }
     response.into!({
       space,
       filled(bytes) {
