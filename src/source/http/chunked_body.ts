@@ -13,8 +13,8 @@ export class ChunkedBody {
   }
 
   /**
-   * Passes on what `bytes` have of the body as one piece, moved together in place: chunks of one byte would take 9 MB to
-   * hold 75 KB for a paused reader. Returns how many of `bytes` belong to the body.
+   * Passes on what `bytes` have of the body as one piece, moved together in place: a paused reader's 75 KB took 9 MB in
+   * chunks of one byte. Returns how many of `bytes` belong to the body.
    */
   take(bytes: Buffer, pass: (data: Buffer) => void): number {
     let at = 0;

@@ -281,7 +281,7 @@ export class Connection {
     this.#changed(this);
   }
 
-  /** Before an answer to a kept connection's request it is more of the answer before: an empty line, or a longer body. */
+  /** On a kept connection it may be more of the answer before: an empty line, or a body longer than declared. */
   #nonsense(cause: ResponseError): Error {
     return this.#asking?.reused === true && this.#interim === 0
       ? new StaleConnection(cause.message)

@@ -36,8 +36,8 @@ interface Host {
 }
 
 /**
- * Also of paused connections, to one host. A tool may open that many files before it reads on in the first, and only then
- * does the connection of that one move.
+ * To one host, with those that are paused. A tool may open many files before it reads on in the first, whose connection
+ * is paused until then.
  */
 const MOST_OPEN = 64;
 
