@@ -1,4 +1,4 @@
-/** The version before this one, and this one, as releases on the local node. `close` leaves this one, with no record. */
+/** The version before this one, and this one, as releases on the local node. `close` leaves this one, empty. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
