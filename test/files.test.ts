@@ -9,7 +9,11 @@ import type { Counts } from './test_messages.ts';
 const here = JSON.stringify(import.meta.dirname);
 
 /** Runs test files of this text in processes of their own, as `make test-unit` does, and returns what they count. */
-function counted(texts: Record<string, string>, processes: number, beside = ''): Counts & { made: string[] } {
+function counted(
+  texts: Record<string, string>,
+  processes: number,
+  beside = '',
+): Counts & { made: string[]; printed: string } {
   const folder = mkdtempSync(join(tmpdir(), 'probeyard-files-'));
   try {
     mkdirSync(join(folder, 'made'));
@@ -33,6 +37,7 @@ function counted(texts: Record<string, string>, processes: number, beside = ''):
       pending: sum('pending'),
       failed: all.flatMap(({ failed }) => failed.map((text) => text.split('\n').slice(0, 2).join('; '))).sort(),
       made: readdirSync(join(folder, 'made')),
+      printed,
     };
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -45,7 +50,11 @@ describe('processes of test files', function () {
   this.timeout(150_000);
 
   it('count what passes, fails and is skipped in each file', () => {
-    const { made, ...counts } = counted(
+    const {
+      made,
+      printed: _,
+      ...counts
+    } = counted(
       { one: PASSES, two: `${PASSES} it('fails', () => { throw new Error('no'); }); it.skip('is left out');` },
       1,
     );
@@ -92,6 +101,16 @@ describe('processes of test files', function () {
     const { passes, failures, made } = counted({ a: text, b: text }, 2);
     assert.deepEqual([passes, failures], [2, 0]);
     assert.deepEqual(made.map((name) => name.replace(/-\d+$/, '')).sort(), ['end', 'end', 'made']);
+  });
+
+  it('say how long each file waited, and for what', () => {
+    const text = `
+      import { setTimeout as delay } from 'node:timers/promises';
+      import { until } from ${JSON.stringify(join(import.meta.dirname, 'until.ts'))};
+      it('waits', () => until('it is over', () => delay(2_100, true)));`;
+    const { printed } = counted({ a: text, b: PASSES }, 1);
+    assert.match(printed, /^ {4}a\.test\.mjs \d+ s \(CPU \d+ s\); waited: it is over \(\d+ s\)$/m);
+    assert.match(printed, /^ {4}b\.test\.mjs \d+ s \(CPU \d+ s\)$/m);
   });
 
   it('have what runs beside them from the first to the last, in the folder of their run', () => {

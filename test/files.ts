@@ -5,6 +5,7 @@ import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { RUN_FOLDER } from './once_per_run.ts';
 import { type Counts, END_OF_FILE, type Order, type Report } from './test_messages.ts';
+import type { Wait } from './waits.ts';
 
 const CACHE = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'probeyard');
 /** Seconds of each file in the last run, by which the longest are started first. */
@@ -36,6 +37,7 @@ interface Spent {
   file: string;
   seconds: number;
   cpu: number;
+  waits: readonly Wait[];
 }
 
 /** Starts what all processes of the run share, and returns what ends it. They get the same folder. */
@@ -82,7 +84,7 @@ export async function runFiles(
           all.push(done);
           if (done.file === '') return void running.delete(child);
           spent.push(done);
-          console.log(`    ${timesOf(done)}`);
+          console.log(`    ${timesOf(done)}${waitsOf(done)}`);
         }
         const file = left.shift();
         running.set(child, file ?? 'the end');
@@ -120,6 +122,11 @@ function keepTimes(times: Record<string, number>): void {
 
 const timesOf = ({ file, seconds, cpu }: Spent): string =>
   `${file} ${Math.round(seconds)} s (CPU ${Math.round(cpu)} s)`;
+
+const waitsOf = ({ waits }: Spent): string =>
+  waits.length === 0
+    ? ''
+    : `; waited: ${waits.map(({ what, seconds }) => `${what} (${Math.round(seconds)} s)`).join(', ')}`;
 
 function printTimes(spent: readonly Spent[]): void {
   const total = (of: 'seconds' | 'cpu') => Math.round(spent.reduce((sum, one) => sum + one[of], 0));

@@ -9,6 +9,7 @@ import { endAll, keepEnds } from './at_end.ts';
 import { PATIENCE } from './patience.ts';
 import { cpuSecondsOfTree } from './processes.ts';
 import { type Counts, END_OF_FILE, type Order, type Report } from './test_messages.ts';
+import { longestWaits } from './waits.ts';
 
 /** The totals and failures are printed by the parent. */
 class Lines extends Mocha.reporters.Spec {
@@ -80,7 +81,13 @@ async function take(file: string): Promise<void> {
     failed(`${file}: cannot be loaded`, error as Error);
   }
   isRunning = false;
-  const done = { ...counts, file, seconds: (performance.now() - since) / 1000, cpu: cpuSecondsOfTree() - cpuSince };
+  const done = {
+    ...counts,
+    file,
+    seconds: (performance.now() - since) / 1000,
+    cpu: cpuSecondsOfTree() - cpuSince,
+    waits: longestWaits(),
+  };
   counts = none();
   if (process.send) {
     process.stdout.write(END_OF_FILE);
@@ -106,4 +113,4 @@ try {
 }
 const exit = (): never => process.exit(counts.failures > 0 ? 1 : (process.exitCode ?? 0));
 if (!process.send) exit();
-process.send?.({ done: { ...counts, file: '', seconds: 0, cpu: 0 } } satisfies Report, exit);
+process.send?.({ done: { ...counts, file: '', seconds: 0, cpu: 0, waits: [] } } satisfies Report, exit);

@@ -1,4 +1,5 @@
 /** Messages between test/run.ts and the processes that run its test files (test/part.ts). */
+import type { Wait } from './waits.ts';
 
 export interface Counts {
   passes: number;
@@ -14,7 +15,7 @@ export interface Order {
 
 /** From the process: its result of a file, or, without one, that it is ready. */
 export interface Report {
-  done?: Counts & { file: string; seconds: number; cpu: number };
+  done?: Counts & { file: string; seconds: number; cpu: number; waits: Wait[] };
 }
 
 /** Follows the output of each file. */

@@ -10,6 +10,7 @@ import { describedAs, undescribed, type Seen } from '../api/described.ts';
 import { readEnvironment } from '../node/environment.ts';
 import { startOrigin, type Handler, type Origin } from '../node/origin.ts';
 import { PATIENCE } from '../patience.ts';
+import { noted } from '../waits.ts';
 
 export const NAMESPACE = 'probeyard';
 export const RUNNERS = 'probeyard-runners';
@@ -151,7 +152,13 @@ export async function cluster(ownSql?: Cluster['sql']): Promise<Cluster> {
 }
 
 /** Polls until the function returns a value. The last error is the cause when the deadline passes. */
-export async function eventually<T>(
+export const eventually = <T>(
+  what: string,
+  seconds: number,
+  look: () => T | undefined | false | Promise<T | undefined | false>,
+): Promise<T> => noted(what, () => poll(what, seconds, look));
+
+async function poll<T>(
   what: string,
   seconds: number,
   look: () => T | undefined | false | Promise<T | undefined | false>,

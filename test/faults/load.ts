@@ -14,6 +14,7 @@ import { inFull } from '../long.ts';
 import { memory } from './memory.ts';
 import { writeDown } from './note.ts';
 import { isHarmed, paceOf } from './pace.ts';
+import { noted } from '../waits.ts';
 
 export interface LoadPlan {
   jobs: number;
@@ -151,11 +152,11 @@ export async function underLoad(
   const callers = tokens.flatMap(({ token }) => Array.from({ length: plan.callersPerToken }, () => caller(token)));
   await eventually('the load runs', 60, () => told.length >= plan.jobs / 10);
   try {
-    await fault();
+    await noted('the fault is over', fault);
   } finally {
     load.over = true;
   }
-  await Promise.all(callers);
+  await noted('the callers end', () => Promise.all(callers));
 
   const list = [...ids].join(',');
   await eventually(
@@ -296,4 +297,4 @@ export async function killPod(c: Cluster, namespace: string, name: string): Prom
   });
 }
 
-export const moment = (ms: number): Promise<void> => delay(ms);
+export const moment = (ms: number): Promise<void> => noted('a pause', () => delay(ms));
