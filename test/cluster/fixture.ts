@@ -127,17 +127,14 @@ export async function cluster(ownSql?: Cluster['sql']): Promise<Cluster> {
       const token_ = randomBytes(64).toString('base64url').replaceAll(/[-_]/g, 'x').slice(0, 64);
       const sha = createHash('sha256').update(token_).digest('hex');
       // A separate user with high limits, because a token can only lower the limits of its user.
-      const user = Number(
-        await sql(
-          `insert into users (email, status, role, permissions, requests_per_minute, concurrency)
-           select 'test-' || gen_random_uuid() || '@example.invalid', 'active', 'user', u.permissions, 10000000, 10000
-           from users u join tokens t on t.user_id = u.id where t.is_default returning id`,
-        ),
-      );
       const id = Number(
         await sql(
-          `insert into tokens (user_id, name, sha256, concurrency, requests_per_minute) values (${user}, ` +
-            `'test', decode('${sha}', 'hex'), ${concurrency}, ${perMinute}) returning id`,
+          `with u as (
+             insert into users (email, status, role, permissions, requests_per_minute, concurrency)
+             select 'test-' || gen_random_uuid() || '@example.invalid', 'active', 'user', u.permissions, 10000000, 10000
+             from users u join tokens t on t.user_id = u.id where t.is_default returning id)
+           insert into tokens (user_id, name, sha256, concurrency, requests_per_minute)
+           select id, 'test', decode('${sha}', 'hex'), ${concurrency}, ${perMinute} from u returning id`,
         ),
       );
       made.push(id);
