@@ -82,6 +82,7 @@ describe('renewal of runners', function () {
     assert.equal(await runOne(b), `${uid}_1`);
     await first.stop();
     await cluster.controller({ epoch: 2 });
+    await cluster.ready();
     // Account a had the pod before: it gets another life, not that of b.
     assert.equal(await runOne(b), `${uid}_1`);
     assert.equal(await runOne(a), `${uid}_2`);

@@ -164,6 +164,8 @@ export class Rig {
       heartbeatMs: 100,
     });
     await until('the first heartbeat', () => this.beats.length > 0);
+    // One that lost its launcher refuses every job; the launcher of all tests may be starting again.
+    await until('the launcher is connected', () => this.launcher.connected());
   }
 
   async stopAgent(): Promise<void> {
