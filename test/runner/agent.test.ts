@@ -361,13 +361,14 @@ describe('agent', function () {
   });
 
   it('abandons its job when no leader renews the lease, and accepts it again', async () => {
-    rig.lease = { epoch: 1, leaseMs: 300 };
+    rig.lease = { epoch: 1, leaseMs: 1_500 };
     const order = rig.go([
       rig.script(`echo x >> ${file('tries')}; [ $(wc -l < ${file('tries')}) = 1 ] && sleep 504; echo '{}'`),
     ]);
     await rig.say(SUBJECT.go, order);
     await until('it runs', () => running('sleep\x00504\x00'));
-    await until('more than six heartbeats were sent', () => rig.beats.length > 6);
+    const begun = performance.now();
+    await until('it outlived its first lease', () => performance.now() - begun > 2_000);
     assert.equal(rig.agent.state().task?.job, order.job);
     rig.lease = undefined;
     await until('the job is dropped', () => rig.agent.state().task === undefined, 10_000);

@@ -16,6 +16,7 @@ describe('page of a soak', () => {
     ['memory that rises from round to round has grown', [300, 310, 320, 340, 360, 380, 400, 420, 440], ['api']],
     ['memory that goes up and down has not grown', [300, 390, 310, 380, 300, 370, 320, 390, 310], []],
     ['a small increase of a small value is not growth', [30, 30, 30, 36, 36, 36, 40, 40, 40], []],
+    ['memory that rises at first, and then stays, has not grown', [180, 185, 190, 220, 225, 230, 230, 235, 240], []],
     ['a few rounds are too few to tell', [100, 200, 300, 400, 500], []],
   ] as const)
     it(what, () => assert.deepEqual(grown(memories.map((api) => round(api))), expected));

@@ -30,12 +30,15 @@ const thirds = (values: readonly number[]): { first: number; middle: number; las
   };
 };
 
-/** An increase of a quarter plus 20 MB is growth. A smaller one is within the variation of a garbage collector. */
+/**
+ * An increase of a quarter plus 20 MB is growth. A smaller one is within the variation of a garbage collector, and one
+ * that ends is what processes take that had just started.
+ */
 export function grown(rounds: readonly Round[]): Part[] {
   if (rounds.length < 6) return [];
   return PARTS.filter((part) => {
-    const { first, last } = thirds(rounds.map(({ memory }) => memory[part]));
-    return last > first * 1.25 && last > first + 20;
+    const { first, middle, last } = thirds(rounds.map(({ memory }) => memory[part]));
+    return last > first * 1.25 && last > first + 20 && last > middle * 1.1;
   });
 }
 
