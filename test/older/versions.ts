@@ -1,5 +1,5 @@
 /** The version before this one, and this one, as releases on the local node. `close` leaves this one, empty. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { NAMESPACE, RUNNERS } from '../cluster/fixture.ts';
@@ -11,6 +11,7 @@ import { kubeconfigOf } from '../node/kubeconfig.ts';
 import { localDir, NODE } from '../node/layout.ts';
 import { NODE_PARTS } from '../node/parts.ts';
 import { deliverImages } from '../node/product_images.ts';
+import { knownValues, type Schema } from './known_values.ts';
 import { olderVersion } from './older.ts';
 
 const CRDS = join(import.meta.dirname, '..', '..', 'crds');
@@ -36,11 +37,9 @@ export async function openVersions(): Promise<Versions> {
   const helm = (...args: string[]): Promise<string> => run(bin('helm'), [...args, '--namespace', RELEASE, ...access]);
   const older = await olderVersion();
   await deliverImages(NODE, await buildParts(NODE_PARTS), [older.image]);
-  const values = JSON.parse(await helm('get', 'values', RELEASE, '--output', 'json')) as {
-    image: { digest: string };
-    samples?: object;
-  };
-  const { samples: _, ...known } = values;
+  const values = JSON.parse(await helm('get', 'values', RELEASE, '--output', 'json')) as { image: { digest: string } };
+  const schema = JSON.parse(await readFile(join(older.chart, 'values.schema.json'), 'utf8')) as Schema;
+  const known = knownValues(values, schema) as typeof values;
   const folder = await mkdtemp(join(tmpdir(), 'probeyard-older-'));
   const valuesFile = async (name: Which, content: object): Promise<string[]> => {
     const file = join(folder, `${name}.json`);
