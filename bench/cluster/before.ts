@@ -6,15 +6,14 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { cluster } from '../../test/cluster/fixture.ts';
-import { whole } from '../../test/faults/whole.ts';
+import { wholeCluster } from '../../test/faults/whole.ts';
 import { OLDER } from '../../test/older/older.ts';
 import { openVersions, type Which } from '../../test/older/versions.ts';
 import type { Measurement, Row } from '../measurement.ts';
 import { nearFiles, serveFiles, type NearFile } from '../source/near_files.ts';
 import { summary } from '../statistics.ts';
-import { expectOk, paced } from './rig.ts';
 import { ready, withPool } from './pool.ts';
+import { besideBare } from './rig.ts';
 import { cpuLine, flood } from './throughput.ts';
 import { manyTokens } from './tokens.ts';
 import { bareTools } from './tools.ts';
@@ -37,7 +36,7 @@ const add = (to: Figures, name: string, ...values: number[]): void =>
 
 /** One version, as it is installed now. */
 async function turn(files: readonly NearFile[], to: Figures, bare: Figures): Promise<string> {
-  const c = await cluster();
+  const c = await wholeCluster();
   const { tools, remove } = await bareTools(c, ['ffprobe', 'mediainfo']);
   const { tokens, revoke } = await manyTokens(c, 4);
   try {
@@ -59,14 +58,11 @@ async function turn(files: readonly NearFile[], to: Figures, bare: Figures): Pro
     for (const { name } of files)
       for (const { label, tools: asked, only } of ASKED) {
         const url = `${origin.url}/${name}`;
-        await paced(COUNT, WARM_UP, async (index) => {
-          const { ms } = expectOk(await c.probe({ url, ...only }, { token: tokens[0]! }));
-          const begun = performance.now();
-          await Promise.all(asked.map((tool) => tools[tool]?.run(url)));
-          if (index < 0) return;
-          add(to, `${name}, ${label}`, ms);
-          add(bare, `${name}, ${label}`, performance.now() - begun);
-        });
+        const from = { url, token: tokens[0]!, tools: asked, only };
+        for (const { answer, bareMs } of await besideBare(c, tools, from, COUNT, WARM_UP)) {
+          add(to, `${name}, ${label}`, answer.ms);
+          add(bare, `${name}, ${label}`, bareMs);
+        }
       }
     return said.join('; ');
   } finally {
@@ -90,8 +86,6 @@ export const before: Measurement = {
       for (let index = 0; index < 2 * TURNS; index++) {
         const which = index % 2 === 0 ? 'older' : 'newer';
         await versions.install(which);
-        const c = await cluster();
-        await whole(c).finally(() => c.close());
         report(`turn ${index + 1}, ${which}: ${await turn(files, figures[which], bare)}`);
       }
     } finally {

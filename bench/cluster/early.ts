@@ -5,7 +5,7 @@
 import type { Measurement, Row } from '../measurement.ts';
 import { summary } from '../statistics.ts';
 import { openRelease } from '../../test/cluster/helm.ts';
-import { expectOk, paced, withCluster } from './rig.ts';
+import { besideBare, withCluster } from './rig.ts';
 import { bareTools } from './tools.ts';
 
 const TURNS = Number(process.env['BENCH_TURNS'] ?? 4);
@@ -33,15 +33,13 @@ export const earlyStart: Measurement = {
         for (let turn = 0; turn < 2 * TURNS; turn++) {
           const how = turn % 2 === 0 ? 'with' : 'without';
           await release.upgrade(`jobs.earlyStart=${how === 'with'}`);
-          for (const asked of ASKED)
-            await paced(COUNT, WARM_UP, async (index) => {
-              const { ms } = expectOk(await c.probe({ url, ...asked.only }, { token }));
-              const begun = performance.now();
-              await Promise.all(asked.tools.map((name) => tools[name]?.run(url)));
-              if (index < 0) return;
-              add(bare, asked.name, performance.now() - begun);
-              add(taken[how], asked.name, ms);
-            });
+          for (const { name, ...asked } of ASKED) {
+            const requests = await besideBare(c, tools, { url, token, ...asked }, COUNT, WARM_UP);
+            for (const { answer, bareMs } of requests) {
+              add(bare, name, bareMs);
+              add(taken[how], name, answer.ms);
+            }
+          }
           const soFar = ASKED.map(({ name }) => summary(taken[how].get(name) ?? []).p50.toFixed(1));
           report(`turn ${turn + 1}, ${how}: p50 ${soFar.join(' and ')} ms`);
         }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Measurement, Row } from '../measurement.ts';
 import { nearFiles, serveFiles } from '../source/near_files.ts';
 import { summary } from '../statistics.ts';
-import { expectOk, paced, withCluster } from './rig.ts';
+import { besideBare, withCluster } from './rig.ts';
 import { bareTools } from './tools.ts';
 
 const COUNT = Number(process.env['BENCH_COUNT'] ?? 60);
@@ -29,17 +29,10 @@ export const nearRequests: Measurement = {
             ['ffprobe', ['ffprobe'], { only: 'ffprobe' }],
             ['both tools', ['ffprobe', 'mediainfo'], {}],
           ] as const) {
-            const [took, alone, read]: [number[], number[], number[]] = [[], [], []];
-            await paced(COUNT, WARM_UP, async (index) => {
-              const { ms, json } = expectOk(await c.probe({ url, ...only }, { token }));
-              const begun = performance.now();
-              await Promise.all(asked.map((tool) => tools[tool]?.run(url)));
-              if (index < 0) return;
-              alone.push(performance.now() - begun);
-              took.push(ms);
-              read.push((json.metadata?.io_usage ?? 0) / 1e6);
-            });
-            const [whole, bare] = [summary(took), summary(alone)];
+            const requests = await besideBare(c, tools, { url, token, tools: asked, only }, COUNT, WARM_UP);
+            const read = requests.map(({ answer }) => (answer.json.metadata?.io_usage ?? 0) / 1e6);
+            const whole = summary(requests.map(({ answer }) => answer.ms));
+            const bare = summary(requests.map(({ bareMs }) => bareMs));
             report(`${name}, ${label}: ${whole.p50.toFixed(1)} beside ${bare.p50.toFixed(1)} ms`);
             rows.push(
               {

@@ -1,6 +1,7 @@
 /** Shared by the measurements on the cluster, with access to it, paced callers, and warm pods for a token. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { cluster, type Answer, type Cluster } from '../../test/cluster/fixture.ts';
+import type { BareTool } from './tools.ts';
 
 /** Pause between single requests, in which the work after a response ends (status, delete, free runner). */
 const PAUSE_MS = 40;
@@ -41,3 +42,27 @@ export async function paced<T>(count: number, warmUp: number, call: (index: numb
   }
   return results;
 }
+
+export interface Beside {
+  answer: Answer;
+  /** When the request was sent, as `Date.now()` has it, and finer. */
+  sentAt: number;
+  /** What the bare tools took right after it. */
+  bareMs: number;
+}
+
+/** Requests, each followed by the same tools, bare and at once, on the same address. */
+export const besideBare = (
+  c: Cluster,
+  tools: Readonly<Record<string, BareTool>>,
+  asked: { url: string; token: string; tools: readonly string[]; only: object },
+  count: number,
+  warmUp: number,
+): Promise<Beside[]> =>
+  paced(count, warmUp, async () => {
+    const sentAt = performance.timeOrigin + performance.now();
+    const answer = expectOk(await c.probe({ url: asked.url, ...asked.only }, { token: asked.token }));
+    const begun = performance.now();
+    await Promise.all(asked.tools.map((name) => tools[name]?.run(asked.url)));
+    return { answer, sentAt, bareMs: performance.now() - begun };
+  });

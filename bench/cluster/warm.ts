@@ -5,7 +5,7 @@
 import type { Measurement, Row } from '../measurement.ts';
 import { summary } from '../statistics.ts';
 import { HOPS, hopsOf, type Timed } from './hops.ts';
-import { expectOk, paced, toolMs, withCluster } from './rig.ts';
+import { besideBare, toolMs, withCluster } from './rig.ts';
 import { bareTools } from './tools.ts';
 
 const COUNT = Number(process.env['BENCH_COUNT'] ?? 150);
@@ -26,23 +26,15 @@ export const warm: Measurement = {
           ['ffprobe', { only: 'ffprobe' }],
           ['both tools', {}],
         ] as const) {
-          const requests: Timed[] = [];
-          const bare: number[] = [];
           const asked = label === 'ffprobe' ? ['ffprobe'] : ['ffprobe', 'mediainfo'];
-          await paced(COUNT, WARM_UP, async (index) => {
-            const sentAt = performance.timeOrigin + performance.now();
-            const answer = expectOk(await c.probe({ url, ...only }, { token }));
-            const begun = performance.now();
-            await Promise.all(asked.map((name) => tools[name]?.run(url)));
-            if (index < 0) return;
-            bare.push(performance.now() - begun);
-            requests.push({
-              id: answer.json.metadata?.request_id ?? '',
-              sentAt,
-              ms: answer.ms,
-              toolMs: toolMs(answer),
-            });
-          });
+          const all = await besideBare(c, tools, { url, token, tools: asked, only }, COUNT, WARM_UP);
+          const requests = all.map(({ answer, sentAt }): Timed => ({
+            id: answer.json.metadata?.request_id ?? '',
+            sentAt,
+            ms: answer.ms,
+            toolMs: toolMs(answer),
+          }));
+          const bare = all.map(({ bareMs }) => bareMs);
           const suffix = label === 'ffprobe' ? '' : '-both';
           const whole = summary(requests.map(({ ms }) => ms));
           const added = summary(requests.map((request) => request.ms - request.toolMs));

@@ -11,6 +11,7 @@ import { isFinished } from '../../src/kube/conditions.ts';
 import { startCluster, stopServers } from '../../test/controller/cluster_parts.ts';
 import { stopApiServers } from '../../test/kube/apiserver.ts';
 import { childrenOf } from '../../test/processes.ts';
+import { nameOfProcess } from '../cluster/cpu.ts';
 import { fill } from './jobs.ts';
 import { filledCompileCache, lead, startProcess } from './process.ts';
 
@@ -51,7 +52,6 @@ async function removeGroup(folder: string): Promise<void> {
 }
 
 const descendants = (pid: number): number[] => childrenOf(pid).flatMap((child) => [child, ...descendants(child)]);
-const commandOf = (pid: number): string => readFileSync(`/proc/${pid}/comm`, 'utf8').trim();
 const residentMb = (pid: number): number =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;
 
@@ -65,7 +65,7 @@ try {
   for (let made = 0; made < TOKENS; made++) tokens.push(await cluster.newToken(10));
   await fill(cluster, tokens, JOBS, -LATE_MS);
   const starved = {
-    api: () => descendants(process.pid).filter((pid) => commandOf(pid) === 'kube-apiserver'),
+    api: () => descendants(process.pid).filter((pid) => nameOfProcess(pid) === 'kube-apiserver'),
     leader: () => [child.pid!],
     all: () => [process.pid, ...descendants(process.pid)],
   }[whom];
