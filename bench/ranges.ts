@@ -8,7 +8,8 @@ import { ratioOf, type Row } from './measurement.ts';
 
 const Bound = Type.Object(
   {
-    of: Type.Enum(['p50', 'p99', 'most', 'ratio']),
+    /** `tail`: the 99th percentile over the row's own median. */
+    of: Type.Enum(['p50', 'p99', 'most', 'ratio', 'tail']),
     atMost: Type.Optional(Type.Number()),
     atLeast: Type.Optional(Type.Number()),
   },
@@ -40,7 +41,7 @@ export function readRanges(
 export function reached(row: Row, range: Range | undefined): boolean | undefined {
   if (!range || range.bounds.length === 0) return undefined;
   return range.bounds.every(({ of, atMost, atLeast }) => {
-    const value = of === 'ratio' ? ratioOf(row) : row.values[of];
+    const value = of === 'ratio' ? ratioOf(row) : of === 'tail' ? row.values.p99 / row.values.p50 : row.values[of];
     return value !== undefined && value <= (atMost ?? Infinity) && value >= (atLeast ?? -Infinity);
   });
 }
