@@ -57,7 +57,8 @@ export function standForElection(leaseClient: KubeClient, deps: TermDeps): Candi
           },
         );
       };
-      starting = starting.then(lead).catch(async (error: unknown) => {
+      starting = starting.then(lead).catch((error: unknown) => {
+        if (!election.stillLeading(0)) return log.warn({ err: error, epoch }, 'lost the lease before the term started');
         // A leader that cannot start must not block the other replicas.
         log.error({ err: error, epoch }, 'cannot start the term, exiting');
         process.exit(1);

@@ -105,6 +105,54 @@ describe('takeover by a new leader', function () {
     }
   });
 
+  it('a new leader waits for Postgres, and finishes what ran', async () => {
+    const {
+      submit,
+      ended,
+      controller,
+      runners,
+      servers: {
+        stored: { server },
+      },
+    } = await start(one);
+    const store = await openStore({ url: server.url, retryMs: 100 });
+    try {
+      const first = await controller();
+      await ready();
+      runners.behaviour.go = () => 'hold';
+      const { id } = await submit();
+      await until('it runs', () => runners.of(id));
+      await first.stop();
+      const failed: string[] = [];
+      const away =
+        <A extends unknown[], T>(name: string, call: (...given: A) => Promise<T>) =>
+        async (...given: A): Promise<T> => {
+          if (failed.includes(name)) return call(...given);
+          failed.push(name);
+          await server.down('immediate');
+          try {
+            return await call(...given);
+          } finally {
+            await server.restart();
+          }
+        };
+      const next = await controller({
+        epoch: 2,
+        store: {
+          ...store,
+          tokenLimits: away('tokens', store.tokenLimits),
+          endsFor: away('ends', store.endsFor),
+        },
+      });
+      assert.deepEqual(failed, ['tokens', 'ends']);
+      await runners.of(id)!.finish();
+      await ended(id);
+      await next.stop();
+    } finally {
+      await store.close();
+    }
+  });
+
   it('a job created while the new leader lists is not refused for tools it has not listed yet', async () => {
     const { submit, ended, controller } = await start();
     const first = await controller();

@@ -13,6 +13,9 @@ import { isAdmitted, isFinished } from '../../kube/conditions.ts';
 import { RunnerOwners } from './runner_owners.ts';
 import { now, type TermState } from './term_state.ts';
 
+/** How long a new leader waits for its servers before it leaves the lease to another replica. */
+const PATIENCE_MS = 60_000;
+
 /**
  * Loads the state from scratch: first the list of jobs, then the recorded ends, then the runners' reports. Nothing is
  * admitted before that.
@@ -20,12 +23,15 @@ import { now, type TermState } from './term_state.ts';
 export async function recover(state: TermState): Promise<void> {
   const { kube, namespace, finishedJobs, store, bus, log, runners } = state.deps;
   const owners = new RunnerOwners(runners);
-  const unfinished = await listUnfinished(kube, namespace, (job) => {
-    finishedJobs.add(job);
-    owners.note(job);
-  });
+  const unfinished = await patiently(state, 'list the jobs', () =>
+    listUnfinished(kube, namespace, (job) => {
+      finishedJobs.add(job);
+      owners.note(job);
+    }),
+  );
   for (const job of unfinished) owners.note(job);
-  await state.tokens.load([...new Set(unfinished.flatMap((job) => (job.spec.token ? [job.spec.token.id] : [])))]);
+  const tokens = [...new Set(unfinished.flatMap((job) => (job.spec.token ? [job.spec.token.id] : [])))];
+  await patiently(state, 'load the tokens of unfinished jobs', () => state.tokens.load(tokens));
   await bindRunners(state, owners);
   bus.publish(SUBJECT.report, { epoch: state.deps.term.epoch });
   await learnSlots(state, unfinished);
@@ -37,7 +43,8 @@ export async function recover(state: TermState): Promise<void> {
   const byId = new Map([...state.jobs.values()].map((job) => [job.id, job]));
   const ids = [...byId.keys()];
   for (let at = 0; at < ids.length; at += 500) {
-    for (const ended of await store.endsFor(ids.slice(at, at + 500))) {
+    const page = ids.slice(at, at + 500);
+    for (const ended of await patiently(state, 'read recorded ends', () => store.endsFor(page))) {
       const job = byId.get(ended.id);
       if (job) void finishJob(state, job, recordedEnd(ended));
     }
@@ -51,6 +58,18 @@ export async function recover(state: TermState): Promise<void> {
   state.arrived.clear();
   log.info({ epoch: state.deps.term.epoch, unfinished: count, running: state.ledger.held }, 'term started');
   state.scheduleAll();
+}
+
+/** Repeats a read while this replica holds the lease. */
+function patiently<T>(state: TermState, what: string, read: () => Promise<T>): Promise<T> {
+  const { log, term } = state.deps;
+  return retry(read, {
+    first: 100,
+    longest: 2_000,
+    until: performance.now() + PATIENCE_MS,
+    when: () => term.stillLeading(0),
+    onRetry: (error) => log.warn({ err: error }, `cannot ${what}, will retry`),
+  });
 }
 
 /**
@@ -70,10 +89,10 @@ async function learnSlots(state: TermState, unfinished: readonly ProbeJob[]): Pr
   await retry(load, {
     first: 100,
     longest: 2_000,
-    signal: state.deps.term.signal,
+    when: () => state.deps.term.stillLeading(0),
     onRetry: (error) =>
       log.warn({ err: error, jobs: unknown.length }, 'cannot load the tokens of running jobs, will retry'),
-  }).catch(() => {});
+  });
 }
 
 async function bindRunners(state: TermState, owners: RunnerOwners): Promise<void> {
