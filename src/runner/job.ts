@@ -8,6 +8,7 @@ import { programFile } from '../program_file.ts';
 import { isJson } from '../result/json.ts';
 import { OptionError } from '../tools/option.ts';
 import { type Exit, type Launcher, LauncherError, type Limits } from './launcher.ts';
+import { dataLimit, withFittingHeap } from './node_tool.ts';
 import type { RawBody, RawToolResult } from './output.ts';
 import { reportOf, runsForReport } from './report.ts';
 import { waitsForKind, type JobSource, type OriginUses, type SourceFailure } from './source.ts';
@@ -161,12 +162,12 @@ const PROCESSES = 8192;
 const OPEN_FILES = 256;
 const FILE_BYTES = 64 * 1024 * 1024;
 
-function limitsOf(wallMs: number, { outputBytes, memoryBytes }: RunSettings): Limits {
+function limitsOf(wallMs: number, command: readonly string[], { outputBytes, memoryBytes }: RunSettings): Limits {
   return {
     wallMs,
     // Several threads may use CPU time in parallel: this only bounds what the wall clock misses.
     cpuSeconds: Math.ceil(wallMs / 1000) * 4 + 5,
-    dataBytes: memoryBytes,
+    dataBytes: dataLimit(command, memoryBytes),
     fileBytes: FILE_BYTES,
     processes: PROCESSES,
     files: OPEN_FILES,
@@ -211,7 +212,7 @@ async function runTool(
   let argv: string[];
   try {
     argv = [
-      ...commandOf(asked, settings),
+      ...withFittingHeap(commandOf(asked, settings), settings.memoryBytes),
       ...tool.args(asked.options, address, { wallMs, beside: running.assignment.tools.length > 1 }),
     ];
   } catch (error) {
@@ -225,7 +226,7 @@ async function runTool(
       {
         argv,
         env: environment,
-        limits: limitsOf(wallMs, settings),
+        limits: limitsOf(wallMs, asked.command, settings),
         ports: portsOf(address, environment),
       },
       onOutput,

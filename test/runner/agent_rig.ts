@@ -131,7 +131,7 @@ export class Rig {
   }
 
   /** Starts another pod: unbound and idle. */
-  async newAgent(settings: { maxJobs?: number; outputBytes?: number } = {}): Promise<void> {
+  async newAgent(settings: { maxJobs?: number; outputBytes?: number; memoryBytes?: number } = {}): Promise<void> {
     await this.stopAgent();
     this.#agents += 1;
     this.uid = `uid-${this.#agents}`;

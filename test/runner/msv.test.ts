@@ -82,6 +82,16 @@ describe('HLS validator in a runner', function () {
     );
   });
 
+  it('runs in a pool whose tools have little memory', async () => {
+    await rig.newAgent({ memoryBytes: 256 << 20 });
+    try {
+      const { result } = await run('/a.m3u8', { '/a.m3u8': vod() });
+      assert.equal(result.success, true, result.error);
+    } finally {
+      await rig.newAgent();
+    }
+  });
+
   it('reports an origin that does not respond as the origin’s failure, without a report', async () => {
     const { result, taken } = await run('/gone.m3u8', {});
     assert.deepEqual([result.success, result.failure, result.output], [false, 'origin-unreachable', null]);
