@@ -17,6 +17,7 @@ import { failovers } from './cluster/failover.ts';
 import { far } from './cluster/far.ts';
 import { nearRequests } from './cluster/files.ts';
 import { memory } from './cluster/memory.ts';
+import { atRest } from './cluster/rest.ts';
 import { tenants } from './cluster/tenants.ts';
 import { throughput } from './cluster/throughput.ts';
 import { warm } from './cluster/warm.ts';
@@ -76,6 +77,7 @@ const measured = new Map<string, string>();
 let failed = false;
 
 for (const { name, title, measure } of chosen) {
+  await atRest((line) => console.log(`\n${name}: ${line}`));
   const atFirst = load();
   console.log(`\n== ${name}: ${title} (${atFirst})`);
   try {

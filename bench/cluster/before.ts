@@ -13,6 +13,7 @@ import type { Measurement, Row } from '../measurement.ts';
 import { nearFiles, serveFiles, type NearFile } from '../source/near_files.ts';
 import { summary } from '../statistics.ts';
 import { ready, withPool } from './pool.ts';
+import { atRest } from './rest.ts';
 import { besideBare } from './rig.ts';
 import { cpuLine, flood } from './throughput.ts';
 import { manyTokens } from './tokens.ts';
@@ -35,17 +36,22 @@ const add = (to: Figures, name: string, ...values: number[]): void =>
   void to.set(name, [...(to.get(name) ?? []), ...values]);
 
 /** One version, as it is installed now. */
-async function turn(files: readonly NearFile[], to: Figures, bare: Figures): Promise<string> {
+async function turn(
+  files: readonly NearFile[],
+  to: Figures,
+  bare: Figures,
+  report: (line: string) => void,
+): Promise<string> {
   const c = await wholeCluster();
   const { tools, remove } = await bareTools(c, ['ffprobe', 'mediainfo']);
   const { tokens, revoke } = await manyTokens(c, 4);
   try {
     const origin = await c.origin(serveFiles(files));
-    // Throughput first: for a minute after the installation pods start and code is compiled.
     const said: string[] = [];
     for (const scope of SCOPES)
       await withPool(c, { reuse: { scope, maxJobs: 10_000 }, maxPods: 12 }, async () => {
         await ready(c, 1);
+        await atRest(report);
         const { rate, cpu } = await flood(c, `${origin.url}/tiny.mp4`, tokens, FLOOD_S, FLOOD_WARM_UP_S);
         add(to, `rate, ${scope}`, rate);
         add(
@@ -55,6 +61,7 @@ async function turn(files: readonly NearFile[], to: Figures, bare: Figures): Pro
         );
         said.push(`${scope} ${rate.toFixed(1)}/s, ${cpuLine(cpu)}`);
       });
+    await atRest(report);
     for (const { name } of files)
       for (const { label, tools: asked, only } of ASKED) {
         const url = `${origin.url}/${name}`;
@@ -86,7 +93,7 @@ export const before: Measurement = {
       for (let index = 0; index < 2 * TURNS; index++) {
         const which = index % 2 === 0 ? 'older' : 'newer';
         await versions.install(which);
-        report(`turn ${index + 1}, ${which}: ${await turn(files, figures[which], bare)}`);
+        report(`turn ${index + 1}, ${which}: ${await turn(files, figures[which], bare, report)}`);
       }
     } finally {
       await versions.close();

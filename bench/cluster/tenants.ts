@@ -5,6 +5,7 @@
 import { one, type Measurement, type Row } from '../measurement.ts';
 import { summary } from '../statistics.ts';
 import { ready, readPool, withPool } from './pool.ts';
+import { atRest } from './rest.ts';
 import { withCluster } from './rig.ts';
 import { cpuLine, flood } from './throughput.ts';
 import { manyTokens } from './tokens.ts';
@@ -42,6 +43,7 @@ export const tenants: Measurement = {
           // All of them are there when it begins: what a pool costs while it grows is another question.
           await withPool(c, { reuse: { scope: reuse.scope, renew }, minReady: PODS, maxPods: PODS }, async () => {
             await ready(c, PODS);
+            await atRest(report);
             const { rate, times, statuses, cpu } = await flood(c, `${origin.url}/tiny.mp4`, tokens, SECONDS, 10);
             const { status } = await readPool(c);
             report(

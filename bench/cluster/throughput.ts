@@ -6,10 +6,12 @@ import type { Cluster } from '../../test/cluster/fixture.ts';
 import { leaderPod } from '../../test/faults/load.ts';
 import { one, type Measurement, type Row } from '../measurement.ts';
 import { median, summary } from '../statistics.ts';
+import { openCallers } from './callers.ts';
 import { capacity, type PartCost, scaledRate } from './capacity.ts';
 import { cpuByLabel, cpuUsed } from './cpu.ts';
 import { jobsPerSecond, withNamespace } from './plain.ts';
 import { ready, readPool, withPool } from './pool.ts';
+import { atRest } from './rest.ts';
 import { paced, withCluster } from './rig.ts';
 import { manyTokens } from './tokens.ts';
 import { bareTools } from './tools.ts';
@@ -27,6 +29,8 @@ export interface Flood {
   times: number[];
   statuses: Record<string, number>;
   cpu: PartCost[];
+  /** CPU of a job outside the cluster: callers and origin, which are this process. */
+  callersMs: number;
 }
 
 /** The first seconds are not counted, because pods start and code is compiled. */
@@ -42,10 +46,10 @@ export async function flood(
   let turn = 0;
   const times: number[] = [];
   const statuses: Record<string, number> = {};
+  const open = openCallers(c.url);
   const caller = async () => {
     while (!over.signal.aborted) {
-      const token = tokens[turn++ % tokens.length]!;
-      const { status, ms } = await c.probe({ url, only: 'ffprobe' }, { token });
+      const { status, ms } = await open.probe(url, tokens[turn++ % tokens.length]!);
       if (!counting) continue;
       statuses[status] = (statuses[status] ?? 0) + 1;
       if (status === 200) times.push(ms);
@@ -58,6 +62,7 @@ export async function flood(
   counting = true;
   const leader = await leaderPod(c);
   const before = cpuByLabel(leader);
+  const own = process.cpuUsage();
   const begun = performance.now();
   await new Promise((resolve) => {
     setTimeout(resolve, seconds * 1000);
@@ -66,13 +71,15 @@ export async function flood(
   over.abort();
   const rate = times.length / ((performance.now() - begun) / 1000);
   const jobs = Math.max(1, times.length);
+  const { user, system } = process.cpuUsage(own);
   const cpu = cpuUsed(before, cpuByLabel(leader)).map(({ label, ms, threadMs }) => ({
     label,
     msPerJob: ms / jobs,
     threadMs: threadMs / jobs,
   }));
   await Promise.all(callers);
-  return { rate, times, statuses, cpu };
+  open.close();
+  return { rate, times, statuses, cpu, callersMs: (user + system) / 1000 / jobs };
 }
 
 export const cpuLine = (cpu: Flood['cpu']): string => {
@@ -111,14 +118,15 @@ export const throughput: Measurement = {
           // Replacing pods after their number of jobs is a cost of isolation, which is measured with the tenants.
           await withPool(c, { reuse: { scope, maxJobs: 10_000 }, maxPods: 12 }, async () => {
             await ready(c, 1);
+            await atRest(report);
             const bare = await bareMs();
-            const { rate, times, statuses, cpu } = await flood(c, url, tokens);
+            const { rate, times, statuses, cpu, callersMs } = await flood(c, url, tokens);
             const { status } = await readPool(c);
             const larger = capacity(cpu, CORES);
             report(
               `scope ${scope}: ${rate.toFixed(1)}/s (bare ffprobe ${bare.toFixed(1)} ms) ` +
                 `${JSON.stringify(statuses)}, ${status?.replicas} pods; ` +
-                `${cpuLine(cpu)}; ${CORES} cores: ${larger.rate.toFixed(0)}/s, limited by ${larger.bound}`,
+                `${cpuLine(cpu)}; callers and origin ${callersMs.toFixed(1)} ms; ${CORES} cores: ${larger.rate.toFixed(0)}/s, limited by ${larger.bound}`,
             );
             rows.push(
               {
@@ -127,7 +135,7 @@ export const throughput: Measurement = {
                 unit: 'jobs/s',
                 values: one(rate),
                 against,
-                note: `${status?.replicas} pods; ${cpuLine(cpu)}`,
+                note: `${status?.replicas} pods; ${cpuLine(cpu)}; callers and origin ${callersMs.toFixed(1)}`,
               },
               {
                 name: `throughput-${scope}-scaled`,
