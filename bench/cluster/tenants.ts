@@ -4,7 +4,7 @@
  */
 import { one, type Measurement, type Row } from '../measurement.ts';
 import { summary } from '../statistics.ts';
-import { ready, readPool, withPool } from './pool.ts';
+import { ready, runnerPods, withPool } from './pool.ts';
 import { atRest } from './rest.ts';
 import { withCluster } from './rig.ts';
 import { cpuLine, flood } from './throughput.ts';
@@ -45,10 +45,10 @@ export const tenants: Measurement = {
             await ready(c, PODS);
             await atRest(report);
             const { rate, times, statuses, cpu } = await flood(c, `${origin.url}/tiny.mp4`, tokens, SECONDS, 10);
-            const { status } = await readPool(c);
+            const pods = (await runnerPods(c)).length;
             report(
               `${what}: ${rate.toFixed(1)}/s ` +
-                `${JSON.stringify(statuses)}, ${status?.replicas} pods; ` +
+                `${JSON.stringify(statuses)}, ${pods} pods; ` +
                 `${cpuLine(cpu)}`,
             );
             const withPods = rows.find((row) => renew === 'process' && row.name === `tenants-${reuse.scope}`);

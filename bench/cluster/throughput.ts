@@ -10,7 +10,7 @@ import { openCallers } from './callers.ts';
 import { capacity, type PartCost, scaledRate } from './capacity.ts';
 import { cpuByLabel, cpuUsed } from './cpu.ts';
 import { jobsPerSecond, withNamespace } from './plain.ts';
-import { ready, readPool, withPool } from './pool.ts';
+import { ready, runnerPods, withPool } from './pool.ts';
 import { atRest } from './rest.ts';
 import { paced, withCluster } from './rig.ts';
 import { manyTokens } from './tokens.ts';
@@ -121,11 +121,11 @@ export const throughput: Measurement = {
             await atRest(report);
             const bare = await bareMs();
             const { rate, times, statuses, cpu, callersMs } = await flood(c, url, tokens);
-            const { status } = await readPool(c);
+            const pods = (await runnerPods(c)).length;
             const larger = capacity(cpu, CORES);
             report(
               `scope ${scope}: ${rate.toFixed(1)}/s (bare ffprobe ${bare.toFixed(1)} ms) ` +
-                `${JSON.stringify(statuses)}, ${status?.replicas} pods; ` +
+                `${JSON.stringify(statuses)}, ${pods} pods; ` +
                 `${cpuLine(cpu)}; callers and origin ${callersMs.toFixed(1)} ms; ${CORES} cores: ${larger.rate.toFixed(0)}/s, limited by ${larger.bound}`,
             );
             rows.push(
@@ -135,7 +135,7 @@ export const throughput: Measurement = {
                 unit: 'jobs/s',
                 values: one(rate),
                 against,
-                note: `${status?.replicas} pods; ${cpuLine(cpu)}; callers and origin ${callersMs.toFixed(1)}`,
+                note: `${pods} pods; ${cpuLine(cpu)}; callers and origin ${callersMs.toFixed(1)}`,
               },
               {
                 name: `throughput-${scope}-scaled`,

@@ -9,7 +9,8 @@ import { besideBare, toolMs, withCluster } from './rig.ts';
 import { bareTools } from './tools.ts';
 
 const COUNT = Number(process.env['BENCH_COUNT'] ?? 150);
-const WARM_UP = 15;
+/** After a start, code is still being compiled at the hundredth request. */
+const WARM_UP = 200;
 
 export const warm: Measurement = {
   name: 'warm',
