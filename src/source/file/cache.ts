@@ -130,6 +130,21 @@ export class PageCache {
     return this.#pages.get(key);
   }
 
+  /** Bytes of the file whose pages have this prefix, if all of them are there. */
+  peekBytes(prefix: string, offset: number, length: number): Buffer | undefined {
+    if (offset < 0) return undefined;
+    const parts: Buffer[] = [];
+    for (let at = offset; at < offset + length;) {
+      const page = this.peek(prefix + Math.floor(at / PAGE_SIZE));
+      const from = at % PAGE_SIZE;
+      const to = Math.min(from + offset + length - at, PAGE_SIZE);
+      if (page === undefined || page.filled < to) return undefined;
+      parts.push(page.bytes.subarray(from, to));
+      at += to - from;
+    }
+    return parts.length === 1 ? parts[0] : Buffer.concat(parts);
+  }
+
   add(key: string, length: number): Page {
     const page = new Page(length, this.#memory);
     this.#pages.set(key, page);

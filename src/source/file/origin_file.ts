@@ -6,7 +6,7 @@ import { readFailure, refusedStatus, sourceClosed } from '../failures.ts';
 import { drop, type Exchange } from '../http/exchange.ts';
 import { contentRange, markOf, readHead, type Head } from '../http/head.ts';
 import { FileEnd, type Opened } from './file_end.ts';
-import { layoutOf, type Layout } from './layout.ts';
+import { layoutOf, type Layout, type Peek } from './layout.ts';
 import { OriginStream } from './origin_stream.ts';
 import { Meter } from '../meter.ts';
 import type { Reader } from '../reader.ts';
@@ -365,32 +365,19 @@ export class OriginFile {
   #look(): void {
     const size = this.#head?.size;
     if (size === undefined || this.#context.isPart) return;
+    const peek: Peek = (offset, length) => this.#context.cache.peekBytes(this.#id, offset, length);
     if (this.#layout === undefined) {
-      const head = this.#peek(0, Math.min(192, size));
+      const head = peek(0, Math.min(192, size));
       if (head === undefined) return;
       this.#layout = layoutOf(head, size) ?? { step: () => [] };
     }
     // A damaged file may refer to positions past its end.
     this.#wanted.push(
       ...this.#layout
-        .step((offset, length) => this.#peek(offset, length))
+        .step(peek)
         .flatMap(({ from, to }) => (from < size ? [{ from: Math.max(0, from), to: Math.min(to, size) }] : [])),
     );
     if (this.#wanted.length > 0) this.ahead();
-  }
-
-  #peek(offset: number, length: number): Buffer | undefined {
-    if (offset < 0) return undefined;
-    const parts: Buffer[] = [];
-    for (let at = offset; at < offset + length;) {
-      const page = this.#context.cache.peek(this.#id + Math.floor(at / PAGE_SIZE));
-      const from = at % PAGE_SIZE;
-      const to = Math.min(from + offset + length - at, PAGE_SIZE);
-      if (page === undefined || page.filled < to) return undefined;
-      parts.push(page.bytes.subarray(from, to));
-      at += to - from;
-    }
-    return parts.length === 1 ? parts[0] : Buffer.concat(parts);
   }
 
   #fail(error: unknown): SourceError {
