@@ -216,6 +216,29 @@ describe('ranges that a format will read', () => {
     assert.equal(layoutOf(Buffer.alloc(3), 3), undefined);
   });
 
+  it('are of sound alone in formats without pictures', () => {
+    const starting = (...bytes: (string | number)[]): Buffer =>
+      Buffer.concat([
+        ...bytes.map((part) => (typeof part === 'string' ? Buffer.from(part) : Buffer.from([part]))),
+        Buffer.alloc(192),
+      ]);
+    const isSound = (head: Buffer): boolean => layoutOf(head, 10_000_000)?.isSound ?? false;
+    assert.deepEqual(
+      {
+        wav: isSound(starting('RIFF', 0, 0, 0, 0, 'WAVE')),
+        avi: isSound(starting('RIFF', 0, 0, 0, 0, 'AVI ')),
+        flac: isSound(starting('fLaC')),
+        tagged: isSound(starting('ID3', 4)),
+        mp3: isSound(starting(0xff, 0xfb)),
+        mp4: isSound(starting(0, 0, 0, 24, 'ftyp')),
+        mkv: isSound(starting(0x1a, 0x45, 0xdf, 0xa3)),
+        mxf: isSound(starting(6, 14, 0x2b, 0x34)),
+        ts: isSound(Buffer.concat([starting(0x47), starting(0x47)]).fill(0x47, 188, 189)),
+      },
+      { wav: true, avi: false, flac: true, tagged: true, mp3: true, mp4: false, mkv: false, mxf: false, ts: false },
+    );
+  });
+
   it('are bounded in number and inside the file, for any bytes', () => {
     const next = random(11);
     for (let i = 0; i < 3000; i++) {

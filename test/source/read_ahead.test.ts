@@ -2,16 +2,16 @@ import assert from 'node:assert/strict';
 import { PAGE_SIZE } from '../../src/source/file/cache.ts';
 import {
   demandedRun,
-  FIRST_WINDOW,
   firstWindow,
-  GLANCE,
   nextRun,
+  OF_FILE,
+  OF_PART,
   widened,
   widest,
   type Reading,
 } from '../../src/source/file/read_ahead.ts';
 
-const reading = (start: number, at: number, window = FIRST_WINDOW, pages = 1000, glance = GLANCE): Reading => ({
+const reading = (start: number, at: number, window = 20, pages = 1000, glance = OF_FILE.glance): Reading => ({
   start: start * PAGE_SIZE,
   at: at * PAGE_SIZE,
   end: pages * PAGE_SIZE,
@@ -36,14 +36,14 @@ describe('read-ahead', () => {
   });
   it('reads nothing ahead of a tool that has read a single page', () => {
     assert.equal(nextRun([reading(0, 1)], [], have(...to(4))), undefined);
-    assert.equal(nextRun([reading(0, 4, FIRST_WINDOW, 1000, 5)], [], have(...to(8))), undefined);
+    assert.equal(nextRun([reading(0, 4, 20, 1000, OF_PART.glance)], [], have(...to(8))), undefined);
   });
   it('reads a window ahead of a sequential reader, in requests worth a round trip', () => {
     assert.deepEqual(nextRun([reading(0, 2)], [], have(...to(4))), { first: 4, count: 4 });
     assert.equal(nextRun([reading(0, 2)], [], have(...to(20))), undefined, 'two pages are not worth one');
     assert.deepEqual(nextRun([reading(0, 4)], [], have(...to(20))), { first: 20, count: 4 });
-    assert.deepEqual(nextRun([reading(0, 9, 40)], [], have(...to(16))), { first: 16, count: 8 });
-    assert.equal(nextRun([reading(0, 9, 40)], [], have(...to(49))), undefined);
+    assert.deepEqual(nextRun([reading(0, 2, OF_FILE.window)], [], have(...to(8))), { first: 8, count: 8 });
+    assert.equal(nextRun([reading(0, 9, OF_FILE.window)], [], have(...to(50))), undefined);
   });
   it('reads no more ahead than a small cache keeps', () => {
     assert.equal(nextRun([reading(0, 4)], [], have(...to(8)), 4), undefined);
@@ -51,7 +51,7 @@ describe('read-ahead', () => {
     assert.equal(nextRun([reading(0, 4, 48)], [], have(...to(12)), 8), undefined);
   });
   it('reads the last pages of a file even if they are few', () => {
-    assert.deepEqual(nextRun([reading(0, 4, FIRST_WINDOW, 10)], [], have(...to(9))), { first: 9, count: 1 });
+    assert.deepEqual(nextRun([reading(0, 4, 20, 10)], [], have(...to(9))), { first: 9, count: 1 });
   });
   it('starts with what the format needs', () => {
     assert.deepEqual(
@@ -61,9 +61,9 @@ describe('read-ahead', () => {
     assert.deepEqual(nextRun([], [{ from: 5, to: PAGE_SIZE + 1 }], have(0)), { first: 1, count: 1 });
   });
   it('begins with what one connection brings in a round trip, if that is more, and with 16 MB at most', () => {
-    assert.equal(firstWindow(0), FIRST_WINDOW);
-    assert.equal(firstWindow(4 << 20), 64);
-    assert.equal(firstWindow(1e9) * PAGE_SIZE, 16 << 20);
+    assert.equal(firstWindow(20, 0), 20);
+    assert.equal(firstWindow(20, 4 << 20), 64);
+    assert.equal(firstWindow(20, 1e9) * PAGE_SIZE, 16 << 20);
   });
   it('widens it to twice what one connection brings in a round trip, and to 16 MB at most', () => {
     assert.equal(widest(4 << 20), 128);
@@ -74,7 +74,7 @@ describe('read-ahead', () => {
     assert.deepEqual(nextRun([reading(0, 9, 120)], [], have(...to(9)), 120), { first: 9, count: 20 });
   });
   it('widens a window to three megabytes and no further', () => {
-    assert.equal(widened(FIRST_WINDOW, widest(0)), 48);
+    assert.equal(widened(20, widest(0)), 48);
     assert.equal(widened(48, widest(0)) * PAGE_SIZE, 3 * 1024 * 1024);
   });
 });

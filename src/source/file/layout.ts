@@ -9,6 +9,8 @@ import type { Wanted } from './read_ahead.ts';
 export type Peek = (offset: number, length: number) => Buffer | undefined;
 
 export interface Layout {
+  /** Of a format without pictures. */
+  isSound?: boolean;
   /** Examines the data so far and returns the ranges worth fetching, each once. */
   step(peek: Peek): Wanted[];
 }
@@ -33,9 +35,10 @@ export function layoutOf(head: Buffer, size: number): Layout | undefined {
   if (head.readUInt32BE(0) === 0x1a45dfa3) return matroskaLayout(size);
   // A key of SMPTE: the partition pack of an MXF file, which has a list of its partitions at its end.
   if (head.readUInt32BE(0) === 0x060e2b34) return tailLayout(size, 64 << 10);
-  if (head.toString('latin1', 0, 4) === 'RIFF') return riffLayout(size);
+  if (head.toString('latin1', 0, 4) === 'RIFF')
+    return { ...riffLayout(size), isSound: head.toString('latin1', 8, 12) === 'WAVE' };
   const isAudio = /^(?:ID3|fLaC)/.test(head.toString('latin1', 0, 4)) || (head.readUInt16BE(0) & 0xffe0) === 0xffe0;
-  if (isAudio) return knownLayout(tags(head, size));
+  if (isAudio) return { ...knownLayout(tags(head, size)), isSound: true };
   return undefined;
 }
 

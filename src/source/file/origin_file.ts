@@ -11,7 +11,16 @@ import { OriginStream } from './origin_stream.ts';
 import { Meter } from '../meter.ts';
 import type { Reader } from '../reader.ts';
 import { PageReader } from './page_reader.ts';
-import { demandedRun, GLANCE, GLANCE_AT_PART, nextRun, type Run, type Wanted } from './read_ahead.ts';
+import {
+  demandedRun,
+  nextRun,
+  OF_FILE,
+  OF_PART,
+  OF_SOUND,
+  type Beginning,
+  type Run,
+  type Wanted,
+} from './read_ahead.ts';
 import type { Pace } from './pace.ts';
 import { fillBody } from '../http/transfer.ts';
 import type { Part, Transport } from '../http/transport.ts';
@@ -107,8 +116,7 @@ export class OriginFile {
   async read(from: number, to = Infinity, meter = this.#context.count): Promise<Reader> {
     const head = await this.open(meter);
     if (!head.ranged) return this.#readStream(meter);
-    const glance = this.#context.isPart ? GLANCE_AT_PART : GLANCE;
-    const range = { from, end: Math.min(to, head.size ?? 0), glance };
+    const range = { from, end: Math.min(to, head.size ?? 0) };
     const reader = new PageReader(this, range, meter, () => this.#readers.delete(reader));
     this.#readers.add(reader);
     return reader;
@@ -186,6 +194,11 @@ export class OriginFile {
   /** What is read for a tool counts to it. */
   #for(asked: Meter): FileContext {
     return { ...this.#context, count: this.#countedBy(asked) };
+  }
+
+  get begins(): Beginning {
+    if (this.#context.isPart) return OF_PART;
+    return this.#layout?.isSound ? OF_SOUND : OF_FILE;
   }
 
   get inFlight(): number {

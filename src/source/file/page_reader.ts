@@ -1,12 +1,13 @@
 import { PAGE_SIZE, type Page } from './cache.ts';
 import type { Meter } from '../meter.ts';
-import { firstWindow, widened, widest, type Reading } from './read_ahead.ts';
+import { firstWindow, widened, widest, type Beginning, type Reading } from './read_ahead.ts';
 import type { Piece, Reader } from '../reader.ts';
 
 /** The file that a reader reads. */
 export interface Paged {
   page(reader: PageReader): Page;
   ahead(): void;
+  readonly begins: Beginning;
   /** Bytes that one connection brings in a round trip, as far as known. */
   readonly inFlight: number;
   waitFor(page: Page, meter: Meter): Promise<void>;
@@ -18,30 +19,27 @@ export class PageReader implements Reader, Reading {
   readonly end: number;
   at: number;
   #widened = 0;
-  readonly glance: number;
   #widenedAt: number;
   readonly meter: Meter;
   readonly #file: Paged;
   readonly #closed: () => void;
 
-  constructor(
-    file: Paged,
-    { from, end, glance }: { from: number; end: number; glance: number },
-    meter: Meter,
-    closed: () => void,
-  ) {
+  constructor(file: Paged, { from, end }: { from: number; end: number }, meter: Meter, closed: () => void) {
     this.#file = file;
     this.meter = meter;
     this.start = from;
     this.at = from;
     this.#widenedAt = from;
     this.end = end;
-    this.glance = glance;
     this.#closed = closed;
   }
 
+  get glance(): number {
+    return this.#file.begins.glance;
+  }
+
   get window(): number {
-    return Math.max(this.#widened, firstWindow(this.#file.inFlight));
+    return Math.max(this.#widened, firstWindow(this.#file.begins.window, this.#file.inFlight));
   }
 
   async next(): Promise<Piece | undefined> {
