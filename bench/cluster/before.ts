@@ -15,7 +15,7 @@ import { summary } from '../statistics.ts';
 import { ready, withPool } from './pool.ts';
 import { atRest } from './rest.ts';
 import { besideBare } from './rig.ts';
-import { cpuLine, flood } from './throughput.ts';
+import { cpuLine, flood, PODS } from './throughput.ts';
 import { manyTokens } from './tokens.ts';
 import { bareTools } from './tools.ts';
 
@@ -49,8 +49,8 @@ async function turn(
     const origin = await c.origin(serveFiles(files));
     const said: string[] = [];
     for (const scope of SCOPES)
-      await withPool(c, { reuse: { scope, maxJobs: 10_000 }, maxPods: 12 }, async () => {
-        await ready(c, 1);
+      await withPool(c, { reuse: { scope, maxJobs: 10_000 }, minReady: PODS, maxPods: PODS }, async () => {
+        await ready(c, PODS);
         await atRest(report);
         const { rate, cpu } = await flood(c, `${origin.url}/tiny.mp4`, tokens, FLOOD_S, FLOOD_WARM_UP_S);
         add(to, `rate, ${scope}`, rate);

@@ -18,6 +18,7 @@ import { bareTools } from './tools.ts';
 
 const CALLERS = Number(process.env['BENCH_CALLERS'] ?? 40);
 const SECONDS = Number(process.env['BENCH_SECONDS'] ?? 20);
+export const PODS = 12;
 const WARM_UP_S = Number(process.env['BENCH_WARM_UP'] ?? 20);
 /** Runs of the bare tool, alone, by which the rate is scaled. */
 const BARE_RUNS = 30;
@@ -115,9 +116,10 @@ export const throughput: Measurement = {
         report(`plain Jobs: ${plain.toFixed(1)}/s`);
         const against = { what: 'a batch/v1 Job per request', values: one(plain) };
         for (const scope of ['any', 'account'] as const) {
-          // Replacing pods after their number of jobs is a cost of isolation, which is measured with the tenants.
-          await withPool(c, { reuse: { scope, maxJobs: 10_000 }, maxPods: 12 }, async () => {
-            await ready(c, 1);
+          // All pods are there when it begins, and stay. Replacing them after their number of jobs is a cost of
+          // isolation, which is measured with the tenants.
+          await withPool(c, { reuse: { scope, maxJobs: 10_000 }, minReady: PODS, maxPods: PODS }, async () => {
+            await ready(c, PODS);
             await atRest(report);
             const bare = await bareMs();
             const { rate, times, statuses, cpu, callersMs } = await flood(c, url, tokens);
