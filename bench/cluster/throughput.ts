@@ -121,8 +121,11 @@ export const throughput: Measurement = {
           await withPool(c, { reuse: { scope, maxJobs: 10_000 }, minReady: PODS, maxPods: PODS }, async () => {
             await ready(c, PODS);
             await atRest(report);
-            const bare = await bareMs();
+            const bareBefore = await bareMs();
             const { rate, times, statuses, cpu, callersMs } = await flood(c, url, tokens);
+            await atRest(report);
+            // The machine is as fast as in its better moment.
+            const bare = Math.min(bareBefore, await bareMs());
             const pods = (await runnerPods(c)).length;
             const larger = capacity(cpu, CORES);
             report(
