@@ -29,6 +29,10 @@ export const connectionTimeout = (cause?: unknown): SourceError =>
 
 export const answerTimeout = (): SourceError => unreachable('the host did not answer in time', { reason: 'timeout' });
 
+/** This side has no more. */
+export const tooManyConnections = (): SourceError =>
+  unreachable('the source has too many hosts at a time', { reason: 'limit' });
+
 export const noAnswer = (options: { detail?: string; cause?: unknown } = {}): SourceError =>
   unreachable('the host closed the connection without an answer', { reason: 'connect', ...options });
 

@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
-/** A server on 127.0.0.1 that behaves as the test says. */
+/** A server that behaves as the test says. */
 export async function listen(
   serve: (socket: Socket) => void,
+  host = '127.0.0.1',
 ): Promise<{ port: number; connections: number; close(): void }> {
   const sockets = new Set<Socket>();
   const state = {
@@ -20,7 +21,7 @@ export async function listen(
     socket.on('error', () => {});
     serve(socket);
   });
-  server.listen(0, '127.0.0.1');
+  server.listen(0, host);
   await once(server, 'listening');
   state.port = (server.address() as AddressInfo).port;
   return state;

@@ -287,6 +287,29 @@ describe('connections to origins', function () {
     for (const answer of unread) answer.destroy();
   });
 
+  it('are bounded over all hosts, those that rest more closely', async () => {
+    const sockets = new Set<Socket>();
+    const server = cleanup.add(
+      await listen((socket) => {
+        sockets.add(socket);
+        socket.on('close', () => sockets.delete(socket));
+        socket.on('data', (bytes) => bytes.includes('/held') || void socket.write(OK));
+      }, '0.0.0.0'),
+    );
+    const pool = open({ guard: makeGuard({ allow: [{ cidr: '127.0.0.0/8' }] }) });
+    const url = (host: number, path = ''): string =>
+      `http://127.0.${Math.floor(host / 250)}.${(host % 250) + 1}:${server.port}/${path}`;
+    for (let host = 0; host < 100; host++) await streamed(await answerOf(pool, url(host)));
+    await until('of 100 hosts, 48 connections are left', () => sockets.size === 48);
+    const away = new AbortController();
+    const held = Array.from({ length: 256 }, (_, host) => answerOf(pool, url(host, 'held'), away.signal));
+    await until('256 requests are held', () => sockets.size === 256);
+    await assert.rejects(answerOf(pool, url(300)), { message: 'the source has too many hosts at a time' });
+    away.abort();
+    await Promise.allSettled(held);
+    assert.equal((await streamed(await answerOf(pool, url(300)))).toString(), 'ok');
+  });
+
   it('break with an error for whoever reads', async () => {
     const cut = 'HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nab';
     const { url } = await scripted(...[1, 2, 3].map(() => (socket: Socket) => socket.end(cut)));

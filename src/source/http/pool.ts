@@ -3,7 +3,7 @@ import { checkForEgress, openSocket, type ConnectOptions } from './connect.ts';
 import { Connection } from './connection.ts';
 import { dialEgress, type EgressRoute } from './egress.ts';
 import { HostDistances } from './host_distances.ts';
-import { noAnswer, sourceClosed } from '../failures.ts';
+import { noAnswer, sourceClosed, tooManyConnections } from '../failures.ts';
 import { requestText } from './request_text.ts';
 import { authority, urlOf, type Target } from '../address/target.ts';
 
@@ -40,6 +40,10 @@ interface Host {
  * is paused until then.
  */
 const MOST_OPEN = 64;
+/** To all hosts, without a request: a playlist may name another host for each of its segments. */
+const MOST_IDLE = 48;
+/** To all hosts. Tools need some tens. */
+const MOST_IN_ALL = 256;
 
 /**
  * Connections to origins that are kept open between requests and jobs: a seek then costs one round trip instead of two
@@ -48,6 +52,8 @@ const MOST_OPEN = 64;
 export class Pool {
   readonly #options: PoolOptions;
   readonly #hosts = new Map<string, Host>();
+  /** The one that has waited longest comes first. */
+  readonly #idle = new Set<Connection>();
   readonly #distances: HostDistances;
   #closed = false;
 
@@ -62,7 +68,10 @@ export class Pool {
     if (far > count) void this.isFar(target).then((isFar) => isFar && this.warm(target, far));
     const host = this.#hostOf(target);
     const most = Math.min(count, this.#options.maxPerHost);
-    while (host.open.size + host.opening < most) this.#open(target, host);
+    while (host.open.size + host.opening < most && this.#hasRoom()) this.#open(target, host);
+    if (host.open.size + host.opening > 0) return;
+    this.#distances.failed(keyOf(target));
+    this.#forget(target, host);
   }
 
   /** Number of connections to this host, in use or idle. */
@@ -150,13 +159,36 @@ export class Pool {
     const { waiting, opening, open } = host;
     if (this.#closed || waiting.length <= opening || open.size + opening >= MOST_OPEN) return;
     const moving = [...open].filter(({ isPaused }) => !isPaused).length;
-    if (moving + opening < this.#options.maxPerHost) this.#open(target, host);
+    if (moving + opening >= this.#options.maxPerHost) return;
+    if (this.#hasRoom()) {
+      this.#open(target, host);
+      return;
+    }
+    this.#distances.failed(keyOf(target));
+    if (refuse(host, tooManyConnections())) this.#openIfNeeded(target, host);
+  }
+
+  /** For one more connection. */
+  #hasRoom(): boolean {
+    let all = 0;
+    for (const { open, opening } of this.#hosts.values()) all += open.size + opening;
+    return all < MOST_IN_ALL || this.#closeIdle(0);
+  }
+
+  /** The one that has waited longest, if there are more than `most`. */
+  #closeIdle(most: number): boolean {
+    const [oldest] = this.#idle;
+    if (oldest === undefined || this.#idle.size <= most) return false;
+    this.#idle.delete(oldest);
+    oldest.close();
+    return true;
   }
 
   #serve(host: Host): void {
     while (host.waiting.length > 0) {
       const connection = host.idle.pop();
       if (connection === undefined) return;
+      this.#idle.delete(connection);
       if (connection.isIdle) host.waiting.shift()!.resolve(connection);
     }
   }
@@ -198,6 +230,7 @@ export class Pool {
   #changed(connection: Connection, target: Target, host: Host): void {
     if (!connection.isOpen) {
       host.open.delete(connection);
+      this.#idle.delete(connection);
       host.idle = host.idle.filter((one) => one !== connection);
       // A host that takes connections and closes them is not asked for ever more of them.
       if (connection.isFresh) refuse(host, noAnswer());
@@ -206,8 +239,10 @@ export class Pool {
     } else if (connection.isPaused) this.#openIfNeeded(target, host);
     else if (connection.isIdle && !host.idle.includes(connection)) {
       host.idle.push(connection);
+      this.#idle.add(connection);
       connection.rest(this.#options.idleMs);
       this.#serve(host);
+      this.#closeIdle(MOST_IDLE);
     }
   }
 
