@@ -46,9 +46,7 @@ export const tenants: Measurement = {
             await atRest(report);
             const { rate, times, statuses, cpu } = await flood(c, `${origin.url}/tiny.mp4`, tokens, SECONDS, 10);
             const pods = (await runnerPods(c)).length;
-            report(
-              `${what}: ${rate.toFixed(1)}/s ` + `${JSON.stringify(statuses)}, ${pods} pods; ` + `${cpuLine(cpu)}`,
-            );
+            report(`${what}: ${rate.toFixed(1)}/s ${JSON.stringify(statuses)}, ${pods} pods; ${cpuLine(cpu)}`);
             const withPods = rows.find((row) => renew === 'process' && row.name === `tenants-${reuse.scope}`);
             rows.push(
               {
