@@ -5,7 +5,7 @@ import { NAMESPACE, RUNNERS, eventually, type Cluster } from '../../test/cluster
 
 const POOL = 'short';
 
-export const readPool = (c: Cluster): Promise<ProbePool> => c.kube.get(PROBE_POOLS, POOL, { namespace: NAMESPACE });
+const readPool = (c: Cluster): Promise<ProbePool> => c.kube.get(PROBE_POOLS, POOL, { namespace: NAMESPACE });
 
 export async function runnerPods(c: Cluster): Promise<Pod[]> {
   const { items } = await c.kube.listAll(PODS, {

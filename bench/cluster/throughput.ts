@@ -129,7 +129,8 @@ export const throughput: Measurement = {
             report(
               `scope ${scope}: ${rate.toFixed(1)}/s (bare ffprobe ${bare.toFixed(1)} ms) ` +
                 `${JSON.stringify(statuses)}, ${pods} pods; ` +
-                `${cpuLine(cpu)}; callers and origin ${callersMs.toFixed(1)} ms; ${CORES} cores: ${larger.rate.toFixed(0)}/s, limited by ${larger.bound}`,
+                `${cpuLine(cpu)}; callers and origin ${callersMs.toFixed(1)} ms; ` +
+                `${CORES} cores: ${larger.rate.toFixed(0)}/s, limited by ${larger.bound}`,
             );
             rows.push(
               {

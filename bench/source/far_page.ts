@@ -22,8 +22,10 @@ export const HEAD = [COLUMNS, COLUMNS.map(() => '---')].map(row).join('\n');
 const of = (runs: readonly Run[], field: 'ms' | 'sent' | 'requests' | 'connections'): number[] =>
   runs.map((run) => run[field]);
 const mb = (bytes: number): string => (bytes / 1e6).toFixed(bytes < 1e5 ? 2 : 1);
-const ratio = (value: number, most: number, least = 0): string =>
-  `${value.toFixed(2)} ×${value > most ? ' NO' : ''}${value > most && least > most ? `, least ${least.toFixed(2)}` : ''}`;
+const ratio = (value: number, most: number, least = 0): string => {
+  const missed = value <= most ? '' : least <= most ? ' NO' : ` NO, least ${least.toFixed(2)}`;
+  return `${value.toFixed(2)} ×${missed}`;
+};
 
 /**
  * A ratio above the aim has a NO, and what nobody can be below: connection, TLS and first answer, or the tools without
