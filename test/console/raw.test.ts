@@ -63,6 +63,18 @@ describe('console: rows of a text', () => {
   });
 });
 
+/** Where the view of rows is, and what the page says of the search. */
+const SHOWN = `(() => {
+  const view = document.querySelector('.rows');
+  const rows = [...document.querySelectorAll('.row')].map(({ textContent }) => textContent.slice(0, 40));
+  return {
+    search: location.search,
+    said: [...document.querySelectorAll('[role=status]')].map(({ textContent }) => textContent),
+    view: view && [view.scrollTop, view.clientHeight, view.scrollHeight],
+    rows: [rows.length, rows[0], rows.at(-1)],
+  };
+})()`;
+
 describe('console: raw outputs', function () {
   this.timeout(300_000);
   let c: ConsoleFixture;
@@ -118,7 +130,10 @@ describe('console: raw outputs', function () {
       await page.keyboard.press('End');
       await page.getByRole('button', { name: 'Later rows' }).waitFor();
       await page.getByLabel('Find').fill('needle in');
-      await page.locator('.row.at', { hasText: 'needle in the hay' }).waitFor();
+      const needle = page.locator('.row.at', { hasText: 'needle in the hay' });
+      await needle.waitFor().catch(async (error: unknown) => {
+        throw new Error(`not found; the page shows ${JSON.stringify(await page.evaluate(SHOWN))}`, { cause: error });
+      });
       assert.equal(await page.getByRole('button', { name: 'Later rows' }).isDisabled(), true);
       assert.ok((await page.locator('.row').count()) < 150);
     });
