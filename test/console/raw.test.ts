@@ -139,6 +139,27 @@ describe('console: raw outputs', function () {
     });
   });
 
+  it('a row that was searched for stays in view until somebody scrolls, not while an earlier scroll goes on', async () => {
+    const id = await storeAnswer(c.m.stored.store, ann, 'file', body([good('ffprobe', frames(1_000_000))]));
+    await visitAs(c, ann.email, { path: `/requests/${id}`, look: {} }, async ({ page }) => {
+      const view = page.getByLabel('Output: ffprobe');
+      await view.getByText('"frames": [').waitFor();
+      const needle = page.locator('.row.at', { hasText: 'needle in the hay' });
+      await page.getByLabel('Find').fill('needle in');
+      await needle.waitFor();
+      // As the last frame of a scroll that a key began.
+      await page.evaluate(`new Promise((done) => {
+        const view = document.querySelector('.rows');
+        view.addEventListener('scroll', () => requestAnimationFrame(() => requestAnimationFrame(done)), { once: true });
+        view.scrollTo({ top: 400 });
+      })`);
+      assert.equal(await needle.count(), 1);
+      await view.hover();
+      await page.mouse.wheel(0, -2_000);
+      await needle.waitFor({ state: 'detached' });
+    });
+  });
+
   it('above 100 MB: the facts, and a download', async () => {
     const id = await storeAnswer(c.m.stored.store, ann, 'file', body([good('ffprobe', frames(105_000_000))]));
     await visitAs(c, ann.email, { path: `/requests/${id}`, look: {} }, async ({ page, accessible }) => {

@@ -9,6 +9,8 @@ const ROW_PIXELS = 20;
 const MOST_IN_PART = 200_000;
 /** Drawn beyond the edges of the view. */
 const SPARE = 30;
+/** A scroll that a key began may go on after a row was asked for, and lead away from it. */
+const HELD_MS = 2_000;
 /** In view, until the view has been measured. */
 const FIRST = 60;
 
@@ -20,6 +22,12 @@ interface RowsInViewProps {
   marked: string;
   /** A row to be scrolled to. */
   shown: number | null;
+}
+
+/** A place that the view is held at, until somebody moves it. */
+interface Place {
+  top: number;
+  until: number;
 }
 
 interface Drawn {
@@ -71,6 +79,7 @@ function Parts({ part, rows, choose }: PartsProps) {
 
 export function RowsInView({ label, rows, read, marked, shown }: RowsInViewProps) {
   const view = useRef<HTMLDivElement>(null);
+  const held = useRef<Place | null>(null);
   const [part, setPart] = useState(0);
   const [top, setTop] = useState(0);
   const [drawn, setDrawn] = useState<Drawn>({ from: 0, texts: [] });
@@ -81,6 +90,7 @@ export function RowsInView({ label, rows, read, marked, shown }: RowsInViewProps
     if (shown === null) return;
     const wanted = Math.floor(shown / MOST_IN_PART);
     const place = Math.max(0, shown - wanted * MOST_IN_PART - 5) * ROW_PIXELS;
+    held.current = { top: place, until: performance.now() + HELD_MS };
     const scroll = () => view.current?.scrollTo({ top: place });
     if (wanted === part) return scroll();
     setPart(wanted);
@@ -104,7 +114,17 @@ export function RowsInView({ label, rows, read, marked, shown }: RowsInViewProps
     };
   }, [part, top, rows]);
 
+  const scrolled = (of: HTMLDivElement): void => {
+    setTop(Math.floor(of.scrollTop / ROW_PIXELS));
+    if (held.current === null || performance.now() > held.current.until) return;
+    const place = Math.min(held.current.top, of.scrollHeight - of.clientHeight);
+    if (Math.abs(of.scrollTop - place) > ROW_PIXELS) of.scrollTo({ top: place });
+  };
+  const release = (): void => {
+    held.current = null;
+  };
   const choose = (to: number): void => {
+    release();
     setPart(to);
     view.current?.scrollTo({ top: 0 });
   };
@@ -117,7 +137,11 @@ export function RowsInView({ label, rows, read, marked, shown }: RowsInViewProps
         tabIndex={0}
         role="region"
         aria-label={label}
-        onScroll={(event) => setTop(Math.floor(event.currentTarget.scrollTop / ROW_PIXELS))}
+        onScroll={(event) => scrolled(event.currentTarget)}
+        onKeyDown={release}
+        onPointerDown={release}
+        onTouchStart={release}
+        onWheel={release}
       >
         <div style={{ height: `${inPart * ROW_PIXELS}px` }}>
           <pre style={{ transform: `translateY(${(drawn.from - before) * ROW_PIXELS}px)` }}>
