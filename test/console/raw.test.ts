@@ -139,7 +139,7 @@ describe('console: raw outputs', function () {
     });
   });
 
-  it('a row that was searched for stays in view until somebody scrolls, not while an earlier scroll goes on', async () => {
+  it('a row that was searched for stays in view while an earlier scroll goes on, until somebody scrolls', async () => {
     const id = await storeAnswer(c.m.stored.store, ann, 'file', body([good('ffprobe', frames(1_000_000))]));
     await visitAs(c, ann.email, { path: `/requests/${id}`, look: {} }, async ({ page }) => {
       const view = page.getByLabel('Output: ffprobe');
