@@ -69,7 +69,8 @@ describe('bus: three servers', function () {
       () => raiseReplicas(manager, options()).then(() => raised.length >= 2),
       30_000,
     );
-    assert.deepEqual(raised, [`${STREAM.results} 3`, `${STREAM.chunks} 3`]);
+    // The first attempt may have added copies to one of them alone.
+    assert.deepEqual(raised.toSorted(), [`${STREAM.chunks} 3`, `${STREAM.results} 3`]);
     await copies(3);
     await ensureStreams(manager, options(1));
     await raiseReplicas(manager, options(1));
