@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { availableParallelism, totalmem } from 'node:os';
+import { complaints } from './node/complaints.ts';
 import { type Beside, filesOf, runFiles } from './files.ts';
 import type { Counts } from './test_messages.ts';
 
@@ -114,6 +115,7 @@ async function cluster(): Promise<Counts> {
       ...filesOf(root, NO_CLUSTER).map((file) => `!${file}`),
     ]),
   ]);
+  if (counts.failures > 0) counts.failed.push(await complaints().catch(String));
   // A cluster that was running stays, and one that the tests started is stopped.
   if (!wasUp && process.env['KEEP'] !== '1' && !(await command(process.execPath, ['test/node/down.ts'])))
     return sum([counts, failure('make down')]);

@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { hierarchies } from '../../node/cgroups.ts';
 import { parseEnvironment } from '../../node/environment.ts';
 import { conflicts, hasCapability } from '../../node/host.ts';
 import { listedImages, outdated, pinned } from '../../node/images.ts';
 import { comparableRules, removalOf } from '../../node/iptables.ts';
+import { shortOfSpace, unexpected } from '../../node/complaints.ts';
 import { isBelow, mountPoints } from '../../node/mounts.ts';
 import { compareVersions } from '../../node/packages.ts';
 import { parseRecord, parseStat } from '../../node/processes.ts';
@@ -245,5 +249,56 @@ describe('comparison of a machine before and after', () => {
       { list: 'sysctls', added: ['net/ipv4/ip_forward=1'], removed: ['net/ipv4/ip_forward=0'] },
     ]);
     assert.deepEqual(differences(before, before), []);
+  });
+});
+
+describe('what the cluster complains of after failed tests', () => {
+  it('names the conditions of nodes and tools that are not as they should be, and no others', () => {
+    const conditions = [
+      { type: 'Ready', status: 'True' },
+      {
+        type: 'DiskPressure',
+        status: 'True',
+        reason: 'KubeletHasDiskPressure',
+        message: 'kubelet has disk\n pressure',
+      },
+      { type: 'PIDPressure', status: 'False' },
+    ];
+    assert.deepEqual(unexpected([{ kind: 'Node', metadata: { name: 'one' }, status: { conditions } }]), [
+      'Node one is DiskPressure=True: KubeletHasDiskPressure: kubelet has disk pressure',
+    ]);
+    const refused = { type: 'Available', status: 'False', reason: 'ImageUnavailable', message: 'no image' };
+    assert.deepEqual(
+      unexpected([
+        { kind: 'ProbeTool', metadata: { name: 'new' } },
+        { kind: 'ProbeTool', metadata: { name: 'gone' }, status: { conditions: [refused] } },
+      ]),
+      ['ProbeTool gone is Available=False: ImageUnavailable: no image'],
+    );
+  });
+
+  it("finds in a kubelet's log where it removed images for want of space", async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'probeyard-log-'));
+    const log = join(folder, 'kubelet.log');
+    const line = (said: string) => `I1125 08:00:00.000000 1 a.go:1] "${said}"`;
+    await writeFile(
+      log,
+      [
+        line('Starting'),
+        line('Eviction manager: attempting to reclaim'),
+        line('Attempting to delete unused images'),
+        line('Removing image to free bytes'),
+        line('Ending'),
+      ].join('\n'),
+    );
+    assert.deepEqual(await shortOfSpace(log), [
+      'the kubelet was short of space, 3 lines, the first and the last:',
+      line('Eviction manager: attempting to reclaim'),
+      line('Removing image to free bytes'),
+    ]);
+    await writeFile(log, line('Starting'));
+    assert.deepEqual(await shortOfSpace(log), []);
+    await rm(folder, { recursive: true });
+    assert.deepEqual(await shortOfSpace(log), []);
   });
 });

@@ -1,0 +1,75 @@
+/** After failed tests on the local cluster: what the cluster itself complains of, because it is stopped right after. */
+import { createReadStream, existsSync } from 'node:fs';
+import { statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { buildParts } from './build.ts';
+import { attempt } from './command.ts';
+import { logOf } from './daemon.ts';
+import { kubeconfigOf } from './kubeconfig.ts';
+import { NODE } from './layout.ts';
+import { NODE_PARTS } from './parts.ts';
+
+interface Condition {
+  type: string;
+  status: string;
+  reason?: string;
+  message?: string;
+}
+interface Described {
+  kind: string;
+  metadata: { name: string };
+  status?: { conditions?: Condition[] };
+}
+
+/** The status of each condition of a node or a tool while nothing is wrong. */
+const EXPECTED: Record<string, string> = { Ready: 'True', Available: 'True' };
+const LONGEST = 300;
+/** The kubelet writes such lines when a disk or the memory runs short, and removes images or pods for it. */
+const SHORT_OF_SPACE =
+  /Eviction manager: (?:attempting|must)|Attempting to delete unused images|Removing image to free/;
+
+/** The conditions that are not as they should be, a line each. */
+export const unexpected = (items: readonly Described[]): string[] =>
+  items.flatMap(({ kind, metadata, status }) =>
+    (status?.conditions ?? [])
+      .filter(({ type, status: is }) => is !== (EXPECTED[type] ?? 'False'))
+      .map((condition) =>
+        `${kind} ${metadata.name} is ${condition.type}=${condition.status}: ${condition.reason}: ${condition.message}`
+          .replaceAll(/\s+/g, ' ')
+          .slice(0, LONGEST),
+      ),
+  );
+
+/** The first and the last line in which the kubelet was short of space, and how many there are. */
+export async function shortOfSpace(log: string): Promise<string[]> {
+  if (!existsSync(log)) return [];
+  const found: string[] = [];
+  let count = 0;
+  for await (const line of createInterface(createReadStream(log)))
+    if (SHORT_OF_SPACE.test(line)) {
+      count++;
+      found[Math.min(found.length, 1)] = line.slice(0, LONGEST);
+    }
+  return count === 0 ? [] : [`the kubelet was short of space, ${count} lines, the first and the last:`, ...found];
+}
+
+export async function complaints(): Promise<string> {
+  const { bavail, bsize } = await statfs(NODE.runDir);
+  const lines = [`free on the disk of the node: ${((bavail * bsize) / 1e9).toFixed(1)} GB`];
+  const kubectl = join((await buildParts(NODE_PARTS)).get('kubernetes')!, 'kubectl');
+  const { code, stdout, stderr } = await attempt(kubectl, [
+    '--kubeconfig',
+    kubeconfigOf(NODE, 'admin'),
+    '--request-timeout=10s',
+    'get',
+    'nodes,probetools',
+    '-A',
+    '-o',
+    'json',
+  ]);
+  if (code === 0) lines.push(...unexpected((JSON.parse(stdout) as { items: Described[] }).items));
+  else lines.push(`kubectl: ${stderr.trim().slice(0, LONGEST)}`);
+  lines.push(...(await shortOfSpace(logOf(NODE, 'kubelet'))));
+  return `what the cluster said after the failures:\n${lines.map((line) => `  ${line}`).join('\n')}`;
+}
