@@ -96,7 +96,7 @@ bench-scale: $(MODULES) ## a queue of 50,000 jobs, and 5,000 runners on 1,000 si
 	@nice -n 19 $(RUN) bench/scale/queue.ts 10000 50000
 	@nice -n 19 $(RUN) bench/scale/nodes.ts
 
-bench-store: $(MODULES) ## log and statistics over ten million requests: queries.md (an hour, 16 GB of disk)
+bench-store: $(MODULES) ## log and statistics over ten million requests: queries.md (10 minutes at rest, 18 GB of disk)
 	@nice -n 19 $(RUN) bench/store/large.ts
 
 faults: $(MODULES) ## every fault under load on the running cluster: faults.md (NAMES="leader_killed": some)

@@ -32,8 +32,17 @@ const sharesSince = (before: Map<string, number>, ms: number): string =>
     .map(([command, share]) => `${command} ${share.toFixed(2)}`)
     .join(', ');
 
+/** The most that a pool may keep ready. The jobs go to the first pool, as those of one kind do. */
+const POOL = 1_000;
+const pools = Object.fromEntries(
+  Array.from({ length: Math.ceil(pods / POOL) }, (_, index) => {
+    const size = Math.min(POOL, pods - index * POOL);
+    return [`pool-${index + 1}`, { minReady: size, maxPods: Math.max(size, POOL) }];
+  }),
+);
+
 const readyRunners = async ({ kube, namespace }: Cluster): Promise<number> =>
-  (await kube.get(PROBE_POOLS, 'short', { namespace })).status?.ready ?? 0;
+  (await kube.listAll(PROBE_POOLS, { namespace })).items.reduce((sum, { status }) => sum + (status?.ready ?? 0), 0);
 
 async function grow(cluster: Cluster, compiled: string): Promise<void> {
   const child = startProcess(compiled);
@@ -110,7 +119,7 @@ try {
   const { kubeconfig } = await simulatedUp({ nodes });
   await testApiServer({ own: true, kubeconfig });
   const cluster = await startCluster({
-    pools: { short: { minReady: pods, maxPods: pods } },
+    pools,
     runners: { go: () => ({ ms: JOB_MS }), heartbeatMs: HEARTBEAT_MS, boot: 'running' },
   });
   // As the chart makes it: here the API server refuses pods of an account that does not exist.

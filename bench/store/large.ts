@@ -1,8 +1,8 @@
 /**
  * `make bench-store`: ten million requests of two years and a thousand users in a separate Postgres. Every statistics
  * call and every kind of log page, against a read by primary key in the same run. Writes docs/reports/queries.md with
- * the figures and the plan of each kind of query. Takes about an hour at nice 19, and 16 GB of disk while it runs.
- * `--url` measures an existing database.
+ * the figures and the plan of each kind of query. Takes ten minutes on a machine at rest, and 18 GB of disk while it
+ * runs. `--url` measures an existing database.
  */
 import { statfsSync, writeFileSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
