@@ -25,9 +25,19 @@ interface Described {
 /** The status of each condition of a node or a tool while nothing is wrong. */
 const EXPECTED: Record<string, string> = { Ready: 'True', Available: 'True' };
 const LONGEST = 300;
-/** The kubelet writes such lines when a disk or the memory runs short, and removes images or pods for it. */
-const SHORT_OF_SPACE =
-  /Eviction manager: (?:attempting|must)|Attempting to delete unused images|Removing image to free/;
+/** What a daemon logs when it does something that no test asked for, and what tests then see as a missing image. */
+const LOGGED: readonly { daemon: string; what: string; pattern: RegExp }[] = [
+  {
+    daemon: 'kubelet',
+    what: 'the kubelet was short of space',
+    pattern: /Eviction manager: (?:attempting|must)|Attempting to delete unused images|Removing image to free/,
+  },
+  {
+    daemon: 'containerd',
+    what: 'containerd could not follow its events, which tell Kubernetes of imported images',
+    pattern: /Failed to handle (?:backOff )?event|is in backoff, enqueue/,
+  },
+];
 
 /** The conditions that are not as they should be, a line each. */
 export const unexpected = (items: readonly Described[]): string[] =>
@@ -41,17 +51,17 @@ export const unexpected = (items: readonly Described[]): string[] =>
       ),
   );
 
-/** The first and the last line in which the kubelet was short of space, and how many there are. */
-export async function shortOfSpace(log: string): Promise<string[]> {
+/** The first and the last line that match, and how many there are. */
+export async function logged(log: string, what: string, pattern: RegExp): Promise<string[]> {
   if (!existsSync(log)) return [];
   const found: string[] = [];
   let count = 0;
   for await (const line of createInterface(createReadStream(log)))
-    if (SHORT_OF_SPACE.test(line)) {
+    if (pattern.test(line)) {
       count++;
       found[Math.min(found.length, 1)] = line.slice(0, LONGEST);
     }
-  return count === 0 ? [] : [`the kubelet was short of space, ${count} lines, the first and the last:`, ...found];
+  return count === 0 ? [] : [`${what}, ${count} lines, the first and the last:`, ...found];
 }
 
 export async function complaints(): Promise<string> {
@@ -70,6 +80,6 @@ export async function complaints(): Promise<string> {
   ]);
   if (code === 0) lines.push(...unexpected((JSON.parse(stdout) as { items: Described[] }).items));
   else lines.push(`kubectl: ${stderr.trim().slice(0, LONGEST)}`);
-  lines.push(...(await shortOfSpace(logOf(NODE, 'kubelet'))));
+  for (const { daemon, what, pattern } of LOGGED) lines.push(...(await logged(logOf(NODE, daemon), what, pattern)));
   return `what the cluster said after the failures:\n${lines.map((line) => `  ${line}`).join('\n')}`;
 }
