@@ -37,7 +37,7 @@ const POOL = 1_000;
 const pools = Object.fromEntries(
   Array.from({ length: Math.ceil(pods / POOL) }, (_, index) => {
     const size = Math.min(POOL, pods - index * POOL);
-    return [`pool-${index + 1}`, { minReady: size, maxPods: Math.max(size, POOL) }];
+    return [`pool-${index + 1}`, { minReady: size, maxPods: size }];
   }),
 );
 

@@ -107,7 +107,10 @@ describe('a release is restored from its backup', function () {
     // A pod that is deleted in the moment in which it starts misses the signal, and stays for its grace period.
     await eventually('its runners have started', 120, async () => {
       const { items } = await c.kube.listAll(PROBE_POOLS, { namespace: OWN });
-      return items.length > 0 && items.every(({ spec, status }) => (status?.ready ?? 0) >= (spec.minReady ?? 0));
+      return (
+        items.length > 0 &&
+        items.every(({ spec, status }) => (status?.ready ?? 0) >= spec.minReady && status?.starting === 0)
+      );
     });
     await helm('uninstall', RELEASE, '--wait', '--timeout', '3m');
     await kubectl('delete', 'secret', '--all');

@@ -1,14 +1,10 @@
 /** After failed tests on the local cluster: what the cluster itself complains of, because it is stopped right after. */
 import { createReadStream, existsSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { buildParts } from './build.ts';
-import { attempt } from './command.ts';
+import { adminKubectl } from './admin_kubectl.ts';
 import { logOf } from './daemon.ts';
-import { kubeconfigOf } from './kubeconfig.ts';
 import { NODE } from './layout.ts';
-import { NODE_PARTS } from './parts.ts';
 
 interface Condition {
   type: string;
@@ -65,19 +61,9 @@ export async function logged(log: string, what: string, pattern: RegExp): Promis
 }
 
 export async function complaints(): Promise<string> {
-  const { bavail, bsize } = await statfs(NODE.runDir);
+  const { bavail, bsize } = await statfs(NODE.stateDir);
   const lines = [`free on the disk of the node: ${((bavail * bsize) / 1e9).toFixed(1)} GB`];
-  const kubectl = join((await buildParts(NODE_PARTS)).get('kubernetes')!, 'kubectl');
-  const { code, stdout, stderr } = await attempt(kubectl, [
-    '--kubeconfig',
-    kubeconfigOf(NODE, 'admin'),
-    '--request-timeout=10s',
-    'get',
-    'nodes,probetools',
-    '-A',
-    '-o',
-    'json',
-  ]);
+  const { code, stdout, stderr } = await adminKubectl(10, ['get', 'nodes,probetools', '-A', '-o', 'json']);
   if (code === 0) lines.push(...unexpected((JSON.parse(stdout) as { items: Described[] }).items));
   else lines.push(`kubectl: ${stderr.trim().slice(0, LONGEST)}`);
   for (const { daemon, what, pattern } of LOGGED) lines.push(...(await logged(logOf(NODE, daemon), what, pattern)));

@@ -1,11 +1,9 @@
-import { join } from 'node:path';
+import { adminKubectl } from './admin_kubectl.ts';
 import { builderStatus } from './builder.ts';
-import { buildParts, isBuilt } from './build.ts';
+import { isBuilt } from './build.ts';
 import { cgroupProcesses } from './cgroups.ts';
-import { attempt } from './command.ts';
 import { recordOf } from './daemon.ts';
 import { DAEMONS } from './daemons.ts';
-import { kubeconfigOf } from './kubeconfig.ts';
 import { NODE, SECOND } from './layout.ts';
 import { NODE_PARTS } from './parts.ts';
 import { wantsSecond } from './second_node.ts';
@@ -33,15 +31,7 @@ async function status(): Promise<void> {
   console.log(`${'all, pods included'.padEnd(24)} ${(await cgroupProcesses(NODE.name)).length} processes`);
   if (missing > 0) console.log('\nnot everything runs: make up starts what is missing, make logs shows why it ended');
   if (!(await isBuilt(NODE_PARTS))) return;
-  const kubectl = join((await buildParts(NODE_PARTS)).get('kubernetes')!, 'kubectl');
-  const answer = await attempt(kubectl, [
-    '--kubeconfig',
-    kubeconfigOf(NODE, 'admin'),
-    '--request-timeout=5s',
-    'get',
-    'nodes,pods',
-    '-A',
-  ]);
+  const answer = await adminKubectl(5, ['get', 'nodes,pods', '-A']);
   console.log(`\n${answer.stdout || answer.stderr}`);
   const builder = await builderStatus();
   if (builder !== undefined) console.log(builder);
