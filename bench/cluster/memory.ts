@@ -26,6 +26,8 @@ function launcherOf(uid: string): number | undefined {
   );
 }
 
+const isNode = (pid: number): boolean => readFileSync(`/proc/${pid}/cmdline`, 'utf8').startsWith('/app/bin/node');
+
 function cgroupMb(pid: number): number | undefined {
   const groups = readFileSync(`/proc/${pid}/cgroup`, 'utf8');
   const v1 = /^\d+:memory:(.+)\/[^/]+$/m.exec(groups)?.[1];
@@ -55,7 +57,7 @@ export const memory: Measurement = {
         const served = (
           await c.kubectl('-n', RUNNERS, 'logs', pod.metadata.name, '-c', 'agent').catch(() => 'job done')
         ).includes('job done');
-        const [agent] = pidsOf('PY_POD_NAME', pod.metadata.name);
+        const agent = pidsOf('PY_POD_NAME', pod.metadata.name).find(isNode);
         const launcher = launcherOf(pod.metadata.uid ?? '');
         if (agent === undefined || launcher === undefined) continue;
         const [a, l] = [memoryOf(agent), memoryOf(launcher)];

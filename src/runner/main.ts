@@ -26,7 +26,7 @@ export async function run(): Promise<void> {
   const log = makeLog('agent', { podName, logLevel: settings.logLevel });
   const asked = Promise.withResolvers<string>();
   let isAsked = false;
-  // A process with PID 1 ignores signals without a handler. Before the agent is up there is nothing to drain.
+  // Before the agent is up there is nothing to drain.
   let starting = true;
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
     process.on(signal, () => {

@@ -23,7 +23,9 @@ const LOOK = `
   const { dirname } = require('node:path');
   const { spawnSync } = require('node:child_process');
   const { NODE_COMPILE_CACHE, NODE_OPTIONS } = process.env;
-  const commandLine = readFileSync('/proc/1/cmdline', 'utf8').split('\\0').slice(0, -1);
+  const isChild = (pid) => /^PPid:\\t1$/m.test(readFileSync('/proc/' + pid + '/status', 'utf8'));
+  const [agent] = readdirSync('/proc').filter((name) => /^[0-9]+$/.test(name) && isChild(name));
+  const commandLine = readFileSync('/proc/' + agent + '/cmdline', 'utf8').split('\\0').slice(0, -1);
   const env = { NODE_COMPILE_CACHE, NODE_OPTIONS, NODE_DEBUG_NATIVE: 'COMPILE_CACHE' };
   const { stderr } = spawnSync(process.execPath, [${JSON.stringify(AGENT_PROGRAM)}], { env, encoding: 'utf8' });
   const folder = dirname(${JSON.stringify(AGENT_PROGRAM)});

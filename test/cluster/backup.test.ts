@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileKeyFor, fileKeyText, newKeyPair, readOpener } from '../../src/backup/age.ts';
 import { of } from '../../src/backup/bytes.ts';
-import { NAMESPACES, PROBE_POOLS, isKubeError } from '../../src/kube/client.ts';
+import { NAMESPACES, isKubeError } from '../../src/kube/client.ts';
 import { run } from '../node/command.ts';
 import { localDir, NODE } from '../node/layout.ts';
 import { cluster, eventually, NAMESPACE, PSQL, type Cluster } from './fixture.ts';
@@ -104,14 +104,6 @@ describe('a release is restored from its backup', function () {
       .toReversed();
     const name = file.split('/').at(-1)!;
     const key = fileKeyText(await fileKeyFor(of(readFileSync(file).subarray(0, 1_000)), readOpener(pair.identity)));
-    // A pod that is deleted in the moment in which it starts misses the signal, and stays for its grace period.
-    await eventually('its runners have started', 120, async () => {
-      const { items } = await c.kube.listAll(PROBE_POOLS, { namespace: OWN });
-      return (
-        items.length > 0 &&
-        items.every(({ spec, status }) => (status?.ready ?? 0) >= spec.minReady && status?.starting === 0)
-      );
-    });
     await helm('uninstall', RELEASE, '--wait', '--timeout', '3m');
     await kubectl('delete', 'secret', '--all');
     await kubectl('delete', 'persistentvolumeclaim', `data-${RELEASE}-probeyard-postgres-0`);

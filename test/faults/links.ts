@@ -68,6 +68,10 @@ function peersOf(pid: number): string[] {
     });
 }
 
+/** Process 1 of a runner's agent, which only waits for it and holds nothing. */
+const waits = (pid: string): boolean =>
+  readFileSync(`/proc/${pid}/cmdline`, 'latin1').startsWith('/app/bin/listener\0');
+
 /** The main process of each container of the product. */
 function mainProcesses(): { role: Role; pod: string; pid: number }[] {
   return readdirSync('/proc')
@@ -76,7 +80,7 @@ function mainProcesses(): { role: Role; pod: string; pid: number }[] {
       try {
         const pod = /\0PY_POD_NAME=([^\0]+)\0/.exec(`\0${readFileSync(`/proc/${name}/environ`, 'latin1')}`)?.[1];
         const role = ROLES.find((one) => pod !== undefined && ROLE_OF[one].test(pod));
-        return pod === undefined || role === undefined ? [] : [{ role, pod, pid: Number(name) }];
+        return pod === undefined || role === undefined || waits(name) ? [] : [{ role, pod, pid: Number(name) }];
       } catch {
         return [];
       }

@@ -1,9 +1,11 @@
-/** The program that an agent is started with: its connections have a small send buffer. */
+/** The program that an agent is started with: its connections have a small send buffer, and its signals arrive. */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
+import { until } from '../until.ts';
 import { buildListener } from './built_launcher.ts';
 
 /** Sends until the kernel takes no more, and prints how much it took. */
@@ -85,5 +87,47 @@ describe('listener', function () {
   });
   it('says why it cannot start the program', () => {
     assert.deepEqual(run('65536', '/none'), { status: 1, stderr: 'listener: /none: No such file or directory\n' });
+  });
+
+  describe('as process 1', () => {
+    const ALONE = ['--pid', '--fork', '--kill-child', '--mount-proc'];
+    const startOf = (script: string) => [...ALONE, buildListener(), '65536', '/bin/sh', '-c', script];
+
+    for (const signal of ['SIGTERM', 'SIGINT'] as const)
+      it(`${signal} ends a program that has no handler yet`, async () => {
+        const child = spawn('unshare', startOf('echo started; exec sleep 600'), {
+          stdio: ['ignore', 'pipe', 'inherit'],
+        });
+        const exited = once(child, 'exit');
+        try {
+          await once(child.stdout, 'data');
+          const children = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8');
+          process.kill(Number(children), signal);
+          await until('it has ended', () => child.exitCode !== null, 5_000);
+          assert.deepEqual(await exited, [signal === 'SIGTERM' ? 143 : 130, null]);
+        } finally {
+          child.kill('SIGKILL');
+          await exited;
+        }
+      });
+    it('the program is a child, and its exit code that of the container', () => {
+      const { status, stdout } = spawnSync('unshare', startOf('echo $$ $PPID; exit 7'), { encoding: 'utf8' });
+      assert.deepEqual({ status, stdout }, { status: 7, stdout: '2 1\n' });
+    });
+    it('what the program leaves behind is reaped, and ends nothing', () => {
+      // The inner shell leaves a process, which ends as a child of process 1.
+      const script =
+        'left=$(sh -c "sleep 0.01 >&2 & echo \\$!"); i=0; ' +
+        'while [ -e /proc/$left ] && [ $i -lt 500 ]; do i=$((i + 1)); sleep 0.01; done; ' +
+        '[ -e /proc/$left ] && echo still there || echo gone';
+      const { status, stdout } = spawnSync('unshare', startOf(script), { encoding: 'utf8' });
+      assert.deepEqual({ status, stdout }, { status: 0, stdout: 'gone\n' });
+    });
+    it('says why it cannot start the program', () => {
+      const { status, stderr } = spawnSync('unshare', [...ALONE, buildListener(), '65536', '/none'], {
+        encoding: 'utf8',
+      });
+      assert.deepEqual({ status, stderr }, { status: 1, stderr: 'listener: /none: No such file or directory\n' });
+    });
   });
 });

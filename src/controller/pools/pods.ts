@@ -22,8 +22,8 @@ export function graceSeconds(
   at: number,
 ): number | undefined {
   if (why === 'silent' || why === 'never-ready' || why === 'ended') return 0;
-  // The kernel drops SIGTERM for process 1 before it has a handler, and the pod would stay for its whole grace period.
-  // There is nothing to drain yet.
+  // There is nothing to drain yet. The agent of an older release is process 1 and may miss the signal: the pod would
+  // stay for its whole grace period.
   return isBooting(runner, at) && runner.task === undefined ? 5 : undefined;
 }
 
