@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { PASSWORD } from '../api/accounts/fixture.ts';
 import { until } from '../until.ts';
-import { startConsole, type ConsoleFixture, type Visit } from './fixture.ts';
+import { during, startConsole, type ConsoleFixture, type Visit } from './fixture.ts';
 
 describe('console: accounts and tokens', function () {
   this.timeout(300_000);
@@ -19,7 +19,7 @@ describe('console: accounts and tokens', function () {
 
   const visit = async (look: Parameters<ConsoleFixture['visit']>[0], work: (v: Visit) => Promise<void>) => {
     const v = await c.visit(look);
-    await work(v);
+    await during(v, work);
     await v.end();
   };
   const revokeAll = (email: string) =>
@@ -235,7 +235,7 @@ describe('console: accounts and tokens', function () {
       await page.getByLabel('New password').fill('another password');
       await page.getByRole('button', { name: 'Change the password' }).click();
       await page.getByRole('alert').getByText('old-password: is wrong').waitFor();
-      assert.equal(await page.evaluate('document.activeElement.name'), 'old-password');
+      await page.waitForFunction('document.activeElement.name === "old-password"');
       await page.getByLabel('Present password').fill(PASSWORD);
       await page.getByRole('button', { name: 'Change the password' }).click();
       await page.getByText('Changed').waitFor();
@@ -322,6 +322,13 @@ describe('console: accounts and tokens', function () {
       await page.getByText('Postgres is away').waitFor();
       await page.getByText('tried again in 5 s').waitFor();
       await v.accessible('tokens busy');
+      await page.unroute(list);
+
+      await page.route(list, (route) =>
+        route.fulfill({ contentType: 'text/html', body: '<h1>Sign in to the network' }),
+      );
+      await again();
+      await page.getByText('its answer is no JSON').waitFor();
       await page.unroute(list);
 
       await context.setOffline(true);

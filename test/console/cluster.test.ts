@@ -16,7 +16,7 @@ import {
   type Given,
 } from '../controller/snapshot_view.ts';
 import { until } from '../until.ts';
-import { startConsole, type ConsoleFixture, type Visit } from './fixture.ts';
+import { during, startConsole, type ConsoleFixture, type Visit } from './fixture.ts';
 
 const HOSTILE = '\u202e<img src=x onerror=alert(1)>';
 const JOB = '01980000-0000-7000-8000-000000000001';
@@ -50,7 +50,7 @@ describe('console: cluster and users', function () {
     let under = 0;
     v.page.on('request', () => (under += 1));
     for (const over of ['requestfinished', 'requestfailed'] as const) v.page.on(over as 'request', () => (under -= 1));
-    await work(v);
+    await during(v, work);
     // An answer that is cut off by the end of the page is not as described.
     await until('every request is answered', () => under === 0);
     await v.end();
@@ -135,6 +135,9 @@ describe('console: cluster and users', function () {
       await page.clock.install();
       await v.open('/cluster', 'Cluster');
       const link = page.getByRole('link', { name: JOB });
+      await link.waitFor();
+      // What follows the drawing of the page: its heading may take the focus.
+      await page.clock.runFor(1_000);
       await link.focus();
       given = { ...given, accounts: [], fronts: [], waitingIn: {} };
       await until('the new figures are shown', async () => {

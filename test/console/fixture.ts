@@ -161,13 +161,25 @@ export const startProbingConsole = (accounts: Partial<AccountSettings> = {}): Pr
     return { api, url: api.url, stop: () => api.stop() };
   });
 
+/** An error of `work` also says where the page was and what it showed; there is a picture of it. */
+export async function during(v: Visit, work: (v: Visit) => Promise<void>): Promise<void> {
+  try {
+    await work(v);
+  } catch (error) {
+    await v.picture('failed');
+    const shown = await v.page.locator('body').innerText({ timeout: 5_000 });
+    (error as Error).message += `\n${v.page.url()} showed:\n${shown.slice(0, 2_000)}`;
+    throw error;
+  }
+}
+
 interface VisitOf {
   path: string;
   look?: Look;
   password?: string;
 }
 
-/** One who is signed in, from the first page to the end of the visit; of a failed one there is a picture. */
+/** One who is signed in, from the first page to the end of the visit. */
 export async function visitAs(
   { visit }: Pick<Pages, 'visit'>,
   email: string,
@@ -177,11 +189,6 @@ export async function visitAs(
   const v = await visit(look);
   await v.open(path, 'Sign in');
   await v.signIn(email, password);
-  try {
-    await work(v);
-  } catch (error) {
-    await v.picture('failed');
-    throw error;
-  }
+  await during(v, work);
   await v.end();
 }

@@ -4,7 +4,7 @@ import { zstdCompressSync } from 'node:zlib';
 import type { Person } from '../api/accounts/fixture.ts';
 import { body, good } from '../result/result_samples.ts';
 import { aCloseInput, anOpenInput } from '../store/fixture.ts';
-import { startConsole, type ConsoleFixture, type Visit } from './fixture.ts';
+import { during, startConsole, type ConsoleFixture, type Visit } from './fixture.ts';
 
 /** Script, a direction that turns around what follows, a bell, and a character without a form. */
 const HOSTILE = `https://origin.example/<img src=x onerror="document.title='bad'">\u202e4pm.\u0007\u200b/=cmd`;
@@ -56,7 +56,7 @@ describe('console: requests, deliveries and usage', function () {
 
   const visit = async (look: Parameters<ConsoleFixture['visit']>[0], work: (v: Visit) => Promise<void>) => {
     const v = await c.visit(look);
-    await work(v);
+    await during(v, work);
     await v.end();
   };
   const signedIn = async (v: Visit, path: string, heading: string) => {
@@ -110,10 +110,31 @@ describe('console: requests, deliveries and usage', function () {
       await page.getByText('1 to 25 of 30').waitFor();
       let others = 0;
       page.on('worker', () => (others += 1));
-      await rowsOf(v, 'Requests').first().getByRole('link').first().click();
+      const link = rowsOf(v, 'Requests').first().getByRole('link').first();
+      const id = (await link.getAttribute('href'))!.split('/').at(-1)!;
+      await link.click();
       await page.getByRole('heading', { level: 1, name: 'Request', exact: true }).waitFor();
-      await page.getByText(ids[29]!).first().waitFor();
+      await page.getByText(id).first().waitFor();
       assert.deepEqual([page.workers(), others], [[worker], 0]);
+    }));
+
+  it('request: what stands in its way is said, and another try may succeed', () =>
+    visit({ expected: /ERR_FAILED/ }, async (v) => {
+      const { page } = v;
+      await v.open(`/requests/${ids[29]}`, 'Sign in');
+      const detail = `**/media/log/${ids[29]}`;
+      await page.route(detail, (route) =>
+        route.fulfill({ contentType: 'text/html', body: '<h1>Sign in to the network' }),
+      );
+      await v.signIn(ann.email);
+      await page.getByText('its answer is no JSON').waitFor();
+      await page.unroute(detail);
+      await page.route('**/worker*.js', (route) => route.abort());
+      await page.getByRole('button', { name: 'Try again' }).click();
+      await page.getByText('This server cannot be reached').waitFor();
+      await page.unroute('**/worker*.js');
+      await page.getByRole('button', { name: 'Try again' }).click();
+      await page.getByText('https://origin.example/film-29.mp4').first().waitFor();
     }));
 
   it('requests: a page is asked for when the pointer comes to its link, and shown before as old', () =>

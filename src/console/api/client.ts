@@ -2,7 +2,7 @@
  * The one way to the API: typed by its schemas, authenticated by the session cookie that no script can read. Probe
  * endpoints take an API token instead.
  */
-import { failureOf, offline, type Failure } from './failure.ts';
+import { failureOf, offline, unreadable, type Failure } from './failure.ts';
 import { query } from './query.ts';
 import type { Calls } from '../../api_types.ts';
 
@@ -93,5 +93,8 @@ export async function call<N extends CallName>(name: N, given: Given<N> = {}): P
     if (failure.kind === 'signed-out' && given.bearer === undefined && name !== 'POST auth/sign-in') signedOut();
     throw failure;
   }
-  return (response.status === 204 ? undefined : await response.json()) as Answer<N>;
+  if (response.status === 204) return undefined as Answer<N>;
+  return response.json().catch((error: unknown) => {
+    throw error instanceof SyntaxError ? unreadable() : given.signal?.aborted ? error : offline();
+  }) as Promise<Answer<N>>;
 }

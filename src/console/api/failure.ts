@@ -1,6 +1,6 @@
 /** Why a call came to nothing, as a page shows it. */
 export interface Failure {
-  kind: 'signed-out' | 'refused' | 'busy' | 'offline';
+  kind: 'signed-out' | 'refused' | 'busy' | 'offline' | 'broken';
   /** The API's own text. */
   text: string;
   /** What was wrong with which field of what was sent. */
@@ -28,12 +28,17 @@ export const offline = (): Failure => ({
   retryAfter: null,
 });
 
+/** What came is no answer of the API, or the page has a defect. */
+export const broken = (text: string): Failure => ({ ...offline(), kind: 'broken', text });
+
+/** What stands between this page and the API may answer with anything. */
+export const unreadable = (): Failure => broken('What answered is not this server: its answer is no JSON.');
+
 interface ErrorBody {
   error?: unknown;
   context?: { field?: unknown };
 }
 
-/** What stands between this page and the API may answer with anything. */
 async function bodyOf(response: Response): Promise<ErrorBody> {
   try {
     const body: unknown = await response.json();

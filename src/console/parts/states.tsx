@@ -10,6 +10,7 @@ const TITLES: Record<Failure['kind'], string> = {
   refused: 'The server refused this',
   busy: 'The server is busy',
   offline: 'No connection',
+  broken: 'This cannot be shown',
 };
 
 interface RefusedProps {

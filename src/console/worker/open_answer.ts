@@ -1,5 +1,6 @@
 /** A request of the log, held by a worker of its own. */
 import { isFailure, signedOut } from '../api/client.ts';
+import { broken, offline } from '../api/failure.ts';
 import type { Asked, Opened, Question, Reply, Told } from './protocol.ts';
 
 /** The bundle puts the address of the worker here. */
@@ -40,13 +41,17 @@ export async function openAnswer(id: string, signal: AbortSignal): Promise<OpenA
   const worker = takeWorker();
   const waiting = new Map<number, Waiting>();
   let asked = 0;
+  let ended: { error: unknown } | null = null;
   const end = (error: unknown): void => {
+    ended ??= { error };
     worker.terminate();
     for (const { failed } of waiting.values()) failed(error);
     waiting.clear();
   };
+  if (signal.aborted) end(signal.reason);
   signal.addEventListener('abort', () => end(signal.reason), { once: true });
-  worker.addEventListener('error', (event) => end(new Error(event.message)));
+  // Without a message the worker could not be read.
+  worker.addEventListener('error', ({ message }: Partial<ErrorEvent>) => end(message ? broken(message) : offline()));
   worker.addEventListener('message', ({ data }: MessageEvent<Reply>) => {
     const one = waiting.get(data.number);
     waiting.delete(data.number);
@@ -55,7 +60,7 @@ export async function openAnswer(id: string, signal: AbortSignal): Promise<OpenA
   });
   const ask: OpenAnswer['ask'] = (what, of) =>
     new Promise((done, failed) => {
-      if (signal.aborted) return failed(signal.reason);
+      if (ended !== null) return failed(ended.error);
       asked += 1;
       waiting.set(asked, { done, failed });
       worker.postMessage({ number: asked, ask: what, of } as Question);
@@ -63,7 +68,7 @@ export async function openAnswer(id: string, signal: AbortSignal): Promise<OpenA
   try {
     return { ...(await ask('open', { id })), ask };
   } catch (error) {
-    worker.terminate();
+    end(error);
     if (isFailure(error) && error.kind === 'signed-out') signedOut();
     throw error;
   }

@@ -1,5 +1,5 @@
 /** Reads a request of the log beside the page: however long its outputs are, the page only gets the rows in view. */
-import { failureOf, offline } from '../api/failure.ts';
+import { failureOf, offline, unreadable, type Failure } from '../api/failure.ts';
 import { visible } from '../parts/visible.ts';
 import type { Asked, Detail, Facts, Opened, Output, Question, Reply, Reports, Told } from './protocol.ts';
 import { find, rowsOf, type Rows } from './rows.ts';
@@ -42,6 +42,14 @@ async function textOf(response: Response): Promise<{ text: string; whole: boolea
       return { text: parts.join(''), whole: false };
     }
     parts.push(decoder.decode(value, { stream: true }));
+  }
+}
+
+function detailOf(text: string): Detail {
+  try {
+    return JSON.parse(text) as Detail;
+  } catch {
+    throw unreadable();
   }
 }
 
@@ -95,7 +103,7 @@ async function open({ id }: Asked['open']): Promise<Opened> {
     const facts = factsIn(text);
     return { facts, reports: NO_REPORTS, outputs: [hold('request', 'Request', facts.request)], tooLong: true };
   }
-  const detail = JSON.parse(text) as Detail;
+  const detail = detailOf(text);
   const facts = Object.fromEntries(Object.entries(detail).filter(([name]) => !/-responses?(-type)?$/.test(name)));
   const outputs = OUTPUTS.flatMap(([member, title]) => {
     const output = detail[member];
@@ -151,9 +159,9 @@ async function answer(question: Question): Promise<void> {
   try {
     reply({ number, told: await told(question) });
   } catch (error) {
-    // What is no failure of the call is a defect, and stands in the browser's console.
-    if (error instanceof Error) throw error;
-    reply({ number, failure: error as ReturnType<typeof offline> });
+    // What is no failure of the call is a defect: it stands in the browser's console, and the page hears of it.
+    if (error instanceof Error) reportError(error);
+    else reply({ number, failure: error as Failure });
   }
 }
 
