@@ -160,6 +160,20 @@ describe('console: raw outputs', function () {
     });
   });
 
+  it('a worker that has failed is said beside what is still shown', async () => {
+    const text = JSON.stringify({ format: { tags: { title: 'needle' } } });
+    const id = await storeAnswer(c.m.stored.store, ann, 'file', body([good('ffprobe', text)]));
+    await visitAs(c, ann.email, { path: `/requests/${id}`, look: {} }, async ({ page }) => {
+      const row = page.locator('.row', { hasText: 'needle' });
+      await row.waitFor();
+      // As after a defect: in its next message.
+      await page.workers()[0]!.evaluate(`self.addEventListener('message', () => { throw new Error('out of rows'); })`);
+      await page.getByLabel('Find').fill('no such text');
+      await page.getByRole('alert').getByText('out of rows').waitFor();
+      assert.equal(await row.count(), 1);
+    });
+  });
+
   it('above 100 MB: the facts, and a download', async () => {
     const id = await storeAnswer(c.m.stored.store, ann, 'file', body([good('ffprobe', frames(105_000_000))]));
     await visitAs(c, ann.email, { path: `/requests/${id}`, look: {} }, async ({ page, accessible }) => {

@@ -1,10 +1,11 @@
 /** What each tool printed, as it printed it. Only the rows in view are drawn, and searching is the worker's work. */
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
+import type { Failure } from '../api/failure.ts';
 import { FilterChoice, FilterText } from '../parts/filters.tsx';
 import { count, several } from '../parts/figures.ts';
 import { Copy } from '../parts/copy.tsx';
 import { download } from '../parts/download.ts';
-import { Empty } from '../parts/states.tsx';
+import { Empty, Refused } from '../parts/states.tsx';
 import { usePlace } from '../router.ts';
 import type { OpenAnswer } from '../worker/open_answer.ts';
 import type { Output } from '../worker/protocol.ts';
@@ -70,8 +71,11 @@ function Shown({ answer, output }: { answer: OpenAnswer; output: Output }) {
   useEffect(() => setAt(0), [found]);
   const name = `${answer.facts.id}-${output.name}.txt`;
   const whole = () => answer.ask('whole', { output: output.name });
+  const [failure, setFailure] = useState<Failure | null>(null);
+  useEffect(() => void answer.broken.then(setFailure), [answer]);
   return (
     <>
+      {failure && <Refused failure={failure} />}
       <Hits found={found} at={at} go={setAt} />
       <RowsInView
         key={output.name}
@@ -93,7 +97,12 @@ function Shown({ answer, output }: { answer: OpenAnswer; output: Output }) {
         <button
           type="button"
           class="small"
-          onClick={() => void whole().then((blob) => download(name, blob))}
+          onClick={() =>
+            void whole().then(
+              (blob) => download(name, blob),
+              () => {},
+            )
+          }
           aria-label={`Download the output of ${output.title}`}
         >
           Download

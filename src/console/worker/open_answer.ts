@@ -1,12 +1,14 @@
 /** A request of the log, held by a worker of its own. */
 import { isFailure, signedOut } from '../api/client.ts';
-import { broken, offline } from '../api/failure.ts';
+import { broken, offline, type Failure } from '../api/failure.ts';
 import type { Asked, Opened, Question, Reply, Told } from './protocol.ts';
 
 /** The bundle puts the address of the worker here. */
 declare const WORKER_ADDRESS: string;
 
 export interface OpenAnswer extends Opened {
+  /** The worker has ended by itself: it answers nothing more. */
+  broken: Promise<Failure>;
   ask<K extends keyof Asked>(what: K, of: Asked[K]): Promise<Told[K]>;
 }
 
@@ -51,7 +53,12 @@ export async function openAnswer(id: string, signal: AbortSignal): Promise<OpenA
   if (signal.aborted) end(signal.reason);
   signal.addEventListener('abort', () => end(signal.reason), { once: true });
   // Without a message the worker could not be read.
-  worker.addEventListener('error', ({ message }: Partial<ErrorEvent>) => end(message ? broken(message) : offline()));
+  const { promise, resolve } = Promise.withResolvers<Failure>();
+  worker.addEventListener('error', ({ message }: Partial<ErrorEvent>) => {
+    const failure = message ? broken(message) : offline();
+    end(failure);
+    resolve(failure);
+  });
   worker.addEventListener('message', ({ data }: MessageEvent<Reply>) => {
     const one = waiting.get(data.number);
     waiting.delete(data.number);
@@ -66,7 +73,7 @@ export async function openAnswer(id: string, signal: AbortSignal): Promise<OpenA
       worker.postMessage({ number: asked, ask: what, of } as Question);
     });
   try {
-    return { ...(await ask('open', { id })), ask };
+    return { ...(await ask('open', { id })), ask, broken: promise };
   } catch (error) {
     end(error);
     if (isFailure(error) && error.kind === 'signed-out') signedOut();
