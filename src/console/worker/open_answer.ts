@@ -52,8 +52,8 @@ export async function openAnswer(id: string, signal: AbortSignal): Promise<OpenA
   };
   if (signal.aborted) end(signal.reason);
   signal.addEventListener('abort', () => end(signal.reason), { once: true });
-  // Without a message the worker could not be read.
   const { promise, resolve } = Promise.withResolvers<Failure>();
+  // Without a message the worker could not be read.
   worker.addEventListener('error', ({ message }: Partial<ErrorEvent>) => {
     const failure = message ? broken(message) : offline();
     end(failure);
