@@ -10,7 +10,7 @@ import { backupMetrics } from './backup_watch.ts';
 const LEASE_MS = 6_000;
 
 /** Why an attempt was lost. */
-const LOSS_CAUSES = ['pod-gone', 'silent', 'refused', 'idle', 'no-result', 'policy'] as const;
+const LOSS_CAUSES = ['pod-gone', 'silent', 'absent', 'refused', 'idle', 'no-result', 'policy'] as const;
 export type LossCause = (typeof LOSS_CAUSES)[number];
 
 const RENEWALS = ['renewed', 'refused', 'failed'] as const;

@@ -11,9 +11,12 @@ const MAX_REFUSED = 20;
 
 export type AfterLoss = { retry: true } | { retry: false; error: string };
 
-/** `attempt`: the lost one, from 1. `refusals`: attempts of the job that runners refused. */
-export function afterLoss(attempt: number, refusals: number): AfterLoss {
-  const lost = attempt - Math.min(refusals, MAX_REFUSED);
+/**
+ * `attempt`: the lost one, from 1. `refusals`: attempts of the job that runners refused. `absences`: those whose runner
+ * was not connected, of which many may be away at once; each is asked again only after a heartbeat.
+ */
+export function afterLoss(attempt: number, refusals: number, absences = 0): AfterLoss {
+  const lost = attempt - absences - Math.min(refusals, MAX_REFUSED);
   if (lost < MAX_LOST) return { retry: true };
   return { retry: false, error: `the analysis could not be completed: its runner was lost ${lost} times` };
 }
@@ -36,7 +39,10 @@ export interface AfterRefusal {
 }
 
 /** Decides after a `go` that the runner did not accept. */
-export function afterRefusal(why: Extract<OrderAnswer, { ok: false }>['why'] | 'silent', inARow: number): AfterRefusal {
+export function afterRefusal(
+  why: Extract<OrderAnswer, { ok: false }>['why'] | 'silent' | 'absent',
+  inARow: number,
+): AfterRefusal {
   if (why === 'silent') return { refused: false, endPod: 'silent' };
   if (why === 'tools' || why === 'protocol') return { refused: true, endPod: 'unfit' };
   const refuses = inARow >= MAX_REFUSALS_IN_A_ROW ? { endPod: 'refuses' as const } : {};

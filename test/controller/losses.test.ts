@@ -14,6 +14,8 @@ import { success } from './simulated_runners.ts';
 /** An end whose result does not matter. */
 const NOTHING_KEPT = { attempt: 1, startedAt: null, tools: [], ioBytes: 0, body: null };
 
+const uids = async (pods: Cluster['pods']) => (await pods()).map(({ metadata }) => metadata.uid);
+
 describe('lost runners and results', function () {
   this.timeout(60_000);
   let cluster: Cluster;
@@ -72,6 +74,91 @@ describe('lost runners and results', function () {
     assert.equal(job(id)?.status?.attempts, 2);
     await until('its pod is gone', async () => (await pods()).every(({ metadata }) => metadata.uid !== dead));
   });
+
+  it('runners that are not connected cost no attempt and keep their pods', async () => {
+    const { submit, ended, controller, runners, pods, job } = await start({ pools: { short: { minReady: 4 } } });
+    const { log } = await controller();
+    await ready(4);
+    const before = await uids(pods);
+    for (const runner of runners.all()) runner.leave();
+    const { id } = await submit();
+    const losses = () => log.filter(({ msg }) => msg === 'attempt lost');
+    await until('each was asked', () => losses().length === 4);
+    for (const runner of runners.all()) runner.comeBack();
+    const [record] = await ended(id);
+    assert.equal(record?.state, 'success');
+    assert.equal(job(id)?.status?.attempts, 5);
+    for (const { cause, why } of losses()) assert.match(`${cause}: ${why}`, /^absent: runner .+ is not connected/);
+    const after = await uids(pods);
+    assert.deepEqual(
+      before.filter((uid) => !after.includes(uid)),
+      [],
+    );
+  });
+
+  it('while NATS is away no job is admitted and no runner is lost', async () => {
+    const { submit, ended, controller, runners, pods, job, servers } = await start({
+      pools: { short: { minReady: 3 } },
+    });
+    const { log, term } = await controller();
+    await ready(3);
+    const before = await uids(pods);
+    const { nats, bus } = servers;
+    await nats.kill();
+    await until('the connection is lost', () => !bus.connected());
+    const { id } = await submit();
+    await until('the leader has it', () => term.leader.figures.waiting === 1);
+    await nats.restart();
+    const [record] = await ended(id);
+    assert.equal(record?.state, 'success');
+    assert.equal(job(id)?.status?.attempts, 1);
+    assert.deepEqual(
+      log.filter(({ msg }) => msg === 'attempt lost' || msg === 'runner pod ended'),
+      [],
+    );
+    assert.equal(runners.began.length, 1);
+    const after = await uids(pods);
+    assert.deepEqual(
+      before.filter((uid) => !after.includes(uid)),
+      [],
+    );
+  });
+
+  for (const takes of [true, false])
+    it(`the connection is lost before the answer to an order that the runner ${takes ? 'took' : 'did not take'}`, async () => {
+      const { submit, ended, controller, runners, pods, job, servers } = await start({
+        pools: { short: { minReady: 1 } },
+      });
+      const { nats, bus } = servers;
+      const { log } = await controller();
+      await ready();
+      const before = await uids(pods);
+      let killed: Promise<void> | undefined;
+      runners.behaviour.go = () => {
+        if (killed) return { ms: 5 };
+        nats.freeze();
+        killed = nats.kill();
+        return takes ? 'hold' : 'silent';
+      };
+      const { id } = await submit();
+      await until('the order was given', () => killed !== undefined);
+      await killed;
+      await until('the connection is lost', () => !bus.connected());
+      await nats.restart();
+      if (takes) await runners.of(id)!.finish();
+      const [record] = await ended(id);
+      assert.equal(record?.state, 'success');
+      assert.equal(job(id)?.status?.attempts, takes ? 1 : 2);
+      assert.deepEqual(
+        log.filter(({ msg }) => msg === 'attempt lost').map(({ cause }) => cause),
+        takes ? [] : ['idle'],
+      );
+      const after = await uids(pods);
+      assert.deepEqual(
+        before.filter((uid) => !after.includes(uid)),
+        [],
+      );
+    });
 
   it('a runner that exits on its own is replaced at once', async () => {
     const { submit, ended, controller, runners, newToken, pods } = await start({

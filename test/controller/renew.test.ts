@@ -63,7 +63,7 @@ describe('renewal of runners', function () {
       const said = controller.log.filter(({ msg }) => msg === 'runner not renewed, ending its pod');
       assert.deepEqual(
         said.map(({ runner_uid, reason }) => [runner_uid, reason]),
-        [[ids[0], renew === 'refuse' ? 'unclean' : 'silent']],
+        [[ids[0], renew === 'refuse' ? 'unclean' : 'absent']],
       );
     });
 

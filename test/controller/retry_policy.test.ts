@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { afterLoss, afterRefusal, deadlineMs, shunMs } from '../../src/controller/retry_policy.ts';
 
 describe('retry policy', () => {
-  const losses: [attempt: number, refusals: number, lostTimes: number | undefined][] = [
+  const losses: [attempt: number, refusals: number, lostTimes: number | undefined, absences?: number][] = [
     [1, 0, undefined],
     [2, 0, undefined],
     [3, 0, 3],
@@ -11,11 +11,14 @@ describe('retry policy', () => {
     [22, 20, undefined],
     [23, 20, 3],
     [23, 22, 3],
+    [102, 0, undefined, 100],
+    [103, 0, 3, 100],
+    [123, 20, 3, 100],
   ];
-  for (const [attempt, refusals, lostTimes] of losses)
-    it(`lost attempt ${attempt} after ${refusals} refusals: ${lostTimes ? 'the job ends' : 'the job is retried'}`, () =>
+  for (const [attempt, refusals, lostTimes, absences] of losses)
+    it(`lost attempt ${attempt} after ${refusals} refusals, ${absences ?? 0} absences: ${lostTimes ? 'the job ends' : 'the job is retried'}`, () =>
       assert.deepEqual(
-        afterLoss(attempt, refusals),
+        afterLoss(attempt, refusals, absences),
         lostTimes
           ? { retry: false, error: `the analysis could not be completed: its runner was lost ${lostTimes} times` }
           : { retry: true },
@@ -23,6 +26,8 @@ describe('retry policy', () => {
 
   const answers: [why: Parameters<typeof afterRefusal>[0], inARow: number, expected: object][] = [
     ['silent', 1, { refused: false, endPod: 'silent' }],
+    ['absent', 2, { refused: true }],
+    ['absent', 3, { refused: true, endPod: 'refuses' }],
     ['tools', 1, { refused: true, endPod: 'unfit' }],
     ['protocol', 1, { refused: true, endPod: 'unfit' }],
     ['epoch', 1, { refused: true, replaceIfLeading: true }],

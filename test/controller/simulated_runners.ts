@@ -3,7 +3,7 @@
  * the agent's own rules (src/runner/orders.ts). The test decides what a job does on it and how the runner misbehaves.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Bus } from '../../src/bus/connect.ts';
+import type { Bus, Subscribed } from '../../src/bus/connect.ts';
 import {
   RUNNER_PROTOCOL,
   SUBJECT,
@@ -73,6 +73,9 @@ export interface SimulatedRunner {
   mute: boolean;
   drain(): void;
   beat(): Promise<void>;
+  /** Nothing reaches it and it says nothing, as without a connection, until `comeBack`. */
+  leave(): void;
+  comeBack(): void;
   stop(): void;
 }
 
@@ -168,6 +171,15 @@ function startRunner(
         // There is no leader.
       }
     },
+    leave() {
+      runner.mute = true;
+      for (const subscription of subscriptions.splice(0)) subscription.stop();
+    },
+    comeBack() {
+      runner.mute = false;
+      subscriptions.push(...listen());
+      void runner.beat();
+    },
     stop() {
       clearInterval(timer);
       for (const subscription of subscriptions) subscription.stop();
@@ -185,7 +197,7 @@ function startRunner(
     runner.orders.push({ what, job: order.job, attempt: order.attempt, epoch: order.epoch, answer: given });
     return given;
   };
-  const subscriptions = [
+  const listen = (): Subscribed[] => [
     bus.serve<Prepare, OrderAnswer>(SUBJECT.prepare(uid), async ({ message }) => {
       if (runner.mute) return undefined;
       const { state, answer: given } = onPrepare(runner.state, message, now());
@@ -243,6 +255,7 @@ function startRunner(
     bus.subscribe<Collected>(SUBJECT.collected(uid), ({ message }) => collected(message)),
     bus.subscribe(SUBJECT.report, () => void runner.beat()),
   ];
+  const subscriptions = listen();
   const timer = setInterval(() => {
     change(onTime(runner.state, now()).state);
     void runner.beat();

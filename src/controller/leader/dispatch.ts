@@ -99,9 +99,12 @@ async function go(state: TermState, job: Job): Promise<void> {
     remainingMs,
   });
   if (said.ok) runners.accepted(runner.uid);
-  if (said.ok || !state.live || job.attempt !== attempt || job.state !== 'running') return;
+  // After the connection was lost, heartbeats tell whether the runner has the order.
+  if (said.ok || said.why === 'cut-off') return;
+  if (!state.live || job.attempt !== attempt || job.state !== 'running') return;
   const next = afterRefusal(said.why, runners.refused(runner.uid, now()));
-  if (next.refused) job.refusals += 1;
+  if (said.why === 'absent') job.absences += 1;
+  else if (next.refused) job.refusals += 1;
   if (next.replaceIfLeading) replaceIfLeading(state, runner.uid);
   if (next.endPod) pools.endPod(runner.uid, next.endPod);
   await lost(
@@ -110,6 +113,8 @@ async function go(state: TermState, job: Job): Promise<void> {
     attempt,
     said.why === 'silent'
       ? { cause: 'silent', why: `runner ${runner.pod} did not answer` }
-      : { cause: 'refused', why: `runner ${runner.pod} refused the job (${said.why})` },
+      : said.why === 'absent'
+        ? { cause: 'absent', why: `runner ${runner.pod} is not connected to NATS` }
+        : { cause: 'refused', why: `runner ${runner.pod} refused the job (${said.why})` },
   );
 }

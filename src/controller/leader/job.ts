@@ -25,6 +25,8 @@ export interface Job extends Entry {
   attempt: number;
   /** Attempts that failed because the runner refused the job. */
   refusals: number;
+  /** Attempts whose runner was not connected. */
+  absences: number;
   runner: { pod: string; uid: string } | undefined;
   /** Monotonic time of the last `go` order. */
   goAt: number;

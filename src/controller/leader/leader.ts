@@ -18,13 +18,14 @@ import { closed, deleted } from './ends.ts';
 import { seen } from './intake.ts';
 import type { Job } from './job.ts';
 import { disarm } from './lease_guard.ts';
-import { heartbeat, podGone, tick } from './losses.ts';
+import { connectionChanged, heartbeat, podGone, tick } from './losses.ts';
 import { recover } from './recover.ts';
 import { TermState, type LeaderDeps } from './term_state.ts';
 import { tokensChanged } from './tokens.ts';
 
 export class Leader {
   readonly #state: TermState;
+  #unfollow = (): void => {};
 
   constructor(deps: LeaderDeps) {
     this.#state = new TermState(deps, {
@@ -35,11 +36,14 @@ export class Leader {
   }
 
   start(): Promise<void> {
+    const { bus } = this.#state.deps;
+    this.#unfollow = bus.onStatus((status) => connectionChanged(this.#state, status));
     return recover(this.#state);
   }
 
   /** Resolves when no tool is left that this term began without an admission. */
   async stop(): Promise<void> {
+    this.#unfollow();
     for (const job of this.#state.jobs.values()) disarm(job);
     await endEarly(this.#state);
   }

@@ -1,7 +1,9 @@
 /** Attempts that are lost with their runner: heartbeats, silent runners, deleted pods. */
+import type { BusStatus } from '../../bus/connect.ts';
 import {
   RUNNER_PROTOCOL,
   RUNNER_SILENCE_MS,
+  SUBJECT,
   TASK_LEASE_MS,
   type Heartbeat,
   type Lease as TaskLease,
@@ -47,7 +49,7 @@ export async function lost(
     await finishJob(state, job, recordedEnd(ended));
     return;
   }
-  const next = afterLoss(attempt, job.refusals);
+  const next = afterLoss(attempt, job.refusals, job.absences);
   if (!next.retry) {
     await endJob(state, job, { state: 'error', status: 500, reason: 'RunnerLost', error: next.error });
     return;
@@ -121,13 +123,24 @@ export function replaceIfLeading(state: TermState, uid: string): void {
   }, EPOCH_PATIENCE_MS).unref();
 }
 
+/**
+ * The connection to NATS was lost, or is there again. While it is away no runner can be heard, so its silence counts
+ * from then on, and it gets no order before it was heard again: it may be connected later than this replica.
+ */
+export function connectionChanged(state: TermState, status: BusStatus): void {
+  const { runners, bus, term } = state.deps;
+  runners.unheard(now());
+  if (status === 'connected') bus.publish(SUBJECT.report, { epoch: term.epoch });
+}
+
 /** Once a second: checks for losses that cause no event. */
 export async function tick(state: TermState): Promise<void> {
   // After a pause of the whole process all runners seem silent. Without the lease, that decision belongs to another
   // leader.
   if (!state.ready || !state.live || !state.deps.term.stillLeading(0)) return;
-  const { runners, pools, store, log } = state.deps;
-  for (const runner of runners.silent(now(), RUNNER_SILENCE_MS, BOOT_PATIENCE_MS, PENDING_PATIENCE_MS)) {
+  const { runners, pools, store, log, bus } = state.deps;
+  const silent = bus.connected() ? runners.silent(now(), RUNNER_SILENCE_MS, BOOT_PATIENCE_MS, PENDING_PATIENCE_MS) : [];
+  for (const runner of silent) {
     if (runner.task) podGone(state, { ...runner.task, uid: runner.uid }, 'silent');
     // A pod on a dead node stays in deletion for minutes; its job must not wait for that.
     if (runner.deleting) continue;

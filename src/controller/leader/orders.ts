@@ -1,4 +1,4 @@
-/** Reservations of runners for jobs, and the leader's orders to runners. A lost or late answer counts as `silent`. */
+/** Reservations of runners for jobs, and the leader's orders to runners. */
 import {
   RUNNER_PROTOCOL,
   SUBJECT,
@@ -10,10 +10,15 @@ import {
   type Renew,
 } from '../../bus/messages.ts';
 import type { Bus } from '../../bus/connect.ts';
+import { BusError } from '../../bus/errors.ts';
 import type { Job } from './job.ts';
 import { now, type TermState } from './term_state.ts';
 
-export type Said = OrderAnswer | { ok: false; why: 'silent' };
+/**
+ * `silent`: no answer in time. `absent`: nobody listened, so the runner did not get the order. `cut-off`: this replica
+ * lost its own connection meanwhile, and the runner may have got it.
+ */
+export type Said = OrderAnswer | { ok: false; why: 'silent' | 'absent' | 'cut-off' };
 
 /** An agent answers an order before it acts on it, so a later answer indicates a fault. */
 const ANSWER_MS = 1_500;
@@ -21,8 +26,9 @@ const ANSWER_MS = 1_500;
 async function say(bus: Bus, subject: string, order: object): Promise<Said> {
   try {
     return await bus.request<OrderAnswer>(subject, order, ANSWER_MS);
-  } catch {
-    return { ok: false, why: 'silent' };
+  } catch (error) {
+    const code = error instanceof BusError ? error.code : undefined;
+    return { ok: false, why: code === 'no-responders' ? 'absent' : code === 'disconnected' ? 'cut-off' : 'silent' };
   }
 }
 

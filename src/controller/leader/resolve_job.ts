@@ -255,6 +255,7 @@ export async function takeIn(deps: IntakeDeps, job: ProbeJob): Promise<{ job: Jo
       state: 'waiting',
       attempt: job.status?.attempts ?? 0,
       refusals: 0,
+      absences: 0,
       runner: undefined,
       goAt: 0,
       prepared: false,

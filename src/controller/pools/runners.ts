@@ -9,6 +9,7 @@ import { WALLS, type Wall } from '../../kube/probe_pool.ts';
 import { shunMs } from '../retry_policy.ts';
 import { newRunner, type Kept } from './new_runner.ts';
 import { accountIn, isForOneJob } from './share.ts';
+import { isSilent, notHeard } from './silence.ts';
 
 export interface Runner {
   /** Its id: that of its pod and life. */
@@ -362,6 +363,11 @@ export class Runners {
     return runner.refusals;
   }
 
+  /** None can be heard now: their silence counts from here, and each gets no job until its next heartbeat. */
+  unheard(now: number): void {
+    for (const runner of this.#all.values()) this.#change(runner, () => Object.assign(runner, notHeard(runner, now)));
+  }
+
   /** The runner accepted a job. */
   accepted(uid: string): void {
     const runner = this.#all.get(uid);
@@ -388,11 +394,6 @@ export class Runners {
 
   /** Runners whose heartbeats stopped, and pods that never sent one, or never got a node. */
   silent(now: number, silenceMs: number, bootMs: number, pendingMs: number): Runner[] {
-    return [...this.#all.values()].filter(({ seenAt, scheduledAt, createdAt, life }) => {
-      if (seenAt !== undefined) return now - seenAt > silenceMs;
-      // Nothing has to be pulled or mounted.
-      if (life > 0 && scheduledAt !== undefined) return now - scheduledAt > silenceMs;
-      return scheduledAt === undefined ? now - createdAt > pendingMs : now - scheduledAt > bootMs;
-    });
+    return [...this.#all.values()].filter((runner) => isSilent(runner, now, { silenceMs, bootMs, pendingMs }));
   }
 }
