@@ -125,7 +125,7 @@ describe('lost runners and results', function () {
   });
 
   for (const takes of [true, false])
-    it(`the connection is lost before the answer to an order that the runner ${takes ? 'took' : 'did not take'}`, async () => {
+    it(`the connection is lost before the answer: the runner ${takes ? 'took' : 'did not take'} the order`, async () => {
       const { submit, ended, controller, runners, pods, job, servers } = await start({
         pools: { short: { minReady: 1 } },
       });

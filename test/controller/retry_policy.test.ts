@@ -16,7 +16,7 @@ describe('retry policy', () => {
     [123, 20, 3, 100],
   ];
   for (const [attempt, refusals, lostTimes, absences] of losses)
-    it(`lost attempt ${attempt} after ${refusals} refusals, ${absences ?? 0} absences: ${lostTimes ? 'the job ends' : 'the job is retried'}`, () =>
+    it(`lost attempt ${attempt}, ${refusals} refusals, ${absences ?? 0} absences: the job ${lostTimes ? 'ends' : 'is retried'}`, () =>
       assert.deepEqual(
         afterLoss(attempt, refusals, absences),
         lostTimes
