@@ -125,7 +125,7 @@ describe('lost runners and results', function () {
   });
 
   for (const takes of [true, false])
-    it(`the connection is lost before the answer: the runner ${takes ? 'took' : 'did not take'} the order`, async () => {
+    it(`an answer that is cut off: the runner ${takes ? 'took' : 'did not take'} the order`, async () => {
       const { submit, ended, controller, runners, pods, job, servers } = await start({
         pools: { short: { minReady: 1 } },
       });
