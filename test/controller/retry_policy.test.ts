@@ -16,7 +16,7 @@ describe('retry policy', () => {
     [123, 20, 3, 100],
   ];
   for (const [attempt, refusals, lostTimes, absences] of losses)
-    it(`lost attempt ${attempt}, ${refusals} refusals, ${absences ?? 0} absences: ${lostTimes ? 'an end' : 'again'}`, () =>
+    it(`attempt ${attempt}, ${refusals} refusals, ${absences ?? 0} absences: ${lostTimes ? 'an end' : 'again'}`, () =>
       assert.deepEqual(
         afterLoss(attempt, refusals, absences),
         lostTimes
