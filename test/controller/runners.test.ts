@@ -198,6 +198,22 @@ describe('runners', () => {
     );
   });
 
+  it('while none can be heard, their silence counts from then, and each is free again at its next heartbeat', () => {
+    const runners = idle('a');
+    runners.pod(facts('renewed', { life: 1 }), 0);
+    runners.pod(facts('starts'), 0);
+    runners.unheard(900);
+    const silent = (at: number) => runners.silent(at, 1000, 5000, 9000).map(({ uid }) => uid);
+    assert.deepEqual([silent(1900), silent(1901)], [[], ['a', 'renewed_1']]);
+    assert.equal(runners.hasFree('short'), false);
+    assert.equal(runners.heartbeat(beat('a'), 901).freed, true);
+    assert.equal(runners.hasFree('short'), true);
+    assert.deepEqual(
+      [silent(1901), silent(1902), silent(5001)],
+      [['renewed_1'], ['a', 'renewed_1'], ['a', 'renewed_1', 'starts']],
+    );
+  });
+
   it('counts the start of a pod from when it has a node, and lists one that gets none much later', () => {
     const runners = new Runners();
     runners.pod({ ...facts('waits'), node: undefined }, 0);
