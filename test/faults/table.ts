@@ -10,7 +10,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { rowsOf, writePart } from '../../docs/tables/part.ts';
-import { wantsSecond } from '../node/second_node.ts';
+import type { Report } from '../test_messages.ts';
 import type { Noted } from './note.ts';
 import type { Pace } from './pace.ts';
 
@@ -84,7 +84,8 @@ function rowOf({ name, title }: Fault, noted: readonly Noted[], passed: boolean)
   );
 }
 
-async function runOne(fault: Fault, folder: string): Promise<string> {
+/** Undefined: this cluster cannot show the fault, so that its tests were skipped. */
+async function runOne(fault: Fault, folder: string): Promise<string | undefined> {
   const notes = join(folder, `${fault.name}.jsonl`);
   await writeFile(notes, '');
   const child = fork(join(root, 'test', 'part.ts'), [fault.file], {
@@ -92,17 +93,19 @@ async function runOne(fault: Fault, folder: string): Promise<string> {
     env: { ...process.env, FAULTS_FILE: notes },
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
-  const [code] = (await once(child, 'exit')) as [number | null];
+  let ran = 0;
+  child.on('message', ({ done }: Report) => {
+    ran += done ? done.passes + done.failures : 0;
+  });
+  const [code] = (await once(child, 'close')) as [number | null];
   const noted = (await readFile(notes, 'utf8'))
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as Noted);
   if (code !== 0) process.exitCode = 1;
+  if (code === 0 && ran === 0) return undefined;
   return rowOf(fault, noted, code === 0);
 }
-
-/** Faults of the second node are left out of a cluster without one, and keep their rows. */
-const isPossible = ({ name }: Fault): boolean => !name.startsWith('node_') || wantsSecond();
 
 const wanted = process.argv.slice(2);
 const unknown = wanted.filter((name) => !faults.some((fault) => fault.name === name));
@@ -113,11 +116,8 @@ if (unknown.length > 0) {
 const folder = await mkdtemp(join(tmpdir(), 'probeyard-faults-'));
 try {
   for (const fault of faults.filter(({ name }) => wanted.length === 0 || wanted.includes(name))) {
-    if (!isPossible(fault)) {
-      console.log(`${fault.name}: skipped, the cluster has one node; make up NODES=2 adds another`);
-      continue;
-    }
     const row = await runOne(fault, folder);
+    if (row === undefined) continue;
     // After each fault, so that an interrupted run keeps its rows.
     const rows = rowsOf(document, 'table').set(fault.name, row);
     writePart(document, 'table', [HEADER, ...faults.flatMap(({ name }) => rows.get(name) ?? [])].join('\n'));
