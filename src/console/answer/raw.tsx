@@ -72,7 +72,10 @@ function Shown({ answer, output }: { answer: OpenAnswer; output: Output }) {
   const name = `${answer.facts.id}-${output.name}.txt`;
   const whole = () => answer.ask('whole', { output: output.name });
   const [failure, setFailure] = useState<Failure | null>(null);
-  useEffect(() => void answer.broken.then(setFailure), [answer]);
+  useEffect(() => {
+    setFailure(null);
+    void answer.broken.then(setFailure);
+  }, [answer]);
   return (
     <>
       {failure && <Refused failure={failure} />}

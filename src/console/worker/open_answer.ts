@@ -40,6 +40,7 @@ function takeWorker(): Worker {
 
 /** Throws a Failure. With the signal the worker and what it holds are gone. */
 export async function openAnswer(id: string, signal: AbortSignal): Promise<OpenAnswer> {
+  signal.throwIfAborted();
   const worker = takeWorker();
   const waiting = new Map<number, Waiting>();
   let asked = 0;
@@ -50,7 +51,6 @@ export async function openAnswer(id: string, signal: AbortSignal): Promise<OpenA
     for (const { failed } of waiting.values()) failed(error);
     waiting.clear();
   };
-  if (signal.aborted) end(signal.reason);
   signal.addEventListener('abort', () => end(signal.reason), { once: true });
   const { promise, resolve } = Promise.withResolvers<Failure>();
   // Without a message the worker could not be read.
