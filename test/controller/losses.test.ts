@@ -16,6 +16,15 @@ const NOTHING_KEPT = { attempt: 1, startedAt: null, tools: [], ioBytes: 0, body:
 
 const uids = async (pods: Cluster['pods']) => (await pods()).map(({ metadata }) => metadata.uid);
 
+/** None of them is gone. */
+async function assertKept(before: readonly (string | undefined)[], pods: Cluster['pods']): Promise<void> {
+  const after = await uids(pods);
+  assert.deepEqual(
+    before.filter((uid) => !after.includes(uid)),
+    [],
+  );
+}
+
 describe('lost runners and results', function () {
   this.timeout(60_000);
   let cluster: Cluster;
@@ -89,11 +98,7 @@ describe('lost runners and results', function () {
     assert.equal(record?.state, 'success');
     assert.equal(job(id)?.status?.attempts, 5);
     for (const { cause, why } of losses()) assert.match(`${cause}: ${why}`, /^absent: runner .+ is not connected/);
-    const after = await uids(pods);
-    assert.deepEqual(
-      before.filter((uid) => !after.includes(uid)),
-      [],
-    );
+    await assertKept(before, pods);
   });
 
   it('while NATS is away no job is admitted and no runner is lost', async () => {
@@ -117,11 +122,7 @@ describe('lost runners and results', function () {
       [],
     );
     assert.equal(runners.began.length, 1);
-    const after = await uids(pods);
-    assert.deepEqual(
-      before.filter((uid) => !after.includes(uid)),
-      [],
-    );
+    await assertKept(before, pods);
   });
 
   for (const takes of [true, false])
@@ -153,11 +154,7 @@ describe('lost runners and results', function () {
         log.filter(({ msg }) => msg === 'attempt lost').map(({ cause }) => cause),
         takes ? [] : ['idle'],
       );
-      const after = await uids(pods);
-      assert.deepEqual(
-        before.filter((uid) => !after.includes(uid)),
-        [],
-      );
+      await assertKept(before, pods);
     });
 
   it('a runner that exits on its own is replaced at once', async () => {
