@@ -3,6 +3,7 @@ import type { JSONWebKeySet } from 'jose';
 import type { Accounts } from '../accounts/accounts.ts';
 import type { Early } from '../bus/messages.ts';
 import type { MemoryBudget } from '../result/memory_budget.ts';
+import type { PaceOf } from '../result/pace.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Logger } from '../log.ts';
 import type { SourceException } from '../source_exception.ts';
@@ -84,6 +85,8 @@ export interface Deps {
   /** Undefined: this installation takes no files. */
   uploads?: Uploads | undefined;
   memory: MemoryBudget;
+  /** What each account, or address before authentication, may use of this replica's event loop. */
+  paceOf: PaceOf;
   metrics: Metrics;
   /** Undefined: no request is traced. */
   tracer?: Tracer | undefined;

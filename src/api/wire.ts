@@ -7,6 +7,7 @@ import { PROBE_TOOLS, type KubeClient } from '../kube/client.ts';
 import { startReflector } from '../kube/reflector.ts';
 import { endedNotice } from '../result/ended_notice.ts';
 import { makeMemoryBudget } from '../result/memory_budget.ts';
+import { makePaces } from '../result/pace.ts';
 import { WHOLE } from '../result/unpack.ts';
 import type { Logger } from '../log.ts';
 import type { Store } from '../store/store.ts';
@@ -66,9 +67,11 @@ export function wire({
   const told = bus.subscribe<Ended>(SUBJECT.ended(settings.replica), ({ message }) => waiting.ended(message));
   const metrics = makeMetrics(waiting.size, { defaults: processMetrics });
 
+  const paceOf = makePaces();
   const memory = makeMemoryBudget({
     totalBytes: settings.memoryBudgetBytes,
     wholeBytes: WHOLE,
+    paceOf,
     onRefused: metrics.memoryRefused,
   });
   metrics.watchMemory(memory);
@@ -130,6 +133,7 @@ export function wire({
     tokens,
     waiting,
     memory,
+    paceOf,
     metrics,
     tracer,
     log,

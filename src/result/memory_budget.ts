@@ -4,7 +4,7 @@
  * at most three quarters, so neither many large results nor many slow readers block small ones.
  */
 
-import { makePaces, type Pace } from './pace.ts';
+import { makePaces, type Pace, type PaceOf } from './pace.ts';
 
 /**
  * Memory per inflated byte of a result up to 1 MB: the bytes, the parsed string, its outputs, the response and the
@@ -67,6 +67,8 @@ export interface MemoryBudgetOptions {
   /** Results up to this size are held as a whole. */
   wholeBytes: number;
   waitMs?: number;
+  /** The pace of each account. */
+  paceOf?: PaceOf;
   onRefused?: (why: 'account' | 'replica') => void;
 }
 
@@ -81,11 +83,11 @@ export function makeMemoryBudget({
   totalBytes,
   wholeBytes,
   waitMs = WAIT_MS,
+  paceOf = makePaces(),
   onRefused = () => {},
 }: MemoryBudgetOptions): MemoryBudget {
   const byAccount = new Map<number, number>();
   const waiters = new Set<Waiter>();
-  const paceOf = makePaces();
   let used = 0;
   let streaming = 0;
 

@@ -1,21 +1,25 @@
 /**
- * Limits the share of a core that one account may use for reading large results, per replica. A streamed result is
- * inflated twice and scanned once: without a limit, two tokens within their rate limits use both cores of a small node,
- * and all probes wait.
+ * Limits the share of a core that one account may use on an API replica. A streamed result is inflated twice and
+ * scanned once: without a limit, two tokens within their rate limits use both cores of a small node, and all probes
+ * wait. Before a caller is authenticated, the address is charged instead.
  */
 import { pause } from '../retry.ts';
 
 /** Share of a core, over time. */
 const SHARE = 0.2;
-/** Burst of an account after a period without reads: a result of 50 MB is read at full speed. */
+/** Burst of an account after a quiet period: a result of 50 MB is read at full speed. */
 const BURST_MS = 3_000;
 /** Shorter pauses cost more than they save. */
 const LEAST_PAUSE_MS = 10;
-/** Number of accounts from which those with a full burst are forgotten. */
+/** Number of payers from which those with a full burst are forgotten. */
 const MOST = 1_000;
 
 /** Reports how long a core was busy. Undefined: continue at once. */
 export type Pace = (busyMs: number) => Promise<void> | undefined;
+
+/** Who is charged: the id of an account, or the address of a caller who is not authenticated. */
+export type Payer = number | string;
+export type PaceOf = (payer: Payer) => Pace;
 
 export interface PaceOptions {
   share?: number;
@@ -24,21 +28,21 @@ export interface PaceOptions {
   wait?: (ms: number) => Promise<void>;
 }
 
-/** The pace of an account, shared by all of its readers. */
+/** The pace of a payer, shared by all of its requests. */
 export function makePaces({
   share = SHARE,
   burstMs = BURST_MS,
   now = () => performance.now(),
   wait = pause,
-}: PaceOptions = {}): (account: number) => Pace {
-  /** When an account has its full burst: in the future if it is used up. */
-  const fullAt = new Map<number, number>();
+}: PaceOptions = {}): PaceOf {
+  /** When a payer has its full burst: in the future if it is used up. */
+  const fullAt = new Map<Payer, number>();
 
-  return (account) => (busyMs) => {
+  return (payer) => (busyMs) => {
     const at = now();
     if (fullAt.size > MOST) for (const [one, since] of fullAt) if (since <= at) fullAt.delete(one);
-    const next = Math.max(fullAt.get(account) ?? at, at) + busyMs / share;
-    fullAt.set(account, next);
+    const next = Math.max(fullAt.get(payer) ?? at, at) + busyMs / share;
+    fullAt.set(payer, next);
     const debtMs = next - at - burstMs / share;
     return debtMs < LEAST_PAUSE_MS ? undefined : wait(debtMs);
   };

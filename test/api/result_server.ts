@@ -9,6 +9,7 @@ import { listen } from '../../src/api/http/http_server.ts';
 import { makeMetrics } from '../../src/api/metrics.ts';
 import { makeApp } from '../../src/api/server.ts';
 import { makeTokenCache } from '../../src/api/http/token_cache.ts';
+import { makePaces } from '../../src/result/pace.ts';
 import { makeMemoryBudget } from '../../src/result/memory_budget.ts';
 import { WHOLE } from '../../src/result/unpack.ts';
 import { makeLog } from '../../src/log.ts';
@@ -25,6 +26,7 @@ const deps: Partial<Deps> = {
   tokens: makeTokenCache({ find: store.findToken, listening: () => false, onLookup: metrics.tokenLookup }),
   accounts: { ownHosts: [], settings: { trustedHops: 0 } } as unknown as Accounts,
   memory: makeMemoryBudget({ totalBytes: Number(budgetBytes), wholeBytes: WHOLE }),
+  paceOf: makePaces(),
   settings: { ...DEFAULTS, namespace: 'test', replica: 'test', allowSources: [], denyCidrs: [] },
 };
 const server = await listen(

@@ -9,6 +9,7 @@ import { errorHandler } from '../../../src/api/http/error_handler.ts';
 import { listen } from '../../../src/api/http/http_server.ts';
 import { mount, type Endpoint } from '../../../src/api/http/endpoint.ts';
 import { requestId } from '../../../src/api/http/middleware.ts';
+import { makePaces } from '../../../src/result/pace.ts';
 import { makeMemoryBudget } from '../../../src/result/memory_budget.ts';
 import { WHOLE } from '../../../src/result/unpack.ts';
 import { PERMISSIONS } from '../../../src/store/permissions.ts';
@@ -38,6 +39,7 @@ export async function startRecord(endpoints: readonly Endpoint[]): Promise<Recor
     tokens: { get: (hash: Buffer) => stored.store.findToken(hash) },
     accounts: { ownHosts: [], settings: { trustedHops: 0, publicUrl: '' } },
     memory: makeMemoryBudget({ totalBytes: 160_000_000, wholeBytes: WHOLE }),
+    paceOf: makePaces(),
   } as unknown as Deps;
   app.use(requestId(() => stored.store.newRequest().id));
   app.use(
