@@ -3,7 +3,7 @@
  * installing anything.
  */
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { cacheDir } from '../images/cache.ts';
 import { run } from '../images/command.ts';
@@ -28,6 +28,39 @@ export async function fetchedProgram({ name, program }: DebianProgram): Promise<
     .findLast((root) => existsSync(join(root, program)));
 }
 
+/**
+ * The packages to fetch for a program: everything that it depends on, as if nothing were installed, without what this
+ * machine has. Other packages of its own source are always fetched: a program looks for its files beside itself, so a
+ * part of it that is installed in /usr is of no use to it.
+ */
+export const packagesToFetch = (
+  needed: readonly string[],
+  /** Each with its source package. */
+  installed: ReadonlyMap<string, string>,
+  source: string,
+): string[] => needed.filter((name) => (installed.get(name) ?? source) === source);
+
+async function installedPackages(): Promise<Map<string, string>> {
+  const lines = await run('dpkg-query', ['-W', '-f', '${db:Status-Status} ${Package} ${source:Package}\n']);
+  return new Map(
+    lines
+      .split('\n')
+      .map((line) => line.split(' '))
+      .filter(([status]) => status === 'installed')
+      .map(([, name, source]) => [name!, source!]),
+  );
+}
+
+async function packagesOf({ name, source, making }: { name: string; source: string; making: string }) {
+  const status = join(making, 'status');
+  await writeFile(status, '');
+  const shown = await run('apt-get', [
+    ...['-q', `-oDir::State::status=${status}`, 'install', '--yes', '--no-install-recommends', '--print-uris', name],
+  ]);
+  const needed = [...shown.matchAll(/^'[^']*' ([^_ ]+)_/gm)].map(([, one]) => one!);
+  return packagesToFetch(needed, await installedPackages(), source);
+}
+
 /** Fetches it if missing. Needs apt and its package lists. */
 export async function fetchProgram(wanted: DebianProgram): Promise<string> {
   const there = await fetchedProgram(wanted);
@@ -41,11 +74,10 @@ export async function fetchProgram(wanted: DebianProgram): Promise<string> {
   const short = version.replace(/^\d+:/, '');
   const making = join(folder, `.${short}.${process.pid}`);
   try {
-    await mkdir(join(making, 'partial'), { recursive: true });
-    const fetching = isAlone
-      ? ['-oAPT::Sandbox::User=root', 'download']
-      : ['install', '--yes', '--no-install-recommends', '--download-only', '--reinstall'];
-    await run('apt-get', ['-q', `-oDir::Cache::archives=${making}`, ...fetching, name], {
+    await mkdir(making, { recursive: true });
+    const source = /^Source: (\S+)/m.exec(shown)?.[1] ?? name;
+    const names = isAlone ? [name] : await packagesOf({ name, source, making });
+    await run('apt-get', ['-q', '-oAPT::Sandbox::User=root', 'download', ...names], {
       cwd: making,
       timeoutMs: 600_000,
     });
