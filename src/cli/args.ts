@@ -1,4 +1,8 @@
-/** Reads arguments by a command's table. An unknown option is refused with the nearest one; no value is repeated. */
+/**
+ * Reads arguments by a command's table. An unknown option is refused with the nearest one, and an option is given once
+ * unless it takes many values.
+ */
+import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { nearest } from '../nearest.ts';
 import type { Command, Given, Option, Program } from './command.ts';
 import { masked, usage } from './failure.ts';
@@ -46,45 +50,42 @@ function checkedValue(option: Option, value: string): string {
   throw usage(`--${option.name}: accepted: ${option.values.join(', ')}`);
 }
 
+/** The form of `parseArgs`. It refuses nothing itself, since its errors name no nearest option. */
+const forms = (options: readonly Option[]): NonNullable<ParseArgsConfig['options']> =>
+  Object.fromEntries(
+    options.map(({ name, short, value }) => [
+      name,
+      { type: value === undefined ? 'boolean' : 'string', ...(short === undefined ? {} : { short }), multiple: true },
+    ]),
+  );
+
 export function readArguments(program: Program, command: Command, args: readonly string[]): Given {
   const options = [...(command.options ?? []), ...outputOption(command), ...program.options];
+  const { tokens, positionals } = parseArgs({
+    args: [...args],
+    options: forms(options),
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+  });
   const found = new Map<string, string[]>();
-  const positionals: string[] = [];
-  const rest = [...args];
-
-  function take(option: Option, given: string, inline: string | undefined): void {
-    const values = found.get(option.name) ?? [];
+  for (const token of tokens) {
+    if (token.kind !== 'option') continue;
+    const { name, rawName } = token;
+    const option = options.find((one) => one.name === name);
+    if (!option) throw unknownOption(rawName, options, command);
+    const values = found.get(name) ?? [];
     if (option.value === undefined) {
-      if (inline !== undefined) throw usage(`${given}: takes no value`);
+      if (token.value !== undefined) throw usage(`${rawName}: takes no value`);
     } else {
-      const value = inline ?? rest.shift();
-      if (value === undefined) throw usage(`${given}: a value is missing: ${given} ${option.value}`);
-      if (values.length > 0 && !option.many) throw usage(`${given}: given twice`);
+      // `-o=json` is as good as `-o json`.
+      const value = rawName.startsWith('--') ? token.value : token.value?.replace(/^=/, '');
+      if (value === undefined) throw usage(`${rawName}: a value is missing: ${rawName} ${option.value}`);
+      if (values.length > 0 && !option.many) throw usage(`${rawName}: given twice`);
       values.push(checkedValue(option, value));
     }
-    found.set(option.name, values);
+    found.set(name, values);
   }
-
-  for (let arg = rest.shift(); arg !== undefined; arg = rest.shift()) {
-    if (arg === '--') {
-      positionals.push(...rest);
-      break;
-    }
-    if (arg.startsWith('--')) {
-      const [name, inline] = cut(arg, '=');
-      const option = options.find((one) => `--${one.name}` === name);
-      if (!option) throw unknownOption(name, options, command);
-      take(option, name, inline);
-    } else if (arg.startsWith('-') && arg !== '-') {
-      const name = arg.slice(0, 2);
-      const option = options.find((one) => one.short === name[1]);
-      if (!option) throw unknownOption(cut(arg, '=')[0], options, command);
-      const inline = arg.slice(2).replace(/^=/, '');
-      if (option.value === undefined && inline !== '') throw unknownOption(arg, options, command);
-      take(option, name, inline === '' ? undefined : inline);
-    } else positionals.push(arg);
-  }
-
   if (!found.has('help')) checkPositionals(program, command, positionals);
   return {
     positionals,
@@ -106,11 +107,6 @@ export const outputOption = ({ formats = [] }: Command): Option[] =>
           help: `${formats.join(', ')}; default: ${formats[0]}`,
         },
       ];
-
-function cut(text: string, at: string): [string, string | undefined] {
-  const place = text.indexOf(at);
-  return place === -1 ? [text, undefined] : [text.slice(0, place), text.slice(place + 1)];
-}
 
 function checkPositionals(program: Program, { name, positionals = [] }: Command, given: readonly string[]): void {
   const hint = `${program.name} ${name} --help shows examples`;

@@ -23,6 +23,7 @@ describe('arguments', () => {
       ['check', 'https://a', '--policy', 'p', '-o', 'junit'],
       ['check', '-p', 'p', '--output=junit', 'https://a'],
       ['check', '-pp', '-ojunit', '--', 'https://a'],
+      ['check', '-qpp', '-o=junit', 'https://a'],
     ]) {
       const given = read(...args);
       assert.deepEqual([given.positionals, given.text('policy'), given.text('output')], [['https://a'], 'p', 'junit']);
@@ -36,7 +37,8 @@ describe('arguments', () => {
     [['probe', 'u', '--ouptut', 'json'], /^probe: unknown option --ouptut$/, /did you mean --output\?/],
     [['probe', 'u', '--polcy=p'], /^probe: unknown option --polcy$/, /--policy/],
     [['probe', 'u', '-x'], /^probe: unknown option -x$/],
-    [['probe', 'u', '-qo'], /unknown option -qo/],
+    [['probe', 'u', '-qo'], /^-o: a value is missing/],
+    [['probe', 'u', '-qx'], /^probe: unknown option -x$/],
     [['prboe'], /^unknown command prboe$/, /did you mean probe\?/],
     [['frobnicate-everything'], /^unknown command frobnicate-everything$/, /--help/],
     [['probe'], /^probe: SOURCE is missing$/, /probe --help/],
