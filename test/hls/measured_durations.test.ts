@@ -1,10 +1,11 @@
 /** Durations of segments that others made, against the time stamps in their own bytes. */
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { latestCommand } from '../../images/unpacked_tool.ts';
+import { corpus } from '../corpus.ts';
 import { Host } from './serve.ts';
 
-const CORPUS = new URL('../../../shared/corpus/media/', import.meta.url).pathname;
 const PACKET = 188;
 const TICKS = 90_000;
 
@@ -89,13 +90,15 @@ describe('measured durations of real segments', function () {
   this.timeout(120_000);
   let host: Host;
   let probeCommand: string[];
+  let media: string;
   before(async function () {
-    const command = existsSync(CORPUS) ? await latestCommand('ffprobe') : undefined;
+    media = corpus(this, 'media');
+    const command = await latestCommand('ffprobe');
     if (!command) {
-      console.log(`      skipped: there is no corpus at ${CORPUS}, or no image of ffprobe in the cache (make images)`);
+      console.log('      skipped: there is no image of ffprobe in the cache (make images)');
       this.skip();
     }
-    probeCommand = command!;
+    probeCommand = command;
     host = await new Host().start();
   });
   after(() => host?.stop());
@@ -133,7 +136,9 @@ describe('measured durations of real segments', function () {
   };
 
   it('transport streams: from the first time stamp to the end of the last frame', async () => {
-    const segments = ['hls/cea608/sd-hls0000000000.ts', 'ts/sample_h265.ts'].map((name) => readFileSync(CORPUS + name));
+    const segments = ['hls/cea608/sd-hls0000000000.ts', 'ts/sample_h265.ts'].map((name) =>
+      readFileSync(join(media, name)),
+    );
     const wanted = segments.map(shownFor);
     const { measured, codes } = await durations('/ts', segments, wanted);
     assert.deepEqual(
@@ -145,7 +150,7 @@ describe('measured durations of real segments', function () {
   });
 
   it('a transport stream that is shorter than declared: the measured duration, and a finding', async () => {
-    const segment = readFileSync(`${CORPUS}hls/cea608/sd-hls0000000000.ts`);
+    const segment = readFileSync(join(media, 'hls/cea608/sd-hls0000000000.ts'));
     const { measured, codes } = await durations('/short', [segment], [6]);
     near(measured, [shownFor(segment)], 0.02);
     assert.equal(measured.length, 1);
@@ -153,7 +158,7 @@ describe('measured durations of real segments', function () {
   });
 
   it('fragments of MP4: from one decode time to the next', async () => {
-    const file = readFileSync(`${CORPUS}mp4/sample_fragmented_variable_length_sgpd.mp4`);
+    const file = readFileSync(join(media, 'mp4/sample_fragmented_variable_length_sgpd.mp4'));
     const { init, fragments, seconds } = fragmentsOf(file);
     assert.equal(fragments.length, 18);
     const { measured, codes } = await durations('/fmp4', fragments.slice(0, -1), seconds, init);

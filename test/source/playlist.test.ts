@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isFinalDash, rewriteDash } from '../../src/source/playlist/dash.ts';
 import { isFinalHls, rewriteHls } from '../../src/source/playlist/hls.ts';
 import { fromPath, isNatural, nameOf, rewriteReference, rootsOf, toPath } from '../../src/source/playlist/mapping.ts';
+import { corpus } from '../corpus.ts';
 import { random } from './random.ts';
 
 const prefix = 'http://127.0.0.1:9/s/t';
@@ -169,11 +170,7 @@ describe('HLS rewriting', () => {
   });
 
   it('leaves no address of another host in real playlists', function () {
-    const folder = new URL('../../../shared/corpus/hls', import.meta.url).pathname;
-    if (!existsSync(folder)) {
-      console.log(`      skipped: there is no corpus at ${folder}`);
-      this.skip();
-    }
+    const folder = corpus(this, 'hls');
     let seen = 0;
     for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) =>
       file.endsWith('.m3u8'),
