@@ -97,7 +97,7 @@ export async function runFiles(
         // A process that dies has failed, whatever passed before. Another one takes the files that are left.
         if (file !== undefined) {
           const failed = `${file}: the process ended (${signal ?? `exit code ${code}`})`;
-          all.push({ passes: 0, failures: 1, pending: 0, failed: [failed] });
+          all.push({ passes: 0, failures: 1, skipped: [], failed: [failed] });
         }
         resolve(file !== undefined && left.length > 0 ? start() : undefined);
       });

@@ -16,7 +16,7 @@ class Lines extends Mocha.reporters.Spec {
   override epilogue(): void {}
 }
 
-const none = (): Counts => ({ passes: 0, failures: 0, pending: 0, failed: [] });
+const none = (): Counts => ({ passes: 0, failures: 0, skipped: [], failed: [] });
 let counts = none();
 
 function failed(name: string, error: Error): void {
@@ -54,10 +54,10 @@ async function run(file: string): Promise<void> {
   runner.on('test', allowMore);
   runner.on('hook', allowMore);
   runner.on('pass', () => (counts.passes += 1));
-  runner.on('pending', () => (counts.pending += 1));
-  runner.on('fail', (test, error: Error) =>
-    failed(`${relative(process.cwd(), test.file ?? file)}: ${test.titlePath().join(' > ')}`, error),
-  );
+  const nameOf = (test: Mocha.Test): string =>
+    `${relative(process.cwd(), test.file ?? file)}: ${test.titlePath().join(' > ')}`;
+  runner.on('pending', (test) => counts.skipped.push(nameOf(test)));
+  runner.on('fail', (test, error: Error) => failed(nameOf(test), error));
   await ended.promise;
   // Otherwise its handlers would end the process for an error in a later file.
   runner.dispose();

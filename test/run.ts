@@ -9,14 +9,14 @@ import type { Counts } from './test_messages.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-const nothing: Counts = { passes: 0, failures: 0, pending: 0, failed: [] };
+const nothing: Counts = { passes: 0, failures: 0, skipped: [], failed: [] };
 const failure = (said: string): Counts => ({ ...nothing, failures: 1, failed: [said] });
 const sum = (counts: Counts[]): Counts =>
   counts.reduce(
     (a, b) => ({
       passes: a.passes + b.passes,
       failures: a.failures + b.failures,
-      pending: a.pending + b.pending,
+      skipped: [...a.skipped, ...b.skipped],
       failed: [...a.failed, ...b.failed],
     }),
     nothing,
@@ -134,11 +134,14 @@ for (const name of wanted) {
   const started = performance.now();
   const counts = await part();
   console.log(
-    `-- ${name}: ${counts.passes} passed, ${counts.failures} failed, ${counts.pending} ` +
-      `skipped in ${Math.round((performance.now() - started) / 1000)} s`,
+    `-- ${name}: ${counts.passes} passed, ${counts.failures} failed, ` +
+      `${counts.skipped.length} skipped in ${Math.round((performance.now() - started) / 1000)} s`,
   );
   total = sum([total, counts]);
 }
+if (total.skipped.length > 0) console.log(`\n== skipped\n\n${total.skipped.join('\n')}`);
 if (total.failed.length > 0) console.log(`\n== failed\n\n${total.failed.join('\n\n')}\n`);
-console.log(`${total.passes} passed, ${total.failures} failed${total.pending > 0 ? `, ${total.pending} skipped` : ''}`);
+console.log(
+  `${total.passes} passed, ${total.failures} failed${total.skipped.length > 0 ? `, ${total.skipped.length} skipped` : ''}`,
+);
 process.exit(total.failures > 0 || total.passes === 0 ? 1 : 0);

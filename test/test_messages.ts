@@ -4,8 +4,10 @@ import type { Wait } from './waits.ts';
 export interface Counts {
   passes: number;
   failures: number;
-  pending: number;
-  /** The failed tests with their errors. */ failed: string[];
+  /** The skipped tests, by file and title. */
+  skipped: string[];
+  /** The failed tests with their errors. */
+  failed: string[];
 }
 
 /** To the process. Without a file, it ends. */
