@@ -54,8 +54,14 @@ async function installedPackages(): Promise<Map<string, string>> {
 async function packagesOf({ name, source, making }: { name: string; source: string; making: string }) {
   const status = join(making, 'status');
   await writeFile(status, '');
+  const asIfEmpty = ['-q', `-oDir::State::status=${status}`];
   const shown = await run('apt-get', [
-    ...['-q', `-oDir::State::status=${status}`, 'install', '--yes', '--no-install-recommends', '--print-uris', name],
+    ...asIfEmpty,
+    'install',
+    '--yes',
+    '--no-install-recommends',
+    '--print-uris',
+    name,
   ]);
   const needed = [...shown.matchAll(/^'[^']*' ([^_ ]+)_/gm)].map(([, one]) => one!);
   return packagesToFetch(needed, await installedPackages(), source);

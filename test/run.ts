@@ -141,7 +141,6 @@ for (const name of wanted) {
 }
 if (total.skipped.length > 0) console.log(`\n== skipped\n\n${total.skipped.join('\n')}`);
 if (total.failed.length > 0) console.log(`\n== failed\n\n${total.failed.join('\n\n')}\n`);
-console.log(
-  `${total.passes} passed, ${total.failures} failed${total.skipped.length > 0 ? `, ${total.skipped.length} skipped` : ''}`,
-);
+const skipped = total.skipped.length > 0 ? `, ${total.skipped.length} skipped` : '';
+console.log(`${total.passes} passed, ${total.failures} failed${skipped}`);
 process.exit(total.failures > 0 || total.passes === 0 ? 1 : 0);
