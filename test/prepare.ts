@@ -4,6 +4,7 @@
  */
 import { buildAll, missingImages } from '../images/build.ts';
 import { say } from '../images/progress.ts';
+import { AGE } from './backup/fixture.ts';
 import { CHROMIUM } from './browser/chromium.ts';
 import { fetchProgram } from './debian_program.ts';
 import { PHP } from './docs/programs.ts';
@@ -14,7 +15,7 @@ import { GO_NEEDED, NODE_PARTS, type PartName } from './node/parts.ts';
 
 /** One after the other: apt lets one of them in at a time. */
 async function fetchPrograms(): Promise<void> {
-  for (const program of [CHROMIUM, PHP])
+  for (const program of [AGE, CHROMIUM, PHP])
     await fetchProgram(program).catch((error: unknown) => {
       say(`without ${program.name}, so its tests are skipped: ${explain(error).split('\n')[0]}`);
     });

@@ -11,7 +11,7 @@ const USAGE = 'usage: main.ts backup-key new | main.ts backup-key unlock IDENTIT
 export async function answer(args: readonly string[], input: Bytes): Promise<string> {
   const [command, file, ...more] = args;
   if (command === 'new' && file === undefined) {
-    const { identity, recipient } = newKeyPair();
+    const { identity, recipient } = await newKeyPair();
     return `# Keep this file outside the cluster: it opens every backup.\n# public key: ${recipient}\n${identity}\n`;
   }
   if (command === 'unlock' && file !== undefined && more.length === 0)

@@ -1,4 +1,4 @@
-/** What age 1.1.1 encrypted is decrypted here; what is encrypted here, age opens where this machine has it. */
+/** What age 1.1.1 encrypted is decrypted here; what is encrypted here, age opens. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -14,9 +14,10 @@ import {
   newKeyPair,
   readOpener,
 } from '../../src/backup/age.ts';
-import { bech32, fromBech32 } from '../../src/backup/bech32.ts';
 import { type Bytes, of } from '../../src/backup/bytes.ts';
 import { isBackupError } from '../../src/backup/errors.ts';
+import { fetchedProgram } from '../debian_program.ts';
+import { AGE } from './fixture.ts';
 
 /** Made by age-keygen and age 1.1.1. */
 const IDENTITY = `# created: 2026-11-22T22:36:00Z
@@ -45,8 +46,9 @@ const refusedAs = (code: string, text: RegExp) => (error: unknown) => {
   return true;
 };
 
+const pair = await newKeyPair();
+
 describe('backup: encryption', () => {
-  const pair = newKeyPair();
   const sealed = (bytes: Buffer, recipients = [pair.recipient]) => all(encrypted(of(bytes), recipients));
 
   it('opens a file that age encrypted', async () => {
@@ -54,15 +56,18 @@ describe('backup: encryption', () => {
   });
 
   it('makes files that age opens', async function () {
-    if (spawnSync('age', ['--version']).error) {
-      console.log('      skipped: age is not on this machine (apt-get install age)');
+    const root = await fetchedProgram(AGE);
+    if (root === undefined) {
+      console.log('      skipped: age is not in the cache (make test fetches it)');
       return this.skip();
     }
     const folder = mkdtempSync(join(tmpdir(), 'probeyard-age-'));
     try {
       writeFileSync(join(folder, 'key'), `${pair.identity}\n`);
       const input = await sealed(randomBytes(200_000));
-      const { status, stdout, stderr } = spawnSync('age', ['-d', '-i', join(folder, 'key')], { input });
+      const { status, stdout, stderr } = spawnSync(join(root, AGE.program), ['-d', '-i', join(folder, 'key')], {
+        input,
+      });
       assert.equal(status, 0, stderr.toString());
       assert.deepEqual(stdout, await opened(input, pair.identity));
     } finally {
@@ -77,7 +82,7 @@ describe('backup: encryption', () => {
     });
 
   it('opens with the identity of each recipient', async () => {
-    const other = newKeyPair();
+    const other = await newKeyPair();
     const file = await sealed(Buffer.from(TEXT), [pair.recipient, other.recipient]);
     for (const { identity } of [pair, other]) assert.equal((await opened(file, identity)).toString(), TEXT);
   });
@@ -100,9 +105,9 @@ describe('backup: encryption', () => {
     ['a changed byte in the last chunk', (file) => flipped(file, file.length - 1), 'damaged', /is damaged/],
     ['a changed header', (file) => flipped(file, 40), 'key-wrong', /encrypted to another key/],
     ['an end within the header', (file) => file.subarray(0, 100), 'not-a-backup', /header of age/],
-    ['an end before the first chunk', (file) => file.subarray(0, headerOf(file) + 10), 'cut-short', /cut short/],
+    ['an end before the first chunk', (file) => file.subarray(0, headerOf(file) + 10), 'damaged', /cut short/],
     ['an end within a chunk', (file) => file.subarray(0, -10), 'damaged', /cut short/],
-    ['an end between two chunks', (file) => file.subarray(0, headerOf(file) + 16 + 65_552), 'cut-short', /cut short/],
+    ['an end between two chunks', (file) => file.subarray(0, headerOf(file) + 16 + 65_552), 'damaged', /cut short/],
     ['something after its end', (file) => Buffer.concat([file, file]), 'damaged', /is damaged/],
     ['another file', () => Buffer.from('PGDMP and so on'), 'not-a-backup', /header of age/],
     ['an empty file', () => Buffer.alloc(0), 'not-a-backup', /header of age/],
@@ -121,7 +126,7 @@ describe('backup: encryption', () => {
 
   it('refuses another identity', async () => {
     await assert.rejects(
-      opened(await sealed(Buffer.from(TEXT)), newKeyPair().identity),
+      opened(await sealed(Buffer.from(TEXT)), (await newKeyPair()).identity),
       refusedAs('key-wrong', /another key/),
     );
   });
@@ -145,13 +150,4 @@ describe('backup: encryption', () => {
     it(`refuses the recipient ${JSON.stringify(recipient).slice(0, 20)}`, () => {
       assert.throws(() => checkRecipients([recipient]), refusedAs('key-invalid', /not a public key of age/));
     });
-
-  it('bech32: vectors of BIP 173', () => {
-    assert.equal(bech32('a', Buffer.alloc(0)), 'a12uel5l');
-    assert.equal(fromBech32('a', 'A12UEL5L')?.length, 0);
-    const text = 'abcdef1qpzry9x8gf2tvdw0s3jn54khce6mua7lmqqqxw';
-    assert.equal(bech32('abcdef', fromBech32('abcdef', text)!), text);
-    assert.equal(fromBech32('abcdef', text.replace('9', '8')), undefined);
-    assert.equal(fromBech32('a', 'a12UEL5L'), undefined);
-  });
 });

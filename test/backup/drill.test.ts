@@ -28,9 +28,10 @@ import { allOf, newKeys, packed, scratch } from './fixture.ts';
 const DAY = 86_400_000;
 const ROLES = { api: 'py_api', controller: 'py_controller' };
 
+const pair = await newKeyPair();
+
 describe('backup: the drill', function () {
   this.timeout(240_000);
-  const pair = newKeyPair();
   const opener = readOpener(pair.identity);
   const place = scratch();
   const destination = folder(place.path);

@@ -20,6 +20,9 @@ export async function newKeys(): Promise<Keys> {
   };
 }
 
+/** The command line of age. It needs no other package. */
+export const AGE = { name: 'age', program: 'usr/bin/age', isAlone: true };
+
 export const packed = (members: AsyncIterable<Member>, recipient: string): Bytes =>
   encrypted(through(archived(members), createGzip()), [recipient]);
 

@@ -35,10 +35,11 @@ function role(args: string[], env: Record<string, string>, input = Buffer.alloc(
   });
 }
 
+const pair = await newKeyPair();
+
 describe('roles of backups', function () {
   this.timeout(180_000);
   const place = scratch();
-  const pair = newKeyPair();
   const at = (name: string) => join(place.path, name);
   let fixture: StoreFixture;
   let keys: Keys;

@@ -18,9 +18,10 @@ import { chart } from './helm.ts';
 const RELEASE = 'drill';
 const OWN = 'backup-drill';
 
+const pair = await newKeyPair();
+
 describe('a release is restored from its backup', function () {
   this.timeout(900_000);
-  const pair = newKeyPair();
   let c: Cluster;
   let folder: string;
   let values: string;
