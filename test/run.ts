@@ -64,7 +64,9 @@ async function check(): Promise<Counts> {
     console.log(`\n== ${title}`);
     counts.push((await command(bin(name), [...args])) ? { ...nothing, passes: 1 } : failure(title));
   }
-  counts.push(await mochaPart('imports, widths, Makefile', ['test/repository/*.test.ts']));
+  counts.push(await mochaPart('imports, widths, functions, Makefile', ['test/repository/*.test.ts']));
+  console.log('\n== recent commits that are too large, or have too long a subject (named, not failed)');
+  if (!(await command('node', ['test/repository/commits.ts']))) counts.push(failure('remarks on commits'));
   return sum(counts);
 }
 
