@@ -16,11 +16,15 @@ export interface Attack {
   send(token: string, index: number, signal: AbortSignal): Promise<unknown>;
   /** Requests per second of one token, within its limit. */
   perSecond: number;
+  /** Open requests of one token; as many as its concurrency if not given. */
+  atOnce?: number;
   stop?(): Promise<void>;
 }
 export interface Finding {
   id: string;
   title: string;
+  /** What the neighbour is compared with: as many ordinary requests (the default), or no other load. */
+  beside?: 'ordinary requests' | 'nothing';
   make(c: Cluster, token: string): Promise<Attack>;
 }
 
@@ -198,12 +202,16 @@ async function silentNames(c: Cluster): Promise<Attack> {
 }
 
 export const FINDINGS: readonly Finding[] = [
-  { id: 'H1', title: 'reads back a result of 50 MB again and again, and some of it never', make: readBack },
-  { id: 'H2', title: 'has eight webhooks of 50 MB sent again and again', make: webhooks },
-  { id: 'H4', title: 'holds runners with sources of a byte a second, each at another address', make: slowSources },
-  { id: 'M1', title: 'sends an 8 MB manifest of declarations without an end', make: denseManifest },
-  { id: 'M2', title: 'sends an RTSP stream of one picture without an end', make: endlessRtsp },
-  { id: 'M3', title: 'has webhooks sent to hosts whose name server is silent', make: silentNames },
+  { id: 'H1', title: 'an account reads back a result of 50 MB again and again, and some of it never', make: readBack },
+  { id: 'H2', title: 'an account has eight webhooks of 50 MB sent again and again', make: webhooks },
+  {
+    id: 'H4',
+    title: 'an account holds runners with sources of a byte a second, each at another address',
+    make: slowSources,
+  },
+  { id: 'M1', title: 'an account sends an 8 MB manifest of declarations without an end', make: denseManifest },
+  { id: 'M2', title: 'an account sends an RTSP stream of one picture without an end', make: endlessRtsp },
+  { id: 'M3', title: 'an account has webhooks sent to hosts whose name server is silent', make: silentNames },
 ];
 
 /** The same number of ordinary requests, for comparison. */
