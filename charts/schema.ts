@@ -219,7 +219,7 @@ const VALUES: TSchema = object({
   jobs: object({
     maxQueued: whole(1, 10_000_000),
     earlyStart: flag,
-    finished: object({ seconds: whole(1, 86_400), max: whole(0, 100_000), maxPerToken: whole(0, 100_000) }),
+    finished: object({ seconds: whole(1, 86_400), max: whole(0, 100_000) }),
     secretRefs: object({ enabled: flag }),
   }),
   retention: object({ resultDays: whole(1, 36_500), logMonths: whole(1, 1_200) }),

@@ -107,6 +107,8 @@ const origins = {
   s3Region: text('PY_S3_REGION', ''),
   minBytesPerMinute: integer('PY_MIN_BYTES_PER_MINUTE', 0, 1_000_000_000, 16_384),
 };
+/** Maximum number of finished ProbeJobs. */
+const finishedMax = integer('PY_FINISHED_MAX', 0, 100_000, 5_000);
 /** Default limits of users. */
 const limits = {
   requestsPerMinute: integer('PY_LIMIT_REQUESTS_PER_MINUTE', 1, 10_000_000, DEFAULT_LIMITS.requestsPerMinute),
@@ -155,6 +157,7 @@ const api = {
   uploadRoomBytes: integer('PY_UPLOAD_ROOM_BYTES', 1, 10_000_000_000_000, 4_000_000_000),
   podIp: text('PY_POD_IP', ''),
   maxQueued: integer('PY_MAX_QUEUED', 1, 10_000_000, 10_000),
+  finishedMax,
   memoryBudgetBytes: integer('PY_MEMORY_BUDGET_BYTES', 20_000_000, 1_000_000_000_000, 160_000_000),
   ...limits,
   onlyReturnsRaw: flag('PY_ONLY_RETURNS_RAW', false),
@@ -228,8 +231,7 @@ const controller = {
   /** Empty: the chart ships no shared policies. */
   policiesFile: text('PY_POLICIES_FILE', ''),
   finishedSeconds: integer('PY_FINISHED_SECONDS', 1, 86_400, 600),
-  finishedMax: integer('PY_FINISHED_MAX', 0, 100_000, 2_000),
-  finishedMaxPerToken: integer('PY_FINISHED_MAX_PER_TOKEN', 0, 100_000, 50),
+  finishedMax,
   keepEnvelopeDays: integer('PY_KEEP_ENVELOPE_DAYS', 1, 36_500, 30),
   keepRequestMonths: integer('PY_KEEP_REQUEST_MONTHS', 1, 1_200, 13),
   maxQueued: integer('PY_MAX_QUEUED', 1, 10_000_000, 10_000),

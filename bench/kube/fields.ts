@@ -1,7 +1,7 @@
 /**
  * What parts of the ProbeJob's definition cost the API server: its CPU time per job (create, admit, finish, delete)
  * beside the definition as it is, in short turns, and the ratio of each turn. Then what a delete costs, alone, four at
- * once, and by calls of 25. Run: npm exec -- node bench/kube/fields.ts [jobs per turn] [turns] [variant,...]
+ * once, and by one call for a batch. Run: npm exec -- node bench/kube/fields.ts [jobs per turn] [turns] [variant,...]
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { customResourceDefinition } from '../../charts/crds.ts';
@@ -16,7 +16,6 @@ import {
 } from '../../src/kube/client.ts';
 import { PROBE_JOB, type ProbeJob, type ProbeJobStatus } from '../../src/kube/probe_job.ts';
 import { startReflector } from '../../src/kube/reflector.ts';
-import { LABEL } from '../../src/kube/resource.ts';
 import { stopApiServers, testApiServer } from '../../test/kube/apiserver.ts';
 import { childrenOf } from '../../test/processes.ts';
 import { until } from '../../test/until.ts';
@@ -54,7 +53,7 @@ async function oneJob(client: KubeClient, type: ResourceType<ProbeJob>, name: st
   const write = (status: ProbeJobStatus, { metadata: { resourceVersion } }: ProbeJob): Promise<ProbeJob> =>
     client.mergePatchStatus(type, name, status, { namespace, resourceVersion, serverTimeoutMs: 1500 });
   const now = new Date().toISOString();
-  const created = await client.create(type, { metadata: { name, namespace, labels: { [LABEL.request]: name } }, spec });
+  const created = await client.create(type, { metadata: { name, namespace }, spec });
   const admission = {
     holder: 'probeyard-controller-6f7d9c5b8-abcde',
     epoch: 4,
@@ -68,7 +67,7 @@ async function oneJob(client: KubeClient, type: ResourceType<ProbeJob>, name: st
   };
   const admitted = await write(admittedStatus(undefined, admission, now), created);
   const ran = tools.map((tool) => ({ ...tool, success: true, durationMs: 20 }));
-  const finish = { reason: 'Completed' as const, summary: 'completed', tools: ran, resultPath };
+  const finish = { reason: 'Completed' as const, summary: 'completed', tools: ran, resultPath, batch: '4-1' };
   await write(finishedStatus(admitted.status, finish, now), admitted);
   await client.delete(type, name, { namespace });
 }
@@ -220,15 +219,14 @@ try {
     oneAtATime: async (made) => {
       for (const name of made) await deleteOne(name);
     },
-    by25: async (made) => {
-      for (let at = 0; at < made.length; at += 25)
-        await clients[2].deleteAll(type, `${LABEL.request} in (${made.slice(at, at + 25).join(',')})`, { namespace });
-    },
+    batch: () => clients[2].deleteAll(type, 'status.batch=1-1', { namespace }),
   };
   await inTurns(Object.keys(DELETES), async (key, turn) => {
     const made = Array.from({ length: 50 }, (_, index) => `${key.toLowerCase()}-${turn}-${index}`);
     for (const name of made)
-      await clients[2].create(type, { metadata: { name, namespace, labels: { [LABEL.request]: name } }, spec });
+      await clients[2]
+        .create(type, { metadata: { name, namespace }, spec })
+        .then(() => clients[2].mergePatchStatus(type, name, { batch: '1-1' }, { namespace }));
     await counted(key, made.length, () => DELETES[key]!(made));
   });
   console.log('a delete of 50');

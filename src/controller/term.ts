@@ -81,10 +81,9 @@ export async function startTerm(
   const runners = new Runners();
   const queue = workQueue();
   const finishedJobs = new FinishedJobs({
-    kube,
-    namespace: deps.namespace,
+    ...deps,
+    epoch: term.epoch,
     limits: config,
-    log,
     now: () => store.clock.now(),
     stillLeading: () => term.stillLeading(0),
   });
@@ -390,7 +389,7 @@ export async function startTerm(
   );
   pools.start();
   await lead.start();
-  finishedJobs.start(() => deps.jobs.size);
+  finishedJobs.start();
   void begin();
   void beginPolicies().catch((error: unknown) =>
     log.error({ err: error }, 'cannot apply the shared policies of the chart, keeping what the cluster has'),

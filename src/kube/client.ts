@@ -248,12 +248,12 @@ function clientOf(config: SharedKubeConfig, ownNamespace: string) {
     });
   }
 
-  /** Deletes all objects with these labels by one call. The server reads all of them, and deletes one at a time. */
-  async function deleteAll(type: ResourceType, labelSelector: string, options: CallOptions = {}): Promise<void> {
+  /** Deletes the objects with these fields by one call. The server looks at all, and deletes one at a time. */
+  async function deleteAll(type: ResourceType, fieldSelector: string, options: CallOptions = {}): Promise<void> {
     await callText(config, {
       method: 'DELETE',
       path: collection(type, options.namespace),
-      query: { labelSelector },
+      query: { fieldSelector },
       accept: METADATA_ALONE,
       ...bounds({ ...options, deadlineMs: options.deadlineMs ?? 30_000 }),
       what: `delete ${type.plural}`,

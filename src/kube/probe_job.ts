@@ -240,6 +240,7 @@ const ProbeJobStatus = Type.Object(
     ),
     startedAt: Type.Optional(time()),
     completedAt: Type.Optional(time()),
+    batch: Type.Optional(text(64, { description: 'Finished jobs of one batch are deleted together.' })),
     queueTimeMs: Type.Optional(count()),
     durationMs: Type.Optional(count()),
     attempts: Type.Optional(Type.Integer({ minimum: 0, maximum: 100 })),
@@ -289,5 +290,5 @@ export const PROBE_JOB: Definition = {
     { name: 'Runner', type: 'string', jsonPath: '.status.runner.pod', priority: 1 },
     { name: 'Summary', type: 'string', jsonPath: '.status.summary', priority: 1 },
   ],
-  selectable: ['.spec.kind', '.spec.token.id'],
+  selectable: ['.spec.kind', '.spec.token.id', '.status.batch'],
 };

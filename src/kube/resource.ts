@@ -15,8 +15,6 @@ export const API_VERSION = `${GROUP}/${VERSION}`;
 export const LABEL = {
   token: `${GROUP}/token`,
   kind: `${GROUP}/kind`,
-  /** On a job of the API: its name, so that one call can delete many of them. */
-  request: `${GROUP}/request`,
   pool: `${GROUP}/pool`,
   generation: `${GROUP}/generation`,
   tool: `${GROUP}/tool`,

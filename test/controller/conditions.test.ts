@@ -16,7 +16,7 @@ const admission = {
   resultPath: '/v1/probe/x',
   tools: [{ name: 'ffprobe' as const, version: '9.0' }],
 };
-const finish = { reason: 'Completed' as const, summary: 'ok', tools: [], resultPath: '/v1/probe/x' };
+const finish = { reason: 'Completed' as const, summary: 'ok', tools: [], resultPath: '/v1/probe/x', batch: '1-1' };
 const reasons = (status: { conditions?: { type: string; status: string; reason: string }[] }) =>
   (status.conditions ?? []).map(({ type, status: value, reason }) => `${type}=${value}/${reason}`);
 

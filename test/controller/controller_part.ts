@@ -82,6 +82,7 @@ function counting(kube: KubeClient, calls: Controller['calls']): KubeClient {
       (name: string) => name,
     ) as KubeClient['mergePatchStatus'],
     delete: noted('delete', kube.delete as never, (name: string) => name) as KubeClient['delete'],
+    deleteAll: noted('delete', kube.deleteAll as never, (selector: string) => selector) as KubeClient['deleteAll'],
   };
 }
 

@@ -165,7 +165,7 @@ describe('admission fence of the API server', function () {
     const ended = await cluster.kube.mergePatchStatus(
       PROBE_JOBS,
       name,
-      finishedStatus(status, { reason: 'Completed', summary: 'done', tools: [], resultPath: '/x' }, NOW),
+      finishedStatus(status, { reason: 'Completed', summary: 'done', tools: [], resultPath: '/x', batch: '1-1' }, NOW),
     );
     assert.deepEqual(
       [ended.status?.admittedBy?.epoch, ended.status?.conditions?.find(({ type }) => type === 'Succeeded')?.status],

@@ -1,42 +1,59 @@
-/** Finished jobs are deleted on a real API server: many by one call, and nothing else. */
+/** Which finished jobs are deleted, and that a real API server deletes those and no other. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { parse, stringify } from 'yaml';
-import { FinishedJobs } from '../../src/controller/leader/finished_jobs.ts';
+import { setTimeout as pause } from 'node:timers/promises';
 import {
-  makeClient,
-  PROBE_JOBS,
-  SERVICE_ACCOUNTS,
-  type KubeClient,
-  type KubeObject,
-  type ResourceType,
-} from '../../src/kube/client.ts';
+  dueBatches,
+  FinishedJobs,
+  type Batch,
+  type FinishedJobsDeps,
+} from '../../src/controller/leader/finished_jobs.ts';
+import { makeClient, PROBE_JOBS, type KubeClient } from '../../src/kube/client.ts';
+import { isFinished } from '../../src/kube/conditions.ts';
 import type { ProbeJob } from '../../src/kube/probe_job.ts';
 import { startReflector, type Reflector } from '../../src/kube/reflector.ts';
-import { LABEL } from '../../src/kube/resource.ts';
 import { makeLog } from '../../src/log.ts';
 import { testApiServer, type TestApiServer } from '../kube/apiserver.ts';
 import { until } from '../until.ts';
+import { startCluster, type Cluster } from './cluster_parts.ts';
+import { created, ended, endedStatus } from './ended_job.ts';
 
-const rbac = (plural: string, kind: string): ResourceType => ({
-  group: 'rbac.authorization.k8s.io',
-  version: 'v1',
-  plural,
-  kind,
-  namespaced: true,
+const log = makeLog('controller', { podName: 'test', logLevel: 'silent' });
+
+describe('the choice of finished jobs to delete', () => {
+  const limits = { finishedSeconds: 600, finishedMax: 10 };
+  const batch = (id: string, jobs: number, endedS: number, tryAt = 0): Batch => ({
+    id,
+    jobs: new Map(Array.from({ length: jobs }, (_, index) => [`${id}-${index}`, 'uid'])),
+    completedAt: endedS * 1000,
+    tryAt,
+  });
+  for (const [what, batches, due] of [
+    ['nothing', [], []],
+    ['none below the number and the age', [batch('a', 5, 400), batch('b', 5, 900)], []],
+    ['those above the age', [batch('b', 2, 900), batch('a', 2, 399)], ['a']],
+    [
+      'the oldest above the number, and no more than needed',
+      [batch('c', 4, 3), batch('a', 4, 1), batch('b', 4, 2)].map((one) => ({
+        ...one,
+        completedAt: one.completedAt + 900_000,
+      })),
+      ['a'],
+    ],
+    ['a whole batch, as there is no part of one', [batch('a', 11, 900)], ['a']],
+    ['as many as are above the number', [batch('a', 9, 900), batch('b', 9, 901), batch('c', 9, 902)], ['a', 'b']],
+    ['none whose call is under way, which counts as deleted', [batch('a', 9, 900, Infinity), batch('b', 9, 901)], []],
+    ['none that pauses after a failure, but others', [batch('a', 9, 1, 6_000), batch('b', 2, 2)], ['b']],
+    ['one whose pause is over', [batch('a', 9, 1, 5_000)], ['a']],
+  ] as const)
+    it(`is ${what}`, () => {
+      const found = dueBatches(batches, limits, { now: 1_000_000, monotonic: 5_000 });
+      assert.deepEqual(
+        found.map(({ id }) => id),
+        due,
+      );
+    });
 });
-
-/** The kubeconfig of another user of the same server. */
-function kubeconfigOf(server: TestApiServer, token: string, folder: string): string {
-  const config = parse(readFileSync(server.kubeconfig, 'utf8')) as { users: { user: object }[] };
-  config.users[0]!.user = { token };
-  const file = join(folder, 'kubeconfig');
-  writeFileSync(file, stringify(config), { mode: 0o600 });
-  return file;
-}
 
 describe('deletion of finished jobs', function () {
   this.timeout(60_000);
@@ -46,10 +63,6 @@ describe('deletion of finished jobs', function () {
   let jobs: Reflector<ProbeJob>;
   let finished: FinishedJobs;
   let calls: string[];
-  let sweeps = 0;
-  let opened: KubeClient[];
-  const folder = mkdtempSync(join(tmpdir(), 'probeyard-finished-'));
-  after(() => rmSync(folder, { recursive: true, force: true }));
 
   before(async () => {
     server = await testApiServer({ own: true });
@@ -57,135 +70,285 @@ describe('deletion of finished jobs', function () {
   beforeEach(async () => {
     namespace = await server.namespace('finished');
     kube = await makeClient({ kubeconfig: server.kubeconfig, namespace });
-    opened = [kube];
     calls = [];
   });
   afterEach(async () => {
     finished?.stop();
     await jobs?.stop();
-    await Promise.all(opened.map((client) => client.close()));
+    await kube.close();
   });
 
-  const start = async (by: KubeClient, objects = () => jobs.size): Promise<void> => {
+  const start = async (by: KubeClient = kube, change: Partial<FinishedJobsDeps> = {}): Promise<void> => {
     finished = new FinishedJobs({
       kube: {
         ...by,
-        delete: (...given) => {
-          calls.push('one');
-          return by.delete(...given);
+        delete: (type, name, ...given) => {
+          calls.push(name);
+          return by.delete(type, name, ...given);
         },
-        deleteAll: (...given) => {
-          calls.push('many');
-          return by.deleteAll(...given);
+        deleteAll: (type, selector, ...given) => {
+          calls.push(selector);
+          return by.deleteAll(type, selector, ...given);
         },
       },
       namespace,
-      limits: { finishedSeconds: 600, finishedMax: 0, finishedMaxPerToken: 0 },
-      log: makeLog('controller', { podName: 'test', logLevel: 'silent' }),
+      epoch: 1,
+      limits: { finishedSeconds: 600, finishedMax: 0 },
+      log,
       now: () => Date.now(),
       stillLeading: () => true,
+      ...change,
     });
     jobs = startReflector<ProbeJob>({
       client: kube,
       type: PROBE_JOBS,
       namespace,
-      handlers: { delete: ({ metadata }) => finished.forget(metadata.name) },
+      handlers: {
+        add: (job) => isFinished(job.status) && finished.add(job),
+        update: (job) => isFinished(job.status) && finished.add(job),
+        delete: ({ metadata }) => finished.forget(metadata.name),
+      },
     });
     await jobs.synced;
-    finished.start(() => {
-      sweeps++;
-      return objects();
-    });
+    finished.start();
   };
-  const create = (name: string, labels: Record<string, string> = { [LABEL.request]: name }): Promise<ProbeJob> =>
-    kube.create(PROBE_JOBS, {
-      metadata: { name, namespace, labels },
-      spec: { kind: 'file', source: { url: 'https://example.com/a.mp4' } },
-    });
-  const createMany = (count: number): Promise<ProbeJob[]> =>
-    Promise.all(Array.from({ length: count }, () => create(randomUUID())));
-  const left = (): string[] => jobs.list().map(({ metadata }) => metadata.name);
-  const until0 = (): Promise<unknown> => until('no finished job is kept', () => finished.size === 0);
+  const create = (name: string = randomUUID()): Promise<ProbeJob> => kube.create(PROBE_JOBS, created(name));
+  const end = async (batch: string | undefined, name?: string): Promise<string> => {
+    const { metadata } = await create(name);
+    const { batch: _, ...status } = endedStatus(Date.now());
+    await kube.mergePatchStatus(PROBE_JOBS, metadata.name, batch === undefined ? status : { ...status, batch });
+    return metadata.name;
+  };
+  const endMany = (count: number, batch: string) => Promise.all(Array.from({ length: count }, () => end(batch)));
+  const left = async (): Promise<string[]> =>
+    (await kube.listAll(PROBE_JOBS)).items.map(({ metadata }) => metadata.name).toSorted();
+  const untilDeleted = (ms?: number): Promise<unknown> =>
+    until('no finished job is left', () => finished.size === 0, ms);
 
-  it('many go by few calls, and no other job', async () => {
-    const done = await createMany(30);
-    const other = await create(randomUUID());
-    await start(kube);
-    for (const job of done) finished.add(job);
-    await until0();
-    assert.deepEqual(left(), [other.metadata.name]);
-    assert.deepEqual(calls, ['many', 'many']);
+  it('a batch goes by one call, and no job that is unfinished or of another batch', async () => {
+    await endMany(30, '1-1');
+    const [kept, unfinished] = [await end('1-2'), await create()];
+    await start(kube, { limits: { finishedSeconds: 600, finishedMax: 1 } });
+    await until('one batch is left', () => finished.size === 1);
+    assert.deepEqual(await left(), [kept, unfinished.metadata.name].toSorted());
+    assert.deepEqual(calls, ['status.batch=1-1']);
   });
 
-  it('an API server that does not answer gets no further calls with each sweep', async () => {
-    const done = await createMany(50);
+  it('a job that an older leader finished goes by its name, and not a newer one of that name', async () => {
+    await start(kube, { stillLeading: () => calls.length > 0 });
+    const old = await end(undefined, 'by-hand');
+    const { metadata } = await kube.get(PROBE_JOBS, old);
+    await until('it is known', () => finished.size === 1);
+    await jobs.stop();
+    await kube.delete(PROBE_JOBS, old);
+    const { metadata: newer } = await create(old);
+    assert.notEqual(newer.uid, metadata.uid);
+    calls.push('from here on it leads');
+    await untilDeleted();
+    assert.deepEqual(calls.slice(1), [old]);
+    assert.deepEqual(await left(), [old]);
+  });
+
+  it('a job that a finalizer keeps is left to it, and holds up no other', async () => {
+    const held = await end('1-1');
+    await kube.mergePatch(PROBE_JOBS, held, { metadata: { finalizers: ['example.com/keep'] } });
+    await endMany(3, '1-1');
+    await start();
+    await untilDeleted();
+    assert.deepEqual(await left(), [held]);
+    await end('1-2');
+    await until('the next batch is deleted', async () => (await left()).length === 1 && finished.size === 0);
+    assert.deepEqual(calls, ['status.batch=1-1', 'status.batch=1-2']);
+    await kube.mergePatch(PROBE_JOBS, held, { metadata: { finalizers: null } });
+  });
+
+  it('an API server that does not answer gets 16 calls, and the rest when it answers', async () => {
+    for (let batch = 0; batch < 20; batch++) await endMany(2, `1-${batch}`);
     const answers = Promise.withResolvers<void>();
-    const held: KubeClient = {
+    let ticks = 0;
+    const slow: KubeClient = {
       ...kube,
-      delete: async (...given) => {
+      deleteAll: async (...given) => {
         await answers.promise;
-        return kube.delete(...given);
+        return kube.deleteAll(...given);
       },
     };
-    // So many that each is deleted by a call of its own.
-    await start(held, () => 1_000_000);
-    for (const job of done) finished.add(job);
-    const from = sweeps;
-    await until('there were some sweeps', () => sweeps > from + 3);
-    assert.ok(calls.length <= 4, `${calls.length} calls`);
+    await start(slow, { stillLeading: () => ++ticks > 0 });
+    await until('there were some turns', () => ticks > 3);
+    assert.equal(calls.length, 16);
     answers.resolve();
-    await until0();
+    await untilDeleted();
+    assert.equal(calls.length, 20);
+    assert.deepEqual(await left(), []);
   });
 
-  it('a job made by hand goes by its name, whatever label it has', async () => {
-    const [first, second] = await createMany(2);
-    const byHand = await create('by-hand', { [LABEL.request]: 'another' });
-    await start(kube);
-    for (const job of [first!, byHand, second!]) finished.add(job);
-    await until0();
-    assert.deepEqual(left(), []);
-    assert.deepEqual(calls.toSorted(), ['many', 'one']);
-  });
-
-  it('a job whose label was removed goes by its name', async () => {
-    const done = await createMany(3);
-    await start(kube);
-    await kube.mergePatch(PROBE_JOBS, done[1]!.metadata.name, { metadata: { labels: { [LABEL.request]: null } } });
-    for (const job of done) finished.add(job);
-    await until0();
-    assert.deepEqual(left(), []);
-    assert.deepEqual(calls, ['many', 'one']);
-  });
-
-  it('each goes by its name where the role does not allow more', async () => {
-    const bind = async (type: ResourceType, object: object): Promise<void> => {
-      await server.client.create(type, { metadata: { name: 'old', namespace }, ...object } as KubeObject);
+  it('a batch that cannot be deleted pauses, and the others are deleted', async () => {
+    const batches = Array.from({ length: 20 }, (_, index) => `1-${index + 1}`);
+    for (const batch of batches) await end(batch);
+    const refusing: KubeClient = {
+      ...kube,
+      deleteAll: async (type, selector, options) =>
+        kube.deleteAll(type, /-(19|20)$/.test(selector) ? selector : 'status.none=1', options),
     };
-    await bind(SERVICE_ACCOUNTS, {});
-    await bind(rbac('roles', 'Role'), {
-      rules: [{ apiGroups: ['probeyard.dev'], resources: ['probejobs'], verbs: ['delete'] }],
-    });
-    await bind(rbac('rolebindings', 'RoleBinding'), {
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'old' },
-      subjects: [{ kind: 'ServiceAccount', name: 'old', namespace }],
-    });
-    const { status } = await server.client.request<{ status: { token: string } }>({
-      method: 'POST',
-      path: `/api/v1/namespaces/${namespace}/serviceaccounts/old/token`,
-      body: { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: 600 } },
-    });
-    const old = await makeClient({ kubeconfig: kubeconfigOf(server, status.token, folder), namespace });
-    opened.push(old);
-    const done = await createMany(3);
-    await start(old);
-    for (const job of done) finished.add(job);
-    await until0();
-    await until('the watch has it', () => jobs.size === 0);
-    assert.deepEqual(calls, ['many', 'one', 'one', 'one']);
+    await start(refusing);
+    await until('two are deleted', () => finished.size === 18);
+    assert.equal((await left()).length, 18);
+    assert.equal(new Set(calls).size, calls.length, 'none was tried twice');
+  });
 
-    const [next, last] = await createMany(2);
-    for (const job of [next!, last!]) finished.add(job);
-    await until0();
-    assert.deepEqual(calls.slice(4), ['one', 'one'], 'it is not tried again');
+  it('a batch of which a call deleted a part goes on at once', async () => {
+    const [first] = await endMany(2, '1-1');
+    const partly: KubeClient = {
+      ...kube,
+      deleteAll: async (...given) => {
+        if (calls.length > 1) return kube.deleteAll(...given);
+        await kube.delete(PROBE_JOBS, first!);
+        await until('the watch has it', () => finished.size === 1);
+        throw new Error('the call took too long');
+      },
+    };
+    await start(partly);
+    await untilDeleted();
+    assert.deepEqual(await left(), []);
+    assert.equal(calls.length, 2);
+  });
+
+  it('a leader that is deposed deletes nothing', async () => {
+    await end('1-1');
+    let asked = 0;
+    await start(kube, { stillLeading: () => ++asked < 0 });
+    await until('it had some turns', () => asked > 2);
+    assert.deepEqual(calls, []);
+  });
+
+  it('batches are of 100 jobs at most, and those of another term have other names', async () => {
+    await start();
+    const names = Array.from({ length: 201 }, () => finished.nextBatch());
+    const sizes = Map.groupBy(names, (name) => name);
+    assert.deepEqual(
+      [...sizes].map(([name, { length }]) => [name, length]),
+      [
+        ['1-1', 100],
+        ['1-2', 100],
+        ['1-3', 1],
+      ],
+    );
+    finished.stop();
+    await jobs.stop();
+    await start(kube, { epoch: 2 });
+    assert.equal(finished.nextBatch(), '2-1');
+  });
+});
+
+describe('deletion of finished jobs while the API server is away', function () {
+  this.timeout(120_000);
+
+  it('goes on when it is back', async () => {
+    const server = await testApiServer({ alone: true });
+    const namespace = await server.namespace('finished');
+    const kube = await makeClient({ kubeconfig: server.kubeconfig, namespace });
+    const finished = new FinishedJobs({
+      kube,
+      namespace,
+      epoch: 1,
+      limits: { finishedSeconds: 600, finishedMax: 0 },
+      log,
+      now: () => Date.now(),
+      stillLeading: () => true,
+    });
+    try {
+      const { metadata } = await kube.create(PROBE_JOBS, created('a'));
+      await kube.mergePatchStatus(PROBE_JOBS, 'a', endedStatus(Date.now()));
+      await server.pauseEtcd();
+      finished.add({ ...ended('a', Date.now()), metadata });
+      finished.start();
+      // Longer than the API server waits for etcd is not needed: the call outlives the outage, or another follows it.
+      await until('the server does not answer', () =>
+        kube.get(PROBE_JOBS, 'a', { deadlineMs: 1_000 }).then(
+          () => false,
+          () => true,
+        ),
+      );
+      server.resumeEtcd();
+      await until('it is deleted', () => finished.size === 0, 90_000);
+      assert.deepEqual((await kube.listAll(PROBE_JOBS)).items, []);
+    } finally {
+      finished.stop();
+      await kube.close();
+      await server.stop();
+    }
+  });
+});
+
+describe('finished jobs at 500 a second', function () {
+  this.timeout(60_000);
+
+  it('are deleted as fast as they come: no more stay than the maximum and a few batches', async () => {
+    /** As the API server does it: those of one call one after the other, 2 to 4 ms each. */
+    const stored = new Map<string, string>();
+    const played = {
+      deleteAll: async (_type: unknown, selector: string) => {
+        for (const [name, batch] of stored) {
+          if (selector !== `status.batch=${batch}`) continue;
+          await pause(2);
+          stored.delete(name);
+        }
+      },
+    };
+    const finished = new FinishedJobs({
+      kube: played as unknown as KubeClient,
+      namespace: 'none',
+      epoch: 1,
+      limits: { finishedSeconds: 600, finishedMax: 500 },
+      log,
+      now: () => Date.now(),
+      stillLeading: () => true,
+    });
+    finished.start();
+    try {
+      const from = performance.now();
+      let made = 0;
+      let most = 0;
+      await until('2,500 jobs have finished', () => {
+        for (; made < Math.min(2_500, (performance.now() - from) / 2); made++) {
+          const batch = finished.nextBatch();
+          stored.set(`job-${made}`, batch);
+          finished.add(ended(`job-${made}`, Date.now(), batch));
+        }
+        most = Math.max(most, stored.size);
+        return made === 2_500;
+      });
+      assert.ok(most <= 1_200, `${most} at the most`);
+    } finally {
+      finished.stop();
+    }
+  });
+});
+
+describe('finished jobs at a change of the leader', function () {
+  this.timeout(60_000);
+  let cluster: Cluster;
+  afterEach(() => cluster?.stop());
+
+  it('are deleted by the next one, and a job that runs is not', async () => {
+    cluster = await startCluster({ pools: { short: { minReady: 2, maxPods: 2 } } });
+    const { controller, ready, submit, ended: ends, runners, job, record } = cluster;
+    const first = await controller();
+    await ready(2);
+    const done = [await submit(), await submit(), await submit()].map(({ id }) => id);
+    await ends(...done);
+    runners.behaviour.go = () => 'hold';
+    const { id } = await submit();
+    await until('it runs', () => runners.of(id));
+    await until('all are shown as finished', () => done.every((name) => isFinished(job(name)?.status)));
+    await first.stop();
+    const { calls } = await controller({ epoch: 2, env: { PY_FINISHED_MAX: '0' } });
+    await until('they are deleted', () => done.every((name) => job(name) === undefined));
+    assert.deepEqual(
+      calls.filter(({ what }) => what === 'delete ProbeJob').map(({ name }) => name),
+      ['status.batch=1-1'],
+    );
+    assert.equal((await record(id)).state, 'open');
+    assert.ok(job(id));
   });
 });

@@ -9,7 +9,6 @@ import {
   type AvailableTool,
 } from '../../src/controller/leader/job.ts';
 import { isOverdue } from '../../src/controller/leader/sweep.ts';
-import { callsFor, KeptJobs } from '../../src/controller/leader/finished_jobs.ts';
 import type { ProbeJob, ProbeJobSpec } from '../../src/kube/probe_job.ts';
 
 const job = (spec: Partial<ProbeJobSpec> = {}): ProbeJob => ({
@@ -126,65 +125,4 @@ describe('sweep of open requests without a job', () => {
   const row = { id: 'r', submittedAt: new Date(0), tokenId: 1, queueTimeoutMs: 60_000, timeoutMs: 1, waiter: null };
   it('takes only requests whose job can no longer be created', () =>
     assert.deepEqual([isOverdue(row, 69_999), isOverdue(row, 70_001)], [false, true]));
-});
-
-describe('retention of finished jobs', () => {
-  const finished = (name: string, labelled = true) => ({
-    name,
-    id: name,
-    uid: name,
-    token: '1',
-    completedAt: 0,
-    labelled,
-  });
-  const limits = { finishedSeconds: 600, finishedMax: 4, finishedMaxPerToken: 2 };
-  const kept = (...entries: [string, string, number][]) => {
-    const jobs = new KeptJobs();
-    for (const [name, token, completedAt] of entries) jobs.add({ ...finished(name), token, completedAt });
-    return jobs;
-  };
-  const nameOf = ({ name }: { name: string }) => name;
-  it('deletes jobs past their age', () =>
-    assert.deepEqual(kept(['a', '1', 0], ['b', '2', 500_000]).due(limits, 600_001, 10).map(nameOf), ['a']));
-  it('deletes earlier, oldest first, when a token or all tokens have too many', () => {
-    assert.deepEqual(kept(['a', '1', 0], ['b', '1', 1], ['c', '1', 2]).due(limits, 3, 10).map(nameOf), ['a']);
-    assert.deepEqual(
-      kept(['a', '1', 0], ['b', '2', 1], ['c', '3', 2], ['d', '4', 3], ['e', '5', 4]).due(limits, 5, 10).map(nameOf),
-      ['a'],
-    );
-  });
-  it('deletes a bounded number at a time', () =>
-    assert.equal(
-      kept(...Array.from({ length: 50 }, (_, i): [string, string, number] => [`j${i}`, '1', 0])).due(limits, 1e9, 7)
-        .length,
-      7,
-    ));
-  it('counts a job once when it is added or removed twice', () => {
-    const jobs = kept(['a', '1', 0], ['a', '1', 0], ['b', '1', 0]);
-    jobs.remove('a');
-    jobs.remove('a');
-    assert.equal(jobs.size, 1);
-    assert.deepEqual(jobs.due({ ...limits, finishedMaxPerToken: 1 }, 1, 10), []);
-  });
-
-  const many = (count: number) => Array.from({ length: count }, (_, index) => finished(`j${index}`));
-  for (const [what, due, objects, calls] of [
-    ['jobs with the label by one call', many(3), 10, [3]],
-    ['one of the same by its name', many(1), 10, [1]],
-    ['at most 25 by one call', many(60), 100, [25, 25, 10]],
-    ['the last of them by its name, if it is alone', many(26), 100, [25, 1]],
-    ['each by its name, where the API server would have to look at too many', many(3), 751, [1, 1, 1]],
-    ['many by one call among as many others', many(25), 6_250, [25]],
-    ['a job without the label by its name', [finished('a'), finished('b', false), finished('c')], 10, [2, 1]],
-    ['none', [], 10, []],
-  ] as const)
-    it(`deletes ${what}`, () => {
-      const made = callsFor(due, objects);
-      assert.deepEqual(
-        made.map(({ length }) => length),
-        calls,
-      );
-      assert.deepEqual(made.flat().map(nameOf).toSorted(), due.map(nameOf).toSorted());
-      for (const batch of made) assert.ok(batch.length === 1 || batch.every(({ labelled }) => labelled));
-    });
 });

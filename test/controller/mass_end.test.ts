@@ -53,7 +53,7 @@ describe('a queue that ends at once', function () {
     await until('all have waited too long', () => Date.now() > lastAt + QUEUE_TIMEOUT_MS);
 
     const counted = countedAtOnce(kube);
-    await controller({ writes: counted.kube, env: { PY_FINISHED_MAX: '10000', PY_FINISHED_MAX_PER_TOKEN: '10000' } });
+    await controller({ writes: counted.kube, env: { PY_FINISHED_MAX: '10000' } });
     await until(
       'all have an end in Postgres',
       async () => (await servers.stored.store.closedAmong(ids)).size === JOBS,

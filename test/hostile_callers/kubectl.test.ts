@@ -102,12 +102,6 @@ describe('a kubectl user who may only create and delete ProbeJobs', function () 
         /only the API of Probeyard may set the label probeyard\.dev\/token/,
         { metadata: { labels: { 'probeyard.dev/token': '1' } } },
       ],
-      [
-        'the label of another request',
-        plain,
-        /only the API of Probeyard may set the label probeyard\.dev\/request/,
-        { metadata: { labels: { 'probeyard.dev/request': 'another' } } },
-      ],
       ['an address of 100 kB', { source: { url: `http://example.com/${'a'.repeat(100_000)}` } }, /4096/],
       ['a display of 100 kB', { source: { url: 'http://example.com/a', display: 'x'.repeat(100_000) } }, /1024/],
       [

@@ -21,7 +21,7 @@ export const probeJob = (
   metadata: {
     name: id,
     namespace,
-    labels: { [LABEL.token]: String(token.id), [LABEL.kind]: kind, [LABEL.request]: id },
+    labels: { [LABEL.token]: String(token.id), [LABEL.kind]: kind },
   },
   spec: {
     kind,

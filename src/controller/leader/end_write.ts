@@ -16,6 +16,7 @@ import type { Store } from '../../store/store.ts';
 import { isUuid } from '../../store/uuid.ts';
 import type { Turns } from '../../turns.ts';
 import { stamp } from '../../kube/conditions.ts';
+import type { FinishedJobs } from './finished_jobs.ts';
 import { finishedStatus, type JobEnd } from './job_status.ts';
 import { resultPathOf } from './job.ts';
 import { recordEnd } from '../collect/record_end.ts';
@@ -68,6 +69,7 @@ export interface FinishDeps {
   kube: KubeClient;
   log: Logger;
   writes: WriteTurns;
+  finishedJobs: Pick<FinishedJobs, 'nextBatch'>;
 }
 
 export const recordedEnd = (end: RecordedEnd): JobEnd => ({
@@ -175,13 +177,13 @@ export async function writeFinish(
 ): Promise<ProbeJob | undefined> {
   const { term, store, kube, log, writes } = deps;
   const { signal } = term;
+  const shown = { ...finish, resultPath: resultPathOf(job), batch: deps.finishedJobs.nextBatch() };
   let { status, resourceVersion } = job;
   const wait = backoff(PAUSES);
   const write = async (): Promise<ProbeJob | undefined> => {
     await leaseSafe(term, 0);
     if (signal.aborted) return undefined;
-    const finished = finishedStatus(status, { ...finish, resultPath: resultPathOf(job) }, stamp(store.clock.now()));
-    return writeStatus(kube, { ...job, resourceVersion }, finished);
+    return writeStatus(kube, { ...job, resourceVersion }, finishedStatus(status, shown, stamp(store.clock.now())));
   };
   while (!signal.aborted) {
     try {

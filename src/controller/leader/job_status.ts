@@ -100,7 +100,7 @@ export type JobEnd = Pick<Closed, 'reason' | 'summary' | 'tools' | 'policy'>;
 
 export function finishedStatus(
   previous: ProbeJobStatus | undefined,
-  finish: JobEnd & { resultPath: string },
+  finish: JobEnd & { resultPath: string; batch: string },
   now: string,
 ): ProbeJobStatus {
   const changes = [
@@ -112,6 +112,7 @@ export function finishedStatus(
   return {
     conditions: setConditions(previous, changes, now),
     completedAt: now,
+    batch: finish.batch,
     ...(startedAt ? { durationMs: Math.max(0, Date.parse(now) - Date.parse(startedAt)) } : {}),
     ...(finish.tools.length > 0 ? { tools: mergedTools(finish.tools) } : {}),
     ...(finish.policy ? { policy: finish.policy } : {}),

@@ -34,7 +34,6 @@ describe('a probe request', function () {
     assert.deepEqual(job.metadata.labels, {
       'probeyard.dev/token': String(api.tokenId),
       'probeyard.dev/kind': 'file',
-      'probeyard.dev/request': job.metadata.name,
     });
     const { source, submittedAt, ...spec } = job.spec;
     assert.deepEqual(spec, {
