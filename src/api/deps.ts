@@ -13,6 +13,7 @@ import type { NewestSnapshot } from './cluster/newest.ts';
 import type { Catalog } from './probe/catalog.ts';
 import type { Drain } from './http/drain.ts';
 import type { HandOver } from './probe/hand_over.ts';
+import type { ObjectRoom } from './probe/object_room.ts';
 import type { QueueRoom } from './probe/queue_room.ts';
 import type { Metrics } from './metrics.ts';
 import type { TokenCache } from './http/token_cache.ts';
@@ -32,6 +33,8 @@ export interface Settings {
   onlyReturnsRaw: boolean;
   /** Maximum number of waiting requests, over all tokens. */
   maxQueued: number;
+  /** Maximum number of finished ProbeJobs. */
+  finishedMax: number;
   /** Memory for results that are read, returned and delivered. */
   memoryBudgetBytes: number;
   /** The folder of the console's files. Null: no console. */
@@ -50,6 +53,7 @@ export const DEFAULTS = {
   s3Hosts: [],
   onlyReturnsRaw: false,
   maxQueued: 10_000,
+  finishedMax: 5_000,
   memoryBudgetBytes: 160_000_000,
   consoleFolder: null,
   siteFolder: null,
@@ -82,6 +86,7 @@ export interface Deps {
   drain: Drain;
   handOver: HandOver;
   queueRoom: QueueRoom;
+  objectRoom: ObjectRoom;
   /** Undefined: this installation takes no files. */
   uploads?: Uploads | undefined;
   memory: MemoryBudget;

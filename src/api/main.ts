@@ -82,6 +82,7 @@ export async function run(): Promise<void> {
     settings: {
       ...DEFAULTS,
       maxQueued: config.maxQueued,
+      finishedMax: config.finishedMax,
       memoryBudgetBytes: config.memoryBudgetBytes,
       namespace: config.namespace,
       replica: config.replica,

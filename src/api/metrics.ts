@@ -38,7 +38,7 @@ export function makeMetrics(waiting: () => number, options: { defaults?: boolean
     help: 'Requests that were answered 5xx, by the dependency that was away or by what else failed',
     labelNames: ['reason'],
   });
-  for (const reason of ['postgres', 'nats', 'kubernetes', 'memory', 'internal']) failures.inc({ reason }, 0);
+  for (const reason of ['postgres', 'nats', 'kubernetes', 'memory', 'objects', 'internal']) failures.inc({ reason }, 0);
   const seconds = new Histogram({
     ...on,
     name: 'probeyard_api_request_seconds',

@@ -23,6 +23,7 @@ import type { Deps, Settings, Uploads } from './deps.ts';
 import type { ReadyChecks } from './health.ts';
 import { makeDrain } from './http/drain.ts';
 import { makeHandOver } from './probe/hand_over.ts';
+import { makeObjectRoom, usualObjects } from './probe/object_room.ts';
 import { makeQueueRoom } from './probe/queue_room.ts';
 import { makeMetrics } from './metrics.ts';
 import { makeTokenCache } from './http/token_cache.ts';
@@ -146,6 +147,7 @@ export function wire({
     tellEarly,
     handOver,
     queueRoom: makeQueueRoom({ store, log, maxQueued: settings.maxQueued }),
+    objectRoom: makeObjectRoom({ kube, log, namespace: settings.namespace, usual: usualObjects(settings) }),
   };
   // A replica that has lost a dependency answers 503, or holds its callers until the dependency is back. Unready, all
   // replicas would leave the Service at once, and callers would get refused connections instead.

@@ -35,6 +35,8 @@ export interface Page<T> {
   items: T[];
   resourceVersion: string;
   continue: string | undefined;
+  /** How many objects follow this page. The server does not count them if a selector is given. */
+  remaining: number;
 }
 
 export interface PatchOptions extends CallOptions {
@@ -79,7 +81,7 @@ export type Draft<T extends KubeObject> = Omit<T, 'apiVersion' | 'kind' | 'statu
 };
 
 interface ListBody<T> {
-  metadata: { resourceVersion: string; continue?: string };
+  metadata: { resourceVersion: string; continue?: string; remainingItemCount?: number };
   items: T[];
 }
 interface Patch {
@@ -132,6 +134,7 @@ function clientOf(config: SharedKubeConfig, ownNamespace: string) {
       items: body.items,
       resourceVersion: body.metadata.resourceVersion,
       continue: body.metadata.continue || undefined,
+      remaining: body.metadata.remainingItemCount ?? 0,
     };
   }
 
@@ -148,7 +151,7 @@ function clientOf(config: SharedKubeConfig, ownNamespace: string) {
     for (;;) {
       for (const item of page.items) all.push(item);
       if (page.continue === undefined)
-        return { items: all, resourceVersion: page.resourceVersion, continue: undefined };
+        return { items: all, resourceVersion: page.resourceVersion, continue: undefined, remaining: 0 };
       const { resourceVersion: _, ...rest } = options;
       page = await list(type, { limit: 500, ...rest, continue: page.continue });
     }

@@ -64,7 +64,7 @@ function callsOf(role: string): Set<string> {
 }
 
 const EXPECTED = {
-  'Role/probeyard-api': ['probejobs.probeyard.dev: create get delete', 'probetools.probeyard.dev: get list watch'],
+  'Role/probeyard-api': ['probejobs.probeyard.dev: create get list delete', 'probetools.probeyard.dev: get list watch'],
   'Role/probeyard-controller': [
     'probejobs.probeyard.dev: get list watch delete deletecollection',
     'probetools.probeyard.dev: get list watch create patch delete',

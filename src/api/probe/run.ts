@@ -84,6 +84,7 @@ export async function runProbe(deps: Deps, ctx: Context, request: ProbeRequest):
   beginTrace(deps, ctx);
   const { idempotency } = request;
   deps.queueRoom.check();
+  deps.objectRoom.check();
   for (let tries = 1; ; tries++) {
     const opened = await openRequest(deps, ctx, request, tries > 1);
     if (opened.job) deps.queueRoom.opened();
