@@ -113,6 +113,17 @@ export const ALERTS: readonly Alert[] = [
     summary: 'Runners of @name@ lose jobs, which run again ({{ $labels.reason }}).',
   },
   {
+    name: 'ProbeyardJobObjectsPileUp',
+    severity: 'critical',
+    expr:
+      'max(probeyard_job_objects{@controller@, state="finished"}) > ' +
+      'max(probeyard_job_objects_limit{@controller@}) + 2500 or ' +
+      'sum(increase(probeyard_api_failures_total{@api@, reason="objects"}[<5m>])) > 0',
+    for: '5m',
+    summary:
+      'ProbeJobs of @name@ come faster than finished ones are deleted. They fill etcd, and requests are refused.',
+  },
+  {
     name: 'ProbeyardPoolNotReady',
     severity: 'warning',
     expr: 'max by (pool) (probeyard_pool_ready{@controller@}) == 0',

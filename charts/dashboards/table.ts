@@ -72,7 +72,9 @@ const SERVICE_LEVELS: readonly Panel[] = [
   },
   {
     title: 'Failures by reason',
-    text: 'postgres, nats and kubernetes are dependencies that were away; memory is the budget of results.',
+    text:
+      'postgres, nats and kubernetes are dependencies that were away; memory is the budget of results, ' +
+      'objects the room in etcd.',
     unit: 'reqps',
     queries: [{ expr: perSecond('reason', 'probeyard_api_failures_total', '@api@'), legend: '{{reason}}' }],
   },
@@ -101,6 +103,15 @@ const QUEUE: readonly Panel[] = [
     text: 'Waiting jobs that grow while runners are free: look at why they wait.',
     unit: 'short',
     queries: [{ expr: 'sum by (state) (probeyard_jobs{@controller@})', legend: '{{state}}' }],
+  },
+  {
+    title: 'ProbeJobs in etcd',
+    text: 'finished stays near its limit. Far above it, they are not deleted as fast as they come.',
+    unit: 'short',
+    queries: [
+      { expr: 'max by (state) (probeyard_job_objects{@controller@})', legend: '{{state}}' },
+      { expr: 'max(probeyard_job_objects_limit{@controller@})', legend: 'limit of finished' },
+    ],
   },
   {
     title: 'Age of the oldest waiting job',

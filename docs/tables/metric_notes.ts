@@ -30,7 +30,8 @@ export const WORRY: Readonly<Record<string, string>> = {
   probeyard_backup_last_failure_timestamp_seconds: 'it is later than the last success',
   probeyard_api_requests_total: 'the share of `5xx` grows; `route` without `/healthz` and `/readyz`',
   probeyard_api_failures_total:
-    'it increases at all: `postgres`, `nats` and `kubernetes` are dependencies that were away, `memory` is the budget',
+    'it increases at all: `postgres`, `nats` and `kubernetes` are dependencies that were away, `memory` is the ' +
+    'budget, `objects` the room in etcd',
   probeyard_api_cut_answers_total: 'it grows with the load: callers time out, or a proxy in front closes connections',
   probeyard_api_memory_refused_total: '`replica` increases: raise `api.memoryBudgetBytes` and the memory limit',
   probeyard_api_slow_sockets_closed_total: 'there are many: callers read slowly, or a proxy does',
@@ -49,6 +50,7 @@ export const WORRY: Readonly<Record<string, string>> = {
   probeyard_cache_lists_total: 'it increases every minute: watches break',
   probeyard_nats_callouts_total: "`refused` increases: something without a runner's token asks for NATS",
   probeyard_queue_oldest_seconds: 'it stays near the queue timeout (60 s)',
+  probeyard_job_objects: '`finished` stays above its limit by more than a few hundred',
   probeyard_account_jobs: 'rank 1 holds most of what all hold',
   probeyard_postgres_waiting: 'above 0 for minutes: the pool of connections is used up',
   probeyard_nats_disconnects_total: 'it increases outside of restarts of NATS',

@@ -350,6 +350,8 @@ export async function startTerm(
         now: store.clock.now(),
         since,
         fenceMissing: fence.missing(),
+        jobs: jobs.list(),
+        finishedMax: config.finishedMax,
       }),
     jobSeen: (job) => lead.seen(job),
     jobGone: (job) => lead.deleted(job),

@@ -1,6 +1,7 @@
 /** What the leader knows at this moment, as metrics: read at each scrape, and gone with the term. */
 import type { Registry } from 'prom-client';
-import { conditionOf } from '../kube/conditions.ts';
+import { conditionOf, isFinished } from '../kube/conditions.ts';
+import type { ProbeJob } from '../kube/probe_job.ts';
 import type { ProbePool } from '../kube/probe_pool.ts';
 import type { ProbeTool } from '../kube/probe_tool.ts';
 import { readAtScrape, readOne, type Sample } from '../metrics/read_at_scrape.ts';
@@ -27,9 +28,14 @@ export interface TermFigures {
   tools: readonly ProbeTool[];
   /** Whether late admissions are accepted; undefined: not known yet. */
   fenceMissing: boolean | undefined;
+  /** ProbeJobs in etcd. */
+  objects: { finished: number; unfinished: number };
+  finishedMax: number;
 }
 
 export interface FigureSources {
+  jobs: readonly ProbeJob[];
+  finishedMax: number;
   fenceMissing?: boolean | undefined;
   queue: Pick<SnapshotView['queue'], 'accounts' | 'fronts'>;
   pools: Iterable<PoolFacts>;
@@ -38,7 +44,8 @@ export interface FigureSources {
   since: number;
 }
 
-export function termFigures({ queue, pools, tools, now, since, fenceMissing }: FigureSources): TermFigures {
+export function termFigures(sources: FigureSources): TermFigures {
+  const { queue, pools, tools, now, since, fenceMissing, jobs, finishedMax } = sources;
   const shown = [...pools].map(({ pool, heldBack }) => ({
     name: pool.metadata.name,
     ready: conditionOf(pool.status, 'Ready')?.status === 'True',
@@ -52,7 +59,9 @@ export function termFigures({ queue, pools, tools, now, since, fenceMissing }: F
     .toSorted((one, other) => other.waiting + other.held - (one.waiting + one.held))
     .slice(0, RANKS)
     .map(({ waiting, held, limit }) => ({ waiting, running: held, limit: Number.isFinite(limit) ? limit : undefined }));
-  return { termMs: now - since, oldestMs, accounts, pools: shown, tools, fenceMissing };
+  const finished = jobs.filter(({ status }) => isFinished(status)).length;
+  const objects = { finished, unfinished: jobs.length - finished };
+  return { termMs: now - since, oldestMs, accounts, pools: shown, tools, fenceMissing, objects, finishedMax };
 }
 
 /** `figures`: undefined while this replica does not lead. */
@@ -84,6 +93,15 @@ export function termMetrics(registry: Registry, figures: () => TermFigures | und
       const missing = figures()?.fenceMissing;
       return missing === undefined ? undefined : Number(missing);
     },
+  );
+  read('probeyard_job_objects', 'ProbeJobs in the cluster; at the leader alone', ['state'], ({ objects }) =>
+    Object.entries(objects).map(([state, value]) => ({ labels: { state }, value })),
+  );
+  readOne(
+    registry,
+    'probeyard_job_objects_limit',
+    'How many finished ProbeJobs are kept at most; at the leader alone',
+    () => figures()?.finishedMax,
   );
   read(
     'probeyard_queue_oldest_seconds',

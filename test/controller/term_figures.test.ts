@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { Registry } from 'prom-client';
 import { RANKS, termFigures, termMetrics, type TermFigures } from '../../src/controller/term_figures.ts';
+import { created, ended } from './ended_job.ts';
 import { AT, PROVEN, aPool, aTool, condition } from './snapshot_view.ts';
 
 const series = async (figures: () => TermFigures | undefined): Promise<string[]> => {
@@ -10,6 +11,7 @@ const series = async (figures: () => TermFigures | undefined): Promise<string[]>
   return (await registry.metrics()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
 };
 
+const NO_JOBS = { jobs: [], finishedMax: 5_000 };
 const account = (id: number, waiting: number, held: number, limit = Infinity) => ({ id, waiting, held, limit });
 
 describe("metrics of the leader's term", () => {
@@ -41,9 +43,14 @@ describe("metrics of the leader's term", () => {
       ],
       now: AT,
       since: AT - 60_000,
+      jobs: [ended('a', AT), ended('b', AT), created('c')],
+      finishedMax: 5_000,
     });
     assert.deepEqual(await series(() => found), [
       'probeyard_term_seconds 60',
+      'probeyard_job_objects{state="finished"} 2',
+      'probeyard_job_objects{state="unfinished"} 1',
+      'probeyard_job_objects_limit 5000',
       'probeyard_queue_oldest_seconds{pool="short"} 9',
       'probeyard_queue_oldest_seconds{pool="long"} 0',
       'probeyard_pool_ready{pool="short"} 1',
@@ -63,7 +70,15 @@ describe("metrics of the leader's term", () => {
   it('whether the fence is missing, once it is known', async () => {
     const shown = (fenceMissing?: boolean) =>
       series(() =>
-        termFigures({ queue: { accounts: [], fronts: [] }, pools: [], tools: [], now: AT, since: AT, fenceMissing }),
+        termFigures({
+          queue: { accounts: [], fronts: [] },
+          pools: [],
+          tools: [],
+          now: AT,
+          since: AT,
+          fenceMissing,
+          ...NO_JOBS,
+        }),
       );
     const own = (lines: string[]) => lines.filter((line) => line.startsWith('probeyard_fence_missing'));
     assert.deepEqual(own(await shown()), []);
@@ -75,7 +90,7 @@ describe("metrics of the leader's term", () => {
     const accounts = Array.from({ length: 1_000 }, (_, index) => account(9_000_000 + index, index, 0));
     accounts[3] = account(9_000_003, 5_000, 7, 12);
     const found = await series(() =>
-      termFigures({ queue: { accounts, fronts: [] }, pools: [], tools: [], now: AT, since: AT }),
+      termFigures({ queue: { accounts, fronts: [] }, pools: [], tools: [], now: AT, since: AT, ...NO_JOBS }),
     );
     assert.doesNotMatch(found.join('\n'), /9000/);
     const jobs = found.filter((line) => line.startsWith('probeyard_account_jobs'));

@@ -56,6 +56,10 @@ const full = (busy: string): Series[] => [
   controller('probeyard_runner_pods', busy, 'pool="short",state="busy"'),
   controller('probeyard_pool_max_pods', '20x60', 'pool="short"'),
 ];
+const objects = (finished: string): Series[] => [
+  controller('probeyard_job_objects', finished, 'state="finished"'),
+  controller('probeyard_job_objects_limit', '5000x60'),
+];
 const stream = (bytes: string): Series[] => [
   controller('probeyard_stream_bytes', bytes, 'stream="chunks"'),
   controller('probeyard_stream_limit_bytes', '1000x60', 'stream="chunks"'),
@@ -163,6 +167,18 @@ export const CASES: Readonly<Record<string, AlertCase>> = {
       'two in an idle hour': [
         controller('probeyard_jobs_retried_total', '0x20 2x40', 'pool="short",reason="pod-gone"'),
         ...jobs('0x20 2x40', '0x60'),
+      ],
+    },
+  },
+  ProbeyardJobObjectsPileUp: {
+    at: '30m',
+    fires: objects('0+1000x60'),
+    calm: {
+      'as many finished ones as may stay': objects('5500x60'),
+      'many for a short time': objects('5000x24 9000x3 5000x30'),
+      'requests that fail for another reason': [
+        api('probeyard_api_failures_total', '0+50x60', 'reason="memory"'),
+        ...objects('5000x60'),
       ],
     },
   },

@@ -9,6 +9,7 @@ import { controllerMetrics, leaseMetrics } from '../../src/controller/metrics.ts
 import { termFigures, termMetrics } from '../../src/controller/term_figures.ts';
 import { connectionMetrics } from '../../src/metrics/connections.ts';
 import { webhookMetrics } from '../../src/webhooks/metrics.ts';
+import { ended } from '../controller/ended_job.ts';
 import { AT, PROVEN, aPool, aTool } from '../controller/snapshot_view.ts';
 import type { Target } from './server.ts';
 
@@ -48,6 +49,8 @@ export function controllerSample(): Registry {
       now: AT,
       since: AT - 60_000,
       fenceMissing: false,
+      jobs: [ended('a', AT)],
+      finishedMax: 5_000,
     }),
   );
   connectionMetrics(registry, CONNECTIONS);
