@@ -40,6 +40,13 @@ export const noAnswer = (options: { detail?: string; cause?: unknown } = {}): So
 export const wrongProtocol = (protocol: string, options: { detail?: string; cause?: unknown }): SourceError =>
   unreachable(`the host does not answer with ${protocol}`, { reason: 'protocol', ...options });
 
+export const endlessInterim = (): SourceError =>
+  unreachable('the host sends endless interim responses', { reason: 'protocol' });
+
+/** In a response of chunks. */
+export const tooMuchFraming = (detail: string): SourceError =>
+  unreachable('the host sends more framing than data', { reason: 'protocol', detail });
+
 export const unreadAnswers = (): SourceError =>
   unreachable('the host does not read its responses', { reason: 'protocol' });
 

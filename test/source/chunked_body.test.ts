@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { ChunkedBody } from '../../src/source/http/chunked_body.ts';
+import { SourceError } from '../../src/source/error.ts';
 import { ResponseError } from '../../src/source/http/response_head.ts';
 
 /** In pieces of this length. */
@@ -46,11 +47,39 @@ describe('body in chunks', () => {
     ['a size of too many digits', `${'f'.repeat(13)}\r\n`],
     ['a line that ends in LF alone', '1\na\r\n'],
     ['more data than its size', '1\r\nab\r\n'],
-    ['a line without an end', '0'.repeat(20_000)],
-    ['endless trailers', `0\r\n${'x: y\r\n'.repeat(10_000)}`],
   ];
   for (const [title, text] of wrong)
     it(`cannot have ${title}`, () => {
       for (const length of [1, 7, text.length]) assert.throws(() => decode(text, length), ResponseError);
+    });
+
+  const framing: [title: string, text: string][] = [
+    ['a size without an end', '0'.repeat(20_000)],
+    ['an extension of more than 256 bytes', `1;x=${'y'.repeat(300)}\r\na\r\n0\r\n\r\n`],
+    ['extensions of more than twice the data', `1;x=${'y'.repeat(200)}\r\na\r\n`.repeat(6000)],
+    ['one byte in each of its chunks, and media', '1\r\na\r\n'.repeat(400_000)],
+    ['a trailer without an end', `0\r\n${'x'.repeat(20_000)}`],
+    ['endless trailers', `0\r\n${'x: y\r\n'.repeat(10_000)}`],
+  ];
+  for (const [title, text] of framing)
+    it(`cannot have ${title}`, () => {
+      for (const length of [700, 65_536])
+        assert.throws(
+          () => decode(text, length),
+          (error) => error instanceof SourceError && error.message === 'the host sends more framing than data',
+        );
+    });
+
+  for (const [title, text, length] of [
+    [
+      'an extension of 250 bytes in each chunk',
+      `${`200;${'x'.repeat(250)}\r\n${'a'.repeat(512)}\r\n`.repeat(4000)}`,
+      512 * 4000,
+    ],
+    ['one byte in each chunk of a playlist', '1\r\na\r\n'.repeat(200_000), 200_000],
+    ['three bytes in each chunk', '3\r\nabc\r\n'.repeat(400_000), 1_200_000],
+  ] as const)
+    it(`may have ${title}`, () => {
+      assert.equal(decode(`${text}0\r\n\r\n`, 65_536).data.length, length);
     });
 });

@@ -1,4 +1,13 @@
+import { tooMuchFraming } from '../failures.ts';
 import { LONGEST_HEAD, ResponseError } from './response_head.ts';
+
+/** A size of twelve digits, blanks and an extension. Of trailers, a line is as long as one of a head. */
+const LONGEST_SIZE = 12 + 256;
+/**
+ * Bytes that are no data, beside twice the data. A chunk of one byte has five of them, so a body of such chunks is read
+ * up to 350 kB: a playlist, but no media.
+ */
+const FRAMING = 1 << 20;
 
 /** Decodes a body in chunks. */
 export class ChunkedBody {
@@ -7,6 +16,8 @@ export class ChunkedBody {
   #line = '';
   #reads: 'size' | 'data' | 'end of data' | 'trailer' | 'nothing' = 'size';
   #trailers = 0;
+  #data = 0;
+  #framing = 0;
 
   get isComplete(): boolean {
     return this.#reads === 'nothing';
@@ -27,13 +38,18 @@ export class ChunkedBody {
         to += length;
         at += length;
         this.#left -= length;
+        this.#data += length;
         if (this.#left === 0) this.#reads = 'end of data';
         continue;
       }
       const end = bytes.indexOf(10, at);
-      this.#line += bytes.toString('latin1', at, end === -1 ? bytes.length : end + 1);
-      if (this.#line.length > LONGEST_HEAD) throw new ResponseError('line of a chunk');
-      at = end === -1 ? bytes.length : end + 1;
+      const next = end === -1 ? bytes.length : end + 1;
+      if (this.#line.length + next - at > (this.#reads === 'trailer' ? LONGEST_HEAD : LONGEST_SIZE))
+        throw tooMuchFraming('line of a chunk');
+      this.#line += bytes.toString('latin1', at, next);
+      this.#framing += next - at;
+      if (this.#framing > 2 * this.#data + FRAMING) throw tooMuchFraming(`${this.#data} bytes of data`);
+      at = next;
       if (end === -1) break;
       const line = this.#line;
       this.#line = '';
@@ -54,8 +70,8 @@ export class ChunkedBody {
       if (line !== '') throw new ResponseError('end of a chunk');
       this.#reads = 'size';
     } else {
-      this.#trailers += line.length;
-      if (this.#trailers > LONGEST_HEAD) throw new ResponseError('trailers');
+      this.#trailers += line.length + 2;
+      if (this.#trailers > LONGEST_HEAD) throw tooMuchFraming('trailers');
       if (line === '') this.#reads = 'nothing';
     }
   }

@@ -1,14 +1,17 @@
 import type { Socket } from 'node:net';
 import { ChunkedBody } from './chunked_body.ts';
-import { SourceError } from '../error.ts';
-import { answerTimeout, brokenConnection, noAnswer, sourceClosed, wrongProtocol } from '../failures.ts';
+import { answerTimeout, brokenConnection, endlessInterim, noAnswer, sourceClosed, wrongProtocol } from '../failures.ts';
 import { HttpAnswer } from './http_answer.ts';
-import { LONGEST_HEAD, parseHead, ResponseError, type ResponseHead } from './response_head.ts';
+import { headEnd, LONGEST_HEAD, parseHead, ResponseError, type ResponseHead } from './response_head.ts';
+import { Backlog } from '../protocols/backlog.ts';
 
 /** The origin closed a kept connection meanwhile, or had sent bytes on it before: the request may be sent again. */
 export class StaleConnection extends Error {}
 
-/** Usually one or two precede a response. Reading a flood of them would occupy the event loop. */
+/**
+ * Usually one or two precede a response. Reading a flood of them would occupy the event loop. Together they may be as
+ * long as one head.
+ */
 const MOST_INTERIM = 16;
 
 /**
@@ -43,8 +46,10 @@ export class Connection {
   #asking: Asking | undefined;
   #reading: Reading | undefined;
   #into: Buffer = PASSAGE;
-  #head: Buffer | undefined;
+  /** The beginning of a head. */
+  #head: Backlog | undefined;
   #interim = 0;
+  #interimBytes = 0;
   #used = false;
   #paused = false;
   #dead = false;
@@ -119,7 +124,7 @@ export class Connection {
       const late = setTimeout(() => this.#fail(answerTimeout()), timeoutMs);
       this.#asking = { resolve, reject, reused: this.#used, late, signal };
       this.#used = true;
-      this.#interim = 0;
+      this.#interim = this.#interimBytes = 0;
       signal.addEventListener('abort', this.#aborted, { once: true });
       this.#socket!.setTimeout(0).ref();
       this.#socket!.write(text, 'latin1');
@@ -185,19 +190,23 @@ export class Connection {
   }
 
   #readHead(bytes: Buffer): Buffer {
-    const all = this.#head === undefined ? bytes : Buffer.concat([this.#head, bytes]);
-    const end = all.indexOf('\r\n\r\n');
-    if ((end === -1 ? all.length : end) > LONGEST_HEAD) throw new ResponseError('long head');
-    if (end === -1) {
-      this.#head = Buffer.from(all);
+    const before = this.#head?.length ?? 0;
+    this.#head?.append(bytes);
+    const all = this.#head?.bytes ?? bytes;
+    const end = headEnd(all, before);
+    if ((end ?? all.length) > LONGEST_HEAD) throw new ResponseError('long head');
+    if (end === undefined) {
+      if (this.#head === undefined) (this.#head = new Backlog()).append(bytes);
       return all.subarray(all.length);
     }
     this.#head = undefined;
     const head = parseHead(all.toString('latin1', 0, end));
     if (head.status === 101) throw new ResponseError('another protocol');
     if (head.status >= 200) this.#answer(head);
-    else if (++this.#interim > MOST_INTERIM)
-      throw new SourceError('origin-unreachable', 'the host sends endless interim responses', { reason: 'protocol' });
+    else {
+      this.#interimBytes += end;
+      if (++this.#interim > MOST_INTERIM || this.#interimBytes > LONGEST_HEAD) throw endlessInterim();
+    }
     return all.subarray(end + 4);
   }
 

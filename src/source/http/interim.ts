@@ -1,5 +1,5 @@
 import type { ClientRequest } from 'node:http';
-import { SourceError } from '../error.ts';
+import { endlessInterim } from '../failures.ts';
 
 /** Usually one or two precede a response. */
 const MOST = 16;
@@ -9,9 +9,6 @@ export function boundInterim(request: ClientRequest): void {
   let count = 0;
   request.on('information', () => {
     count += 1;
-    if (count > MOST)
-      request.destroy(
-        new SourceError('origin-unreachable', 'the host sends endless interim responses', { reason: 'protocol' }),
-      );
+    if (count > MOST) request.destroy(endlessInterim());
   });
 }

@@ -24,6 +24,22 @@ const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 const ONCE: ReadonlySet<string> = new Set(['content-type', 'etag', 'last-modified', 'location', 'server', 'age']);
 const LONGEST_LENGTH = 15;
 
+const BEGINNING = Buffer.from('HTTP/1.');
+
+/**
+ * Where the head ends that `bytes` begin with, without its empty line; undefined: not yet. The first `from` bytes were
+ * looked at before. What is no head is refused by the first bytes, or the first line, that show it.
+ */
+export function headEnd(bytes: Buffer, from: number): number | undefined {
+  const known = Math.min(bytes.length, BEGINNING.length);
+  if (bytes.compare(BEGINNING, 0, known, 0, known) !== 0) throw new ResponseError('status line');
+  for (let at = bytes.indexOf(10, from); at !== -1; at = bytes.indexOf(10, at + 1)) {
+    if (bytes[at - 1] !== 13) throw new ResponseError('line that ends in LF alone');
+    if (bytes[at - 2] === 10) return at - 3;
+  }
+  return undefined;
+}
+
 /** `text`: in Latin-1, without the empty line. */
 export function parseHead(text: string): ResponseHead {
   const [first = '', ...lines] = text.split('\r\n');
