@@ -3,7 +3,7 @@ import { parseSource } from '../../src/source/address/parse.ts';
 import { startProxy, type JobSource } from '../../src/source/proxy.ts';
 import { until } from '../until.ts';
 import { ask } from './ask.ts';
-import { Cleanup, pattern, sendFile, startOrigin, type Handler, type Origin } from './origin.ts';
+import { assertRead, Cleanup, pattern, sendFile, startOrigin, type Handler, type Origin } from './origin.ts';
 
 const cleanup = new Cleanup();
 const body = pattern(3_000_000);
@@ -49,8 +49,9 @@ describe('the end of a file, asked for beside its head', function () {
   it('counts to the tool that opened the file', async () => {
     const { job } = await open(file, FAR);
     await readEnd(job);
-    await until('all of it has arrived', () => job.stats().ioUsage === 524_288 + 131_072);
+    await until('all of it has arrived', () => job.stats().ioUsage >= 524_288 + 131_072);
     const { origin, ioUsage, requests } = job.stats();
+    assertRead(origin['a']!, 524_288 + 131_072);
     assert.deepEqual([origin['a']!.bytes, origin['a']!.requests], [ioUsage, requests]);
   });
 
@@ -112,7 +113,8 @@ describe('the end of a file, asked for beside its head', function () {
     }, FAR);
     assert.ok((await ask(job.address('a'))).body.equals(small));
     await until('every request is there', () => ranges(origin).length >= 3);
-    assert.ok(job.stats().ioUsage <= small.length, `${job.stats().ioUsage} bytes`);
+    // One read of a socket had arrived before it was left.
+    assert.ok(job.stats().ioUsage <= small.length + 65_536 + 2_000, `${job.stats().ioUsage} bytes`);
   });
 
   it('of a file without ranges is left', async () => {
@@ -121,6 +123,7 @@ describe('the end of a file, asked for beside its head', function () {
       FAR,
     );
     assert.ok((await ask(job.address('a'))).body.equals(body));
-    assert.equal(job.stats().ioUsage, body.length);
+    // One read of a socket had arrived before the end was left.
+    assert.ok(job.stats().ioUsage <= body.length + 65_536 + 1_000, `${job.stats().ioUsage} bytes`);
   });
 });

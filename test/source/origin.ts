@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
@@ -90,6 +91,14 @@ export function sendFile(
       ...headers,
     })
     .end(body.subarray(from, to + 1));
+}
+
+const LONGEST_HEAD = 500;
+
+/** Asserts that bodies of this length were read, each once, and nothing else but the heads of their responses. */
+export function assertRead({ bytes, requests }: { bytes: number; requests: number }, length: number): void {
+  const heads = bytes - length;
+  assert.ok(heads > 0 && heads <= requests * LONGEST_HEAD, `${bytes} bytes of ${length} in ${requests} responses`);
 }
 
 /** Closes everything that was added, in reverse order, at the end of a test. */

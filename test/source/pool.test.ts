@@ -35,7 +35,7 @@ function open(options: Partial<PoolOptions> = {}): Pool {
 
 type Answer = Awaited<ReturnType<Pool['get']>>['response'];
 const answerOf = async (pool: Pool, url: string, signal = never): Promise<Answer> =>
-  (await pool.get(targetOf(url), {}, signal)).response;
+  (await pool.get(targetOf(url), {}, signal, () => {})).response;
 
 async function streamed(answer: Answer): Promise<Buffer> {
   const pieces: Buffer[] = [];
@@ -43,7 +43,7 @@ async function streamed(answer: Answer): Promise<Buffer> {
   return Buffer.concat(pieces);
 }
 
-const transfer = { idleMs: 5_000, count: { bytes() {} }, pace: { whole() {} }, signal: never };
+const transfer = { idleMs: 5_000, pace: { whole() {} }, signal: never };
 
 /** Into memory of this length, a page at a time. */
 async function filled(answer: Answer, length: number, page = 65_536): Promise<Buffer> {
@@ -366,7 +366,7 @@ describe('connections to origins', function () {
     pool.warm(target, 3);
     await until('three connections', () => server.connections === 3);
     await until('none is kept', () => pool.ready(target) === 0);
-    await assert.rejects(pool.get(target, {}, never), { code: 'origin-unreachable' });
+    await assert.rejects(pool.get(target, {}, never, () => {}), { code: 'origin-unreachable' });
   });
 
   it('do not begin TLS with an address that is not allowed, whatever the look-up returned', async () => {

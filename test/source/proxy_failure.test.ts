@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { until } from '../until.ts';
 import { ask } from './ask.ts';
 import { makeCertificate } from './certificate.ts';
-import { Cleanup, pattern, sendFile, startOrigin, type Handler } from './origin.ts';
+import { assertRead, Cleanup, pattern, sendFile, startOrigin, type Handler } from './origin.ts';
 import { random } from './random.ts';
 
 const cleanup = new Cleanup();
@@ -207,7 +207,8 @@ describe('source proxy: failures', function () {
     const job = await openUrl(`${origin.url}/a.mp4`, { ca: tls.cert }, 1e10, { strict: true, lax: false });
     const replies = await Promise.all(['strict', 'lax'].map((tool) => ask(job.address(tool))));
     for (const reply of replies) assert.ok(reply.body.equals(body));
-    assert.equal(job.stats().ioUsage, body.length);
+    const { ioUsage, requests } = job.stats();
+    assertRead({ bytes: ioUsage, requests }, body.length);
   });
   it('a trusted certificate for another name', async () => {
     const tls = await makeCertificate({ dns: ['other.example'] });
@@ -232,7 +233,8 @@ describe('source proxy: failures', function () {
     ]) {
       const job = await open(handler);
       await fails(job, { code: 'too-large', message: 'the file is larger than 10000000000 bytes' }, 403);
-      assert.equal(job.stats().ioUsage, 0);
+      // One read of the socket brings the head and what follows it.
+      assert.ok(job.stats().ioUsage <= 65_536);
     }
   });
   it('a read over the limit is cut', async () => {

@@ -212,7 +212,7 @@ export class OriginFile {
     try {
       const { response, url } = await this.#request({ from: 0, to: HEAD_PAGES * PAGE_SIZE }, this.#context);
       this.#distance.connected(this.#transport.roundTripMs());
-      const head = readHead(response, url, this.#context);
+      const head = readHead(response, url);
       this.#head = head;
       this.#mark = markOf(response);
       if (head.size !== undefined && head.size > this.#context.maxBytes) {
@@ -225,7 +225,7 @@ export class OriginFile {
       // A large file is read over several connections, and each takes two or three round trips to open.
       if (head.ranged && (head.size ?? 0) > LARGE && !this.#distance.isNear)
         this.#transport.warm(this.#context.maxFetches);
-      if (head.size === 0) drop(response, this.#context);
+      if (head.size === 0) drop(response);
       else if (head.ranged)
         this.#fetch({ first: 0, count: Math.min(HEAD_PAGES, Math.ceil(head.size! / PAGE_SIZE)) }, this.#context.count, {
           demanded: true,
@@ -263,7 +263,7 @@ export class OriginFile {
         });
       const { response } = await this.#transport.ask(undefined, context.count);
       if (response.statusCode !== 200) {
-        drop(response, context);
+        drop(response);
         throw this.#fail(refusedStatus(response.statusCode ?? 0));
       }
       this.#stream = new OriginStream(response, context, `${this.#id}s${this.#restarts}:`, this.#head?.size);
@@ -355,7 +355,7 @@ export class OriginFile {
     let { response } = await this.#request(part, context);
     // The target of the redirect may have expired.
     if ([401, 403, 404, 410].includes(response.statusCode ?? 0) && this.#transport.forget()) {
-      drop(response, context);
+      drop(response);
       ({ response } = await this.#request(part, context));
     }
     const status = response.statusCode ?? 0;
@@ -367,7 +367,7 @@ export class OriginFile {
       markOf(response) === this.#mark
     )
       return response;
-    drop(response, context);
+    drop(response);
     if (status >= 400 && status !== 416) throw refusedStatus(status);
     throw new SourceError('cut', 'the file changed while it was read', {
       reason: 'changed',

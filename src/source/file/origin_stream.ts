@@ -9,7 +9,6 @@ import type { Piece, Reader } from '../reader.ts';
 export interface StreamContext {
   cache: PageCache;
   idleMs: number;
-  count: { bytes(count: number): void };
   pace: Pick<Pace, 'begin' | 'end'>;
   signal: AbortSignal;
 }
@@ -101,12 +100,6 @@ export class OriginStream {
   #take(chunk: Buffer): void {
     if (this.#ended) return;
     this.#idle?.refresh();
-    try {
-      this.#context.count.bytes(chunk.length);
-    } catch (error) {
-      this.#end(error as SourceError);
-      return;
-    }
     for (let rest = chunk; rest.length > 0;) {
       if (this.#page === undefined || this.#page.filled === PAGE_SIZE) {
         this.#page?.loaded();

@@ -36,6 +36,8 @@ export class StreamedAnswer extends Readable implements OriginAnswer {
     hooks: { resume?: () => void; gone?: () => void } = {},
   ) {
     super({ highWaterMark: 1 << 18 });
+    // An error of a discarded response must not be unhandled.
+    this.on('error', () => {});
     this.statusCode = statusCode;
     this.headers = headers;
     this.#hooks = hooks;

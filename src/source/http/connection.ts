@@ -29,6 +29,13 @@ interface Asking {
   signal: AbortSignal;
 }
 
+export interface RequestOptions {
+  timeoutMs: number;
+  signal: AbortSignal;
+  /** Called with what each read of the socket brings, heads and framing included; of TLS, deciphered. May throw. */
+  received(count: number): void;
+}
+
 interface Reading {
   answer: HttpAnswer;
   /** Bytes of the body that are still to come, or how it is decoded. */
@@ -55,6 +62,8 @@ export class Connection {
   #dead = false;
   #isClosed = false;
   #keptMs: number | undefined;
+  /** Of the last request: what the host sends after its answer counts to it as well. */
+  #received: (count: number) => void = () => {};
   #quiet: Promise<void> | undefined;
 
   /** For the socket that this connection gets. */
@@ -113,7 +122,7 @@ export class Connection {
   }
 
   /** `text`: the whole request, in Latin-1. */
-  async ask(text: string, { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal }): Promise<HttpAnswer> {
+  async ask(text: string, { timeoutMs, signal, received }: RequestOptions): Promise<HttpAnswer> {
     await this.#quiet;
     return new Promise((resolve, reject) => {
       if (signal.aborted || !this.isOpen) {
@@ -124,6 +133,7 @@ export class Connection {
       const late = setTimeout(() => this.#fail(answerTimeout()), timeoutMs);
       this.#asking = { resolve, reject, reused: this.#used, late, signal };
       this.#used = true;
+      this.#received = received;
       this.#interim = this.#interimBytes = 0;
       signal.addEventListener('abort', this.#aborted, { once: true });
       this.#socket!.setTimeout(0).ref();
@@ -161,6 +171,7 @@ export class Connection {
 
   #take(count: number, buffer: Buffer): void {
     try {
+      this.#received(count);
       if (buffer === this.#into && buffer !== PASSAGE) this.#filled(count);
       else this.#read(buffer.subarray(0, count));
     } catch (error) {

@@ -30,7 +30,7 @@ export interface Exchange {
   pool: Pool;
   access: Access | undefined;
   signal: AbortSignal;
-  /** Called with each request's connection and each piece of a body that is not passed on. */
+  /** Called with each request's connection, and with what is read from its socket. */
   count: { request(fresh: boolean): void; bytes(count: number): void };
 }
 
@@ -61,7 +61,7 @@ export async function exchange(context: Exchange, first: Target, headers: Record
       isSigned(context.access, target) &&
       (status === 301 || status === 307 || status === 400)
     ) {
-      const region = await regionOf(response, context);
+      const region = await regionOf(response);
       if (region !== undefined && region !== context.access.region) {
         learned = true;
         context.access.region = region;
@@ -73,7 +73,7 @@ export async function exchange(context: Exchange, first: Target, headers: Record
     }
     const location = response.headers.location;
     if (!REDIRECTS.has(status) || location === undefined) return { response, target };
-    drop(response, context);
+    drop(response);
     // Node decodes headers as Latin-1, but most origins send redirects in UTF-8.
     const next = resolveReference(urlOf(target), Buffer.from(location, 'latin1').toString('utf8'));
     if (next === undefined)
@@ -87,10 +87,14 @@ export async function exchange(context: Exchange, first: Target, headers: Record
 
 const PLAIN = { 'user-agent': 'Probeyard', accept: '*/*', 'accept-encoding': 'identity' };
 
-async function send({ pool, signal }: Exchange, target: Target, headers: Record<string, string>): Promise<Answer> {
+async function send(
+  { pool, signal, count }: Exchange,
+  target: Target,
+  headers: Record<string, string>,
+): Promise<Answer> {
   for (let attempt = 0; ; attempt++) {
     try {
-      return await pool.get(target, headers, signal);
+      return await pool.get(target, headers, signal, (bytes) => count.bytes(bytes));
     } catch (error) {
       if (!(error instanceof StaleConnection) || attempt >= 8) throw error;
     }
@@ -130,10 +134,10 @@ function authorization(access: Access | undefined, target: Target): Readonly<Rec
   return access.basic !== undefined && sameAuthority(access.home, target) ? { authorization: access.basic } : {};
 }
 
-async function regionOf(response: OriginAnswer, context: Exchange): Promise<string | undefined> {
+async function regionOf(response: OriginAnswer): Promise<string | undefined> {
   const named = response.headers['x-amz-bucket-region'];
   if (typeof named === 'string' && /^[a-z0-9-]{1,40}$/.test(named)) {
-    drop(response, context);
+    drop(response);
     return named;
   }
   if (response.statusCode !== 400) return undefined;
@@ -143,7 +147,6 @@ async function regionOf(response: OriginAnswer, context: Exchange): Promise<stri
   );
   let text = '';
   for await (const chunk of response as AsyncIterable<Buffer>) {
-    context.count.bytes(chunk.length);
     text += chunk.toString('latin1');
     if (text.length > 8192) break;
   }
@@ -164,7 +167,7 @@ function hurried(late: () => void): () => void {
 }
 
 /** Discards a response. A short body is read to its end, so that the connection can be reused. */
-export function drop(response: OriginAnswer, context: Pick<Exchange, 'count'>): void {
+export function drop(response: OriginAnswer): void {
   const length = Number(response.headers['content-length'] ?? Infinity);
   if (!(length <= 16384)) {
     response.destroy();
@@ -174,12 +177,5 @@ export function drop(response: OriginAnswer, context: Pick<Exchange, 'count'>): 
     'close',
     hurried(() => response.destroy()),
   );
-  response.on('data', (chunk: Buffer) => {
-    try {
-      context.count.bytes(chunk.length);
-    } catch {
-      // Over the limit: the next read reports it.
-      response.destroy();
-    }
-  });
+  response.resume();
 }

@@ -1,7 +1,7 @@
 import type { OriginAnswer } from './answer.ts';
 import { SourceError } from '../error.ts';
 import { refusedStatus } from '../failures.ts';
-import { drop, type Exchange } from './exchange.ts';
+import { drop } from './exchange.ts';
 
 /** The origin's metadata of the file. */
 export interface Head {
@@ -16,7 +16,7 @@ export interface Head {
 /** Response headers that tools may display. */
 const KEPT = ['content-type', 'last-modified', 'content-encoding', 'content-disposition', 'content-language'];
 
-export function readHead(response: OriginAnswer, url: string, context: Pick<Exchange, 'count'>): Head {
+export function readHead(response: OriginAnswer, url: string): Head {
   const status = response.statusCode ?? 0;
   const { headers } = response;
   const given = contentRange(response);
@@ -32,7 +32,7 @@ export function readHead(response: OriginAnswer, url: string, context: Pick<Exch
     const length = headers['content-length'];
     return { ...common, size: length === undefined ? undefined : Number(length), ranged: false };
   }
-  drop(response, context);
+  drop(response);
   if (status >= 400) throw refusedStatus(status);
   throw new SourceError('cut', 'the host returned another range than requested', {
     reason: 'protocol',

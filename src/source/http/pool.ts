@@ -1,6 +1,6 @@
 import type { OriginAnswer } from './answer.ts';
 import { checkForEgress, openSocket, type ConnectOptions } from './connect.ts';
-import { Connection } from './connection.ts';
+import { Connection, type RequestOptions } from './connection.ts';
 import { dialEgress, type EgressRoute } from './egress.ts';
 import { HostDistances } from './host_distances.ts';
 import { noAnswer, sourceClosed, tooManyConnections } from '../failures.ts';
@@ -93,7 +93,13 @@ export class Pool {
     return this.#distances.fastestMs(keyOf(target));
   }
 
-  async get(target: Target, headers: Record<string, string>, signal: AbortSignal): Promise<Answer> {
+  /** `received`: as of `RequestOptions`. */
+  async get(
+    target: Target,
+    headers: Record<string, string>,
+    signal: AbortSignal,
+    received: RequestOptions['received'],
+  ): Promise<Answer> {
     if (this.#closed || signal.aborted) throw sourceClosed();
     const { egress, headersTimeoutMs: timeoutMs } = this.#options;
     const all = { host: authority(target), ...headers, connection: 'keep-alive' };
@@ -104,12 +110,12 @@ export class Pool {
         ...(egress.authorization === undefined ? {} : { 'proxy-authorization': egress.authorization }),
         connection: 'close',
       });
-      return { response: await connection.ask(text, { timeoutMs, signal }), fresh: true };
+      return { response: await connection.ask(text, { timeoutMs, signal, received }), fresh: true };
     }
     const text = requestText(target.path, all);
     const connection = await this.#take(target, signal);
     const fresh = connection.isFresh;
-    return { response: await connection.ask(text, { timeoutMs, signal }), fresh };
+    return { response: await connection.ask(text, { timeoutMs, signal, received }), fresh };
   }
 
   close(): void {

@@ -4,7 +4,6 @@ import { brokenConnection, sourceClosed, stoppedSending } from '../failures.ts';
 
 export interface Transfer {
   idleMs: number;
-  count: { bytes(count: number): void };
   pace: Pick<Pace, 'whole'>;
   signal: AbortSignal;
 }
@@ -15,7 +14,7 @@ export interface Transfer {
  */
 function pipeBody(
   response: OriginAnswer,
-  { idleMs, count, pace, signal }: Transfer,
+  { idleMs, pace, signal }: Transfer,
   take: (chunk: Buffer) => boolean,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -36,7 +35,6 @@ function pipeBody(
       idle.refresh();
       received += chunk.length;
       try {
-        count.bytes(chunk.length);
         // After the last byte the end follows at once, and frees the connection for the next request.
         if (!take(chunk) && left() !== 0) finish();
       } catch (error) {
@@ -71,7 +69,7 @@ export function fillBody(
       }
       return space().length > 0;
     });
-  const { idleMs, count, pace, signal } = transfer;
+  const { idleMs, pace, signal } = transfer;
   return new Promise((resolve, reject) => {
     let isOver = false;
     let received = 0;
@@ -105,7 +103,6 @@ export function fillBody(
         idle.refresh();
         received += bytes;
         try {
-          count.bytes(bytes);
           filled(bytes);
           // After the last byte the end follows at once, and frees the connection for the next request.
           if (space().length === 0 && received !== length) finish();

@@ -17,7 +17,10 @@ export interface Asked {
 export interface Transport {
   /** The address before any redirect. */
   readonly url: string;
-  /** Requests a part of the file, or all of it. `count`: for whom, where one connection serves several tools. */
+  /**
+   * Requests a part of the file, or all of it. `count`: for whom, where one connection serves several tools. What the
+   * socket reads is counted here, and by no reader of the body.
+   */
   ask(part?: Part, count?: Exchange['count']): Promise<Asked>;
   /** Requests as many bytes of the end of the file, whatever its size. */
   askEnd?(length: number, count: Exchange['count']): Promise<Asked>;
@@ -72,5 +75,5 @@ export const ownTransport = (url: string, ask: Transport['ask']): Transport => (
 /** A transport whose code is loaded by the first request: a warm runner mostly reads web addresses. */
 export function loadedTransport(url: string, load: () => Promise<Transport>): Transport {
   let loading: Promise<Transport> | undefined;
-  return ownTransport(url, async (part) => (await (loading ??= load())).ask(part));
+  return ownTransport(url, async (part, count) => (await (loading ??= load())).ask(part, count));
 }

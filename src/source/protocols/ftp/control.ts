@@ -1,7 +1,7 @@
 import { isIP, type Socket } from 'node:net';
 import { addressReached } from '../../http/connect.ts';
 import { isSourceError, SourceError } from '../../error.ts';
-import { answerTimeout, noAnswer, unreadableAddress } from '../../failures.ts';
+import { answerTimeout, noAnswer, readFailure, unreadableAddress, wrongProtocol } from '../../failures.ts';
 import type { SocketContext } from '../protocol.ts';
 
 export interface Reply {
@@ -10,6 +10,8 @@ export interface Reply {
 }
 
 const LONGEST_REPLY = 16384;
+/** Replies that no command has asked for. A server confirms the end of a transfer with one. */
+const MOST_UNASKED = 16;
 
 /** The control connection to an FTP server. One command at a time. */
 export class FtpControl {
@@ -17,7 +19,12 @@ export class FtpControl {
   readonly #context: SocketContext;
   /** The address that the host resolved to: data connections go to the same machine. */
   readonly #address: string | undefined;
-  #text = '';
+  #line = '';
+  /** The lines of a reply of several so far. */
+  #begun: Reply | undefined;
+  /** Bytes since the last reply. */
+  #length = 0;
+  #error: SourceError | undefined;
   #replies: Reply[] = [];
   #waiting: ((reply: Reply | undefined) => void) | undefined;
   #plainPassive = false;
@@ -71,7 +78,7 @@ export class FtpControl {
     if (known !== undefined) return Promise.resolve(known);
     return new Promise((resolve, reject) => {
       if (this.broken) {
-        reject(noAnswer());
+        reject(this.#error ?? noAnswer());
         return;
       }
       const late = setTimeout(() => {
@@ -82,7 +89,7 @@ export class FtpControl {
       this.#waiting = (reply) => {
         clearTimeout(late);
         this.#waiting = undefined;
-        if (reply === undefined) reject(noAnswer());
+        if (reply === undefined) reject(this.#error ?? noAnswer());
         else resolve(reply);
       };
     });
@@ -126,23 +133,45 @@ export class FtpControl {
   }
 
   #take(text: string): void {
-    this.#text += text;
-    if (this.#text.length > LONGEST_REPLY) {
+    try {
+      this.#context.count.bytes(text.length);
+      for (let at = 0; at < text.length && !this.broken;) {
+        const end = text.indexOf('\n', at) + 1 || text.length;
+        this.#line += text.slice(at, end);
+        this.#length += end - at;
+        if (this.#length > LONGEST_REPLY) throw nonsense('long reply');
+        at = end;
+        if (!text.endsWith('\n', end)) return;
+        this.#read(this.#line);
+        this.#line = '';
+      }
+    } catch (error) {
+      this.#error = readFailure(error);
       this.close();
-      return;
     }
-    // A multi-line reply ends with its code and a blank.
-    for (let match = REPLY_PATTERN.exec(this.#text); match !== null; match = REPLY_PATTERN.exec(this.#text)) {
-      this.#text = this.#text.slice(match[0].length);
-      if (match[2] !== undefined) continue;
-      const reply = { code: Number(match[1] ?? match[3]), text: match[0] };
-      if (this.#waiting) this.#waiting(reply);
-      else if (this.#replies.length < 16) this.#replies.push(reply);
-    }
+  }
+
+  /** A line, which may end in LF alone. A reply of several lines ends with its code and a blank. */
+  #read(line: string): void {
+    const [, digits, mark] = /^(\d{3})([ -]|\r?\n)/.exec(line) ?? [];
+    if (this.#begun !== undefined) {
+      this.#begun.text += line;
+      if (Number(digits) === this.#begun.code && mark !== '-') this.#reply(this.#begun);
+    } else if (digits !== undefined) {
+      this.#begun = { code: Number(digits), text: line };
+      if (mark !== '-') this.#reply(this.#begun);
+    } else if (line.trim() !== '') throw nonsense('not a reply');
+  }
+
+  #reply(reply: Reply): void {
+    this.#begun = undefined;
+    this.#length = 0;
+    if (this.#waiting) this.#waiting(reply);
+    else if (this.#replies.push(reply) > MOST_UNASKED) throw nonsense('replies without a command');
   }
 }
 
-const REPLY_PATTERN = /^(?:(\d{3})-[^\n]*\n(?:(?!\1 )[^\n]*\n)*\1 [^\n]*\n|(\r?\n)|(\d{3}) [^\n]*\n)/;
+const nonsense = (detail: string): SourceError => wrongProtocol('FTP', { detail });
 
 /** Maps FTP replies to the HTTP status codes in which failures are recorded. */
 export function refusedBy(code: number): SourceError {

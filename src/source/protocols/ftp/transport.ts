@@ -4,7 +4,7 @@ import { SourceError } from '../../error.ts';
 import { unreadableAddress } from '../../failures.ts';
 import type { SocketContext } from '../protocol.ts';
 import { decodeLoosely } from '../../address/s3.ts';
-import { ownTransport, type Transport } from '../../http/transport.ts';
+import { ownTransport, type Part, type Transport } from '../../http/transport.ts';
 import { FtpControl, refusedBy } from './control.ts';
 
 /** Servers limit connections per address, and refuse the third or fourth. */
@@ -15,10 +15,16 @@ interface Facts {
   size: number | undefined;
   modified: string | undefined;
 }
+interface DataConnection {
+  socket: Socket;
+  /** How many of its bytes are counted. */
+  counted: number;
+}
+
 /** A data connection paused where the last part ended: the next part continues there without a new command. */
 interface Parked {
   control: FtpControl;
-  data: Socket;
+  data: DataConnection;
   at: number;
   limit: NodeJS.Timeout;
 }
@@ -77,21 +83,30 @@ export function ftpTransport(context: SocketContext): Transport {
     }
   };
 
+  const close = (data: DataConnection): void => {
+    data.socket.destroy();
+    try {
+      charge(data, context.count);
+    } catch {
+      // Over the limit: the next read reports it.
+    }
+  };
+
   /** Aborts a transfer; the server confirms it and then accepts the next command. */
-  const leave = async (control: FtpControl, data: Socket): Promise<void> => {
-    data.destroy();
+  const leave = async (control: FtpControl, data: DataConnection): Promise<void> => {
+    close(data);
     await control.reply(FINAL_REPLY_MS).catch(() => control.close());
     release(control);
   };
 
-  const start = async (at: number): Promise<{ control: FtpControl; data: Socket }> => {
+  const start = async (at: number): Promise<{ control: FtpControl; data: DataConnection }> => {
     for (let attempt = 0; ; attempt++) {
       const control = await acquire();
-      let data: Socket | undefined;
+      let data: DataConnection | undefined;
       try {
         facts ??= await factsOf(control, path);
-        data = await control.passive();
-        data.pause();
+        data = { socket: await control.passive(), counted: 0 };
+        data.socket.pause();
         if (at > 0) {
           const { code } = await control.command(`REST ${at}`);
           if (code !== 350)
@@ -104,7 +119,7 @@ export function ftpTransport(context: SocketContext): Transport {
         if (code !== 150 && code !== 125) throw refusedBy(code);
         return { control, data };
       } catch (error) {
-        data?.destroy();
+        if (data !== undefined) close(data);
         const stale = control.broken && attempt === 0;
         release(control);
         if (!stale) throw error;
@@ -112,16 +127,17 @@ export function ftpTransport(context: SocketContext): Transport {
     }
   };
 
-  const transfer = async (from: number, to: number): Promise<StreamedAnswer> => {
-    let running: { control: FtpControl; data: Socket };
+  const transfer = async ({ from, to }: Part, count: SocketContext['count']): Promise<StreamedAnswer> => {
+    let running: { control: FtpControl; data: DataConnection };
     const left = parked?.at === from ? unpark() : undefined;
-    if (left !== undefined && !left.data.destroyed) running = left;
+    if (left !== undefined && !left.data.socket.destroyed) running = left;
     else {
       if (left !== undefined) void leave(left.control, left.data);
-      context.count.request(false);
+      count.request(false);
       running = await start(from);
     }
     const { control, data } = running;
+    const { socket } = data;
     const size = facts?.size;
     const end = Math.min(to, size ?? Infinity);
     let at = from;
@@ -129,9 +145,9 @@ export function ftpTransport(context: SocketContext): Transport {
     const settle = (done: 'parked' | 'ended' | 'left'): void => {
       if (over) return;
       over = true;
-      data.pause();
-      data.removeAllListeners('data').removeAllListeners('end').removeAllListeners('close');
-      if (done === 'parked' && parked === undefined && !data.destroyed) {
+      socket.pause();
+      socket.removeAllListeners('data').removeAllListeners('end').removeAllListeners('close');
+      if (done === 'parked' && parked === undefined && !socket.destroyed) {
         parked = {
           control,
           data,
@@ -152,18 +168,24 @@ export function ftpTransport(context: SocketContext): Transport {
         ...(partial ? { 'content-range': `bytes ${from}-${end - 1}/${size ?? '*'}` } : {}),
         ...(facts?.modified === undefined ? {} : { 'last-modified': facts.modified }),
       },
-      { resume: () => !over && data.resume(), gone: () => settle('left') },
+      { resume: () => !over && socket.resume(), gone: () => settle('left') },
     );
-    data.on('data', (chunk: Buffer) => {
+    socket.on('data', (chunk: Buffer) => {
+      try {
+        charge(data, count);
+      } catch (error) {
+        answer.destroy(error as Error);
+        return;
+      }
       const part = at + chunk.length > end ? chunk.subarray(0, end - at) : chunk;
       at += part.length;
       const more = answer.give(part);
       if (at < end) {
-        if (!more) data.pause();
+        if (!more) socket.pause();
         return;
       }
-      data.pause();
-      if (part.length < chunk.length) data.unshift(chunk.subarray(part.length));
+      socket.pause();
+      if (part.length < chunk.length) socket.unshift(chunk.subarray(part.length));
       settle(at === size ? 'ended' : 'parked');
       answer.finish();
     });
@@ -172,7 +194,7 @@ export function ftpTransport(context: SocketContext): Transport {
       if (end === Infinity || at === end) answer.finish();
       else answer.destroy();
     };
-    data.on('end', closed).on('close', closed);
+    socket.on('end', closed).on('close', closed);
     return answer;
   };
 
@@ -180,14 +202,14 @@ export function ftpTransport(context: SocketContext): Transport {
     'abort',
     () => {
       const left = unpark();
-      left?.data.destroy();
+      left?.data.socket.destroy();
       left?.control.close();
       for (const control of idle.splice(0)) control.close();
     },
     { once: true },
   );
 
-  return ownTransport(url, async ({ from, to } = { from: 0, to: Infinity }) => {
+  return ownTransport(url, async (part = { from: 0, to: Infinity }, count = context.count) => {
     if (facts === undefined) {
       const control = await acquire();
       try {
@@ -196,8 +218,16 @@ export function ftpTransport(context: SocketContext): Transport {
         release(control);
       }
     }
-    return { response: facts.size === 0 ? emptied() : await transfer(from, to), url };
+    return { response: facts.size === 0 ? emptied() : await transfer(part, count), url };
   });
+}
+
+/** Also for what waits in the socket's buffer, and is perhaps never read from it. */
+function charge(data: DataConnection, count: SocketContext['count']): void {
+  const { bytesRead } = data.socket;
+  const fresh = bytesRead - data.counted;
+  data.counted = bytesRead;
+  count.bytes(fresh);
 }
 
 function emptied(): StreamedAnswer {

@@ -35,7 +35,6 @@ export function liveTransport(context: SocketContext, type: string, load: () => 
         },
       },
     );
-    answer.on('error', () => {});
     const first = Promise.withResolvers<void>();
     let begun = false;
     const sink: Sink = {

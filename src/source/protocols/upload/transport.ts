@@ -9,6 +9,7 @@ import {
   storedBytes,
 } from '../../../upload/chunks.ts';
 import type { UploadPlace } from '../../../upload/place.ts';
+import { isSourceError } from '../../error.ts';
 import { brokenConnection, lostUpload, sourceClosed, unreadableScheme } from '../../failures.ts';
 import { StreamedAnswer } from '../../http/answer.ts';
 import { ownTransport, type Part, type Transport } from '../../http/transport.ts';
@@ -23,13 +24,13 @@ export function uploadTransport(context: Context): Transport {
   const agent = new Agent({ keepAlive: true, maxSockets: 6 });
   signal.addEventListener('abort', () => agent.destroy(), { once: true });
   const { size } = place;
-  return ownTransport(source.url, async (part) => {
+  return ownTransport(source.url, async (part, count = context.count) => {
     const from = Math.min(part?.from ?? 0, size - 1);
     const to = Math.min(part?.to ?? Infinity, size);
     const first = Math.floor(from / CHUNK_BYTES);
     const stored = { start: first * STORED_CHUNK_BYTES, end: storedEnd(to, size) };
-    const response = await ask(context, place, agent, stored);
-    const answer = opened(response, { place, first, from, to, partial: part !== undefined });
+    const response = await ask({ ...context, count }, place, agent, stored);
+    const answer = opened(response, { place, first, from, to, partial: part !== undefined, count });
     return { response: answer, url: source.url };
   });
 }
@@ -62,7 +63,14 @@ function ask(
 
 function opened(
   response: IncomingMessage,
-  { place, first, from, to, partial }: Part & { place: UploadPlace; first: number; partial: boolean },
+  {
+    place,
+    first,
+    from,
+    to,
+    partial,
+    count,
+  }: Part & { place: UploadPlace; first: number; partial: boolean; count: Context['count'] },
 ): StreamedAnswer {
   const cipher = chunkCipher(place.key);
   const chunks = cutter(STORED_CHUNK_BYTES);
@@ -82,14 +90,16 @@ function opened(
     const plain = cipher.open(stored, index++);
     const wanted = plain.subarray(Math.max(0, from - at), Math.max(0, to - at));
     at += plain.length;
+    // The server is our own: neither the ends of its chunks nor their seals count.
+    count.bytes(wanted.length);
     return wanted.length === 0 || answer.give(wanted);
   };
-  const broken = (): void => void answer.destroy(brokenConnection());
+  const broken = (error?: unknown): void => void answer.destroy(isSourceError(error) ? error : brokenConnection());
   response.on('data', (piece: Buffer) => {
     try {
       for (const stored of chunks.cut(piece)) if (!give(stored)) response.pause();
-    } catch {
-      broken();
+    } catch (error) {
+      broken(error);
     }
   });
   response.on('end', () => {
@@ -98,8 +108,8 @@ function opened(
       if (rest.length > 0) give(rest);
       if (at >= to) answer.finish();
       else broken();
-    } catch {
-      broken();
+    } catch (error) {
+      broken(error);
     }
   });
   response.on('close', () => {
