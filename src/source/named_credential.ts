@@ -2,7 +2,7 @@
  * Credentials that an operator configures and requests refer to by name. Each is for one kind of store, and for the
  * buckets that it lists. Pure: who may use it, and what its secret is, is the controller's to know.
  */
-import { decodeLoosely } from './address/s3.ts';
+import { climbs, decodeLoosely } from './address/s3.ts';
 import { isKeyed, type Source } from './source.ts';
 
 export const CREDENTIAL_NAME = '^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$';
@@ -62,6 +62,12 @@ function placeIn({ scheme, url }: Source): { bucket: string; key: string } | und
   const match = (scheme === 'az' ? /^az:\/\/([^/?#]+\/[^/?#]+)\/([^?#]*)/ : /^\w+:\/\/([^/?#]+)\/([^?#]*)/).exec(url);
   return match === null ? undefined : { bucket: decodeLoosely(match[1]!), key: decodeLoosely(match[2]!) };
 }
+
+/** A bearer token is bound to no path: a server that resolves such segments would give another bucket. */
+export const leavesBucket = ({ url }: Source): boolean => climbs(url.split(/[?#]/)[0]!);
+
+export const LEAVES_BUCKET =
+  'is not accepted with an address that has . or .. segments or a backslash, in any encoding';
 
 export function mayRead({ kind, accounts, buckets }: NamedCredential, account: number, source: Source): boolean {
   return (

@@ -22,6 +22,25 @@ import { noCredentials } from './no_credentials.ts';
 const KEYS = { accessKey: 'archive-key', secretKey: 'a/secret+with=signs' };
 const SAS = 'sv=2024-11-04&sr=c&sp=r&sig=AbCdEfGhIjKlMnOpQrStUv%3D';
 
+const CLIMBING = [
+  '../secret/a.mp4',
+  './a.mp4',
+  'dir/..',
+  'dir/../../secret/a.mp4',
+  '%2e%2e/secret/a.mp4',
+  '%2E./secret/a.mp4',
+  '.%2e/secret/a.mp4',
+  '%252e%252E/secret/a.mp4',
+  '%25252e./secret/a.mp4',
+  'dir%2f..%2fa.mp4',
+  'dir%252f%2e%2e%252fa.mp4',
+  'dir%5c..%5ca.mp4',
+  'dir%255Ca.mp4',
+  '..;/secret/a.mp4',
+  '..%3bx=y/secret/a.mp4',
+  `%${'25'.repeat(9)}41.mp4`,
+];
+
 describe('named credentials', function () {
   this.timeout(60_000);
   let folder: string;
@@ -105,6 +124,39 @@ describe('named credentials', function () {
         return true;
       });
     });
+
+  for (const path of CLIMBING)
+    it(`are refused with an address that may leave the bucket: ${path}`, async () => {
+      for (const [bucket, name] of [
+        ['s3://media', 'archive'],
+        ['gs://films', 'google'],
+        ['az://account/films', 'azure'],
+      ] as const)
+        await assert.rejects(resolved(`${bucket}/${path}`, name), (error: unknown) => {
+          assert.ok(error instanceof Refusal);
+          assert.equal(error.status, 400);
+          assert.match(error.message, /^credential: is not accepted with an address that has \. or \.\. segments/);
+          return true;
+        });
+    });
+
+  it('are accepted with dots and per cent signs that are part of a name', async () => {
+    for (const path of ['a..b/...', '.hidden/..a', 'a/b..;c', '100%25/x', 'a%252fb', 'a;..', 'a//b'])
+      for (const [bucket, name] of [
+        ['s3://media', 'archive'],
+        ['gs://films', 'google'],
+        ['az://account/films', 'azure'],
+      ] as const)
+        assert.ok(holdsCredentials(await resolved(`${bucket}/${path}`, name)));
+  });
+
+  it('sign no climbing address that a redirect or a playlist names', async () => {
+    const source = await resolved('gs://films/dir/a.m3u8', 'google');
+    const access = accessOf(source, originUrl(source), {})!;
+    for (const path of CLIMBING)
+      assert.equal(isSigned(access, targetOf(`https://storage.googleapis.com/films/${path}`)), false, path);
+    assert.equal(isSigned(access, targetOf('https://storage.googleapis.com/films/..a/b')), true);
+  });
 
   it('are an error of the installation if the Secret lacks a key', async () => {
     await assert.rejects(

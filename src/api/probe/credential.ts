@@ -1,5 +1,5 @@
 /** The field `credential` of a probe: the name of a credential that the operator configured. */
-import { CREDENTIAL_NAME, SECRET_KEYS } from '../../source/named_credential.ts';
+import { CREDENTIAL_NAME, LEAVES_BUCKET, leavesBucket, SECRET_KEYS } from '../../source/named_credential.ts';
 import type { Source } from '../../source/source.ts';
 import { invalid } from '../errors.ts';
 import { optionalText } from '../http/fields.ts';
@@ -17,9 +17,11 @@ export const CREDENTIAL_FIELD = {
 };
 
 export function checkCredential(sources: readonly Source[]): void {
-  for (const { scheme, s3 } of sources) {
+  for (const source of sources) {
+    const { scheme, s3 } = source;
     if (!SCHEMES.includes(scheme))
       throw invalid('credential', `has no effect with ${scheme}:// addresses, but with ${SCHEMES.join(', ')}`);
     if (s3?.secret !== undefined) throw invalid('credential', 'and keys in the address: only one of them is accepted');
+    if (leavesBucket(source)) throw invalid('credential', LEAVES_BUCKET);
   }
 }

@@ -7,6 +7,8 @@ import { join } from 'node:path';
 import { IdentityError } from '../../identity/error.ts';
 import type { Identities } from '../../identity/identities.ts';
 import {
+  LEAVES_BUCKET,
+  leavesBucket,
   mayRead,
   SECRET_KEYS,
   withCredential,
@@ -41,6 +43,7 @@ async function secretOf({ folder, identities }: CredentialSettings, credential: 
 async function resolved(settings: CredentialSettings, source: SealedSource, account: number): Promise<Source> {
   const { credential: name, ...plain } = source;
   if (name === undefined) return plain;
+  if (leavesBucket(plain)) throw new Refusal('InvalidRequest', 400, `credential: ${LEAVES_BUCKET}`);
   const found = settings.credentials.find((one) => one.name === name);
   if (found === undefined || !mayRead(found, account, plain)) throw notAllowed();
   let secret: SecretOf;

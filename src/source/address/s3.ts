@@ -103,6 +103,23 @@ export function decoded(text: string): string | undefined {
   }
 }
 
+/** Servers decode once, and a gateway before them once more. What needs more rounds than this means no good. */
+const MOST_DECODED = 8;
+
+/**
+ * Whether a server or a gateway may read a path as another one: it has a segment `.` or `..` (also with parameters,
+ * `..;x`) or a backslash, in any encoding and however often encoded.
+ */
+export function climbs(path: string): boolean {
+  let text = path;
+  for (let round = 0; round < MOST_DECODED; round++) {
+    const plain = decodeLoosely(text);
+    if (plain === text) return /\\|(?:^|\/)\.{1,2}(?:;[^/]*)?(?:\/|$)/.test(plain);
+    text = plain;
+  }
+  return true;
+}
+
 export function s3Object(
   bucket: string,
   key: string,

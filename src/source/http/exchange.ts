@@ -3,7 +3,7 @@ import { SourceError } from '../error.ts';
 import { refusedStatus, stoppedSending, tooManyRedirects } from '../failures.ts';
 import { StaleConnection } from './connection.ts';
 import type { Answer, Pool } from './pool.ts';
-import { decodeLoosely, s3Host } from '../address/s3.ts';
+import { climbs, decodeLoosely, s3Host } from '../address/s3.ts';
 import { signS3, type S3Keys } from './sign.ts';
 import { resolveReference, sameAuthority, targetOf, urlOf, type Target } from '../address/target.ts';
 
@@ -108,10 +108,10 @@ async function send(
 export function isSigned(access: Access, target: Target): boolean {
   const { home, bucket } = access;
   if (bucket === undefined) return false;
-  const path = decodeLoosely(target.path.split('?')[0]!);
-  // A server may resolve `..` only after it has read the bucket.
-  const climbs = target.path !== bucket.file && path.split(/[/\\]/).includes('..');
-  if (climbs) return false;
+  const written = target.path.split('?')[0]!;
+  // A server may resolve `..` only after it has read the bucket. The name that a caller gave their own object is theirs.
+  if (target.path !== bucket.file && climbs(written)) return false;
+  const path = decodeLoosely(written);
   if (sameAuthority(home, target)) return bucket.path === undefined || path.startsWith(bucket.path);
   // Amazon serves a bucket of another region under another name.
   const named = home.scheme === target.scheme && s3Host(home.host) !== undefined ? s3Host(target.host) : undefined;

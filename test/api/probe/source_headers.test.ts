@@ -107,6 +107,11 @@ describe('headers and cookies of a source', function () {
     ['a number', { headers: { 'X-A': 1 } }, /^headers\.X-A: must be a string$/],
     ['a list', { headers: ['X-A: 1'] }, 'headers: must be an object or null'],
     ['another scheme', { url: 'ftp://one.test/a', headers: many(1) }, /^headers: are only sent to http/],
+    [
+      'a credential, and dots',
+      { url: 's3://bucket/%252e./a', credential: 'x' },
+      /^credential: .* has \. or \.\. segments/,
+    ],
     ['two credentials', { url: 'https://u:p@one.test/a', headers: { Authorization: 'x' } }, /must not authenticate/],
   ] as const)
     it(`with ${what} are 400`, async () => {
