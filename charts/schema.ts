@@ -142,7 +142,7 @@ function poolSpec(): TSchema {
   return Type.Unsafe(strict(spec) as object);
 }
 
-const allowedSource = Type.Unsafe({
+const allowedPlace = Type.Unsafe({
   type: 'object',
   properties: { cidr, host: text({ minLength: 1 }), port },
   additionalProperties: false,
@@ -232,7 +232,7 @@ const VALUES: TSchema = object({
   }),
   compat: object({ onlyReturnsRaw: flag }),
   sources: object({
-    allow: Type.Array(allowedSource),
+    allow: Type.Array(allowedPlace),
     deny: Type.Array(cidr),
     ca: object({ pem: text(), configMap: optionalName }),
     egressProxy: text({ pattern: '^$|^https?://[^/@]+/?$' }),
@@ -246,6 +246,7 @@ const VALUES: TSchema = object({
       region: text({ pattern: '^[A-Za-z0-9-]{0,64}$' }),
     }),
   }),
+  webhooks: object({ allow: Type.Array(allowedPlace) }),
   samples: object({ enabled: flag, resources, ...placement }),
   tools: object({
     delivery: oneOf(['imageVolume', 'bundled']),

@@ -143,6 +143,7 @@ const api = {
   s3Hosts,
   ...pool,
   ...egress,
+  allowWebhooks: json('PY_ALLOW_WEBHOOKS', 'a list of {cidr or host, port}', isAllowed, []),
   sourceCaFile: text('PY_SOURCE_CA_FILE', ''),
   natsNkeyFile: text('PY_NATS_NKEY_FILE'),
   sealPublicFile: text('PY_SEAL_PUBLIC_FILE'),

@@ -50,6 +50,7 @@ describe('config', () => {
     ['PY_LOG_LEVEL', 'loud', /PY_LOG_LEVEL: must be one of trace, debug/],
     ['PY_ALLOW_SOURCES', '{', /PY_ALLOW_SOURCES: is not valid JSON/],
     ['PY_ALLOW_SOURCES', '[{"port":1}]', /PY_ALLOW_SOURCES: must be a list of/],
+    ['PY_ALLOW_WEBHOOKS', '[{"port":1}]', /PY_ALLOW_WEBHOOKS: must be a list of/],
     ['PY_DENY_CIDRS', '[1]', /PY_DENY_CIDRS/],
     ['PY_BOX_FILE', '', /PY_BOX_FILE: is required for the role api/],
     ['PY_POSTGRES_URL', '', /PY_POSTGRES_URL: is required for the role api, or PY_POSTGRES_FOLDER/],

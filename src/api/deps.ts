@@ -26,6 +26,8 @@ export interface Settings {
   /** Id of this replica, to which notices of ends are addressed. */
   replica: string;
   allowSources: readonly SourceException[];
+  /** Private receivers of webhooks. Places that may be read are no place to send to. */
+  allowWebhooks: readonly SourceException[];
   denyCidrs: readonly string[];
   /** Additional hosts with an S3 API, besides Amazon's. */
   s3Hosts: readonly string[];
@@ -50,6 +52,7 @@ export interface Settings {
 }
 
 export const DEFAULTS = {
+  allowWebhooks: [],
   s3Hosts: [],
   onlyReturnsRaw: false,
   maxQueued: 10_000,

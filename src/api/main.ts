@@ -87,6 +87,7 @@ export async function run(): Promise<void> {
       namespace: config.namespace,
       replica: config.replica,
       allowSources: config.allowSources,
+      allowWebhooks: config.allowWebhooks,
       denyCidrs: config.denyCidrs,
       s3Hosts: config.s3Hosts,
       onlyReturnsRaw: config.onlyReturnsRaw,

@@ -36,7 +36,7 @@ export interface Connections {
   sealKeys(): JSONWebKeySet;
   log: Logger;
   settings: Settings;
-  webhooks?: Omit<DeliverySettings, 'allowSources' | 'denyCidrs' | 'makeSecret' | 'openSecret' | 'openUrl'>;
+  webhooks?: Omit<DeliverySettings, 'allow' | 'denyCidrs' | 'makeSecret' | 'openSecret' | 'openUrl'>;
   accounts: AccountSettings;
   tracing?: Omit<TracerSettings, 'registry'>;
   uploads?: Uploads | undefined;
@@ -122,7 +122,7 @@ export function wire({
       makeSecret: accounts.makeWebhookSecret,
       openSecret: accounts.openWebhookSecret,
       openUrl: (kept, requestId) => openUrl(kept, requestId, accounts.box),
-      allowSources: settings.allowSources,
+      allow: settings.allowWebhooks,
       denyCidrs: settings.denyCidrs,
     },
   });

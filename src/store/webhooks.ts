@@ -5,7 +5,6 @@
 import type { Database } from './connection.ts';
 import { listed, type Columns } from './columns.ts';
 import { jsonb } from './storable.ts';
-import type { SourceException } from '../source_exception.ts';
 
 export interface WebhookAttempt {
   /** RFC 3339. */
@@ -35,7 +34,6 @@ export interface DueWebhook {
   /** The token's secret, sealed; null if it has none yet. */
   secret: Buffer | null;
   tokenGone: boolean;
-  allow: SourceException[];
 }
 
 export interface WebhookRecord {
@@ -93,7 +91,6 @@ const DUE: Columns<DueWebhook> = {
   lost: 'mine.lost',
   secret: '(select t.webhook_secret from tokens t where t.id = o.token_id)',
   tokenGone: 'not exists (select from tokens t where t.id = o.token_id)',
-  allow: `coalesce((select t.allow from tokens t where t.id = o.token_id and t.revoked_at is null), '[]')`,
 };
 const RECORD: Columns<WebhookRecord> = {
   id: 'id',

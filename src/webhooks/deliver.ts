@@ -26,7 +26,8 @@ import { send, type Sent } from './send.ts';
 import { signedHeaders } from './sign.ts';
 
 export interface DeliverySettings {
-  allowSources: readonly SourceException[];
+  /** Private receivers. */
+  allow: readonly SourceException[];
   denyCidrs: readonly string[];
   egress?: Egress | undefined;
   /** Certificates (PEM) to trust in addition to Node's own. */
@@ -178,7 +179,7 @@ export function startDelivery({ store, memory, log, metrics, tracer, settings }:
         ...(trace ? { traceparent: trace.traceparent } : {}),
       };
       const guard = makeGuard({
-        allow: [...settings.allowSources, ...webhook.allow],
+        allow: settings.allow,
         denyExtra: settings.denyCidrs,
         ...(settings.lookup ? { lookup: settings.lookup } : {}),
       });

@@ -17,7 +17,7 @@ describe('a request with a webhook', function () {
   let receiver: Receiver;
   before(async () => {
     [api, receiver] = await Promise.all([
-      startApi({ allowSources: [{ cidr: '127.0.0.1/32' }] }, { relay: true }),
+      startApi({ allowWebhooks: [{ cidr: '127.0.0.1/32' }], allowSources: [{ cidr: '10.9.8.7/32' }] }, { relay: true }),
       startReceiver(),
     ]);
   });
@@ -174,6 +174,7 @@ describe('a request with a webhook', function () {
     ['ftp://a.test/', 'another scheme', /^webhook_url: must begin with http:\/\/ or https:\/\/$/],
     ['example.test/hook', 'not an address', /^webhook_url: must begin with/],
     ['http://10.0.0.1/', 'a private address', /^webhook_url: the address is not allowed/],
+    ['http://10.9.8.7/', 'one that only sources may have', /^webhook_url: the address is not allowed/],
     ['http://[::1]/', 'localhost', /^webhook_url: the address is not allowed/],
     ['http://0x7f000002/', 'another spelling of localhost', /^webhook_url: the address is not allowed/],
     ['https://KEY:SECRET@s3.amazonaws.com/bucket/x', 'an S3 address', /^webhook_url: must not be an S3 address$/],

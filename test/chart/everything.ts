@@ -42,6 +42,7 @@ export const EVERYTHING = {
     ],
     s3: { hosts: ['minio.example.com:9000'], endpoint: 'https://minio.example.com', region: 'eu-west-1' },
   },
+  webhooks: { allow: [{ cidr: '10.88.0.2/32', port: 8443 }, { host: 'hooks.example' }] },
   limits: {
     requestsPerMinute: 1_000,
     concurrency: 50,

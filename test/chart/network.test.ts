@@ -305,10 +305,19 @@ describe('chart: egress of the API', function () {
       assert.equal(reaches(policy(), address, 8443), open));
   }
   it('allows the one private receiver that is listed', () => {
-    const allowed = policy({ sources: { allow: [{ cidr: '10.88.0.1/32', port: 8080 }] } });
+    const allowed = policy({ webhooks: { allow: [{ cidr: '10.88.0.1/32', port: 8080 }] } });
     assert.deepEqual(
       [reaches(allowed, '10.88.0.1', 8080), reaches(allowed, '10.88.0.1', 80), reaches(allowed, '10.88.0.2', 8080)],
       [true, false, false],
     );
+  });
+  it('and that of runners do not allow what the other may reach', () => {
+    const place = { allow: [{ cidr: '10.88.0.1/32' }] };
+    for (const [name, values, open] of [
+      ['probeyard-api', { sources: place }, false],
+      ['probeyard-runner', { webhooks: place }, false],
+      ['probeyard-runner', { sources: place }, true],
+    ] as const)
+      assert.equal(reaches(only(render(values), 'NetworkPolicy', name), '10.88.0.1', 80), open, name);
   });
 });

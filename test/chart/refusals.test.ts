@@ -23,6 +23,7 @@ describe('chart: refused values and clusters', function () {
     ['a wrong type', { api: { replicas: 'two' } }, /\/api\/replicas/],
     ['an invalid digest', { image: { digest: 'latest' } }, /\/image\/digest/],
     ['an allowed source without an address', { sources: { allow: [{ port: 80 }] } }, /\/sources\/allow\/0/],
+    ['an allowed receiver of webhooks without one', { webhooks: { allow: [{ port: 80 }] } }, /\/webhooks\/allow\/0/],
     ['an invalid denied range', { sources: { deny: ['10.0.0.1'] } }, /\/sources\/deny\/0/],
     [
       'an egress proxy with a password in it',

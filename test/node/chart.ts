@@ -105,6 +105,7 @@ export function chartValues(
     }),
     ...(hostIp !== undefined && {
       sources: { allow: [{ cidr: `${hostIp}/32` }] },
+      webhooks: { allow: [{ cidr: `${hostIp}/32` }] },
       api: { service: { type: 'NodePort', nodePort: NODE_PORT } },
     }),
   };

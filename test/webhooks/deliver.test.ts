@@ -358,23 +358,21 @@ describe('delivering webhooks', function () {
     receiver.answer = (response) => void response.writeHead(410).end();
   });
 
-  it('connects to no refused address, and to an address that the token allows', async () => {
+  it('connects to no refused address, although the token may read sources there', async () => {
     const [own] = await fixture.sql<{ id: string }>(
       'insert into tokens (user_id, name, allow, webhook_secret) values ($1, ' +
         `'own', '[{"cidr": "127.0.0.1/32"}]', $2) returning id`,
       [fixture.admin.userId, SECRET],
     );
-    start({ allowSources: [] });
-    const [refused, allowed] = [
-      await endedRequest(fixture, receiver.url),
-      await endedRequest(fixture, receiver.url, { tokenId: Number(own!.id) }),
-    ];
-    await ended(allowed, 'delivered');
-    assert.equal(
-      (await attempts(refused, 1)).attempts[0]?.error,
-      'the address is not allowed: it is private, local or reserved',
-    );
-    assert.equal(of(refused).length, 0);
+    start({ allow: [] });
+    for (const token of [{}, { tokenId: Number(own!.id) }]) {
+      const refused = await endedRequest(fixture, receiver.url, token);
+      assert.equal(
+        (await attempts(refused, 1)).attempts[0]?.error,
+        'the address is not allowed: it is private, local or reserved',
+      );
+      assert.equal(of(refused).length, 0);
+    }
   });
 
   it('sends nothing to a receiver without a trusted certificate', async () => {

@@ -81,7 +81,7 @@ export function deliverer(
     ),
     metrics: webhookMetrics(new Registry(), { inHand: () => delivery.inHand(), backlog: store.webhookBacklog }),
     settings: {
-      allowSources: [{ cidr: '127.0.0.0/8' }],
+      allow: [{ cidr: '127.0.0.0/8' }],
       denyCidrs: [],
       makeSecret: (tokenId) => store.giveWebhookSecret(tokenId, MADE),
       openSecret: (secret) => secret,

@@ -95,7 +95,7 @@ egress:
   {{- end }}
 {{- end -}}
 
-{{/* Any port of the open internet, and what is allowed beside it: origins of runners, receivers of webhooks. */}}
+{{/* Any port of the open internet, and the list .allow beside it: origins of runners, receivers of webhooks. */}}
 {{- define "probeyard.originsEgress" -}}
 {{- /* Not the open internet: what RFC 6890 and its kin set apart, and what turns IPv6 into one of these. */}}
 {{- $closed4 := list
@@ -103,7 +103,7 @@ egress:
   "192.0.0.0/24" "192.168.0.0/16" "198.18.0.0/15" "224.0.0.0/4" "240.0.0.0/4" }}
 {{- $closed6 := list
   "::/96" "64:ff9b::/96" "64:ff9b:1::/48" "2001::/32" "2002::/16" "fc00::/7" "fe80::/10" "ff00::/8" }}
-{{- range .Values.sources.deny }}
+{{- range .root.Values.sources.deny }}
 {{- if contains ":" . }}{{ $closed6 = append $closed6 . }}{{ else }}{{ $closed4 = append $closed4 . }}{{ end }}
 {{- end }}
 - to:
@@ -115,7 +115,7 @@ egress:
           {{- toYaml ($closed | uniq) | nindent 10 }}
     {{- end }}
     {{- end }}
-{{- range .Values.sources.allow }}{{ if .cidr }}
+{{- range .allow }}{{ if .cidr }}
 - to: [{ ipBlock: { cidr: {{ .cidr | quote }} } }]
   {{- with .port }}
   {{- /* SRT is UDP. */}}

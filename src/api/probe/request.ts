@@ -82,7 +82,7 @@ export function probeRequest(
       timeoutMs: fields.timeout,
     },
     options: { ...options, ...shownHeaders({ headers, cookies }), ...shownPolicy(policy) },
-    webhookUrl: readWebhookUrl(ctx.method, webhookUrl, rules),
+    webhookUrl: readWebhookUrl(ctx.method, webhookUrl, { allow: settings.allowWebhooks, deny: settings.denyCidrs }),
     waits: webhookUrl === null && !prefersAsync(ctx),
     idempotency: idempotencyOf(ctx, own.kind, { ...withoutNull(fields), ...digestOf(upload) }),
   };

@@ -17,7 +17,7 @@ describe('traced requests', function () {
   before(async () => {
     [spans, receiver] = await Promise.all([startSpans(), startReceiver()]);
     api = await startApi(
-      { allowSources: [{ cidr: '127.0.0.0/8' }] },
+      { allowWebhooks: [{ cidr: '127.0.0.0/8' }] },
       { tracing: { endpoint: spans.endpoint, share: 0, service: 'probeyard-api', instance: 'api-0', everyMs: 20 } },
     );
   });

@@ -30,11 +30,13 @@ describe('values of the local release', () => {
     });
   });
 
-  it('allow sources at one private address, that of the host', () => {
-    assert.deepEqual(chartValues({ images, hostIp: '10.188.0.1' }, catalog)['sources'], {
-      allow: [{ cidr: '10.188.0.1/32' }],
-    });
-    assert.equal(chartValues({ images }, catalog)['sources'], undefined);
+  it('allow sources and webhooks at one private address, that of the host', () => {
+    for (const key of ['sources', 'webhooks']) {
+      assert.deepEqual(chartValues({ images, hostIp: '10.188.0.1' }, catalog)[key], {
+        allow: [{ cidr: '10.188.0.1/32' }],
+      });
+      assert.equal(chartValues({ images }, catalog)[key], undefined);
+    }
   });
 
   it('take every image from the given registry', () => {
