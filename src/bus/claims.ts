@@ -3,7 +3,7 @@
  * With a chosen reply subject a sender could make JetStream, or another responder, publish where the sender may not. So
  * a message is accepted by its form and for the pod named in its subject, and never by its own claims.
  */
-import type { Begin, Cancel, Go, Heartbeat, Prepare, Renew } from './messages.ts';
+import type { Begin, Cancel, Go, Heartbeat, Prepare, Renew, RunnerUse } from './messages.ts';
 import { SUBJECT } from './messages.ts';
 import { RUNNER_PHASES } from './runner_phase.ts';
 
@@ -42,6 +42,14 @@ const isOrder = (order: unknown): order is Record<string, unknown> =>
   isCount(order['epoch']) &&
   isCount(order['attempt']) &&
   optional(order['requestId'], isName);
+
+const MOST_BYTES = 1e15;
+const MOST_MS = 86_400_000;
+const isWhole = (value: unknown, most: number): boolean =>
+  Number.isInteger(value) && (value as number) >= 0 && (value as number) <= most;
+/** A runner may say less than the truth, but nothing that cannot be recorded. */
+export const isUse = (used: unknown): used is RunnerUse =>
+  isObject(used) && isWhole(used['bytes'], MOST_BYTES) && isWhole(used['ms'], MOST_MS);
 
 export const isRenew = (order: unknown): order is Renew => isObject(order) && isCount(order['epoch']);
 export const isCancel = (order: unknown): order is Cancel => isOrder(order);

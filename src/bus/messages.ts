@@ -178,9 +178,14 @@ export interface Collected {
   attempt: number;
 }
 
-/** `number`: the runner can begin the job before its admission. */
+/** What a job that gives no result has cost: bytes read from its origins, and time since its tools were started. */
+export interface RunnerUse {
+  bytes: number;
+  ms: number;
+}
+/** `number`: the runner can begin the job before its admission. `used`: by the job that was cancelled. */
 export type OrderAnswer =
-  | { ok: true; number?: string }
+  | { ok: true; number?: string; used?: RunnerUse }
   | { ok: false; why: 'epoch' | 'busy' | 'draining' | 'tenant' | 'tools' | 'protocol' | 'unclean' };
 
 export type Walls = Partial<Record<Wall, boolean>>;

@@ -14,6 +14,7 @@ import {
   type Prepare,
   type Renew,
   RUNNER_PROTOCOL,
+  type RunnerUse,
 } from '../bus/messages.ts';
 import type { RunnerPhase } from '../bus/runner_phase.ts';
 
@@ -178,6 +179,12 @@ export function onRenew(before: State, order: Renew, now: number): Decision {
   if (state.draining) return refuse(state, 'draining');
   if (state.task?.stage === 'running' || state.publishing.length > 0) return refuse(state, 'busy');
   return accept({ ...state, renewing: true, task: undefined, idleSince: now }, ...giveWay(state.task));
+}
+
+/** What the task has cost so far. `bytes`: read by its source. */
+export function usedBy({ task }: State, order: Cancel, bytes: number, now: number): RunnerUse | undefined {
+  if (!task || !same(task, order)) return undefined;
+  return { bytes, ms: task.stage === 'prepared' ? 0 : Math.round(now - task.since) };
 }
 
 export function onCancel(before: State, order: Cancel, now: number): Decision {

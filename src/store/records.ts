@@ -105,6 +105,8 @@ export interface CloseInput {
   timeline?: { usageMs: number } | undefined;
   /** The verdict of the policy that the request names, if there is one. */
   policy?: Outcome | undefined;
+  /** Of tools that gave no result. */
+  usedMs?: number | undefined;
   ioBytes: number;
   /** ResultBody as JSON, zstd-compressed, exactly as the runner sent it. */
   body: Buffer | null;

@@ -251,7 +251,7 @@ export function requestCalls(database: Database) {
           integer(
             input.tools.reduce(
               (sum, tool) => sum + tool.usageMs,
-              (input.report?.usageMs ?? 0) + (input.timeline?.usageMs ?? 0),
+              (input.report?.usageMs ?? 0) + (input.timeline?.usageMs ?? 0) + (input.usedMs ?? 0),
             ),
           ),
           bigint(input.ioBytes),

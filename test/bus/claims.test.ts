@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { isBegin } from '../../src/bus/claims.ts';
+import { isBegin, isUse } from '../../src/bus/claims.ts';
 
 describe('orders to begin', () => {
   const order = { epoch: 1, job: 'j', attempt: 1 };
@@ -12,4 +12,20 @@ describe('orders to begin', () => {
     it(`number ${JSON.stringify(number)} is refused`, () => {
       assert.equal(isBegin({ ...order, number }), false);
     });
+});
+
+describe('what a runner says that a cancelled job has cost', () => {
+  it('is a number of bytes and of milliseconds that can be recorded', () => {
+    assert.ok(isUse({ bytes: 0, ms: 0 }));
+    assert.ok(isUse({ bytes: 1e15, ms: 86_400_000 }));
+  });
+  for (const used of [undefined, null, 1, {}, { bytes: 1 }, { bytes: -1, ms: 0 }, { bytes: 0.5, ms: 0 }])
+    it(`is not ${JSON.stringify(used)}`, () => assert.equal(isUse(used), false));
+  for (const used of [
+    { bytes: 1e15 + 1, ms: 0 },
+    { bytes: 0, ms: 86_400_001 },
+    { bytes: '1', ms: 0 },
+    { bytes: NaN, ms: 0 },
+  ])
+    it(`is not ${JSON.stringify(used)}, which cannot be true`, () => assert.equal(isUse(used), false));
 });

@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Bus, Subscribed } from '../../src/bus/connect.ts';
 import {
   RUNNER_PROTOCOL,
+  type RunnerUse,
   SUBJECT,
   type Begin,
   type Cancel,
@@ -54,6 +55,8 @@ export interface Behaviour {
   protocol: number;
   /** Reaction to an order to begin another life; `unknown`: that of an older agent, which does not subscribe to it. */
   renew: 'renew' | 'refuse' | 'unknown';
+  /** What it says in its answer to a cancel that the job has cost. */
+  used?: RunnerUse;
 }
 
 export interface SimulatedRunner {
@@ -233,7 +236,7 @@ function startRunner(
       if (running?.job === message.job && running.attempt === message.attempt) running = undefined;
       publications.get(`${message.job}/${message.attempt}`)?.abort();
       change(state);
-      return answer('cancel', message, given);
+      return answer('cancel', message, given.ok && behaviour.used ? { ...given, used: behaviour.used } : given);
     }),
     ...(behaviour.renew === 'unknown'
       ? []

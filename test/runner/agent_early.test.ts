@@ -242,7 +242,7 @@ describe('agent: early start', function () {
     await rig.begin(order);
     await until('it runs', () => sleeps(614));
     const cancel: Cancel = { epoch: 1, job: order.job, attempt: 1, why: 'cancelled' };
-    assert.deepEqual(await rig.say(SUBJECT.cancel, cancel), { ok: true });
+    assert.equal((await rig.say(SUBJECT.cancel, cancel))?.ok, true);
     // Prepared at once, while the last tools are being ended.
     const next = rig.go([counted()]);
     await rig.begin(next);

@@ -27,6 +27,7 @@ import {
   onTime,
   phaseOf,
   type State,
+  usedBy,
 } from '../../src/runner/orders.ts';
 
 const assignment: Assignment = {
@@ -465,4 +466,18 @@ describe('orders', () => {
     it(`the leader ${expected ? 'is' : 'is not'} notified at once: ${title}`, () =>
       assert.equal(isNews(before, after), expected));
   }
+});
+
+describe('orders: what a cancelled job has cost', () => {
+  const cancel = (more: object = {}) => ({ epoch: 5, job: 'a', attempt: 1, why: 'cancelled' as const, ...more });
+  const task = { job: 'a', attempt: 1, since: 1_000 };
+  const at = (stage: 'prepared' | 'early' | 'running'): State => ({ ...initialState(0), task: { ...task, stage } });
+  for (const [title, state, order, expected] of [
+    ['of a prepared job: what was read ahead', at('prepared'), cancel(), { bytes: 77, ms: 0 }],
+    ['of a job begun early', at('early'), cancel(), { bytes: 77, ms: 251 }],
+    ['of a running job', at('running'), cancel(), { bytes: 77, ms: 251 }],
+    ['of another attempt: nothing', at('running'), cancel({ attempt: 2 }), undefined],
+    ['of no job: nothing', initialState(0), cancel(), undefined],
+  ] as const)
+    it(title, () => assert.deepEqual(usedBy(state, order, 77, 1_250.6), expected));
 });

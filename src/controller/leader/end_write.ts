@@ -3,7 +3,7 @@
  * the ProbeJob's status.
  */
 import { zstdCompressSync } from 'node:zlib';
-import { SUBJECT, type Run } from '../../bus/messages.ts';
+import { SUBJECT, type Run, type RunnerUse } from '../../bus/messages.ts';
 import type { ResultBody } from '../../bus/result_body.ts';
 import type { Bus } from '../../bus/connect.ts';
 import { isKubeError, type KubeClient } from '../../kube/client.ts';
@@ -35,6 +35,8 @@ export interface End {
   timedOut?: readonly Run[];
   /** How long each of them ran at most. */
   ranMs?: number;
+  /** By a runner that had begun the job, as far as it says so. */
+  used?: RunnerUse | undefined;
 }
 
 export interface Endable {
@@ -88,7 +90,11 @@ export const recordedEnd = (end: RecordedEnd): JobEnd => ({
 });
 
 /** The result body for tools that timed out. */
-function timeoutBody(tools: readonly RecordedTool[], error: string): { packed: Buffer; inflatedBytes: number } {
+function timeoutBody(
+  tools: readonly RecordedTool[],
+  error: string,
+  ioUsage: number,
+): { packed: Buffer; inflatedBytes: number } {
   const body: ResultBody = {
     tools: tools.map((tool) => ({
       ...tool,
@@ -99,7 +105,7 @@ function timeoutBody(tools: readonly RecordedTool[], error: string): { packed: B
       format: 'json',
       output: null,
     })),
-    ioUsage: 0,
+    ioUsage,
   };
   const text = Buffer.from(JSON.stringify(body));
   return { packed: zstdCompressSync(text), inflatedBytes: text.length };
@@ -125,7 +131,8 @@ export async function endRequest(
     durationMs: end.ranMs ?? 0,
     usageMs: end.ranMs ?? 0,
   }));
-  const body = end.timedOut ? timeoutBody(tools, end.error) : null;
+  const ioBytes = end.used?.bytes ?? 0;
+  const body = end.timedOut ? timeoutBody(tools, end.error, ioBytes) : null;
   const asked: JobEnd = { reason: end.reason, summary: end.error, tools };
   const record = async (): Promise<JobEnd> => {
     const {
@@ -144,7 +151,8 @@ export async function endRequest(
       attempt: job.attempt,
       startedAt: job.status?.startedAt ? new Date(job.status.startedAt) : null,
       tools,
-      ioBytes: 0,
+      ...(end.used && !end.timedOut ? { usedMs: end.used.ms } : {}),
+      ioBytes,
       body: body?.packed ?? null,
       inflatedBytes: body?.inflatedBytes,
     });

@@ -1,5 +1,6 @@
 /** The end of a job: with a result recorded by a collector, or with an end set by the leader. */
-import type { Closed } from '../../bus/messages.ts';
+import { isUse } from '../../bus/claims.ts';
+import type { Closed, RunnerUse } from '../../bus/messages.ts';
 import type { ProbeJob, Reason } from '../../kube/probe_job.ts';
 import { endRequest, writeFinish, type End, type Endable } from './end_write.ts';
 import type { JobEnd } from './job_status.ts';
@@ -9,6 +10,7 @@ import { isFinished } from '../../kube/conditions.ts';
 import { disarm } from './lease_guard.ts';
 import { unjudged } from './policies.ts';
 import { letGo, sendCancel, type Said } from './orders.ts';
+import { within } from '../../retry.ts';
 import type { TermState } from './term_state.ts';
 import { TEXTS } from '../../result/texts.ts';
 
@@ -63,9 +65,20 @@ export async function endJob(state: TermState, job: Job, end: End): Promise<void
           why: end.reason === 'DeadlineExceeded' ? 'deadline' : 'cancelled',
         })
       : letGone;
-  const recorded = await endRequest(state.deps, job, end, state.deps.term.signal);
+  const used = await usedBefore(stopping);
+  const recorded = await endRequest(state.deps, job, { ...end, used }, state.deps.term.signal);
   await stopping;
   await settle(state, job, recorded);
+}
+
+/** An answer takes some milliseconds: an end does not wait for a runner that is silent. */
+const USED_WITHIN_MS = 250;
+
+/** What the runner says that the job has cost until it was cancelled. */
+async function usedBefore(cancelled: Promise<Said> | undefined): Promise<RunnerUse | undefined> {
+  if (!cancelled) return undefined;
+  const said = await within(USED_WITHIN_MS, cancelled).catch(() => undefined);
+  return said?.ok && isUse(said.used) ? said.used : undefined;
 }
 
 export async function finishJob(state: TermState, job: Job, finish: JobEnd, attempt?: number): Promise<void> {
