@@ -38,7 +38,7 @@ export interface Failure {
 }
 
 export interface JobStats {
-  /** Bytes of bodies received from origins. */
+  /** Bytes read from origins, heads and framing included. */
   ioUsage: number;
   requests: number;
   /** Connections that were opened for this job. */

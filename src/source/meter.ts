@@ -5,7 +5,7 @@ export interface OriginUse {
   requests: number;
   /** Opened for these requests. */
   connections: number;
-  /** Of bodies. */
+  /** That were read from sockets, heads and framing included. */
   bytes: number;
   /** In which the tool waited for the origin. */
   ms: number;
