@@ -83,6 +83,7 @@ describe('the end of a request with a value that Postgres refuses', function () 
     named: noCredentials,
     tokenOf: async () => undefined,
     tools: () => [],
+    defaultToken: () => fixture.store.defaultToken(),
     poolFor: () => undefined,
   });
   const refusal = async (job: ProbeJob): Promise<Refusal> => {

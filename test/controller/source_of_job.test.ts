@@ -55,6 +55,7 @@ describe('source of a job', function () {
     s3Hosts: [],
     named: noCredentials,
     tokenOf: async () => (await fixture.store.defaultToken()) ?? undefined,
+    defaultToken: () => fixture.store.defaultToken(),
     tools: () => [{ tool: 'ffprobe', version: '9.0', latest: true, command: ['{root}/bin/ffprobe'] }],
     poolFor: () => undefined,
   });

@@ -39,13 +39,17 @@ export function seen(state: TermState, job: ProbeJob): void {
   if (!isFinished(job.status)) take(state, job);
 }
 
+/** Stands for the token of jobs created by hand. Real ids begin with 1. */
+const BY_HAND = 0;
+
 export function take(state: TermState, job: ProbeJob): void {
   const name = job.metadata.name;
   if (state.taking.has(name) || state.jobs.has(name)) return;
   state.taking.add(name);
   holdSlot(state, job);
-  // Sequential: a token's queue is first in, first out by arrival, not by the time of decryption.
-  state.intakeChain = state.intakeChain.then(async () => {
+  const token = job.spec.token?.id ?? BY_HAND;
+  // In order: a token's queue is first in, first out by arrival, not by the time of decryption.
+  state.intake.add(token, state.tokens.known(token)?.rootUserId, async () => {
     if (!state.live || !state.taking.has(name)) return;
     try {
       await admitToQueue(state, job);

@@ -39,7 +39,7 @@ export async function recover(state: TermState): Promise<void> {
   const count = unfinished.length;
   // Emptied, so that no job is held twice: here with its source, and as it was taken in.
   for (const job of unfinished.splice(0)) take(state, job);
-  await state.intakeChain;
+  await state.intake.settled();
   const byId = new Map([...state.jobs.values()].map((job) => [job.id, job]));
   const ids = [...byId.keys()];
   for (let at = 0; at < ids.length; at += 500) {

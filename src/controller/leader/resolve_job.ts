@@ -34,10 +34,7 @@ import { readAddress, readSealed, type Sources } from './sealed_source.ts';
 import { tenantOf } from '../pools/share.ts';
 
 export interface IntakeDeps {
-  store: Pick<
-    Store,
-    'openRequest' | 'defaultToken' | 'tokenEvenRevoked' | 'clock' | 'policyDocument' | 'findPolicy' | 'latestPolicies'
-  >;
+  store: Pick<Store, 'openRequest' | 'tokenEvenRevoked' | 'clock' | 'policyDocument' | 'findPolicy' | 'latestPolicies'>;
   documents: PolicyDocuments;
   kube: KubeClient;
   /** Called at each use, because keys rotate. */
@@ -47,6 +44,8 @@ export interface IntakeDeps {
   /** That a request may name. */
   named: CredentialSettings;
   tokenOf: (id: number) => Promise<TokenRecord | undefined>;
+  /** Of jobs created by hand. */
+  defaultToken: () => Promise<TokenRecord | null>;
   tools: () => readonly AvailableTool[];
   poolFor: (kind: ProbeJob['spec']['kind']) => { name: string; scope: ReuseScope } | undefined;
 }
@@ -169,7 +168,7 @@ async function openByHand(
 /** An admitted job keeps its token even if it was revoked since: a new leader must not end running jobs. */
 async function tokenFor(deps: IntakeDeps, job: ProbeJob): Promise<TokenRecord> {
   const { spec, status } = job;
-  const token = isHandMade(job) ? await deps.store.defaultToken() : await deps.tokenOf(spec.token?.id ?? 0);
+  const token = isHandMade(job) ? await deps.defaultToken() : await deps.tokenOf(spec.token?.id ?? 0);
   if (isAdmitted(status)) {
     const id = spec.token?.id ?? status?.admittedBy?.token;
     const had = token ?? (id === undefined ? null : await deps.store.tokenEvenRevoked(id));

@@ -16,6 +16,7 @@ import type { Runners } from '../pools/runners.ts';
 import type { Recent } from '../snapshot/recent.ts';
 import type { EarlyStart } from './early.ts';
 import { whyWaiting } from './explain.ts';
+import { IntakeChains } from './intake_chains.ts';
 import type { Job } from './job.ts';
 import { Ledger, type SlotLimits } from './ledger.ts';
 import type { Term } from './lease_guard.ts';
@@ -39,7 +40,7 @@ export interface LeaderDeps {
   metrics: ControllerMetrics;
   events: EventRecorder;
   recent: Pick<Recent, 'jobEnded'>;
-  intake: Omit<IntakeDeps, 'tokenOf' | 'poolFor' | 'tools' | 'documents'>;
+  intake: Omit<IntakeDeps, 'tokenOf' | 'defaultToken' | 'poolFor' | 'tools' | 'documents'>;
   maxQueued: number;
   /** Whether tools may begin while a ProbeJob is being created. */
   startsEarly: boolean;
@@ -78,6 +79,7 @@ export function intakeDeps(state: TermState): IntakeDeps {
     ...intake,
     documents: state.documents,
     tokenOf: (id) => state.tokens.of(id),
+    defaultToken: () => state.tokens.byHand(),
     tools: () => pools.availableTools(),
     poolFor: (kind) => pools.forKind(kind),
   };
@@ -90,7 +92,7 @@ export class TermState {
   readonly jobs = new Map<string, Job>();
   /** Jobs in intake, or refused there: a second event must not take them in twice. */
   readonly taking = new Set<string>();
-  intakeChain: Promise<void> = Promise.resolve();
+  readonly intake = new IntakeChains();
   readonly tokens: TokenRecords;
   readonly documents: PolicyDocuments;
   readonly retrying = new Set<Job>();

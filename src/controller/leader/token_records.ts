@@ -5,13 +5,16 @@ import type { Store } from '../../store/store.ts';
 /** Cache time without notifications. */
 const UNTOLD_MS = 1_000;
 
+type TokenStore = Pick<Store, 'tokenLimits' | 'defaultToken'>;
+
 export class TokenRecords {
-  readonly #store: Pick<Store, 'tokenLimits'>;
+  readonly #store: TokenStore;
   readonly #records = new Map<number, { record: TokenRecord | undefined; at: number }>();
   readonly #fresh: () => boolean;
+  #byHand: { record: Promise<TokenRecord | null>; at: number } | undefined;
 
   /** `fresh`: whether change notifications arrive. */
-  constructor(store: Pick<Store, 'tokenLimits'>, fresh: () => boolean) {
+  constructor(store: TokenStore, fresh: () => boolean) {
     this.#store = store;
     this.#fresh = fresh;
   }
@@ -29,6 +32,21 @@ export class TokenRecords {
     if (cached && (this.#fresh() || performance.now() - cached.at < UNTOLD_MS)) return cached.record;
     await this.load([id]);
     return this.known(id);
+  }
+
+  /**
+   * The token of jobs created by hand, read at most once a second: hundreds of them may arrive at once. Whether it still
+   * may be used is decided by `of`.
+   */
+  byHand(): Promise<TokenRecord | null> {
+    const now = performance.now();
+    if (this.#byHand && now - this.#byHand.at < UNTOLD_MS) return this.#byHand.record;
+    const read = { record: this.#store.defaultToken(), at: now };
+    this.#byHand = read;
+    read.record.catch(() => {
+      if (this.#byHand === read) this.#byHand = undefined;
+    });
+    return read.record;
   }
 
   known(id: number): TokenRecord | undefined {
