@@ -5,6 +5,11 @@ export const INTERNAL = 'internal error';
 /** A dependency of the service is unavailable; neither the request nor its caller's load is at fault. */
 export const UNAVAILABLE = 'the service is not available; try again later';
 
+/** `QueueFull` of one account, while others still have room. */
+export const ACCOUNT_QUEUE_FULL =
+  'the account has as many requests in the queue as one account may have, over all its users and tokens; ' +
+  'try again later';
+
 export const TEXTS = {
   OriginUnreachable: 'the source is not accessible',
   SourceForbidden: 'the request cannot be processed',

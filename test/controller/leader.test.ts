@@ -263,6 +263,37 @@ describe('leader', function () {
     assert.deepEqual([record?.status, record?.reason], [429, 'QueueFull']);
   });
 
+  it('one account takes at most half of the queue, over all its tokens', async () => {
+    const { submit, ended, controller, runners, newAccount, newToken, servers } = await start();
+    const { term } = await controller({ env: { PY_MAX_QUEUED: '4' } });
+    await ready();
+    runners.behaviour.go = () => 'hold';
+    const [one, other] = [await newAccount(), await newAccount()];
+    for (const account of [one, other])
+      await servers.stored.sql('update users set account_concurrency = 1 where id = $1', [account]);
+    const tokens = [await newToken(1, one), await newToken(1, one)];
+    const running = await submit({ token: tokens[0]! });
+    await until('it runs', () => runners.of(running.id));
+    for (const token of tokens) await submit({ token });
+    await until('two wait', () => term.leader.figures.waiting === 2);
+    const beyond = await submit({ token: tokens[1]! });
+    const [record] = await ended(beyond.id);
+    assert.deepEqual(
+      [record?.status, record?.reason, record?.error],
+      [
+        429,
+        'QueueFull',
+        'the account has as many requests in the queue as one account may have, over all its users and tokens; ' +
+          'try again later',
+      ],
+    );
+    const token = await newToken(1, other);
+    const theirs = await submit({ token });
+    await until('the other account runs', () => runners.of(theirs.id));
+    await submit({ token });
+    await until('its second job waits', () => term.leader.figures.waiting === 3);
+  });
+
   it('a job created with kubectl runs on the default token and is recorded under its uid', async () => {
     const { controller, kube, namespace, ended } = await start();
     await controller();

@@ -1,22 +1,39 @@
 /**
- * Rejects requests early while the whole queue is full, because each would cost a row and a cluster object just to be
- * refused. The figure is up to a second old, plus what this replica has opened since. The leader's own check remains
- * authoritative.
+ * Rejects requests early while the whole queue is full, or an account has its share of it, because each would cost a row
+ * and a cluster object just to be refused. The figures are up to a second old, plus what this replica has opened since.
+ * The leader's own check remains authoritative.
  */
+import { queueShare } from '../../limits.ts';
 import type { Logger } from '../../log.ts';
+import { ACCOUNT_QUEUE_FULL } from '../../result/texts.ts';
 import type { Store } from '../../store/store.ts';
 import { ApiError } from '../errors.ts';
 
 export interface QueueRoom {
-  /** Throws an error for the caller. Costs nothing: the figure is refreshed in the background. */
-  check(): void;
-  opened(): void;
+  /** Throws an error for the caller. Costs nothing: the figures are refreshed in the background. */
+  check(account: number): void;
+  opened(account: number): void;
 }
 
 const FRESH_MS = 1_000;
-/** An older figure is ignored. */
+/** Older figures are ignored. */
 const STALE_MS = 5_000;
 const RETRY_AFTER_S = 10;
+
+/** Requests by account. */
+class Counts {
+  readonly #of: Map<number, number>;
+  total: number;
+  constructor(of = new Map<number, number>()) {
+    this.#of = of;
+    this.total = [...of.values()].reduce((sum, one) => sum + one, 0);
+  }
+  of = (account: number): number => this.#of.get(account) ?? 0;
+  add(account: number): void {
+    this.#of.set(account, this.of(account) + 1);
+    this.total += 1;
+  }
+}
 
 export function makeQueueRoom({
   store,
@@ -29,34 +46,41 @@ export function makeQueueRoom({
   maxQueued: number;
   now?: () => number;
 }): QueueRoom {
-  let waiting = 0;
-  let since = 0;
+  const share = queueShare(maxQueued);
+  let waiting = new Counts();
+  /** Opened here since the figures were asked for, and since they are asked for again. */
+  let since = new Counts();
+  let sinceAsked: Counts | undefined;
   let at = -Infinity;
-  let asking: Promise<void> | undefined;
 
   const ask = async (): Promise<void> => {
-    const before = since;
+    sinceAsked = new Counts();
     try {
-      waiting = await store.waitingRequests();
-      since -= before;
+      waiting = new Counts(await store.waitingRequests());
+      since = sinceAsked;
       at = now();
     } catch (error) {
       log.warn({ err: error }, 'cannot read the length of the queue');
+    } finally {
+      sinceAsked = undefined;
     }
   };
 
+  // A full queue needs waiting requests: those opened since may run at once and do not fill an empty queue.
+  const isFull = (places: number, waits: number, opened: number): boolean => waits > 0 && waits + opened >= places;
+
   return {
-    check() {
-      if (now() - at > FRESH_MS)
-        asking ??= ask().finally(() => {
-          asking = undefined;
-        });
-      // A full queue needs waiting requests: those opened since may run at once and do not fill an empty queue.
-      if (now() - at > STALE_MS || waiting === 0 || waiting + since < maxQueued) return;
-      throw new ApiError('queue-full', { retryAfterS: RETRY_AFTER_S });
+    check(account) {
+      if (now() - at > FRESH_MS && !sinceAsked) void ask();
+      if (now() - at > STALE_MS) return;
+      if (isFull(maxQueued, waiting.total, since.total))
+        throw new ApiError('queue-full', { retryAfterS: RETRY_AFTER_S });
+      if (isFull(share, waiting.of(account), since.of(account)))
+        throw new ApiError('queue-full', { text: ACCOUNT_QUEUE_FULL, retryAfterS: RETRY_AFTER_S });
     },
-    opened() {
-      since += 1;
+    opened(account) {
+      since.add(account);
+      sinceAsked?.add(account);
     },
   };
 }

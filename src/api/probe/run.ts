@@ -83,11 +83,12 @@ function beginTrace({ tracer, store }: Deps, ctx: Context): void {
 export async function runProbe(deps: Deps, ctx: Context, request: ProbeRequest): Promise<void> {
   beginTrace(deps, ctx);
   const { idempotency } = request;
-  deps.queueRoom.check();
+  const { rootUserId } = tokenOf(ctx);
+  deps.queueRoom.check(rootUserId);
   deps.objectRoom.check();
   for (let tries = 1; ; tries++) {
     const opened = await openRequest(deps, ctx, request, tries > 1);
-    if (opened.job) deps.queueRoom.opened();
+    if (opened.job) deps.queueRoom.opened(rootUserId);
     const end = request.waits ? await follow(deps, ctx, opened, request.limits) : await accept(deps, opened, request);
     if (end && idempotency && !opened.job && tries < TRIES && isNoResult(end)) {
       await deps.store.releaseKey(tokenOf(ctx).id, idempotency.key, opened.id);

@@ -12,7 +12,8 @@ import { isBeingDeleted } from './job_status.ts';
 import { reserve } from './orders.ts';
 import { activeToken, takeIn } from './resolve_job.ts';
 import { intakeDeps, now, slotsOf, type TermState } from './term_state.ts';
-import { TEXTS } from '../../result/texts.ts';
+import { queueShare } from '../../limits.ts';
+import { ACCOUNT_QUEUE_FULL, TEXTS } from '../../result/texts.ts';
 
 /** From the watch: a job was created or changed. */
 export function seen(state: TermState, job: ProbeJob): void {
@@ -114,18 +115,20 @@ async function admitToQueue(state: TermState, object: ProbeJob): Promise<void> {
     return;
   }
   if (holds) state.ledger.remove(job.key);
-  if (state.ledger.waiting >= state.deps.maxQueued) {
-    void endJob(state, job, {
-      state: 'error',
-      status: 429,
-      reason: 'QueueFull',
-      error: TEXTS.QueueFull,
-    });
+  const full = whyFull(state, job.account);
+  if (full !== undefined) {
+    void endJob(state, job, { state: 'error', status: 429, reason: 'QueueFull', error: full });
     return;
   }
   state.ledger.enqueue(job, slotsOf(token));
   armQueue(state, job);
   state.schedule(job.pool);
+}
+
+/** The text of the limit that the queue has reached for jobs of this account. */
+function whyFull({ ledger, deps: { maxQueued } }: TermState, account: number): string | undefined {
+  if (ledger.waiting >= maxQueued) return TEXTS.QueueFull;
+  return ledger.waitingOfAccount(account) >= queueShare(maxQueued) ? ACCOUNT_QUEUE_FULL : undefined;
 }
 
 async function created(state: TermState, job: Job, object: ProbeJob): Promise<{ job: Job; token: TokenRecord }> {

@@ -152,14 +152,11 @@ describe('two replicas of the API', function () {
     assert.deepEqual([answer.status, answer.headers.get('x-request-id')], [200, again.metadata.name]);
   });
 
-  it('both refuse at once while the queue is full, and accept requests again afterwards', async () => {
-    const { token, id } = await api.newToken();
-    await api.stored.sql('update tokens set concurrency = 2 where id = $1', [id]);
-    const open = Array.from({ length: 7 }, () => store.newRequest());
-    for (const one of open) {
+  const openMany = async (token: number, count: number): Promise<void> => {
+    for (let made = 0; made < count; made++)
       await store.openRequest({
-        ...one,
-        tokenId: id,
+        ...store.newRequest(),
+        tokenId: token,
         userId: api.userId,
         kind: 'file',
         display: 'https://full.test/a',
@@ -173,16 +170,51 @@ describe('two replicas of the API', function () {
         idempotency: null,
         requestsPerMinute: 0,
       });
+  };
+  /** The response, or null if the request was accepted and waits for its result. */
+  const refusal = (replica: number, token: string) =>
+    file(replica, token, { query: '?url=https://none.test/a', signal: AbortSignal.timeout(200) }).catch(() => null);
+
+  it('both refuse an account that has its share of the queue, with any of its tokens, and no other account', async () => {
+    const [busy, idle, other] = [await api.newToken(), await api.newToken(), await api.newToken()];
+    await api.stored.sql('update tokens set concurrency = 1 where id = $1', [busy.id]);
+    const [{ id: account }] = (await api.stored.sql<{ id: number }>(
+      "insert into users (email, status, role, permissions) values ('other@example.org', 'active', 'user', " +
+        "'{write:media,read:media}') returning id",
+    )) as [{ id: number }];
+    await api.stored.sql('update tokens set user_id = $1 where id = $2', [account, other.id]);
+    await openMany(busy.id, 3);
+    for (const replica of [0, 1]) {
+      const full = await until('the account is refused', () => refusal(replica, idle.token));
+      assert.deepEqual(
+        [full.status, full.headers.get('retry-after'), await full.json()],
+        [
+          429,
+          '10',
+          {
+            error:
+              'the account has as many requests in the queue as one account may have, over all its users and tokens; ' +
+              'try again later',
+          },
+        ],
+      );
+      assert.equal(await refusal(replica, other.token), null);
     }
-    assert.equal(await store.waitingRequests(), 5, 'seven are open, two may run');
+    await api.stored.sql(`update requests set state = 'error' where state = 'open'`);
+    await until('the account has room again', async () => (await refusal(0, idle.token)) === null);
+    await api.stored.sql(`update requests set state = 'error' where state = 'open'`);
+  });
+
+  it('both refuse at once while the queue is full, and accept requests again afterwards', async () => {
+    const { token, id } = await api.newToken();
+    await api.stored.sql('update tokens set concurrency = 2 where id = $1', [id]);
+    await openMany(id, 7);
+    assert.deepEqual([...(await store.waitingRequests())], [[api.userId, 5]], 'seven are open, two may run');
     for (const replica of [0, 1]) {
       const full = await until('it is full', async () => {
         // Invalid requests get their own error, even while the queue is full.
         assert.equal((await file(replica, token, { query: '?url=file:///x' })).status, 400);
-        const response = await file(replica, token, {
-          query: '?url=https://none.test/a',
-          signal: AbortSignal.timeout(200),
-        }).catch(() => null);
+        const response = await refusal(replica, token);
         return response?.status === 429 ? response : null;
       });
       assert.deepEqual(
