@@ -236,6 +236,7 @@ const controller = {
   keepEnvelopeDays: integer('PY_KEEP_ENVELOPE_DAYS', 1, 36_500, 30),
   keepRequestMonths: integer('PY_KEEP_REQUEST_MONTHS', 1, 1_200, 13),
   maxQueued: integer('PY_MAX_QUEUED', 1, 10_000_000, 10_000),
+  byHandPerMinute: integer('PY_BY_HAND_PER_MINUTE', 1, 10_000_000, 600),
 };
 
 const isBooleanOrNull = (value: unknown): value is boolean | null => value === null || typeof value === 'boolean';

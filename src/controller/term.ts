@@ -39,7 +39,8 @@ import { isProofPod, isRunnerPod, proveTool, type ProofDeps } from './catalog/pr
 import type { Config } from '../config.ts';
 import { runnerFields } from '../log.ts';
 
-type Made = 'term' | 'runners' | 'pools' | 'finishedJobs' | 'maxQueued' | 'startsEarly' | 'events' | 'recent';
+type Made =
+  'term' | 'runners' | 'pools' | 'finishedJobs' | 'maxQueued' | 'byHandPerMinute' | 'startsEarly' | 'events' | 'recent';
 
 export interface TermDeps extends Omit<LeaderDeps, Made> {
   config: Config<'controller'>;
@@ -131,6 +132,7 @@ export async function startTerm(
     events,
     recent,
     maxQueued: config.maxQueued,
+    byHandPerMinute: config.byHandPerMinute,
     startsEarly: config.earlyStart,
   });
   made.leader = lead;

@@ -37,6 +37,7 @@ const REASONS = [
   'QuotaExceeded',
   'QueueTimeout',
   'QueueFull',
+  'RateLimited',
   'DeadlineExceeded',
   'Cancelled',
   'RunnerLost',

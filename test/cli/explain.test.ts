@@ -17,6 +17,7 @@ const ENDS: Record<Exclude<Reason, WaitingCause | 'Running'>, true> = {
   QuotaExceeded: true,
   QueueTimeout: true,
   QueueFull: true,
+  RateLimited: true,
   DeadlineExceeded: true,
   Cancelled: true,
   RunnerLost: true,

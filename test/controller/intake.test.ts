@@ -106,4 +106,28 @@ describe('leader: intake of jobs created with kubectl', function () {
       await client.end();
     }
   });
+
+  it('ends those beyond the rate, without a record, and not those that a new leader finds', async () => {
+    cluster = await startCluster();
+    const { controller, ready, reason, job, ended, runners, servers } = cluster;
+    runners.behaviour.go = () => 'hold';
+    const first = await controller({ env: { PY_BY_HAND_PER_MINUTE: '2' } });
+    await ready(2);
+    const made = [];
+    for (const name of ['one', 'two', 'beyond']) made.push(await createByHand(name));
+    await until('the third is refused', () => reason('beyond') === 'RateLimited');
+    assert.match(
+      job('beyond')?.status?.conditions?.find(({ type }) => type === 'Succeeded')?.message ?? '',
+      /jobs\.byHandPerMinute/,
+    );
+    assert.equal(await servers.stored.store.readRequest(made[2]!.metadata.uid ?? ''), null);
+    await until('both run', () => runners.of('one') && runners.of('two'));
+    await first.stop();
+    for (const name of ['three', 'four', 'five']) made.push(await createByHand(name));
+    const { term } = await controller({ epoch: 2, env: { PY_BY_HAND_PER_MINUTE: '2' } });
+    await until('the new leader has taken in all', () => term.leader.figures.jobs === 5);
+    runners.behaviour.go = () => ({ ms: 1 });
+    for (const name of ['one', 'two']) await runners.of(name)!.finish();
+    await ended(...made.filter(({ metadata }) => metadata.name !== 'beyond').map(({ metadata }) => metadata.uid ?? ''));
+  });
 });

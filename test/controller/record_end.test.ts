@@ -84,6 +84,7 @@ describe('the end of a request with a value that Postgres refuses', function () 
     tokenOf: async () => undefined,
     tools: () => [],
     defaultToken: () => fixture.store.defaultToken(),
+    byHandTaken: () => true,
     poolFor: () => undefined,
   });
   const refusal = async (job: ProbeJob): Promise<Refusal> => {

@@ -56,6 +56,7 @@ describe('source of a job', function () {
     named: noCredentials,
     tokenOf: async () => (await fixture.store.defaultToken()) ?? undefined,
     defaultToken: () => fixture.store.defaultToken(),
+    byHandTaken: () => true,
     tools: () => [{ tool: 'ffprobe', version: '9.0', latest: true, command: ['{root}/bin/ffprobe'] }],
     poolFor: () => undefined,
   });

@@ -58,7 +58,14 @@ export const ENDED: Readonly<Record<string, Reason>> = {
     says: 'failed because it waited longer in the queue than it may',
     helps: 'kubectl probeyard top shows what runs and waits',
   },
-  QueueFull: { says: 'failed because the queue of the installation was full', helps: 'jobs.maxQueued limits it' },
+  QueueFull: {
+    says: 'failed because the queue was full, or its account had half of the places',
+    helps: 'jobs.maxQueued limits it',
+  },
+  RateLimited: {
+    says: 'failed because too many jobs were created with kubectl in a minute',
+    helps: 'jobs.byHandPerMinute limits it',
+  },
   DeadlineExceeded: {
     says: 'failed because it did not end in time',
     helps: 'a longer timeoutMs helps where the origin is slow or the file needs to be read as a whole',

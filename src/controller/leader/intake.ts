@@ -140,7 +140,9 @@ async function created(state: TermState, job: Job, object: ProbeJob): Promise<{ 
 
 async function refuse(state: TermState, object: ProbeJob, refusal: Refusal): Promise<void> {
   const ended = endableOf(object);
-  const recorded = await endRequest(state.deps, ended, endOf(refusal), state.deps.term.signal);
+  const recorded = refusal.opened
+    ? await endRequest(state.deps, ended, endOf(refusal), state.deps.term.signal)
+    : { reason: refusal.reason, summary: refusal.message, tools: [] };
   await writeFinish(state.deps, ended, recorded, { later: true });
   if (!state.live || state.jobs.has(ended.key)) return;
   state.ledger.remove(ended.key);

@@ -57,10 +57,13 @@ export const submittedAtOf = (job: ProbeJob): Date =>
 export class Refusal extends Error {
   readonly reason: Reason;
   readonly status: number;
-  constructor(reason: Reason, status: number, message: string) {
+  /** False: the job was refused before its request was opened, so there is no end to record. */
+  readonly opened: boolean;
+  constructor(reason: Reason, status: number, message: string, opened = true) {
     super(message);
     this.reason = reason;
     this.status = status;
+    this.opened = opened;
   }
 }
 

@@ -46,6 +46,8 @@ export interface IntakeDeps {
   tokenOf: (id: number) => Promise<TokenRecord | undefined>;
   /** Of jobs created by hand. */
   defaultToken: () => Promise<TokenRecord | null>;
+  /** Counts a job created by hand. False: there are too many. */
+  byHandTaken: () => boolean;
   tools: () => readonly AvailableTool[];
   poolFor: (kind: ProbeJob['spec']['kind']) => { name: string; scope: ReuseScope } | undefined;
 }
@@ -146,8 +148,8 @@ async function openByHand(
       waiter: null,
       webhookUrl: null,
       idempotency: null,
-      // Creators of ProbeJobs are bounded by the cluster's quotas, not by the default token's rate limit.
-      requestsPerMinute: 1_000_000,
+      // Counted by `byHandTaken`: the default token's rate is that of its calls.
+      requestsPerMinute: 0,
       // A refused job is recorded with its own reason, not with an exceeded quota.
       quotas: { of: refused ? [] : token.quotas, rootUserId: token.rootUserId },
     })
@@ -162,6 +164,7 @@ async function openByHand(
       'QuotaExceeded',
       403,
       `the monthly quota of the default token, its user or their account is used up: ${opened.exceeded}`,
+      false,
     );
 }
 
@@ -188,6 +191,13 @@ export async function takeIn(deps: IntakeDeps, job: ProbeJob): Promise<{ job: Jo
   // The API names a job by its request id, a UUID, and the record accepts nothing else.
   if (!handMade && !isUuid(job.metadata.name))
     throw new Refusal('InvalidRequest', 400, 'spec.token: only the API creates jobs with a token');
+  if (handMade && !isAdmitted(job.status) && !deps.byHandTaken())
+    throw new Refusal(
+      'RateLimited',
+      429,
+      'more jobs were created with kubectl in a minute than jobs.byHandPerMinute allows; create it again later',
+      false,
+    );
   const token = await tokenFor(deps, job);
 
   let display = job.spec.source.display ?? 'unknown';

@@ -9,6 +9,7 @@ import type { ProbeJob } from '../../kube/probe_job.ts';
 import type { Logger } from '../../log.ts';
 import type { TokenRecord } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
+import { fullBucket, refill, take as takeOne, type Bucket } from '../../token_bucket.ts';
 import { makeTurns, type Turns } from '../../turns.ts';
 import type { ControllerMetrics } from '../metrics.ts';
 import type { Pools } from '../pools/pools.ts';
@@ -40,8 +41,10 @@ export interface LeaderDeps {
   metrics: ControllerMetrics;
   events: EventRecorder;
   recent: Pick<Recent, 'jobEnded'>;
-  intake: Omit<IntakeDeps, 'tokenOf' | 'defaultToken' | 'poolFor' | 'tools' | 'documents'>;
+  intake: Omit<IntakeDeps, 'tokenOf' | 'defaultToken' | 'byHandTaken' | 'poolFor' | 'tools' | 'documents'>;
   maxQueued: number;
+  /** Rate of jobs created by hand, over all who create them. */
+  byHandPerMinute: number;
   /** Whether tools may begin while a ProbeJob is being created. */
   startsEarly: boolean;
   /** Whether notifications of changed tokens arrive. */
@@ -80,6 +83,7 @@ export function intakeDeps(state: TermState): IntakeDeps {
     documents: state.documents,
     tokenOf: (id) => state.tokens.of(id),
     defaultToken: () => state.tokens.byHand(),
+    byHandTaken: () => state.takeByHand(),
     tools: () => pools.availableTools(),
     poolFor: (kind) => pools.forKind(kind),
   };
@@ -97,6 +101,7 @@ export class TermState {
   readonly documents: PolicyDocuments;
   readonly retrying = new Set<Job>();
   readonly #scheduled = new Set<string>();
+  #byHandRate: Bucket | undefined;
   /** Cached waiting accounts, valid until one of them gets a runner: read for each job that is skipped. */
   contenders: { pool: string; least: { account: number; held: number }[] } | undefined;
   /** Runners that are prepared for requests whose ProbeJob is being created, by its name. */
@@ -125,6 +130,18 @@ export class TermState {
       why: (job) => whyWaiting(this.ledger, deps.pools, job),
       waited: (reason) => deps.metrics.waited(reason),
     });
+  }
+
+  /**
+   * Counts a job created by hand; false if there are too many. A new leader does not count those that it finds: an
+   * earlier one may have taken them in.
+   */
+  takeByHand(): boolean {
+    if (!this.ready) return true;
+    const pace = { perSecond: this.deps.byHandPerMinute / 60, burst: this.deps.byHandPerMinute };
+    this.#byHandRate ??= fullBucket(pace, now());
+    refill(this.#byHandRate, pace, now());
+    return takeOne(this.#byHandRate);
   }
 
   get live(): boolean {
