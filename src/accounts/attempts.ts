@@ -21,7 +21,10 @@ export const ATTEMPT_LIMITS = {
   'mail:account': { burst: 3, everyMs: 10 * MINUTE_MS },
   'mail:address': { burst: 30, everyMs: MINUTE_MS },
   'code:address': { burst: 60, everyMs: 5_000 },
+  /** Sub-users that are created, over all users of the account: each reveals whether an address has an account. */
   'invite:account': { burst: 50, everyMs: MINUTE_MS },
+  /** API tokens that are created, over all users of the account: the log keeps revoked ones. */
+  'token:account': { burst: 200, everyMs: 6_000 },
 } as const satisfies Record<string, AttemptLimit>;
 
 export type AttemptScope = keyof typeof ATTEMPT_LIMITS;

@@ -205,7 +205,8 @@ export function requestCalls(database: Database) {
     },
 
     /**
-     * Counts a call that opens no request: an invalid probe call (scope `token`) or a management call (scope `user`).
+     * Counts a call that opens no request: an invalid probe call (scope `token`), or a management call (scope `user`,
+     * with the root user of its account).
      */
     async takeRate(
       scope: 'token' | 'user',

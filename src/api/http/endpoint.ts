@@ -8,7 +8,7 @@ import { ACCESS, permitted, PROBE_ACCESS, type Access } from './access.ts';
 import { makeAuthenticate } from './authenticate.ts';
 import type { Context, Handler, State } from './context.ts';
 import { methods, noCache, sameSite } from './middleware.ts';
-import { countRefused, rateLimitHeaders, userRate } from './rate.ts';
+import { countRefused, rateLimitHeaders, callRate } from './rate.ts';
 import { readInput } from './read_input.ts';
 import { makeReadUpload } from './upload.ts';
 import { makeReadText as readText } from './body.ts';
@@ -48,8 +48,8 @@ export interface Described extends Pick<Operation, 'id' | 'tag' | 'summary' | 'd
   errors?: Record<number, string>;
   /** A multipart form may hold a file. */
   upload?: boolean;
-  /** `user`: calls a minute of the user (the default). `request`: requests a minute of the token. */
-  rate?: 'user' | 'request';
+  /** `call`: calls a minute of the account (the default). `request`: requests a minute of the token. */
+  rate?: 'call' | 'request';
 }
 
 const NOTHING = Type.Object({}, { additionalProperties: false });
@@ -102,7 +102,7 @@ function admission(deps: Deps, access: Access, side: Side, rate: Described['rate
   const known = [makeAuthenticate(deps, side.credentials), permitted(access)];
   return rate === 'request'
     ? [rateLimitHeaders, countRefused(deps), ...known]
-    : [...known, rateLimitHeaders, userRate(deps)];
+    : [...known, rateLimitHeaders, callRate(deps)];
 }
 
 /** `GET media/log` is a path of the management endpoints; one with a leading slash is complete. */
@@ -111,7 +111,7 @@ export function endpoint(name: EndpointName, described: Described, work: Work): 
   const [method, given] = name.split(' ') as [string, string];
   const path = given.startsWith('/') ? given : `${BASE}/${given}`;
   const side = sideOf(path);
-  const { query, body, text, input = query ?? body ?? NOTHING, rate = 'user', upload = false } = described;
+  const { query, body, text, input = query ?? body ?? NOTHING, rate = 'call', upload = false } = described;
   return {
     name,
     access,

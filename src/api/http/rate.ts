@@ -4,7 +4,7 @@ import type { Deps } from '../deps.ts';
 import { ApiError } from '../errors.ts';
 import { callerOf, tokenOf, type Context, type Handler } from './context.ts';
 
-/** Management calls and reading back share one limit, per user. */
+/** Management calls and reading back share one limit, over all users and tokens of an account. */
 const CALLS_PER_MINUTE = 600;
 
 const WINDOW_S = 60;
@@ -32,9 +32,9 @@ export const rateLimitHeaders: Handler = async function rateLimitHeaders(ctx, ne
 const rateLimited = (retryAfterMs: number): ApiError =>
   new ApiError('rate-limited', { retryAfterS: retryAfterMs / 1000 });
 
-export const userRate = ({ store }: Pick<Deps, 'store'>): Handler =>
-  async function takeUserRate(ctx, next) {
-    const taken = await store.takeRate('user', callerOf(ctx).userId, CALLS_PER_MINUTE);
+export const callRate = ({ store }: Pick<Deps, 'store'>): Handler =>
+  async function takeCallRate(ctx, next) {
+    const taken = await store.takeRate('user', callerOf(ctx).rootUserId, CALLS_PER_MINUTE);
     ctx.state.rate = taken.rate;
     if (!taken.allowed) throw rateLimited(taken.retryAfterMs);
     return next();

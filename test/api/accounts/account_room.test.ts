@@ -1,6 +1,6 @@
 /** How many sub-users and API tokens an account may have, over all of its users. */
 import assert from 'node:assert/strict';
-import { startManagement, type Management, type Person } from './fixture.ts';
+import { NO_LIMITS, startManagement, type Management, type Person } from './fixture.ts';
 
 describe('management: limits of an account', function () {
   this.timeout(60_000);
@@ -74,4 +74,32 @@ describe('management: limits of an account', function () {
     const taken = await makeUser(eve, 'ann@example.org');
     assert.deepEqual([taken.status, taken.json['error']], [409, 'email: cannot be used for a new account']);
   });
+});
+
+describe('management: what an account may create in an hour', function () {
+  this.timeout(60_000);
+  const once = { burst: 2, everyMs: 3_600_000 };
+  let m: Management;
+  before(async () => {
+    m = await startManagement({ attempts: { ...NO_LIMITS, 'invite:account': once, 'token:account': once } });
+  });
+  after(() => m.stop());
+
+  for (const { what, make } of [
+    { what: 'sub-users', make: (email: string) => ({ path: 'user/current', body: { email } }) },
+    { what: 'API tokens', make: () => ({ path: 'auth/api-token', body: { name: 'x' } }) },
+  ])
+    it(`${what} are counted over all users of the account, and of no other account`, async () => {
+      const name = what.replace(/\W/g, '').toLowerCase();
+      const ann = await m.person(`${name}-ann`);
+      const sub = await m.person(`${name}-sub`, { parent: ann });
+      const made: number[] = [];
+      for (const [at, by] of [ann, sub, ann, sub].entries()) {
+        const { path, body } = make(`${name}-made-${at}@example.org`);
+        made.push((await m.call('POST', path, { token: by.token, body })).status);
+      }
+      assert.deepEqual(made, [201, 201, 429, 429]);
+      const { path, body } = make(`${name}-other-made@example.org`);
+      assert.equal((await m.call('POST', path, { token: (await m.person(`${name}-other`)).token, body })).status, 201);
+    });
 });

@@ -230,6 +230,7 @@ export const NO_LIMITS = {
   'mail:address': MANY,
   'code:address': MANY,
   'invite:account': MANY,
+  'token:account': MANY,
 };
 
 export async function startManagement(

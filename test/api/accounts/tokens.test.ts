@@ -243,8 +243,10 @@ describe('management: API tokens', function () {
     );
   });
 
-  it('a user is limited to 600 calls a minute over all of their tokens and replicas', async () => {
+  it('an account is limited to 600 calls a minute over all of its users, tokens and replicas', async () => {
     const fay = await m.person('fay');
+    const sub = await m.person('fay-sub', { parent: fay });
+    const below = await m.person('fay-sub-sub', { parent: sub });
     await m.stored.sql(
       `insert into rate_limits (scope, id, tat) values ('user', $1, clock_timestamp() + interval '59.95 seconds')`,
       [fay.id],
@@ -254,6 +256,13 @@ describe('management: API tokens', function () {
     for (let call = 0; call < 6; call++)
       statuses.push((await m.call('GET', 'user/current', { token: fay.token, at: m.replicas[call % 2]! })).status);
     assert.ok(statuses.includes(429), `${statuses.join()} ${other}`);
+    for (const { token } of [sub, below])
+      await until('a call of a sub-user exceeds the limit', async () => {
+        await m.call('GET', 'user/current', { token: fay.token });
+        return (await m.call('GET', 'user/current', { token })).status === 429;
+      });
+    const gil = await m.person('gil');
+    assert.equal((await m.call('GET', 'user/current', { token: gil.token })).status, 200);
     const over = await until('one call exceeds the limit', async () => {
       const answer = await m.call('GET', 'user/current', { token: fay.token });
       return answer.status === 429 ? answer : undefined;

@@ -19,6 +19,7 @@ async function make({ accounts, store }: Deps, ctx: Context): Promise<void> {
   const caller = callerOf(ctx);
   const { name = '', ttl = null, permissions = null, limits = {} } = checkedBy(Body, ctx);
   checkGiven(caller, permissions);
+  await accounts.attempts.take('token:account', { account: caller.rootUserId });
   const owner = await store.findUser(caller.userId);
   if (!owner) throw inside('the calling user no longer exists');
   // For a narrowed credential, null means the permissions of the credential.

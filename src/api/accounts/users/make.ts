@@ -56,7 +56,7 @@ async function makeUnder(deps: Deps, ctx: Context, parentId: number): Promise<vo
   const beyond = notToGive(caller, permissions);
   if (beyond !== undefined) throw new ApiError('beyond-caller', { text: `permissions: you cannot grant ${beyond}` });
   // This reveals whether an address has an account, so it is limited.
-  await accounts.attempts.take('invite:account', { account: caller.userId });
+  await accounts.attempts.take('invite:account', { account: caller.rootUserId });
   const mails = accounts.settings.mail !== null;
   const { mostSubUsers, mostTokens } = accounts.settings;
   const user = await store.makeSubUser(
