@@ -30,13 +30,15 @@ export interface Limits {
   fileBytes: number;
   /** Limit of its whole account. Null: unlimited. */
   accountConcurrency: number | null;
+  /** Of its whole account, at each replica of the API. */
+  accountRequestsPerMinute: number;
 }
 
 /**
  * Limits of users without their own. `accountConcurrency`: 0 means unlimited, null four times the root user's
  * concurrency.
  */
-export type DefaultLimits = Limits;
+export type DefaultLimits = Omit<Limits, 'accountRequestsPerMinute'>;
 export const DEFAULT_LIMITS: DefaultLimits = {
   requestsPerMinute: 100,
   concurrency: 10,

@@ -12,6 +12,7 @@ import type { Tracer } from '../tracing/tracer.ts';
 import type { NewestSnapshot } from './cluster/newest.ts';
 import type { Catalog } from './probe/catalog.ts';
 import type { Drain } from './http/drain.ts';
+import type { AccountRates } from './http/rate.ts';
 import type { HandOver } from './probe/hand_over.ts';
 import type { ObjectRoom } from './probe/object_room.ts';
 import type { QueueRoom } from './probe/queue_room.ts';
@@ -90,6 +91,7 @@ export interface Deps {
   handOver: HandOver;
   queueRoom: QueueRoom;
   objectRoom: ObjectRoom;
+  accountRates: AccountRates;
   /** Undefined: this installation takes no files. */
   uploads?: Uploads | undefined;
   memory: MemoryBudget;

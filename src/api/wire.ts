@@ -22,6 +22,7 @@ import { catalogOf, type Catalog } from './probe/catalog.ts';
 import type { Deps, Settings, Uploads } from './deps.ts';
 import type { ReadyChecks } from './health.ts';
 import { makeDrain } from './http/drain.ts';
+import { makeAccountRates } from './http/rate.ts';
 import { makeHandOver } from './probe/hand_over.ts';
 import { makeObjectRoom, usualObjects } from './probe/object_room.ts';
 import { makeQueueRoom } from './probe/queue_room.ts';
@@ -146,6 +147,7 @@ export function wire({
     catalog: () => (catalog ??= catalogOf(tools.list())),
     tellEarly,
     handOver,
+    accountRates: makeAccountRates(),
     queueRoom: makeQueueRoom({ store, log, maxQueued: settings.maxQueued }),
     objectRoom: makeObjectRoom({ kube, log, namespace: settings.namespace, usual: usualObjects(settings) }),
   };

@@ -37,6 +37,7 @@ export const ACCOUNT_COLUMNS: Columns<GivenToAccount> = {
   accountConcurrency: 'account_concurrency',
 };
 
+/** What a whole account may do, as a multiple of what its root user's tokens may: more tokens do not add to it. */
 const TIMES_TOKEN = 4;
 
 const KEYS = Object.keys(LIMIT_COLUMNS) as (keyof GivenLimits)[];
@@ -61,7 +62,12 @@ export function effectiveLimits(
   above: readonly GivenToAccount[],
   defaults: DefaultLimits,
 ): Limits {
-  const limits: Limits = { ...defaults, accountConcurrency: accountConcurrency(above[0] ?? user, defaults) };
+  const root = above[0] ?? user;
+  const limits: Limits = {
+    ...defaults,
+    accountConcurrency: accountConcurrency(root, defaults),
+    accountRequestsPerMinute: TIMES_TOKEN * (root.requestsPerMinute ?? defaults.requestsPerMinute),
+  };
   for (const key of KEYS) {
     const given = [user, ...above].flatMap((one) => one[key] ?? []);
     const base = given.length === 0 ? defaults[key] : Math.min(...given);

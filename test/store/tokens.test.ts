@@ -48,7 +48,7 @@ describe('store: limits of a token', () => {
           above.map((one) => ({ ...none, ...one })),
           { ...DEFAULT_LIMITS, accountConcurrency: 0 },
         ),
-        { ...DEFAULT_LIMITS, accountConcurrency: null, concurrency: expected },
+        { ...DEFAULT_LIMITS, accountConcurrency: null, concurrency: expected, accountRequestsPerMinute: 400 },
       ),
     );
   }
@@ -99,6 +99,28 @@ describe('store: limits of a token', () => {
     });
   }
 
+  const ofRate: [string, Partial<GivenToAccount>, Partial<GivenToAccount>[], number][] = [
+    ["four times the default limit of the root user's tokens", {}, [], 400],
+    [
+      'four times what the root user was given, for a sub-user, too',
+      { requestsPerMinute: 5 },
+      [{ requestsPerMinute: 50 }],
+      200,
+    ],
+    ['what a sub-user was given is ignored', { requestsPerMinute: 5_000 }, [{}, { requestsPerMinute: 5_000 }], 400],
+  ];
+  for (const [name, user, above, perMinute] of ofRate) {
+    it(`requests a minute of the account: ${name}`, () => {
+      const limits = effectiveLimits(
+        none,
+        { ...none, ...user },
+        above.map((one) => ({ ...none, ...one })),
+        DEFAULT_LIMITS,
+      );
+      assert.equal(limits.accountRequestsPerMinute, perMinute);
+    });
+  }
+
   it("permissions: the user's minus their restrictions, narrowed by the token", () => {
     assert.deepEqual(effectivePermissions(null, ['a', 'b'], []), ['a', 'b']);
     assert.deepEqual(effectivePermissions(['b', 'c'], ['a', 'b'], []), ['b']);
@@ -132,7 +154,7 @@ describe('store: tokens', function () {
       quotas: [],
       permissions: [...PERMISSIONS],
       expiresAt: null,
-      limits: { ...DEFAULT_LIMITS, accountConcurrency: 40 },
+      limits: { ...DEFAULT_LIMITS, accountConcurrency: 40, accountRequestsPerMinute: 400 },
       allow: [],
     });
     assert.equal(await fixture.store.findToken(sha256('unknown')), null);

@@ -8,7 +8,7 @@ import { ACCESS, permitted, PROBE_ACCESS, type Access } from './access.ts';
 import { makeAuthenticate } from './authenticate.ts';
 import type { Context, Handler, State } from './context.ts';
 import { methods, noCache, sameSite } from './middleware.ts';
-import { countRefused, rateLimitHeaders, callRate } from './rate.ts';
+import { accountRate, callRate, countRefused, rateLimitHeaders } from './rate.ts';
 import { readInput } from './read_input.ts';
 import { makeReadUpload } from './upload.ts';
 import { makeReadText as readText } from './body.ts';
@@ -99,10 +99,10 @@ function operationOf(method: string, path: string, described: Described, access:
 /** Authentication, permissions, and the rate limit that the call counts against. */
 function admission(deps: Deps, access: Access, side: Side, rate: Described['rate']): Handler[] {
   if (access.who === 'anyone') return [];
-  const known = [makeAuthenticate(deps, side.credentials), permitted(access)];
+  const [known, may] = [makeAuthenticate(deps, side.credentials), permitted(access)];
   return rate === 'request'
-    ? [rateLimitHeaders, countRefused(deps), ...known]
-    : [...known, rateLimitHeaders, callRate(deps)];
+    ? [rateLimitHeaders, countRefused(deps), known, accountRate(deps), may]
+    : [known, may, rateLimitHeaders, callRate(deps)];
 }
 
 /** `GET media/log` is a path of the management endpoints; one with a leading slash is complete. */

@@ -29,8 +29,8 @@ export const rateLimitHeaders: Handler = async function rateLimitHeaders(ctx, ne
   if (ctx.state.rate) ctx.set(headersOf(ctx.state.rate));
 };
 
-const rateLimited = (retryAfterMs: number): ApiError =>
-  new ApiError('rate-limited', { retryAfterS: retryAfterMs / 1000 });
+const rateLimited = (retryAfterMs: number, text?: string): ApiError =>
+  new ApiError('rate-limited', { retryAfterS: retryAfterMs / 1000, ...(text === undefined ? {} : { text }) });
 
 export const callRate = ({ store }: Pick<Deps, 'store'>): Handler =>
   async function takeCallRate(ctx, next) {
@@ -38,6 +38,48 @@ export const callRate = ({ store }: Pick<Deps, 'store'>): Handler =>
     ctx.state.rate = taken.rate;
     if (!taken.allowed) throw rateLimited(taken.retryAfterMs);
     return next();
+  };
+
+export interface AccountRates {
+  /** Returns the milliseconds after which the account may call again; 0: this call is counted. */
+  take(account: number, perMinute: number): number;
+}
+
+/** Number of accounts from which those with a whole rate are forgotten. */
+const SWEEP_FROM = 10_000;
+
+export function makeAccountRates(now = (): number => performance.now()): AccountRates {
+  /** When an account has its whole rate again. */
+  const wholeAt = new Map<number, number>();
+  let sweepAt = SWEEP_FROM;
+  return {
+    take(account, perMinute) {
+      const at = now();
+      if (wholeAt.size >= sweepAt) {
+        for (const [one, whole] of wholeAt) if (whole <= at) wholeAt.delete(one);
+        sweepAt = Math.max(SWEEP_FROM, wholeAt.size * 2);
+      }
+      const next = Math.max(wholeAt.get(account) ?? at, at) + (WINDOW_S * 1000) / perMinute;
+      const waitMs = next - at - WINDOW_S * 1000;
+      if (waitMs > 0) return waitMs;
+      wholeAt.set(account, next);
+      return 0;
+    },
+  };
+}
+
+/**
+ * Calls of the probe endpoints are counted for the account, too, or each further token would add to what it may cause.
+ * In process: a row of Postgres would make the requests of one account wait for one another's commits.
+ */
+export const accountRate = ({ accountRates }: Pick<Deps, 'accountRates'>): Handler =>
+  function takeAccountRate(ctx, next) {
+    const { rootUserId, limits } = tokenOf(ctx);
+    const perMinute = limits.accountRequestsPerMinute;
+    const waitMs = accountRates.take(rootUserId, perMinute);
+    if (waitMs === 0) return next();
+    ctx.state.rate = { limit: perMinute, remaining: 0, resetMs: waitMs + WINDOW_S * 1000 };
+    throw rateLimited(waitMs, 'rate limit of the account exceeded, over all its users and tokens; try again later');
   };
 
 /** Counts a call of a probe endpoint that opens no request. */

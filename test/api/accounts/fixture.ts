@@ -16,6 +16,7 @@ import { newestSnapshot } from '../../../src/api/cluster/newest.ts';
 import { connectBus, type Bus } from '../../../src/bus/connect.ts';
 import { makeDrain } from '../../../src/api/http/drain.ts';
 import { listen } from '../../../src/api/http/http_server.ts';
+import { makeAccountRates } from '../../../src/api/http/rate.ts';
 import { makeMetrics } from '../../../src/api/metrics.ts';
 import { makeApp } from '../../../src/api/server.ts';
 import { makeTokenCache } from '../../../src/api/http/token_cache.ts';
@@ -161,6 +162,7 @@ export async function startReplica(
     tellEarly: () => {},
     memory: makeMemoryBudget({ totalBytes: DEFAULTS.memoryBudgetBytes, wholeBytes: WHOLE }),
     paceOf: makePaces(),
+    accountRates: makeAccountRates(),
     settings: { ...DEFAULTS, namespace: 'none', replica: 'test', allowSources: [], denyCidrs: [], ...change },
   } as unknown as Deps;
   const responses = watched(makeApp(deps, { ready: {}, dependencies: {} }).callback());

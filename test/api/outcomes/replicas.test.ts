@@ -98,6 +98,41 @@ describe('two replicas of the API', function () {
     }
   });
 
+  /** An account with these tokens. */
+  const newAccount = async (name: string, tokens: number[], requestsPerMinute: number | null = null): Promise<void> => {
+    await api.stored.sql(
+      `with made as (insert into users (email, status, role, permissions, requests_per_minute)
+          values ($1, 'active', 'user', '{write:media,read:media}', $2) returning id)
+        update tokens set user_id = (select id from made) where id = any($3)`,
+      [`${name}@example.org`, requestsPerMinute, tokens],
+    );
+  };
+
+  it('limit the calls of an account over all its tokens to four times what its root user may', async () => {
+    const tokens = [];
+    for (let made = 0; made < 6; made++) tokens.push(await api.newToken());
+    await newAccount(
+      'many-tokens',
+      tokens.map(({ id }) => id),
+      1,
+    );
+    const statuses: number[] = [];
+    const calls = tokens.slice(0, 5).map(({ token }) => file(0, token, { query: '?url=file:///x' }));
+    for (const answer of await Promise.all(calls)) statuses.push(answer.status);
+    assert.deepEqual(statuses.sort(), [400, 400, 400, 400, 429]);
+    const over = await file(0, tokens[5]!.token, { query: '?url=file:///x' });
+    assert.deepEqual(
+      [over.status, over.headers.get('ratelimit-policy'), await over.json()],
+      [
+        429,
+        '"default";q=4;w=60',
+        { error: 'rate limit of the account exceeded, over all its users and tokens; try again later' },
+      ],
+    );
+    const after = Number(over.headers.get('retry-after'));
+    assert.ok(after >= 1 && after <= 15, `${after}`);
+  });
+
   it('do not count unauthenticated calls or other methods', async () => {
     const { token } = await api.newToken({ requestsPerMinute: 2 });
     for (const response of [
@@ -178,11 +213,7 @@ describe('two replicas of the API', function () {
   it('both refuse an account that has its share of the queue, with any of its tokens, and no other account', async () => {
     const [busy, idle, other] = [await api.newToken(), await api.newToken(), await api.newToken()];
     await api.stored.sql('update tokens set concurrency = 1 where id = $1', [busy.id]);
-    const [{ id: account }] = (await api.stored.sql<{ id: number }>(
-      "insert into users (email, status, role, permissions) values ('other@example.org', 'active', 'user', " +
-        "'{write:media,read:media}') returning id",
-    )) as [{ id: number }];
-    await api.stored.sql('update tokens set user_id = $1 where id = $2', [account, other.id]);
+    await newAccount('other', [other.id]);
     await openMany(busy.id, 3);
     for (const replica of [0, 1]) {
       const full = await until('the account is refused', () => refusal(replica, idle.token));
