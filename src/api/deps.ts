@@ -18,6 +18,7 @@ import type { ObjectRoom } from './probe/object_room.ts';
 import type { QueueRoom } from './probe/queue_room.ts';
 import type { Metrics } from './metrics.ts';
 import type { TokenCache } from './http/token_cache.ts';
+import type { StandingOf } from './probe/standing.ts';
 import type { Waiting } from './probe/waiting.ts';
 import type { PaceOptions } from '../upload/pace.ts';
 import type { Spool } from '../upload/spool.ts';
@@ -86,6 +87,8 @@ export interface Deps {
   tokens: Pick<TokenCache, 'get'>;
   sealKeys(): JSONWebKeySet;
   waiting: Waiting;
+  /** The state of a request without an end. */
+  standing: StandingOf;
   cluster: Pick<NewestSnapshot, 'read'>;
   drain: Drain;
   handOver: HandOver;

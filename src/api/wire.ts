@@ -26,6 +26,7 @@ import { makeAccountRates } from './http/rate.ts';
 import { makeHandOver } from './probe/hand_over.ts';
 import { makeObjectRoom, usualObjects } from './probe/object_room.ts';
 import { makeQueueRoom } from './probe/queue_room.ts';
+import { makeStanding } from './probe/standing.ts';
 import { makeMetrics } from './metrics.ts';
 import { makeTokenCache } from './http/token_cache.ts';
 import { makeWaiting } from './probe/waiting.ts';
@@ -134,6 +135,7 @@ export function wire({
     kube,
     tokens,
     waiting,
+    standing: makeStanding({ kube, settings, log, store }),
     memory,
     paceOf,
     metrics,

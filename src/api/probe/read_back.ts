@@ -7,7 +7,6 @@ import { tokenOf, uuidOf, type Context } from '../http/context.ts';
 import { READ_BACK } from './description/read_back.ts';
 import type { Deps } from '../deps.ts';
 import { notFound } from '../errors.ts';
-import { standing } from './standing.ts';
 
 async function readBack(deps: Deps, ctx: Context): Promise<void> {
   const { store } = deps;
@@ -17,7 +16,7 @@ async function readBack(deps: Deps, ctx: Context): Promise<void> {
 
   if (record.state === 'open') {
     ctx.status = 202;
-    ctx.body = await standing(deps, record);
+    ctx.body = await deps.standing(record);
     return;
   }
   const { status, reason, queueTimeMs } = record;

@@ -1,7 +1,7 @@
 /** The state of a request without an end, from its ProbeJob. */
 import { isKubeError, PROBE_JOBS } from '../../kube/client.ts';
 import { conditionOf } from '../../kube/conditions.ts';
-import { WAITING, type ProbeJob, type WaitingCause } from '../../kube/probe_job.ts';
+import { WAITING, type ProbeJobStatus, type WaitingCause } from '../../kube/probe_job.ts';
 import { requestFields } from '../../log.ts';
 import type { RequestRecord } from '../../store/records.ts';
 import type { Deps } from '../deps.ts';
@@ -19,21 +19,19 @@ const WAITING_TEXTS: Readonly<Record<WaitingCause, string>> = {
 
 const isWaiting = (reason: string | undefined): reason is WaitingCause => WAITING.some((known) => known === reason);
 
-async function jobOf(
-  { kube, settings, log }: Pick<Deps, 'kube' | 'settings' | 'log'>,
-  id: string,
-): Promise<ProbeJob | null> {
+type StandingDeps = Pick<Deps, 'kube' | 'settings' | 'log' | 'store'>;
+
+async function statusOf({ kube, settings, log }: StandingDeps, id: string): Promise<ProbeJobStatus | undefined> {
   try {
-    return await kube.get(PROBE_JOBS, id, { namespace: settings.namespace, deadlineMs: 2_000 });
+    return (await kube.get(PROBE_JOBS, id, { namespace: settings.namespace, deadlineMs: 2_000 })).status;
   } catch (error) {
     if (!isKubeError(error, 'not-found')) log.warn({ err: error, ...requestFields({ id }) }, 'cannot read a ProbeJob');
-    return null;
+    return undefined;
   }
 }
 
 /** A job that does not exist yet, or cannot be read, is reported as queued. */
-function standingOf(job: ProbeJob | null, id: string, submittedAt: Date, elapsedMs: number): Standing {
-  const { status } = job ?? {};
+function standingOf(status: ProbeJobStatus | undefined, id: string, submittedAt: Date, elapsedMs: number): Standing {
   const condition = conditionOf(status, 'Admitted');
   const reason = conditionOf(status, 'Succeeded')?.reason;
   const admitted = condition?.status === 'True' ? (status?.startedAt ?? condition.lastTransitionTime) : null;
@@ -53,10 +51,22 @@ function standingOf(job: ProbeJob | null, id: string, submittedAt: Date, elapsed
   };
 }
 
-export async function standing(
-  deps: Pick<Deps, 'kube' | 'settings' | 'log' | 'store'>,
-  { id, submittedAt }: Pick<RequestRecord, 'id' | 'submittedAt'>,
-): Promise<Standing> {
-  const job = await jobOf(deps, id);
-  return standingOf(job, id, submittedAt, deps.store.clock.now() - submittedAt.getTime());
+export type StandingOf = (request: Pick<RequestRecord, 'id' | 'submittedAt'>) => Promise<Standing>;
+
+/** A status is read once a second at most, however often its request is asked for. */
+const FRESH_MS = 1_000;
+
+export function makeStanding(deps: StandingDeps, now = (): number => performance.now()): StandingOf {
+  /** Oldest first. */
+  const read = new Map<string, { status: Promise<ProbeJobStatus | undefined>; until: number }>();
+  return async ({ id, submittedAt }) => {
+    for (const [one, { until }] of read) {
+      if (until > now()) break;
+      read.delete(one);
+    }
+    let known = read.get(id);
+    if (!known) read.set(id, (known = { status: statusOf(deps, id), until: now() + FRESH_MS }));
+    const status = await known.status;
+    return standingOf(status, id, submittedAt, deps.store.clock.now() - submittedAt.getTime());
+  };
 }

@@ -14,7 +14,6 @@ import { tokenOf, uuidOf, type Context } from '../http/context.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { StandingSchema } from './description/answers.ts';
 import { resultFor, unreadable } from './send_result.ts';
-import { standing } from './standing.ts';
 
 const Answer = Type.Object(
   { success: Type.Literal(true), request_id: Type.String({ format: 'uuid' }), ...TimelineSchema.properties },
@@ -68,7 +67,7 @@ async function read(deps: Deps, ctx: Context): Promise<void> {
   if (!record) throw notFound();
   if (record.state === 'open') {
     ctx.status = 202;
-    ctx.body = await standing(deps, record);
+    ctx.body = await deps.standing(record);
     return;
   }
   ctx.body = { success: true, request_id: id, ...(await storedTimeline(deps, ctx, record)) };

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { PROBE_JOBS } from '../../../src/kube/client.ts';
+import { until } from '../../until.ts';
 import { startApi, tool, type ApiFixture } from '../fixture.ts';
 
 describe('reading a request back', function () {
@@ -49,9 +50,13 @@ describe('reading a request back', function () {
       },
       { namespace: api.namespace },
     );
-    const running = await read(id);
+    const running = await until('it is running', async () => {
+      const response = await read(id);
+      const body = (await response.json()) as { state: string };
+      return body.state === 'running' && { status: response.status, body };
+    });
     assert.deepEqual(
-      [running.status, await running.json()],
+      [running.status, running.body],
       [
         202,
         {
@@ -91,6 +96,28 @@ describe('reading a request back', function () {
     await answering;
     const response = await read(job.metadata.name);
     assert.deepEqual([response.status, await response.json()], [429, { error: 'out of the queue' }]);
+  });
+
+  it('asks the API server once a second at most for the state of a request', async () => {
+    const answering = api.get('url=https://often.test/a.mp4');
+    const id = (await api.job('often.test')).metadata.name;
+    const { kube } = api.wired.deps;
+    const { get } = kube;
+    let asked = 0;
+    kube.get = ((...args: Parameters<typeof get>) => {
+      asked += 1;
+      return get(...args);
+    }) as typeof get;
+    const began = performance.now();
+    try {
+      for (let call = 0; call < 40; call++) assert.equal((await read(id)).status, 202);
+    } finally {
+      kube.get = get;
+    }
+    const most = 1 + Math.ceil((performance.now() - began) / 1_000);
+    assert.ok(asked >= 1 && asked <= most, `${asked} of at most ${most}`);
+    await api.end(id, { close: { status: 500, reason: 'RunnerLost' } });
+    await answering;
   });
 
   it("is limited to the caller's requests", async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { pino } from 'pino';
 import { WAITING, type ProbeJobStatus } from '../../../src/kube/probe_job.ts';
 import type { Condition } from '../../../src/kube/resource.ts';
-import { standing } from '../../../src/api/probe/standing.ts';
+import { makeStanding } from '../../../src/api/probe/standing.ts';
 
 const QUEUED = '2026-01-01T00:00:00.000Z';
 const ADMITTED = '2026-01-01T00:00:02.000Z';
@@ -15,17 +15,14 @@ const conditions = (admitted: Condition['status'], reason: string, at: string): 
 
 /** Tests only how the status is read. read_back.test.ts reads it from a real API server. */
 const stands = (status: ProbeJobStatus | undefined) =>
-  standing(
-    {
-      kube: {
-        get: () => Promise.resolve({ metadata: { name: 'one' }, ...(status ? { status } : {}) }),
-      } as never,
-      settings: { namespace: 'n' } as never,
-      log: pino({ level: 'silent' }),
-      store: { clock: { now: () => Date.parse(LATER) } } as never,
-    },
-    { id: 'one', submittedAt: new Date(QUEUED) },
-  );
+  makeStanding({
+    kube: {
+      get: () => Promise.resolve({ metadata: { name: 'one' }, ...(status ? { status } : {}) }),
+    } as never,
+    settings: { namespace: 'n' } as never,
+    log: pino({ level: 'silent' }),
+    store: { clock: { now: () => Date.parse(LATER) } } as never,
+  })({ id: 'one', submittedAt: new Date(QUEUED) });
 
 describe('state of a request', () => {
   for (const [what, status, state, queueTime, admitted, running, reason] of [
