@@ -246,13 +246,12 @@ describe('two replicas of the API', function () {
         // Invalid requests get their own error, even while the queue is full.
         assert.equal((await file(replica, token, { query: '?url=file:///x' })).status, 400);
         const response = await refusal(replica, token);
-        return response?.status === 429 ? response : null;
+        if (response?.status !== 429) return null;
+        const { error } = (await response.json()) as { error: string };
+        return error === 'the queue of the installation is full; try again later' && response.headers;
       });
-      assert.deepEqual(
-        [full.headers.get('retry-after'), await full.json()],
-        ['10', { error: 'the queue of the installation is full; try again later' }],
-      );
-      assert.ok(full.headers.has('ratelimit'));
+      assert.equal(full.get('retry-after'), '10');
+      assert.ok(full.has('ratelimit'));
     }
     await api.stored.sql(`update requests set state = 'error' where state = 'open'`);
     await until(
