@@ -8,7 +8,7 @@ import { apiVersionOf, pathOf, PODS, type KubeObject, type ResourceType } from '
 import { watch, type WatchEvent } from './watch.ts';
 
 export * from './kinds.ts';
-export { KubeError, isKubeError, outcomeUnknown, type KubeErrorCode } from './errors.ts';
+export { KubeError, isKubeError, isOverQuota, outcomeUnknown, type KubeErrorCode } from './errors.ts';
 export type { WatchEvent } from './watch.ts';
 
 export interface CallOptions {

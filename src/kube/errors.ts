@@ -45,6 +45,10 @@ export class KubeError extends Error {
 export const isKubeError = (error: unknown, ...codes: KubeErrorCode[]): error is KubeError =>
   error instanceof KubeError && (codes.length === 0 || codes.includes(error.code));
 
+/** From the message of the admission plugin ResourceQuota. */
+export const isOverQuota = (error: unknown): error is KubeError =>
+  isKubeError(error, 'forbidden') && /quota/i.test(error.message);
+
 /** After these errors a write may or may not have taken effect: read before deciding. */
 export const outcomeUnknown = (error: unknown): boolean =>
   isKubeError(error, 'timeout', 'unreachable', 'aborted', 'internal', 'unavailable', 'broken-stream');

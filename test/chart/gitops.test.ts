@@ -95,6 +95,18 @@ describe('chart: GitOps', function () {
       [],
     );
   });
+
+  for (const [what, jobs, most] of [
+    ['by default half as many again as may be queued and kept', {}, '18000'],
+    ['half as many again as may be queued and kept', { maxQueued: 100, finished: { max: 20 } }, '180'],
+    ['as many as the values say', { quota: { max: 5_000_000 } }, '5000000'],
+  ] as const)
+    it(`the quota of ProbeJobs: ${what}`, () => {
+      const objects = render({ jobs: { ...jobs, quota: { enabled: true, ...('quota' in jobs ? jobs.quota : {}) } } });
+      assert.deepEqual(only(objects, 'ResourceQuota', 'probeyard-jobs')['spec'].hard, {
+        'count/probejobs.probeyard.dev': most,
+      });
+    });
 });
 
 describe('secrets-init', function () {

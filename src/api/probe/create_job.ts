@@ -3,10 +3,10 @@
  * name is our own.
  */
 import type { Ended } from '../../bus/messages.ts';
-import { isKubeError, outcomeUnknown, PROBE_JOBS, type KubeClient } from '../../kube/client.ts';
+import { isKubeError, isOverQuota, outcomeUnknown, PROBE_JOBS, type KubeClient } from '../../kube/client.ts';
 import type { ProbeJob } from '../../kube/probe_job.ts';
 import { type Logger, requestFields } from '../../log.ts';
-import { INTERNAL, UNAVAILABLE } from '../../result/texts.ts';
+import { INTERNAL, TEXTS, UNAVAILABLE } from '../../result/texts.ts';
 import { retry } from '../../retry.ts';
 import type { Metrics } from '../metrics.ts';
 import { recordOwnEnd, type EndStore } from './own_end.ts';
@@ -41,6 +41,8 @@ export async function createJob(
 
 /** The API server was unavailable for the whole queue time-out. */
 const AWAY = { status: 503, reason: 'InternalError', error: UNAVAILABLE } as const;
+/** The namespace has as many ProbeJobs as its ResourceQuota allows. */
+const NO_ROOM = { status: 429, reason: 'QueueFull', error: TEXTS.QueueFull } as const;
 const NOT_CREATED = { status: 500, reason: 'InternalError', error: INTERNAL } as const;
 
 export interface CreateDeps {
@@ -68,6 +70,10 @@ export async function createOrEnd(
   } catch (error) {
     if (within.signal.aborted) throw within.signal.reason;
     deps.log.error({ err: error, ...requestFields({ id: request.id }) }, 'cannot create a ProbeJob');
-    return recordOwnEnd(deps.store, request, worthAnotherTry(error) ? AWAY : NOT_CREATED);
+    return recordOwnEnd(
+      deps.store,
+      request,
+      isOverQuota(error) ? NO_ROOM : worthAnotherTry(error) ? AWAY : NOT_CREATED,
+    );
   }
 }

@@ -1,5 +1,5 @@
 /** Ends runner pods, and holds creation back if the cluster accepts no more. */
-import { PODS, PROBE_POOLS, isKubeError } from '../../kube/client.ts';
+import { PODS, PROBE_POOLS, isKubeError, isOverQuota } from '../../kube/client.ts';
 import { runnerFields } from '../../log.ts';
 import { retry } from '../../retry.ts';
 import { isBooting } from './plan.ts';
@@ -71,10 +71,10 @@ export function replaceWorn(pools: PoolsState, state: PoolState, runner: Runner)
   if (!coming) endPod(pools, runner.uid, worn ? 'age' : 'old-generation');
 }
 
-/** From the messages of the admission plugins ResourceQuota and LimitRanger. */
+/** Ranges: from the messages of the admission plugin LimitRanger. */
 export function whyRefused(error: unknown): 'QuotaExceeded' | 'LimitRange' | 'CreateFailed' {
+  if (isOverQuota(error)) return 'QuotaExceeded';
   if (!isKubeError(error, 'forbidden')) return 'CreateFailed';
-  if (/quota/i.test(error.message)) return 'QuotaExceeded';
   const isRange = /(minimum|maximum) .* per (Container|Pod)|to limit ratio per/i.test(error.message);
   return isRange ? 'LimitRange' : 'CreateFailed';
 }

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { createJob } from '../../../src/api/probe/create_job.ts';
-import { makeClient, PROBE_JOBS, type KubeClient } from '../../../src/kube/client.ts';
+import { makeClient, PROBE_JOBS, type KubeClient, type ResourceType } from '../../../src/kube/client.ts';
 import type { ProbeJob } from '../../../src/kube/probe_job.ts';
 import { testApiServer } from '../../kube/apiserver.ts';
+import { until } from '../../until.ts';
+import { startApi, type ApiFixture } from '../fixture.ts';
 
 describe('creating a ProbeJob', function () {
   this.timeout(60_000);
@@ -24,4 +26,42 @@ describe('creating a ProbeJob', function () {
 
   it('is not retried after an invalid spec', async () =>
     assert.rejects(createJob(kube, job('bad', { kind: 'none', source: {} }), options), { code: 'invalid' }));
+});
+
+const QUOTAS: ResourceType = {
+  group: '',
+  version: 'v1',
+  plural: 'resourcequotas',
+  kind: 'ResourceQuota',
+  namespaced: true,
+};
+
+describe('a request beyond the ResourceQuota of ProbeJobs', function () {
+  this.timeout(60_000);
+  let api: ApiFixture;
+  before(async () => {
+    api = await startApi();
+  });
+  after(() => api.stop());
+
+  it('is a 429 that says so, and ends in the record', async () => {
+    const { kube, namespace } = api;
+    const hard = { 'count/probejobs.probeyard.dev': '1' };
+    await kube.create(QUOTAS, { metadata: { name: 'none', namespace }, spec: { hard } } as never);
+    // No quota controller runs here: the API server decides by this status.
+    await kube.mergePatchStatus(QUOTAS, 'none', { hard, used: hard }, { namespace });
+    const refused = await until('the quota applies', async () => {
+      const response = await fetch(`${api.url}/v1/probe/file?url=https://quota.test/a.mp4`, {
+        headers: { Authorization: `Bearer ${api.token}` },
+        signal: AbortSignal.timeout(2_000),
+      }).catch(() => null);
+      return response?.status === 429 && response;
+    });
+    assert.deepEqual(
+      [refused.headers.get('retry-after'), await refused.json()],
+      ['10', { error: 'the queue of the installation is full; try again later' }],
+    );
+    const record = await api.stored.store.readRequest(refused.headers.get('x-request-id') ?? '');
+    assert.deepEqual([record?.state, record?.reason], ['error', 'QueueFull']);
+  });
 });
