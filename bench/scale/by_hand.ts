@@ -19,7 +19,7 @@ const cluster = await startCluster({ pools: { short: { minReady: RUNNERS, maxPod
 try {
   const { kube, namespace, runners, submit, create, newAccount, newToken, controller, ready, ended } = cluster;
   runners.behaviour.go = () => ({ ms: 20 });
-  await controller({ quiet: true });
+  await controller({ quiet: true, env: { PY_BY_HAND_PER_MINUTE: '100000' } });
   await ready(RUNNERS, 60_000);
   const token = await newToken(100, await newAccount());
 
