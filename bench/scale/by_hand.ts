@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Leader } from '../../src/controller/leader/leader.ts';
 import { Ledger } from '../../src/controller/leader/ledger.ts';
 import { PROBE_JOBS } from '../../src/kube/client.ts';
-import { startCluster, stopServers } from '../../test/controller/cluster_parts.ts';
+import { startCluster, stopServers, type Submitted } from '../../test/controller/cluster_parts.ts';
 import { stopApiServers } from '../../test/kube/apiserver.ts';
 import { until } from '../../test/until.ts';
 import { summary } from '../statistics.ts';
@@ -52,7 +52,7 @@ try {
     await Promise.all(Array.from({ length: CREATORS }, next));
   };
   const measure = async (): Promise<string> => {
-    const jobs = [];
+    const jobs: Submitted[] = [];
     for (let made = 0; made < MEASURED; made++) jobs.push(await submit({ token, create: false }));
     for (const job of jobs) {
       void create(job);

@@ -1,7 +1,7 @@
 /**
- * Rejects requests early while the whole queue is full, or an account has its share of it, because each would cost a row
- * and a cluster object just to be refused. The figures are up to a second old, plus what this replica has opened since.
- * The leader's own check remains authoritative.
+ * Rejects requests early while the whole queue is full, or an account has its share of it, because each would cost a
+ * row and a cluster object just to be refused. The figures are up to a second old, plus what this replica has opened
+ * since. The leader's own check remains authoritative.
  */
 import { queueShare } from '../../limits.ts';
 import type { Logger } from '../../log.ts';

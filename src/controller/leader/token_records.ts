@@ -35,8 +35,8 @@ export class TokenRecords {
   }
 
   /**
-   * The token of jobs created by hand, read at most once a second: hundreds of them may arrive at once. Whether it still
-   * may be used is decided by `of`.
+   * The token of jobs created by hand, read at most once a second: hundreds of them may arrive at once. Whether it
+   * still may be used is decided by `of`.
    */
   byHand(): Promise<TokenRecord | null> {
     const now = performance.now();

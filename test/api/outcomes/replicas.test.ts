@@ -210,7 +210,7 @@ describe('two replicas of the API', function () {
   const refusal = (replica: number, token: string) =>
     file(replica, token, { query: '?url=https://none.test/a', signal: AbortSignal.timeout(200) }).catch(() => null);
 
-  it('both refuse an account that has its share of the queue, with any of its tokens, and no other account', async () => {
+  it('both refuse an account with its share of the queue, whatever token it uses, and no other account', async () => {
     const [busy, idle, other] = [await api.newToken(), await api.newToken(), await api.newToken()];
     await api.stored.sql('update tokens set concurrency = 1 where id = $1', [busy.id]);
     await newAccount('other', [other.id]);
