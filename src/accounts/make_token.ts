@@ -26,7 +26,7 @@ export interface TokenAsked extends Partial<GivenLimits> {
 export interface TokenParts {
   store: Pick<Store, 'nextTokenId' | 'makeToken'>;
   box: Box;
-  settings: Pick<AccountSettings, 'tokensViewable' | 'mostTokens'>;
+  settings: Pick<AccountSettings, 'boxKeys' | 'tokensViewable' | 'mostTokens'>;
 }
 
 /** The stored form of a token's text. */
@@ -51,7 +51,7 @@ export async function makeApiToken(
 ): Promise<{ id: number; token: string } | 'too-many' | 'account-full' | 'maker-ended'> {
   const { store, box } = parts;
   const id = await store.nextTokenId();
-  const token = newTokenText();
+  const token = newTokenText(parts.settings.boxKeys());
   const made = await store.makeToken(
     {
       ...NO_GIVEN_LIMITS,

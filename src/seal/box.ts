@@ -12,17 +12,21 @@ const KEY_BYTES = 32;
 /** Only the key bytes are used; other members of the JWK are ignored. */
 const bytesOf = ({ k = '' }: JWK): Uint8Array => base64url.decode(k);
 
+const isBoxKey = (one: JWK): one is JWK & { kid: string } =>
+  one.kty === 'oct' && one.kid !== undefined && bytesOf(one).length === KEY_BYTES;
+
+/** The bytes of every key, the oldest first, to derive keys for other purposes. */
+export const boxKeyBytes = ({ keys }: JSONWebKeySet): Uint8Array[] => keys.filter(isBoxKey).map(bytesOf);
+
 /** Rotation appends a key: the last one seals, earlier ones still open. */
 export function boxKey(keys: JSONWebKeySet): JWK & { kid: string } {
-  const key = keys.keys.findLast(
-    (one) => one.kty === 'oct' && one.kid !== undefined && bytesOf(one).length === KEY_BYTES,
-  );
+  const key = keys.keys.findLast(isBoxKey);
   if (!key)
     throw new SealError(
       'seal-no-key',
       'the key set has no key for stored secrets: an oct key of 256 bits with a kid is needed',
     );
-  return key as JWK & { kid: string };
+  return key;
 }
 
 /** `purpose` must be the same when opening, for example `token:17`. */

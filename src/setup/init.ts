@@ -38,6 +38,7 @@ async function allSecrets(options: InitOptions): Promise<Made> {
   const hosts = ['', `.${namespace}`, `.${namespace}.svc`, `.${namespace}.svc.cluster.local`];
   const database = host('postgres', `.${namespace}.svc`);
   const seal = await sealKeys();
+  const box = boxKeys();
   return {
     ...(externalNats ? {} : { natsTls: await natsTls(hosts.map((suffix) => host('nats', suffix))) }),
     natsAuth: natsAuth(),
@@ -50,8 +51,8 @@ async function allSecrets(options: InitOptions): Promise<Made> {
         }),
     sealPublic: seal.public,
     sealPrivate: seal.private,
-    admin: admin(adminEmail),
-    box: boxKeys(),
+    admin: admin(adminEmail, box),
+    box,
   };
 }
 

@@ -153,14 +153,18 @@ export async function setup(
       postgres(postgresHost, 'probeyard_controller', database),
     );
   }
-  await ensure(nameOf('admin', 'probeyard-admin'), () => given.admin ?? admin(adminEmail));
+  const boxName = nameOf('box', 'probeyard-box');
   await ensure(
-    nameOf('box', 'probeyard-box'),
+    boxName,
     () => given.box ?? boxKeys(),
     (data) => {
       if (given.box) checkBox({ box: data }, given);
       return undefined;
     },
+  );
+  await ensure(
+    nameOf('admin', 'probeyard-admin'),
+    async () => given.admin ?? admin(adminEmail, (await find(kube, boxName)) ?? {}),
   );
 
   // These two Secrets must match: the private one is created first, and the public one can always be derived from it.

@@ -1,7 +1,8 @@
 /** The content of each Secret of the installation. Pure except for randomness; no access to the cluster. */
 import { randomBytes, randomInt } from 'node:crypto';
-import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose';
+import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JSONWebKeySet } from 'jose';
 import { createAccount, createUser } from 'nkeys.js';
+import { newTokenText } from '../accounts/token_text.ts';
 import { natsAccountConfig, natsServerConfig, type ServerKeys } from '../bus/server_config.ts';
 
 export type SecretData = Record<string, string>;
@@ -69,7 +70,12 @@ export async function sealKeys(): Promise<{ public: SecretData; private: SecretD
   };
 }
 
-export const admin = (email: string): SecretData => ({ email, password: randomText(24), token: randomText(64) });
+/** `box`: the token has a checksum by its key. */
+export const admin = (email: string, box: SecretData): SecretData => ({
+  email,
+  password: randomText(24),
+  token: newTokenText(JSON.parse(box['box.jwks'] ?? '{"keys":[]}') as JSONWebKeySet),
+});
 
 /** Seals stored secrets that must be shown again: tokens, webhook secrets, signing keys. */
 export function boxKeys(): SecretData {

@@ -59,7 +59,7 @@ describe('backup: the drill', function () {
     const parts = {
       store: fixture.store,
       box: makeBox(boxKeysOf(keys)),
-      settings: { tokensViewable: true, mostTokens: 100 },
+      settings: { ...boxKeysOf(keys), tokensViewable: true, mostTokens: 100 },
     };
     for (const userId of users) {
       const made = await makeApiToken(parts, { userId, name: `token of ${userId}` });

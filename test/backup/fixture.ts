@@ -11,12 +11,13 @@ import { admin, boxKeys, natsAuth, sealKeys } from '../../src/setup/secrets.ts';
 
 export async function newKeys(): Promise<Keys> {
   const seal = await sealKeys();
+  const box = boxKeys();
   return {
-    box: boxKeys(),
+    box,
     sealPrivate: seal.private,
     sealPublic: seal.public,
     natsAuth: natsAuth(),
-    admin: admin('admin@example.org'),
+    admin: admin('admin@example.org', box),
   };
 }
 

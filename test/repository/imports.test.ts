@@ -63,7 +63,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     ...BASE,
   ],
   runner: ['bus', 'compare', 'hls', 'policy', 'report', 'result', 'source', 'timeline', 'tools', ...BASE],
-  setup: ['backup', 'bus', 'kube', 'store', ...BASE],
+  setup: ['accounts', 'backup', 'bus', 'kube', 'store', ...BASE],
   samples: BASE,
   doctor: ['runner'],
   backup: ['bounded_text', 'source', 'store', 'xml_element', ...BASE],

@@ -3,6 +3,7 @@ import { X509Certificate } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { tokenChecksum } from '../../src/accounts/token_text.ts';
 import { connectBus } from '../../src/bus/connect.ts';
 import { INBOX } from '../../src/bus/permissions.ts';
 import { connectNats } from '../../src/bus/transport.ts';
@@ -12,7 +13,7 @@ import { sealSource } from '../../src/seal/seal.ts';
 import { natsTls, renewed } from '../../src/setup/certificates.ts';
 import { PERSISTENT_VOLUME_CLAIMS, setup } from '../../src/setup/main.ts';
 import { renew } from '../../src/setup/renew.ts';
-import { admin, natsAuth, postgres, randomText, sealKeys } from '../../src/setup/secrets.ts';
+import { admin, boxKeys, natsAuth, postgres, randomText, sealKeys } from '../../src/setup/secrets.ts';
 import { isToken } from '../../src/store/token_text.ts';
 import { type TestApiServer, testApiServer } from '../kube/apiserver.ts';
 import { newKeys } from '../backup/fixture.ts';
@@ -24,8 +25,10 @@ describe('setup: contents of the Secrets', function () {
   this.timeout(30_000);
 
   it("an administrator's token that the record accepts, different each time", () => {
-    const [first, second] = [admin('a@example.org'), admin('a@example.org')];
+    const box = boxKeys();
+    const [first, second] = [admin('a@example.org', box), admin('a@example.org', box)];
     assert.ok(isToken(first['token'] ?? ''));
+    assert.equal(tokenChecksum(first['token'] ?? '', JSON.parse(box['box.jwks']!)), 'right');
     assert.notEqual(first['token'], second['token']);
     assert.equal(new Set(Array.from({ length: 500 }, () => randomText(24))).size, 500);
   });

@@ -4,6 +4,7 @@
  * errors are reported to authenticated callers only.
  */
 import { callerOfToken, type Caller } from '../../accounts/caller.ts';
+import { tokenChecksum } from '../../accounts/token_text.ts';
 import type { TokenRecord } from '../../store/records.ts';
 import { isToken, tokenSha256 } from '../../store/token_text.ts';
 import type { Deps } from '../deps.ts';
@@ -77,7 +78,8 @@ function credentialIn(ctx: Pick<Context, 'get' | 'querystring'>, kinds: readonly
 type Parts = Pick<Deps, 'tokens' | 'store' | 'accounts'>;
 
 async function liveToken({ tokens, store, accounts }: Parts, ctx: Context, text: string): Promise<TokenRecord> {
-  const record = await tokens.get(tokenSha256(text), remoteIp(ctx, accounts.settings.trustedHops));
+  const { trustedHops, boxKeys } = accounts.settings;
+  const record = await tokens.get(tokenSha256(text), remoteIp(ctx, trustedHops), () => tokenChecksum(text, boxKeys()));
   if (!record || (record.expiresAt !== null && record.expiresAt.getTime() <= store.clock.now())) throw bad();
   return record;
 }

@@ -1,8 +1,10 @@
 /**
  * Caches tokens by their SHA-256, so that a request costs no look-up. A Postgres notification invalidates the entries
  * it concerns at once; while notifications may be lost, entries expire after a second. Concurrent look-ups of one token
- * share one query.
+ * share one query. A token with a wrong checksum is unknown without a look-up, and one with the right checksum is
+ * looked up without the limit of guesses: callers that share an address with an attacker are not shut out.
  */
+import type { Checksum } from '../../accounts/token_text.ts';
 import type { TokenChange } from '../../store/listen.ts';
 import type { TokenRecord } from '../../store/records.ts';
 import { makeGuessLimit, type GuessLimit } from './guess_limit.ts';
@@ -18,8 +20,11 @@ export interface TokenCacheOptions {
 }
 
 export interface TokenCache {
-  /** `address`: the caller's. Too many unknown tokens from it cause an ApiError with status 429. */
-  get(sha256: Buffer, address: string): Promise<TokenRecord | null>;
+  /**
+   * `address`: the caller's. Too many unknown tokens without a checksum from it cause an ApiError with status 429.
+   * `checksum` is only called for a token that is not in the cache.
+   */
+  get(sha256: Buffer, address: string, checksum?: () => Checksum): Promise<TokenRecord | null>;
   /** Invalidates the entries that the change concerns. The results of look-ups in progress are never cached. */
   changed(change: TokenChange): void;
 }
@@ -93,7 +98,7 @@ export function makeTokenCache({
   }
 
   return {
-    async get(sha256, address) {
+    async get(sha256, address, checksum = () => 'none') {
       const key = sha256.toString('base64');
       const entry = entries.get(key) ?? unknown.get(key);
       // An unknown token is looked up again after a second regardless: guesses must not evict tokens in use for long.
@@ -104,7 +109,9 @@ export function makeTokenCache({
       }
       const asking = pending.get(key);
       // A token in the cache, even a stale one, is not a guess: a flood from its address does not block it.
-      const giveBack = asking || entries.has(key) ? () => {} : guesses.take(address);
+      const means = asking || entries.has(key) ? 'right' : checksum();
+      if (means === 'wrong') return null;
+      const giveBack = means === 'right' ? () => {} : guesses.take(address);
       onLookup(false);
       if (asking) return asking;
       const asked = look(key, sha256)

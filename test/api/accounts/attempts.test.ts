@@ -208,5 +208,26 @@ describe('guesses of API tokens', function () {
       const elsewhere = await call('198.51.100.1', guess(1_000));
       assert.deepEqual([elsewhere.status, elsewhere.json], [401, bodies[401]]);
     });
+
+    it(`an unseen token at ${name}: accepted while its address is over the limit of guesses`, async () => {
+      const { token } = await m.person(`unseen-${side}`);
+      const from = `203.0.113.${side}`;
+      const call = (credential: string) =>
+        m.call('GET', path, { token: credential, headers: { 'X-Forwarded-For': from } });
+      const { tokens } = m.replicas[0].deps;
+      const over = new AbortController();
+      const guesses = () => Array.from({ length: 250 }, () => tokens.get(randomBytes(32), from));
+      const flood = (async () => {
+        while (!over.signal.aborted) await Promise.allSettled(guesses());
+      })();
+      try {
+        const invented = await call(token.slice(0, -1) + (token.endsWith('A') ? 'B' : 'A'));
+        assert.deepEqual([invented.status, invented.json], [401, bodies[401]], 'a wrong checksum is refused at once');
+        assert.ok(![401, 429].includes((await call(token)).status), 'a real one is looked up');
+      } finally {
+        over.abort();
+        await flood;
+      }
+    });
   }
 });

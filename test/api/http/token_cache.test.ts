@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { Checksum } from '../../../src/accounts/token_text.ts';
 import type { TokenRecord } from '../../../src/store/records.ts';
 import type { TokenChange } from '../../../src/store/listen.ts';
 import { makeGuessLimit } from '../../../src/api/http/guess_limit.ts';
@@ -160,6 +161,35 @@ describe('token cache', () => {
     assert.equal(await cache.get(key, ADDRESS), record, 'a stale entry is no guess');
     world.time = 60_000;
     assert.equal(await cache.get(key, ADDRESS), record, 'nor is one that is old');
+  });
+
+  const flooded = (find: () => Promise<TokenRecord | null>) =>
+    cacheOf(find, { guesses: makeGuessLimit(() => 0, { burst: 0, everyMs: 1_000 }) });
+  const CHECKSUMS: [Checksum, outcome: string, lookups: number][] = [
+    ['none', 'is limited', 0],
+    ['wrong', 'is unknown without a look-up', 0],
+    ['right', 'is looked up', 1],
+  ];
+  for (const [checksum, outcome, lookups] of CHECKSUMS)
+    it(`a token with ${checksum} checksum from an address that is over its limit ${outcome}`, async () => {
+      const { cache, world } = flooded(async () => record);
+      const got = cache.get(key, ADDRESS, () => checksum);
+      if (checksum === 'none') await assert.rejects(got, { status: 429, code: 'too-many-attempts' });
+      else assert.equal(await got, checksum === 'right' ? record : null);
+      assert.equal(world.lookups, lookups);
+    });
+
+  it('tokens with a wrong checksum are not counted against their address', async () => {
+    const { cache } = cacheOf(async () => null, { guesses: makeGuessLimit(() => 0, { burst: 1, everyMs: 1_000 }) });
+    for (let guess = 0; guess < 50; guess++) assert.equal(await cache.get(key, ADDRESS, () => 'wrong'), null);
+    assert.equal(await cache.get(key, ADDRESS), null, 'the one look-up that the limit allows is left');
+  });
+
+  it('the checksum of a token in the cache is not computed', async () => {
+    const { cache } = cacheOf(async () => record);
+    await cache.get(key, ADDRESS, () => 'right');
+    const found = await cache.get(key, ADDRESS, () => assert.fail('computed'));
+    assert.equal(found, record);
   });
 
   it('looks up a token again if a notice overtook its look-up, without counting a guess', async () => {

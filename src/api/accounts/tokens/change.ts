@@ -54,7 +54,7 @@ async function changeOne(deps: Deps, ctx: Context): Promise<void> {
       );
   }
   const expiresAt = expiryOf(caller, asked.ttl, store.clock.now());
-  const fresh = asked.rotate ? newTokenText() : undefined;
+  const fresh = asked.rotate ? newTokenText(accounts.settings.boxKeys()) : undefined;
   const change: ApiTokenChange = {
     ...(asked.name === undefined ? {} : { name: asked.name }),
     ...(asked.permissions === undefined ? {} : { permissions: asked.permissions }),
