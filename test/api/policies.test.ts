@@ -96,7 +96,7 @@ describe('policies through the API', function () {
     const token = randomBytes(32).toString('hex');
     await api.stored.sql(
       `with made as (insert into users (email, status, role, parent_id, root_id, permissions, requests_per_minute)
-          values ($1, 'active', $2, $3, $3, '{read:media,write:media}', 1000000) returning id)
+          values ($1, 'active', $2, $3, $3, '{read:media,write:media,write:policy}', 1000000) returning id)
         insert into tokens (user_id, sha256) select id, $4 from made`,
       [`${randomBytes(6).toString('hex')}@example.org`, parent === null ? 'user' : 'sub', parent, sha256(token)],
     );
@@ -258,9 +258,10 @@ describe('policies through the API', function () {
       );
     });
 
-    it('a token without write:media reads policies and saves none', async () => {
+    it('a token without write:policy reads policies, and saves and deletes none', async () => {
       const token = randomBytes(32).toString('hex');
-      await api.stored.sql(`insert into tokens (user_id, sha256, permissions) values ($1, $2, '{read:media}')`, [
+      const may = '{read:media,write:media}';
+      await api.stored.sql(`insert into tokens (user_id, sha256, permissions) values ($1, $2, '${may}')`, [
         api.userId,
         sha256(token),
       ]);

@@ -235,7 +235,7 @@ describe('a request with a webhook', function () {
     );
     const [other] = await api.stored.sql<{ id: string }>(
       `insert into users (email, status, role, permissions) values ('hook@example.org', ` +
-        `'active', 'user', array['read:media', 'write:media']) returning id`,
+        `'active', 'user', array['read:media', 'write:media', 'write:webhook']) returning id`,
     );
     const { token, id: tokenId } = await api.newToken();
     await api.stored.sql('update tokens set user_id = $1 where id = $2', [other!.id, tokenId]);

@@ -94,6 +94,69 @@ describe('store: migrations', function () {
     await client.end();
   });
 
+  it('who wrote policies and retried webhooks before these had permissions of their own still does', async () => {
+    const url = await freshDatabase('permissions');
+    await migrate(
+      { url },
+      readMigrations().filter(({ version }) => version < 74),
+    );
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    const BOTH = ['read:media', 'write:media'];
+    const CASES: [permissions: string[], restrictions: string[], after: [string[], string[]]][] = [
+      [BOTH, [], [[...BOTH, 'write:policy', 'write:webhook'], []]],
+      [['write:media'], [], [['write:media', 'write:policy'], []]],
+      [['read:media'], [], [['read:media'], []]],
+      [
+        BOTH,
+        ['write:media'],
+        [
+          [...BOTH, 'write:policy', 'write:webhook'],
+          ['write:media', 'write:policy', 'write:webhook'],
+        ],
+      ],
+      [
+        BOTH,
+        ['read:media'],
+        [
+          [...BOTH, 'write:policy', 'write:webhook'],
+          ['read:media', 'write:webhook'],
+        ],
+      ],
+    ];
+    for (const [permissions, restrictions] of CASES)
+      await client.query(
+        `insert into users (email, role, status, permissions, restrictions)
+          values (gen_random_uuid() || '@example.org', 'user', 'active', $1, $2)`,
+        [permissions, restrictions],
+      );
+    const TOKENS: [before: string[] | null, after: string[] | null, isDefault: boolean][] = [
+      [null, null, false],
+      [BOTH, [...BOTH, 'write:webhook'], false],
+      [['write:media'], ['write:media'], false],
+      [BOTH, BOTH, true],
+    ];
+    for (const [permissions, , isDefault] of TOKENS)
+      await client.query('insert into tokens (user_id, permissions, is_default) select min(id), $1, $2 from users', [
+        permissions,
+        isDefault,
+      ]);
+    await migrate({ url });
+    const users = await client.query<{ it: [string[], string[]] }>(
+      'select jsonb_build_array(permissions, restrictions) it from users order by id',
+    );
+    assert.deepEqual(
+      users.rows.map(({ it: found }) => found),
+      CASES.map(([, , after]) => after),
+    );
+    const tokens = await client.query<{ permissions: string[] | null }>('select permissions from tokens order by id');
+    assert.deepEqual(
+      tokens.rows.map(({ permissions }) => permissions),
+      TOKENS.map(([, after]) => after),
+    );
+    await client.end();
+  });
+
   it('reports that Postgres is unreachable', async () => {
     await assert.rejects(migrate({ url: 'postgres://probeyard@127.0.0.1:1/postgres' }), { code: 'unreachable' });
   });

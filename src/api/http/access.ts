@@ -2,7 +2,7 @@
  * Permissions of all endpoints. Endpoints are checked against these tables, OpenAPI and docs/permissions.md are
  * generated from them, and the tests call every row with every role.
  */
-import { type Permission } from '../../store/permissions.ts';
+import { NAMED_ONLY, type Permission } from '../../store/permissions.ts';
 import { ENDPOINT_ROWS, endpointPath, type EndpointPath } from '../../tools/table.ts';
 import { isAdmin, seesEveryone, type Caller } from '../../accounts/caller.ts';
 import type { Deps } from '../deps.ts';
@@ -55,7 +55,7 @@ export const ACCESS = {
   'GET media/log/:id': having('read:media'),
   'DELETE media/log/:id': having('write:media'),
   'GET media/webhook': having('read:media'),
-  'POST media/webhook/:id/retry': having('read:media'),
+  'POST media/webhook/:id/retry': having('write:webhook'),
   'GET statistics/usage': having('read:statistics'),
   'GET statistics/queue': having('read:statistics'),
   'GET statistics/requests': having('read:statistics'),
@@ -87,8 +87,8 @@ export const PROBE_ACCESS = {
   'GET /v1/policy/shared/:name': having('read:media'),
   'POST /v1/policy/shared/:name/evaluate': having('read:media'),
   'GET /v1/policy/:name': having('read:media'),
-  'PUT /v1/policy/:name': having('write:media'),
-  'DELETE /v1/policy/:name': having('write:media'),
+  'PUT /v1/policy/:name': having('write:policy'),
+  'DELETE /v1/policy/:name': having('write:policy'),
   'POST /v1/policy/:name/evaluate': having('read:media'),
   /** Its tools call other endpoints, which check their own permissions. */
   'POST /mcp': authenticated,
@@ -98,7 +98,9 @@ export const PROBE_ACCESS = {
 export function refusal(access: Access, who: Pick<Caller, 'role' | 'permissions'>): string | null {
   if (access.who === 'admin' && !isAdmin(who)) return 'only administrators may call this';
   if (access.permission !== undefined && !who.permissions.includes(access.permission))
-    return `missing permission: ${access.permission}`;
+    return access.permission === NAMED_ONLY
+      ? `missing permission: ${NAMED_ONLY}, which a new token has only if its permissions name it`
+      : `missing permission: ${access.permission}`;
   return null;
 }
 

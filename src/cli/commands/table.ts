@@ -289,7 +289,7 @@ export const COMMANDS: readonly Command[] = [
     options: [
       { name: 'name', value: 'NAME', help: 'name of the new token' },
       { name: 'expires', value: 'TIME', help: 'when it ends, from now: 12h, 30d' },
-      { name: 'permission', value: 'NAME', many: true, help: 'only this permission, such as write:media' },
+      { name: 'permission', value: 'NAME', many: true, help: 'only this permission; default: all but write:policy' },
     ],
     formats: ['table', 'json', 'yaml'],
     examples: [

@@ -45,7 +45,8 @@ async function madeBefore(): Promise<HeldToken | null> {
 async function make(): Promise<HeldToken> {
   // A token that a JWT of the session makes ends with it; one that the session itself makes does not.
   const { token: bearer } = await call('POST auth/jwt', { body: { 'long-term-token': false } });
-  const { id, token } = await call('POST auth/api-token', { body: { name: MADE_NAME, ttl: lifeOf(bearer) }, bearer });
+  const body = { name: MADE_NAME, ttl: lifeOf(bearer), permissions: null };
+  const { id, token } = await call('POST auth/api-token', { body, bearer });
   return { id, text: token!, made: true };
 }
 

@@ -76,7 +76,7 @@ function Open({ name, saved, bearer }: OpenProps) {
   const [removing, setRemoving] = useState(false);
   const [revision, setRevision] = useState(saved?.revision ?? null);
   const shared = name.startsWith(SHARED);
-  const mayWrite = !shared && user !== null && may(user, 'write:media');
+  const mayWrite = !shared && user !== null && may(user, 'write:policy');
 
   const work = async (what: 'try' | 'save', done: () => Promise<void>): Promise<void> => {
     setBusy(what);

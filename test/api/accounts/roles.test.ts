@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { PERMISSIONS } from '../../../src/store/permissions.ts';
 import { USER_PERMISSIONS } from '../../../src/accounts/caller.ts';
-import { ACCESS, type Access } from '../../../src/api/http/access.ts';
+import { ACCESS, PROBE_ACCESS, type Access } from '../../../src/api/http/access.ts';
 import { MANAGEMENT } from '../../../src/api/endpoints.ts';
 import { SUBJECT } from '../../../src/bus/messages.ts';
 import { buildSnapshot } from '../../../src/controller/snapshot/build.ts';
@@ -129,6 +129,21 @@ describe('management: roles', function () {
       }
     });
   }
+
+  it('each permission alone opens exactly the endpoints that require it', async () => {
+    const required = Object.entries({ ...ACCESS, ...PROBE_ACCESS } as Record<string, Access>).filter(
+      ([, { who, permission }]) => who === 'caller' && permission !== undefined,
+    );
+    for (const permission of PERMISSIONS) {
+      const { token } = await m.person(`only-${permission.replace(':', '-')}`, { permissions: [permission] });
+      for (const [name, access] of required) {
+        const { status, text } = await ask(name, token, NONE[named(name)]);
+        const opened = ![401, 403, 405].includes(status);
+        assert.equal(opened, access.permission === permission, `${permission}, ${name}: ${status} ${text}`);
+        if (!opened) assert.match(text, new RegExp(`missing permission: ${access.permission}`), name);
+      }
+    }
+  });
 
   it('unauthenticated calls are refused everywhere', async () => {
     for (const [name, access] of Object.entries(ACCESS as Record<string, Access>)) {

@@ -1,6 +1,7 @@
 /** API tokens: created, listed, rotated, narrowed and ended. Their secrets appear in no log. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { USER_PERMISSIONS } from '../../../src/accounts/caller.ts';
 import { until } from '../../until.ts';
 import { box, NO_LIMITS, PASSWORD, startManagement, startReplica, type Management, type Person } from './fixture.ts';
 
@@ -115,6 +116,38 @@ describe('management: API tokens', function () {
     for (const at of m.replicas) await until('suspended', async () => (await works(dan.token, at)) === 403, 1_000);
     await m.call('DELETE', `user/${dan.id}`, { token: m.root.token });
     for (const at of m.replicas) await until('deleted', async () => (await works(dan.token, at)) === 401, 1_000);
+  });
+
+  it('a new token has write:policy only if it is named, or all permissions are asked for', async () => {
+    const all = USER_PERMISSIONS.filter((name) => name !== 'write:policy');
+    const CASES: [permissions: string[] | null | undefined, kept: string[] | null][] = [
+      [undefined, all],
+      [null, null],
+      [['write:policy'], ['write:policy']],
+    ];
+    for (const [permissions, kept] of CASES)
+      assert.deepEqual((await make(permissions === undefined ? {} : { permissions }))['permissions'], kept);
+  });
+
+  it('a token without write:policy neither gets it nor reaches a token that has it', async () => {
+    const { token: ci, id } = await make();
+    const { id: wider } = await make({ permissions: null });
+    const calls: [method: string, path: string, body: object, status: number][] = [
+      ['PUT', `auth/api-token/${id}`, { permissions: null }, 403],
+      ['PUT', `auth/api-token/${id}`, { permissions: ['write:policy'] }, 403],
+      ['POST', 'auth/api-token', { permissions: ['write:policy'] }, 403],
+      ['PUT', `auth/api-token/${wider}`, { rotate: true }, 403],
+      ['POST', 'user/current', { email: 'policies@example.org', permissions: ['write:policy'] }, 403],
+    ];
+    for (const [method, path, body, status] of calls)
+      assert.equal((await m.call(method, path, { token: ci, body })).status, status, `${method} ${path}`);
+    const made = await m.call('POST', 'auth/api-token', { token: ci, body: { permissions: null } });
+    assert.ok(!made.json['permissions'].includes('write:policy'), 'null means those of the credential');
+    const saved = await m.call('PUT', '/v1/policy/mine', { token: ci, body: { rules: [] } });
+    assert.deepEqual(
+      [saved.status, saved.json['error']],
+      [403, 'missing permission: write:policy, which a new token has only if its permissions name it'],
+    );
   });
 
   it('a narrowed token neither sees, creates nor widens a wider one', async () => {

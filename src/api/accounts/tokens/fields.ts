@@ -1,6 +1,7 @@
 /** The fields of a token that callers set. */
 import Type, { type Static } from 'typebox';
 import { latestEnd, type Caller } from '../../../accounts/caller.ts';
+import { NAMED_ONLY } from '../../../store/permissions.ts';
 import { PLAIN } from '../../http/fields.ts';
 import { ApiError, invalid } from '../../errors.ts';
 import { Permissions } from '../fields.ts';
@@ -22,7 +23,9 @@ export const TokenFields = {
     Type.Unsafe<Static<typeof Permissions> | null>({
       ...Permissions,
       type: ['array', 'null'],
-      description: 'The subset of the permissions of its user; null: all of them.',
+      description:
+        'The subset of the permissions of its user; null: all of them. A new token without this field gets all but ' +
+        `\`${NAMED_ONLY}\`.`,
     }),
   ),
   limits: Type.Optional(

@@ -1,6 +1,7 @@
 /** `POST auth/api-token`: creates a token for the caller. */
 import Type from 'typebox';
 import { makeApiToken, MOST_TOKENS } from '../../../accounts/make_token.ts';
+import { NAMED_ONLY } from '../../../store/permissions.ts';
 import { callerOf, type Context } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
 import { ApiError, inside } from '../../errors.ts';
@@ -17,23 +18,21 @@ const ended = () => new ApiError('bad-credential', { text: 'the credential has e
 
 async function make({ accounts, store }: Deps, ctx: Context): Promise<void> {
   const caller = callerOf(ctx);
-  const { name = '', ttl = null, permissions = null, limits = {} } = checkedBy(Body, ctx);
+  const { name = '', ttl = null, permissions, limits = {} } = checkedBy(Body, ctx);
   checkGiven(caller, permissions);
   await accounts.attempts.take('token:account', { account: caller.rootUserId });
   const owner = await store.findUser(caller.userId);
   if (!owner) throw inside('the calling user no longer exists');
+  const all = owner.permissions.every((one) => owner.restrictions.includes(one) || caller.permissions.includes(one));
   // For a narrowed credential, null means the permissions of the credential.
-  const given =
-    permissions ??
-    (owner.permissions.every((one) => owner.restrictions.includes(one) || caller.permissions.includes(one))
-      ? null
-      : caller.permissions);
+  const most = all ? null : caller.permissions;
+  const byDefault = (most ?? owner.permissions).filter((one) => one !== NAMED_ONLY);
   const made = await makeApiToken(
     { store, box: accounts.box, settings: accounts.settings },
     {
       userId: caller.userId,
       name,
-      permissions: given,
+      permissions: permissions === undefined ? byDefault : (permissions ?? most),
       expiresAt: expiryOf(caller, ttl, store.clock.now()) ?? null,
       ...changedLimits(limits, NO_LIMITS),
       ...(caller.signedIn ? {} : { madeBy: caller }),
