@@ -1,6 +1,7 @@
 /**
  * Policy records: those of each account, and the shared ones, which the leader copies from ProbePolicy objects. A
- * document is the canonical JSON of a policy; it is identified by its SHA-256 and immutable.
+ * document is the canonical JSON of a policy; it is identified by its SHA-256 and immutable. A former policy is a
+ * revision that was used, and is no longer among the latest of its policy, or whose policy was deleted.
  */
 import type { Database } from './connection.ts';
 import { listed, type Columns } from './columns.ts';
@@ -13,9 +14,9 @@ export const SHARED = 0;
 /** The quota of one account. */
 export interface MostPolicies {
   policies: number;
-  /** Per policy: the oldest revision is deleted. */
+  /** Per policy: the oldest revision is deleted, or becomes a former one. */
   revisions: number;
-  /** Saved and inline documents. */
+  /** Saved and inline documents; also the number of revisions, former ones too. */
   documents: number;
   bytes: number;
 }
@@ -33,6 +34,8 @@ export interface PolicyRevision {
 }
 export interface SavedPolicy extends PolicyRevision {
   document: string;
+  /** Within the last hour. */
+  usedLately: boolean;
 }
 
 export interface KeptDocument {
@@ -45,7 +48,7 @@ type PutPolicy =
   | { outcome: 'saved' | 'unchanged'; revision: number }
   /** The account has reached its number of policies. */
   | { outcome: 'too-many' }
-  /** The account has reached its number of documents. */
+  /** The account has reached its number of documents or revisions. */
   | { outcome: 'no-room' };
 
 const COLUMNS: Columns<PolicyRevision> = {
@@ -57,14 +60,63 @@ const COLUMNS: Columns<PolicyRevision> = {
   userId: 'p.user_id',
   createdAt: 'p.created_at',
 };
-const REVISION = `select ${listed(COLUMNS)} from policies p`;
-const SAVED = `select ${listed({ ...COLUMNS, document: 'd.document' })}
-  from policies p join policy_documents d using (account_id, digest)`;
+const LISTED = listed(COLUMNS);
+const SAVED_COLUMNS: Columns<SavedPolicy> = {
+  ...COLUMNS,
+  document: 'd.document',
+  usedLately: `coalesce(p.used_at > now() - interval '1 hour', false)`,
+};
+const savedIn = (table: 'policies' | 'former_policies'): string =>
+  `select ${listed(SAVED_COLUMNS)} from ${table} p join policy_documents d using (account_id, digest)`;
+
+/** Of one policy in a list. */
+const MOST_LISTED = 500;
 
 const bytesOf = (digest: string): Buffer => Buffer.from(digest, 'hex');
 
 export function policyCalls(database: Database) {
+  /** `revision` null: the latest one. Another may be a former one. */
+  async function findPolicy(
+    account: number,
+    name: string,
+    revision: number | null = null,
+  ): Promise<SavedPolicy | null> {
+    const [row] = await database.rows<SavedPolicy>({
+      name: 'find_policy',
+      text: `${savedIn('policies')} where p.account_id = $1 and p.name = $2
+        and ($3::integer is null or p.revision = $3) order by p.revision desc limit 1`,
+      values: [account, name, revision === null ? null : integer(revision)],
+    });
+    if (row || revision === null) return row ?? null;
+    const [former] = await database.rows<SavedPolicy>({
+      name: 'find_former_policy',
+      text: `${savedIn('former_policies')} where p.account_id = $1 and p.name = $2 and p.revision = $3`,
+      values: [account, name, integer(revision)],
+    });
+    return former ?? null;
+  }
+
   return {
+    findPolicy,
+
+    /**
+     * Finds the policy of a request that is recorded, or of a caller that pins the revision: from then on it stays
+     * readable for as long as the request.
+     */
+    async usePolicy(account: number, name: string, revision: number | null = null): Promise<SavedPolicy | null> {
+      for (;;) {
+        const found = await findPolicy(account, name, revision);
+        if (!found || found.usedLately) return found;
+        const [row] = await database.rows<{ used: boolean }>({
+          name: 'use_policy',
+          text: 'select use_policy($1, $2, $3) used',
+          values: [account, name, found.revision],
+        });
+        // False: it was deleted meanwhile.
+        if (row?.used) return found;
+      }
+    },
+
     async putPolicy(
       of: { account: number; name: string; description?: string | undefined; userId: number | null },
       { digest, document }: KeptDocument,
@@ -90,7 +142,7 @@ export function policyCalls(database: Database) {
       return row;
     },
 
-    /** False if it does not exist. Requests that already resolved it keep running with its document. */
+    /** False if it does not exist. Revisions that were used become former ones. */
     async deletePolicy(account: number, name: string): Promise<boolean> {
       const [row] = await database.rows<{ gone: boolean }>({
         name: 'delete_policy',
@@ -123,22 +175,13 @@ export function policyCalls(database: Database) {
       return row?.document ?? null;
     },
 
-    /** `revision` null: the latest one. */
-    async findPolicy(account: number, name: string, revision: number | null = null): Promise<SavedPolicy | null> {
-      const [row] = await database.rows<SavedPolicy>({
-        name: 'find_policy',
-        text: `${SAVED} where p.account_id = $1 and p.name = $2 and ($3::integer is null or p.revision = $3)
-          order by p.revision desc limit 1`,
-        values: [account, name, revision === null ? null : integer(revision)],
-      });
-      return row ?? null;
-    },
-
-    /** Newest first. */
+    /** The newest first, former ones too. */
     async policyRevisions(account: number, name: string): Promise<PolicyRevision[]> {
       return database.rows<PolicyRevision>({
         name: 'policy_revisions',
-        text: `${REVISION} where p.account_id = $1 and p.name = $2 order by p.revision desc`,
+        text: `select ${LISTED} from policies p where p.account_id = $1 and p.name = $2
+          union all select ${LISTED} from former_policies p where p.account_id = $1 and p.name = $2
+          order by revision desc limit ${MOST_LISTED}`,
         values: [account, name],
       });
     },
@@ -147,7 +190,7 @@ export function policyCalls(database: Database) {
     async latestPolicies(accounts: readonly number[]): Promise<PolicyRevision[]> {
       return database.rows<PolicyRevision>({
         name: 'latest_policies',
-        text: `select distinct on (p.account_id, p.name) ${listed(COLUMNS)} from policies p
+        text: `select distinct on (p.account_id, p.name) ${LISTED} from policies p
           where p.account_id = any($1) order by p.account_id, p.name, p.revision desc`,
         values: [accounts],
       });

@@ -48,6 +48,7 @@ export const RIGHTS: Record<Part, Rights> = {
       policy_accounts: WRITE,
       policy_documents: ALL,
       policies: ALL,
+      former_policies: ALL,
     },
     hidden: {},
     sequences: ['tokens_id_seq'],
@@ -69,6 +70,7 @@ export const RIGHTS: Record<Part, Rights> = {
       policy_accounts: WRITE,
       policy_documents: ALL,
       policies: ALL,
+      former_policies: ALL,
     },
     // The owner and permissions of a token, but nothing that could be used to sign in.
     hidden: {

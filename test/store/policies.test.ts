@@ -67,6 +67,7 @@ describe('store: policies', function () {
         description: 'of a',
         userId: account,
         createdAt: true,
+        usedLately: false,
       },
     );
     assert.equal((await store.findPolicy(account, 'a', 1))?.document, aDocument('one').document);
@@ -88,6 +89,109 @@ describe('store: policies', function () {
     await put(account, 'c', aDocument('1'));
     assert.deepEqual(await put(account, 'd', aDocument('1')), { outcome: 'too-many', revision: null });
     assert.equal((await put(account, 'c', aDocument('2'))).outcome, 'saved');
+  });
+
+  const revisionsOf = async (account: number, name = 'a'): Promise<number[]> =>
+    (await store.policyRevisions(account, name)).map(({ revision }) => revision);
+
+  it('a used revision stays readable after newer ones, and after its policy was deleted', async () => {
+    const account = await newAccount();
+    for (const content of ['1', '2']) await put(account, 'a', aDocument(content));
+    assert.equal((await store.usePolicy(account, 'a', 1))?.revision, 1);
+    assert.equal((await store.usePolicy(account, 'a'))?.revision, 2);
+    assert.equal((await store.findPolicy(account, 'a', 1))?.usedLately, true);
+    for (const content of ['3', '4', '5']) await put(account, 'a', aDocument(content));
+    assert.deepEqual(await revisionsOf(account), [5, 4, 2, 1], '3 was not used');
+    await store.deletePolicy(account, 'a');
+    assert.deepEqual(await revisionsOf(account), [2, 1]);
+    await fixture.sql(`update policy_documents set used_at = now() - interval '2 hours' where account_id = $1`, [
+      account,
+    ]);
+    await store.forgetPolicyDocuments();
+    assert.equal((await store.findPolicy(account, 'a', 1))?.document, aDocument('1').document);
+    assert.equal(await store.findPolicy(account, 'a'), null, 'the policy itself is gone');
+    assert.deepEqual(await store.latestPolicies([account]), []);
+    assert.deepEqual(await put(account, 'a', aDocument('6')), { outcome: 'saved', revision: 6 });
+    assert.equal((await store.usePolicy(account, 'a', 2))?.revision, 2, 'a former revision can be pinned');
+    assert.equal(await store.usePolicy(account, 'a', 3), null);
+  });
+
+  it('a used revision is deleted when the requests of its time are no longer on record', async () => {
+    const account = await newAccount();
+    for (const content of ['1', '2']) await put(account, 'a', aDocument(content));
+    for (const revision of [1, 2]) await store.usePolicy(account, 'a', revision);
+    await fixture.sql(
+      `update policies set used_at = now() - interval '40 days' where account_id = $1 and revision = 1`,
+      [account],
+    );
+    await store.deletePolicy(account, 'a');
+    await store.forgetPolicyDocuments();
+    assert.deepEqual(await revisionsOf(account), [2, 1], 'no request was deleted yet');
+    const since = (days: number) =>
+      fixture.sql(
+        `insert into settings (key, value) values ('requests.since', to_jsonb(now() - make_interval(days => $1)))
+          on conflict (key) do update set value = excluded.value`,
+        [days],
+      );
+    try {
+      await since(41);
+      await store.forgetPolicyDocuments();
+      assert.deepEqual(await revisionsOf(account), [2, 1]);
+      await since(39);
+      await store.forgetPolicyDocuments();
+      assert.deepEqual(await revisionsOf(account), [2]);
+    } finally {
+      await fixture.sql(`delete from settings where key = 'requests.since'`);
+    }
+  });
+
+  it('used revisions are never dropped to make room: a save is refused instead', async () => {
+    const account = await newAccount();
+    const most = { ...MOST, documents: 4 };
+    for (const content of ['1', '2', '3', '4']) {
+      await put(account, 'a', aDocument(content), most);
+      await store.usePolicy(account, 'a');
+    }
+    assert.deepEqual(await revisionsOf(account), [4, 3, 2, 1]);
+    for (const name of ['a', 'b'])
+      assert.deepEqual(await put(account, name, aDocument('5'), most), { outcome: 'no-room', revision: null });
+    // The content of a revision on record takes no document, but it would take a revision.
+    assert.equal((await put(account, 'b', aDocument('1'), most)).outcome, 'no-room');
+    assert.equal((await put(account, 'a', aDocument('4'), most)).outcome, 'unchanged');
+    assert.deepEqual(await revisionsOf(account), [4, 3, 2, 1]);
+  });
+
+  it('a use is written once an hour', async () => {
+    const account = await newAccount();
+    await put(account, 'a', aDocument('1'));
+    const usedAt = async () =>
+      (await fixture.sql<{ at: string }>('select used_at::text at from policies where account_id = $1', [account]))[0]!
+        .at;
+    await store.usePolicy(account, 'a');
+    const first = await usedAt();
+    await store.usePolicy(account, 'a');
+    assert.equal(await usedAt(), first);
+    await fixture.sql(`update policies set used_at = now() - interval '61 minutes' where account_id = $1`, [account]);
+    await store.usePolicy(account, 'a');
+    assert.ok((await usedAt()) > first);
+  });
+
+  it('a revision that is used while newer ones are saved is either kept or not found', async () => {
+    const account = await newAccount();
+    const most = { ...MOST, revisions: 1, documents: 100 };
+    await put(account, 'a', aDocument('0'), most);
+    const used: number[] = [];
+    const saved = new AbortController();
+    const use = async (): Promise<void> => {
+      while (!saved.signal.aborted) used.push((await store.usePolicy(account, 'a'))!.revision);
+    };
+    const users = [use(), use()];
+    for (let content = 1; content <= 40; content++) await put(account, 'a', aDocument(String(content)), most);
+    saved.abort();
+    await Promise.all(users);
+    const kept = new Set(await revisionsOf(account));
+    assert.ok(new Set(used).size > 1);
+    for (const revision of used) assert.ok(kept.has(revision), `revision ${revision} was used`);
   });
 
   it('gives no revision number twice, even after the policy was deleted', async () => {

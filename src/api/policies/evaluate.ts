@@ -14,7 +14,7 @@ import { endpoint, type EndpointName } from '../http/endpoint.ts';
 import { takeRequestRate } from '../http/rate.ts';
 import { checkedBy } from '../http/read_input.ts';
 import { storedResult, untilClosed, type NoResult, type StoredResult } from '../probe/stored_result.ts';
-import { shownName } from './names.ts';
+import { shownName, useNamed } from './names.ts';
 import { NAME_PARAM, RevisionField, savedPolicy } from './read.ts';
 import { policyInText } from './read_text.ts';
 import { storedFacts } from './stored_facts.ts';
@@ -97,7 +97,7 @@ async function judgeOf(
   // JSON is YAML.
   if (text !== undefined)
     return { policy: policyInText(text, 'application/yaml').policy, named: { name, revision: null } };
-  const saved = await savedPolicy(deps, ctx, name, revision);
+  const saved = await savedPolicy(deps, ctx, name, revision, revision === null ? undefined : useNamed);
   return {
     policy: JSON.parse(saved.document) as Policy,
     named: { name: shownName(saved), revision: saved.revision },

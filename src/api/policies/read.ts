@@ -31,15 +31,16 @@ const Answer = Type.Object(
 
 export const NAME_PARAM = { name: Type.String({ description: 'The name of the policy.' }) };
 
-/** A 404 with the nearest name. */
+/** A 404 with the nearest name. `find`: useNamed for a revision that is to stay readable. */
 export async function savedPolicy(
   { store }: Pick<Deps, 'store'>,
   ctx: Context,
   asked: string,
   revision: number | null,
+  find = findNamed,
 ): Promise<SavedPolicy> {
   const { rootUserId } = tokenOf(ctx);
-  const found = await findNamed(store, asked, rootUserId, revision);
+  const found = await find(store, asked, rootUserId, revision);
   if (found) return found;
   if (revision !== null && (await findNamed(store, asked, rootUserId)))
     throw new ApiError('not-found', { text: `the policy has no revision ${revision}, or it is no longer on record` });

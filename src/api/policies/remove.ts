@@ -21,7 +21,8 @@ export const deletePolicy = endpoint(
     tag: 'policy',
     summary: 'Delete a policy',
     description:
-      'Requests that were accepted before are still judged by it, and their results go on naming its revision. ' +
+      'Requests that were accepted before are still judged by it, and their results go on naming its revision, which ' +
+      '`GET /v1/policy/{name}?revision=` answers for as long as such a request is on record. ' +
       'A policy that is saved under the same name later gets other revision numbers.',
     params: NAME_PARAM,
     answer: { description: 'Deleted.' },

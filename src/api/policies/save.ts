@@ -24,6 +24,10 @@ const Answer = Type.Object(
   { title: 'PolicySaved', additionalProperties: false },
 );
 
+const NO_ROOM =
+  `the account has reached its limit of ${MOST_POLICIES.documents} policy revisions and documents; ` +
+  'revisions that requests on record were judged by are kept';
+
 async function save({ store }: Deps, ctx: Context): Promise<void> {
   const { rootUserId, userId } = tokenOf(ctx);
   const name = checkedOwnName(paramOf(ctx, 'name'));
@@ -33,7 +37,7 @@ async function save({ store }: Deps, ctx: Context): Promise<void> {
   const of = { account: rootUserId, name, description, userId };
   const put = await store.putPolicy(of, canonicalPolicy(policy), MOST_POLICIES);
   if (put.outcome === 'too-many') throw new ApiError('too-many-policies');
-  if (put.outcome === 'no-room') throw new ApiError('no-room-for-policy');
+  if (put.outcome === 'no-room') throw new ApiError('no-room-for-policy', { text: NO_ROOM });
   ctx.body = { name, revision: put.revision, changed: put.outcome === 'saved', untranslated };
 }
 
@@ -50,7 +54,9 @@ export const savePolicy = endpoint(
     description:
       'Makes a new revision. A revision never changes, and no name gets the same number twice. The same content as ' +
       `that of the latest one makes none. An account has at most ${MOST_POLICIES.policies} policies, and of each ` +
-      `the latest ${MOST_POLICIES.revisions} revisions are kept. All users of an account share its policies.`,
+      `the latest ${MOST_POLICIES.revisions} revisions are kept. Earlier ones stay readable by their number for as ` +
+      'long as a request that was judged by them is on record; 409 if the account has ' +
+      `${MOST_POLICIES.documents} revisions. All users of an account share its policies.`,
     params: NAME_PARAM,
     body: PolicySchema,
     text: { 'application/yaml': yaml, 'application/xml': xml, 'text/xml': xml },

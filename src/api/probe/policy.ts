@@ -12,7 +12,7 @@ import { ApiError, invalid } from '../errors.ts';
 import { tokenOf, type Context } from '../http/context.ts';
 import { DESCRIBED_AS } from '../http/input/check.ts';
 import { shown } from '../http/input/pairs.ts';
-import { findNamed, MAX_SHARED_NAME, unknownPolicy } from '../policies/names.ts';
+import { MAX_SHARED_NAME, unknownPolicy, useNamed } from '../policies/names.ts';
 
 const NAME = { type: 'string', minLength: 1, maxLength: MAX_SHARED_NAME };
 const DESCRIPTION = 'The policy to judge the result by: its name (`house-x`, `shared/web-mp4`)';
@@ -48,7 +48,7 @@ export async function askedPolicy(
   if (field === null) return null;
   const { rootUserId } = tokenOf(ctx);
   if (typeof field === 'string') {
-    const found = await findNamed(store, field, rootUserId);
+    const found = await useNamed(store, field, rootUserId);
     if (!found) throw invalid('policy', `"${shown(field)}" ${await unknownPolicy(store, field, rootUserId)}`);
     const { revision, digest, document } = found;
     return { name: field, revision, digest, policy: JSON.parse(document) as Policy };

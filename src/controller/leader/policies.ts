@@ -19,7 +19,7 @@ export interface JobPolicy {
   digest: string;
 }
 
-type PolicyStore = Pick<Store, 'policyDocument' | 'findPolicy' | 'latestPolicies'>;
+type PolicyStore = Pick<Store, 'policyDocument' | 'usePolicy' | 'latestPolicies'>;
 
 /** Cache size, in bytes of canonical JSON. Most installations use a handful of policies. */
 const MOST_BYTES = 8 * 1024 * 1024;
@@ -74,7 +74,7 @@ async function sharedPolicy(store: PolicyStore, asked: string, revision: number 
       400,
       `spec.policy.name: "${asked}" is not a shared policy; jobs made by hand name one as ${SHARED_PREFIX}NAME`,
     );
-  const found = await store.findPolicy(SHARED, asked.slice(SHARED_PREFIX.length), revision ?? null);
+  const found = await store.usePolicy(SHARED, asked.slice(SHARED_PREFIX.length), revision ?? null);
   if (found) return { account: SHARED, name: asked, revision: found.revision, digest: found.digest };
   const names = (await store.latestPolicies([SHARED])).map(({ name }) => `${SHARED_PREFIX}${name}`);
   if (revision !== undefined && names.includes(asked))

@@ -34,7 +34,7 @@ import { readAddress, readSealed, type Sources } from './sealed_source.ts';
 import { tenantOf } from '../pools/share.ts';
 
 export interface IntakeDeps {
-  store: Pick<Store, 'openRequest' | 'tokenEvenRevoked' | 'clock' | 'policyDocument' | 'findPolicy' | 'latestPolicies'>;
+  store: Pick<Store, 'openRequest' | 'tokenEvenRevoked' | 'clock' | 'policyDocument' | 'usePolicy' | 'latestPolicies'>;
   documents: PolicyDocuments;
   kube: KubeClient;
   /** Called at each use, because keys rotate. */
