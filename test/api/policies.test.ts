@@ -338,6 +338,33 @@ describe('policies through the API', function () {
       assert.deepEqual([back.json['policy'], back.headers.get('x-policy-outcome')], [verdict(), 'fail']);
     });
 
+    it('by name: its revision stays readable after 50 newer ones, and after the policy was deleted', async () => {
+      const saved = (number: number) => ({ ...MP4, description: String(number) });
+      const path = '/v1/policy/gate';
+      const evaluate = (revision: number) =>
+        call('POST', `${path}/evaluate`, { body: { request_ids: [crypto.randomUUID()], revision } });
+      await put('gate', saved(1));
+      await probe('gate.test', { policy: 'gate' }, { ...printed, policy: verdict({ name: 'gate' }) });
+      await put('gate', saved(2));
+      assert.equal((await evaluate(2)).status, 200);
+      for (let number = 3; number <= 55; number++) await put('gate', saved(number));
+      const numbers = async () => (await call('GET', `${path}?revision=1`)).json['revisions'] as { revision: number }[];
+      assert.deepEqual(
+        (await numbers()).map(({ revision }) => revision),
+        [...Array.from({ length: 50 }, (_, index) => 55 - index), 2, 1],
+      );
+      assert.deepEqual((await call('GET', `${path}?revision=1`)).json['policy'], saved(1));
+      assert.equal((await call('GET', `${path}?revision=3`)).status, 404, 'it was not used');
+      assert.equal((await call('DELETE', path)).status, 204);
+      assert.deepEqual((await call('GET', `${path}?revision=1`)).json['policy'], saved(1));
+      assert.equal((await evaluate(2)).status, 200, 'a pinned revision still judges');
+      assert.equal((await call('GET', path)).status, 404);
+      assert.equal((await call('GET', `${path}?revision=55`)).status, 404);
+      const unknown = await call('POST', '/v1/probe/file', { body: { url: 'https://x.test/a.mp4', policy: 'gate' } });
+      assert.equal(unknown.status, 400, 'a deleted policy judges no new request');
+      assert.doesNotMatch((await call('GET', '/v1/policy')).text, /"gate"/);
+    });
+
     it('shared, in the query of a GET', async () => {
       const answer = call('GET', '/v1/probe/file?url=https://query.test/a.mp4&policy=shared/web-mp4');
       const job = await api.job('query.test');
