@@ -51,7 +51,7 @@ interface OpenProps {
 function Remove({ name, bearer, close }: { name: string; bearer: string; close: () => void }) {
   return (
     <Dialog title={`Delete the policy ${name}?`} close={close}>
-      <p>All its revisions are deleted. Requests that were judged by it keep their verdicts.</p>
+      <p>Its revisions are deleted. Those that requests on record were judged by stay readable by their number.</p>
       <Form
         submit="Delete the policy"
         danger
