@@ -3,7 +3,7 @@
  * one: MediaConch fails where a field or track is missing, and so do these rules.
  */
 import { oneLine, PolicyError } from '../error.ts';
-import { LONGEST_NAME, LONGEST_TEXT } from '../limits.ts';
+import { LONGEST_NAME, LONGEST_TEXT, MOST_CONDITIONS, MOST_RULES } from '../limits.ts';
 import type { Condition, Level, Operand, Operators, Policy, Rule } from '../types.ts';
 import { GENERAL, jsonPath, TRACKS, type Canonical } from './fields.ts';
 import { elementsIn, type Element } from './xml.ts';
@@ -28,13 +28,15 @@ export function translate(text: string): Translated {
   const members = root.children.filter(({ name }) => name === 'rule' || name === 'policy');
   // What all have to satisfy is a list of rules already; one of many is one rule.
   const tops = typeOf(root) === 'or' ? [root] : members;
-  const names = new Set<string>();
-  const rules = tops.flatMap((element): Rule[] => {
+  const names = new Map<string, number>();
+  const rules: Rule[] = [];
+  for (const element of tops) {
     const made = element.name === 'rule' ? ruleOf(element, not) : groupOf(element, not);
-    if (made === undefined) return [];
+    if (made === undefined) continue;
+    if (rules.length >= MOST_RULES) throw new PolicyError('', `has more than ${MOST_RULES} rules`);
     const level = levelOf(element, not);
-    return [{ name: nameOf(element, names), ...(level === 'warn' ? { level } : {}), ...made }];
-  });
+    rules.push({ name: nameOf(element, names), ...(level === 'warn' ? { level } : {}), ...made });
+  }
   if (rules.length === 0)
     throw new PolicyError(
       '',
@@ -59,15 +61,18 @@ function typeOf(element: Element): 'and' | 'or' {
   return type;
 }
 
-function nameOf({ attributes, name }: Element, names: Set<string>): string {
+/** `names`: those that are used, each with the number that the last one of the same name got. */
+function nameOf({ attributes, name }: Element, names: Map<string, number>): string {
   const given = (attributes['name'] ?? '')
     .replaceAll(/[^\w .:+/()#,-]+/gu, ' ')
     .replaceAll(/\s+/g, ' ')
     .trim();
   const base = given.slice(0, LONGEST_NAME - 5).trim() || name;
+  let number = names.get(base) ?? 1;
   let unique = base;
-  for (let number = 2; names.has(unique); number++) unique = `${base} ${number}`;
-  names.add(unique);
+  while (names.has(unique)) unique = `${base} ${++number}`;
+  if (unique !== base) names.set(base, number);
+  names.set(unique, 1);
   return unique;
 }
 
@@ -80,12 +85,16 @@ function levelOf(element: Element, not: Not): Level {
 }
 
 function groupOf(element: Element, not: Not): Condition | undefined {
-  const conditions = element.children.flatMap((child): Condition[] => {
-    if (child.name !== 'rule' && child.name !== 'policy') return [];
+  const conditions: Condition[] = [];
+  for (const child of element.children) {
+    if (child.name !== 'rule' && child.name !== 'policy') continue;
     if ((child.attributes['level'] ?? '') !== '') not(child, 'a level inside a group has no effect here');
     const made = child.name === 'rule' ? ruleOf(child, not) : groupOf(child, not);
-    return made === undefined ? [] : [made];
-  });
+    if (made === undefined) continue;
+    if (conditions.length >= MOST_CONDITIONS)
+      throw new PolicyError('', `has a group of more than ${MOST_CONDITIONS} rules`);
+    conditions.push(made);
+  }
   if (conditions.length === 0) return not(element, 'nothing of it can be translated');
   return typeOf(element) === 'or' ? { any: conditions } : { all: conditions };
 }
