@@ -1,17 +1,15 @@
-import { parentPort } from 'node:worker_threads';
+import { serveThread } from '../../thread.ts';
 import { isSourceError } from '../error.ts';
 import { rewrite, type Rewriting, type Rewritten } from './rewrite.ts';
 
-/** Entry point of the worker thread: one playlist at a time, each answered once. */
+/** Entry point of the worker thread that rewrites long playlists. */
 export type Answer = Rewritten | { refused: string };
 
-parentPort?.on('message', (asked: Rewriting) => {
-  let answer: Answer;
+serveThread((asked: Rewriting): Answer => {
   try {
-    answer = rewrite(asked);
+    return rewrite(asked);
   } catch (error) {
     if (!isSourceError(error)) throw error;
-    answer = { refused: error.message };
+    return { refused: error.message };
   }
-  parentPort?.postMessage(answer, []);
 });

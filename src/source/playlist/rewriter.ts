@@ -1,5 +1,6 @@
-import { Worker } from 'node:worker_threads';
 import { programFile } from '../../program_file.ts';
+import { makeThread, type ThreadError } from '../../thread.ts';
+import { makeTurns } from '../../turns.ts';
 import { SourceError } from '../error.ts';
 import { sourceClosed } from '../failures.ts';
 import { rewrite, type Rewriting, type Rewritten } from './rewrite.ts';
@@ -35,77 +36,24 @@ const isShort = ({ bytes, place }: Rewriting): boolean =>
 
 const tooComplex = (): SourceError => new SourceError('cut', 'the manifest is too complex', { reason: 'complex' });
 
-interface Waiting {
-  asked: Rewriting;
-  resolve: (done: Rewritten) => void;
-  reject: (error: Error) => void;
-}
-
 export function makeRewriter({ deadlineMs = 10_000, mostWaiting = 16 }: RewriterOptions = {}): Rewriter {
-  const waiting: Waiting[] = [];
-  let running: Waiting | undefined;
-  let thread: Worker | undefined;
-  let late: NodeJS.Timeout | undefined;
-  let closed = false;
+  const thread = makeThread<Rewriting, Answer>(programFile('rewrite_thread'), { deadlineMs, heapMb: HEAP_MB });
+  const turns = makeTurns(1);
 
-  const start = (): Worker => {
-    const made = new Worker(programFile('rewrite_thread'), {
-      resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
-      env: {},
-    });
-    made.unref();
-    made.on('message', (answer: Answer) => {
-      if (made !== thread) return;
-      const asked = take();
-      if ('refused' in answer) asked?.reject(new SourceError('cut', answer.refused, { reason: 'limit' }));
-      else asked?.resolve(answer);
-      next();
-    });
-    // Out of memory or crashed: the playlist fails, and the next one gets a new thread.
-    const gone = (): void => {
-      if (made === thread) giveUp();
-    };
-    made.on('error', gone).on('exit', gone);
-    return made;
-  };
-
-  const take = (): Waiting | undefined => {
-    clearTimeout(late);
-    const asked = running;
-    running = undefined;
-    return asked;
-  };
-
-  const giveUp = (): void => {
-    const old = thread;
-    thread = undefined;
-    void old?.terminate();
-    take()?.reject(tooComplex());
-    next();
-  };
-
-  const next = (): void => {
-    if (running !== undefined || closed) return;
-    running = waiting.shift();
-    if (running === undefined) return;
-    thread ??= start();
-    late = setTimeout(giveUp, deadlineMs);
-    thread.postMessage(running.asked, []);
-  };
+  async function inThread(asked: Rewriting): Promise<Rewritten> {
+    if (turns.waiting() >= mostWaiting) throw tooComplex();
+    const answer = await turns.run(() =>
+      thread.run(asked).catch((error: ThreadError) => {
+        // Out of memory or crashed: the playlist fails, and the next one gets a new thread.
+        throw error.code === 'closed' ? sourceClosed() : tooComplex();
+      }),
+    );
+    if ('refused' in answer) throw new SourceError('cut', answer.refused, { reason: 'limit' });
+    return answer;
+  }
 
   return {
-    rewrite(asked) {
-      if (isShort(asked)) return Promise.resolve().then(() => rewrite(asked));
-      if (closed || waiting.length >= mostWaiting) return Promise.reject(tooComplex());
-      return new Promise((resolve, reject) => {
-        waiting.push({ asked, resolve, reject });
-        next();
-      });
-    },
-    close() {
-      closed = true;
-      for (const { reject } of waiting.splice(0)) reject(sourceClosed());
-      giveUp();
-    },
+    rewrite: async (asked) => (isShort(asked) ? rewrite(asked) : inThread(asked)),
+    close: () => thread.close(),
   };
 }
