@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { PolicyError } from '../../src/policy/error.ts';
 
 const spent = (run: () => unknown): number => {
   const before = process.cpuUsage();
@@ -6,7 +7,7 @@ const spent = (run: () => unknown): number => {
     run();
   } catch (error) {
     // Reaching a limit is a valid outcome, too.
-    if ((error as Error).name !== 'SourceError') throw error;
+    if ((error as Error).name !== 'SourceError' && !(error instanceof PolicyError)) throw error;
   }
   const { user, system } = process.cpuUsage(before);
   return (user + system) / 1000;
