@@ -2,6 +2,7 @@
 export interface Turns {
   /** Those that wait. */
   waiting(): number;
+  running(): number;
   run<T>(work: () => Promise<T>): Promise<T>;
 }
 
@@ -10,6 +11,7 @@ export function makeTurns(atOnce: number): Turns {
   let running = 0;
   return {
     waiting: () => queue.length,
+    running: () => running,
     async run(work) {
       if (running < atOnce) running += 1;
       else await new Promise<void>((resolve) => queue.push(resolve));

@@ -19,6 +19,7 @@ import type { QueueRoom } from './probe/queue_room.ts';
 import type { Metrics } from './metrics.ts';
 import type { TokenCache } from './http/token_cache.ts';
 import type { StandingOf } from './probe/standing.ts';
+import type { WorkPool } from './work/pool.ts';
 import type { Waiting } from './probe/waiting.ts';
 import type { PaceOptions } from '../upload/pace.ts';
 import type { Spool } from '../upload/spool.ts';
@@ -100,6 +101,8 @@ export interface Deps {
   memory: MemoryBudget;
   /** What each account, or address before authentication, may use of this replica's event loop. */
   paceOf: PaceOf;
+  /** Worker threads, for whatever holds the loop for more than 5 ms. */
+  work: WorkPool;
   metrics: Metrics;
   /** Undefined: no request is traced. */
   tracer?: Tracer | undefined;

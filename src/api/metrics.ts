@@ -1,6 +1,8 @@
 /** Metrics of the API. Labels are bounded: routes by their pattern, statuses by their class. */
 import type { MemoryBudget } from '../result/memory_budget.ts';
 import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client';
+import type { JobName } from './work/jobs.ts';
+import type { WorkOutcome } from './work/pool.ts';
 import { readOne } from '../metrics/read_at_scrape.ts';
 
 export interface Metrics {
@@ -14,6 +16,8 @@ export interface Metrics {
   /** A result found no room in the memory budget: its account has used its share, or the replica has none left. */
   memoryRefused(why: 'account' | 'replica'): void;
   watchMemory(budget: Pick<MemoryBudget, 'totalBytes' | 'used' | 'waiting'>): void;
+  /** Work for the worker threads, also where it was refused. */
+  worked(job: JobName, outcome: WorkOutcome, ms: number): void;
   /** A connection was closed because its caller read too slowly. */
   slowSocketClosed(): void;
   /** Duration of a step of the hot path. */
@@ -72,6 +76,19 @@ export function makeMetrics(waiting: () => number, options: { defaults?: boolean
     labelNames: ['by'],
   });
   for (const by of ['account', 'replica']) refused.inc({ by }, 0);
+  const work = new Counter({
+    ...on,
+    name: 'probeyard_api_work_total',
+    help: 'Pieces of work for the worker threads, by how they ended; full and account-full were refused',
+    labelNames: ['job', 'outcome'],
+  });
+  const workSeconds = new Histogram({
+    ...on,
+    name: 'probeyard_api_work_seconds',
+    help: 'Time of a piece of work in its thread',
+    labelNames: ['job'],
+    buckets: SECONDS,
+  });
   const slow = new Counter({
     ...on,
     name: 'probeyard_api_slow_sockets_closed_total',
@@ -96,6 +113,10 @@ export function makeMetrics(waiting: () => number, options: { defaults?: boolean
       gauge('probeyard_api_memory_budget_bytes', 'What results may take in memory', () => budget.totalBytes);
       gauge('probeyard_api_memory_used_bytes', 'What the results in hand are charged with', budget.used);
       gauge('probeyard_api_memory_waiting', 'Results that wait for room in the memory budget', budget.waiting);
+    },
+    worked(job, outcome, ms) {
+      work.inc({ job, outcome });
+      if (outcome !== 'full' && outcome !== 'account-full') workSeconds.observe({ job }, ms / 1000);
     },
     slowSocketClosed: () => slow.inc(),
     step: (name, ms) => steps.observe({ step: name }, ms / 1000),

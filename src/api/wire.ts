@@ -30,6 +30,7 @@ import { makeStanding } from './probe/standing.ts';
 import { makeMetrics } from './metrics.ts';
 import { makeTokenCache } from './http/token_cache.ts';
 import { makeWaiting } from './probe/waiting.ts';
+import { makeWorkPool } from './work/pool.ts';
 
 export interface Connections {
   store: Store;
@@ -78,6 +79,7 @@ export function wire({
     onRefused: metrics.memoryRefused,
   });
   metrics.watchMemory(memory);
+  const work = makeWorkPool({ paceOf, onDone: metrics.worked });
   connectionMetrics(metrics.registry, { store, bus });
   const tracer = tracing && makeTracer({ ...tracing, registry: metrics.registry });
 
@@ -138,6 +140,7 @@ export function wire({
     standing: makeStanding({ kube, settings, log, store }),
     memory,
     paceOf,
+    work,
     metrics,
     tracer,
     log,
@@ -181,6 +184,7 @@ export function wire({
     toolsRead,
     async stop() {
       waiting.stop();
+      work.close();
       told.stop();
       await Promise.allSettled([handOver.stop(), delivery.stop(), tools.stop(), listener.stop(), accounts.stop()]);
       await tracer?.stop();

@@ -134,7 +134,7 @@ function described(serve: () => Serve, settings: { inside: Inside } | null): End
       checkOrigin(ctx, deps.accounts.ownHosts);
       const message = messageIn(ctx);
       if (!message) return;
-      const calls = makeCalls(ctx, settings!.inside, deps.settings.mcpAnswerMs!);
+      const calls = makeCalls(deps, ctx, settings!.inside);
       send(ctx, await serve()(webRequest(ctx, calls.signal), message, calls));
     },
   );

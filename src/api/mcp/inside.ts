@@ -11,10 +11,11 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { duplexPair, type Duplex } from 'node:stream';
-import { makeTurns } from '../../turns.ts';
+import { makeTurns, type Turns } from '../../turns.ts';
 
 /** What inner calls take over from the call that makes them. */
 export interface Origin {
+  account: number;
   authorization: string;
   /** Forwarded as they are. */
   headers: Record<string, string>;
@@ -51,8 +52,9 @@ export interface Inside {
 
 /** Larger answers are not read: parsing one must not hold up other callers. */
 export const MOST_BYTES = 2 * 1024 * 1024;
-/** Answers over `LONG_BYTES` that are read at the same time, over all callers. */
+/** Answers over `LONG_BYTES` that are read at the same time: over all accounts, and of one. */
 const LONG_AT_ONCE = 4;
+const LONG_OF_ACCOUNT = 2;
 const LONG_BYTES = 64 * 1024;
 const MAX_HEADER_BYTES = 64 * 1024;
 
@@ -88,6 +90,7 @@ async function readWhole(answer: IncomingMessage, length: number): Promise<Answe
 export function makeInside(): Inside {
   const watching = new WeakMap<object, (response: ServerResponse) => void>();
   const turns = makeTurns(LONG_AT_ONCE);
+  const byAccount = new Map<number, Turns>();
   const server = createServer(
     { maxHeaderSize: MAX_HEADER_BYTES, requestTimeout: 0, headersTimeout: 0 },
     (request, response) => {
@@ -96,10 +99,16 @@ export function makeInside(): Inside {
     },
   );
 
-  function read(answer: IncomingMessage): Promise<Answered> {
+  async function read(answer: IncomingMessage, account: number): Promise<Answered> {
     const length = Number(answer.headers['content-length'] ?? Infinity);
     if (length <= LONG_BYTES) return readWhole(answer, length);
-    return turns.run(() => readWhole(answer, length));
+    const own = byAccount.get(account) ?? makeTurns(LONG_OF_ACCOUNT);
+    byAccount.set(account, own);
+    try {
+      return await own.run(() => turns.run(() => readWhole(answer, length)));
+    } finally {
+      if (own.running() === 0) byAccount.delete(account);
+    }
   }
 
   function call({ method, path, body, origin, signal }: InnerRequest): InnerCall {
@@ -124,7 +133,7 @@ export function makeInside(): Inside {
               : { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) }),
           },
         },
-        (answer) => void read(answer).then(resolve, reject),
+        (answer) => void read(answer, origin.account).then(resolve, reject),
       );
       sent.on('error', reject);
       const stop = (): void => void near.destroy(signal.reason as Error);

@@ -59,7 +59,10 @@ function reportProgress(ctx: ServerContext): () => void {
 async function callTool(tool: Tool, calls: Calls, args: unknown): Promise<CallToolResult | { running: string }> {
   try {
     const { outcome, mostBytes } = await tool.run(calls, args);
-    return 'running' in outcome ? outcome : toolResult(textOf(outcome, mostBytes), outcome.isError);
+    if ('running' in outcome) return outcome;
+    if (!('answer' in outcome)) return toolResult(textOf(outcome, mostBytes), outcome.isError);
+    const { text, isError } = await calls.say(outcome.answer, outcome.shape, mostBytes);
+    return toolResult(text, isError);
   } catch (error) {
     if (error instanceof Refused) return toolResult(textOf(refusal(error)), true);
     if (error instanceof ApiError && error.status < 500)

@@ -6,7 +6,7 @@ import { isUuid, timeOf } from '../../store/uuid.ts';
 import { ERRORS } from '../errors.ts';
 import { Refused, type Calls } from './calls.ts';
 import { DEFAULT_BYTES, textOf } from './said.ts';
-import { membersOf, summary } from './tools/results.ts';
+import { membersOf, valueOf } from './tools/results.ts';
 
 export const TASKS = 'io.modelcontextprotocol/tasks';
 
@@ -62,15 +62,16 @@ async function isItsEnd(calls: Calls, id: string, { status, message }: Refused):
 export async function getTask(calls: Calls, id: string): Promise<Task> {
   if (!isUuid(id)) throw new UnknownTask();
   try {
-    const { status, value } = await calls.ask('GET', `/v1/probe/${id}`);
-    if (status === 202) {
-      const { state, waiting } = membersOf(value);
+    const answer = await calls.ask('GET', `/v1/probe/${id}`);
+    if (answer.status === 202) {
+      const { state, waiting } = membersOf(valueOf(answer));
       const { text } = membersOf(waiting);
       return taskOf(id, 'working', {
         statusMessage: typeof text === 'string' ? text : `The request is ${String(state)}.`,
       });
     }
-    return taskOf(id, 'completed', { result: toolResult(textOf(summary(value), DEFAULT_BYTES)) });
+    const { text } = await calls.say(answer, { of: 'summary' }, DEFAULT_BYTES);
+    return taskOf(id, 'completed', { result: toolResult(text) });
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
     if (error.status === 404) throw new UnknownTask();

@@ -1,5 +1,5 @@
 /** A stored result, as a policy judges it. */
-import type { ToolResult } from '../../bus/result_body.ts';
+import type { ResultBody, ToolResult } from '../../bus/result_body.ts';
 import { factsOf, TOO_LARGE } from '../../policy/facts.ts';
 import type { Facts } from '../../policy/types.ts';
 import { report as makeReport, type Told } from '../../report/report.ts';
@@ -24,14 +24,18 @@ function preferred(options: KeptRequest['options']): ReportTool | null {
 }
 
 /** Undefined: there is none, or it is too long to be read again. */
-function storedReport({ result: { report }, long }: Unpacked): { diff?: unknown } | undefined {
+function storedReport({ result: { report }, long }: Judged): { diff?: unknown } | undefined {
   if (!report || report.output === null || long.has(report.output)) return undefined;
   return JSON.parse(report.output) as { diff?: unknown };
 }
 
+/** What of a result is judged. */
+export type JudgedResult = Pick<ResultBody, 'tools' | 'report'>;
+type Judged = { result: JudgedResult; long: Unpacked['long'] };
+
 /** `display`: the address as the log shows it. An output of more than 256 KB is not read again. */
 export function storedFacts(
-  unpacked: Unpacked,
+  unpacked: Judged,
   { options, display }: Pick<KeptRequest, 'options'> & { display: string },
 ): Facts {
   const { result, long } = unpacked;

@@ -79,6 +79,13 @@ export async function storedResult(
   }
 }
 
+/** What a policy is judged on. */
+export const judged = ({ result: { tools, report }, long, record: { display } }: StoredResult) => ({
+  result: { tools, ...(report ? { report } : {}) },
+  long,
+  display,
+});
+
 /** Aborted when the caller disconnects. */
 export function untilClosed(ctx: Context): AbortSignal {
   const gone = new AbortController();

@@ -2,7 +2,8 @@
 import Type from 'typebox';
 import { ApiError, invalid } from '../../errors.ts';
 import { FENCED } from '../said.ts';
-import { membersOf, parts, requestIdOf, readOn, shownVerdict, summary } from './results.ts';
+import type { Answer, Running } from '../calls.ts';
+import type { Shape } from './results.ts';
 import { tool, Uuid, type Outcome } from './tool.ts';
 
 const Url = Type.String({
@@ -32,10 +33,7 @@ const PATHS: Record<(typeof CHECKS)[number], string> = {
   c2pa: '/v1/probe/c2pa',
 };
 
-function said(answer: { value: unknown } | { running: string }, fields: readonly string[] = []): Outcome {
-  if ('running' in answer) return answer;
-  return fields.length === 0 ? summary(answer.value) : parts(answer.value, fields);
-}
+const said = (answer: Answer | Running, shape: Shape): Outcome => ('running' in answer ? answer : { answer, shape });
 
 export const analyzeMediaFile = tool({
   name: 'analyze_media_file',
@@ -75,7 +73,8 @@ export const analyzeMediaFile = tool({
       ...(policy === undefined ? {} : { policy }),
       ...(timeout === undefined ? {} : { timeout }),
     };
-    return said(await calls.submit(PATHS[check], body), fields);
+    const shape: Shape = fields.length === 0 ? { of: 'summary' } : { of: 'parts', paths: fields };
+    return said(await calls.submit(PATHS[check], body), shape);
   },
 });
 
@@ -97,21 +96,9 @@ export const compareMedia = tool({
   openWorld: true,
   async run(calls, args) {
     const body = Object.fromEntries(Object.entries(args).filter(([, given]) => given !== undefined));
-    return said(await calls.submit('/v1/compare', body));
+    return said(await calls.submit('/v1/compare', body), { of: 'summary' });
   },
 });
-
-function verdictOf(answer: { value: unknown } | { running: string }): Outcome {
-  if ('running' in answer) return answer;
-  const value = membersOf(answer.value);
-  const id = requestIdOf(value);
-  const verdict = shownVerdict(value['policy']);
-  return {
-    lead: [...(id === undefined ? [] : [`request_id: ${id}`]), `Policy: ${String(verdict['outcome'])}.`],
-    data: { ...(value['error'] === undefined ? {} : { error: value['error'] }), policy: verdict },
-    more: readOn(id),
-  };
-}
 
 const policyPath = (name: string): string => `/v1/policy/${name.split('/').map(encodeURIComponent).join('/')}/evaluate`;
 
@@ -133,23 +120,14 @@ export const checkPolicy = tool({
     if ((url === undefined) === (ids === undefined))
       throw new ApiError('invalid-field', { text: 'exactly one of url and request_ids is required' });
     if (url !== undefined)
-      return verdictOf(await calls.submit(PATHS.file, { url, policy, ...(timeout === undefined ? {} : { timeout }) }));
+      return said(await calls.submit(PATHS.file, { url, policy, ...(timeout === undefined ? {} : { timeout }) }), {
+        of: 'verdict',
+      });
     if (timeout !== undefined) throw invalid('timeout', 'has no effect with request_ids: no tool runs');
-    const { value } =
+    const answer =
       typeof policy === 'string'
         ? await calls.ask('POST', policyPath(policy), { request_ids: ids })
         : await calls.ask('POST', policyPath('inline'), { request_ids: ids, policy: JSON.stringify(policy) });
-    const { results, ...rest } = membersOf(value);
-    return {
-      lead: ['Results on record were judged; nothing was read anew.'],
-      data: {
-        ...rest,
-        results: (Array.isArray(results) ? results : []).map((one) => {
-          const { policy: judged, ...others } = membersOf(one);
-          return { ...others, ...shownVerdict(judged) };
-        }),
-      },
-      more: 'Name fewer request_ids to see more of each.',
-    };
+    return { answer, shape: { of: 'evaluation' } };
   },
 });

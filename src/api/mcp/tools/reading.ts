@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import { invalid } from '../../errors.ts';
 import { FENCED, type Said } from '../said.ts';
-import { membersOf, part, summary } from './results.ts';
+import { membersOf, valueOf } from './results.ts';
 import { tool, Uuid } from './tool.ts';
 
 const PARTS = ['result', 'policy', 'timeline', 'log'] as const;
@@ -47,11 +47,10 @@ export const getResult = tool({
       timeline: `/v1/probe/${id}/timeline`,
       log: `/frontend/api/v1/media/log/${id}`,
     };
-    const { status, value } =
-      wanted === 'result' ? await calls.readBack(id, wait * 1_000) : await calls.ask('GET', paths[wanted]);
-    if (status === 202) return stillRunning(id, value);
-    if (path !== '' || offset > 0) return part(value, path, offset, id);
-    return wanted === 'result' ? { ...summary(value), at: '' } : part(value, '', 0, id);
+    const answer = wanted === 'result' ? await calls.readBack(id, wait * 1_000) : await calls.ask('GET', paths[wanted]);
+    if (answer.status === 202) return stillRunning(id, valueOf(answer));
+    const isSummary = path === '' && offset === 0 && wanted === 'result';
+    return { answer, shape: isSummary ? { of: 'summary', at: '' } : { of: 'part', path, offset, id } };
   },
 });
 
@@ -85,11 +84,9 @@ export const listCapabilities = tool({
   async run(calls, { tool: name, policy }) {
     if (policy !== undefined) {
       const path = policy.split('/').map(encodeURIComponent).join('/');
-      const { value } = await calls.ask('GET', `/v1/policy/${path}`);
-      return { lead: [], data: value };
+      return { answer: await calls.ask('GET', `/v1/policy/${path}`), shape: { of: 'all' } };
     }
-    const { value } = await calls.ask('GET', '/v1/versions');
-    const { tools } = value as { tools: Record<string, unknown>[] };
+    const { tools } = valueOf(await calls.ask('GET', '/v1/versions')) as { tools: Record<string, unknown>[] };
     if (name !== undefined) {
       const found = tools.find((one) => one['tool'] === name);
       if (!found) throw invalid('tool', `must be one of ${tools.map((one) => String(one['tool'])).join(', ')}`);
@@ -106,7 +103,7 @@ export const listCapabilities = tool({
           help,
           versions: (versions as { version: string }[]).map(({ version }) => version),
         })),
-        ...membersOf(policies.value),
+        ...membersOf(valueOf(policies)),
       },
       more: 'Name a tool or a policy to see it whole.',
     };
@@ -148,8 +145,8 @@ export const getUsageStats = tool({
   },
   async run(calls, { statistic, from, to, aggregation }) {
     const asked = query({ aggregation, 'date[from]': from, 'date[to]': to });
-    const { value } = await calls.ask('GET', `/frontend/api/v1/statistics/${statistic}?${asked}`);
-    return { lead: [], data: value, more: 'Ask for a shorter time or a wider aggregation.' };
+    const answer = await calls.ask('GET', `/frontend/api/v1/statistics/${statistic}?${asked}`);
+    return { answer, shape: { of: 'all', more: 'Ask for a shorter time or a wider aggregation.' } };
   },
 });
 
@@ -179,8 +176,8 @@ export const getRequestLogs = tool({
       'pagination[page]': page,
       'pagination[limit]': limit,
     });
-    const { value } = await calls.ask('GET', `/frontend/api/v1/media/log?${asked}`);
-    const { filter: _, sort: __, ...rest } = membersOf(value);
-    return { lead: [], data: rest, more: 'Ask for the next page, or for fewer rows.' };
+    const answer = await calls.ask('GET', `/frontend/api/v1/media/log?${asked}`);
+    const more = 'Ask for the next page, or for fewer rows.';
+    return { answer, shape: { of: 'all', more, without: ['filter', 'sort'] } };
   },
 });

@@ -1,15 +1,24 @@
 /** Results of requests, reduced to what a reader needs first. */
 import { FILE_ROWS, sectionOf } from '../../../tools/table.ts';
-import type { Said } from '../said.ts';
+import { ApiError, invalid } from '../../errors.ts';
 import { parsePath, partOf } from '../path.ts';
-import { invalid } from '../../errors.ts';
+import { textOf, type Said } from '../said.ts';
 
 type Members = Record<string, unknown>;
+
+/** Bare output of a tool in another format is its text. */
+export function valueOf({ text }: { text: string }): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
+}
 
 export const membersOf = (value: unknown): Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : {};
 
-export const requestIdOf = (value: unknown): string | undefined => {
+const requestIdOf = (value: unknown): string | undefined => {
   const { request_id: id } = membersOf(membersOf(value)['metadata']);
   return typeof id === 'string' ? id : undefined;
 };
@@ -17,7 +26,7 @@ export const requestIdOf = (value: unknown): string | undefined => {
 const PROGRAMS = FILE_ROWS.filter((row) => 'args' in row).map(sectionOf);
 
 /** How to read what an answer leaves out. */
-export const readOn = (id: string | undefined): string =>
+const readOn = (id: string | undefined): string =>
   id === undefined ? '' : `Read a part with get_result {"request_id": "${id}", "path": …, "offset": …}.`;
 
 /** Without the outputs of the tools, if there is a report of them. */
@@ -34,7 +43,7 @@ function withoutOutputs(envelope: Members): Members {
 }
 
 /** Rules that did not pass, then a count of the others. */
-export function shownVerdict(policy: unknown): Members {
+function shownVerdict(policy: unknown): Members {
   const { rules, ...rest } = membersOf(policy);
   if (!Array.isArray(rules)) return rest;
   const RANK = ['fail', 'unknown', 'warn'];
@@ -57,7 +66,7 @@ function leadOf(value: Members): string[] {
 }
 
 /** Any result that can be read back. */
-export function summary(result: unknown): Said {
+function summary(result: unknown): Said {
   const value = membersOf(result);
   const more = readOn(requestIdOf(value));
   if (isComparison(value)) {
@@ -73,7 +82,7 @@ export function summary(result: unknown): Said {
 }
 
 /** One part of a result; of a list or text from `offset` on. */
-export function part(result: unknown, path: string, offset: number, id?: string): Said {
+function part(result: unknown, path: string, offset: number, id?: string): Said {
   const steps = parsePath(path);
   if (!steps) throw invalid('path', 'is not valid; an example: probe_report.response.streams[0].codec.name');
   const found = partOf(result, steps);
@@ -100,7 +109,7 @@ export function part(result: unknown, path: string, offset: number, id?: string)
 }
 
 /** Several parts by their paths. */
-export function parts(result: unknown, paths: readonly string[]): Said {
+function parts(result: unknown, paths: readonly string[]): Said {
   const found = paths.map((path) => {
     const steps = parsePath(path);
     if (!steps) throw invalid('fields', `"${path}" is not a valid path`);
@@ -109,4 +118,83 @@ export function parts(result: unknown, paths: readonly string[]): Said {
   });
   const value = membersOf(result);
   return { lead: leadOf(value), data: Object.fromEntries(found), more: readOn(requestIdOf(value)) };
+}
+
+function verdict(result: unknown): Said {
+  const value = membersOf(result);
+  const id = requestIdOf(value);
+  const shown = shownVerdict(value['policy']);
+  return {
+    lead: [...(id === undefined ? [] : [`request_id: ${id}`]), `Policy: ${String(shown['outcome'])}.`],
+    data: { ...(value['error'] === undefined ? {} : { error: value['error'] }), policy: shown },
+    more: readOn(id),
+  };
+}
+
+function evaluation(value: unknown): Said {
+  const { results, ...rest } = membersOf(value);
+  return {
+    lead: ['Results on record were judged; nothing was read anew.'],
+    data: {
+      ...rest,
+      results: (Array.isArray(results) ? results : []).map((one) => {
+        const { policy, ...others } = membersOf(one);
+        return { ...others, ...shownVerdict(policy) };
+      }),
+    },
+    more: 'Name fewer request_ids to see more of each.',
+  };
+}
+
+/** What of an answer is said. Plain data, because it is worked out in a thread. */
+export type Shape =
+  | { of: 'summary'; at?: string }
+  | { of: 'part'; path: string; offset: number; id: string }
+  | { of: 'parts'; paths: readonly string[] }
+  | { of: 'verdict' | 'evaluation' }
+  | { of: 'all'; more?: string; without?: readonly string[] };
+
+function saidOf(value: unknown, shape: Shape): Said {
+  switch (shape.of) {
+    case 'summary':
+      return { ...summary(value), ...(shape.at === undefined ? {} : { at: shape.at }) };
+    case 'part':
+      return part(value, shape.path, shape.offset, shape.id);
+    case 'parts':
+      return parts(value, shape.paths);
+    case 'verdict':
+      return verdict(value);
+    case 'evaluation':
+      return evaluation(value);
+    case 'all': {
+      const { more, without = [] } = shape;
+      const left = without.length === 0 ? value : { ...membersOf(value) };
+      for (const name of without) delete (left as Members)[name];
+      return { lead: [], data: left, ...(more === undefined ? {} : { more }) };
+    }
+  }
+}
+
+export interface SaidText {
+  text: string;
+  isError: boolean;
+}
+
+/** `refused`: what is wrong with the arguments of the call. */
+export function say({
+  text,
+  shape,
+  mostBytes,
+}: {
+  text: string;
+  shape: Shape;
+  mostBytes: number;
+}): SaidText | { refused: string } {
+  try {
+    const said = saidOf(valueOf({ text }), shape);
+    return { text: textOf(said, mostBytes), isError: said.isError ?? false };
+  } catch (error) {
+    if (error instanceof ApiError) return { refused: error.message };
+    throw error;
+  }
 }

@@ -1,11 +1,12 @@
 /** What a tool is: the list, the check of its arguments and its work read the same declaration. */
 import Type, { type Static, type TProperties, type TObject } from 'typebox';
 import { makeReader } from '../../http/input/read.ts';
-import type { Calls } from '../calls.ts';
+import type { Answer, Calls } from '../calls.ts';
 import { DEFAULT_BYTES, LEAST_BYTES, LONGEST_BYTES, type Said } from '../said.ts';
+import type { Shape } from './results.ts';
 
 /** `running`: the request goes on, under this id. */
-export type Outcome = Said | { running: string };
+export type Outcome = Said | { running: string } | { answer: Answer; shape: Shape };
 
 export interface Tool {
   name: string;

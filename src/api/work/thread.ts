@@ -1,0 +1,10 @@
+/** Entry point of the API's worker threads. */
+import { serveThread } from '../../thread.ts';
+import { JOBS, type Input, type JobName } from './jobs.ts';
+
+export interface Asked<N extends JobName = JobName> {
+  name: N;
+  input: Input<N>;
+}
+
+serveThread(({ name, input }: Asked) => (JOBS[name] as (given: unknown) => unknown)(input));
