@@ -205,11 +205,11 @@ export function requestCalls(database: Database) {
     },
 
     /**
-     * Counts a call that opens no request: an invalid probe call (scope `token`), or a management call (scope `user`,
-     * with the root user of its account).
+     * Counts a call that opens no request: an invalid probe call (scope `token`), a management call (scope `user`, with
+     * the root user of its account), or a policy that is saved (scope `policy`, of the account).
      */
     async takeRate(
-      scope: 'token' | 'user',
+      scope: 'token' | 'user' | 'policy',
       id: number,
       perMinute: number,
     ): Promise<{ allowed: boolean; rate: Rate; retryAfterMs: number }> {

@@ -1,16 +1,14 @@
 /** Policies whose verdict changes with the versions of the tools: judged on comparisons that are on record. */
 import Type, { type Static } from 'typebox';
 import type { ToolResult } from '../../bus/result_body.ts';
-import { evaluate } from '../../policy/evaluate.ts';
-import { OUTCOMES, type Outcome, type Policy } from '../../policy/types.ts';
+import { OUTCOMES, type Outcome, type Policy, type Verdict } from '../../policy/types.ts';
 import { REPORT_TOOLS, type ReportTool } from '../../tools/probe_report.ts';
 import { invalid } from '../errors.ts';
 import { tokenOf, type Context } from '../http/context.ts';
 import type { Deps } from '../deps.ts';
 import { shown } from '../http/input/pairs.ts';
 import { findNamed, unknownPolicy } from '../policies/names.ts';
-import { storedFacts } from '../policies/stored_facts.ts';
-import type { StoredResult } from '../probe/stored_result.ts';
+import { judged, type StoredResult } from '../probe/stored_result.ts';
 
 const MOST_EXAMPLES = 3;
 const MOST_RULES = 5;
@@ -60,7 +58,8 @@ type Flips = Static<typeof FlipsSchema>;
 
 interface Asked {
   told: Flips;
-  policy: Policy;
+  /** Without `uses`. */
+  document: string;
 }
 
 /** The latest revisions of these policies, without `uses`: versions are the question here. */
@@ -76,7 +75,10 @@ export async function policiesNamed(
     if (!found) throw invalid('policies', `"${shown(name)}" ${await unknownPolicy(store, name, rootUserId)}`);
     const { uses: _, ...policy } = JSON.parse(found.document) as Policy;
     const { revision } = found;
-    asked.push({ policy, told: { name, revision, flips: 0, judged: 0, not_judged: 0, examples: [] } });
+    asked.push({
+      document: JSON.stringify(policy),
+      told: { name, revision, flips: 0, judged: 0, not_judged: 0, examples: [] },
+    });
   }
   return asked;
 }
@@ -90,40 +92,32 @@ function statesOf(tools: readonly ToolResult[]): ToolResult[][] {
   return Array.from({ length: most }, (_, at) => lists.map((list) => list[Math.min(at, list.length - 1)]!));
 }
 
-/** By all policies, at the pace of the account. Runs that failed are judged, too. `hasTime`: whether any is left. */
+/** By all policies. Runs that failed are judged, too. `hasTime`: whether any is left. */
 export async function judgeFlips(
+  { work }: Pick<Deps, 'work'>,
+  ctx: Context,
   asked: readonly Asked[],
-  { result, long, record, place }: StoredResult,
+  stored: StoredResult,
   hasTime: () => boolean,
 ): Promise<void> {
+  const { result, long, record } = stored;
+  const documents = asked.map(({ document }) => document);
   const states = statesOf(result.tools);
   const judgeable = states.length > 1 && result.tools.every(({ output }) => output === null || !long.has(output));
-  const verdicts = new Map<Asked, ReturnType<typeof evaluate>[]>();
+  const verdicts: Verdict[][] = [];
   for (const tools of judgeable ? states : []) {
-    if (!hasTime()) break;
-    const began = performance.now();
-    const facts = storedFacts({ result: { tools, ioUsage: 0 }, long }, { options: {}, display: record.display });
-    await place.pace(performance.now() - began);
-    for (const one of asked) {
-      const begun = performance.now();
-      const verdict = evaluate(one.policy, facts);
-      verdicts.set(one, [...(verdicts.get(one) ?? []), verdict]);
-      await place.pace(performance.now() - begun);
-    }
+    if (asked.length === 0 || !hasTime()) break;
+    const input = { ...judged(stored), result: { tools }, documents, options: {} };
+    verdicts.push(await work.run('judge', input, { account: tokenOf(ctx).rootUserId, what: 'policies' }));
   }
-  for (const one of asked) {
-    const of = verdicts.get(one) ?? [];
+  for (const [index, one] of asked.entries()) {
+    const of = verdicts.map((state) => state[index]!);
     if (of.length < 2 || of.length < states.length) one.told.not_judged += 1;
     else count(one.told, record.id, states, of);
   }
 }
 
-function count(
-  told: Flips,
-  requestId: string,
-  states: readonly ToolResult[][],
-  verdicts: readonly ReturnType<typeof evaluate>[],
-): void {
+function count(told: Flips, requestId: string, states: readonly ToolResult[][], verdicts: readonly Verdict[]): void {
   told.judged += 1;
   const at = verdicts.findIndex(({ outcome }, index) => index > 0 && outcome !== verdicts[index - 1]!.outcome);
   if (at < 0) return;

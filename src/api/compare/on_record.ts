@@ -1,12 +1,12 @@
 /** Two results on record, compared by the API: nothing runs. */
-import { compareRuns, type ComparedRun } from '../../compare/compare.ts';
 import { JSON_TYPE } from '../../result/assemble.ts';
 import { runOf } from '../../result/assemble_comparison.ts';
 import { REPORT_TOOLS } from '../../tools/probe_report.ts';
-import type { Context } from '../http/context.ts';
+import { tokenOf, type Context } from '../http/context.ts';
 import { takeRequestRate } from '../http/rate.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, inside } from '../errors.ts';
+import type { TextRun } from '../work/jobs.ts';
 import { storedResult, untilClosed, type NoResult, type StoredResult } from '../probe/stored_result.ts';
 
 const FILES = { kind: 'file', endpoint: '/v1/probe/file' } as const;
@@ -21,14 +21,11 @@ function runsOf({ result, long }: StoredResult, label: string, notRead: { tool: 
     const { version, success, format, output } = stored;
     const isLong = output !== null && long.has(output);
     if (isLong) notRead.push({ tool, run: label, why: NOT_HELD });
-    const compared: ComparedRun = {
+    const compared: TextRun = {
       tool,
       label,
       version,
-      output:
-        success && format === 'json' && output !== null && !isLong
-          ? { bytes: Buffer.byteLength(output), text: () => output }
-          : null,
+      output: success && format === 'json' && !isLong ? output : null,
     };
     return isLong ? [] : [compared];
   });
@@ -54,16 +51,22 @@ export async function compareOnRecord(deps: Deps, ctx: Context, ids: readonly [s
       read.push(stored);
     }
     ctx.type = JSON_TYPE;
-    ctx.body = answerOf(ids, read);
+    ctx.body = await answerOf(deps, ctx, ids, read);
   } finally {
     for (const { place } of read) place.release();
   }
 }
 
-function answerOf(ids: readonly string[], read: readonly StoredResult[]): string {
+async function answerOf(
+  { work }: Pick<Deps, 'work'>,
+  ctx: Context,
+  ids: readonly string[],
+  read: readonly StoredResult[],
+): Promise<string> {
   const notRead: { tool: string; run: string; why: string }[] = [];
   const runs = read.flatMap((stored, at) => runsOf(stored, LABELS[at]!, notRead));
-  const { fields, summary } = compareRuns(runs);
+  const by = { account: tokenOf(ctx).rootUserId, what: 'request_ids' };
+  const { fields, summary } = await work.run('compare', runs, by);
   const both = REPORT_TOOLS.some((tool) => runs.filter((run) => run.tool === tool && run.output).length === 2);
   return JSON.stringify({
     success: both,

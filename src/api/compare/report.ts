@@ -62,8 +62,10 @@ async function report(deps: Deps, ctx: Context): Promise<void> {
       if (stored.result.tools.some(({ side }) => side !== undefined))
         leftOut.push({ request_id: id, why: 'compares two sources, not versions' });
       else if (stored.result.comparison) {
+        const begun = performance.now();
         made.add(id, comparisonOf(stored.result));
-        await judgeFlips(asked, stored, () => hasTime(JUDGING_MS));
+        await stored.place.pace(performance.now() - begun);
+        await judgeFlips(deps, ctx, asked, stored, () => hasTime(JUDGING_MS));
       } else leftOut.push({ request_id: id, why: 'its runs were not compared' });
     } finally {
       stored.place.release();

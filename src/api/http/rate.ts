@@ -82,6 +82,17 @@ export const accountRate = ({ accountRates }: Pick<Deps, 'accountRates'>): Handl
     throw rateLimited(waitMs, 'rate limit of the account exceeded, over all its users and tokens; try again later');
   };
 
+/** Of policies by an account, besides the calls of its users. */
+export const SAVES_PER_MINUTE = 10;
+
+/** Counts a policy that is saved, also one that is refused: what costs most is to read it. */
+export async function takeSaveRate({ store }: Pick<Deps, 'store'>, ctx: Context): Promise<void> {
+  const { allowed, retryAfterMs } = await store.takeRate('policy', tokenOf(ctx).rootUserId, SAVES_PER_MINUTE);
+  if (allowed) return;
+  const text = `an account saves at most ${SAVES_PER_MINUTE} policies a minute; try again later`;
+  throw new ApiError('rate-limited', { text, retryAfterS: retryAfterMs / 1000 });
+}
+
 /** Counts a call of a probe endpoint that opens no request. */
 export async function takeRequestRate({ store }: Pick<Deps, 'store'>, ctx: Context): Promise<void> {
   const { id, limits } = tokenOf(ctx);

@@ -1,23 +1,21 @@
 /** `POST /v1/policy/{name}/evaluate`: stored results, judged anew. */
 import Type from 'typebox';
 import { SHARED_PREFIX } from '../../kube/probe_policy.ts';
-import { evaluate } from '../../policy/evaluate.ts';
 import { MOST_BYTES } from '../../policy/limits.ts';
 import { PolicyResultSchema, type PolicyResult } from '../../policy/schema.ts';
-import { OUTCOMES, type Outcome, type Policy } from '../../policy/types.ts';
+import { OUTCOMES, type Outcome } from '../../policy/types.ts';
 import { readKeptRequest } from '../../result/kept_request.ts';
 import { unknownVerdict, type NamedPolicy } from '../../result/verdict.ts';
 import type { Deps } from '../deps.ts';
 import { invalid } from '../errors.ts';
-import { paramOf, type Context } from '../http/context.ts';
+import { paramOf, tokenOf, type Context } from '../http/context.ts';
 import { endpoint, type EndpointName } from '../http/endpoint.ts';
 import { takeRequestRate } from '../http/rate.ts';
 import { checkedBy } from '../http/read_input.ts';
-import { storedResult, untilClosed, type NoResult, type StoredResult } from '../probe/stored_result.ts';
+import { judged, storedResult, untilClosed, type NoResult, type StoredResult } from '../probe/stored_result.ts';
 import { shownName, useNamed } from './names.ts';
 import { NAME_PARAM, RevisionField, savedPolicy } from './read.ts';
 import { policyInText } from './read_text.ts';
-import { storedFacts } from './stored_facts.ts';
 
 /** Of one call. A result of a common file is judged in 2 to 10 ms. */
 const MOST_REQUESTS = 100;
@@ -68,24 +66,28 @@ const Answer = Type.Object(
 
 /** A verdict, whatever became of the result: one that is gone is unknown, with the reason. */
 async function verdictOn(
+  { work }: Pick<Deps, 'work'>,
   stored: StoredResult | NoResult,
-  { policy, named }: { policy: Policy; named: NamedPolicy },
+  { document, named }: Judge,
+  account: number,
 ): Promise<PolicyResult> {
   if ('absent' in stored) return unknownVerdict(named, `the request ${stored.why}`);
   const { record, place } = stored;
   try {
-    const began = performance.now();
-    const { options } = readKeptRequest(record);
-    const verdict = evaluate(policy, storedFacts(stored, { options, display: record.display }));
-    await place.pace(performance.now() - began);
-    return { ...named, ...verdict };
+    const [verdict] = await work.run(
+      'judge',
+      { ...judged(stored), documents: [document], options: readKeptRequest(record).options },
+      { account, what: 'policy' },
+    );
+    return { ...named, ...verdict! };
   } finally {
     place.release();
   }
 }
 
 interface Judge {
-  policy: Policy;
+  /** The policy, as it is saved. */
+  document: string;
   named: NamedPolicy & { name: string };
 }
 
@@ -96,10 +98,13 @@ async function judgeOf(
 ): Promise<Judge> {
   // JSON is YAML.
   if (text !== undefined)
-    return { policy: policyInText(text, 'application/yaml').policy, named: { name, revision: null } };
+    return {
+      document: (await policyInText(deps, ctx, { text, mediaType: 'application/yaml' })).document,
+      named: { name, revision: null },
+    };
   const saved = await savedPolicy(deps, ctx, name, revision, revision === null ? undefined : useNamed);
   return {
-    policy: JSON.parse(saved.document) as Policy,
+    document: saved.document,
     named: { name: shownName(saved), revision: saved.revision },
   };
 }
@@ -110,18 +115,19 @@ const judge = (prefix: string) =>
     const distinct = [...new Set(ids.map((id) => id.toLowerCase()))];
     if (distinct.length < ids.length) throw invalid('request_ids', 'must not name a request more than once');
     await takeRequestRate(deps, ctx);
-    const { policy, named } = await judgeOf(deps, ctx, { name: `${prefix}${paramOf(ctx, 'name')}`, revision, text });
+    const by = await judgeOf(deps, ctx, { name: `${prefix}${paramOf(ctx, 'name')}`, revision, text });
     const signal = untilClosed(ctx);
     const summary = Object.fromEntries(OUTCOMES.map((outcome) => [outcome, 0])) as Record<Outcome, number>;
     const results: { request_id: string; policy: PolicyResult }[] = [];
     // One after the other: at any time the call holds one result.
     for (const id of distinct) {
       signal.throwIfAborted();
-      const verdict = await verdictOn(await storedResult(deps, ctx, id, { signal }), { policy, named });
+      const stored = await storedResult(deps, ctx, id, { signal });
+      const verdict = await verdictOn(deps, stored, by, tokenOf(ctx).rootUserId);
       summary[verdict.outcome] += 1;
       results.push({ request_id: id, policy: verdict });
     }
-    ctx.body = { ...named, summary, results };
+    ctx.body = { ...by.named, summary, results };
   };
 
 const evaluating = (name: EndpointName, id: string, summary: string, prefix = '') =>

@@ -1,13 +1,20 @@
 /** A policy that a caller sends as a text; what is wrong with it is a 400 that names the place. */
-import { PolicyError } from '../../policy/error.ts';
-import { readPolicyText, type ReadText } from '../../policy/read.ts';
+import type { Deps } from '../deps.ts';
 import { invalid } from '../errors.ts';
+import { tokenOf, type Context } from '../http/context.ts';
+import type { ReadPolicy } from '../work/jobs.ts';
 
-export function policyInText(text: string, mediaType: string): ReadText {
-  try {
-    return readPolicyText(text, mediaType);
-  } catch (error) {
-    if (error instanceof PolicyError) throw invalid(error.path === '' ? 'policy' : error.path, error.message);
-    throw error;
-  }
+export type PolicyInText = Exclude<ReadPolicy, { refused: unknown }>;
+
+/** `at`: before the places in an error, as `policy.`. */
+export async function policyInText(
+  { work }: Pick<Deps, 'work'>,
+  ctx: Context,
+  sent: { text: string; mediaType: string },
+  at = '',
+): Promise<PolicyInText> {
+  const read = await work.run('readPolicy', sent, { account: tokenOf(ctx).rootUserId, what: 'policy' });
+  if (!('refused' in read)) return read;
+  const { path, message } = read.refused;
+  throw invalid(path === '' ? 'policy' : `${at}${path}`, message);
 }

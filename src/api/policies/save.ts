@@ -1,13 +1,13 @@
 /** `PUT /v1/policy/{name}`: a new revision of a policy of the caller's account. */
 import Type from 'typebox';
 import { MOST_POLICIES } from '../../limits.ts';
-import { canonicalPolicy } from '../../policy/canonical.ts';
 import { PolicySchema } from '../../policy/schema.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError } from '../errors.ts';
 import type { TextBody } from '../http/body.ts';
 import { paramOf, tokenOf, type Context } from '../http/context.ts';
 import { endpoint } from '../http/endpoint.ts';
+import { SAVES_PER_MINUTE, takeSaveRate } from '../http/rate.ts';
 import { checkedOwnName } from './names.ts';
 import { NAME_PARAM } from './read.ts';
 import { policyInText } from './read_text.ts';
@@ -28,14 +28,13 @@ const NO_ROOM =
   `the account has reached its limit of ${MOST_POLICIES.documents} policy revisions and documents; ` +
   'revisions that requests on record were judged by are kept';
 
-async function save({ store }: Deps, ctx: Context): Promise<void> {
+async function save(deps: Deps, ctx: Context): Promise<void> {
   const { rootUserId, userId } = tokenOf(ctx);
   const name = checkedOwnName(paramOf(ctx, 'name'));
-  const { text: sent, mediaType } = ctx.state.checked as TextBody;
-  const { policy, untranslated } = policyInText(sent, mediaType);
-  const { description } = policy;
+  await takeSaveRate(deps, ctx);
+  const { description, untranslated, ...kept } = await policyInText(deps, ctx, ctx.state.checked as TextBody);
   const of = { account: rootUserId, name, description, userId };
-  const put = await store.putPolicy(of, canonicalPolicy(policy), MOST_POLICIES);
+  const put = await deps.store.putPolicy(of, kept, MOST_POLICIES);
   if (put.outcome === 'too-many') throw new ApiError('too-many-policies');
   if (put.outcome === 'no-room') throw new ApiError('no-room-for-policy', { text: NO_ROOM });
   ctx.body = { name, revision: put.revision, changed: put.outcome === 'saved', untranslated };
@@ -56,7 +55,8 @@ export const savePolicy = endpoint(
       `that of the latest one makes none. An account has at most ${MOST_POLICIES.policies} policies, and of each ` +
       `the latest ${MOST_POLICIES.revisions} revisions are kept. Earlier ones stay readable by their number for as ` +
       'long as a request that was judged by them is on record; 409 if the account has ' +
-      `${MOST_POLICIES.documents} revisions. All users of an account share its policies.`,
+      `${MOST_POLICIES.documents} revisions. All users of an account share its policies, and together they save at ` +
+      `most ${SAVES_PER_MINUTE} a minute.`,
     params: NAME_PARAM,
     body: PolicySchema,
     text: { 'application/yaml': yaml, 'application/xml': xml, 'text/xml': xml },

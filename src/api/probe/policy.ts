@@ -1,9 +1,6 @@
 /** The field `policy` of a probe: a name, or a policy as an object. */
 import Type from 'typebox';
 import { MOST_POLICIES } from '../../limits.ts';
-import { canonicalPolicy } from '../../policy/canonical.ts';
-import { PolicyError } from '../../policy/error.ts';
-import { readPolicy } from '../../policy/read.ts';
 import { PolicySchema } from '../../policy/schema.ts';
 import type { Policy } from '../../policy/types.ts';
 import type { NamedPolicy } from '../../result/verdict.ts';
@@ -13,6 +10,7 @@ import { tokenOf, type Context } from '../http/context.ts';
 import { DESCRIBED_AS } from '../http/input/check.ts';
 import { shown } from '../http/input/pairs.ts';
 import { MAX_SHARED_NAME, unknownPolicy, useNamed } from '../policies/names.ts';
+import { policyInText } from '../policies/read_text.ts';
 
 const NAME = { type: 'string', minLength: 1, maxLength: MAX_SHARED_NAME };
 const DESCRIPTION = 'The policy to judge the result by: its name (`house-x`, `shared/web-mp4`)';
@@ -41,11 +39,12 @@ export interface AskedPolicy extends NamedPolicy {
 
 /** Null: the request names no policy. */
 export async function askedPolicy(
-  { store }: Pick<Deps, 'store'>,
+  deps: Pick<Deps, 'store' | 'work'>,
   ctx: Context,
   field: string | object | null,
 ): Promise<AskedPolicy | null> {
   if (field === null) return null;
+  const { store } = deps;
   const { rootUserId } = tokenOf(ctx);
   if (typeof field === 'string') {
     const found = await useNamed(store, field, rootUserId);
@@ -54,17 +53,22 @@ export async function askedPolicy(
     return { name: field, revision, digest, policy: JSON.parse(document) as Policy };
   }
   if (ctx.method === 'GET') throw invalid('policy', 'must be the name of a policy; send a policy itself with POST');
-  const policy = inlinePolicy(field);
-  const kept = canonicalPolicy(policy);
-  if (!(await store.keepPolicyDocument(rootUserId, kept, MOST_POLICIES))) throw new ApiError('no-room-for-policy');
-  return { name: null, revision: null, digest: kept.digest, policy };
+  const { document, digest } = await policyInText(
+    deps,
+    ctx,
+    { text: textOf(field), mediaType: 'application/json' },
+    'policy.',
+  );
+  if (!(await store.keepPolicyDocument(rootUserId, { document, digest }, MOST_POLICIES)))
+    throw new ApiError('no-room-for-policy');
+  return { name: null, revision: null, digest, policy: JSON.parse(document) as Policy };
 }
 
-function inlinePolicy(value: object): Policy {
+/** A value may be nested deeper than it can be written. */
+function textOf(value: object): string {
   try {
-    return readPolicy(value);
-  } catch (error) {
-    if (!(error instanceof PolicyError)) throw error;
-    throw invalid(error.path === '' ? 'policy' : `policy.${error.path}`, error.message);
+    return JSON.stringify(value);
+  } catch {
+    throw invalid('policy', 'is nested too deeply');
   }
 }
