@@ -91,6 +91,7 @@ describe('policies through the API', function () {
     await api.stored.store.putPolicy(shared, canonicalPolicy(MP4 as never), MOST);
   });
   after(() => api.stop());
+  beforeEach(() => api.stored.sql(`delete from rate_limits where scope = 'policy'`));
 
   async function newUser(parent: number | null): Promise<string> {
     const token = randomBytes(32).toString('hex');
@@ -140,6 +141,28 @@ describe('policies through the API', function () {
         untranslated: [],
       });
       assert.equal((await put('house', MKV)).json['revision'], 2);
+    });
+
+    it('PUT an eleventh time in a minute is 429 for all users of the account, and for no other account', async () => {
+      const saved = await Promise.all(Array.from({ length: 11 }, (_, at) => put('often', at % 2 === 0 ? MP4 : 'x')));
+      const refused = saved.filter(({ status }) => status === 429);
+      assert.equal(refused.length, 1);
+      assert.match(
+        String(refused[0]?.json['error']),
+        /^an account saves at most 10 policies a minute; try again later$/,
+      );
+      assert.ok(Number(refused[0]?.headers.get('retry-after')) <= 6);
+      assert.equal((await put('often', MP4, { token: below })).status, 429);
+      assert.equal((await put('often', MP4, { token: stranger })).status, 200);
+    });
+
+    it('PUT of a policy that is made to take long is refused at once', async () => {
+      const rule = `<rule name="${'n'.repeat(40)}" value="Format" tracktype="Video" operator="=">x</rule>`;
+      const conch = await put('conch', `<policy>${rule.repeat(9_000)}</policy>`, { type: 'application/xml' });
+      assert.deepEqual([conch.status, conch.json['error']], [400, 'policy: has more than 200 rules']);
+      const yaml = await put('yaml', `${'? '.repeat(50)}a`, { type: 'application/yaml' });
+      assert.equal(yaml.status, 400);
+      assert.match(String(yaml.json['error']), /^policy: is not valid YAML: the name of a member must be text/);
     });
 
     it('PUT takes YAML by its media type', async () => {

@@ -1,6 +1,6 @@
 /** What a tool answers, as text within a client's limit. */
 import { randomBytes } from 'node:crypto';
-import { named, shorten, type LeftOut } from './shorten.ts';
+import { makeSizes, named, shorten, type LeftOut, type Sizes } from './shorten.ts';
 import { visible } from './visible.ts';
 
 export interface Said {
@@ -36,9 +36,9 @@ const placed = ({ path, next_offset: next, ...rest }: LeftOut, at: string, offse
   };
 };
 
-function written({ lead, data, at = '', offset = 0, more }: Said, mostBytes: number): string {
+function written({ lead, data, at = '', offset = 0, more }: Said, mostBytes: number, sizeOf: Sizes): string {
   if (data === undefined) return lead.join('\n');
-  const { value, leftOut } = shorten(data, mostBytes, at);
+  const { value, leftOut } = shorten(data, mostBytes, at, sizeOf);
   const { parts, others } = named(leftOut.map((one) => placed(one, at, offset)));
   const fence = randomBytes(4).toString('hex');
   const body = {
@@ -61,9 +61,10 @@ const AROUND_BYTES = 500;
 
 export function textOf(said: Said, mostBytes = DEFAULT_BYTES): string {
   const most = mostBytes - AROUND_BYTES;
+  const sizeOf = makeSizes();
   let text = '';
   for (let budget = most; budget > 200; budget = Math.floor(budget * 0.8)) {
-    text = written(said, budget);
+    text = written(said, budget, sizeOf);
     if (sentBytes(text) <= most) return text;
   }
   return [...said.lead, 'The data does not fit; ask for less.'].join('\n').slice(0, most);

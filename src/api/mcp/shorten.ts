@@ -1,5 +1,5 @@
 /** A JSON value within a number of bytes. What does not fit is left out and named, largest parts first. */
-import { visible } from './visible.ts';
+import { visibleBytes } from './visible.ts';
 import { DEEPEST, joined } from './path.ts';
 
 export interface LeftOut {
@@ -20,20 +20,20 @@ export interface Shortened {
   leftOut: LeftOut[];
 }
 
-const textBytes = (text: string): number => Buffer.byteLength(visible(JSON.stringify(text)));
+export type Sizes = (value: unknown, depth?: number) => number;
 
 /** Sizes as sent, each computed once. */
-function makeSizes(): (value: unknown, depth?: number) => number {
+export function makeSizes(): Sizes {
   const known = new WeakMap<object, number>();
   const sizeOf = (value: unknown, depth = 0): number => {
-    if (typeof value === 'string') return textBytes(value);
+    if (typeof value === 'string') return visibleBytes(value);
     if (typeof value !== 'object' || value === null) return String(value).length;
     const before = known.get(value);
     if (before !== undefined) return before;
     if (depth > DEEPEST) return Infinity;
     const members = Array.isArray(value)
       ? value.map((item) => sizeOf(item, depth + 1) + 1)
-      : Object.entries(value).map(([name, member]) => textBytes(name) + sizeOf(member, depth + 1) + 2);
+      : Object.entries(value).map(([name, member]) => visibleBytes(name) + sizeOf(member, depth + 1) + 2);
     const size = 2 + members.reduce((sum, bytes) => sum + bytes, 0);
     known.set(value, size);
     return size;
@@ -41,8 +41,8 @@ function makeSizes(): (value: unknown, depth?: number) => number {
   return sizeOf;
 }
 
-export function shorten(value: unknown, mostBytes: number, path = ''): Shortened {
-  const sizeOf = makeSizes();
+/** `sizeOf`: makeSizes(), given where the same value is shortened again. */
+export function shorten(value: unknown, mostBytes: number, path = '', sizeOf = makeSizes()): Shortened {
   const leftOut: LeftOut[] = [];
 
   const note = (at: string, bytes: number, next?: number): void => {
@@ -58,7 +58,7 @@ export function shorten(value: unknown, mostBytes: number, path = ''): Shortened
   function text(part: string, most: number, at: string): string {
     if (most < 2 * MARK_BYTES) return omitted(part, at);
     let length = Math.min(part.length, most - MARK_BYTES);
-    while (length > 0 && textBytes(part.slice(0, length)) > most - MARK_BYTES) length = Math.floor(length * 0.8);
+    while (length > 0 && visibleBytes(part.slice(0, length)) > most - MARK_BYTES) length = Math.floor(length * 0.8);
     note(at, sizeOf(part), length);
     return `${part.slice(0, length).toWellFormed()} [${part.length - length} more characters]`;
   }
@@ -87,7 +87,7 @@ export function shorten(value: unknown, mostBytes: number, path = ''): Shortened
 
   function object(part: object, most: number, at: string): unknown {
     const all = Object.entries(part);
-    const names = all.map(([name]) => textBytes(name) + 3);
+    const names = all.map(([name]) => visibleBytes(name) + 3);
     const needed = names.reduce((sum, bytes) => sum + bytes + MARK_BYTES, 0);
     if (needed > most) return omitted(part, at);
     const shares = sharesOf(

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { parsePath, partOf, type Step } from '../../../src/api/mcp/path.ts';
 import { textOf } from '../../../src/api/mcp/said.ts';
 import { shorten } from '../../../src/api/mcp/shorten.ts';
-import { visible } from '../../../src/api/mcp/visible.ts';
+import { visible, visibleBytes } from '../../../src/api/mcp/visible.ts';
 
 const bytes = (value: unknown): number => Buffer.byteLength(visible(JSON.stringify(value)));
 
@@ -30,6 +30,15 @@ describe('paths into a result', () => {
     for (const path of ['__proto__', 'constructor.name', 'a.length', 'a[7]', 'x'])
       assert.ok('missing' in partOf(VALUE, parsePath(path)!), path);
   });
+});
+
+it('the size of a text is that of its visible JSON, for every character', () => {
+  for (let code = 0; code < 0x110000; code += code < 0x3000 || code >= 0xe0000 ? 1 : 7) {
+    const text = `a${String.fromCodePoint(code)}b`;
+    assert.equal(visibleBytes(text), bytes(text), `U+${code.toString(16)}`);
+  }
+  for (const text of ['', 'plain', '\ud800\udc00\udc00\ud800', '"\\\n\u0001', 'é"\u200b\u{e0041}'])
+    assert.equal(visibleBytes(text), bytes(text), JSON.stringify(text));
 });
 
 describe('shorten', function () {
