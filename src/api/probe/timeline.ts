@@ -1,13 +1,13 @@
 /** `GET /v1/probe/{request_id}/timeline`: bit rate, key frames, gaps and jumps of each stream over time. */
-import { Ajv } from 'ajv';
 import Type from 'typebox';
+import { JSON_TYPE } from '../../result/assemble.ts';
 import { readKeptRequest } from '../../result/kept_request.ts';
 import { bytesOf, textOf } from '../../result/pieces.ts';
 import { unpackResult } from '../../result/unpack.ts';
 import { isStoreError } from '../../store/errors.ts';
 import type { RequestRecord } from '../../store/records.ts';
 import { MOST_BYTES } from '../../timeline/limits.ts';
-import { TimelineSchema, type Timeline } from '../../timeline/schema.ts';
+import { TimelineSchema } from '../../timeline/schema.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, expired, notFound } from '../errors.ts';
 import { tokenOf, uuidOf, type Context } from '../http/context.ts';
@@ -20,24 +20,12 @@ const Answer = Type.Object(
   { title: 'Timeline', additionalProperties: false },
 );
 
-const valid = new Ajv({ strict: false }).compile<Timeline>(TimelineSchema);
 const none = (text: string): ApiError => new ApiError('not-found', { text });
-
-/** A runner reads hostile media: what it stored may be anything. */
-function readTimeline(text: string): Timeline {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (valid(value)) return value;
-  } catch {
-    // Told below.
-  }
-  throw none('the timeline cannot be read');
-}
 
 const wasAsked = (record: RequestRecord): boolean =>
   (readKeptRequest(record).options['timeline'] as { enabled?: unknown } | undefined)?.enabled === true;
 
-async function storedTimeline(deps: Deps, ctx: Context, record: RequestRecord): Promise<Timeline> {
+async function storedTimeline(deps: Deps, ctx: Context, record: RequestRecord): Promise<string> {
   const { id, submittedAt, inflatedBytes } = record;
   const missing = () => none(wasAsked(record) ? 'the runner made no timeline' : 'no timeline was requested');
   if (!record.hasBody) throw wasAsked(record) ? none(`no timeline: ${record.error ?? 'no result'}`) : missing();
@@ -49,11 +37,11 @@ async function storedTimeline(deps: Deps, ctx: Context, record: RequestRecord): 
     if (!timeline) throw missing();
     if (timeline.output === null) throw none(`the timeline failed: ${timeline.error ?? 'no result'}`);
     const kept = long.get(timeline.output);
-    if (!kept) return readTimeline(timeline.output);
+    if (!kept) return timeline.output;
     if (kept.text.bytes > MOST_BYTES) throw none('the timeline cannot be read');
     const slices: Buffer[] = [];
     for await (const slice of bytesOf([textOf(kept)], stored.packed)) slices.push(Buffer.from(slice));
-    return readTimeline(Buffer.concat(slices).toString());
+    return Buffer.concat(slices).toString();
   } catch (error) {
     // Deleted between two reads.
     if (isStoreError(error, 'not-ready')) throw expired();
@@ -70,7 +58,12 @@ async function read(deps: Deps, ctx: Context): Promise<void> {
     ctx.body = await deps.standing(record);
     return;
   }
-  ctx.body = { success: true, request_id: id, ...(await storedTimeline(deps, ctx, record)) };
+  const stored = await storedTimeline(deps, ctx, record);
+  const by = { account: tokenOf(ctx).rootUserId, what: 'the timeline' };
+  const text = await deps.work.run('timeline', { requestId: id, stored }, by);
+  if (text === null) throw none('the timeline cannot be read');
+  ctx.type = JSON_TYPE;
+  ctx.body = text;
 }
 
 export const readTimelineOf = endpoint(

@@ -2,6 +2,7 @@
  * Work that can hold an event loop for more than 5 ms, as functions of plain data. The pool runs them in its threads,
  * and those that are known to be short in place.
  */
+import { Ajv } from 'ajv';
 import type { LongOutputs } from '../../result/unpack.ts';
 import { compareRuns, type ComparedRun } from '../../compare/compare.ts';
 import { canonicalPolicy } from '../../policy/canonical.ts';
@@ -9,6 +10,7 @@ import { PolicyError } from '../../policy/error.ts';
 import { evaluate } from '../../policy/evaluate.ts';
 import { readPolicyText } from '../../policy/read.ts';
 import type { Policy, Verdict } from '../../policy/types.ts';
+import { TimelineSchema, type Timeline } from '../../timeline/schema.ts';
 import { say } from '../mcp/tools/results.ts';
 import { storedFacts, type JudgedResult } from '../policies/stored_facts.ts';
 
@@ -63,7 +65,20 @@ const compare = (runs: readonly TextRun[]) =>
     })),
   );
 
-export const JOBS = { readPolicy, judge, compare, say };
+const isTimeline = new Ajv({ strict: false }).compile<Timeline>(TimelineSchema);
+
+/** The answer to a caller. Null: a runner reads hostile media, and what it stored may be anything. */
+function timeline({ requestId, stored }: { requestId: string; stored: string }): string | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(stored);
+  } catch {
+    return null;
+  }
+  return isTimeline(value) ? JSON.stringify({ success: true, request_id: requestId, ...value }) : null;
+}
+
+export const JOBS = { readPolicy, judge, compare, say, timeline };
 export type Jobs = typeof JOBS;
 export type JobName = keyof Jobs;
 export type Input<N extends JobName> = Parameters<Jobs[N]>[0];
@@ -81,4 +96,5 @@ export const IS_SHORT: { [N in JobName]: (input: Input<N>) => boolean } = {
   judge: () => false,
   compare: () => false,
   say: ({ text }) => text.length <= SHORT_ANSWER,
+  timeline: ({ stored }) => stored.length <= SHORT_ANSWER,
 };
