@@ -143,16 +143,15 @@ describe('policies through the API', function () {
       assert.equal((await put('house', MKV)).json['revision'], 2);
     });
 
-    it('PUT an eleventh time in a minute is 429 for all users of the account, and for no other account', async () => {
-      const saved = await Promise.all(Array.from({ length: 11 }, (_, at) => put('often', at % 2 === 0 ? MP4 : 'x')));
-      const refused = saved.filter(({ status }) => status === 429);
-      assert.equal(refused.length, 1);
-      assert.match(
-        String(refused[0]?.json['error']),
-        /^an account saves at most 10 policies a minute; try again later$/,
+    it('PUT more than ten times in a minute is 429 for the users of the account, and for no other account', async () => {
+      const saved = await Promise.all(
+        Array.from({ length: 20 }, (_, at) => put('often', at < 10 ? MP4 : 'x', at % 2 === 0 ? {} : { token: below })),
       );
-      assert.ok(Number(refused[0]?.headers.get('retry-after')) <= 6);
-      assert.equal((await put('often', MP4, { token: below })).status, 429);
+      const refused = saved.filter(({ status }) => status === 429);
+      // One more every six seconds.
+      assert.ok(refused.length >= 5 && refused.length <= 10, `${refused.length} of 20`);
+      assert.equal(refused[0]?.json['error'], 'an account saves at most 10 policies a minute; try again later');
+      assert.ok(Number(refused[0]?.headers.get('retry-after')) <= 60);
       assert.equal((await put('often', MP4, { token: stranger })).status, 200);
     });
 

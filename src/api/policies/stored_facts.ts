@@ -31,7 +31,10 @@ function storedReport({ result: { report }, long }: Judged): { diff?: unknown } 
 
 /** What of a result is judged. */
 export type JudgedResult = Pick<ResultBody, 'tools' | 'report'>;
-type Judged = { result: JudgedResult; long: Unpacked['long'] };
+interface Judged {
+  result: JudgedResult;
+  long: Unpacked['long'];
+}
 
 /** `display`: the address as the log shows it. An output of more than 256 KB is not read again. */
 export function storedFacts(

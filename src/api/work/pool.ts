@@ -30,8 +30,7 @@ export interface WorkPoolOptions {
   onDone?: (name: JobName, outcome: WorkOutcome, ms: number) => void;
 }
 
-export const WORK_OUTCOMES = ['done', 'late', 'out-of-memory', 'crashed', 'closed', 'account-full', 'full'] as const;
-export type WorkOutcome = (typeof WORK_OUTCOMES)[number];
+export type WorkOutcome = 'done' | ThreadError['code'] | 'account-full' | 'full';
 
 /** The policy of 64 kB that takes longest to read takes 0.4 s on a busy machine. */
 const DEADLINE_MS = 2_000;
