@@ -39,8 +39,7 @@ import { isProofPod, isRunnerPod, proveTool, type ProofDeps } from './catalog/pr
 import type { Config } from '../config.ts';
 import { runnerFields } from '../log.ts';
 
-type Made =
-  'term' | 'runners' | 'pools' | 'finishedJobs' | 'maxQueued' | 'byHandPerMinute' | 'startsEarly' | 'events' | 'recent';
+type Made = 'term' | 'runners' | 'pools' | 'finishedJobs' | 'limits' | 'startsEarly' | 'events' | 'recent';
 
 export interface TermDeps extends Omit<LeaderDeps, Made> {
   config: Config<'controller'>;
@@ -131,8 +130,7 @@ export async function startTerm(
     finishedJobs,
     events,
     recent,
-    maxQueued: config.maxQueued,
-    byHandPerMinute: config.byHandPerMinute,
+    limits: config,
     startsEarly: config.earlyStart,
   });
   made.leader = lead;

@@ -126,7 +126,8 @@ async function admitToQueue(state: TermState, object: ProbeJob): Promise<void> {
 }
 
 /** The text of the limit that the queue has reached for jobs of this account. */
-function whyFull({ ledger, deps: { maxQueued } }: TermState, account: number): string | undefined {
+function whyFull({ ledger, deps }: TermState, account: number): string | undefined {
+  const { maxQueued } = deps.limits;
   if (ledger.waiting >= maxQueued) return TEXTS.QueueFull;
   return ledger.waitingOfAccount(account) >= queueShare(maxQueued) ? ACCOUNT_QUEUE_FULL : undefined;
 }

@@ -42,9 +42,8 @@ export interface LeaderDeps {
   events: EventRecorder;
   recent: Pick<Recent, 'jobEnded'>;
   intake: Omit<IntakeDeps, 'tokenOf' | 'defaultToken' | 'byHandTaken' | 'poolFor' | 'tools' | 'documents'>;
-  maxQueued: number;
-  /** Rate of jobs created by hand, over all who create them. */
-  byHandPerMinute: number;
+  /** `byHandPerMinute`: rate of jobs created by hand, over all who create them. */
+  limits: { maxQueued: number; byHandPerMinute: number };
   /** Whether tools may begin while a ProbeJob is being created. */
   startsEarly: boolean;
   /** Whether notifications of changed tokens arrive. */
@@ -138,7 +137,8 @@ export class TermState {
    */
   takeByHand(): boolean {
     if (!this.ready) return true;
-    const pace = { perSecond: this.deps.byHandPerMinute / 60, burst: this.deps.byHandPerMinute };
+    const { byHandPerMinute } = this.deps.limits;
+    const pace = { perSecond: byHandPerMinute / 60, burst: byHandPerMinute };
     this.#byHandRate ??= fullBucket(pace, now());
     refill(this.#byHandRate, pace, now());
     return takeOne(this.#byHandRate);
