@@ -1,8 +1,8 @@
 /**
- * Programs and threads of ours that the agent and the API start: in a checkout from their modules, in the image each
- * from one file beside the agent's (images/agent_bundle.ts). Neither in the tools container, which has the same image, nor in a thread is there
- * a compile cache. From modules the HLS validator takes 184 ms of CPU until it prints its usage, and 35 from one file;
- * a thread of the API takes 250 ms and 60 MB from modules, and 50 ms and 27 MB from one file.
+ * Programs and threads that the agent and the API start: in a checkout from their modules, in the image each from one
+ * file beside the agent's (images/agent_bundle.ts). Neither in the tools container, which has the same image, nor in a
+ * thread is there a compile cache. From modules the HLS validator takes 184 ms of CPU until it prints its usage, and 35
+ * from one file; a thread of the API takes 250 ms and 60 MB from modules, and 50 ms and 27 MB from one file.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

@@ -143,7 +143,7 @@ describe('policies through the API', function () {
       assert.equal((await put('house', MKV)).json['revision'], 2);
     });
 
-    it('PUT more than ten times in a minute is 429 for the users of the account, and for no other account', async () => {
+    it('PUT more than ten times in a minute is 429 for the account, and for no other', async () => {
       const saved = await Promise.all(
         Array.from({ length: 20 }, (_, at) => put('often', at < 10 ? MP4 : {}, at % 2 === 0 ? {} : { token: below })),
       );

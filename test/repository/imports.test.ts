@@ -17,6 +17,7 @@ const BASE = [
   'source_exception',
   'start_role',
   'token_bucket',
+  'thread',
   'turns',
   'version_order',
 ];
@@ -77,7 +78,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   metrics: ['bus', 'retry', 'store'],
   tracing: [],
 
-  source: ['program_file', 'retry', 'source_exception', 'statistics', 'upload'],
+  source: ['program_file', 'retry', 'source_exception', 'statistics', 'thread', 'turns', 'upload'],
   identity: ['bounded_text', 'retry', 'source', 'xml_element'],
   hls: ['retry', 'source', 'version_order'],
   compare: ['report', 'tools', 'version_order'],
@@ -109,6 +110,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   source_exception: [],
   start_role: [],
   token_bucket: [],
+  thread: [],
   turns: [],
   version_order: [],
   xml_element: [],
