@@ -5,7 +5,7 @@
 import koaBody from 'koa-body';
 import type { Context, Handler, Input } from './context.ts';
 import { ApiError, invalid, unreadable } from '../errors.ts';
-import { duplicateIn } from './input/duplicates.ts';
+import { duplicateIn } from './input/json.ts';
 import { MAX_PAIRS, parsePairs, shown, type Pair } from './input/pairs.ts';
 
 const MAX_BYTES = 1024 * 1024;

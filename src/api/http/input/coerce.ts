@@ -3,7 +3,7 @@
  * check.
  */
 import { invalid } from '../../errors.ts';
-import { duplicateIn } from './duplicates.ts';
+import { duplicateIn } from './json.ts';
 import { shown } from './pairs.ts';
 import type { Nested } from './nested.ts';
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { duplicateIn } from '../../../../src/api/http/input/duplicates.ts';
+import { duplicateIn } from '../../../../src/api/http/input/json.ts';
 import { random } from '../../../source/random.ts';
 
 describe('duplicate names in JSON', () => {
