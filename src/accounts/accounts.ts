@@ -90,7 +90,7 @@ export function makeAccounts({
     jwts,
     knownBrowsers: makeKnownBrowsers(box, store.clock.now),
     ownHosts: settings.publicUrl === '' ? [] : [new URL(settings.publicUrl).host.toLowerCase()],
-    attempts: makeAttempts(store, { ...ATTEMPT_LIMITS, ...settings.attempts }),
+    attempts: makeAttempts(store, { ...ATTEMPT_LIMITS, ...settings.attempts }, settings.trustedHops),
     passwords: makePasswords(),
     async callerOfJwt(jwt) {
       const claims = await jwts.verify('session', jwt);

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { AttemptLimit } from '../store/attempts.ts';
 import type { Store } from '../store/store.ts';
-import { networkOf, siteOf } from './networks.ts';
+import { isShared, networkOf, siteOf } from './networks.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -19,13 +19,17 @@ export const ATTEMPT_LIMITS = {
   'password:caller': { burst: 10, everyMs: MINUTE_MS },
   /** Mails to one address. */
   'mail:account': { burst: 3, everyMs: 10 * MINUTE_MS },
-  'mail:address': { burst: 30, everyMs: MINUTE_MS },
+  'sign-up:address': { burst: 30, everyMs: MINUTE_MS },
+  'reset:address': { burst: 30, everyMs: MINUTE_MS },
   'code:address': { burst: 60, everyMs: 5_000 },
   /** Sub-users that are created, over all users of the account: each reveals whether an address has an account. */
   'invite:account': { burst: 50, everyMs: MINUTE_MS },
   /** API tokens that are created, over all users of the account: the log keeps revoked ones. */
   'token:account': { burst: 200, everyMs: 6_000 },
 } as const satisfies Record<string, AttemptLimit>;
+
+/** The limits of an address that many callers share are so many times as high. */
+const SHARED = 10;
 
 export type AttemptScope = keyof typeof ATTEMPT_LIMITS;
 export type AttemptLimits = Record<AttemptScope, AttemptLimit>;
@@ -72,14 +76,22 @@ export interface Attempts {
   forget(scope: AttemptScope, key: AttemptKey): Promise<void>;
 }
 
-export const makeAttempts = (
+export function makeAttempts(
   store: Pick<Store, 'takeAttempt' | 'giveBackAttempt' | 'forgetAttempts'>,
   limits: AttemptLimits,
-): Attempts => ({
-  async take(scope, key) {
-    const waitMs = await store.takeAttempt(scope, keyOf(key), limits[scope]);
-    if (waitMs > 0) throw new TooManyAttempts(waitMs);
-  },
-  giveBack: (scope, key) => store.giveBackAttempt(scope, keyOf(key), limits[scope]),
-  forget: (scope, key) => store.forgetAttempts(scope, keyOf(key)),
-});
+  trustedHops: number,
+): Attempts {
+  function limitOf(scope: AttemptScope, key: AttemptKey): AttemptLimit {
+    const limit = limits[scope];
+    if (!('address' in key) || !isShared(key.address, trustedHops)) return limit;
+    return { burst: limit.burst * SHARED, everyMs: Math.ceil(limit.everyMs / SHARED) };
+  }
+  return {
+    async take(scope, key) {
+      const waitMs = await store.takeAttempt(scope, keyOf(key), limitOf(scope, key));
+      if (waitMs > 0) throw new TooManyAttempts(waitMs);
+    },
+    giveBack: (scope, key) => store.giveBackAttempt(scope, keyOf(key), limitOf(scope, key)),
+    forget: (scope, key) => store.forgetAttempts(scope, keyOf(key)),
+  };
+}

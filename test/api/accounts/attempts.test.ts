@@ -17,14 +17,16 @@ describe('attempts', function () {
 
   it('two addresses of one /64 share a limit in every scope keyed by address', async () => {
     const once = { burst: 1, everyMs: HOUR_MS };
-    const attempts = makeAttempts(stored.store, {
+    const limits = {
       ...ATTEMPT_LIMITS,
       'password:address': once,
-      'mail:address': once,
+      'sign-up:address': once,
+      'reset:address': once,
       'code:address': once,
       'password:network': once,
-    });
-    for (const scope of ['password:address', 'mail:address', 'code:address'] as const) {
+    };
+    const attempts = makeAttempts(stored.store, limits, 0);
+    for (const scope of ['password:address', 'sign-up:address', 'reset:address', 'code:address'] as const) {
       await attempts.take(scope, { address: '2001:db8:0:1::1' });
       for (const address of ['2001:db8:0:1::1', '2001:db8::1:ffff:0:0:2', '[2001:db8:0:1::3]:443']) {
         await assert.rejects(attempts.take(scope, { address }), { code: 'too-many-attempts' }, `${scope} ${address}`);
@@ -40,16 +42,52 @@ describe('attempts', function () {
   });
 
   it('an attempt that is given back does not count', async () => {
-    const attempts = makeAttempts(stored.store, {
-      ...ATTEMPT_LIMITS,
-      'password:account': { burst: 2, everyMs: HOUR_MS },
-    });
+    const limits = { ...ATTEMPT_LIMITS, 'password:account': { burst: 2, everyMs: HOUR_MS } };
+    const attempts = makeAttempts(stored.store, limits, 0);
     for (let round = 0; round < 5; round++) {
       await attempts.take('password:account', { account: 7 });
       await attempts.giveBack('password:account', { account: 7 });
     }
     for (let round = 0; round < 2; round++) await attempts.take('password:account', { account: 7 });
     await assert.rejects(attempts.take('password:account', { account: 7 }), { code: 'too-many-attempts' });
+  });
+});
+
+describe('limits of attempts by address', function () {
+  this.timeout(60_000);
+  let stored: StoreFixture;
+  before(async () => {
+    stored = await startStore();
+  });
+  after(() => stored.close());
+
+  const taken = async (address: string, trustedHops: number): Promise<number> => {
+    const limits = { ...ATTEMPT_LIMITS, 'sign-up:address': { burst: 2, everyMs: HOUR_MS } };
+    const attempts = makeAttempts(stored.store, limits, trustedHops);
+    for (let count = 0; ; count++)
+      try {
+        await attempts.take('sign-up:address', { address });
+      } catch (error) {
+        assert.equal((error as { code?: string }).code, 'too-many-attempts');
+        return count;
+      }
+  };
+  for (const [what, address, trustedHops, expected] of [
+    ['a public address', '192.0.2.1', 0, 2],
+    ['a private address without a proxy, which is shared (SNAT)', '10.1.2.3', 0, 20],
+    ['a unique local address of IPv6 without a proxy', 'fd00::1', 0, 20],
+    ['an address of carrier-grade NAT without a proxy', '100.64.0.1', 0, 20],
+    ['a private address that a trusted proxy has seen', '10.1.2.4', 1, 2],
+    ['no address', '', 0, 2],
+  ] as const)
+    it(`${what}: ${expected} sign-ups at once`, async () => assert.equal(await taken(address, trustedHops), expected));
+
+  it('sign-ups do not use up resets', async () => {
+    const attempts = makeAttempts(stored.store, ATTEMPT_LIMITS, 0);
+    const from = { address: '192.0.2.9' };
+    for (let count = 0; count < 30; count++) await attempts.take('sign-up:address', from);
+    await assert.rejects(attempts.take('sign-up:address', from), { code: 'too-many-attempts' });
+    await attempts.take('reset:address', from);
   });
 });
 

@@ -50,7 +50,8 @@ export const callers: readonly Guard[] = [
     'test/api/accounts/attempts.test.ts',
     () => import('../../../src/accounts/attempts.ts'),
     'makeAttempts',
-    (original) => (store, limits) => ({ ...original(store, limits), take: () => Promise.resolve() }),
+    (original) =>
+      (...given) => ({ ...original(...given), take: () => Promise.resolve() }),
   ),
   without(
     'a sub-user has no permission that an account above lacks',

@@ -17,7 +17,7 @@ async function sendCode({ accounts, store }: Deps, ctx: Context): Promise<void> 
   const { settings, attempts, jwts } = accounts;
   if (!settings.mail) throw new ApiError('no-mail');
   const { email } = checkedBy(Body, ctx);
-  await attempts.take('mail:address', { address: remoteIp(ctx, settings.trustedHops) });
+  await attempts.take('reset:address', { address: remoteIp(ctx, settings.trustedHops) });
   await attempts.take('mail:account', { account: email });
   const codeId = randomUUID();
   const code = await jwts.sign('reset', { id: codeId, userId: 0 }, new Date(store.clock.now() + CODE_MS));

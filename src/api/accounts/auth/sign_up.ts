@@ -33,7 +33,7 @@ async function openAccount({ accounts, store }: Deps, ctx: Context): Promise<voi
   const { settings, attempts, jwts, passwords } = accounts;
   checkOffered(settings);
   const { email, password, 'first-name': firstName = '', 'last-name': lastName = '' } = checkedBy(Body, ctx);
-  await attempts.take('mail:address', { address: remoteIp(ctx, settings.trustedHops) });
+  await attempts.take('sign-up:address', { address: remoteIp(ctx, settings.trustedHops) });
   await attempts.take('mail:account', { account: email });
   const codeId = randomUUID();
   const code = await jwts.sign('verify', { id: codeId, userId: 0 }, new Date(store.clock.now() + CODE_MS));
