@@ -5,7 +5,7 @@
 import koaBody from 'koa-body';
 import type { Context, Handler, Input } from './context.ts';
 import { ApiError, invalid, unreadable } from '../errors.ts';
-import { duplicateIn } from './input/json.ts';
+import { JSON_BOUNDS, JsonRefused, parseJson } from './input/json.ts';
 import { MAX_PAIRS, parsePairs, shown, type Pair } from './input/pairs.ts';
 
 const MAX_BYTES = 1024 * 1024;
@@ -42,15 +42,12 @@ function utf8(bytes: Uint8Array): string {
 
 function json(bytes: Uint8Array): unknown {
   const text = utf8(bytes);
-  let value: unknown;
   try {
-    value = JSON.parse(text);
-  } catch {
-    throw unreadable('is not valid JSON');
+    return parseJson(text, { ...JSON_BOUNDS, used: 0 });
+  } catch (error) {
+    if (!(error instanceof JsonRefused)) throw unreadable('is not valid JSON');
+    throw error.repeated === undefined ? unreadable(error.message) : invalid(shown(error.repeated), error.message);
   }
-  const twice = duplicateIn(text);
-  if (twice !== undefined) throw invalid(shown(twice), 'is given more than once');
-  return value;
 }
 
 async function multipart(bytes: Uint8Array<ArrayBuffer>, contentType: string): Promise<Pair[]> {

@@ -3,7 +3,7 @@
  * check.
  */
 import { invalid } from '../../errors.ts';
-import { duplicateIn } from './json.ts';
+import { JsonRefused, parseJson, type JsonBudget } from './json.ts';
 import { shown } from './pairs.ts';
 import type { Nested } from './nested.ts';
 
@@ -37,17 +37,15 @@ function scalar(field: Field, text: string): unknown {
   return text;
 }
 
-function once(name: string, text: string, value: object): object {
-  const twice = duplicateIn(text);
-  if (twice !== undefined) throw invalid(`${shown(name)}.${shown(twice)}`, 'is given more than once');
-  return value;
-}
-
-function objectOf(name: string, text: string): unknown {
+function objectOf(name: string, text: string, budget: JsonBudget): unknown {
   try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return once(name, text, value);
+    const value = parseJson(text, budget);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
   } catch (error) {
+    if (error instanceof JsonRefused) {
+      const { message, repeated } = error;
+      throw invalid(repeated === undefined ? shown(name) : `${shown(name)}.${shown(repeated)}`, message);
+    }
     // Invalid JSON: reported below, like JSON that is not an object.
     if (!(error instanceof SyntaxError)) throw error;
   }
@@ -57,16 +55,18 @@ function objectOf(name: string, text: string): unknown {
 /** For a field that may also be a string: anything that does not begin like an object. */
 const isText = (field: Field, value: string): boolean => allows(field, 'string') && !/^\s*\{/.test(value);
 
-/** `jsonObjects`: forms may send an object as one JSON string, whose members are then typed as in a JSON body. */
-export function coerce(schema: Field, input: Nested, options: { jsonObjects: boolean }): Record<string, unknown> {
+/**
+ * Forms may send an object as one JSON string, whose members are then typed as in a JSON body: `json` bounds all of them
+ * together. Null: a query, whose objects are in brackets.
+ */
+export function coerce(schema: Field, input: Nested, json: JsonBudget | null): Record<string, unknown> {
   const out = Object.create(null) as Record<string, unknown>;
   for (const [name, value] of Object.entries(input)) {
     const field = schema.properties && Object.hasOwn(schema.properties, name) ? schema.properties[name]! : undefined;
     if (!field) out[name] = value;
     else if (typeof value === 'object')
-      out[name] = allows(field, 'object') && field.properties ? coerce(field, value, options) : value;
-    else if (allows(field, 'object') && !isText(field, value))
-      out[name] = options.jsonObjects ? objectOf(name, value) : value;
+      out[name] = allows(field, 'object') && field.properties ? coerce(field, value, json) : value;
+    else if (allows(field, 'object') && !isText(field, value)) out[name] = json ? objectOf(name, value, json) : value;
     else out[name] = scalar(field, value);
   }
   return out;

@@ -3,6 +3,7 @@ import type { Input } from '../context.ts';
 import { invalid, unreadable } from '../../errors.ts';
 import { makeCheck } from './check.ts';
 import { allows, coerce, type Field } from './coerce.ts';
+import { JSON_BOUNDS, type JsonBounds, type JsonBudget } from './json.ts';
 import { nest } from './nested.ts';
 import { shown, type Pair } from './pairs.ts';
 
@@ -10,11 +11,15 @@ type ListField = Field & { items?: Field };
 
 const MAX_ITEMS = 200;
 
-const itemOf = (items: Field | undefined, text: string): unknown =>
-  coerce({ properties: { item: items ?? {} } }, { item: text }, { jsonObjects: true })['item'];
+const itemOf = (items: Field | undefined, text: string, json: JsonBudget): unknown =>
+  coerce({ properties: { item: items ?? {} } }, { item: text }, json)['item'];
 
 /** Lists are sent by repeating the name, with or without `[]`; forms may send one as JSON. */
-function takeLists(field: Field, pairs: readonly Pair[]): { rest: Pair[]; lists: Record<string, unknown[]> } {
+function takeLists(
+  field: Field,
+  pairs: readonly Pair[],
+  json: JsonBudget,
+): { rest: Pair[]; lists: Record<string, unknown[]> } {
   const lists: Record<string, unknown[]> = {};
   const rest: Pair[] = [];
   for (const [name, value] of pairs) {
@@ -28,12 +33,13 @@ function takeLists(field: Field, pairs: readonly Pair[]): { rest: Pair[]; lists:
     if (value === '') continue;
     const items = (lists[plain] ??= []);
     if (items.length >= MAX_ITEMS) throw invalid(shown(plain), `must have at most ${MAX_ITEMS} values`);
-    items.push(itemOf(list.items, value));
+    items.push(itemOf(list.items, value, json));
   }
   return { rest, lists };
 }
 
-export function makeReader<T>(schema: object): (input: Input) => T {
+/** `bounds`: of the JSON in the fields of a form, together. JSON itself was bounded when it was parsed. */
+export function makeReader<T>(schema: object, bounds: JsonBounds = JSON_BOUNDS): (input: Input) => T {
   const field = schema as Field;
   const check = makeCheck<T>(field);
   return (input) => {
@@ -42,7 +48,8 @@ export function makeReader<T>(schema: object): (input: Input) => T {
         throw unreadable('must be a JSON object');
       return check(input.value);
     }
-    const { rest, lists } = takeLists(field, input.pairs);
-    return check({ ...coerce(field, nest(rest), { jsonObjects: input.form === 'form' }), ...lists });
+    const budget = { ...bounds, used: 0 };
+    const { rest, lists } = takeLists(field, input.pairs, budget);
+    return check({ ...coerce(field, nest(rest), input.form === 'form' ? budget : null), ...lists });
   };
 }

@@ -1,6 +1,47 @@
 import assert from 'node:assert/strict';
-import { duplicateIn } from '../../../../src/api/http/input/json.ts';
+import { JsonRefused, parseJson } from '../../../../src/api/http/input/json.ts';
 import { random } from '../../../source/random.ts';
+
+const parse = (text: string, bounds = { depth: 64, values: 10_000 }) => parseJson(text, { ...bounds, used: 0 });
+
+function refusalOf(read: () => unknown): JsonRefused | undefined {
+  try {
+    read();
+    return undefined;
+  } catch (error) {
+    if (error instanceof JsonRefused) return error;
+    throw error;
+  }
+}
+const duplicateIn = (text: string): string | undefined => refusalOf(() => parse(text))?.repeated;
+
+describe('bounds of JSON', () => {
+  const nested = (depth: number, [open, close]: [string, string]) => `${open.repeat(depth)}1${close.repeat(depth)}`;
+  for (const [what, text, refused] of [
+    ['64 lists', nested(64, ['[', ']']), undefined],
+    ['65 lists', nested(65, ['[', ']']), 'has more than 64 levels'],
+    ['64 objects', nested(64, ['{"a":', '}']), undefined],
+    ['65 objects', nested(65, ['{"a":', '}']), 'has more than 64 levels'],
+    ['lists that are never closed', '['.repeat(900_000), 'has more than 64 levels'],
+    ['brackets in a text', JSON.stringify('[{'.repeat(100)), undefined],
+    ['a list of 9,999 values', JSON.stringify(Array(9_999).fill(1)), undefined],
+    ['a list of 10,001 values', JSON.stringify(Array(10_001).fill(1)), 'has more than 10000 values'],
+    ['5,000 members', JSON.stringify(Object.fromEntries(Array(5_000).fill(1).entries())), undefined],
+    ['5,001 members', JSON.stringify(Object.fromEntries(Array(5_001).fill(1).entries())), 'has more than 10000 values'],
+    ['commas in a text', JSON.stringify(','.repeat(20_000)), undefined],
+    ['commas that are not JSON', ','.repeat(20_000), 'has more than 10000 values'],
+  ] as const)
+    it(`${what}: ${refused ?? 'accepted'}`, () => assert.equal(refusalOf(() => parse(text))?.message, refused));
+
+  it('hold for several texts together that share a budget', () => {
+    const budget = { depth: 64, values: 10, used: 0 };
+    parseJson('[1,2,3,4]', budget);
+    assert.throws(() => parseJson('[1,2,3,4,5,6,7]', budget), { message: 'has more than 10 values' });
+  });
+
+  for (const text of ['', '{', ']', '"', '"\\', '{"a', '{"a\\', '{"\\x":1}', '{"a":1,"a":}', '}}}{{{', '[1,]', 'nul'])
+    it(`${JSON.stringify(text)} is a syntax error`, () => assert.throws(() => parse(text), SyntaxError));
+});
 
 describe('duplicate names in JSON', () => {
   for (const [text, expected] of [
