@@ -1,38 +1,127 @@
 /**
- * Reads a body. koa-body reads (and inflates) at most a megabyte. Parsing is done here, so that every encoding goes
- * through the same strict parsers, and no part of a multipart form is ever written to disk.
+ * Reads a body within the bounds of its endpoint. Every encoding goes through the same strict parsers, and no part of a
+ * form is written to disk.
  */
-import koaBody from 'koa-body';
-import type { Context, Handler, Input } from './context.ts';
+import type { IncomingMessage } from 'node:http';
+import { promisify } from 'node:util';
+import { brotliDecompress, gunzip, inflate } from 'node:zlib';
+import { Busboy, type BusboyInstance } from '@fastify/busboy';
+import type { Context, Input } from './context.ts';
 import { ApiError, invalid, unreadable } from '../errors.ts';
-import { JSON_BOUNDS, JsonRefused, parseJson } from './input/json.ts';
+import { JSON_BOUNDS, JsonRefused, parseJson, type JsonBounds } from './input/json.ts';
 import { MAX_PAIRS, parsePairs, shown, type Pair } from './input/pairs.ts';
 
-const MAX_BYTES = 1024 * 1024;
-const JSON_TYPE = 'application/json';
+export interface Bounds extends JsonBounds {
+  /** As sent, and inflated. */
+  bytes: number;
+  /** Whether a Content-Encoding is accepted. */
+  inflates: boolean;
+}
+
+const KB = 1024;
+export const BOUNDS: Bounds = { ...JSON_BOUNDS, bytes: KB * KB, inflates: true };
+/** Where no credential is required: inflated, one kilobyte is a megabyte. */
+export const BOUNDS_OF_ANYONE: Bounds = { ...BOUNDS, bytes: 16 * KB, inflates: false };
+
+export const JSON_TYPE = 'application/json';
 const FORM = 'application/x-www-form-urlencoded';
 const MULTIPART = 'multipart/form-data';
+export const BODIES = [JSON_TYPE, FORM, MULTIPART] as const;
 
-const reader = (types: string[]) =>
-  koaBody({
-    json: false,
-    urlencoded: false,
-    multipart: false,
-    text: true,
-    textTypes: types,
-    textLimit: MAX_BYTES,
-    // One character per byte: UTF-8 is decoded below, where an invalid sequence is an error instead of a replacement
-    // character.
-    encoding: 'latin1',
-    onError: (error: Error & { type?: string }) => {
-      if (error.type === 'entity.too.large')
-        throw unreadable('must be at most 1 MB', { headers: { Connection: 'close' } });
-      throw unreadable('cannot be read', { detail: error.message, headers: { Connection: 'close' } });
-    },
-  });
-const read = reader([JSON_TYPE, FORM, MULTIPART]);
+const INFLATE = {
+  gzip: promisify(gunzip),
+  deflate: promisify(inflate),
+  br: promisify(brotliDecompress),
+} as const;
+/** Each piece is one callback. */
+const INFLATED_PIECE = 64 * KB;
 
-function utf8(bytes: Uint8Array): string {
+/**
+ * A chunk costs 2 µs, however short it is: a megabyte of chunks of one byte takes more than a second. A body may have
+ * this many chunks, and more if they are not short.
+ */
+const MOST_SHORT_CHUNKS = 1_000;
+const SHORT_CHUNK = 64;
+
+/** Of a form without a file. */
+const FORM_LIMITS = {
+  fieldNameSize: 512,
+  fields: MAX_PAIRS,
+  files: 1,
+  parts: MAX_PAIRS + 1,
+  headerPairs: 16,
+  headerSize: 8 * KB,
+};
+/** What the parser is given at once: it goes on to the end of that after a refusal. */
+const PARSED_PIECE = 4 * KB;
+
+/** The rest of the body is not read. */
+const close = { headers: { Connection: 'close' } };
+const tooLarge = (most: number) =>
+  unreadable(`must be at most ${most < KB * KB ? `${most / KB} kB` : `${most / KB / KB} MB`}`, close);
+
+function readBytes(request: IncomingMessage, most: number): Promise<Buffer> {
+  if (Number(request.headers['content-length'] ?? 0) > most) throw tooLarge(most);
+  if (request.destroyed) throw new ApiError('hung-up');
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  const pieces: Buffer[] = [];
+  let length = 0;
+  const refuse = (error: ApiError): void => {
+    request.off('data', take).pause();
+    reject(error);
+  };
+  function take(piece: Buffer): void {
+    pieces.push(piece);
+    length += piece.length;
+    if (length > most) refuse(tooLarge(most));
+    else if (pieces.length > MOST_SHORT_CHUNKS && length < pieces.length * SHORT_CHUNK)
+      refuse(unreadable('is sent in too many short chunks', close));
+  }
+  request
+    .on('data', take)
+    .once('end', () => resolve(Buffer.concat(pieces, length)))
+    .once('close', () => reject(new ApiError('hung-up')));
+  return promise;
+}
+
+function encodingOf(ctx: Context, { inflates }: Bounds): keyof typeof INFLATE | null {
+  const encoding = ctx.get('Content-Encoding').toLowerCase();
+  if (encoding === '' || encoding === 'identity') return null;
+  const refused = (text: string) => new ApiError('unreadable-input', { text: `Content-Encoding: ${text}`, ...close });
+  if (!inflates) throw refused('is not accepted here; send the body without one');
+  if (!Object.hasOwn(INFLATE, encoding)) throw refused(`must be ${Object.keys(INFLATE).join(', ')}`);
+  return encoding as keyof typeof INFLATE;
+}
+
+async function inflated(bytes: Buffer, encoding: keyof typeof INFLATE, most: number): Promise<Buffer> {
+  try {
+    return await INFLATE[encoding](bytes, { maxOutputLength: most, chunkSize: INFLATED_PIECE });
+  } catch (error) {
+    if ((error as { code?: unknown }).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(most);
+    throw unreadable('cannot be read', { detail: (error as Error).message });
+  }
+}
+
+export interface Body {
+  type: string;
+  bytes: Buffer;
+}
+
+/** The body, which must be of one of these types. */
+export async function receiveBody(ctx: Context, types: readonly string[], bounds: Bounds): Promise<Body> {
+  const type = ctx.request.is([...types]);
+  if (!type) throw unreadable(`must be ${listed(types)}`, { headers: { Accept: types.join(', ') } });
+  const charset = ctx.request.charset.toLowerCase();
+  if (charset !== '' && charset !== 'utf-8' && charset !== 'utf8') throw unreadable('must be UTF-8');
+  const encoding = encodingOf(ctx, bounds);
+  const bytes = await readBytes(ctx.req, bounds.bytes);
+  return { type, bytes: encoding === null ? bytes : await inflated(bytes, encoding, bounds.bytes) };
+}
+
+const listed = (types: readonly string[]): string =>
+  types.length === 1 ? types[0]! : `${types.slice(0, -1).join(', ')} or ${types.at(-1)}`;
+
+function utf8(bytes: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
@@ -40,30 +129,76 @@ function utf8(bytes: Uint8Array): string {
   }
 }
 
-function json(bytes: Uint8Array): unknown {
-  const text = utf8(bytes);
+function json(text: string, bounds: JsonBounds): unknown {
   try {
-    return parseJson(text, { ...JSON_BOUNDS, used: 0 });
+    return parseJson(text, { ...bounds, used: 0 });
   } catch (error) {
     if (!(error instanceof JsonRefused)) throw unreadable('is not valid JSON');
     throw error.repeated === undefined ? unreadable(error.message) : invalid(shown(error.repeated), error.message);
   }
 }
 
-async function multipart(bytes: Uint8Array<ArrayBuffer>, contentType: string): Promise<Pair[]> {
-  let form: FormData;
+function parserOf(contentType: string): BusboyInstance {
   try {
-    form = await new Response(bytes, { headers: { 'content-type': contentType } }).formData();
+    return new Busboy({ headers: { 'content-type': contentType }, limits: FORM_LIMITS });
   } catch (error) {
-    throw unreadable('is not valid multipart/form-data', { detail: (error as Error).message });
+    throw notMultipart(error as Error);
   }
+}
+
+const notMultipart = ({ message: detail }: Error): ApiError =>
+  unreadable('is not valid multipart/form-data', { detail });
+
+/** Counted while it is parsed. */
+async function multipart(bytes: Buffer, contentType: string): Promise<Pair[]> {
+  utf8(bytes);
+  const parser = parserOf(contentType);
+  const { promise, resolve, reject } = Promise.withResolvers<Pair[]>();
   const pairs: Pair[] = [];
-  for (const [name, value] of form) {
-    if (pairs.length >= MAX_PAIRS) throw unreadable(`has more than ${MAX_PAIRS} fields`);
-    if (typeof value !== 'string') throw invalid(shown(name), 'is a file; only text fields are accepted');
-    pairs.push([name, value]);
-  }
-  return pairs;
+  let isRefused = false;
+  const refuse = (error: ApiError): void => {
+    isRefused = true;
+    parser.destroy();
+    reject(error);
+  };
+  const tooMany = (): void => refuse(unreadable(`has more than ${MAX_PAIRS} fields`));
+  parser
+    .on('error', (error: Error) => refuse(notMultipart(error)))
+    .on('fieldsLimit', tooMany)
+    .on('partsLimit', tooMany)
+    .on('file', (name, file) => {
+      file.on('error', () => {}).resume();
+      refuse(invalid(shown(name), 'is a file; only text fields are accepted'));
+    })
+    .on('field', (name: string | undefined, value) => {
+      if (name === undefined) refuse(unreadable('is not valid multipart/form-data'));
+      else pairs.push([name, value]);
+    })
+    .on('finish', () => resolve(pairs));
+  for (let at = 0; at < bytes.length && !isRefused; at += PARSED_PIECE)
+    parser.write(bytes.subarray(at, at + PARSED_PIECE));
+  if (!isRefused) parser.end();
+  return promise;
+}
+
+/** Only its own work: nothing is waited for. */
+export async function inputIn({ type, bytes }: Body, contentType: string, bounds: JsonBounds): Promise<Input> {
+  if (type === JSON_TYPE) return { form: 'json', value: json(utf8(bytes), bounds) };
+  if (type === FORM) return { form: 'form', pairs: parsePairs(utf8(bytes), 'body') };
+  return { form: 'form', pairs: await multipart(bytes, contentType) };
+}
+
+/** A body that is a document itself. */
+export interface TextBody {
+  mediaType: string;
+  text: string;
+  /** Of JSON. It is checked like every JSON body: readers would interpret a repeated name differently. */
+  value?: unknown;
+}
+
+export function textIn({ type, bytes }: Body, bounds: JsonBounds): TextBody {
+  const text = utf8(bytes);
+  return { mediaType: type, text, ...(type === JSON_TYPE ? { value: json(text, bounds) } : {}) };
 }
 
 /** Credentials in a query are never treated as fields. */
@@ -76,55 +211,4 @@ export function refuseQuery(ctx: Context, credentials: readonly string[]): void 
     throw new ApiError('invalid-field', {
       text: `"${shown(stray[0])}": is not accepted in the query of a ${ctx.method}; send fields in the body`,
     });
-}
-
-function bytesOf(ctx: Context): Buffer<ArrayBuffer> {
-  const charset = ctx.request.charset.toLowerCase();
-  if (charset !== '' && charset !== 'utf-8' && charset !== 'utf8') throw unreadable('must be UTF-8');
-  return Buffer.from((ctx.request as { body?: unknown }).body as string, 'latin1');
-}
-
-async function inputOf(ctx: Context, credentials: readonly string[]): Promise<Input> {
-  refuseQuery(ctx, credentials);
-  const type = ctx.request.is(JSON_TYPE, FORM, MULTIPART);
-  if (!type)
-    throw unreadable(`must be ${JSON_TYPE}, ${FORM} or ${MULTIPART}`, {
-      headers: { Accept: `${JSON_TYPE}, ${FORM}, ${MULTIPART}` },
-    });
-  const bytes = bytesOf(ctx);
-  if (type === JSON_TYPE) return { form: 'json', value: json(bytes) };
-  if (type === FORM) return { form: 'form', pairs: parsePairs(utf8(bytes), 'body') };
-  return { form: 'form', pairs: await multipart(bytes, ctx.get('content-type')) };
-}
-
-/** `credentials`: parameters that the query may contain in addition to the body. */
-export const makeReadBody = (credentials: readonly string[]): Handler =>
-  function readBody(ctx, next) {
-    return (read as Handler)(ctx, async function parseBody() {
-      ctx.state.input = await inputOf(ctx, credentials);
-      return next();
-    });
-  };
-
-export interface TextBody {
-  mediaType: string;
-  text: string;
-}
-
-/** For a body that is a document itself, JSON or another of these types: read as text, and parsed by the endpoint. */
-export function makeReadText(others: readonly string[], { credentials }: { credentials: readonly string[] }): Handler {
-  const types = [JSON_TYPE, ...others];
-  const readBytes = reader(types) as Handler;
-  return function readText(ctx, next) {
-    return readBytes(ctx, async function takeText() {
-      refuseQuery(ctx, credentials);
-      const mediaType = ctx.request.is(types);
-      if (!mediaType) throw unreadable(`must be ${types.join(', ')}`, { headers: { Accept: types.join(', ') } });
-      const bytes = bytesOf(ctx);
-      // Checked like every JSON body: readers would interpret a repeated name differently.
-      if (mediaType === JSON_TYPE) json(bytes);
-      ctx.state.checked = { mediaType, text: utf8(bytes) } satisfies TextBody;
-      return next();
-    });
-  };
 }

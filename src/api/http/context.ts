@@ -5,6 +5,7 @@ import type { Rate, TokenRecord } from '../../store/records.ts';
 import type { RequestTrace } from '../../tracing/request_trace.ts';
 import { isUuid } from '../../store/uuid.ts';
 import { notFound, type ErrorCode } from '../errors.ts';
+import type { Body } from './body.ts';
 import type { Pair } from './input/pairs.ts';
 import type { Upload } from './upload_form.ts';
 
@@ -14,7 +15,8 @@ export interface State {
   token?: TokenRecord;
   /** Set if the call was counted; reported in the headers of every response. */
   rate?: Rate;
-  /** The raw input, before it is checked. */
+  /** The body as received, and the raw input, before it is checked. */
+  body?: Body;
   input?: Input;
   /** The caller, whether the credential is a cookie, and the checked input. */
   caller?: Caller;

@@ -9,9 +9,9 @@ import { makeAuthenticate } from './authenticate.ts';
 import type { Context, Handler, State } from './context.ts';
 import { methods, noCache, sameSite } from './middleware.ts';
 import { accountRate, callRate, countRefused, rateLimitHeaders } from './rate.ts';
+import { BODIES, BOUNDS, BOUNDS_OF_ANYONE, type Bounds } from './body.ts';
 import { readInput } from './read_input.ts';
 import { makeReadUpload } from './upload.ts';
-import { makeReadText as readText } from './body.ts';
 import { BASE, sideOf, type Side } from './side.ts';
 
 const TABLE = { ...ACCESS, ...PROBE_ACCESS };
@@ -20,6 +20,8 @@ export type EndpointName = keyof typeof TABLE;
 export interface Endpoint {
   name: EndpointName;
   access: Access;
+  /** Of the body. */
+  bounds: Bounds;
   operation: Operation;
   handlers(deps: Deps): Handler[];
 }
@@ -46,6 +48,8 @@ export interface Described extends Pick<Operation, 'id' | 'tag' | 'summary' | 'd
   also?: readonly (401 | 404 | 409)[];
   /** Descriptions of errors that replace the common ones. */
   errors?: Record<number, string>;
+  /** Of the body, where they differ from those of all endpoints with this access. */
+  bounds?: Partial<Bounds>;
   /** A multipart form may hold a file. */
   upload?: boolean;
   /** `call`: calls a minute of the account (the default). `request`: requests a minute of the token. */
@@ -53,7 +57,6 @@ export interface Described extends Pick<Operation, 'id' | 'tag' | 'summary' | 'd
 }
 
 const NOTHING = Type.Object({}, { additionalProperties: false });
-const BODIES = ['application/json', 'application/x-www-form-urlencoded', 'multipart/form-data'] as const;
 
 /** Adds the errors that every authenticated call and every checked field can cause. */
 function responsesOf(path: string, described: Described, access: Access): Record<number, Response> {
@@ -112,19 +115,25 @@ export function endpoint(name: EndpointName, described: Described, work: Work): 
   const path = given.startsWith('/') ? given : `${BASE}/${given}`;
   const side = sideOf(path);
   const { query, body, text, input = query ?? body ?? NOTHING, rate = 'call', upload = false } = described;
+  const bounds = { ...(access.who === 'anyone' ? BOUNDS_OF_ANYONE : BOUNDS), ...described.bounds };
   return {
     name,
     access,
+    bounds,
     operation: operationOf(method, path, described, access, side),
     handlers: (deps) => [
       noCache,
       ...admission(deps, access, side, rate),
       sameSite(deps.accounts.ownHosts),
-      ...(text !== undefined
-        ? [readText(Object.keys(text), side)]
-        : input === 'ignored'
-          ? []
-          : readInput(input, side, upload ? makeReadUpload(deps) : undefined)),
+      ...(input === 'ignored'
+        ? []
+        : readInput(deps, {
+            schema: input,
+            text: text && Object.keys(text),
+            side,
+            bounds,
+            readUpload: upload ? makeReadUpload(deps) : undefined,
+          })),
       function answer(ctx) {
         return work(deps, ctx);
       },

@@ -40,8 +40,7 @@ function refuse(ctx: Context, status: number, id: unknown, error: { code: number
 
 /** The message, or undefined if it was answered. */
 function messageIn(ctx: Context): object | undefined {
-  const { text } = ctx.state.checked as TextBody;
-  const value = JSON.parse(text) as unknown;
+  const { value } = ctx.state.checked as TextBody;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     const message = Array.isArray(value) ? 'batches are not accepted: send one message' : 'must be a JSON object';
     refuse(ctx, 400, null, { code: INVALID_REQUEST, message });

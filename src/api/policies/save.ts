@@ -1,6 +1,7 @@
 /** `PUT /v1/policy/{name}`: a new revision of a policy of the caller's account. */
 import Type from 'typebox';
 import { MOST_POLICIES } from '../../limits.ts';
+import { MOST_XML_BYTES } from '../../policy/limits.ts';
 import { PolicySchema } from '../../policy/schema.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError } from '../errors.ts';
@@ -59,6 +60,7 @@ export const savePolicy = endpoint(
       `most ${SAVES_PER_MINUTE} a minute.`,
     params: NAME_PARAM,
     body: PolicySchema,
+    bounds: { bytes: MOST_XML_BYTES },
     text: { 'application/yaml': yaml, 'application/xml': xml, 'text/xml': xml },
     bodyExamples: {
       delivery: {

@@ -79,16 +79,37 @@ const CASES: Case[] = [
   ],
   ['an object with a length', JSON_TYPE, '{"url":{"length":5}}', 'url: must be a string'],
   ['an object with a toString', JSON_TYPE, '{"url":{"toString":"x"}}', 'url: must be a string'],
-  ['nested objects', JSON_TYPE, `{"url":"file:///x","mediastreamvalidator":${nested(150_000)}}`, BAD_URL],
-  ['nested objects in a field', JSON_TYPE, `{"url":${nested(150_000)}}`, 'url: must be a string'],
-  ['nested lists', JSON_TYPE, '['.repeat(500_000) + ']'.repeat(500_000), 'body: must be a JSON object'],
-  ['lists that are never closed', JSON_TYPE, '['.repeat(900_000), 'body: is not valid JSON'],
-  ['objects that are never closed', JSON_TYPE, '{"a":'.repeat(180_000), 'body: is not valid JSON'],
+  ['nested objects', JSON_TYPE, `{"url":"file:///x","mediastreamvalidator":${nested(63)}}`, BAD_URL],
+  ['nested objects in a field', JSON_TYPE, `{"url":${nested(63)}}`, 'url: must be a string'],
+  ['objects that are nested too deeply', JSON_TYPE, `{"url":${nested(64)}}`, 'body: has more than 64 levels'],
+  [
+    'objects that are nested too deeply in the JSON of a form',
+    FORM,
+    `url=file:///x&ffprobe=${encodeURIComponent(nested(65))}`,
+    'ffprobe: has more than 64 levels',
+  ],
+  ['nested lists', JSON_TYPE, '['.repeat(500_000) + ']'.repeat(500_000), 'body: has more than 64 levels'],
+  ['lists that are never closed', JSON_TYPE, '['.repeat(900_000), 'body: has more than 64 levels'],
+  ['objects that are never closed', JSON_TYPE, '{"a":'.repeat(180_000), 'body: has more than 64 levels'],
   [
     'many names',
     JSON_TYPE,
-    JSON.stringify(Object.fromEntries(Array.from({ length: 60_000 }, (_, index) => [`n${index}`, 1]))),
+    JSON.stringify(Object.fromEntries(Array.from({ length: 4_000 }, (_, index) => [`n${index}`, 1]))),
     /^url: is required|is unknown/,
+  ],
+  [
+    'too many names',
+    JSON_TYPE,
+    JSON.stringify(Object.fromEntries(Array.from({ length: 60_000 }, (_, index) => [`n${index}`, 1]))),
+    'body: has more than 10000 values',
+  ],
+  [
+    'too many values in the JSON of a form, together',
+    FORM,
+    ['ffprobe', 'mediainfo', 'c2pa']
+      .map((name) => `${name}=${JSON.stringify({ show_entries: Array(4_000).fill(1) })}`)
+      .join('&'),
+    'c2pa: has more than 10000 values',
   ],
   [
     'a name of half a megabyte',
@@ -173,10 +194,34 @@ const CASES: Case[] = [
     'body: has more than 256 fields',
   ],
   [
+    'a multipart form with 15,000 fields',
+    MULTI,
+    multipart(...Array.from({ length: 15_000 }, (_, index) => part(`n${index}`, ''))),
+    'body: has more than 256 fields',
+  ],
+  [
+    'a multipart form with 60,000 parts without a head',
+    MULTI,
+    multipart(...Array(60_000).fill('--bOuNdArY\r\n\r\n')),
+    'body: has more than 256 fields',
+  ],
+  [
+    'a multipart form with 9,000 files',
+    MULTI,
+    multipart(...Array(9_000).fill(part('url', 'x', '; filename="a.txt"'))),
+    'url: is a file; only text fields are accepted',
+  ],
+  [
+    'a multipart form that is not UTF-8',
+    MULTI,
+    Buffer.from(multipart(part('url', 'https://a.test/\xe4')), 'latin1') as Buffer<ArrayBuffer>,
+    'body: is not valid UTF-8',
+  ],
+  [
     'a multipart form with a line break in a name',
     MULTI,
     multipart(part('url\r\nX: y', 'file:///x')),
-    /^body: is not valid multipart|is unknown|is required/,
+    /^body: is not valid multipart|is unknown|is required|^url must begin/,
   ],
   [
     'a body that is not compressed but declared as such',
@@ -189,7 +234,7 @@ const CASES: Case[] = [
     'an unknown content encoding',
     JSON_TYPE,
     '{"url":"file:///x"}',
-    'body: cannot be read',
+    'Content-Encoding: must be gzip, deflate, br',
     { 'Content-Encoding': 'nonsense' },
   ],
   [
@@ -197,6 +242,13 @@ const CASES: Case[] = [
     JSON_TYPE,
     gzipSync('{"url":"file:///x"}').subarray(0, 20),
     'body: cannot be read',
+    { 'Content-Encoding': 'gzip' },
+  ],
+  [
+    'a gzip body of many empty members, which inflate to nothing',
+    JSON_TYPE,
+    Buffer.concat(Array<Buffer>(100_000).fill(gzipSync(''))) as Buffer<ArrayBuffer>,
+    'body: must be at most 1 MB',
     { 'Content-Encoding': 'gzip' },
   ],
   [
@@ -251,6 +303,20 @@ describe('hostile bodies', function () {
     assert.equal(({} as Record<string, unknown>)['only'], undefined);
     assert.deepEqual(await api.stored.sql('select id from requests'), []);
     assert.equal((await fetch(`${api.url}/healthz`)).status, 200);
+  });
+
+  it('in chunks of one byte are refused after a thousand of them', async () => {
+    const { connect } = await import('node:net');
+    const socket = connect(api.server.port, '127.0.0.1');
+    socket.on('error', () => {});
+    const head =
+      `POST /v1/probe/file HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ` +
+      `${api.token}\r\nContent-Type: ${JSON_TYPE}\r\nTransfer-Encoding: chunked\r\n\r\n`;
+    socket.write(`${head}${'1\r\n \r\n'.repeat(2_000)}`);
+    let text = '';
+    for await (const piece of socket) text += String(piece);
+    assert.match(text, /^HTTP\/1\.1 400 /);
+    assert.match(text, /"body: is sent in too many short chunks"/);
   });
 
   it('with a wrong length do not smuggle a second request', async () => {
