@@ -8,7 +8,7 @@ import { ACCESS, permitted, PROBE_ACCESS, type Access } from './access.ts';
 import { makeAuthenticate } from './authenticate.ts';
 import type { Context, Handler, State } from './context.ts';
 import { methods, noCache, sameSite } from './middleware.ts';
-import { accountRate, callRate, countRefused, rateLimitHeaders } from './rate.ts';
+import { accountRate, addressRate, callRate, countRefused, rateLimitHeaders } from './rate.ts';
 import { BODIES, BOUNDS, BOUNDS_OF_ANYONE, type Bounds } from './body.ts';
 import { readInput } from './read_input.ts';
 import { makeReadUpload } from './upload.ts';
@@ -99,9 +99,9 @@ function operationOf(method: string, path: string, described: Described, access:
   };
 }
 
-/** Authentication, permissions, and the rate limit that the call counts against. */
+/** Authentication, permissions, and the rate limit that the call counts against, before any of the body is read. */
 function admission(deps: Deps, access: Access, side: Side, rate: Described['rate']): Handler[] {
-  if (access.who === 'anyone') return [];
+  if (access.who === 'anyone') return [addressRate(deps)];
   const [known, may] = [makeAuthenticate(deps, side.credentials), permitted(access)];
   return rate === 'request'
     ? [rateLimitHeaders, countRefused(deps), known, accountRate(deps), may]

@@ -1,13 +1,23 @@
 /** Rate limits of calls, and the headers that report them. */
+import { isShared } from '../../accounts/networks.ts';
 import type { Rate } from '../../store/records.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError } from '../errors.ts';
-import { callerOf, tokenOf, type Context, type Handler } from './context.ts';
+import { callerOf, remoteIp, tokenOf, type Context, type Handler } from './context.ts';
+import { makeGuessLimit } from './guess_limit.ts';
 
 /** Management calls and reading back share one limit, over all users and tokens of an account. */
 const CALLS_PER_MINUTE = 600;
 
 const WINDOW_S = 60;
+
+/**
+ * Calls of one endpoint without a credential, from one address. Each costs up to 1 ms of the event loop, whatever its
+ * body is, before the limits of attempts (src/accounts/attempts.ts) are looked at. An address that many callers share has
+ * more.
+ */
+const OPEN_CALLS = { burst: 200, everyMs: 200 } as const;
+const OPEN_CALLS_SHARED = { burst: 2_000, everyMs: 20 } as const;
 
 /** In the form of the IETF draft httpapi-ratelimit-headers. */
 function headersOf(rate: Rate): Record<string, string> {
@@ -31,6 +41,17 @@ export const rateLimitHeaders: Handler = async function rateLimitHeaders(ctx, ne
 
 const rateLimited = (retryAfterMs: number, text?: string): ApiError =>
   new ApiError('rate-limited', { retryAfterS: retryAfterMs / 1000, ...(text === undefined ? {} : { text }) });
+
+/** Each replica has its own. */
+export function addressRate({ accounts }: Pick<Deps, 'accounts'>): Handler {
+  const { trustedHops } = accounts.settings;
+  const [single, shared] = [OPEN_CALLS, OPEN_CALLS_SHARED].map((calls) => makeGuessLimit(undefined, calls));
+  return function takeAddressRate(ctx, next) {
+    const address = remoteIp(ctx, trustedHops);
+    (isShared(address, trustedHops) ? shared! : single!).take(address);
+    return next();
+  };
+}
 
 export const callRate = ({ store }: Pick<Deps, 'store'>): Handler =>
   async function takeCallRate(ctx, next) {

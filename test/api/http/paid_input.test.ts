@@ -1,5 +1,6 @@
-/** Who pays for reading an input. */
+/** Who pays for reading an input, and what is looked at before a body is read. */
 import assert from 'node:assert/strict';
+import { request } from 'node:http';
 import type { Payer } from '../../../src/result/pace.ts';
 import { startManagement, type Management } from '../accounts/fixture.ts';
 
@@ -80,4 +81,30 @@ describe('the input of a call', function () {
       const { status, json } = await m.call('POST', SIGN_IN, { body, headers });
       assert.deepEqual([status, json['error']], [400, error]);
     });
+
+  it('without a credential, calls from one address are limited before their bodies are read', async () => {
+    const from = { 'X-Forwarded-For': '192.0.2.77' };
+    const call = async () => (await m.call('POST', 'auth/verify', { body: { x: 1 }, headers: from })).status;
+    const statuses = await Promise.all(Array.from({ length: 300 }, call));
+    assert.ok(statuses.filter((status) => status === 400).length >= 200, 'two hundred at once');
+    assert.ok(statuses.includes(429), 'refused bodies count');
+    charges = [];
+    const status = await new Promise<number>((resolve, reject) => {
+      const sent = request(`${m.replicas[0].url}/frontend/api/v1/auth/verify`, {
+        method: 'POST',
+        headers: { ...from, 'Content-Type': 'application/json', 'Content-Length': 1_000 },
+      });
+      sent.on('response', (response) => {
+        resolve(response.statusCode!);
+        sent.destroy();
+      });
+      sent.on('error', reject);
+      sent.flushHeaders();
+    });
+    assert.equal(status, 429, 'answered although no byte of the body was sent');
+    assert.deepEqual(charges, []);
+    const elsewhere = { 'X-Forwarded-For': '192.0.2.78' };
+    assert.equal((await m.call('POST', 'auth/verify', { body: { x: 1 }, headers: elsewhere })).status, 400);
+    assert.equal((await m.call('POST', SIGN_IN, { body: { x: 1 }, headers: from })).status, 400, 'another endpoint');
+  });
 });
