@@ -15,7 +15,7 @@ import { makeInside } from './mcp/inside.ts';
 import { ENDPOINTS } from './endpoints.ts';
 import { openapi } from './openapi/endpoint.ts';
 import { OPERATIONS } from './openapi/operations.ts';
-import { requestId } from './http/middleware.ts';
+import { requestId, strictTransport } from './http/middleware.ts';
 
 export function makeApp(deps: Deps, checks: ReadyChecks): Koa<State> {
   const app = new Koa<State>();
@@ -23,6 +23,7 @@ export function makeApp(deps: Deps, checks: ReadyChecks): Koa<State> {
   app.on('error', (error: unknown) => deps.log.debug({ err: error }, 'cannot write a response'));
   app.use(requestId(() => deps.store.newRequest().id));
   app.use(accessLog(deps.log, deps.metrics));
+  app.use(strictTransport(deps.accounts.settings.publicUrl));
   app.use(errorHandler(deps.log, deps.metrics));
   app.use(async function closeWhileDraining(ctx, next) {
     try {

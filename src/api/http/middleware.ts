@@ -17,6 +17,13 @@ export const noCache: Handler = function noCache(ctx, next) {
   return next();
 };
 
+/** Browsers come by TLS only, for half a year. */
+export const strictTransport = (publicUrl: string): Handler =>
+  function demandTls(ctx, next) {
+    if (publicUrl.startsWith('https:')) ctx.set('Strict-Transport-Security', 'max-age=15552000');
+    return next();
+  };
+
 /** Probe endpoints replace the id once they have accepted the request, by the one that it is stored under. */
 export function setRequestId(ctx: Context, id: string): void {
   ctx.state.requestId = id;

@@ -11,7 +11,7 @@ describe('the input of a call', function () {
   let m: Management;
   let charges: { payer: Payer; busyMs: number }[];
   before(async () => {
-    m = await startManagement({ trustedHops: 1 });
+    m = await startManagement({ trustedHops: 1, publicUrl: 'https://probe.example.com' });
     const { deps } = m.replicas[0];
     const { paceOf } = deps;
     deps.paceOf = (payer) => (busyMs) => {
@@ -106,5 +106,26 @@ describe('the input of a call', function () {
     const elsewhere = { 'X-Forwarded-For': '192.0.2.78' };
     assert.equal((await m.call('POST', 'auth/verify', { body: { x: 1 }, headers: elsewhere })).status, 400);
     assert.equal((await m.call('POST', SIGN_IN, { body: { x: 1 }, headers: from })).status, 400, 'another endpoint');
+  });
+
+  it('every answer demands TLS of browsers if the public address has it', async () => {
+    for (const path of ['/docs/api', '/frontend/api/v1/user/current', '/none'])
+      assert.equal(
+        (await fetch(`${m.replicas[0].url}${path}`)).headers.get('strict-transport-security'),
+        'max-age=15552000',
+        path,
+      );
+  });
+});
+
+describe('without a public address with TLS', function () {
+  this.timeout(60_000);
+  it('no answer demands TLS', async () => {
+    const m = await startManagement({ publicUrl: 'http://probe.example.com' });
+    try {
+      assert.equal((await m.call('GET', 'user/current')).headers.get('strict-transport-security'), null);
+    } finally {
+      await m.stop();
+    }
   });
 });
