@@ -16,7 +16,7 @@ export interface State {
   /** Set if the call was counted; reported in the headers of every response. */
   rate?: Rate;
   /** The body as received, and the raw input, before it is checked. */
-  body?: Body;
+  body?: Body | undefined;
   input?: Input;
   /** The caller, whether the credential is a cookie, and the checked input. */
   caller?: Caller;

@@ -80,7 +80,8 @@ export function readInput(deps: Payers, { schema, text, side, bounds, readUpload
 
   async function understand(ctx: Context): Promise<void> {
     const { body } = ctx.state;
-    delete ctx.state.body;
+    // Not held while the call waits.
+    ctx.state.body = undefined;
     if (text !== undefined) {
       ctx.state.checked = textIn(body!, bounds);
       return;
