@@ -27,8 +27,8 @@ const folded = (text: string, v4Bits: number): string => {
 const PRIVATE: readonly string[] = ['private', 'loopback', 'linkLocal', 'uniqueLocal', 'carrierGradeNat'];
 
 /**
- * Whether many callers come from this address. Without a trusted proxy, a private address is usually that of a node or a
- * proxy in front (SNAT), and not that of a caller.
+ * Whether many callers come from this address. Without a trusted proxy, a private address is usually that of a node or
+ * a proxy in front (SNAT), and not that of a caller.
  */
 export const isShared = (address: string, trustedHops: number): boolean =>
   trustedHops === 0 && PRIVATE.includes(parsed(address)?.range() ?? '');

@@ -1,7 +1,7 @@
 /**
- * Loaded into a process before its program (`--import`). Between the messages `watch` and `held` it turns the event loop
- * without a pause, and then sends the CPU time in ms that the longest turn took: time in which the process does not run
- * does not count, so that a busy machine does not matter.
+ * Loaded into a process before its program (`--import`). Between the messages `watch` and `held` it turns the event
+ * loop without a pause, and then sends the CPU time in ms that the longest turn took: time in which the process does
+ * not run does not count, so that a busy machine does not matter.
  */
 const cpuMs = (): number => {
   const { user, system } = process.threadCpuUsage();

@@ -1,6 +1,6 @@
 /**
- * The worst bodies that the bounds of an endpoint let through, and those just beyond. All are derived from the endpoint:
- * its bounds, its schema, its media types.
+ * The worst bodies that the bounds of an endpoint let through, and those just beyond. All are derived from the
+ * endpoint: its bounds, its schema, its media types.
  */
 import { randomUUID } from 'node:crypto';
 import { gzipSync } from 'node:zlib';

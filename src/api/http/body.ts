@@ -155,9 +155,7 @@ async function multipart(bytes: Buffer, contentType: string): Promise<Pair[]> {
   const parser = parserOf(contentType);
   const { promise, resolve, reject } = Promise.withResolvers<Pair[]>();
   const pairs: Pair[] = [];
-  let isRefused = false;
   const refuse = (error: ApiError): void => {
-    isRefused = true;
     parser.destroy();
     reject(error);
   };
@@ -175,9 +173,9 @@ async function multipart(bytes: Buffer, contentType: string): Promise<Pair[]> {
       else pairs.push([name, value]);
     })
     .on('finish', () => resolve(pairs));
-  for (let at = 0; at < bytes.length && !isRefused; at += PARSED_PIECE)
+  for (let at = 0; at < bytes.length && !parser.destroyed; at += PARSED_PIECE)
     parser.write(bytes.subarray(at, at + PARSED_PIECE));
-  if (!isRefused) parser.end();
+  if (!parser.destroyed) parser.end();
   return promise;
 }
 

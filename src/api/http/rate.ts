@@ -13,8 +13,8 @@ const WINDOW_S = 60;
 
 /**
  * Calls of one endpoint without a credential, from one address. Each costs up to 1 ms of the event loop, whatever its
- * body is, before the limits of attempts (src/accounts/attempts.ts) are looked at. An address that many callers share has
- * more.
+ * body is, before the limits of attempts (src/accounts/attempts.ts) are looked at. An address that many callers share
+ * has more.
  */
 const OPEN_CALLS = { burst: 200, everyMs: 200 } as const;
 const OPEN_CALLS_SHARED = { burst: 2_000, everyMs: 20 } as const;

@@ -31,7 +31,7 @@ const LONGEST_WAIT_MS = 30_000;
 const paceOf = ({ paceOf: paces, accounts }: Payers, ctx: Context) =>
   paces(ctx.state.caller?.rootUserId ?? siteOf(remoteIp(ctx, accounts.settings.trustedHops)));
 
-/** Callers that hang up do not get around what they have used: their next call waits for it, before its body is read. */
+/** Hanging up does not help a caller: the next call waits for what was used, before its body is read. */
 const awaitPace = (deps: Payers): Handler =>
   async function awaitTurn(ctx, next) {
     const waiting = paceOf(deps, ctx)(0);

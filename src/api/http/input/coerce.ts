@@ -56,8 +56,8 @@ function objectOf(name: string, text: string, budget: JsonBudget): unknown {
 const isText = (field: Field, value: string): boolean => allows(field, 'string') && !/^\s*\{/.test(value);
 
 /**
- * Forms may send an object as one JSON string, whose members are then typed as in a JSON body: `json` bounds all of them
- * together. Null: a query, whose objects are in brackets.
+ * Forms may send an object as one JSON string, whose members are then typed as in a JSON body: `json` bounds all of
+ * them together. Null: a query, whose objects are in brackets.
  */
 export function coerce(schema: Field, input: Nested, json: JsonBudget | null): Record<string, unknown> {
   const out = Object.create(null) as Record<string, unknown>;
