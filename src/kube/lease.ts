@@ -81,10 +81,11 @@ export function startElection(options: LeaseOptions): Election {
     const before = sighting?.record;
     sighting = sight(sighting, record, performance.now());
     highest = Math.max(highest, record.epoch);
+    // An older record that arrives late is not the sighting.
     if (
       lead !== undefined &&
       sighting.record === record &&
-      (record.epoch > lead.epoch || (record.holder !== identity && record.epoch === lead.epoch))
+      !(record.holder === identity && record.epoch === lead.epoch)
     )
       lose('taken');
     if (record.holder !== identity && before?.holder !== record.holder) wake();
@@ -117,11 +118,25 @@ export function startElection(options: LeaseOptions): Election {
   const refresh = async (): Promise<void> =>
     note(recordOf(await client.get(LEASES, name, { namespace, deadlineMs: renewMs, signal: stopping.signal })));
 
-  async function take(): Promise<void> {
+  /** 0: the lease may be acquired now. */
+  const takeableIn = (at: number): number =>
+    sighting === undefined ? Math.max(0, quietUntil - at) : takeableInMs(sighting, identity, durationMs, at);
+
+  /** Whether the lease may still be acquired from the state that was judged. Anything seen since is judged anew. */
+  const stillTakeable = (judged: Sighting | undefined): boolean =>
+    !stopping.signal.aborted &&
+    sighting?.record.resourceVersion === judged?.record.resourceVersion &&
+    takeableIn(performance.now()) === 0;
+
+  /** Writes only over the record that was judged: its resourceVersion is the condition of the write. */
+  async function take(judged: Sighting | undefined): Promise<void> {
+    const least = highest;
     // Workers of an earlier leadership end before the next begins.
     await losing;
+    if (!stillTakeable(judged)) return;
     const floor = (await options.epochFloor?.()) ?? 0;
-    const epoch = Math.max(floor, highest) + 1;
+    if (!stillTakeable(judged)) return;
+    const epoch = Math.max(floor, least) + 1;
     const now = microTime();
     const spec = {
       holderIdentity: identity,
@@ -131,22 +146,23 @@ export function startElection(options: LeaseOptions): Election {
       renewTime: now,
     };
     const since = new Date(clock()).toISOString();
-    const annotations = withTerm(sighting?.record.terms ?? [], { pod: options.holder, epoch, since });
+    const annotations = withTerm(judged?.record.terms ?? [], { pod: options.holder, epoch, since });
     const sentAt = performance.now();
     const sentWall = Date.now();
     const bounds = { namespace, deadlineMs: renewMs, serverTimeoutMs: renewMs };
     const lease =
-      sighting === undefined
+      judged === undefined
         ? await client.create(LEASES, { metadata: { name, namespace, annotations }, spec }, bounds)
         : await client.mergePatch(
             LEASES,
             name,
             { metadata: { annotations }, spec },
-            { ...bounds, resourceVersion: sighting.record.resourceVersion },
+            { ...bounds, resourceVersion: judged.record.resourceVersion },
           );
     note(recordOf(lease));
-    // The response may have been delayed: then the lease is held, but too old to lead.
+    // The response may have been delayed: then the lease is held, but too old to lead, or another holder has it.
     if (stopping.signal.aborted || performance.now() - sentAt + marginMs >= durationMs) return;
+    if (sighting?.record.holder !== identity || sighting.record.epoch !== epoch) return;
     lead = { epoch, sentAt, sentWall, lapse: undefined as never };
     lead.lapse = armLapse();
     options.onLead({ epoch });
@@ -184,11 +200,9 @@ export function startElection(options: LeaseOptions): Election {
         await refresh().catch((error: unknown) => {
           if (!isKubeError(error, 'not-found')) throw error;
         });
-      const at = performance.now();
-      const wait =
-        sighting === undefined ? Math.max(0, quietUntil - at) : takeableInMs(sighting, identity, durationMs, at);
+      const wait = takeableIn(performance.now());
       if (wait === 0) {
-        await take();
+        await take(sighting);
         return lead === undefined ? renewMs / 4 : renewMs;
       }
       // The watch normally reports changes; this read covers a broken watch.

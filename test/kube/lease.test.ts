@@ -7,6 +7,8 @@ import { termsOf } from '../../src/kube/lease_terms.ts';
 import { startReflector } from '../../src/kube/reflector.ts';
 import { testApiServer, type TestApiServer } from './apiserver.ts';
 import { until } from '../until.ts';
+import { PATIENCE } from '../patience.ts';
+import { pause } from '../../src/retry.ts';
 import { startRelay } from './relay.ts';
 
 interface Line {
@@ -316,6 +318,89 @@ describe('leader election', function () {
       }
       assert.ok(election.stillLeading(200));
       assert.deepEqual(told, ['lead 1']);
+    });
+
+    it('a candidate that is slow to learn the epoch takes no lease that another one has taken meanwhile', async () => {
+      const times = { durationMs: 6_000, renewMs: 1_000 };
+      const first = await elect(times);
+      const floor = Promise.withResolvers<number>();
+      const asked = Promise.withResolvers<void>();
+      const slow = startElection({
+        client,
+        name: 'leader',
+        holder: 'slow',
+        ...times,
+        epochFloor: () => {
+          asked.resolve();
+          return floor.promise;
+        },
+        onLead: () => {},
+        onLost: () => {},
+      });
+      cleanup.push(() => slow.stop());
+      await until('it sees the holder', () => slow.seen()?.holder === first.election.identity);
+      await first.election.stop();
+      await asked.promise;
+      const quick = await elect(times);
+      // Between two renewals: one would make the write of the slow one a conflict.
+      await until('the slow one has seen the latest renewal of the new holder', () => {
+        const ageMs = quick.election.ageMs();
+        return slow.seen()?.holder === quick.election.identity && ageMs > 300 && ageMs < 600;
+      });
+      floor.resolve(0);
+      const renewals = new Set<string>();
+      await until('two renewals', async () => {
+        const { spec } = await client.get(LEASES, 'leader');
+        assert.deepEqual([spec?.holderIdentity, quick.told], [quick.election.identity, ['lead 2']]);
+        renewals.add(spec!.renewTime!);
+        return renewals.size > 2;
+      });
+      assert.equal(slow.leading(), undefined);
+    });
+
+    // Delays of a LIST of pools. Each holder releases, the other two want it.
+    it('hundreds of releases with slow and unequal candidates: none takes it from a living holder', async function () {
+      this.timeout(PATIENCE * 300_000);
+      const RELEASES = 200;
+      const DELAYS = [5, 30, 105];
+      const lost: string[] = [];
+      const epochs: number[] = [];
+      const standing: Election[] = [];
+      const stand = (delayMs: number): Election => {
+        const election: Election = startElection({
+          client,
+          name: 'leader',
+          holder: `after-${delayMs}`,
+          epochFloor: async () => {
+            await pause(delayMs * Math.random());
+            return 0;
+          },
+          onLead: ({ epoch }) => {
+            epochs.push(epoch);
+            const others = standing.filter((one) => one !== election && one.leading() !== undefined);
+            if (others.length > 0) lost.push(`elected for ${epoch} while another one leads`);
+          },
+          onLost: (why) => {
+            if (why !== 'released') lost.push(`${why} in ${epochs.at(-1)}`);
+          },
+        });
+        standing.push(election);
+        return election;
+      };
+      const delays = new Map(DELAYS.map((delayMs) => [stand(delayMs), delayMs]));
+      cleanup.push(() => Promise.all(standing.map((election) => election.stop())));
+      for (let n = 0; n < RELEASES; n++) {
+        const leader = await until('one leads', () => standing.find((one) => one.leading() !== undefined));
+        const delayMs = delays.get(leader)!;
+        await leader.stop();
+        standing.splice(standing.indexOf(leader), 1);
+        delays.set(stand(delayMs), delayMs);
+      }
+      assert.deepEqual(lost, []);
+      assert.ok(
+        epochs.every((epoch, index) => index === 0 || epoch > epochs[index - 1]!),
+        epochs.join(),
+      );
     });
 
     it('releases the lease only after the work has stopped', async () => {
