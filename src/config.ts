@@ -225,12 +225,10 @@ const controller = {
   sourceCaConfigMap: text('PY_SOURCE_CA_CONFIGMAP', ''),
   /** Trust anchors and settings of the C2PA check, in the runner namespace. */
   c2paConfigMap: text('PY_C2PA_CONFIGMAP', ''),
-  catalogFile: text('PY_CATALOG_FILE', '/etc/probeyard/catalog.yaml'),
-  poolsFile: text('PY_POOLS_FILE', '/etc/probeyard/pools.yaml'),
+  /** Prefix of the ConfigMaps with what the leader applies: NAME-catalog, NAME-pools and NAME-policies. */
+  chartName: text('PY_CHART_NAME', 'probeyard'),
   showVulnerabilities: flag('PY_SHOW_VULNERABILITIES', false),
   earlyStart: flag('PY_EARLY_START', true),
-  /** Empty: the chart ships no shared policies. */
-  policiesFile: text('PY_POLICIES_FILE', ''),
   finishedSeconds: integer('PY_FINISHED_SECONDS', 1, 86_400, 600),
   finishedMax,
   keepEnvelopeDays: integer('PY_KEEP_ENVELOPE_DAYS', 1, 36_500, 30),

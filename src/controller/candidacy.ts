@@ -16,6 +16,7 @@ export interface Candidacy {
 export function standForElection(leaseClient: KubeClient, deps: TermDeps): Candidacy {
   const { config, jobs, log, metrics } = deps;
   let term: RunningTerm | undefined;
+  let over = new AbortController();
   let starting: Promise<void> = Promise.resolve();
   const endTerm = async (): Promise<void> => {
     const ending = term;
@@ -39,17 +40,19 @@ export function standForElection(leaseClient: KubeClient, deps: TermDeps): Candi
     onLead: ({ epoch }) => {
       log.info({ epoch }, 'elected as leader');
       metrics.lead(epoch);
+      const mine = new AbortController();
+      over = mine;
       const lead = async (): Promise<void> => {
         await endTerm();
         metrics.lead(epoch);
-        const mine = () => election.leading() === epoch;
-        if (!mine()) return;
+        if (mine.signal.aborted) return;
         term = await startTerm(
           deps,
           {
             holder: election.identity,
             epoch,
-            stillLeading: (margin) => mine() && election.stillLeading(margin),
+            stillLeading: (margin) => election.leading() === epoch && election.stillLeading(margin),
+            over: mine,
             terms: () => election.terms(),
           },
           (running) => {
@@ -58,7 +61,8 @@ export function standForElection(leaseClient: KubeClient, deps: TermDeps): Candi
         );
       };
       starting = starting.then(lead).catch((error: unknown) => {
-        if (!election.stillLeading(0)) return log.warn({ err: error, epoch }, 'lost the lease before the term started');
+        if (mine.signal.aborted || !election.stillLeading(0))
+          return log.warn({ err: error, epoch }, 'lost the lease before the term started');
         // A leader that cannot start must not block the other replicas.
         log.error({ err: error, epoch }, 'cannot start the term, exiting');
         process.exit(1);
@@ -66,6 +70,8 @@ export function standForElection(leaseClient: KubeClient, deps: TermDeps): Candi
     },
     onLost: async (why) => {
       log.warn({ why }, 'no longer leading');
+      // A term that is still starting ends at its next step.
+      over.abort();
       await starting;
       await endTerm();
     },

@@ -5,7 +5,6 @@
 import { isBeatOf } from '../bus/claims.ts';
 import { SUBJECT, type Closed, type Early, type Heartbeat } from '../bus/messages.ts';
 import { BEATS, makeRates } from '../bus/rates.ts';
-import { stamp } from '../kube/conditions.ts';
 import { PROBE_POOLS, PROBE_TOOLS, type Pod } from '../kube/client.ts';
 import { eventRecorder } from '../kube/events.ts';
 import type { Election } from '../kube/lease.ts';
@@ -14,8 +13,7 @@ import { startReflector, type Reflector } from '../kube/reflector.ts';
 import type { ProbeJob } from '../kube/probe_job.ts';
 import type { ProbePool } from '../kube/probe_pool.ts';
 import type { ProbeTool } from '../kube/probe_tool.ts';
-import { applyCatalog, applyPolicies, showOverridden } from './catalog/apply.ts';
-import { showKnownVulnerabilities } from './catalog/known_vulnerabilities.ts';
+import { applyChart } from './catalog/apply.ts';
 import type { EndFlooding } from './floods.ts';
 import { raiseFence } from './leader/fence.ts';
 import { fenceCheck } from './leader/fence_check.ts';
@@ -27,7 +25,7 @@ import { keepNatsCa } from './pools/nats_ca.ts';
 import { Pools } from './pools/pools.ts';
 import { FinishedJobs } from './leader/finished_jobs.ts';
 import { Runners } from './pools/runners.ts';
-import type { Term } from './leader/lease_guard.ts';
+import { ensureLeading, whileLeading, type Term } from './leader/lease_guard.ts';
 import { watchSharedPolicies } from './catalog/shared_policies.ts';
 import { sweep } from './leader/sweep.ts';
 import { buildSnapshot } from './snapshot/build.ts';
@@ -67,11 +65,11 @@ const uidOf = (heartbeatSubject: string): string => heartbeatSubject.slice(SUBJE
 
 export async function startTerm(
   deps: TermDeps,
-  lease: Pick<Election, 'stillLeading' | 'terms'> & { holder: string; epoch: number },
+  lease: Pick<Election, 'stillLeading' | 'terms'> & { holder: string; epoch: number; over: AbortController },
   attach: (term: RunningTerm) => void,
 ): Promise<RunningTerm> {
   const { kube, bus, config, log, metrics, store, pods, jobs } = deps;
-  const over = new AbortController();
+  const { over } = lease;
   const term: Term = {
     holder: lease.holder,
     epoch: lease.epoch,
@@ -312,34 +310,16 @@ export async function startTerm(
     (error, tool) => log.warn({ err: error, tool }, 'tool reconcile failed, will retry'),
   );
 
-  // Separate from tools and pools: a cluster whose CRDs are not installed by the chart may lack this one.
-  const beginPolicies = async (): Promise<void> => {
-    const { applied, removed } = await applyPolicies(kube, config.policiesFile);
-    if (applied + removed.length > 0) log.info({ policies: applied, removed }, 'shared policies of the chart applied');
+  let stopped: Promise<void> | undefined;
+  const stop = async (): Promise<void> => {
+    over.abort();
+    for (const listener of [beats, early, closed, snapshots]) listener.stop();
+    for (const timer of timers) clearInterval(timer);
+    kept.ca?.stop();
+    pools.stop();
+    finishedJobs.stop();
+    await Promise.allSettled([lead.stop(), tools.stop(), poolsCache.stop(), policies.stop(), workers.stop()]);
   };
-  const begin = async (): Promise<void> => {
-    const applied = await applyCatalog(kube, config).catch((error: unknown) => {
-      log.error({ err: error }, 'cannot apply the catalog, keeping what the cluster has');
-      return undefined;
-    });
-    if (!applied) return;
-    pools.catalog(new Map(applied.pools.map(({ name, spec }) => [name, spec])), applied.removedPools);
-    await showOverridden(kube, applied.tools, stamp(store.clock.now())).catch((error: unknown) =>
-      log.warn({ err: error }, 'cannot show which fields of tools are overridden'),
-    );
-    await showKnownVulnerabilities(kube, config.showVulnerabilities).catch((error: unknown) =>
-      log.warn({ err: error }, 'cannot show known vulnerabilities of tools'),
-    );
-    log.info(
-      {
-        tools: applied.tools.length,
-        pools: applied.pools.length,
-        removed: [...applied.removed, ...applied.removedPools],
-      },
-      'catalog applied',
-    );
-  };
-
   const running: RunningTerm = {
     leader: lead,
     figures: () =>
@@ -359,42 +339,41 @@ export async function startTerm(
     podGone: (pod) => {
       if (isRunnerPod(pod)) pools.podGone(pod);
     },
-    async stop() {
-      over.abort();
-      for (const listener of [beats, early, closed, snapshots]) listener.stop();
-      for (const timer of timers) clearInterval(timer);
-      kept.ca?.stop();
-      pools.stop();
-      finishedJobs.stop();
-      await Promise.allSettled([lead.stop(), tools.stop(), poolsCache.stop(), policies.stop(), workers.stop()]);
+    stop() {
+      stopped ??= stop();
+      return stopped;
     },
   };
 
-  // Runners mount this ConfigMap: a pod created before it would wait for it.
-  if (config.natsCaFile)
-    kept.ca = await keepNatsCa({
-      kube,
-      caFile: config.natsCaFile,
-      namespace: config.runnerNamespace,
-      owner: await owner(),
-      log,
-    });
-  // Events flow from here on, so that changes during the initial lists are not missed.
-  attach(running);
-  await Promise.all([tools.synced, poolsCache.synced, pods.synced]);
-  for (const pod of pods.list()) podSeen(pod, true);
-  await raiseFence(
-    { ...deps, tooOld: fence.tooOld },
-    term.epoch,
-    poolsCache.list().map(({ metadata }) => metadata.name),
-    over.signal,
-  );
-  pools.start();
-  await lead.start();
-  finishedJobs.start();
-  void begin();
-  void beginPolicies().catch((error: unknown) =>
-    log.error({ err: error }, 'cannot apply the shared policies of the chart, keeping what the cluster has'),
-  );
+  const start = async (): Promise<void> => {
+    // Runners mount this ConfigMap: a pod created before it would wait for it.
+    if (config.natsCaFile)
+      kept.ca = await keepNatsCa({
+        kube,
+        caFile: config.natsCaFile,
+        namespace: config.runnerNamespace,
+        owner: await whileLeading(term, owner()),
+        log,
+      });
+    await ensureLeading(term);
+    // Events flow from here on, so that changes during the initial lists are not missed.
+    attach(running);
+    await whileLeading(term, Promise.all([tools.synced, poolsCache.synced, pods.synced]));
+    for (const pod of pods.list()) podSeen(pod, true);
+    const names = poolsCache.list().map(({ metadata }) => metadata.name);
+    await whileLeading(term, raiseFence({ ...deps, tooOld: fence.tooOld }, term.epoch, names, over.signal));
+    pools.start();
+    await whileLeading(term, lead.start());
+    finishedJobs.start();
+    void applyChart({ kube, log, config, term, now: () => store.clock.now() }, (applied) =>
+      pools.catalog(new Map(applied.pools.map(({ name, spec }) => [name, spec])), applied.removedPools),
+    );
+  };
+  try {
+    await start();
+  } catch (error) {
+    await running.stop();
+    throw error;
+  }
   return running;
 }

@@ -1,9 +1,6 @@
 /** The product accepts the settings that the chart passes. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { readCatalog, readPools } from '../../src/controller/catalog/apply.ts';
+import { poolsIn, toolsIn } from '../../src/controller/catalog/apply.ts';
 import { limitsOf, loadConfig } from '../../src/config.ts';
 import { DEFAULT_LIMITS } from '../../src/limits.ts';
 import { EVERYTHING, SAMPLES } from './everything.ts';
@@ -26,23 +23,15 @@ describe("product with the chart's settings", function () {
       });
     }
 
-    it(`reads the catalog and the pools ${title}`, async () => {
-      const folder = mkdtempSync(join(tmpdir(), 'probeyard-chart-'));
-      try {
-        for (const name of ['catalog', 'pools'])
-          writeFileSync(
-            join(folder, `${name}.yaml`),
-            only(render(values), 'ConfigMap', `probeyard-${name}`)['data'][`${name}.yaml`],
-          );
-        assert.ok((await readCatalog(join(folder, 'catalog.yaml'))).length > 10);
-        const pools = await readPools(join(folder, 'pools.yaml'));
-        assert.deepEqual(
-          pools.map(({ name, spec }) => `${name}: ${spec.serves.kinds.join(' ')}`),
-          ['long: msv', 'short: file c2pa compare'],
-        );
-      } finally {
-        rmSync(folder, { recursive: true });
-      }
+    it(`reads the catalog and the pools ${title}`, () => {
+      const objects = render(values);
+      const { chartName } = loadConfig('controller', environmentOf(container(objects, 'controller')));
+      const map = (file: string) => only(objects, 'ConfigMap', `${chartName}-${file}`);
+      assert.ok(toolsIn(map('catalog')).length > 10);
+      assert.deepEqual(
+        poolsIn(map('pools')).map(({ name, spec }) => `${name}: ${spec.serves.kinds.join(' ')}`),
+        ['long: msv', 'short: file c2pa compare'],
+      );
     });
   }
 

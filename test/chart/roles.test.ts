@@ -77,6 +77,7 @@ const EXPECTED = {
     'leases.coordination.k8s.io: create',
     'leases.coordination.k8s.io [probeyard-controller]: get list watch patch',
     'events: create patch',
+    'configmaps [probeyard-catalog probeyard-pools probeyard-policies]: get',
   ],
   'probeyard-runners/Role/probeyard-controller': [
     'pods: get list watch create patch delete',

@@ -1,34 +1,38 @@
 /** The catalog on a real API server: what it changes, and what it leaves alone. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { overridden } from '../../src/controller/catalog/apply.ts';
 import { warningText } from '../../src/controller/catalog/known_vulnerabilities.ts';
-import { PROBE_POOLS, PROBE_TOOLS } from '../../src/kube/client.ts';
+import { CONFIG_MAPS, PROBE_POOLS, PROBE_TOOLS } from '../../src/kube/client.ts';
 import { VULNERABILITIES } from '../../src/tools/vulnerabilities.ts';
 import { until } from '../until.ts';
 import { POOL, TOOLS, startCluster, type Cluster } from './cluster_parts.ts';
+import type { Controller } from './controller_part.ts';
 
 describe('catalog', function () {
   this.timeout(90_000);
   let cluster: Cluster;
-  let folder: string;
-  beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'probeyard-catalog-'));
-  });
-  afterEach(async () => {
-    await cluster?.stop();
-    rmSync(folder, { recursive: true });
-  });
-  const catalog = (pools: Record<string, object>): Record<string, string> => {
-    writeFileSync(join(folder, 'catalog.yaml'), stringify(TOOLS));
-    writeFileSync(
-      join(folder, 'pools.yaml'),
-      stringify(Object.entries(pools).map(([name, change]) => ({ name, ...POOL, ...change }))),
-    );
-    return { PY_CATALOG_FILE: join(folder, 'catalog.yaml'), PY_POOLS_FILE: join(folder, 'pools.yaml') };
+  afterEach(() => cluster?.stop());
+  /** What the chart has now. */
+  const catalog = async (pools: Record<string, object>, tools: readonly object[] = TOOLS): Promise<void> => {
+    const lists = {
+      catalog: tools,
+      pools: Object.entries(pools).map(([name, change]) => ({ name, ...POOL, ...change })),
+      policies: [],
+    };
+    for (const [name, list] of Object.entries(lists))
+      await cluster.kube.apply(
+        CONFIG_MAPS,
+        { metadata: { name: `probeyard-${name}` }, data: { [`${name}.yaml`]: stringify(list) } },
+        { fieldManager: 'helm', force: true },
+      );
+  };
+  const withCatalog = async (
+    pools: Record<string, object>,
+    options: Parameters<Cluster['controller']>[0] = {},
+  ): Promise<Controller> => {
+    await catalog(pools);
+    return cluster.controller(options);
   };
   const applied = (log: { msg: string }[]) =>
     until('the catalog is applied', () => log.some(({ msg }) => msg === 'catalog applied'), 20_000);
@@ -36,7 +40,7 @@ describe('catalog', function () {
 
   it('keeps the scale of a pool across terms and chart changes, and lists it as Overridden', async () => {
     cluster = await startCluster({ pools: {} });
-    const first = await cluster.controller({ env: catalog({ short: { minReady: 1, maxPods: 4 } }) });
+    const first = await withCatalog({ short: { minReady: 1, maxPods: 4 } });
     await applied(first.log);
     // The request of kubectl scale.
     const path = `/apis/probeyard.dev/v1alpha1/namespaces/${cluster.namespace}/probepools/short/scale`;
@@ -49,7 +53,7 @@ describe('catalog', function () {
       what: 'scale the pool',
     });
     await first.stop();
-    const second = await cluster.controller({ epoch: 2, env: catalog({ short: { minReady: 1, maxPods: 4 } }) });
+    const second = await withCatalog({ short: { minReady: 1, maxPods: 4 } }, { epoch: 2 });
     await applied(second.log);
     assert.equal((await pool('short')).spec.minReady, 3);
     await until(
@@ -59,36 +63,33 @@ describe('catalog', function () {
         'differs from the chart: spec.minReady',
     );
     await second.stop();
-    const third = await cluster.controller({ epoch: 3, env: catalog({ short: { minReady: 2, maxPods: 5 } }) });
+    const third = await withCatalog({ short: { minReady: 2, maxPods: 5 } }, { epoch: 3 });
     await applied(third.log);
     assert.deepEqual([(await pool('short')).spec.minReady, (await pool('short')).spec.maxPods], [3, 5]);
   });
 
   it('writes nothing in a new term whose catalog is unchanged', async () => {
     cluster = await startCluster({ pools: {} });
-    const first = await cluster.controller({ env: catalog({ short: {} }) });
+    const first = await withCatalog({ short: {} });
     await applied(first.log);
     await first.stop();
     const versions = async () =>
       (await cluster.kube.listAll(PROBE_TOOLS)).items.map(({ metadata }) => metadata.generation);
     const before = [await versions(), (await pool('short')).metadata.generation];
-    const second = await cluster.controller({ epoch: 2, env: catalog({ short: {} }) });
+    const second = await withCatalog({ short: {} }, { epoch: 2 });
     await applied(second.log);
     assert.deepEqual([await versions(), (await pool('short')).metadata.generation], before);
   });
 
   it('a pool removed from the chart finishes its job, takes no other and is deleted', async () => {
     cluster = await startCluster({ pools: {}, runners: { go: () => 'hold' } });
-    const first = await cluster.controller({ env: catalog({ old: { minReady: 2, maxPods: 2 } }) });
+    const first = await withCatalog({ old: { minReady: 2, maxPods: 2 } });
     await applied(first.log);
     await cluster.ready(2, 20_000);
     const running = await cluster.submit();
     const runner = await until('it runs', () => cluster.runners.of(running.id));
     await first.stop();
-    const second = await cluster.controller({
-      epoch: 2,
-      env: catalog({ other: { minReady: 0, maxPods: 1, serves: { kinds: ['c2pa'] } } }),
-    });
+    const second = await withCatalog({ other: { minReady: 0, maxPods: 1, serves: { kinds: ['c2pa'] } } }, { epoch: 2 });
     await applied(second.log);
     await until('its idle runner is gone', async () => (await cluster.pods()).length === 1, 20_000);
     await until(
@@ -106,6 +107,51 @@ describe('catalog', function () {
     );
   });
 
+  it('a leader of an older version applies what the release has now, and removes nothing of it', async () => {
+    cluster = await startCluster({ pools: {} });
+    const added = { ...TOOLS[0]!, version: '7.1', latest: false };
+    const names = async () => (await cluster.kube.listAll(PROBE_TOOLS)).items.map(({ metadata }) => metadata.name);
+    const first = await withCatalog({ short: {} });
+    await applied(first.log);
+    await first.stop();
+    // The upgrade: Helm writes the ConfigMaps, the new version leads, and then once more a pod of the old one.
+    await catalog({ short: {}, added: { minReady: 0, serves: { kinds: ['c2pa'] } } }, [...TOOLS, added]);
+    for (const epoch of [2, 3]) {
+      const leader = await cluster.controller({ epoch });
+      await applied(leader.log);
+      assert.ok((await names()).includes('ffprobe-7.1'), `term ${epoch}`);
+      assert.equal(
+        (await pool('added')).status?.conditions?.find(({ reason }) => reason === 'Draining'),
+        undefined,
+      );
+      await leader.stop();
+    }
+  });
+
+  it('a catalog that an older version cannot read changes nothing', async () => {
+    cluster = await startCluster({ pools: {} });
+    await applied((await withCatalog({ short: {} })).log);
+    await catalog({}, [{ ...TOOLS[0]!, tool: 'a-tool-of-the-future' }]);
+    const older = await cluster.controller({ epoch: 2 });
+    await until('it says so', () => older.log.some(({ msg }) => msg.startsWith('cannot apply the catalog')));
+    assert.equal((await cluster.kube.listAll(PROBE_TOOLS)).items.length, TOOLS.length);
+    assert.equal((await pool('short')).metadata.name, 'short');
+  });
+
+  it('a copy of a pool of the chart is not removed as one that the chart no longer has', async () => {
+    cluster = await startCluster({ pools: {} });
+    const first = await withCatalog({ short: { minReady: 0 } });
+    await applied(first.log);
+    await first.stop();
+    const { metadata, spec } = await pool('short');
+    const copy = { name: 'copy', labels: metadata.labels!, annotations: metadata.annotations! };
+    await cluster.kube.create(PROBE_POOLS, { metadata: copy, spec });
+    const second = await withCatalog({ other: { minReady: 0 } }, { epoch: 2 });
+    await applied(second.log);
+    assert.deepEqual(second.log.find(({ msg }) => msg === 'catalog applied')?.['removed'], ['short']);
+    assert.equal((await pool('copy')).metadata.deletionTimestamp, undefined);
+  });
+
   it('warns of known vulnerabilities in the status of tools, if the operator wants it', async () => {
     cluster = await startCluster({ pools: {} });
     const warnings = async () =>
@@ -115,14 +161,14 @@ describe('catalog', function () {
           status?.warning,
         ]),
       );
-    const first = await cluster.controller({ env: { ...catalog({}), PY_SHOW_VULNERABILITIES: 'true' } });
+    const first = await withCatalog({}, { env: { PY_SHOW_VULNERABILITIES: 'true' } });
     await applied(first.log);
     const shown = await warnings();
     for (const [name, known] of Object.entries(VULNERABILITIES))
       if (name in shown) assert.equal(shown[name], warningText(known), name);
     assert.ok(Object.values(shown).some((warning) => warning !== undefined));
     await first.stop();
-    const second = await cluster.controller({ epoch: 2, env: catalog({}) });
+    const second = await withCatalog({}, { epoch: 2 });
     await applied(second.log);
     assert.deepEqual(
       Object.values(await warnings()).filter((warning) => warning !== undefined),

@@ -1,15 +1,16 @@
-/** One controller replica, wired as in main.ts: caches, a collector, and a term whose lease the test controls. */
+/** One controller replica, wired as in main.ts: caches, a collector, and a term whose lease the test controls, or wins. */
 import type { JSONWebKeySet } from 'jose';
 import { pino } from 'pino';
 import type { BodyRoom } from '../../src/bus/body_room.ts';
 import type { Bus } from '../../src/bus/connect.ts';
 import { consumeResults } from '../../src/bus/collect.ts';
 import { loadConfig } from '../../src/config.ts';
+import { standForElection, type Candidacy } from '../../src/controller/candidacy.ts';
 import { startCaches } from '../../src/controller/caches.ts';
 import { collect, collectorRoom } from '../../src/controller/collect/collect.ts';
 import { floods } from '../../src/controller/floods.ts';
 import { controllerMetrics } from '../../src/controller/metrics.ts';
-import { startTerm, type RunningTerm } from '../../src/controller/term.ts';
+import { startTerm, type RunningTerm, type TermDeps } from '../../src/controller/term.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 import type { Store } from '../../src/store/store.ts';
 import { RUNNER_IMAGE } from './cluster_parts.ts';
@@ -86,22 +87,23 @@ function counting(kube: KubeClient, calls: Controller['calls']): KubeClient {
   };
 }
 
-export async function startController(
-  options: Omit<ControllerOptions, 'writes' | 'epoch' | 'env' | 'collects' | 'collectorBus' | 'room' | 'quiet'> &
-    Partial<ControllerOptions>,
-): Promise<Controller> {
-  const {
-    kube,
-    bus,
-    store,
-    namespace,
-    runnerNamespace,
-    epoch = 1,
-    collects = true,
-    collectorBus = bus,
-    room = collectorRoom(),
-    quiet = false,
-  } = options;
+type ReplicaOptions = Omit<
+  ControllerOptions,
+  'writes' | 'epoch' | 'env' | 'collects' | 'collectorBus' | 'room' | 'quiet'
+> &
+  Partial<ControllerOptions>;
+
+interface Replica {
+  deps: TermDeps;
+  calls: Controller['calls'];
+  log: Controller['log'];
+  stop(): Promise<unknown>;
+}
+
+/** Everything of a replica but its term; `term` is the one that gets its events. */
+async function startReplica(options: ReplicaOptions, term: () => RunningTerm | undefined): Promise<Replica> {
+  const { kube, bus, store, namespace, runnerNamespace, collects = true, quiet = false } = options;
+  const { collectorBus = bus, room = collectorRoom() } = options;
   const lines: Controller['log'] = [];
   const log = pino(
     { level: quiet ? 'silent' : 'debug' },
@@ -120,19 +122,16 @@ export async function startController(
     PY_NATS_NKEY_FILE: '/none',
     PY_NATS_ISSUER_FILE: '/none',
     PY_SEAL_PRIVATE_FILE: '/none',
-    PY_CATALOG_FILE: '/none',
-    PY_POOLS_FILE: '/none',
     ...options.env,
   });
   const metrics = controllerMetrics();
   const calls: Controller['calls'] = [];
-  let term: RunningTerm | undefined;
   const { jobs, pods } = startCaches({
     kube,
     config,
     log,
     metrics,
-    term: () => term,
+    term,
     podGone: () => {},
     podRenewed: () => {},
   });
@@ -164,44 +163,77 @@ export async function startController(
     podOf: (uid) => pods.by('uid', uid)[0],
     kick: async () => {},
   });
+  const listener = store.listenTokens((change) => {
+    void term()?.leader.tokensChanged('token' in change ? [change.token] : 'all');
+  });
+  const deps: TermDeps = {
+    kube: quiet ? kube : counting(options.writes ?? kube, calls),
+    bus,
+    store,
+    log,
+    namespace,
+    config,
+    metrics,
+    pods,
+    jobs,
+    endFlooding,
+    tokensFresh: () => listener.listening(),
+    intake: { store, kube, keys: () => options.keys, s3Hosts: [], named: noCredentials },
+  };
+  const stop = () => Promise.all([results?.stop(), jobs.stop(), pods.stop(), listener.stop()]);
+  return { deps, calls, log: lines, stop };
+}
+
+export interface Candidate {
+  candidacy: Candidacy;
+  log: Controller['log'];
+  stop(): Promise<void>;
+}
+
+/** A replica that stands for election, and leads when it is elected. */
+export async function startCandidate(options: ReplicaOptions): Promise<Candidate> {
+  const standing: { candidacy?: Candidacy } = {};
+  const { deps, log, stop } = await startReplica(options, () => standing.candidacy?.term());
+  const candidacy = standForElection(options.kube, deps);
+  standing.candidacy = candidacy;
+  let stopped: Promise<void> | undefined;
+  return {
+    candidacy,
+    log,
+    stop() {
+      stopped ??= candidacy.stop().then(async () => {
+        await stop();
+      });
+      return stopped;
+    },
+  };
+}
+
+export async function startController(options: ReplicaOptions): Promise<Controller> {
+  const { epoch = 1, runnerNamespace } = options;
+  let term: RunningTerm | undefined;
+  const { deps, calls, log, stop } = await startReplica(options, () => term);
   const lease: HeldLease = { epoch, holder: `controller-${epoch}`, ageMs: 0 };
   const stillLeading = (marginMs = 1_000): boolean => lease.ageMs + marginMs < DURATION_MS;
-  const listener = store.listenTokens((change) => {
-    void term?.leader.tokensChanged('token' in change ? [change.token] : 'all');
-  });
-  const attach = (running: RunningTerm) => {
-    term = running;
-  };
   const started = await startTerm(
-    {
-      kube: quiet ? kube : counting(options.writes ?? kube, calls),
-      bus,
-      store,
-      log,
-      namespace,
-      config,
-      metrics,
-      pods,
-      jobs,
-      endFlooding,
-      tokensFresh: () => listener.listening(),
-      intake: { store, kube, keys: () => options.keys, s3Hosts: [], named: noCredentials },
+    deps,
+    { holder: lease.holder, epoch, stillLeading, terms: () => [], over: new AbortController() },
+    (running) => {
+      term = running;
     },
-    { holder: lease.holder, epoch, stillLeading, terms: () => [] },
-    attach,
   );
   let stopped: Promise<void> | undefined;
   return {
     term: started,
     lease,
     calls,
-    log: lines,
-    sees: (pod) => pods.get(`${runnerNamespace}/${pod}`) !== undefined,
+    log,
+    sees: (pod) => deps.pods.get(`${runnerNamespace}/${pod}`) !== undefined,
     stop() {
       stopped ??= (async () => {
         term = undefined;
         await started.stop();
-        await Promise.all([results?.stop(), jobs.stop(), pods.stop(), listener.stop()]);
+        await stop();
       })();
       return stopped;
     },

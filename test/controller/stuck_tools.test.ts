@@ -44,8 +44,6 @@ const configOf = ({ namespace, runnerNamespace }: Cluster) =>
     PY_NATS_NKEY_FILE: '/none',
     PY_NATS_ISSUER_FILE: '/none',
     PY_SEAL_PRIVATE_FILE: '/none',
-    PY_CATALOG_FILE: '/none',
-    PY_POOLS_FILE: '/none',
   });
 
 describe('tools that keep runners from starting', () => {

@@ -20,6 +20,31 @@ export async function leaseSafe(term: Term, marginMs: number): Promise<void> {
   while (!term.signal.aborted && !term.stillLeading(marginMs)) await pause(LEASE_LOOK_MS, term.signal);
 }
 
+class TermOver extends Error {
+  readonly code = 'term-over';
+}
+
+/** As leaseSafe, and rejects once the term is over: before each of the calls of a sequence that only a leader makes. */
+export async function ensureLeading(term: Term): Promise<void> {
+  await leaseSafe(term, 0);
+  if (term.signal.aborted) throw new TermOver(`term ${term.epoch} is over`);
+}
+
+/** The outcome of a step of a term's start; rejects at once when the term ends, whatever becomes of the step. */
+export async function whileLeading<T>(term: Term, step: Promise<T>): Promise<T> {
+  const over = Promise.withResolvers<void>();
+  const end = (): void => over.resolve();
+  term.signal.addEventListener('abort', end);
+  try {
+    if (!term.signal.aborted) await Promise.race([over.promise, step]);
+    await ensureLeading(term);
+    return await step;
+  } finally {
+    term.signal.removeEventListener('abort', end);
+    step.catch(() => {});
+  }
+}
+
 export function disarm(job: Job): void {
   for (const timer of job.timers) clearTimeout(timer);
   job.timers = [];

@@ -11,6 +11,7 @@ import { seen, take } from './intake.ts';
 import { isHandMade, submittedAtOf } from './job.ts';
 import { isAdmitted, isFinished } from '../../kube/conditions.ts';
 import { RunnerOwners } from './runner_owners.ts';
+import { ensureLeading, whileLeading } from './lease_guard.ts';
 import { now, type TermState } from './term_state.ts';
 
 /** How long a new leader waits for its servers before it leaves the lease to another replica. */
@@ -21,7 +22,7 @@ const PATIENCE_MS = 60_000;
  * admitted before that.
  */
 export async function recover(state: TermState): Promise<void> {
-  const { kube, namespace, finishedJobs, store, bus, log, runners } = state.deps;
+  const { kube, namespace, finishedJobs, store, bus, log, runners, term } = state.deps;
   const owners = new RunnerOwners(runners);
   const unfinished = await patiently(state, 'list the jobs', () =>
     listUnfinished(kube, namespace, (job) => {
@@ -32,14 +33,14 @@ export async function recover(state: TermState): Promise<void> {
   for (const job of unfinished) owners.note(job);
   const tokens = [...new Set(unfinished.flatMap((job) => (job.spec.token ? [job.spec.token.id] : [])))];
   await patiently(state, 'load the tokens of unfinished jobs', () => state.tokens.load(tokens));
-  await bindRunners(state, owners);
-  bus.publish(SUBJECT.report, { epoch: state.deps.term.epoch });
-  await learnSlots(state, unfinished);
+  await whileLeading(term, bindRunners(state, owners));
+  bus.publish(SUBJECT.report, { epoch: term.epoch });
+  await whileLeading(term, learnSlots(state, unfinished));
   state.listed = true;
   const count = unfinished.length;
   // Emptied, so that no job is held twice: here with its source, and as it was taken in.
   for (const job of unfinished.splice(0)) take(state, job);
-  await state.intake.settled();
+  await whileLeading(term, state.intake.settled());
   const byId = new Map([...state.jobs.values()].map((job) => [job.id, job]));
   const ids = [...byId.keys()];
   for (let at = 0; at < ids.length; at += 500) {
@@ -53,23 +54,27 @@ export async function recover(state: TermState): Promise<void> {
   const expected = [...state.jobs.values()].flatMap(({ runner }) => (runner ? [runner.uid] : []));
   const until = now() + 1_000;
   while (now() < until && state.live && expected.some((uid) => runners.get(uid)?.seenAt === undefined)) await pause(20);
+  await ensureLeading(term);
   state.ready = true;
   for (const job of state.arrived.values()) seen(state, job);
   state.arrived.clear();
-  log.info({ epoch: state.deps.term.epoch, unfinished: count, running: state.ledger.held }, 'term started');
+  log.info({ epoch: term.epoch, unfinished: count, running: state.ledger.held }, 'term started');
   state.scheduleAll();
 }
 
 /** Repeats a read while this replica holds the lease. */
 function patiently<T>(state: TermState, what: string, read: () => Promise<T>): Promise<T> {
   const { log, term } = state.deps;
-  return retry(read, {
-    first: 100,
-    longest: 2_000,
-    until: performance.now() + PATIENCE_MS,
-    when: () => term.stillLeading(0),
-    onRetry: (error) => log.warn({ err: error }, `cannot ${what}, will retry`),
-  });
+  return whileLeading(
+    term,
+    retry(read, {
+      first: 100,
+      longest: 2_000,
+      until: performance.now() + PATIENCE_MS,
+      when: () => term.stillLeading(0),
+      onRetry: (error) => log.warn({ err: error }, `cannot ${what}, will retry`),
+    }),
+  );
 }
 
 /**
