@@ -28,7 +28,13 @@ import { testApiServer, type TestApiServer } from '../kube/apiserver.ts';
 import { startNats, type NatsServer } from '../servers.ts';
 import { startStore, type StoreFixture } from '../store/fixture.ts';
 import { until } from '../until.ts';
-import { startController, type Controller, type ControllerOptions } from './controller_part.ts';
+import {
+  startCandidate,
+  startController,
+  type Candidate,
+  type Controller,
+  type ControllerOptions,
+} from './controller_part.ts';
 import { simulateRunners, type Behaviour, type SimulatedRunners } from './simulated_runners.ts';
 
 export const RUNNER_IMAGE = 'probeyard:test';
@@ -138,6 +144,8 @@ export interface Cluster {
   record(id: string): Promise<RequestRecord>;
   ended(...ids: string[]): Promise<RequestRecord[]>;
   controller(options?: Partial<ControllerOptions>): Promise<Controller>;
+  /** A replica that stands for election. */
+  candidate(options?: Partial<ControllerOptions>): Promise<Candidate>;
   /** Resolves when the controller that was started last can use so many runners. */
   ready(count?: number, ms?: number): Promise<void>;
   setPool(name: string, change: Partial<ProbePoolSpec>): Promise<void>;
@@ -217,6 +225,7 @@ export async function startCluster({
   });
   await jobs.synced;
   const controllers: Promise<Controller>[] = [];
+  const candidates: Promise<Candidate>[] = [];
   let over = false;
   const fallback = stored.admin.tokenId;
 
@@ -226,6 +235,21 @@ export async function startCluster({
       metadata: { name: id, namespace, labels: { [LABEL.token]: String(token) } },
       spec: specs.get(id)!,
     });
+  };
+
+  const replicaOptions = () => {
+    // A test that timed out must not start a controller beside those of the next test.
+    if (over) throw new Error('this cluster is over');
+    return {
+      kube,
+      bus,
+      store,
+      namespace,
+      runnerNamespace,
+      natsUrl: shared.nats.url,
+      postgresUrl: stored.server.url,
+      keys: keys.private,
+    };
   };
 
   const record = async (id: string): Promise<RequestRecord> => {
@@ -329,20 +353,13 @@ export async function startCluster({
       return Promise.all(ids.map(record));
     },
     controller(options = {}) {
-      // A test that timed out must not start a controller beside those of the next test.
-      if (over) throw new Error('this cluster is over');
-      const made = startController({
-        kube,
-        bus,
-        store,
-        namespace,
-        runnerNamespace,
-        natsUrl: shared.nats.url,
-        postgresUrl: stored.server.url,
-        keys: keys.private,
-        ...options,
-      });
+      const made = startController({ ...replicaOptions(), ...options });
       controllers.push(made);
+      return made;
+    },
+    candidate(options = {}) {
+      const made = startCandidate({ ...replicaOptions(), ...options });
+      candidates.push(made);
       return made;
     },
     async ready(count = 1, ms = 30_000) {
@@ -366,7 +383,7 @@ export async function startCluster({
     async stop() {
       if (over) return;
       over = true;
-      for (const controller of controllers)
+      for (const controller of [...controllers, ...candidates])
         await controller.then(
           (started) => started.stop(),
           () => {},
