@@ -105,8 +105,10 @@ export type Permission =
   | 'write:billing'
   | 'write:invite'
   | 'write:media'
+  | 'write:policy'
   | 'write:sub-user'
-  | 'write:user';
+  | 'write:user'
+  | 'write:webhook';
 
 export interface ApiToken {
   id: number;
