@@ -19,7 +19,11 @@ export type Pace = (busyMs: number) => Promise<void> | undefined;
 
 /** Who is charged: the id of an account, or the address of a caller who is not authenticated. */
 export type Payer = number | string;
-export type PaceOf = (payer: Payer) => Pace;
+export interface PaceOf {
+  (payer: Payer): Pace;
+  /** How long this payer would have to wait now, in milliseconds. */
+  debtOf(payer: Payer): number;
+}
 
 export interface PaceOptions {
   share?: number;
@@ -38,12 +42,15 @@ export function makePaces({
   /** When a payer has its full burst: in the future if it is used up. */
   const fullAt = new Map<Payer, number>();
 
-  return (payer) => (busyMs) => {
-    const at = now();
-    if (fullAt.size > MOST) for (const [one, since] of fullAt) if (since <= at) fullAt.delete(one);
-    const next = Math.max(fullAt.get(payer) ?? at, at) + busyMs / share;
-    fullAt.set(payer, next);
-    const debtMs = next - at - burstMs / share;
-    return debtMs < LEAST_PAUSE_MS ? undefined : wait(debtMs);
-  };
+  const debtOf = (payer: Payer): number => Math.max(0, (fullAt.get(payer) ?? -Infinity) - now() - burstMs / share);
+  const paceOf =
+    (payer: Payer): Pace =>
+    (busyMs) => {
+      const at = now();
+      if (fullAt.size > MOST) for (const [one, since] of fullAt) if (since <= at) fullAt.delete(one);
+      fullAt.set(payer, Math.max(fullAt.get(payer) ?? at, at) + busyMs / share);
+      const debtMs = debtOf(payer);
+      return debtMs < LEAST_PAUSE_MS ? undefined : wait(debtMs);
+    };
+  return Object.assign(paceOf, { debtOf });
 }

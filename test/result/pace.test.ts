@@ -54,6 +54,20 @@ describe('result: pace of large results', () => {
     assert.deepEqual(time.pauses, [200]);
   });
 
+  it('the debt of a payer is what it would have to wait now, and reading it costs nothing', () => {
+    const time = clock();
+    const paceOf = makePaces({ ...time.options, wait: async () => {} });
+    assert.deepEqual([paceOf.debtOf(1), paceOf.debtOf('192.0.2.1')], [0, 0]);
+    void paceOf(1)(1_000);
+    assert.equal(paceOf.debtOf(1), 0);
+    void paceOf(1)(250);
+    assert.deepEqual([paceOf.debtOf(1), paceOf.debtOf(1), paceOf.debtOf(2)], [1_000, 1_000, 0]);
+    time.pass(400);
+    assert.equal(paceOf.debtOf(1), 600);
+    time.pass(600);
+    assert.equal(paceOf.debtOf(1), 0);
+  });
+
   it('inflating a body counts by its estimate, and a scan by its duration', async () => {
     const text = JSON.stringify({ ffprobe: { success: true, output: 'a'.repeat(3 * MB) } });
     const counted = async (read: (packed: PackedSlices) => Promise<unknown>): Promise<number> => {
