@@ -35,14 +35,21 @@ export interface SpooledFile {
 }
 
 export interface Reception {
-  account: number;
   maxBytes: number;
   /** Whether the digest of the content is wanted, too. */
   hashed: boolean;
 }
 
-export interface Spool {
+/** Room for one file, taken before its first byte is read. */
+export interface SpoolPlace {
+  /** At most once. The place is then the file's, and becomes free with it. */
   receive(pieces: AsyncIterable<Buffer>, reception: Reception): Promise<SpooledFile>;
+  /** Without effect once a file was received. May be called again. */
+  release(): void;
+}
+
+export interface Spool {
+  reserve(account: number): SpoolPlace;
   /** Undefined: no such file, or not the right to read it. */
   read(
     id: string,
@@ -53,8 +60,8 @@ export interface Spool {
   close(): Promise<void>;
 }
 
-/** Of one account; of all of them four times as many. A file of a few bytes takes a block and an entry, too. */
-const MOST_FILES = 64;
+/** Of all accounts. A file of a few bytes takes a block and an entry, too. */
+const MOST_FILES = 256;
 
 const NO_SPACE = new Set(['ENOSPC', 'EDQUOT']);
 
@@ -77,8 +84,11 @@ function makeRoom(maxBytes: number) {
     all,
     begin(account: number): void {
       const own = held.get(account) ?? { files: 0, bytes: 0 };
-      if (own.files >= MOST_FILES) throw new UploadRefused('account-full');
-      if (all.files >= 4 * MOST_FILES) throw new UploadRefused('spool-full');
+      const free = MOST_FILES - all.files;
+      if (free === 0) throw new UploadRefused('spool-full');
+      // At most a third of what is free: a quarter of all places for one account, and a quarter of the rest for the
+      // next. Four that take all they can get leave 81 to others.
+      if (3 * own.files >= free) throw new UploadRefused('account-full');
       held.set(account, own);
       own.files++;
       all.files++;
@@ -122,48 +132,64 @@ export async function openSpool({ folder, maxBytes }: SpoolSettings): Promise<Sp
   const room = makeRoom(maxBytes);
   const files = new Map<string, Kept>();
 
-  return {
-    async receive(pieces, { account, maxBytes: most, hashed }) {
-      room.begin(account);
-      const id = randomBytes(16).toString('hex');
-      const key = randomBytes(32).toString('base64url');
-      const path = join(folder, id);
-      const hash = hashed ? createHash('sha256') : undefined;
-      let size = 0;
-      let taken = 0;
-      let removing: Promise<void> | undefined;
-      const remove = (): Promise<void> =>
-        (removing ??= (async () => {
-          files.delete(id);
-          await rm(path, { force: true }).finally(() => room.end(account, taken));
-        })());
-      async function* counted(): AsyncGenerator<Buffer> {
-        for await (const piece of pieces) {
-          size += piece.length;
-          if (size > most) throw new UploadRefused('too-large');
-          const more = storedBytes(size) - taken;
-          room.take(account, more);
-          taken += more;
-          hash?.update(piece);
-          yield piece;
-        }
+  async function receive(
+    account: number,
+    pieces: AsyncIterable<Buffer>,
+    { maxBytes: most, hashed }: Reception,
+  ): Promise<SpooledFile> {
+    const id = randomBytes(16).toString('hex');
+    const key = randomBytes(32).toString('base64url');
+    const path = join(folder, id);
+    const hash = hashed ? createHash('sha256') : undefined;
+    let size = 0;
+    let taken = 0;
+    let removing: Promise<void> | undefined;
+    const remove = (): Promise<void> =>
+      (removing ??= (async () => {
+        files.delete(id);
+        await rm(path, { force: true }).finally(() => room.end(account, taken));
+      })());
+    async function* counted(): AsyncGenerator<Buffer> {
+      for await (const piece of pieces) {
+        size += piece.length;
+        if (size > most) throw new UploadRefused('too-large');
+        const more = storedBytes(size) - taken;
+        room.take(account, more);
+        taken += more;
+        hash?.update(piece);
+        yield piece;
       }
+    }
+    try {
+      const handle = await open(path, 'wx', 0o600);
       try {
-        const handle = await open(path, 'wx', 0o600);
-        try {
-          await write(handle, counted(), key);
-        } finally {
-          await handle.close();
-        }
-        if (size === 0) throw new UploadRefused('empty');
-      } catch (error) {
-        await remove().catch(() => {});
-        throw NO_SPACE.has((error as NodeJS.ErrnoException).code ?? '')
-          ? new UploadRefused('spool-full', error)
-          : error;
+        await write(handle, counted(), key);
+      } finally {
+        await handle.close();
       }
-      files.set(id, { token: Buffer.from(readTokenOf(key)), stored: storedBytes(size) });
-      return { id, key, size, sha256: hash?.digest('hex'), remove };
+      if (size === 0) throw new UploadRefused('empty');
+    } catch (error) {
+      await remove().catch(() => {});
+      throw NO_SPACE.has((error as NodeJS.ErrnoException).code ?? '') ? new UploadRefused('spool-full', error) : error;
+    }
+    files.set(id, { token: Buffer.from(readTokenOf(key)), stored: storedBytes(size) });
+    return { id, key, size, sha256: hash?.digest('hex'), remove };
+  }
+
+  return {
+    reserve(account) {
+      room.begin(account);
+      let held = true;
+      return {
+        receive(pieces, reception) {
+          held = false;
+          return receive(account, pieces, reception);
+        },
+        release() {
+          if (held) room.end(account, 0);
+          held = false;
+        },
+      };
     },
     read(id, token, range) {
       const kept = files.get(id);

@@ -31,7 +31,7 @@ describe('an uploaded file as a source', function () {
     folder = await mkdtemp(join(tmpdir(), 'spool-'));
     spool = await openSpool({ folder, maxBytes: 1e9 });
     server = await serveUploads(spool, { host: '127.0.0.1', port: 0 });
-    const { id, key, size } = await spool.receive(whole(content), { account: 1, maxBytes: 1e9, hashed: false });
+    const { id, key, size } = await spool.reserve(1).receive(whole(content), { maxBytes: 1e9, hashed: false });
     place = { host: '127.0.0.1', port: server.port, id, key, size };
   });
   afterEach(async () => {

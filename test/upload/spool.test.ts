@@ -24,8 +24,8 @@ const refusedAs = (why: string) => (error: unknown) => error instanceof UploadRe
 describe('the spool of uploads', () => {
   let folder: string;
   let spool: Spool;
-  const receive = (content: Buffer, { account = 1, maxBytes = 1e9, hashed = false } = {}): Promise<SpooledFile> =>
-    spool.receive(inPieces(content), { account, maxBytes, hashed });
+  const receive = async (content: Buffer, { account = 1, maxBytes = 1e9, hashed = false } = {}): Promise<SpooledFile> =>
+    spool.reserve(account).receive(inPieces(content), { maxBytes, hashed });
 
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'spool-'));
@@ -83,18 +83,18 @@ describe('the spool of uploads', () => {
       }
     }
     await assert.rejects(
-      spool.receive(endless(), { account: 1, maxBytes: 100_000, hashed: false }),
+      spool.reserve(1).receive(endless(), { maxBytes: 100_000, hashed: false }),
       refusedAs('too-large'),
     );
     assert.ok(read <= 120_000, `read ${read}`);
     await assert.rejects(receive(Buffer.alloc(0)), refusedAs('empty'));
     await assert.rejects(
-      spool.receive(
+      spool.reserve(1).receive(
         (async function* () {
           yield await Promise.resolve(Buffer.alloc(100_000));
           throw new Error('the sender is gone');
         })(),
-        { account: 1, maxBytes: 1e9, hashed: false },
+        { maxBytes: 1e9, hashed: false },
       ),
       /the sender is gone/,
     );
@@ -116,7 +116,44 @@ describe('the spool of uploads', () => {
     await assert.rejects(receive(pattern(4)), refusedAs('account-full'));
     await receive(pattern(4), { account: 2 });
     await files[0]!.remove();
+    await files[1]!.remove();
     await receive(pattern(4));
+  });
+
+  /** Each account in turn takes what it can get. */
+  const greedy = (accounts: number): number[] =>
+    Array.from({ length: accounts }, (_, at) => {
+      for (let places = 0; ; places++)
+        try {
+          spool.reserve(100 + at);
+        } catch (error) {
+          assert.ok(refusedAs('account-full')(error), String(error));
+          return places;
+        }
+    });
+  for (const [accounts, left] of [
+    [1, 192],
+    [4, 81],
+    [12, 6],
+  ] as const)
+    it(`${accounts} accounts that take all places they can get leave ${left} to others`, () => {
+      const taken = greedy(accounts).reduce((sum, places) => sum + places, 0);
+      assert.equal(256 - taken, left);
+      spool.reserve(1);
+    });
+
+  it('a place is released once, and a file that was received keeps it', async () => {
+    const unused = spool.reserve(1);
+    assert.equal(spool.figures().files, 1);
+    unused.release();
+    unused.release();
+    assert.equal(spool.figures().files, 0);
+    const used = spool.reserve(1);
+    const file = await used.receive(inPieces(pattern(10)), { maxBytes: 100, hashed: false });
+    used.release();
+    assert.equal(spool.figures().files, 1);
+    await file.remove();
+    assert.deepEqual(spool.figures(), { files: 0, bytes: 0 });
   });
 
   it('removes what an earlier process left', async () => {

@@ -5,7 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Busboy, type BusboyFileStream, type BusboyInstance } from '@fastify/busboy';
 import { paced, TooSlow, type PaceOptions } from '../../upload/pace.ts';
-import { UploadRefused, type Reception, type Spool, type SpooledFile } from '../../upload/spool.ts';
+import { UploadRefused, type Reception, type Spool, type SpooledFile, type SpoolPlace } from '../../upload/spool.ts';
 import { ApiError, invalid, unreadable } from '../errors.ts';
 import { MAX_PAIRS, shown, type Pair } from './input/pairs.ts';
 
@@ -34,7 +34,8 @@ export interface Form {
 }
 
 export interface FormOptions extends Reception {
-  spool: Pick<Spool, 'receive'>;
+  spool: Pick<Spool, 'reserve'>;
+  account: number;
   pace?: PaceOptions | undefined;
 }
 
@@ -69,20 +70,32 @@ function apiError(error: unknown, request: IncomingMessage, maxBytes: number): u
 }
 
 function parserOf(request: IncomingMessage): BusboyInstance {
+  return new Busboy({
+    headers: { ...request.headers, 'content-type': request.headers['content-type'] ?? '' },
+    limits: LIMITS,
+  });
+}
+
+/** Takes the room for a file before the first byte is read. */
+export async function readForm(request: IncomingMessage, { spool, account, ...options }: FormOptions): Promise<Form> {
+  let place: SpoolPlace | undefined;
   try {
-    return new Busboy({
-      headers: { ...request.headers, 'content-type': request.headers['content-type'] ?? '' },
-      limits: LIMITS,
-    });
+    if (Number(request.headers['content-length'] ?? 0) > options.maxBytes + MAX_BYTES)
+      throw new UploadRefused('too-large');
+    place = spool.reserve(account);
+    return await readInto(place, request, options);
   } catch (error) {
-    throw apiError(error, request, 0);
+    throw apiError(error, request, options.maxBytes);
+  } finally {
+    place?.release();
   }
 }
 
-export async function readForm(request: IncomingMessage, options: FormOptions): Promise<Form> {
-  const { spool, maxBytes, pace, ...reception } = options;
-  if (Number(request.headers['content-length'] ?? 0) > maxBytes + MAX_BYTES)
-    throw apiError(new UploadRefused('too-large'), request, maxBytes);
+async function readInto(
+  place: SpoolPlace,
+  request: IncomingMessage,
+  { pace, ...reception }: Omit<FormOptions, 'spool' | 'account'>,
+): Promise<Form> {
   const parser = parserOf(request);
   const pairs: Pair[] = [];
   let stream: BusboyFileStream | undefined;
@@ -102,8 +115,8 @@ export async function readForm(request: IncomingMessage, options: FormOptions): 
     file.on('error', fail);
     if (name !== FILE) return fail(invalid(shown(name), `is a file; only ${FILE} may be one`));
     stream = file;
-    receiving = spool
-      .receive(file as AsyncIterable<Buffer>, { ...reception, maxBytes })
+    receiving = place
+      .receive(file as AsyncIterable<Buffer>, reception)
       .then((spooled) => ({ ...spooled, name: String(given ?? '') }));
     receiving.catch(fail);
   });
@@ -147,6 +160,6 @@ export async function readForm(request: IncomingMessage, options: FormOptions): 
       (why: unknown) => why,
     );
     // A refusal ends the stream of the file, which the parser reports first, as an error of its own.
-    throw apiError(refused instanceof UploadRefused ? refused : error, request, maxBytes);
+    throw refused instanceof UploadRefused ? refused : error;
   }
 }
