@@ -5,6 +5,7 @@
  */
 
 import { REFUSED_ADDRESS } from '../source/failures.ts';
+import type { MonthlyLimits } from '../store/records.ts';
 import { INTERNAL, TEXTS, UNAVAILABLE } from '../result/texts.ts';
 
 /** Codes share a number if callers cannot act on the difference. A throw may replace the text. */
@@ -119,6 +120,15 @@ export const invalid = (field: string, text: string): ApiError =>
   new ApiError('invalid-field', { text: `${field}: ${text}`, field });
 export const unreadable = (text: string, options?: ApiErrorOptions): ApiError =>
   new ApiError('unreadable-input', { ...options, text: `body: ${text}` });
+const USED_UP: Record<keyof MonthlyLimits, string> = {
+  'request-count': 'number of requests',
+  'processing-time': 'processing time',
+  'data-processed': 'amount of data',
+};
+export const overQuota = (exceeded: keyof MonthlyLimits): ApiError =>
+  new ApiError('quota', {
+    text: `the monthly quota is used up: ${USED_UP[exceeded]}; it resets on the first day of the month, UTC`,
+  });
 export const notFound = (): ApiError => new ApiError('not-found');
 export const expired = (): ApiError => new ApiError('not-found', { text: 'the result has expired' });
 export const inside = (detail: string, cause?: unknown): ApiError => new ApiError('internal', { detail, cause });

@@ -195,6 +195,25 @@ export function requestCalls(database: Database) {
         : { outcome, rate };
     },
 
+    /** A look, for what costs much before its request is opened; opening it judges again. */
+    async usedUpQuota({
+      tokenId,
+      userId,
+      quotas,
+    }: Pick<OpenInput, 'tokenId' | 'userId'> & { quotas: NonNullable<OpenInput['quotas']> }): Promise<
+      keyof MonthlyLimits | null
+    > {
+      if (quotas.of.length === 0) return null;
+      const [row] = await database.rows<{ exceeded: keyof MonthlyLimits | null }>({
+        name: 'used_up_quota',
+        // The function judges a request that is there already, and tells how many more there may be.
+        text: `select case when exceeded is null and nearest < 1 then 'request-count' else exceeded end exceeded
+          from quota_exceeded($1, $2, $3, $4, date_trunc('month', now(), 'UTC'))`,
+        values: [jsonb(quotas.of), tokenId, userId, quotas.rootUserId],
+      });
+      return row?.exceeded ?? null;
+    },
+
     /** Frees the idempotency key, unless another request has taken it since. */
     async releaseKey(tokenId: number, key: string, requestId: string): Promise<void> {
       await database.rows({

@@ -10,6 +10,7 @@ import { ApiError, inside, notFound } from '../errors.ts';
 import { errorBody } from './error_body.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Handler } from './context.ts';
+import { closeIfUnread } from './http_server.ts';
 import { isManagement } from './side.ts';
 
 /** A failover of Postgres or of the API server takes a few seconds. */
@@ -72,6 +73,7 @@ export const errorHandler = (log: Logger, metrics: Pick<Metrics, 'failed'>): Han
       ctx.state.code = error.code;
       ctx.status = error.status;
       ctx.set(error.headers);
+      closeIfUnread(ctx.req, ctx.res);
       ctx.body = isManagement(ctx.path) ? errorBody(error, ctx.state.requestId) : { error: error.message };
       if (error.status >= 500) metrics.failed(error.reason);
       write(log, error, ctx.state.requestId);

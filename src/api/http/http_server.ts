@@ -1,5 +1,5 @@
 /** The HTTP server of the API: its limits, its responses to malformed requests, and its shutdown. */
-import { createServer, STATUS_CODES, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import { createServer, STATUS_CODES, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { closeSlowSockets, type SlowSocketOptions } from './slow_sockets.ts';
 
@@ -26,9 +26,56 @@ const deadlines = new WeakMap<IncomingMessage, NodeJS.Timeout>();
 /** The body is read as a stream, by a reader that bounds its time itself (upload_form.ts). */
 export const withoutDeadline = (request: IncomingMessage): void => clearTimeout(deadlines.get(request));
 
+/** An unread body up to this size is read and dropped, so that the connection can be used again. */
+const MOST_DROPPED_BYTES = 64 * 1024;
+
+const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+
+/**
+ * A caller that goes on sending would see a broken connection instead of the answer: `fetch` of Node with 200 MB got it in
+ * 0 of 20 calls, and in 59 of 60 with two seconds.
+ */
+const LINGER_MS = 5_000;
+
+function isUnread(request: IncomingMessage): boolean {
+  const { headers, complete, readableDidRead } = request;
+  if (complete || !hasBody(request)) return false;
+  // A caller that expected 100 may send its body nevertheless, or its next request. Node drops no body that was begun.
+  if (headers.expect !== undefined || readableDidRead) return true;
+  return (Number(headers['content-length']) || Infinity) > MOST_DROPPED_BYTES;
+}
+
+/** For a refusal before the whole body was read: nothing more is read, and the connection is closed after the answer. */
+export function closeIfUnread(request: IncomingMessage, response: ServerResponse): void {
+  if (!isUnread(request)) return;
+  const { socket } = request;
+  response.setHeader('Connection', 'close');
+  if (request.headers.expect !== undefined) return;
+  socket.destroySoon = () => {
+    request._read = () => {};
+    socket.pause();
+    setTimeout(() => socket.destroy(), LINGER_MS).unref();
+  };
+}
+
+/**
+ * `Expect: 100-continue`: the caller sends its body once it is read, so that a refusal before that costs nothing. Node
+ * itself would send 100 at once.
+ */
+function continueOnceRead(request: IncomingMessage, response: ServerResponse): void {
+  const read = request._read.bind(request);
+  request._read = (size) => {
+    request._read = read;
+    // After an answer Node reads what is left of a body.
+    if (!response.headersSent) response.writeContinue();
+    read(size);
+  };
+}
+
 /** Node's own time-out for requests is one for all of them. */
 function bodyDeadline(request: IncomingMessage, late: () => void): void {
-  if (request.headers['content-length'] === undefined && request.headers['transfer-encoding'] === undefined) return;
+  if (!hasBody(request)) return;
   const timer = setTimeout(late, REQUEST_MS);
   timer.unref();
   deadlines.set(request, timer);
@@ -65,7 +112,15 @@ export async function listen(
   newId: () => string,
   slow: SlowSocketOptions = {},
 ): Promise<HttpServer> {
-  const server: Server = createServer(
+  const respond = (request: IncomingMessage, response: ServerResponse): void => {
+    bodyDeadline(request, () => {
+      const error = Object.assign(new Error('the body is late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
+      if (response.headersSent) request.socket.destroy();
+      else refuse(newId, error, request.socket);
+    });
+    handler(request, response);
+  };
+  const server = createServer(
     {
       maxHeaderSize: MAX_HEADER_BYTES,
       keepAliveTimeout: KEEP_ALIVE_MS,
@@ -73,15 +128,12 @@ export async function listen(
       requestTimeout: 0,
       noDelay: true,
     },
-    (request, response) => {
-      bodyDeadline(request, () => {
-        const error = Object.assign(new Error('the body is late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
-        if (response.headersSent) request.socket.destroy();
-        else refuse(newId, error, request.socket);
-      });
-      return handler(request, response);
-    },
+    respond,
   );
+  server.on('checkContinue', (request, response) => {
+    continueOnceRead(request, response);
+    respond(request, response);
+  });
   closeSlowSockets(server, slow);
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => refuse(newId, error, socket));
   await new Promise<void>((resolve, reject) => {

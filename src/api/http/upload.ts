@@ -1,19 +1,33 @@
 /** Endpoints that take a file: it is removed with the response, unless its request goes on without the caller. */
 import type { Deps } from '../deps.ts';
+import { overQuota } from '../errors.ts';
 import { refuseQuery } from './body.ts';
-import { tokenOf, type Handler } from './context.ts';
+import { tokenOf, type Context, type Handler } from './context.ts';
 import { withoutDeadline } from './http_server.ts';
+import { takeRequestRate } from './rate.ts';
 import { readForm } from './upload_form.ts';
 
 export type ReadUpload = (otherwise: Handler, credentials: readonly string[]) => Handler;
 
-export const makeReadUpload =
-  ({ uploads, log }: Pick<Deps, 'uploads' | 'log'>): ReadUpload =>
-  (otherwise, credentials) =>
+type Parts = Pick<Deps, 'uploads' | 'store' | 'queueRoom' | 'log'>;
+
+/** Refuses what would be refused after the last byte. Counts the call: the request that it opens counts no second time. */
+async function admit(deps: Parts, ctx: Context): Promise<void> {
+  deps.queueRoom.check();
+  await takeRequestRate(deps, ctx);
+  const { id: tokenId, userId, rootUserId, quotas } = tokenOf(ctx);
+  const exceeded = await deps.store.usedUpQuota({ tokenId, userId, quotas: { of: quotas, rootUserId } });
+  if (exceeded !== null) throw overQuota(exceeded);
+}
+
+export const makeReadUpload = (deps: Parts): ReadUpload => {
+  const { uploads, log } = deps;
+  return (otherwise, credentials) =>
     async function readUpload(ctx, next) {
       if (!uploads || !ctx.request.is('multipart/form-data')) return otherwise(ctx, next);
       refuseQuery(ctx, credentials);
       const { rootUserId, limits } = tokenOf(ctx);
+      await admit(deps, ctx);
       withoutDeadline(ctx.req);
       const { pairs, upload } = await readForm(ctx.req, {
         spool: uploads.spool,
@@ -32,3 +46,4 @@ export const makeReadUpload =
           await upload.remove().catch((error: unknown) => log.warn({ err: error }, 'cannot remove an upload'));
       }
     };
+};

@@ -62,13 +62,6 @@ function meaningOf(error: unknown, request: IncomingMessage, maxBytes: number): 
   return unreadable('is not valid multipart/form-data', { detail: (error as Error).message });
 }
 
-/** What is left of the body is not read, so that the connection cannot be used again. */
-function apiError(error: unknown, request: IncomingMessage, maxBytes: number): unknown {
-  const meant = meaningOf(error, request, maxBytes);
-  if (meant instanceof ApiError && !request.complete) meant.headers['Connection'] = 'close';
-  return meant;
-}
-
 function parserOf(request: IncomingMessage): BusboyInstance {
   return new Busboy({
     headers: { ...request.headers, 'content-type': request.headers['content-type'] ?? '' },
@@ -85,7 +78,7 @@ export async function readForm(request: IncomingMessage, { spool, account, ...op
     place = spool.reserve(account);
     return await readInto(place, request, options);
   } catch (error) {
-    throw apiError(error, request, options.maxBytes);
+    throw meaningOf(error, request, options.maxBytes);
   } finally {
     place?.release();
   }

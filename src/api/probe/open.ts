@@ -7,13 +7,12 @@ import { sealSource } from '../../seal/seal.ts';
 import { hideQuery } from '../../source/address/hide_query.ts';
 import { displaySource } from '../../source/address/redact.ts';
 import { groupOf } from '../../source/protocols/table.ts';
-import type { MonthlyLimits } from '../../store/records.ts';
 import { timeOf } from '../../store/uuid.ts';
 import { TRACE_ANNOTATION } from '../../tracing/trace_context.ts';
 import { keptUrl } from '../../webhooks/kept_url.ts';
 import { tokenOf, type Context } from '../http/context.ts';
 import type { Deps } from '../deps.ts';
-import { ApiError, inside } from '../errors.ts';
+import { ApiError, inside, overQuota } from '../errors.ts';
 import { probeJob } from './probe_job.ts';
 import { setRequestId } from '../http/middleware.ts';
 import type { ProbeRequest } from './request.ts';
@@ -28,17 +27,13 @@ export interface OpenedRequest {
   job: ProbeJob | null;
 }
 
-/** `again`: a repeated try of the same call, which has already been counted. */
-export async function openRequest(
-  deps: Deps,
-  ctx: Context,
-  request: ProbeRequest,
-  again: boolean,
-): Promise<OpenedRequest> {
+export async function openRequest(deps: Deps, ctx: Context, request: ProbeRequest): Promise<OpenedRequest> {
   const { store, settings, sealKeys } = deps;
   const { kind, sources, tools, limits } = request;
   const token = tokenOf(ctx);
   const trace = ctx.state.trace?.parent;
+  // By an earlier try of the same call, or before its file was read.
+  const isCounted = ctx.state.rate !== undefined;
   const { id, submittedAt } = store.newRequest();
   setRequestId(ctx, id);
   const sealing = sealSource(request.secret, { requestId: id, tokenId: token.id }, sealKeys());
@@ -61,11 +56,11 @@ export async function openRequest(
     waiter: request.waits ? settings.replica : null,
     webhookUrl,
     idempotency: request.idempotency,
-    requestsPerMinute: again ? 0 : token.limits.requestsPerMinute,
+    requestsPerMinute: isCounted ? 0 : token.limits.requestsPerMinute,
     quotas: { of: token.quotas, rootUserId: token.rootUserId },
   });
   deps.metrics.step('open', performance.now() - began);
-  if (!again) ctx.state.rate = opened.rate;
+  if (!isCounted) ctx.state.rate = opened.rate;
 
   switch (opened.outcome) {
     case 'rate-limited':
@@ -94,13 +89,3 @@ export async function openRequest(
     }
   }
 }
-
-const USED_UP: Record<keyof MonthlyLimits, string> = {
-  'request-count': 'number of requests',
-  'processing-time': 'processing time',
-  'data-processed': 'amount of data',
-};
-const overQuota = (exceeded: keyof MonthlyLimits): ApiError =>
-  new ApiError('quota', {
-    text: `the monthly quota is used up: ${USED_UP[exceeded]}; it resets on the first day of the month, UTC`,
-  });

@@ -87,7 +87,7 @@ export async function runProbe(deps: Deps, ctx: Context, request: ProbeRequest):
   deps.queueRoom.check(rootUserId);
   deps.objectRoom.check();
   for (let tries = 1; ; tries++) {
-    const opened = await openRequest(deps, ctx, request, tries > 1);
+    const opened = await openRequest(deps, ctx, request);
     if (opened.job) deps.queueRoom.opened(rootUserId);
     const end = request.waits ? await follow(deps, ctx, opened, request.limits) : await accept(deps, opened, request);
     if (end && idempotency && !opened.job && tries < TRIES && isNoResult(end)) {
