@@ -9,7 +9,7 @@ import { readForm } from './upload_form.ts';
 
 export type ReadUpload = (otherwise: Handler, credentials: readonly string[]) => Handler;
 
-type Parts = Pick<Deps, 'uploads' | 'store' | 'queueRoom' | 'log'>;
+type Parts = Pick<Deps, 'uploads' | 'store' | 'queueRoom' | 'paceOf' | 'log'>;
 
 /** Refuses what would be refused after the last byte. Counts the call: the request that it opens counts no second time. */
 async function admit(deps: Parts, ctx: Context): Promise<void> {
@@ -35,6 +35,7 @@ export const makeReadUpload = (deps: Parts): ReadUpload => {
         maxBytes: Math.min(uploads.maxBytes, limits.fileBytes),
         hashed: ctx.get('Idempotency-Key') !== '',
         pace: uploads.pace,
+        charge: deps.paceOf(rootUserId),
       });
       ctx.state.input = { form: 'form', pairs };
       if (!upload) return next();

@@ -141,6 +141,21 @@ describe('an upload that is refused before its first byte', function () {
     assert.deepEqual(statuses.toSorted(), [...Array(5).fill('202'), ...Array(5).fill('429')]);
   });
 
+  it('is read at the pace of its account', async () => {
+    const { paceOf } = api.wired.deps;
+    await paceOf(api.userId)(1);
+    assert.equal(paceOf.debtOf(api.userId), 0);
+    const { token } = await api.newToken();
+    // 3 s of burst, and 2 s at a fifth of a core.
+    void paceOf(api.userId)(3_400);
+    const began = performance.now();
+    const { answer } = await send(token, 100_000, { expect: true });
+    assert.match(answer, /HTTP\/1\.1 202 /);
+    const ms = performance.now() - began;
+    assert.ok(ms > 1_500, `${ms} ms`);
+    assert.equal(paceOf.debtOf(api.userId + 1), 0);
+  });
+
   it('a body of JSON is asked for when it is read, and not before the token is known', async () => {
     const json = async (token: string): Promise<string> => {
       const socket = connect(Number(new URL(api.url).port), '127.0.0.1');
