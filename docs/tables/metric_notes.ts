@@ -2,7 +2,7 @@
 
 /** Every label. Each is bounded: none holds an account, a token, an address or a request. */
 export const LABELS: Readonly<Record<string, string>> = {
-  by: '`account` or `replica`',
+  by: '`account`, `address` or `replica`',
   certificate: '`nats`, `nats-ca`',
   from: '`cache` or `postgres`',
   job: '`readPolicy`, `judge`, `compare`, `say`, `timeline`',
@@ -35,6 +35,9 @@ export const WORRY: Readonly<Record<string, string>> = {
     'budget, `objects` the room in etcd',
   probeyard_api_cut_answers_total: 'it grows with the load: callers time out, or a proxy in front closes connections',
   probeyard_api_memory_refused_total: '`replica` increases: raise `api.memoryBudgetBytes` and the memory limit',
+  probeyard_api_connections_refused_total: '`replica` increases: raise `api.maxConnections` or add replicas',
+  probeyard_api_overload_refused_total:
+    '`replica` increases: there is more work than this replica has CPU for; `account` alone is one account that asks for too much',
   probeyard_api_slow_sockets_closed_total: 'there are many: callers read slowly, or a proxy does',
   probeyard_early_starts_total: '`dropped` is more than a few percent: callers hang up, or ProbeJobs cannot be created',
   probeyard_jobs_waited_total: '`NoRunner` increases: the pool is too small',

@@ -21,6 +21,7 @@ import type { TokenCache } from './http/token_cache.ts';
 import type { StandingOf } from './probe/standing.ts';
 import type { WorkPool } from './work/pool.ts';
 import type { Waiting } from './probe/waiting.ts';
+import type { Overload } from './http/overload.ts';
 import type { PaceOptions } from '../upload/pace.ts';
 import type { Spool } from '../upload/spool.ts';
 
@@ -103,6 +104,7 @@ export interface Deps {
   paceOf: PaceOf;
   /** Worker threads, for whatever holds the loop for more than 5 ms. */
   work: WorkPool;
+  overload: Pick<Overload, 'begin'>;
   metrics: Metrics;
   /** Undefined: no request is traced. */
   tracer?: Tracer | undefined;

@@ -68,6 +68,11 @@ export const ERRORS = {
   draining: { status: 500, number: 50000, text: 'this server is shutting down' },
   /** The end of a request, with its recorded status and text. */
   ended: { status: 500, number: 50000, text: INTERNAL },
+  overloaded: {
+    status: 503,
+    number: 50300,
+    text: 'this server is overloaded; try again in a few seconds, with fewer calls at once',
+  },
   unavailable: { status: 503, number: 50300, text: UNAVAILABLE },
 } as const satisfies Record<string, { status: number; number: number; text: string }>;
 

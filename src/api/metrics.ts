@@ -15,6 +15,10 @@ export interface Metrics {
   tokenLookup(hit: boolean): void;
   /** A result found no room in the memory budget: its account has used its share, or the replica has none left. */
   memoryRefused(why: 'account' | 'replica'): void;
+  /** New work was refused because the event loop was late: of those who use most, or of everybody. */
+  overloadRefused(by: 'account' | 'replica'): void;
+  /** A connection was refused: all of them are taken, or its address has its share. */
+  connectionRefused(by: 'address' | 'replica'): void;
   watchMemory(budget: Pick<MemoryBudget, 'totalBytes' | 'used' | 'waiting'>): void;
   /** Work for the worker threads, also where it was refused. */
   worked(job: JobName, outcome: WorkOutcome, ms: number): void;
@@ -89,6 +93,20 @@ export function makeMetrics(waiting: () => number, options: { defaults?: boolean
     labelNames: ['job'],
     buckets: SECONDS,
   });
+  const overload = new Counter({
+    ...on,
+    name: 'probeyard_api_overload_refused_total',
+    help: 'Calls that were answered 503 because the event loop was late: of accounts that use most, or of everybody',
+    labelNames: ['by'],
+  });
+  for (const by of ['account', 'replica']) overload.inc({ by }, 0);
+  const connections = new Counter({
+    ...on,
+    name: 'probeyard_api_connections_refused_total',
+    help: 'Connections that were closed at once: too many were open, of one address or in all',
+    labelNames: ['by'],
+  });
+  for (const by of ['address', 'replica']) connections.inc({ by }, 0);
   const slow = new Counter({
     ...on,
     name: 'probeyard_api_slow_sockets_closed_total',
@@ -107,6 +125,8 @@ export function makeMetrics(waiting: () => number, options: { defaults?: boolean
     failed: (reason) => failures.inc({ reason }),
     cutAnswer: (route) => cut.inc({ route }),
     tokenLookup: (hit) => lookups.inc({ from: hit ? 'cache' : 'postgres' }),
+    overloadRefused: (by) => overload.inc({ by }),
+    connectionRefused: (by) => connections.inc({ by }),
     memoryRefused: (by) => refused.inc({ by }),
     watchMemory(budget) {
       const gauge = (name: string, help: string, value: () => number): void => readOne(registry, name, help, value);

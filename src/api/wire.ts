@@ -23,6 +23,7 @@ import type { Deps, Settings, Uploads } from './deps.ts';
 import type { ReadyChecks } from './health.ts';
 import { makeDrain } from './http/drain.ts';
 import { makeAccountRates } from './http/rate.ts';
+import { makeOverload } from './http/overload.ts';
 import { makeHandOver } from './probe/hand_over.ts';
 import { makeObjectRoom, usualObjects } from './probe/object_room.ts';
 import { makeQueueRoom } from './probe/queue_room.ts';
@@ -72,6 +73,7 @@ export function wire({
   const metrics = makeMetrics(waiting.size, { defaults: processMetrics });
 
   const paceOf = makePaces();
+  const overload = makeOverload({ paceOf, onRefused: metrics.overloadRefused });
   const memory = makeMemoryBudget({
     totalBytes: settings.memoryBudgetBytes,
     wholeBytes: WHOLE,
@@ -141,6 +143,7 @@ export function wire({
     memory,
     paceOf,
     work,
+    overload,
     metrics,
     tracer,
     log,
@@ -185,6 +188,7 @@ export function wire({
     async stop() {
       waiting.stop();
       work.close();
+      overload.stop();
       told.stop();
       await Promise.allSettled([handOver.stop(), delivery.stop(), tools.stop(), listener.stop(), accounts.stop()]);
       await tracer?.stop();

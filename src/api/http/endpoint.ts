@@ -11,6 +11,7 @@ import { methods, noCache, sameSite } from './middleware.ts';
 import { accountRate, addressRate, callRate, countRefused, rateLimitHeaders } from './rate.ts';
 import { BODIES, BOUNDS, BOUNDS_OF_ANYONE, type Bounds } from './body.ts';
 import { readInput } from './read_input.ts';
+import { refuseOverload } from './overload.ts';
 import { makeReadUpload } from './upload.ts';
 import { BASE, sideOf, type Side } from './side.ts';
 
@@ -99,13 +100,17 @@ function operationOf(method: string, path: string, described: Described, access:
   };
 }
 
-/** Authentication, permissions, and the rate limit that the call counts against, before any of the body is read. */
-function admission(deps: Deps, access: Access, side: Side, rate: Described['rate']): Handler[] {
-  if (access.who === 'anyone') return [addressRate(deps)];
-  const [known, may] = [makeAuthenticate(deps, side.credentials), permitted(access)];
+/**
+ * Authentication, permissions, whether there is time for the call, and the rate limit that it counts against, before any
+ * of the body is read.
+ */
+function admission(deps: Deps, access: Access, side: Side, rate: Described['rate'], isRead: boolean): Handler[] {
+  const time = isRead ? [] : [refuseOverload(deps)];
+  if (access.who === 'anyone') return [addressRate(deps), ...time];
+  const [known, may] = [[makeAuthenticate(deps, side.credentials), ...time], permitted(access)];
   return rate === 'request'
-    ? [rateLimitHeaders, countRefused(deps), known, accountRate(deps), may]
-    : [known, may, rateLimitHeaders, callRate(deps)];
+    ? [rateLimitHeaders, countRefused(deps), ...known, accountRate(deps), may]
+    : [...known, may, rateLimitHeaders, callRate(deps)];
 }
 
 /** `GET media/log` is a path of the management endpoints; one with a leading slash is complete. */
@@ -123,7 +128,7 @@ export function endpoint(name: EndpointName, described: Described, work: Work): 
     operation: operationOf(method, path, described, access, side),
     handlers: (deps) => [
       noCache,
-      ...admission(deps, access, side, rate),
+      ...admission(deps, access, side, rate, method === 'GET' && rate === 'call'),
       sameSite(deps.accounts.ownHosts),
       ...(input === 'ignored'
         ? []

@@ -58,7 +58,8 @@ function apiErrorOf(error: unknown): ApiError {
 
 function write(log: Logger, error: ApiError, id: string): void {
   const line = { ...requestFields({ id }), code: error.code, status: error.status, detail: error.detail };
-  if (error.status === 503) log.warn({ ...line, err: error.cause }, 'request failed');
+  if (error.code === 'overloaded') log.debug(line, 'request refused');
+  else if (error.status === 503) log.warn({ ...line, err: error.cause }, 'request failed');
   else if (error.status >= 500) log.error({ ...line, err: error.cause ?? error }, 'request failed');
   else log.debug(line, 'request refused');
 }

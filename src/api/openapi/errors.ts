@@ -40,7 +40,9 @@ const TEXTS: Record<number, string> = {
   409: 'The request conflicts with the current state.',
   429: 'Too many requests, or too many unknown tokens from this address.',
   500: 'Internal error.',
-  503: 'The service is not available: a dependency is unreachable, or the memory budget of answers is used up.',
+  503:
+    'The service is not available: a dependency is unreachable, the memory budget of answers is used up, or this ' +
+    'server is overloaded.',
 };
 
 /** The error response of a status, with the body for the path's kind of endpoint. */

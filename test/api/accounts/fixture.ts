@@ -9,6 +9,7 @@ import { makeAccounts } from '../../../src/accounts/accounts.ts';
 import { makeApiToken } from '../../../src/accounts/make_token.ts';
 import type { AccountSettings, MailSettings } from '../../../src/accounts/settings.ts';
 import { DEFAULTS, type Deps, type Settings } from '../../../src/api/deps.ts';
+import { makeOverload } from '../../../src/api/http/overload.ts';
 import { makePaces } from '../../../src/result/pace.ts';
 import { makeMemoryBudget } from '../../../src/result/memory_budget.ts';
 import { WHOLE } from '../../../src/result/unpack.ts';
@@ -163,6 +164,7 @@ export async function startReplica(
     memory: makeMemoryBudget({ totalBytes: DEFAULTS.memoryBudgetBytes, wholeBytes: WHOLE }),
     paceOf: makePaces(),
     accountRates: makeAccountRates(),
+    overload: makeOverload({ paceOf: makePaces(), onRefused: () => {} }),
     settings: { ...DEFAULTS, namespace: 'none', replica: 'test', allowSources: [], denyCidrs: [], ...change },
   } as unknown as Deps;
   const responses = watched(makeApp(deps, { ready: {}, dependencies: {} }).callback());

@@ -1,0 +1,99 @@
+/**
+ * Refuses new work while the event loop is late, first that of those who use most of it. What has begun goes on, and so
+ * do health and reads.
+ */
+import { siteOf } from '../../accounts/networks.ts';
+import type { PaceOf, Payer } from '../../result/pace.ts';
+import type { Deps } from '../deps.ts';
+import { ApiError } from '../errors.ts';
+import { remoteIp, type Handler } from './context.ts';
+
+const SAMPLE_MS = 100;
+const LATE_MS = 250;
+const VERY_LATE_MS = 1_000;
+const RETRY_AFTER_S = 5;
+
+export interface LoopWatch {
+  lateMs(): number;
+  stop(): void;
+}
+
+/**
+ * By how much timers are late. The smaller of two samples counts: one long turn, such as a collection of garbage, is
+ * over before anything could be refused, and a loop that stays late has more work than it can do.
+ */
+export function watchLoop(): LoopWatch {
+  let expectedAt = performance.now() + SAMPLE_MS;
+  let [before, last] = [0, 0];
+  const timer = setInterval(() => {
+    const now = performance.now();
+    [before, last] = [last, now - expectedAt];
+    expectedAt = now + SAMPLE_MS;
+  }, SAMPLE_MS);
+  timer.unref();
+  return { lateMs: () => Math.min(before, last), stop: () => clearInterval(timer) };
+}
+
+export interface Load {
+  lateMs: number;
+  /** What the payer has used beyond its share of a core. */
+  debtMs: number;
+  /** Calls of the payer that have begun and not ended. */
+  open: number;
+  /** Of all payers with open calls. */
+  averageOpen: number;
+}
+
+/** Pure. What makes this server refuse the payer; undefined: nothing. */
+export function refusedBy({ lateMs, debtMs, open, averageOpen }: Load): 'account' | 'replica' | undefined {
+  if (lateMs > VERY_LATE_MS) return 'replica';
+  return lateMs > LATE_MS && (debtMs > 0 || open > averageOpen) ? 'account' : undefined;
+}
+
+export interface Overload {
+  /** Throws, or counts a call; the returned function ends it. */
+  begin(payer: Payer): () => void;
+  stop(): void;
+}
+
+export function makeOverload({
+  paceOf,
+  onRefused,
+  loop = watchLoop(),
+}: {
+  paceOf: PaceOf;
+  onRefused: (by: 'account' | 'replica') => void;
+  loop?: LoopWatch;
+}): Overload {
+  const openOf = new Map<Payer, number>();
+  let all = 0;
+
+  return {
+    begin(payer) {
+      const open = openOf.get(payer) ?? 0;
+      const averageOpen = openOf.size === 0 ? 0 : all / openOf.size;
+      const by = refusedBy({ lateMs: loop.lateMs(), debtMs: paceOf.debtOf(payer), open, averageOpen });
+      if (by !== undefined) {
+        onRefused(by);
+        throw new ApiError('overloaded', { retryAfterS: RETRY_AFTER_S });
+      }
+      openOf.set(payer, open + 1);
+      all += 1;
+      return () => {
+        const left = openOf.get(payer)! - 1;
+        if (left > 0) openOf.set(payer, left);
+        else openOf.delete(payer);
+        all -= 1;
+      };
+    },
+    stop: loop.stop,
+  };
+}
+
+/** Before the body is read. The payer is the account, or the address of a caller without a credential. */
+export const refuseOverload = ({ overload, accounts }: Pick<Deps, 'overload' | 'accounts'>): Handler =>
+  function refuseWhileOverloaded(ctx, next) {
+    const payer = ctx.state.caller?.rootUserId ?? siteOf(remoteIp(ctx, accounts.settings.trustedHops));
+    ctx.res.once('close', overload.begin(payer));
+    return next();
+  };
