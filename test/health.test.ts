@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import type { AddressInfo } from 'node:net';
 import { Counter, Registry } from 'prom-client';
-import { healthOf, serveHealth, shared, type Checks } from '../src/health.ts';
+import { healthOf, serveHealth, serveLiveness, shared, type Checks } from '../src/health.ts';
 import { until } from './until.ts';
 
 describe('health', () => {
@@ -51,6 +52,44 @@ describe('health', () => {
     assert.deepEqual(await Promise.all([...asked, check()]), ['away', 'away', 'away']);
     assert.equal(calls, 1);
     await until('the result is out of date', async () => (await check()) === 'away' && calls === 2);
+  });
+
+  describe('liveness', function () {
+    this.timeout(60_000);
+    /** By another process: this one's loop is held. */
+    const askedBy = (port: number): string =>
+      execFileSync('curl', ['-s', '-m', '5', '-w', ' %{http_code}', `http://127.0.0.1:${port}/healthz`]).toString();
+
+    it('answers while the loop is held, and fails only when it was held for too long', async () => {
+      const { port, close } = await serveLiveness({ host: '127.0.0.1', port: 0 }, {}, { mostSilentMs: 2_500 });
+      try {
+        assert.equal(askedBy(port), '{"ok":true} 200');
+        const began = performance.now();
+        // execFileSync holds the loop, too.
+        let answer = askedBy(port);
+        while (answer === '{"ok":true} 200' && performance.now() - began < 30_000) answer = askedBy(port);
+        const heldMs = performance.now() - began;
+        assert.match(answer, /^\{"ok":false,"reasons":\{"loop":"has stood still for \d+ s"\}\} 503$/);
+        assert.ok(heldMs > 1_500, `after ${heldMs} ms`);
+        await until('the loop turns again', () => askedBy(port) === '{"ok":true} 200');
+      } finally {
+        await close();
+      }
+    });
+
+    it('fails with the reason of a check that fails, as long as it does', async () => {
+      const live: Record<string, () => string | null> = {};
+      const { port, close } = await serveLiveness({ host: '127.0.0.1', port: 0 }, live);
+      try {
+        live['jobs-cache'] = () => 'no event';
+        await until('the check is known', () => askedBy(port).endsWith(' 503'));
+        assert.equal(askedBy(port), '{"ok":false,"reasons":{"jobs-cache":"no event"}} 503');
+        delete live['jobs-cache'];
+        await until('it passes', () => askedBy(port) === '{"ok":true} 200');
+      } finally {
+        await close();
+      }
+    });
   });
 
   it('serves /healthz, /readyz and /metrics', async () => {

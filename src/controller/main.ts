@@ -2,7 +2,7 @@
 import { consumeResults } from '../bus/collect.ts';
 import { watchShares } from '../bus/shares.ts';
 import { type Config, loadConfig } from '../config.ts';
-import { serveHealth, type Check, type Checks } from '../health.ts';
+import { serveHealth, serveLiveness, type Check, type Checks } from '../health.ts';
 import { type Identities, keepIdentities } from '../identity/identities.ts';
 import { postBy } from '../identity/post.ts';
 import { type Logger, makeLog } from '../log.ts';
@@ -51,6 +51,7 @@ export async function run(): Promise<void> {
   const live: Record<string, Check> = {};
   const ready: Record<string, Check> = { start: () => 'this replica is starting' };
   const server = await serveHealth(config.metricsListen, { live, ready, registry: metrics.registry });
+  const liveness = await serveLiveness(config.livenessListen, live);
   const stopping = signals();
   const certificates = watchCertificate({
     url: config.natsUrl,
@@ -180,5 +181,6 @@ export async function run(): Promise<void> {
   await tracer?.stop();
   await store.close();
   server.close();
+  await liveness.close();
   await Promise.allSettled([kube.close(), leaseClient.close()]);
 }

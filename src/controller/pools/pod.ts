@@ -252,8 +252,9 @@ export function runnerPod(
           ],
           livenessProbe: {
             httpGet: { path: '/healthz', port: HEALTH_PORT },
+            // A loop that is busy for less than a minute is no reason for a restart.
             periodSeconds: 20,
-            timeoutSeconds: 5,
+            timeoutSeconds: 20,
             failureThreshold: 3,
           },
         },
