@@ -74,6 +74,8 @@ export const directPostgresOf = (config: PostgresConfig) => ({
   direct: true,
   ...filesOfPostgres(config),
 });
+/** Where the kubelet asks whether the process is alive: a thread answers. */
+const livenessListen = listen('PY_LIVENESS_LISTEN', ':9091');
 /** Connections of a process that runs for long. */
 const pool = {
   postgresPoolSize: integer('PY_POSTGRES_POOL_SIZE', 2, 200, 10),
@@ -150,6 +152,7 @@ const api = {
   replica: text('PY_REPLICA', 'local'),
   listen: listen('PY_LISTEN', ':8080'),
   metricsListen: listen('PY_METRICS_LISTEN', ':9090'),
+  livenessListen,
   drainMs: integer('PY_DRAIN_MS', 0, 3_600_000, 115_000),
   /** Where uploaded files are kept. Empty: files are not taken. */
   uploadFolder: text('PY_UPLOAD_FOLDER', ''),
@@ -157,6 +160,8 @@ const api = {
   uploadMaxBytes: integer('PY_UPLOAD_MAX_BYTES', 1, 1_000_000_000_000, 2_000_000_000),
   uploadRoomBytes: integer('PY_UPLOAD_ROOM_BYTES', 1, 10_000_000_000_000, 4_000_000_000),
   podIp: text('PY_POD_IP', ''),
+  /** Open connections of callers. */
+  maxConnections: integer('PY_MAX_CONNECTIONS', 10, 1_000_000, 4_000),
   maxQueued: integer('PY_MAX_QUEUED', 1, 10_000_000, 10_000),
   finishedMax,
   memoryBudgetBytes: integer('PY_MEMORY_BUDGET_BYTES', 20_000_000, 1_000_000_000_000, 160_000_000),
@@ -203,6 +208,7 @@ const controller = {
   /** Stages of rotations, at whose change NATS is reloaded. */
   natsStageFiles: json('PY_NATS_STAGE_FILES', 'a list of files', isStrings, []),
   sealPrivateFile: text('PY_SEAL_PRIVATE_FILE'),
+  livenessListen,
   metricsListen: listen('PY_METRICS_LISTEN', ':9090'),
   runnerNamespace: text('PY_RUNNER_NAMESPACE', 'probeyard-runners'),
   runnerImage: text('PY_RUNNER_IMAGE'),

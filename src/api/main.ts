@@ -14,11 +14,12 @@ import { CONSOLE_FOLDER } from './console/files.ts';
 import { SITE_FOLDER } from './docs/site.ts';
 import { DEFAULTS, type Uploads } from './deps.ts';
 import { listen } from './http/http_server.ts';
-import { serveHealth } from '../health.ts';
+import { serveHealth, serveLiveness } from '../health.ts';
 import { signals } from '../signals.ts';
 import { watchSealKeys } from '../seal/watch_keys.ts';
 import { serveUploads } from '../upload/serve.ts';
 import { openSpool } from '../upload/spool.ts';
+import type { Metrics } from './metrics.ts';
 import { makeApp } from './server.ts';
 import { provisionalId, starting } from './starting.ts';
 import { wire } from './wire.ts';
@@ -34,9 +35,16 @@ export async function run(): Promise<void> {
   const stopping = signals();
   // Answers from the start: the kubelet must not restart a process that waits for Postgres.
   let handle: RequestListener = starting();
-  let slowSocketClosed = (): void => {};
+  const liveness = await serveLiveness(config.livenessListen);
+  const metrics: { counted?: Metrics } = {};
   const server = await listen((request, response) => void handle(request, response), config.listen, provisionalId, {
-    onClosed: () => slowSocketClosed(),
+    onClosed: () => metrics.counted?.slowSocketClosed(),
+    connections: {
+      most: config.maxConnections,
+      // Behind proxies all callers have their addresses.
+      byAddress: config.trustedHops === 0,
+      onRefused: (by) => metrics.counted?.connectionRefused(by),
+    },
   });
   log.info({ port: server.port }, 'listening');
 
@@ -100,7 +108,7 @@ export async function run(): Promise<void> {
   const { deps, checks } = wired;
   reconnected = () => void deps.waiting.lookNow();
 
-  slowSocketClosed = deps.metrics.slowSocketClosed;
+  metrics.counted = deps.metrics;
   handle = makeApp(deps, checks).callback();
   const metricsServer = await serveHealth(config.metricsListen, { ...checks, registry: deps.metrics.registry });
   log.info('started');
@@ -117,6 +125,7 @@ export async function run(): Promise<void> {
   await uploads?.released(until);
   await wired.stop();
   await uploads?.close();
+  await liveness.close();
   metricsServer.close();
   metricsServer.closeAllConnections();
   await bus.drain().catch(() => {});

@@ -11,7 +11,7 @@ describe('role api', function () {
   it('starts while Postgres is away, is ready when it is back, exposes metrics and drains on SIGTERM', async () => {
     const servers = await startRoleServers();
     const { stored } = servers;
-    const { env, url, metricsUrl } = await servers.settings();
+    const { env, url, metricsUrl, livenessUrl } = await servers.settings();
     await stored.server.down();
     const child = spawn(process.execPath, [MAIN, 'api'], { stdio: ['ignore', 'pipe', 'inherit'], env });
     let log = '';
@@ -27,6 +27,8 @@ describe('role api', function () {
         await until('/healthz answers while Postgres cannot be reached', () => ask('/healthz'), 30_000),
         [200, null, { ok: true }],
       );
+      const alive = await fetch(`${livenessUrl}/healthz`);
+      assert.deepEqual([alive.status, await alive.json()], [200, { ok: true }]);
       assert.deepEqual(await ask('/readyz'), [
         503,
         null,

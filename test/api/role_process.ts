@@ -15,7 +15,7 @@ export interface RoleServers {
   stored: StoreFixture;
   folder: string;
   /** Of a process, with ports of its own. */
-  settings(): Promise<{ env: NodeJS.ProcessEnv; url: string; metricsUrl: string }>;
+  settings(): Promise<{ env: NodeJS.ProcessEnv; url: string; metricsUrl: string; livenessUrl: string }>;
   stop(): Promise<void>;
 }
 
@@ -40,10 +40,11 @@ export async function startRoleServers(): Promise<RoleServers> {
     stored,
     folder,
     async settings() {
-      const [port, metricsPort] = [await freePort(), await freePort()];
+      const [port, metricsPort, livenessPort] = [await freePort(), await freePort(), await freePort()];
       return {
         url: `http://127.0.0.1:${port}`,
         metricsUrl: `http://127.0.0.1:${metricsPort}`,
+        livenessUrl: `http://127.0.0.1:${livenessPort}`,
         env: {
           PATH: process.env['PATH'],
           KUBECONFIG: apiServer.kubeconfig,
@@ -55,6 +56,7 @@ export async function startRoleServers(): Promise<RoleServers> {
           PY_BOX_FILE: join(folder, 'box.jwks'),
           PY_LISTEN: `127.0.0.1:${port}`,
           PY_METRICS_LISTEN: `127.0.0.1:${metricsPort}`,
+          PY_LIVENESS_LISTEN: `127.0.0.1:${livenessPort}`,
           PY_DRAIN_MS: '1000',
         },
       };

@@ -1,6 +1,7 @@
 /** The HTTP server of the API: its limits, its responses to malformed requests, and its shutdown. */
 import { createServer, STATUS_CODES, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo, Server, Socket } from 'node:net';
+import { siteOf } from '../../accounts/networks.ts';
 import { closeSlowSockets, type SlowSocketOptions } from './slow_sockets.ts';
 
 export interface HttpServer {
@@ -106,11 +107,46 @@ function refuse(newId: () => string, error: NodeJS.ErrnoException, socket: Socke
   );
 }
 
+export interface ConnectionBounds {
+  most: number;
+  /** Whether the address of a connection is that of a caller. */
+  byAddress: boolean;
+  onRefused(by: 'address' | 'replica'): void;
+}
+
+/** An address alone has at most half of the connections, a further one half of the rest. */
+function boundConnections(server: Server, { most, byAddress, onRefused }: ConnectionBounds): void {
+  server.maxConnections = most;
+  server.on('drop', () => onRefused('replica'));
+  if (!byAddress) return;
+  const openOf = new Map<string, number>();
+  let all = 0;
+  server.on('connection', (socket: Socket) => {
+    const site = siteOf(socket.remoteAddress ?? '');
+    const open = openOf.get(site) ?? 0;
+    openOf.set(site, open + 1);
+    all += 1;
+    socket.once('close', () => {
+      const left = openOf.get(site)! - 1;
+      if (left > 0) openOf.set(site, left);
+      else openOf.delete(site);
+      all -= 1;
+    });
+    if (open < most - (all - 1)) return;
+    onRefused('address');
+    socket.destroy();
+  });
+}
+
+interface ListenOptions extends SlowSocketOptions {
+  connections?: ConnectionBounds;
+}
+
 export async function listen(
   handler: RequestListener,
   at: { host: string | undefined; port: number },
   newId: () => string,
-  slow: SlowSocketOptions = {},
+  { connections, ...slow }: ListenOptions = {},
 ): Promise<HttpServer> {
   const respond = (request: IncomingMessage, response: ServerResponse): void => {
     bodyDeadline(request, () => {
@@ -134,6 +170,7 @@ export async function listen(
     continueOnceRead(request, response);
     respond(request, response);
   });
+  if (connections) boundConnections(server, connections);
   closeSlowSockets(server, slow);
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => refuse(newId, error, socket));
   await new Promise<void>((resolve, reject) => {
