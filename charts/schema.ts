@@ -74,7 +74,16 @@ const namedCredential = Type.Unsafe({ ...namedCredentialFields, anyOf: access })
 
 const image = { registry: text(), repository: text({ minLength: 1 }), tag: text(), digest };
 const placement = { nodeSelector: textMap, tolerations: anyObjects, affinity: anyObject, priorityClassName: text() };
+const probe = object({
+  periodSeconds: whole(1, 3600),
+  timeoutSeconds: whole(1, 3600),
+  failureThreshold: whole(1, 1000),
+});
+/** Required like the limits of an account below. */
+const PROBES = ['readinessProbe', 'livenessProbe'] as const;
 const deployment = {
+  readinessProbe: probe,
+  livenessProbe: probe,
   replicas: orNull(whole(0, 1000)),
   resources,
   serviceAccountAnnotations: textMap,
@@ -170,28 +179,32 @@ const VALUES: TSchema = object({
     'maxBytes',
     'roomBytes',
   ]),
-  api: object({
-    ...deployment,
-    autoscaling: object({
-      enabled: flag,
-      minReplicas: whole(1, 1000),
-      maxReplicas: whole(1, 1000),
-      metrics: anyObjects,
-    }),
-    publicUrl: text({ pattern: '^$|^https?://[^/?#@ ]+/?$' }),
-    trustedProxies: orNull(whole(0, 20)),
-    console: flag,
-    mcp: flag,
-    memoryBudgetBytes: whole(20_000_000, 1_000_000_000_000),
-    drainSeconds: whole(0, 3600),
-    service: object({
-      type: oneOf(['ClusterIP', 'NodePort', 'LoadBalancer']),
-      port,
-      nodePort: whole(0, 65535),
-      annotations: textMap,
-    }),
-  }),
-  controller: object({ ...deployment, terminationGraceSeconds: whole(1, 3600) }),
+  api: object(
+    {
+      ...deployment,
+      autoscaling: object({
+        enabled: flag,
+        minReplicas: whole(1, 1000),
+        maxReplicas: whole(1, 1000),
+        metrics: anyObjects,
+      }),
+      publicUrl: text({ pattern: '^$|^https?://[^/?#@ ]+/?$' }),
+      trustedProxies: orNull(whole(0, 20)),
+      console: flag,
+      mcp: flag,
+      memoryBudgetBytes: whole(20_000_000, 1_000_000_000_000),
+      drainSeconds: whole(0, 3600),
+      maxConnections: whole(10, 1_000_000),
+      service: object({
+        type: oneOf(['ClusterIP', 'NodePort', 'LoadBalancer']),
+        port,
+        nodePort: whole(0, 65535),
+        annotations: textMap,
+      }),
+    },
+    [...PROBES, 'maxConnections'],
+  ),
+  controller: object({ ...deployment, terminationGraceSeconds: whole(1, 3600) }, [...PROBES]),
   // Required, so that values of an older chart (helm upgrade --reuse-values) are refused instead of rendered as 0.
   accounts: object({ signUp: flag, maxSubUsers: whole(0, 1_000_000), maxTokens: whole(1, 1_000_000) }, [
     'maxSubUsers',

@@ -152,6 +152,17 @@ describe('chart: pods', function () {
     }
   });
 
+  it('of API and controller are asked for their life at a port of a thread, as often as set', () => {
+    const readinessProbe = { periodSeconds: 7, timeoutSeconds: 8, failureThreshold: 9 };
+    const livenessProbe = { periodSeconds: 17, timeoutSeconds: 18, failureThreshold: 19 };
+    for (const name of ['api', 'controller']) {
+      const one = container(render({ [name]: { readinessProbe, livenessProbe } }), name) as unknown as object;
+      const { readinessProbe: ready, livenessProbe: live } = one as Record<string, object>;
+      assert.deepEqual(ready, { httpGet: { path: '/readyz', port: 'metrics' }, ...readinessProbe }, name);
+      assert.deepEqual(live, { httpGet: { path: '/healthz', port: 'liveness' }, ...livenessProbe }, name);
+    }
+  });
+
   it('of the API have time to drain, with a longer grace period', () => {
     const spec = only(render({ api: { drainSeconds: 660 } }), 'Deployment', 'probeyard-api')['spec'].template.spec;
     assert.equal(spec.terminationGracePeriodSeconds, 675);
