@@ -148,7 +148,12 @@ describe('probe endpoints refuse', function () {
         Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]),
         'body: is not valid UTF-8',
       ],
-      ['nested deeply', JSON_TYPE, `{"url":${'['.repeat(400_000)}${']'.repeat(400_000)}}`, 'url: must be a string'],
+      [
+        'nested deeply',
+        JSON_TYPE,
+        `{"url":${'['.repeat(400_000)}${']'.repeat(400_000)}}`,
+        'body: has more than 64 levels',
+      ],
       [
         'nested deeply in brackets',
         'application/x-www-form-urlencoded',
