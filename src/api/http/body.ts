@@ -2,11 +2,9 @@
  * Reads a body within the bounds of its endpoint. Every encoding goes through the same strict parsers, and no part of a
  * form is written to disk.
  */
-import type { IncomingMessage } from 'node:http';
-import { promisify } from 'node:util';
-import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import { Busboy, type BusboyInstance } from '@fastify/busboy';
-import type { Context, Input } from './context.ts';
+import koaBody from 'koa-body';
+import type { Context, Handler, Input } from './context.ts';
 import { ApiError, invalid, unreadable } from '../errors.ts';
 import { JSON_BOUNDS, JsonRefused, parseJson, type JsonBounds } from './input/json.ts';
 import { MAX_PAIRS, parsePairs, shown, type Pair } from './input/pairs.ts';
@@ -28,13 +26,7 @@ const FORM = 'application/x-www-form-urlencoded';
 const MULTIPART = 'multipart/form-data';
 export const BODIES = [JSON_TYPE, FORM, MULTIPART] as const;
 
-const INFLATE = {
-  gzip: promisify(gunzip),
-  deflate: promisify(inflate),
-  br: promisify(brotliDecompress),
-} as const;
-/** Each piece is one callback. */
-const INFLATED_PIECE = 64 * KB;
+const ENCODINGS = ['gzip', 'deflate', 'br'];
 
 /**
  * A chunk costs 2 µs, however short it is: a megabyte of chunks of one byte takes more than a second. A body may have
@@ -60,46 +52,62 @@ const close = { headers: { Connection: 'close' } };
 const tooLarge = (most: number) =>
   unreadable(`must be at most ${most < KB * KB ? `${most / KB} kB` : `${most / KB / KB} MB`}`, close);
 
-function readBytes(request: IncomingMessage, most: number): Promise<Buffer> {
-  if (Number(request.headers['content-length'] ?? 0) > most) throw tooLarge(most);
-  if (request.destroyed) throw new ApiError('hung-up');
-  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
-  const pieces: Buffer[] = [];
-  let length = 0;
-  const refuse = (error: ApiError): void => {
-    request.off('data', take).pause();
-    reject(error);
+/** Reads a text of one of these types, of at most so many bytes once it is inflated. */
+export type Reader = (ctx: Context) => Promise<Buffer>;
+
+/**
+ * koa-body bounds what a body inflates to. What is sent is bounded here, in bytes and in chunks: empty gzip members
+ * inflate to nothing.
+ */
+function makeReader(types: readonly string[], most: number): Reader {
+  const read = koaBody({
+    json: false,
+    urlencoded: false,
+    multipart: false,
+    text: true,
+    textTypes: [...types],
+    textLimit: most,
+    // One character per byte: UTF-8 is decoded below, where an invalid sequence is an error.
+    encoding: 'latin1',
+    onError: (error: Error & { type?: string }) => {
+      if (error.type === 'entity.too.large') throw tooLarge(most);
+      if (error.type === 'request.aborted') throw new ApiError('hung-up');
+      throw unreadable('cannot be read', { detail: error.message, ...close });
+    },
+  }) as Handler;
+  return async (ctx) => {
+    const request = ctx.req;
+    if (Number(request.headers['content-length'] ?? 0) > most) throw tooLarge(most);
+    if (request.destroyed) throw new ApiError('hung-up');
+    const refused = Promise.withResolvers<never>();
+    let [chunks, length] = [0, 0];
+    const count = (chunk: Buffer): void => {
+      chunks += 1;
+      length += chunk.length;
+      const areShort = chunks > MOST_SHORT_CHUNKS && length < chunks * SHORT_CHUNK;
+      if (length <= most && !areShort) return;
+      request.removeAllListeners('data').pause();
+      refused.reject(areShort ? unreadable('is sent in too many short chunks', close) : tooLarge(most));
+    };
+    const reading = Promise.resolve(read(ctx, async () => {}));
+    // It listens already: the data begins to flow in a later turn.
+    request.on('data', count);
+    try {
+      await Promise.race([reading, refused.promise]);
+    } finally {
+      request.off('data', count);
+      reading.catch(() => {});
+    }
+    return Buffer.from((ctx.request as { body?: unknown }).body as string, 'latin1');
   };
-  function take(piece: Buffer): void {
-    pieces.push(piece);
-    length += piece.length;
-    if (length > most) refuse(tooLarge(most));
-    else if (pieces.length > MOST_SHORT_CHUNKS && length < pieces.length * SHORT_CHUNK)
-      refuse(unreadable('is sent in too many short chunks', close));
-  }
-  request
-    .on('data', take)
-    .once('end', () => resolve(Buffer.concat(pieces, length)))
-    .once('close', () => reject(new ApiError('hung-up')));
-  return promise;
 }
 
-function encodingOf(ctx: Context, { inflates }: Bounds): keyof typeof INFLATE | null {
+function checkEncoding(ctx: Context, { inflates }: Bounds): void {
   const encoding = ctx.get('Content-Encoding').toLowerCase();
-  if (encoding === '' || encoding === 'identity') return null;
+  if (encoding === '' || encoding === 'identity') return;
   const refused = (text: string) => new ApiError('unreadable-input', { text: `Content-Encoding: ${text}`, ...close });
   if (!inflates) throw refused('is not accepted here; send the body without one');
-  if (!Object.hasOwn(INFLATE, encoding)) throw refused(`must be ${Object.keys(INFLATE).join(', ')}`);
-  return encoding as keyof typeof INFLATE;
-}
-
-async function inflated(bytes: Buffer, encoding: keyof typeof INFLATE, most: number): Promise<Buffer> {
-  try {
-    return await INFLATE[encoding](bytes, { maxOutputLength: most, chunkSize: INFLATED_PIECE });
-  } catch (error) {
-    if ((error as { code?: unknown }).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(most);
-    throw unreadable('cannot be read', { detail: (error as Error).message });
-  }
+  if (!ENCODINGS.includes(encoding)) throw refused(`must be ${ENCODINGS.join(', ')}`);
 }
 
 export interface Body {
@@ -108,14 +116,16 @@ export interface Body {
 }
 
 /** The body, which must be of one of these types. */
-export async function receiveBody(ctx: Context, types: readonly string[], bounds: Bounds): Promise<Body> {
-  const type = ctx.request.is([...types]);
-  if (!type) throw unreadable(`must be ${listed(types)}`, { headers: { Accept: types.join(', ') } });
-  const charset = ctx.request.charset.toLowerCase();
-  if (charset !== '' && charset !== 'utf-8' && charset !== 'utf8') throw unreadable('must be UTF-8');
-  const encoding = encodingOf(ctx, bounds);
-  const bytes = await readBytes(ctx.req, bounds.bytes);
-  return { type, bytes: encoding === null ? bytes : await inflated(bytes, encoding, bounds.bytes) };
+export function makeReceiver(types: readonly string[], bounds: Bounds): (ctx: Context) => Promise<Body> {
+  const read = makeReader(types, bounds.bytes);
+  return async (ctx) => {
+    const type = ctx.request.is([...types]);
+    if (!type) throw unreadable(`must be ${listed(types)}`, { headers: { Accept: types.join(', ') } });
+    const charset = ctx.request.charset.toLowerCase();
+    if (charset !== '' && charset !== 'utf-8' && charset !== 'utf8') throw unreadable('must be UTF-8');
+    checkEncoding(ctx, bounds);
+    return { type, bytes: await read(ctx) };
+  };
 }
 
 const listed = (types: readonly string[]): string =>

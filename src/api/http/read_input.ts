@@ -7,7 +7,7 @@ import { siteOf } from '../../accounts/networks.ts';
 import { pause } from '../../retry.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError } from '../errors.ts';
-import { BODIES, inputIn, JSON_TYPE, queryPairs, receiveBody, refuseQuery, textIn, type Bounds } from './body.ts';
+import { BODIES, inputIn, JSON_TYPE, queryPairs, makeReceiver, refuseQuery, textIn, type Bounds } from './body.ts';
 import { remoteIp, type Context, type Handler } from './context.ts';
 import { makeReader } from './input/read.ts';
 import type { Side } from './side.ts';
@@ -66,11 +66,12 @@ export function readInput(deps: Payers, { schema, text, side, bounds, readUpload
   const { credentials, emptyBody } = side;
   const types = text === undefined ? BODIES : [JSON_TYPE, ...text];
   const read = makeReader<unknown>(schema, bounds);
+  const receiveBody = makeReceiver(types, bounds);
 
   const receiveWhole: Handler = async function receiveWhole(ctx, next) {
     if (text === undefined && emptyBody && !hasBody(ctx)) return next();
     refuseQuery(ctx, credentials);
-    ctx.state.body = await receiveBody(ctx, types, bounds);
+    ctx.state.body = await receiveBody(ctx);
     return next();
   };
   const receiveForm = readUpload?.(receiveWhole, credentials) ?? receiveWhole;

@@ -13,9 +13,9 @@ type Parts = Pick<Deps, 'uploads' | 'store' | 'queueRoom' | 'paceOf' | 'log'>;
 
 /** Refuses what would be refused after the last byte. Counts the call: the request that it opens counts no second time. */
 async function admit(deps: Parts, ctx: Context): Promise<void> {
-  deps.queueRoom.check();
-  await takeRequestRate(deps, ctx);
   const { id: tokenId, userId, rootUserId, quotas } = tokenOf(ctx);
+  deps.queueRoom.check(rootUserId);
+  await takeRequestRate(deps, ctx);
   const exceeded = await deps.store.usedUpQuota({ tokenId, userId, quotas: { of: quotas, rootUserId } });
   if (exceeded !== null) throw overQuota(exceeded);
 }

@@ -14,10 +14,11 @@ describe('the input of a call', function () {
     m = await startManagement({ trustedHops: 1, publicUrl: 'https://probe.example.com' });
     const { deps } = m.replicas[0];
     const { paceOf } = deps;
-    deps.paceOf = (payer) => (busyMs) => {
+    const noted = (payer: Payer) => (busyMs: number) => {
       if (busyMs > 0) charges.push({ payer, busyMs });
       return paceOf(payer)(busyMs);
     };
+    deps.paceOf = Object.assign(noted, { debtOf: paceOf.debtOf });
   });
   beforeEach(() => {
     charges = [];
