@@ -37,7 +37,7 @@ export const WORRY: Readonly<Record<string, string>> = {
   probeyard_api_memory_refused_total: '`replica` increases: raise `api.memoryBudgetBytes` and the memory limit',
   probeyard_api_connections_refused_total: '`replica` increases: raise `api.maxConnections` or add replicas',
   probeyard_api_overload_refused_total:
-    '`replica` increases: there is more work than this replica has CPU for; `account` alone is one account that asks for too much',
+    '`replica` increases: this replica has too little CPU for its work; `account` alone: one account asks for too much',
   probeyard_api_slow_sockets_closed_total: 'there are many: callers read slowly, or a proxy does',
   probeyard_early_starts_total: '`dropped` is more than a few percent: callers hang up, or ProbeJobs cannot be created',
   probeyard_jobs_waited_total: '`NoRunner` increases: the pool is too small',

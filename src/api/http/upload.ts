@@ -11,7 +11,7 @@ export type ReadUpload = (otherwise: Handler, credentials: readonly string[]) =>
 
 type Parts = Pick<Deps, 'uploads' | 'store' | 'queueRoom' | 'paceOf' | 'log'>;
 
-/** Refuses what would be refused after the last byte. Counts the call: the request that it opens counts no second time. */
+/** Refuses what would be refused after the last byte. Counts the call, and the request that it opens no second time. */
 async function admit(deps: Parts, ctx: Context): Promise<void> {
   const { id: tokenId, userId, rootUserId, quotas } = tokenOf(ctx);
   deps.queueRoom.check(rootUserId);

@@ -105,7 +105,7 @@ describe('an upload that is refused before its first byte', function () {
     ['of an account with all of its places taken', 503, false],
     ['of an account with all of its places taken', 503, true],
   ] as const)
-    it(`a token ${who} that sends 200 MB ${expect ? 'with Expect: 100-continue' : 'at once'} is ${status}`, async () => {
+    it(`a token ${who} that sends 200 MB ${expect ? 'with Expect' : 'at once'} is ${status}`, async () => {
       const { token, places = [] } = await setUp[who]!();
       const { answer, bytesRead } = await send(token, 200 * MB, { expect });
       for (const place of places) place.release();
