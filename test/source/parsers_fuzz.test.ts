@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { rewriteDash } from '../../src/source/playlist/dash.ts';
 import { SourceError } from '../../src/source/error.ts';
 import { ChunkedBody } from '../../src/source/http/chunked_body.ts';
-import { parseHead, ResponseError } from '../../src/source/http/response_head.ts';
+import { headEnd, parseHead, ResponseError } from '../../src/source/http/response_head.ts';
 import { encodeAmf } from '../../src/source/protocols/rtmp/amf0.ts';
 import { ChunkReader, encodeMessage, RtmpProtocolError } from '../../src/source/protocols/rtmp/chunks.ts';
 import { encodeRtsp, RtspReader } from '../../src/source/protocols/rtsp/message.ts';
@@ -78,6 +78,29 @@ describe(`sources: damaged input (SEED=${seed})`, function () {
         // An address of one letter becomes one below the proxy, at most 100 characters longer.
         assert.ok(written.length <= 100 * (bytes.length + 1), `${written.length} characters of ${bytes.length}`);
       },
+    );
+  });
+
+  it('HTTP: the end of a head is the same in pieces of any length', () => {
+    const ending = (pieces: Iterable<Buffer>): number | string | undefined => {
+      let held = Buffer.alloc(0);
+      try {
+        for (const piece of pieces) {
+          const before = held.length;
+          held = Buffer.concat([held, piece]);
+          const end = headEnd(held, before);
+          if (end !== undefined) return end;
+        }
+        return undefined;
+      } catch (error) {
+        assert.ok(error instanceof ResponseError);
+        return error.message;
+      }
+    };
+    tried(
+      () => false,
+      Buffer.from('HTTP/1.1 206 Partial Content\r\ncontent-length: 5\r\netag: "x"\r\n\r\nabcde'),
+      (bytes, random) => assert.equal(ending(cutUp(bytes, random)), ending([bytes])),
     );
   });
 
