@@ -1,7 +1,8 @@
 /**
  * Leader election on a Lease. The holder counts from when it SENT its last successful renewal, all others from when
- * they SAW it, so the holder's time always ends first, whatever the clocks say. That alone is no fence: writes carry
- * the epoch, are sent only after stillLeading(), and have a server-side time-out within the margin.
+ * they SAW it, so the holder's time always ends first, whatever the clocks say. A candidate writes over the record that
+ * it judged, and over nothing newer. That alone is no fence: writes carry the epoch, are sent only after
+ * stillLeading(), and have a server-side time-out within the margin.
  */
 import { randomUUID } from 'node:crypto';
 import { pause } from '../retry.ts';

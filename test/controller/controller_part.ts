@@ -1,4 +1,4 @@
-/** One controller replica, wired as in main.ts: caches, a collector, and a term whose lease the test controls, or wins. */
+/** One controller replica, wired as in main.ts: caches, a collector, and a term: its lease is the test's, or is won. */
 import type { JSONWebKeySet } from 'jose';
 import { pino } from 'pino';
 import type { BodyRoom } from '../../src/bus/body_room.ts';

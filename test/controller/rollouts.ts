@@ -165,16 +165,17 @@ export async function rollOut(cluster: Cluster, rollouts: number, seed: number):
 
 /** Eight clients that write as fast as they can. */
 function busy({ kube }: Cluster): () => Promise<number> {
-  let over = false;
+  const over = new AbortController();
   const loops = Array.from({ length: 8 }, async (_, index) => {
     const name = `busy-${index}`;
     let calls = 0;
     await kube.create(CONFIG_MAPS, { metadata: { name } });
-    for (; !over; calls++) await kube.mergePatch(CONFIG_MAPS, name, { data: { calls: String(calls) } }).catch(() => {});
+    for (; !over.signal.aborted; calls++)
+      await kube.mergePatch(CONFIG_MAPS, name, { data: { calls: String(calls) } }).catch(() => {});
     return calls;
   });
   return async () => {
-    over = true;
+    over.abort();
     return (await Promise.all(loops)).reduce((sum, calls) => sum + calls, 0);
   };
 }

@@ -1,7 +1,7 @@
 /**
  * Applies the tools, pools and policies that the chart ships in ConfigMaps, because Helm cannot install a CRD and
- * objects of its kind in one release. It uses server-side apply with its own field manager: changes by an administrator or an
- * autoscaler are kept, and listed in `Overridden`.
+ * objects of its kind in one release. It uses server-side apply with its own field manager: changes by an administrator
+ * or an autoscaler are kept, and listed in `Overridden`.
  */
 import { createHash } from 'node:crypto';
 import { Ajv } from 'ajv';
@@ -228,9 +228,9 @@ async function applyPolicies(deps: ChartDeps): Promise<void> {
 }
 
 /**
- * Applies what the release has now, whatever version this leader is of: the ConfigMaps are read from the API server and
- * not from files of the pod, which keep the state of the pod's start for a minute or two. An older version that leads in
- * the middle of an upgrade would delete what the newer one has added.
+ * Applies what the release has now, whatever version this leader is of. The ConfigMaps are read from the API server,
+ * because files of the pod keep the state of its start for a minute or two: an older version that leads in the middle
+ * of an upgrade would delete what the newer one has added.
  *
  * Policies are separate: a cluster whose CRDs are not installed by the chart may lack theirs.
  */
