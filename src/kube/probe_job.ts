@@ -5,7 +5,18 @@ import { OUTCOMES } from '../policy/types.ts';
 import { probeReport } from '../tools/probe_report.ts';
 import { ENDPOINT_TOOLS, TOOLS, type EndpointTool } from '../tools/table.ts';
 import { MAX_POLICY_NAME, SHARED_PREFIX } from './probe_policy.ts';
-import { AGE, conditions, count, millis, oneOf, text, time, type Definition, type Resource } from './resource.ts';
+import {
+  AGE,
+  conditions,
+  count,
+  millis,
+  oneOf,
+  shownText,
+  text,
+  time,
+  type Definition,
+  type Resource,
+} from './resource.ts';
 
 /** `file`, each tool with an endpoint of its own, and `compare`: several versions of one tool, or two sources. */
 export type Kind = 'file' | EndpointTool | 'compare';
@@ -62,7 +73,10 @@ export const WAITING: readonly WaitingCause[] = [
 const Source = Type.Object(
   {
     display: Type.Optional(
-      text(1024, { description: 'What may be shown of the source: scheme, host and last path segment.' }),
+      shownText(1024, {
+        description:
+          'What may be shown of the source: scheme, host and last path segment. No control or bidirectional marks.',
+      }),
     ),
     sealed: Type.Optional(
       text(24576, { description: 'The whole source as a compact JWE. Only the API server of Probeyard may set it.' }),

@@ -11,7 +11,8 @@ export const MAX_POLICY_NAME = 64;
 const version = text(64, { minLength: 1, pattern: '^[0-9A-Za-z][0-9A-Za-z._-]*$' });
 
 const ProbePolicySpec = Type.Object({
-  description: Type.Optional(text(500)),
+  // Lines and tabs are accepted: kubectl prints the first line.
+  description: Type.Optional(text(500, { pattern: '^[^\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\p{Cf}\\p{Co}]*$' })),
   uses: Type.Optional(
     Type.Object(
       { ffprobe: Type.Optional(version), mediainfo: Type.Optional(version) },

@@ -2,7 +2,7 @@
 import Type, { type Static } from 'typebox';
 import { PROOF_LIMITS } from '../tools/proof.ts';
 import { TOOLS } from '../tools/table.ts';
-import { AGE, conditions, count, oneOf, text, type Definition, type Resource } from './resource.ts';
+import { AGE, conditions, count, oneOf, shownText, text, type Definition, type Resource } from './resource.ts';
 
 const ProbeToolSpec = Type.Object({
   tool: oneOf(TOOLS),
@@ -11,7 +11,7 @@ const ProbeToolSpec = Type.Object({
     pattern: '^[0-9A-Za-z][0-9A-Za-z._-]*$',
     description: 'The name that callers use.',
   }),
-  image: text(1024, { minLength: 1, description: 'The tool image, by digest where it is known.' }),
+  image: shownText(1024, { minLength: 1, description: 'The tool image, by digest where it is known.' }),
   latest: Type.Optional(Type.Boolean({ description: 'Callers who name no version get this one.' })),
   command: Type.Array(text(1024, { minLength: 1 }), {
     minItems: 1,

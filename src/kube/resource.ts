@@ -81,6 +81,9 @@ export const oneOf = <const T extends string>(values: readonly T[], options: obj
   Type.Unsafe<T>({ type: 'string', enum: [...values], ...options });
 
 export const text = (maxLength: number, options: object = {}) => Type.String({ maxLength, ...options });
+/** For text that `kubectl get` prints: no control character, and none that reverses or hides what stands beside it. */
+export const shownText = (maxLength: number, options: object = {}) =>
+  text(maxLength, { pattern: '^[^\\p{Cc}\\p{Cf}\\p{Co}\\p{Zl}\\p{Zp}]*$', ...options });
 export const millis = (maximum: number, options: object = {}) => Type.Integer({ minimum: 1, maximum, ...options });
 export const time = (options: object = {}) => Type.String({ format: 'date-time', maxLength: 40, ...options });
 export const count = (options: object = {}) => Type.Integer({ minimum: 0, maximum: 2_147_483_647, ...options });

@@ -19,6 +19,7 @@ function olderDefinition(): Json {
   delete spec['x-kubernetes-map-type'];
   delete status['x-kubernetes-map-type'];
   spec.properties.kind.enum = ['file', 'msv', 'c2pa'];
+  delete spec.properties.source.properties.display.pattern;
   Object.assign(spec.properties.tools, { maxItems: 4, 'x-kubernetes-list-map-keys': ['name'] });
   spec['x-kubernetes-validations'] = spec['x-kubernetes-validations'].slice(0, 1);
   Object.assign(status.properties.tools, { maxItems: 8, 'x-kubernetes-list-map-keys': ['name'] });
@@ -86,7 +87,8 @@ describe('upgrade of the ProbeJob CRD', function () {
   it('jobs of the older CRD are read, admitted and ended under the newer one', async () => {
     await install(olderDefinition(), false);
     const waiting = await create(FILE);
-    const running = await create(FILE);
+    // What newer definitions refuse to create.
+    const running = await create({ ...FILE, source: { sealed: 'x', display: 'https://origin.example/\u202ea.mp4' } });
     await client.mergePatchStatus(PROBE_JOBS, running.metadata.name, {
       attempts: 1,
       tools: [

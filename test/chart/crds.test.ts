@@ -63,6 +63,12 @@ const good: [ResourceType, string, Json][] = [
   [PROBE_JOBS, 'with three versions of one tool, to compare them', comparison('4.4', '7.1', '9.0')],
   [PROBE_JOBS, 'with eight runs', comparison('1', '2', '3', '4', '5', '6', '7', '8')],
   [PROBE_JOBS, 'with an rtmp address', job({ source: { url: 'rtmp://origin.example/live/stream' } })],
+  [
+    PROBE_JOBS,
+    'with letters of any script in what is shown',
+    job({ source: { sealed: 'x', display: 'https://a/ü 中文😀' } }),
+  ],
+  [PROBE_POLICIES, 'with a description of two lines', { description: 'first\n\tsecond', rules: [{}] }],
   [PROBE_JOBS, 'with an at sign in the path', job({ source: { url: 'https://origin.example/@user/a.mp4' } })],
   [PROBE_JOBS, 'with a shared policy', job({ policy: { name: 'shared/web-mp4', revision: 3 } })],
   [PROBE_JOBS, 'with a policy of the API', job({ policy: { digest: 'a'.repeat(64) } })],
@@ -111,7 +117,24 @@ const good: [ResourceType, string, Json][] = [
   ],
 ];
 
+/** `kubectl get` prints them. */
+const HIDDEN = ['\u202e', '\u2066', '\u200b', '\u001b[31m', '\n', '\u0085', '\u2028', '\ue000'];
+
 const bad: [ResourceType, string, Json, RegExp][] = [
+  ...HIDDEN.map((hidden): [ResourceType, string, Json, RegExp] => [
+    PROBE_JOBS,
+    `${JSON.stringify(hidden)} in what is shown of the source`,
+    job({ source: { sealed: 'x', display: `https://a.example/${hidden}gnp.exe` } }),
+    /spec\.source\.display.*should match/,
+  ]),
+  ...HIDDEN.filter((hidden) => !['\n', '\u2028'].includes(hidden)).map(
+    (hidden): [ResourceType, string, Json, RegExp] => [
+      PROBE_POLICIES,
+      `${JSON.stringify(hidden)} in a description`,
+      { description: `a${hidden}b`, rules: [{}] },
+      /spec\.description.*should match/,
+    ],
+  ),
   [PROBE_JOBS, 'no source', { kind: 'file' }, /spec\.source/],
   [PROBE_JOBS, 'an empty source', job({ source: {} }), /exactly one of url, secretRef and sealed/],
   [PROBE_JOBS, 'two sources', job({ source: { url: 'https://a.example/b', sealed: 'x' } }), /exactly one of/],

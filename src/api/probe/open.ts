@@ -5,6 +5,7 @@ import type { ProbeJob } from '../../kube/probe_job.ts';
 import { joinedAddresses, keptRequest } from '../../result/kept_request.ts';
 import { sealSource } from '../../seal/seal.ts';
 import { hideQuery } from '../../source/address/hide_query.ts';
+import { printable } from '../../kube/printable.ts';
 import { displaySource } from '../../source/address/redact.ts';
 import { groupOf } from '../../source/protocols/table.ts';
 import { timeOf } from '../../store/uuid.ts';
@@ -81,7 +82,7 @@ export async function openRequest(deps: Deps, ctx: Context, request: ProbeReques
         namespace: settings.namespace,
         submittedAt,
         token,
-        display: sources.map((source) => displaySource(source).slice(0, MOST_SHOWN)).join(' and '),
+        display: sources.map((source) => printable(displaySource(source), MOST_SHOWN)).join(' and '),
         sealed: await sealing,
       });
       if (trace) job.metadata.annotations = { [TRACE_ANNOTATION]: trace };
