@@ -234,6 +234,8 @@ const controller = {
   /** Prefix of the ConfigMaps with what the leader applies: NAME-catalog, NAME-pools and NAME-policies. */
   chartName: text('PY_CHART_NAME', 'probeyard'),
   showVulnerabilities: flag('PY_SHOW_VULNERABILITIES', false),
+  /** Whether the chart has installed the policy that refuses late admissions. */
+  admissionPolicy: flag('PY_ADMISSION_POLICY', true),
   earlyStart: flag('PY_EARLY_START', true),
   finishedSeconds: integer('PY_FINISHED_SECONDS', 1, 86_400, 600),
   finishedMax,

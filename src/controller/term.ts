@@ -281,6 +281,7 @@ export async function startTerm(
     log,
     job: () => jobs.list()[0],
     epoch: term.epoch,
+    installed: config.admissionPolicy,
   });
   const tryFence = oneAtATime(async () => {
     if (term.stillLeading(0)) await fence.run();

@@ -131,6 +131,7 @@ describe('admission fence of the API server', function () {
       log: { warn: say, info: say } as never,
       job: () => ({ metadata: { name } }),
       epoch: 3,
+      installed: true,
     });
     const is = (expected: boolean) =>
       until(
@@ -155,6 +156,35 @@ describe('admission fence of the API server', function () {
     ]);
     check.tooOld();
     assert.equal(check.missing(), true);
+  });
+
+  it('counts as missing from the start where the chart was told not to install it', () => {
+    const lines: string[] = [];
+    const { kube, namespace } = cluster;
+    const log = { warn: (_: object, line: string) => lines.push(line) } as never;
+    const check = fenceCheck({ kube, namespace, log, job: () => undefined, epoch: 3, installed: false });
+    assert.equal(check.missing(), true);
+    assert.deepEqual(lines, ['admissionPolicy.enabled is off: late admissions are not refused']);
+  });
+
+  it('that cannot be evaluated yet refuses, and the leader waits for it without failing a job', async () => {
+    const { path, object } = fence()[0]!;
+    await request('DELETE', `${path}/${object.metadata.name}`);
+    const unknown = structuredClone(object);
+    unknown['spec'].paramKind.kind = 'ProbeNothing';
+    await request('POST', path, unknown);
+    const tried = await newJob();
+    const says = (text: RegExp) => (error: unknown) => text.test((error as Error).message);
+    await until('it refuses', () => admit(tried, 9).then(() => false, says(/failed to configure policy/)), 40_000);
+    const { id } = await cluster.submit();
+    const { log } = await cluster.controller({ epoch: 9 });
+    // More often than an admission may be rejected for good.
+    const NOT_READY = 'the API server cannot evaluate an admission policy yet, will retry';
+    await until('it was tried eight times', () => log.filter(({ msg }) => msg === NOT_READY).length >= 8, 30_000);
+    await request('DELETE', `${path}/${object.metadata.name}`);
+    await request('POST', path, object);
+    await cluster.ended(id);
+    assert.equal((await cluster.record(id)).state, 'success');
   });
 
   it('lets a term finish a job that an earlier term admitted', async () => {

@@ -16,6 +16,14 @@ const PAUSES = { first: 20, longest: 500 };
 /** The job fails after this many admissions that the API server rejected as invalid, not because of load. */
 const MAX_REFUSALS = 5;
 
+/**
+ * The API server does not know the kind of a policy's parameter, up to half a minute after its CRD is installed, or has
+ * not read the objects of that kind since its start.
+ */
+const isPolicyNotReady = (error: unknown): boolean =>
+  isKubeError(error, 'invalid', 'forbidden') &&
+  /denied request: failed to configure (policy|binding)/.test(error.message);
+
 export interface AdmissionDeps {
   term: Term;
   kube: KubeClient;
@@ -41,11 +49,11 @@ export async function writeAdmission(
       return await writes.run(() => writeOnce(deps, job, isWanted));
     } catch (error) {
       if (isKubeError(error, 'not-found')) return 'gone';
-      if (!isKubeError(error, 'conflict', 'too-many-requests', 'unauthorized') && !outcomeUnknown(error)) {
-        log.error(
-          { err: error, ...requestFields({ id: job.id, job: job.key }) },
-          'the API server rejected an admission',
-        );
+      const fields = { err: error, ...requestFields({ id: job.id, job: job.key }) };
+      if (isPolicyNotReady(error))
+        log.warn(fields, 'the API server cannot evaluate an admission policy yet, will retry');
+      else if (!isKubeError(error, 'conflict', 'too-many-requests', 'unauthorized') && !outcomeUnknown(error)) {
+        log.error(fields, 'the API server rejected an admission');
         if (++refusals >= MAX_REFUSALS) return 'refused';
       }
     }

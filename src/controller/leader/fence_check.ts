@@ -12,6 +12,8 @@ interface FenceCheckDeps {
   /** Any job, ended ones too: an admission is tried on it. */
   job: () => { metadata: { name: string }; status?: { attempts?: number | undefined } | undefined } | undefined;
   epoch: number;
+  /** Whether the chart says so. Then it is not known until it is tried. */
+  installed: boolean;
 }
 
 export interface FenceCheck {
@@ -24,9 +26,10 @@ export interface FenceCheck {
 
 const DEADLINE_MS = 2_000;
 
-export function fenceCheck({ kube, namespace, log, job, epoch }: FenceCheckDeps): FenceCheck {
+export function fenceCheck({ kube, namespace, log, job, epoch, installed }: FenceCheckDeps): FenceCheck {
   let crdTooOld = false;
-  let accepted: boolean | undefined;
+  let accepted: boolean | undefined = installed ? undefined : true;
+  if (!installed) log.warn({ epoch }, 'admissionPolicy.enabled is off: late admissions are not refused');
   return {
     missing: () => crdTooOld || accepted,
     tooOld() {
