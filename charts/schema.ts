@@ -173,7 +173,20 @@ const VALUES: TSchema = object({
   commonLabels: textMap,
   arch: oneOf(['', 'amd64', 'arm64']),
   crds: object({ enabled: flag, keep: flag }),
-  rbac: object({ create: flag, aggregate: flag }),
+  rbac: object({
+    create: flag,
+    submitters: Type.Array(
+      object(
+        {
+          kind: oneOf(['User', 'Group', 'ServiceAccount']),
+          name: text({ minLength: 1 }),
+          namespace: objectName,
+        },
+        ['kind', 'name'],
+      ),
+    ),
+    aggregate: flag,
+  }),
   admissionPolicy: object({ enabled: flag }),
   upload: object({ enabled: flag, maxBytes: whole(1, 1_000_000_000_000), roomBytes: whole(1, 10_000_000_000_000) }, [
     'maxBytes',

@@ -9,6 +9,7 @@ import { SERVED_VERSIONS } from '../../src/kube/resource.ts';
 import { testApiServer, type TestApiServer } from '../kube/apiserver.ts';
 import { EVERYTHING } from './everything.ts';
 import { IMAGE_VOLUMES } from '../node/versions.ts';
+import { until } from '../until.ts';
 import { CHART, helm } from './render.ts';
 
 describe('chart on an API server', function () {
@@ -169,6 +170,80 @@ describe('chart on an API server', function () {
     });
   });
 
+  describe('in other namespaces', () => {
+    const OBJECTS: [kind: string, spec: object][] = [
+      ['ProbeJob', { kind: 'file', source: { url: 'https://example.com/x.mp4' } }],
+      ['ProbeTool', { tool: 'ffprobe', version: '9.9', image: 'x', command: ['{root}/ffprobe'] }],
+      ['ProbePool', { serves: { kinds: ['file'] }, minReady: 0, maxPods: 1 }],
+      ['ProbePolicy', { rules: [{ hello: 'world' }] }],
+    ];
+    let other: string;
+    const create = (kind: string, spec: object, where: string, as?: string) =>
+      kubectl(
+        ['create', '--dry-run=server', '-o', 'name', '--namespace', where, ...(as ? ['--as', as] : []), '-f', '-'],
+        stringify({ apiVersion: 'probeyard.dev/v1alpha1', kind, metadata: { generateName: 'x-' }, spec }),
+      );
+    const second = (verb: 'install' | 'uninstall') => {
+      const own = { crds: { enabled: false }, tools: { delivery }, runners: { namespace: `${other}-runners` } };
+      const chart = verb === 'install' ? [CHART] : [];
+      const { code, stderr } = helm(
+        [verb, 'two', ...chart, '--namespace', other, '--kubeconfig', server.kubeconfig, '--no-hooks'],
+        own,
+      );
+      assert.equal(code, 0, stderr);
+    };
+    const refused = /no Probeyard serves the namespace/;
+    before(async () => {
+      other = await server.namespace('other');
+    });
+
+    for (const [kind, spec] of OBJECTS)
+      it(`a ${kind} is refused, and the message says where to create it`, async () => {
+        const message = `no Probeyard serves the namespace ${other}; create a ${kind} in the namespace ${namespace}`;
+        await until('it is refused', () => create(kind, spec, other).stderr.includes(message), 30_000);
+        assert.equal(create(kind, spec, namespace).status, 0);
+      });
+
+    it('the accounts of a release of an older chart are served', () => {
+      const [kind, spec] = OBJECTS[2]!;
+      const role = `older-${other}`;
+      const group = `--group=system:serviceaccounts:${other}`;
+      kubectl(['create', 'clusterrole', role, '--verb=create', '--resource=probepools.probeyard.dev']);
+      kubectl(['create', 'clusterrolebinding', role, `--clusterrole=${role}`, group]);
+      const as = (name: string) => create(kind, spec, other, `system:serviceaccount:${other}:${name}`);
+      assert.equal(as('mine-probeyard-controller').status, 0);
+      assert.match(as('default').stderr, refused);
+      assert.equal(kubectl(['delete', `clusterrole/${role}`, `clusterrolebinding/${role}`]).status, 0);
+    });
+
+    it('two releases serve a namespace each, and nothing of either is left behind', async () => {
+      second('install');
+      const [kind, spec] = OBJECTS[0]!;
+      const third = await server.namespace('third');
+      const names = () =>
+        (create(kind, spec, third).stderr.match(/create a ProbeJob in the namespace \S+/g) ?? []).length;
+      await until('the policies of both apply', () => names() > 0, 30_000);
+      for (const where of [namespace, other])
+        for (const [each, its] of OBJECTS) {
+          const { status, stderr } = create(each, its, where);
+          assert.equal(status, 0, `${each} in ${where}: ${stderr}`);
+        }
+      second('uninstall');
+      await until('it is served no more', () => refused.test(create(kind, spec, other).stderr), 30_000);
+      assert.equal(
+        kubectl([
+          'get',
+          'validatingadmissionpolicies,validatingadmissionpolicybindings,clusterroles,clusterrolebindings',
+          '-l',
+          'app.kubernetes.io/instance=two',
+          '-o',
+          'name',
+        ]).stdout,
+        '',
+      );
+    });
+  });
+
   // Mocha runs nested suites after the tests beside them.
   describe('after these tests', () => {
     it('is uninstalled', () => {
@@ -177,6 +252,9 @@ describe('chart on an API server', function () {
         kubectl(['get', 'deployments,statefulsets,services,roles,networkpolicies', '-o', 'name']).stdout,
         '',
       );
+      const ofCluster =
+        'validatingadmissionpolicies,validatingadmissionpolicybindings,clusterroles,clusterrolebindings';
+      assert.equal(kubectl(['get', ofCluster, '-l', 'app.kubernetes.io/instance=py', '-o', 'name']).stdout, '');
     });
   });
 });

@@ -39,7 +39,7 @@ describe('source of a job', function () {
 
   before(async () => {
     folder = mkdtempSync(join(tmpdir(), 'probeyard-seal-'));
-    [server, fixture] = await Promise.all([testApiServer(), startStore()]);
+    [server, fixture] = await Promise.all([testApiServer({ own: true }), startStore()]);
     namespace = await server.namespace('source');
   });
   after(async () => {

@@ -10,7 +10,7 @@ describe('creating a ProbeJob', function () {
   this.timeout(60_000);
   let kube: KubeClient;
   before(async () => {
-    const server = await testApiServer();
+    const server = await testApiServer({ own: true });
     kube = await makeClient({ kubeconfig: server.kubeconfig, namespace: await server.namespace('create') });
   });
   after(() => kube?.close());
