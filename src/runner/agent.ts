@@ -43,7 +43,6 @@ import {
   onRenew,
   onTime,
   type State,
-  usedBy,
 } from './orders.ts';
 import { packBody, type RawBody } from './output.ts';
 import { publishUntilCollected } from './publish.ts';
@@ -365,12 +364,9 @@ export function startAgent({
     bus.serve<Begin, OrderAnswer>(SUBJECT.begin(identity.uid), ordered(isBegin, onBegin)),
     bus.serve<Go, OrderAnswer>(SUBJECT.go(identity.uid), ordered(isGo, onGo)),
     bus.serve<Cancel, OrderAnswer>(SUBJECT.cancel(identity.uid), (received) => {
-      const bytes = source?.open.ioUsage() ?? 0;
-      const used = isCancel(received.message) ? usedBy(state, received.message, bytes, performance.now()) : undefined;
-      const answer = ordered(isCancel, onCancel)(received);
-      if (!answer?.ok) return answer;
-      publications.get(`${received.message.job}/${received.message.attempt}`)?.abort();
-      return used ? { ...answer, used } : answer;
+      const answer = ordered(isCancel, (...order) => onCancel(...order, source?.open.ioUsage()))(received);
+      if (answer?.ok) publications.get(`${received.message.job}/${received.message.attempt}`)?.abort();
+      return answer;
     }),
     serveRenewals(bus, identity.uid, {
       decide: (order) => onRenew(state, order, performance.now()),

@@ -14,7 +14,6 @@ import {
   type Prepare,
   type Renew,
   RUNNER_PROTOCOL,
-  type RunnerUse,
 } from '../bus/messages.ts';
 import type { RunnerPhase } from '../bus/runner_phase.ts';
 
@@ -181,20 +180,19 @@ export function onRenew(before: State, order: Renew, now: number): Decision {
   return accept({ ...state, renewing: true, task: undefined, idleSince: now }, ...giveWay(state.task));
 }
 
-/** What the task has cost so far. `bytes`: read by its source. */
-export function usedBy({ task }: State, order: Cancel, bytes: number, now: number): RunnerUse | undefined {
-  if (!task || !same(task, order)) return undefined;
-  return { bytes, ms: task.stage === 'prepared' ? 0 : Math.round(now - task.since) };
-}
-
-export function onCancel(before: State, order: Cancel, now: number): Decision {
+/** `bytes`: read by the source of the task. */
+export function onCancel(before: State, order: Cancel, now: number, bytes = 0): Decision {
   if (order.epoch < before.epoch) return refuse(before, 'epoch');
   const state = { ...before, epoch: order.epoch };
-  if (same(state.task, order))
-    return accept(
-      { ...state, task: undefined, idleSince: now },
-      state.task?.stage === 'prepared' ? { do: 'release' } : { do: 'abandon', why: order.why },
-    );
+  const { task } = state;
+  if (task && same(task, order)) {
+    const isBegun = task.stage !== 'prepared';
+    return {
+      state: { ...state, task: undefined, idleSince: now },
+      answer: { ok: true, used: { bytes, ms: isBegun ? Math.round(now - task.since) : 0 } },
+      effects: [isBegun ? { do: 'abandon', why: order.why } : { do: 'release' }],
+    };
+  }
   // The end of a cancelled job is already recorded, so its result is not needed.
   return accept(onDropped(state, order, now));
 }

@@ -366,7 +366,10 @@ describe('connections to origins', function () {
     pool.warm(target, 3);
     await until('three connections', () => server.connections === 3);
     await until('none is kept', () => pool.ready(target) === 0);
-    await assert.rejects(pool.get(target, {}, never, () => {}), { code: 'origin-unreachable' });
+    await assert.rejects(
+      pool.get(target, {}, never, () => {}),
+      { code: 'origin-unreachable' },
+    );
   });
 
   it('do not begin TLS with an address that is not allowed, whatever the look-up returned', async () => {

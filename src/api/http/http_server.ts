@@ -34,20 +34,20 @@ const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
 /**
- * A caller that goes on sending would see a broken connection instead of the answer: `fetch` of Node with 200 MB got it in
- * 0 of 20 calls, and in 59 of 60 with two seconds.
+ * A caller that goes on sending would see a broken connection instead of the answer: `fetch` of Node with 200 MB got it
+ * in 0 of 20 calls, and in 59 of 60 with two seconds.
  */
 const LINGER_MS = 5_000;
 
 function isUnread(request: IncomingMessage): boolean {
   const { headers, complete, readableDidRead } = request;
   if (complete || !hasBody(request)) return false;
-  // A caller that expected 100 may send its body nevertheless, or its next request. Node drops no body that was begun.
+  // After `Expect` the body may come nevertheless, or the next request. Node drops no body that was begun.
   if (headers.expect !== undefined || readableDidRead) return true;
   return (Number(headers['content-length']) || Infinity) > MOST_DROPPED_BYTES;
 }
 
-/** For a refusal before the whole body was read: nothing more is read, and the connection is closed after the answer. */
+/** For a refusal before the whole body was read: no more of it is read, and the connection ends with the answer. */
 export function closeIfUnread(request: IncomingMessage, response: ServerResponse): void {
   if (!isUnread(request)) return;
   const { socket } = request;

@@ -109,7 +109,7 @@ export function isSigned(access: Access, target: Target): boolean {
   const { home, bucket } = access;
   if (bucket === undefined) return false;
   const written = target.path.split('?')[0]!;
-  // A server may resolve `..` only after it has read the bucket. The name that a caller gave their own object is theirs.
+  // A server may resolve `..` only after it has read the bucket. A caller may name their own object as they like.
   if (target.path !== bucket.file && climbs(written)) return false;
   const path = decodeLoosely(written);
   if (sameAuthority(home, target)) return bucket.path === undefined || path.startsWith(bucket.path);
