@@ -101,8 +101,8 @@ function operationOf(method: string, path: string, described: Described, access:
 }
 
 /**
- * Authentication, permissions, whether there is time for the call, and the rate limit that it counts against, before any
- * of the body is read.
+ * Authentication, permissions, whether there is time for the call, and the rate limit that it counts against: before
+ * any of the body is read.
  */
 function admission(deps: Deps, access: Access, side: Side, rate: Described['rate'], isRead: boolean): Handler[] {
   const time = isRead ? [] : [refuseOverload(deps)];
