@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { Ajv } from 'ajv';
 import { parse } from 'yaml';
 import type { ResultBody } from '../../src/bus/result_body.ts';
+import { MOST_POLICIES } from '../../src/limits.ts';
 import { CRDS, PROBE_JOBS, type KubeObject } from '../../src/kube/client.ts';
 import { canonicalPolicy } from '../../src/policy/canonical.ts';
 import { PolicyResultSchema, type PolicyResult } from '../../src/policy/schema.ts';
@@ -365,11 +366,18 @@ describe('policies through the API', function () {
       const path = '/v1/policy/gate';
       const evaluate = (revision: number) =>
         call('POST', `${path}/evaluate`, { body: { request_ids: [crypto.randomUUID()], revision } });
-      await put('gate', saved(1));
+      // Past the limit of saves.
+      const store = (number: number) =>
+        api.wired.deps.store.putPolicy(
+          { account: api.userId, name: 'gate', description: String(number), userId: api.userId },
+          canonicalPolicy(saved(number) as never),
+          MOST_POLICIES,
+        );
+      await store(1);
       await probe('gate.test', { policy: 'gate' }, { ...printed, policy: verdict({ name: 'gate' }) });
-      await put('gate', saved(2));
+      await store(2);
       assert.equal((await evaluate(2)).status, 200);
-      for (let number = 3; number <= 55; number++) await put('gate', saved(number));
+      for (let number = 3; number <= 55; number++) await store(number);
       const numbers = async () => (await call('GET', `${path}?revision=1`)).json['revisions'] as { revision: number }[];
       assert.deepEqual(
         (await numbers()).map(({ revision }) => revision),

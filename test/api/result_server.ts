@@ -9,6 +9,9 @@ import { listen } from '../../src/api/http/http_server.ts';
 import { makeMetrics } from '../../src/api/metrics.ts';
 import { makeApp } from '../../src/api/server.ts';
 import { makeTokenCache } from '../../src/api/http/token_cache.ts';
+import { makeAccountRates } from '../../src/api/http/rate.ts';
+import { makeOverload } from '../../src/api/http/overload.ts';
+import { makeWorkPool } from '../../src/api/work/pool.ts';
 import { makePaces } from '../../src/result/pace.ts';
 import { makeMemoryBudget } from '../../src/result/memory_budget.ts';
 import { WHOLE } from '../../src/result/unpack.ts';
@@ -24,9 +27,15 @@ const deps: Partial<Deps> = {
   drain: makeDrain(),
   log: makeLog('api', { logLevel: 'warn', podName: 'test' } as Parameters<typeof makeLog>[1]),
   tokens: makeTokenCache({ find: store.findToken, listening: () => false, onLookup: metrics.tokenLookup }),
-  accounts: { ownHosts: [], settings: { trustedHops: 0 } } as unknown as Accounts,
+  accounts: {
+    ownHosts: [],
+    settings: { trustedHops: 0, publicUrl: '', boxKeys: () => ({ keys: [] }) },
+  } as unknown as Accounts,
   memory: makeMemoryBudget({ totalBytes: Number(budgetBytes), wholeBytes: WHOLE }),
   paceOf: makePaces(),
+  accountRates: makeAccountRates(),
+  work: makeWorkPool({ paceOf: makePaces() }),
+  overload: makeOverload({ paceOf: makePaces(), onRefused: () => {} }),
   settings: { ...DEFAULTS, namespace: 'test', replica: 'test', allowSources: [], denyCidrs: [] },
 };
 const server = await listen(

@@ -11,7 +11,7 @@ export async function servePages(change: Partial<Settings>): Promise<HttpServer>
     metrics: makeMetrics(() => 0),
     drain: makeDrain(),
     log: pino({ level: 'silent' }) as Deps['log'],
-    accounts: { ownHosts: [] } as unknown as Deps['accounts'],
+    accounts: { ownHosts: [], settings: { trustedHops: 0, publicUrl: '' } } as unknown as Deps['accounts'],
     store: { newRequest: () => ({ id: 'an-id' }) } as unknown as Deps['store'],
     settings: { ...DEFAULTS, namespace: 'none', replica: 'test', allowSources: [], denyCidrs: [], ...change },
   };

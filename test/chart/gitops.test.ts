@@ -97,7 +97,7 @@ describe('chart: GitOps', function () {
   });
 
   for (const [what, jobs, most] of [
-    ['by default half as many again as may be queued and kept', {}, '18000'],
+    ['by default half as many again as may be queued and kept', {}, '22500'],
     ['half as many again as may be queued and kept', { maxQueued: 100, finished: { max: 20 } }, '180'],
     ['as many as the values say', { quota: { max: 5_000_000 } }, '5000000'],
   ] as const)

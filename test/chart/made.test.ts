@@ -88,7 +88,9 @@ describe('chart: values', () => {
       .filter(
         ({ path }) =>
           !new RegExp(`\\.${path.split('.').at(-1)}\\b`).test(templates) &&
-          !/^(pools|secrets|podSecurityContext)\./.test(path),
+          !/^(pools|secrets|podSecurityContext)\./.test(path) &&
+          // Given to Kubernetes as they are.
+          !/^(api|controller)\.(readiness|liveness)Probe\./.test(path),
       )
       .map(({ path }) => path);
     assert.deepEqual(unused, []);

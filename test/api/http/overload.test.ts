@@ -94,10 +94,12 @@ describe('overload', function () {
       return { work: work.status, error, reading: reading.status, signIn: signIn.status, health: health.status };
     };
     const TEXT = 'this server is overloaded; try again in a few seconds, with fewer calls at once';
+    const owe = (busyMs: number) => void api.wired.deps.paceOf(api.userId)(busyMs);
     const whileHeld = async (ms: number, refused: 'work' | 'signIn') => {
       const free = keepHolding(ms);
       try {
         return await until(`a refusal while each turn takes ${ms} ms`, async () => {
+          owe(400);
           const got = await statuses();
           return got[refused] === 503 ? got : undefined;
         });
@@ -109,8 +111,8 @@ describe('overload', function () {
     it('refuses work of an account that owes time, then that of everybody; reads and health go on', async () => {
       const free = await statuses();
       assert.deepEqual([free.work, free.reading, free.signIn, free.health], [400, 200, 400, 200]);
-      // An hour of debt.
-      void api.wired.deps.paceOf(api.userId)(3_600_000);
+      // The whole burst, and two seconds of debt: a debt alone delays.
+      owe(3_400);
       assert.equal((await statuses()).work, 400, 'a debt alone refuses nothing');
       assert.deepEqual(await whileHeld(400, 'work'), {
         work: 503,
