@@ -9,7 +9,11 @@ import { chart, rollOut } from './rollouts.ts';
 describe('change of the leader', function () {
   this.timeout(PATIENCE * 60_000);
   let cluster: Cluster;
-  afterEach(() => cluster?.stop());
+  let openGate = (): void => {};
+  afterEach(async () => {
+    openGate();
+    await cluster?.stop();
+  });
 
   it('twelve rollouts take no lease from a living holder, and no deposed leader goes on with its work', async () => {
     cluster = await startCluster({ pools: { short: { minReady: 0 } } });
@@ -22,6 +26,7 @@ describe('change of the leader', function () {
     cluster = await startCluster({ pools: { short: { minReady: 0 } } });
     await chart(cluster.kube, 0);
     const fence = gateAt(cluster.kube, (status) => 'epoch' in status, 'before');
+    openGate = fence.open;
     const calls: string[] = [];
     const { log } = await cluster.candidate({
       collects: false,
@@ -57,6 +62,7 @@ describe('change of the leader', function () {
     await chart(cluster.kube, 0);
     const reached = Promise.withResolvers<void>();
     const gate = Promise.withResolvers<void>();
+    openGate = gate.resolve;
     const calls: string[] = [];
     const { log } = await cluster.candidate({
       collects: false,
