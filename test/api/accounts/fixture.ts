@@ -10,6 +10,7 @@ import { makeApiToken } from '../../../src/accounts/make_token.ts';
 import type { AccountSettings, MailSettings } from '../../../src/accounts/settings.ts';
 import { DEFAULTS, type Deps, type Settings } from '../../../src/api/deps.ts';
 import { makeOverload } from '../../../src/api/http/overload.ts';
+import { makeWorkPool } from '../../../src/api/work/pool.ts';
 import { makePaces } from '../../../src/result/pace.ts';
 import { makeMemoryBudget } from '../../../src/result/memory_budget.ts';
 import { WHOLE } from '../../../src/result/unpack.ts';
@@ -151,10 +152,12 @@ export async function startReplica(
   const tokens = makeTokenCache({ find: store.findToken, listening: () => listener.listening() });
   const listener = store.listenTokens(tokens.changed);
   await until('the listener for changes is connected', () => listener.listening());
+  const work = makeWorkPool({ paceOf: makePaces() });
   const deps = {
     store,
     accounts,
     tokens,
+    work,
     log: logger,
     drain: makeDrain(),
     cluster: newestSnapshot({ bus, store, log: logger }),
@@ -175,6 +178,7 @@ export async function startReplica(
     log,
     async stop() {
       await server.close(1_000);
+      work.close();
       await accounts.stop();
       await store.close();
       responses.assertDescribed();
