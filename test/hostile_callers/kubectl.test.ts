@@ -1,4 +1,4 @@
-/** A user with the right to create and delete ProbeJobs, and no other, who tries to get more. */
+/** A submitter: a user with the right to create, read and delete ProbeJobs, and no other, who tries to get more. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -11,7 +11,7 @@ import { NAMESPACE, cluster, eventually, jobOf, stateOf, type Cluster } from '..
 const MALLORY = 'mallory';
 const API = `system:serviceaccount:${NAMESPACE}:probeyard-api`;
 
-describe('a kubectl user who may only create and delete ProbeJobs', function () {
+describe('a kubectl user who may only create, read and delete ProbeJobs', function () {
   this.timeout(120_000);
   let c: Cluster;
   let folder: string;
@@ -20,14 +20,13 @@ describe('a kubectl user who may only create and delete ProbeJobs', function () 
     c = await cluster();
     folder = await mkdtemp(join(tmpdir(), 'probeyard-'));
     await c.kubectl('-n', NAMESPACE, 'delete', 'rolebinding', MALLORY, '--ignore-not-found');
-    // The role that the chart adds to "edit" of Kubernetes, and nothing else of that role.
     await c.kubectl(
       '-n',
       NAMESPACE,
       'create',
       'rolebinding',
       MALLORY,
-      '--clusterrole=probeyard-edit',
+      '--role=probeyard-submitter',
       `--user=${MALLORY}`,
     );
     await eventually('the binding acts', 20, async () =>
@@ -179,7 +178,6 @@ describe('a kubectl user who may only create and delete ProbeJobs', function () 
         ],
         ['label', 'pj', 'attack-target', 'probeyard.dev/token=1'],
         ['patch', 'pj', 'attack-target', '--type=merge', '-p', '{"metadata":{"finalizers":["example.com/x"]}}'],
-        ['get', 'pj'],
         ['get', 'secrets'],
         ['get', 'pods'],
         ['delete', 'pt', '--all'],
