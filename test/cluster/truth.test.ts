@@ -137,7 +137,7 @@ describe('metrics, logs and statistics', function () {
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
     });
-    // Jobs left running by earlier tests would be counted, too; the last of them may be counted after they are recorded.
+    // Jobs left running by earlier tests would be counted, too, the last of them after they are recorded.
     let counted = '';
     await eventually('nothing waits or runs, and nothing more is counted', 60, async () => {
       const before = counted;
