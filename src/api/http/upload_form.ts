@@ -142,10 +142,11 @@ async function readInto(
       bytes += piece.length;
       if (bytes - (stream?.bytesRead ?? 0) > MAX_BYTES + piece.length)
         throw unreadable('must be at most 1 MB, the file apart');
-      for (let at = 0; at < piece.length && !failure; at += PARSED_PIECE)
+      for (let at = 0; at < piece.length; at += PARSED_PIECE) {
         if (!parser.write(piece.subarray(at, at + PARSED_PIECE))) await until('drain');
+        if (failure) throw failure;
+      }
       await charge(piece.length * MS_PER_BYTE);
-      if (failure) throw failure;
     }
     const finished = until('finish');
     parser.end();
