@@ -3,6 +3,8 @@ import type { DefaultContext, Middleware, ParameterizedContext } from 'koa';
 import type { Caller } from '../../accounts/caller.ts';
 import type { Rate, TokenRecord } from '../../store/records.ts';
 import type { RequestTrace } from '../../tracing/request_trace.ts';
+import { siteOf } from '../../accounts/networks.ts';
+import type { Payer } from '../../result/pace.ts';
 import { isUuid } from '../../store/uuid.ts';
 import { notFound, type ErrorCode } from '../errors.ts';
 import type { Body } from './body.ts';
@@ -75,3 +77,7 @@ export function remoteIp(ctx: Pick<Context, 'get' | 'req'>, trustedHops: number)
   // Each trusted proxy appends one address; those before are written by the caller.
   return (forwarded.at(-trustedHops) ?? forwarded[0] ?? peer).slice(0, 64);
 }
+
+/** Who pays for the work of a call: the account, or the address of a caller who is not authenticated. */
+export const payerOf = (ctx: Context, trustedHops: number): Payer =>
+  ctx.state.caller?.rootUserId ?? siteOf(remoteIp(ctx, trustedHops));

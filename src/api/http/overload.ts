@@ -2,11 +2,10 @@
  * Refuses new work while the event loop is late, first that of those who use most of it. What has begun goes on, and so
  * do health and reads.
  */
-import { siteOf } from '../../accounts/networks.ts';
 import type { PaceOf, Payer } from '../../result/pace.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError } from '../errors.ts';
-import { remoteIp, type Handler } from './context.ts';
+import { payerOf, type Handler } from './context.ts';
 
 const SAMPLE_MS = 100;
 const LATE_MS = 250;
@@ -90,10 +89,9 @@ export function makeOverload({
   };
 }
 
-/** Before the body is read. The payer is the account, or the address of a caller without a credential. */
+/** Before the body is read. */
 export const refuseOverload = ({ overload, accounts }: Pick<Deps, 'overload' | 'accounts'>): Handler =>
   function refuseWhileOverloaded(ctx, next) {
-    const payer = ctx.state.caller?.rootUserId ?? siteOf(remoteIp(ctx, accounts.settings.trustedHops));
-    ctx.res.once('close', overload.begin(payer));
+    ctx.res.once('close', overload.begin(payerOf(ctx, accounts.settings.trustedHops)));
     return next();
   };

@@ -3,12 +3,11 @@
  * takes of the event loop is charged to the caller's account, or address, whatever becomes of the call.
  */
 import type { Static, TSchema } from 'typebox';
-import { siteOf } from '../../accounts/networks.ts';
 import { pause } from '../../retry.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError } from '../errors.ts';
 import { BODIES, inputIn, JSON_TYPE, queryPairs, makeReceiver, refuseQuery, textIn, type Bounds } from './body.ts';
-import { remoteIp, type Context, type Handler } from './context.ts';
+import { payerOf, type Context, type Handler } from './context.ts';
 import { makeReader } from './input/read.ts';
 import type { Side } from './side.ts';
 import type { ReadUpload } from './upload.ts';
@@ -29,7 +28,7 @@ type Payers = Pick<Deps, 'paceOf' | 'accounts'>;
 const LONGEST_WAIT_MS = 30_000;
 
 const paceOf = ({ paceOf: paces, accounts }: Payers, ctx: Context) =>
-  paces(ctx.state.caller?.rootUserId ?? siteOf(remoteIp(ctx, accounts.settings.trustedHops)));
+  paces(payerOf(ctx, accounts.settings.trustedHops));
 
 /** Hanging up does not help a caller: the next call waits for what was used, before its body is read. */
 const awaitPace = (deps: Payers): Handler =>
