@@ -11,7 +11,7 @@ import type { PaceOf } from '../../result/pace.ts';
 import { makeThread, ThreadError, type Thread } from '../../thread.ts';
 import { ApiError } from '../errors.ts';
 import { IS_SHORT, JOBS, type Input, type JobName, type Output } from './jobs.ts';
-import type { Asked } from './thread.ts';
+import type { PieceOfWork } from './thread.ts';
 
 export interface WorkPool {
   /** `what`: the field or thing that the caller sent, for the error if it takes too long. */
@@ -43,7 +43,7 @@ const WAIT_MS = 10_000;
 const RETRY_AFTER_S = 5;
 
 interface Waiting {
-  start: (thread: Thread<Asked, unknown>) => void;
+  start: (thread: Thread<PieceOfWork, unknown>) => void;
   refuse: (error: ApiError) => void;
   timer: NodeJS.Timeout;
 }
@@ -65,7 +65,7 @@ function refusalOf(error: unknown, what: string, deadlineMs: number): unknown {
 }
 
 /** `threads`: those that are free. An account is in `busy` while it has work in one, or has to wait for its pace. */
-function makeAccountTurns(threads: Thread<Asked, unknown>[], mostWaiting: number, waitMs: number) {
+function makeAccountTurns(threads: Thread<PieceOfWork, unknown>[], mostWaiting: number, waitMs: number) {
   const queues = new Map<number, Waiting[]>();
   const busy = new Set<number>();
   let count = 0;
@@ -94,7 +94,7 @@ function makeAccountTurns(threads: Thread<Asked, unknown>[], mostWaiting: number
 
   return {
     waiting: () => count,
-    take: (account: number): Promise<Thread<Asked, unknown>> =>
+    take: (account: number): Promise<Thread<PieceOfWork, unknown>> =>
       new Promise((resolve, reject) => {
         const own = queues.get(account) ?? [];
         if (own.length >= mostWaiting / 2) return reject(accountFull());
@@ -108,7 +108,7 @@ function makeAccountTurns(threads: Thread<Asked, unknown>[], mostWaiting: number
         count += 1;
         next();
       }),
-    giveBack(thread: Thread<Asked, unknown>): void {
+    giveBack(thread: Thread<PieceOfWork, unknown>): void {
       threads.push(thread);
       next();
     },
@@ -136,24 +136,24 @@ export function makeWorkPool({
   onDone,
 }: WorkPoolOptions): WorkPool {
   const file = programFile('work_thread');
-  const threads = Array.from({ length: size }, () => makeThread<Asked, unknown>(file, { deadlineMs, heapMb }));
+  const threads = Array.from({ length: size }, () => makeThread<PieceOfWork, unknown>(file, { deadlineMs, heapMb }));
   const turns = makeAccountTurns([...threads], mostWaiting, waitMs);
 
-  async function inThread(asked: Asked, account: number, what: string): Promise<unknown> {
+  async function inThread(work: PieceOfWork, account: number, what: string): Promise<unknown> {
     const thread = await turns.take(account).catch((error: ApiError) => {
-      onDone?.(asked.name, error.code === 'rate-limited' ? 'account-full' : 'full', 0);
+      onDone?.(work.name, error.code === 'rate-limited' ? 'account-full' : 'full', 0);
       throw error;
     });
     const began = performance.now();
     let outcome: WorkOutcome = 'done';
     try {
-      return await thread.run(asked);
+      return await thread.run(work);
     } catch (error) {
       if (error instanceof ThreadError) outcome = error.code;
       throw refusalOf(error, what, deadlineMs);
     } finally {
       const ms = performance.now() - began;
-      onDone?.(asked.name, outcome, ms);
+      onDone?.(work.name, outcome, ms);
       turns.giveBack(thread);
       // The caller has the answer, and its account waits.
       void Promise.resolve(paceOf(account)(ms)).finally(() => turns.paid(account));
@@ -173,7 +173,7 @@ export function makeWorkPool({
     run: <N extends JobName>(name: N, input: Input<N>, { account, what }: { account: number; what: string }) =>
       (IS_SHORT[name](input)
         ? inPlace(name, input, account)
-        : inThread({ name, input } as Asked, account, what)) as Promise<Output<N>>,
+        : inThread({ name, input } as PieceOfWork, account, what)) as Promise<Output<N>>,
     waiting: turns.waiting,
     close() {
       turns.close();

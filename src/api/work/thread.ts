@@ -2,9 +2,9 @@
 import { serveThread } from '../../thread.ts';
 import { JOBS, type Input, type JobName } from './jobs.ts';
 
-export interface Asked<N extends JobName = JobName> {
+export interface PieceOfWork<N extends JobName = JobName> {
   name: N;
   input: Input<N>;
 }
 
-serveThread(({ name, input }: Asked) => (JOBS[name] as (given: unknown) => unknown)(input));
+serveThread(({ name, input }: PieceOfWork) => (JOBS[name] as (given: unknown) => unknown)(input));
