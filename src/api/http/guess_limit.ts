@@ -1,7 +1,7 @@
 /**
- * Limits unknown API tokens without a checksum per address: each costs a look-up in Postgres, before the caller is
- * authenticated. The limit is in process, because one in Postgres would cost the query that it should save. Each
- * replica has its own.
+ * Limits what an address may do before its caller is authenticated: look-ups of unknown API tokens without a checksum,
+ * each of which costs a query of Postgres, and calls that need no credential (rate.ts). The limit is in process: one in
+ * Postgres would cost the query that it should save. Each replica has its own.
  */
 import { siteOf } from '../../accounts/networks.ts';
 import { ApiError } from '../errors.ts';
