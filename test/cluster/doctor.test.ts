@@ -38,7 +38,7 @@ describe('doctor on the cluster', function () {
     return new Map(said.map((one) => [one.id, one]));
   }
   const left = async (): Promise<string> =>
-    (await c.kubectl('get', 'jobs', '--all-namespaces', '--selector=probeyard.dev/doctor', '-o', 'name')).trim();
+    (await c.kubectl('get', 'jobs,pods', '--all-namespaces', '--selector=probeyard.dev/doctor', '-o', 'name')).trim();
   const image = (): Promise<string> =>
     c.kubectl('-n', NAMESPACE, 'get', 'deployment', 'probeyard-api', '-o', 'jsonpath={..containers[0].image}');
 
@@ -58,7 +58,7 @@ describe('doctor on the cluster', function () {
     // The local node enforces no NetworkPolicy, whether it has user namespaces depends on the machine.
     assert.match(found.get('network-policy')!.found, /^(not )?enforced: a runner/);
     assert.ok(['pass', 'warn'].includes(found.get('user-namespace')!.status));
-    await eventually('its jobs are deleted', 60, async () => (await left()) === '');
+    await eventually('its jobs and their pods are deleted', 60, async () => (await left()) === '');
   });
 
   it('a storage class that does not exist: the check of storage fails', async function () {
@@ -132,6 +132,6 @@ describe('doctor on the cluster', function () {
       { env: { PATH: `${folder}:${process.env['PATH']}`, HOME: folder } },
     );
     await running;
-    await eventually('its jobs are deleted', 60, async () => (await left()) === '');
+    await eventually('its jobs and their pods are deleted', 60, async () => (await left()) === '');
   });
 });

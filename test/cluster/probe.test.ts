@@ -45,8 +45,14 @@ describe('a probe from the request to the envelope', function () {
     const origin = await c.origin();
     const { json } = await c.probe({ url: `${origin.url}/tiny.mp4` });
     assert.equal(json.success, true);
+    const { requests } = origin;
+    // A host that took long to connect is far: the end is asked for before the size is known. A busy machine is far.
+    const early = requests.filter(({ range }) => range?.startsWith('bytes=-')).length;
+    assert.ok(early <= 1, JSON.stringify(requests));
+    assert.equal(requests.length, 1 + early, JSON.stringify(requests));
     const size = Number((await fetch(`${origin.url}/tiny.mp4`)).headers.get('content-length'));
-    assert.ok((json.metadata?.io_usage ?? 0) <= size * 1.1, `${json.metadata?.io_usage} bytes of ${size}`);
+    const most = size * (1 + early) * 1.1;
+    assert.ok((json.metadata?.io_usage ?? 0) <= most, `${json.metadata?.io_usage} bytes of ${size}`);
   });
 
   it('works the same as GET with bracket notation', async () => {
