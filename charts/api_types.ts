@@ -2,16 +2,16 @@
  * Types for the calls of the console and of the command line, generated from the schemas that validate them: a shape
  * has one name, and that is its title in OpenAPI.
  */
-import { ComparisonAnswerSchema } from '../src/api/compare/answers.ts';
-import { StandingSchema } from '../src/api/probe/description/answers.ts';
-import { ENDPOINTS } from '../src/api/endpoints.ts';
-import type { Endpoint, EndpointName } from '../src/api/http/endpoint.ts';
-import { ENDPOINT_ROWS, SECTIONS, sectionOf } from '../src/tools/table.ts';
-import { HlsReportSchema } from '../src/hls/schema.ts';
-import { CONTAINER_FIELDS, STREAM_FIELDS } from '../src/policy/fields.ts';
-import { PolicyResultSchema } from '../src/policy/schema.ts';
-import { ProbeReportSchema } from '../src/report/schema.ts';
-import { C2paReportSchema } from '../src/tools/c2pa_schema.ts';
+import { ComparisonAnswerSchema } from '../src/service/api/compare/answers.ts';
+import { StandingSchema } from '../src/service/api/probe/description/answers.ts';
+import { ENDPOINTS } from '../src/service/api/endpoints.ts';
+import type { Endpoint, EndpointName } from '../src/service/api/http/endpoint.ts';
+import { ENDPOINT_ROWS, SECTIONS, sectionOf } from '../src/media/tools/table.ts';
+import { HlsReportSchema } from '../src/media/hls/schema.ts';
+import { CONTAINER_FIELDS, STREAM_FIELDS } from '../src/media/policy/fields.ts';
+import { PolicyResultSchema } from '../src/media/policy/schema.ts';
+import { ProbeReportSchema } from '../src/media/report/schema.ts';
+import { C2paReportSchema } from '../src/media/tools/c2pa_schema.ts';
 
 /** Only these calls, so that changes to the schemas of others need no new file here. */
 const CALLS: readonly EndpointName[] = [

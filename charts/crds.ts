@@ -1,10 +1,10 @@
 /** CustomResourceDefinitions, generated from the descriptions in src/kube. */
 import { stringify } from 'yaml';
-import { PROBE_JOB } from '../src/kube/probe_job.ts';
-import { PROBE_POLICY } from '../src/kube/probe_policy.ts';
-import { PROBE_POOL } from '../src/kube/probe_pool.ts';
-import { PROBE_TOOL } from '../src/kube/probe_tool.ts';
-import { GROUP, SERVED_VERSIONS, VERSION, type Definition } from '../src/kube/resource.ts';
+import { PROBE_JOB } from '../src/platform/kube/probe_job.ts';
+import { PROBE_POLICY } from '../src/platform/kube/probe_policy.ts';
+import { PROBE_POOL } from '../src/platform/kube/probe_pool.ts';
+import { PROBE_TOOL } from '../src/platform/kube/probe_tool.ts';
+import { GROUP, SERVED_VERSIONS, VERSION, type Definition } from '../src/platform/kube/resource.ts';
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
@@ -82,7 +82,7 @@ export function customResourceDefinition(definition: Definition): Record<string,
   };
 }
 
-const HEAD = '# Made from src/kube/probe_*.ts by `make generate`: change it there.\n';
+const HEAD = '# Made from src/platform/kube/probe_*.ts by `make generate`: change it there.\n';
 
 export const DEFINITIONS: readonly Definition[] = [PROBE_JOB, PROBE_TOOL, PROBE_POOL, PROBE_POLICY];
 

@@ -24,7 +24,7 @@ import { reportFieldsPage } from '../docs/tables/report_fields.ts';
 import { reportNamesPage } from '../docs/tables/report_names.ts';
 import { samplesPage } from '../docs/tables/samples.ts';
 import { valuesPage } from '../docs/tables/values.ts';
-import { RULES } from '../src/hls/rules/catalog.ts';
+import { RULES } from '../src/media/hls/rules/catalog.ts';
 
 const ROOT = new URL('../', import.meta.url);
 const CHART = 'charts/probeyard';
@@ -62,7 +62,7 @@ export function chartCatalog(catalogYaml: string): string {
 function hlsCodes(): string {
   const codes = Object.keys(RULES).toSorted();
   return (
-    '/** The codes of the HLS rules. Made from src/hls/rules by `make generate`: change them there. */\n' +
+    '/** The codes of the HLS rules. Made from src/media/hls/rules by `make generate`: change them there. */\n' +
     `export const HLS_CODES: readonly string[] = [\n${codes.map((code) => `  '${code}',\n`).join('')}];\n`
   );
 }
@@ -112,8 +112,8 @@ export function madeFiles(): Map<string, string> {
   for (const dashboard of DASHBOARDS) files.set(`${CHART}/dashboards/${dashboard.name}.json`, dashboardFile(dashboard));
   files.set('docs/operating/metrics.md', metricsPage());
   files.set('docs/hls-rules.md', hlsRulesPage());
-  files.set('src/tools/hls_codes.ts', hlsCodes());
-  files.set('src/tools/vulnerabilities.ts', vulnerabilities(catalog));
+  files.set('src/media/tools/hls_codes.ts', hlsCodes());
+  files.set('src/media/tools/vulnerabilities.ts', vulnerabilities(catalog));
   files.set('docs/cli.md', cliPage());
   files.set('docs/options.md', optionPage());
   files.set('docs/permissions.md', roleTable());

@@ -4,10 +4,10 @@
  */
 import Type, { type TObject, type TProperties, type TSchema } from 'typebox';
 import { customResourceDefinition } from './crds.ts';
-import { MAX_POLICY_NAME } from '../src/kube/probe_policy.ts';
-import { PROBE_POOL, WALLS } from '../src/kube/probe_pool.ts';
+import { MAX_POLICY_NAME } from '../src/platform/kube/probe_policy.ts';
+import { PROBE_POOL, WALLS } from '../src/platform/kube/probe_pool.ts';
 import { CREDENTIAL_NAME, IDENTITY_KEYS, SECRET_KEYS } from '../src/source/named_credential.ts';
-import { TOOLS } from '../src/tools/table.ts';
+import { TOOLS } from '../src/media/tools/table.ts';
 
 const object = <P extends TProperties>(properties: P, required: (keyof P & string)[] = []): TSchema =>
   ({

@@ -7,7 +7,7 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build, type Plugin } from 'esbuild-wasm';
-import { PROGRAMS } from '../src/program_file.ts';
+import { PROGRAMS } from '../src/base/program_file.ts';
 
 const root = join(import.meta.dirname, '..');
 const source = join(root, 'src');
@@ -34,7 +34,7 @@ const placedIn = (sources: string): Plugin => ({
  */
 export async function bundleAgent(folder: string, sources = '/app/src'): Promise<Map<string, string[]>> {
   const { outputFiles, warnings, metafile } = await build({
-    entryPoints: Object.entries({ main: 'runner/program.ts', ...PROGRAMS }).map(([out, module]) => ({
+    entryPoints: Object.entries({ main: 'service/runner/program.ts', ...PROGRAMS }).map(([out, module]) => ({
       in: join(source, module),
       out,
     })),

@@ -10,7 +10,7 @@ import { withEmulation } from './emulation.ts';
 import { ImageError } from './image_error.ts';
 import { ensurePackages } from './packages.ts';
 import { productPlan } from './product_image.ts';
-import type { ImageTool } from '../src/tools/table.ts';
+import type { ImageTool } from '../src/media/tools/table.ts';
 import { type Expected, say } from './progress.ts';
 import { toolPlan } from './tool_image.ts';
 

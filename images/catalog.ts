@@ -5,7 +5,7 @@ import { Ajv } from 'ajv';
 import Type, { type Static } from 'typebox';
 import { parse } from 'yaml';
 import { ARCHITECTURES, type Architecture, USUAL } from './architecture.ts';
-import { IMAGE_TOOLS, type ImageTool } from '../src/tools/table.ts';
+import { IMAGE_TOOLS, type ImageTool } from '../src/media/tools/table.ts';
 import { ImageError } from './image_error.ts';
 
 const text = (options: object = {}) => Type.String({ minLength: 1, ...options });

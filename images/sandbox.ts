@@ -5,7 +5,7 @@ import { unpack } from './archive.ts';
 import type { BuiltImage } from './built_image.ts';
 import { withScratch } from './cache.ts';
 import { commandFor, type Entry } from './catalog.ts';
-import { TOOL_TABLE } from '../src/tools/table.ts';
+import { TOOL_TABLE } from '../src/media/tools/table.ts';
 import { attempt, type CommandResult } from './command.ts';
 
 export interface Sandbox {

@@ -1,21 +1,21 @@
-import { startRole } from './start_role.ts';
+import { startRole } from './base/start_role.ts';
 
 /** One image for all roles: `main.ts <role>`. Each role has its own folder and is only loaded when needed. */
 const ROLES: Record<string, () => Promise<{ run(): Promise<void> }>> = {
-  api: () => import('./api/main.ts'),
-  controller: () => import('./controller/main.ts'),
-  agent: () => import('./runner/main.ts'),
-  verify: () => import('./runner/verify.ts'),
-  migrate: () => import('./store/main.ts'),
-  backup: () => import('./backup/main.ts'),
-  'backup-key': () => import('./backup/key.ts'),
-  restore: () => import('./backup/restore_main.ts'),
-  renew: () => import('./setup/renew.ts'),
-  rotate: () => import('./setup/rotate.ts'),
-  samples: () => import('./samples/main.ts'),
-  'secrets-init': () => import('./setup/init.ts'),
-  setup: () => import('./setup/main.ts'),
-  doctor: () => import('./doctor/main.ts'),
+  api: () => import('./service/api/main.ts'),
+  controller: () => import('./service/controller/main.ts'),
+  agent: () => import('./service/runner/main.ts'),
+  verify: () => import('./service/runner/verify.ts'),
+  migrate: () => import('./platform/store/main.ts'),
+  backup: () => import('./service/backup/main.ts'),
+  'backup-key': () => import('./service/backup/key.ts'),
+  restore: () => import('./service/backup/restore_main.ts'),
+  renew: () => import('./service/setup/renew.ts'),
+  rotate: () => import('./service/setup/rotate.ts'),
+  samples: () => import('./service/samples/main.ts'),
+  'secrets-init': () => import('./service/setup/init.ts'),
+  setup: () => import('./service/setup/main.ts'),
+  doctor: () => import('./service/doctor/main.ts'),
 };
 
 const role = process.argv[2] ?? '';

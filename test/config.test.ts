@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { ConfigError, directPostgresOf, loadConfig, postgresOf } from '../src/config.ts';
-import { lifeEnvironment, type NextLife } from '../src/runner/renewal.ts';
+import { ConfigError, directPostgresOf, loadConfig, postgresOf } from '../src/base/config.ts';
+import { lifeEnvironment, type NextLife } from '../src/service/runner/renewal.ts';
 
 const API = {
   PY_POSTGRES_URL: 'postgres://one',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import type { AddressInfo } from 'node:net';
 import { Counter, Registry } from 'prom-client';
-import { healthOf, serveHealth, serveLiveness, shared, type Checks } from '../src/health.ts';
+import { healthOf, serveHealth, serveLiveness, shared, type Checks } from '../src/base/health.ts';
 import { until } from './until.ts';
 
 describe('health', () => {

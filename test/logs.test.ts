@@ -1,11 +1,11 @@
 /**
- * Log lines name requests and runners only through the functions of src/log.ts, so that one request has the same keys
- * in every role.
+ * Log lines name requests and runners only through the functions of src/base/log.ts, so that one request has the same
+ * keys in every role.
  */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { requestFields, runnerFields } from '../src/log.ts';
+import { requestFields, runnerFields } from '../src/base/log.ts';
 
 const SOURCES = join(import.meta.dirname, '../src');
 const CALL = /\blog(?:ger)?(?:\.(?:trace|debug|info|warn|error|fatal|child)|\[[^\]]+\])\(/g;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { distance, nearest } from '../src/nearest.ts';
+import { distance, nearest } from '../src/base/nearest.ts';
 
 describe('nearest known name', () => {
   const known = ['show_format', 'show_streams', 'show_frames', 'probesize', 'max_ts_probe'];

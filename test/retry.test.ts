@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { backoff, pauseAfter, retry, within, type RetryOptions } from '../src/retry.ts';
+import { backoff, pauseAfter, retry, within, type RetryOptions } from '../src/base/retry.ts';
 
 describe('back-off', () => {
   const pauses = { first: 800, longest: 30_000 };

@@ -6,10 +6,10 @@
 import { zstdCompressSync } from 'node:zlib';
 import Koa from 'koa';
 import { Pool } from 'undici';
-import { SUBJECT, type Early } from '../../src/bus/messages.ts';
-import type { ResultBody } from '../../src/bus/result_body.ts';
-import { listen } from '../../src/api/http/http_server.ts';
-import { timeOf } from '../../src/store/uuid.ts';
+import { SUBJECT, type Early } from '../../src/platform/bus/messages.ts';
+import type { ResultBody } from '../../src/platform/bus/result_body.ts';
+import { listen } from '../../src/service/api/http/http_server.ts';
+import { timeOf } from '../../src/platform/store/uuid.ts';
 import { tool, startApi, type ApiFixture } from '../../test/api/fixture.ts';
 import { stopApiServers } from '../../test/kube/apiserver.ts';
 import type { Measurement, Row } from '../measurement.ts';

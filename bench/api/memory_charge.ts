@@ -1,7 +1,7 @@
 /**
  * The peak memory above idle of a result in an API process on each path, on which HELD_PER_BYTE and STREAMED_BYTES of
- * src/result/memory_budget.ts are based. Each line uses a child process with the heap of a pod of 512 MiB. Callers read
- * the head of their response and then stall, so that all responses are held at once. `npm exec -- node
+ * src/service/result/memory_budget.ts are based. Each line uses a child process with the heap of a pod of 512 MiB.
+ * Callers read the head of their response and then stall, so that all responses are held at once. `npm exec -- node
  * bench/api/memory_charge.ts [path]`
  */
 import { fork, type ChildProcess } from 'node:child_process';

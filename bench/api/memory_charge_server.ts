@@ -5,15 +5,15 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import Koa from 'koa';
-import { answer } from '../../src/api/probe/answer.ts';
-import type { Context, State } from '../../src/api/http/context.ts';
-import { makeMetrics } from '../../src/api/metrics.ts';
-import { makeMemoryBudget } from '../../src/result/memory_budget.ts';
-import { openResult } from '../../src/result/open_result.ts';
-import { WHOLE } from '../../src/result/unpack.ts';
-import { readKeptRequest } from '../../src/result/kept_request.ts';
-import { openStore } from '../../src/store/store.ts';
-import { webhookBody } from '../../src/webhooks/body.ts';
+import { answer } from '../../src/service/api/probe/answer.ts';
+import type { Context, State } from '../../src/service/api/http/context.ts';
+import { makeMetrics } from '../../src/service/api/metrics.ts';
+import { makeMemoryBudget } from '../../src/service/result/memory_budget.ts';
+import { openResult } from '../../src/service/result/open_result.ts';
+import { WHOLE } from '../../src/service/result/unpack.ts';
+import { readKeptRequest } from '../../src/service/result/kept_request.ts';
+import { openStore } from '../../src/platform/store/store.ts';
+import { webhookBody } from '../../src/service/webhooks/body.ts';
 
 const [, , url, budgetBytes] = process.argv as [string, string, string, string];
 const store = await openStore({ url });

@@ -5,7 +5,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { serveCallout } from '../../src/bus/callout.ts';
+import { serveCallout } from '../../src/platform/bus/callout.ts';
 import { startBus } from '../../test/bus/fixture.ts';
 import { until } from '../../test/until.ts';
 

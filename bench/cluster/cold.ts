@@ -2,7 +2,7 @@
  * Cold start: a pool without a pod, with a new account for each request. Compared with a pod of the same shape without
  * Probeyard, and a plain pod.
  */
-import { PODS, type Pod } from '../../src/kube/client.ts';
+import { PODS, type Pod } from '../../src/platform/kube/client.ts';
 import { RUNNERS, eventually } from '../../test/cluster/fixture.ts';
 import type { Measurement } from '../measurement.ts';
 import { summary } from '../statistics.ts';

@@ -3,7 +3,7 @@
  * durations.
  */
 import { readFileSync, readdirSync } from 'node:fs';
-import { AGENT_PROGRAM } from '../../src/controller/pools/pod.ts';
+import { AGENT_PROGRAM } from '../../src/service/controller/pools/pod.ts';
 
 const read = (path: string): string => {
   try {

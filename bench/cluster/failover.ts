@@ -1,6 +1,6 @@
 /** Failover: the time from the end of the leader until the next admission, with continuous requests. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { PODS, type Pod } from '../../src/kube/client.ts';
+import { PODS, type Pod } from '../../src/platform/kube/client.ts';
 import { NAMESPACE, eventually, type Cluster } from '../../test/cluster/fixture.ts';
 import { leaderPod, pidsOf } from '../../test/faults/load.ts';
 import type { Measurement, Row } from '../measurement.ts';

@@ -1,9 +1,9 @@
 /** The cluster without Probeyard, for comparison, with plain pods and a batch/v1 Job per request. */
 import { randomBytes } from 'node:crypto';
-import { NAMESPACES, PODS, type Pod, type ResourceType } from '../../src/kube/client.ts';
-import { startReflector } from '../../src/kube/reflector.ts';
-import type { Meta } from '../../src/kube/resource.ts';
-import { TOOL_TABLE } from '../../src/tools/table.ts';
+import { NAMESPACES, PODS, type Pod, type ResourceType } from '../../src/platform/kube/client.ts';
+import { startReflector } from '../../src/platform/kube/reflector.ts';
+import type { Meta } from '../../src/platform/kube/resource.ts';
+import { TOOL_TABLE } from '../../src/media/tools/table.ts';
 import { eventually, type Cluster } from '../../test/cluster/fixture.ts';
 import type { BareTool } from './tools.ts';
 

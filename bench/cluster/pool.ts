@@ -1,6 +1,6 @@
 /** The pool under measurement, which is changed for a while and restored. */
-import { PODS, PROBE_POOLS, type Pod } from '../../src/kube/client.ts';
-import type { ProbePool } from '../../src/kube/probe_pool.ts';
+import { PODS, PROBE_POOLS, type Pod } from '../../src/platform/kube/client.ts';
+import type { ProbePool } from '../../src/platform/kube/probe_pool.ts';
 import { NAMESPACE, RUNNERS, eventually, type Cluster } from '../../test/cluster/fixture.ts';
 
 const POOL = 'short';

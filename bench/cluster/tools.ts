@@ -4,9 +4,9 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync }
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { PROBE_TOOLS } from '../../src/kube/client.ts';
-import type { ToolName } from '../../src/tools/table.ts';
-import { TOOL_TABLE } from '../../src/tools/table.ts';
+import { PROBE_TOOLS } from '../../src/platform/kube/client.ts';
+import type { ToolName } from '../../src/media/tools/table.ts';
+import { TOOL_TABLE } from '../../src/media/tools/table.ts';
 import { NAMESPACE, type Cluster } from '../../test/cluster/fixture.ts';
 
 const exec = promisify(execFile);

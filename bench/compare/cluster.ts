@@ -4,10 +4,10 @@
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Comparison } from '../../src/compare/schema.ts';
-import { PROBE_TOOLS } from '../../src/kube/client.ts';
-import { isAvailable } from '../../src/kube/conditions.ts';
-import { byNewest } from '../../src/version_order.ts';
+import type { Comparison } from '../../src/media/compare/schema.ts';
+import { PROBE_TOOLS } from '../../src/platform/kube/client.ts';
+import { isAvailable } from '../../src/platform/kube/conditions.ts';
+import { byNewest } from '../../src/base/version_order.ts';
 import { NAMESPACE, type Answer, type Cluster } from '../../test/cluster/fixture.ts';
 import { serveContent } from '../../test/node/origin.ts';
 import { expectOk, paced, withCluster } from '../cluster/rig.ts';

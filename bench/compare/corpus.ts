@@ -4,9 +4,9 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { compareRuns, type ComparedRun } from '../../src/compare/compare.ts';
-import { UpgradeReport, type ReportedField } from '../../src/compare/upgrade_report.ts';
-import { REPORT_TOOLS, type ReportTool } from '../../src/tools/probe_report.ts';
+import { compareRuns, type ComparedRun } from '../../src/media/compare/compare.ts';
+import { UpgradeReport, type ReportedField } from '../../src/media/compare/upgrade_report.ts';
+import { REPORT_TOOLS, type ReportTool } from '../../src/media/tools/probe_report.ts';
 import { examples, type Readings } from '../report/collect.ts';
 
 const VERSIONS: Record<ReportTool, [string, string]> = { ffprobe: ['4.4', '9.0'], mediainfo: ['21.09', '26.10'] };

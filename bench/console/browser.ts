@@ -1,6 +1,6 @@
 /** A browser that is 40 ms away, and how long it takes until the result of an interaction is painted. */
 import type { Page } from 'playwright-core';
-import { within } from '../../src/retry.ts';
+import { within } from '../../src/base/retry.ts';
 
 const RTT_MS = 40;
 /** Far above what any step takes: one that shows no result ends the measurement, by its name. */

@@ -4,8 +4,8 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { CHAPTERS } from '../../src/hls/rules/catalog.ts';
-import type { Rule } from '../../src/hls/rule.ts';
+import { CHAPTERS } from '../../src/media/hls/rules/catalog.ts';
+import type { Rule } from '../../src/media/hls/rule.ts';
 
 export interface Sample {
   name: string;

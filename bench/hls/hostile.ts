@@ -55,7 +55,7 @@ export async function judgeHostile(name: string): Promise<Outcome> {
   const script =
     `process.on('exit', () => process.stderr.write('PEAK ' + process.resourceUsage().maxRSS)); ` +
     `process.argv.splice(1, 0, 'x'); await ` +
-    `import(${JSON.stringify(join(import.meta.dirname, '../../src/hls/program.ts'))});`;
+    `import(${JSON.stringify(join(import.meta.dirname, '../../src/media/hls/program.ts'))});`;
   const child = spawn(
     process.execPath,
     [

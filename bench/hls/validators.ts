@@ -1,10 +1,10 @@
 /** The compared validators. Each returns the faults of a playlist, or none if it considers it valid. */
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { Findings } from '../../src/hls/findings.ts';
-import { judgePlaylist } from '../../src/hls/judge.ts';
-import { parsePlaylist } from '../../src/hls/parse.ts';
-import { decodePlaylist } from '../../src/hls/text.ts';
+import { Findings } from '../../src/media/hls/findings.ts';
+import { judgePlaylist } from '../../src/media/hls/judge.ts';
+import { parsePlaylist } from '../../src/media/hls/parse.ts';
+import { decodePlaylist } from '../../src/media/hls/text.ts';
 import { rivals } from './corpus.ts';
 
 export interface Validator {

@@ -8,10 +8,10 @@
  * POST was sent; 4 KB of memory per cached job.
  */
 import { CustomObjectsApi, KubeConfig } from '@kubernetes/client-node';
-import { makeClient, PROBE_JOBS, type KubeClient } from '../../src/kube/client.ts';
-import { startReflector } from '../../src/kube/reflector.ts';
-import { slimJob } from '../../src/kube/slim.ts';
-import type { ProbeJob } from '../../src/kube/probe_job.ts';
+import { makeClient, PROBE_JOBS, type KubeClient } from '../../src/platform/kube/client.ts';
+import { startReflector } from '../../src/platform/kube/reflector.ts';
+import { slimJob } from '../../src/platform/kube/slim.ts';
+import type { ProbeJob } from '../../src/platform/kube/probe_job.ts';
 import { stopApiServers, testApiServer } from '../../test/kube/apiserver.ts';
 import { startRelay } from '../../test/kube/relay.ts';
 

@@ -5,7 +5,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { customResourceDefinition } from '../../charts/crds.ts';
-import { admittedStatus, finishedStatus } from '../../src/controller/leader/job_status.ts';
+import { admittedStatus, finishedStatus } from '../../src/service/controller/leader/job_status.ts';
 import {
   CRDS,
   type KubeClient,
@@ -13,9 +13,9 @@ import {
   makeClient,
   PROBE_JOBS,
   type ResourceType,
-} from '../../src/kube/client.ts';
-import { PROBE_JOB, type ProbeJob, type ProbeJobStatus } from '../../src/kube/probe_job.ts';
-import { startReflector } from '../../src/kube/reflector.ts';
+} from '../../src/platform/kube/client.ts';
+import { PROBE_JOB, type ProbeJob, type ProbeJobStatus } from '../../src/platform/kube/probe_job.ts';
+import { startReflector } from '../../src/platform/kube/reflector.ts';
 import { stopApiServers, testApiServer } from '../../test/kube/apiserver.ts';
 import { childrenOf } from '../../test/processes.ts';
 import { until } from '../../test/until.ts';

@@ -4,13 +4,13 @@
  * Run: npm exec -- node bench/kube/finished.ts [seconds] [jobs.finished.max] [backlog]
  */
 import { randomUUID } from 'node:crypto';
-import { FinishedJobs } from '../../src/controller/leader/finished_jobs.ts';
-import { makeClient, PROBE_JOBS } from '../../src/kube/client.ts';
-import { isFinished } from '../../src/kube/conditions.ts';
-import type { ProbeJob } from '../../src/kube/probe_job.ts';
-import { startReflector } from '../../src/kube/reflector.ts';
-import { keptJob, slimJob } from '../../src/kube/slim.ts';
-import { makeLog } from '../../src/log.ts';
+import { FinishedJobs } from '../../src/service/controller/leader/finished_jobs.ts';
+import { makeClient, PROBE_JOBS } from '../../src/platform/kube/client.ts';
+import { isFinished } from '../../src/platform/kube/conditions.ts';
+import type { ProbeJob } from '../../src/platform/kube/probe_job.ts';
+import { startReflector } from '../../src/platform/kube/reflector.ts';
+import { keptJob, slimJob } from '../../src/platform/kube/slim.ts';
+import { makeLog } from '../../src/base/log.ts';
 import { created, endedStatus } from '../../test/controller/ended_job.ts';
 import { stopApiServers, testApiServer } from '../../test/kube/apiserver.ts';
 import { childrenOf } from '../../test/processes.ts';

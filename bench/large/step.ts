@@ -4,14 +4,14 @@
  */
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { ResultBody } from '../../src/bus/result_body.ts';
-import { unpackBody } from '../../src/bus/packing.ts';
-import { outcome } from '../../src/controller/collect/outcome.ts';
-import { skimResult } from '../../src/result/skim.ts';
-import { bytesOf, type Piece } from '../../src/result/pieces.ts';
-import { unpackResult } from '../../src/result/unpack.ts';
-import { answerOf, type ResponseForm } from '../../src/result/answer.ts';
-import { packBody } from '../../src/runner/output.ts';
+import type { ResultBody } from '../../src/platform/bus/result_body.ts';
+import { unpackBody } from '../../src/platform/bus/packing.ts';
+import { outcome } from '../../src/service/controller/collect/outcome.ts';
+import { skimResult } from '../../src/service/result/skim.ts';
+import { bytesOf, type Piece } from '../../src/service/result/pieces.ts';
+import { unpackResult } from '../../src/service/result/unpack.ts';
+import { answerOf, type ResponseForm } from '../../src/service/result/answer.ts';
+import { packBody } from '../../src/service/runner/output.ts';
 
 const [, , step, file] = process.argv as [string, string, string, string];
 const peak = (): number => Number(/VmHWM:\s+(\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]) / 1024;

@@ -2,10 +2,10 @@
  * The cost of a verdict for 100 rules over a report of 50 streams, beside parsing the JSON of the same report, which
  * judging a stored result requires first. `npm exec -- node bench/policy/evaluate.ts [runs]`.
  */
-import { evaluate } from '../../src/policy/evaluate.ts';
-import { readPolicy } from '../../src/policy/read.ts';
-import type { Condition } from '../../src/policy/types.ts';
-import { report } from '../../src/report/report.ts';
+import { evaluate } from '../../src/media/policy/evaluate.ts';
+import { readPolicy } from '../../src/media/policy/read.ts';
+import type { Condition } from '../../src/media/policy/types.ts';
+import { report } from '../../src/media/report/report.ts';
 import { inWords, undisturbed } from '../undisturbed.ts';
 
 const runs = Number(process.argv[2] ?? 1000);

@@ -2,7 +2,7 @@
  * Gradient-boosted trees on categories and numbers, with logistic loss, second order, and leaves and thresholds rounded
  * as in the written file.
  */
-import type { Ensemble, Row, Tree } from '../../src/report/trees.ts';
+import type { Ensemble, Row, Tree } from '../../src/media/report/trees.ts';
 
 export interface Sample {
   row: Row;

@@ -3,7 +3,7 @@
  */
 import { join } from 'node:path';
 import { writePart } from '../../docs/tables/part.ts';
-import { learned } from '../../src/report/judge.ts';
+import { learned } from '../../src/media/report/judge.ts';
 import { brierScore, calibrationError, chanceOf, CORRECTIONS, crossFitted, spreadOf } from './calibration.ts';
 import { examples } from './collect.ts';
 import { answersOf, judged } from './evaluate.ts';

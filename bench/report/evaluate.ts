@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { writePart } from '../../docs/tables/part.ts';
-import { Model, type Weights } from '../../src/report/trees.ts';
-import { decide } from '../../src/report/judge.ts';
-import { report } from '../../src/report/report.ts';
+import { Model, type Weights } from '../../src/media/report/trees.ts';
+import { decide } from '../../src/media/report/judge.ts';
+import { report } from '../../src/media/report/report.ts';
 import { calibrationError, type Answered } from './calibration.ts';
 import { examples, type Example } from './collect.ts';
 import { rowsOf, splitOf, type LabelledRow } from './rows.ts';
@@ -12,7 +12,7 @@ import { costTable } from './times.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const page = join(root, 'docs', 'reports', 'report.md');
-const weightsFile = join(root, 'src', 'report', 'weights.json');
+const weightsFile = join(root, 'src', 'media', 'report', 'weights.json');
 
 interface Tally {
   cases: number;
@@ -229,7 +229,7 @@ if (import.meta.main) {
   if (behind.length > 0) {
     console.error(
       'the report is right less often than a tool alone or a rule in ' +
-        `${behind.join(', ')}: add the field to RULED in src/report/judge.ts`,
+        `${behind.join(', ')}: add the field to RULED in src/media/report/judge.ts`,
     );
     process.exitCode = 1;
   }

@@ -1,16 +1,16 @@
 /** Turns files with known truth into rows for training and measurement, one per field, file and pair of versions. */
-import { compare, type Agreement, type Compared, type Part } from '../../src/report/compare.ts';
-import type { Context } from '../../src/report/context.ts';
-import { features, type Features } from '../../src/report/features.ts';
-import { readFfprobe } from '../../src/report/normalise/ffprobe.ts';
-import { languageOf } from '../../src/report/normalise/language.ts';
-import { layoutOfName } from '../../src/report/normalise/layout.ts';
-import { readMediainfo } from '../../src/report/normalise/mediainfo.ts';
-import { rule } from '../../src/report/rules.ts';
-import type { Field } from '../../src/report/side.ts';
-import { ruleOf } from '../../src/report/fields.ts';
-import { frameOf, same } from '../../src/report/tolerances.ts';
-import type { ReportTool } from '../../src/tools/probe_report.ts';
+import { compare, type Agreement, type Compared, type Part } from '../../src/media/report/compare.ts';
+import type { Context } from '../../src/media/report/context.ts';
+import { features, type Features } from '../../src/media/report/features.ts';
+import { readFfprobe } from '../../src/media/report/normalise/ffprobe.ts';
+import { languageOf } from '../../src/media/report/normalise/language.ts';
+import { layoutOfName } from '../../src/media/report/normalise/layout.ts';
+import { readMediainfo } from '../../src/media/report/normalise/mediainfo.ts';
+import { rule } from '../../src/media/report/rules.ts';
+import type { Field } from '../../src/media/report/side.ts';
+import { ruleOf } from '../../src/media/report/fields.ts';
+import { frameOf, same } from '../../src/media/report/tolerances.ts';
+import type { ReportTool } from '../../src/media/tools/probe_report.ts';
 import type { Example } from './collect.ts';
 import { random } from './random.ts';
 import type { True, Truth, TrueStream } from './truth.ts';

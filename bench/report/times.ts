@@ -2,11 +2,11 @@
 import { statSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
 import { writePart } from '../../docs/tables/part.ts';
-import { report } from '../../src/report/report.ts';
+import { report } from '../../src/media/report/report.ts';
 import { inWords, undisturbed } from '../undisturbed.ts';
 
 const PAGE = new URL('../../docs/reports/report.md', import.meta.url).pathname;
-const WEIGHTS = new URL('../../src/report/weights.json', import.meta.url);
+const WEIGHTS = new URL('../../src/media/report/weights.json', import.meta.url);
 const STREAMS = 50;
 const RUNS = 2_000;
 

@@ -5,8 +5,8 @@ import { promisify } from 'node:util';
 import { cacheDir } from '../../images/cache.ts';
 import { cachedTools } from '../../images/cached.ts';
 import { unpackedCommand } from '../../images/unpacked_tool.ts';
-import { probeReport } from '../../src/tools/probe_report.ts';
-import { TOOL_TABLE } from '../../src/tools/table.ts';
+import { probeReport } from '../../src/media/tools/probe_report.ts';
+import { TOOL_TABLE } from '../../src/media/tools/table.ts';
 
 const exec = promisify(execFile);
 export const reportCache = join(cacheDir, 'report');

@@ -4,8 +4,8 @@
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { NUMBERS } from '../../src/report/features.ts';
-import { Model, type Ensemble, type Weights } from '../../src/report/trees.ts';
+import { NUMBERS } from '../../src/media/report/features.ts';
+import { Model, type Ensemble, type Weights } from '../../src/media/report/trees.ts';
 import { DISPUTED, train, UNDISPUTED, type Sample } from './boost.ts';
 import { examples } from './collect.ts';
 import { rowsOf, splitOf, type LabelledRow } from './rows.ts';
@@ -92,7 +92,7 @@ if (import.meta.main) {
   const { weights, answers } = learn(rows);
   const used = compact(weights);
   const root = join(import.meta.dirname, '..', '..');
-  writeFileSync(join(root, 'src', 'report', 'weights.json'), JSON.stringify(used));
+  writeFileSync(join(root, 'src', 'media', 'report', 'weights.json'), JSON.stringify(used));
   writeFileSync(join(root, 'test', 'report', 'trained_answers.json'), JSON.stringify(answers));
 }
 

@@ -4,8 +4,8 @@
  * if installed.
  */
 import { spawnSync } from 'node:child_process';
-import { type AssignedTool, SUBJECT } from '../../src/bus/messages.ts';
-import { sampleWav } from '../../src/runner/verify_sample.ts';
+import { type AssignedTool, SUBJECT } from '../../src/platform/bus/messages.ts';
+import { sampleWav } from '../../src/service/runner/verify_sample.ts';
 import { Rig } from '../../test/runner/agent_rig.ts';
 
 const jobs = Number(process.argv[2] ?? 200);

@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { SUBJECT } from '../../src/bus/messages.ts';
+import { SUBJECT } from '../../src/platform/bus/messages.ts';
 import { Rig } from '../../test/runner/agent_rig.ts';
 import { buildAgent } from '../../test/runner/built_agent.ts';
 import { until } from '../../test/until.ts';

@@ -5,9 +5,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { type AssignedTool, SUBJECT } from '../../src/bus/messages.ts';
-import { commandOf } from '../../src/runner/job.ts';
-import { TOOL_TABLE } from '../../src/tools/table.ts';
+import { type AssignedTool, SUBJECT } from '../../src/platform/bus/messages.ts';
+import { commandOf } from '../../src/service/runner/job.ts';
+import { TOOL_TABLE } from '../../src/media/tools/table.ts';
 import { Rig } from '../../test/runner/agent_rig.ts';
 import { until } from '../../test/until.ts';
 import type { Measurement, Row } from '../measurement.ts';

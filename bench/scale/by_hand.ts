@@ -4,9 +4,9 @@
  * Run: npm exec -- node bench/scale/by_hand.ts [jobs by hand] [rounds]
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { Leader } from '../../src/controller/leader/leader.ts';
-import { Ledger } from '../../src/controller/leader/ledger.ts';
-import { PROBE_JOBS } from '../../src/kube/client.ts';
+import { Leader } from '../../src/service/controller/leader/leader.ts';
+import { Ledger } from '../../src/service/controller/leader/ledger.ts';
+import { PROBE_JOBS } from '../../src/platform/kube/client.ts';
 import { startCluster, stopServers, type Submitted } from '../../test/controller/cluster_parts.ts';
 import { stopApiServers } from '../../test/kube/apiserver.ts';
 import { until } from '../../test/until.ts';

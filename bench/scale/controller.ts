@@ -5,9 +5,9 @@
 import { readFileSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { JSONWebKeySet } from 'jose';
-import { connectBus } from '../../src/bus/connect.ts';
-import { makeClient } from '../../src/kube/client.ts';
-import { openStore } from '../../src/store/store.ts';
+import { connectBus } from '../../src/platform/bus/connect.ts';
+import { makeClient } from '../../src/platform/kube/client.ts';
+import { openStore } from '../../src/platform/store/store.ts';
 import { startController } from '../../test/controller/controller_part.ts';
 
 export interface Given {

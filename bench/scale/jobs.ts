@@ -1,8 +1,8 @@
 /** Jobs that wait before there is a leader. */
-import { PROBE_JOBS } from '../../src/kube/client.ts';
-import { LABEL } from '../../src/kube/resource.ts';
-import { sealSource } from '../../src/seal/seal.ts';
-import { uuidv7 } from '../../src/store/uuid.ts';
+import { PROBE_JOBS } from '../../src/platform/kube/client.ts';
+import { LABEL } from '../../src/platform/kube/resource.ts';
+import { sealSource } from '../../src/platform/seal/seal.ts';
+import { uuidv7 } from '../../src/platform/store/uuid.ts';
 import type { Cluster } from '../../test/controller/cluster_parts.ts';
 
 const AT_ONCE = 24;

@@ -6,7 +6,7 @@
  */
 import { rm } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
-import { PROBE_POOLS, SERVICE_ACCOUNTS } from '../../src/kube/client.ts';
+import { PROBE_POOLS, SERVICE_ACCOUNTS } from '../../src/platform/kube/client.ts';
 import { simulatedDown, simulatedUp } from '../../test/cluster/simulated.ts';
 import { startCluster, stopServers, type Cluster } from '../../test/controller/cluster_parts.ts';
 import { stopApiServers, testApiServer } from '../../test/kube/apiserver.ts';

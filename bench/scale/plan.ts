@@ -3,9 +3,9 @@
  * runner cost, by runners and by accounts that wait. A pool is planned at most twenty times a second, a runner reports
  * every two seconds and around each job. `npm exec -- node bench/scale/plan.ts [runs]`.
  */
-import { RUNNER_PROTOCOL, type Heartbeat } from '../../src/bus/messages.ts';
-import { planPool, type PoolView } from '../../src/controller/pools/plan.ts';
-import { Runners, type Runner } from '../../src/controller/pools/runners.ts';
+import { RUNNER_PROTOCOL, type Heartbeat } from '../../src/platform/bus/messages.ts';
+import { planPool, type PoolView } from '../../src/service/controller/pools/plan.ts';
+import { Runners, type Runner } from '../../src/service/controller/pools/runners.ts';
 import { inWords, undisturbed } from '../undisturbed.ts';
 
 const runs = Number(process.argv[2] ?? 40);

@@ -2,9 +2,9 @@
  * The cost of one snapshot of the cluster for the leader, by size of the cluster. The leader makes at most one a
  * second, and none while nobody asks. `npm exec -- node bench/scale/snapshot.ts [runs]`.
  */
-import { Ledger, type Entry } from '../../src/controller/leader/ledger.ts';
-import { buildSnapshot } from '../../src/controller/snapshot/build.ts';
-import { queueOf } from '../../src/controller/snapshot/queue.ts';
+import { Ledger, type Entry } from '../../src/service/controller/leader/ledger.ts';
+import { buildSnapshot } from '../../src/service/controller/snapshot/build.ts';
+import { queueOf } from '../../src/service/controller/snapshot/queue.ts';
 import { AT, aPool, aRunner, aTool, aView, busyRunner, PROVEN } from '../../test/controller/snapshot_view.ts';
 import { inWords, undisturbed } from '../undisturbed.ts';
 

@@ -6,8 +6,8 @@
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { PROBE_JOBS } from '../../src/kube/client.ts';
-import { isFinished } from '../../src/kube/conditions.ts';
+import { PROBE_JOBS } from '../../src/platform/kube/client.ts';
+import { isFinished } from '../../src/platform/kube/conditions.ts';
 import { startCluster, stopServers } from '../../test/controller/cluster_parts.ts';
 import { stopApiServers } from '../../test/kube/apiserver.ts';
 import { childrenOf } from '../../test/processes.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { AGENT_NODE_OPTIONS, SOURCE_SEND_BYTES } from '../../src/controller/pools/pod.ts';
+import { AGENT_NODE_OPTIONS, SOURCE_SEND_BYTES } from '../../src/service/controller/pools/pod.ts';
 import { buildListener } from '../../test/runner/built_launcher.ts';
 import type { Asked } from './far_origin.ts';
 import type { Answer, Order } from './proxy_process.ts';

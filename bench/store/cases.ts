@@ -2,12 +2,12 @@
  * The queries on two years of requests: every statistic over every range and aggregation, and the pages of the log, of
  * a user and of all users.
  */
-import { AGGREGATIONS, rangeProblem, type Aggregation } from '../../src/statistics/aggregation.ts';
-import { NAMES, usersUsage, type Statistic } from '../../src/statistics/resources.ts';
-import type { Database, Query } from '../../src/store/connection.ts';
-import { logCalls, type LogFilter, type LogPage } from '../../src/store/log.ts';
-import { statisticsCalls, type Owners } from '../../src/store/statistics.ts';
-import type { Store } from '../../src/store/store.ts';
+import { AGGREGATIONS, rangeProblem, type Aggregation } from '../../src/platform/statistics/aggregation.ts';
+import { NAMES, usersUsage, type Statistic } from '../../src/platform/statistics/resources.ts';
+import type { Database, Query } from '../../src/platform/store/connection.ts';
+import { logCalls, type LogFilter, type LogPage } from '../../src/platform/store/log.ts';
+import { statisticsCalls, type Owners } from '../../src/platform/store/statistics.ts';
+import type { Store } from '../../src/platform/store/store.ts';
 
 const DAY = 86_400_000;
 

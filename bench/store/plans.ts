@@ -1,6 +1,6 @@
 /** Query plans as explained by Postgres, for docs/reports/queries.md and for tests of what queries read. */
 import type pg from 'pg';
-import type { Database, Query } from '../../src/store/connection.ts';
+import type { Database, Query } from '../../src/platform/store/connection.ts';
 import { statementsOf, type Case } from './cases.ts';
 
 interface Node {

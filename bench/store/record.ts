@@ -4,9 +4,9 @@
  * and without its slots). Run: npm exec -- node bench/store/record.ts [rounds]
  */
 import { randomBytes } from 'node:crypto';
-import { openDatabase } from '../../src/store/connection.ts';
-import { migrate, readMigrations } from '../../src/store/migrate.ts';
-import { openStore } from '../../src/store/store.ts';
+import { openDatabase } from '../../src/platform/store/connection.ts';
+import { migrate, readMigrations } from '../../src/platform/store/migrate.ts';
+import { openStore } from '../../src/platform/store/store.ts';
 import { startPostgres } from '../../test/servers.ts';
 import { aCloseInput, anOpenInput } from '../../test/store/fixture.ts';
 

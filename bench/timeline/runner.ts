@@ -5,7 +5,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import type { Timeline } from '../../src/timeline/schema.ts';
+import type { Timeline } from '../../src/media/timeline/schema.ts';
 import { Rig } from '../../test/runner/agent_rig.ts';
 import { until } from '../../test/until.ts';
 import { one, type Measurement, type Row } from '../measurement.ts';

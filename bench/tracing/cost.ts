@@ -3,10 +3,10 @@
  * endpoint set. `npm exec -- node bench/tracing/cost.ts [runs]`.
  */
 import { Registry } from 'prom-client';
-import { traceJob, type TracedJob } from '../../src/tracing/job_trace.ts';
-import { otlpBody, type Span } from '../../src/tracing/otlp.ts';
-import { requestTrace } from '../../src/tracing/request_trace.ts';
-import { type Tracer, makeTracer } from '../../src/tracing/tracer.ts';
+import { traceJob, type TracedJob } from '../../src/platform/tracing/job_trace.ts';
+import { otlpBody, type Span } from '../../src/platform/tracing/otlp.ts';
+import { requestTrace } from '../../src/platform/tracing/request_trace.ts';
+import { type Tracer, makeTracer } from '../../src/platform/tracing/tracer.ts';
 import { inWords, undisturbed } from '../undisturbed.ts';
 
 const runs = Number(process.argv[2] ?? 2_000);

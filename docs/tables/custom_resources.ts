@@ -1,10 +1,10 @@
 /** docs/operating/custom-resources.md: every field of the custom resources, from their definitions. */
 import { customResourceDefinition } from '../../charts/crds.ts';
-import { PROBE_JOB } from '../../src/kube/probe_job.ts';
-import { PROBE_POLICY } from '../../src/kube/probe_policy.ts';
-import { PROBE_POOL } from '../../src/kube/probe_pool.ts';
-import { PROBE_TOOL } from '../../src/kube/probe_tool.ts';
-import { SERVED_VERSIONS, type Definition } from '../../src/kube/resource.ts';
+import { PROBE_JOB } from '../../src/platform/kube/probe_job.ts';
+import { PROBE_POLICY } from '../../src/platform/kube/probe_policy.ts';
+import { PROBE_POOL } from '../../src/platform/kube/probe_pool.ts';
+import { PROBE_TOOL } from '../../src/platform/kube/probe_tool.ts';
+import { SERVED_VERSIONS, type Definition } from '../../src/platform/kube/resource.ts';
 
 interface Schema {
   type?: string;
@@ -98,7 +98,7 @@ export const customResourcesPage = (): string =>
   [
     '# Custom resources',
     '',
-    'Made by `make generate` from `src/kube`: change it there. Each field of the four kinds of the group',
+    'Made by `make generate` from `src/platform/kube`: change it there. Each field of the four kinds of the group',
     '`probeyard.dev`, as the API server validates it. `kubectl explain` shows the same. Versions that are served:',
     `${SERVED_VERSIONS.map(code).join(', ')}.`,
     '',

@@ -1,5 +1,5 @@
 /** What to do about each finding of the HLS validator. */
-import type { RuleId } from '../../src/hls/rules/catalog.ts';
+import type { RuleId } from '../../src/media/hls/rules/catalog.ts';
 
 const REPACKAGE = 'Package all variants in one run, with the same cuts.';
 const KEEP_ADDRESS = 'Give a new segment a new address; never change one that was published.';

@@ -1,13 +1,13 @@
 /** docs/hls-rules.md: every rule of the HLS validator. */
-import type { Rule } from '../../src/hls/rule.ts';
-import { CHAPTERS, type RuleId } from '../../src/hls/rules/catalog.ts';
+import type { Rule } from '../../src/media/hls/rule.ts';
+import { CHAPTERS, type RuleId } from '../../src/media/hls/rules/catalog.ts';
 import { REMEDIES } from './hls_remedies.ts';
 
 const INTRODUCTION = `# Rules of the HLS validator
 
-Made from \`src/hls/rules\` and \`docs/tables/hls_remedies.ts\` by \`make generate\`: change them there. Clauses are
-those of the second edition of the HLS specification (draft-pantos-hls-rfc8216bis), or chapters of Apple's authoring
-specification.
+Made from \`src/media/hls/rules\` and \`docs/tables/hls_remedies.ts\` by \`make generate\`: change them there. Clauses
+are those of the second edition of the HLS specification (draft-pantos-hls-rfc8216bis), or chapters of Apple's
+authoring specification.
 `;
 
 const row = ([id, { level, clause, text }]: [string, Rule]): string =>

@@ -2,14 +2,14 @@
 import { type Metric, Registry } from 'prom-client';
 import { ALERTS } from '../../charts/alerts/table.ts';
 import { metricsIn } from '../../charts/alerts/metrics_in.ts';
-import { makeMetrics } from '../../src/api/metrics.ts';
-import { controllerMetrics, leaseMetrics } from '../../src/controller/metrics.ts';
-import { termMetrics } from '../../src/controller/term_figures.ts';
-import { transportMetrics } from '../../src/controller/transport_metrics.ts';
-import { connectionMetrics, type Connections } from '../../src/metrics/connections.ts';
-import type { Bus } from '../../src/bus/connect.ts';
-import { makeTracer } from '../../src/tracing/tracer.ts';
-import { webhookMetrics } from '../../src/webhooks/metrics.ts';
+import { makeMetrics } from '../../src/service/api/metrics.ts';
+import { controllerMetrics, leaseMetrics } from '../../src/service/controller/metrics.ts';
+import { termMetrics } from '../../src/service/controller/term_figures.ts';
+import { transportMetrics } from '../../src/service/controller/transport_metrics.ts';
+import { connectionMetrics, type Connections } from '../../src/platform/metrics/connections.ts';
+import type { Bus } from '../../src/platform/bus/connect.ts';
+import { makeTracer } from '../../src/platform/tracing/tracer.ts';
+import { webhookMetrics } from '../../src/service/webhooks/metrics.ts';
 import { FOREIGN, LABELS, WORRY } from './metric_notes.ts';
 import { wrapped } from './wrapped.ts';
 

@@ -2,8 +2,8 @@
  * Every option of the tools: what is accepted, what is refused, and the arguments that it becomes. The same table is
  * tested and written to docs/options.md.
  */
-import type { OptionSpec } from '../../src/tools/option.ts';
-import { FILE_ROWS, sectionOf, TOOL_TABLE, type SectionName, type ToolName } from '../../src/tools/table.ts';
+import type { OptionSpec } from '../../src/media/tools/option.ts';
+import { FILE_ROWS, sectionOf, TOOL_TABLE, type SectionName, type ToolName } from '../../src/media/tools/table.ts';
 
 export interface Tried {
   value: unknown;

@@ -1,7 +1,7 @@
 /** docs/report-fields.md: every member of a probe_report, from its schema and the table of how fields are compared. */
-import { FIELDS, ruleOf } from '../../src/report/fields.ts';
-import { ProbeReportSchema } from '../../src/report/schema.ts';
-import type { Tolerance } from '../../src/report/tolerances.ts';
+import { FIELDS, ruleOf } from '../../src/media/report/fields.ts';
+import { ProbeReportSchema } from '../../src/media/report/schema.ts';
+import type { Tolerance } from '../../src/media/report/tolerances.ts';
 
 interface Schema {
   type?: string | string[];
@@ -93,8 +93,8 @@ export function reportFieldsPage(): string {
   return [
     '# Fields of probe_report',
     '',
-    'Made by `make generate` from the schema `ProbeReport` (`src/report/schema.ts`) and the table of fields',
-    '(`src/report/fields.ts`): change them there. [report.md](report.md) says how the report is made, and',
+    'Made by `make generate` from the schema `ProbeReport` (`src/media/report/schema.ts`) and the table of fields',
+    '(`src/media/report/fields.ts`): change them there. [report.md](report.md) says how the report is made, and',
     '[report-names.md](report-names.md) has the names of codecs and containers.',
     'A member that is unknown is absent, unless its meaning says otherwise.',
     '',

@@ -5,14 +5,14 @@ import {
   SUBTITLE_CODECS,
   VIDEO_CODECS,
   type MediainfoCodec,
-} from '../../src/report/normalise/codec.ts';
+} from '../../src/media/report/normalise/codec.ts';
 import {
   FFPROBE_CONTAINERS,
   fromFfprobe,
   fromMediainfo,
   MEDIAINFO_CONTAINERS,
-} from '../../src/report/normalise/container.ts';
-import { FFPROBE_CODECS } from '../../src/report/normalise/ffprobe.ts';
+} from '../../src/media/report/normalise/container.ts';
+import { FFPROBE_CODECS } from '../../src/media/report/normalise/ffprobe.ts';
 
 type Names = Map<string, { ffprobe: Set<string>; mediainfo: Set<string> }>;
 
@@ -108,8 +108,8 @@ export const reportNamesPage = (): string =>
   [
     '# Names of codecs and containers',
     '',
-    'Made by `make generate` from the tables of `src/report/normalise`: change them there. These are the names in',
-    "[probe_report](report-fields.md), and what each tool calls the same thing. Names of codecs are ffmpeg's;",
+    'Made by `make generate` from the tables of `src/media/report/normalise`: change them there. These are the names',
+    "in [probe_report](report-fields.md), and what each tool calls the same thing. Names of codecs are ffmpeg's;",
     "mediainfo's are compared without regard to case. A codec of ffprobe that is not listed keeps its name. `pcm` and",
     '`adpcm` stand for a family, where mediainfo does not say which member it is.',
     '',

@@ -1,5 +1,5 @@
 /** docs/samples.md: each sample, and what it shows. */
-import { FIRST_SAMPLE, SAMPLES, type Sample, type SampleGroup } from '../../src/samples/list.ts';
+import { FIRST_SAMPLE, SAMPLES, type Sample, type SampleGroup } from '../../src/service/samples/list.ts';
 
 const TITLES: Readonly<Record<SampleGroup, string>> = {
   video: 'Video',
@@ -25,7 +25,7 @@ export const samplesPage = (): string =>
   [
     '# Samples',
     '',
-    'Made by `make generate` from `src/samples/list.ts`: change it there.',
+    'Made by `make generate` from `src/service/samples/list.ts`: change it there.',
     '',
     'Small media for first requests, examples and tests: generated from test pictures and tones when the image is',
     'built (`images/samples`), so that nobody else has rights in them, and together smaller than 10 MB.',

@@ -1,6 +1,6 @@
 /**
- * How each sample of src/samples/list.ts is made by ffmpeg, from its own test picture and tones. Bytes depend on the
- * version of ffmpeg alone: one thread, no dates, no random numbers.
+ * How each sample of src/service/samples/list.ts is made by ffmpeg, from its own test picture and tones. Bytes depend
+ * on the version of ffmpeg alone: one thread, no dates, no random numbers.
  */
 
 const SECONDS = 2;

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import Type, { type Static } from 'typebox';
 import Value from 'typebox/value';
 import { parse } from 'yaml';
-import { byNewest } from '../../src/version_order.ts';
+import { byNewest } from '../../src/base/version_order.ts';
 import type { Entry } from '../catalog.ts';
 
 const Finding = Type.Object(

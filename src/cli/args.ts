@@ -3,7 +3,7 @@
  * unless it takes many values.
  */
 import { parseArgs, type ParseArgsConfig } from 'node:util';
-import { nearest } from '../nearest.ts';
+import { nearest } from '../base/nearest.ts';
 import type { Command, Given, Option, Program } from './command.ts';
 import { masked, usage } from './failure.ts';
 

@@ -1,5 +1,5 @@
 /** A source as plain data: the address is parsed once by the API or the controller, and everything else uses this. */
-import type { UploadPlace } from '../upload/place.ts';
+import type { UploadPlace } from './upload/place.ts';
 import type { SourceHeader } from './headers.ts';
 
 /** The class that the address suggests; the actual format is only known once the bytes are read. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { mayChange, notToGive, reachesNoFurther, subUserDefaults } from '../../src/accounts/authority.ts';
-import { PERMISSIONS } from '../../src/store/permissions.ts';
-import { USER_PERMISSIONS, type Caller } from '../../src/accounts/caller.ts';
+import { mayChange, notToGive, reachesNoFurther, subUserDefaults } from '../../src/service/accounts/authority.ts';
+import { PERMISSIONS } from '../../src/platform/store/permissions.ts';
+import { USER_PERMISSIONS, type Caller } from '../../src/service/accounts/caller.ts';
 
 const caller = (role: Caller['role'], permissions: readonly string[] = PERMISSIONS) => ({
   userId: 1,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { networkOf, siteOf } from '../../src/accounts/networks.ts';
+import { networkOf, siteOf } from '../../src/service/accounts/networks.ts';
 
 describe('addresses as keys of a limit', () => {
   for (const [what, addresses, site, network] of [

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { BusyError, makePasswords } from '../../src/accounts/passwords.ts';
+import { BusyError, makePasswords } from '../../src/service/accounts/passwords.ts';
 
 describe('passwords', function () {
   this.timeout(30_000);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { newTokenText, tokenChecksum, type Checksum } from '../../src/accounts/token_text.ts';
-import { boxKeys } from '../../src/setup/secrets.ts';
-import { isToken } from '../../src/store/token_text.ts';
+import { newTokenText, tokenChecksum, type Checksum } from '../../src/service/accounts/token_text.ts';
+import { boxKeys } from '../../src/service/setup/secrets.ts';
+import { isToken } from '../../src/platform/store/token_text.ts';
 
 type KeySet = Parameters<typeof newTokenText>[0];
 const keySet = (...sets: KeySet[]): KeySet =>

@@ -1,6 +1,6 @@
-import { API_VERSION } from '../../src/kube/resource.ts';
-import type { ProbeTool } from '../../src/kube/probe_tool.ts';
-import type { ToolName } from '../../src/tools/table.ts';
+import { API_VERSION } from '../../src/platform/kube/resource.ts';
+import type { ProbeTool } from '../../src/platform/kube/probe_tool.ts';
+import type { ToolName } from '../../src/media/tools/table.ts';
 
 export interface ToolWishes {
   latest?: boolean;

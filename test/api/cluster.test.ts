@@ -1,8 +1,8 @@
 /** `GET cluster` on a real NATS, with its permissions and its responses with and without a leader. */
 import assert from 'node:assert/strict';
-import { SUBJECT } from '../../src/bus/messages.ts';
-import type { ClusterSnapshot } from '../../src/bus/cluster_snapshot.ts';
-import { buildSnapshot } from '../../src/controller/snapshot/build.ts';
+import { SUBJECT } from '../../src/platform/bus/messages.ts';
+import type { ClusterSnapshot } from '../../src/platform/bus/cluster_snapshot.ts';
+import { buildSnapshot } from '../../src/service/controller/snapshot/build.ts';
 import { aView, busyRunner } from '../controller/snapshot_view.ts';
 import { until } from '../until.ts';
 import { startManagement, type Management } from './accounts/fixture.ts';

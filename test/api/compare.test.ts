@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { compareRuns } from '../../src/compare/compare.ts';
-import type { ResultBody, ToolResult } from '../../src/bus/result_body.ts';
-import { canonicalPolicy } from '../../src/policy/canonical.ts';
+import { compareRuns } from '../../src/media/compare/compare.ts';
+import type { ResultBody, ToolResult } from '../../src/platform/bus/result_body.ts';
+import { canonicalPolicy } from '../../src/media/policy/canonical.ts';
 import { outputsOf } from '../report/sample.ts';
 import { startApi, tool, type ApiFixture } from './fixture.ts';
 

@@ -1,9 +1,9 @@
 /** `POST /v1/compare` with two addresses: one job, one row, one answer of both. */
 import assert from 'node:assert/strict';
-import { compareRuns } from '../../src/compare/compare.ts';
-import { SIDES, type Side } from '../../src/bus/messages.ts';
-import type { FailureCode, ResultBody, ToolResult } from '../../src/bus/result_body.ts';
-import { openSealed } from '../../src/seal/open.ts';
+import { compareRuns } from '../../src/media/compare/compare.ts';
+import { SIDES, type Side } from '../../src/platform/bus/messages.ts';
+import type { FailureCode, ResultBody, ToolResult } from '../../src/platform/bus/result_body.ts';
+import { openSealed } from '../../src/platform/seal/open.ts';
 import { startApi, tool, type ApiFixture } from './fixture.ts';
 
 const A = 'https://one.test/films/a.mp4';

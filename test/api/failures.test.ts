@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { PROBE_JOBS } from '../../src/kube/client.ts';
+import { PROBE_JOBS } from '../../src/platform/kube/client.ts';
 import { until } from '../until.ts';
 import { ADMIN } from '../store/fixture.ts';
 import { startApi, tool, type ApiFixture } from './fixture.ts';

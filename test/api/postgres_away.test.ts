@@ -1,6 +1,6 @@
 /** Postgres stops responding (SIGSTOP) or is killed while the API serves: what each caller gets, and when. */
 import assert from 'node:assert/strict';
-import { SUBJECT, type Ended } from '../../src/bus/messages.ts';
+import { SUBJECT, type Ended } from '../../src/platform/bus/messages.ts';
 import { until } from '../until.ts';
 import { startReceiver, type Receiver } from '../webhooks/receiver.ts';
 import { startApi, tool, type ApiFixture } from './fixture.ts';

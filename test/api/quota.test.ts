@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { PROBE_JOBS } from '../../src/kube/client.ts';
+import { PROBE_JOBS } from '../../src/platform/kube/client.ts';
 import { aCloseInput, anOpenInput } from '../store/fixture.ts';
 import { startApi, type ApiFixture } from './fixture.ts';
 

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { once } from 'node:events';
-import { PROBE_JOBS } from '../../src/kube/client.ts';
+import { PROBE_JOBS } from '../../src/platform/kube/client.ts';
 import { until } from '../until.ts';
 import { startApi, type ApiFixture } from './fixture.ts';
 

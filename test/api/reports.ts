@@ -1,7 +1,7 @@
 /** Reports in their documented form, as the text that tools print. */
-import type { HlsReport } from '../../src/hls/schema.ts';
-import type { ProbeReport } from '../../src/report/schema.ts';
-import type { C2paReport } from '../../src/tools/c2pa_schema.ts';
+import type { HlsReport } from '../../src/media/hls/schema.ts';
+import type { ProbeReport } from '../../src/media/report/schema.ts';
+import type { C2paReport } from '../../src/media/tools/c2pa_schema.ts';
 
 const hls: HlsReport = {
   success: true,

@@ -2,21 +2,21 @@
  * The API as a separate process, for tests of its memory: on a real Postgres, without NATS and an API server, which
  * reading back an ended request does not need.
  */
-import type { Accounts } from '../../src/accounts/accounts.ts';
-import { DEFAULTS, type Deps } from '../../src/api/deps.ts';
-import { makeDrain } from '../../src/api/http/drain.ts';
-import { listen } from '../../src/api/http/http_server.ts';
-import { makeMetrics } from '../../src/api/metrics.ts';
-import { makeApp } from '../../src/api/server.ts';
-import { makeTokenCache } from '../../src/api/http/token_cache.ts';
-import { makeAccountRates } from '../../src/api/http/rate.ts';
-import { makeOverload } from '../../src/api/http/overload.ts';
-import { makeWorkPool } from '../../src/api/work/pool.ts';
-import { makePaces } from '../../src/result/pace.ts';
-import { makeMemoryBudget } from '../../src/result/memory_budget.ts';
-import { WHOLE } from '../../src/result/unpack.ts';
-import { makeLog } from '../../src/log.ts';
-import { openStore } from '../../src/store/store.ts';
+import type { Accounts } from '../../src/service/accounts/accounts.ts';
+import { DEFAULTS, type Deps } from '../../src/service/api/deps.ts';
+import { makeDrain } from '../../src/service/api/http/drain.ts';
+import { listen } from '../../src/service/api/http/http_server.ts';
+import { makeMetrics } from '../../src/service/api/metrics.ts';
+import { makeApp } from '../../src/service/api/server.ts';
+import { makeTokenCache } from '../../src/service/api/http/token_cache.ts';
+import { makeAccountRates } from '../../src/service/api/http/rate.ts';
+import { makeOverload } from '../../src/service/api/http/overload.ts';
+import { makeWorkPool } from '../../src/service/api/work/pool.ts';
+import { makePaces } from '../../src/service/result/pace.ts';
+import { makeMemoryBudget } from '../../src/service/result/memory_budget.ts';
+import { WHOLE } from '../../src/service/result/unpack.ts';
+import { makeLog } from '../../src/base/log.ts';
+import { openStore } from '../../src/platform/store/store.ts';
 
 const [, , url, budgetBytes] = process.argv as [string, string, string, string];
 const store = await openStore({ url });

@@ -1,10 +1,10 @@
 /** The API's pages alone: nothing that needs a database, a cluster or NATS is called. */
 import { pino } from 'pino';
-import { DEFAULTS, type Deps, type Settings } from '../../src/api/deps.ts';
-import { makeDrain } from '../../src/api/http/drain.ts';
-import { listen, type HttpServer } from '../../src/api/http/http_server.ts';
-import { makeMetrics } from '../../src/api/metrics.ts';
-import { makeApp } from '../../src/api/server.ts';
+import { DEFAULTS, type Deps, type Settings } from '../../src/service/api/deps.ts';
+import { makeDrain } from '../../src/service/api/http/drain.ts';
+import { listen, type HttpServer } from '../../src/service/api/http/http_server.ts';
+import { makeMetrics } from '../../src/service/api/metrics.ts';
+import { makeApp } from '../../src/service/api/server.ts';
 
 export async function servePages(change: Partial<Settings>): Promise<HttpServer> {
   const deps: Partial<Deps> = {

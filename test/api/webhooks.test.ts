@@ -1,9 +1,9 @@
 /** Webhooks through the API: the immediate response, and the later delivery. */
 import assert from 'node:assert/strict';
 import { Webhook } from 'standardwebhooks';
-import { PROBE_JOBS } from '../../src/kube/client.ts';
-import { secretText } from '../../src/webhooks/sign.ts';
-import type { PolicyResult } from '../../src/policy/schema.ts';
+import { PROBE_JOBS } from '../../src/platform/kube/client.ts';
+import { secretText } from '../../src/service/webhooks/sign.ts';
+import type { PolicyResult } from '../../src/media/policy/schema.ts';
 import { until } from '../until.ts';
 import { startReceiver, type Receiver } from '../webhooks/receiver.ts';
 import { startApi, tool, type ApiFixture } from './fixture.ts';

@@ -4,8 +4,8 @@
  */
 import { randomUUID } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import type { Endpoint } from '../../src/api/http/endpoint.ts';
-import { MOST_BYTES } from '../../src/policy/limits.ts';
+import type { Endpoint } from '../../src/service/api/http/endpoint.ts';
+import { MOST_BYTES } from '../../src/media/policy/limits.ts';
 import { filled } from '../source/work.ts';
 
 export interface Sent {

@@ -13,9 +13,9 @@ import {
   fileKeyText,
   newKeyPair,
   readOpener,
-} from '../../src/backup/age.ts';
-import { type Bytes, of } from '../../src/backup/bytes.ts';
-import { isBackupError } from '../../src/backup/errors.ts';
+} from '../../src/service/backup/age.ts';
+import { type Bytes, of } from '../../src/service/backup/bytes.ts';
+import { isBackupError } from '../../src/service/backup/errors.ts';
 import { fetchedProgram } from '../debian_program.ts';
 import { AGE } from './fixture.ts';
 

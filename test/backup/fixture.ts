@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createGzip } from 'node:zlib';
-import { encrypted } from '../../src/backup/age.ts';
-import { archived, type Member } from '../../src/backup/archive.ts';
-import { type Bytes, through } from '../../src/backup/bytes.ts';
-import type { Keys } from '../../src/backup/keys.ts';
-import { admin, boxKeys, natsAuth, sealKeys } from '../../src/setup/secrets.ts';
+import { encrypted } from '../../src/service/backup/age.ts';
+import { archived, type Member } from '../../src/service/backup/archive.ts';
+import { type Bytes, through } from '../../src/service/backup/bytes.ts';
+import type { Keys } from '../../src/service/backup/keys.ts';
+import { admin, boxKeys, natsAuth, sealKeys } from '../../src/service/setup/secrets.ts';
 
 export async function newKeys(): Promise<Keys> {
   const seal = await sealKeys();

@@ -4,9 +4,9 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
-import { newKeyPair } from '../../src/backup/age.ts';
-import type { Keys } from '../../src/backup/keys.ts';
-import { openStore } from '../../src/store/store.ts';
+import { newKeyPair } from '../../src/service/backup/age.ts';
+import type { Keys } from '../../src/service/backup/keys.ts';
+import { openStore } from '../../src/platform/store/store.ts';
 import { type StoreFixture, startStore } from '../store/fixture.ts';
 import { newKeys, scratch } from './fixture.ts';
 

@@ -5,10 +5,10 @@ import { mkdirSync, readdirSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { of } from '../../src/backup/bytes.ts';
-import { type Destination, folder } from '../../src/backup/destination.ts';
-import { isBackupError } from '../../src/backup/errors.ts';
-import { s3, type S3Settings } from '../../src/backup/s3.ts';
+import { of } from '../../src/service/backup/bytes.ts';
+import { type Destination, folder } from '../../src/service/backup/destination.ts';
+import { isBackupError } from '../../src/service/backup/errors.ts';
+import { s3, type S3Settings } from '../../src/service/backup/s3.ts';
 import { missingPeer, type Peer, startS3 } from '../streams/peers.ts';
 import { allOf, scratch } from './fixture.ts';
 

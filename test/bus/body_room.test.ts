@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
-import { makeBodyRoom } from '../../src/bus/body_room.ts';
+import { makeBodyRoom } from '../../src/platform/bus/body_room.ts';
 
 describe('bus: room for bodies', () => {
   it('a body waits until there is room for it, and later ones wait behind it', async () => {

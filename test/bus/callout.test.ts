@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
-import { type Callout, type Decision, serveCallout } from '../../src/bus/callout.ts';
-import { SNAPSHOT_BYTES } from '../../src/bus/cluster_snapshot.ts';
-import { type Bus, connectBus } from '../../src/bus/connect.ts';
-import type { Heartbeat, Lease } from '../../src/bus/messages.ts';
-import { SUBJECT } from '../../src/bus/messages.ts';
-import { INBOX } from '../../src/bus/permissions.ts';
-import { podTokenVerifier } from '../../src/bus/podtoken.ts';
-import { connectNats } from '../../src/bus/transport.ts';
+import { type Callout, type Decision, serveCallout } from '../../src/platform/bus/callout.ts';
+import { SNAPSHOT_BYTES } from '../../src/platform/bus/cluster_snapshot.ts';
+import { type Bus, connectBus } from '../../src/platform/bus/connect.ts';
+import type { Heartbeat, Lease } from '../../src/platform/bus/messages.ts';
+import { SUBJECT } from '../../src/platform/bus/messages.ts';
+import { INBOX } from '../../src/platform/bus/permissions.ts';
+import { podTokenVerifier } from '../../src/platform/bus/podtoken.ts';
+import { connectNats } from '../../src/platform/bus/transport.ts';
 import { until } from '../until.ts';
 import { type BusFixture, startBus } from './fixture.ts';
 

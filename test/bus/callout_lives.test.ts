@@ -1,11 +1,11 @@
 /** NATS admits a runner only in the life that its pod has, and closes the connections of former lives. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { type Callout, type Decision, serveCallout } from '../../src/bus/callout.ts';
-import type { Bus, BusStatus } from '../../src/bus/connect.ts';
-import { type Heartbeat, type Lease, type OrderAnswer, SUBJECT } from '../../src/bus/messages.ts';
-import { INBOX } from '../../src/bus/permissions.ts';
-import { connectionName, makeRunnerId } from '../../src/bus/runner_id.ts';
+import { type Callout, type Decision, serveCallout } from '../../src/platform/bus/callout.ts';
+import type { Bus, BusStatus } from '../../src/platform/bus/connect.ts';
+import { type Heartbeat, type Lease, type OrderAnswer, SUBJECT } from '../../src/platform/bus/messages.ts';
+import { INBOX } from '../../src/platform/bus/permissions.ts';
+import { connectionName, makeRunnerId } from '../../src/platform/bus/runner_id.ts';
 import { until } from '../until.ts';
 import { type BusFixture, startBus } from './fixture.ts';
 

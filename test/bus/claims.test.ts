@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { isBegin, isUse } from '../../src/bus/claims.ts';
+import { isBegin, isUse } from '../../src/platform/bus/claims.ts';
 
 describe('orders to begin', () => {
   const order = { epoch: 1, job: 'j', attempt: 1 };

@@ -1,14 +1,14 @@
 /** NATS of three servers: streams of three copies, and what the loss of a server costs. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { serveCallout } from '../../src/bus/callout.ts';
-import { consumeResults } from '../../src/bus/collect.ts';
-import type { Bus } from '../../src/bus/connect.ts';
-import { STREAM } from '../../src/bus/messages.ts';
-import { packResult } from '../../src/bus/packing.ts';
-import { fetchBody, managerOf, publishResult } from '../../src/bus/results.ts';
-import { ensureStreams, raiseReplicas } from '../../src/bus/streams.ts';
-import { pause } from '../../src/retry.ts';
+import { serveCallout } from '../../src/platform/bus/callout.ts';
+import { consumeResults } from '../../src/platform/bus/collect.ts';
+import type { Bus } from '../../src/platform/bus/connect.ts';
+import { STREAM } from '../../src/platform/bus/messages.ts';
+import { packResult } from '../../src/platform/bus/packing.ts';
+import { fetchBody, managerOf, publishResult } from '../../src/platform/bus/results.ts';
+import { ensureStreams, raiseReplicas } from '../../src/platform/bus/streams.ts';
+import { pause } from '../../src/base/retry.ts';
 import { aCloseInput, anOpenInput, startStore, type StoreFixture } from '../store/fixture.ts';
 import { until } from '../until.ts';
 import { currentCopies, startThreeServers, type ThreeServers } from './three_servers.ts';

@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createAccount, createUser, type KeyPair } from '@nats-io/jwt';
-import { type Bus, type BusSettings, connectBus } from '../../src/bus/connect.ts';
-import type { BusError } from '../../src/bus/errors.ts';
-import { INBOX } from '../../src/bus/permissions.ts';
-import { natsServerConfig } from '../../src/bus/server_config.ts';
+import { type Bus, type BusSettings, connectBus } from '../../src/platform/bus/connect.ts';
+import type { BusError } from '../../src/platform/bus/errors.ts';
+import { INBOX } from '../../src/platform/bus/permissions.ts';
+import { natsServerConfig } from '../../src/platform/bus/server_config.ts';
 import { type NatsOptions, type NatsServer, startNats } from '../servers.ts';
 
 export interface BusFixture {

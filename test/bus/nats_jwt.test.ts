@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createAccount, decode, encodeGeneric } from '@nats-io/jwt';
-import { signerOf, verifiedClaims } from '../../src/bus/nats_jwt.ts';
+import { signerOf, verifiedClaims } from '../../src/platform/bus/nats_jwt.ts';
 
 const seedOf = (key: ReturnType<typeof createAccount>) => new TextDecoder().decode(key.getSeed());
 

@@ -14,12 +14,17 @@ import {
   fmtCreds,
   type KeyPair,
 } from '@nats-io/jwt';
-import { serveCallout } from '../../src/bus/callout.ts';
-import { connectBus, type Bus, type BusSettings } from '../../src/bus/connect.ts';
-import { SUBJECT } from '../../src/bus/messages.ts';
-import { apiPermissions, controllerPermissions, INBOX, type SubjectPermissions } from '../../src/bus/permissions.ts';
-import { managerOf } from '../../src/bus/results.ts';
-import { ensureStreams } from '../../src/bus/streams.ts';
+import { serveCallout } from '../../src/platform/bus/callout.ts';
+import { connectBus, type Bus, type BusSettings } from '../../src/platform/bus/connect.ts';
+import { SUBJECT } from '../../src/platform/bus/messages.ts';
+import {
+  apiPermissions,
+  controllerPermissions,
+  INBOX,
+  type SubjectPermissions,
+} from '../../src/platform/bus/permissions.ts';
+import { managerOf } from '../../src/platform/bus/results.ts';
+import { ensureStreams } from '../../src/platform/bus/streams.ts';
 import { startNats, type NatsServer } from '../servers.ts';
 import { until } from '../until.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK } from 'jose';
-import { podTokenVerifier } from '../../src/bus/podtoken.ts';
+import { podTokenVerifier } from '../../src/platform/bus/podtoken.ts';
 
 const ISSUER = 'https://kubernetes.default.svc';
 const SUBJECT = 'system:serviceaccount:runners:probeyard-runner';

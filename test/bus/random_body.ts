@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { ResultBody } from '../../src/bus/result_body.ts';
+import type { ResultBody } from '../../src/platform/bus/result_body.ts';
 import { body, good } from '../result/result_samples.ts';
 
 /** The body of a result whose output is so many characters that cannot be compressed much. */

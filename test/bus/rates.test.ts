@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { BEATS, makeRates } from '../../src/bus/rates.ts';
+import { BEATS, makeRates } from '../../src/platform/bus/rates.ts';
 
 describe('bus: rate limits of a runner', () => {
   const rate = { perSecond: 10, burst: 3, mostRefused: 2 };

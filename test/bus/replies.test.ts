@@ -4,13 +4,13 @@
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { serveCallout } from '../../src/bus/callout.ts';
-import { isBeatOf, isBegin, isCancel, isGo, isPrepare } from '../../src/bus/claims.ts';
-import type { Bus } from '../../src/bus/connect.ts';
-import { STREAM, SUBJECT } from '../../src/bus/messages.ts';
-import { INBOX } from '../../src/bus/permissions.ts';
-import { managerOf } from '../../src/bus/results.ts';
-import { ensureStreams } from '../../src/bus/streams.ts';
+import { serveCallout } from '../../src/platform/bus/callout.ts';
+import { isBeatOf, isBegin, isCancel, isGo, isPrepare } from '../../src/platform/bus/claims.ts';
+import type { Bus } from '../../src/platform/bus/connect.ts';
+import { STREAM, SUBJECT } from '../../src/platform/bus/messages.ts';
+import { INBOX } from '../../src/platform/bus/permissions.ts';
+import { managerOf } from '../../src/platform/bus/results.ts';
+import { ensureStreams } from '../../src/platform/bus/streams.ts';
 import { until } from '../until.ts';
 import { type BusFixture, startBus } from './fixture.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { SUBJECT } from '../../src/bus/messages.ts';
-import { runnerPermissions } from '../../src/bus/permissions.ts';
+import { SUBJECT } from '../../src/platform/bus/messages.ts';
+import { runnerPermissions } from '../../src/platform/bus/permissions.ts';
 import {
   connectionName,
   lifeIn,
@@ -11,7 +11,7 @@ import {
   MAX_LIFE,
   parseRunnerId,
   podOf,
-} from '../../src/bus/runner_id.ts';
+} from '../../src/platform/bus/runner_id.ts';
 
 const podUid = randomUUID();
 

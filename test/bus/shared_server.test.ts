@@ -4,12 +4,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { serveCallout } from '../../src/bus/callout.ts';
-import { connectBus, type Bus } from '../../src/bus/connect.ts';
-import { SUBJECT } from '../../src/bus/messages.ts';
-import { managerOf } from '../../src/bus/results.ts';
-import { natsAccountConfig, type ServerKeys } from '../../src/bus/server_config.ts';
-import { ensureStreams, raiseReplicas } from '../../src/bus/streams.ts';
+import { serveCallout } from '../../src/platform/bus/callout.ts';
+import { connectBus, type Bus } from '../../src/platform/bus/connect.ts';
+import { SUBJECT } from '../../src/platform/bus/messages.ts';
+import { managerOf } from '../../src/platform/bus/results.ts';
+import { natsAccountConfig, type ServerKeys } from '../../src/platform/bus/server_config.ts';
+import { ensureStreams, raiseReplicas } from '../../src/platform/bus/streams.ts';
 import { until } from '../until.ts';
 import { currentCopies, startThreeServers, type ThreeServers } from './three_servers.ts';
 

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { type AddressInfo, type Server, type Socket, connect as connectTcp, createServer } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 import type { ConnectionOptions, NatsConnection } from 'nats';
-import { connectNats } from '../../src/bus/transport.ts';
+import { connectNats } from '../../src/platform/bus/transport.ts';
 import { type NatsServer, startNats } from '../servers.ts';
 import { until } from '../until.ts';
 import { countByName, liveConnections } from './connections.ts';

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { mutate } from './mutate.ts';
 import { newAuthority, newSigner } from './pki.ts';
-import type { C2paReport } from '../../src/tools/c2pa_schema.ts';
+import type { C2paReport } from '../../src/media/tools/c2pa_schema.ts';
 import { C2paRig, programs, WHY_SKIPPED } from './rig.ts';
 import { SAMPLES } from './samples.ts';
 

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { builtC2pa } from '../../images/cargo_build.ts';
-import { C2paReportSchema, type C2paReport } from '../../src/tools/c2pa_schema.ts';
+import { C2paReportSchema, type C2paReport } from '../../src/media/tools/c2pa_schema.ts';
 import { conformsTo } from '../conforms.ts';
 import type { Authority, Signer } from './pki.ts';
 import type { Sample } from './samples.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { AssignedTool } from '../../src/bus/messages.ts';
-import { verify } from '../../src/runner/verify.ts';
+import type { AssignedTool } from '../../src/platform/bus/messages.ts';
+import { verify } from '../../src/service/runner/verify.ts';
 import { Rig } from '../runner/agent_rig.ts';
 import { sendFile } from '../source/origin.ts';
 import { newAuthority, newSigner } from './pki.ts';

@@ -1,7 +1,7 @@
 /** A small unsigned file of each format in docs/c2pa.md. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { sampleWav } from '../../src/runner/verify_sample.ts';
+import { sampleWav } from '../../src/service/runner/verify_sample.ts';
 
 const fixtures = join(import.meta.dirname, '..', 'fixtures');
 const file = (name: string): Buffer => readFileSync(join(fixtures, name));

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/base/config.ts';
 import { BACKUPS } from './everything.ts';
 import { type Container, container, environmentOf, only, podsOf, refusal, render } from './render.ts';
 

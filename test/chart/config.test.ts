@@ -1,8 +1,8 @@
 /** The product accepts the settings that the chart passes. */
 import assert from 'node:assert/strict';
-import { poolsIn, toolsIn } from '../../src/controller/catalog/apply.ts';
-import { limitsOf, loadConfig } from '../../src/config.ts';
-import { DEFAULT_LIMITS } from '../../src/limits.ts';
+import { poolsIn, toolsIn } from '../../src/service/controller/catalog/apply.ts';
+import { limitsOf, loadConfig } from '../../src/base/config.ts';
+import { DEFAULT_LIMITS } from '../../src/base/limits.ts';
 import { EVERYTHING, SAMPLES } from './everything.ts';
 import { container, environmentOf, mountedAt, only, render } from './render.ts';
 

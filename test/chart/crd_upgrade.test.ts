@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { customResourceDefinition } from '../../charts/crds.ts';
-import { CRDS, isKubeError, makeClient, PROBE_JOBS, type KubeClient } from '../../src/kube/client.ts';
-import { PROBE_JOB, type ProbeJobStatus } from '../../src/kube/probe_job.ts';
+import { CRDS, isKubeError, makeClient, PROBE_JOBS, type KubeClient } from '../../src/platform/kube/client.ts';
+import { PROBE_JOB, type ProbeJobStatus } from '../../src/platform/kube/probe_job.ts';
 import { testApiServer, type TestApiServer } from '../kube/apiserver.ts';
 import { until } from '../until.ts';
 

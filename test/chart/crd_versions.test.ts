@@ -13,8 +13,8 @@ import {
   type KubeClient,
   type KubeObject,
   type ResourceType,
-} from '../../src/kube/client.ts';
-import { API_VERSION, GROUP, SERVED_VERSIONS, VERSION } from '../../src/kube/resource.ts';
+} from '../../src/platform/kube/client.ts';
+import { API_VERSION, GROUP, SERVED_VERSIONS, VERSION } from '../../src/platform/kube/resource.ts';
 import { testApiServer, type TestApiServer } from '../kube/apiserver.ts';
 import { until } from '../until.ts';
 

@@ -10,9 +10,9 @@ import {
   type KubeClient,
   type KubeObject,
   type ResourceType,
-} from '../../src/kube/client.ts';
+} from '../../src/platform/kube/client.ts';
 import { DEFINITIONS } from '../../charts/crds.ts';
-import { LABEL } from '../../src/kube/resource.ts';
+import { LABEL } from '../../src/platform/kube/resource.ts';
 import { testApiServer } from '../kube/apiserver.ts';
 
 type Json = Record<string, unknown>;

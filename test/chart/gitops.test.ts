@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
-import { answer, SECRET_NAMES } from '../../src/setup/init.ts';
+import { answer, SECRET_NAMES } from '../../src/service/setup/init.ts';
 import { CHART, isHook, only, podsOf, render, type Rendered } from './render.ts';
 
 const PAGES = join(CHART, '../../docs/operating/gitops');

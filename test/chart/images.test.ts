@@ -3,7 +3,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { entryName, readCatalog } from '../../images/catalog.ts';
-import { registryAllowed } from '../../src/controller/catalog/prove.ts';
+import { registryAllowed } from '../../src/service/controller/catalog/prove.ts';
 import { EVERYTHING, OTHERS_CRDS } from './everything.ts';
 import { CHART, container, containersOf, environmentOf, only, podsOf, render, type Rendered } from './render.ts';
 

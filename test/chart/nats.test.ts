@@ -11,7 +11,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import 'reflect-metadata';
 import { X509CertificateGenerator, PemConverter } from '@peculiar/x509';
 import { createAccount, createUser } from 'nkeys.js';
-import { natsServerConfig } from '../../src/bus/server_config.ts';
+import { natsServerConfig } from '../../src/platform/bus/server_config.ts';
 import { freePort } from '../free_port.ts';
 import { binary } from '../kube/apiserver.ts';
 import { only, render } from './render.ts';

@@ -146,7 +146,7 @@ describe('chart: roles', function () {
   }
 
   it('grant the renewal its calls, on one Secret', () => {
-    const text = readFileSync(new URL('../../src/setup/renew.ts', import.meta.url), 'utf8');
+    const text = readFileSync(new URL('../../src/service/setup/renew.ts', import.meta.url), 'utf8');
     const calls = [...text.matchAll(/\bkube\.(get|list|create|mergePatch|delete|apply)\b/g)].flatMap(
       ([, call]) => VERBS[call ?? ''] ?? [],
     );

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { HOLD_AFTER_MS } from '../../src/controller/pools/evictions.ts';
-import { LABEL } from '../../src/kube/resource.ts';
+import { HOLD_AFTER_MS } from '../../src/service/controller/pools/evictions.ts';
+import { LABEL } from '../../src/platform/kube/resource.ts';
 import { containersOf, only, podsOf, render } from './render.ts';
 
 const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8')) as {

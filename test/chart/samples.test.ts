@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/base/config.ts';
 import { makeGuard } from '../../src/source/address/guard.ts';
 import { EVERYTHING, SAMPLES } from './everything.ts';
 import { container, environmentOf, only, podsOf, render } from './render.ts';

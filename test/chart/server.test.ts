@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { stringify } from 'yaml';
-import { SERVED_VERSIONS } from '../../src/kube/resource.ts';
+import { SERVED_VERSIONS } from '../../src/platform/kube/resource.ts';
 import { testApiServer, type TestApiServer } from '../kube/apiserver.ts';
 import { EVERYTHING } from './everything.ts';
 import { IMAGE_VOLUMES } from '../node/versions.ts';

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { Ajv } from 'ajv';
 import addFormats from 'ajv-formats';
-import type { Judged } from '../../src/ci_formats/judged.ts';
-import { junitText } from '../../src/ci_formats/junit.ts';
-import { judgedByPolicy } from '../../src/ci_formats/policy_rules.ts';
-import { sarifText } from '../../src/ci_formats/sarif.ts';
-import type { PolicyResult, RuleResult } from '../../src/policy/schema.ts';
+import type { Judged } from '../../src/media/ci_formats/judged.ts';
+import { junitText } from '../../src/media/ci_formats/junit.ts';
+import { judgedByPolicy } from '../../src/media/ci_formats/policy_rules.ts';
+import { sarifText } from '../../src/media/ci_formats/sarif.ts';
+import type { PolicyResult, RuleResult } from '../../src/media/policy/schema.ts';
 import { readXml } from '../cli/xml.ts';
 import { errorsOf } from '../conforms.ts';
 

@@ -7,7 +7,7 @@ import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PROBE_TOOLS } from '../../src/kube/client.ts';
+import { PROBE_TOOLS } from '../../src/platform/kube/client.ts';
 import { until } from '../until.ts';
 import { ended, startInstallation, type Installation } from './rig.ts';
 import { readXml } from './xml.ts';

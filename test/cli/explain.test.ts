@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { explain, type Facts } from '../../src/cli/kubectl/explain_text.ts';
 import { ENDED, WAITING } from '../../src/cli/kubectl/reasons.ts';
 import type { Job, Pool } from '../../src/cli/kubectl/resources.ts';
-import { WAITING as CAUSES, type Reason, type WaitingCause } from '../../src/kube/probe_job.ts';
+import { WAITING as CAUSES, type Reason, type WaitingCause } from '../../src/platform/kube/probe_job.ts';
 
 /** The type holds this complete. */
 const ENDS: Record<Exclude<Reason, WaitingCause | 'Running'>, true> = {

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { EVENTS } from '../../src/kube/client.ts';
+import { EVENTS } from '../../src/platform/kube/client.ts';
 import { startCluster, type Cluster } from '../controller/cluster_parts.ts';
 import { until } from '../until.ts';
 import { execute, type Printed } from './rig.ts';

@@ -4,7 +4,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { isKubeError, PROBE_JOBS } from '../../src/kube/client.ts';
+import { isKubeError, PROBE_JOBS } from '../../src/platform/kube/client.ts';
 import { eventData } from '../../src/cli/mcp/events.ts';
 import { linesOf } from '../../src/cli/mcp/lines.ts';
 import { headersOf } from '../../src/cli/mcp/messages.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readXml } from './xml.ts';
 import { ciText } from '../../src/cli/output/for_ci.ts';
-import type { Judged } from '../../src/ci_formats/judged.ts';
+import type { Judged } from '../../src/media/ci_formats/judged.ts';
 import { tableText } from '../../src/cli/output/table.ts';
 import { shownSource } from '../../src/cli/source_text.ts';
 import { masked } from '../../src/cli/failure.ts';

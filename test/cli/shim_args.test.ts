@@ -4,7 +4,7 @@ import { readFfprobe } from '../../src/cli/shim/ffprobe.ts';
 import { readMediainfo } from '../../src/cli/shim/mediainfo.ts';
 import { asGiven } from '../../src/cli/shim/given_name.ts';
 import { endedIn } from '../../src/cli/shim/tool_run.ts';
-import { FFPROBE_OPTIONS } from '../../src/tools/ffprobe_options.ts';
+import { FFPROBE_OPTIONS } from '../../src/media/tools/ffprobe_options.ts';
 
 const URL_ = 'https://media.example.com/a.mp4';
 const NOTHING = {

@@ -5,9 +5,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bundleAgent } from '../../images/agent_bundle.ts';
 import { withScratch } from '../../images/cache.ts';
-import { AGENT_PROGRAM } from '../../src/controller/pools/pod.ts';
-import { PODS } from '../../src/kube/client.ts';
-import { LABEL } from '../../src/kube/resource.ts';
+import { AGENT_PROGRAM } from '../../src/service/controller/pools/pod.ts';
+import { PODS } from '../../src/platform/kube/client.ts';
+import { LABEL } from '../../src/platform/kube/resource.ts';
 import { RUNNERS, cluster, eventually, type Cluster } from './fixture.ts';
 
 interface Started {

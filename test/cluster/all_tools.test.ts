@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readCatalog } from '../../images/catalog.ts';
 import { versionArgs, versionIn } from '../../images/sandbox.ts';
-import { runnerPod, toolKey } from '../../src/controller/pools/pod.ts';
+import { runnerPod, toolKey } from '../../src/service/controller/pools/pod.ts';
 import {
   CONFIG_MAPS,
   NAMESPACES,
@@ -13,10 +13,10 @@ import {
   SERVICE_ACCOUNTS,
   isKubeError,
   type Pod,
-} from '../../src/kube/client.ts';
-import type { ProbeToolSpec } from '../../src/kube/probe_tool.ts';
-import { commandOf } from '../../src/runner/job.ts';
-import { TOOL_TABLE } from '../../src/tools/table.ts';
+} from '../../src/platform/kube/client.ts';
+import type { ProbeToolSpec } from '../../src/platform/kube/probe_tool.ts';
+import { commandOf } from '../../src/service/runner/job.ts';
+import { TOOL_TABLE } from '../../src/media/tools/table.ts';
 import { NAMESPACE, cluster, eventually, fixtures, type Cluster } from './fixture.ts';
 import { settingsOfController } from './settings_of_controller.ts';
 

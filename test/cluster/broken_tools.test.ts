@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { PODS, PROBE_POOLS, PROBE_TOOLS, isKubeError } from '../../src/kube/client.ts';
-import { LABEL, type Condition } from '../../src/kube/resource.ts';
-import type { ProbeTool } from '../../src/kube/probe_tool.ts';
+import { PODS, PROBE_POOLS, PROBE_TOOLS, isKubeError } from '../../src/platform/kube/client.ts';
+import { LABEL, type Condition } from '../../src/platform/kube/resource.ts';
+import type { ProbeTool } from '../../src/platform/kube/probe_tool.ts';
 import { bringBrokenImages, hasNode, imageOf, removeBrokenImages, type Way } from './broken_images.ts';
 import { NAMESPACE, RUNNERS, cluster, eventually, type Cluster } from './fixture.ts';
 import { steadyLoad } from './load.ts';

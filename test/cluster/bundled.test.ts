@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { buildAll } from '../../images/build.ts';
-import { PODS, PROBE_POOLS, PROBE_TOOLS } from '../../src/kube/client.ts';
-import { LABEL } from '../../src/kube/resource.ts';
-import type { ProbeTool } from '../../src/kube/probe_tool.ts';
+import { PODS, PROBE_POOLS, PROBE_TOOLS } from '../../src/platform/kube/client.ts';
+import { LABEL } from '../../src/platform/kube/resource.ts';
+import type { ProbeTool } from '../../src/platform/kube/probe_tool.ts';
 import { hasNode } from './broken_images.ts';
 import { buildParts } from '../node/build.ts';
 import { NAMESPACE, RUNNERS, cluster, eventually, type Cluster } from './fixture.ts';

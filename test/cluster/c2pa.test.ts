@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { newAuthority, newSigner } from '../c2pa/pki.ts';
-import type { C2paReport } from '../../src/tools/c2pa_schema.ts';
+import type { C2paReport } from '../../src/media/tools/c2pa_schema.ts';
 import { C2paRig, programs, WHY_SKIPPED } from '../c2pa/rig.ts';
 import { sampleOf } from '../c2pa/samples.ts';
 import { sendFile } from '../source/origin.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { PROBE_JOBS } from '../../src/kube/client.ts';
-import { byNewest } from '../../src/version_order.ts';
+import { PROBE_JOBS } from '../../src/platform/kube/client.ts';
+import { byNewest } from '../../src/base/version_order.ts';
 import { serveContent } from '../node/origin.ts';
 import { cluster, NAMESPACE, type Cluster } from './fixture.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { PROBE_JOBS } from '../../src/kube/client.ts';
-import type { ProbeJob } from '../../src/kube/probe_job.ts';
+import { PROBE_JOBS } from '../../src/platform/kube/client.ts';
+import type { ProbeJob } from '../../src/platform/kube/probe_job.ts';
 import { NAMESPACE, cluster, eventually, stateOf, type Cluster } from './fixture.ts';
 
 /** Watches every ProbeJob of a token, and counts how many are running by their status at any moment. */

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execute, type Printed } from '../cli/rig.ts';
-import type { Finding } from '../../src/doctor/finding.ts';
+import type { Finding } from '../../src/service/doctor/finding.ts';
 import { NAMESPACE, cluster, eventually, type Cluster } from './fixture.ts';
 import { unlessLong } from '../long.ts';
 

@@ -1,10 +1,10 @@
 /** kubectl drain evicts runners through the API, and no job is lost. */
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
-import { PODS, PROBE_JOBS } from '../../src/kube/client.ts';
-import { LABEL } from '../../src/kube/resource.ts';
-import type { ProbeJob } from '../../src/kube/probe_job.ts';
-import { vod } from '../../src/hls/rules/example.ts';
+import { PODS, PROBE_JOBS } from '../../src/platform/kube/client.ts';
+import { LABEL } from '../../src/platform/kube/resource.ts';
+import type { ProbeJob } from '../../src/platform/kube/probe_job.ts';
+import { vod } from '../../src/media/hls/rules/example.ts';
 import { serveFile } from '../node/origin.ts';
 import { NAMESPACE, RUNNERS, cluster, eventually, fixtures, jobOf, stateOf, type Cluster } from './fixture.ts';
 

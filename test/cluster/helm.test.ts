@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { PODS, PROBE_POOLS } from '../../src/kube/client.ts';
-import { LABEL } from '../../src/kube/resource.ts';
+import { PODS, PROBE_POOLS } from '../../src/platform/kube/client.ts';
+import { LABEL } from '../../src/platform/kube/resource.ts';
 import { NAMESPACE, cluster, eventually, type Cluster } from './fixture.ts';
 import { openRelease, type Release } from './helm.ts';
 import { steadyLoad } from './load.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { HlsReport } from '../../src/hls/schema.ts';
-import { aMain, aVariant, vod } from '../../src/hls/rules/example.ts';
-import { HLS_VERSION, REFERENCE_VERSION } from '../../src/hls/version.ts';
+import type { HlsReport } from '../../src/media/hls/schema.ts';
+import { aMain, aVariant, vod } from '../../src/media/hls/rules/example.ts';
+import { HLS_VERSION, REFERENCE_VERSION } from '../../src/media/hls/version.ts';
 import { cluster, fixtures, type Cluster, eventually, jobOf, stateOf } from './fixture.ts';
 
 const PATH = '/v1/probe/mediastreamvalidator';

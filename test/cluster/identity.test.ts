@@ -1,8 +1,8 @@
 /** A credential that is the controllers' identity: the token that Kubernetes gives them opens an object of a bucket. */
 import assert from 'node:assert/strict';
 import type { JSONWebKeySet } from 'jose';
-import { PODS } from '../../src/kube/client.ts';
-import { LABEL } from '../../src/kube/resource.ts';
+import { PODS } from '../../src/platform/kube/client.ts';
+import { LABEL } from '../../src/platform/kube/resource.ts';
 import { ROLE, startTokenService, type TokenService } from '../identity/token_service.ts';
 import { unlessLong } from '../long.ts';
 import { serveFile, startOrigin, type Origin } from '../node/origin.ts';

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { PolicyResult } from '../../src/policy/schema.ts';
+import type { PolicyResult } from '../../src/media/policy/schema.ts';
 import { NAMESPACE, cluster, eventually, jobOf, type Cluster } from './fixture.ts';
 
 const NAME = 'cluster-policy';

@@ -1,11 +1,11 @@
 /** More accounts than pods, with `reuse.renew: process`: pods go from account to account and live on. */
 import assert from 'node:assert/strict';
 import { ready, withPool } from '../../bench/cluster/pool.ts';
-import { lifeOf, podOf } from '../../src/bus/runner_id.ts';
-import { lifeOfPod } from '../../src/controller/pools/life.ts';
-import { PODS, PROBE_JOBS, type Pod } from '../../src/kube/client.ts';
-import { LABEL } from '../../src/kube/resource.ts';
-import type { ProbeJob } from '../../src/kube/probe_job.ts';
+import { lifeOf, podOf } from '../../src/platform/bus/runner_id.ts';
+import { lifeOfPod } from '../../src/service/controller/pools/life.ts';
+import { PODS, PROBE_JOBS, type Pod } from '../../src/platform/kube/client.ts';
+import { LABEL } from '../../src/platform/kube/resource.ts';
+import type { ProbeJob } from '../../src/platform/kube/probe_job.ts';
 import { taggedMp3 } from '../hostility/tagged_mp3.ts';
 import { NAMESPACE, RUNNERS, cluster, stateOf, type Cluster } from './fixture.ts';
 

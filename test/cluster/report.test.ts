@@ -3,7 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ProbeReport } from '../../src/report/schema.ts';
+import type { ProbeReport } from '../../src/media/report/schema.ts';
 import { sampleOf } from '../c2pa/samples.ts';
 import { sendFile } from '../source/origin.ts';
 import { cluster, fixtures, type Cluster, type Envelope } from './fixture.ts';

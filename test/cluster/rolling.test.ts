@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { PODS, PROBE_POOLS, PROBE_TOOLS, isKubeError } from '../../src/kube/client.ts';
-import { LABEL } from '../../src/kube/resource.ts';
-import type { ProbePool } from '../../src/kube/probe_pool.ts';
-import type { ProbeTool } from '../../src/kube/probe_tool.ts';
+import { PODS, PROBE_POOLS, PROBE_TOOLS, isKubeError } from '../../src/platform/kube/client.ts';
+import { LABEL } from '../../src/platform/kube/resource.ts';
+import type { ProbePool } from '../../src/platform/kube/probe_pool.ts';
+import type { ProbeTool } from '../../src/platform/kube/probe_tool.ts';
 import { NAMESPACE, RUNNERS, cluster, eventually, type Cluster } from './fixture.ts';
 import { steadyLoad, type Load } from './load.ts';
 

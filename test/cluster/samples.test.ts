@@ -1,8 +1,8 @@
 /** Every sample, by the address at which the chart serves it. */
 import assert from 'node:assert/strict';
-import type { HlsReport } from '../../src/hls/schema.ts';
-import { FIRST_SAMPLE, SAMPLES, type Sample } from '../../src/samples/list.ts';
-import type { C2paReport } from '../../src/tools/c2pa_schema.ts';
+import type { HlsReport } from '../../src/media/hls/schema.ts';
+import { FIRST_SAMPLE, SAMPLES, type Sample } from '../../src/service/samples/list.ts';
+import type { C2paReport } from '../../src/media/tools/c2pa_schema.ts';
 import { cluster, type Cluster } from './fixture.ts';
 
 const ORIGIN = 'http://probeyard-samples.probeyard.svc';

@@ -1,7 +1,7 @@
 /** The settings of the running controller for the pods that it creates, read from its Deployment. */
-import { loadConfig, type Config } from '../../src/config.ts';
-import type { KubeClient, ResourceType } from '../../src/kube/client.ts';
-import type { Meta } from '../../src/kube/resource.ts';
+import { loadConfig, type Config } from '../../src/base/config.ts';
+import type { KubeClient, ResourceType } from '../../src/platform/kube/client.ts';
+import type { Meta } from '../../src/platform/kube/resource.ts';
 import { NAMESPACE } from './fixture.ts';
 
 interface Deployment {

@@ -1,6 +1,6 @@
 /** What `GET cluster` says of a real cluster agrees with what kubectl shows. */
 import assert from 'node:assert/strict';
-import type { ClusterSnapshot } from '../../src/bus/cluster_snapshot.ts';
+import type { ClusterSnapshot } from '../../src/platform/bus/cluster_snapshot.ts';
 import { until } from '../until.ts';
 import { cluster, NAMESPACE, type Cluster } from './fixture.ts';
 

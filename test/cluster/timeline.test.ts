@@ -1,7 +1,7 @@
 /** A timeline through the whole cluster. */
 import assert from 'node:assert/strict';
-import { PROBE_JOBS } from '../../src/kube/client.ts';
-import type { StreamTimeline } from '../../src/timeline/schema.ts';
+import { PROBE_JOBS } from '../../src/platform/kube/client.ts';
+import type { StreamTimeline } from '../../src/media/timeline/schema.ts';
 import { cluster, NAMESPACE, type Cluster } from './fixture.ts';
 
 interface Packets {

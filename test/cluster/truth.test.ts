@@ -3,8 +3,8 @@
  * receiver.
  */
 import assert from 'node:assert/strict';
-import { PODS } from '../../src/kube/client.ts';
-import { LABEL } from '../../src/kube/resource.ts';
+import { PODS } from '../../src/platform/kube/client.ts';
+import { LABEL } from '../../src/platform/kube/resource.ts';
 import { NAMESPACE, cluster, eventually, fixtures, type Cluster } from './fixture.ts';
 import { serveFile } from '../node/origin.ts';
 

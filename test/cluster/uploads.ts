@@ -1,5 +1,5 @@
 /** Sends files to the cluster, and looks at what its API pods hold. */
-import { PODS } from '../../src/kube/client.ts';
+import { PODS } from '../../src/platform/kube/client.ts';
 import { NAMESPACE, type Cluster, type Envelope } from './fixture.ts';
 
 interface Sent {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { Ajv } from 'ajv';
-import { compareRuns, type ComparedRun } from '../../src/compare/compare.ts';
-import { MOST_FIELDS, MOST_TEXT } from '../../src/compare/limits.ts';
-import { ComparisonSchema, type ChangedField } from '../../src/compare/schema.ts';
-import type { ReportTool } from '../../src/tools/probe_report.ts';
+import { compareRuns, type ComparedRun } from '../../src/media/compare/compare.ts';
+import { MOST_FIELDS, MOST_TEXT } from '../../src/media/compare/limits.ts';
+import { ComparisonSchema, type ChangedField } from '../../src/media/compare/schema.ts';
+import type { ReportTool } from '../../src/media/tools/probe_report.ts';
 
 const valid = new Ajv({ strict: false, allowUnionTypes: true }).compile(ComparisonSchema);
 

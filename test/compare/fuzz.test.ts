@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { Ajv } from 'ajv';
-import { compareRuns, type ComparedRun } from '../../src/compare/compare.ts';
-import { MOST_TEXT } from '../../src/compare/limits.ts';
-import { ComparisonSchema } from '../../src/compare/schema.ts';
+import { compareRuns, type ComparedRun } from '../../src/media/compare/compare.ts';
+import { MOST_TEXT } from '../../src/media/compare/limits.ts';
+import { ComparisonSchema } from '../../src/media/compare/schema.ts';
 import { random } from '../source/random.ts';
 
 const valid = new Ajv({ strict: false, allowUnionTypes: true }).compile(ComparisonSchema);

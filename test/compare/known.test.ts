@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { compareRuns } from '../../src/compare/compare.ts';
-import { KNOWN_CHANGES } from '../../src/compare/known_changes.ts';
-import type { ReportTool } from '../../src/tools/probe_report.ts';
+import { compareRuns } from '../../src/media/compare/compare.ts';
+import { KNOWN_CHANGES } from '../../src/media/compare/known_changes.ts';
+import type { ReportTool } from '../../src/media/tools/probe_report.ts';
 
 const fields = (tool: ReportTool, ...runs: [version: string, output: object][]) =>
   compareRuns(

@@ -1,8 +1,8 @@
 /** The answer to a request in tabs, over a real record. */
 import assert from 'node:assert/strict';
-import type { ResultBody } from '../../src/bus/result_body.ts';
-import type { Kind } from '../../src/kube/probe_job.ts';
-import type { C2paReport } from '../../src/tools/c2pa_schema.ts';
+import type { ResultBody } from '../../src/platform/bus/result_body.ts';
+import type { Kind } from '../../src/platform/kube/probe_job.ts';
+import type { C2paReport } from '../../src/media/tools/c2pa_schema.ts';
 import { sentenceOf } from '../../src/console/answer/sentence.ts';
 import type { Person } from '../api/accounts/fixture.ts';
 import { body, good } from '../result/result_samples.ts';

@@ -1,10 +1,10 @@
 /** The cluster and its users in the console, as administrators see them. The leader is played over a real NATS. */
 import assert from 'node:assert/strict';
 import type { Locator } from 'playwright-core';
-import { SUBJECT } from '../../src/bus/messages.ts';
-import { buildSnapshot } from '../../src/controller/snapshot/build.ts';
-import { makeRecent, type Recent } from '../../src/controller/snapshot/recent.ts';
-import { PROBE_POOLS } from '../../src/kube/client.ts';
+import { SUBJECT } from '../../src/platform/bus/messages.ts';
+import { buildSnapshot } from '../../src/service/controller/snapshot/build.ts';
+import { makeRecent, type Recent } from '../../src/service/controller/snapshot/recent.ts';
+import { PROBE_POOLS } from '../../src/platform/kube/client.ts';
 import {
   aPool,
   aRunner,

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bundleConsole } from '../../images/console_bundle.ts';
 import { writePlain } from '../../images/packed.ts';
-import type { HttpServer } from '../../src/api/http/http_server.ts';
+import type { HttpServer } from '../../src/service/api/http/http_server.ts';
 import { servePages } from '../api/serve_pages.ts';
 import { oncePerRun } from '../once_per_run.ts';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { bundleConsole } from '../../images/console_bundle.ts';
-import type { AccountSettings } from '../../src/accounts/settings.ts';
+import type { AccountSettings } from '../../src/service/accounts/settings.ts';
 import { PASSWORD, startManagement, type Management } from '../api/accounts/fixture.ts';
 import { startApi, type ApiFixture } from '../api/fixture.ts';
 import { openBrowser } from '../browser/chromium.ts';

@@ -1,8 +1,8 @@
 /** The pictures of docs/console.md, small enough for the repository. They show made-up data. */
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { SUBJECT } from '../../src/bus/messages.ts';
-import { buildSnapshot, type SnapshotView } from '../../src/controller/snapshot/build.ts';
+import { SUBJECT } from '../../src/platform/bus/messages.ts';
+import { buildSnapshot, type SnapshotView } from '../../src/service/controller/snapshot/build.ts';
 import { PASSWORD } from '../api/accounts/fixture.ts';
 import { aPool, aRunner, aTool, aView, busyRunner, PROVEN } from '../controller/snapshot_view.ts';
 import { body, good } from '../result/result_samples.ts';

@@ -1,6 +1,6 @@
 /** The playground: a request is composed, sent, followed, cancelled and read, on the real API. */
 import assert from 'node:assert/strict';
-import { PROBE_JOBS, PROBE_TOOLS } from '../../src/kube/client.ts';
+import { PROBE_JOBS, PROBE_TOOLS } from '../../src/platform/kube/client.ts';
 import type { AvailableTool } from '../../src/api_types.ts';
 import { curlOf, yamlOf } from '../../src/console/playground/copies.ts';
 import {

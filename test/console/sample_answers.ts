@@ -1,7 +1,7 @@
 /** Answers that several tests and the pictures of the docs show. Some names in them are hostile. */
 import type { StreamTimeline } from '../../src/api_types.ts';
-import type { PolicyResult } from '../../src/policy/schema.ts';
-import type { ProbeReport } from '../../src/report/schema.ts';
+import type { PolicyResult } from '../../src/media/policy/schema.ts';
+import type { ProbeReport } from '../../src/media/report/schema.ts';
 
 export const REPORT: ProbeReport = {
   container: {

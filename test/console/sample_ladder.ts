@@ -1,5 +1,5 @@
 /** What the HLS validator says of a ladder with one variant whose playlist has a segment that is too long. */
-import type { HlsReport } from '../../src/hls/schema.ts';
+import type { HlsReport } from '../../src/media/hls/schema.ts';
 
 const URL = 'https://origin.example/720p.m3u8';
 const LINES = [

@@ -1,8 +1,8 @@
 /** Each view slow, stopped, refused, out of date, empty and full, on the real API; only what delays is played. */
 import assert from 'node:assert/strict';
 import type { BrowserContext, Page, Route } from 'playwright-core';
-import { SUBJECT } from '../../src/bus/messages.ts';
-import { buildSnapshot } from '../../src/controller/snapshot/build.ts';
+import { SUBJECT } from '../../src/platform/bus/messages.ts';
+import { buildSnapshot } from '../../src/service/controller/snapshot/build.ts';
 import { aPool, aRunner, aView, type Given } from '../controller/snapshot_view.ts';
 import { body, good } from '../result/result_samples.ts';
 import { ADMIN } from '../store/fixture.ts';

@@ -1,8 +1,8 @@
 /** An ended request on record, as a collector would have left it. */
 import { zstdCompressSync } from 'node:zlib';
-import type { ResultBody } from '../../src/bus/result_body.ts';
-import type { Kind } from '../../src/kube/probe_job.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { ResultBody } from '../../src/platform/bus/result_body.ts';
+import type { Kind } from '../../src/platform/kube/probe_job.ts';
+import type { Store } from '../../src/platform/store/store.ts';
 import { aCloseInput, anOpenInput } from '../store/fixture.ts';
 
 export async function storeAnswer(

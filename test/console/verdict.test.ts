@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { ComparisonAnswer } from '../../src/api_types.ts';
 import { cellsOf, type Cell } from '../../src/console/answer/matrix.ts';
-import type { Comparison } from '../../src/compare/schema.ts';
+import type { Comparison } from '../../src/media/compare/schema.ts';
 import type { Person } from '../api/accounts/fixture.ts';
 import { bad, body, good } from '../result/result_samples.ts';
 import { startConsole, visitAs, type ConsoleFixture } from './fixture.ts';

@@ -4,10 +4,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
-import { presentedCertificate } from '../../src/bus/certificate.ts';
-import type { Bus } from '../../src/bus/connect.ts';
-import { type CertificateSettings, lookAtCertificates } from '../../src/controller/certificate_watch.ts';
-import { issuedBy, natsTls, renewed } from '../../src/setup/certificates.ts';
+import { presentedCertificate } from '../../src/platform/bus/certificate.ts';
+import type { Bus } from '../../src/platform/bus/connect.ts';
+import { type CertificateSettings, lookAtCertificates } from '../../src/service/controller/certificate_watch.ts';
+import { issuedBy, natsTls, renewed } from '../../src/service/setup/certificates.ts';
 import { type BusFixture, startBus } from '../bus/fixture.ts';
 import { until } from '../until.ts';
 

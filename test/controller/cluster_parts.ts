@@ -4,9 +4,9 @@
  */
 import { randomBytes } from 'node:crypto';
 import { exportJWK, generateKeyPair, type JSONWebKeySet } from 'jose';
-import { connectBus, type Bus } from '../../src/bus/connect.ts';
-import { SUBJECT, type Early, type Ended } from '../../src/bus/messages.ts';
-import { verifyName } from '../../src/controller/pools/pod.ts';
+import { connectBus, type Bus } from '../../src/platform/bus/connect.ts';
+import { SUBJECT, type Early, type Ended } from '../../src/platform/bus/messages.ts';
+import { verifyName } from '../../src/service/controller/pools/pod.ts';
 import {
   makeClient,
   PODS,
@@ -15,14 +15,14 @@ import {
   PROBE_TOOLS,
   type KubeClient,
   type Pod,
-} from '../../src/kube/client.ts';
-import { startReflector } from '../../src/kube/reflector.ts';
-import { LABEL } from '../../src/kube/resource.ts';
-import type { Kind, ProbeJob, ProbeJobSpec } from '../../src/kube/probe_job.ts';
-import type { ProbePoolSpec } from '../../src/kube/probe_pool.ts';
-import type { ProbeToolSpec } from '../../src/kube/probe_tool.ts';
-import { sealSource } from '../../src/seal/seal.ts';
-import type { RequestRecord } from '../../src/store/records.ts';
+} from '../../src/platform/kube/client.ts';
+import { startReflector } from '../../src/platform/kube/reflector.ts';
+import { LABEL } from '../../src/platform/kube/resource.ts';
+import type { Kind, ProbeJob, ProbeJobSpec } from '../../src/platform/kube/probe_job.ts';
+import type { ProbePoolSpec } from '../../src/platform/kube/probe_pool.ts';
+import type { ProbeToolSpec } from '../../src/platform/kube/probe_tool.ts';
+import { sealSource } from '../../src/platform/seal/seal.ts';
+import type { RequestRecord } from '../../src/platform/store/records.ts';
 import { atEnd } from '../at_end.ts';
 import { testApiServer, type TestApiServer } from '../kube/apiserver.ts';
 import { startNats, type NatsServer } from '../servers.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { isAdmitted, isFinished } from '../../src/kube/conditions.ts';
-import { admittedStatus, finishedStatus, waitingStatus } from '../../src/controller/leader/job_status.ts';
+import { isAdmitted, isFinished } from '../../src/platform/kube/conditions.ts';
+import { admittedStatus, finishedStatus, waitingStatus } from '../../src/service/controller/leader/job_status.ts';
 
 const T1 = '2026-01-01T00:00:01.000Z';
 const T2 = '2026-01-01T00:00:02.000Z';

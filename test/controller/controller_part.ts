@@ -1,18 +1,18 @@
 /** One controller replica, wired as in main.ts: caches, a collector, and a term: its lease is the test's, or is won. */
 import type { JSONWebKeySet } from 'jose';
 import { pino } from 'pino';
-import type { BodyRoom } from '../../src/bus/body_room.ts';
-import type { Bus } from '../../src/bus/connect.ts';
-import { consumeResults } from '../../src/bus/collect.ts';
-import { loadConfig } from '../../src/config.ts';
-import { standForElection, type Candidacy } from '../../src/controller/candidacy.ts';
-import { startCaches } from '../../src/controller/caches.ts';
-import { collect, collectorRoom } from '../../src/controller/collect/collect.ts';
-import { floods } from '../../src/controller/floods.ts';
-import { controllerMetrics } from '../../src/controller/metrics.ts';
-import { startTerm, type RunningTerm, type TermDeps } from '../../src/controller/term.ts';
-import type { KubeClient } from '../../src/kube/client.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { BodyRoom } from '../../src/platform/bus/body_room.ts';
+import type { Bus } from '../../src/platform/bus/connect.ts';
+import { consumeResults } from '../../src/platform/bus/collect.ts';
+import { loadConfig } from '../../src/base/config.ts';
+import { standForElection, type Candidacy } from '../../src/service/controller/candidacy.ts';
+import { startCaches } from '../../src/service/controller/caches.ts';
+import { collect, collectorRoom } from '../../src/service/controller/collect/collect.ts';
+import { floods } from '../../src/service/controller/floods.ts';
+import { controllerMetrics } from '../../src/service/controller/metrics.ts';
+import { startTerm, type RunningTerm, type TermDeps } from '../../src/service/controller/term.ts';
+import type { KubeClient } from '../../src/platform/kube/client.ts';
+import type { Store } from '../../src/platform/store/store.ts';
 import { RUNNER_IMAGE } from './cluster_parts.ts';
 import { noCredentials } from './no_credentials.ts';
 

@@ -1,7 +1,7 @@
 /** ProbeJobs as a cluster holds them, unfinished and finished. */
-import { finishedStatus } from '../../src/controller/leader/job_status.ts';
-import { API_VERSION } from '../../src/kube/resource.ts';
-import type { ProbeJob, ProbeJobStatus } from '../../src/kube/probe_job.ts';
+import { finishedStatus } from '../../src/service/controller/leader/job_status.ts';
+import { API_VERSION } from '../../src/platform/kube/resource.ts';
+import type { ProbeJob, ProbeJobStatus } from '../../src/platform/kube/probe_job.ts';
 
 export const created = (name: string): ProbeJob => ({
   apiVersion: API_VERSION,

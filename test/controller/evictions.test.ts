@@ -1,8 +1,8 @@
 /** Runners at long jobs are not evicted: what the controller writes, and what the API server then refuses. */
 import assert from 'node:assert/strict';
-import { evictions, holdPatch, HOLD_AFTER_MS, MAX_WRITES } from '../../src/controller/pools/evictions.ts';
-import { PODS, isKubeError, type KubeClient } from '../../src/kube/client.ts';
-import { LABEL } from '../../src/kube/resource.ts';
+import { evictions, holdPatch, HOLD_AFTER_MS, MAX_WRITES } from '../../src/service/controller/pools/evictions.ts';
+import { PODS, isKubeError, type KubeClient } from '../../src/platform/kube/client.ts';
+import { LABEL } from '../../src/platform/kube/resource.ts';
 import { render } from '../chart/render.ts';
 import { startControllers, type ControllerManager } from '../kube/controller_manager.ts';
 import { until } from '../until.ts';

@@ -3,10 +3,10 @@
  * (charts/probeyard/templates/fence.yaml).
  */
 import assert from 'node:assert/strict';
-import { highestFence } from '../../src/controller/leader/fence.ts';
-import { fenceCheck } from '../../src/controller/leader/fence_check.ts';
-import { admittedStatus, finishedStatus } from '../../src/controller/leader/job_status.ts';
-import { PROBE_JOBS, PROBE_POOLS, isKubeError, type KubeClient } from '../../src/kube/client.ts';
+import { highestFence } from '../../src/service/controller/leader/fence.ts';
+import { fenceCheck } from '../../src/service/controller/leader/fence_check.ts';
+import { admittedStatus, finishedStatus } from '../../src/service/controller/leader/job_status.ts';
+import { PROBE_JOBS, PROBE_POOLS, isKubeError, type KubeClient } from '../../src/platform/kube/client.ts';
 import { render } from '../chart/render.ts';
 import { until } from '../until.ts';
 import { POOL as POOL_SPEC, startCluster, type Cluster } from './cluster_parts.ts';

@@ -1,6 +1,6 @@
 /** Deleted jobs that a foreign finalizer keeps in the cluster. */
 import assert from 'node:assert/strict';
-import { PROBE_JOBS } from '../../src/kube/client.ts';
+import { PROBE_JOBS } from '../../src/platform/kube/client.ts';
 import { until } from '../until.ts';
 import { startCluster, type Cluster } from './cluster_parts.ts';
 

@@ -7,12 +7,12 @@ import {
   FinishedJobs,
   type Batch,
   type FinishedJobsDeps,
-} from '../../src/controller/leader/finished_jobs.ts';
-import { makeClient, PROBE_JOBS, type KubeClient } from '../../src/kube/client.ts';
-import { isFinished } from '../../src/kube/conditions.ts';
-import type { ProbeJob } from '../../src/kube/probe_job.ts';
-import { startReflector, type Reflector } from '../../src/kube/reflector.ts';
-import { makeLog } from '../../src/log.ts';
+} from '../../src/service/controller/leader/finished_jobs.ts';
+import { makeClient, PROBE_JOBS, type KubeClient } from '../../src/platform/kube/client.ts';
+import { isFinished } from '../../src/platform/kube/conditions.ts';
+import type { ProbeJob } from '../../src/platform/kube/probe_job.ts';
+import { startReflector, type Reflector } from '../../src/platform/kube/reflector.ts';
+import { makeLog } from '../../src/base/log.ts';
 import { testApiServer, type TestApiServer } from '../kube/apiserver.ts';
 import { until } from '../until.ts';
 import { startCluster, type Cluster } from './cluster_parts.ts';

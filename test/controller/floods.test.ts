@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import pino from 'pino';
-import { floods } from '../../src/controller/floods.ts';
-import type { KubeClient, Pod } from '../../src/kube/client.ts';
+import { floods } from '../../src/service/controller/floods.ts';
+import type { KubeClient, Pod } from '../../src/platform/kube/client.ts';
 
 describe('a runner that floods the bus', () => {
   const pod = { metadata: { name: 'runner-1', uid: 'u', labels: { 'probeyard.dev/pool': 'short' } } } as unknown as Pod;

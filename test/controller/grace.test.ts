@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { graceSeconds } from '../../src/controller/pools/pods.ts';
-import { HEARD_MS } from '../../src/controller/pools/plan.ts';
-import type { Runner } from '../../src/controller/pools/runners.ts';
+import { graceSeconds } from '../../src/service/controller/pools/pods.ts';
+import { HEARD_MS } from '../../src/service/controller/pools/plan.ts';
+import type { Runner } from '../../src/service/controller/pools/runners.ts';
 
 describe('grace period of a runner pod that is being deleted', () => {
   const task = {} as NonNullable<Runner['task']>;

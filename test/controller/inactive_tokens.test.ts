@@ -3,8 +3,8 @@
  * running ones go on.
  */
 import assert from 'node:assert/strict';
-import { PROBE_JOBS } from '../../src/kube/client.ts';
-import type { ProbeJobSpec } from '../../src/kube/probe_job.ts';
+import { PROBE_JOBS } from '../../src/platform/kube/client.ts';
+import type { ProbeJobSpec } from '../../src/platform/kube/probe_job.ts';
 import { until } from '../until.ts';
 import { startCluster, type Cluster, type ClusterOptions } from './cluster_parts.ts';
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { isWithoutUserNamespaces, lackedWalls, wallConditions } from '../../src/controller/pools/isolation.ts';
+import { isWithoutUserNamespaces, lackedWalls, wallConditions } from '../../src/service/controller/pools/isolation.ts';
 
 const spec = (...require: ('UserNamespace' | 'SyscallFilter' | 'NetworkEnforced')[]) => ({
   serves: { kinds: ['file' as const] },

@@ -7,9 +7,9 @@ import {
   submittedAtOf,
   timeoutOf,
   type AvailableTool,
-} from '../../src/controller/leader/job.ts';
-import { isOverdue } from '../../src/controller/leader/sweep.ts';
-import type { ProbeJob, ProbeJobSpec } from '../../src/kube/probe_job.ts';
+} from '../../src/service/controller/leader/job.ts';
+import { isOverdue } from '../../src/service/controller/leader/sweep.ts';
+import type { ProbeJob, ProbeJobSpec } from '../../src/platform/kube/probe_job.ts';
 
 const job = (spec: Partial<ProbeJobSpec> = {}): ProbeJob => ({
   apiVersion: 'probeyard.dev/v1alpha1',

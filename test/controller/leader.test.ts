@@ -1,7 +1,7 @@
 /** The leader on real servers: which jobs run, in which order, how many at once, and how many writes they cost. */
 import assert from 'node:assert/strict';
-import { EVENTS, PROBE_JOBS } from '../../src/kube/client.ts';
-import { uuidv7 } from '../../src/store/uuid.ts';
+import { EVENTS, PROBE_JOBS } from '../../src/platform/kube/client.ts';
+import { uuidv7 } from '../../src/platform/store/uuid.ts';
 import { until } from '../until.ts';
 import { startCluster, type Cluster, type ClusterOptions, type Submitted } from './cluster_parts.ts';
 

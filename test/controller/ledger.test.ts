@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { Ledger, type Entry, type SlotLimits } from '../../src/controller/leader/ledger.ts';
+import { Ledger, type Entry, type SlotLimits } from '../../src/service/controller/leader/ledger.ts';
 
 /** Each token is an account of its own. */
 const entry = (key: string, token: number, pool = 'short'): Entry => ({ key, token, account: token, pool });

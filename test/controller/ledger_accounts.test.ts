@@ -1,6 +1,6 @@
 /** Accounts in the ledger: their limit, and turns between accounts before turns between tokens. */
 import assert from 'node:assert/strict';
-import { Ledger, type Entry, type SlotLimits } from '../../src/controller/leader/ledger.ts';
+import { Ledger, type Entry, type SlotLimits } from '../../src/service/controller/leader/ledger.ts';
 
 const entry = (key: string, token: number, account: number, pool = 'short'): Entry => ({ key, token, account, pool });
 const any = () => true;

@@ -1,11 +1,11 @@
 /** Failures of runners and results: the job is retried or gets the right end, and only one. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { makeBodyRoom } from '../../src/bus/body_room.ts';
-import { CHUNK_BYTES, SUBJECT } from '../../src/bus/messages.ts';
-import { packResult } from '../../src/bus/packing.ts';
-import { publishResult } from '../../src/bus/results.ts';
-import { PODS, PROBE_JOBS } from '../../src/kube/client.ts';
+import { makeBodyRoom } from '../../src/platform/bus/body_room.ts';
+import { CHUNK_BYTES, SUBJECT } from '../../src/platform/bus/messages.ts';
+import { packResult } from '../../src/platform/bus/packing.ts';
+import { publishResult } from '../../src/platform/bus/results.ts';
+import { PODS, PROBE_JOBS } from '../../src/platform/kube/client.ts';
 import { until } from '../until.ts';
 import { startCluster, type Cluster, type ClusterOptions } from './cluster_parts.ts';
 import { gateAt, isAdmission, isEnd, losing } from './obstacles.ts';

@@ -1,8 +1,8 @@
 /** Runners with a compromised agent: their claims about other pods, tenants and jobs change nothing. */
 import assert from 'node:assert/strict';
-import { SUBJECT, type Heartbeat, type Lease, RUNNER_PROTOCOL } from '../../src/bus/messages.ts';
-import { PODS } from '../../src/kube/client.ts';
-import { heartbeatOf } from '../../src/runner/orders.ts';
+import { SUBJECT, type Heartbeat, type Lease, RUNNER_PROTOCOL } from '../../src/platform/bus/messages.ts';
+import { PODS } from '../../src/platform/kube/client.ts';
+import { heartbeatOf } from '../../src/service/runner/orders.ts';
 import { until } from '../until.ts';
 import { startCluster, type Cluster } from './cluster_parts.ts';
 import type { SimulatedRunner } from './simulated_runners.ts';

@@ -1,6 +1,6 @@
 /** A queue whose jobs all end at once, as after a time without a leader. */
 import assert from 'node:assert/strict';
-import { PROBE_JOBS, type KubeClient } from '../../src/kube/client.ts';
+import { PROBE_JOBS, type KubeClient } from '../../src/platform/kube/client.ts';
 import { until } from '../until.ts';
 import { startCluster, stateOf, type Cluster } from './cluster_parts.ts';
 

@@ -1,7 +1,7 @@
 /** An installation without named credentials. */
-import type { CredentialSettings } from '../../src/controller/leader/named_credentials.ts';
-import { keepIdentities } from '../../src/identity/identities.ts';
-import { postBy } from '../../src/identity/post.ts';
+import type { CredentialSettings } from '../../src/service/controller/leader/named_credentials.ts';
+import { keepIdentities } from '../../src/platform/identity/identities.ts';
+import { postBy } from '../../src/platform/identity/post.ts';
 
 export const noCredentials: CredentialSettings = {
   credentials: [],

@@ -1,6 +1,6 @@
 /** Obstacles between the controller and its servers, at a moment that the test chooses. */
-import type { Bus } from '../../src/bus/connect.ts';
-import type { KubeClient } from '../../src/kube/client.ts';
+import type { Bus } from '../../src/platform/bus/connect.ts';
+import type { KubeClient } from '../../src/platform/kube/client.ts';
 
 interface Patch {
   conditions?: { type: string; reason: string; status: string }[];

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { FailureCode, ResultBody } from '../../src/bus/result_body.ts';
-import { type Outcome, outcome, runsOf } from '../../src/controller/collect/outcome.ts';
+import type { FailureCode, ResultBody } from '../../src/platform/bus/result_body.ts';
+import { type Outcome, outcome, runsOf } from '../../src/service/controller/collect/outcome.ts';
 import { bad, body, BOTH, good } from '../result/result_samples.ts';
 
 const ok = good('ffprobe', '{}');

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { RunnerOwners } from '../../src/controller/leader/runner_owners.ts';
-import { RUNNER_PROTOCOL } from '../../src/bus/messages.ts';
-import { Runners } from '../../src/controller/pools/runners.ts';
-import type { ProbeJob } from '../../src/kube/probe_job.ts';
-import type { ReuseScope } from '../../src/kube/probe_pool.ts';
-import type { TokenRecord } from '../../src/store/records.ts';
+import { RunnerOwners } from '../../src/service/controller/leader/runner_owners.ts';
+import { RUNNER_PROTOCOL } from '../../src/platform/bus/messages.ts';
+import { Runners } from '../../src/service/controller/pools/runners.ts';
+import type { ProbeJob } from '../../src/platform/kube/probe_job.ts';
+import type { ReuseScope } from '../../src/platform/kube/probe_pool.ts';
+import type { TokenRecord } from '../../src/platform/store/records.ts';
 
 const record = (id: number) => ({ id, rootUserId: id * 10 }) as TokenRecord;
 const job = (uid: string | undefined, token?: number) =>

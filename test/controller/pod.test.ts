@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { loadConfig } from '../../src/config.ts';
-import { generationOf, type PodTool } from '../../src/controller/pools/pod.ts';
-import type { ProbePoolSpec } from '../../src/kube/probe_pool.ts';
+import { loadConfig } from '../../src/base/config.ts';
+import { generationOf, type PodTool } from '../../src/service/controller/pools/pod.ts';
+import type { ProbePoolSpec } from '../../src/platform/kube/probe_pool.ts';
 
 const config = (env: Record<string, string> = {}) =>
   loadConfig('controller', {

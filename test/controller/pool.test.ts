@@ -8,10 +8,10 @@ import {
   planPool,
   type Demand,
   type PoolView,
-} from '../../src/controller/pools/plan.ts';
-import { RUNNER_PROTOCOL } from '../../src/bus/messages.ts';
-import type { Runner } from '../../src/controller/pools/runners.ts';
-import { tenantOf } from '../../src/controller/pools/share.ts';
+} from '../../src/service/controller/pools/plan.ts';
+import { RUNNER_PROTOCOL } from '../../src/platform/bus/messages.ts';
+import type { Runner } from '../../src/service/controller/pools/runners.ts';
+import { tenantOf } from '../../src/service/controller/pools/share.ts';
 import { idleRunner } from './runner_fixture.ts';
 
 const runner = (more: Partial<Runner> = {}): Runner => idleRunner(0, { scheduledAt: more.createdAt ?? 0, ...more });

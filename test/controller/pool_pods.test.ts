@@ -1,8 +1,8 @@
 /** Pods of a pool in the cluster: their owner, their eviction, the walls around them. */
 import assert from 'node:assert/strict';
-import { SUBJECT, type Lease, RUNNER_PROTOCOL } from '../../src/bus/messages.ts';
-import { CONFIG_MAPS, EVENTS, PROBE_POOLS, type Pod } from '../../src/kube/client.ts';
-import { heartbeatOf, initialState } from '../../src/runner/orders.ts';
+import { SUBJECT, type Lease, RUNNER_PROTOCOL } from '../../src/platform/bus/messages.ts';
+import { CONFIG_MAPS, EVENTS, PROBE_POOLS, type Pod } from '../../src/platform/kube/client.ts';
+import { heartbeatOf, initialState } from '../../src/service/runner/orders.ts';
 import { until } from '../until.ts';
 import { startCluster, type Cluster, type ClusterOptions } from './cluster_parts.ts';
 

@@ -1,9 +1,9 @@
 /** Which runners begin another life in their pods, and which pods are ended instead. */
 import assert from 'node:assert/strict';
-import { RUNNER_PROTOCOL } from '../../src/bus/messages.ts';
-import { MAX_LIFE } from '../../src/bus/runner_id.ts';
-import { MAX_STARTING, planPool, RENEW_HOPE_MS, type PoolView } from '../../src/controller/pools/plan.ts';
-import type { Runner } from '../../src/controller/pools/runners.ts';
+import { RUNNER_PROTOCOL } from '../../src/platform/bus/messages.ts';
+import { MAX_LIFE } from '../../src/platform/bus/runner_id.ts';
+import { MAX_STARTING, planPool, RENEW_HOPE_MS, type PoolView } from '../../src/service/controller/pools/plan.ts';
+import type { Runner } from '../../src/service/controller/pools/runners.ts';
 import { idleRunner } from './runner_fixture.ts';
 
 const NOW = 100_000;

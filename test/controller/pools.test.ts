@@ -7,9 +7,9 @@ import {
   type Pod,
   type KubeClient,
   type ResourceType,
-} from '../../src/kube/client.ts';
-import { RUNNER_PROTOCOL } from '../../src/bus/messages.ts';
-import { LABEL } from '../../src/kube/resource.ts';
+} from '../../src/platform/kube/client.ts';
+import { RUNNER_PROTOCOL } from '../../src/platform/bus/messages.ts';
+import { LABEL } from '../../src/platform/kube/resource.ts';
 import { until } from '../until.ts';
 import { makeTool, startCluster, stateOf, TOOLS, type Cluster, type ClusterOptions } from './cluster_parts.ts';
 

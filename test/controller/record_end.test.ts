@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
-import type { Bus } from '../../src/bus/connect.ts';
-import { endRequest } from '../../src/controller/leader/end_write.ts';
-import { PolicyDocuments } from '../../src/controller/leader/policies.ts';
-import { takeIn } from '../../src/controller/leader/resolve_job.ts';
-import { Refusal } from '../../src/controller/leader/job.ts';
-import { recordEnd } from '../../src/controller/collect/record_end.ts';
-import type { KubeClient } from '../../src/kube/client.ts';
-import type { ProbeJob } from '../../src/kube/probe_job.ts';
-import { makeLog } from '../../src/log.ts';
+import type { Bus } from '../../src/platform/bus/connect.ts';
+import { endRequest } from '../../src/service/controller/leader/end_write.ts';
+import { PolicyDocuments } from '../../src/service/controller/leader/policies.ts';
+import { takeIn } from '../../src/service/controller/leader/resolve_job.ts';
+import { Refusal } from '../../src/service/controller/leader/job.ts';
+import { recordEnd } from '../../src/service/controller/collect/record_end.ts';
+import type { KubeClient } from '../../src/platform/kube/client.ts';
+import type { ProbeJob } from '../../src/platform/kube/probe_job.ts';
+import { makeLog } from '../../src/base/log.ts';
 import { aCloseInput, anOpenInput, type StoreFixture, startStore } from '../store/fixture.ts';
 import { noCredentials } from './no_credentials.ts';
 

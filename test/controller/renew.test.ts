@@ -1,7 +1,7 @@
 /** A runner whose place another tenant wants goes on in its pod, as another runner. */
 import assert from 'node:assert/strict';
-import { podOf } from '../../src/bus/runner_id.ts';
-import { ANNOTATION } from '../../src/controller/pools/pod.ts';
+import { podOf } from '../../src/platform/bus/runner_id.ts';
+import { ANNOTATION } from '../../src/service/controller/pools/pod.ts';
 import { startCluster, type Cluster, type ClusterOptions } from './cluster_parts.ts';
 
 const reuse = { scope: 'account', renew: 'process', maxJobs: 100, maxAgeSeconds: 3600, idleSeconds: 600 } as const;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { afterLoss, afterRefusal, deadlineMs, shunMs } from '../../src/controller/retry_policy.ts';
+import { afterLoss, afterRefusal, deadlineMs, shunMs } from '../../src/service/controller/retry_policy.ts';
 
 describe('retry policy', () => {
   const losses: [attempt: number, refusals: number, lostTimes: number | undefined, absences?: number][] = [

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { until } from '../until.ts';
-import { CONFIG_MAPS, LEASES, PROBE_POOLS } from '../../src/kube/client.ts';
+import { CONFIG_MAPS, LEASES, PROBE_POOLS } from '../../src/platform/kube/client.ts';
 import { PATIENCE } from '../patience.ts';
 import { startCluster, type Cluster } from './cluster_parts.ts';
 import { gateAt } from './obstacles.ts';

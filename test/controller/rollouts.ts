@@ -5,9 +5,9 @@
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import { stringify } from 'yaml';
-import { CONFIG_MAPS, LEASES, type KubeClient, type Lease } from '../../src/kube/client.ts';
-import { recordOf } from '../../src/kube/lease_record.ts';
-import { startReflector } from '../../src/kube/reflector.ts';
+import { CONFIG_MAPS, LEASES, type KubeClient, type Lease } from '../../src/platform/kube/client.ts';
+import { recordOf } from '../../src/platform/kube/lease_record.ts';
+import { startReflector } from '../../src/platform/kube/reflector.ts';
 import { stopApiServers } from '../kube/apiserver.ts';
 import { until } from '../until.ts';
 import { POOL, TOOLS, startCluster, stopServers, type Cluster } from './cluster_parts.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { loadConfig } from '../../src/config.ts';
-import { runnerPod, verifyPod, type PodTool } from '../../src/controller/pools/pod.ts';
-import { holdsNodes } from '../../src/controller/pools/runner_settings.ts';
-import type { ProbePoolSpec } from '../../src/kube/probe_pool.ts';
-import { RUNNER_SETTINGS, type RunnerSettings } from '../../src/runner_settings.ts';
+import { loadConfig } from '../../src/base/config.ts';
+import { runnerPod, verifyPod, type PodTool } from '../../src/service/controller/pools/pod.ts';
+import { holdsNodes } from '../../src/service/controller/pools/runner_settings.ts';
+import type { ProbePoolSpec } from '../../src/platform/kube/probe_pool.ts';
+import { RUNNER_SETTINGS, type RunnerSettings } from '../../src/base/runner_settings.ts';
 
 const config = loadConfig('controller', {
   PY_POSTGRES_URL: 'postgres://one',

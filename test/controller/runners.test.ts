@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { RUNNER_PROTOCOL } from '../../src/bus/messages.ts';
-import { Runners, type Runner } from '../../src/controller/pools/runners.ts';
+import { RUNNER_PROTOCOL } from '../../src/platform/bus/messages.ts';
+import { Runners, type Runner } from '../../src/service/controller/pools/runners.ts';
 import { beat, facts } from './runner_fixture.ts';
 
 const yes = () => true;

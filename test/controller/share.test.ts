@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mayTake, reserveOf, shareOf } from '../../src/controller/pools/share.ts';
+import { mayTake, reserveOf, shareOf } from '../../src/service/controller/pools/share.ts';
 
 const size = (minReady: number, maxPods: number, maxPodsPerTenant?: number) => ({
   minReady,

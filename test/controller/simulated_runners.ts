@@ -1,9 +1,10 @@
 /**
  * Simulated runners for a cluster without nodes: each runner pod that the controller creates answers on the real bus by
- * the agent's own rules (src/runner/orders.ts). The test decides what a job does on it and how the runner misbehaves.
+ * the agent's own rules (src/service/runner/orders.ts). The test decides what a job does on it and how the runner
+ * misbehaves.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Bus, Subscribed } from '../../src/bus/connect.ts';
+import type { Bus, Subscribed } from '../../src/platform/bus/connect.ts';
 import {
   RUNNER_PROTOCOL,
   type RunnerUse,
@@ -16,13 +17,13 @@ import {
   type OrderAnswer,
   type Prepare,
   type Renew,
-} from '../../src/bus/messages.ts';
-import type { ResultBody } from '../../src/bus/result_body.ts';
-import { packResult } from '../../src/bus/packing.ts';
-import { makeRunnerId } from '../../src/bus/runner_id.ts';
-import { PODS, type KubeClient, type Pod } from '../../src/kube/client.ts';
-import { startReflector } from '../../src/kube/reflector.ts';
-import { LABEL } from '../../src/kube/resource.ts';
+} from '../../src/platform/bus/messages.ts';
+import type { ResultBody } from '../../src/platform/bus/result_body.ts';
+import { packResult } from '../../src/platform/bus/packing.ts';
+import { makeRunnerId } from '../../src/platform/bus/runner_id.ts';
+import { PODS, type KubeClient, type Pod } from '../../src/platform/kube/client.ts';
+import { startReflector } from '../../src/platform/kube/reflector.ts';
+import { LABEL } from '../../src/platform/kube/resource.ts';
 import {
   heartbeatOf,
   initialState,
@@ -37,8 +38,8 @@ import {
   onRenew,
   onTime,
   type State,
-} from '../../src/runner/orders.ts';
-import { publishUntilCollected } from '../../src/runner/publish.ts';
+} from '../../src/service/runner/orders.ts';
+import { publishUntilCollected } from '../../src/service/runner/publish.ts';
 
 type Refusal = Extract<OrderAnswer, { ok: false }>['why'];
 

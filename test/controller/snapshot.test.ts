@@ -1,13 +1,13 @@
 /** The leader's snapshot of the cluster, with its figures, its bounds and what it must not contain. */
 import assert from 'node:assert/strict';
-import { ClusterSnapshot, SNAPSHOT_BYTES, SNAPSHOT_LISTS } from '../../src/bus/cluster_snapshot.ts';
-import { Ledger, type Entry } from '../../src/controller/leader/ledger.ts';
-import { Runners } from '../../src/controller/pools/runners.ts';
-import { bounded, firstOf } from '../../src/controller/snapshot/bounded.ts';
-import { buildSnapshot } from '../../src/controller/snapshot/build.ts';
-import { makeRecent } from '../../src/controller/snapshot/recent.ts';
-import { PROBE_JOBS, PROBE_POOLS, PROBE_TOOLS } from '../../src/kube/client.ts';
-import type { EventRecorder } from '../../src/kube/events.ts';
+import { ClusterSnapshot, SNAPSHOT_BYTES, SNAPSHOT_LISTS } from '../../src/platform/bus/cluster_snapshot.ts';
+import { Ledger, type Entry } from '../../src/service/controller/leader/ledger.ts';
+import { Runners } from '../../src/service/controller/pools/runners.ts';
+import { bounded, firstOf } from '../../src/service/controller/snapshot/bounded.ts';
+import { buildSnapshot } from '../../src/service/controller/snapshot/build.ts';
+import { makeRecent } from '../../src/service/controller/snapshot/recent.ts';
+import { PROBE_JOBS, PROBE_POOLS, PROBE_TOOLS } from '../../src/platform/kube/client.ts';
+import type { EventRecorder } from '../../src/platform/kube/events.ts';
 import { conformsTo } from '../conforms.ts';
 import { AT, aPool, aRunner, aTool, aView, busyRunner, condition, PROVEN } from './snapshot_view.ts';
 

@@ -1,9 +1,9 @@
 /** The snapshot from a leader on real servers, requested over NATS like the API does. */
 import assert from 'node:assert/strict';
 import { pino } from 'pino';
-import { newestSnapshot, type NewestSnapshot } from '../../src/api/cluster/newest.ts';
-import { ClusterSnapshot } from '../../src/bus/cluster_snapshot.ts';
-import { PROBE_POOLS } from '../../src/kube/client.ts';
+import { newestSnapshot, type NewestSnapshot } from '../../src/service/api/cluster/newest.ts';
+import { ClusterSnapshot } from '../../src/platform/bus/cluster_snapshot.ts';
+import { PROBE_POOLS } from '../../src/platform/kube/client.ts';
 import { conformsTo } from '../conforms.ts';
 import { until } from '../until.ts';
 import { startCluster, type Cluster, type ClusterOptions } from './cluster_parts.ts';

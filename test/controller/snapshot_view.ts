@@ -1,12 +1,12 @@
 /** A term of any size, as the snapshot of the cluster is made from it. */
-import { makeRecent } from '../../src/controller/snapshot/recent.ts';
-import type { AccountFacts, PoolFacts, SnapshotView } from '../../src/controller/snapshot/build.ts';
-import { newRunner } from '../../src/controller/pools/new_runner.ts';
-import type { Runner } from '../../src/controller/pools/runners.ts';
-import { RUNNER_PROTOCOL } from '../../src/bus/messages.ts';
-import { API_VERSION, type Condition } from '../../src/kube/resource.ts';
-import type { ProbePoolSpec } from '../../src/kube/probe_pool.ts';
-import type { ProbeTool, ProbeToolStatus } from '../../src/kube/probe_tool.ts';
+import { makeRecent } from '../../src/service/controller/snapshot/recent.ts';
+import type { AccountFacts, PoolFacts, SnapshotView } from '../../src/service/controller/snapshot/build.ts';
+import { newRunner } from '../../src/service/controller/pools/new_runner.ts';
+import type { Runner } from '../../src/service/controller/pools/runners.ts';
+import { RUNNER_PROTOCOL } from '../../src/platform/bus/messages.ts';
+import { API_VERSION, type Condition } from '../../src/platform/kube/resource.ts';
+import type { ProbePoolSpec } from '../../src/platform/kube/probe_pool.ts';
+import type { ProbeTool, ProbeToolStatus } from '../../src/platform/kube/probe_tool.ts';
 import { facts } from './runner_fixture.ts';
 
 export const AT = Date.parse('2026-03-01T12:00:00.000Z');

@@ -4,15 +4,15 @@
  */
 import assert from 'node:assert/strict';
 import pino from 'pino';
-import { loadConfig } from '../../src/config.ts';
-import { ANNOTATION, verifyName, verifyPod } from '../../src/controller/pools/pod.ts';
-import { Runners } from '../../src/controller/pools/runners.ts';
-import { STUCK_PATIENCE_MS, stuckTools } from '../../src/controller/pools/stuck_tools.ts';
-import { proveTool } from '../../src/controller/catalog/prove.ts';
-import { PODS, PROBE_TOOLS, isKubeError, type Pod } from '../../src/kube/client.ts';
-import { eventRecorder } from '../../src/kube/events.ts';
-import { workQueue } from '../../src/kube/queue.ts';
-import type { ProbeTool } from '../../src/kube/probe_tool.ts';
+import { loadConfig } from '../../src/base/config.ts';
+import { ANNOTATION, verifyName, verifyPod } from '../../src/service/controller/pools/pod.ts';
+import { Runners } from '../../src/service/controller/pools/runners.ts';
+import { STUCK_PATIENCE_MS, stuckTools } from '../../src/service/controller/pools/stuck_tools.ts';
+import { proveTool } from '../../src/service/controller/catalog/prove.ts';
+import { PODS, PROBE_TOOLS, isKubeError, type Pod } from '../../src/platform/kube/client.ts';
+import { eventRecorder } from '../../src/platform/kube/events.ts';
+import { workQueue } from '../../src/platform/kube/queue.ts';
+import type { ProbeTool } from '../../src/platform/kube/probe_tool.ts';
 import { until } from '../until.ts';
 import { RUNNER_IMAGE, TOOLS, startCluster, type Cluster } from './cluster_parts.ts';
 

@@ -1,7 +1,7 @@
 /** From one term to the next, and writes whose outcome is unknown. */
 import assert from 'node:assert/strict';
-import { makeClient, PODS, PROBE_JOBS, type KubeClient } from '../../src/kube/client.ts';
-import { openStore, type Store } from '../../src/store/store.ts';
+import { makeClient, PODS, PROBE_JOBS, type KubeClient } from '../../src/platform/kube/client.ts';
+import { openStore, type Store } from '../../src/platform/store/store.ts';
 import { startRelay } from '../kube/relay.ts';
 import { until } from '../until.ts';
 import { startCluster, type Cluster, type ClusterOptions, type Submitted } from './cluster_parts.ts';

@@ -1,7 +1,7 @@
 /** Metrics of the leader's knowledge. */
 import assert from 'node:assert/strict';
 import { Registry } from 'prom-client';
-import { RANKS, termFigures, termMetrics, type TermFigures } from '../../src/controller/term_figures.ts';
+import { RANKS, termFigures, termMetrics, type TermFigures } from '../../src/service/controller/term_figures.ts';
 import { created, ended } from './ended_job.ts';
 import { AT, PROVEN, aPool, aTool, condition } from './snapshot_view.ts';
 

@@ -5,9 +5,9 @@ import {
   judgeProof,
   provenStatus,
   readProofLine,
-} from '../../src/controller/catalog/verdict.ts';
-import { registryAllowed } from '../../src/controller/catalog/prove.ts';
-import type { Pod } from '../../src/kube/kinds.ts';
+} from '../../src/service/controller/catalog/verdict.ts';
+import { registryAllowed } from '../../src/service/controller/catalog/prove.ts';
+import type { Pod } from '../../src/platform/kube/kinds.ts';
 
 const NOW = Date.parse('2026-01-01T01:00:00Z');
 const pod = (status: object, ageMs = 1000): Pod =>

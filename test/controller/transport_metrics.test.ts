@@ -1,11 +1,11 @@
 /** What NATS and Postgres say of themselves, from real servers. */
 import assert from 'node:assert/strict';
 import { Registry } from 'prom-client';
-import { connectBus, type Bus } from '../../src/bus/connect.ts';
-import { STREAM, SUBJECT } from '../../src/bus/messages.ts';
-import { managerOf } from '../../src/bus/results.ts';
-import { ensureStreams } from '../../src/bus/streams.ts';
-import { transportMetrics } from '../../src/controller/transport_metrics.ts';
+import { connectBus, type Bus } from '../../src/platform/bus/connect.ts';
+import { STREAM, SUBJECT } from '../../src/platform/bus/messages.ts';
+import { managerOf } from '../../src/platform/bus/results.ts';
+import { ensureStreams } from '../../src/platform/bus/streams.ts';
+import { transportMetrics } from '../../src/service/controller/transport_metrics.ts';
 import { startNats, type NatsServer } from '../servers.ts';
 import { startStore, type StoreFixture } from '../store/fixture.ts';
 

@@ -1,7 +1,7 @@
 /** A comparison of two sources at its deadline, and beside runners of the release before. */
 import assert from 'node:assert/strict';
-import { RUNNER_PROTOCOL } from '../../src/bus/messages.ts';
-import { skimResult } from '../../src/result/skim.ts';
+import { RUNNER_PROTOCOL } from '../../src/platform/bus/messages.ts';
+import { skimResult } from '../../src/service/result/skim.ts';
 import { until } from '../until.ts';
 import { startCluster, type Cluster } from './cluster_parts.ts';
 

@@ -1,7 +1,7 @@
 /** Calls for the status of ProbeJobs: how many run at once, and who is next. */
 import assert from 'node:assert/strict';
-import { WriteTurns } from '../../src/controller/leader/write_turns.ts';
-import { KubeError } from '../../src/kube/client.ts';
+import { WriteTurns } from '../../src/service/controller/leader/write_turns.ts';
+import { KubeError } from '../../src/platform/kube/client.ts';
 
 interface Held {
   answer: () => void;

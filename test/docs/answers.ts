@@ -1,8 +1,8 @@
 /** Ends the jobs that blocks create as a runner would, with real outputs of the tools. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { FFPROBE_OPTIONS } from '../../src/tools/ffprobe_options.ts';
-import { PROBE_JOBS, PROBE_TOOLS } from '../../src/kube/client.ts';
-import type { ProbeJob } from '../../src/kube/probe_job.ts';
+import { FFPROBE_OPTIONS } from '../../src/media/tools/ffprobe_options.ts';
+import { PROBE_JOBS, PROBE_TOOLS } from '../../src/platform/kube/client.ts';
+import type { ProbeJob } from '../../src/platform/kube/probe_job.ts';
 import { tool, type ApiFixture } from '../api/fixture.ts';
 import { C2PA_REPORT, HLS_REPORT } from '../api/reports.ts';
 import { inputOf, outputsOf, reportOf } from '../report/sample.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { Browser } from 'playwright-core';
 import { buildSite } from '../../docs/site/build.ts';
-import type { HttpServer } from '../../src/api/http/http_server.ts';
+import type { HttpServer } from '../../src/service/api/http/http_server.ts';
 import { servePages } from '../api/serve_pages.ts';
 import { openBrowser } from '../browser/chromium.ts';
 import { axeSource, startVisit, type Look } from '../console/fixture.ts';

@@ -8,7 +8,7 @@ import { brotliCompressSync } from 'node:zlib';
 import { buildSite, renderPages } from '../../docs/site/build.ts';
 import { DOCS, PAGES } from '../../docs/site/pages.ts';
 import { makeSearch, type SearchIndex } from '../../docs/site/search.ts';
-import type { HttpServer } from '../../src/api/http/http_server.ts';
+import type { HttpServer } from '../../src/service/api/http/http_server.ts';
 import { writePlain } from '../../images/packed.ts';
 import { servePages } from '../api/serve_pages.ts';
 import { oncePerRun } from '../once_per_run.ts';

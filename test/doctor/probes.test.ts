@@ -8,11 +8,11 @@ import { createServer, type AddressInfo, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Finding } from '../../src/doctor/finding.ts';
-import type { Place } from '../../src/doctor/places.ts';
-import { decoded } from '../../src/doctor/report.ts';
-import { launcherWall } from '../../src/doctor/checks/syscall_filter.ts';
-import { natsTls } from '../../src/setup/certificates.ts';
+import type { Finding } from '../../src/service/doctor/finding.ts';
+import type { Place } from '../../src/service/doctor/places.ts';
+import { decoded } from '../../src/service/doctor/report.ts';
+import { launcherWall } from '../../src/service/doctor/checks/syscall_filter.ts';
+import { natsTls } from '../../src/service/setup/certificates.ts';
 import { buildLauncher } from '../runner/built_launcher.ts';
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts');

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { Finding } from '../../src/doctor/finding.ts';
-import { decoded, encoded, hasFailed, textOf, valuesOf } from '../../src/doctor/report.ts';
+import type { Finding } from '../../src/service/doctor/finding.ts';
+import { decoded, encoded, hasFailed, textOf, valuesOf } from '../../src/service/doctor/report.ts';
 
 const finding = (more: Partial<Finding>): Finding => ({
   id: 'a',

@@ -3,7 +3,7 @@ import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { PROBE_POOLS, PROBE_TOOLS } from '../../src/kube/client.ts';
+import { PROBE_POOLS, PROBE_TOOLS } from '../../src/platform/kube/client.ts';
 import { hasNode } from '../cluster/broken_images.ts';
 import { run } from '../node/command.ts';
 import { NAMESPACE, eventually, type Cluster } from '../cluster/fixture.ts';

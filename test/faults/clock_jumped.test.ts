@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { PODS } from '../../src/kube/client.ts';
-import { LABEL } from '../../src/kube/resource.ts';
+import { PODS } from '../../src/platform/kube/client.ts';
+import { LABEL } from '../../src/platform/kube/resource.ts';
 import { NAMESPACE, RUNNERS, eventually, type Cluster } from '../cluster/fixture.ts';
 import { makeClocks, type Clocks } from './clocks.ts';
 import { isReady, signal, workingIn } from './injections.ts';

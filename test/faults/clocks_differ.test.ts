@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { LEASES, PODS } from '../../src/kube/client.ts';
-import { LABEL } from '../../src/kube/resource.ts';
+import { LEASES, PODS } from '../../src/platform/kube/client.ts';
+import { LABEL } from '../../src/platform/kube/resource.ts';
 import { NAMESPACE, RUNNERS, eventually, type Cluster } from '../cluster/fixture.ts';
 import { makeClocks, type Clocks } from './clocks.ts';
 import { killPod, moment, settled, underLoad } from './load.ts';

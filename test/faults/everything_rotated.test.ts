@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
-import { SECRETS, type KubeObject, type ResourceType, type Secret } from '../../src/kube/client.ts';
-import { SECRET_NAMES } from '../../src/setup/init.ts';
-import { rotate } from '../../src/setup/rotate.ts';
-import { setPassword } from '../../src/store/role_password.ts';
+import { SECRETS, type KubeObject, type ResourceType, type Secret } from '../../src/platform/kube/client.ts';
+import { SECRET_NAMES } from '../../src/service/setup/init.ts';
+import { rotate } from '../../src/service/setup/rotate.ts';
+import { setPassword } from '../../src/platform/store/role_password.ts';
 import { NAMESPACE, eventually, type Cluster } from '../cluster/fixture.ts';
 import { assertTold, settled, underLoad } from './load.ts';
 import { unlessLong } from '../long.ts';

@@ -1,9 +1,9 @@
 /** The certificate of NATS, expired, as after a year in which nothing renewed it. */
 import { X509Certificate } from 'node:crypto';
-import { presentedCertificate } from '../../src/bus/certificate.ts';
-import { SECRETS, type Secret } from '../../src/kube/client.ts';
-import { issuedBy } from '../../src/setup/certificates.ts';
-import { SECRET_NAMES } from '../../src/setup/init.ts';
+import { presentedCertificate } from '../../src/platform/bus/certificate.ts';
+import { SECRETS, type Secret } from '../../src/platform/kube/client.ts';
+import { issuedBy } from '../../src/service/setup/certificates.ts';
+import { SECRET_NAMES } from '../../src/service/setup/init.ts';
 import { NAMESPACE, eventually, type Cluster } from '../cluster/fixture.ts';
 import { natsWiped } from './injections.ts';
 

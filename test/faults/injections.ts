@@ -6,7 +6,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { PODS, PROBE_JOBS, isKubeError, type Pod } from '../../src/kube/client.ts';
+import { PODS, PROBE_JOBS, isKubeError, type Pod } from '../../src/platform/kube/client.ts';
 import { NAMESPACE, RUNNERS, eventually, type Cluster } from '../cluster/fixture.ts';
 import { run } from '../node/command.ts';
 import { recordOf } from '../node/daemon.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { LEASES, PROBE_JOBS } from '../../src/kube/client.ts';
+import { LEASES, PROBE_JOBS } from '../../src/platform/kube/client.ts';
 import { NAMESPACE, type Cluster } from '../cluster/fixture.ts';
 import { leaderPaused } from './injections.ts';
 import { leaseHolder, settled, underLoad } from './load.ts';

@@ -5,9 +5,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { LEASES, PODS, PROBE_JOBS, isKubeError } from '../../src/kube/client.ts';
-import { startReflector } from '../../src/kube/reflector.ts';
-import type { ProbeJob } from '../../src/kube/probe_job.ts';
+import { LEASES, PODS, PROBE_JOBS, isKubeError } from '../../src/platform/kube/client.ts';
+import { startReflector } from '../../src/platform/kube/reflector.ts';
+import type { ProbeJob } from '../../src/platform/kube/probe_job.ts';
 import { NAMESPACE, RUNNERS, eventually, stateOf, type Cluster } from '../cluster/fixture.ts';
 import { assertHeldAsBefore, held } from './links.ts';
 import { inFull } from '../long.ts';

@@ -3,7 +3,7 @@
  * Postgres, the API server and the responses of callers.
  */
 import assert from 'node:assert/strict';
-import { PROBE_JOBS } from '../../src/kube/client.ts';
+import { PROBE_JOBS } from '../../src/platform/kube/client.ts';
 import type { Cluster, Submitted, SubmitOptions } from '../controller/cluster_parts.ts';
 import { stateOf } from '../controller/cluster_parts.ts';
 import { until } from '../until.ts';

@@ -1,8 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PODS } from '../../src/kube/client.ts';
-import { LABEL } from '../../src/kube/resource.ts';
+import { PODS } from '../../src/platform/kube/client.ts';
+import { LABEL } from '../../src/platform/kube/resource.ts';
 import { NAMESPACE, cluster, eventually, type Cluster } from '../cluster/fixture.ts';
 import { openRelease, type Release } from '../cluster/helm.ts';
 import { run } from '../node/command.ts';

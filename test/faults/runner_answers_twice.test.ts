@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { SUBJECT, type Go } from '../../src/bus/messages.ts';
-import { packResult } from '../../src/bus/packing.ts';
-import { PODS } from '../../src/kube/client.ts';
+import { SUBJECT, type Go } from '../../src/platform/bus/messages.ts';
+import { packResult } from '../../src/platform/bus/packing.ts';
+import { PODS } from '../../src/platform/kube/client.ts';
 import { startCluster, type Cluster } from '../controller/cluster_parts.ts';
 import { success } from '../controller/simulated_runners.ts';
 import { until } from '../until.ts';

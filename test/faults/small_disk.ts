@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { PODS } from '../../src/kube/client.ts';
+import { PODS } from '../../src/platform/kube/client.ts';
 import { NAMESPACE, eventually, type Cluster } from '../cluster/fixture.ts';
 import { attempt, run } from '../node/command.ts';
 import { NODE } from '../node/layout.ts';

@@ -1,6 +1,6 @@
 /** A single image that cannot be pulled any more. Runners start without it, and with it again once it is back. */
 import assert from 'node:assert/strict';
-import { PODS, PROBE_TOOLS } from '../../src/kube/client.ts';
+import { PODS, PROBE_TOOLS } from '../../src/platform/kube/client.ts';
 import { NAMESPACE, RUNNERS, eventually, type Cluster } from '../cluster/fixture.ts';
 import { withoutImages } from './injections.ts';
 import { killPod, settled } from './load.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { makeClient, type KubeClient } from '../../src/kube/client.ts';
+import { makeClient, type KubeClient } from '../../src/platform/kube/client.ts';
 import { startCluster, type Cluster } from '../controller/cluster_parts.ts';
 import { startRelay } from '../kube/relay.ts';
 import { until } from '../until.ts';

@@ -1,4 +1,4 @@
-import { PODS } from '../../src/kube/client.ts';
+import { PODS } from '../../src/platform/kube/client.ts';
 import { NAMESPACE, cluster, eventually, type Cluster } from '../cluster/fixture.ts';
 import { isHeldBack, isReady } from './injections.ts';
 import { killPod, settled } from './load.ts';

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { parsePlaylist } from '../../src/hls/parse.ts';
+import { parsePlaylist } from '../../src/media/hls/parse.ts';
 import { Host, type Answer } from './serve.ts';
-import { vod, aMain, aVariant } from '../../src/hls/rules/example.ts';
-import { shownLine } from '../../src/hls/shown_text.ts';
-import { textReport } from '../../src/hls/text_report.ts';
-import { UnreadableError } from '../../src/hls/validate.ts';
+import { vod, aMain, aVariant } from '../../src/media/hls/rules/example.ts';
+import { shownLine } from '../../src/media/hls/shown_text.ts';
+import { textReport } from '../../src/media/hls/text_report.ts';
+import { UnreadableError } from '../../src/media/hls/validate.ts';
 import { fuzzHls } from './fuzz.ts';
 
 const HEAD = '#EXTM3U\n#EXT-X-VERSION:8\n#EXT-X-TARGETDURATION:6\n';

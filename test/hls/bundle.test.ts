@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { dirname, join } from 'node:path';
-import { PROGRAMS } from '../../src/program_file.ts';
-import { PROBE_OPTION } from '../../src/hls/built_in.ts';
-import { CHAPTERS } from '../../src/hls/rules/catalog.ts';
-import { aMain, aVariant, vod } from '../../src/hls/rules/example.ts';
-import type { Example, Rule } from '../../src/hls/rule.ts';
-import { makeTurns } from '../../src/turns.ts';
+import { PROGRAMS } from '../../src/base/program_file.ts';
+import { PROBE_OPTION } from '../../src/media/hls/built_in.ts';
+import { CHAPTERS } from '../../src/media/hls/rules/catalog.ts';
+import { aMain, aVariant, vod } from '../../src/media/hls/rules/example.ts';
+import type { Example, Rule } from '../../src/media/hls/rule.ts';
+import { makeTurns } from '../../src/base/turns.ts';
 import { buildAgent } from '../runner/built_agent.ts';
 import { Host } from './serve.ts';
 

@@ -5,12 +5,12 @@ import {
   compareSegments,
   ratesOf,
   type MeasuredSegment,
-} from '../../src/hls/compare.ts';
-import { parsePlaylist } from '../../src/hls/parse.ts';
-import type { Playlist } from '../../src/hls/playlist.ts';
-import type { Facts, Stream } from '../../src/hls/probe.ts';
-import { aMain, aVariant, vod } from '../../src/hls/rules/example.ts';
-import { sampleOf } from '../../src/hls/measure.ts';
+} from '../../src/media/hls/compare.ts';
+import { parsePlaylist } from '../../src/media/hls/parse.ts';
+import type { Playlist } from '../../src/media/hls/playlist.ts';
+import type { Facts, Stream } from '../../src/media/hls/probe.ts';
+import { aMain, aVariant, vod } from '../../src/media/hls/rules/example.ts';
+import { sampleOf } from '../../src/media/hls/measure.ts';
 
 const read = (text: string): Playlist =>
   parsePlaylist(text, { url: 'http://h/a.m3u8', base: 'http://h/a.m3u8' }, () => {});

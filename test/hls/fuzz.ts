@@ -3,14 +3,14 @@
  * rounds.
  */
 import assert from 'node:assert/strict';
-import { Findings } from '../../src/hls/findings.ts';
-import { judgePlaylist } from '../../src/hls/judge.ts';
-import { parsePlaylist } from '../../src/hls/parse.ts';
-import { judgeAcross } from '../../src/hls/rules/across.ts';
-import { CHAPTERS } from '../../src/hls/rules/catalog.ts';
-import { judgeReload } from '../../src/hls/rules/reload.ts';
-import type { Rule } from '../../src/hls/rule.ts';
-import { decodePlaylist } from '../../src/hls/text.ts';
+import { Findings } from '../../src/media/hls/findings.ts';
+import { judgePlaylist } from '../../src/media/hls/judge.ts';
+import { parsePlaylist } from '../../src/media/hls/parse.ts';
+import { judgeAcross } from '../../src/media/hls/rules/across.ts';
+import { CHAPTERS } from '../../src/media/hls/rules/catalog.ts';
+import { judgeReload } from '../../src/media/hls/rules/reload.ts';
+import type { Rule } from '../../src/media/hls/rule.ts';
+import { decodePlaylist } from '../../src/media/hls/text.ts';
 
 const EXAMPLES = Object.values(CHAPTERS as Record<string, Record<string, Rule>>).flatMap((rules) =>
   Object.values(rules).flatMap(({ bad, good }) =>

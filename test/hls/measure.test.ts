@@ -3,8 +3,8 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { HlsReport } from '../../src/hls/schema.ts';
-import { textReport } from '../../src/hls/text_report.ts';
+import type { HlsReport } from '../../src/media/hls/schema.ts';
+import { textReport } from '../../src/media/hls/text_report.ts';
 import { Host } from './serve.ts';
 
 const FFPROBE = ['ffprobe'];

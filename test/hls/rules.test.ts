@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { CHAPTERS, RULES } from '../../src/hls/rules/catalog.ts';
-import type { Example, Rule } from '../../src/hls/rule.ts';
+import { CHAPTERS, RULES } from '../../src/media/hls/rules/catalog.ts';
+import type { Example, Rule } from '../../src/media/hls/rule.ts';
 import { Host } from './serve.ts';
 
 const isReloaded = (example: Example): boolean => Object.values(example).some((text) => Array.isArray(text));

@@ -1,12 +1,12 @@
 /** A server of playlists, which answers each path with a list of texts, one after the other. */
 import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';
-import type { Example } from '../../src/hls/rule.ts';
-import { openOrigin } from '../../src/hls/origin.ts';
-import { makeReport } from '../../src/hls/report.ts';
-import { HlsReportSchema, type HlsReport } from '../../src/hls/schema.ts';
-import { validate, type Options } from '../../src/hls/validate.ts';
-import { vod } from '../../src/hls/rules/example.ts';
+import type { Example } from '../../src/media/hls/rule.ts';
+import { openOrigin } from '../../src/media/hls/origin.ts';
+import { makeReport } from '../../src/media/hls/report.ts';
+import { HlsReportSchema, type HlsReport } from '../../src/media/hls/schema.ts';
+import { validate, type Options } from '../../src/media/hls/validate.ts';
+import { vod } from '../../src/media/hls/rules/example.ts';
 import { conformsTo } from '../conforms.ts';
 
 const assertForm = conformsTo(HlsReportSchema);

@@ -4,8 +4,8 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PROBE_JOBS, isKubeError } from '../../src/kube/client.ts';
-import type { ProbeJob } from '../../src/kube/probe_job.ts';
+import { PROBE_JOBS, isKubeError } from '../../src/platform/kube/client.ts';
+import type { ProbeJob } from '../../src/platform/kube/probe_job.ts';
 import { NAMESPACE, cluster, eventually, jobOf, stateOf, type Cluster } from '../cluster/fixture.ts';
 
 const MALLORY = 'mallory';

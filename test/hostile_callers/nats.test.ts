@@ -2,12 +2,12 @@
  * A compromised agent on the real NATS, and the limits of its identity against other pods, other jobs and the product.
  */
 import assert from 'node:assert/strict';
-import type { Heartbeat } from '../../src/bus/messages.ts';
-import type { ResultBody } from '../../src/bus/result_body.ts';
-import { SUBJECT } from '../../src/bus/messages.ts';
-import { packResult } from '../../src/bus/packing.ts';
-import { INBOX } from '../../src/bus/permissions.ts';
-import { PODS, PROBE_JOBS, type Pod } from '../../src/kube/client.ts';
+import type { Heartbeat } from '../../src/platform/bus/messages.ts';
+import type { ResultBody } from '../../src/platform/bus/result_body.ts';
+import { SUBJECT } from '../../src/platform/bus/messages.ts';
+import { packResult } from '../../src/platform/bus/packing.ts';
+import { INBOX } from '../../src/platform/bus/permissions.ts';
+import { PODS, PROBE_JOBS, type Pod } from '../../src/platform/kube/client.ts';
 import {
   NAMESPACE,
   RUNNERS,

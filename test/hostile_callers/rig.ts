@@ -1,8 +1,8 @@
 /**
  * The means of an attacker on the cluster (tokens of pods and access to NATS), and the log lines of the controllers.
  */
-import { CONFIG_MAPS, PODS, type Pod } from '../../src/kube/client.ts';
-import { LABEL } from '../../src/kube/resource.ts';
+import { CONFIG_MAPS, PODS, type Pod } from '../../src/platform/kube/client.ts';
+import { LABEL } from '../../src/platform/kube/resource.ts';
 import { NAMESPACE, RUNNERS, type Cluster } from '../cluster/fixture.ts';
 import { openWire, type Wire } from './wire.ts';
 

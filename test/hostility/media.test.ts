@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
-import { PODS, isKubeError } from '../../src/kube/client.ts';
-import { LABEL } from '../../src/kube/resource.ts';
+import { PODS, isKubeError } from '../../src/platform/kube/client.ts';
+import { LABEL } from '../../src/platform/kube/resource.ts';
 import { hasNode } from '../cluster/broken_images.ts';
 import { NAMESPACE, RUNNERS, cluster, eventually, fixtures, type Cluster } from '../cluster/fixture.ts';
 import { settingsOfController } from '../cluster/settings_of_controller.ts';

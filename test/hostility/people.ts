@@ -3,7 +3,7 @@
  * endpoints.
  */
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
-import { hashPassword } from '../../src/store/password.ts';
+import { hashPassword } from '../../src/platform/store/password.ts';
 import type { Cluster } from '../cluster/fixture.ts';
 
 export const PASSWORD = 'correct horse battery';

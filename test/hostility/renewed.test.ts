@@ -4,9 +4,9 @@
  */
 import assert from 'node:assert/strict';
 import { ready, withPool } from '../../bench/cluster/pool.ts';
-import { podOf } from '../../src/bus/runner_id.ts';
-import { ANNOTATION } from '../../src/controller/pools/pod.ts';
-import { PODS } from '../../src/kube/client.ts';
+import { podOf } from '../../src/platform/bus/runner_id.ts';
+import { ANNOTATION } from '../../src/service/controller/pools/pod.ts';
+import { PODS } from '../../src/platform/kube/client.ts';
 import { hasNode } from '../cluster/broken_images.ts';
 import { RUNNERS, cluster, eventually, jobOf, type Cluster } from '../cluster/fixture.ts';
 import { settingsOfController } from '../cluster/settings_of_controller.ts';

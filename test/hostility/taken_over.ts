@@ -5,8 +5,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PODS, PROBE_TOOLS, isKubeError, type Pod } from '../../src/kube/client.ts';
-import { LABEL } from '../../src/kube/resource.ts';
+import { PODS, PROBE_TOOLS, isKubeError, type Pod } from '../../src/platform/kube/client.ts';
+import { LABEL } from '../../src/platform/kube/resource.ts';
 import { buildParts } from '../node/build.ts';
 import { removeBrokenImages, REPOSITORY } from '../cluster/broken_images.ts';
 import { NAMESPACE, RUNNERS, eventually, jobOf, type Answer, type Cluster } from '../cluster/fixture.ts';

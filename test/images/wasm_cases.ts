@@ -1,7 +1,7 @@
 /** What the outputs of MediaInfo's compiled versions are compared on: sources by name, and options. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { coveredWav } from '../../src/runner/verify_sample.ts';
+import { coveredWav } from '../../src/service/runner/verify_sample.ts';
 
 /** An ID3 tag, by one text frame in UTF-16, before a frame of MPEG audio that is all zeros. */
 function titledMp3(title: string): Buffer {

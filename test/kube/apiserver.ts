@@ -20,7 +20,7 @@ import { homedir, tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parse, stringify } from 'yaml';
-import { CRDS, makeClient, NAMESPACES, type KubeClient, type KubeObject } from '../../src/kube/client.ts';
+import { CRDS, makeClient, NAMESPACES, type KubeClient, type KubeObject } from '../../src/platform/kube/client.ts';
 import { atEnd } from '../at_end.ts';
 import { freePort } from '../free_port.ts';
 import { RUN_FOLDER } from '../once_per_run.ts';

@@ -14,7 +14,7 @@ import {
   type KubeClient,
   type KubeErrorCode,
   type ResourceType,
-} from '../../src/kube/client.ts';
+} from '../../src/platform/kube/client.ts';
 import { freePort } from '../free_port.ts';
 import { testApiServer, type TestApiServer } from './apiserver.ts';
 import { until } from '../until.ts';

@@ -2,8 +2,8 @@
  * A contender for the leader election, which writes its epoch while it leads, as a controller would. The child process
  * of lease.test.ts.
  */
-import { CONFIG_MAPS, makeClient } from '../../src/kube/client.ts';
-import { startElection } from '../../src/kube/lease.ts';
+import { CONFIG_MAPS, makeClient } from '../../src/platform/kube/client.ts';
+import { startElection } from '../../src/platform/kube/lease.ts';
 
 const [kubeconfig, namespace, holder, durationMs, breathMs] = process.argv.slice(2) as [
   string,

@@ -4,9 +4,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
-import { makeClient, PODS } from '../../src/kube/client.ts';
-import { credentialsOf, ofServiceAccount } from '../../src/kube/credentials.ts';
-import { isKubeError } from '../../src/kube/errors.ts';
+import { makeClient, PODS } from '../../src/platform/kube/client.ts';
+import { credentialsOf, ofServiceAccount } from '../../src/platform/kube/credentials.ts';
+import { isKubeError } from '../../src/platform/kube/errors.ts';
 import { testApiServer, type TestApiServer } from './apiserver.ts';
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
@@ -143,7 +143,7 @@ describe('credentials for the API server', function () {
           if (name.startsWith('@kubernetes/')) throw new Error('loaded ' + name);
           return next(name, context);
         } });`;
-      const module = JSON.stringify(join(import.meta.dirname, '../../src/kube/client.ts'));
+      const module = JSON.stringify(join(import.meta.dirname, '../../src/platform/kube/client.ts'));
       const script = `const { makeClient, PODS } = await import(${module});
         const client = await makeClient({ kubeconfig: ${JSON.stringify(server.kubeconfig)} });
         console.log(JSON.stringify((await client.list(PODS)).items));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { EVENTS, makeClient, PROBE_JOBS, type KubeClient } from '../../src/kube/client.ts';
-import { eventRecorder, type RecorderOptions } from '../../src/kube/events.ts';
-import type { ProbeJob } from '../../src/kube/probe_job.ts';
+import { EVENTS, makeClient, PROBE_JOBS, type KubeClient } from '../../src/platform/kube/client.ts';
+import { eventRecorder, type RecorderOptions } from '../../src/platform/kube/events.ts';
+import type { ProbeJob } from '../../src/platform/kube/probe_job.ts';
 import { testApiServer, type TestApiServer } from './apiserver.ts';
 
 describe('event recorder', function () {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { TERMS_ANNOTATION, termsOf, withTerm, type LeaseTerm } from '../../src/kube/lease_terms.ts';
-import { recordOf, sight, takeableInMs, type LeaseRecord } from '../../src/kube/lease_record.ts';
+import { TERMS_ANNOTATION, termsOf, withTerm, type LeaseTerm } from '../../src/platform/kube/lease_terms.ts';
+import { recordOf, sight, takeableInMs, type LeaseRecord } from '../../src/platform/kube/lease_record.ts';
 
 const record = (changes: Partial<LeaseRecord> = {}): LeaseRecord => ({
   holder: 'a',

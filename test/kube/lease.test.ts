@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { CONFIG_MAPS, LEASES, makeClient, type ConfigMap, type KubeClient } from '../../src/kube/client.ts';
-import { startElection, type Election, type LeaseOptions } from '../../src/kube/lease.ts';
-import { termsOf } from '../../src/kube/lease_terms.ts';
-import { startReflector } from '../../src/kube/reflector.ts';
+import { CONFIG_MAPS, LEASES, makeClient, type ConfigMap, type KubeClient } from '../../src/platform/kube/client.ts';
+import { startElection, type Election, type LeaseOptions } from '../../src/platform/kube/lease.ts';
+import { termsOf } from '../../src/platform/kube/lease_terms.ts';
+import { startReflector } from '../../src/platform/kube/reflector.ts';
 import { testApiServer, type TestApiServer } from './apiserver.ts';
 import { until } from '../until.ts';
 import { PATIENCE } from '../patience.ts';
-import { pause } from '../../src/retry.ts';
+import { pause } from '../../src/base/retry.ts';
 import { startRelay } from './relay.ts';
 
 interface Line {

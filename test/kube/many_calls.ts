@@ -3,7 +3,7 @@
  * connection. The child process of leave_sent.test.ts.
  */
 import { once } from 'node:events';
-import { CONFIG_MAPS, isKubeError, makeClient, NAMESPACES } from '../../src/kube/client.ts';
+import { CONFIG_MAPS, isKubeError, makeClient, NAMESPACES } from '../../src/platform/kube/client.ts';
 
 const [kubeconfig, namespace] = process.argv.slice(2) as [string, string];
 /** Together more than sockets and their buffers take. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { objectStore } from '../../src/kube/object_store.ts';
+import { objectStore } from '../../src/platform/kube/object_store.ts';
 
 interface Thing {
   metadata: { name: string; namespace?: string; labels?: Record<string, string> };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { mock } from 'node:test';
-import { runWorkers, workQueue } from '../../src/kube/queue.ts';
+import { runWorkers, workQueue } from '../../src/platform/kube/queue.ts';
 import { until } from '../until.ts';
 
 describe('work queue', () => {

@@ -7,8 +7,8 @@ import {
   type ConfigMap,
   type KubeClient,
   type KubeObject,
-} from '../../src/kube/client.ts';
-import { startReflector, type Reflector, type ReflectorOptions } from '../../src/kube/reflector.ts';
+} from '../../src/platform/kube/client.ts';
+import { startReflector, type Reflector, type ReflectorOptions } from '../../src/platform/kube/reflector.ts';
 import { testApiServer, type TestApiServer } from './apiserver.ts';
 import { until } from '../until.ts';
 import { startRelay, type Relay } from './relay.ts';

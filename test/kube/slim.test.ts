@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { isFinished } from '../../src/kube/conditions.ts';
-import type { Pod } from '../../src/kube/kinds.ts';
-import { comparesTwoSources, type ProbeJob } from '../../src/kube/probe_job.ts';
-import { keptJob, slimJob, slimPod } from '../../src/kube/slim.ts';
+import { isFinished } from '../../src/platform/kube/conditions.ts';
+import type { Pod } from '../../src/platform/kube/kinds.ts';
+import { comparesTwoSources, type ProbeJob } from '../../src/platform/kube/probe_job.ts';
+import { keptJob, slimJob, slimPod } from '../../src/platform/kube/slim.ts';
 
 const job = (status?: 'True' | 'False' | 'Unknown'): ProbeJob => ({
   apiVersion: 'probeyard.dev/v1alpha1',

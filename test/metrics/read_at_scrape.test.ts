@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { Registry } from 'prom-client';
-import { connectionMetrics } from '../../src/metrics/connections.ts';
-import { oneLook, readAtScrape, readOne, type Sample } from '../../src/metrics/read_at_scrape.ts';
-import type { BusStatus } from '../../src/bus/connect.ts';
+import { connectionMetrics } from '../../src/platform/metrics/connections.ts';
+import { oneLook, readAtScrape, readOne, type Sample } from '../../src/platform/metrics/read_at_scrape.ts';
+import type { BusStatus } from '../../src/platform/bus/connect.ts';
 import { until } from '../until.ts';
 
 const seriesOf = async (registry: Registry): Promise<string[]> =>

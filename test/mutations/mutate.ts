@@ -1,7 +1,7 @@
 /**
- * `make mutate FILES="src/kube/lease_record.ts"`: changes every expression of the files, one at a time, with Stryker,
- * and runs the tests that import them (or TESTS="…"). A mutation that survives is noticed by no test. Stryker is not a
- * dependency of the checkout, because npm fetches 145 packages for it alone.
+ * `make mutate FILES="src/platform/kube/lease_record.ts"`: changes every expression of the files, one at a time, with
+ * Stryker, and runs the tests that import them (or TESTS="…"). A mutation that survives is noticed by no test. Stryker
+ * is not a dependency of the checkout, because npm fetches 145 packages for it alone.
  */
 import { spawnSync } from 'node:child_process';
 import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';

@@ -6,8 +6,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import type { Kind } from '../../src/kube/probe_job.ts';
-import type { ToolName } from '../../src/tools/table.ts';
+import type { Kind } from '../../src/platform/kube/probe_job.ts';
+import type { ToolName } from '../../src/media/tools/table.ts';
 import { until } from '../until.ts';
 import { patched, type Checkout } from './checkout.ts';
 
@@ -33,7 +33,8 @@ describe('an endpoint for a new tool', function () {
   });
 
   it('is described, with who may call it', async () => {
-    const { ENDPOINTS } = await load<typeof import('../../src/api/endpoints.ts')>('src/api/endpoints.ts');
+    const { ENDPOINTS } =
+      await load<typeof import('../../src/service/api/endpoints.ts')>('src/service/api/endpoints.ts');
     const own = ENDPOINTS.filter(({ operation }) => operation.path === PATH);
     assert.deepEqual(
       own.map(({ operation: { method, id, permission } }) => [method, id, permission]),
@@ -47,7 +48,9 @@ describe('an endpoint for a new tool', function () {
   });
 
   it('is a kind of job that a pool of the chart serves', async () => {
-    const { KINDS } = await load<typeof import('../../src/kube/probe_job.ts')>('src/kube/probe_job.ts');
+    const { KINDS } = await load<typeof import('../../src/platform/kube/probe_job.ts')>(
+      'src/platform/kube/probe_job.ts',
+    );
     assert.ok(KINDS.includes(NAME));
     const values = parse(readFileSync(join(checkout.path, 'charts/probeyard/values.yaml'), 'utf8')) as {
       pools: Record<string, { serves: { kinds: string[] } }>;
@@ -64,7 +67,8 @@ describe('an endpoint for a new tool', function () {
     await checkout.run(process.execPath, 'charts/generate.ts');
     const { startApi, tool } = await load<typeof import('../api/fixture.ts')>('test/api/fixture.ts');
     const { aTool } = await load<typeof import('../api/a_tool.ts')>('test/api/a_tool.ts');
-    const { PROBE_TOOLS } = await load<typeof import('../../src/kube/client.ts')>('src/kube/client.ts');
+    const { PROBE_TOOLS } =
+      await load<typeof import('../../src/platform/kube/client.ts')>('src/platform/kube/client.ts');
     const api = await startApi();
     try {
       const { status, ...object } = aTool(NAME, '1.0', { latest: true });

@@ -5,8 +5,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { Catalog as ImageCatalog } from '../../images/catalog.ts';
-import { sampleWav } from '../../src/runner/verify_sample.ts';
-import type { ToolName } from '../../src/tools/table.ts';
+import { sampleWav } from '../../src/service/runner/verify_sample.ts';
+import type { ToolName } from '../../src/media/tools/table.ts';
 import { patched, type Checkout } from './checkout.ts';
 import { unlessLong } from '../long.ts';
 
@@ -31,11 +31,13 @@ describe('a new tool', function () {
   });
 
   it('is described in the API and allowed in the custom resources', async () => {
-    const { EnvelopeSchema } = await load<typeof import('../../src/api/probe/description/answers.ts')>(
-      'src/api/probe/description/answers.ts',
+    const { EnvelopeSchema } = await load<typeof import('../../src/service/api/probe/description/answers.ts')>(
+      'src/service/api/probe/description/answers.ts',
     );
     assert.ok(NAME in EnvelopeSchema.properties);
-    const { PROBE_TOOL } = await load<typeof import('../../src/kube/probe_tool.ts')>('src/kube/probe_tool.ts');
+    const { PROBE_TOOL } = await load<typeof import('../../src/platform/kube/probe_tool.ts')>(
+      'src/platform/kube/probe_tool.ts',
+    );
     assert.match(JSON.stringify(PROBE_TOOL.spec), /"wavinfo"/);
   });
 
@@ -77,29 +79,37 @@ describe('a new tool', function () {
   });
 
   async function prove(entry: ImageCatalog['tools'][number], toolsDir: string) {
-    const { verify } = await load<typeof import('../../src/runner/verify.ts')>('src/runner/verify.ts');
+    const { verify } = await load<typeof import('../../src/service/runner/verify.ts')>('src/service/runner/verify.ts');
     const { tool, version, command } = entry;
     return verify({ tool, version, command }, { toolsDir, nodePath: process.execPath });
   }
 
   async function select(request: object) {
-    const { makeReader } = await load<typeof import('../../src/api/http/input/read.ts')>('src/api/http/input/read.ts');
-    const { ProbeFileSchema } =
-      await load<typeof import('../../src/api/probe/schema/file.ts')>('src/api/probe/schema/file.ts');
-    const { catalogOf } = await load<typeof import('../../src/api/probe/catalog.ts')>('src/api/probe/catalog.ts');
-    const { selectTools } = await load<typeof import('../../src/api/probe/tools.ts')>('src/api/probe/tools.ts');
+    const { makeReader } = await load<typeof import('../../src/service/api/http/input/read.ts')>(
+      'src/service/api/http/input/read.ts',
+    );
+    const { ProbeFileSchema } = await load<typeof import('../../src/service/api/probe/schema/file.ts')>(
+      'src/service/api/probe/schema/file.ts',
+    );
+    const { catalogOf } = await load<typeof import('../../src/service/api/probe/catalog.ts')>(
+      'src/service/api/probe/catalog.ts',
+    );
+    const { selectTools } = await load<typeof import('../../src/service/api/probe/tools.ts')>(
+      'src/service/api/probe/tools.ts',
+    );
     const { aTool } = await load<typeof import('../api/a_tool.ts')>('test/api/a_tool.ts');
     const read = makeReader<Parameters<typeof selectTools>[0]>(ProbeFileSchema);
     return selectTools(read({ form: 'json', value: request }), catalogOf([aTool(NAME, '1.0', { latest: true })]));
   }
 
   type Selection = Awaited<ReturnType<typeof select>>;
-  type Body = Parameters<typeof import('../../src/controller/collect/outcome.ts').outcome>[0];
+  type Body = Parameters<typeof import('../../src/service/controller/collect/outcome.ts').outcome>[0];
   async function answer(body: Body, { tools, shown }: Selection) {
-    const { outcome } = await load<typeof import('../../src/controller/collect/outcome.ts')>(
-      'src/controller/collect/outcome.ts',
+    const { outcome } = await load<typeof import('../../src/service/controller/collect/outcome.ts')>(
+      'src/service/controller/collect/outcome.ts',
     );
-    const { answerOf } = await load<typeof import('../../src/result/answer.ts')>('src/result/answer.ts');
+    const { answerOf } =
+      await load<typeof import('../../src/service/result/answer.ts')>('src/service/result/answer.ts');
     assert.equal(outcome(body, tools).status, 200);
     const { body: text } = answerOf(
       { result: body, long: new Map() },

@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import Type, { type Static } from 'typebox';
-import { makeClient } from '../../src/kube/client.ts';
+import { makeClient } from '../../src/platform/kube/client.ts';
 import { buildParts } from './build.ts';
 import { createCgroup } from './cgroups.ts';
 import { ClusterError, codeOf, explain } from './cluster_error.ts';

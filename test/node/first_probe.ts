@@ -1,11 +1,11 @@
 /** The end of `make up`: waits for the proofs of the tools, makes one real probe, and prints the next steps. */
 import { Resolver } from 'node:dns/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { PROBE_TOOLS, SECRETS, makeClient, type KubeClient } from '../../src/kube/client.ts';
+import { PROBE_TOOLS, SECRETS, makeClient, type KubeClient } from '../../src/platform/kube/client.ts';
 import { ClusterError } from './cluster_error.ts';
 import { writeEnvironment } from './environment.ts';
 import type { Settings } from './settings.ts';
-import { FIRST_SAMPLE } from '../../src/samples/list.ts';
+import { FIRST_SAMPLE } from '../../src/service/samples/list.ts';
 import { say, timed } from '../../images/progress.ts';
 
 export const NODE_PORT = 30_080;

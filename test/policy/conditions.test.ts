@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { evaluate } from '../../src/policy/evaluate.ts';
-import { readPolicy } from '../../src/policy/read.ts';
-import type { Condition, Facts, Level, Outcome, RawTool } from '../../src/policy/types.ts';
+import { evaluate } from '../../src/media/policy/evaluate.ts';
+import { readPolicy } from '../../src/media/policy/read.ts';
+import type { Condition, Facts, Level, Outcome, RawTool } from '../../src/media/policy/types.ts';
 import { audio, facts, video } from './report_of.ts';
 
 const outcomeOf = (condition: Condition, of: Facts): Outcome =>

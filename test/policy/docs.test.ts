@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { evaluate } from '../../src/policy/evaluate.ts';
-import { OPERATOR_NAMES } from '../../src/policy/operators.ts';
-import { readPolicyText } from '../../src/policy/read.ts';
+import { evaluate } from '../../src/media/policy/evaluate.ts';
+import { OPERATOR_NAMES } from '../../src/media/policy/operators.ts';
+import { readPolicyText } from '../../src/media/policy/read.ts';
 import { outputFacts } from './facts.ts';
 
 const page = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'policies.md'), 'utf8');

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { evaluate } from '../../src/policy/evaluate.ts';
-import { readPolicy } from '../../src/policy/read.ts';
+import { evaluate } from '../../src/media/policy/evaluate.ts';
+import { readPolicy } from '../../src/media/policy/read.ts';
 import { sampleFacts } from './facts.ts';
 
 describe('policy: evaluate', () => {

@@ -1,8 +1,8 @@
 /** Facts as the runner makes them, from what both tools printed of files that were made for this. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Facts } from '../../src/policy/types.ts';
-import type { Input } from '../../src/report/report.ts';
+import type { Facts } from '../../src/media/policy/types.ts';
+import type { Input } from '../../src/media/report/report.ts';
 import { inputOf, reportOf } from '../report/sample.ts';
 
 function factsOf(input: Input, more: Partial<Facts> = {}): Facts {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { globSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { evaluate } from '../../src/policy/evaluate.ts';
-import { PolicyError } from '../../src/policy/error.ts';
-import { readPolicyText } from '../../src/policy/read.ts';
-import type { Condition, Outcome } from '../../src/policy/types.ts';
-import { report } from '../../src/report/report.ts';
+import { evaluate } from '../../src/media/policy/evaluate.ts';
+import { PolicyError } from '../../src/media/policy/error.ts';
+import { readPolicyText } from '../../src/media/policy/read.ts';
+import type { Condition, Outcome } from '../../src/media/policy/types.ts';
+import { report } from '../../src/media/report/report.ts';
 import { openMediaconch, type Mediaconch } from './mediaconch_program.ts';
 
 const read = (text: string) => readPolicyText(text, 'application/xml');

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { evaluate } from '../../src/policy/evaluate.ts';
-import { readPolicyText } from '../../src/policy/read.ts';
-import type { Facts, Policy, Verdict } from '../../src/policy/types.ts';
+import { evaluate } from '../../src/media/policy/evaluate.ts';
+import { readPolicyText } from '../../src/media/policy/read.ts';
+import type { Facts, Policy, Verdict } from '../../src/media/policy/types.ts';
 import { Host } from '../hls/serve.ts';
 import { outputFacts } from './facts.ts';
 

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { PolicyError } from '../../src/policy/error.ts';
-import { evaluate } from '../../src/policy/evaluate.ts';
-import { CONTAINER_FIELDS, STREAM_FIELDS } from '../../src/policy/fields.ts';
-import { globOf } from '../../src/policy/glob.ts';
-import { MOST_STEPS } from '../../src/policy/limits.ts';
-import { readPolicy, readPolicyText } from '../../src/policy/read.ts';
-import { Meter } from '../../src/policy/run.ts';
-import { ProbeReportSchema } from '../../src/report/schema.ts';
+import { PolicyError } from '../../src/media/policy/error.ts';
+import { evaluate } from '../../src/media/policy/evaluate.ts';
+import { CONTAINER_FIELDS, STREAM_FIELDS } from '../../src/media/policy/fields.ts';
+import { globOf } from '../../src/media/policy/glob.ts';
+import { MOST_STEPS } from '../../src/media/policy/limits.ts';
+import { readPolicy, readPolicyText } from '../../src/media/policy/read.ts';
+import { Meter } from '../../src/media/policy/run.ts';
+import { ProbeReportSchema } from '../../src/media/report/schema.ts';
 import { facts, video } from './report_of.ts';
 
 const refused = (make: () => unknown): [string, string] => {

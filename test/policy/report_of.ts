@@ -1,5 +1,5 @@
 /** Small reports as callers see them, for tables of rules. */
-import type { Facts } from '../../src/policy/types.ts';
+import type { Facts } from '../../src/media/policy/types.ts';
 
 export const video = (more: object = {}): object => ({
   type: 'video',

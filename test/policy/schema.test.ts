@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { Ajv } from 'ajv';
-import { evaluate } from '../../src/policy/evaluate.ts';
-import { readPolicyText } from '../../src/policy/read.ts';
-import { PolicyResultSchema, PolicySchema } from '../../src/policy/schema.ts';
+import { evaluate } from '../../src/media/policy/evaluate.ts';
+import { readPolicyText } from '../../src/media/policy/read.ts';
+import { PolicyResultSchema, PolicySchema } from '../../src/media/policy/schema.ts';
 import { sampleFacts } from './facts.ts';
 
 const ajv = new Ajv({ strict: true, allowUnionTypes: true });

@@ -1,5 +1,5 @@
 /** API and controllers of the local cluster as targets, with the labels that a PodMonitor adds. */
-import { PODS } from '../../src/kube/client.ts';
+import { PODS } from '../../src/platform/kube/client.ts';
 import { NAMESPACE, type Cluster } from '../cluster/fixture.ts';
 import type { Target } from './server.ts';
 

@@ -1,8 +1,8 @@
 /** Any JSON as the output of a tool causes no exception. `REPORT_FUZZ=100000` runs longer, `REPORT_SEED` varies it. */
 import assert from 'node:assert/strict';
-import { report } from '../../src/report/report.ts';
+import { report } from '../../src/media/report/report.ts';
 import { random, type Random } from '../../bench/report/random.ts';
-import { ProbeReportSchema } from '../../src/report/schema.ts';
+import { ProbeReportSchema } from '../../src/media/report/schema.ts';
 import { conformsTo } from '../conforms.ts';
 import { inputOf, SAMPLES } from './sample.ts';
 

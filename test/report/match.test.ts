@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { pairs } from '../../src/report/match.ts';
-import type { SideStream } from '../../src/report/side.ts';
+import { pairs } from '../../src/media/report/match.ts';
+import type { SideStream } from '../../src/media/report/side.ts';
 
 const stream = (type: SideStream['type'], more: Partial<SideStream> = {}): SideStream => ({
   type,

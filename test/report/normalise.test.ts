@@ -1,15 +1,21 @@
 import assert from 'node:assert/strict';
-import { codecOf, FFPROBE_PROFILES, levelOf, MEDIAINFO_PROFILES, profileOf } from '../../src/report/normalise/codec.ts';
-import { fromFfprobe, fromMediainfo, rangeOf } from '../../src/report/normalise/colour.ts';
+import {
+  codecOf,
+  FFPROBE_PROFILES,
+  levelOf,
+  MEDIAINFO_PROFILES,
+  profileOf,
+} from '../../src/media/report/normalise/codec.ts';
+import { fromFfprobe, fromMediainfo, rangeOf } from '../../src/media/report/normalise/colour.ts';
 import {
   extensionFits,
   fromFfprobe as containerOfFfprobe,
   fromMediainfo as containerOfMediainfo,
-} from '../../src/report/normalise/container.ts';
-import { languageOf } from '../../src/report/normalise/language.ts';
-import { layoutOfName, layoutOfSpeakers } from '../../src/report/normalise/layout.ts';
-import { pixelFormat } from '../../src/report/normalise/pixel_format.ts';
-import { rateOf } from '../../src/report/normalise/ratio.ts';
+} from '../../src/media/report/normalise/container.ts';
+import { languageOf } from '../../src/media/report/normalise/language.ts';
+import { layoutOfName, layoutOfSpeakers } from '../../src/media/report/normalise/layout.ts';
+import { pixelFormat } from '../../src/media/report/normalise/pixel_format.ts';
+import { rateOf } from '../../src/media/report/normalise/ratio.ts';
 
 const mediainfo = (more: object) =>
   codecOf({

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { ruleOf } from '../../src/report/fields.ts';
-import { report } from '../../src/report/report.ts';
+import { ruleOf } from '../../src/media/report/fields.ts';
+import { report } from '../../src/media/report/report.ts';
 import { inputOf, outputsOf, picture, reportOf, SAMPLES } from './sample.ts';
 
 const disputed = (input: Parameters<typeof report>[0]) => (reportOf(input).diff ?? []).map(({ path }) => path);

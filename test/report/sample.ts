@@ -1,8 +1,8 @@
 /** Output of both tools for files that were generated for this purpose. See bench/report. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { report, type Input } from '../../src/report/report.ts';
-import { ProbeReportSchema, type ProbeReport } from '../../src/report/schema.ts';
+import { report, type Input } from '../../src/media/report/report.ts';
+import { ProbeReportSchema, type ProbeReport } from '../../src/media/report/schema.ts';
 import { conformsTo } from '../conforms.ts';
 
 const assertForm = conformsTo(ProbeReportSchema);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { FIELDS } from '../../src/report/fields.ts';
+import { FIELDS } from '../../src/media/report/fields.ts';
 import { reportMembers } from '../../docs/tables/report_fields.ts';
 import { reportNamesPage } from '../../docs/tables/report_names.ts';
 

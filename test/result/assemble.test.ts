@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type Answer, type AnswerOptions, assemble } from '../../src/result/assemble.ts';
+import { type Answer, type AnswerOptions, assemble } from '../../src/service/result/assemble.ts';
 import { bad, body, good } from './result_samples.ts';
 
 const ID = '0192f0c1-0000-7000-8000-000000000001';

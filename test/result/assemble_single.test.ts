@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { assembleSingle, type SingleOptions } from '../../src/result/assemble_single.ts';
-import type { ResultBody } from '../../src/bus/result_body.ts';
+import { assembleSingle, type SingleOptions } from '../../src/service/result/assemble_single.ts';
+import type { ResultBody } from '../../src/platform/bus/result_body.ts';
 import { bad, body, good } from './result_samples.ts';
 
 const ID = '0192f0c1-0000-7000-8000-000000000001';

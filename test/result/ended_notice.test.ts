@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { INLINE_ENVELOPE_BYTES } from '../../src/bus/messages.ts';
-import { endedNotice } from '../../src/result/ended_notice.ts';
+import { INLINE_ENVELOPE_BYTES } from '../../src/platform/bus/messages.ts';
+import { endedNotice } from '../../src/service/result/ended_notice.ts';
 
 const end = { id: 'a', status: 200, reason: 'Completed', error: null, queueTimeMs: 3, hasBody: true } as const;
 

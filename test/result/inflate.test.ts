@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { zstdCompressSync } from 'node:zlib';
-import { inflate } from '../../src/result/inflate.ts';
+import { inflate } from '../../src/service/result/inflate.ts';
 
 describe('inflating a stored result', () => {
   it('leaves no listener behind, however many pieces its body has', async () => {

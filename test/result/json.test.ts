@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { isJson, scan } from '../../src/result/json.ts';
-import { jsonScanner, type JsonFacts } from '../../src/result/json_scanner.ts';
+import { isJson, scan } from '../../src/service/result/json.ts';
+import { jsonScanner, type JsonFacts } from '../../src/service/result/json_scanner.ts';
 
 const GOOD = [
   '{}',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { ResponseForm } from '../../src/result/answer.ts';
-import { keptRequest, readKeptRequest } from '../../src/result/kept_request.ts';
+import type { ResponseForm } from '../../src/service/result/answer.ts';
+import { keptRequest, readKeptRequest } from '../../src/service/result/kept_request.ts';
 
 /** As returned by jsonb. */
 const stored = (value: unknown): unknown => JSON.parse(JSON.stringify(value));

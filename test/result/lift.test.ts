@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { LiftError, lifter, unescaper } from '../../src/result/lift.ts';
+import { LiftError, lifter, unescaper } from '../../src/service/result/lift.ts';
 
 const TEXTS = [
   '',

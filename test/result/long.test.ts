@@ -1,10 +1,10 @@
 /** Long outputs take another path through memory, with byte-identical results. */
 import assert from 'node:assert/strict';
 import { zstdCompressSync } from 'node:zlib';
-import type { ResultBody } from '../../src/bus/result_body.ts';
-import { answerOf, type ResponseForm } from '../../src/result/answer.ts';
-import { bytesOf as streamOf, lengthOf, type Piece } from '../../src/result/pieces.ts';
-import { unpackResult } from '../../src/result/unpack.ts';
+import type { ResultBody } from '../../src/platform/bus/result_body.ts';
+import { answerOf, type ResponseForm } from '../../src/service/result/answer.ts';
+import { bytesOf as streamOf, lengthOf, type Piece } from '../../src/service/result/pieces.ts';
+import { unpackResult } from '../../src/service/result/unpack.ts';
 import { bad, body, good } from './result_samples.ts';
 
 const about = { requestId: '0192f0c1-0000-7000-8000-000000000001', queueTimeMs: 3, error: null };

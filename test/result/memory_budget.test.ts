@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { makeMemoryBudget, OverBudget, STREAMED_BYTES, type Place } from '../../src/result/memory_budget.ts';
+import { makeMemoryBudget, OverBudget, STREAMED_BYTES, type Place } from '../../src/service/result/memory_budget.ts';
 
 const MB = 1_000_000;
 const LARGE = { inflatedBytes: null };

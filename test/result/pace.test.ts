@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { zstdCompressSync } from 'node:zlib';
-import { inflate, type PackedSlices } from '../../src/result/inflate.ts';
-import { makePaces } from '../../src/result/pace.ts';
-import { unpackResult } from '../../src/result/unpack.ts';
+import { inflate, type PackedSlices } from '../../src/service/result/inflate.ts';
+import { makePaces } from '../../src/service/result/pace.ts';
+import { unpackResult } from '../../src/service/result/unpack.ts';
 
 const MB = 1_000_000;
 

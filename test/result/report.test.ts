@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import type { ResultBody, ToolResult } from '../../src/bus/result_body.ts';
-import { assemble } from '../../src/result/assemble.ts';
-import type { FileTool } from '../../src/tools/table.ts';
+import type { ResultBody, ToolResult } from '../../src/platform/bus/result_body.ts';
+import { assemble } from '../../src/service/result/assemble.ts';
+import type { FileTool } from '../../src/media/tools/table.ts';
 
 const tool = (name: ToolResult['name'], usageMs: number): ToolResult => ({
   name,

@@ -1,4 +1,4 @@
-import type { FailureCode, ResultBody, ToolResult } from '../../src/bus/result_body.ts';
+import type { FailureCode, ResultBody, ToolResult } from '../../src/platform/bus/result_body.ts';
 
 export const good = (name: ToolResult['name'], output: string, more: Partial<ToolResult> = {}): ToolResult => ({
   name,

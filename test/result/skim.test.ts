@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { constants, zstdCompressSync } from 'node:zlib';
-import { LiftError } from '../../src/result/lift.ts';
-import { outcome } from '../../src/controller/collect/outcome.ts';
-import { skimResult } from '../../src/result/skim.ts';
+import { LiftError } from '../../src/service/result/lift.ts';
+import { outcome } from '../../src/service/controller/collect/outcome.ts';
+import { skimResult } from '../../src/service/result/skim.ts';
 import { bad, body, BOTH, good } from './result_samples.ts';
 
 const long = JSON.stringify({ text: 'é"'.repeat(200_000) });

@@ -7,8 +7,8 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { type Collecting, consumeResults } from '../../src/bus/collect.ts';
-import { type Bus, connectBus } from '../../src/bus/connect.ts';
+import { type Collecting, consumeResults } from '../../src/platform/bus/collect.ts';
+import { type Bus, connectBus } from '../../src/platform/bus/connect.ts';
 import {
   type AssignedTool,
   type Assignment,
@@ -22,17 +22,17 @@ import {
   type Result,
   RUNNER_PROTOCOL,
   SUBJECT,
-} from '../../src/bus/messages.ts';
-import type { ResultBody } from '../../src/bus/result_body.ts';
-import { unpackBody } from '../../src/bus/packing.ts';
-import { INBOX } from '../../src/bus/permissions.ts';
-import { fetchBody, managerOf } from '../../src/bus/results.ts';
-import { ensureStreams } from '../../src/bus/streams.ts';
-import { type Agent, startAgent } from '../../src/runner/agent.ts';
-import { phaseOf } from '../../src/runner/orders.ts';
-import { type Launcher, openLauncher } from '../../src/runner/launcher.ts';
-import { sourceOpener } from '../../src/runner/source.ts';
-import { RUNNER_SETTINGS, type RunnerSettings } from '../../src/runner_settings.ts';
+} from '../../src/platform/bus/messages.ts';
+import type { ResultBody } from '../../src/platform/bus/result_body.ts';
+import { unpackBody } from '../../src/platform/bus/packing.ts';
+import { INBOX } from '../../src/platform/bus/permissions.ts';
+import { fetchBody, managerOf } from '../../src/platform/bus/results.ts';
+import { ensureStreams } from '../../src/platform/bus/streams.ts';
+import { type Agent, startAgent } from '../../src/service/runner/agent.ts';
+import { phaseOf } from '../../src/service/runner/orders.ts';
+import { type Launcher, openLauncher } from '../../src/service/runner/launcher.ts';
+import { sourceOpener } from '../../src/service/runner/source.ts';
+import { RUNNER_SETTINGS, type RunnerSettings } from '../../src/base/runner_settings.ts';
 import { parseSource } from '../../src/source/address/parse.ts';
 import type { Source } from '../../src/source/source.ts';
 import type { PaceOptions } from '../../src/source/file/pace.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { SUBJECT } from '../../src/bus/messages.ts';
+import { SUBJECT } from '../../src/platform/bus/messages.ts';
 import { Rig } from './agent_rig.ts';
 
 describe('an agent whose tools container is not clean', function () {

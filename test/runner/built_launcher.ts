@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Limits } from '../../src/runner/launcher_frames.ts';
+import type { Limits } from '../../src/service/runner/launcher_frames.ts';
 import { until } from '../until.ts';
 
 /** Of the tools of most tests. */

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { SUBJECT, type AssignedTool, type Cancel } from '../../src/bus/messages.ts';
-import { comparisonOf } from '../../src/result/assemble_comparison.ts';
-import { runSeveral } from '../../src/runner/compare.ts';
-import type { RawToolResult } from '../../src/runner/output.ts';
+import { SUBJECT, type AssignedTool, type Cancel } from '../../src/platform/bus/messages.ts';
+import { comparisonOf } from '../../src/service/result/assemble_comparison.ts';
+import { runSeveral } from '../../src/service/runner/compare.ts';
+import type { RawToolResult } from '../../src/service/runner/output.ts';
 import { until } from '../until.ts';
 import { Rig } from './agent_rig.ts';
 

@@ -4,8 +4,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { SUBJECT } from '../../src/bus/messages.ts';
-import { comparisonOf } from '../../src/result/assemble_comparison.ts';
+import { SUBJECT } from '../../src/platform/bus/messages.ts';
+import { comparisonOf } from '../../src/service/result/assemble_comparison.ts';
 import { until } from '../until.ts';
 import { Rig } from './agent_rig.ts';
 

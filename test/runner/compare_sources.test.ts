@@ -9,11 +9,11 @@ import {
   type AssignedTool,
   type Assignment,
   type Cancel,
-} from '../../src/bus/messages.ts';
-import { comparisonOf } from '../../src/result/assemble_comparison.ts';
-import { runInTurn } from '../../src/runner/two_sources.ts';
-import type { RawToolResult } from '../../src/runner/output.ts';
-import type { JobSource } from '../../src/runner/source.ts';
+} from '../../src/platform/bus/messages.ts';
+import { comparisonOf } from '../../src/service/result/assemble_comparison.ts';
+import { runInTurn } from '../../src/service/runner/two_sources.ts';
+import type { RawToolResult } from '../../src/service/runner/output.ts';
+import type { JobSource } from '../../src/service/runner/source.ts';
 import { parseSource } from '../../src/source/address/parse.ts';
 import type { Source } from '../../src/source/source.ts';
 import { until } from '../until.ts';

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { type Launcher, LauncherError, type Limits, openLauncher } from '../../src/runner/launcher.ts';
+import { type Launcher, LauncherError, type Limits, openLauncher } from '../../src/service/runner/launcher.ts';
 import { until } from '../until.ts';
 import { type LauncherProcess, LIMITS, startLauncher } from './built_launcher.ts';
 import { commandOf, odd, processesWith } from './found.ts';
@@ -250,7 +250,7 @@ for (const init of [false, true]) {
 
     it('stops reading a tool while the agent does not read', async () => {
       launcher.close();
-      const { encodeStart } = await import('../../src/runner/launcher_frames.ts');
+      const { encodeStart } = await import('../../src/service/runner/launcher_frames.ts');
       const socket = connect(server.socket);
       socket.write(
         encodeStart(1, {

@@ -5,9 +5,21 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { EARLY_MS, EARLY_OVER_MS } from '../../src/bus/early.ts';
-import { type Launcher, LauncherError, type Limits, openLauncher, type Running } from '../../src/runner/launcher.ts';
-import { encodeConfirm, encodeNumber, encodeStart, frameReader, TYPE } from '../../src/runner/launcher_frames.ts';
+import { EARLY_MS, EARLY_OVER_MS } from '../../src/platform/bus/early.ts';
+import {
+  type Launcher,
+  LauncherError,
+  type Limits,
+  openLauncher,
+  type Running,
+} from '../../src/service/runner/launcher.ts';
+import {
+  encodeConfirm,
+  encodeNumber,
+  encodeStart,
+  frameReader,
+  TYPE,
+} from '../../src/service/runner/launcher_frames.ts';
 import { PATIENCE } from '../patience.ts';
 import { until } from '../until.ts';
 import { type LauncherProcess, LIMITS as USUAL, startLauncher } from './built_launcher.ts';

@@ -6,7 +6,7 @@ import {
   type Event,
   frameReader,
   type Limits,
-} from '../../src/runner/launcher_frames.ts';
+} from '../../src/service/runner/launcher_frames.ts';
 
 const frame = (type: number, ...parts: (number | Buffer)[]): Buffer => {
   const payload = Buffer.concat(

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { openLauncher } from '../../src/runner/launcher.ts';
+import { openLauncher } from '../../src/service/runner/launcher.ts';
 import { LIMITS, startLauncher } from './built_launcher.ts';
 
 describe('launcher', function () {

@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { closeSync, openSync, readFileSync, readSync, readdirSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { type Launcher, openLauncher } from '../../src/runner/launcher.ts';
-import { encodeNumber, type Event, frameReader, TYPE } from '../../src/runner/launcher_frames.ts';
+import { type Launcher, openLauncher } from '../../src/service/runner/launcher.ts';
+import { encodeNumber, type Event, frameReader, TYPE } from '../../src/service/runner/launcher_frames.ts';
 import { LIMITS, type LauncherProcess, startLauncher } from './built_launcher.ts';
 
 /** Twelve bytes that are nowhere else. */

@@ -17,7 +17,7 @@ describe('agent: its modules', function () {
         if (${OF_OTHERS}.test(name)) console.log(name, 'by', context.parentURL);
         return next(name, context);
       } });`;
-    const main = JSON.stringify(join(import.meta.dirname, '../../src/runner/main.ts'));
+    const main = JSON.stringify(join(import.meta.dirname, '../../src/service/runner/main.ts'));
     const args = [
       '--import',
       `data:text/javascript,${encodeURIComponent(hook)}`,
@@ -30,7 +30,9 @@ describe('agent: its modules', function () {
 
   it('nor is one in the file that the image runs, where one is parsed at each start', async () => {
     const inputs = (await buildAgent()).inputs.get(AGENT_FILE) ?? [];
-    assert.ok(inputs.includes('src/runner/agent.ts') && inputs.some((file) => packageOf(file).startsWith('nats/')));
+    assert.ok(
+      inputs.includes('src/service/runner/agent.ts') && inputs.some((file) => packageOf(file).startsWith('nats/')),
+    );
     assert.deepEqual(
       inputs.filter((file) => OF_OTHERS.test(packageOf(file))),
       [],

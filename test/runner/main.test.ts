@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { join } from 'node:path';
-import { type Heartbeat, SUBJECT } from '../../src/bus/messages.ts';
+import { type Heartbeat, SUBJECT } from '../../src/platform/bus/messages.ts';
 import { until } from '../until.ts';
 import { Rig } from './agent_rig.ts';
 
@@ -86,7 +86,7 @@ describe('agent as a process', function () {
   });
 
   it('answers the probes of the kubelet', async () => {
-    const { serveHealth } = await import('../../src/health.ts');
+    const { serveHealth } = await import('../../src/base/health.ts');
     const server = await serveHealth({ host: '127.0.0.1', port: 0 }, {});
     const { port } = server.address() as { port: number };
     const status = await new Promise((resolve) => {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import type { AssignedTool } from '../../src/bus/messages.ts';
-import { builtInMsv } from '../../src/hls/built_in.ts';
-import type { HlsReport } from '../../src/hls/schema.ts';
-import { live, vod, aMain, aVariant } from '../../src/hls/rules/example.ts';
-import { msv } from '../../src/tools/msv.ts';
-import { OptionError } from '../../src/tools/option.ts';
+import type { AssignedTool } from '../../src/platform/bus/messages.ts';
+import { builtInMsv } from '../../src/media/hls/built_in.ts';
+import type { HlsReport } from '../../src/media/hls/schema.ts';
+import { live, vod, aMain, aVariant } from '../../src/media/hls/rules/example.ts';
+import { msv } from '../../src/media/tools/msv.ts';
+import { OptionError } from '../../src/media/tools/option.ts';
 import { Rig, type Taken } from './agent_rig.ts';
 
 describe('HLS validator in a runner', function () {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { EARLY_MS } from '../../src/bus/early.ts';
+import { EARLY_MS } from '../../src/platform/bus/early.ts';
 import {
   type Assignment,
   type Begin,
@@ -7,7 +7,7 @@ import {
   type Go,
   type OrderAnswer,
   RUNNER_PROTOCOL,
-} from '../../src/bus/messages.ts';
+} from '../../src/platform/bus/messages.ts';
 import {
   type Decision,
   heartbeatOf,
@@ -27,7 +27,7 @@ import {
   onTime,
   phaseOf,
   type State,
-} from '../../src/runner/orders.ts';
+} from '../../src/service/runner/orders.ts';
 
 const assignment: Assignment = {
   kind: 'file',

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import type { ResultBody } from '../../src/bus/result_body.ts';
-import { joinResult, unpackBody } from '../../src/bus/packing.ts';
-import { packBody, pieces, type RawBody, type RawToolResult } from '../../src/runner/output.ts';
+import type { ResultBody } from '../../src/platform/bus/result_body.ts';
+import { joinResult, unpackBody } from '../../src/platform/bus/packing.ts';
+import { packBody, pieces, type RawBody, type RawToolResult } from '../../src/service/runner/output.ts';
 
 const OF = { job: 'j', attempt: 1, epoch: 2, podUid: 'u' };
 const tool = (output: Buffer | null, more: Partial<RawToolResult> = {}): RawToolResult => ({

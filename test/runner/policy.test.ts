@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import type { Assignment } from '../../src/bus/messages.ts';
-import type { Policy, Rule } from '../../src/policy/types.ts';
-import type { RawToolResult } from '../../src/runner/output.ts';
-import { verdictIn } from '../../src/runner/policy.ts';
-import { reportOf } from '../../src/runner/report.ts';
+import type { Assignment } from '../../src/platform/bus/messages.ts';
+import type { Policy, Rule } from '../../src/media/policy/types.ts';
+import type { RawToolResult } from '../../src/service/runner/output.ts';
+import { verdictIn } from '../../src/service/runner/policy.ts';
+import { reportOf } from '../../src/service/runner/report.ts';
 import { parseSource } from '../../src/source/address/parse.ts';
 import { outputsOf } from '../report/sample.ts';
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import type { AssignedTool, Assignment } from '../../src/bus/messages.ts';
-import { joinResult, unpackBody } from '../../src/bus/packing.ts';
-import { packBody, type RawToolResult } from '../../src/runner/output.ts';
+import type { AssignedTool, Assignment } from '../../src/platform/bus/messages.ts';
+import { joinResult, unpackBody } from '../../src/platform/bus/packing.ts';
+import { packBody, type RawToolResult } from '../../src/service/runner/output.ts';
 import { parseSource } from '../../src/source/address/parse.ts';
-import { reportOf, runsForReport } from '../../src/runner/report.ts';
+import { reportOf, runsForReport } from '../../src/service/runner/report.ts';
 import { extensionOf } from '../../src/source/playlist/mapping.ts';
 import { outputsOf } from '../report/sample.ts';
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { outcome } from '../../src/controller/collect/outcome.ts';
+import { outcome } from '../../src/service/controller/collect/outcome.ts';
 import { Rig } from './agent_rig.ts';
 
 describe('slow source in a runner', function () {

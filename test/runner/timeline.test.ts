@@ -4,8 +4,8 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { unpack } from '../../images/archive.ts';
 import { cachedTools } from '../../images/cached.ts';
-import type { ResultBody } from '../../src/bus/result_body.ts';
-import type { Timeline } from '../../src/timeline/schema.ts';
+import type { ResultBody } from '../../src/platform/bus/result_body.ts';
+import type { Timeline } from '../../src/media/timeline/schema.ts';
 import { Rig } from './agent_rig.ts';
 
 const built = (await cachedTools()).filter(({ entry, image }) => entry.tool === 'ffprobe' && image !== undefined);

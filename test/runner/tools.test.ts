@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { ffprobe } from '../../src/tools/ffprobe.ts';
-import { FFPROBE_OPTIONS, LOG_LEVELS } from '../../src/tools/ffprobe_options.ts';
-import { mediainfo, MEDIAINFO_OPTIONS, MEDIAINFO_OUTPUTS } from '../../src/tools/mediainfo.ts';
-import { OptionError } from '../../src/tools/option.ts';
+import { ffprobe } from '../../src/media/tools/ffprobe.ts';
+import { FFPROBE_OPTIONS, LOG_LEVELS } from '../../src/media/tools/ffprobe_options.ts';
+import { mediainfo, MEDIAINFO_OPTIONS, MEDIAINFO_OUTPUTS } from '../../src/media/tools/mediainfo.ts';
+import { OptionError } from '../../src/media/tools/option.ts';
 
 const ADDRESS = 'http://127.0.0.1:1/secret/ffprobe/a.mp4';
 const FIXED = ['-hide_banner', '-loglevel', 'error', '-protocol_whitelist', 'http,https,httpproxy,tls,tcp,crypto,data'];

@@ -3,10 +3,10 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { keepsVersion, optionsOf, verify, type VerifyInput } from '../../src/runner/verify.ts';
-import { protocolsIn } from '../../src/tools/ffprobe.ts';
-import type { ProofLine } from '../../src/tools/proof.ts';
-import { FFPROBE_OPTIONS } from '../../src/tools/ffprobe_options.ts';
+import { keepsVersion, optionsOf, verify, type VerifyInput } from '../../src/service/runner/verify.ts';
+import { protocolsIn } from '../../src/media/tools/ffprobe.ts';
+import type { ProofLine } from '../../src/media/tools/proof.ts';
+import { FFPROBE_OPTIONS } from '../../src/media/tools/ffprobe_options.ts';
 
 const installed = (tool: string): boolean => spawnSync(tool, ['--version']).error === undefined;
 

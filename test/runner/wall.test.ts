@@ -4,7 +4,7 @@ import { createServer as createHttpServer, type Server } from 'node:http';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { type Launcher, openLauncher } from '../../src/runner/launcher.ts';
+import { type Launcher, openLauncher } from '../../src/service/runner/launcher.ts';
 import { buildAttacker, planOf } from '../hostility/attacker.ts';
 import { type LauncherProcess, LIMITS, startLauncher } from './built_launcher.ts';
 

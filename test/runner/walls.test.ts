@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isBeatOf } from '../../src/bus/claims.ts';
-import { isUserNamespace, watchWalls } from '../../src/runner/walls.ts';
+import { isBeatOf } from '../../src/platform/bus/claims.ts';
+import { isUserNamespace, watchWalls } from '../../src/service/runner/walls.ts';
 import { until } from '../until.ts';
 
 describe('walls that the agent reports', () => {

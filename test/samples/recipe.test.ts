@@ -4,7 +4,7 @@ import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { DERIVED } from '../../images/samples/derived.ts';
 import { ENCODED, PACKAGED } from '../../images/samples/recipe.ts';
-import { FIRST_SAMPLE, SAMPLES } from '../../src/samples/list.ts';
+import { FIRST_SAMPLE, SAMPLES } from '../../src/service/samples/list.ts';
 
 const signed = readdirSync(fileURLToPath(new URL('../../images/samples/signed', import.meta.url)));
 const made = [...Object.keys(ENCODED), ...Object.keys(DERIVED), ...signed.map((name) => `c2pa/${name}`)];

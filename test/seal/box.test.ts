@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import type { JSONWebKeySet } from 'jose';
-import { boxKey, openBox, sealInBox } from '../../src/seal/box.ts';
-import { SealError } from '../../src/seal/errors.ts';
-import { boxKeys } from '../../src/setup/secrets.ts';
+import { boxKey, openBox, sealInBox } from '../../src/platform/seal/box.ts';
+import { SealError } from '../../src/platform/seal/errors.ts';
+import { boxKeys } from '../../src/service/setup/secrets.ts';
 
 const made = (): JSONWebKeySet => JSON.parse(boxKeys()['box.jwks']!) as JSONWebKeySet;
 const code = (expected: string) => (error: unknown) => error instanceof SealError && error.code === expected;

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type KubeClient, makeClient, SECRETS, type Secret } from '../../src/kube/client.ts';
-import { rotate } from '../../src/setup/rotate.ts';
-import { connectedFor } from '../../src/store/connection.ts';
+import { type KubeClient, makeClient, SECRETS, type Secret } from '../../src/platform/kube/client.ts';
+import { rotate } from '../../src/service/setup/rotate.ts';
+import { connectedFor } from '../../src/platform/store/connection.ts';
 import { type TestApiServer, testApiServer } from '../kube/apiserver.ts';
 import { type PostgresImage, startPostgresImage } from '../servers.ts';
 

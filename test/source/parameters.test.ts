@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { openOrigin } from '../../src/hls/origin.ts';
+import { openOrigin } from '../../src/media/hls/origin.ts';
 import { declaredParameters, isCredential } from '../../src/source/playlist/parameters.ts';
 import { parseSource } from '../../src/source/address/parse.ts';
 import { startProxy, type JobSource, type ProxyOptions } from '../../src/source/proxy.ts';

@@ -6,10 +6,10 @@ import { displaySource } from '../../src/source/address/redact.ts';
 import { parseSource } from '../../src/source/address/parse.ts';
 import { uploadSource } from '../../src/source/protocols/upload/upload.ts';
 import { startProxy, type JobSource } from '../../src/source/proxy.ts';
-import { CHUNK_BYTES, readTokenOf } from '../../src/upload/chunks.ts';
-import type { UploadPlace } from '../../src/upload/place.ts';
-import { serveUploads, type UploadServer } from '../../src/upload/serve.ts';
-import { openSpool, type Spool } from '../../src/upload/spool.ts';
+import { CHUNK_BYTES, readTokenOf } from '../../src/source/upload/chunks.ts';
+import type { UploadPlace } from '../../src/source/upload/place.ts';
+import { serveUploads, type UploadServer } from '../../src/source/upload/serve.ts';
+import { openSpool, type Spool } from '../../src/source/upload/spool.ts';
 import { ask } from './ask.ts';
 import { Cleanup, pattern, startOrigin } from './origin.ts';
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { PolicyError } from '../../src/policy/error.ts';
+import { PolicyError } from '../../src/media/policy/error.ts';
 
 const spent = (run: () => unknown): number => {
   const before = process.cpuUsage();

@@ -1,7 +1,7 @@
 /** Limits, permissions and status that a user gets from every account above, by token and by session, at any depth. */
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { TokenRecord } from '../../src/store/records.ts';
+import type { TokenRecord } from '../../src/platform/store/records.ts';
 import { anOpenInput, type StoreFixture, startStore } from './fixture.ts';
 
 const ALL = ['read:media', 'read:statistics', 'write:media', 'write:sub-user'];

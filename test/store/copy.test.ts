@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { Duplex } from 'node:stream';
 import pg from 'pg';
-import { copyIn, copyOut } from '../../src/store/copy.ts';
+import { copyIn, copyOut } from '../../src/platform/store/copy.ts';
 import { type PostgresServer, startPostgres } from '../servers.ts';
 import { until } from '../until.ts';
 

@@ -1,8 +1,8 @@
 /** A primary with a synchronous standby, behind one address, as the service of an operator or a virtual address is. */
 import assert from 'node:assert/strict';
-import { isStoreError } from '../../src/store/errors.ts';
-import { migrate } from '../../src/store/migrate.ts';
-import { openStore, type Store } from '../../src/store/store.ts';
+import { isStoreError } from '../../src/platform/store/errors.ts';
+import { migrate } from '../../src/platform/store/migrate.ts';
+import { openStore, type Store } from '../../src/platform/store/store.ts';
 import type { PostgresServer } from '../servers.ts';
 import { until } from '../until.ts';
 import { aCloseInput, anOpenInput } from './fixture.ts';

@@ -7,10 +7,10 @@ import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
-import { bootstrapAdmin } from '../../src/store/admin.ts';
-import { migrate } from '../../src/store/migrate.ts';
-import type { CloseInput, OpenInput } from '../../src/store/records.ts';
-import { openStore, type Store, type StoreSettings } from '../../src/store/store.ts';
+import { bootstrapAdmin } from '../../src/platform/store/admin.ts';
+import { migrate } from '../../src/platform/store/migrate.ts';
+import type { CloseInput, OpenInput } from '../../src/platform/store/records.ts';
+import { openStore, type Store, type StoreSettings } from '../../src/platform/store/store.ts';
 import { oncePerRun } from '../once_per_run.ts';
 import { type PostgresServer, startPostgres } from '../servers.ts';
 

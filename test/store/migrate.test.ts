@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import pg from 'pg';
-import { migrate, type Migration, readMigrations } from '../../src/store/migrate.ts';
+import { migrate, type Migration, readMigrations } from '../../src/platform/store/migrate.ts';
 import { type PostgresServer, startPostgres } from '../servers.ts';
 
 describe('store: migrations', function () {

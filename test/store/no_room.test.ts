@@ -1,7 +1,7 @@
 /** A Postgres whose disk is full: writes fail with SQLSTATE 53100, and succeed again once there is room. */
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
-import { asStoreError, isStoreError } from '../../src/store/errors.ts';
+import { asStoreError, isStoreError } from '../../src/platform/store/errors.ts';
 import { anOpenInput, startStore, type StoreFixture } from './fixture.ts';
 
 const HELD_MS = 5_000;

@@ -1,8 +1,8 @@
 /** The schema of version 0.1.0, with data, under the migrations of today: what that version uses is still there. */
 import assert from 'node:assert/strict';
 import pg from 'pg';
-import { migrate, readMigrations } from '../../src/store/migrate.ts';
-import { openStore } from '../../src/store/store.ts';
+import { migrate, readMigrations } from '../../src/platform/store/migrate.ts';
+import { openStore } from '../../src/platform/store/store.ts';
 import { type PostgresServer, startPostgres } from '../servers.ts';
 
 /** The last migration of 0.1.0. */

@@ -1,7 +1,7 @@
 /** Figures of kinds of requests that have no columns of their own in the rollups. */
 import assert from 'node:assert/strict';
-import type { Kind } from '../../src/kube/probe_job.ts';
-import { uuidv7 } from '../../src/store/uuid.ts';
+import type { Kind } from '../../src/platform/kube/probe_job.ts';
+import { uuidv7 } from '../../src/platform/store/uuid.ts';
 import { aCloseInput, anOpenInput, type StoreFixture, startStore } from './fixture.ts';
 
 const HOUR = 3_600_000;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import pg from 'pg';
 import { makeHistory } from '../../bench/store/history.ts';
-import { migrate, readMigrations } from '../../src/store/migrate.ts';
+import { migrate, readMigrations } from '../../src/platform/store/migrate.ts';
 import { startPostgres, type PostgresServer } from '../servers.ts';
 import { startStore, type StoreFixture } from './fixture.ts';
 

@@ -1,9 +1,9 @@
 /** A real PgBouncer in transaction mode between the store and PostgreSQL. */
 import assert from 'node:assert/strict';
 import pg from 'pg';
-import { migrate } from '../../src/store/migrate.ts';
-import { isStoreError } from '../../src/store/errors.ts';
-import { openStore, type Store, type StoreSettings } from '../../src/store/store.ts';
+import { migrate } from '../../src/platform/store/migrate.ts';
+import { isStoreError } from '../../src/platform/store/errors.ts';
+import { openStore, type Store, type StoreSettings } from '../../src/platform/store/store.ts';
 import { until } from '../until.ts';
 import { aCloseInput, anOpenInput, startStore, type StoreFixture } from './fixture.ts';
 import { fetchPgbouncer, startPgbouncer, type Pgbouncer } from './pgbouncer.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { readMigrations } from '../../src/store/migrate.ts';
-import { SHARED, type KeptDocument, type MostPolicies } from '../../src/store/policies.ts';
-import { openStore, type Store } from '../../src/store/store.ts';
+import { readMigrations } from '../../src/platform/store/migrate.ts';
+import { SHARED, type KeptDocument, type MostPolicies } from '../../src/platform/store/policies.ts';
+import { openStore, type Store } from '../../src/platform/store/store.ts';
 import { aCloseInput, anOpenInput, startStore, type StoreFixture } from './fixture.ts';
 
 const MOST: MostPolicies = { policies: 3, revisions: 2, documents: 10, bytes: 10_000 };

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
-import { migrate } from '../../src/store/migrate.ts';
+import { migrate } from '../../src/platform/store/migrate.ts';
 import { type PostgresImage, startPostgresImage } from '../servers.ts';
 
 const PASSWORDS = { probeyard: 'own\'er"', probeyard_api: 'api', probeyard_controller: 'controller' };

@@ -3,8 +3,8 @@ import pg from 'pg';
 import { logCases, statementsOf, statisticsCase, statisticsCases } from '../../bench/store/cases.ts';
 import { makeHistory } from '../../bench/store/history.ts';
 import { planOf, words, type Read } from '../../bench/store/plans.ts';
-import { openDatabase, type Database } from '../../src/store/connection.ts';
-import { seek, slices } from '../../src/store/log_place.ts';
+import { openDatabase, type Database } from '../../src/platform/store/connection.ts';
+import { seek, slices } from '../../src/platform/store/log_place.ts';
 import { type StoreFixture, startStore } from './fixture.ts';
 import { assertEqualsRecount } from './recount.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { quotasOf } from '../../src/store/quota.ts';
-import type { MonthlyLimits, OpenInput, Quota } from '../../src/store/records.ts';
-import { openStore, type Store } from '../../src/store/store.ts';
-import { uuidv7 } from '../../src/store/uuid.ts';
+import { quotasOf } from '../../src/platform/store/quota.ts';
+import type { MonthlyLimits, OpenInput, Quota } from '../../src/platform/store/records.ts';
+import { openStore, type Store } from '../../src/platform/store/store.ts';
+import { uuidv7 } from '../../src/platform/store/uuid.ts';
 import { aCloseInput, anOpenInput, sha256, type StoreFixture, startStore } from './fixture.ts';
 
 describe('store: which quotas apply', () => {

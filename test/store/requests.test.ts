@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { openStore, type Store } from '../../src/store/store.ts';
+import { openStore, type Store } from '../../src/platform/store/store.ts';
 import { aCloseInput, anOpenInput, sha256, type StoreFixture, startStore } from './fixture.ts';
 
 describe('store: requests', function () {

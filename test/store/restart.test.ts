@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import pg from 'pg';
-import { clientConfig } from '../../src/store/connection.ts';
-import { openStore } from '../../src/store/store.ts';
+import { clientConfig } from '../../src/platform/store/connection.ts';
+import { openStore } from '../../src/platform/store/store.ts';
 import { until } from '../until.ts';
 import { aCloseInput, anOpenInput, type StoreFixture, startStore } from './fixture.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import pg from 'pg';
-import { openStore } from '../../src/store/store.ts';
-import type { OpenInput } from '../../src/store/records.ts';
-import { uuidv7 } from '../../src/store/uuid.ts';
+import { openStore } from '../../src/platform/store/store.ts';
+import type { OpenInput } from '../../src/platform/store/records.ts';
+import { uuidv7 } from '../../src/platform/store/uuid.ts';
 import { aCloseInput, anOpenInput, sha256, type StoreFixture, startStore } from './fixture.ts';
 
 const DAY = 86_400_000;

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openStore } from '../../src/store/store.ts';
+import { openStore } from '../../src/platform/store/store.ts';
 import { startPostgres } from '../servers.ts';
 import { ADMIN, sha256 } from './fixture.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import pg from 'pg';
-import { migrate } from '../../src/store/migrate.ts';
-import { RIGHTS } from '../../src/store/roles.ts';
-import { openStore } from '../../src/store/store.ts';
+import { migrate } from '../../src/platform/store/migrate.ts';
+import { RIGHTS } from '../../src/platform/store/roles.ts';
+import { openStore } from '../../src/platform/store/store.ts';
 import { startPostgres } from '../servers.ts';
 import { aCloseInput, anOpenInput, type StoreFixture, startStore } from './fixture.ts';
 
@@ -116,7 +116,7 @@ describe('store: database roles', function () {
     assert.deepEqual(
       tables.map(({ name }) => name).filter((name) => !known.has(name)),
       [],
-      'give them to API or controller in src/store/roles.ts',
+      'give them to API or controller in src/platform/store/roles.ts',
     );
   });
 

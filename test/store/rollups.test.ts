@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import pg from 'pg';
-import { AGGREGATIONS, rangeProblem } from '../../src/statistics/aggregation.ts';
-import { NAMES, type Statistic } from '../../src/statistics/resources.ts';
-import { openStore, type Store } from '../../src/store/store.ts';
-import { uuidv7 } from '../../src/store/uuid.ts';
+import { AGGREGATIONS, rangeProblem } from '../../src/platform/statistics/aggregation.ts';
+import { NAMES, type Statistic } from '../../src/platform/statistics/resources.ts';
+import { openStore, type Store } from '../../src/platform/store/store.ts';
+import { uuidv7 } from '../../src/platform/store/uuid.ts';
 import { aCloseInput, anOpenInput, type StoreFixture, startStore } from './fixture.ts';
 import { assertEqualsRecount } from './recount.ts';
 

@@ -4,11 +4,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { type Database, openDatabase } from '../../src/store/connection.ts';
-import { isStoreError } from '../../src/store/errors.ts';
-import { listenTokens } from '../../src/store/listen.ts';
-import { setPassword } from '../../src/store/role_password.ts';
-import { addresses } from '../../src/store/sign_in.ts';
+import { type Database, openDatabase } from '../../src/platform/store/connection.ts';
+import { isStoreError } from '../../src/platform/store/errors.ts';
+import { listenTokens } from '../../src/platform/store/listen.ts';
+import { setPassword } from '../../src/platform/store/role_password.ts';
+import { addresses } from '../../src/platform/store/sign_in.ts';
 import { type PostgresImage, startPostgresImage } from '../servers.ts';
 import { until } from '../until.ts';
 

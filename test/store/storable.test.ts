@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
-import { openDatabase } from '../../src/store/connection.ts';
-import { bigint, integer, jsonb, MAX_TEXT, parameters, smallint, storable } from '../../src/store/storable.ts';
+import { openDatabase } from '../../src/platform/store/connection.ts';
+import { bigint, integer, jsonb, MAX_TEXT, parameters, smallint, storable } from '../../src/platform/store/storable.ts';
 import { aCloseInput, anOpenInput, type StoreFixture, startStore } from './fixture.ts';
 
 const NUL = '\0';
@@ -57,8 +57,8 @@ describe('store: values that Postgres accepts', function () {
     ]);
   });
 
-  it('nothing else in src/store writes JSON', () => {
-    const folder = new URL('../../src/store/', import.meta.url);
+  it('nothing else in src/platform/store writes JSON', () => {
+    const folder = new URL('../../src/platform/store/', import.meta.url);
     const others = globSync('**/*.ts', { cwd: folder.pathname }).filter(
       (file) => file !== 'storable.ts' && readFileSync(new URL(file, folder), 'utf8').includes('JSON.stringify'),
     );

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { startClock } from '../../src/store/clock.ts';
-import { isUuid, timeOf, uuidv7 } from '../../src/store/uuid.ts';
+import { startClock } from '../../src/platform/store/clock.ts';
+import { isUuid, timeOf, uuidv7 } from '../../src/platform/store/uuid.ts';
 import { aCloseInput, anOpenInput, type StoreFixture, startStore } from './fixture.ts';
 
 describe('store: request ids', () => {

@@ -3,9 +3,9 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { natsTls } from '../../src/setup/certificates.ts';
-import { clientConfig } from '../../src/store/connection.ts';
-import { reached } from '../../src/store/tls.ts';
+import { natsTls } from '../../src/service/setup/certificates.ts';
+import { clientConfig } from '../../src/platform/store/connection.ts';
+import { reached } from '../../src/platform/store/tls.ts';
 import { type PostgresServer, startPostgres } from '../servers.ts';
 
 describe('store: TLS to Postgres', function () {

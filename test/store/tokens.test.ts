@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
-import { PERMISSIONS } from '../../src/store/permissions.ts';
-import { bootstrapAdmin } from '../../src/store/admin.ts';
-import type { TokenChange } from '../../src/store/listen.ts';
+import { PERMISSIONS } from '../../src/platform/store/permissions.ts';
+import { bootstrapAdmin } from '../../src/platform/store/admin.ts';
+import type { TokenChange } from '../../src/platform/store/listen.ts';
 import {
   effectiveLimits,
   effectivePermissions,
   effectiveStatus,
   type GivenLimits,
   type GivenToAccount,
-} from '../../src/store/limits.ts';
-import { verifyPassword } from '../../src/store/password.ts';
-import { DEFAULT_LIMITS } from '../../src/limits.ts';
+} from '../../src/platform/store/limits.ts';
+import { verifyPassword } from '../../src/platform/store/password.ts';
+import { DEFAULT_LIMITS } from '../../src/base/limits.ts';
 import { until } from '../until.ts';
 import { ADMIN, sha256, type StoreFixture, startStore } from './fixture.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { Ajv } from 'ajv';
-import { timelineGatherer } from '../../src/timeline/gather.ts';
-import { MOST_COLUMNS, MOST_KEYS, MOST_MARKS, MOST_STREAMS } from '../../src/timeline/limits.ts';
-import { TimelineSchema, type StreamTimeline, type Timeline } from '../../src/timeline/schema.ts';
+import { timelineGatherer } from '../../src/media/timeline/gather.ts';
+import { MOST_COLUMNS, MOST_KEYS, MOST_MARKS, MOST_STREAMS } from '../../src/media/timeline/limits.ts';
+import { TimelineSchema, type StreamTimeline, type Timeline } from '../../src/media/timeline/schema.ts';
 
 const valid = new Ajv({ strict: false }).compile<Timeline>(TimelineSchema);
 const time = (seconds: number | null): string => (seconds === null ? 'N/A' : seconds.toFixed(6));

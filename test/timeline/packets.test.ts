@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { packetIn, packetReader, streamIn, type Packet, type StreamLine } from '../../src/timeline/packets.ts';
+import { packetIn, packetReader, streamIn, type Packet, type StreamLine } from '../../src/media/timeline/packets.ts';
 
 const packet = (change: Partial<Packet> = {}): Packet => ({
   stream: 0,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { ffprobe } from '../../src/tools/ffprobe.ts';
-import { mediainfo, MEDIAINFO_OUTPUTS } from '../../src/tools/mediainfo.ts';
+import { ffprobe } from '../../src/media/tools/ffprobe.ts';
+import { mediainfo, MEDIAINFO_OUTPUTS } from '../../src/media/tools/mediainfo.ts';
 
 describe('media type of a bare output', () => {
   for (const [format, type] of [

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
-import { catalogOf } from '../../src/api/probe/catalog.ts';
-import { ApiError } from '../../src/api/errors.ts';
-import { parsePairs } from '../../src/api/http/input/pairs.ts';
-import { makeReader } from '../../src/api/http/input/read.ts';
-import { ProbeFileSchema, type ProbeFile } from '../../src/api/probe/schema/file.ts';
-import { selectTools } from '../../src/api/probe/tools.ts';
-import { FFPROBE_OPTIONS, LOG_LEVELS } from '../../src/tools/ffprobe_options.ts';
-import { MEDIAINFO_OUTPUTS } from '../../src/tools/mediainfo.ts';
-import type { ToolName } from '../../src/tools/table.ts';
+import { catalogOf } from '../../src/service/api/probe/catalog.ts';
+import { ApiError } from '../../src/service/api/errors.ts';
+import { parsePairs } from '../../src/service/api/http/input/pairs.ts';
+import { makeReader } from '../../src/service/api/http/input/read.ts';
+import { ProbeFileSchema, type ProbeFile } from '../../src/service/api/probe/schema/file.ts';
+import { selectTools } from '../../src/service/api/probe/tools.ts';
+import { FFPROBE_OPTIONS, LOG_LEVELS } from '../../src/media/tools/ffprobe_options.ts';
+import { MEDIAINFO_OUTPUTS } from '../../src/media/tools/mediainfo.ts';
+import type { ToolName } from '../../src/media/tools/table.ts';
 import { aTool } from '../api/a_tool.ts';
 import { argsOf, difference, optionTable } from '../../docs/tables/options.ts';
 

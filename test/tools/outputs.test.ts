@@ -1,6 +1,6 @@
 /** Every output format of both tools, through the runner, from the tools' own binaries. */
 import assert from 'node:assert/strict';
-import { MEDIAINFO_OUTPUTS } from '../../src/tools/mediainfo.ts';
+import { MEDIAINFO_OUTPUTS } from '../../src/media/tools/mediainfo.ts';
 import { optionTable } from '../../docs/tables/options.ts';
 import { startRealTools, type RealTools } from './real_tools.ts';
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { newSpanId, newTraceId, parseTraceparent, traceparent } from '../../src/tracing/trace_context.ts';
+import { newSpanId, newTraceId, parseTraceparent, traceparent } from '../../src/platform/tracing/trace_context.ts';
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const SPAN = 'b7ad6b7169203331';

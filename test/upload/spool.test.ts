@@ -10,9 +10,9 @@ import {
   readTokenOf,
   STORED_CHUNK_BYTES,
   storedBytes,
-} from '../../src/upload/chunks.ts';
-import { paced, TooSlow } from '../../src/upload/pace.ts';
-import { openSpool, UploadRefused, type Spool, type SpooledFile } from '../../src/upload/spool.ts';
+} from '../../src/source/upload/chunks.ts';
+import { paced, TooSlow } from '../../src/source/upload/pace.ts';
+import { openSpool, UploadRefused, type Spool, type SpooledFile } from '../../src/source/upload/spool.ts';
 import { pattern } from '../source/origin.ts';
 
 async function* inPieces(content: Buffer, length = 10_007): AsyncGenerator<Buffer> {

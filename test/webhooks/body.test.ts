@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { zstdCompressSync } from 'node:zlib';
 import { Ajv, type ValidateFunction } from 'ajv';
-import { WebhookSchema } from '../../src/api/openapi/webhooks.ts';
-import type { ResultBody } from '../../src/bus/result_body.ts';
-import { compareRuns } from '../../src/compare/compare.ts';
-import { readKeptRequest } from '../../src/result/kept_request.ts';
-import { MAX_BODY_BYTES, webhookBody as bodyOf, type EndedRequest } from '../../src/webhooks/body.ts';
+import { WebhookSchema } from '../../src/service/api/openapi/webhooks.ts';
+import type { ResultBody } from '../../src/platform/bus/result_body.ts';
+import { compareRuns } from '../../src/media/compare/compare.ts';
+import { readKeptRequest } from '../../src/service/result/kept_request.ts';
+import { MAX_BODY_BYTES, webhookBody as bodyOf, type EndedRequest } from '../../src/service/webhooks/body.ts';
 import { bad, body, good } from '../result/result_samples.ts';
 
 const ID = '0192f0c1-0000-7000-8000-000000000001';

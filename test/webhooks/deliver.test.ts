@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
-import type { Delivery } from '../../src/webhooks/deliver.ts';
-import { secretText } from '../../src/webhooks/sign.ts';
+import type { Delivery } from '../../src/service/webhooks/deliver.ts';
+import { secretText } from '../../src/service/webhooks/sign.ts';
 import { makeCertificate } from '../source/certificate.ts';
 import { startStore, type StoreFixture } from '../store/fixture.ts';
 import { until } from '../until.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { makeBox } from '../../src/accounts/box.ts';
+import { makeBox } from '../../src/service/accounts/box.ts';
 import { parseSource } from '../../src/source/address/parse.ts';
-import { keptUrl, openUrl, shownUrl } from '../../src/webhooks/kept_url.ts';
+import { keptUrl, openUrl, shownUrl } from '../../src/service/webhooks/kept_url.ts';
 
 const keys = { keys: [{ kty: 'oct', kid: 'box', k: randomBytes(32).toString('base64url') }] };
 const box = makeBox({ boxKeys: () => keys });

@@ -2,11 +2,11 @@
 import { zstdCompressSync } from 'node:zlib';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
-import { makeMemoryBudget, type MemoryBudget } from '../../src/result/memory_budget.ts';
-import { WHOLE } from '../../src/result/unpack.ts';
-import type { CloseInput } from '../../src/store/records.ts';
-import { startDelivery, type Delivery, type DeliverySettings } from '../../src/webhooks/deliver.ts';
-import { webhookMetrics } from '../../src/webhooks/metrics.ts';
+import { makeMemoryBudget, type MemoryBudget } from '../../src/service/result/memory_budget.ts';
+import { WHOLE } from '../../src/service/result/unpack.ts';
+import type { CloseInput } from '../../src/platform/store/records.ts';
+import { startDelivery, type Delivery, type DeliverySettings } from '../../src/service/webhooks/deliver.ts';
+import { webhookMetrics } from '../../src/service/webhooks/metrics.ts';
 import { body, good } from '../result/result_samples.ts';
 import { aCloseInput, anOpenInput, type StoreFixture } from '../store/fixture.ts';
 

@@ -5,7 +5,7 @@ import type { ConnectOptions } from '../../src/source/http/connect.ts';
 import { trustedContext } from '../../src/source/http/connect.ts';
 import { egressRoute } from '../../src/source/http/egress.ts';
 import { makeGuard, type GuardOptions } from '../../src/source/address/guard.ts';
-import { send } from '../../src/webhooks/send.ts';
+import { send } from '../../src/service/webhooks/send.ts';
 import { makeCertificate } from '../source/certificate.ts';
 import { startReceiver, type Receiver } from './receiver.ts';
 

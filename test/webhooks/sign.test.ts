@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
-import { secretText, signedHeaders } from '../../src/webhooks/sign.ts';
+import { secretText, signedHeaders } from '../../src/service/webhooks/sign.ts';
 
 describe('signature of a webhook', () => {
   const secret = randomBytes(32);

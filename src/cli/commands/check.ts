@@ -1,5 +1,5 @@
-import type { Judged } from '../../ci_formats/judged.ts';
-import { judgedByPolicy, policyName } from '../../ci_formats/policy_rules.ts';
+import type { Judged } from '../../media/ci_formats/judged.ts';
+import { judgedByPolicy, policyName } from '../../media/ci_formats/policy_rules.ts';
 import type { Envelope, PolicyResult } from '../../api_types.ts';
 import type { Invocation, Run } from '../command.ts';
 import { EXIT, usage, type ExitCode } from '../failure.ts';

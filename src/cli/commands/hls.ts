@@ -1,4 +1,4 @@
-import type { Finding, Judged } from '../../ci_formats/judged.ts';
+import type { Finding, Judged } from '../../media/ci_formats/judged.ts';
 import type { HlsMessage, HlsReport, MsvEnvelope } from '../../api_types.ts';
 import type { Run } from '../command.ts';
 import { EXIT, usage, type ExitCode } from '../failure.ts';

@@ -1,9 +1,9 @@
 /** What kubectl alone finds out: versions, nodes, the pods of DNS, and how long images took. */
-import { dnsPods, type DnsPods } from '../../doctor/checks/dns_pods.ts';
-import { kubernetes } from '../../doctor/checks/kubernetes.ts';
-import { nodes } from '../../doctor/checks/nodes.ts';
-import { pull } from '../../doctor/checks/pull.ts';
-import { findingOf, type Check, type Finding } from '../../doctor/finding.ts';
+import { dnsPods, type DnsPods } from '../../service/doctor/checks/dns_pods.ts';
+import { kubernetes } from '../../service/doctor/checks/kubernetes.ts';
+import { nodes } from '../../service/doctor/checks/nodes.ts';
+import { pull } from '../../service/doctor/checks/pull.ts';
+import { findingOf, type Check, type Finding } from '../../service/doctor/finding.ts';
 import { Failure } from '../failure.ts';
 import type { Kubectl } from '../kubectl/kubectl.ts';
 import type { Event, List } from '../kubectl/resources.ts';

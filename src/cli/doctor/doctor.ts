@@ -1,9 +1,9 @@
 /** `doctor`: starts the pods of the preflight, reads what they found, and says which values fit. */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Finding } from '../../doctor/finding.ts';
-import { CLUSTER_PLACES, isPlace, type Place } from '../../doctor/places.ts';
-import { hasFailed, textOf, valuesOf } from '../../doctor/report.ts';
+import type { Finding } from '../../service/doctor/finding.ts';
+import { CLUSTER_PLACES, isPlace, type Place } from '../../service/doctor/places.ts';
+import { hasFailed, textOf, valuesOf } from '../../service/doctor/report.ts';
 import type { Invocation, Run } from '../command.ts';
 import { EXIT, Failure, Interrupted, usage } from '../failure.ts';
 import { kubectlOf, type Kubectl } from '../kubectl/kubectl.ts';

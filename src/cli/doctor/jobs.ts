@@ -1,5 +1,5 @@
 /** The Jobs of a preflight, as objects. Pure. */
-import type { Place } from '../../doctor/places.ts';
+import type { Place } from '../../service/doctor/places.ts';
 
 export interface Plan {
   /** Label of everything that one run creates. */

@@ -1,7 +1,7 @@
 /** What a pod of the preflight found, or why it found nothing. */
-import { findingOf, withoutPod, type Finding } from '../../doctor/finding.ts';
-import { CHECKS_OF, type Place } from '../../doctor/places.ts';
-import { decoded } from '../../doctor/report.ts';
+import { findingOf, withoutPod, type Finding } from '../../service/doctor/finding.ts';
+import { CHECKS_OF, type Place } from '../../service/doctor/places.ts';
+import { decoded } from '../../service/doctor/report.ts';
 import type { Failure } from '../failure.ts';
 import type { Kubectl } from '../kubectl/kubectl.ts';
 import type { Event } from '../kubectl/resources.ts';

@@ -1,5 +1,5 @@
 /** What the pods of a preflight are doing. */
-import type { NotStarted } from '../../doctor/finding.ts';
+import type { NotStarted } from '../../service/doctor/finding.ts';
 import type { Event, Metadata } from '../kubectl/resources.ts';
 
 interface ContainerState {

@@ -1,6 +1,6 @@
 /** The formats that CI systems read. */
 import { writeFile } from 'node:fs/promises';
-import type { Judged } from '../../ci_formats/judged.ts';
+import type { Judged } from '../../media/ci_formats/judged.ts';
 import type { Format, Given, Option } from '../command.ts';
 import { usage } from '../failure.ts';
 
@@ -10,9 +10,9 @@ export const isForCi = (format: Format): format is CiFormat => ['junit', 'sarif'
 export async function ciText(format: CiFormat, judged: readonly Judged[]): Promise<string> {
   switch (format) {
     case 'junit':
-      return (await import('../../ci_formats/junit.ts')).junitText(judged);
+      return (await import('../../media/ci_formats/junit.ts')).junitText(judged);
     case 'sarif':
-      return (await import('../../ci_formats/sarif.ts')).sarifText(judged);
+      return (await import('../../media/ci_formats/sarif.ts')).sarifText(judged);
     case 'github':
       return (await import('./github.ts')).githubText(judged);
   }

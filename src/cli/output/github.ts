@@ -1,5 +1,5 @@
 /** Annotations of GitHub Actions: a workflow command on a line of its own for each finding. */
-import { isError, isFailure, isWarning, type Finding, type Judged } from '../../ci_formats/judged.ts';
+import { isError, isFailure, isWarning, type Finding, type Judged } from '../../media/ci_formats/judged.ts';
 
 // oxlint-disable-next-line no-control-regex
 const CONTROL = /[\u0000-\u0009\u000b\u000c\u000e-\u001f\u007f]/g;

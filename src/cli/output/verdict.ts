@@ -1,5 +1,5 @@
 /** The verdict of a policy, for people. */
-import { placeOf, policyName } from '../../ci_formats/policy_rules.ts';
+import { placeOf, policyName } from '../../media/ci_formats/policy_rules.ts';
 import type { PolicyResult } from '../../api_types.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
 import { several } from './figures.ts';

@@ -1,6 +1,6 @@
 /** ffprobe's own flags as options of the service, from the table that the service itself has. */
-import { FFPROBE_OPTIONS, LOG_LEVELS } from '../../tools/ffprobe_options.ts';
-import type { OptionSpec } from '../../tools/option.ts';
+import { FFPROBE_OPTIONS, LOG_LEVELS } from '../../media/tools/ffprobe_options.ts';
+import type { OptionSpec } from '../../media/tools/option.ts';
 import type { Run } from '../command.ts';
 import { EXIT, Failure, masked, usage } from '../failure.ts';
 import { givenSource, type GivenSource } from '../given_source.ts';

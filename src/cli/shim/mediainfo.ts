@@ -1,5 +1,5 @@
 /** mediainfo's own flags as options of the service. */
-import { MEDIAINFO_OPTIONS } from '../../tools/mediainfo.ts';
+import { MEDIAINFO_OPTIONS } from '../../media/tools/mediainfo.ts';
 import type { Run } from '../command.ts';
 import { masked, usage, type Failure } from '../failure.ts';
 import { givenSource } from '../given_source.ts';

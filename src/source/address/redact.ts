@@ -1,5 +1,5 @@
 import { knownProtocol } from '../protocols/table.ts';
-import { readTokenOf } from '../../upload/chunks.ts';
+import { readTokenOf } from '../upload/chunks.ts';
 import { secretsInHeaders } from '../headers.ts';
 import { HIDDEN, hideQuery } from './hide_query.ts';
 import { parseSource } from './parse.ts';

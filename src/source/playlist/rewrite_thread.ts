@@ -1,4 +1,4 @@
-import { serveThread } from '../../thread.ts';
+import { serveThread } from '../../base/thread.ts';
 import { isSourceError } from '../error.ts';
 import { rewrite, type Rewriting, type Rewritten } from './rewrite.ts';
 

@@ -1,6 +1,6 @@
-import { programFile } from '../../program_file.ts';
-import { makeThread, type ThreadError } from '../../thread.ts';
-import { makeTurns } from '../../turns.ts';
+import { programFile } from '../../base/program_file.ts';
+import { makeThread, type ThreadError } from '../../base/thread.ts';
+import { makeTurns } from '../../base/turns.ts';
 import { SourceError } from '../error.ts';
 import { sourceClosed } from '../failures.ts';
 import { rewrite, type Rewriting, type Rewritten } from './rewrite.ts';

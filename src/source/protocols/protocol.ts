@@ -1,6 +1,6 @@
 /** The interface of a kind of source. A new scheme is one file (or folder) beside this one, and one row of table.ts. */
 import type { Socket } from 'node:net';
-import type { SourceGroup } from '../../statistics/resources.ts';
+import type { SourceGroup } from '../../platform/statistics/resources.ts';
 import type { Guard } from '../address/guard.ts';
 import type { S3Settings } from '../address/target.ts';
 import type { Exchange } from '../http/exchange.ts';

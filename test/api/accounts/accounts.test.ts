@@ -1,6 +1,6 @@
 /** Accounts by mail: sign-up, verification, forgotten passwords and invitations. */
 import assert from 'node:assert/strict';
-import { natsTls } from '../../../src/setup/certificates.ts';
+import { natsTls } from '../../../src/service/setup/certificates.ts';
 import { PASSWORD, startManagement, startMailBox, startReplica, box, NO_LIMITS, type Management } from './fixture.ts';
 
 describe('management: accounts by mail', function () {

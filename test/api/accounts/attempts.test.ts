@@ -1,7 +1,7 @@
 /** Limits of attempts: they slow down guessing, and guessing must not lock an owner out. */
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { ATTEMPT_LIMITS, makeAttempts } from '../../../src/accounts/attempts.ts';
+import { ATTEMPT_LIMITS, makeAttempts } from '../../../src/service/accounts/attempts.ts';
 import { startStore, type StoreFixture } from '../../store/fixture.ts';
 import { NO_LIMITS, PASSWORD, startManagement, type Management, type Person } from './fixture.ts';
 

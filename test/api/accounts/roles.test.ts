@@ -1,12 +1,12 @@
 /** Every endpoint as every role, from the one access table; and every path with an id of another account. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { PERMISSIONS } from '../../../src/store/permissions.ts';
-import { USER_PERMISSIONS } from '../../../src/accounts/caller.ts';
-import { ACCESS, PROBE_ACCESS, type Access } from '../../../src/api/http/access.ts';
-import { MANAGEMENT } from '../../../src/api/endpoints.ts';
-import { SUBJECT } from '../../../src/bus/messages.ts';
-import { buildSnapshot } from '../../../src/controller/snapshot/build.ts';
+import { PERMISSIONS } from '../../../src/platform/store/permissions.ts';
+import { USER_PERMISSIONS } from '../../../src/service/accounts/caller.ts';
+import { ACCESS, PROBE_ACCESS, type Access } from '../../../src/service/api/http/access.ts';
+import { MANAGEMENT } from '../../../src/service/api/endpoints.ts';
+import { SUBJECT } from '../../../src/platform/bus/messages.ts';
+import { buildSnapshot } from '../../../src/service/controller/snapshot/build.ts';
 import { aView } from '../../controller/snapshot_view.ts';
 import { aCloseInput, anOpenInput } from '../../store/fixture.ts';
 import { startManagement, type Management, type Person } from './fixture.ts';

@@ -1,7 +1,7 @@
 /** API tokens: created, listed, rotated, narrowed and ended. Their secrets appear in no log. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { USER_PERMISSIONS } from '../../../src/accounts/caller.ts';
+import { USER_PERMISSIONS } from '../../../src/service/accounts/caller.ts';
 import { until } from '../../until.ts';
 import { box, NO_LIMITS, PASSWORD, startManagement, startReplica, type Management, type Person } from './fixture.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
-import { listen, type HttpServer } from '../../../src/api/http/http_server.ts';
+import { listen, type HttpServer } from '../../../src/service/api/http/http_server.ts';
 import { until } from '../../until.ts';
 
 describe('open connections', function () {

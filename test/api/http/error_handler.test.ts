@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import Koa from 'koa';
 import { pino } from 'pino';
-import type { State } from '../../../src/api/http/context.ts';
-import { errorHandler } from '../../../src/api/http/error_handler.ts';
-import { ApiError } from '../../../src/api/errors.ts';
-import { listen, type HttpServer } from '../../../src/api/http/http_server.ts';
-import { BusError } from '../../../src/bus/errors.ts';
-import { KubeError } from '../../../src/kube/errors.ts';
-import { StoreError } from '../../../src/store/errors.ts';
+import type { State } from '../../../src/service/api/http/context.ts';
+import { errorHandler } from '../../../src/service/api/http/error_handler.ts';
+import { ApiError } from '../../../src/service/api/errors.ts';
+import { listen, type HttpServer } from '../../../src/service/api/http/http_server.ts';
+import { BusError } from '../../../src/platform/bus/errors.ts';
+import { KubeError } from '../../../src/platform/kube/errors.ts';
+import { StoreError } from '../../../src/platform/store/errors.ts';
 
 const GATEWAY = '/v1/probe/file';
 const MANAGEMENT = '/frontend/api/v1/user/current';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { makeOverload, refusedBy, watchLoop, type Load } from '../../../src/api/http/overload.ts';
-import { ApiError } from '../../../src/api/errors.ts';
-import { makePaces } from '../../../src/result/pace.ts';
+import { makeOverload, refusedBy, watchLoop, type Load } from '../../../src/service/api/http/overload.ts';
+import { ApiError } from '../../../src/service/api/errors.ts';
+import { makePaces } from '../../../src/service/result/pace.ts';
 import { until } from '../../until.ts';
 import { startApi, type ApiFixture } from '../fixture.ts';
 

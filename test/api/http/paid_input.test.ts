@@ -1,7 +1,7 @@
 /** Who pays for reading an input, and what is looked at before a body is read. */
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
-import type { Payer } from '../../../src/result/pace.ts';
+import type { Payer } from '../../../src/service/result/pace.ts';
 import { startManagement, type Management } from '../accounts/fixture.ts';
 
 const SIGN_IN = 'auth/sign-in';

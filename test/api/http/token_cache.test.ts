@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import type { Checksum } from '../../../src/accounts/token_text.ts';
-import type { TokenRecord } from '../../../src/store/records.ts';
-import type { TokenChange } from '../../../src/store/listen.ts';
-import { makeGuessLimit } from '../../../src/api/http/guess_limit.ts';
-import { makeTokenCache, type TokenCacheOptions } from '../../../src/api/http/token_cache.ts';
+import type { Checksum } from '../../../src/service/accounts/token_text.ts';
+import type { TokenRecord } from '../../../src/platform/store/records.ts';
+import type { TokenChange } from '../../../src/platform/store/listen.ts';
+import { makeGuessLimit } from '../../../src/service/api/http/guess_limit.ts';
+import { makeTokenCache, type TokenCacheOptions } from '../../../src/service/api/http/token_cache.ts';
 
 const key = Buffer.from('a'.repeat(32));
 const ADDRESS = '192.0.2.1';

@@ -1,8 +1,8 @@
 /** The Model Context Protocol: the official clients of both generations, on real servers. */
 import assert from 'node:assert/strict';
-import { isKubeError, PROBE_JOBS } from '../../../src/kube/client.ts';
-import { listen } from '../../../src/api/http/http_server.ts';
-import { makeApp } from '../../../src/api/server.ts';
+import { isKubeError, PROBE_JOBS } from '../../../src/platform/kube/client.ts';
+import { listen } from '../../../src/service/api/http/http_server.ts';
+import { makeApp } from '../../../src/service/api/server.ts';
 import { startApi, tool, type ApiFixture } from '../fixture.ts';
 import { PROBE_REPORT } from '../reports.ts';
 import { until } from '../../until.ts';

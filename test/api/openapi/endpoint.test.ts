@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Koa from 'koa';
-import type { Logger } from '../../../src/log.ts';
-import type { State } from '../../../src/api/http/context.ts';
-import { errorHandler } from '../../../src/api/http/error_handler.ts';
-import { openapi } from '../../../src/api/openapi/endpoint.ts';
-import { OPERATIONS } from '../../../src/api/openapi/operations.ts';
+import type { Logger } from '../../../src/base/log.ts';
+import type { State } from '../../../src/service/api/http/context.ts';
+import { errorHandler } from '../../../src/service/api/http/error_handler.ts';
+import { openapi } from '../../../src/service/api/openapi/endpoint.ts';
+import { OPERATIONS } from '../../../src/service/api/openapi/operations.ts';
 
 describe('endpoint of the OpenAPI description', () => {
   let server: Server;

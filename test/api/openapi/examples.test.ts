@@ -3,11 +3,11 @@
  * refused, and each response matches the description.
  */
 import assert from 'node:assert/strict';
-import { openapiDocument } from '../../../src/api/openapi/document.ts';
-import { OPERATIONS } from '../../../src/api/openapi/operations.ts';
-import { PROBE_TOOLS } from '../../../src/kube/client.ts';
-import { canonicalPolicy } from '../../../src/policy/canonical.ts';
-import { SHARED } from '../../../src/store/policies.ts';
+import { openapiDocument } from '../../../src/service/api/openapi/document.ts';
+import { OPERATIONS } from '../../../src/service/api/openapi/operations.ts';
+import { PROBE_TOOLS } from '../../../src/platform/kube/client.ts';
+import { canonicalPolicy } from '../../../src/media/policy/canonical.ts';
+import { SHARED } from '../../../src/platform/store/policies.ts';
 import { startFuzzRig, type FuzzRig } from '../../fuzz/api/rig.ts';
 import { until } from '../../until.ts';
 import { aTool } from '../a_tool.ts';

@@ -3,8 +3,8 @@
  * of one tool.
  */
 import assert from 'node:assert/strict';
-import type { FailureCode, ResultBody, ToolResult } from '../../../src/bus/result_body.ts';
-import type { ToolName } from '../../../src/tools/table.ts';
+import type { FailureCode, ResultBody, ToolResult } from '../../../src/platform/bus/result_body.ts';
+import type { ToolName } from '../../../src/media/tools/table.ts';
 import { startApi, tool, type ApiFixture } from '../fixture.ts';
 
 const bad = (name: ToolName, failure: FailureCode, error: string, output: string | null = null): ToolResult =>

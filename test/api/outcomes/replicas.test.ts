@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { zstdCompressSync } from 'node:zlib';
-import { makeApp } from '../../../src/api/server.ts';
-import { listen, type HttpServer } from '../../../src/api/http/http_server.ts';
-import { wire, type Wired } from '../../../src/api/wire.ts';
-import { openStore, type Store } from '../../../src/store/store.ts';
+import { makeApp } from '../../../src/service/api/server.ts';
+import { listen, type HttpServer } from '../../../src/service/api/http/http_server.ts';
+import { wire, type Wired } from '../../../src/service/api/wire.ts';
+import { openStore, type Store } from '../../../src/platform/store/store.ts';
 import { until } from '../../until.ts';
 import { accountSettings, startApi, tool, type ApiFixture } from '../fixture.ts';
 import { watched, type Watched } from '../described.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { catalogOf } from '../../../src/api/probe/catalog.ts';
-import { byNewest } from '../../../src/version_order.ts';
+import { catalogOf } from '../../../src/service/api/probe/catalog.ts';
+import { byNewest } from '../../../src/base/version_order.ts';
 import { aTool } from '../a_tool.ts';
 
 describe('catalog', () => {

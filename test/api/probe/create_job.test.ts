@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { createJob } from '../../../src/api/probe/create_job.ts';
-import { makeClient, PROBE_JOBS, type KubeClient, type ResourceType } from '../../../src/kube/client.ts';
-import type { ProbeJob } from '../../../src/kube/probe_job.ts';
+import { createJob } from '../../../src/service/api/probe/create_job.ts';
+import { makeClient, PROBE_JOBS, type KubeClient, type ResourceType } from '../../../src/platform/kube/client.ts';
+import type { ProbeJob } from '../../../src/platform/kube/probe_job.ts';
 import { testApiServer } from '../../kube/apiserver.ts';
 import { until } from '../../until.ts';
 import { startApi, type ApiFixture } from '../fixture.ts';

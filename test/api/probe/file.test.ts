@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { openSealed } from '../../../src/seal/open.ts';
-import { HLS_VERSION } from '../../../src/hls/version.ts';
-import { PROBE_JOBS } from '../../../src/kube/client.ts';
+import { openSealed } from '../../../src/platform/seal/open.ts';
+import { HLS_VERSION } from '../../../src/media/hls/version.ts';
+import { PROBE_JOBS } from '../../../src/platform/kube/client.ts';
 import { until } from '../../until.ts';
 import { startApi, tool, type ApiFixture } from '../fixture.ts';
 import { HLS_REPORT } from '../reports.ts';

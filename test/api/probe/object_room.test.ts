@@ -1,9 +1,9 @@
 /** Requests are refused while the cluster holds too many ProbeJobs. */
 import assert from 'node:assert/strict';
-import { ApiError } from '../../../src/api/errors.ts';
-import { makeObjectRoom, refusedShare, usualObjects } from '../../../src/api/probe/object_room.ts';
-import { makeClient, PROBE_JOBS, type KubeClient } from '../../../src/kube/client.ts';
-import { makeLog } from '../../../src/log.ts';
+import { ApiError } from '../../../src/service/api/errors.ts';
+import { makeObjectRoom, refusedShare, usualObjects } from '../../../src/service/api/probe/object_room.ts';
+import { makeClient, PROBE_JOBS, type KubeClient } from '../../../src/platform/kube/client.ts';
+import { makeLog } from '../../../src/base/log.ts';
 import { created } from '../../controller/ended_job.ts';
 import { testApiServer } from '../../kube/apiserver.ts';
 import { until } from '../../until.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { PROBE_JOBS } from '../../../src/kube/client.ts';
+import { PROBE_JOBS } from '../../../src/platform/kube/client.ts';
 import { until } from '../../until.ts';
 import { startApi, tool, type ApiFixture } from '../fixture.ts';
 

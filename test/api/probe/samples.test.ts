@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { samplesAt } from '../../../src/api/probe/samples.ts';
-import { SAMPLES } from '../../../src/samples/list.ts';
+import { samplesAt } from '../../../src/service/api/probe/samples.ts';
+import { SAMPLES } from '../../../src/service/samples/list.ts';
 import { startApi, type ApiFixture } from '../fixture.ts';
 
 describe('GET /v1/samples', function () {

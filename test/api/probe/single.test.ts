@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { API_VERSION } from '../../../src/kube/resource.ts';
-import type { ProbeJob } from '../../../src/kube/probe_job.ts';
-import type { ProbeTool } from '../../../src/kube/probe_tool.ts';
-import type { ToolName } from '../../../src/tools/table.ts';
-import { PROBE_TOOLS } from '../../../src/kube/client.ts';
+import { API_VERSION } from '../../../src/platform/kube/resource.ts';
+import type { ProbeJob } from '../../../src/platform/kube/probe_job.ts';
+import type { ProbeTool } from '../../../src/platform/kube/probe_tool.ts';
+import type { ToolName } from '../../../src/media/tools/table.ts';
+import { PROBE_TOOLS } from '../../../src/platform/kube/client.ts';
 import { until } from '../../until.ts';
 import { C2PA_REPORT, HLS_REPORT } from '../reports.ts';
 import { startApi, tool, type ApiFixture } from '../fixture.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { readSealed } from '../../../src/controller/leader/sealed_source.ts';
-import { openSealed } from '../../../src/seal/open.ts';
+import { readSealed } from '../../../src/service/controller/leader/sealed_source.ts';
+import { openSealed } from '../../../src/platform/seal/open.ts';
 import { startApi, tool, type ApiFixture } from '../fixture.ts';
 
 const SECRET = 'Bearer s3cret-t0ken';

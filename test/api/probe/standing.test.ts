@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { pino } from 'pino';
-import { WAITING, type ProbeJobStatus } from '../../../src/kube/probe_job.ts';
-import type { Condition } from '../../../src/kube/resource.ts';
-import { makeStanding } from '../../../src/api/probe/standing.ts';
+import { WAITING, type ProbeJobStatus } from '../../../src/platform/kube/probe_job.ts';
+import type { Condition } from '../../../src/platform/kube/resource.ts';
+import { makeStanding } from '../../../src/service/api/probe/standing.ts';
 
 const QUEUED = '2026-01-01T00:00:00.000Z';
 const ADMITTED = '2026-01-01T00:00:02.000Z';

@@ -1,7 +1,7 @@
 /** A timeline through the API: asked for, in the job, in the envelope, and read back. */
 import assert from 'node:assert/strict';
-import type { ResultBody, TimelineResult } from '../../../src/bus/result_body.ts';
-import type { Timeline } from '../../../src/timeline/schema.ts';
+import type { ResultBody, TimelineResult } from '../../../src/platform/bus/result_body.ts';
+import type { Timeline } from '../../../src/media/timeline/schema.ts';
 import { startApi, tool, type ApiFixture } from '../fixture.ts';
 
 const TIMELINE: Timeline = {

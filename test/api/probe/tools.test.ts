@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { catalogOf } from '../../../src/api/probe/catalog.ts';
-import { makeReader } from '../../../src/api/http/input/read.ts';
-import { ProbeFileSchema, type ProbeFile } from '../../../src/api/probe/schema/file.ts';
-import { selectTools } from '../../../src/api/probe/tools.ts';
+import { catalogOf } from '../../../src/service/api/probe/catalog.ts';
+import { makeReader } from '../../../src/service/api/http/input/read.ts';
+import { ProbeFileSchema, type ProbeFile } from '../../../src/service/api/probe/schema/file.ts';
+import { selectTools } from '../../../src/service/api/probe/tools.ts';
 import { aTool } from '../a_tool.ts';
 
 const read = makeReader<ProbeFile>(ProbeFileSchema);

@@ -1,6 +1,6 @@
 /** The trace of a probe request: from the caller's header to the span, the ProbeJob, and the webhook. */
 import assert from 'node:assert/strict';
-import { TRACE_ANNOTATION, parseTraceparent } from '../../../src/tracing/trace_context.ts';
+import { TRACE_ANNOTATION, parseTraceparent } from '../../../src/platform/tracing/trace_context.ts';
 import { startReceiver as startSpans, type Receiver as Spans } from '../../tracing/receiver.ts';
 import { until } from '../../until.ts';
 import { startReceiver, type Receiver } from '../../webhooks/receiver.ts';

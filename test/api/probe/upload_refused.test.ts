@@ -5,7 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openSpool, type Spool, type SpoolPlace } from '../../../src/upload/spool.ts';
+import { openSpool, type Spool, type SpoolPlace } from '../../../src/source/upload/spool.ts';
 import { aCloseInput, anOpenInput } from '../../store/fixture.ts';
 import { until } from '../../until.ts';
 import { startApi, type ApiFixture } from '../fixture.ts';

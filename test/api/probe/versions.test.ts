@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { catalogOf } from '../../../src/api/probe/catalog.ts';
-import { makeReader } from '../../../src/api/http/input/read.ts';
-import { ProbeFileSchema, type ProbeFile } from '../../../src/api/probe/schema/file.ts';
-import { selectTools } from '../../../src/api/probe/tools.ts';
-import { availableTools } from '../../../src/api/probe/versions.ts';
-import { FFPROBE_OPTIONS } from '../../../src/tools/ffprobe_options.ts';
-import { HLS_VERSION } from '../../../src/hls/version.ts';
+import { catalogOf } from '../../../src/service/api/probe/catalog.ts';
+import { makeReader } from '../../../src/service/api/http/input/read.ts';
+import { ProbeFileSchema, type ProbeFile } from '../../../src/service/api/probe/schema/file.ts';
+import { selectTools } from '../../../src/service/api/probe/tools.ts';
+import { availableTools } from '../../../src/service/api/probe/versions.ts';
+import { FFPROBE_OPTIONS } from '../../../src/media/tools/ffprobe_options.ts';
+import { HLS_VERSION } from '../../../src/media/hls/version.ts';
 import { aTool } from '../a_tool.ts';
 import { startApi, type ApiFixture } from '../fixture.ts';
 

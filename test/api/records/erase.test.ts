@@ -1,7 +1,7 @@
 /** Erasing a request of the log by its owner. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { isKubeError, PROBE_JOBS } from '../../../src/kube/client.ts';
+import { isKubeError, PROBE_JOBS } from '../../../src/platform/kube/client.ts';
 import { startApi, tool, type ApiFixture } from '../fixture.ts';
 
 describe('erasing a request', function () {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { zstdCompressSync } from 'node:zlib';
-import { logDetail } from '../../../src/api/records/log_detail.ts';
-import { logList } from '../../../src/api/records/log_list.ts';
-import type { ResultBody } from '../../../src/bus/result_body.ts';
-import { uuidv7 } from '../../../src/store/uuid.ts';
-import type { CloseInput, OpenInput } from '../../../src/store/records.ts';
+import { logDetail } from '../../../src/service/api/records/log_detail.ts';
+import { logList } from '../../../src/service/api/records/log_list.ts';
+import type { ResultBody } from '../../../src/platform/bus/result_body.ts';
+import { uuidv7 } from '../../../src/platform/store/uuid.ts';
+import type { CloseInput, OpenInput } from '../../../src/platform/store/records.ts';
 import { aCloseInput, anOpenInput } from '../../store/fixture.ts';
 import { startRecord, type RecordFixture } from './record_fixture.ts';
 

@@ -3,16 +3,16 @@ import { randomBytes } from 'node:crypto';
 import Router from '@koa/router';
 import Koa from 'koa';
 import { pino } from 'pino';
-import type { State } from '../../../src/api/http/context.ts';
-import type { Deps } from '../../../src/api/deps.ts';
-import { errorHandler } from '../../../src/api/http/error_handler.ts';
-import { listen } from '../../../src/api/http/http_server.ts';
-import { mount, type Endpoint } from '../../../src/api/http/endpoint.ts';
-import { requestId } from '../../../src/api/http/middleware.ts';
-import { makePaces } from '../../../src/result/pace.ts';
-import { makeMemoryBudget } from '../../../src/result/memory_budget.ts';
-import { WHOLE } from '../../../src/result/unpack.ts';
-import { PERMISSIONS } from '../../../src/store/permissions.ts';
+import type { State } from '../../../src/service/api/http/context.ts';
+import type { Deps } from '../../../src/service/api/deps.ts';
+import { errorHandler } from '../../../src/service/api/http/error_handler.ts';
+import { listen } from '../../../src/service/api/http/http_server.ts';
+import { mount, type Endpoint } from '../../../src/service/api/http/endpoint.ts';
+import { requestId } from '../../../src/service/api/http/middleware.ts';
+import { makePaces } from '../../../src/service/result/pace.ts';
+import { makeMemoryBudget } from '../../../src/service/result/memory_budget.ts';
+import { WHOLE } from '../../../src/service/result/unpack.ts';
+import { PERMISSIONS } from '../../../src/platform/store/permissions.ts';
 import { sha256, type StoreFixture, startStore } from '../../store/fixture.ts';
 
 export interface RecordFixture {

@@ -4,10 +4,10 @@ import {
   statisticsRequests,
   statisticsSources,
   statisticsUsage,
-} from '../../../src/api/records/statistics.ts';
-import { statisticsSummary } from '../../../src/api/records/statistics_summary.ts';
-import { uuidv7 } from '../../../src/store/uuid.ts';
-import type { CloseInput, OpenInput } from '../../../src/store/records.ts';
+} from '../../../src/service/api/records/statistics.ts';
+import { statisticsSummary } from '../../../src/service/api/records/statistics_summary.ts';
+import { uuidv7 } from '../../../src/platform/store/uuid.ts';
+import type { CloseInput, OpenInput } from '../../../src/platform/store/records.ts';
 import { aCloseInput, anOpenInput } from '../../store/fixture.ts';
 import { startRecord, type RecordFixture } from './record_fixture.ts';
 

@@ -1,7 +1,12 @@
 /** Worker threads of the API: real threads, real work. */
 import assert from 'node:assert/strict';
-import { makePaces } from '../../../src/result/pace.ts';
-import { makeWorkPool, type WorkOutcome, type WorkPool, type WorkPoolOptions } from '../../../src/api/work/pool.ts';
+import { makePaces } from '../../../src/service/result/pace.ts';
+import {
+  makeWorkPool,
+  type WorkOutcome,
+  type WorkPool,
+  type WorkPoolOptions,
+} from '../../../src/service/api/work/pool.ts';
 import { filled } from '../../source/work.ts';
 
 const A = { account: 1, what: 'policy' };

@@ -1,6 +1,6 @@
 /** Faults, and the alerts that each must raise if it is held, and must not if it is short. */
-import { PODS, PROBE_TOOLS } from '../../../src/kube/client.ts';
-import type { ProbeTool } from '../../../src/kube/probe_tool.ts';
+import { PODS, PROBE_TOOLS } from '../../../src/platform/kube/client.ts';
+import type { ProbeTool } from '../../../src/platform/kube/probe_tool.ts';
 import { NAMESPACE, RUNNERS, eventually, type Cluster } from '../../cluster/fixture.ts';
 import { leaderKilled, natsWiped, partStopped, replicasReady, type StoppedPart } from '../injections.ts';
 import { expireCertificate, forgetRenewal, isRenewed, renewCertificate } from '../expired_certificate.ts';

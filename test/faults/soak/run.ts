@@ -5,9 +5,9 @@
  */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { lifeOfPod } from '../../../src/controller/pools/life.ts';
-import { PODS, PROBE_POOLS } from '../../../src/kube/client.ts';
-import { LABEL } from '../../../src/kube/resource.ts';
+import { lifeOfPod } from '../../../src/service/controller/pools/life.ts';
+import { PODS, PROBE_POOLS } from '../../../src/platform/kube/client.ts';
+import { LABEL } from '../../../src/platform/kube/resource.ts';
 import { NAMESPACE, RUNNERS, cluster } from '../../cluster/fixture.ts';
 import { writePart } from '../../../docs/tables/part.ts';
 import { underLoad } from '../load.ts';

@@ -1,13 +1,13 @@
 /** The API on real servers, with a simulated runner and collector that end every accepted request. */
 import { zstdCompressSync } from 'node:zlib';
-import type { Early } from '../../../src/bus/messages.ts';
-import type { ResultBody } from '../../../src/bus/result_body.ts';
-import { SUBJECT } from '../../../src/bus/messages.ts';
-import { outcome } from '../../../src/controller/collect/outcome.ts';
-import { PROBE_JOBS, PROBE_TOOLS } from '../../../src/kube/client.ts';
-import { timeOf } from '../../../src/store/uuid.ts';
+import type { Early } from '../../../src/platform/bus/messages.ts';
+import type { ResultBody } from '../../../src/platform/bus/result_body.ts';
+import { SUBJECT } from '../../../src/platform/bus/messages.ts';
+import { outcome } from '../../../src/service/controller/collect/outcome.ts';
+import { PROBE_JOBS, PROBE_TOOLS } from '../../../src/platform/kube/client.ts';
+import { timeOf } from '../../../src/platform/store/uuid.ts';
 import { until } from '../../until.ts';
-import type { ToolName } from '../../../src/tools/table.ts';
+import type { ToolName } from '../../../src/media/tools/table.ts';
 import { aTool } from '../../api/a_tool.ts';
 import { startApi, tool, type ApiFixture } from '../../api/fixture.ts';
 import { C2PA_REPORT, HLS_REPORT } from '../../api/reports.ts';

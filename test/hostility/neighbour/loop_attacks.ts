@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import { PROBE_JOBS } from '../../../src/kube/client.ts';
+import { PROBE_JOBS } from '../../../src/platform/kube/client.ts';
 import { NAMESPACE, fixtures, type Cluster } from '../../cluster/fixture.ts';
 import { serveContent } from '../../node/origin.ts';
 import type { Attack, Finding } from './attacks.ts';

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import { summary } from '../../../bench/statistics.ts';
-import { PODS } from '../../../src/kube/client.ts';
+import { PODS } from '../../../src/platform/kube/client.ts';
 import { NAMESPACE, RUNNERS, cluster, fixtures, type Cluster } from '../../cluster/fixture.ts';
 import { inFull } from '../../long.ts';
 import { record } from '../record.ts';

@@ -1,9 +1,9 @@
 import { without, withoutMethod, type Guard } from '../guard.ts';
 
-const ledger = () => import('../../../src/controller/leader/ledger.ts');
-const orders = () => import('../../../src/runner/orders.ts');
-const record = () => import('../../../src/kube/lease_record.ts');
-const term = () => import('../../../src/controller/leader/lease_guard.ts');
+const ledger = () => import('../../../src/service/controller/leader/ledger.ts');
+const orders = () => import('../../../src/service/runner/orders.ts');
+const record = () => import('../../../src/platform/kube/lease_record.ts');
+const term = () => import('../../../src/service/controller/leader/lease_guard.ts');
 const ORDERS = 'test/runner/orders.test.ts';
 const TAKEOVER = 'test/controller/takeover.test.ts';
 
@@ -57,7 +57,7 @@ export const admission: readonly Guard[] = [
   without(
     'a leader that ends on purpose ends what it has begun',
     'test/controller/early.test.ts',
-    () => import('../../../src/controller/leader/early.ts'),
+    () => import('../../../src/service/controller/leader/early.ts'),
     'endEarly',
     () => () => Promise.resolve(),
   ),

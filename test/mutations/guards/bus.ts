@@ -1,7 +1,7 @@
 import { without, type Guard } from '../guard.ts';
 
-const permissions = () => import('../../../src/bus/permissions.ts');
-const jwt = () => import('../../../src/bus/nats_jwt.ts');
+const permissions = () => import('../../../src/platform/bus/permissions.ts');
+const jwt = () => import('../../../src/platform/bus/nats_jwt.ts');
 const CALLOUT = 'test/bus/callout.test.ts';
 
 export const bus: readonly Guard[] = [
@@ -26,7 +26,7 @@ export const bus: readonly Guard[] = [
   without(
     'a token of a pod belongs to a living runner of ours',
     CALLOUT,
-    () => import('../../../src/bus/podtoken.ts'),
+    () => import('../../../src/platform/bus/podtoken.ts'),
     'podTokenVerifier',
     (original) => (settings) => original({ ...settings, isOurPod: () => Promise.resolve(true) }),
   ),
@@ -40,7 +40,7 @@ export const bus: readonly Guard[] = [
   without(
     'a flood of messages is refused',
     'test/bus/rates.test.ts',
-    () => import('../../../src/bus/rates.ts'),
+    () => import('../../../src/platform/bus/rates.ts'),
     'makeRates',
     () => () => ({ take: () => 'taken', size: 0 }),
   ),

@@ -1,6 +1,6 @@
 import { without, type Guard } from '../guard.ts';
 
-const authority = () => import('../../../src/accounts/authority.ts');
+const authority = () => import('../../../src/service/accounts/authority.ts');
 const AUTHORITY = 'test/accounts/authority.test.ts';
 const CREDENTIALS = 'test/api/accounts/credentials.test.ts';
 
@@ -8,7 +8,7 @@ export const callers: readonly Guard[] = [
   without(
     'an endpoint needs its permission',
     'test/api/accounts/roles.test.ts',
-    () => import('../../../src/api/http/access.ts'),
+    () => import('../../../src/service/api/http/access.ts'),
     'refusal',
     () => () => null,
   ),
@@ -25,14 +25,14 @@ export const callers: readonly Guard[] = [
   without(
     'another site changes nothing with the cookie',
     CREDENTIALS,
-    () => import('../../../src/api/http/middleware.ts'),
+    () => import('../../../src/service/api/http/middleware.ts'),
     'sameSite',
     () => () => (_ctx, next) => next(),
   ),
   without(
     'a JWT is verified by a key of ours',
     CREDENTIALS,
-    () => import('../../../src/accounts/jwt.ts'),
+    () => import('../../../src/service/accounts/jwt.ts'),
     'makeJwts',
     (original) => (settings) => ({
       ...original(settings),
@@ -48,7 +48,7 @@ export const callers: readonly Guard[] = [
   without(
     'attempts are limited',
     'test/api/accounts/attempts.test.ts',
-    () => import('../../../src/accounts/attempts.ts'),
+    () => import('../../../src/service/accounts/attempts.ts'),
     'makeAttempts',
     (original) =>
       (...given) => ({ ...original(...given), take: () => Promise.resolve() }),
@@ -56,14 +56,14 @@ export const callers: readonly Guard[] = [
   without(
     'a sub-user has no permission that an account above lacks',
     'test/store/tokens.test.ts',
-    () => import('../../../src/store/limits.ts'),
+    () => import('../../../src/platform/store/limits.ts'),
     'effectivePermissions',
     () => (_token, user) => user,
   ),
   without(
     'a literal address that is refused is told at once',
     'test/api/hostile_urls.test.ts',
-    () => import('../../../src/api/probe/source.ts'),
+    () => import('../../../src/service/api/probe/source.ts'),
     'readSource',
     (original) => (text, rules) =>
       original(text, { ...rules, allow: [{ cidr: '0.0.0.0/0' }, { cidr: '::/0' }], deny: [] }),

@@ -1,7 +1,7 @@
 import { without, withoutMethod, type Guard } from '../guard.ts';
 
-const share = () => import('../../../src/controller/pools/share.ts');
-const runnersOf = () => import('../../../src/controller/pools/runners.ts');
+const share = () => import('../../../src/service/controller/pools/share.ts');
+const runnersOf = () => import('../../../src/service/controller/pools/runners.ts');
 const SHARE = 'test/controller/share.test.ts';
 
 export const runners: readonly Guard[] = [
@@ -40,21 +40,21 @@ export const runners: readonly Guard[] = [
   without(
     'a pool never has more pods than its limit',
     'test/controller/pool.test.ts',
-    () => import('../../../src/controller/pools/plan.ts'),
+    () => import('../../../src/service/controller/pools/plan.ts'),
     'planPool',
     (original) => (view) => original({ ...view, spec: { ...view.spec, maxPods: 1000 } }),
   ),
   without(
     'a pool that requires a wall takes no runner without it',
     'test/controller/isolation.test.ts',
-    () => import('../../../src/controller/pools/isolation.ts'),
+    () => import('../../../src/service/controller/pools/isolation.ts'),
     'lackedWalls',
     () => () => [],
   ),
   without(
     'a tool is offered only after its proof',
     'test/controller/tool_proof.test.ts',
-    () => import('../../../src/controller/catalog/verdict.ts'),
+    () => import('../../../src/service/controller/catalog/verdict.ts'),
     'judgeProof',
     (original) => (pod, log, now, since) => {
       const verdict = original(pod, log, now, since);
@@ -64,14 +64,14 @@ export const runners: readonly Guard[] = [
   without(
     'images of tools come from the listed registries',
     'test/controller/tool_proof.test.ts',
-    () => import('../../../src/controller/catalog/prove.ts'),
+    () => import('../../../src/service/controller/catalog/prove.ts'),
     'registryAllowed',
     () => () => true,
   ),
   without(
     'no container of a runner keeps a capability',
     'test/controller/runner_pod.test.ts',
-    () => import('../../../src/controller/pools/pod.ts'),
+    () => import('../../../src/service/controller/pools/pod.ts'),
     'runnerPod',
     (original) => (settings, pod) => {
       const made = original(settings, pod);
@@ -82,7 +82,7 @@ export const runners: readonly Guard[] = [
   without(
     'a result is recorded once',
     'test/controller/record_end.test.ts',
-    () => import('../../../src/controller/collect/record_end.ts'),
+    () => import('../../../src/service/controller/collect/record_end.ts'),
     'recordEnd',
     () => (store, end) => store.closeRequest(end).then((recorded) => ({ ...recorded, first: true })) as never,
   ),

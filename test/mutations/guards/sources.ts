@@ -35,7 +35,7 @@ export const sources: readonly Guard[] = [
   without(
     'a chunk of an uploaded file is opened in its own place alone',
     'test/source/upload.test.ts',
-    () => import('../../../src/upload/chunks.ts'),
+    () => import('../../../src/source/upload/chunks.ts'),
     'chunkCipher',
     () => () => ({
       seal: (plain: Buffer) => Buffer.concat([plain, Buffer.alloc(16)]),
@@ -70,7 +70,7 @@ export const sources: readonly Guard[] = [
   without(
     'a sealed source opens for its own request and token',
     'test/seal/seal.test.ts',
-    () => import('../../../src/seal/open.ts'),
+    () => import('../../../src/platform/seal/open.ts'),
     'openSealed',
     () =>
       async (sealed, _binding, { keys }) => {
@@ -81,7 +81,7 @@ export const sources: readonly Guard[] = [
   without(
     'a kept secret opens as what it was sealed for',
     'test/seal/box.test.ts',
-    () => import('../../../src/seal/box.ts'),
+    () => import('../../../src/platform/seal/box.ts'),
     'openBox',
     (original) => (sealed, _purpose, keys) => {
       const header = Buffer.from(sealed).toString('latin1').split('.')[0]!;

@@ -4,7 +4,7 @@ export const webhooks: readonly Guard[] = [
   without(
     'a webhook is signed over id, time and body',
     'test/webhooks/sign.test.ts',
-    () => import('../../../src/webhooks/sign.ts'),
+    () => import('../../../src/service/webhooks/sign.ts'),
     'signedHeaders',
     (original) => (secret, message) => ({
       ...original(secret, message),
@@ -14,7 +14,7 @@ export const webhooks: readonly Guard[] = [
   without(
     'a receiver that answers 410 gets nothing more',
     'test/webhooks/schedule.test.ts',
-    () => import('../../../src/webhooks/schedule.ts'),
+    () => import('../../../src/service/webhooks/schedule.ts'),
     'verdictOf',
     (original) => (result, step, now, random) =>
       original(result.status === 410 ? { ...result, status: 500 } : result, step, now, random),
@@ -22,7 +22,7 @@ export const webhooks: readonly Guard[] = [
   without(
     'an address of a webhook with a password is sealed',
     'test/webhooks/kept_url.test.ts',
-    () => import('../../../src/webhooks/kept_url.ts'),
+    () => import('../../../src/service/webhooks/kept_url.ts'),
     'keptUrl',
     () => (url) => Promise.resolve(url),
   ),

@@ -1,14 +1,7 @@
 /** Reads parts of an uploaded file: whole chunks are asked for, opened, and cut to what is wanted. */
 import { Agent, request, type IncomingMessage } from 'node:http';
-import {
-  CHUNK_BYTES,
-  chunkCipher,
-  cutter,
-  readTokenOf,
-  STORED_CHUNK_BYTES,
-  storedBytes,
-} from '../../../upload/chunks.ts';
-import type { UploadPlace } from '../../../upload/place.ts';
+import { CHUNK_BYTES, chunkCipher, cutter, readTokenOf, STORED_CHUNK_BYTES, storedBytes } from '../../upload/chunks.ts';
+import type { UploadPlace } from '../../upload/place.ts';
 import { isSourceError } from '../../error.ts';
 import { brokenConnection, lostUpload, sourceClosed, unreadableScheme } from '../../failures.ts';
 import { StreamedAnswer } from '../../http/answer.ts';

@@ -1,5 +1,5 @@
 /** A file that was sent with its request: read from the API replica that holds it. It has no address to be named by. */
-import type { UploadPlace } from '../../../upload/place.ts';
+import type { UploadPlace } from '../../upload/place.ts';
 import { SourceError } from '../../error.ts';
 import { encodeStrictly } from '../../address/s3.ts';
 import { classOf } from '../../address/text.ts';

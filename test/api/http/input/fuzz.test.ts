@@ -3,14 +3,14 @@
  * be repeated.
  */
 import assert from 'node:assert/strict';
-import { catalogOf } from '../../../../src/api/probe/catalog.ts';
-import type { Input } from '../../../../src/api/http/context.ts';
-import { ApiError } from '../../../../src/api/errors.ts';
-import { parsePairs } from '../../../../src/api/http/input/pairs.ts';
-import { makeReader } from '../../../../src/api/http/input/read.ts';
-import { ProbeFileSchema, type ProbeFile } from '../../../../src/api/probe/schema/file.ts';
-import { readSource } from '../../../../src/api/probe/source.ts';
-import { selectTools } from '../../../../src/api/probe/tools.ts';
+import { catalogOf } from '../../../../src/service/api/probe/catalog.ts';
+import type { Input } from '../../../../src/service/api/http/context.ts';
+import { ApiError } from '../../../../src/service/api/errors.ts';
+import { parsePairs } from '../../../../src/service/api/http/input/pairs.ts';
+import { makeReader } from '../../../../src/service/api/http/input/read.ts';
+import { ProbeFileSchema, type ProbeFile } from '../../../../src/service/api/probe/schema/file.ts';
+import { readSource } from '../../../../src/service/api/probe/source.ts';
+import { selectTools } from '../../../../src/service/api/probe/tools.ts';
 import { random } from '../../../source/random.ts';
 import { aTool } from '../../a_tool.ts';
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import type { Input } from '../../../../src/api/http/context.ts';
-import { parsePairs } from '../../../../src/api/http/input/pairs.ts';
-import { makeReader } from '../../../../src/api/http/input/read.ts';
-import { ProbeFileSchema, type ProbeFile } from '../../../../src/api/probe/schema/file.ts';
-import { FFPROBE_OPTIONS } from '../../../../src/tools/ffprobe_options.ts';
+import type { Input } from '../../../../src/service/api/http/context.ts';
+import { parsePairs } from '../../../../src/service/api/http/input/pairs.ts';
+import { makeReader } from '../../../../src/service/api/http/input/read.ts';
+import { ProbeFileSchema, type ProbeFile } from '../../../../src/service/api/probe/schema/file.ts';
+import { FFPROBE_OPTIONS } from '../../../../src/media/tools/ffprobe_options.ts';
 
 const read = makeReader<ProbeFile>(ProbeFileSchema);
 const query = (text: string): Input => ({ form: 'query', pairs: parsePairs(text, 'query') });

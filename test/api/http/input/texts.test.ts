@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { ProbeFileSchema } from '../../../../src/api/probe/schema/file.ts';
-import { SINGLES } from '../../../../src/api/probe/singles.ts';
-import { makeReader } from '../../../../src/api/http/input/read.ts';
-import { unstorableIn } from '../../../../src/api/http/input/texts.ts';
-import { MANAGEMENT } from '../../../../src/api/endpoints.ts';
+import { ProbeFileSchema } from '../../../../src/service/api/probe/schema/file.ts';
+import { SINGLES } from '../../../../src/service/api/probe/singles.ts';
+import { makeReader } from '../../../../src/service/api/http/input/read.ts';
+import { unstorableIn } from '../../../../src/service/api/http/input/texts.ts';
+import { MANAGEMENT } from '../../../../src/service/api/endpoints.ts';
 import { startManagement, type Management } from '../../accounts/fixture.ts';
 
 const BAD: [string, string][] = [

@@ -1,0 +1,372 @@
+/** All settings of all roles: environment variable, form and default. A single error lists everything that is wrong. */
+import { DEFAULT_LIMITS, MAX_QUEUE_MS, type DefaultLimits } from './limits.ts';
+import { checkRunnerSettings, RUNNER_SETTINGS } from './runner_settings.ts';
+import { document, flag, httpUrl, integer, integerOrNull, json, listen, oneOf, text, type Setting } from './setting.ts';
+import type { SourceException } from './source_exception.ts';
+import type { NamedCredential } from '../source/named_credential.ts';
+
+export class ConfigError extends Error {
+  readonly code = 'config-invalid';
+  readonly problems: string[];
+  constructor(problems: string[]) {
+    super(`invalid settings:\n  ${problems.join('\n  ')}`);
+    this.name = 'ConfigError';
+    this.problems = problems;
+  }
+}
+
+type Env = Record<string, string | undefined>;
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const isStrings = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((item) => typeof item === 'string');
+
+const isAllowed = (value: unknown): value is SourceException[] =>
+  Array.isArray(value) &&
+  value.every((item) => isObject(item) && (typeof item['cidr'] === 'string' || typeof item['host'] === 'string'));
+
+const areCredentials = (value: unknown): value is NamedCredential[] =>
+  Array.isArray(value) &&
+  value.every(
+    (item) =>
+      isObject(item) &&
+      typeof item['name'] === 'string' &&
+      ['s3', 'gs', 'az'].includes(item['kind'] as string) &&
+      Array.isArray(item['accounts']) &&
+      isStrings(item['buckets']) &&
+      (item['identity'] === undefined || isObject(item['identity'])),
+  );
+
+export interface PodDefaults {
+  nodeSelector?: Record<string, string>;
+  tolerations?: { key?: string; operator?: string; value?: string; effect?: string }[];
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+  priorityClassName?: string;
+}
+const isPodDefaults = (value: unknown): value is PodDefaults => isObject(value);
+
+const common = {
+  logLevel: oneOf('PY_LOG_LEVEL', ['trace', 'debug', 'info', 'warn', 'error', 'fatal'], 'info'),
+  namespace: text('PY_NAMESPACE', 'probeyard'),
+  podName: text('PY_POD_NAME', 'local'),
+};
+const postgres = {
+  /** A mounted Secret with the addresses, in place of the two variables. It is read for each new connection. */
+  postgresFolder: text('PY_POSTGRES_FOLDER', ''),
+  postgresUrl: text('PY_POSTGRES_URL', ''),
+  postgresDirectUrl: text('PY_POSTGRES_DIRECT_URL', ''),
+  postgresCaFile: text('PY_POSTGRES_CA_FILE', ''),
+  postgresCertificateFile: text('PY_POSTGRES_CERT_FILE', ''),
+  postgresKeyFile: text('PY_POSTGRES_KEY_FILE', ''),
+};
+type PostgresConfig = Pick<Config<'backup'>, keyof typeof postgres>;
+const filesOfPostgres = (config: PostgresConfig) => ({
+  folder: config.postgresFolder || undefined,
+  caFile: config.postgresCaFile || undefined,
+  certificateFile: config.postgresCertificateFile || undefined,
+  keyFile: config.postgresKeyFile || undefined,
+});
+/** As the settings of a connection that does not lead through a pooler. */
+export const directPostgresOf = (config: PostgresConfig) => ({
+  url: config.postgresDirectUrl || config.postgresUrl,
+  direct: true,
+  ...filesOfPostgres(config),
+});
+/** Where the kubelet asks whether the process is alive: a thread answers. */
+const livenessListen = listen('PY_LIVENESS_LISTEN', ':9091');
+/** Connections of a process that runs for long. */
+const pool = {
+  postgresPoolSize: integer('PY_POSTGRES_POOL_SIZE', 2, 200, 10),
+  postgresPrepared: flag('PY_POSTGRES_PREPARED', true),
+};
+const nats = {
+  natsUrl: text('PY_NATS_URL'),
+  natsCaFile: text('PY_NATS_CA_FILE', ''),
+};
+const sources = {
+  allowSources: json('PY_ALLOW_SOURCES', 'a list of {cidr or host, port}', isAllowed, []),
+  denyCidrs: json('PY_DENY_CIDRS', 'a list of CIDRs', isStrings, []),
+};
+/** For roles that parse addresses. */
+const s3Hosts = json('PY_S3_HOSTS', 'a list of host names', isStrings, []);
+/** Where spans go. Empty: no request is traced. */
+const tracing = {
+  tracingEndpoint: httpUrl('PY_TRACING_ENDPOINT', ''),
+  tracingPercent: integer('PY_TRACING_PERCENT', 0, 100, 10),
+};
+/** How origins and webhook receivers are reached. */
+const egress = {
+  egressProxy: text('PY_EGRESS_PROXY', ''),
+  noProxy: json('PY_NO_PROXY', 'a list of names and CIDRs', isStrings, []),
+  egressResolve: oneOf('PY_EGRESS_RESOLVE', ['here', 'proxy'], 'here'),
+};
+/** How runners reach origins: the controller passes it on to them. */
+const origins = {
+  ...egress,
+  s3Endpoint: httpUrl('PY_S3_ENDPOINT', ''),
+  s3Region: text('PY_S3_REGION', ''),
+  minBytesPerMinute: integer('PY_MIN_BYTES_PER_MINUTE', 0, 1_000_000_000, 16_384),
+};
+/** Maximum number of finished ProbeJobs. */
+const finishedMax = integer('PY_FINISHED_MAX', 0, 100_000, 5_000);
+/** Default limits of users. */
+const limits = {
+  requestsPerMinute: integer('PY_LIMIT_REQUESTS_PER_MINUTE', 1, 10_000_000, DEFAULT_LIMITS.requestsPerMinute),
+  concurrency: integer('PY_LIMIT_CONCURRENCY', 1, 100_000, DEFAULT_LIMITS.concurrency),
+  queueTimeoutMs: integer('PY_LIMIT_QUEUE_TIMEOUT_MS', 1, MAX_QUEUE_MS, DEFAULT_LIMITS.queueTimeoutMs),
+  fileBytes: integer('PY_LIMIT_FILE_BYTES', 1, 1_000_000_000_000_000, DEFAULT_LIMITS.fileBytes),
+  /** For an account, over all its tokens. Null: four times the concurrency of its root user; 0: unlimited. */
+  accountConcurrency: integerOrNull('PY_LIMIT_ACCOUNT_CONCURRENCY', 0, 1_000_000),
+};
+/** As the settings of the store. */
+export const postgresOf = (config: Config<'controller'> | Config<'api'>) => ({
+  url: config.postgresUrl,
+  directUrl: config.postgresDirectUrl,
+  ...filesOfPostgres(config),
+  poolSize: config.postgresPoolSize,
+  prepared: config.postgresPrepared,
+});
+export const limitsOf = ({
+  requestsPerMinute,
+  concurrency,
+  queueTimeoutMs,
+  fileBytes,
+  accountConcurrency,
+}: DefaultLimits): DefaultLimits => ({ requestsPerMinute, concurrency, queueTimeoutMs, fileBytes, accountConcurrency });
+
+const api = {
+  ...common,
+  ...tracing,
+  ...postgres,
+  ...nats,
+  ...sources,
+  s3Hosts,
+  ...pool,
+  ...egress,
+  allowWebhooks: json('PY_ALLOW_WEBHOOKS', 'a list of {cidr or host, port}', isAllowed, []),
+  sourceCaFile: text('PY_SOURCE_CA_FILE', ''),
+  natsNkeyFile: text('PY_NATS_NKEY_FILE'),
+  sealPublicFile: text('PY_SEAL_PUBLIC_FILE'),
+  replica: text('PY_REPLICA', 'local'),
+  listen: listen('PY_LISTEN', ':8080'),
+  metricsListen: listen('PY_METRICS_LISTEN', ':9090'),
+  livenessListen,
+  drainMs: integer('PY_DRAIN_MS', 0, 3_600_000, 115_000),
+  /** Where uploaded files are kept. Empty: files are not taken. */
+  uploadFolder: text('PY_UPLOAD_FOLDER', ''),
+  uploadListen: listen('PY_UPLOAD_LISTEN', ':8081'),
+  uploadMaxBytes: integer('PY_UPLOAD_MAX_BYTES', 1, 1_000_000_000_000, 2_000_000_000),
+  uploadRoomBytes: integer('PY_UPLOAD_ROOM_BYTES', 1, 10_000_000_000_000, 4_000_000_000),
+  podIp: text('PY_POD_IP', ''),
+  /** Open connections of callers. */
+  maxConnections: integer('PY_MAX_CONNECTIONS', 10, 1_000_000, 4_000),
+  maxQueued: integer('PY_MAX_QUEUED', 1, 10_000_000, 10_000),
+  finishedMax,
+  memoryBudgetBytes: integer('PY_MEMORY_BUDGET_BYTES', 20_000_000, 1_000_000_000_000, 160_000_000),
+  ...limits,
+  onlyReturnsRaw: flag('PY_ONLY_RETURNS_RAW', false),
+  console: flag('PY_CONSOLE', true),
+  mcp: flag('PY_MCP', true),
+  /** The origin of samples. Empty: there is none. */
+  samplesUrl: httpUrl('PY_SAMPLES_URL', ''),
+  boxFile: text('PY_BOX_FILE'),
+  publicUrl: httpUrl('PY_PUBLIC_URL', ''),
+  trustedHops: integer('PY_TRUSTED_HOPS', 0, 20, 0),
+  signUp: flag('PY_SIGN_UP', true),
+  mostSubUsers: integer('PY_MOST_SUB_USERS', 0, 1_000_000, 1_000),
+  mostTokens: integer('PY_MOST_TOKENS', 1, 1_000_000, 2_000),
+  tokensViewable: flag('PY_TOKENS_VIEWABLE', true),
+  smtpHost: text('PY_SMTP_HOST', ''),
+  smtpPort: integer('PY_SMTP_PORT', 1, 65_535, 587),
+  smtpTls: oneOf('PY_SMTP_TLS', ['starttls', 'implicit', 'opportunistic', 'none'], 'starttls'),
+  smtpFrom: text('PY_SMTP_FROM', ''),
+  smtpUserFile: text('PY_SMTP_USER_FILE', ''),
+  smtpPasswordFile: text('PY_SMTP_PASSWORD_FILE', ''),
+  smtpCaFile: text('PY_SMTP_CA_FILE', ''),
+};
+
+const controller = {
+  ...common,
+  ...tracing,
+  ...postgres,
+  ...nats,
+  ...sources,
+  s3Hosts,
+  /** Credentials that requests may name; each has a folder with the keys of its Secret. */
+  credentials: json('PY_SOURCE_CREDENTIALS', 'a list of {name, kind, accounts, buckets}', areCredentials, []),
+  credentialsFolder: text('PY_SOURCE_CREDENTIALS_FOLDER', '/etc/probeyard/credentials'),
+  /** Tokens of the service account for those without a Secret. */
+  identityFolder: text('PY_IDENTITY_FOLDER', '/var/run/secrets/probeyard.dev/identity'),
+  natsNkeyFile: text('PY_NATS_NKEY_FILE'),
+  ...pool,
+  natsIssuerFile: text('PY_NATS_ISSUER_FILE'),
+  /** Copies of each stream. Null: as many as the servers allow, at most three. */
+  natsStreamReplicas: integerOrNull('PY_NATS_STREAM_REPLICAS', 1, 5),
+  natsAccount: text('PY_NATS_ACCOUNT', 'PROBEYARD'),
+  /** Stages of rotations, at whose change NATS is reloaded. */
+  natsStageFiles: json('PY_NATS_STAGE_FILES', 'a list of files', isStrings, []),
+  sealPrivateFile: text('PY_SEAL_PRIVATE_FILE'),
+  livenessListen,
+  metricsListen: listen('PY_METRICS_LISTEN', ':9090'),
+  runnerNamespace: text('PY_RUNNER_NAMESPACE', 'probeyard-runners'),
+  runnerImage: text('PY_RUNNER_IMAGE'),
+  runnerServiceAccount: text('PY_RUNNER_SERVICE_ACCOUNT', 'probeyard-runner'),
+  /** ConfigMap in the runner namespace that owns every pod; empty: pods have no owner. */
+  runnerOwner: text('PY_RUNNER_OWNER', ''),
+  verifyServiceAccount: text('PY_VERIFY_SERVICE_ACCOUNT', 'probeyard-verify'),
+  /** How runner pods reach NATS. */
+  runnerNatsUrl: text('PY_RUNNER_NATS_URL', ''),
+  /** Where NATS decides by JWTs: with which one runners ask for the auth callout. */
+  runnerNatsSentinel: text('PY_RUNNER_NATS_SENTINEL', ''),
+  imagePullSecrets: json('PY_IMAGE_PULL_SECRETS', 'a list of names', isStrings, []),
+  imagePullPolicy: oneOf('PY_IMAGE_PULL_POLICY', ['Always', 'IfNotPresent', 'Never'], 'IfNotPresent'),
+  toolsDelivery: oneOf('PY_TOOLS_DELIVERY', ['imageVolume', 'bundled'], 'imageVolume'),
+  bundledImage: text('PY_BUNDLED_IMAGE', ''),
+  allowedRegistries: json('PY_ALLOWED_REGISTRIES', 'a list of image prefixes', isStrings, []),
+  podDefaults: json('PY_POD_DEFAULTS', 'an object', isPodDefaults, {}),
+  ...origins,
+  ...limits,
+  sourceCaConfigMap: text('PY_SOURCE_CA_CONFIGMAP', ''),
+  /** Trust anchors and settings of the C2PA check, in the runner namespace. */
+  c2paConfigMap: text('PY_C2PA_CONFIGMAP', ''),
+  /** Prefix of the ConfigMaps with what the leader applies: NAME-catalog, NAME-pools and NAME-policies. */
+  chartName: text('PY_CHART_NAME', 'probeyard'),
+  showVulnerabilities: flag('PY_SHOW_VULNERABILITIES', false),
+  /** Whether the chart has installed the policy that refuses late admissions. */
+  admissionPolicy: flag('PY_ADMISSION_POLICY', true),
+  earlyStart: flag('PY_EARLY_START', true),
+  finishedSeconds: integer('PY_FINISHED_SECONDS', 1, 86_400, 600),
+  finishedMax,
+  keepEnvelopeDays: integer('PY_KEEP_ENVELOPE_DAYS', 1, 36_500, 30),
+  keepRequestMonths: integer('PY_KEEP_REQUEST_MONTHS', 1, 1_200, 13),
+  maxQueued: integer('PY_MAX_QUEUED', 1, 10_000_000, 10_000),
+  byHandPerMinute: integer('PY_BY_HAND_PER_MINUTE', 1, 10_000_000, 600),
+};
+
+const isBooleanOrNull = (value: unknown): value is boolean | null => value === null || typeof value === 'boolean';
+
+/** The pod's own facts, beside the settings document that the controller creates for it. */
+const agent = {
+  namespace: common.namespace,
+  podName: common.podName,
+  podUid: text('PY_POD_UID'),
+  podIp: text('PY_POD_IP', ''),
+  /** The listening socket that the agent was started with (images/probeyard/listener); 0 if it opens one itself. */
+  sourceFd: integer('PY_SOURCE_FD', 0, 65_535, 0),
+  settings: document(RUNNER_SETTINGS, checkRunnerSettings),
+  /**
+   * How often the pod was renewed; set by the agent itself (src/service/runner/renewal.ts), like the two that follow.
+   */
+  life: integer('PY_LIFE', 0, 1_000_000, 0),
+  jobsBefore: integer('PY_JOBS_BEFORE', 0, Number.MAX_SAFE_INTEGER, 0),
+  networkEnforced: json('PY_NETWORK_ENFORCED', 'true, false or null', isBooleanOrNull, null),
+};
+
+/** Where backups are: a folder, or a bucket. */
+const backups = {
+  backupFolder: text('PY_BACKUP_FOLDER', ''),
+  backupS3Endpoint: httpUrl('PY_BACKUP_S3_ENDPOINT', ''),
+  backupS3Bucket: text('PY_BACKUP_S3_BUCKET', ''),
+  backupS3Prefix: text('PY_BACKUP_S3_PREFIX', ''),
+  backupS3Region: text('PY_BACKUP_S3_REGION', 'us-east-1'),
+  backupS3KeyFile: text('PY_BACKUP_S3_KEY_FILE', ''),
+  backupS3SecretFile: text('PY_BACKUP_S3_SECRET_FILE', ''),
+  backupS3CaFile: text('PY_BACKUP_S3_CA_FILE', ''),
+};
+/** The installation's Secrets, a folder each. */
+const keysFolder = text('PY_KEYS_FOLDER', '/etc/probeyard-keys');
+
+const backup = {
+  ...common,
+  ...postgres,
+  ...backups,
+  keysFolder,
+  backupWhat: oneOf('PY_BACKUP_WHAT', ['all', 'erasures', 'check'], 'all'),
+  backupRecipients: json('PY_BACKUP_RECIPIENTS', 'a list of public keys', isStrings, []),
+  /** 0: all are kept. */
+  backupKeep: integer('PY_BACKUP_KEEP', 0, 100_000, 14),
+};
+
+const restore = {
+  ...common,
+  ...postgres,
+  ...backups,
+  keysFolder,
+  restoreName: text('PY_RESTORE_NAME'),
+  restoreKeyFile: text('PY_RESTORE_KEY_FILE'),
+  waitMs: integer('PY_WAIT_MS', 0, 3_600_000, 120_000),
+};
+
+const migrate = {
+  ...common,
+  ...postgres,
+  /** The backup that must be restored before anything is written; empty: none. */
+  restoreName: text('PY_RESTORE_NAME', ''),
+  /** Addresses of the API and the controller, if they sign in with roles of their own. */
+  postgresApiUrl: text('PY_POSTGRES_API_URL', ''),
+  postgresControllerUrl: text('PY_POSTGRES_CONTROLLER_URL', ''),
+  adminEmailFile: text('PY_ADMIN_EMAIL_FILE', ''),
+  adminPasswordFile: text('PY_ADMIN_PASSWORD_FILE', ''),
+  adminTokenFile: text('PY_ADMIN_TOKEN_FILE', ''),
+  waitMs: integer('PY_WAIT_MS', 0, 3_600_000, 120_000),
+};
+
+const isNames = (value: unknown): value is Record<string, string> =>
+  isObject(value) && Object.values(value).every((name) => typeof name === 'string');
+const setup = {
+  ...common,
+  /** The backup whose keys are taken instead of new ones; empty: none. */
+  ...backups,
+  restoreName: text('PY_RESTORE_NAME', ''),
+  restoreKeyFile: text('PY_RESTORE_KEY_FILE', ''),
+  /** `natsHosts` and `postgresHost` are empty for external servers, whose Secrets are given. */
+  natsHosts: text('PY_NATS_HOSTS', ''),
+  postgresHost: text('PY_POSTGRES_HOST', ''),
+  postgresClaim: text('PY_POSTGRES_CLAIM', ''),
+  adminEmail: text('PY_ADMIN_EMAIL', 'admin@probeyard.invalid'),
+  secretNames: json('PY_SECRET_NAMES', 'an object of names', isNames, {}),
+};
+
+const rotate = {
+  ...common,
+  natsHosts: text('PY_NATS_HOSTS', ''),
+  secretNames: json('PY_SECRET_NAMES', 'an object of names', isNames, {}),
+  rotate: json('PY_ROTATE', 'a list of what to rotate', isStrings, []),
+};
+
+const samples = {
+  ...common,
+  listen: api.listen,
+  metricsListen: api.metricsListen,
+  samplesFolder: text('PY_SAMPLES_FOLDER', '/app/samples'),
+};
+
+const ROLES = { api, controller, agent, migrate, setup, backup, restore, rotate, samples };
+type Settings = typeof ROLES;
+export type Role = keyof Settings;
+export type Config<R extends Role> = { [K in keyof Settings[R]]: Settings[R][K] extends Setting<infer T> ? T : never };
+
+export function loadConfig<R extends Role>(role: R, env: Env = process.env): Config<R> {
+  const problems: string[] = [];
+  const out: Record<string, unknown> = {};
+  for (const [name, setting] of Object.entries(ROLES[role]) as [string, Setting<unknown>][]) {
+    const value = env[setting.variable];
+    if (value === undefined || value === '') {
+      if (setting.fallback === undefined) problems.push(`${setting.variable}: is required for the role ${role}`);
+      out[name] = setting.fallback;
+      continue;
+    }
+    try {
+      out[name] = setting.parse(value);
+    } catch (error) {
+      // The value is omitted deliberately: it may be a secret.
+      problems.push(`${setting.variable}: ${(error as Error).message}`);
+    }
+  }
+  if (out['postgresUrl'] === '' && out['postgresFolder'] === '')
+    problems.push(`PY_POSTGRES_URL: is required for the role ${role}, or PY_POSTGRES_FOLDER`);
+  if (problems.length > 0) throw new ConfigError(problems);
+  return out as Config<R>;
+}

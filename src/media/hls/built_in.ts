@@ -1,0 +1,42 @@
+/**
+ * The validator as a tool: it is built in and has no image of its own, so it is always available. It measures segments
+ * with the newest ffprobe in the cluster. Without one it only checks playlists, and reports that.
+ */
+import { byNewest } from '../../base/version_order.ts';
+import { HLS_VERSION } from './version.ts';
+
+export interface ToolOfCluster {
+  tool: string;
+  version: string;
+  command: string[];
+}
+
+export interface BuiltIn {
+  tool: 'msv';
+  version: string;
+  latest: true;
+  command: string[];
+  /** Tools that a runner needs for it, as `tool/version`. */
+  uses: string[];
+}
+
+/** The runner puts the program in its place. Those of an older image know `{app}` as the folder of their sources. */
+export const HLS_PROGRAM = '{app}/hls/main.ts';
+
+/** Passes the program the command that measures segments, as JSON. Runners of the previous version support it too. */
+export const PROBE_OPTION = '--ffprobe';
+
+/** `{tools}` is the folder of all tools in the tools container. */
+export function builtInMsv(tools: readonly ToolOfCluster[]): BuiltIn {
+  const ffprobe = tools.filter(({ tool }) => tool === 'ffprobe').sort((a, b) => byNewest(a.version, b.version))[0];
+  const command = ['{node}', '--max-old-space-size=640', HLS_PROGRAM];
+  if (!ffprobe) return { tool: 'msv', version: HLS_VERSION, latest: true, command, uses: [] };
+  const inTools = ffprobe.command.map((part) => part.replaceAll('{root}', `{tools}/ffprobe/${ffprobe.version}`));
+  return {
+    tool: 'msv',
+    version: HLS_VERSION,
+    latest: true,
+    command: [...command, `${PROBE_OPTION}=${JSON.stringify(inTools)}`],
+    uses: [`ffprobe/${ffprobe.version}`],
+  };
+}

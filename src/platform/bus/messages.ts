@@ -1,0 +1,277 @@
+/**
+ * All NATS subjects and messages. NATS is only the transport, never the record: each message may be lost or duplicated,
+ * and its receiver handles both.
+ */
+import type { Kind, PolicyStatus, ProbeJobSpec, Reason } from '../kube/probe_job.ts';
+import type { Wall } from '../kube/probe_pool.ts';
+import type { Policy } from '../../media/policy/types.ts';
+import type { Source } from '../../source/source.ts';
+import type { SourceException } from '../../base/source_exception.ts';
+import type { ReportTool } from '../../media/tools/probe_report.ts';
+import type { ToolName } from '../../media/tools/table.ts';
+import type { RunnerPhase } from './runner_phase.ts';
+
+/**
+ * Protocol of orders and heartbeats. A runner of another protocol gets no jobs: it finishes its current one and is
+ * replaced.
+ * 2: an Assignment holds the parsed Source; in 1 it held the text of the address.
+ * 3: a job may have several versions of one tool (`compare`), and a policy.
+ * 4: a job may have a second source (`other`).
+ * 5: a source may have headers, or be an uploaded file.
+ */
+export const RUNNER_PROTOCOL = 5;
+/**
+ * Protocol of results. It is separate because during an upgrade collectors of either version record results of the
+ * other.
+ */
+export const RESULT_PROTOCOL = 1;
+/**
+ * Protocol of the result of two sources, whose runs have a side. A collector that does not know sides would judge one
+ * of them alone: it drops the result, which the runner sends again until another collector takes it.
+ */
+export const SIDED_RESULT_PROTOCOL = 2;
+
+/** `runner`: its id (runner_id.ts). */
+export const SUBJECT = {
+  /** API to leader: a job is being created. The leader may let a runner begin, but never admits on it. */
+  early: 'py.early',
+  /** Agent to leader, a request with the agent's state; answered with a Lease. */
+  heartbeat: (runner: string) => `py.hb.${runner}`,
+  heartbeats: 'py.hb.*',
+  /** Leader to one agent; all are requests. */
+  prepare: (runner: string) => `py.run.${runner}.prepare`,
+  begin: (runner: string) => `py.run.${runner}.begin`,
+  go: (runner: string) => `py.run.${runner}.go`,
+  cancel: (runner: string) => `py.run.${runner}.cancel`,
+  renew: (runner: string) => `py.run.${runner}.renew`,
+  /** Any collector to one agent: the result is recorded, stop sending it. */
+  collected: (runner: string) => `py.run.${runner}.collected`,
+  runner: (runner: string) => `py.run.${runner}.>`,
+  /** A new leader to every agent: send a heartbeat now. */
+  report: 'py.run.all.report',
+  /** Agent to the collectors, over JetStream: one result (Result), its tool output inline or in chunks. */
+  result: (runner: string) => `py.res.${runner}`,
+  results: 'py.res.*',
+  /** Agent to the collectors, over JetStream: one chunk of a large result. */
+  chunk: (runner: string, job: string, attempt: number, index: number) =>
+    `py.chunk.${runner}.${job}.${attempt}.${index}`,
+  chunks: 'py.chunk.>',
+  /** From the recorder of an end to the API replica that waits for it. */
+  ended: (replica: string) => `py.end.${replica}`,
+  /** From the recorder of an end to the leader. */
+  closed: 'py.closed',
+  /** API to leader: empty request for the state of the cluster; the reply is a ClusterSnapshot. */
+  cluster: 'py.cluster',
+} as const;
+
+export const STREAM = { results: 'PY_RESULTS', chunks: 'PY_CHUNKS', consumer: 'collectors' } as const;
+
+/**
+ * How long an agent continues a job without an answer from a leader. Longer than a failover (7 s), shorter than
+ * RUNNER_SILENCE_MS.
+ */
+export const TASK_LEASE_MS = 15_000;
+/** Silence after which the leader considers an agent lost. */
+export const RUNNER_SILENCE_MS = 20_000;
+export const HEARTBEAT_MS = 2_000;
+/** A prepared runner releases itself if no `go` arrives within this time. */
+export const PREPARE_TTL_MS = 2_000;
+/** Results up to this (compressed) size are sent in one message; larger ones in chunks of this size. */
+export const CHUNK_BYTES = 512 * 1024;
+/** Envelopes up to this size are included in the notice to the API. */
+export const INLINE_ENVELOPE_BYTES = 256 * 1024;
+
+/** Everything a runner needs for a job. Apart from the API's memory, the only place where a source is in plain text. */
+export interface Assignment {
+  kind: Kind;
+  /** Includes credentials. */
+  source: Source;
+  /** The second source of a comparison of two: every tool runs on both. */
+  other?: Source;
+  tools: AssignedTool[];
+  /** Analysis time, counted from admission. */
+  timeoutMs: number;
+  maxBytes: number;
+  allow: SourceException[];
+  report: { enabled: boolean; diff: boolean; prefer: ReportTool | null };
+  /** One more run of ffprobe, over all packets. */
+  timeline?: boolean;
+  /** The policy to evaluate. Omitted in a `prepare`. */
+  policy?: { name: string | null; revision: number | null; document: Policy } | undefined;
+}
+
+export interface AssignedTool {
+  name: ToolName;
+  /** An exact version, never `latest`. */
+  version: string;
+  timeoutMs: number;
+  options: Record<string, string>;
+  /** From the ProbeTool, with `{root}` and `{node}` not yet replaced. */
+  command: string[];
+  /** The binary's version output, for the result; absent if its proof did not record it. */
+  build?: string;
+  /** Tools (`tool/version`) that must be mounted, if not its own image: set for tools built into the runner. */
+  uses?: string[];
+}
+
+/** The two sources of a comparison, in the order of the request. */
+export const SIDES = ['a', 'b'] as const;
+export type Side = (typeof SIDES)[number];
+
+/** A run of a tool: with a side, if the job has two sources. */
+export interface Run {
+  name: ToolName;
+  version: string;
+  side?: Side;
+}
+
+export const runsFor = (tools: readonly Run[], ofTwo: boolean): Run[] =>
+  (ofTwo ? SIDES : [undefined]).flatMap((side) =>
+    tools.map(({ name, version }) => ({ name, version, ...(side === undefined ? {} : { side }) })),
+  );
+
+/** Identifies a run within a job: two versions of one tool are two runs, and so is one version on two sources. */
+export const runKey = ({ name, version, side }: { name: string; version: string; side?: Side }): string =>
+  side === undefined ? `${name} ${version}` : `${side}: ${name} ${version}`;
+
+/** On which source a run was, in front of what is said of it. */
+export const sideText = ({ side }: Pick<Run, 'side'>): string => (side === undefined ? '' : `${side}: `);
+
+/** `epoch`: agents refuse one older than they have seen. `requestId` is only for the agent's log. */
+export interface Order {
+  epoch: number;
+  job: string;
+  attempt: number;
+  requestId?: string;
+}
+
+export interface Prepare extends Order {
+  protocol: number;
+  /** The tenant by the pool's reuse scope. The first prepare or go binds the pod to it. */
+  tenant: string;
+  assignment: Assignment;
+}
+/**
+ * Begins the tools of a prepared job before its admission; the runner keeps the results until the `go`. `number` is
+ * that of the answer to the `prepare`, and valid for a moment.
+ */
+export interface Begin extends Order {
+  number: string;
+}
+/** Contains everything: a `go` works without a previous `prepare`. */
+export interface Go extends Prepare {
+  /** Remaining analysis time in milliseconds. */
+  remainingMs: number;
+}
+export interface Cancel extends Order {
+  why: 'cancelled' | 'deadline' | 'superseded';
+}
+/**
+ * Asks an agent without work to clean its tools container, and to begin its next life in a new process. No other order
+ * follows an `ok`. An older agent does not know it and does not answer.
+ */
+export interface Renew {
+  epoch: number;
+}
+export interface Collected {
+  job: string;
+  attempt: number;
+}
+
+/** What a job that gives no result has cost: bytes read from its origins, and time since its tools were started. */
+export interface RunnerUse {
+  bytes: number;
+  ms: number;
+}
+/** `number`: the runner can begin the job before its admission. `used`: by the job that was cancelled. */
+export type OrderAnswer =
+  | { ok: true; number?: string; used?: RunnerUse }
+  | { ok: false; why: 'epoch' | 'busy' | 'draining' | 'tenant' | 'tools' | 'protocol' | 'unclean' };
+
+export type Walls = Partial<Record<Wall, boolean>>;
+
+export interface Heartbeat {
+  protocol: number;
+  pod: string;
+  /** Id of the runner. */
+  uid: string;
+  namespace: string;
+  pool: string;
+  /** Generation label of the pod. */
+  generation: string;
+  phase: RunnerPhase;
+  /** Its tools run, and the job is not admitted as far as the runner knows. */
+  early?: boolean;
+  epoch: number;
+  tenant?: string;
+  job?: string;
+  attempt?: number;
+  /** In all lives of its pod. */
+  jobsDone: number;
+  /** Milliseconds since the agent was ready, and since its last job. */
+  ageMs: number;
+  idleMs: number;
+  /** The walls around the pod; an absent one is unknown. */
+  walls?: Walls;
+}
+/** The answer to a heartbeat, which renews the task lease. `drain`: finish and exit. */
+export interface Lease {
+  epoch: number;
+  leaseMs: number;
+  drain?: boolean;
+  cancel?: { job: string; attempt: number };
+}
+
+/** Header of a result: the message's JSON, with the body `inline` or in separate chunks. */
+export interface Result {
+  protocol: number;
+  job: string;
+  attempt: number;
+  epoch: number;
+  /** Id of the runner. */
+  podUid: string;
+  encoding: 'zstd' | 'identity';
+  /** Inflated size of the body; the collector inflates neither beyond it nor beyond its own limit. */
+  size: number;
+  sha256: string;
+  chunks: number;
+  /** The (compressed) body in base64, if chunks is 0. */
+  inline?: string;
+}
+
+/** Everything the API needs to answer a waiting caller. */
+export interface Ended {
+  id: string;
+  /** HTTP status of the response. */
+  status: number;
+  reason: Reason;
+  queueTimeMs: number;
+  /**
+   * The stored body (a ResultBody, zstd) in base64, if it is small. Absent if there is none, or it must be read from
+   * Postgres.
+   */
+  body?: string;
+  /** Whether there is a body. */
+  hasBody: boolean;
+  /** Inflated size of the body; absent if its recorder did not know it. */
+  inflatedBytes?: number;
+  /** Public text, as recorded; absent if at least one requested tool succeeded. */
+  error?: string;
+}
+
+export interface Closed {
+  id: string;
+  job: string;
+  namespace: string;
+  attempt: number;
+  reason: Reason;
+  summary: string;
+  tools: { name: ToolName; version: string; success: boolean; durationMs: number }[];
+  policy?: PolicyStatus | undefined;
+}
+
+export interface Early {
+  job: string;
+  namespace: string;
+  spec: ProbeJobSpec;
+}

@@ -1,0 +1,57 @@
+/** Rate limits of messages: a token bucket per runner pod. */
+import { fullBucket, refill, take, type Bucket, type Pace } from '../../base/token_bucket.ts';
+
+export interface Rate extends Pace {
+  /** Consecutive refusals after which a pod is treated as compromised. */
+  mostRefused: number;
+}
+
+/** `flood` is returned once, when the number of refusals reaches its maximum; then `refused` again. */
+export type RateVerdict = 'taken' | 'refused' | 'flood';
+
+interface PodBucket extends Bucket {
+  refused: number;
+}
+
+/** Deleted pods leave a full bucket, which holds no information and is dropped by a sweep from this size on. */
+const SWEEP_FROM = 1_024;
+
+export interface Rates {
+  take(uid: string, now: number): RateVerdict;
+  readonly size: number;
+}
+
+export function makeRates(rate: Rate): Rates {
+  const buckets = new Map<string, PodBucket>();
+  let sweepAt = SWEEP_FROM;
+
+  const sweep = (now: number): void => {
+    for (const [uid, bucket] of buckets) if (refill(bucket, rate, now)) buckets.delete(uid);
+    sweepAt = Math.max(SWEEP_FROM, buckets.size * 2);
+  };
+
+  return {
+    get size() {
+      return buckets.size;
+    },
+    take(uid, now) {
+      let bucket = buckets.get(uid);
+      if (!bucket) {
+        if (buckets.size >= sweepAt) sweep(now);
+        buckets.set(uid, (bucket = { ...fullBucket(rate, now), refused: 0 }));
+      }
+      if (refill(bucket, rate, now)) bucket.refused = 0;
+      if (take(bucket)) return 'taken';
+      bucket.refused += 1;
+      return bucket.refused === rate.mostRefused ? 'flood' : 'refused';
+    },
+  };
+}
+
+/**
+ * One per phase of a job plus one every two seconds: 25 a second with the shortest jobs. The burst covers a leader that
+ * was delayed.
+ */
+export const BEATS: Rate = { perSecond: 50, burst: 200, mostRefused: 500 };
+/** One per job, and again after 7 s. */
+export const RESULTS: Rate = { perSecond: 10, burst: 40, mostRefused: 200 };

@@ -1,0 +1,121 @@
+/**
+ * The body of a result, and its form. Collectors check it; the agent uses the types alone. So it is apart from the
+ * messages: an agent that loads the schemas takes half as much CPU again to start.
+ */
+import Type, { type Static, type TSchema } from 'typebox';
+import { PolicyResultSchema, type PolicyResult } from '../../media/policy/schema.ts';
+import { MOST_BYTES } from '../../media/timeline/limits.ts';
+import { RESULTS, TOOLS, type ToolName } from '../../media/tools/table.ts';
+import { SIDES } from './messages.ts';
+
+const oneOf = <const T extends string>(values: readonly T[]) => Type.Unsafe<T>({ type: 'string', enum: [...values] });
+const orNull = <T extends TSchema>(schema: T) => Type.Unsafe<Static<T> | null>({ anyOf: [schema, { type: 'null' }] });
+const milliseconds = Type.Number({ minimum: 0, maximum: 1e10 });
+
+const FailureCode = oneOf([
+  'origin-unreachable',
+  'source-forbidden',
+  'source-too-large',
+  'source-cut',
+  'upload-lost',
+  'timeout',
+  'crashed',
+  'out-of-memory',
+  'output-too-large',
+  'failed',
+  'unavailable',
+]);
+export type FailureCode = Static<typeof FailureCode>;
+
+const resultOf = <const N extends string>(names: readonly N[]) =>
+  Type.Object({
+    name: oneOf(names),
+    version: Type.String({ maxLength: 64 }),
+    /** In a comparison of two sources: which of them the tool read. */
+    side: Type.Optional(oneOf(SIDES)),
+    build: Type.Optional(Type.String({ maxLength: 256 })),
+    success: Type.Boolean(),
+    /** From spawn to end, by the monotonic clock. */
+    durationMs: milliseconds,
+    usageMs: milliseconds,
+    exitCode: orNull(Type.Integer()),
+    signal: orNull(Type.String({ maxLength: 32 })),
+    /** Absent on success. Redacted, for the caller. */
+    error: Type.Optional(Type.String({ maxLength: 65_536 })),
+    failure: Type.Optional(FailureCode),
+    /** Format of `output`: JSON text preserved byte for byte, or other text. */
+    format: oneOf(['json', 'text']),
+    /** The tool's output with addresses restored and secrets redacted; null if empty. */
+    output: orNull(Type.String()),
+  });
+const ToolResult = resultOf(TOOLS);
+export type ToolResult = Static<typeof ToolResult>;
+/** The result of `probe_report`, which is presented and counted like a tool. */
+const ReportResult = resultOf(RESULTS);
+export type ReportResult = Static<typeof ReportResult>;
+
+/**
+ * For a job of the kind `compare`: the differences between its runs, a Comparison (src/media/compare/schema.ts) as
+ * JSON.
+ */
+const ComparisonResult = Type.Object({ durationMs: milliseconds, output: Type.String({ maxLength: 256 * 1024 }) });
+export type ComparisonResult = Static<typeof ComparisonResult>;
+
+/** `output`: a Timeline (src/media/timeline/schema.ts) as JSON; null if nothing could be read. */
+const TimelineResult = Type.Object({
+  success: Type.Boolean(),
+  durationMs: milliseconds,
+  usageMs: milliseconds,
+  error: Type.Optional(Type.String({ maxLength: 65_536 })),
+  output: orNull(Type.String({ maxLength: MOST_BYTES })),
+});
+export type TimelineResult = Static<typeof TimelineResult>;
+
+/** A runner of a later version may add members to a rule's result; known members keep their bounds. */
+const growing = (schema: unknown): unknown =>
+  Array.isArray(schema)
+    ? schema.map(growing)
+    : typeof schema === 'object' && schema !== null
+      ? Object.fromEntries(
+          Object.entries(schema)
+            .filter(([keyword]) => keyword !== 'additionalProperties')
+            .map(([keyword, value]) => [keyword, growing(value)]),
+        )
+      : schema;
+const Verdict = Type.Unsafe<PolicyResult>(growing(PolicyResultSchema) as object);
+
+/**
+ * Maximum inflated size of a body, for collectors and responses: two tools at the agent's output limit, a report and
+ * the JSON around them. It also protects against a compromised runner.
+ */
+export const RESULT_BYTES = 256 * 1024 * 1024;
+
+const count = Type.Integer({ minimum: 0, maximum: 1e15 });
+const OriginUse = Type.Object({ requests: count, connections: count, bytes: count, ms: count });
+export type OriginUses = Partial<Record<ToolName, Static<typeof OriginUse>>>;
+const OriginUses = Type.Unsafe<OriginUses>(
+  Type.Partial(Type.Object(Object.fromEntries(TOOLS.map((name) => [name, OriginUse])))),
+);
+
+/** The body of a result, before compression and chunking. */
+export const ResultBody = Type.Object({
+  tools: Type.Array(ToolResult, { maxItems: 8 }),
+  report: Type.Optional(ReportResult),
+  /** Tools of the job that did not run, because the source is of another kind. */
+  skipped: Type.Optional(Type.Array(oneOf(TOOLS), { maxItems: 8 })),
+  comparison: Type.Optional(ComparisonResult),
+  timeline: Type.Optional(TimelineResult),
+  policy: Type.Optional(Verdict),
+  ioUsage: Type.Number({ minimum: 0, maximum: 1e15 }),
+  /** By tool; the bytes add up to `ioUsage`. Not in results of older runners. */
+  origin: Type.Optional(OriginUses),
+  /** The source proxy's view of the origin, which decides between 400, 404 and 200. */
+  source: Type.Optional(
+    Type.Object({
+      failure: FailureCode,
+      status: Type.Optional(Type.Integer()),
+      message: Type.String({ maxLength: 65_536 }),
+    }),
+  ),
+});
+export type ResultBody = Static<typeof ResultBody>;

@@ -1,0 +1,309 @@
+/** ProbeJob: one request. */
+import Type, { type Static } from 'typebox';
+import { MAX_QUEUE_MS, MAX_TIMEOUT_MS } from '../../base/limits.ts';
+import { OUTCOMES } from '../../media/policy/types.ts';
+import { probeReport } from '../../media/tools/probe_report.ts';
+import { ENDPOINT_TOOLS, TOOLS, type EndpointTool } from '../../media/tools/table.ts';
+import { MAX_POLICY_NAME, SHARED_PREFIX } from './probe_policy.ts';
+import {
+  AGE,
+  conditions,
+  count,
+  millis,
+  oneOf,
+  shownText,
+  text,
+  time,
+  type Definition,
+  type Resource,
+} from './resource.ts';
+
+/** `file`, each tool with an endpoint of its own, and `compare`: several versions of one tool, or two sources. */
+export type Kind = 'file' | EndpointTool | 'compare';
+export const KINDS: readonly Kind[] = ['file', ...ENDPOINT_TOOLS, 'compare'];
+
+/** Maximum number of tools of a job; for a comparison, of runs. */
+export const MOST_TOOLS = 8;
+
+/**
+ * Reasons of the `Succeeded` condition, shown in the State column. The condition is Unknown until the job ends, and
+ * True only for Completed.
+ */
+const REASONS = [
+  'Queued',
+  'TokenAtLimit',
+  'AccountAtLimit',
+  'AccountAtShare',
+  'NoRunner',
+  'IsolationMissing',
+  'Running',
+  'Completed',
+  'ToolFailed',
+  'OriginUnreachable',
+  'SourceForbidden',
+  'SourceTooLarge',
+  'ToolUnavailable',
+  'InvalidRequest',
+  'TokenInactive',
+  'QuotaExceeded',
+  'QueueTimeout',
+  'QueueFull',
+  'RateLimited',
+  'DeadlineExceeded',
+  'Cancelled',
+  'RunnerLost',
+  'InternalError',
+] as const;
+export type Reason = (typeof REASONS)[number];
+
+/** Reasons why a job waits. */
+export type WaitingCause = Extract<
+  Reason,
+  'Queued' | 'TokenAtLimit' | 'AccountAtLimit' | 'AccountAtShare' | 'NoRunner' | 'IsolationMissing'
+>;
+export const WAITING: readonly WaitingCause[] = [
+  'Queued',
+  'TokenAtLimit',
+  'AccountAtLimit',
+  'AccountAtShare',
+  'NoRunner',
+  'IsolationMissing',
+];
+
+const Source = Type.Object(
+  {
+    display: Type.Optional(
+      shownText(1024, {
+        description:
+          'What may be shown of the source: scheme, host and last path segment. No control or bidirectional marks.',
+      }),
+    ),
+    sealed: Type.Optional(
+      text(24576, { description: 'The whole source as a compact JWE. Only the API server of Probeyard may set it.' }),
+    ),
+    url: Type.Optional(
+      text(4096, {
+        minLength: 1,
+        description: 'A plain address for jobs made by hand: without user info and without a query.',
+      }),
+    ),
+    secretRef: Type.Optional(
+      Type.Object(
+        { name: text(253, { minLength: 1 }), key: text(253, { minLength: 1, default: 'url' }) },
+        { description: 'A Secret of the same namespace that holds the address, for jobs made by hand.' },
+      ),
+    ),
+  },
+  {
+    'x-kubernetes-validations': [
+      {
+        rule: '(has(self.sealed) ? 1 : 0) + (has(self.url) ? 1 : 0) + (has(self.secretRef) ? 1 : 0) == 1',
+        message: 'exactly one of url, secretRef and sealed is needed',
+      },
+      {
+        rule:
+          "!has(self.url) || (!self.url.contains('?') && !self.url.contains('#') && " +
+          "!self.url.matches('^[A-Za-z0-9+.-]+://[^/]*@'))",
+        message:
+          'url must have no user info, query or fragment: put such an address into a Secret and name it in secretRef',
+      },
+    ],
+  },
+);
+
+const ToolRequest = Type.Object({
+  name: oneOf(TOOLS),
+  version: text(64, { minLength: 1, default: 'latest' }),
+  timeoutMs: Type.Optional(millis(MAX_TIMEOUT_MS)),
+  // Options are stored as text: this keeps the CRD structural and bounded, and the runner's table interprets them.
+  options: Type.Optional(
+    Type.Record(Type.String(), text(1024), {
+      maxProperties: 64,
+      description: 'Options of the tool by their names in the API; every value as text.',
+    }),
+  ),
+});
+export type ToolRequest = Static<typeof ToolRequest>;
+
+const Report = Type.Object({
+  enabled: Type.Boolean({ default: true }),
+  diff: Type.Optional(Type.Boolean()),
+  prefer: Type.Optional(oneOf(probeReport.from)),
+});
+
+/** A policy name. The longest are those of ProbePolicy objects with the prefix `shared/`. */
+const policyName = text(SHARED_PREFIX.length + MAX_POLICY_NAME, {
+  minLength: 1,
+  pattern: '^(shared/)?[a-z0-9]([-a-z0-9._]*[a-z0-9])?$',
+});
+
+const PolicyRequest = Type.Object(
+  {
+    name: Type.Optional(policyName),
+    revision: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647 })),
+    digest: Type.Optional(
+      text(64, {
+        pattern: '^[0-9a-f]{64}$',
+        description:
+          'SHA-256 of the policy as the API keeps it. Only the API server of Probeyard may set it; ' +
+          'a job made by hand names a shared policy.',
+      }),
+    ),
+  },
+  {
+    description: 'The policy to judge the result by.',
+    'x-kubernetes-validations': [
+      { rule: 'has(self.name) || has(self.digest)', message: 'a policy needs a name: shared/NAME' },
+    ],
+  },
+);
+export type PolicyRequest = Static<typeof PolicyRequest>;
+
+/**
+ * The API server notes who wrote each field, on every write. One writer owns all fields of a job's spec, and one all of
+ * its status, so it is noted for both as a whole: an object is smaller, and a write cheaper (bench/kube/fields.ts).
+ */
+const OWNED_AS_ONE = { 'x-kubernetes-map-type': 'atomic' };
+
+const ProbeJobSpec = Type.Object(
+  {
+    kind: oneOf(KINDS, { default: 'file' }),
+    source: Source,
+    token: Type.Optional(
+      Type.Object(
+        { id: Type.Integer({ minimum: 1 }), user: Type.Integer({ minimum: 1 }) },
+        {
+          description:
+            'Whose request this is. Only the API server of Probeyard may set it; ' +
+            'a job without it runs on the default token.',
+        },
+      ),
+    ),
+    submittedAt: Type.Optional(time({ description: 'When the API accepted the request, with milliseconds.' })),
+    queueTimeoutMs: Type.Optional(millis(MAX_QUEUE_MS)),
+    timeoutMs: Type.Optional(millis(MAX_TIMEOUT_MS)),
+    tools: Type.Optional(
+      Type.Array(ToolRequest, {
+        minItems: 1,
+        maxItems: MOST_TOOLS,
+        'x-kubernetes-list-type': 'map',
+        'x-kubernetes-list-map-keys': ['name', 'version'],
+      }),
+    ),
+    report: Type.Optional(Report),
+    policy: Type.Optional(PolicyRequest),
+    timeline: Type.Optional(
+      Type.Object(
+        { enabled: Type.Boolean({ default: true }) },
+        { description: 'One more run of ffprobe, over all packets: bit rate, key frames, gaps and jumps over time.' },
+      ),
+    ),
+  },
+  {
+    ...OWNED_AS_ONE,
+    'x-kubernetes-validations': [
+      { rule: 'self == oldSelf', message: 'the spec of a ProbeJob cannot be changed: make a new one' },
+      // Leaders before version 0.2 assume one version per tool in places. They have no pool for comparisons, so they
+      // never run one.
+      {
+        rule:
+          "self.kind == 'compare' || !has(self.tools) || " +
+          'self.tools.all(t, self.tools.exists_one(u, u.name == t.name))',
+        message: 'two versions of one tool are only possible with the kind compare',
+      },
+    ],
+  },
+);
+export type ProbeJobSpec = Static<typeof ProbeJobSpec>;
+
+/**
+ * Whether a job compares two sources, which stand in its sealed text alone. It names each tool once: a comparison of
+ * one source names several versions of a tool. The leader refuses what is neither.
+ */
+export const comparesTwoSources = ({ kind, tools = [] }: Pick<ProbeJobSpec, 'kind' | 'tools'>): boolean =>
+  kind === 'compare' && tools.length > 0 && new Set(tools.map(({ name }) => name)).size === tools.length;
+
+/** Maximum number of failed rules named in a status. The full verdict is in the result. */
+export const MOST_FAILED = 20;
+
+const PolicyStatus = Type.Object({
+  name: Type.Optional(policyName),
+  revision: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647 })),
+  outcome: oneOf(OUTCOMES),
+  failed: Type.Optional(
+    Type.Array(text(100), {
+      maxItems: MOST_FAILED,
+      'x-kubernetes-list-type': 'atomic',
+      description: `Rules that do not pass, at most ${MOST_FAILED} of them.`,
+    }),
+  ),
+});
+export type PolicyStatus = Static<typeof PolicyStatus>;
+
+const ProbeJobStatus = Type.Object(
+  {
+    conditions,
+    admittedBy: Type.Optional(
+      Type.Object({
+        holder: text(253),
+        epoch: Type.Integer({ minimum: 0 }),
+        token: Type.Optional(Type.Integer({ minimum: 1, description: 'The token that the job holds a slot of.' })),
+        account: Type.Optional(
+          Type.Integer({ minimum: 1, description: 'The account that the job holds a slot of: its root user.' }),
+        ),
+      }),
+    ),
+    startedAt: Type.Optional(time()),
+    completedAt: Type.Optional(time()),
+    batch: Type.Optional(text(64, { description: 'Finished jobs of one batch are deleted together.' })),
+    queueTimeMs: Type.Optional(count()),
+    durationMs: Type.Optional(count()),
+    attempts: Type.Optional(Type.Integer({ minimum: 0, maximum: 100 })),
+    runner: Type.Optional(Type.Object({ pod: text(253), uid: text(64) })),
+    tools: Type.Optional(
+      Type.Array(
+        Type.Object({
+          name: oneOf(TOOLS),
+          version: text(64),
+          success: Type.Optional(Type.Boolean()),
+          durationMs: Type.Optional(count()),
+        }),
+        { maxItems: 16, 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name', 'version'] },
+      ),
+    ),
+    policy: Type.Optional(PolicyStatus),
+    summary: Type.Optional(text(1024, { description: 'The outcome in one line.' })),
+    resultPath: Type.Optional(text(256, { description: 'Where the API gives the result back.' })),
+  },
+  OWNED_AS_ONE,
+);
+export type ProbeJobStatus = Static<typeof ProbeJobStatus>;
+
+export type ProbeJob = Resource<ProbeJobSpec, ProbeJobStatus>;
+
+export const PROBE_JOB: Definition = {
+  kind: 'ProbeJob',
+  plural: 'probejobs',
+  short: 'pj',
+  description: 'One request to analyse one source. `kubectl describe pj` tells where it stands and why.',
+  spec: ProbeJobSpec,
+  status: ProbeJobStatus,
+  columns: [
+    { name: 'Kind', type: 'string', jsonPath: '.spec.kind' },
+    { name: 'Source', type: 'string', jsonPath: '.spec.source.display' },
+    { name: 'Token', type: 'integer', jsonPath: '.spec.token.id' },
+    { name: 'State', type: 'string', jsonPath: ".status.conditions[?(@.type=='Succeeded')].reason" },
+    { name: 'Queue', type: 'integer', jsonPath: '.status.queueTimeMs', description: 'Milliseconds in the queue' },
+    {
+      name: 'Duration',
+      type: 'integer',
+      jsonPath: '.status.durationMs',
+      description: 'Milliseconds from admission to the end',
+    },
+    { name: 'Policy', type: 'string', jsonPath: '.status.policy.outcome' },
+    AGE,
+    { name: 'Runner', type: 'string', jsonPath: '.status.runner.pod', priority: 1 },
+    { name: 'Summary', type: 'string', jsonPath: '.status.summary', priority: 1 },
+  ],
+  selectable: ['.spec.kind', '.spec.token.id', '.status.batch'],
+};

@@ -1,0 +1,349 @@
+/**
+ * The log: ended requests, in pages. A page's ids come from index-only scans (requests_log_user, requests_log); then
+ * its few rows are read. If only owners, kinds and ends are filtered, the rollups give the total and the position of a
+ * page (log_place.ts).
+ */
+import type { Kind } from '../kube/probe_job.ts';
+import { cover, SIZE, type Range } from '../statistics/cover.ts';
+import type { Database, Query } from './connection.ts';
+import { slices, type Counted } from './log_place.ts';
+import { crossed } from './measures.ts';
+import type { Outcome } from '../../media/policy/types.ts';
+import type { RequestState } from './records.ts';
+import { timeOf } from './uuid.ts';
+import { usageQuery, type Owners } from './statistics.ts';
+
+export type LogState = Exclude<RequestState, 'open'>;
+/** In alphabetical order, as a page is sorted by state. */
+const STATES = ['error', 'success', 'with-errors'] as const satisfies readonly LogState[];
+export type ToolState = 'success' | 'error' | 'skipped';
+/** `skipped`: the request named no policy. */
+export type PolicyState = Outcome | 'skipped';
+
+export interface LogFilter {
+  owners: Owners;
+  /** Half-open: `from` is included, `to` is not. */
+  period: { from: Date; to: Date };
+  /** Empty: all kinds. The same holds for the lists below. */
+  kinds: readonly Kind[];
+  states: readonly LogState[];
+  ffprobe: readonly ToolState[];
+  mediainfo: readonly ToolState[];
+  report: readonly ToolState[];
+  policy: readonly PolicyState[];
+  /** Policy names. */
+  policyNames: readonly string[];
+  /** A substring of the displayed address, case-insensitive. */
+  url: string | null;
+  id: string | null;
+}
+export type LogSort =
+  | 'send'
+  | 'user-id'
+  | 'url'
+  | 'status'
+  | 'status-ffprobe'
+  | 'status-mediainfo'
+  | 'status-probe-report'
+  | 'status-policy';
+export interface LogPage {
+  filter: LogFilter;
+  sort: { field: LogSort; order: 'asc' | 'desc' };
+  offset: number;
+  limit: number;
+  /** `at-least`: what cannot be counted by the rollups is not counted. */
+  total?: LogTotal;
+}
+export type LogTotal = 'exact' | 'at-least';
+
+export interface LogRow {
+  id: string;
+  submittedAt: Date;
+  kind: Kind;
+  state: LogState;
+  ffprobe: ToolState;
+  mediainfo: ToolState;
+  report: ToolState;
+  policy: PolicyState;
+  policyName: string | null;
+  policyRevision: number | null;
+  display: string;
+  userId: number;
+  tokenId: number;
+}
+
+export interface LogDetail extends LogRow {
+  request: unknown;
+  /** What the caller was told; null for a success. */
+  error: string | null;
+  hasBody: boolean;
+  inflatedBytes: number | null;
+  /** Null: it was never admitted. */
+  startedAt: Date | null;
+  endedAt: Date;
+}
+
+/**
+ * For a larger offset, or a period of more days, the rollups narrow the search: each monthly partition costs about a
+ * millisecond.
+ */
+const DEEP = 200;
+const MANY_DAYS = 32;
+/** Longer pages and smaller offsets read whole rows directly. */
+const FEW_ROWS = 100;
+/** For more users than this the rows come from the index over all users. */
+const FEW_USERS = 50;
+
+const tool = (column: string) => `coalesce(${column}, 'skipped')`;
+const COLUMN: Record<LogSort, string> = {
+  send: 'submitted_at',
+  'user-id': 'user_id',
+  url: 'display',
+  status: 'state',
+  'status-ffprobe': tool('ffprobe_state'),
+  'status-mediainfo': tool('mediainfo_state'),
+  'status-probe-report': tool('report_state'),
+  'status-policy': tool('policy_outcome'),
+};
+
+const ROW = (
+  alias: string,
+) => `${alias}.id, ${alias}.submitted_at, ${alias}.kind, ${alias}.state, ${tool(`${alias}.ffprobe_state`)} ffprobe,
+  ${tool(`${alias}.mediainfo_state`)} mediainfo,
+  ${tool(`${alias}.report_state`)} report, ${tool(`${alias}.policy_outcome`)} policy,
+  ${alias}.policy_name "policyName", ${alias}.policy_revision "policyRevision", ${alias}.display, ${alias}.user_id,
+  ${alias}.token_id`;
+
+/** Collects the values of a statement in the order of their placeholders. */
+function parameters() {
+  const values: unknown[] = [];
+  return { values, add: (value: unknown, type = ''): string => `$${values.push(value)}${type}` };
+}
+type Parameters = ReturnType<typeof parameters>;
+
+/** All conditions except the users, which are placed where the plan needs them. */
+function conditions(
+  { owners, period, kinds, states, ffprobe, mediainfo, report, policy, policyNames, url, id }: LogFilter,
+  { add }: Parameters,
+): string[] {
+  const some = (column: string, values: readonly string[]) =>
+    values.length === 0 ? [] : [`${column} = any(${add(values, '::text[]')})`];
+  return [
+    `submitted_at >= ${add(period.from)} and submitted_at < ${add(period.to)}`,
+    // Listed explicitly: these states are indexed, and the planner does not prove that `<> 'open'` excludes the index
+    // of open rows.
+    ...some('state', states.length === 0 ? ['success', 'with-errors', 'error'] : states),
+    ...(owners.tokenIds === null ? [] : [`token_id = any(${add(owners.tokenIds, '::bigint[]')})`]),
+    ...some('kind', kinds),
+    ...some(tool('ffprobe_state'), ffprobe),
+    ...some(tool('mediainfo_state'), mediainfo),
+    ...some(tool('report_state'), report),
+    ...some(tool('policy_outcome'), policy),
+    ...some('policy_name', policyNames),
+    ...(url === null ? [] : [`display ilike ${add(`%${url.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`)}`]),
+    ...(id === null ? [] : [`id = ${add(id, '::uuid')}`]),
+  ];
+}
+
+const ofUsers = ({ userIds }: Owners, { add }: Parameters): string[] =>
+  userIds === 'everyone'
+    ? []
+    : userIds.length === 1
+      ? [`user_id = ${add(userIds[0], '::bigint')}`]
+      : [`user_id = any(${add(userIds, '::bigint[]')})`];
+
+function pageQuery({ filter, sort, offset, limit }: LogPage): Query {
+  const given = parameters();
+  const { userIds } = filter.owners;
+  const order =
+    sort.field === 'send'
+      ? `submitted_at ${sort.order}, id ${sort.order}`
+      : `${COLUMN[sort.field]} ${sort.order}, submitted_at desc, id desc`;
+  // The first rows of each user, in the order of the user's index: no later row can be on the page.
+  const each =
+    userIds !== 'everyone' &&
+    userIds.length > 1 &&
+    userIds.length <= FEW_USERS &&
+    sort.field === 'send' &&
+    offset < DEEP;
+  // With a large offset and few rows, index-only scans select the ids, and only these rows are read. A look-up by key
+  // costs about 0.1 ms (each monthly partition is probed), so a long page is read directly.
+  const looksUp = limit <= FEW_ROWS && (offset > FEW_ROWS || sort.field !== 'send');
+  const columns = (alias: string) => (looksUp ? `${alias}.id, ${alias}.submitted_at` : ROW(alias));
+  const found = each
+    ? `select r.* from unnest(${given.add(userIds, '::bigint[]')}) u (id) cross join lateral (
+        select ${columns('q')} from requests q where q.user_id = u.id
+          and ${conditions(filter, given).join(' and ')}
+          order by ${order} limit ${given.add(offset + limit)}) r`
+    : `select ${columns('q')} from requests q
+      where ${[...ofUsers(filter.owners, given), ...conditions(filter, given)].join(' and ')}`;
+  const text = `${found} order by ${order} limit ${given.add(limit)} offset ${given.add(offset)}`;
+  return {
+    name: 'log_page',
+    // `offset 0` keeps the planner from turning the look-up into a join that reads whole months.
+    text: looksUp
+      ? `with page as materialized (select id, submitted_at, row_number() over () n from (${text}) s)
+        select r.* from page p cross join lateral (
+          select ${ROW('q')} from requests q where q.id = p.id and q.submitted_at = p.submitted_at offset 0) r
+          order by p.n`
+      : text,
+    values: given.values,
+    prepared: false,
+  };
+}
+
+function countQuery(filter: LogFilter): Query {
+  const given = parameters();
+  return {
+    name: 'log_count',
+    text: `select count(*)::float8 n from requests
+      where ${[...ofUsers(filter.owners, given), ...conditions(filter, given)].join(' and ')}`,
+    values: given.values,
+    prepared: false,
+  };
+}
+
+/** Whether the rollups can count these requests. */
+const isCounted = ({ ffprobe, mediainfo, report, policy, policyNames, url, id }: LogFilter): boolean =>
+  [ffprobe, mediainfo, report, policy, policyNames].every(({ length }) => length === 0) && url === null && id === null;
+
+interface PageRow {
+  id: string;
+  submitted_at: Date;
+  kind: Kind;
+  state: LogState;
+  ffprobe: ToolState;
+  mediainfo: ToolState;
+  report: ToolState;
+  policy: PolicyState;
+  policyName: string | null;
+  policyRevision: number | null;
+  display: string;
+  user_id: number;
+  token_id: number;
+}
+
+export function logCalls(database: Database, requestsSince: () => Promise<number>) {
+  /** One count for each of `states`, per day if the page needs it. */
+  const counted = async (
+    { owners, kinds }: LogFilter,
+    states: readonly LogState[],
+    range: Range,
+    byDay: boolean,
+  ): Promise<Counted[]> => {
+    const measures = states.map((state) => crossed(kinds, [state]));
+    const query = usageQuery(`log_${[...kinds].sort().join('')}_${states.join('')}`, measures, owners, range, {
+      unit: byDay ? 'day' : null,
+      coarsest: cover(range, 'day'),
+    });
+    if (!query) return [];
+    const sums = new Map<number, number[]>();
+    for (const [, at, ...counts] of await database.rows<[number, number | null, ...number[]]>(query)) {
+      const so = sums.get(at ?? 0);
+      sums.set(at ?? 0, so ? so.map((count, index) => count + (counts[index] ?? 0)) : counts);
+    }
+    return [...sums].map(([at, counts]) => ({ at, counts })).sort((a, b) => a.at - b.at);
+  };
+  const rowOf = <R extends PageRow>({ submitted_at: submittedAt, user_id: userId, token_id: tokenId, ...row }: R) => ({
+    ...row,
+    submittedAt,
+    userId,
+    tokenId,
+  });
+  const read = async (page: LogPage): Promise<LogRow[]> => (await database.rows<PageRow>(pageQuery(page))).map(rowOf);
+
+  return {
+    /** An ended request of one of these users. */
+    async readLog(id: string, userIds: Owners['userIds']): Promise<LogDetail | null> {
+      const time = timeOf(id);
+      const [row] = await database.rows<
+        PageRow & {
+          request: unknown;
+          error: string | null;
+          has_body: boolean;
+          inflated_bytes: number | null;
+          startedAt: Date | null;
+          endedAt: Date;
+        }
+      >({
+        name: time === null ? 'log_untimed' : 'log_timed',
+        text: `select ${ROW('r')}, r.request, r.error, r.has_body, r.inflated_bytes, r.started_at "startedAt",
+            r.ended_at "endedAt" from requests r
+          where r.id = $1 and r.state <> 'open' and ($2::bigint[] is null or r.user_id = any($2))
+            ${time === null ? '' : 'and r.submitted_at = $3'}`,
+        values: [id, userIds === 'everyone' ? null : userIds, ...(time === null ? [] : [time])],
+      });
+      if (!row) return null;
+      const { has_body: hasBody, inflated_bytes: inflatedBytes, ...rest } = rowOf(row);
+      return { ...rest, hasBody, inflatedBytes };
+    },
+
+    /** A page of ended requests, and the total, or a lower bound of it if that is enough. */
+    async listLog(page: LogPage): Promise<{ rows: LogRow[]; total: number; totalIs: LogTotal }> {
+      const { filter, sort, offset, limit } = page;
+      if (filter.owners.userIds !== 'everyone' && filter.owners.userIds.length === 0)
+        return { rows: [], total: 0, totalIs: 'exact' };
+      // Older requests have been deleted.
+      const from = Math.max(filter.period.from.getTime(), await requestsSince());
+      const range = { from, to: Math.max(from, filter.period.to.getTime()) };
+      const kept: LogFilter = { ...filter, period: { from: new Date(range.from), to: new Date(range.to) } };
+      if (!isCounted(filter)) {
+        if (page.total === 'at-least') {
+          const rows = await read({ ...page, filter: kept, limit: limit + 1 });
+          const isMore = rows.length > limit;
+          // A page behind the last row says nothing of how many there are.
+          if (rows.length > 0 || offset === 0)
+            return { rows: rows.slice(0, limit), total: offset + rows.length, totalIs: isMore ? 'at-least' : 'exact' };
+        }
+        const [rows, count] = await Promise.all([
+          read({ ...page, filter: kept }),
+          database.rows<{ n: number }>(countQuery(kept)),
+        ]);
+        return { rows, total: count[0]?.n ?? 0, totalIs: 'exact' };
+      }
+      // In sort order if the page is sorted by state.
+      const wanted = STATES.filter((state) => filter.states.length === 0 || filter.states.includes(state));
+      const states = sort.order === 'desc' && sort.field === 'status' ? wanted.toReversed() : wanted;
+      const seeks =
+        sort.field === 'status' ||
+        (sort.field === 'send' && (offset >= DEEP || range.to - range.from > MANY_DAYS * SIZE.day));
+      const counting = counted(filter, states, range, seeks);
+      const totalOf = (days: readonly Counted[]) =>
+        days.reduce((sum, { counts }) => sum + counts.reduce((a, b) => a + b, 0), 0);
+      if (!seeks) {
+        const [rows, days] = await Promise.all([read({ ...page, filter: kept }), counting]);
+        return { rows, total: totalOf(days), totalIs: 'exact' };
+      }
+      const days = await counting;
+      const total = totalOf(days);
+      const order = sort.field === 'send' ? sort.order : 'desc';
+      const parts = slices(days, range, {
+        offset,
+        limit,
+        order,
+        byState: sort.field === 'status' ? states.map((_, index) => index) : null,
+      });
+      const rows = (
+        await Promise.all(
+          parts.map(({ state, range: part, ...place }) =>
+            read({
+              ...place,
+              filter: {
+                ...kept,
+                period: { from: new Date(part.from), to: new Date(part.to) },
+                states: state === null ? filter.states : [states[state]!],
+              },
+              sort: { field: 'send', order },
+            }),
+          ),
+        )
+      ).flat();
+      // The rollups still count an erased user for a while. If rows are missing, the page is read without rollups.
+      return {
+        rows: rows.length < Math.min(limit, total - offset) ? await read({ ...page, filter: kept }) : rows,
+        total,
+        totalIs: 'exact',
+      };
+    },
+  };
+}

@@ -1,0 +1,347 @@
+/** The life cycle of a request in the record: opened, closed once, read back. */
+import { randomUUID } from 'node:crypto';
+import type { Reason } from '../kube/probe_job.ts';
+import type { Outcome } from '../../media/policy/types.ts';
+import type { Database } from './connection.ts';
+import { listed, type Columns } from './columns.ts';
+import { StoreError } from './errors.ts';
+import type {
+  CloseInput,
+  CloseResult,
+  MonthlyLimits,
+  Opened,
+  OpenInput,
+  OpenRow,
+  Rate,
+  RequestRecord,
+  RequestState,
+  ToolEnd,
+} from './records.ts';
+import { bigint, integer, jsonb, smallint, timestamp } from './storable.ts';
+import { timeOf } from './uuid.ts';
+
+/** The end of a request without its body, for waiting API replicas. */
+export interface RecordedEnd {
+  id: string;
+  submittedAt: Date;
+  state: Exclude<RequestState, 'open'>;
+  status: number;
+  reason: Reason;
+  error: string | null;
+  queueTimeMs: number;
+  hasBody: boolean;
+  inflatedBytes: number | null;
+  policyName: string | null;
+  policyRevision: number | null;
+  policyOutcome: Outcome | null;
+}
+
+interface OpenedRow {
+  outcome: Opened['outcome'];
+  first_id: string | null;
+  remaining: number;
+  reset_ms: number;
+  retry_after_ms: number | null;
+  exceeded?: keyof MonthlyLimits | null;
+}
+interface RateRow {
+  allowed: boolean;
+  remaining: number;
+  reset_ms: number;
+  retry_after_ms: number;
+}
+interface CloseRow {
+  closed: boolean;
+  waiter: string | null;
+  queue_time_ms: number;
+}
+/** The column of each field. */
+const RECORD: Columns<RequestRecord> = {
+  id: 'id',
+  submittedAt: 'submitted_at',
+  tokenId: 'token_id',
+  userId: 'user_id',
+  kind: 'kind',
+  display: 'display',
+  state: 'state',
+  status: 'status',
+  reason: 'reason',
+  error: 'error',
+  queueTimeMs: 'queue_time_ms',
+  request: 'request',
+  hasBody: 'has_body',
+  inflatedBytes: 'inflated_bytes',
+  ioBytes: 'coalesce(io_bytes, 0)',
+  endedAt: 'ended_at',
+  policyOutcome: 'policy_outcome',
+};
+const END: Columns<RecordedEnd> = {
+  id: RECORD.id,
+  submittedAt: RECORD.submittedAt,
+  state: RECORD.state,
+  status: 'coalesce(status, 500)',
+  reason: `coalesce(reason, 'InternalError')`,
+  error: RECORD.error,
+  queueTimeMs: 'coalesce(queue_time_ms, 0)',
+  hasBody: RECORD.hasBody,
+  inflatedBytes: RECORD.inflatedBytes,
+  policyName: 'policy_name',
+  policyRevision: 'policy_revision',
+  policyOutcome: RECORD.policyOutcome,
+};
+const OPEN_ROW: Columns<OpenRow> = {
+  id: RECORD.id,
+  submittedAt: RECORD.submittedAt,
+  tokenId: RECORD.tokenId,
+  queueTimeoutMs: 'queue_timeout_ms',
+  timeoutMs: 'timeout_ms',
+  waiter: 'waiter',
+};
+
+const parameters = (from: number, to: number) =>
+  Array.from({ length: to - from + 1 }, (_, index) => `$${from + index}`).join(', ');
+const OPEN = `select * from open_request(${parameters(1, 16)})`;
+const OPEN_WITHIN = `select * from open_request_within(${parameters(1, 18)})`;
+const CLOSE = `select * from close_request(${parameters(1, 18)})`;
+const READ = `select ${listed(RECORD)} from requests`;
+const ENDS = `select ${listed(END)} from requests`;
+
+/** Bodies are stored uncompressed by Postgres (storage external), so reading a slice costs only its own size. */
+const BODY_SLICE = 256 * 1024;
+
+/** State of a requested tool, for the log's filters: of several runs, the worst. */
+const toolState = (tools: ToolEnd[], name: ToolEnd['name']) => {
+  const runs = tools.filter((end) => end.name === name);
+  return runs.length === 0 ? null : runs.every(({ success }) => success) ? 'success' : 'error';
+};
+
+/**
+ * A UUIDv7 contains the time that selects its partition. Other ids (created by hand) are looked up in all partitions.
+ */
+function byPartition(ids: string[]): { timed: string[]; from: Date; to: Date; untimed: string[] } {
+  const times = ids.map((id) => timeOf(id));
+  const known = times.filter((time) => time !== null).map(Number);
+  return {
+    timed: ids.filter((_, index) => times[index] !== null),
+    from: new Date(known.reduce((a, b) => Math.min(a, b), Number.MAX_SAFE_INTEGER / 2)),
+    to: new Date(known.reduce((a, b) => Math.max(a, b), 0)),
+    untimed: ids.filter((_, index) => times[index] === null),
+  };
+}
+
+export function requestCalls(database: Database) {
+  const closedRows = async (ids: string[]): Promise<RecordedEnd[]> => {
+    const { timed, from, to, untimed } = byPartition(ids);
+    const rows: RecordedEnd[] = [];
+    if (timed.length > 0) {
+      rows.push(
+        ...(await database.rows<RecordedEnd>({
+          name: 'closed_timed',
+          text: `${ENDS} where id = any($1) and submitted_at between $2 and $3 and state <> 'open'`,
+          values: [timed, from, to],
+        })),
+      );
+    }
+    if (untimed.length > 0)
+      rows.push(
+        ...(await database.rows<RecordedEnd>({
+          name: 'closed_untimed',
+          text: `${ENDS} where id = any($1) and state <> 'open'`,
+          values: [untimed],
+        })),
+      );
+    return rows;
+  };
+
+  return {
+    async openRequest(input: OpenInput): Promise<Opened> {
+      const { quotas } = input;
+      const values = [
+        input.id,
+        input.submittedAt,
+        input.tokenId,
+        input.userId,
+        input.kind,
+        input.display,
+        input.scheme,
+        jsonb(input.request),
+        jsonb(input.tools),
+        integer(input.queueTimeoutMs),
+        integer(input.timeoutMs),
+        input.waiter,
+        input.webhookUrl,
+        input.idempotency?.key ?? null,
+        input.idempotency?.bodySha256 ?? null,
+        input.requestsPerMinute,
+      ];
+      // Requests without a quota skip its cost.
+      const [row] = await database.rows<OpenedRow>(
+        quotas === undefined || quotas.of.length === 0
+          ? { name: 'open_request', text: OPEN, values, held: true }
+          : {
+              name: 'open_request_within',
+              text: OPEN_WITHIN,
+              values: [jsonb(quotas.of), quotas.rootUserId, ...values],
+              held: true,
+            },
+      );
+      if (!row) throw new StoreError('query-failed', 'open_request returned no row');
+      const rate: Rate = { limit: input.requestsPerMinute, remaining: row.remaining, resetMs: row.reset_ms };
+      if (row.outcome === 'rate-limited') return { outcome: row.outcome, rate, retryAfterMs: row.retry_after_ms ?? 0 };
+      if (row.outcome === 'repeated') return { outcome: row.outcome, rate, id: row.first_id ?? '' };
+      const { outcome } = row;
+      return outcome === 'over-quota'
+        ? { outcome, rate, exceeded: row.exceeded ?? 'request-count' }
+        : { outcome, rate };
+    },
+
+    /** A look, for what costs much before its request is opened; opening it judges again. */
+    async usedUpQuota({
+      tokenId,
+      userId,
+      quotas,
+    }: Pick<OpenInput, 'tokenId' | 'userId'> & { quotas: NonNullable<OpenInput['quotas']> }): Promise<
+      keyof MonthlyLimits | null
+    > {
+      if (quotas.of.length === 0) return null;
+      const [row] = await database.rows<{ exceeded: keyof MonthlyLimits | null }>({
+        name: 'used_up_quota',
+        // The function judges a request that is there already, and tells how many more there may be.
+        text: `select case when exceeded is null and nearest < 1 then 'request-count' else exceeded end exceeded
+          from quota_exceeded($1, $2, $3, $4, date_trunc('month', now(), 'UTC'))`,
+        values: [jsonb(quotas.of), tokenId, userId, quotas.rootUserId],
+      });
+      return row?.exceeded ?? null;
+    },
+
+    /** Frees the idempotency key, unless another request has taken it since. */
+    async releaseKey(tokenId: number, key: string, requestId: string): Promise<void> {
+      await database.rows({
+        name: 'release_key',
+        text: 'delete from idempotency where token_id = $1 and key = $2 and request_id = $3',
+        values: [tokenId, key, requestId],
+      });
+    },
+
+    /**
+     * Counts a call that opens no request: an invalid probe call (scope `token`), a management call (scope `user`, with
+     * the root user of its account), or a policy that is saved (scope `policy`, of the account).
+     */
+    async takeRate(
+      scope: 'token' | 'user' | 'policy',
+      id: number,
+      perMinute: number,
+    ): Promise<{ allowed: boolean; rate: Rate; retryAfterMs: number }> {
+      const [row] = await database.rows<RateRow>({
+        name: 'take_rate',
+        text: 'select * from take_rate($1, $2, $3)',
+        values: [scope, id, perMinute],
+        held: true,
+      });
+      if (!row) throw new StoreError('query-failed', 'take_rate returned no row');
+      return {
+        allowed: row.allowed,
+        rate: { limit: perMinute, remaining: row.remaining, resetMs: row.reset_ms },
+        retryAfterMs: row.retry_after_ms,
+      };
+    },
+
+    /**
+     * `closed`: this call closed the row, even if its first response was lost with the connection. Otherwise the
+     * request had already ended (waiter and queue time are the recorded ones, so a lost notice can be sent again), or
+     * it does not exist (both empty).
+     */
+    async closeRequest(input: CloseInput): Promise<CloseResult> {
+      const [row] = await database.rows<CloseRow>({
+        name: 'close_request',
+        text: CLOSE,
+        values: [
+          input.id,
+          input.submittedAt,
+          input.state,
+          smallint(input.status),
+          input.reason,
+          input.error,
+          smallint(input.attempt),
+          timestamp(input.startedAt),
+          jsonb(input.tools),
+          toolState(input.tools, 'ffprobe'),
+          toolState(input.tools, 'mediainfo'),
+          input.report === undefined ? null : input.report.success ? 'success' : 'error',
+          integer(
+            input.tools.reduce(
+              (sum, tool) => sum + tool.usageMs,
+              (input.report?.usageMs ?? 0) + (input.timeline?.usageMs ?? 0) + (input.usedMs ?? 0),
+            ),
+          ),
+          bigint(input.ioBytes),
+          input.body,
+          randomUUID(),
+          input.inflatedBytes === undefined ? null : integer(input.inflatedBytes),
+          input.policy ?? null,
+        ],
+      });
+      if (!row) throw new StoreError('query-failed', 'close_request returned no row');
+      return { closed: row.closed, waiter: row.waiter, queueTimeMs: row.queue_time_ms };
+    },
+
+    /** With a user: only requests of that user and of all accounts below, as in usersUnder (users.ts). */
+    async readRequest(id: string, owner: { userId: number | null } = { userId: null }): Promise<RequestRecord | null> {
+      const time = timeOf(id);
+      const below =
+        'exists (select from users u where u.id = user_id and (u.parent_ids @> array[$2::bigint] or u.root_id = $2))';
+      const where = `id = $1 and ($2::bigint is null or user_id = $2 or ${below})`;
+      const [row] = await database.rows<RequestRecord>(
+        time === null
+          ? { name: 'read_untimed', text: `${READ} where ${where}`, values: [id, owner.userId] }
+          : {
+              name: 'read_timed',
+              text: `${READ} where ${where} and submitted_at = $3`,
+              values: [id, owner.userId, time],
+            },
+      );
+      return row ?? null;
+    },
+
+    /** The stored ResultBody, zstd-compressed, as the runner sent it. */
+    async readBody(id: string, submittedAt: Date): Promise<Buffer | null> {
+      const [row] = await database.rows<{ body: Buffer }>({
+        name: 'read_body',
+        text: 'select body from envelopes where id = $1 and submitted_at = $2',
+        values: [id, submittedAt],
+      });
+      return row?.body ?? null;
+    },
+
+    /** The same in slices: pg briefly holds five times the size of what it reads. Throws if the body was deleted. */
+    async *readBodySlices(id: string, submittedAt: Date): AsyncGenerator<Buffer, void, undefined> {
+      for (let from = 1; ; from += BODY_SLICE) {
+        const [row] = await database.rows<{ slice: Buffer }>({
+          name: 'read_body_slice',
+          text: 'select substr(body, $3, $4) slice from envelopes where id = $1 and submitted_at = $2',
+          values: [id, submittedAt, from, BODY_SLICE],
+        });
+        if (!row) throw new StoreError('not-ready', `read_body_slice: the body of ${id} is gone`);
+        if (row.slice.length > 0) yield row.slice;
+        if (row.slice.length < BODY_SLICE) return;
+      }
+    },
+
+    /** Requests without an end that were submitted before `before`, oldest first. */
+    async openRows(before: Date, limit: number): Promise<OpenRow[]> {
+      return database.rows<OpenRow>({
+        name: 'open_rows',
+        text: `select ${listed(OPEN_ROW)} from requests
+          where state = 'open' and submitted_at < $1 order by submitted_at limit $2`,
+        values: [before, limit],
+      });
+    },
+
+    async closedAmong(ids: string[]): Promise<Set<string>> {
+      return new Set((await closedRows(ids)).map((row) => row.id));
+    },
+
+    /** The recorded ends among the requests that a replica waits for. */
+    endsFor: (ids: string[]): Promise<RecordedEnd[]> => closedRows(ids),
+  };
+}

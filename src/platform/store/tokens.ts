@@ -1,0 +1,124 @@
+/** Tokens with everything that the API and the leader need to know about them. */
+import type { Database } from './connection.ts';
+import { ABOVE, type Above } from './chain.ts';
+import { asObject } from './columns.ts';
+import {
+  ACCOUNT_COLUMNS,
+  effectiveLimits,
+  effectivePermissions,
+  effectiveStatus,
+  LIMIT_COLUMNS,
+  NO_GIVEN_LIMITS,
+  type GivenLimits,
+  type GivenToAccount,
+} from './limits.ts';
+import { quotasOf } from './quota.ts';
+import type { DefaultLimits, Limits } from '../../base/limits.ts';
+import type { MonthlyLimits, TokenRecord } from './records.ts';
+
+interface TokenRow {
+  id: number;
+  user_id: number;
+  name: string;
+  role: TokenRecord['role'];
+  user_status: TokenRecord['userStatus'];
+  token_permissions: string[] | null;
+  user_permissions: string[];
+  restrictions: string[];
+  expires_at: Date | null;
+  allow: TokenRecord['allow'];
+  t_quota: MonthlyLimits | null;
+  u_quota: MonthlyLimits | null;
+  token_limits: GivenLimits;
+  user_limits: GivenToAccount;
+  above: Above[];
+}
+
+const SELECT = `
+  select t.id, t.user_id, t.name, u.role, u.status user_status, t.permissions token_permissions,
+    u.permissions user_permissions, u.restrictions, t.expires_at, t.allow, t.monthly_quota t_quota,
+    u.monthly_quota u_quota, ${asObject(LIMIT_COLUMNS, 't')} token_limits,
+    ${asObject(ACCOUNT_COLUMNS, 'u')} user_limits, ${ABOVE} above
+  from tokens t join users u on u.id = t.user_id`;
+const LIVE = 't.revoked_at is null';
+
+const toRecord =
+  (defaults: DefaultLimits) =>
+  (row: TokenRow): TokenRecord => ({
+    id: row.id,
+    userId: row.user_id,
+    rootUserId: row.above[0]?.id ?? row.user_id,
+    name: row.name,
+    role: row.role,
+    userStatus: effectiveStatus(row.user_status, row.above),
+    permissions: effectivePermissions(
+      row.token_permissions,
+      row.user_permissions,
+      row.restrictions,
+      row.above.map(({ permissions }) => permissions),
+    ),
+    expiresAt: row.expires_at,
+    limits: effectiveLimits(row.token_limits, row.user_limits, row.above, defaults),
+    quotas: quotasOf({ token: row.t_quota, user: { id: row.user_id, monthlyQuota: row.u_quota }, above: row.above }),
+    allow: row.allow,
+  });
+
+export function tokenCalls(database: Database, defaults: DefaultLimits) {
+  const record = toRecord(defaults);
+  return {
+    /**
+     * Null: unknown or revoked. Expired tokens and those of suspended users are returned, because the caller answers
+     * them differently.
+     */
+    async findToken(sha256: Buffer): Promise<TokenRecord | null> {
+      const rows = await database.rows<TokenRow>({
+        name: 'find_token',
+        text: `${SELECT} where ${LIVE} and t.sha256 = $1`,
+        values: [sha256],
+        held: true,
+      });
+      return rows[0] ? record(rows[0]) : null;
+    },
+
+    /** The token of jobs created with kubectl. */
+    async defaultToken(): Promise<TokenRecord | null> {
+      const rows = await database.rows<TokenRow>({
+        name: 'default_token',
+        text: `${SELECT} where ${LIVE} and t.is_default`,
+        values: [],
+      });
+      return rows[0] ? record(rows[0]) : null;
+    },
+
+    /** Includes revoked tokens: their running jobs continue within the same limits. */
+    async tokenEvenRevoked(id: number): Promise<TokenRecord | null> {
+      const rows = await database.rows<TokenRow>({
+        name: 'token_even_revoked',
+        text: `${SELECT} where t.id = $1`,
+        values: [id],
+      });
+      return rows[0] ? record(rows[0]) : null;
+    },
+
+    /** The limits of a user's tokens that set none of their own. */
+    async userLimitsInForce(userId: number): Promise<Limits | null> {
+      const [row] = await database.rows<Pick<TokenRow, 'user_limits' | 'above'>>({
+        name: 'user_limits_in_force',
+        text: `select ${asObject(ACCOUNT_COLUMNS, 'u')} user_limits, ${ABOVE} above from users u where u.id = $1`,
+        values: [userId],
+      });
+      return row ? effectiveLimits(NO_GIVEN_LIMITS, row.user_limits, row.above, defaults) : null;
+    },
+
+    /** The live tokens among these ids. Revoked ones are absent. */
+    async tokenLimits(ids: number[]): Promise<Map<number, TokenRecord>> {
+      if (ids.length === 0) return new Map();
+      const rows = await database.rows<TokenRow>({
+        name: 'token_limits',
+        text: `${SELECT} where ${LIVE} and t.id = any($1)`,
+        values: [ids],
+      });
+      return new Map(rows.map((row) => [row.id, record(row)]));
+    },
+  };
+}

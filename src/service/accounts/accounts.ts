@@ -1,0 +1,116 @@
+/** Accounts as the API uses them. */
+import { randomUUID } from 'node:crypto';
+import type { Logger } from '../../base/log.ts';
+import type { Store } from '../../platform/store/store.ts';
+import { ATTEMPT_LIMITS, makeAttempts, type Attempts } from './attempts.ts';
+import { makeBox, type Box } from './box.ts';
+import type { Caller } from './caller.ts';
+import { makeKnownBrowsers, type KnownBrowsers } from './known_browsers.ts';
+import { makeJwts, type Jwts } from './jwt.ts';
+import { startMailer } from './mailer.ts';
+import type { MailText } from './mail_texts.ts';
+import { makePasswords, type Passwords } from './passwords.ts';
+import { openSession, type OpenedSession, type SessionAsked } from './session.ts';
+import type { AccountSettings } from './settings.ts';
+import { makeSigningKeys } from './signing_keys.ts';
+import { newWebhookSecret, webhookKey } from './token_text.ts';
+
+export type { AccountSettings } from './settings.ts';
+
+export interface Accounts {
+  settings: AccountSettings;
+  /** Host names of this installation, in addition to the request's own Host. */
+  ownHosts: readonly string[];
+  attempts: Attempts;
+  box: Box;
+  knownBrowsers: KnownBrowsers;
+  jwts: Jwts;
+  passwords: Passwords;
+  /** Null: the JWT is invalid or expired, or its session was ended. */
+  callerOfJwt(jwt: string): Promise<Caller | null>;
+  /** Returns a text if a JWT requested with another JWT is refused. */
+  openSession(asked: SessionAsked): Promise<OpenedSession | 'parent-ended' | 'too-deep'>;
+  /** Seals a mail, to be stored together with the change it reports. */
+  sealMail(mail: MailText): Promise<{ id: string; subject: string; sealed: Buffer }>;
+  /** Signals that mails were stored. */
+  mailsWait(): void;
+  /** Decrypts the key that signs a token's webhooks, from its stored form. */
+  openWebhookSecret(kept: Buffer, tokenId: number): Promise<Buffer>;
+  /** For a token without a secret: makes one, and returns it in its stored form. Null: the token is gone. */
+  makeWebhookSecret(tokenId: number): Promise<Buffer | null>;
+  stop(): Promise<void>;
+}
+
+const HOUSEKEEPING_MS = 600_000;
+
+export function makeAccounts({
+  store,
+  log,
+  settings,
+}: {
+  store: Store;
+  log: Logger;
+  settings: AccountSettings;
+}): Accounts {
+  const box = makeBox(settings);
+  const keys = makeSigningKeys({ store, box, log });
+  let installId: Promise<string> | undefined;
+  const issuer = async (): Promise<string> => {
+    installId ??= store.installId().catch((error: unknown) => {
+      installId = undefined;
+      throw error;
+    });
+    return `probeyard:${await installId}`;
+  };
+  const jwts = makeJwts({ keys, issuer, now: store.clock.now });
+  const mailer = settings.mail === null ? null : startMailer({ store, box, settings: settings.mail, log });
+
+  const makeWebhookSecret = async (id: number): Promise<Buffer | null> =>
+    store.giveWebhookSecret(id, await box.seal(newWebhookSecret(), 'webhook', id));
+
+  /**
+   * Adds secrets to tokens created without a key at hand: the first administrator's, and those of the previous version.
+   */
+  async function giveWebhookSecrets(): Promise<void> {
+    for (const id of await store.tokensWithoutSecret(1000)) await makeWebhookSecret(id);
+  }
+  let keeping: Promise<unknown> = Promise.resolve();
+  const keepHouse = (): void => {
+    keeping = Promise.all([giveWebhookSecrets(), store.forgetAccountRemains()]).catch((error: unknown) =>
+      log.warn({ err: error }, 'account housekeeping failed, will retry'),
+    );
+  };
+  keepHouse();
+  const timer = setInterval(keepHouse, HOUSEKEEPING_MS);
+  timer.unref();
+
+  return {
+    settings,
+    box,
+    jwts,
+    knownBrowsers: makeKnownBrowsers(box, store.clock.now),
+    ownHosts: settings.publicUrl === '' ? [] : [new URL(settings.publicUrl).host.toLowerCase()],
+    attempts: makeAttempts(store, { ...ATTEMPT_LIMITS, ...settings.attempts }, settings.trustedHops),
+    passwords: makePasswords(),
+    async callerOfJwt(jwt) {
+      const claims = await jwts.verify('session', jwt);
+      if (!claims) return null;
+      const caller = await store.sessionCaller(claims.id, claims.userId);
+      if (!caller) return null;
+      const { userStatus: status, ...known } = caller;
+      return { ...known, status, by: 'jwt', sessionId: claims.id };
+    },
+    openSession: (asked) => openSession({ store, jwts }, asked),
+    async sealMail({ subject, text }) {
+      const id = randomUUID();
+      return { id, subject, sealed: await box.seal(text, 'mail', id) };
+    },
+    mailsWait: () => mailer?.wake(),
+    openWebhookSecret: async (kept, tokenId) => webhookKey(await box.open(kept, 'webhook', tokenId)),
+    makeWebhookSecret,
+    async stop() {
+      clearInterval(timer);
+      await Promise.allSettled([keeping, mailer?.stop()]);
+    },
+  };
+}

@@ -1,0 +1,15 @@
+/** Stored secrets, sealed and bound to their purpose. */
+import { openBox, sealInBox } from '../../platform/seal/box.ts';
+import type { AccountSettings } from './settings.ts';
+
+export type Kept = 'token' | 'webhook' | 'webhook-url' | 'signing-key' | 'mail' | 'browser';
+
+export interface Box {
+  seal(text: string, what: Kept, id: string | number): Promise<Buffer>;
+  open(sealed: Uint8Array, what: Kept, id: string | number): Promise<string>;
+}
+
+export const makeBox = ({ boxKeys }: Pick<AccountSettings, 'boxKeys'>): Box => ({
+  seal: (text, what, id) => sealInBox(text, `${what}:${id}`, boxKeys()),
+  open: (sealed, what, id) => openBox(sealed, `${what}:${id}`, boxKeys()),
+});

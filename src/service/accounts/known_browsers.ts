@@ -1,0 +1,48 @@
+/**
+ * Marks of browsers that have signed in to an account, so that wrong passwords from elsewhere cannot lock the owner
+ * out. A mark does not authenticate. It is bound to the user and the password, so a password change invalidates it:
+ * someone who knew the old password could have collected any number of marks.
+ */
+import { createHash, randomUUID } from 'node:crypto';
+import { isSealError } from '../../platform/seal/errors.ts';
+import { isUuid } from '../../platform/store/uuid.ts';
+import type { Box } from './box.ts';
+
+export const KNOWN_MS = 180 * 86_400_000;
+/** A mark has about 300 characters. */
+const MAX_MARK = 1024;
+
+export interface Owner {
+  userId: number;
+  passwordHash: string;
+}
+
+export interface KnownBrowsers {
+  /** Creates a mark for this browser, with its previous id if it had one. */
+  mark(owner: Owner, browser: string | null): Promise<string>;
+  /** The browser's id; null if the mark is not valid for this account. */
+  read(owner: Owner, mark: string | undefined): Promise<string | null>;
+}
+
+const purposeOf = ({ userId, passwordHash }: Owner): string =>
+  `${userId}:${createHash('sha256').update(passwordHash).digest('base64url').slice(0, 22)}`;
+
+export const makeKnownBrowsers = (box: Box, now: () => number): KnownBrowsers => ({
+  async mark(owner, browser) {
+    const kept = JSON.stringify({ id: browser ?? randomUUID(), until: now() + KNOWN_MS });
+    return (await box.seal(kept, 'browser', purposeOf(owner))).toString('latin1');
+  },
+  async read(owner, mark) {
+    if (mark === undefined || mark.length > MAX_MARK) return null;
+    try {
+      const { id, until } = JSON.parse(await box.open(Buffer.from(mark, 'latin1'), 'browser', purposeOf(owner))) as {
+        id: string;
+        until: number;
+      };
+      return until > now() && isUuid(id) ? id : null;
+    } catch (error) {
+      if (isSealError(error)) return null;
+      throw error;
+    }
+  },
+});

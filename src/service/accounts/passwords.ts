@@ -1,0 +1,43 @@
+/**
+ * Password checks at a constant cost, whether or not there is a hash to check against, and with bounded concurrency.
+ */
+import { hashPassword, verifyPassword } from '../../platform/store/password.ts';
+import { makeTurns } from '../../base/turns.ts';
+
+/** Each check takes 19 MiB and one of libuv's four threads: more at once would starve everything else. */
+const AT_ONCE = 2;
+const WAITING = 200;
+
+export class BusyError extends Error {
+  readonly code = 'passwords-busy';
+  constructor() {
+    super('too many passwords are being checked');
+    this.name = 'BusyError';
+  }
+}
+
+export interface Passwords {
+  hash(password: string): Promise<string>;
+  /** Null: there is no hash; the check takes as long. */
+  verify(password: string, hash: string | null): Promise<boolean>;
+}
+
+export function makePasswords(): Passwords {
+  const turns = makeTurns(AT_ONCE);
+  let dummy: Promise<string> | undefined;
+
+  async function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    if (turns.waiting() >= WAITING) throw new BusyError();
+    return turns.run(work);
+  }
+
+  return {
+    hash: (password) => inTurn(() => hashPassword(password)),
+    verify: (password, hash) =>
+      inTurn(async () => {
+        dummy ??= hashPassword('a password that nobody has');
+        const matches = await verifyPassword(password, hash ?? (await dummy));
+        return matches && hash !== null;
+      }),
+  };
+}

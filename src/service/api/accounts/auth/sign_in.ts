@@ -1,0 +1,164 @@
+/**
+ * `POST auth/sign-in`: a JWT for a password. A wrong password and an unknown address get the same response, in equal
+ * time.
+ */
+import Type from 'typebox';
+import type { Accounts } from '../../../accounts/accounts.ts';
+import { TooManyAttempts, type Account } from '../../../accounts/attempts.ts';
+import type { UserRecord } from '../../../../platform/store/users.ts';
+import { type Context, remoteIp } from '../../http/context.ts';
+import type { Deps } from '../../deps.ts';
+import { ApiError, inside } from '../../errors.ts';
+import { endpoint } from '../../http/endpoint.ts';
+import { GivenPassword, RetUrl, safeRetUrl } from '../fields.ts';
+import { checkedBy } from '../../http/read_input.ts';
+import { browserMark, setBrowserMark, setCookie } from '../../http/cookies.ts';
+import { ShownUser, shownUser } from '../shown_user.ts';
+
+const Body = Type.Object(
+  {
+    email: Type.String({ minLength: 1, maxLength: 254, description: 'The e-mail address.' }),
+    password: GivenPassword,
+    'long-term-token': Type.Boolean({
+      default: true,
+      description: 'Whether the JWT is valid for two weeks instead of three hours.',
+    }),
+    'logout-other': Type.Boolean({ default: false, description: 'End all other sessions.' }),
+    'current-user': Type.Boolean({ default: false, description: 'Include the user in the answer.' }),
+    'ret-url': RetUrl,
+  },
+  { additionalProperties: false },
+);
+const orNull = (schema: object) => Type.Unsafe<unknown>({ anyOf: [schema, { type: 'null' }] });
+export const JwtToken = Type.Object(
+  { token: Type.String(), expire: Type.String({ format: 'date-time' }) },
+  { additionalProperties: false },
+);
+const Answer = Type.Object(
+  {
+    'api-token': orNull({ type: 'string', description: 'The oldest API token, if it can be shown.' }),
+    'current-user': orNull(ShownUser),
+    email: Type.String(),
+    'jwt-token': JwtToken,
+    'oauth-provider-tokens': Type.Array(Type.Unknown()),
+    'ret-url': orNull({ type: 'string' }),
+    status: Type.String(),
+    'user-id': Type.Integer(),
+  },
+  { additionalProperties: false },
+);
+
+/**
+ * Whether this account has signed in from the browser before, within the browser's own limit. Successful sign-ins count
+ * too, because each costs an Argon2 hash.
+ */
+async function knownBrowser({ attempts }: Accounts, account: number, browser: string | null): Promise<boolean> {
+  if (browser === null) return false;
+  try {
+    await attempts.take('password:browser', { account, browser });
+    return true;
+  } catch (error) {
+    if (error instanceof TooManyAttempts) return false;
+    throw error;
+  }
+}
+
+/** Takes attempts that `right`, called after a correct password, gives back. */
+async function takeAttempt(
+  { attempts }: Accounts,
+  account: Account,
+  address: string,
+): Promise<{ right(): Promise<void> }> {
+  const [network, everywhere] = [{ account, network: address }, { account }];
+  await attempts.take('password:address', { address });
+  await attempts.take('password:network', network);
+  await attempts.take('password:account', everywhere);
+  return {
+    async right() {
+      await attempts.forget('password:network', network);
+      await attempts.giveBack('password:account', everywhere);
+    },
+  };
+}
+
+interface SignedIn {
+  user: UserRecord;
+  mark: string;
+}
+
+/** The owner of the password, with a mark for the browser. */
+async function knownBy({ accounts, store }: Deps, ctx: Context, email: string, password: string): Promise<SignedIn> {
+  const { knownBrowsers, passwords, settings } = accounts;
+  const found = await store.findByEmail(email);
+  const owner =
+    found && found.passwordHash !== null ? { userId: found.user.id, passwordHash: found.passwordHash } : null;
+  const browser = owner && (await knownBrowsers.read(owner, browserMark(ctx)));
+  const known = owner !== null && (await knownBrowser(accounts, owner.userId, browser));
+  const attempt = known
+    ? null
+    : await takeAttempt(accounts, found?.user.id ?? email, remoteIp(ctx, settings.trustedHops));
+  if (!(await passwords.verify(password, owner?.passwordHash ?? null)) || !found || !owner)
+    throw new ApiError('bad-credential', { text: 'the e-mail address or the password is wrong' });
+  await attempt?.right();
+  const status = found.user.aboveSuspended ? 'suspended' : found.user.status;
+  if (status !== 'active') throw new ApiError('account-inactive', { text: `the account is ${status}` });
+  return { user: found.user, mark: await knownBrowsers.mark(owner, browser) };
+}
+
+async function shownApiToken({ accounts, store }: Deps, userId: number): Promise<string | null> {
+  if (!accounts.settings.tokensViewable) return null;
+  const token = await store.firstToken(userId);
+  return token?.sealed ? accounts.box.open(token.sealed, 'token', token.id) : null;
+}
+
+async function signInByPassword(deps: Deps, ctx: Context): Promise<void> {
+  const { accounts, store } = deps;
+  const asked = checkedBy(Body, ctx);
+  const { user, mark } = await knownBy(deps, ctx, asked.email, asked.password);
+  const session = await accounts.openSession({
+    userId: user.id,
+    long: asked['long-term-token'],
+    remoteIp: remoteIp(ctx, accounts.settings.trustedHops),
+    userAgent: ctx.get('User-Agent'),
+  });
+  if (typeof session === 'string') throw inside('a sign-in cannot have a parent session');
+  if (asked['logout-other']) await store.endSessions(user.id, session.id);
+  setCookie(ctx, deps, session);
+  setBrowserMark(ctx, deps, mark);
+  ctx.body = {
+    'api-token': await shownApiToken(deps, user.id),
+    'current-user': asked['current-user'] ? shownUser(user) : null,
+    email: user.email,
+    'jwt-token': { token: session.token, expire: session.expire.toISOString() },
+    'oauth-provider-tokens': [],
+    'ret-url': safeRetUrl(asked['ret-url']),
+    status: user.status,
+    'user-id': user.id,
+  };
+}
+
+export const signIn = endpoint(
+  'POST auth/sign-in',
+  {
+    id: 'signIn',
+    tag: 'auth',
+    summary: 'Sign in',
+    body: Body,
+    also: [401],
+    description:
+      'Returns a JWT and sets it as the cookie `jwt`; behind TLS also as `__Host-jwt`, which takes precedence. ' +
+      'Attempts are limited by address, failed ones by account. With the cookie `known-browser`, failed attempts ' +
+      'from elsewhere do not lock this browser out; it is not a credential.',
+    answer: {
+      description: 'Signed in.',
+      schema: Answer,
+      headers: {
+        'Set-Cookie': {
+          description: 'The cookies `jwt` (behind TLS `__Host-jwt`, too) and `known-browser`.',
+          schema: Type.String(),
+        },
+      },
+    },
+  },
+  signInByPassword,
+);

@@ -1,0 +1,147 @@
+/** Limits in requests and responses. Null: no limit of its own; that of the account above applies. */
+import Type, { type Static } from 'typebox';
+import { NO_GIVEN_LIMITS, type GivenLimits } from '../../../platform/store/limits.ts';
+import type { Limits } from '../../../base/limits.ts';
+import type { UserLimits } from '../../../platform/store/users.ts';
+import { MAX_QUEUE_MS } from '../../../base/limits.ts';
+import { LOWERED_TO } from '../http/input/check.ts';
+
+const amount = (maximum: number, description: string, options: object = {}) =>
+  Type.Optional(
+    Type.Unsafe<number | null>({ type: ['integer', 'null'], minimum: 1, maximum, description, ...options }),
+  );
+
+const BIG = Number.MAX_SAFE_INTEGER;
+const INT = 2_147_483_647;
+
+export const MonthlyQuota = Type.Object(
+  {
+    'request-count': amount(BIG, 'Requests.'),
+    'processing-time': amount(BIG, 'Billed milliseconds.'),
+    'data-processed': amount(BIG, 'Bytes read from origins.'),
+  },
+  { additionalProperties: false, description: 'Per calendar month (UTC).' },
+);
+
+export const AskedLimits = {
+  'requests-per-minute': amount(1_000_000, 'Requests per minute.'),
+  concurrency: amount(100_000, 'Concurrent requests; further ones wait in the queue.'),
+  'queue-timeout': amount(INT, 'Milliseconds in the queue.', { [LOWERED_TO]: MAX_QUEUE_MS }),
+  'file-size': amount(BIG, 'Maximum bytes of a file.'),
+  'monthly-quota': Type.Optional(
+    Type.Unsafe<Static<typeof MonthlyQuota> | null>({ ...MonthlyQuota, type: ['object', 'null'] }),
+  ),
+};
+export const AskedUserLimits = {
+  ...AskedLimits,
+  'account-concurrency': Type.Optional(
+    Type.Unsafe<number | null>({
+      type: ['integer', 'null'],
+      minimum: 0,
+      maximum: 1_000_000,
+      description:
+        'Concurrent requests of the whole account: the root user, their sub-users and all tokens. Root users only. ' +
+        "Null: the installation's default; if the operator set none, four times the `concurrency` of the root " +
+        'user. 0: unlimited.',
+    }),
+  ),
+};
+const AskedObject = Type.Object(AskedUserLimits, { additionalProperties: false });
+type Asked = Static<typeof AskedObject>;
+
+const shownAmount = Type.Unsafe<number | null>({ type: ['integer', 'null'] });
+const ShownQuota = Type.Object(
+  { 'request-count': shownAmount, 'processing-time': shownAmount, 'data-processed': shownAmount },
+  { additionalProperties: false },
+);
+const shownGiven = {
+  'requests-per-minute': shownAmount,
+  concurrency: shownAmount,
+  'queue-timeout': shownAmount,
+  'file-size': shownAmount,
+  'monthly-quota': Type.Unsafe<Static<typeof ShownQuota> | null>({ anyOf: [ShownQuota, { type: 'null' }] }),
+};
+export const ShownLimits = Type.Object(shownGiven, { additionalProperties: false, title: 'Limits' });
+
+export const LimitsInForce = Type.Object(
+  {
+    'requests-per-minute': Type.Integer(),
+    concurrency: Type.Integer(),
+    'queue-timeout': Type.Integer(),
+    'file-size': Type.Integer(),
+    'account-concurrency': Type.Unsafe<number | null>({
+      type: ['integer', 'null'],
+      description: 'Of the whole account. Null: unlimited.',
+    }),
+  },
+  {
+    additionalProperties: false,
+    title: 'LimitsInForce',
+    description:
+      "The effective limits: no more than any account above has, with the installation's defaults for limits " +
+      'that are not set.',
+  },
+);
+export const ShownUserLimits = Type.Object(
+  { ...shownGiven, 'account-concurrency': shownAmount, 'in-force': LimitsInForce },
+  { additionalProperties: false, title: 'UserLimits' },
+);
+
+const quotaOf = (quota: Asked['monthly-quota']): unknown => {
+  const given = Object.fromEntries(
+    Object.entries(quota ?? {}).filter(([, value]) => value !== null && value !== undefined),
+  );
+  return Object.keys(given).length === 0 ? null : given;
+};
+
+type TokenLimits = GivenLimits & { monthlyQuota: unknown };
+
+const or = <T>(asked: T | undefined, before: T): T => (asked === undefined ? before : asked);
+
+/** Absent fields stay unchanged. */
+export const changedLimits = (asked: Omit<Asked, 'account-concurrency'>, before: TokenLimits): TokenLimits => ({
+  requestsPerMinute: or(asked['requests-per-minute'], before.requestsPerMinute),
+  concurrency: or(asked.concurrency, before.concurrency),
+  queueTimeoutMs: or(asked['queue-timeout'], before.queueTimeoutMs),
+  fileBytes: or(asked['file-size'], before.fileBytes),
+  monthlyQuota: asked['monthly-quota'] === undefined ? before.monthlyQuota : quotaOf(asked['monthly-quota']),
+});
+
+export const changedUserLimits = (asked: Asked, before: UserLimits): UserLimits => ({
+  ...changedLimits(asked, before),
+  accountConcurrency: or(asked['account-concurrency'], before.accountConcurrency),
+});
+
+export const NO_LIMITS: TokenLimits = { ...NO_GIVEN_LIMITS, monthlyQuota: null };
+
+export const limitsInForce = (limits: Limits): Static<typeof LimitsInForce> => ({
+  'requests-per-minute': limits.requestsPerMinute,
+  concurrency: limits.concurrency,
+  'queue-timeout': limits.queueTimeoutMs,
+  'file-size': limits.fileBytes,
+  'account-concurrency': limits.accountConcurrency,
+});
+
+export const shownUserLimits = (limits: UserLimits, inForce: Limits): Static<typeof ShownUserLimits> => ({
+  ...shownLimits(limits),
+  'account-concurrency': limits.accountConcurrency,
+  'in-force': limitsInForce(inForce),
+});
+
+export function shownLimits(limits: TokenLimits): Static<typeof ShownLimits> {
+  const quota = limits.monthlyQuota as Record<string, number> | null;
+  return {
+    'requests-per-minute': limits.requestsPerMinute,
+    concurrency: limits.concurrency,
+    'queue-timeout': limits.queueTimeoutMs,
+    'file-size': limits.fileBytes,
+    'monthly-quota':
+      quota === null
+        ? null
+        : {
+            'request-count': quota['request-count'] ?? null,
+            'processing-time': quota['processing-time'] ?? null,
+            'data-processed': quota['data-processed'] ?? null,
+          },
+  };
+}

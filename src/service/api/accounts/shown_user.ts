@@ -1,0 +1,89 @@
+/** A user as the API shows them. */
+import Type, { type Static } from 'typebox';
+import { ROLES, STATUSES } from '../../accounts/caller.ts';
+import type { ShortUser, UserRecord } from '../../../platform/store/users.ts';
+
+const role = Type.Unsafe<UserRecord['role']>({ title: 'UserRole', type: 'string', enum: [...ROLES] });
+const status = Type.Unsafe<UserRecord['status']>({ title: 'UserStatus', type: 'string', enum: [...STATUSES] });
+const time = Type.String({ format: 'date-time' });
+const texts = Type.Array(Type.String());
+const closed = { additionalProperties: false } as const;
+
+export const ShownShortUser = Type.Object(
+  { id: Type.Integer(), username: Type.String(), email: Type.String(), role, status },
+  { ...closed, title: 'ShortUser' },
+);
+
+export const ShownUser = Type.Object(
+  {
+    id: Type.Integer(),
+    username: Type.String({ description: 'The e-mail address.' }),
+    email: Type.String(),
+    'additional-emails': texts,
+    'first-name': Type.String(),
+    'last-name': Type.String(),
+    role,
+    status,
+    parent: Type.Unsafe<Static<typeof ShownShortUser> | null>({ anyOf: [ShownShortUser, { type: 'null' }] }),
+    'parent-user-ids': Type.Array(Type.Integer(), { description: 'All accounts above, the topmost first.' }),
+    'root-user-id': Type.Integer(),
+    permissions: Type.Unsafe<Record<string, { name: string; scopes: string[] }>>({
+      type: 'object',
+      description: 'By subject: `media` with the scopes `read` and `write`.',
+      additionalProperties: Type.Object({ name: Type.String(), scopes: texts }, closed),
+    }),
+    restrictions: texts,
+    plan: Type.Object({ id: Type.Integer(), name: Type.String(), expires: Type.Null() }, closed),
+    created: time,
+    updated: time,
+  },
+  { ...closed, title: 'User' },
+);
+
+export const ShownListedUser = Type.Object(
+  { id: Type.Integer(), username: Type.String(), email: Type.String(), role, status, created: time, updated: time },
+  { ...closed, title: 'ListedUser' },
+);
+
+const shortUser = ({ id, email, role: itsRole, status: itsStatus }: ShortUser): Static<typeof ShownShortUser> => ({
+  id,
+  username: email,
+  email,
+  role: itsRole,
+  status: itsStatus,
+});
+
+/** `read:media`, `write:media` to `media: {name, scopes}`. */
+function permissionsByName(permissions: readonly string[]): Record<string, { name: string; scopes: string[] }> {
+  const out: Record<string, { name: string; scopes: string[] }> = {};
+  for (const permission of permissions) {
+    const [scope = '', name = ''] = permission.split(':', 2);
+    (out[name] ??= { name, scopes: [] }).scopes.push(scope);
+  }
+  return out;
+}
+
+export const shownUser = (user: UserRecord): Static<typeof ShownUser> => ({
+  id: user.id,
+  username: user.email,
+  email: user.email,
+  'additional-emails': user.additionalEmails,
+  'first-name': user.firstName,
+  'last-name': user.lastName,
+  role: user.role,
+  status: user.status,
+  parent: user.parent ? shortUser(user.parent) : null,
+  'parent-user-ids': user.parentIds,
+  'root-user-id': user.rootId,
+  permissions: permissionsByName(user.permissions),
+  restrictions: user.restrictions,
+  plan: { id: 1, name: 'default', expires: null },
+  created: user.createdAt.toISOString(),
+  updated: user.updatedAt.toISOString(),
+});
+
+export const listedUser = (user: UserRecord): Static<typeof ShownListedUser> => ({
+  ...shortUser(user),
+  created: user.createdAt.toISOString(),
+  updated: user.updatedAt.toISOString(),
+});

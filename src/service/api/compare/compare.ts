@@ -1,0 +1,143 @@
+/**
+ * `POST /v1/compare`: what several versions of a tool say of one file, what one version says of two files, or what two
+ * results on record say.
+ */
+import { MOST_TOOLS, type ToolRequest } from '../../../platform/kube/probe_job.ts';
+import { TOOL_TIMEOUT_MS } from '../../../base/limits.ts';
+import { COMPARED } from '../../result/answer.ts';
+import { REPORT_TOOLS, type ReportTool } from '../../../media/tools/probe_report.ts';
+import { TOOL_TABLE } from '../../../media/tools/table.ts';
+import { endpoint } from '../http/endpoint.ts';
+import type { Context } from '../http/context.ts';
+import { checkedBy } from '../http/read_input.ts';
+import type { Deps } from '../deps.ts';
+import { ApiError, invalid } from '../errors.ts';
+import { byQueryAndBody } from '../probe/description/by_query_and_body.ts';
+import type { Catalog, ToolVersion } from '../probe/catalog.ts';
+import { probeRequest } from '../probe/request.ts';
+import { runProbe } from '../probe/run.ts';
+import { optionTexts } from '../probe/schema/tool_options.ts';
+import { ComparisonAnswerSchema } from './answers.ts';
+import { compareOnRecord } from './on_record.ts';
+import { CompareSchema, type AskedVersions } from './schema.ts';
+
+type Asked = ReturnType<typeof checkedBy<typeof CompareSchema>>;
+
+type AskedTools = Pick<Asked, ReportTool | 'timeout'>;
+
+function runOf(name: ReportTool, wanted: AskedVersions, version: ToolVersion, timeout: number): ToolRequest {
+  const program = TOOL_TABLE[name]!;
+  const options = optionTexts(program, wanted, version);
+  if (program.format(options) !== 'json')
+    throw invalid(name, 'the options ask for another format; only JSON is compared');
+  return {
+    name,
+    version: version.version,
+    timeoutMs: Math.min(wanted.timeout, timeout),
+    ...(Object.keys(options).length > 0 ? { options } : {}),
+  };
+}
+
+/** One for each tool, for both sources. Without a tool, all of them. */
+function runsOnBoth(asked: AskedTools, catalog: Catalog): ToolRequest[] {
+  const named = REPORT_TOOLS.filter((name) => asked[name] !== undefined);
+  return (named.length > 0 ? named : REPORT_TOOLS).map((name) => {
+    const wanted: AskedVersions = asked[name] ?? { timeout: TOOL_TIMEOUT_MS };
+    if (wanted.versions !== undefined)
+      throw invalid(`${name}.versions`, `has no effect with urls: one version reads both, ${name}.version`);
+    return runOf(name, wanted, catalog.resolve(name, wanted.version ?? 'latest'), asked.timeout);
+  });
+}
+
+/** One for each version of each tool, in the caller's order. */
+function runsOf(asked: AskedTools, catalog: Catalog): ToolRequest[] {
+  const runs = REPORT_TOOLS.flatMap((name) => {
+    const wanted: AskedVersions | undefined = asked[name];
+    if (!wanted) return [];
+    const { versions, version: one } = wanted;
+    if (one !== undefined)
+      throw invalid(`${name}.version`, `has no effect with url: name at least two in ${name}.versions`);
+    if (versions === undefined) throw invalid(`${name}.versions`, 'is required');
+    const seen = new Map<string, string>();
+    return versions.map((version): ToolRequest => {
+      const resolved = catalog.resolve(name, version);
+      const before = seen.get(resolved.version);
+      if (before !== undefined)
+        throw invalid(`${name}.versions`, `"${before}" and "${version}" are both version ${resolved.version}`);
+      seen.set(resolved.version, version);
+      return runOf(name, wanted, resolved, asked.timeout);
+    });
+  });
+  if (runs.length === 0)
+    throw new ApiError('invalid-field', { text: `one of ${REPORT_TOOLS.join(', ')} is required, with its versions` });
+  if (runs.length > MOST_TOOLS)
+    throw new ApiError('invalid-field', { text: `versions: ${runs.length} runs in all; at most ${MOST_TOOLS}` });
+  return runs;
+}
+
+async function compare(deps: Deps, ctx: Context): Promise<void> {
+  const { request_ids: ids, ...fields } = checkedBy(CompareSchema, ctx);
+  const { url, urls } = fields;
+  if ([url, urls, ids].filter((given) => given !== undefined).length !== 1)
+    throw new ApiError('invalid-field', { text: 'exactly one of url, urls and request_ids is required' });
+  if (ids !== undefined) {
+    const unused = REPORT_TOOLS.find((name) => fields[name] !== undefined);
+    if (unused !== undefined)
+      throw invalid(unused, 'has no effect with request_ids: results on record are compared, no tool runs');
+    const sent = (['headers', 'cookies', 'credential'] as const).find((field) => fields[field]);
+    if (sent !== undefined) throw invalid(sent, 'has no effect with request_ids: nothing is read');
+    if (fields.webhook_url !== null)
+      throw invalid('webhook_url', 'has no effect with request_ids: the answer comes at once');
+    return compareOnRecord(deps, ctx, ids as [string, string]);
+  }
+  const tools = urls ? runsOnBoth(fields, deps.catalog()) : runsOf(fields, deps.catalog());
+  const own = { kind: 'compare', tools, report: { enabled: false }, response: COMPARED } as const;
+  await runProbe(deps, ctx, probeRequest(deps, ctx, fields, own));
+}
+
+const film = 'https://media.example.com/film.mp4';
+
+const DESCRIPTION = [
+  'Runs several versions of ffprobe, mediainfo or both on one source, which is read once, and tells which fields ' +
+    'change from one version to the next: as the tools print them (raw), and after normalisation (canonical). ' +
+    'Intended changes of a release are marked as known.',
+  `At most ${MOST_TOOLS} runs, two at a time. The request takes one slot and counts as one request; \`usage\` counts ` +
+    'every run.',
+  'With `urls` each tool runs at one version on two sources: first on `a`, then on `b`. Deadline, output limit and ' +
+    'size limit are those of one request, for both together; `a` has at most half of `timeout`. A source that fails ' +
+    'leaves the runs of the other as they are.',
+  'With `request_ids` two results on record are compared; nothing runs, and nothing is recorded.',
+].join('\n\n');
+
+export const compareVersions = endpoint(
+  'POST /v1/compare',
+  byQueryAndBody({
+    id: 'compare',
+    summary: 'Compare versions of the tools, or two files',
+    description: DESCRIPTION,
+    schema: CompareSchema,
+    queryExamples: {},
+    bodyExamples: {
+      versions: { summary: 'Two versions of ffprobe', value: { url: film, ffprobe: { versions: ['4.4', '7.1'] } } },
+      both: {
+        summary: 'Both tools, with an option',
+        value: {
+          url: film,
+          ffprobe: { versions: ['4.4', '7.1', '9.0'], show_frames: true },
+          mediainfo: { versions: ['21.09', '26.10'] },
+        },
+      },
+      files: {
+        summary: 'Two files',
+        value: { urls: [film, 'https://media.example.com/film-2.mp4'], ffprobe: { version: '7.1' } },
+      },
+      onRecord: {
+        summary: 'Two requests on record',
+        value: { request_ids: ['01937c5e-8a00-7000-8000-000000000001', '01937c5e-8a00-7000-8000-000000000002'] },
+      },
+    },
+    failed: 'the first run',
+    answer: { description: 'The comparison.', schema: ComparisonAnswerSchema },
+  }).byBody,
+  compare,
+);

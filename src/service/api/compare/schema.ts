@@ -1,0 +1,137 @@
+/** What `/v1/compare` takes: validated, typed and described by this alone. */
+import Type from 'typebox';
+import { MOST_TOOLS } from '../../../platform/kube/probe_job.ts';
+import { MAX_QUEUE_MS, MAX_TIMEOUT_MS, TIMEOUT_MS, TOOL_TIMEOUT_MS } from '../../../base/limits.ts';
+import { SCHEMES } from '../../../source/protocols/table.ts';
+import { REPORT_TOOLS, type ReportTool } from '../../../media/tools/probe_report.ts';
+import { TOOL_TABLE } from '../../../media/tools/table.ts';
+import { milliseconds, optionalText } from '../http/fields.ts';
+import { MAX_SHARED_NAME } from '../policies/names.ts';
+import { CREDENTIAL_FIELD } from '../probe/credential.ts';
+import { SOURCE_HEADER_FIELDS } from '../probe/source_headers.ts';
+import { optionFields } from '../probe/schema/tool_options.ts';
+
+/** What a request says of one tool. */
+export interface AskedVersions extends Record<string, unknown> {
+  /** Of one source. */
+  versions?: string[];
+  /** Of two sources. */
+  version?: string;
+  timeout: number;
+}
+
+function versionsOf(name: ReportTool) {
+  return Type.Optional(
+    Type.Unsafe<AskedVersions>(
+      Type.Object(
+        {
+          versions: Type.Optional(
+            Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
+              minItems: 2,
+              maxItems: MOST_TOOLS,
+              uniqueItems: true,
+              description:
+                `With \`url\`: versions of ${name}, in the order in which they are compared: ` +
+                '`["4.4", "7.1"]`; in a form `4.4,7.1`.',
+            }),
+          ),
+          version: Type.Optional(
+            Type.String({
+              minLength: 1,
+              maxLength: 64,
+              description: `With \`urls\`: the version of ${name} that reads both sources. Default: latest.`,
+            }),
+          ),
+          timeout: milliseconds(
+            TOOL_TIMEOUT_MS,
+            MAX_TIMEOUT_MS,
+            'Time limit of each run in milliseconds; at most that of the request.',
+          ),
+          ...optionFields(TOOL_TABLE[name]?.options ?? []),
+        },
+        {
+          additionalProperties: false,
+          description: `Versions of ${name}, and options for all of its runs. A tool that is not named does not run.`,
+        },
+      ),
+    ),
+  );
+}
+
+const tools = Object.fromEntries(REPORT_TOOLS.map((name) => [name, versionsOf(name)])) as Record<
+  ReportTool,
+  ReturnType<typeof versionsOf>
+>;
+
+const requestId = Type.String({
+  pattern: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$',
+  description: 'The id of a request.',
+});
+
+export const CompareSchema = Type.Object(
+  {
+    url: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 8192,
+        description: `The source, with or without credentials. Schemes: ${SCHEMES.join(', ')}.`,
+        examples: ['https://media.example.com/film.mp4'],
+      }),
+    ),
+    urls: Type.Optional(
+      Type.Array(Type.String({ minLength: 1, maxLength: 8192 }), {
+        minItems: 2,
+        maxItems: 2,
+        description:
+          'Instead of `url`: two sources, `a` and `b`. Each tool runs at one version on both; without a tool, ' +
+          'ffprobe and mediainfo do.',
+        examples: [['https://media.example.com/film.mp4', 'https://media.example.com/film-2.mp4']],
+      }),
+    ),
+    ...SOURCE_HEADER_FIELDS,
+    ...CREDENTIAL_FIELD,
+    request_ids: Type.Optional(
+      Type.Array(requestId, {
+        minItems: 2,
+        maxItems: 2,
+        uniqueItems: true,
+        description: 'Instead of `url`: two requests of `/v1/probe/file` on record, whose results are compared.',
+      }),
+    ),
+    ...tools,
+    timeout: milliseconds(
+      TIMEOUT_MS,
+      MAX_TIMEOUT_MS,
+      'Time limit of all runs together in milliseconds, counted from admission; two run at a time. Of two sources, ' +
+        'the first has half of it.',
+    ),
+    queue_timeout: milliseconds(MAX_QUEUE_MS, MAX_QUEUE_MS, 'Maximum time in the queue, in milliseconds.'),
+    webhook_url: optionalText(8192, 'The response is 202 at once, and the comparison is sent to this address.'),
+  },
+  { additionalProperties: false },
+);
+
+/** Comparisons that one report is made of. */
+const MOST_COMPARISONS = 1_000;
+/** By which each of them is judged. */
+const MOST_POLICIES = 5;
+
+export const CompareReportSchema = Type.Object(
+  {
+    request_ids: Type.Array(requestId, {
+      minItems: 1,
+      maxItems: MOST_COMPARISONS,
+      uniqueItems: true,
+      description: 'Comparisons of `POST /v1/compare` on record.',
+    }),
+    policies: Type.Optional(
+      Type.Array(Type.String({ minLength: 1, maxLength: MAX_SHARED_NAME }), {
+        minItems: 1,
+        maxItems: MOST_POLICIES,
+        uniqueItems: true,
+        description: 'Names of policies: the report tells on how many files their outcome changes.',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);

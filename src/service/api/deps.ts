@@ -1,0 +1,113 @@
+/** Dependencies of the endpoints. They are all injected, so tests can combine real servers with their own parts. */
+import type { JSONWebKeySet } from 'jose';
+import type { Accounts } from '../accounts/accounts.ts';
+import type { Early } from '../../platform/bus/messages.ts';
+import type { MemoryBudget } from '../result/memory_budget.ts';
+import type { PaceOf } from '../result/pace.ts';
+import type { KubeClient } from '../../platform/kube/client.ts';
+import type { Logger } from '../../base/log.ts';
+import type { SourceException } from '../../base/source_exception.ts';
+import type { Store } from '../../platform/store/store.ts';
+import type { Tracer } from '../../platform/tracing/tracer.ts';
+import type { NewestSnapshot } from './cluster/newest.ts';
+import type { Catalog } from './probe/catalog.ts';
+import type { Drain } from './http/drain.ts';
+import type { AccountRates } from './http/rate.ts';
+import type { HandOver } from './probe/hand_over.ts';
+import type { ObjectRoom } from './probe/object_room.ts';
+import type { QueueRoom } from './probe/queue_room.ts';
+import type { Metrics } from './metrics.ts';
+import type { TokenCache } from './http/token_cache.ts';
+import type { StandingOf } from './probe/standing.ts';
+import type { WorkPool } from './work/pool.ts';
+import type { Waiting } from './probe/waiting.ts';
+import type { Overload } from './http/overload.ts';
+import type { PaceOptions } from '../../source/upload/pace.ts';
+import type { Spool } from '../../source/upload/spool.ts';
+
+export interface Settings {
+  namespace: string;
+  /** Id of this replica, to which notices of ends are addressed. */
+  replica: string;
+  allowSources: readonly SourceException[];
+  /** Private receivers of webhooks. Places that may be read are no place to send to. */
+  allowWebhooks: readonly SourceException[];
+  denyCidrs: readonly string[];
+  /** Additional hosts with an S3 API, besides Amazon's. */
+  s3Hosts: readonly string[];
+  /** Default of `inject_output`. */
+  onlyReturnsRaw: boolean;
+  /** Maximum number of waiting requests, over all tokens. */
+  maxQueued: number;
+  /** Maximum number of finished ProbeJobs. */
+  finishedMax: number;
+  /** Memory for results that are read, returned and delivered. */
+  memoryBudgetBytes: number;
+  /** The folder of the console's files. Null: no console. */
+  consoleFolder: string | null;
+  /** The folder of the documentation. Null: it was not built, and only the API reference is served. */
+  siteFolder: string | null;
+  /** The origin of samples. Null: there is none. */
+  samplesUrl: string | null;
+  /** How long a call of `/mcp` waits for the end of a request. Null: no `/mcp`. */
+  mcpAnswerMs: number | null;
+  /** Additional time to wait for a request beyond queue and analysis: lost runners, failover, collecting. */
+  graceMs: number;
+}
+
+export const DEFAULTS = {
+  allowWebhooks: [],
+  s3Hosts: [],
+  onlyReturnsRaw: false,
+  maxQueued: 10_000,
+  finishedMax: 5_000,
+  memoryBudgetBytes: 160_000_000,
+  consoleFolder: null,
+  siteFolder: null,
+  samplesUrl: null,
+  mcpAnswerMs: 45_000,
+  graceMs: 60_000,
+} as const;
+
+/** Where files go that are sent with a request, and where runners read them. */
+export interface Uploads {
+  spool: Spool;
+  /** Of one file. */
+  maxBytes: number;
+  host: string;
+  port: number;
+  pace?: PaceOptions;
+}
+
+export interface Deps {
+  store: Store;
+  accounts: Accounts;
+  kube: Pick<KubeClient, 'create' | 'delete' | 'get'>;
+  /** Announces a job in creation to the leader. Nothing depends on its delivery. */
+  tellEarly(early: Early): void;
+  catalog(): Catalog;
+  tokens: Pick<TokenCache, 'get'>;
+  sealKeys(): JSONWebKeySet;
+  waiting: Waiting;
+  /** The state of a request without an end. */
+  standing: StandingOf;
+  cluster: Pick<NewestSnapshot, 'read'>;
+  drain: Drain;
+  handOver: HandOver;
+  queueRoom: QueueRoom;
+  objectRoom: ObjectRoom;
+  accountRates: AccountRates;
+  /** Undefined: this installation takes no files. */
+  uploads?: Uploads | undefined;
+  memory: MemoryBudget;
+  /** What each account, or address before authentication, may use of this replica's event loop. */
+  paceOf: PaceOf;
+  /** Worker threads, for whatever holds the loop for more than 5 ms. */
+  work: WorkPool;
+  overload: Pick<Overload, 'begin'>;
+  metrics: Metrics;
+  /** Undefined: no request is traced. */
+  tracer?: Tracer | undefined;
+  log: Logger;
+  settings: Settings;
+}

@@ -1,0 +1,139 @@
+/**
+ * All errors of the API: a status, the number for management callers, a stable code, a text for the caller, and a
+ * detail that is only logged. The text may name what the caller sent, the detail may name internals; they are never
+ * mixed.
+ */
+
+import { REFUSED_ADDRESS } from '../../source/failures.ts';
+import type { MonthlyLimits } from '../../platform/store/records.ts';
+import { INTERNAL, TEXTS, UNAVAILABLE } from '../result/texts.ts';
+
+/** Codes share a number if callers cannot act on the difference. A throw may replace the text. */
+export const ERRORS = {
+  'invalid-field': { status: 400, number: 40000, text: 'a field is not valid' },
+  'unreadable-input': { status: 400, number: 40000, text: 'the input cannot be read' },
+  'invalid-source': { status: 400, number: 40000, text: 'url: is not a source' },
+  'address-refused': { status: 400, number: 40000, text: REFUSED_ADDRESS },
+  'idempotency-key': { status: 400, number: 40000, text: 'Idempotency-Key: must be 1 to 255 visible ASCII characters' },
+  'idempotency-conflict': { status: 400, number: 40000, text: 'Idempotency-Key: was used with another body' },
+  'bad-request': { status: 400, number: 40000, text: 'the request is not valid' },
+  'no-credential': { status: 401, number: 40100, text: 'authentication required' },
+  'bad-credential': { status: 401, number: 40101, text: 'the credential is not valid or has expired' },
+  'no-permission': { status: 403, number: 40300, text: 'a permission is required' },
+  'beyond-caller': { status: 403, number: 40300, text: 'permissions: you cannot grant what you do not have' },
+  'own-account': { status: 403, number: 40300, text: 'you cannot change your own permissions' },
+  'not-yours': { status: 403, number: 40300, text: 'you cannot change this user' },
+  'sign-up-closed': {
+    status: 403,
+    number: 40300,
+    text: 'sign-up is closed; ask an administrator for an account',
+  },
+  'no-mail': {
+    status: 403,
+    number: 40300,
+    text: 'no mail is configured; ask an administrator for a new password',
+  },
+  'jwt-chain': { status: 403, number: 40300, text: 'the chain of JWTs is too long' },
+  'foreign-site': { status: 403, number: 40300, text: 'cross-site request with a cookie refused' },
+  'account-inactive': { status: 403, number: 40301, text: 'the account is not active' },
+  quota: { status: 403, number: 40302, text: 'the monthly quota is used up' },
+  'not-found': { status: 404, number: 40400, text: 'not found' },
+  'method-not-allowed': { status: 405, number: 40500, text: 'method not allowed' },
+  'ended-already': { status: 409, number: 40900, text: 'the request has ended' },
+  'not-ended': { status: 409, number: 40900, text: 'the request has not ended; cancel it first' },
+  'email-taken': { status: 409, number: 40900, text: 'email: cannot be used for a new account' },
+  'too-many-users': { status: 409, number: 40900, text: 'the account has reached its limit of sub-users' },
+  'too-many-tokens': { status: 409, number: 40900, text: 'the account has reached its limit of API tokens' },
+  'too-many-policies': { status: 409, number: 40900, text: 'the account has reached its limit of policies' },
+  'no-room-for-policy': {
+    status: 409,
+    number: 40900,
+    text: 'the account has reached its limit of policy documents; save inline policies and send their names',
+  },
+  'default-token': {
+    status: 409,
+    number: 40900,
+    text: 'the default token cannot be revoked: jobs made with kubectl run on it',
+  },
+  'rate-limited': { status: 429, number: 42900, text: 'rate limit exceeded; try again later' },
+  'too-many-attempts': { status: 429, number: 42900, text: 'too many attempts; try again later' },
+  'queue-full': {
+    status: 429,
+    number: 42900,
+    text: TEXTS.QueueFull,
+  },
+  'hung-up': { status: 499, number: 49900, text: 'the caller disconnected' },
+  internal: { status: 500, number: 50000, text: INTERNAL },
+  'tool-unavailable': { status: 500, number: 50000, text: 'no version of the tool is ready in this cluster' },
+  draining: { status: 500, number: 50000, text: 'this server is shutting down' },
+  /** The end of a request, with its recorded status and text. */
+  ended: { status: 500, number: 50000, text: INTERNAL },
+  overloaded: {
+    status: 503,
+    number: 50300,
+    text: 'this server is overloaded; try again in a few seconds, with fewer calls at once',
+  },
+  unavailable: { status: 503, number: 50300, text: UNAVAILABLE },
+} as const satisfies Record<string, { status: number; number: number; text: string }>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+export interface ApiErrorOptions {
+  text?: string;
+  /** For codes without a fixed status: an end, an error of Koa. */
+  status?: number;
+  /** The invalid field. */
+  field?: string;
+  retryAfterS?: number;
+  headers?: Record<string, string>;
+  /** What the metric of failures counts a 5xx as, from a fixed set; the code if not given. */
+  reason?: string;
+  /** Only for the log. Never a source, a token or a body. */
+  detail?: string;
+  cause?: unknown;
+}
+
+export class ApiError extends Error {
+  readonly status: number;
+  readonly number: number;
+  readonly code: ErrorCode;
+  readonly reason: string;
+  readonly detail: string | undefined;
+  readonly headers: Record<string, string>;
+  readonly field: string | undefined;
+
+  constructor(code: ErrorCode, options: ApiErrorOptions = {}) {
+    const kind = ERRORS[code];
+    const { text = kind.text, status = kind.status, field, retryAfterS, headers = {}, detail, cause } = options;
+    super(text, cause === undefined ? undefined : { cause });
+    this.name = 'ApiError';
+    this.code = code;
+    this.status = status;
+    this.number = status === kind.status ? kind.number : status * 100;
+    this.reason = options.reason ?? code;
+    this.detail = detail;
+    this.field = field;
+    this.headers = {
+      ...(status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {}),
+      ...(retryAfterS === undefined ? {} : { 'Retry-After': String(Math.max(1, Math.ceil(retryAfterS))) }),
+      ...headers,
+    };
+  }
+}
+
+export const invalid = (field: string, text: string): ApiError =>
+  new ApiError('invalid-field', { text: `${field}: ${text}`, field });
+export const unreadable = (text: string, options?: ApiErrorOptions): ApiError =>
+  new ApiError('unreadable-input', { ...options, text: `body: ${text}` });
+const USED_UP: Record<keyof MonthlyLimits, string> = {
+  'request-count': 'number of requests',
+  'processing-time': 'processing time',
+  'data-processed': 'amount of data',
+};
+export const overQuota = (exceeded: keyof MonthlyLimits): ApiError =>
+  new ApiError('quota', {
+    text: `the monthly quota is used up: ${USED_UP[exceeded]}; it resets on the first day of the month, UTC`,
+  });
+export const notFound = (): ApiError => new ApiError('not-found');
+export const expired = (): ApiError => new ApiError('not-found', { text: 'the result has expired' });
+export const inside = (detail: string, cause?: unknown): ApiError => new ApiError('internal', { detail, cause });

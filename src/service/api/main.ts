@@ -1,0 +1,166 @@
+/** The role `api`: its connections, its servers, and its shutdown. */
+import { existsSync, readFileSync } from 'node:fs';
+import type { RequestListener } from 'node:http';
+import { isIP } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { connectBus } from '../../platform/bus/connect.ts';
+import { INBOX } from '../../platform/bus/permissions.ts';
+import { limitsOf, loadConfig, postgresOf, type Config } from '../../base/config.ts';
+import { makeClient } from '../../platform/kube/client.ts';
+import { makeLog } from '../../base/log.ts';
+import { openStore } from '../../platform/store/store.ts';
+import { accountSettings } from './accounts/settings.ts';
+import { CONSOLE_FOLDER } from './console/files.ts';
+import { SITE_FOLDER } from './docs/site.ts';
+import { DEFAULTS, type Uploads } from './deps.ts';
+import { listen } from './http/http_server.ts';
+import { serveHealth, serveLiveness } from '../../base/health.ts';
+import { signals } from '../../base/signals.ts';
+import { watchSealKeys } from '../../platform/seal/watch_keys.ts';
+import { serveUploads } from '../../source/upload/serve.ts';
+import { openSpool } from '../../source/upload/spool.ts';
+import type { Metrics } from './metrics.ts';
+import { makeApp } from './server.ts';
+import { provisionalId, starting } from './starting.ts';
+import { wire } from './wire.ts';
+
+/** The replica continues to accept requests until load balancers have noticed that it is not ready. */
+const LINGER_MS = 3_000;
+/** Time for the responses that tell where to read a pending result. */
+const LAST_WORDS_MS = 5_000;
+
+export async function run(): Promise<void> {
+  const config = loadConfig('api');
+  const log = makeLog('api', config);
+  const stopping = signals();
+  // Answers from the start: the kubelet must not restart a process that waits for Postgres.
+  let handle: RequestListener = starting();
+  const liveness = await serveLiveness(config.livenessListen);
+  const metrics: { counted?: Metrics } = {};
+  const server = await listen((request, response) => void handle(request, response), config.listen, provisionalId, {
+    onClosed: () => metrics.counted?.slowSocketClosed(),
+    connections: {
+      most: config.maxConnections,
+      // Behind proxies all callers have their addresses.
+      byAddress: config.trustedHops === 0,
+      onRefused: (by) => metrics.counted?.connectionRefused(by),
+    },
+  });
+  log.info({ port: server.port }, 'listening');
+
+  const store = await openStore({
+    ...postgresOf(config),
+    name: 'probeyard-api',
+    defaultLimits: limitsOf(config),
+    waitForServer: true,
+    onError: (error) => log.warn({ err: error }, 'postgres'),
+  });
+  let reconnected = (): void => {};
+  const bus = await connectBus({
+    url: config.natsUrl,
+    caFile: config.natsCaFile,
+    credentialsFile: config.natsNkeyFile,
+    name: `api/${config.podName}`,
+    inboxPrefix: INBOX.api,
+    onStatus: (status) => {
+      log.info({ status }, 'NATS connection status changed');
+      // Notices of ends during the interruption are lost.
+      if (status === 'connected') reconnected();
+    },
+    onError: (error) => log.warn({ err: error }, 'NATS error'),
+  });
+  const kube = await makeClient({ namespace: config.namespace });
+  const uploads = await takeUploads(config);
+  const wired = wire({
+    store,
+    bus,
+    kube,
+    log,
+    processMetrics: true,
+    uploads: uploads?.offered,
+    sealKeys: watchSealKeys(config.sealPublicFile, (error) => log.error({ err: error }, 'cannot reload the seal keys')),
+    accounts: accountSettings(config, (error) => log.error({ err: error }, 'cannot reload the account keys')),
+    webhooks: wayOut(config),
+    tracing: {
+      endpoint: config.tracingEndpoint,
+      share: config.tracingPercent / 100,
+      service: 'probeyard-api',
+      instance: config.podName,
+    },
+    settings: {
+      ...DEFAULTS,
+      maxQueued: config.maxQueued,
+      finishedMax: config.finishedMax,
+      memoryBudgetBytes: config.memoryBudgetBytes,
+      namespace: config.namespace,
+      replica: config.replica,
+      allowSources: config.allowSources,
+      allowWebhooks: config.allowWebhooks,
+      denyCidrs: config.denyCidrs,
+      s3Hosts: config.s3Hosts,
+      onlyReturnsRaw: config.onlyReturnsRaw,
+      consoleFolder: config.console ? CONSOLE_FOLDER : null,
+      siteFolder: SITE_FOLDER,
+      samplesUrl: config.samplesUrl || null,
+      mcpAnswerMs: config.mcp ? DEFAULTS.mcpAnswerMs : null,
+    },
+  });
+  const { deps, checks } = wired;
+  reconnected = () => void deps.waiting.lookNow();
+
+  metrics.counted = deps.metrics;
+  handle = makeApp(deps, checks).callback();
+  const metricsServer = await serveHealth(config.metricsListen, { ...checks, registry: deps.metrics.registry });
+  log.info('started');
+
+  const signal = await stopping.serving();
+  log.info({ signal, waiting: deps.waiting.size() }, 'draining');
+  deps.drain.start();
+  await pause(LINGER_MS);
+  const cut = setTimeout(() => deps.drain.end(), config.drainMs);
+  const until = performance.now() + config.drainMs;
+  await server.close(config.drainMs + LAST_WORDS_MS);
+  clearTimeout(cut);
+  // Requests without a waiting caller still read theirs.
+  await uploads?.released(until);
+  await wired.stop();
+  await uploads?.close();
+  await liveness.close();
+  metricsServer.close();
+  metricsServer.closeAllConnections();
+  await bus.drain().catch(() => {});
+  await Promise.allSettled([store.close(), kube.close()]);
+  log.info('drained');
+}
+
+/** The port that runners read files from, on the address that they reach this pod by. */
+async function takeUploads({
+  uploadFolder: folder,
+  uploadListen,
+  uploadMaxBytes: maxBytes,
+  uploadRoomBytes,
+  podIp,
+}: Config<'api'>) {
+  if (folder === '' || isIP(podIp) === 0) return undefined;
+  const spool = await openSpool({ folder, maxBytes: uploadRoomBytes });
+  const server = await serveUploads(spool, uploadListen);
+  const offered: Uploads = { spool, maxBytes, host: podIp, port: server.port };
+  return {
+    offered,
+    async released(until: number): Promise<void> {
+      while (spool.figures().files > 0 && performance.now() < until) await pause(100);
+    },
+    close: () => Promise.allSettled([server.close(), spool.close()]),
+  };
+}
+
+/** Webhook receivers are reached like origins. The operator's CA file may appear later than this pod. */
+const wayOut = ({
+  egressProxy,
+  noProxy,
+  egressResolve,
+  sourceCaFile,
+}: Pick<Config<'api'>, 'egressProxy' | 'noProxy' | 'egressResolve' | 'sourceCaFile'>) => ({
+  egress: egressProxy === '' ? undefined : { url: egressProxy, noProxy, resolve: egressResolve },
+  ca: sourceCaFile !== '' && existsSync(sourceCaFile) ? readFileSync(sourceCaFile, 'utf8') : undefined,
+});

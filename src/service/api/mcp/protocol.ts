@@ -1,0 +1,192 @@
+/** The protocol over the tools: one server object for each HTTP request, without state between requests. */
+import type {
+  CallToolResult,
+  McpHttpHandler,
+  McpServerFactory,
+  Server,
+  ServerContext,
+  StandardSchemaV1,
+} from '@modelcontextprotocol/server';
+import type { Logger } from '../../../base/log.ts';
+import { ApiError } from '../errors.ts';
+import { ABOUT } from '../openapi/about.ts';
+import { Refused, type Calls } from './calls.ts';
+import { FENCED, textOf } from './said.ts';
+import { cancelTask, getTask, newTask, refusal, TaskUnreadable, TASKS, toolResult, UnknownTask } from './tasks.ts';
+import type { Tool } from './tools/tool.ts';
+
+const INSTRUCTIONS = [
+  'Probeyard says what is in media files, playlists and streams, as ffprobe, mediainfo, an HLS validator and a C2PA ' +
+    'check see it.',
+  'Begin with analyze_media_file, or check_policy where a file must pass a policy. Answers are short: left_out names ' +
+    'what was left out, and get_result reads it by its path.',
+  'A call that takes long answers with {"state": "running"} and a request_id, or with a task: read it with get_result.',
+  FENCED,
+].join('\n');
+
+const PROGRESS_MS = 5_000;
+const TOOLS_TTL_MS = 300_000;
+
+type Sdk = typeof import('@modelcontextprotocol/server');
+type Extra = Record<string, unknown> & { calls: Calls };
+
+const RUNNING = (id: string): CallToolResult =>
+  toolResult(
+    JSON.stringify({ state: 'running', request_id: id }) +
+      '\nThe request goes on. Read it with get_result, or end it with cancel_request.',
+  );
+
+const hasTasks = (sdk: Sdk, ctx: ServerContext): boolean => {
+  const envelope = ctx.mcpReq.envelope as
+    Record<string, { extensions?: Record<string, unknown> } | undefined> | undefined;
+  return envelope?.[sdk.CLIENT_CAPABILITIES_META_KEY]?.extensions?.[TASKS] !== undefined;
+};
+
+/** Tells a client that asked for it that the call goes on. */
+function reportProgress(ctx: ServerContext): () => void {
+  const { progressToken } = (ctx.mcpReq._meta ?? {}) as { progressToken?: string | number };
+  if (progressToken === undefined) return () => {};
+  const began = performance.now();
+  const timer = setInterval(() => {
+    const progress = Math.round((performance.now() - began) / 1_000);
+    const params = { progressToken, progress, message: `waiting for the result, ${progress} s` };
+    ctx.mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {});
+  }, PROGRESS_MS);
+  return () => clearInterval(timer);
+}
+
+/** Errors of a call are answers that say what to do; only a fault of ours is an error of the protocol. */
+async function callTool(tool: Tool, calls: Calls, args: unknown): Promise<CallToolResult | { running: string }> {
+  try {
+    const { outcome, mostBytes } = await tool.run(calls, args);
+    if ('running' in outcome) return outcome;
+    if (!('answer' in outcome)) return toolResult(textOf(outcome, mostBytes), outcome.isError);
+    const { text, isError } = await calls.say(outcome.answer, outcome.shape, mostBytes);
+    return toolResult(text, isError);
+  } catch (error) {
+    if (error instanceof Refused) return toolResult(textOf(refusal(error)), true);
+    if (error instanceof ApiError && error.status < 500)
+      return toolResult(
+        textOf(refusal({ status: error.status, message: error.message, retryAfterS: undefined })),
+        true,
+      );
+    throw error;
+  }
+}
+
+const taskParams: StandardSchemaV1<unknown, { taskId: string }> = {
+  '~standard': {
+    version: 1,
+    vendor: 'probeyard',
+    validate(value) {
+      const { taskId } = (value ?? {}) as { taskId?: unknown };
+      return typeof taskId === 'string' ? { value: { taskId } } : { issues: [{ message: 'taskId: must be a string' }] };
+    },
+  },
+};
+
+/** `work` on a task; unknown ones, and callers that know no tasks, are errors of the protocol. */
+const onTask =
+  <T>(sdk: Sdk, calls: Calls, work: (calls: Calls, id: string) => Promise<T>) =>
+  async ({ taskId }: { taskId: string }, ctx: ServerContext): Promise<T> => {
+    if (!hasTasks(sdk, ctx))
+      throw new sdk.MissingRequiredClientCapabilityError({ requiredCapabilities: { extensions: { [TASKS]: {} } } });
+    try {
+      return await work(calls, taskId);
+    } catch (error) {
+      if (error instanceof UnknownTask)
+        throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidParams, 'unknown task');
+      if (error instanceof TaskUnreadable)
+        throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InternalError, error.message);
+      throw error;
+    }
+  };
+
+function serveTasks(sdk: Sdk, server: Server, calls: Calls): void {
+  const schemas = { params: taskParams };
+  server.setRequestHandler(
+    'tasks/get',
+    schemas,
+    onTask(sdk, calls, async (own, id) => ({ ...(await getTask(own, id)) })),
+  );
+  server.setRequestHandler(
+    'tasks/cancel',
+    schemas,
+    onTask(sdk, calls, async (own, id) => {
+      await cancelTask(own, id);
+      return {};
+    }),
+  );
+  // Tasks never ask for input: a known one ignores what it is sent.
+  server.setRequestHandler(
+    'tasks/update',
+    schemas,
+    onTask(sdk, calls, async (own, id) => {
+      await getTask(own, id);
+      return {};
+    }),
+  );
+}
+
+function factoryOf(sdk: Sdk, tools: readonly Tool[]): McpServerFactory {
+  const byName = new Map(tools.map((one) => [one.name, one]));
+  const listed = tools.map(({ name, title, description, annotations, inputSchema }) => ({
+    name,
+    title,
+    description,
+    annotations,
+    inputSchema: JSON.parse(JSON.stringify(inputSchema)) as { type: 'object' },
+  }));
+  return ({ era, authInfo }) => {
+    const { calls } = authInfo!.extra as Extra;
+    const isModern = era === 'modern';
+    const server = new sdk.Server(
+      { name: 'probeyard', title: ABOUT.title, version: ABOUT.version },
+      {
+        capabilities: { tools: {}, ...(isModern ? { extensions: { [TASKS]: {} } } : {}) },
+        instructions: INSTRUCTIONS,
+        cacheHints: { 'tools/list': { ttlMs: TOOLS_TTL_MS, cacheScope: 'public' } },
+      },
+    );
+    server.setRequestHandler('tools/list', () => ({ tools: listed }));
+    server.setRequestHandler('tools/call', async ({ params }, ctx) => {
+      const found = byName.get(params.name);
+      if (!found)
+        throw new sdk.ProtocolError(
+          sdk.ProtocolErrorCode.InvalidParams,
+          `there is no such tool; available: ${[...byName.keys()].join(', ')}`,
+        );
+      const stop = reportProgress(ctx);
+      try {
+        const answer = await callTool(found, calls, params.arguments);
+        if (!('running' in answer)) return answer as CallToolResult;
+        const { running } = answer as { running: string };
+        if (isModern && hasTasks(sdk, ctx))
+          return { resultType: 'task', ...newTask(running) } as unknown as CallToolResult;
+        return RUNNING(running);
+      } finally {
+        stop();
+      }
+    });
+    if (isModern) serveTasks(sdk, server, calls);
+    return server;
+  };
+}
+
+export type Serve = (request: Request, message: unknown, calls: Calls) => Promise<Response>;
+
+/** The package is loaded by the first call: an installation without callers of it does not pay for it. */
+export function makeServe(tools: readonly Tool[], log: Logger): Serve {
+  let made: Promise<McpHttpHandler> | undefined;
+  const make = async (): Promise<McpHttpHandler> => {
+    const sdk = await import('@modelcontextprotocol/server');
+    return sdk.createMcpHandler(factoryOf(sdk, tools), {
+      onerror: (error) => log.debug({ err: error }, 'MCP request refused'),
+    });
+  };
+  return async (request, message, calls) => {
+    const { fetch } = await (made ??= make());
+    const extra: Extra = { calls };
+    return fetch(request, { parsedBody: message, authInfo: { token: '', clientId: '', scopes: [], extra } });
+  };
+}

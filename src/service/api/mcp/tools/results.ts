@@ -1,0 +1,200 @@
+/** Results of requests, reduced to what a reader needs first. */
+import { FILE_ROWS, sectionOf } from '../../../../media/tools/table.ts';
+import { ApiError, invalid } from '../../errors.ts';
+import { parsePath, partOf } from '../path.ts';
+import { textOf, type Said } from '../said.ts';
+
+type Members = Record<string, unknown>;
+
+/** Bare output of a tool in another format is its text. */
+export function valueOf({ text }: { text: string }): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
+}
+
+export const membersOf = (value: unknown): Members =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : {};
+
+const requestIdOf = (value: unknown): string | undefined => {
+  const { request_id: id } = membersOf(membersOf(value)['metadata']);
+  return typeof id === 'string' ? id : undefined;
+};
+
+const PROGRAMS = FILE_ROWS.filter((row) => 'args' in row).map(sectionOf);
+
+/** How to read what an answer leaves out. */
+const readOn = (id: string | undefined): string =>
+  id === undefined ? '' : `Read a part with get_result {"request_id": "${id}", "path": …, "offset": …}.`;
+
+/** Without the outputs of the tools, if there is a report of them. */
+function withoutOutputs(envelope: Members): Members {
+  const { response: report } = membersOf(envelope['probe_report']);
+  if (report === undefined || report === null) return envelope;
+  return Object.fromEntries(
+    Object.entries(envelope).map(([name, section]) => {
+      if (!(PROGRAMS as string[]).includes(name)) return [name, section];
+      const { response, ...rest } = membersOf(section);
+      return [name, response === undefined ? rest : { ...rest, response: `[read "${name}.response" with get_result]` }];
+    }),
+  );
+}
+
+/** Rules that did not pass, then a count of the others. */
+function shownVerdict(policy: unknown): Members {
+  const { rules, ...rest } = membersOf(policy);
+  if (!Array.isArray(rules)) return rest;
+  const RANK = ['fail', 'unknown', 'warn'];
+  const outcomeOf = (rule: unknown): string => String(membersOf(rule)['outcome']);
+  const other = rules.filter((rule) => RANK.includes(outcomeOf(rule)));
+  other.sort((a, b) => RANK.indexOf(outcomeOf(a)) - RANK.indexOf(outcomeOf(b)));
+  return { ...rest, rules_not_passed: other, rules_passed: rules.length - other.length };
+}
+
+const isComparison = (value: Members): boolean => Array.isArray(value['runs']) && 'fields' in value;
+
+function leadOf(value: Members): string[] {
+  const id = requestIdOf(value);
+  const { outcome } = membersOf(value['policy']);
+  return [
+    ...(id === undefined ? [] : [`request_id: ${id}`]),
+    value['success'] === false ? 'No tool succeeded: see error.' : 'The request succeeded.',
+    ...(typeof outcome === 'string' ? [`Policy: ${outcome}.`] : []),
+  ];
+}
+
+/** Any result that can be read back. */
+function summary(result: unknown): Said {
+  const value = membersOf(result);
+  const more = readOn(requestIdOf(value));
+  if (isComparison(value)) {
+    const { summary: figures, ...rest } = value;
+    return { lead: leadOf(value), data: { summary: figures, ...rest }, more };
+  }
+  const { policy, ...rest } = withoutOutputs(value);
+  return {
+    lead: leadOf(value),
+    data: { ...(policy === undefined ? {} : { policy: shownVerdict(policy) }), ...rest },
+    more,
+  };
+}
+
+/** One part of a result; of a list or text from `offset` on. */
+function part(result: unknown, path: string, offset: number, id?: string): Said {
+  const steps = parsePath(path);
+  if (!steps) throw invalid('path', 'is not valid; an example: probe_report.response.streams[0].codec.name');
+  const found = partOf(result, steps);
+  if ('missing' in found)
+    return {
+      lead: [`There is no such part. "there" lists what the result has below "found_until".`],
+      data: { found_until: found.missing, there: found.names },
+      isError: true,
+    };
+  const { value } = found;
+  const more = readOn(id);
+  if (offset === 0) return { lead: [], data: value, at: path, more };
+  if (typeof value === 'string' || Array.isArray(value)) {
+    if (offset >= value.length) throw invalid('offset', `must be below ${value.length}`);
+    return {
+      lead: [`From ${offset} of ${value.length}.`],
+      data: value.slice(offset),
+      at: path,
+      offset,
+      more,
+    };
+  }
+  throw invalid('offset', 'has no effect: the part is neither a list nor a text');
+}
+
+/** Several parts by their paths. */
+function parts(result: unknown, paths: readonly string[]): Said {
+  const found = paths.map((path) => {
+    const steps = parsePath(path);
+    if (!steps) throw invalid('fields', `"${path}" is not a valid path`);
+    const at = partOf(result, steps);
+    return [path, 'missing' in at ? null : at.value] as const;
+  });
+  const value = membersOf(result);
+  return { lead: leadOf(value), data: Object.fromEntries(found), more: readOn(requestIdOf(value)) };
+}
+
+function verdict(result: unknown): Said {
+  const value = membersOf(result);
+  const id = requestIdOf(value);
+  const shown = shownVerdict(value['policy']);
+  return {
+    lead: [...(id === undefined ? [] : [`request_id: ${id}`]), `Policy: ${String(shown['outcome'])}.`],
+    data: { ...(value['error'] === undefined ? {} : { error: value['error'] }), policy: shown },
+    more: readOn(id),
+  };
+}
+
+function evaluation(value: unknown): Said {
+  const { results, ...rest } = membersOf(value);
+  return {
+    lead: ['Results on record were judged; nothing was read anew.'],
+    data: {
+      ...rest,
+      results: (Array.isArray(results) ? results : []).map((one) => {
+        const { policy, ...others } = membersOf(one);
+        return { ...others, ...shownVerdict(policy) };
+      }),
+    },
+    more: 'Name fewer request_ids to see more of each.',
+  };
+}
+
+/** What of an answer is said. Plain data, because it is worked out in a thread. */
+export type Shape =
+  | { of: 'summary'; at?: string }
+  | { of: 'part'; path: string; offset: number; id: string }
+  | { of: 'parts'; paths: readonly string[] }
+  | { of: 'verdict' | 'evaluation' }
+  | { of: 'all'; more?: string; without?: readonly string[] };
+
+function saidOf(value: unknown, shape: Shape): Said {
+  switch (shape.of) {
+    case 'summary':
+      return { ...summary(value), ...(shape.at === undefined ? {} : { at: shape.at }) };
+    case 'part':
+      return part(value, shape.path, shape.offset, shape.id);
+    case 'parts':
+      return parts(value, shape.paths);
+    case 'verdict':
+      return verdict(value);
+    case 'evaluation':
+      return evaluation(value);
+    case 'all': {
+      const { more, without = [] } = shape;
+      const left = without.length === 0 ? value : { ...membersOf(value) };
+      for (const name of without) delete (left as Members)[name];
+      return { lead: [], data: left, ...(more === undefined ? {} : { more }) };
+    }
+  }
+}
+
+export interface SaidText {
+  text: string;
+  isError: boolean;
+}
+
+/** `refused`: what is wrong with the arguments of the call. */
+export function say({
+  text,
+  shape,
+  mostBytes,
+}: {
+  text: string;
+  shape: Shape;
+  mostBytes: number;
+}): SaidText | { refused: string } {
+  try {
+    const said = saidOf(valueOf({ text }), shape);
+    return { text: textOf(said, mostBytes), isError: said.isError ?? false };
+  } catch (error) {
+    if (error instanceof ApiError) return { refused: error.message };
+    throw error;
+  }
+}

@@ -1,0 +1,162 @@
+/** `POST /v1/policy/{name}/evaluate`: stored results, judged anew. */
+import Type from 'typebox';
+import { SHARED_PREFIX } from '../../../platform/kube/probe_policy.ts';
+import { MOST_BYTES } from '../../../media/policy/limits.ts';
+import { PolicyResultSchema, type PolicyResult } from '../../../media/policy/schema.ts';
+import { OUTCOMES, type Outcome } from '../../../media/policy/types.ts';
+import { readKeptRequest } from '../../result/kept_request.ts';
+import { unknownVerdict, type NamedPolicy } from '../../result/verdict.ts';
+import type { Deps } from '../deps.ts';
+import { invalid } from '../errors.ts';
+import { paramOf, tokenOf, type Context } from '../http/context.ts';
+import { endpoint, type EndpointName } from '../http/endpoint.ts';
+import { takeRequestRate } from '../http/rate.ts';
+import { checkedBy } from '../http/read_input.ts';
+import { judged, storedResult, untilClosed, type NoResult, type StoredResult } from '../probe/stored_result.ts';
+import { shownName, useNamed } from './names.ts';
+import { NAME_PARAM, RevisionField, savedPolicy } from './read.ts';
+import { policyInText } from './read_text.ts';
+
+/** Of one call. A result of a common file is judged in 2 to 10 ms. */
+const MOST_REQUESTS = 100;
+
+const Body = Type.Object(
+  {
+    request_ids: Type.Array(Type.String({ pattern: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$' }), {
+      minItems: 1,
+      maxItems: MOST_REQUESTS,
+      description: `Requests of the caller that have ended, at most ${MOST_REQUESTS}.`,
+    }),
+    revision: RevisionField,
+    policy: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: MOST_BYTES,
+        description:
+          'A policy as YAML or JSON to judge by instead, without saving it: to try a change. There need not be a ' +
+          'policy of the name.',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+const Answer = Type.Object(
+  {
+    name: Type.String(),
+    revision: Type.Unsafe<number | null>({
+      type: ['integer', 'null'],
+      minimum: 1,
+      description: 'Null for a policy that came with the call.',
+    }),
+    summary: Type.Object(Object.fromEntries(OUTCOMES.map((outcome) => [outcome, Type.Integer({ minimum: 0 })])), {
+      additionalProperties: false,
+      description: 'How many requests have each outcome.',
+    }),
+    results: Type.Array(
+      Type.Object(
+        { request_id: Type.String({ format: 'uuid' }), policy: PolicyResultSchema },
+        { additionalProperties: false },
+      ),
+      { description: 'In the order of `request_ids`.' },
+    ),
+  },
+  { title: 'PolicyEvaluation', additionalProperties: false },
+);
+
+/** A verdict, whatever became of the result: one that is gone is unknown, with the reason. */
+async function verdictOn(
+  { work }: Pick<Deps, 'work'>,
+  stored: StoredResult | NoResult,
+  { document, named }: Judge,
+  account: number,
+): Promise<PolicyResult> {
+  if ('absent' in stored) return unknownVerdict(named, `the request ${stored.why}`);
+  const { record, place } = stored;
+  try {
+    const [verdict] = await work.run(
+      'judge',
+      { ...judged(stored), documents: [document], options: readKeptRequest(record).options },
+      { account, what: 'policy' },
+    );
+    return { ...named, ...verdict! };
+  } finally {
+    place.release();
+  }
+}
+
+interface Judge {
+  /** The policy, as it is saved. */
+  document: string;
+  named: NamedPolicy & { name: string };
+}
+
+async function judgeOf(
+  deps: Deps,
+  ctx: Context,
+  { name, revision, text }: { name: string; revision: number | null; text: string | undefined },
+): Promise<Judge> {
+  // JSON is YAML.
+  if (text !== undefined)
+    return {
+      document: (await policyInText(deps, ctx, { text, mediaType: 'application/yaml' })).document,
+      named: { name, revision: null },
+    };
+  const saved = await savedPolicy(deps, ctx, name, revision, revision === null ? undefined : useNamed);
+  return {
+    document: saved.document,
+    named: { name: shownName(saved), revision: saved.revision },
+  };
+}
+
+const judge = (prefix: string) =>
+  async function judgeStored(deps: Deps, ctx: Context): Promise<void> {
+    const { request_ids: ids, revision, policy: text } = checkedBy(Body, ctx);
+    const distinct = [...new Set(ids.map((id) => id.toLowerCase()))];
+    if (distinct.length < ids.length) throw invalid('request_ids', 'must not name a request more than once');
+    await takeRequestRate(deps, ctx);
+    const by = await judgeOf(deps, ctx, { name: `${prefix}${paramOf(ctx, 'name')}`, revision, text });
+    const signal = untilClosed(ctx);
+    const summary = Object.fromEntries(OUTCOMES.map((outcome) => [outcome, 0])) as Record<Outcome, number>;
+    const results: { request_id: string; policy: PolicyResult }[] = [];
+    // One after the other: at any time the call holds one result.
+    for (const id of distinct) {
+      signal.throwIfAborted();
+      const stored = await storedResult(deps, ctx, id, { signal });
+      const verdict = await verdictOn(deps, stored, by, tokenOf(ctx).rootUserId);
+      summary[verdict.outcome] += 1;
+      results.push({ request_id: id, policy: verdict });
+    }
+    ctx.body = { ...by.named, summary, results };
+  };
+
+const evaluating = (name: EndpointName, id: string, summary: string, prefix = '') =>
+  endpoint(
+    name,
+    {
+      id,
+      tag: 'policy',
+      summary,
+      description:
+        'Judges results on record without reading any source. What is no longer on record, or is not a request of ' +
+        'the caller, is `unknown` with the reason. An output of a tool over 256 KB is not read again: rules about it ' +
+        'are `unknown`, too. Nothing is stored: the log keeps the verdict of the request itself.',
+      rate: 'request',
+      params: NAME_PARAM,
+      body: Body,
+      answer: { description: 'The verdicts.', schema: Answer },
+    },
+    judge(prefix),
+  );
+
+export const evaluateOwnPolicy = evaluating(
+  'POST /v1/policy/:name/evaluate',
+  'evaluatePolicy',
+  'Judge stored results by a policy',
+);
+export const evaluateSharedPolicy = evaluating(
+  'POST /v1/policy/shared/:name/evaluate',
+  'evaluateSharedPolicy',
+  'Judge stored results by a shared policy',
+  SHARED_PREFIX,
+);

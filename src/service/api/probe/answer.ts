@@ -1,0 +1,66 @@
+/** Converts the end of a request to the response. */
+import type { Ended } from '../../../platform/bus/messages.ts';
+import { JSON_TYPE } from '../../result/assemble.ts';
+import { textOf } from '../../result/texts.ts';
+import { unpackResult } from '../../result/unpack.ts';
+import { verdictOf } from '../../result/verdict.ts';
+import { isStoreError } from '../../../platform/store/errors.ts';
+import { answerOf, hasEnvelope, skippedSections, type ResponseForm } from '../../result/answer.ts';
+import { tokenOf, type Context } from '../http/context.ts';
+import type { Deps } from '../deps.ts';
+import { ApiError, expired } from '../errors.ts';
+import { nameIgnored } from './ignored.ts';
+import { resultFor, sendPieces, unreadable } from './send_result.ts';
+
+const RETRY_AFTER_S: Readonly<Record<number, number>> = { 429: 10, 503: 5 };
+
+/** An end without an envelope, as an error for the caller. */
+function endError({ status, reason, error }: Pick<Ended, 'status' | 'reason' | 'error'>): ApiError {
+  const retryAfterS = RETRY_AFTER_S[status];
+  return new ApiError('ended', {
+    status,
+    text: textOf({ reason, error }),
+    detail: reason,
+    reason,
+    ...(retryAfterS === undefined ? {} : { retryAfterS }),
+  });
+}
+
+export interface EndedRequest {
+  end: Ended;
+  submittedAt: Date;
+}
+
+export async function answer(
+  deps: Pick<Deps, 'store' | 'memory' | 'metrics'>,
+  ctx: Context,
+  { end, submittedAt }: EndedRequest,
+  form: ResponseForm,
+): Promise<void> {
+  if (!hasEnvelope(end)) throw endError(end);
+  const began = performance.now();
+  const { id, inflatedBytes = null, body } = end;
+  const inline = body === undefined ? undefined : Buffer.from(body, 'base64');
+  const result = await resultFor(deps, ctx, { id, submittedAt, inflatedBytes, inline }, tokenOf(ctx).rootUserId);
+  if (!result) throw expired();
+  const { packed } = result;
+  const unpacked = await unpackResult(packed, result.inflatedBytes).catch((error: unknown) => {
+    result.place.release();
+    // Deleted between two reads.
+    throw isStoreError(error, 'not-ready') ? expired() : unreadable(error);
+  });
+  const verdict = verdictOf(unpacked.result, form.policy);
+  if (verdict) ctx.set('X-Policy-Outcome', verdict.outcome);
+  const { queueTimeMs, error = null } = end;
+  const made = answerOf(unpacked, { requestId: id, queueTimeMs, error }, form);
+  nameIgnored(ctx, skippedSections(unpacked.result, form));
+  ctx.status = 200;
+  // HTML and XML contain data of the media: no browser may execute it on our origin.
+  if (made.contentType !== JSON_TYPE)
+    ctx.set({
+      'Content-Security-Policy': "sandbox; default-src 'none'; style-src 'unsafe-inline'",
+      'X-Content-Type-Options': 'nosniff',
+    });
+  sendPieces(ctx, made.body, packed, made.contentType);
+  deps.metrics.step('answer', performance.now() - began);
+}

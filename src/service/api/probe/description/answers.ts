@@ -1,0 +1,159 @@
+/** The responses of probe endpoints. Members printed by tools have no schema. */
+import Type, { type Static, type TSchema } from 'typebox';
+import { WAITING, type WaitingCause } from '../../../../platform/kube/probe_job.ts';
+import { PolicyResultSchema } from '../../../../media/policy/schema.ts';
+import { OUTCOMES, type Outcome } from '../../../../media/policy/types.ts';
+import { FILE_ROWS, sectionOf, shownName, TOOLS } from '../../../../media/tools/table.ts';
+import { ANY_OUTPUT, reportOf } from './reports.ts';
+
+/** Also set if the body is the bare output of a tool. */
+export const POLICY_OUTCOME = {
+  'X-Policy-Outcome': {
+    description: 'With `policy`: the outcome.',
+    schema: Type.Unsafe<Outcome>({ type: 'string', enum: [...OUTCOMES] }),
+  },
+};
+
+const milliseconds = (description: string) => Type.Integer({ minimum: 0, description });
+
+const count = (description: string) => Type.Integer({ minimum: 0, description });
+
+const OriginUseSchema = Type.Object(
+  {
+    requests: count('Requests to the origin.'),
+    connections: count('Connections that were opened for them.'),
+    bytes: count('Bytes that it read. Those that several tools read count to the one that first asked for them.'),
+    ms: count('Milliseconds in which the tool, or the runner for it, waited for the origin.'),
+  },
+  { title: 'OriginUse', additionalProperties: false },
+);
+
+/** Of `metadata`, by tool. */
+export const OriginSchema = Type.Optional(
+  Type.Object(Object.fromEntries(TOOLS.map((tool) => [shownName(tool), Type.Optional(OriginUseSchema)])), {
+    description: 'What each tool read from the origin; the bytes add up to `io_usage`. Not in older results.',
+    additionalProperties: false,
+  }),
+);
+
+export const MetadataSchema = Type.Object(
+  {
+    request_id: Type.String({ format: 'uuid' }),
+    queue_time: milliseconds('Milliseconds in the queue.'),
+    io_usage: Type.Integer({ minimum: 0, description: 'Bytes that all tools together read from the origin.' }),
+    origin: OriginSchema,
+  },
+  { title: 'Metadata', additionalProperties: false },
+);
+
+const toolResult = (title: string, response: TSchema) =>
+  Type.Object(
+    {
+      success: Type.Boolean(),
+      duration: milliseconds('Run time of the tool in milliseconds.'),
+      usage: milliseconds('Billed milliseconds.'),
+      error: Type.Optional(Type.String({ description: "On failure only: the tool's own message and its exit code." })),
+      response,
+    },
+    { title, additionalProperties: false },
+  );
+const ToolResultSchema = toolResult('ToolResult', ANY_OUTPUT);
+
+/** The output of a failed tool may be truncated: then it is a string. */
+const orPrinted = (report: TSchema) => Type.Unsafe<unknown>({ anyOf: [report, { type: ['string', 'null'] }] });
+
+const REPORTS = FILE_ROWS.flatMap((row) => reportOf(row)?.schema ?? []);
+
+const resultOf = (row: (typeof FILE_ROWS)[number]): TSchema => {
+  const report = reportOf(row);
+  return report ? toolResult(`${report.title}Result`, orPrinted(report.schema)) : ToolResultSchema;
+};
+
+/** The timeline itself has an endpoint of its own. */
+const TimelineResultSchema = Type.Object(
+  {
+    success: Type.Boolean(),
+    duration: milliseconds('Run time of ffprobe over all packets, in milliseconds.'),
+    usage: milliseconds('Billed milliseconds.'),
+    error: Type.Optional(Type.String({ description: 'On failure only.' })),
+  },
+  {
+    title: 'TimelineResult',
+    additionalProperties: false,
+    description: 'Read the timeline at `/v1/probe/{request_id}/timeline`.',
+  },
+);
+
+export const EnvelopeSchema = Type.Object(
+  {
+    success: Type.Boolean({ description: 'Whether at least one tool succeeded.' }),
+    error: Type.Optional(Type.String({ description: 'On failure only.' })),
+    metadata: MetadataSchema,
+    ...Object.fromEntries(FILE_ROWS.map((row) => [sectionOf(row), Type.Optional(resultOf(row))])),
+    timeline: Type.Optional(TimelineResultSchema),
+    policy: Type.Optional(PolicyResultSchema),
+  },
+  { title: 'Envelope', additionalProperties: false },
+);
+
+/** Bare output of a tool that failed and printed nothing. */
+export const FailedOutputSchema = Type.Object(
+  { success: Type.Literal(false), error: Type.String({ description: "The tool's own message and its exit code." }) },
+  { title: 'FailedOutput', additionalProperties: false },
+);
+
+/** Never matches an envelope: anything with `success` and `metadata` must be one. */
+const BareOutputSchema = Type.Unsafe<object>({
+  title: 'BareOutput',
+  type: 'object',
+  not: { required: ['success', 'metadata'] },
+  description:
+    'With `only` and `inject_output`: the output of that tool, without an envelope; a ProbeReport, HlsReport, ' +
+    'C2paReport or FailedOutput is one too.',
+});
+
+export const AnswerSchema = Type.Unsafe<object>({
+  anyOf: [EnvelopeSchema, ...REPORTS, FailedOutputSchema, BareOutputSchema],
+});
+
+export const AcceptedSchema = Type.Object(
+  {
+    success: Type.Literal(true),
+    metadata: Type.Object({ request_id: Type.String({ format: 'uuid' }) }, { additionalProperties: false }),
+  },
+  { title: 'Accepted', additionalProperties: false },
+);
+
+const time = (description: string) => Type.String({ format: 'date-time', description });
+const timeOrNull = (description: string) =>
+  Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'date-time', description });
+
+const WaitingSchema = Type.Object(
+  {
+    reason: Type.Unsafe<WaitingCause>({ type: 'string', enum: [...WAITING] }),
+    text: Type.String(),
+  },
+  { title: 'Waiting', additionalProperties: false },
+);
+
+export const StandingSchema = Type.Object(
+  {
+    success: Type.Literal(true),
+    metadata: MetadataSchema,
+    state: Type.Unsafe<'queued' | 'running'>({ type: 'string', enum: ['queued', 'running'] }),
+    steps: Type.Object(
+      {
+        queued: time('When the request was accepted.'),
+        admitted: timeOrNull('When the request left the queue; null if it has not, or if that is not known.'),
+        running: timeOrNull('When a runner was given the request; null if that is not known.'),
+      },
+      { additionalProperties: false },
+    ),
+    waiting: Type.Unsafe<Static<typeof WaitingSchema> | null>({
+      anyOf: [WaitingSchema, { type: 'null' }],
+      description: 'What a queued request waits for; null if it runs, or in its first second in the queue.',
+    }),
+  },
+  { title: 'Standing', additionalProperties: false },
+);
+export type Standing = Static<typeof StandingSchema>;

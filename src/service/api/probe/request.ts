@@ -1,0 +1,160 @@
+/** A probe as requested: built once from checked fields, for everything that opens, runs and answers it. */
+import type { Kind, ProbeJobSpec, ToolRequest } from '../../../platform/kube/probe_job.ts';
+import type { ResponseForm } from '../../result/answer.ts';
+import type { Source } from '../../../source/source.ts';
+import type { OpenInput } from '../../../platform/store/records.ts';
+import type { Deps, Uploads } from '../deps.ts';
+import { tokenOf, type Context } from '../http/context.ts';
+import { prefersAsync } from '../http/prefer.ts';
+import { idempotencyOf } from './idempotency.ts';
+import type { AskedPolicy } from './policy.ts';
+import { ApiError, invalid } from '../errors.ts';
+import type { Upload } from '../http/upload_form.ts';
+import { uploadSource } from '../../../source/protocols/upload/upload.ts';
+import { readSource, type SourceRules } from './source.ts';
+import { checkCredential } from './credential.ts';
+import { checkHeaders, readHeaders, shownHeaders, type HeaderFields } from './source_headers.ts';
+import type { SourceHeader } from '../../../source/headers.ts';
+import { readWebhookUrl } from './webhook_url.ts';
+
+/** Fields of all probe endpoints. */
+export interface CommonFields extends HeaderFields {
+  /** The name of a credential of the operator. */
+  credential?: string | null;
+  url?: string | undefined;
+  /** In place of `url`: the two sources of a comparison. */
+  urls?: readonly string[] | undefined;
+  timeout: number;
+  queue_timeout: number;
+  webhook_url: string | null;
+  policy?: string | object | null;
+}
+
+export interface ProbeRequest {
+  kind: Kind;
+  /** The address as sent, or both of them: sealed into the job, and not stored. */
+  secret: string;
+  /** One, or the two of a comparison. */
+  sources: readonly [Source, ...Source[]];
+  tools: ToolRequest[];
+  report: NonNullable<ProbeJobSpec['report']>;
+  limits: { queueTimeoutMs: number; timeoutMs: number };
+  timeline?: boolean;
+  response: ResponseForm;
+  policy?: AskedPolicy | null | undefined;
+  /** The file that came with it, until its end. */
+  upload?: Context['state']['upload'];
+  /** The requested options, without addresses. */
+  options: object;
+  /** Where the result is sent. */
+  webhookUrl: string | null;
+  /** Whether the caller waits for the end. Otherwise the response is an immediate 202. */
+  waits: boolean;
+  idempotency: OpenInput['idempotency'];
+}
+
+export function probeRequest(
+  { settings, uploads }: Pick<Deps, 'settings' | 'uploads'>,
+  ctx: Context,
+  fields: CommonFields,
+  own: Pick<ProbeRequest, 'kind' | 'tools' | 'report' | 'response' | 'policy' | 'timeline'>,
+): ProbeRequest {
+  const token = tokenOf(ctx);
+  const rules = {
+    allow: [...settings.allowSources, ...token.allow],
+    deny: settings.denyCidrs,
+    s3Hosts: settings.s3Hosts,
+  };
+  const { url, urls, headers, cookies, credential, webhook_url: webhookUrl, policy: _, ...rest } = fields;
+  const options = { ...rest, ...(credential ? { credential } : {}) };
+  const { policy = null } = own;
+  const { upload } = ctx.state;
+  const sent = readHeaders(ctx, { headers, cookies });
+  return {
+    ...own,
+    response: policy ? { ...own.response, policy } : own.response,
+    ...(upload && uploads
+      ? uploadedSource(upload, uploads, { url, headers: sent, credential })
+      : readSources({ url, urls }, rules, { headers: sent, credential: credential ?? undefined })),
+    ...(upload ? { upload } : {}),
+    limits: {
+      queueTimeoutMs: Math.min(fields.queue_timeout, token.limits.queueTimeoutMs),
+      timeoutMs: fields.timeout,
+    },
+    options: { ...options, ...shownHeaders({ headers, cookies }), ...shownPolicy(policy) },
+    webhookUrl: readWebhookUrl(ctx.method, webhookUrl, { allow: settings.allowWebhooks, deny: settings.denyCidrs }),
+    waits: webhookUrl === null && !prefersAsync(ctx),
+    idempotency: idempotencyOf(ctx, own.kind, { ...withoutNull(fields), ...digestOf(upload) }),
+  };
+}
+
+/** A ProbeJob holds 24,576 characters of sealed text: two of the longest addresses, unless they are not ASCII. */
+const MOST_SECRET_BYTES = 18_000;
+
+function uploadedSource(
+  upload: Upload,
+  { host, port }: Uploads,
+  { url, headers, credential }: { url: string | undefined; headers: unknown; credential: unknown },
+): Pick<ProbeRequest, 'secret' | 'sources'> {
+  if (url !== undefined) throw new ApiError('invalid-field', { text: 'url and file: exactly one of them is required' });
+  if (headers !== undefined) throw invalid('headers', 'have no effect with a file');
+  if (credential) throw invalid('credential', 'has no effect with a file');
+  const { id, key, size, name } = upload;
+  const place = { host, port, id, key, size };
+  return { secret: JSON.stringify({ sources: [{ upload: place, name }] }), sources: [uploadSource(name, place)] };
+}
+
+/** What makes a repeated request the same: not where the file lies. */
+const digestOf = (upload: Upload | undefined): object =>
+  upload ? { file: { name: upload.name, size: upload.size, sha256: upload.sha256 } } : {};
+
+interface SentAlong {
+  headers: SourceHeader[] | undefined;
+  credential: string | undefined;
+}
+
+/** An address alone is sealed as its text. */
+function secretOf(addresses: readonly string[], { headers, credential }: SentAlong): string {
+  const isMore = headers !== undefined || credential !== undefined;
+  if (!isMore && addresses.length === 1) return addresses[0]!;
+  return JSON.stringify({
+    sources: isMore ? addresses.map((address) => ({ address, headers, credential })) : addresses,
+  });
+}
+
+function readSources(
+  { url, urls }: Pick<CommonFields, 'url' | 'urls'>,
+  rules: SourceRules,
+  along: SentAlong,
+): Pick<ProbeRequest, 'secret' | 'sources'> {
+  const addresses = urls ?? (url === undefined ? [] : [url]);
+  const [first, ...others] = addresses;
+  const field = urls ? 'urls' : 'url';
+  if (first === undefined) throw invalid(field, 'is required');
+  const secret = secretOf(addresses, along);
+  if (Buffer.byteLength(secret) > MOST_SECRET_BYTES)
+    throw invalid(
+      field,
+      `must have at most ${MOST_SECRET_BYTES} bytes in UTF-8${along.headers ? ', together with its headers' : ''}`,
+    );
+  const sources: ProbeRequest['sources'] = [
+    readSource(first, rules, urls ? 'urls.0' : field),
+    ...others.map((text, at) => readSource(text, rules, `urls.${at + 1}`)),
+  ];
+  if (along.headers) checkHeaders(along.headers, sources);
+  if (along.credential !== undefined) checkCredential(sources);
+  return { secret, sources };
+}
+
+/** An inline policy is shown by its digest, because the log is kept for months. */
+const shownPolicy = (policy: AskedPolicy | null): object =>
+  policy ? { policy: policy.name ?? { sha256: policy.digest } } : {};
+
+/** Omits what is absent, so that the request equals one from before these fields existed. */
+const withoutNull = ({ policy, headers, cookies, credential, ...fields }: CommonFields): object => ({
+  ...fields,
+  ...(policy ? { policy } : {}),
+  ...(headers ? { headers } : {}),
+  ...(cookies ? { cookies } : {}),
+  ...(credential ? { credential } : {}),
+});

@@ -1,0 +1,136 @@
+/**
+ * The endpoint of a tool, made from its descriptor: a request becomes a job of one tool, the response is the output of
+ * that tool, bare or enveloped.
+ */
+import Type, { type Static, type TObject, type TSchema } from 'typebox';
+import { MAX_QUEUE_MS, MAX_TIMEOUT_MS } from '../../../base/limits.ts';
+import { PolicyResultSchema } from '../../../media/policy/schema.ts';
+import { WEB_SCHEMES } from '../../../source/protocols/table.ts';
+import { endpointPath, type ENDPOINT_ROWS } from '../../../media/tools/table.ts';
+import type { Endpoint as ToolEndpoint } from '../../../media/tools/tool.ts';
+import { endpoint, type Endpoint, type Work } from '../http/endpoint.ts';
+import { flag, milliseconds, optionalText } from '../http/fields.ts';
+import { FailedOutputSchema, MetadataSchema, POLICY_OUTCOME } from './description/answers.ts';
+import { byQueryAndBody } from './description/by_query_and_body.ts';
+import { ANY_OUTPUT, reportOf, titleOf } from './description/reports.ts';
+import { askedPolicy, PolicyField } from './policy.ts';
+import { probeRequest } from './request.ts';
+import { CREDENTIAL_FIELD } from './credential.ts';
+import { SOURCE_HEADER_FIELDS } from './source_headers.ts';
+import { runProbe } from './run.ts';
+import { optionFields, optionTexts } from './schema/tool_options.ts';
+
+const singleFields = ({ timeoutMs, injectJson }: ToolEndpoint) => ({
+  url: Type.String({
+    minLength: 1,
+    maxLength: 8192,
+    description: `The source, with or without credentials. Schemes: ${WEB_SCHEMES.join(', ')}.`,
+  }),
+  ...SOURCE_HEADER_FIELDS,
+  ...CREDENTIAL_FIELD,
+  timeout: milliseconds(
+    timeoutMs,
+    MAX_TIMEOUT_MS,
+    'Time limit of the analysis in milliseconds, counted from admission; time in the queue is not included.',
+  ),
+  queue_timeout: milliseconds(MAX_QUEUE_MS, MAX_QUEUE_MS, 'Maximum time in the queue, in milliseconds.'),
+  inject_output: Type.Optional(
+    Type.Boolean({
+      description:
+        'Return the bare output; false: an envelope that holds the output. Default: true; false with `policy`.',
+    }),
+  ),
+  inject_json: flag(injectJson, 'In the envelope, `output` is an object; false: a string that holds the JSON.'),
+  policy: PolicyField,
+  webhook_url: optionalText(8192, 'POST only: the response is 202 at once, and the envelope is sent to this address.'),
+});
+
+const SingleMetadataSchema = Type.Object(
+  {
+    ...MetadataSchema.properties,
+    duration: Type.Integer({ minimum: 0, description: 'Run time of the tool in milliseconds.' }),
+    usage: Type.Integer({ minimum: 0, description: 'Billed milliseconds.' }),
+  },
+  { title: 'SingleMetadata', additionalProperties: false },
+);
+
+type Row = (typeof ENDPOINT_ROWS)[number];
+
+const schemaOf = (row: Row) =>
+  Type.Object({ ...singleFields(row.endpoint), ...optionFields(row.options) }, { additionalProperties: false });
+
+const textOrNull = (description: string) => Type.Unsafe<string | null>({ type: ['string', 'null'], description });
+
+const envelopeOf = (row: Row, report: TSchema) =>
+  Type.Object(
+    {
+      success: Type.Boolean(),
+      error: Type.Optional(Type.String({ description: 'On failure only.' })),
+      output: Type.Unsafe<unknown>({
+        anyOf: [report, { type: ['string', 'null'] }],
+        description:
+          "The tool's report: an object or, with `inject_json=false`, a string that holds the JSON; null " +
+          'if the tool printed none.',
+      }),
+      ...Object.fromEntries(Object.entries(row.endpoint.members ?? {}).map(([name, text]) => [name, textOrNull(text)])),
+      metadata: SingleMetadataSchema,
+      policy: Type.Optional(PolicyResultSchema),
+    },
+    { title: `${titleOf(row.name)}Envelope`, additionalProperties: false },
+  );
+
+type Fields = Static<TObject<ReturnType<typeof singleFields>>> & Record<string, unknown>;
+
+const probe = (row: Row): Work =>
+  async function probeWithTool(deps, ctx) {
+    const fields = ctx.state.checked as Fields;
+    const policy = await askedPolicy(deps, ctx, fields.policy);
+    const injectOutput = (fields.inject_output ??= policy === null);
+    const version = deps.catalog().resolve(row.name, 'latest');
+    const options = optionTexts(row, fields, version, (option) => option);
+    const ran = { name: row.name, version: version.version, timeoutMs: fields.timeout };
+    const request = probeRequest(deps, ctx, fields, {
+      kind: row.name,
+      tools: [Object.keys(options).length > 0 ? { ...ran, options } : ran],
+      report: { enabled: false },
+      policy,
+      response: { single: row.name, shown: [], injectOutput, injectJson: fields.inject_json },
+    });
+    await runProbe(deps, ctx, request);
+  };
+
+export interface Single {
+  path: string;
+  schema: TObject;
+  envelope: TSchema;
+  endpoints: Endpoint[];
+}
+
+export function singleTool(row: Row): Single {
+  const { summary, description, examples } = row.endpoint;
+  const report = reportOf(row)?.schema ?? ANY_OUTPUT;
+  const envelope = envelopeOf(row, report);
+  const schema = schemaOf(row);
+  const path = endpointPath(row);
+  const { byQuery, byBody } = byQueryAndBody({
+    id: `probe${titleOf(row.name)}`,
+    summary,
+    description,
+    schema,
+    queryExamples: examples,
+    bodyExamples: examples,
+    failed: 'the tool',
+    answer: {
+      description: 'The bare output or, with `inject_output=false`, the envelope.',
+      schema: Type.Unsafe<object>({ anyOf: [envelope, report, FailedOutputSchema] }),
+      headers: POLICY_OUTCOME,
+    },
+  });
+  const work = probe(row);
+  return {
+    path,
+    schema,
+    envelope,
+    endpoints: [endpoint(`GET ${path}`, byQuery, work), endpoint(`POST ${path}`, byBody, work)],
+  };
+}

@@ -1,0 +1,91 @@
+/** The fields `headers` and `cookies` of a probe: what is sent along to the host of its source, and to no other. */
+import Type from 'typebox';
+import {
+  headersProblem,
+  MOST_HEADER_BYTES,
+  MOST_HEADERS,
+  unfitFor,
+  type SourceHeader,
+} from '../../../source/headers.ts';
+import { HIDDEN } from '../../../source/address/hide_query.ts';
+import { sameAuthority, targetOf } from '../../../source/address/target.ts';
+import type { Source } from '../../../source/source.ts';
+import { invalid } from '../errors.ts';
+import type { Context } from '../http/context.ts';
+import { shown } from '../http/input/pairs.ts';
+
+type Texts = Record<string, string>;
+
+export interface HeaderFields {
+  headers?: Texts | null | undefined;
+  cookies?: Texts | null | undefined;
+}
+
+const texts = (description: string, example: Texts) =>
+  Type.Unsafe<Texts | null>({
+    type: ['object', 'null'],
+    additionalProperties: { type: 'string' },
+    default: null,
+    description,
+    examples: [example],
+  });
+
+export const SOURCE_HEADER_FIELDS = {
+  headers: texts(
+    'POST only, for `http` and `https`: headers that are sent to the host of the address, not to another host of a ' +
+      `redirect or a playlist. At most ${MOST_HEADERS} with ${MOST_HEADER_BYTES} bytes, the cookies included; not ` +
+      '`Host`, `Range`, `Connection`, `Content-*`, `Transfer-Encoding`, `Proxy-*` and others that belong to a ' +
+      'connection. They are stored encrypted until the request ends, and the log shows their names only.',
+    { Authorization: 'Bearer eyJhbGciOi', Referer: 'https://www.example.com/' },
+  ),
+  cookies: texts('POST only: the same for cookies, by name.', { 'CloudFront-Key-Pair-Id': 'K2JCJMDEHXQW5F' }),
+};
+
+const COOKIE = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/;
+const COOKIE_VALUE = /^[\x21-\x3a\x3c-\x7e]*$/;
+
+function cookieOf(cookies: Texts): string {
+  const wrong = (name: string, text: string) => invalid(`cookies.${shown(name)}`, text);
+  return Object.entries(cookies)
+    .map(([name, value]) => {
+      if (!COOKIE.test(name)) throw wrong(name, 'is not a valid cookie name');
+      if (!COOKIE_VALUE.test(value)) throw wrong(name, 'must be visible ASCII without blanks and semicolons');
+      return `${name}=${value}`;
+    })
+    .join('; ');
+}
+
+/** Undefined if there are none. */
+export function readHeaders(ctx: Context, { headers, cookies }: HeaderFields): SourceHeader[] | undefined {
+  for (const [field, value] of Object.entries({ headers, cookies }))
+    if (value && ctx.method === 'GET') throw invalid(field, 'is only accepted by POST, because addresses are logged');
+  const list = Object.entries(headers ?? {}).map(([name, value]): SourceHeader => [name.toLowerCase(), value]);
+  const count = list.length + Object.keys(cookies ?? {}).length;
+  if (count > MOST_HEADERS) throw invalid(headers ? 'headers' : 'cookies', `must be at most ${MOST_HEADERS} together`);
+  if (cookies && Object.keys(cookies).length > 0) {
+    if (list.some(([name]) => name === 'cookie')) throw invalid('cookies', 'are given twice: as a header, too');
+    list.push(['cookie', cookieOf(cookies)]);
+  }
+  const problem = headersProblem(list);
+  if (problem) throw invalid(problem.name === '' ? 'headers' : `headers.${shown(problem.name)}`, problem.text);
+  return list.length === 0 ? undefined : list;
+}
+
+/** Headers go to one host: two sources get the same ones only if they lie on the same host. */
+export function checkHeaders(headers: readonly SourceHeader[], sources: readonly Source[]): void {
+  for (const source of sources) {
+    const unfit = unfitFor(source, headers);
+    if (unfit !== undefined) throw invalid('headers', unfit);
+  }
+  const [first, ...others] = sources.map(({ url }) => targetOf(url));
+  if (others.some((other) => !sameAuthority(first!, other)))
+    throw invalid('headers', 'are sent to one host, but urls name two: probe each, and compare their request_ids');
+}
+
+/** For the record: names without values. */
+export const shownHeaders = ({ headers, cookies }: HeaderFields): object =>
+  Object.fromEntries(
+    Object.entries({ headers, cookies })
+      .filter(([, value]) => value && Object.keys(value).length > 0)
+      .map(([field, value]) => [field, Object.fromEntries(Object.keys(value!).map((name) => [name, HIDDEN]))]),
+  );

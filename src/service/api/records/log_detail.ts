@@ -1,0 +1,204 @@
+/** `GET media/log/{id}`: one request of the log, with its options and each tool's output. */
+import Type from 'typebox';
+import { SIDES } from '../../../platform/bus/messages.ts';
+import type { ResultBody, ReportResult } from '../../../platform/bus/result_body.ts';
+import { JSON_TYPE } from '../../result/assemble.ts';
+import { comparisonOf, runOf } from '../../result/assemble_comparison.ts';
+import { addressesIn, readKeptRequest, type KeptRequest } from '../../result/kept_request.ts';
+import { escaped, type Piece } from '../../result/pieces.ts';
+import { liftResult, type Lifted } from '../../result/unpack.ts';
+import { probeReport } from '../../../media/tools/probe_report.ts';
+import { FILE_ROWS, RESULTS, TOOL_TABLE, type ResultName } from '../../../media/tools/table.ts';
+import { isUuid } from '../../../platform/store/uuid.ts';
+import type { Packed } from '../../result/inflate.ts';
+import { isStoreError } from '../../../platform/store/errors.ts';
+import type { LogDetail } from '../../../platform/store/log.ts';
+import { callerOf, type Context } from '../http/context.ts';
+import type { Deps } from '../deps.ts';
+import { notFound } from '../errors.ts';
+import { resultFor, sendPieces, unreadable } from '../probe/send_result.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { LOG_ROW, rowOf } from './log_list.ts';
+import { visibleUsers } from '../http/access.ts';
+
+const text = (description: string) => Type.Unsafe<string | null>({ type: ['string', 'null'], description });
+const RESPONSE =
+  'The output of the tool, unchanged; null if it did not run, printed nothing, or the result has expired.';
+const TYPE = 'The format of the output: json, or the requested format.';
+
+const kebab = (name: ResultName): string => name.replaceAll('_', '-');
+const memberOf = (name: ResultName): string => `${kebab(name)}-response`;
+/** Tools with an endpoint of their own only print JSON, so their type is not listed. */
+const TYPED: readonly ResultName[] = FILE_ROWS.filter((row) => !('endpoint' in row)).map(({ name }) => name);
+
+const Answer = Type.Object(
+  {
+    ...LOG_ROW,
+    admitted: Type.Unsafe<string | null>({
+      type: ['string', 'null'],
+      format: 'date-time',
+      description: 'When it was given a slot, and its tools started; null if it never was.',
+    }),
+    ended: Type.String({ format: 'date-time', description: 'When its end was recorded.' }),
+    request: Type.String({ description: 'The request as JSON, with the address as the log shows it.' }),
+    error: text('What the caller was told of a failure; null if there was none.'),
+    'tool-errors': Type.Record(Type.String(), Type.String(), {
+      description: 'By tool: why it failed. Empty if none failed, or the result has expired.',
+    }),
+    ...Object.fromEntries(
+      RESULTS.flatMap((name) => [
+        [memberOf(name), text(RESPONSE)],
+        ...(TYPED.includes(name) ? [[`${memberOf(name)}-type`, text(TYPE)]] : []),
+      ]),
+    ),
+    'policy-response': text('The verdict as JSON; null if no policy was requested, or the result has expired.'),
+    'run-responses': Type.Unsafe<Record<string, string | null>[] | null>({
+      type: ['array', 'null'],
+      items: {
+        title: 'LoggedRun',
+        type: 'object',
+        properties: {
+          tool: { type: 'string' },
+          version: { type: 'string' },
+          side: { type: 'string', enum: [...SIDES], description: 'Of two sources: which of them the tool read.' },
+          response: { type: ['string', 'null'], description: RESPONSE },
+        },
+        required: ['tool', 'version', 'response'],
+        additionalProperties: false,
+      },
+      description: 'Of a request to `/v1/compare`: the output of each run. The members of single tools are null.',
+    }),
+    'comparison-response': text(
+      'Of a request to `/v1/compare`: `runs`, `fields` and `summary` of its answer as JSON; null for others, or ' +
+        'if the result has expired.',
+    ),
+  },
+  { title: 'LoggedRequest' },
+);
+
+type Options = KeptRequest['options'];
+
+function formatOf(tool: ReportResult, asked: Options): string | null {
+  if (tool.output === null) return null;
+  if (tool.format === 'json') return 'json';
+  const options = asked[tool.name] as Record<string, unknown> | undefined;
+  const formats = tool.name === probeReport.name ? undefined : TOOL_TABLE[tool.name]?.formats;
+  return options && formats ? formats.of(options) : 'text';
+}
+
+/** Includes a failed report and tools that ran only for it: the log records what happened. */
+function responsesOf(result: ResultBody | null, options: Options): Record<string, string | null> {
+  const tools = new Map<ResultName, ReportResult>(result?.tools.map((tool) => [tool.name, tool]));
+  if (result?.report) tools.set(probeReport.name, result.report);
+  const members = RESULTS.flatMap((name) => {
+    const tool = tools.get(name);
+    const response: [string, string | null] = [memberOf(name), tool?.output ?? null];
+    if (!TYPED.includes(name)) return [response];
+    return [
+      response,
+      [`${memberOf(name)}-type`, tool ? formatOf(tool, options) : null] satisfies [string, string | null],
+    ];
+  });
+  return Object.fromEntries(members);
+}
+
+/** In a comparison each run tells its own. */
+function errorsOf(result: ResultBody | null): Record<string, string> {
+  const results: ReportResult[] = [...(result?.tools ?? []), ...(result?.report ? [result.report] : [])];
+  return Object.fromEntries(results.flatMap(({ name, error }) => (error === undefined ? [] : [[kebab(name), error]])));
+}
+
+/** A comparison has an output for each version of a tool, or for each source. */
+const runResponsesOf = ({ tools }: ResultBody) =>
+  tools.map(({ name, version, side, output }) => ({
+    tool: name,
+    version,
+    ...(side === undefined ? {} : { side }),
+    response: output,
+  }));
+
+/** As the request named them. */
+function addressOf(display: string): { url: string } | { urls: string[] } {
+  const urls = addressesIn(display);
+  return urls.length === 2 ? { urls } : { url: display };
+}
+
+/** As JSON text. Long outputs are already escaped in the stored body, and are copied in that form. */
+function textOf(value: unknown, long: Lifted['long']): Piece[] {
+  if (Array.isArray(value)) return ['[', ...separated(value.map((item) => textOf(item, long))), ']'];
+  if (typeof value === 'object' && value !== null)
+    return [
+      '{',
+      ...separated(
+        Object.entries(value).map(([name, member]) => [`${JSON.stringify(name)}:`, ...textOf(member, long)]),
+      ),
+      '}',
+    ];
+  const output = typeof value === 'string' ? long.get(value) : undefined;
+  return output ? ['"', escaped(output), '"'] : [JSON.stringify(value)];
+}
+
+const separated = (items: readonly Piece[][]): Piece[] =>
+  items.flatMap((item, index) => (index === 0 ? item : [',', ...item]));
+
+const NO_RESULT = { packed: Buffer.alloc(0), unpacked: { result: null, long: new Map() } };
+
+async function resultOf(
+  deps: Deps,
+  ctx: Context,
+  { id, submittedAt, hasBody, inflatedBytes }: LogDetail,
+): Promise<{ packed: Packed; unpacked: Pick<Lifted, 'long'> & { result: ResultBody | null } }> {
+  const opened = hasBody
+    ? await resultFor(deps, ctx, { id, submittedAt, inflatedBytes }, callerOf(ctx).rootUserId)
+    : null;
+  if (!opened) return NO_RESULT;
+  try {
+    return { packed: opened.packed, unpacked: await liftResult(opened.packed, opened.inflatedBytes) };
+  } catch (error) {
+    // The log is kept longer than the results: this one was deleted between two reads.
+    if (isStoreError(error, 'not-ready')) return NO_RESULT;
+    throw unreadable(error);
+  }
+}
+
+async function read(deps: Deps, ctx: Context): Promise<void> {
+  const id = String((ctx['params'] as { id?: string }).id).toLowerCase();
+  if (!isUuid(id)) throw notFound();
+  const row = await deps.store.readLog(id, (await visibleUsers(deps, callerOf(ctx))) ?? 'everyone');
+  if (!row) throw notFound();
+  const {
+    packed,
+    unpacked: { result, long },
+  } = await resultOf(deps, ctx, row);
+  const { options } = readKeptRequest(row);
+  const compared = row.kind === 'compare' ? result : null;
+  const members = {
+    ...rowOf(row),
+    admitted: row.startedAt?.toISOString() ?? null,
+    ended: row.endedAt.toISOString(),
+    request: JSON.stringify({ ...addressOf(row.display), ...options }),
+    error: row.error,
+    'tool-errors': errorsOf(compared ? null : result),
+    ...responsesOf(compared ? null : result, options),
+    'policy-response': result?.policy ? JSON.stringify(result.policy) : null,
+    'run-responses': compared && runResponsesOf(compared),
+    'comparison-response':
+      compared && JSON.stringify({ runs: compared.tools.map((tool) => runOf(tool)), ...comparisonOf(compared) }),
+  };
+  const pieces = textOf(members, long);
+  sendPieces(ctx, long.size === 0 ? pieces.join('') : pieces, packed, JSON_TYPE);
+}
+
+export const logDetail = endpoint(
+  'GET media/log/:id',
+  {
+    id: 'readLog',
+    tag: 'log',
+    summary: 'Read a request of the log',
+    also: [404],
+    params: { id: Type.String({ format: 'uuid', description: 'The request id.' }) },
+    description: 'Results expire before the log does; their responses are null afterwards.',
+    answer: { description: 'The request and its results.', schema: Answer },
+  },
+  read,
+);

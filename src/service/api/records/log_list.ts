@@ -1,0 +1,225 @@
+/** `GET media/log`: ended requests. */
+import Type, { type Static } from 'typebox';
+import { OUTCOMES } from '../../../media/policy/types.ts';
+import { KINDS, type Kind } from '../../../platform/kube/probe_job.ts';
+import type { LogRow, LogState, LogTotal, PolicyState, ToolState } from '../../../platform/store/log.ts';
+import { isStoreError } from '../../../platform/store/errors.ts';
+import { addressesIn } from '../../result/kept_request.ts';
+import { callerOf, type Context } from '../http/context.ts';
+import type { Deps } from '../deps.ts';
+import { invalid } from '../errors.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { checkedBy } from '../http/read_input.ts';
+import { anyOf, ids, LISTED, listEcho, listSchema, offsetOf, Pagination, sortBy } from '../http/lists.ts';
+import { MAX_SHARED_NAME } from '../policies/names.ts';
+import { ownersOf } from './owners.ts';
+import { timeRange, timesOf } from './times.ts';
+
+const POLICY_STATES = [...OUTCOMES, 'skipped'] as const;
+const STATES = ['success', 'error', 'with-errors'] as const;
+const TOOL_STATES = ['success', 'error', 'skipped'] as const;
+const TOTALS = ['exact', 'at-least'] as const satisfies readonly LogTotal[];
+const DAY_MS = 86_400_000;
+
+/** Counting a million requests by the state of a tool takes half a second. */
+const LogPagination = Type.Object(
+  {
+    ...Pagination.properties,
+    total: Type.Unsafe<LogTotal>({
+      type: 'string',
+      enum: [...TOTALS],
+      default: 'exact',
+      description:
+        'at-least: a total that takes long to count may be a lower bound, so that the rows come sooner; ' +
+        '`pagination.total-is` of the answer tells which it is.',
+    }),
+  },
+  { additionalProperties: false, default: {}, description: 'The page.' },
+);
+
+const Query = Type.Object(
+  {
+    type: anyOf<Kind>(KINDS, 'Requests of these kinds.'),
+    status: anyOf<LogState>(STATES, 'Requests with this outcome. with-errors: some of the tools failed.'),
+    'status-ffprobe': anyOf<ToolState>(
+      TOOL_STATES,
+      'Requests with this outcome of ffprobe; skipped: it was not requested. Of a comparison: error if any run failed.',
+    ),
+    'status-mediainfo': anyOf<ToolState>(TOOL_STATES, 'Requests with this outcome of mediainfo.'),
+    'status-probe-report': anyOf<ToolState>(TOOL_STATES, 'Requests with this outcome of the report.'),
+    'status-policy': anyOf<PolicyState>(
+      POLICY_STATES,
+      'Requests with this outcome of their policy; skipped: none was requested.',
+    ),
+    policy: Type.Array(Type.String({ minLength: 1, maxLength: MAX_SHARED_NAME, pattern: '^[^\\u0000]*$' }), {
+      default: [],
+      description: 'Requests that were judged by policies of these names.',
+    }),
+    send: timeRange('When they were sent.', '24 hours before `to`'),
+    'user-id': ids('Requests of these users. Default: all that the caller can see.'),
+    'token-id': ids('Requests with these tokens.'),
+    url: Type.Unsafe<string | null>({
+      type: ['string', 'null'],
+      maxLength: 8192,
+      pattern: String.raw`^[^\u0000]*$`,
+      default: null,
+      description: 'Part of the address as the log shows it; case-insensitive.',
+    }),
+    request: Type.Unsafe<string | null>({
+      type: ['string', 'null'],
+      pattern: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$',
+      default: null,
+      description: 'The id of one request.',
+    }),
+    pagination: LogPagination,
+    sort: sortBy(
+      [
+        'send',
+        'user-id',
+        'url',
+        'status',
+        'status-ffprobe',
+        'status-mediainfo',
+        'status-probe-report',
+        'status-policy',
+      ],
+      'send',
+      'desc',
+    ),
+  },
+  { additionalProperties: false },
+);
+
+const toolState = Type.Unsafe<ToolState>({ title: 'ToolState', type: 'string', enum: [...TOOL_STATES] });
+export const LOG_ROW = {
+  id: Type.String({ format: 'uuid' }),
+  send: Type.String({ format: 'date-time' }),
+  type: Type.Unsafe<Kind>({ title: 'Kind', type: 'string', enum: [...KINDS] }),
+  status: Type.Unsafe<LogState>({ title: 'LogState', type: 'string', enum: [...STATES] }),
+  'status-ffprobe': toolState,
+  'status-mediainfo': toolState,
+  'status-probe-report': toolState,
+  'status-policy': Type.Unsafe<PolicyState>({
+    title: 'PolicyState',
+    type: 'string',
+    enum: [...POLICY_STATES],
+  }),
+  policy: Type.Unsafe<string | null>({
+    type: ['string', 'null'],
+    description: 'The name of the policy; null for an inline policy and for none.',
+  }),
+  'policy-revision': Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
+  url: Type.String({
+    description:
+      'Without credentials; values of its query read REDACTED. Of a comparison of two sources: both, with ` and ` ' +
+      'between them.',
+  }),
+  'user-id': Type.Integer(),
+  'token-id': Type.Integer(),
+};
+const LogRowSchema = Type.Object(LOG_ROW, { title: 'LoggedRow' });
+const LogPage = Type.Object(
+  {
+    ...LISTED,
+    'total-is': Type.Optional(
+      Type.Unsafe<LogTotal>({
+        type: 'string',
+        enum: [...TOTALS],
+        description: 'Only if `pagination[total]=at-least` was requested. at-least: there may be more than `total`.',
+      }),
+    ),
+  },
+  { title: 'LogPage' },
+);
+
+export const rowOf = ({
+  id,
+  submittedAt,
+  kind,
+  state,
+  ffprobe,
+  mediainfo,
+  report,
+  policy,
+  policyName,
+  policyRevision,
+  display,
+  userId,
+  tokenId,
+}: LogRow): Static<typeof LogRowSchema> => ({
+  id,
+  send: submittedAt.toISOString(),
+  type: kind,
+  status: state,
+  'status-ffprobe': ffprobe,
+  'status-mediainfo': mediainfo,
+  'status-probe-report': report,
+  'status-policy': policy,
+  policy: policyName,
+  'policy-revision': policyRevision,
+  url: addressesIn(display).join(' and '),
+  'user-id': userId,
+  'token-id': tokenId,
+});
+
+async function list(deps: Deps, ctx: Context): Promise<void> {
+  const { store } = deps;
+  const { pagination, sort, send, ...filter } = checkedBy(Query, ctx);
+  const asked = timesOf('send', send);
+  const to = asked.to ?? new Date(Math.floor(store.clock.now()) + 1);
+  const from = asked.from ?? new Date(to.getTime() - DAY_MS);
+  if (from > to) throw invalid('send.from', 'must not be after send.to');
+  const owners = await ownersOf(
+    deps,
+    callerOf(ctx),
+    { userIds: filter['user-id'], tokenIds: filter['token-id'] },
+    'visible',
+  );
+  const { rows, total, totalIs } = await store
+    .listLog({
+      filter: {
+        owners,
+        period: { from, to },
+        kinds: filter.type,
+        states: filter.status,
+        ffprobe: filter['status-ffprobe'],
+        mediainfo: filter['status-mediainfo'],
+        report: filter['status-probe-report'],
+        policy: filter['status-policy'],
+        policyNames: filter.policy,
+        url: filter.url === '' ? null : filter.url,
+        id: filter.request,
+      },
+      sort,
+      offset: offsetOf(pagination),
+      limit: pagination.limit,
+      total: pagination.total,
+    })
+    .catch((error: unknown) => {
+      // Only queries without a suitable index take this long: addresses, or a sort order, over very many requests.
+      if (isStoreError(error, 'timeout'))
+        throw invalid('send', 'covers too many requests to search or sort; use a shorter time or filter by user');
+      throw error;
+    });
+  ctx.body = {
+    log: rows.map(rowOf),
+    ...listEcho(
+      { filter: { ...filter, created: { from: from.toISOString(), to: to.toISOString() } }, pagination, sort },
+      { count: rows.length, total, ...(pagination.total === 'at-least' ? { 'total-is': totalIs } : {}) },
+    ),
+  };
+}
+
+export const logList = endpoint(
+  'GET media/log',
+  {
+    id: 'listLog',
+    tag: 'log',
+    summary: 'List finished requests',
+    also: [404],
+    query: Query,
+    description: 'Newest first; by default of the last 24 hours. `filter` echoes `send` as `created`.',
+    answer: { description: 'A page of the log.', schema: listSchema('log', LogRowSchema, LogPage) },
+  },
+  list,
+);

@@ -1,0 +1,109 @@
+/** `GET statistics/usage|queue|requests|sources`: figures by user and time. */
+import Type from 'typebox';
+import { KINDS } from '../../../platform/kube/probe_job.ts';
+import { AGGREGATIONS, periodOf, rangeProblem, type Aggregation } from '../../../platform/statistics/aggregation.ts';
+import { NAMES, usersUsage, type Statistic } from '../../../platform/statistics/resources.ts';
+import { callerOf, type Context } from '../http/context.ts';
+import type { Deps } from '../deps.ts';
+import { invalid } from '../errors.ts';
+import { endpoint, type Endpoint } from '../http/endpoint.ts';
+import { checkedBy } from '../http/read_input.ts';
+import { ids } from '../http/lists.ts';
+import { ownersOf } from './owners.ts';
+import { timeRange, timesOf } from './times.ts';
+
+const Query = Type.Object(
+  {
+    date: timeRange('Which requests: by the time they were sent.', 'a month before `to`'),
+    aggregation: Type.Unsafe<Aggregation>({
+      type: 'string',
+      enum: [...AGGREGATIONS],
+      default: 'daily',
+      description:
+        'How wide a bucket is. UTC; weeks begin on Monday (ISO). secondly is over at most 24 hours, minutely ' +
+        'over at most 31 days, hourly over at most 366 days.',
+    }),
+    'user-id': ids('Of these users. Default: the caller and their sub-users.'),
+    'token-id': ids('With these tokens.'),
+  },
+  { additionalProperties: false },
+);
+
+const Period = Type.Object(
+  { from: Type.String({ format: 'date-time' }), to: Type.String({ format: 'date-time' }) },
+  { title: 'Period' },
+);
+
+const answerOf = (names: readonly string[]) =>
+  Type.Object({
+    aggregation: Type.Unsafe<Aggregation>({ title: 'Aggregation', type: 'string', enum: [...AGGREGATIONS] }),
+    period: Period,
+    'users-usage': Type.Array(
+      Type.Object({
+        'user-id': Type.Integer(),
+        'aggregated-usage': Type.Array(
+          Type.Object({
+            'aggregation-time': Type.String({
+              format: 'date-time',
+              description: 'When the bucket begins; with no-aggregation: period.from.',
+            }),
+            resources: Type.Object(Object.fromEntries(names.map((name) => [name, Type.Number()]))),
+          }),
+        ),
+      }),
+      { description: 'Users and buckets with data, by id and time.' },
+    ),
+  });
+
+async function answer(deps: Deps, ctx: Context, statistic: Statistic): Promise<void> {
+  const { date, aggregation, 'user-id': userIds, 'token-id': tokenIds } = checkedBy(Query, ctx);
+  const period = periodOf(timesOf('date', date), new Date(Math.floor(deps.store.clock.now())));
+  const problem = rangeProblem(aggregation, period);
+  if (problem) throw invalid(problem.field, problem.text);
+  const owners = await ownersOf(deps, callerOf(ctx), { userIds, tokenIds }, 'own');
+  const figures = await deps.store.usageFigures(statistic, owners, period, aggregation);
+  ctx.body = {
+    aggregation,
+    period: { from: period.from.toISOString(), to: period.to.toISOString() },
+    'users-usage': usersUsage(statistic, figures, period.from),
+  };
+}
+
+const statistics = (statistic: Statistic, summary: string, description: string): Endpoint =>
+  endpoint(
+    `GET statistics/${statistic}`,
+    {
+      id: `statistics${statistic[0]!.toUpperCase()}${statistic.slice(1)}`,
+      tag: 'statistics',
+      summary,
+      also: [404],
+      query: Query,
+      description:
+        `${description} Counts finished requests at the time they were sent. Seconds are available as long as the ` +
+        `log is kept, wider aggregations for ever; beyond the log, ranges are rounded to whole minutes.`,
+      answer: { description: 'The figures.', schema: answerOf(NAMES[statistic]) },
+    },
+    (deps, ctx) => answer(deps, ctx, statistic),
+  );
+
+export const statisticsUsage = statistics(
+  'usage',
+  'Usage',
+  '`processing-time` and `queue-time` in milliseconds, `data-processed` in bytes read from origins.',
+);
+export const statisticsQueue = statistics(
+  'queue',
+  'Queue times',
+  'In milliseconds. `queue-time-p95` is read from a histogram, with an error of at most 9.1 % or half a ' +
+    'millisecond; the other values are exact. `timed-out`: requests that timed out in the queue.',
+);
+export const statisticsRequests = statistics(
+  'requests',
+  'Requests by kind and outcome',
+  `By kind ${KINDS.map((kind) => `\`${kind}\``).join(', ')}; by outcome \`success\`, \`with-errors\`, \`error\`.`,
+);
+export const statisticsSources = statistics(
+  'sources',
+  'Requests by source',
+  'Playlists and manifests count as `hls` and `dash`, everything else by its scheme.',
+);

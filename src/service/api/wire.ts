@@ -1,0 +1,197 @@
+/** Assembles the API's own parts on given connections. */
+import type { JSONWebKeySet } from 'jose';
+import { makeAccounts, type AccountSettings } from '../accounts/accounts.ts';
+import type { Bus } from '../../platform/bus/connect.ts';
+import { SUBJECT, type Early, type Ended } from '../../platform/bus/messages.ts';
+import { PROBE_TOOLS, type KubeClient } from '../../platform/kube/client.ts';
+import { startReflector } from '../../platform/kube/reflector.ts';
+import { endedNotice } from '../result/ended_notice.ts';
+import { makeMemoryBudget } from '../result/memory_budget.ts';
+import { makePaces } from '../result/pace.ts';
+import { WHOLE } from '../result/unpack.ts';
+import type { Logger } from '../../base/log.ts';
+import type { Store } from '../../platform/store/store.ts';
+import { makeTracer, type TracerSettings } from '../../platform/tracing/tracer.ts';
+import { startDelivery, type DeliverySettings } from '../webhooks/deliver.ts';
+import { openUrl } from '../webhooks/kept_url.ts';
+import { shared } from '../../base/health.ts';
+import { connectionMetrics } from '../../platform/metrics/connections.ts';
+import { webhookMetrics } from '../webhooks/metrics.ts';
+import { newestSnapshot } from './cluster/newest.ts';
+import { catalogOf, type Catalog } from './probe/catalog.ts';
+import type { Deps, Settings, Uploads } from './deps.ts';
+import type { ReadyChecks } from './health.ts';
+import { makeDrain } from './http/drain.ts';
+import { makeAccountRates } from './http/rate.ts';
+import { makeOverload } from './http/overload.ts';
+import { makeHandOver } from './probe/hand_over.ts';
+import { makeObjectRoom, usualObjects } from './probe/object_room.ts';
+import { makeQueueRoom } from './probe/queue_room.ts';
+import { makeStanding } from './probe/standing.ts';
+import { makeMetrics } from './metrics.ts';
+import { makeTokenCache } from './http/token_cache.ts';
+import { makeWaiting } from './probe/waiting.ts';
+import { makeWorkPool } from './work/pool.ts';
+
+export interface Connections {
+  store: Store;
+  bus: Bus;
+  kube: KubeClient;
+  sealKeys(): JSONWebKeySet;
+  log: Logger;
+  settings: Settings;
+  webhooks?: Omit<DeliverySettings, 'allow' | 'denyCidrs' | 'makeSecret' | 'openSecret' | 'openUrl'>;
+  accounts: AccountSettings;
+  tracing?: Omit<TracerSettings, 'registry'>;
+  uploads?: Uploads | undefined;
+  /** Adds metrics of the process. */
+  processMetrics?: boolean;
+}
+
+export interface Wired {
+  deps: Deps;
+  checks: ReadyChecks;
+  toolsRead: Promise<void>;
+  stop(): Promise<void>;
+}
+
+export function wire({
+  store,
+  bus,
+  kube,
+  sealKeys,
+  log,
+  settings,
+  accounts: accountSettings,
+  webhooks = {},
+  tracing,
+  uploads,
+  processMetrics = false,
+}: Connections): Wired {
+  const waiting = makeWaiting({ look: async (ids) => (await store.endsFor(ids)).map((end) => endedNotice(end)), log });
+  const told = bus.subscribe<Ended>(SUBJECT.ended(settings.replica), ({ message }) => waiting.ended(message));
+  const metrics = makeMetrics(waiting.size, { defaults: processMetrics });
+
+  const paceOf = makePaces();
+  const overload = makeOverload({ paceOf, onRefused: metrics.overloadRefused });
+  const memory = makeMemoryBudget({
+    totalBytes: settings.memoryBudgetBytes,
+    wholeBytes: WHOLE,
+    paceOf,
+    onRefused: metrics.memoryRefused,
+  });
+  metrics.watchMemory(memory);
+  const work = makeWorkPool({ paceOf, onDone: metrics.worked });
+  connectionMetrics(metrics.registry, { store, bus });
+  const tracer = tracing && makeTracer({ ...tracing, registry: metrics.registry });
+
+  let catalog: Catalog | undefined;
+  const changed = (): void => {
+    catalog = undefined;
+  };
+  const tools = startReflector({
+    client: kube,
+    type: PROBE_TOOLS,
+    namespace: settings.namespace,
+    handlers: { add: changed, update: changed, delete: changed },
+  });
+  const toolsRead = tools.synced;
+  // Stopped before the first LIST: not an error.
+  toolsRead.catch(() => {});
+
+  // The cache asks the listener whether notifications arrive, and the listener invalidates the cache.
+  const tokens = makeTokenCache({
+    find: store.findToken,
+    listening: () => listener.listening(),
+    onLookup: metrics.tokenLookup,
+  });
+  const listener = store.listenTokens(tokens.changed);
+
+  const accounts = makeAccounts({ store, log, settings: accountSettings });
+
+  const tellEarly = (early: Early): void => {
+    try {
+      bus.publish(SUBJECT.early, early);
+    } catch (error) {
+      log.debug({ err: error }, 'cannot announce a job to the leader');
+    }
+  };
+  const handOver = makeHandOver({ store, kube, metrics, log, namespace: settings.namespace, tellEarly });
+  const delivery = startDelivery({
+    store,
+    memory,
+    log,
+    tracer,
+    metrics: webhookMetrics(metrics.registry, { inHand: () => delivery.inHand(), backlog: store.webhookBacklog }),
+    settings: {
+      ...webhooks,
+      makeSecret: accounts.makeWebhookSecret,
+      openSecret: accounts.openWebhookSecret,
+      openUrl: (kept, requestId) => openUrl(kept, requestId, accounts.box),
+      allow: settings.allowWebhooks,
+      denyCidrs: settings.denyCidrs,
+    },
+  });
+
+  const deps: Deps = {
+    store,
+    accounts,
+    kube,
+    tokens,
+    waiting,
+    standing: makeStanding({ kube, settings, log, store }),
+    memory,
+    paceOf,
+    work,
+    overload,
+    metrics,
+    tracer,
+    log,
+    sealKeys,
+    settings,
+    uploads,
+    cluster: newestSnapshot({ bus, store, log }),
+    drain: makeDrain(),
+    catalog: () => (catalog ??= catalogOf(tools.list())),
+    tellEarly,
+    handOver,
+    accountRates: makeAccountRates(),
+    queueRoom: makeQueueRoom({ store, log, maxQueued: settings.maxQueued }),
+    objectRoom: makeObjectRoom({ kube, log, namespace: settings.namespace, usual: usualObjects(settings) }),
+  };
+  // A replica that has lost a dependency answers 503, or holds its callers until the dependency is back. Unready, all
+  // replicas would leave the Service at once, and callers would get refused connections instead.
+  const checks: ReadyChecks = {
+    ready: {
+      tools: () => (tools.hasSynced() ? null : 'the tool versions are not read yet'),
+      drain: () => (deps.drain.started ? 'this replica is shutting down' : null),
+    },
+    dependencies: {
+      postgres: shared(async () => ((await store.healthy()) ? null : 'does not answer'), 1_000),
+      nats: () => (bus.connected() ? null : 'not connected'),
+      kubernetes: shared(
+        () =>
+          kube
+            .list(PROBE_TOOLS, { namespace: settings.namespace, limit: 1, resourceVersion: '0', deadlineMs: 1_000 })
+            .then(
+              () => null,
+              (error: { code?: string }) => `not reachable: ${error.code ?? 'failed'}`,
+            ),
+        5_000,
+      ),
+    },
+  };
+  return {
+    deps,
+    checks,
+    toolsRead,
+    async stop() {
+      waiting.stop();
+      work.close();
+      overload.stop();
+      told.stop();
+      await Promise.allSettled([handOver.stop(), delivery.stop(), tools.stop(), listener.stop(), accounts.stop()]);
+      await tracer?.stop();
+    },
+  };
+}

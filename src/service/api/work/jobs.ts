@@ -1,0 +1,100 @@
+/**
+ * Work that can hold an event loop for more than 5 ms, as functions of plain data. The pool runs them in its threads,
+ * and those that are known to be short in place.
+ */
+import { Ajv } from 'ajv';
+import type { LongOutputs } from '../../result/unpack.ts';
+import { compareRuns, type ComparedRun } from '../../../media/compare/compare.ts';
+import { canonicalPolicy } from '../../../media/policy/canonical.ts';
+import { PolicyError } from '../../../media/policy/error.ts';
+import { evaluate } from '../../../media/policy/evaluate.ts';
+import { readPolicyText } from '../../../media/policy/read.ts';
+import type { Policy, Verdict } from '../../../media/policy/types.ts';
+import { TimelineSchema, type Timeline } from '../../../media/timeline/schema.ts';
+import { say } from '../mcp/tools/results.ts';
+import { storedFacts, type JudgedResult } from '../policies/stored_facts.ts';
+
+export type ReadPolicy =
+  | { document: string; digest: string; description: string | undefined; untranslated: string[] }
+  | { refused: { path: string; message: string } };
+
+function readPolicy({ text, mediaType }: { text: string; mediaType: string }): ReadPolicy {
+  try {
+    const { policy, untranslated } = readPolicyText(text, mediaType);
+    return { ...canonicalPolicy(policy), description: policy.description, untranslated };
+  } catch (error) {
+    if (!(error instanceof PolicyError)) throw error;
+    return { refused: { path: error.path, message: error.message } };
+  }
+}
+
+/** A call judges many results by the same policies: they are compiled once. */
+const MOST_KEPT = 8;
+const kept = new Map<string, Policy>();
+function policyOf(document: string): Policy {
+  const policy = kept.get(document) ?? (JSON.parse(document) as Policy);
+  kept.delete(document);
+  kept.set(document, policy);
+  for (const oldest of kept.keys()) if (kept.size > MOST_KEPT) kept.delete(oldest);
+  return policy;
+}
+
+interface Judged {
+  /** Policies, as they are saved. */
+  documents: readonly string[];
+  result: JudgedResult;
+  long: LongOutputs;
+  options: Record<string, unknown>;
+  display: string;
+}
+
+/** By each of the policies. */
+function judge({ documents, ...stored }: Judged): Verdict[] {
+  const facts = storedFacts(stored, stored);
+  return documents.map((document) => evaluate(policyOf(document), facts));
+}
+
+/** An output as its text. */
+export type TextRun = Omit<ComparedRun, 'output'> & { output: string | null };
+
+const compare = (runs: readonly TextRun[]) =>
+  compareRuns(
+    runs.map(({ output, ...run }) => ({
+      ...run,
+      output: output === null ? null : { bytes: Buffer.byteLength(output), text: () => output },
+    })),
+  );
+
+const isTimeline = new Ajv({ strict: false }).compile<Timeline>(TimelineSchema);
+
+/** The answer to a caller. Null: a runner reads hostile media, and what it stored may be anything. */
+function timeline({ requestId, stored }: { requestId: string; stored: string }): string | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(stored);
+  } catch {
+    return null;
+  }
+  return isTimeline(value) ? JSON.stringify({ success: true, request_id: requestId, ...value }) : null;
+}
+
+export const JOBS = { readPolicy, judge, compare, say, timeline };
+export type Jobs = typeof JOBS;
+export type JobName = keyof Jobs;
+export type Input<N extends JobName> = Parameters<Jobs[N]>[0];
+export type Output<N extends JobName> = ReturnType<Jobs[N]>;
+
+/** JSON of this many characters is read in 2 ms at most, and YAML and XML of the same size in 20 ms. */
+const SHORT_POLICY = 4 * 1024;
+
+/** An answer of this many characters is shortened in 2 ms. */
+const SHORT_ANSWER = 16 * 1024;
+
+/** Those that take less than 5 ms, whatever is in them. */
+export const IS_SHORT: { [N in JobName]: (input: Input<N>) => boolean } = {
+  readPolicy: ({ text, mediaType }) => text.length <= SHORT_POLICY && mediaType === 'application/json',
+  judge: () => false,
+  compare: () => false,
+  say: ({ text }) => text.length <= SHORT_ANSWER,
+  timeline: ({ stored }) => stored.length <= SHORT_ANSWER,
+};

@@ -1,0 +1,108 @@
+/** Restores a backup into an empty database, and erases again what was erased after it. */
+import { createGunzip } from 'node:zlib';
+import type { ConnectionSettings } from '../../platform/store/connection.ts';
+import type { Erased } from '../../platform/store/backups.ts';
+import { type Load, openLoad } from '../../platform/store/load.ts';
+import { decrypted, type Opener } from './age.ts';
+import { unarchived } from './archive.ts';
+import { type Bytes, through } from './bytes.ts';
+import { type Opened, openMembers } from './content.ts';
+import type { Destination } from './destination.ts';
+import { ERASURES, readErasures } from './erasures.ts';
+import { BackupError, isBackupError } from './errors.ts';
+import { boxBytes, checkBox, checkKeys, type Keys } from './keys.ts';
+
+/** Opens a backup up to its keys, which come before the rows. */
+async function openBackup(bytes: Bytes, opener: Opener): Promise<Opened> {
+  const members = unarchived(through(decrypted(bytes, opener), createGunzip()));
+  try {
+    const opened = await openMembers(members);
+    checkKeys(opened.keys, 'the keys of the backup');
+    return opened;
+  } catch (error) {
+    await members.return(undefined).catch(() => {});
+    throw readable(error);
+  }
+}
+
+/** The keys that a backup holds. Reads no more than its beginning. */
+export async function keysOfBackup(destination: Destination, name: string, opener: Opener): Promise<Keys> {
+  try {
+    const backup = await openBackup(destination.read(name), opener);
+    await backup.close();
+    return backup.keys;
+  } finally {
+    destination.close();
+  }
+}
+
+/** Errors of the decompression name no file. */
+function readable(error: unknown): unknown {
+  const { code = '' } = error as { code?: string };
+  return code.startsWith('Z_')
+    ? new BackupError('damaged', 'the content of the backup cannot be decompressed', { cause: error })
+    : error;
+}
+
+export interface RestoreBackup {
+  database: ConnectionSettings;
+  destination: Destination;
+  name: string;
+  opener: Opener;
+  /** Of the installation that is restored. */
+  installed: Keys;
+}
+
+export interface Restored {
+  takenAt: string;
+  tables: number;
+  /** What the backup still had of what was erased or revoked after it; undefined: there is no list. */
+  erased: Record<Erased['kind'], number> | undefined;
+}
+
+export async function restoreBackup(options: RestoreBackup): Promise<Restored> {
+  const { database, destination, name, opener, installed } = options;
+  const backup = await openBackup(destination.read(name), opener);
+  try {
+    const { manifest } = backup;
+    checkBox(installed, backup.keys);
+    const load = await openLoad(database, manifest);
+    try {
+      let tables = 0;
+      await backup.tables(async (table, rows) => {
+        await load.rows(table, rows);
+        tables++;
+      });
+      const erased = await eraseAgain(load, options, manifest.installId);
+      await load.commit(name);
+      return { takenAt: manifest.takenAt, tables, erased };
+    } finally {
+      await load.close();
+    }
+  } catch (error) {
+    throw readable(error);
+  } finally {
+    await backup.close().catch(() => {});
+  }
+}
+
+/** A list that is not there was never written; one that is damaged ends the restore, before anything is visible. */
+async function eraseAgain(
+  load: Load,
+  { destination, installed }: RestoreBackup,
+  installId: string,
+): Promise<Restored['erased']> {
+  const erased = { user: 0, request: 0, token: 0 };
+  try {
+    for await (const batch of readErasures(destination.read(ERASURES), boxBytes(installed), installId))
+      for (const [kind, ofKind] of Object.entries(Object.groupBy(batch, (one) => one.kind)))
+        erased[kind as Erased['kind']] += await load.erase(
+          kind as Erased['kind'],
+          ofKind.map(({ id }) => id),
+        );
+    return erased;
+  } catch (error) {
+    if (isBackupError(error, 'not-found')) return undefined;
+    throw error;
+  }
+}

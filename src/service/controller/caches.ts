@@ -1,0 +1,71 @@
+/** The controller's caches: ProbeJobs, and the pods in the runner namespace. */
+import type { Config } from '../../base/config.ts';
+import { PODS, PROBE_JOBS, type KubeClient, type Pod } from '../../platform/kube/client.ts';
+import { startReflector, type Reflector } from '../../platform/kube/reflector.ts';
+import { LABEL } from '../../platform/kube/resource.ts';
+import type { ProbeJob } from '../../platform/kube/probe_job.ts';
+import { keptJob, slimJob, slimPod } from '../../platform/kube/slim.ts';
+import type { Logger } from '../../base/log.ts';
+import { idOf } from './leader/job.ts';
+import type { ControllerMetrics } from './metrics.ts';
+import { lifeOfPod } from './pools/life.ts';
+import type { RunningTerm } from './term.ts';
+
+export interface CachesDeps {
+  kube: KubeClient;
+  config: Config<'controller'>;
+  log: Logger;
+  metrics: ControllerMetrics;
+  /** This replica's term while it leads. */
+  term: () => RunningTerm | undefined;
+  podGone: (pod: Pod) => void;
+  /** A pod has begun another life. */
+  podRenewed: (pod: Pod) => void;
+}
+
+export interface Caches {
+  jobs: Reflector<ProbeJob>;
+  pods: Reflector<Pod>;
+}
+
+export function startCaches({ kube, config, log, metrics, term, podGone, podRenewed }: CachesDeps): Caches {
+  const hooks = (resource: string) => ({
+    listed: ({ reason }: { reason: string }) => metrics.listed(resource, reason),
+    failed: (error: unknown) => log.debug({ err: error, resource }, 'watch failed, listing again'),
+  });
+  const jobs = startReflector<ProbeJob>({
+    client: kube,
+    type: PROBE_JOBS,
+    namespace: config.namespace,
+    transform: slimJob,
+    keep: keptJob,
+    indexes: { id: idOf },
+    hooks: hooks('probejobs'),
+    handlers: {
+      add: (job) => term()?.jobSeen(job),
+      update: (job) => term()?.jobSeen(job),
+      delete: (job) => term()?.jobGone(job),
+    },
+  });
+  const pods = startReflector<Pod>({
+    client: kube,
+    type: PODS,
+    namespace: config.runnerNamespace,
+    labelSelector: `${LABEL.managedBy}=probeyard`,
+    transform: slimPod,
+    indexes: { uid: (pod) => pod.metadata.uid },
+    hooks: hooks('pods'),
+    handlers: {
+      add: (pod, { relist }) => term()?.podSeen(pod, relist),
+      update: (pod, before) => {
+        term()?.podSeen(pod, false);
+        if (lifeOfPod(pod) !== lifeOfPod(before)) podRenewed(pod);
+      },
+      delete: (pod) => {
+        term()?.podGone(pod);
+        podGone(pod);
+      },
+    },
+  });
+  return { jobs, pods };
+}

@@ -1,0 +1,262 @@
+/**
+ * Collects results on every replica: from a runner's result to the one recorded end. Runners are not trusted, so a
+ * result's size, form, and assignment to this job and attempt are checked first. Order: commit, then notify the API,
+ * the leader and the runner.
+ */
+import { zstdCompressSync } from 'node:zlib';
+import { Ajv } from 'ajv';
+import { makeBodyRoom, type BodyRoom } from '../../../platform/bus/body_room.ts';
+import type { Bus } from '../../../platform/bus/connect.ts';
+import { BusError } from '../../../platform/bus/errors.ts';
+import {
+  CHUNK_BYTES,
+  RESULT_PROTOCOL,
+  SIDED_RESULT_PROTOCOL,
+  SUBJECT,
+  type Closed,
+  type Result,
+} from '../../../platform/bus/messages.ts';
+import { RESULT_BYTES, ResultBody } from '../../../platform/bus/result_body.ts';
+import { unpackBody } from '../../../platform/bus/packing.ts';
+import type { ResultDelivery } from '../../../platform/bus/collect.ts';
+import { fetchBody, purgeChunks } from '../../../platform/bus/results.ts';
+import { endedNotice } from '../../result/ended_notice.ts';
+import { LiftError } from '../../result/lift.ts';
+import { outcome as outcomeOf, runsOf } from './outcome.ts';
+import { skimResult, type Skimmed } from '../../result/skim.ts';
+import { PROBE_JOBS, isKubeError, type KubeClient } from '../../../platform/kube/client.ts';
+import type { ProbeJob } from '../../../platform/kube/probe_job.ts';
+import { type Logger, requestFields, runnerFields } from '../../../base/log.ts';
+import type { Store } from '../../../platform/store/store.ts';
+import { traceJob } from '../../../platform/tracing/job_trace.ts';
+import { TRACE_ANNOTATION } from '../../../platform/tracing/trace_context.ts';
+import type { Tracer } from '../../../platform/tracing/tracer.ts';
+import { isFinished } from '../../../platform/kube/conditions.ts';
+import { recordedEnd } from '../leader/end_write.ts';
+import { idOf, submittedAtOf } from '../leader/job.ts';
+import { mergedTools } from '../leader/job_status.ts';
+import type { ControllerMetrics } from '../metrics.ts';
+import { recordEnd } from './record_end.ts';
+import { policyLine, policyStatus, wrongPolicy } from './verdict.ts';
+
+/**
+ * Bound of the compressed body. Joining and recording a body takes three times its size in memory (measured up to 128
+ * MB), and the pod has 512 MiB. Two outputs of 64 MiB of base64 noise compress to this size. Larger ones do not come
+ * from our runners, and would kill each collector in turn.
+ */
+const MAX_PACKED_BYTES = 96 * 1024 * 1024;
+const validBody = new Ajv({ strict: false }).compile<ResultBody>(ResultBody);
+
+/** Checks the form of a result. Its packing was already checked against its header. */
+function checkedBody(body: unknown, { spec }: ProbeJob): void {
+  if (validBody(body)) {
+    const wrong = wrongPolicy(spec.policy, body);
+    if (wrong !== undefined) throw new BusError('bad-result', wrong);
+    return;
+  }
+  const [first] = validBody.errors ?? [];
+  throw new BusError(
+    'bad-result',
+    `the body does not have the form of a result: ${first?.instancePath ?? ''} ${first?.message ?? ''}`,
+  );
+}
+
+export interface CollectDeps {
+  kube: KubeClient;
+  bus: Bus;
+  store: Store;
+  log: Logger;
+  metrics: ControllerMetrics;
+  tracer?: Tracer | undefined;
+  namespace: string;
+  cached: (name: string) => ProbeJob | undefined;
+  /** Memory shared by all results of this replica. */
+  room: BodyRoom;
+}
+
+/** At most half of a replica's concurrent results wait for memory, so that small ones can proceed. */
+export const collectorRoom = (): BodyRoom => makeBodyRoom({ totalBytes: 64 * 1024 * 1024, mostWaiting: 8 });
+
+const isAssigned = (job: ProbeJob, result: Pick<Result, 'podUid' | 'attempt'>): boolean =>
+  job.status?.runner?.uid === result.podUid && job.status.attempts === result.attempt;
+
+/** The job for this result: from the cache if it confirms the assignment, otherwise as the API server has it now. */
+async function jobOf({ kube, cached, namespace }: CollectDeps, result: Result): Promise<ProbeJob | undefined> {
+  const known = cached(result.job);
+  // Only a confirmation is trusted from the cache. A mismatch may come from an older object of the same name, or from
+  // an attempt that the watch has not delivered yet.
+  if (known && !isFinished(known.status) && isAssigned(known, result)) return known;
+  try {
+    return await kube.get(PROBE_JOBS, result.job, { namespace });
+  } catch (error) {
+    if (isKubeError(error, 'not-found')) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Larger results are processed as a stream: holding an output of 50 MB multiplied the collector's peak memory several
+ * times.
+ */
+const SKIMMED_FROM = 1024 * 1024;
+
+async function skimmed(packed: Buffer, declared: number): Promise<Skimmed> {
+  try {
+    return await skimResult(packed, Math.min(declared, RESULT_BYTES));
+  } catch (error) {
+    throw error instanceof LiftError
+      ? new BusError('bad-result', `the body cannot be read: ${error.message}`, { cause: error })
+      : error;
+  }
+}
+
+/**
+ * The result recorded in place of an unreadable one: every tool failed. Otherwise the request would wait for a retry
+ * that cannot succeed.
+ */
+function unreadable(job: ProbeJob): ResultBody {
+  const tools = runsOf(job).map((run) => ({
+    ...run,
+    success: false,
+    durationMs: 0,
+    usageMs: 0,
+    exitCode: null,
+    signal: null,
+    failure: 'failed' as const,
+    error: 'the runner sent an unreadable result',
+    format: 'json' as const,
+    output: null,
+  }));
+  return { tools, ioUsage: 0 };
+}
+
+/** Resolves when the result is settled; rejects when it must be redelivered. */
+export async function collect(deps: CollectDeps, delivery: ResultDelivery): Promise<void> {
+  const { job, attempt, chunks } = delivery.header;
+  const release = await deps.room.reserve(chunks * CHUNK_BYTES);
+  if (!release)
+    throw new BusError('failed', `${job}/${attempt}: no room for a body of ${chunks} chunks, it comes again`);
+  try {
+    await take(deps, delivery);
+  } finally {
+    release();
+  }
+}
+
+async function take(deps: CollectDeps, { header: result, podUid }: ResultDelivery): Promise<void> {
+  const { bus, store, log, metrics, tracer } = deps;
+  const { job: key, attempt } = result;
+  const collectedMs = store.clock.now();
+  if (result.protocol !== RESULT_PROTOCOL && result.protocol !== SIDED_RESULT_PROTOCOL) {
+    metrics.collected('invalid');
+    const named = { ...requestFields({ job: key }), ...runnerFields({ uid: podUid }) };
+    log.warn({ ...named, protocol: result.protocol }, 'dropped a result of an unknown protocol version');
+    return;
+  }
+  const collected = () => bus.publish(SUBJECT.collected(podUid), { job: key, attempt });
+  const job = await jobOf(deps, result);
+  if (!job || isFinished(job.status) || !isAssigned(job, result)) {
+    // The job was deleted, has ended, or runs another attempt: a late second result changes nothing.
+    metrics.collected(job && !isFinished(job.status) ? 'foreign' : 'second');
+    const named = { ...requestFields({ id: job && idOf(job), job: key }), ...runnerFields({ uid: podUid }) };
+    log.info(
+      { ...named, attempt, exists: job !== undefined },
+      'dropped a result of an ended job or of another attempt',
+    );
+    collected();
+    return;
+  }
+  const id = idOf(job);
+  const named = { ...requestFields({ id, job: key }), ...runnerFields({ pod: job.status?.runner?.pod, uid: podUid }) };
+  let packed: Buffer;
+  let read: Skimmed;
+  try {
+    packed = await fetchBody(bus, result, MAX_PACKED_BYTES);
+    read =
+      result.size > SKIMMED_FROM
+        ? await skimmed(packed, result.size)
+        : { body: await unpackBody(packed, RESULT_BYTES, result.size), inflatedBytes: result.size };
+    checkedBody(read.body, job);
+  } catch (error) {
+    if (!(error instanceof BusError) || error.code !== 'bad-result') throw error;
+    metrics.collected('invalid');
+    log.error({ err: error, ...named }, 'cannot read a result, recording an internal error');
+    const text = Buffer.from(JSON.stringify(unreadable(job)));
+    read = { body: unreadable(job), inflatedBytes: text.length };
+    packed = zstdCompressSync(text);
+  }
+  const { body, inflatedBytes } = read;
+
+  const outcome = outcomeOf(body, runsOf(job));
+  const policy = policyStatus(job.spec.policy, body);
+  const summary = policy ? `${policyLine(policy)}; ${outcome.summary}` : outcome.summary;
+  const startedAt = job.status?.startedAt ? new Date(job.status.startedAt) : null;
+  const { closed, waiter, queueTimeMs, end, refused } = await recordEnd(store, {
+    id,
+    submittedAt: submittedAtOf(job),
+    state: outcome.state,
+    status: outcome.status,
+    reason: outcome.reason,
+    error: outcome.error ?? null,
+    attempt,
+    startedAt,
+    tools: body.tools.map(({ name, version, success, durationMs, usageMs }) => ({
+      name,
+      version,
+      success,
+      durationMs: Math.round(durationMs),
+      usageMs: Math.round(usageMs),
+    })),
+    ...(body.report ? { report: { success: body.report.success, usageMs: Math.round(body.report.usageMs) } } : {}),
+    ...(body.policy ? { policy: body.policy.outcome } : {}),
+    ...(body.timeline ? { timeline: { usageMs: Math.round(body.timeline.usageMs) } } : {}),
+    ioBytes: Math.round(body.ioUsage),
+    body: packed,
+    inflatedBytes,
+  });
+  if (refused) log.error({ err: refused, ...named }, 'cannot record a result, recording an internal error instead');
+  metrics.collected(refused ? 'invalid' : closed ? 'recorded' : 'second');
+  const closedNotice = { id, job: key, namespace: job.metadata.namespace ?? '', attempt };
+  if (closed) {
+    for (const { name, success, durationMs } of end.tools) metrics.toolRan(name, success, durationMs);
+    traceJob(tracer, {
+      parent: job.metadata.annotations?.[TRACE_ANNOTATION],
+      requestId: id,
+      attempt,
+      submittedMs: submittedAtOf(job).getTime(),
+      startedMs: startedAt?.getTime(),
+      collectedMs,
+      recordedMs: store.clock.now(),
+      ioBytes: end.ioBytes,
+      reason: end.reason,
+      failed: end.state === 'error',
+      tools: end.tools,
+    });
+    const notice: Closed = {
+      ...closedNotice,
+      reason: end.reason,
+      summary: refused ? (end.error ?? '') : summary,
+      tools: mergedTools(end.tools),
+      ...(policy && !refused ? { policy } : {}),
+    };
+    if (waiter !== null) {
+      const noticed = { ...end, queueTimeMs, hasBody: end.body !== null };
+      bus.publish(SUBJECT.ended(waiter), endedNotice(noticed, end.body));
+    }
+    bus.publish(SUBJECT.closed, notice);
+    log.info(
+      { ...named, attempt, state: end.state, reason: end.reason, bytes: end.body?.length ?? 0 },
+      'result recorded',
+    );
+  } else {
+    // The replica that recorded the end may have died before its notifications. The recorded end may differ from this
+    // result's.
+    const [recorded] = await store.endsFor([id]);
+    if (recorded && waiter !== null) bus.publish(SUBJECT.ended(waiter), endedNotice(recorded));
+    if (recorded) bus.publish(SUBJECT.closed, { ...closedNotice, ...recordedEnd(recorded) } satisfies Closed);
+  }
+  collected();
+  await purgeChunks(bus, result).catch((error: unknown) =>
+    log.debug({ err: error, ...named }, 'cannot purge the chunks of a result, they will expire'),
+  );
+}

@@ -1,0 +1,162 @@
+/**
+ * Deletes finished ProbeJobs, because etcd is shared with the whole cluster: after some minutes, or earlier to bound
+ * their number. The write that finishes a job puts it into a batch, and one call deletes a batch: its selector matches
+ * nothing that is unfinished.
+ */
+import { PROBE_JOBS, isKubeError, type KubeClient } from '../../../platform/kube/client.ts';
+import type { ProbeJob } from '../../../platform/kube/probe_job.ts';
+import type { Logger } from '../../../base/log.ts';
+import { isBeingDeleted } from './job_status.ts';
+
+export interface FinishedLimits {
+  finishedSeconds: number;
+  finishedMax: number;
+}
+
+/** A batch ends after this time or number of jobs. The API server deletes those of one call one after the other. */
+const BATCH_MS = 10_000;
+const BATCH_JOBS = 100;
+const TICK_MS = 1_000;
+/**
+ * Beside an idle API server one or two calls keep up. One that is busy serves each of its callers equally, so those who
+ * delete must not be few beside those who create.
+ */
+const AT_ONCE = 16;
+/** The server stops by then, and the rest of the batch is for the next call. */
+const CALL_MS = 30_000;
+/** Pause of a batch of which a call deleted none, so that it does not hold up the others. */
+const PAUSE_MS = 30_000;
+
+export interface Batch {
+  /** Undefined: a single job without a batch, of an older leader. */
+  id: string | undefined;
+  /** Their uids by name. */
+  jobs: Map<string, string | undefined>;
+  /** The latest end. */
+  completedAt: number;
+  /** Monotonic. Infinity while its call is under way. */
+  tryAt: number;
+}
+
+/** Which batches to delete, oldest first. Pure. */
+export function dueBatches(
+  batches: Iterable<Batch>,
+  { finishedSeconds, finishedMax }: FinishedLimits,
+  { now, monotonic }: { now: number; monotonic: number },
+): Batch[] {
+  const ready = [...batches]
+    .filter(({ tryAt }) => tryAt <= monotonic)
+    .toSorted((one, other) => one.completedAt - other.completedAt);
+  let left = ready.reduce((sum, { jobs }) => sum + jobs.size, 0);
+  return ready.filter(({ completedAt, jobs }) => {
+    const due = left > finishedMax || now - completedAt > finishedSeconds * 1000;
+    if (due) left -= jobs.size;
+    return due;
+  });
+}
+
+export interface FinishedJobsDeps {
+  kube: KubeClient;
+  namespace: string;
+  epoch: number;
+  limits: FinishedLimits;
+  log: Logger;
+  now: () => number;
+  stillLeading: () => boolean;
+}
+
+export class FinishedJobs {
+  readonly #batches = new Map<string, Batch>();
+  readonly #batchOf = new Map<string, Batch>();
+  readonly #deps: FinishedJobsDeps;
+  #open = { number: 0, jobs: 0, since: -Infinity };
+  #calls = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(deps: FinishedJobsDeps) {
+    this.#deps = deps;
+  }
+
+  /** The batch of a job whose end is about to be written. */
+  nextBatch(): string {
+    const { number, jobs, since } = this.#open;
+    if (jobs === BATCH_JOBS || performance.now() - since > BATCH_MS)
+      this.#open = { number: number + 1, jobs: 0, since: performance.now() };
+    this.#open.jobs += 1;
+    return `${this.#deps.epoch}-${this.#open.number}`;
+  }
+
+  add({ metadata, status }: ProbeJob): void {
+    const { name, uid } = metadata;
+    // Already deleted, but kept by a foreign finalizer.
+    if (isBeingDeleted({ metadata })) return this.forget(name);
+    const id = status?.batch;
+    const key = id ?? `/${name}`;
+    if (this.#batchOf.get(name) !== this.#batches.get(key)) this.forget(name);
+    let batch = this.#batches.get(key);
+    if (!batch) {
+      // The one before is complete.
+      this.#deleteDue();
+      batch = { id, jobs: new Map(), completedAt: 0, tryAt: 0 };
+      this.#batches.set(key, batch);
+    }
+    batch.jobs.set(name, uid);
+    batch.completedAt = Math.max(batch.completedAt, Date.parse(status?.completedAt ?? '') || this.#deps.now());
+    this.#batchOf.set(name, batch);
+  }
+
+  forget(name: string): void {
+    const batch = this.#batchOf.get(name);
+    if (!batch) return;
+    this.#batchOf.delete(name);
+    batch.jobs.delete(name);
+    if (batch.jobs.size === 0) this.#batches.delete(batch.id ?? `/${name}`);
+  }
+
+  get size(): number {
+    return this.#batchOf.size;
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => this.#deleteDue(), TICK_MS);
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #deleteDue(): void {
+    const { limits, now, stillLeading } = this.#deps;
+    if (this.#timer === undefined || !stillLeading()) return;
+    const due = dueBatches(this.#batches.values(), limits, { now: now(), monotonic: performance.now() });
+    for (const batch of due.slice(0, AT_ONCE - this.#calls)) {
+      this.#calls += 1;
+      void this.#delete(batch).then((deleted) => {
+        this.#calls -= 1;
+        if (deleted) this.#deleteDue();
+      });
+    }
+  }
+
+  async #delete(batch: Batch): Promise<boolean> {
+    const { kube, namespace, log } = this.#deps;
+    const names = [...batch.jobs.keys()];
+    batch.tryAt = Infinity;
+    try {
+      const bounds = { namespace, serverTimeoutMs: CALL_MS, deadlineMs: CALL_MS + 2_000 };
+      if (batch.id !== undefined) await kube.deleteAll(PROBE_JOBS, `status.batch=${batch.id}`, bounds);
+      // The uid protects a newer object of the same name.
+      else for (const [name, uid] of batch.jobs) await kube.delete(PROBE_JOBS, name, { namespace, uid });
+    } catch (error) {
+      if (batch.id !== undefined || !isKubeError(error, 'not-found', 'conflict')) {
+        log.warn({ err: error, count: names.length }, 'cannot delete finished ProbeJobs, will retry');
+        batch.tryAt = batch.jobs.size < names.length ? 0 : performance.now() + PAUSE_MS;
+        return false;
+      }
+    }
+    batch.tryAt = 0;
+    for (const name of names) this.forget(name);
+    return true;
+  }
+}

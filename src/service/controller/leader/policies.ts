@@ -1,0 +1,126 @@
+/** The policy that a job names, with its document from the record. */
+import type { Assignment } from '../../../platform/bus/messages.ts';
+import type { PolicyStatus, ProbeJob } from '../../../platform/kube/probe_job.ts';
+import { SHARED_PREFIX } from '../../../platform/kube/probe_policy.ts';
+import { nearest } from '../../../base/nearest.ts';
+import type { Policy } from '../../../media/policy/types.ts';
+import { SHARED } from '../../../platform/store/policies.ts';
+import type { Store } from '../../../platform/store/store.ts';
+import { isHandMade, Refusal } from './job.ts';
+
+/**
+ * The policy of a waiting job, without its document: that is read when the runner gets the job, because 10,000 jobs may
+ * wait and a document may have 64 KB.
+ */
+export interface JobPolicy {
+  account: number;
+  name: string | null;
+  revision: number | null;
+  digest: string;
+}
+
+type PolicyStore = Pick<Store, 'policyDocument' | 'usePolicy' | 'latestPolicies'>;
+
+/** Cache size, in bytes of canonical JSON. Most installations use a handful of policies. */
+const MOST_BYTES = 8 * 1024 * 1024;
+
+/** A cache without invalidation, because documents are immutable. */
+export class PolicyDocuments {
+  readonly #store: Pick<PolicyStore, 'policyDocument'>;
+  readonly #mostBytes: number;
+  readonly #kept = new Map<string, { policy: Policy; bytes: number }>();
+  #bytes = 0;
+
+  constructor(store: Pick<PolicyStore, 'policyDocument'>, mostBytes = MOST_BYTES) {
+    this.#store = store;
+    this.#mostBytes = mostBytes;
+  }
+
+  /** Undefined: the document is not in the record. */
+  async of({ account, digest }: Pick<JobPolicy, 'account' | 'digest'>): Promise<Policy | undefined> {
+    const key = `${account}/${digest}`;
+    const known = this.#kept.get(key);
+    if (known) {
+      this.#kept.delete(key);
+      this.#kept.set(key, known);
+      return known.policy;
+    }
+    const document = await this.#store.policyDocument(account, digest);
+    if (document === null) return undefined;
+    const policy = JSON.parse(document) as Policy;
+    this.#keep(key, { policy, bytes: Buffer.byteLength(document) });
+    return policy;
+  }
+
+  #keep(key: string, one: { policy: Policy; bytes: number }): void {
+    this.#bytes += one.bytes - (this.#kept.get(key)?.bytes ?? 0);
+    this.#kept.set(key, one);
+    for (const [oldest, { bytes }] of this.#kept) {
+      if (this.#bytes <= this.#mostBytes) return;
+      this.#kept.delete(oldest);
+      this.#bytes -= bytes;
+    }
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+}
+
+async function sharedPolicy(store: PolicyStore, asked: string, revision: number | undefined): Promise<JobPolicy> {
+  if (!asked.startsWith(SHARED_PREFIX))
+    throw new Refusal(
+      'InvalidRequest',
+      400,
+      `spec.policy.name: "${asked}" is not a shared policy; jobs made by hand name one as ${SHARED_PREFIX}NAME`,
+    );
+  const found = await store.usePolicy(SHARED, asked.slice(SHARED_PREFIX.length), revision ?? null);
+  if (found) return { account: SHARED, name: asked, revision: found.revision, digest: found.digest };
+  const names = (await store.latestPolicies([SHARED])).map(({ name }) => `${SHARED_PREFIX}${name}`);
+  if (revision !== undefined && names.includes(asked))
+    throw new Refusal('InvalidRequest', 400, `spec.policy.revision: ${asked} has no revision ${revision}`);
+  const near = nearest(asked, names);
+  throw new Refusal(
+    'InvalidRequest',
+    400,
+    `spec.policy.name: "${asked}" does not exist${near === undefined ? '' : `; did you mean ${near}?`}`,
+  );
+}
+
+/** Undefined: the job names no policy. Throws a Refusal if the named policy cannot be applied. */
+export async function policyOf(
+  { store, documents }: { store: PolicyStore; documents: PolicyDocuments },
+  job: ProbeJob,
+  account: number,
+): Promise<JobPolicy | undefined> {
+  const { policy } = job.spec;
+  if (!policy) return undefined;
+  const { name = null, revision = null, digest } = policy;
+  if (isHandMade(job)) return sharedPolicy(store, name ?? '', policy.revision);
+  const found: JobPolicy = {
+    account: name?.startsWith(SHARED_PREFIX) === true ? SHARED : account,
+    name,
+    revision,
+    digest: digest ?? '',
+  };
+  if (!digest || !(await documents.of(found)))
+    throw new Refusal('InvalidRequest', 400, 'spec.policy.digest: policy not found');
+  return found;
+}
+
+/** The policy status of a job that ends without a result. */
+export const unjudged = ({ name, revision }: JobPolicy): PolicyStatus => ({
+  ...(name === null ? {} : { name }),
+  ...(revision === null ? {} : { revision }),
+  outcome: 'unknown',
+});
+
+/** The policy in the form that the runner gets. */
+export async function assignedPolicy(
+  documents: PolicyDocuments,
+  policy: JobPolicy,
+): Promise<NonNullable<Assignment['policy']>> {
+  const document = await documents.of(policy);
+  if (!document) throw new Error('the policy document no longer exists');
+  return { name: policy.name, revision: policy.revision, document };
+}

@@ -1,0 +1,148 @@
+/** The start of a term. */
+import { SUBJECT } from '../../../platform/bus/messages.ts';
+import { PROBE_JOBS, isKubeError, type KubeClient, type Page } from '../../../platform/kube/client.ts';
+import type { ProbeJob } from '../../../platform/kube/probe_job.ts';
+import { slimJob } from '../../../platform/kube/slim.ts';
+import { pause, retry } from '../../../base/retry.ts';
+import type { TokenRecord } from '../../../platform/store/records.ts';
+import { recordedEnd } from './end_write.ts';
+import { finishJob } from './ends.ts';
+import { seen, take } from './intake.ts';
+import { isHandMade, submittedAtOf } from './job.ts';
+import { isAdmitted, isFinished } from '../../../platform/kube/conditions.ts';
+import { RunnerOwners } from './runner_owners.ts';
+import { ensureLeading, whileLeading } from './lease_guard.ts';
+import { now, type TermState } from './term_state.ts';
+
+/** How long a new leader waits for its servers before it leaves the lease to another replica. */
+const PATIENCE_MS = 60_000;
+
+/**
+ * Loads the state from scratch: first the list of jobs, then the recorded ends, then the runners' reports. Nothing is
+ * admitted before that.
+ */
+export async function recover(state: TermState): Promise<void> {
+  const { kube, namespace, finishedJobs, store, bus, log, runners, term } = state.deps;
+  const owners = new RunnerOwners(runners);
+  const unfinished = await patiently(state, 'list the jobs', () =>
+    listUnfinished(kube, namespace, (job) => {
+      finishedJobs.add(job);
+      owners.note(job);
+    }),
+  );
+  for (const job of unfinished) owners.note(job);
+  const tokens = [...new Set(unfinished.flatMap((job) => (job.spec.token ? [job.spec.token.id] : [])))];
+  await patiently(state, 'load the tokens of unfinished jobs', () => state.tokens.load(tokens));
+  await whileLeading(term, bindRunners(state, owners));
+  bus.publish(SUBJECT.report, { epoch: term.epoch });
+  await whileLeading(term, learnSlots(state, unfinished));
+  state.listed = true;
+  const count = unfinished.length;
+  // Emptied, so that no job is held twice: here with its source, and as it was taken in.
+  for (const job of unfinished.splice(0)) take(state, job);
+  await whileLeading(term, state.intake.settled());
+  const byId = new Map([...state.jobs.values()].map((job) => [job.id, job]));
+  const ids = [...byId.keys()];
+  for (let at = 0; at < ids.length; at += 500) {
+    const page = ids.slice(at, at + 500);
+    for (const ended of await patiently(state, 'read recorded ends', () => store.endsFor(page))) {
+      const job = byId.get(ended.id);
+      if (job) void finishJob(state, job, recordedEnd(ended));
+    }
+  }
+  // Live runners answer the call for reports promptly. The others are detected by their silence.
+  const expected = [...state.jobs.values()].flatMap(({ runner }) => (runner ? [runner.uid] : []));
+  const until = now() + 1_000;
+  while (now() < until && state.live && expected.some((uid) => runners.get(uid)?.seenAt === undefined)) await pause(20);
+  await ensureLeading(term);
+  state.ready = true;
+  for (const job of state.arrived.values()) seen(state, job);
+  state.arrived.clear();
+  log.info({ epoch: term.epoch, unfinished: count, running: state.ledger.held }, 'term started');
+  state.scheduleAll();
+}
+
+/** Repeats a read while this replica holds the lease. */
+function patiently<T>(state: TermState, what: string, read: () => Promise<T>): Promise<T> {
+  const { log, term } = state.deps;
+  return whileLeading(
+    term,
+    retry(read, {
+      first: 100,
+      longest: 2_000,
+      until: performance.now() + PATIENCE_MS,
+      when: () => term.stillLeading(0),
+      onRetry: (error) => log.warn({ err: error }, `cannot ${what}, will retry`),
+    }),
+  );
+}
+
+/**
+ * Jobs admitted by a leader of an older version do not name the account whose slot they hold, so it is looked up, with
+ * retries until it succeeds. Otherwise a running job would not count and another would be admitted in its place.
+ */
+async function learnSlots(state: TermState, unfinished: readonly ProbeJob[]): Promise<void> {
+  const { store, log } = state.deps;
+  const unknown = unfinished.filter((job) => isAdmitted(job.status) && job.status?.admittedBy?.account === undefined);
+  if (unknown.length === 0) return;
+  const load = async (): Promise<void> => {
+    await state.tokens.load(
+      [...new Set(unknown.flatMap(({ spec }) => spec.token?.id ?? []))].filter((id) => !state.tokens.known(id)),
+    );
+    if (unknown.some(isHandMade)) state.byHand = await store.defaultToken();
+  };
+  await retry(load, {
+    first: 100,
+    longest: 2_000,
+    when: () => state.deps.term.stillLeading(0),
+    onRetry: (error) =>
+      log.warn({ err: error, jobs: unknown.length }, 'cannot load the tokens of running jobs, will retry'),
+  });
+}
+
+async function bindRunners(state: TermState, owners: RunnerOwners): Promise<void> {
+  const { store, pools, log } = state.deps;
+  let byHand: TokenRecord | null = null;
+  try {
+    await state.tokens.load([...new Set(owners.tokens())].filter((id) => !state.tokens.known(id)));
+    if (owners.hasByHand()) byHand = await store.defaultToken();
+  } catch (error) {
+    log.warn({ err: error }, 'cannot load runner owners, replacing runners of unknown tokens');
+  }
+  owners.bind(
+    (token) => state.tokens.known(token),
+    byHand,
+    (pool) => pools.scopeOf(pool),
+  );
+}
+
+/** Lists in pages and drops unused fields: 10,000 raw objects are 60 MB. */
+async function listUnfinished(
+  kube: KubeClient,
+  namespace: string,
+  finished: (job: ProbeJob) => void,
+): Promise<ProbeJob[]> {
+  let found: ProbeJob[] = [];
+  let next: string | undefined;
+  for (;;) {
+    let page: Page<ProbeJob>;
+    try {
+      page = await kube.list(PROBE_JOBS, { namespace, limit: 500, continue: next });
+    } catch (error) {
+      // The server has expired the snapshot of these pages. Pages of two snapshots must not be mixed, so the list
+      // starts again.
+      if (next === undefined || !isKubeError(error, 'gone')) throw error;
+      found = [];
+      next = undefined;
+      continue;
+    }
+    for (const item of page.items) {
+      const job = slimJob(item);
+      if (isFinished(job.status)) finished(job);
+      else found.push(job);
+    }
+    next = page.continue;
+    if (next === undefined) break;
+  }
+  return found.sort((a, b) => submittedAtOf(a).getTime() - submittedAtOf(b).getTime());
+}

@@ -1,0 +1,275 @@
+/**
+ * Resolves a ProbeJob to a Job: its owner, source and tools. A job that cannot run is refused with a text for its
+ * caller.
+ */
+import { MAX_QUEUE_MS } from '../../../base/limits.ts';
+import { isStoreError } from '../../../platform/store/errors.ts';
+import type { Store } from '../../../platform/store/store.ts';
+import type { TokenRecord } from '../../../platform/store/records.ts';
+import { SECRETS, type KubeClient } from '../../../platform/kube/client.ts';
+import { isKubeError } from '../../../platform/kube/errors.ts';
+import { LABEL } from '../../../platform/kube/resource.ts';
+import type { ProbeJob } from '../../../platform/kube/probe_job.ts';
+import type { ReuseScope } from '../../../platform/kube/probe_pool.ts';
+import type { JSONWebKeySet } from 'jose';
+import { isUuid } from '../../../platform/store/uuid.ts';
+import { openSealed } from '../../../platform/seal/open.ts';
+import { isAdmitted } from '../../../platform/kube/conditions.ts';
+import { displaySource } from '../../../source/address/redact.ts';
+import { groupOf } from '../../../source/protocols/table.ts';
+import { holdsCredentials } from '../../../source/source.ts';
+import {
+  Refusal,
+  idOf,
+  isHandMade,
+  resolveTools,
+  submittedAtOf,
+  timeoutOf,
+  type AvailableTool,
+  type Job,
+} from './job.ts';
+import { resolveCredentials, type CredentialSettings } from './named_credentials.ts';
+import { policyOf, type JobPolicy, type PolicyDocuments } from './policies.ts';
+import { readAddress, readSealed, type Sources } from './sealed_source.ts';
+import { tenantOf } from '../pools/share.ts';
+
+export interface IntakeDeps {
+  store: Pick<Store, 'openRequest' | 'tokenEvenRevoked' | 'clock' | 'policyDocument' | 'usePolicy' | 'latestPolicies'>;
+  documents: PolicyDocuments;
+  kube: KubeClient;
+  /** Called at each use, because keys rotate. */
+  keys: () => JSONWebKeySet;
+  /** Additional hosts with an S3 API, besides Amazon's. */
+  s3Hosts: readonly string[];
+  /** That a request may name. */
+  named: CredentialSettings;
+  tokenOf: (id: number) => Promise<TokenRecord | undefined>;
+  /** Of jobs created by hand. */
+  defaultToken: () => Promise<TokenRecord | null>;
+  /** Counts a job created by hand. False: there are too many. */
+  byHandTaken: () => boolean;
+  tools: () => readonly AvailableTool[];
+  poolFor: (kind: ProbeJob['spec']['kind']) => { name: string; scope: ReuseScope } | undefined;
+}
+
+/** Why waiting jobs of a token end without running. Running jobs continue. */
+export function refusalOf(
+  token: Pick<TokenRecord, 'userStatus' | 'expiresAt'> | null | undefined,
+  now: number,
+): Refusal | undefined {
+  const refused = (text: string) => new Refusal('TokenInactive', 403, text);
+  if (!token) return refused('the token was revoked');
+  if (token.userStatus !== 'active') return refused(`the account is ${token.userStatus}`);
+  if (token.expiresAt !== null && token.expiresAt.getTime() <= now) return refused('the token has expired');
+  return undefined;
+}
+
+export function activeToken(token: TokenRecord | null | undefined, now: number): TokenRecord {
+  const refusal = refusalOf(token, now);
+  if (!token || refusal) throw refusal;
+  return token;
+}
+
+const noSecret = (name: string): string =>
+  `spec.source.secretRef: no Secret ${name} with the label ${LABEL.source}=true`;
+
+async function openedText(deps: IntakeDeps, job: ProbeJob, sealed: string): Promise<string> {
+  try {
+    return await openSealed(sealed, { requestId: job.metadata.name, tokenId: job.spec.token?.id ?? 0 }, deps.keys());
+  } catch {
+    throw new Refusal(
+      'InvalidRequest',
+      400,
+      'cannot decrypt the sealed source: it belongs to another job, or its key is no longer configured',
+    );
+  }
+}
+
+const displayOf = (sources: Sources): string => sources.map(displaySource).join(' and ');
+
+async function sourcesOf(deps: IntakeDeps, job: ProbeJob): Promise<Sources> {
+  const { sealed } = job.spec.source;
+  return sealed === undefined
+    ? [await sourceByHand(deps, job)]
+    : readSealed(await openedText(deps, job, sealed), deps.s3Hosts);
+}
+
+async function sourceByHand(deps: IntakeDeps, job: ProbeJob): Promise<Sources[0]> {
+  const { url, secretRef } = job.spec.source;
+  if (url !== undefined) return readAddress(url, deps.s3Hosts);
+  if (!secretRef)
+    throw new Refusal('InvalidRequest', 400, 'spec.source: names no source; one of sealed, url, secretRef is required');
+  try {
+    const secret = await deps.kube.get(SECRETS, secretRef.name, { namespace: job.metadata.namespace });
+    // Otherwise anyone who may create jobs could have any Secret of the namespace sent to a host of their own. The
+    // message is the same as for a missing Secret, so it does not reveal which ones exist.
+    if (secret.metadata.labels?.[LABEL.source] !== 'true')
+      throw new Refusal('InvalidRequest', 400, noSecret(secretRef.name));
+    const value = secret.data?.[secretRef.key];
+    if (value === undefined)
+      throw new Refusal(
+        'InvalidRequest',
+        400,
+        `spec.source.secretRef: the Secret ${secretRef.name} has no key ${secretRef.key}`,
+      );
+    return readAddress(Buffer.from(value, 'base64').toString('utf8').trim(), deps.s3Hosts);
+  } catch (error) {
+    if (isKubeError(error, 'not-found')) throw new Refusal('InvalidRequest', 400, noSecret(secretRef.name));
+    if (isKubeError(error, 'forbidden'))
+      throw new Refusal('InvalidRequest', 400, 'spec.source.secretRef: not allowed in this installation');
+    throw error;
+  }
+}
+
+/** Opens the row of a job created with kubectl, so that it gets exactly one end like any other. */
+async function openByHand(
+  deps: IntakeDeps,
+  job: ProbeJob,
+  { display, scheme, policy }: { display: string; scheme: string; policy?: JobPolicy | undefined },
+  token: TokenRecord,
+  refused = false,
+): Promise<void> {
+  const opened = await deps.store
+    .openRequest({
+      id: idOf(job),
+      submittedAt: submittedAtOf(job),
+      tokenId: token.id,
+      userId: token.userId,
+      kind: job.spec.kind,
+      display,
+      scheme,
+      request: {
+        kubectl: job.metadata.name,
+        ...(policy ? { policy: { name: policy.name, revision: policy.revision } } : {}),
+      },
+      tools: (job.spec.tools ?? []).map(({ name, version }) => ({ name, version })),
+      queueTimeoutMs: job.spec.queueTimeoutMs ?? MAX_QUEUE_MS,
+      timeoutMs: timeoutOf(job),
+      waiter: null,
+      webhookUrl: null,
+      idempotency: null,
+      // Counted by `byHandTaken`: the default token's rate is that of its calls.
+      requestsPerMinute: 0,
+      // A refused job is recorded with its own reason, not with an exceeded quota.
+      quotas: { of: refused ? [] : token.quotas, rootUserId: token.rootUserId },
+    })
+    .catch((error: unknown) => {
+      // Other errors are retried; this one would fail forever.
+      if (isStoreError(error, 'bad-data'))
+        throw new Refusal('InvalidRequest', 400, 'a value of the job cannot be stored');
+      throw error;
+    });
+  if (opened.outcome === 'over-quota')
+    throw new Refusal(
+      'QuotaExceeded',
+      403,
+      `the monthly quota of the default token, its user or their account is used up: ${opened.exceeded}`,
+      false,
+    );
+}
+
+/** An admitted job keeps its token even if it was revoked since: a new leader must not end running jobs. */
+async function tokenFor(deps: IntakeDeps, job: ProbeJob): Promise<TokenRecord> {
+  const { spec, status } = job;
+  const token = isHandMade(job) ? await deps.defaultToken() : await deps.tokenOf(spec.token?.id ?? 0);
+  if (isAdmitted(status)) {
+    const id = spec.token?.id ?? status?.admittedBy?.token;
+    const had = token ?? (id === undefined ? null : await deps.store.tokenEvenRevoked(id));
+    if (had) return had;
+  }
+  if (!token && isHandMade(job))
+    throw new Refusal(
+      'InvalidRequest',
+      400,
+      'jobs created with kubectl need a default token, and this installation has none',
+    );
+  return activeToken(token, deps.store.clock.now());
+}
+
+export async function takeIn(deps: IntakeDeps, job: ProbeJob): Promise<{ job: Job; token: TokenRecord }> {
+  const handMade = isHandMade(job);
+  // The API names a job by its request id, a UUID, and the record accepts nothing else.
+  if (!handMade && !isUuid(job.metadata.name))
+    throw new Refusal('InvalidRequest', 400, 'spec.token: only the API creates jobs with a token');
+  if (handMade && !isAdmitted(job.status) && !deps.byHandTaken())
+    throw new Refusal(
+      'RateLimited',
+      429,
+      'more jobs were created with kubectl in a minute than jobs.byHandPerMinute allows; create it again later',
+      false,
+    );
+  const token = await tokenFor(deps, job);
+
+  let display = job.spec.source.display ?? 'unknown';
+  let scheme = 'unknown';
+  let sources: Sources;
+  let policy: JobPolicy | undefined;
+  try {
+    sources = await sourcesOf(deps, job);
+    display = displayOf(sources);
+    scheme = groupOf(sources[0]);
+    sources = await resolveCredentials(deps.named, sources, token.rootUserId);
+    policy = await policyOf(deps, job, token.rootUserId);
+  } catch (error) {
+    // Its end must be recorded too, so a refused job also gets a row.
+    if (handMade && error instanceof Refusal) await openByHand(deps, job, { display, scheme }, token, true);
+    throw error;
+  }
+  if (handMade) await openByHand(deps, job, { display, scheme, policy }, token);
+
+  const pinned = policy && (await deps.documents.of(policy))?.uses;
+  const [source, other] = sources;
+  const tools = resolveTools(job, deps.tools(), { pinned, ofTwo: other !== undefined });
+  const pool = deps.poolFor(job.spec.kind);
+  const id = idOf(job);
+  return {
+    token,
+    job: {
+      key: job.metadata.name,
+      token: token.id,
+      pool: pool?.name ?? '',
+      id,
+      namespace: job.metadata.namespace ?? '',
+      uid: job.metadata.uid ?? '',
+      account: token.rootUserId,
+      kind: job.spec.kind,
+      submittedAt: submittedAtOf(job),
+      queueTimeoutMs: Math.min(job.spec.queueTimeoutMs ?? MAX_QUEUE_MS, token.limits.queueTimeoutMs),
+      timeoutMs: timeoutOf(job),
+      tenant: tenantOf(pool?.scope ?? 'account', {
+        id,
+        token: token.id,
+        account: token.rootUserId,
+        credentials: holdsCredentials(source) || (other !== undefined && holdsCredentials(other)),
+      }),
+      assignment: {
+        kind: job.spec.kind,
+        source,
+        ...(other ? { other } : {}),
+        tools,
+        timeoutMs: timeoutOf(job),
+        maxBytes: token.limits.fileBytes,
+        allow: token.allow,
+        report: {
+          // A policy is evaluated on the report, whether or not the caller gets to see it.
+          enabled: policy !== undefined || (job.spec.report?.enabled ?? false),
+          diff: job.spec.report?.diff ?? true,
+          prefer: job.spec.report?.prefer ?? null,
+        },
+        ...(job.spec.timeline?.enabled && job.spec.kind === 'file' ? { timeline: true } : {}),
+      },
+      policy,
+      status: job.status,
+      resourceVersion: job.metadata.resourceVersion ?? '',
+      state: 'waiting',
+      attempt: job.status?.attempts ?? 0,
+      refusals: 0,
+      absences: 0,
+      runner: undefined,
+      goAt: 0,
+      prepared: false,
+      timers: [],
+      gone: false,
+    },
+  };
+}

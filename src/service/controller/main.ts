@@ -1,0 +1,186 @@
+/** The role `controller`: every replica collects results and authenticates runners; one of them leads. */
+import { consumeResults } from '../../platform/bus/collect.ts';
+import { watchShares } from '../../platform/bus/shares.ts';
+import { type Config, loadConfig } from '../../base/config.ts';
+import { serveHealth, serveLiveness, type Check, type Checks } from '../../base/health.ts';
+import { type Identities, keepIdentities } from '../../platform/identity/identities.ts';
+import { postBy } from '../../platform/identity/post.ts';
+import { type Logger, makeLog } from '../../base/log.ts';
+import { signals } from '../../base/signals.ts';
+import { egressRoute } from '../../source/http/egress.ts';
+import { admitRunners, cutOff } from './admit_runners.ts';
+import { watchBackups } from './backup_watch.ts';
+import { startCaches } from './caches.ts';
+import { standForElection, type Candidacy } from './candidacy.ts';
+import { watchCertificate } from './certificate_watch.ts';
+import { connect } from './clients.ts';
+import { collect, collectorRoom } from './collect/collect.ts';
+import { floods } from './floods.ts';
+import { controllerMetrics, leaseMetrics } from './metrics.ts';
+import { connectionMetrics } from '../../platform/metrics/connections.ts';
+import type { RunningTerm } from './term.ts';
+import { makeTracer } from '../../platform/tracing/tracer.ts';
+import { termMetrics } from './term_figures.ts';
+import { transportMetrics } from './transport_metrics.ts';
+import { startUpkeep } from './upkeep.ts';
+
+/** A cache without any event for this long, bookmarks included, counts as stale. */
+const CACHE_SILENCE_MS = 150_000;
+
+/** Token services are reached as origins are, through the egress proxy where there is one. */
+function identitiesOf(config: Config<'controller'>, log: Logger): Identities {
+  const { credentials, egressProxy, noProxy, egressResolve, identityFolder: folder } = config;
+  const route = egressProxy === '' ? undefined : egressRoute({ url: egressProxy, noProxy, resolve: egressResolve });
+  const onRefused = (credential: string, err: Error) =>
+    log.warn({ credential, err }, 'the identity of this controller was granted no access');
+  return keepIdentities({ credentials, folder, post: postBy(route), onRefused });
+}
+
+export async function run(): Promise<void> {
+  const config = loadConfig('controller');
+  const log = makeLog('controller', config);
+  const metrics = controllerMetrics();
+  const tracer = makeTracer({
+    endpoint: config.tracingEndpoint,
+    share: config.tracingPercent / 100,
+    service: 'probeyard-controller',
+    instance: config.podName,
+    registry: metrics.registry,
+  });
+  // Alive from the start: the kubelet must not restart a process that waits for Postgres, NATS or the API server.
+  const live: Record<string, Check> = {};
+  const ready: Record<string, Check> = { start: () => 'this replica is starting' };
+  const server = await serveHealth(config.metricsListen, { live, ready, registry: metrics.registry });
+  const liveness = await serveLiveness(config.livenessListen, live);
+  const stopping = signals();
+  const certificates = watchCertificate({
+    url: config.natsUrl,
+    caFile: config.natsCaFile || undefined,
+    credentialsFile: config.natsNkeyFile,
+    stageFiles: config.natsStageFiles,
+    log,
+    metrics,
+  });
+  const { kube, leaseClient, store, bus, keys, issuerSeed } = await connect(config, log);
+  const standing: { candidacy?: Candidacy } = {};
+  const term = (): RunningTerm | undefined => standing.candidacy?.term();
+  const { jobs, pods } = startCaches({
+    kube,
+    config,
+    log,
+    metrics,
+    term,
+    podGone: (pod) => cutOff(callout, log, pod, 'all'),
+    podRenewed: (pod) => cutOff(callout, log, pod, 'former'),
+  });
+  const callout = admitRunners({ bus, kube, config, log, metrics, pods, issuerSeed });
+  const endFlooding = floods({
+    kube,
+    log,
+    metrics,
+    namespace: config.runnerNamespace,
+    podOf: (uid) => pods.by('uid', uid)[0],
+    kick: (uid) => callout.kick(uid),
+  });
+  await Promise.all([jobs.synced, pods.synced]);
+
+  const room = collectorRoom();
+  const results = consumeResults(bus, {
+    handle: (delivery) =>
+      collect(
+        {
+          kube,
+          bus,
+          store,
+          log,
+          metrics,
+          tracer,
+          namespace: config.namespace,
+          cached: (name) => jobs.get(`${config.namespace}/${name}`),
+          room,
+        },
+        delivery,
+      ),
+    onError: (error) => log.warn({ err: error }, 'cannot collect a result, will retry'),
+    onFlood: (uid) => void endFlooding(uid, 'results'),
+    replicas: config.natsStreamReplicas ?? undefined,
+    onReplicas: (stream, replicas) => log.info({ stream, replicas }, 'stream has further copies'),
+  });
+  const shares = watchShares(bus, {
+    onOver: (uid) => endFlooding(uid, 'chunks'),
+    onError: (error) => log.warn({ err: error }, 'cannot check the share of a runner in the chunk stream'),
+  });
+
+  const listener = store.listenTokens((change) => {
+    const which = !('all' in change) && 'token' in change ? [change.token] : 'all';
+    term()
+      ?.leader.tokensChanged(which)
+      .catch((error: unknown) => log.warn({ err: error }, 'cannot load token limits'));
+  });
+
+  const identities = identitiesOf(config, log);
+  const candidacy = standForElection(leaseClient, {
+    kube,
+    bus,
+    store,
+    log,
+    namespace: config.namespace,
+    config,
+    metrics,
+    pods,
+    jobs,
+    endFlooding,
+    tokensFresh: () => listener.listening(),
+    intake: {
+      store,
+      kube,
+      keys,
+      s3Hosts: config.s3Hosts,
+      named: { credentials: config.credentials, folder: config.credentialsFolder, identities },
+    },
+  });
+  standing.candidacy = candidacy;
+  leaseMetrics(metrics.registry, () => candidacy.leaseAgeMs());
+  termMetrics(metrics.registry, () => term()?.figures());
+  connectionMetrics(metrics.registry, { store, bus });
+  transportMetrics(metrics.registry, bus, store);
+
+  await store.ensurePartitions();
+  const upkeep = startUpkeep({
+    store,
+    log,
+    retention: { envelopeDays: config.keepEnvelopeDays, requestMonths: config.keepRequestMonths },
+  });
+
+  const backups = watchBackups(store, metrics.backups, log);
+
+  const silence = (ms: number) => (): string | null =>
+    jobs.silentMs() > ms ? `no event from the API server for ${ms / 1000} s` : null;
+  live['jobs-cache'] = silence(2 * CACHE_SILENCE_MS);
+  delete ready['start'];
+  Object.assign(ready, {
+    postgres: async () => ((await store.healthy()) ? null : 'does not answer'),
+    nats: () => (bus.connected() ? null : 'not connected'),
+    collecting: () => (results.active() ? null : 'not collecting results'),
+    'jobs-cache': silence(CACHE_SILENCE_MS),
+  } satisfies Checks);
+  log.info({ listen: config.metricsListen }, 'controller started');
+
+  await stopping.serving();
+  log.info('shutting down');
+  backups.stop();
+  await upkeep.stop();
+  await candidacy.stop();
+  identities.stop();
+  shares.stop();
+  certificates.stop();
+  await results.stop();
+  callout.stop();
+  await Promise.allSettled([jobs.stop(), pods.stop()]);
+  await bus.drain();
+  await tracer?.stop();
+  await store.close();
+  server.close();
+  await liveness.close();
+  await Promise.allSettled([kube.close(), leaseClient.close()]);
+}

@@ -1,0 +1,98 @@
+/** State shared by the parts of Pools: the pools and tools of the cluster, as the term has seen them. */
+import type { Bus } from '../../../platform/bus/connect.ts';
+import type { Config } from '../../../base/config.ts';
+import type { KubeClient } from '../../../platform/kube/client.ts';
+import type { EventRecorder } from '../../../platform/kube/events.ts';
+import type { ProbePool, ProbePoolSpec } from '../../../platform/kube/probe_pool.ts';
+import type { ProbeTool } from '../../../platform/kube/probe_tool.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { ControllerMetrics } from '../metrics.ts';
+import type { Recent } from '../snapshot/recent.ts';
+import type { Waiting } from './plan.ts';
+import type { PodTool } from './pod.ts';
+import type { OwnerReference } from './pod_owner.ts';
+import type { LostTask, Runners } from './runners.ts';
+import { evictions, type Evictions } from './evictions.ts';
+import { stuckTools, type StuckTools } from './stuck_tools.ts';
+
+export interface PoolsDeps {
+  kube: KubeClient;
+  bus: Bus;
+  config: Config<'controller'>;
+  log: Logger;
+  metrics: ControllerMetrics;
+  events: EventRecorder;
+  recent: Pick<Recent, 'podEnded'>;
+  runners: Runners;
+  epoch: number;
+  signal: AbortSignal;
+  stillLeading: () => boolean;
+  /** Postgres' clock. */
+  now: () => number;
+  owner: () => Promise<OwnerReference | undefined>;
+  demand: (pool: string) => Waiting[];
+  /** A pod was deleted together with its task. */
+  podGone: (task: LostTask) => void;
+  /** Runners have been waiting long for the image of a tool. */
+  toolStuck: (name: string, message: string) => void;
+  /** Runners or tools were added: waiting jobs may fit now. */
+  changed: () => void;
+}
+
+const PLAN_DEBOUNCE_MS = 25;
+export const HOLD_BACK_MS = [1_000, 30_000] as const;
+
+export const now = (): number => performance.now();
+
+export interface PoolState {
+  pool: ProbePool;
+  generation: string;
+  unseen: Map<string, number>;
+  holdUntil: number;
+  holdMs: number;
+  problem: { reason: string; message: string } | undefined;
+  taken: number[];
+  planning: boolean;
+  again: boolean;
+  timer: NodeJS.Timeout | undefined;
+  shown: string;
+  /** Set while a pool that prefers user namespaces runs without, because a node reported that it has none. */
+  without: { until: number; message: string } | undefined;
+  lookedAt: number;
+  /** When an Event last said that runners are renewed. */
+  renewedShownAt: number;
+  /** The chart no longer contains the pool: it takes no more jobs, and is deleted with its last runner. */
+  draining: boolean;
+}
+
+export class PoolsState {
+  readonly deps: PoolsDeps;
+  readonly byName = new Map<string, PoolState>();
+  readonly tools = new Map<string, ProbeTool>();
+  /** Specs of the pools in the chart. */
+  catalog: ReadonlyMap<string, ProbePoolSpec> = new Map();
+  /** The tools mounted by the pods of each generation. */
+  readonly coverage = new Map<string, Set<string>>();
+  readonly stuck: StuckTools;
+  readonly evictions: Evictions = evictions();
+  /** Whether labels of long jobs are being written. */
+  marking = false;
+  mounted: PodTool[] = [];
+  started = false;
+  readonly #carryOut: (state: PoolState) => Promise<void>;
+
+  /** `carryOut`: carries out the plan for a pool. */
+  constructor(deps: PoolsDeps, carryOut: (pools: PoolsState, state: PoolState) => Promise<void>) {
+    this.deps = deps;
+    this.stuck = stuckTools(deps.runners);
+    this.#carryOut = (state) => carryOut(this, state);
+  }
+
+  plan(state: PoolState): void {
+    if (!this.started || this.deps.signal.aborted || this.byName.get(state.pool.metadata.name) !== state) return;
+    state.timer ??= setTimeout(() => {
+      state.timer = undefined;
+      void this.#carryOut(state);
+    }, PLAN_DEBOUNCE_MS);
+  }
+}

@@ -1,0 +1,399 @@
+/**
+ * The leader's view of the runner pods, from two sources: the pods of the API server (created, deleted) and the
+ * heartbeats of their agents (ready, busy). `Running` does not mean ready: only a heartbeat makes a runner usable. It
+ * has no clock: callers pass monotonic milliseconds.
+ */
+import { type Heartbeat, RUNNER_PROTOCOL, type Walls } from '../../../platform/bus/messages.ts';
+import type { RunnerPhase, RunnerState } from '../../../platform/bus/runner_phase.ts';
+import { WALLS, type Wall } from '../../../platform/kube/probe_pool.ts';
+import { shunMs } from '../retry_policy.ts';
+import { newRunner, type Kept } from './new_runner.ts';
+import { accountIn, isForOneJob } from './share.ts';
+import { isSilent, notHeard } from './silence.ts';
+
+export interface Runner {
+  /** Its id: that of its pod and life. */
+  uid: string;
+  podUid: string;
+  /** How often its pod was renewed before. */
+  life: number;
+  /** The pod's resourceVersion, as last seen. */
+  version: string | undefined;
+  pod: string;
+  pool: string;
+  generation: string;
+  /** As last reported by its agent; `starting` before. */
+  phase: RunnerPhase | 'starting';
+  /** Bound for its life; undefined while untouched. */
+  tenant: string | undefined;
+  /**
+   * Account of its latest job. The tenant decides who shares the pod, the account whose share of the pool it counts
+   * against.
+   */
+  account: number | undefined;
+  /**
+   * The job assigned by the leader (reserved, prepared or running), and the runner's count of finished jobs at that
+   * time.
+   */
+  task: { job: string; attempt: number; doneBefore: number; reserved: boolean } | undefined;
+  /** In all lives of its pod. */
+  jobsDone: number;
+  /** When its pod was first seen. */
+  createdAt: number;
+  /** When its pod had a node, or began this life; undefined while the pod waits for a node. */
+  scheduledAt: number | undefined;
+  node: string | undefined;
+  readyAt: number | undefined;
+  idleSince: number;
+  /** Reported by its agent; undefined before the first heartbeat. */
+  protocol: number | undefined;
+  /** Time of the last heartbeat; undefined before the first. */
+  seenAt: number | undefined;
+  deleting: boolean;
+  /** It is asked to end, so that its pod begins another life. */
+  renewing: boolean;
+  /** Whether its pod requests a user namespace. */
+  userNamespace: boolean;
+  /** Reported by its agent. */
+  walls: Walls | undefined;
+  /** Consecutive refusals, and the time until which it gets no orders (0: available). */
+  refusals: number;
+  shunnedUntil: number;
+}
+
+/** The task of a deleted pod, if it was assigned to it. */
+export interface LostTask {
+  job: string;
+  attempt: number;
+  uid: string;
+}
+
+export interface PodFacts {
+  /** Of the pod. */
+  uid: string;
+  life?: number;
+  version?: string | undefined;
+  pod: string;
+  pool: string;
+  generation: string;
+  deleting: boolean;
+  ended: boolean;
+  userNamespace?: boolean;
+  /** Undefined while the pod waits for one. */
+  node: string | undefined;
+}
+
+/** An account, or the tenant of a runner whose account this leader does not know. */
+export type Holder = number | string;
+
+/**
+ * The holder whose share of the pool a runner counts against. An idle runner that is open to everybody counts against
+ * none, nor does one that drains or is renewed: it takes no more jobs.
+ */
+export function holderOf({ tenant, account, task, deleting, renewing, phase }: Runner): Holder | undefined {
+  const isOver = deleting || renewing || (phase === 'draining' && !task);
+  if (isOver || tenant === undefined || (tenant === 'any' && !task)) return undefined;
+  return account ?? tenant;
+}
+
+type Worker = Pick<Runner, 'task' | 'phase' | 'renewing'>;
+
+/** What it does, whether or not its pod is being deleted. */
+export function workOf({ task, phase, renewing }: Worker): Exclude<RunnerState, 'ending'> {
+  if (renewing) return 'starting';
+  const isUnused = phase === 'starting' || phase === 'idle' || phase === 'draining';
+  return task === undefined && isUnused ? phase : 'busy';
+}
+
+/** State of the runner, as counted in `kubectl get pp`. */
+export const runnerState = (runner: Worker & Pick<Runner, 'deleting'>): RunnerState =>
+  runner.deleting ? 'ending' : workOf(runner);
+
+const pick = (walls: Walls): Walls =>
+  Object.fromEntries(WALLS.flatMap((wall) => (walls[wall] === undefined ? [] : [[wall, walls[wall]]])));
+
+const isFree = ({ phase, task, deleting, renewing, shunnedUntil, protocol }: Runner): boolean =>
+  phase === 'idle' && !task && !deleting && !renewing && shunnedUntil === 0 && protocol === RUNNER_PROTOCOL;
+
+export class Runners {
+  #all = new Map<string, Runner>();
+  /** The current life of each pod. */
+  #byPod = new Map<string, Runner>();
+  /** Idle runners without a task, by pool and tenant ('' for untouched). */
+  #free = new Map<string, Map<string, Set<Runner>>>();
+  /** Tenants of runners, from the jobs that they are known to have run. */
+  #owners = new Map<string, { tenant: string; account: number | undefined }>();
+  /** Number of runners held by each account, by pool; `#bound`: by all accounts together. */
+  #held = new Map<string, Map<Holder, number>>();
+  #bound = new Map<string, number>();
+
+  get size(): number {
+    return this.#all.size;
+  }
+  get(uid: string): Runner | undefined {
+    return this.#all.get(uid);
+  }
+  ofPod(podUid: string): Runner | undefined {
+    return this.#byPod.get(podUid);
+  }
+  all(): Iterable<Runner> {
+    return this.#all.values();
+  }
+  *inPool(pool: string): Iterable<Runner> {
+    for (const runner of this.#all.values()) if (runner.pool === pool) yield runner;
+  }
+
+  /** Number of runners of the pool that count against this account's share. */
+  held(pool: string, holder: Holder): number {
+    return this.#held.get(pool)?.get(holder) ?? 0;
+  }
+  /** Number of runners of the pool held by any account. */
+  bound(pool: string): number {
+    return this.#bound.get(pool) ?? 0;
+  }
+
+  /** Number of ready, untouched runners of the pool. */
+  untouched(pool: string): number {
+    return this.#free.get(pool)?.get('')?.size ?? 0;
+  }
+
+  #count({ pool }: Runner, holder: Holder | undefined, by: 1 | -1): void {
+    if (holder === undefined) return;
+    let held = this.#held.get(pool);
+    if (!held) this.#held.set(pool, (held = new Map()));
+    const count = (held.get(holder) ?? 0) + by;
+    if (count > 0) held.set(holder, count);
+    else held.delete(holder);
+    this.#bound.set(pool, this.bound(pool) + by);
+  }
+
+  #index(runner: Runner): void {
+    let pool = this.#free.get(runner.pool);
+    if (!pool) this.#free.set(runner.pool, (pool = new Map()));
+    const key = runner.tenant ?? '';
+    let set = pool.get(key);
+    if (!set) pool.set(key, (set = new Set()));
+    set.add(runner);
+  }
+
+  #unindex(runner: Runner): void {
+    const pool = this.#free.get(runner.pool);
+    const key = runner.tenant ?? '';
+    const set = pool?.get(key);
+    if (!set?.delete(runner)) return;
+    if (set.size === 0) pool?.delete(key);
+  }
+
+  #change(runner: Runner, change: () => void): void {
+    this.#unindex(runner);
+    this.#count(runner, holderOf(runner), -1);
+    change();
+    this.#count(runner, holderOf(runner), 1);
+    if (isFree(runner)) this.#index(runner);
+  }
+
+  /**
+   * From the pod watch, or the answer to a write. Returns the runner's lost task if the pod was deleted, is ending, or
+   * began another life.
+   */
+  pod(facts: PodFacts, now: number): { lost?: LostTask } {
+    const { life = 0 } = facts;
+    const known = this.#byPod.get(facts.uid);
+    if (facts.ended) return this.gone(facts.uid);
+    if (!known) {
+      this.#add(facts, now);
+      return {};
+    }
+    // The watch is behind the leader's own write.
+    if (life < known.life) return {};
+    if (life > known.life) {
+      const former = this.gone(facts.uid);
+      this.#add(facts, now, known);
+      return former;
+    }
+    known.version = facts.version;
+    if (facts.node !== undefined) known.scheduledAt ??= now;
+    known.node ??= facts.node;
+    if (facts.deleting && !known.deleting) {
+      // A pod that is being deleted drains: it may finish its job and gets no new one.
+      this.#change(known, () => {
+        known.deleting = true;
+      });
+    }
+    return {};
+  }
+
+  #add(facts: PodFacts, now: number, kept?: Kept): void {
+    const runner = newRunner(facts, now, kept);
+    this.#all.set(runner.uid, runner);
+    this.#byPod.set(runner.podUid, runner);
+  }
+
+  /** `podUid`: of a pod that no longer exists, or whose life is over. */
+  gone(podUid: string): { lost?: LostTask } {
+    const runner = this.#byPod.get(podUid);
+    if (!runner) return {};
+    const { uid, task } = runner;
+    this.#unindex(runner);
+    this.#count(runner, holderOf(runner), -1);
+    this.#all.delete(uid);
+    this.#byPod.delete(podUid);
+    this.#owners.delete(uid);
+    return task ? { lost: { job: task.job, attempt: task.attempt, uid } } : {};
+  }
+
+  /**
+   * Binds a runner to its tenant, whatever its agent reports: under a new leader a compromised agent could otherwise
+   * choose whose sources it gets.
+   */
+  bind(uid: string, tenant: string, account?: number): void {
+    this.#owners.set(uid, { tenant, account });
+    const runner = this.#all.get(uid);
+    if (!runner) return;
+    this.#change(runner, () => {
+      runner.account = account;
+      // Before its first heartbeat it may still report itself as used up, and that is accepted.
+      if (runner.seenAt !== undefined && !isForOneJob(runner.tenant)) runner.tenant = tenant;
+    });
+  }
+
+  /**
+   * From an agent. `freed`: the runner can take a job now. A heartbeat sent before the leader assigned a job still
+   * reports idle; the count of finished jobs distinguishes it from one sent after the job.
+   */
+  heartbeat(beat: Heartbeat, now: number): { freed: boolean; idleWithTask?: { job: string; attempt: number } } {
+    const runner = this.#all.get(beat.uid);
+    if (!runner) return { freed: false };
+    let freed = false;
+    let idleWithTask: { job: string; attempt: number } | undefined;
+    this.#change(runner, () => {
+      runner.seenAt = now;
+      runner.protocol = beat.protocol;
+      runner.readyAt ??= now;
+      // Bound for life: a runner that could change its tenant could choose whose sources it gets.
+      runner.tenant ??= isForOneJob(beat.tenant) ? beat.tenant : (this.#owners.get(beat.uid)?.tenant ?? beat.tenant);
+      runner.account ??= accountIn(runner.tenant);
+      const wasFree = isFree(runner);
+      if (now >= runner.shunnedUntil) runner.shunnedUntil = 0;
+      const isDone = runner.task !== undefined && beat.jobsDone > runner.task.doneBefore;
+      if (isDone && (beat.phase === 'idle' || beat.phase === 'draining')) {
+        runner.task = undefined;
+        runner.idleSince = now;
+      }
+      if (beat.phase === 'idle') {
+        if (runner.task && !runner.task.reserved) {
+          idleWithTask = { job: runner.task.job, attempt: runner.task.attempt };
+        }
+        if (runner.phase !== 'idle') runner.idleSince = now;
+      } else if (beat.phase !== 'draining' && !runner.task && beat.job !== undefined && beat.attempt !== undefined) {
+        runner.task = { job: beat.job, attempt: beat.attempt, doneBefore: beat.jobsDone, reserved: false };
+      }
+      runner.phase = beat.phase;
+      runner.jobsDone = beat.jobsDone;
+      // A wall reported later may be the one that the pool requires.
+      const isNews = Object.entries(beat.walls ?? {}).some(([wall, up]) => runner.walls?.[wall as Wall] !== up);
+      if (beat.walls) runner.walls = pick(beat.walls);
+      freed = isFree(runner) && (!wasFree || isNews);
+    });
+    return idleWithTask ? { freed, idleWithTask } : { freed };
+  }
+
+  /**
+   * A free runner for a tenant: one already bound to it, otherwise an untouched one, never one bound to another tenant.
+   * `covers`: whether a generation mounts the job's tools. `mayTake`: whether the account may hold a further runner;
+   * called only for one that does not count for it yet. Runners for which `isFit` is false are skipped.
+   */
+  choose(
+    pool: string,
+    tenant: string,
+    covers: (generation: string) => boolean,
+    mayTake: () => boolean,
+    isFit: (runner: Runner) => boolean = () => true,
+  ): Runner | undefined {
+    const free = this.#free.get(pool);
+    if (!free) return undefined;
+    for (const runner of free.get(tenant) ?? [])
+      if (covers(runner.generation) && isFit(runner) && (holderOf(runner) !== undefined || mayTake())) return runner;
+    const untouched = free.get('');
+    if (!untouched || !mayTake()) return undefined;
+    for (const runner of untouched) if (covers(runner.generation) && isFit(runner)) return runner;
+    return undefined;
+  }
+
+  hasFree(pool: string): boolean {
+    return (this.#free.get(pool)?.size ?? 0) > 0;
+  }
+
+  reserve(runner: Runner, job: string, attempt: number, tenant: string, account?: number): void {
+    this.#change(runner, () => {
+      runner.task = { job, attempt, doneBefore: runner.jobsDone, reserved: true };
+      runner.tenant = tenant;
+      runner.account = account;
+    });
+  }
+
+  /** The job is admitted: the runner is responsible for it from now on. */
+  confirm(runner: Runner, job: string, attempt: number): void {
+    this.#change(runner, () => {
+      runner.task = { job, attempt, doneBefore: runner.task?.doneBefore ?? runner.jobsDone, reserved: false };
+    });
+  }
+
+  /** Releases a reservation that was not used, or a job that is over for the leader. */
+  release(uid: string, job: string, now: number): void {
+    const runner = this.#all.get(uid);
+    if (!runner || runner.task?.job !== job) return;
+    this.#change(runner, () => {
+      runner.task = undefined;
+      runner.idleSince = now;
+    });
+  }
+
+  /**
+   * The runner refused a job although it seemed free: it gets none for a while. Returns the number of consecutive
+   * refusals.
+   */
+  refused(uid: string, now: number): number {
+    const runner = this.#all.get(uid);
+    if (!runner) return 0;
+    this.#change(runner, () => {
+      runner.refusals += 1;
+      runner.shunnedUntil = now + shunMs(runner.refusals);
+    });
+    return runner.refusals;
+  }
+
+  /** None can be heard now: their silence counts from here, and each gets no job until its next heartbeat. */
+  unheard(now: number): void {
+    for (const runner of this.#all.values()) this.#change(runner, () => Object.assign(runner, notHeard(runner, now)));
+  }
+
+  /** The runner accepted a job. */
+  accepted(uid: string): void {
+    const runner = this.#all.get(uid);
+    if (runner) runner.refusals = 0;
+  }
+
+  /** Stops the assignment of jobs to this runner. */
+  retire(uid: string): void {
+    const runner = this.#all.get(uid);
+    if (!runner) return;
+    this.#change(runner, () => {
+      runner.deleting = true;
+    });
+  }
+
+  /** Stops the assignment of jobs to this runner: its pod is to begin another life. */
+  renew(uid: string): void {
+    const runner = this.#all.get(uid);
+    if (!runner) return;
+    this.#change(runner, () => {
+      runner.renewing = true;
+    });
+  }
+
+  /** Runners whose heartbeats stopped, and pods that never sent one, or never got a node. */
+  silent(now: number, silenceMs: number, bootMs: number, pendingMs: number): Runner[] {
+    return [...this.#all.values()].filter((runner) => isSilent(runner, now, { silenceMs, bootMs, pendingMs }));
+  }
+}

@@ -1,0 +1,116 @@
+/** The counts and conditions of each pool, as shown by `kubectl get probepool`. */
+import { LABEL, type Condition } from '../../../platform/kube/resource.ts';
+import type { Wall } from '../../../platform/kube/probe_pool.ts';
+import { stamp, withTimes } from '../../../platform/kube/conditions.ts';
+import { PROBE_POOLS } from '../../../platform/kube/client.ts';
+import { overridden, overriddenCondition } from '../catalog/apply.ts';
+import { markLongJobs } from './mark_long_jobs.ts';
+import { wallConditions, type Shown } from './isolation.ts';
+import { endStranded } from './pods.ts';
+import { now, type PoolState, type PoolsState } from './pools_state.ts';
+import { runnerState, type Runner } from './runners.ts';
+import { lookAtStuck } from './user_namespaces.ts';
+import { missingWalls } from './waiting.ts';
+
+export async function showAll(pools: PoolsState): Promise<void> {
+  if (pools.deps.stillLeading()) {
+    endStranded(pools);
+    for (const { name, message } of pools.stuck.find(pools.tools.values(), now())) pools.deps.toolStuck(name, message);
+  }
+  void markLongJobs(pools);
+  for (const state of pools.byName.values()) {
+    pools.plan(state);
+    await lookAtStuck(pools, state).catch((error: unknown) =>
+      pools.deps.log.debug({ err: error }, 'cannot read the Events of a runner pod'),
+    );
+    await showOne(pools, state).catch((error: unknown) =>
+      pools.deps.log.debug({ err: error }, 'cannot write the status of a pool, will retry'),
+    );
+  }
+}
+
+async function showOne(pools: PoolsState, state: PoolState): Promise<void> {
+  const { kube, runners, metrics } = pools.deps;
+  const name = state.pool.metadata.name;
+  const all = [...runners.inPool(name)].filter(({ deleting }) => !deleting);
+  const states = all.map(runnerState);
+  const ready = states.filter((one) => one === 'idle').length;
+  const busy = states.filter((one) => one === 'busy').length;
+  const starting = states.filter((one) => one === 'starting').length + state.unseen.size;
+  metrics.pods(name, 'ready', ready);
+  metrics.pods(name, 'busy', busy);
+  metrics.pods(name, 'starting', starting);
+  const untouched = all.filter(
+    (runner) => runner.phase === 'idle' && !runner.task && runner.tenant === undefined,
+  ).length;
+  // What minReady asks for: an autoscaler compares the two.
+  const replicas = untouched + starting;
+  const walls = wallsOf(state, all);
+  for (const { type, status: up } of walls) metrics.isolation(name, type as Wall, up === 'True');
+  const wanted = pools.catalog.get(name);
+  const extra = wanted ? [overriddenCondition(overridden(wanted, state.pool.spec))] : [];
+  const { status, reason, message } = readiness(pools, state, { untouched, busy });
+  const shown = JSON.stringify([
+    ready,
+    busy,
+    starting,
+    replicas,
+    status,
+    reason,
+    message,
+    walls,
+    extra,
+    state.generation,
+    state.pool.metadata.generation,
+  ]);
+  if (shown === state.shown || !pools.deps.stillLeading()) return;
+  const observed =
+    state.pool.metadata.generation === undefined ? {} : { observedGeneration: state.pool.metadata.generation };
+  const conditions = withTimes(
+    state.pool.status,
+    [{ type: 'Ready', status, reason, message }, ...walls, ...extra].map((change) => ({ ...change, ...observed })),
+    stamp(pools.deps.now()),
+  );
+  const updated = await kube.mergePatchStatus(PROBE_POOLS, name, {
+    ready,
+    busy,
+    starting,
+    replicas,
+    epoch: pools.deps.epoch,
+    selector: `${LABEL.pool}=${name}`,
+    generation: state.generation,
+    conditions,
+    ...observed,
+  });
+  state.shown = shown;
+  state.pool = { ...state.pool, status: updated.status ?? {} };
+}
+
+function readiness(
+  pools: PoolsState,
+  state: PoolState,
+  { untouched, busy }: { untouched: number; busy: number },
+): Pick<Condition, 'status' | 'reason' | 'message'> {
+  const not = (reason: string, message: string) => ({ status: 'False', reason, message }) as const;
+  if (state.draining) return not('Draining', 'the pool was removed from the chart and drains');
+  const missing = missingWalls(pools, state);
+  if (missing) return not('IsolationMissing', missing);
+  if (state.problem) return not(state.problem.reason, state.problem.message);
+  if (pools.mounted.length === 0) return not('NoTools', 'no ProbeTool is Available and not Degraded');
+  const { minReady } = state.pool.spec;
+  return untouched >= minReady || busy > 0
+    ? { status: 'True', reason: 'Serving', message: `${untouched} unused runners are ready` }
+    : not('Filling', `${untouched} of ${minReady} runners are ready`);
+}
+
+function wallsOf(state: PoolState, live: readonly Runner[]): Shown[] {
+  const shown = wallConditions(live.filter(({ phase }) => phase !== 'starting').map(({ walls }) => walls));
+  const without = state.without;
+  if (without)
+    return shown.map((one) =>
+      one.type === 'UserNamespace'
+        ? { ...one, status: 'False', reason: 'NotSupported', message: without.message }
+        : one,
+    );
+  return shown;
+}

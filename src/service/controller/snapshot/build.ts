@@ -1,0 +1,238 @@
+/**
+ * Builds the cluster snapshot from the leader's state. Pure; work and size are bounded, however large the numbers are.
+ */
+import {
+  SNAPSHOT_LISTS,
+  type ClusterSnapshot,
+  type SnapshotAccount,
+  type SnapshotPool,
+  type SnapshotRunner,
+} from '../../../platform/bus/cluster_snapshot.ts';
+import { RUNNER_PHASES, type RunnerState } from '../../../platform/bus/runner_phase.ts';
+import { conditionOf, stamp } from '../../../platform/kube/conditions.ts';
+import type { LeaseTerm } from '../../../platform/kube/lease_terms.ts';
+import { printable } from '../../../platform/kube/printable.ts';
+import type { ProbeJobStatus } from '../../../platform/kube/probe_job.ts';
+import { WALLS, type ProbePool } from '../../../platform/kube/probe_pool.ts';
+import type { ProbeTool } from '../../../platform/kube/probe_tool.ts';
+import { requiredWalls } from '../pools/isolation.ts';
+import { runnerState, type Runner } from '../pools/runners.ts';
+import { bounded } from './bounded.ts';
+import type { Recent } from './recent.ts';
+import { byNeed, shownTool, stateOfTool } from './tools.ts';
+
+const NAME = 253;
+const TEXT = 512;
+
+export interface PoolFacts {
+  pool: ProbePool;
+  /** Pods that were created but not yet seen in a watch. */
+  unseen: number;
+  /** The cluster accepts no more pods, so none are created for a while. */
+  heldBack: boolean;
+}
+
+export interface AccountFacts {
+  id: number;
+  waiting: number;
+  held: number;
+  limit: number;
+}
+
+/** The parts of the leader's state that the snapshot needs. */
+export interface SnapshotView {
+  /** Current time by the clock of Postgres and by the monotonic clock. */
+  at: number;
+  monotonic: number;
+  leader: { pod: string; epoch: number; since: number; image: string };
+  /** The latest first. */
+  terms: readonly LeaseTerm[];
+  pools: Iterable<PoolFacts>;
+  runners: readonly Runner[];
+  nodeOf(podUid: string): string | undefined;
+  jobOf(name: string): { id: string; status: Pick<ProbeJobStatus, 'startedAt'> | undefined } | undefined;
+  tools: readonly ProbeTool[];
+  queue: {
+    waiting: number;
+    running: number;
+    waitingIn(pool: string): number;
+    accounts: Iterable<AccountFacts>;
+    /** The first job of each queue. */
+    fronts: Iterable<{ account: number; pool: string; submittedAt: Date }>;
+  };
+  recent: Recent;
+}
+
+const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+interface Counts extends Record<RunnerState, number> {
+  untouched: number;
+}
+const NOBODY: Counts = { starting: 0, idle: 0, busy: 0, draining: 0, ending: 0, untouched: 0 };
+
+function countRunners(runners: Iterable<Runner>): Map<string, Counts> {
+  const byPool = new Map<string, Counts>();
+  for (const runner of runners) {
+    let counts = byPool.get(runner.pool);
+    if (!counts) byPool.set(runner.pool, (counts = { ...NOBODY }));
+    const state = runnerState(runner);
+    counts[state] += 1;
+    if (state === 'idle' && runner.tenant === undefined) counts.untouched += 1;
+  }
+  return byPool;
+}
+
+function shownPool({ pool, unseen }: PoolFacts, counts: Counts, waiting: number, recent: Recent): SnapshotPool {
+  const { metadata, spec, status } = pool;
+  const ready = conditionOf(status, 'Ready');
+  const live = counts.idle + counts.busy + counts.starting + counts.draining + unseen;
+  const isFull = waiting > 0 && counts.idle === 0 && live >= spec.maxPods;
+  return {
+    name: printable(metadata.name, NAME),
+    kinds: spec.serves.kinds,
+    ready: counts.idle,
+    untouched: counts.untouched,
+    busy: counts.busy,
+    starting: counts.starting + unseen,
+    ending: counts.draining + counts.ending,
+    'min-ready': spec.minReady,
+    max: spec.maxPods,
+    waiting,
+    condition: ready
+      ? {
+          status: ready.status,
+          reason: printable(ready.reason, NAME),
+          message: printable(ready.message, TEXT),
+          since: ready.lastTransitionTime,
+        }
+      : null,
+    short:
+      ready?.status === 'False'
+        ? printable(ready.message, TEXT)
+        : isFull
+          ? `all ${spec.maxPods} runners that the pool may have are in use`
+          : null,
+    isolation: WALLS.map((wall) => {
+      const shown = conditionOf(status, wall);
+      return {
+        wall,
+        required: requiredWalls(spec).includes(wall),
+        status: shown?.status ?? 'Unknown',
+        reason: printable(shown?.reason ?? 'NotReported', NAME),
+        message: printable(shown?.message ?? 'no runner has reported it yet', TEXT),
+      };
+    }),
+    ended: recent.ended(metadata.name),
+  };
+}
+
+/** Busy runners first, idle ones last. */
+const RANKS: Record<RunnerState, number> = { busy: 0, starting: 1, draining: 2, ending: 3, idle: 4 };
+const byWork = (a: Runner, b: Runner): number =>
+  RANKS[runnerState(a)] - RANKS[runnerState(b)] || byText(a.pool, b.pool) || byText(a.pod, b.pod);
+
+function shownRunner(view: SnapshotView, runner: Runner): SnapshotRunner {
+  const { podUid, pod, pool, life, account, task, jobsDone, createdAt, scheduledAt, idleSince } = runner;
+  const state = runnerState(runner);
+  const job = task && view.jobOf(task.job);
+  const monotonic = (time: number): string => stamp(view.at - (view.monotonic - time));
+  const startedAt = Date.parse(job?.status?.startedAt ?? '');
+  const since =
+    state === 'starting'
+      ? monotonic(life > 0 ? (scheduledAt ?? createdAt) : createdAt)
+      : state === 'idle'
+        ? monotonic(idleSince)
+        : state === 'busy' && Number.isFinite(startedAt)
+          ? stamp(startedAt)
+          : null;
+  const node = view.nodeOf(podUid);
+  return {
+    pod: printable(pod, NAME),
+    pool: printable(pool, NAME),
+    node: node === undefined ? null : printable(node, NAME),
+    state,
+    // Not starting, and nothing else that a compromised agent may report.
+    phase: RUNNER_PHASES.find((phase) => phase === runner.phase) ?? null,
+    since,
+    account: Number.isSafeInteger(account) ? account! : null,
+    job: task ? printable(String(task.job), NAME) : null,
+    'request-id': job?.id ?? null,
+    'jobs-done': Number.isSafeInteger(jobsDone) && jobsDone >= 0 ? jobsDone : 0,
+  };
+}
+
+export function buildSnapshot(view: SnapshotView): ClusterSnapshot {
+  const { at, leader, queue, recent } = view;
+  const counts = countRunners(view.runners);
+  const countsOf = (pool: string): Counts => counts.get(pool) ?? NOBODY;
+  const pools = bounded(
+    view.pools,
+    SNAPSHOT_LISTS.pools,
+    (a, b) =>
+      queue.waitingIn(b.pool.metadata.name) - queue.waitingIn(a.pool.metadata.name) ||
+      byText(a.pool.metadata.name, b.pool.metadata.name),
+    (facts) => {
+      const { name } = facts.pool.metadata;
+      return shownPool(facts, countsOf(name), queue.waitingIn(name), recent);
+    },
+  );
+  const runners = bounded(view.runners, SNAPSHOT_LISTS.runners, byWork, (runner) => shownRunner(view, runner));
+  const tools = bounded(view.tools, SNAPSHOT_LISTS.tools, byNeed, shownTool);
+
+  const waits = new Map<number, number>();
+  let oldest: number | null = null;
+  for (const { account, submittedAt } of queue.fronts) {
+    const wait = Math.max(0, Math.floor(at - submittedAt.getTime()));
+    waits.set(account, Math.max(waits.get(account) ?? 0, wait));
+    oldest = Math.max(oldest ?? 0, wait);
+  }
+  const accounts = bounded(
+    queue.accounts,
+    SNAPSHOT_LISTS.accounts,
+    (a, b) => b.waiting - a.waiting || b.held - a.held || a.id - b.id,
+    ({ id, waiting, held, limit }): SnapshotAccount => ({
+      account: id,
+      waiting,
+      running: held,
+      limit: Number.isFinite(limit) ? limit : null,
+      'oldest-wait-ms': waits.get(id) ?? null,
+    }),
+  );
+  const events = bounded(
+    recent.events(),
+    SNAPSHOT_LISTS.events,
+    () => 0,
+    (event) => event,
+  );
+
+  return {
+    at: stamp(at),
+    leader: {
+      pod: printable(leader.pod, NAME),
+      epoch: leader.epoch,
+      since: stamp(leader.since),
+      release: printable(leader.image.slice(leader.image.lastIndexOf('/') + 1), NAME),
+    },
+    terms: view.terms.map(({ pod, epoch, since }) => ({ pod: printable(pod, NAME), epoch, since })),
+    pools: pools.items,
+    runners: runners.items,
+    tools: tools.items,
+    'tools-ready': view.tools.filter((tool) => stateOfTool(tool) === 'ready').length,
+    'tools-total': view.tools.length,
+    queue: { waiting: queue.waiting, running: queue.running, 'oldest-wait-ms': oldest, accounts: accounts.items },
+    faults: {
+      'attempts-lost': recent.attemptsLost,
+      'jobs-lost': recent.jobsLost,
+      'proofs-failed': recent.proofsFailed,
+      dependencies: recent.dependencies(),
+      events: events.items,
+    },
+    'left-out': {
+      pools: pools.leftOut,
+      runners: runners.leftOut,
+      tools: tools.leftOut,
+      accounts: accounts.leftOut,
+      events: events.leftOut,
+    },
+  };
+}

@@ -1,0 +1,86 @@
+/**
+ * Maintenance of the record by every controller, leading or not: folds usage, continues erasures, creates partitions in
+ * advance, deletes data past its retention. Each call is safe at any time from several replicas; while one works the
+ * others find nothing to do.
+ */
+import type { Logger } from '../../base/log.ts';
+import type { Retention } from '../../platform/store/retention.ts';
+import type { Store } from '../../platform/store/store.ts';
+
+export type UpkeepStore = Pick<
+  Store,
+  | 'foldUsage'
+  | 'eraseMore'
+  | 'ensurePartitions'
+  | 'forgetExpired'
+  | 'forgetPolicyDocuments'
+  | 'forgetWebhooks'
+  | 'retain'
+>;
+export interface Upkeep {
+  stop(): Promise<void>;
+}
+
+const TURN_MS = 60_000;
+const TURNS_PER_HOUR = 60;
+
+export function startUpkeep({
+  store,
+  retention,
+  log,
+  turnMs = TURN_MS,
+}: {
+  store: UpkeepStore;
+  retention: Retention;
+  log: Logger;
+  turnMs?: number;
+}): Upkeep {
+  let stopped = false;
+  let timer: NodeJS.Timeout | undefined;
+  let turns = 0;
+
+  // A failed step is retried at its next turn and does not block the others.
+  const attempt = async (what: string, work: () => Promise<unknown>): Promise<void> => {
+    if (stopped) return;
+    try {
+      await work();
+    } catch (error) {
+      log.warn({ err: error, what }, 'upkeep step failed, will retry');
+    }
+  };
+
+  const hourly = async (): Promise<void> => {
+    await attempt('partitions', () => store.ensurePartitions());
+    await attempt('what has served', () => store.forgetExpired());
+    await attempt('policies', () => store.forgetPolicyDocuments());
+    await attempt('webhooks', () => store.forgetWebhooks(retention.envelopeDays));
+    await attempt('retention', async () => {
+      const { done, months } = await store.retain(retention);
+      if (months > 0) log.info({ months }, 'deleted expired months of the request log');
+      if (!done) log.info('deleted expired results, more remain');
+    });
+  };
+
+  const turn = async (): Promise<void> => {
+    await attempt('usage', () => store.foldUsage());
+    await attempt('erasures', () => store.eraseMore());
+    if (turns++ % TURNS_PER_HOUR === 0) await hourly();
+  };
+
+  let running = turn();
+  const next = (): void => {
+    if (stopped) return;
+    timer = setTimeout(() => {
+      running = turn().then(next);
+    }, turnMs);
+  };
+  running = running.then(next);
+
+  return {
+    async stop() {
+      stopped = true;
+      clearTimeout(timer);
+      await running;
+    },
+  };
+}

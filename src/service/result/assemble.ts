@@ -1,0 +1,194 @@
+/**
+ * Assembles the response from the runner's result. Tool output is preserved byte for byte: texts are concatenated,
+ * never parsed and serialized again. Whether a text is JSON is checked and not taken from the runner, because a runner
+ * reads hostile media.
+ */
+import type { ResultBody, TimelineResult, ToolResult } from '../../platform/bus/result_body.ts';
+import { probeReport } from '../../media/tools/probe_report.ts';
+import {
+  FILE_ROWS,
+  FILE_TOOLS,
+  sectionOf,
+  type FileTool,
+  type ResultName,
+  type SectionName,
+} from '../../media/tools/table.ts';
+import { isJson } from './json.ts';
+import { escaped, textOf, type Piece } from './pieces.ts';
+import { readOf } from './read_of.ts';
+import type { LongOutput, LongOutputs } from './unpack.ts';
+import { verdictOf, type NamedPolicy } from './verdict.ts';
+
+export interface AnswerOptions {
+  requestId: string;
+  queueTimeMs: number;
+  /** Sections of the response; absent: all. Tools that ran only for the report are not among them. */
+  shown?: readonly FileTool[];
+  /** With one tool shown: the body is its bare output. */
+  injectOutput?: boolean;
+  /** Media type of that output, if it is not JSON. */
+  bareType?: string;
+  injectJson?: boolean;
+  /** The policy named by the request: its verdict is included. */
+  policy?: NamedPolicy | undefined;
+  /** Leaves the members `response` out. */
+  withoutOutputs?: boolean;
+  /** Outputs that are not part of the result itself. */
+  long?: LongOutputs;
+}
+
+export interface Answer {
+  contentType: string;
+  /** In pieces (pieces.ts) if an output is long, so that it is never held in memory. */
+  body: string | Piece[];
+}
+
+export const JSON_TYPE = 'application/json; charset=utf-8';
+
+/** Media type of a failed tool's partial output, whatever its format. */
+const TEXT_TYPE = 'text/plain; charset=utf-8';
+
+export function assemble(result: ResultBody, options: AnswerOptions): Answer {
+  const shown = options.shown ?? FILE_TOOLS;
+  const all = new Map<ResultName, Told>();
+  for (const tool of result.tools) all.set(tool.name, tool);
+  if (result.report) all.set(probeReport.name, costing(result.report, result.tools, shown));
+  const told = FILE_ROWS.filter(({ name }) => shown.includes(name)).flatMap((row) => {
+    const tool = all.get(row.name);
+    return tool ? [{ name: sectionOf(row), tool }] : [];
+  });
+  const only = options.shown?.length === 1 ? told[0] : undefined;
+  if (only && options.injectOutput) return bare(only.tool, options.long, options.bareType);
+  const parts = told.map((one): Part => ({
+    ...one,
+    ...(options.withoutOutputs ? { response: [] } : responseOf(one.tool, options.long)),
+  }));
+  if (options.injectJson && !only && !options.withoutOutputs) inject(parts);
+  return { contentType: JSON_TYPE, body: joined(envelope(parts, result, options)) };
+}
+
+type Told = Omit<ToolResult, 'name'>;
+
+/** Tools that are not shown ran only for the report, so their time counts as the report's. */
+function costing(report: Told, tools: readonly ToolResult[], shown: readonly FileTool[]): Told {
+  const readers: readonly string[] = probeReport.from.filter((name) => !shown.includes(name));
+  const hidden = tools.filter(({ name }) => readers.includes(name));
+  if (hidden.length === 0) return report;
+  return {
+    ...report,
+    usageMs: hidden.reduce((sum, { usageMs }) => sum + usageMs, report.usageMs),
+    durationMs: report.durationMs + Math.max(...hidden.map(({ durationMs }) => durationMs)),
+  };
+}
+
+interface Part {
+  name: SectionName;
+  tool: Told;
+  /* JSON text. */ response: Piece[];
+  /* Set if `response` is one long output that is JSON. */ json?: LongOutput;
+}
+
+const joined = (pieces: Piece[]): string | Piece[] =>
+  pieces.every((piece) => typeof piece === 'string') ? pieces.join('') : pieces;
+
+/** A JSON output unchanged, other output as a JSON string, no output as null. */
+function responseOf({ format, output }: Told, long: LongOutputs | undefined): Pick<Part, 'response' | 'json'> {
+  if (output === null) return { response: ['null'] };
+  const kept = long?.get(output);
+  if (!kept) return { response: [format === 'json' && isJson(output) ? output : JSON.stringify(output)] };
+  return format === 'json' && kept.text.json
+    ? { response: [textOf(kept)], json: kept }
+    : { response: ['"', escaped(kept), '"'] };
+}
+
+function bare({ format, output, error, success }: Told, long: LongOutputs | undefined, bareType = TEXT_TYPE): Answer {
+  if (output === null) return { contentType: JSON_TYPE, body: JSON.stringify({ success: false, error }) };
+  const kept = long?.get(output);
+  const json = format === 'json' && (kept ? kept.text.json !== null : isJson(output));
+  // A runner may lie: output that is not valid JSON is never labelled as JSON.
+  const printed = success && format !== 'json' && bareType !== JSON_TYPE ? bareType : TEXT_TYPE;
+  return { contentType: json ? JSON_TYPE : printed, body: kept ? [textOf(kept)] : output };
+}
+
+function envelope(
+  parts: Part[],
+  result: ResultBody,
+  { requestId, queueTimeMs, policy, withoutOutputs = false }: AnswerOptions,
+): Piece[] {
+  const verdict = verdictOf(result, policy);
+  const success = parts.some(({ tool }) => tool.success);
+  const head = {
+    success,
+    ...(success ? {} : { error: parts[0]?.tool.error ?? 'no tool returned a result' }),
+    metadata: { request_id: requestId, queue_time: Math.round(queueTimeMs), ...readOf(result) },
+  };
+  return [
+    JSON.stringify(head).slice(0, -1),
+    ...parts.flatMap(({ name, tool, response }) => [
+      `,${JSON.stringify(name)}:${section(tool).slice(0, -1)}`,
+      ...(withoutOutputs ? [] : [',"response":', ...response]),
+      '}',
+    ]),
+    ...(result.timeline ? [`,"timeline":${section(result.timeline)}`] : []),
+    ...(verdict ? [`,"policy":${JSON.stringify(verdict)}`] : []),
+    '}',
+  ];
+}
+
+const section = ({ success, durationMs, usageMs, error }: Omit<TimelineResult, 'output'>): string =>
+  JSON.stringify({
+    success,
+    duration: Math.round(durationMs),
+    usage: Math.round(usageMs),
+    ...(success ? {} : { error: error ?? 'failed' }),
+  });
+
+const HOSTS: ReadonlySet<SectionName> = new Set(FILE_ROWS.flatMap((row) => (row.file.hosts ? [sectionOf(row)] : [])));
+const OBJECT = /^\s*\{/;
+
+/**
+ * Null if the output is not an object. Otherwise whether it has a given member, whether it has any, and the text before
+ * and after the end of its members.
+ */
+function hostOf({
+  response: [json],
+  json: kept,
+}: Part): { has(name: string): boolean; isEmpty: boolean; halves: [Piece, string] } | null {
+  if (kept) {
+    const facts = kept.text.json!;
+    return facts.isObject
+      ? {
+          has: (name) => facts.members.has(name),
+          isEmpty: facts.isEmpty,
+          halves: [textOf(kept, { to: facts.close }), `}${facts.tail}`],
+        }
+      : null;
+  }
+  if (typeof json !== 'string' || !OBJECT.test(json)) return null;
+  const own = Object.keys(JSON.parse(json) as object);
+  const end = json.lastIndexOf('}');
+  return {
+    has: (name) => own.includes(name),
+    isEmpty: own.length === 0,
+    halves: [json.slice(0, end), json.slice(end)],
+  };
+}
+
+/**
+ * Merges into one document: the first host whose response is an object also contains the responses of later results
+ * that succeeded. Its own members take precedence.
+ */
+function inject(parts: Part[]): void {
+  for (const [place, part] of parts.entries()) {
+    const host = HOSTS.has(part.name) ? hostOf(part) : null;
+    if (!host) continue;
+    const guests = parts.slice(place + 1).filter(({ name, tool }) => tool.success && !host.has(name));
+    if (guests.length === 0) return;
+    const added = guests.flatMap(({ name, response }, index) => [
+      `${index > 0 || !host.isEmpty ? ',' : ''}${JSON.stringify(name)}:`,
+      ...response,
+    ]);
+    part.response = [host.halves[0], ...added, host.halves[1]];
+    return;
+  }
+}

@@ -1,0 +1,76 @@
+/** The response of a comparison: its runs and their differences. It is small, however long the tools' outputs are. */
+import { compareRuns } from '../../media/compare/compare.ts';
+import type { Comparison } from '../../media/compare/schema.ts';
+import { SIDES, sideText } from '../../platform/bus/messages.ts';
+import type { ResultBody, ToolResult } from '../../platform/bus/result_body.ts';
+import { JSON_TYPE, type Answer } from './assemble.ts';
+import { readOf } from './read_of.ts';
+
+export interface ComparedRecord {
+  requestId: string;
+  queueTimeMs: number;
+  /** Recorded error of the request. */
+  error: string | null;
+}
+
+const NOTHING = compareRuns([]);
+
+/** `run`: its name among the values of a field. */
+export const runOf = (
+  { name, version, side, build, success, durationMs, usageMs, error }: ToolResult,
+  run: string = side ?? version,
+) => ({
+  run,
+  tool: name,
+  version,
+  build: build ?? null,
+  success,
+  duration: Math.round(durationMs),
+  usage: Math.round(usageMs),
+  ...(success ? {} : { error: error ?? 'failed' }),
+});
+
+/** A runner reads hostile media, so its comparison may contain anything. */
+export function comparisonOf({ comparison }: Pick<ResultBody, 'comparison'>): Comparison {
+  try {
+    const { fields, summary } = JSON.parse(comparison?.output ?? 'null') as Comparison;
+    return Array.isArray(fields) && typeof summary === 'object' && summary !== null ? { fields, summary } : NOTHING;
+  } catch {
+    return NOTHING;
+  }
+}
+
+/** Whether there was anything to compare: two successful runs of one tool. */
+const isCompared = ({ tools }: Pick<ResultBody, 'tools'>): boolean => {
+  const done = tools.filter(({ success }) => success).map(({ name }) => name);
+  return new Set(done).size < done.length;
+};
+
+const FEW = 'fewer than two runs of one tool succeeded';
+
+/** Of two sources: why nothing of the one that failed could be compared. */
+function tooFew({ tools }: Pick<ResultBody, 'tools'>): string {
+  if (tools.every(({ side }) => side === undefined)) return FEW;
+  const failed = SIDES.flatMap((side) => {
+    const runs = tools.filter((tool) => tool.side === side);
+    return runs.length === 0 || runs.some(({ success }) => success) ? [] : runs.slice(0, 1);
+  });
+  if (failed.length === 0) return 'no tool succeeded on both sources';
+  return failed.map((tool) => `${sideText(tool)}${tool.error ?? 'failed'}`).join('; ');
+}
+
+/** The runner's version does not support comparisons: only possible briefly during an upgrade or rollback. */
+const NOT_MADE = 'the runner did not compare the runs';
+
+export function assembleComparison(result: ResultBody, { requestId, queueTimeMs, error }: ComparedRecord): Answer {
+  const compared = isCompared(result);
+  const success = compared && result.comparison !== undefined;
+  const body = {
+    success,
+    ...(success ? {} : { error: error ?? (compared ? NOT_MADE : tooFew(result)) }),
+    metadata: { request_id: requestId, queue_time: Math.round(queueTimeMs), ...readOf(result) },
+    runs: result.tools.map((tool) => runOf(tool)),
+    ...comparisonOf(result),
+  };
+  return { contentType: JSON_TYPE, body: JSON.stringify(body) };
+}

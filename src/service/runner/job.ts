@@ -1,0 +1,334 @@
+/** Runs the tools of one assignment in parallel, and determines the outcome of each. */
+import { constants } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { AssignedTool, Assignment } from '../../platform/bus/messages.ts';
+import type { FailureCode } from '../../platform/bus/result_body.ts';
+import { HLS_PROGRAM } from '../../media/hls/built_in.ts';
+import { programFile } from '../../base/program_file.ts';
+import { isJson } from '../result/json.ts';
+import { OptionError } from '../../media/tools/option.ts';
+import { type Exit, type Launcher, LauncherError, type Limits } from './launcher.ts';
+import { dataLimit, withFittingHeap } from './node_tool.ts';
+import type { RawBody, RawToolResult } from './output.ts';
+import { reportOf, runsForReport } from './report.ts';
+import { waitsForKind, type JobSource, type OriginUses, type SourceFailure } from './source.ts';
+import { runInTurn, type Allowance } from './two_sources.ts';
+import { TOOL_TABLE, type ToolName } from '../../media/tools/table.ts';
+import type { Program } from '../../media/tools/tool.ts';
+
+export interface RunSettings {
+  toolsDir: string;
+  /** Replaces {node} in the command of tools that are scripts. */
+  nodePath: string;
+  outputBytes: number;
+  memoryBytes: number;
+}
+
+export interface Running {
+  assignment: Assignment;
+  remainingMs: number;
+  launcher: Launcher;
+  source: JobSource;
+  settings: RunSettings;
+  /** Aborted when the job is dropped: what still runs is killed then, and nothing is started any more. */
+  signal: AbortSignal;
+  /** Before the admission. What depends on it, or cannot begin at once, waits for the assignment that is admitted. */
+  early?: { number: bigint; admitted: Promise<Assignment> } | undefined;
+}
+
+/** Whether the tools of a job may begin before its admission: all of them at once, or after it. */
+export const mayBegin = ({ kind, other }: Assignment): boolean => kind !== 'compare' && other === undefined;
+
+/** Code that few jobs need is imported on first use, because jobs wait for an agent to start. */
+export async function runJob(running: Running): Promise<RawBody> {
+  const { assignment, source } = running;
+  const made = assignment.kind === 'compare' ? await compare(running) : await runAtOnce(running);
+  const { decisive: _, ...failure } = source.failure() ?? {};
+  return {
+    ...made,
+    ioUsage: source.ioUsage(),
+    origin: rounded(source.origin()),
+    ...('failure' in failure ? { source: failure as SourceFailure } : {}),
+  };
+}
+
+const rounded = (uses: OriginUses): NonNullable<RawBody['origin']> =>
+  Object.fromEntries(Object.entries(uses).map(([tool, use]) => [tool, { ...use, ms: Math.round(use.ms) }]));
+
+async function runAtOnce(running: Running): Promise<Omit<RawBody, 'ioUsage' | 'origin' | 'source' | 'comparison'>> {
+  const begun = performance.now();
+  const { assignment, early, source } = running;
+  const { tools: asked } = assignment;
+  const later = asked.filter((tool) => waitsForKind(tool, asked));
+  const run = (tools: readonly AssignedTool[]) => Promise.all(tools.map((tool) => runTool(tool, running)));
+  const [atOnce, waited, own] = await Promise.all([
+    run(asked.filter((tool) => !later.includes(tool))),
+    later.length === 0 ? { ran: [], skipped: [] } : runForKind(later, running),
+    run(runsForReport(assignment)),
+  ]);
+  const ran = [...atOnce, ...waited.ran];
+  const tools = likeTheReaders(ran, source);
+  const made = reportOf(assignment, tools, own, source.redact);
+  const admitted = early ? await early.admitted : assignment;
+  // A policy, which comes with the admission, is judged on a report that always has its diff.
+  const report = admitted.policy === assignment.policy ? made : reportOf(admitted, tools, own, source.redact);
+  const policy = admitted.policy
+    ? (await import('./policy.ts')).verdictIn(admitted, { tools, own, report: report?.seen }, source.redact)
+    : undefined;
+  return {
+    tools,
+    ...(waited.skipped.length > 0 ? { skipped: waited.skipped } : {}),
+    ...(report ? { report: report.result } : {}),
+    ...(policy ? { policy } : {}),
+    ...(assignment.timeline ? { timeline: await timelineIn({ ...running, early: undefined }, tools, begun) } : {}),
+  };
+}
+
+/** After everything else, so that what the tools say of the source never depends on it. */
+async function timelineIn(
+  running: Running,
+  ran: readonly RawToolResult[],
+  begun: number,
+): Promise<NonNullable<RawBody['timeline']>> {
+  const { timelineOf } = await import('./timeline.ts');
+  const remainingMs = running.remainingMs - (performance.now() - begun);
+  const settings = { ...running.settings, outputBytes: STREAMED_BYTES };
+  return timelineOf({
+    assignment: running.assignment,
+    ran,
+    run: (tool, onOutput) => runTool(tool, { ...running, remainingMs, settings }, onOutput),
+  });
+}
+
+/** Several versions on one source, or one version of each tool on two. */
+async function compare(running: Running): Promise<Pick<RawBody, 'tools' | 'comparison'>> {
+  const { assignment, launcher, settings, remainingMs, signal } = running;
+  const { comparisonOf, runSeveral } = await import('./compare.ts');
+  const run = async (source: JobSource, allowance: Allowance) => {
+    const ran = await runSeveral(assignment.tools, {
+      ...allowance,
+      outputBytes: settings.outputBytes,
+      run: (tool, { outputBytes, remainingMs: left }) =>
+        runTool(tool, { ...running, source, remainingMs: left, settings: { ...settings, outputBytes } }),
+    });
+    return likeTheReaders(ran, source);
+  };
+  const tools =
+    running.source.next === undefined
+      ? await run(running.source, { remainingMs, kept: 0 })
+      : await runInTurn(running.source, { remainingMs, signal, killAll: () => launcher.killAll(), run });
+  return { tools, comparison: comparisonOf(tools, running.source.redact) };
+}
+
+/** Runs tools that depend on the kind of source. A tool for another kind, or for one not known in time, is skipped. */
+async function runForKind(
+  tools: readonly AssignedTool[],
+  running: Running,
+): Promise<{ ran: RawToolResult[]; skipped: ToolName[] }> {
+  const begun = performance.now();
+  const late = new AbortController();
+  const kind = await Promise.race([
+    running.source.playlistKind(),
+    delay(running.remainingMs, undefined, { signal: late.signal }).catch(() => undefined),
+  ]);
+  late.abort();
+  await running.early?.admitted;
+  const remainingMs = running.remainingMs - (performance.now() - begun);
+  const fits = ({ name }: AssignedTool): boolean => kind !== undefined && TOOL_TABLE[name]?.file?.onlyFor === kind;
+  return {
+    ran: await Promise.all(
+      tools.filter(fits).map((tool) => runTool(tool, { ...running, early: undefined, remainingMs })),
+    ),
+    skipped: tools.filter((tool) => !fits(tool)).map(({ name }) => name),
+  };
+}
+
+/** If no tool that reads this kind of source reached the origin, the other tools fail for the same reason. */
+function likeTheReaders(tools: RawToolResult[], source: JobSource): RawToolResult[] {
+  const reads = ({ name }: RawToolResult): boolean => source.cannotRead(name) === undefined;
+  const readers = tools.filter(reads);
+  if (readers.length === 0 || !readers.every(({ failure }) => failure === 'origin-unreachable')) return tools;
+  return tools.map((tool) => (reads(tool) ? tool : { ...tool, failure: 'origin-unreachable' }));
+}
+
+const STDERR_BYTES = 64 * 1024;
+/** Of an output that is not held: packets of days. */
+const STREAMED_BYTES = 64 * 1024 * 1024 * 1024;
+/**
+ * A decoder starts a thread per core. Process limits are counted per user id: over all runners of a node, unless user
+ * namespaces separate them.
+ */
+const PROCESSES = 8192;
+const OPEN_FILES = 256;
+const FILE_BYTES = 64 * 1024 * 1024;
+
+function limitsOf(wallMs: number, command: readonly string[], { outputBytes, memoryBytes }: RunSettings): Limits {
+  return {
+    wallMs,
+    // Several threads may use CPU time in parallel: this only bounds what the wall clock misses.
+    cpuSeconds: Math.ceil(wallMs / 1000) * 4 + 5,
+    dataBytes: dataLimit(command, memoryBytes),
+    fileBytes: FILE_BYTES,
+    processes: PROCESSES,
+    files: OPEN_FILES,
+    stdoutBytes: outputBytes,
+    stderrBytes: STDERR_BYTES,
+  };
+}
+
+async function runTool(
+  asked: AssignedTool,
+  running: Running,
+  onOutput?: (bytes: Buffer) => void,
+): Promise<RawToolResult> {
+  const { launcher, source, settings, remainingMs } = running;
+  const begun = performance.now();
+  const end = (more: Partial<RawToolResult>): RawToolResult => {
+    const ms = performance.now() - begun;
+    return {
+      name: asked.name,
+      version: asked.version,
+      ...(asked.build === undefined ? {} : { build: asked.build }),
+      success: false,
+      durationMs: ms,
+      usageMs: ms,
+      exitCode: null,
+      signal: null,
+      format: 'text',
+      output: null,
+      ...more,
+    };
+  };
+  const fail = (failure: FailureCode, message: string, exit?: Exit, more: Partial<RawToolResult> = {}) =>
+    end({ failure, error: source.redact(`${message}${exit ? ` (exit code ${exitCode(exit)})` : ''}`), ...more });
+
+  const tool = TOOL_TABLE[asked.name];
+  if (!tool) return fail('unavailable', `${asked.name} is not available on this runner`);
+  if (source.unreadable) return fail(source.unreadable.failure, source.unreadable.message);
+  const unable = source.cannotRead(asked.name);
+  if (unable !== undefined) return fail('failed', unable);
+  const wallMs = Math.max(1, Math.floor(Math.min(asked.timeoutMs, remainingMs)));
+  const address = source.address(asked.name);
+  let argv: string[];
+  try {
+    argv = [
+      ...withFittingHeap(commandOf(asked, settings), settings.memoryBytes),
+      ...tool.args(asked.options, address, { wallMs, beside: running.assignment.tools.length > 1 }),
+    ];
+  } catch (error) {
+    if (error instanceof OptionError) return fail('failed', error.message);
+    throw error;
+  }
+  if (running.signal.aborted) return fail('failed', 'the job was dropped');
+  const environment = { HOME: '/tmp', LC_ALL: 'C.UTF-8', ...source.environment(asked.name) };
+  try {
+    const { exit, stdout, stderr } = await launcher.start(
+      {
+        argv,
+        env: environment,
+        limits: limitsOf(wallMs, asked.command, settings),
+        ports: portsOf(address, environment),
+      },
+      onOutput,
+      running.early?.number,
+    ).finished;
+    return judge({ asked, tool, source, exit, stdout, stderr, wallMs, fail, end });
+  } catch (error) {
+    // A tool that was ended for another reason than its own says nothing of the source.
+    if (!(error instanceof LauncherError) || error.code === 'unconfirmed') throw error;
+    // The tools container died: on cgroup v2, running out of memory kills all of it.
+    if (error.code === 'lost') return fail('out-of-memory', `${asked.name} ran out of memory (exit code 137)`);
+    if (error.code === 'late')
+      return fail('timeout', `${asked.name} did not finish within ${wallMs} ms (exit code 137)`);
+    return fail('unavailable', `${asked.name} ${asked.version} cannot be started`);
+  }
+}
+
+/** The port of the source, and of the proxy for other addresses that the tool opens. */
+const portsOf = (address: string, { http_proxy: proxy = address }: Record<string, string>): number[] => [
+  ...new Set([address, proxy].map((text) => Number(new URL(text).port))),
+];
+
+interface ToolRun {
+  asked: AssignedTool;
+  tool: Program;
+  source: JobSource;
+  exit: Exit;
+  stdout: Buffer;
+  stderr: Buffer;
+  wallMs: number;
+  fail: (failure: FailureCode, message: string, exit?: Exit, more?: Partial<RawToolResult>) => RawToolResult;
+  end: (more: Partial<RawToolResult>) => RawToolResult;
+}
+
+/** Failures print little: only the head of a longer output is examined. */
+const JUDGED = 128 * 1024;
+
+function judge({ asked, tool, source, exit, stdout, stderr, wallMs, fail, end }: ToolRun): RawToolResult {
+  const ms = exit.wallUs / 1000;
+  const format = tool.format(asked.options);
+  const facts: Partial<RawToolResult> = {
+    durationMs: ms,
+    usageMs: ms,
+    exitCode: exit.code,
+    signal: signalName(exit.signal),
+    format,
+  };
+  if (exit.timedOut || exit.signal === constants.signals.SIGXCPU)
+    return fail('timeout', `${asked.name} did not finish within ${wallMs} ms`, exit, facts);
+  if (exit.capped) return fail('output-too-large', `${asked.name} printed more than the output limit`, exit, facts);
+  // Sent neither by the agent nor by a limit: the kernel's OOM killer, where it kills one process and not the
+  // container.
+  if (exit.signal === constants.signals.SIGKILL && !exit.killed)
+    return fail('out-of-memory', `${asked.name} ran out of memory`, exit, facts);
+  if (exit.signal !== null)
+    return fail('crashed', `${asked.name} was ended by ${signalName(exit.signal)}`, exit, facts);
+
+  const text = source.redact(stdout.toString('utf8', 0, JUDGED));
+  const output = stdout.length > JUDGED || text.trim() !== '' ? stdout : null;
+  const own = tool.failure({
+    code: exit.code,
+    stdout: text,
+    stderr: source.redact(stderr.toString()),
+    format,
+    options: asked.options,
+  });
+  const broken = source.failure(asked.name);
+  if (broken?.decisive)
+    return fail(broken.failure, broken.message, exit, {
+      ...facts,
+      ...(format === 'json' && !isJson(stdout) ? { format: 'text' } : {}),
+      output,
+    });
+  if (own !== undefined) return fail(broken?.failure ?? 'failed', own, exit, { ...facts, output });
+  if (output === null && format === 'json')
+    return fail(broken?.failure ?? 'failed', `${asked.name} printed nothing`, exit, facts);
+  if (format === 'json' && !isJson(stdout))
+    return fail('failed', `${asked.name} printed invalid JSON`, exit, { ...facts, format: 'text', output });
+  const verdict = tool.verdict?.(text);
+  if (verdict !== undefined) return end({ ...facts, failure: 'failed', error: source.redact(verdict), output });
+  return end({ ...facts, success: true, output });
+}
+
+/** Exit code as a shell reports it. */
+const exitCode = ({ code, signal }: Exit): number => code ?? 128 + (signal ?? 0);
+
+const signalName = (signal: number | null): string | null =>
+  signal === null
+    ? null
+    : (Object.entries(constants.signals).find(([, number]) => number === signal)?.[0] ?? `signal ${signal}`);
+
+/** Each part becomes one argument, whatever it contains; placeholders may stand anywhere in a part. */
+export function commandOf(
+  { name, version, command }: Pick<AssignedTool, 'name' | 'version' | 'command'>,
+  { toolsDir, nodePath }: Pick<RunSettings, 'toolsDir' | 'nodePath'>,
+): string[] {
+  const root = `${toolsDir}/${name}/${version}`;
+  return command.map((part) =>
+    part
+      .replaceAll('{root}', root)
+      .replaceAll('{node}', nodePath)
+      .replaceAll('{tools}', toolsDir)
+      .replaceAll(HLS_PROGRAM, programFile('hls')),
+  );
+}

@@ -1,0 +1,276 @@
+/**
+ * Decides what an agent does with an order. Pure: from the state and the order to the answer, the next state and the
+ * effects. The state is deliberately small: a restarted agent knows nothing, and a new leader asks.
+ */
+import { EARLY_MS } from '../../platform/bus/early.ts';
+import {
+  type Assignment,
+  type Begin,
+  type Cancel,
+  type Go,
+  type Heartbeat,
+  type OrderAnswer,
+  PREPARE_TTL_MS,
+  type Prepare,
+  type Renew,
+  RUNNER_PROTOCOL,
+} from '../../platform/bus/messages.ts';
+import type { RunnerPhase } from '../../platform/bus/runner_phase.ts';
+
+export interface Task {
+  job: string;
+  attempt: number;
+  /** early: its tools were begun before its admission, and what they give is kept. */
+  stage: 'prepared' | 'early' | 'running';
+  since: number;
+  /** What it was prepared by. */
+  prepared?: Prepare;
+}
+
+export interface State {
+  /** The newest epoch seen: orders of older leaders are refused. */
+  epoch: number;
+  /** Bound by the first prepare or go, for the runner's life. */
+  tenant: string | undefined;
+  draining: boolean;
+  /** This process is about to be replaced by that of the pod's next life. */
+  renewing: boolean;
+  task: Task | undefined;
+  /** Results not yet confirmed by a collector. */
+  publishing: readonly { job: string; attempt: number }[];
+  /** Recent tasks, so that a duplicate order runs once. */
+  recent: readonly string[];
+  /** Number of collected results, in all lives of the pod. */
+  jobsDone: number;
+  /** Monotonic ms since which the agent has been idle. */
+  idleSince: number;
+}
+
+export type Effect =
+  | { do: 'prepare'; order: Prepare }
+  | { do: 'begin'; order: Prepare; number: bigint }
+  /** Publishes what was begun. */
+  | { do: 'keep'; order: Go }
+  | { do: 'run'; order: Go }
+  /** Releases everything prepared for the task. */
+  | { do: 'release' }
+  /** Ends the tools and publishes nothing. */
+  | { do: 'abandon'; why: string };
+
+export interface Decision {
+  state: State;
+  answer: OrderAnswer;
+  effects: Effect[];
+}
+
+const RECENT = 16;
+/** Maximum number of results kept in memory beside a running job. */
+const MOST_PUBLISHING = 2;
+
+export const initialState = (now: number, jobsBefore = 0): State => ({
+  epoch: 0,
+  tenant: undefined,
+  draining: false,
+  renewing: false,
+  task: undefined,
+  publishing: [],
+  recent: [],
+  jobsDone: jobsBefore,
+  idleSince: now,
+});
+
+const key = ({ job, attempt }: { job: string; attempt: number }): string => `${job}/${attempt}`;
+const same = (a: { job: string; attempt: number } | undefined, b: { job: string; attempt: number }): boolean =>
+  a !== undefined && a.job === b.job && a.attempt === b.attempt;
+
+const refuse = (state: State, why: Extract<OrderAnswer, { ok: false }>['why']): Decision => ({
+  state,
+  answer: { ok: false, why },
+  effects: [],
+});
+const accept = (state: State, ...effects: Effect[]): Decision => ({ state, answer: { ok: true }, effects });
+
+export function phaseOf(state: State): RunnerPhase {
+  if (state.draining) return 'draining';
+  if (state.task) return state.task.stage === 'running' ? 'running' : 'prepared';
+  return state.publishing.length > 0 ? 'publishing' : 'idle';
+}
+
+/**
+ * Changes that are reported to the leader at once, because no order implies them: the pod can take a job again, or
+ * takes none any more. Heartbeats after a prepare, a go and a publication only repeated what the leader knew, and each
+ * was a round trip on the threads that serve the job.
+ */
+export const isNews = (before: State, after: State): boolean =>
+  before.draining !== after.draining || (phaseOf(after) === 'idle' && phaseOf(before) !== 'idle');
+
+/** Checks that come before all others. */
+function gate(state: State, order: Prepare): Extract<OrderAnswer, { ok: false }>['why'] | undefined {
+  if (order.protocol !== RUNNER_PROTOCOL) return 'protocol';
+  if (order.epoch < state.epoch) return 'epoch';
+  if (state.tenant !== undefined && state.tenant !== order.tenant) return 'tenant';
+  return undefined;
+}
+
+const known = (state: State, order: { job: string; attempt: number }): boolean =>
+  (state.task?.stage === 'running' && same(state.task, order)) || state.recent.includes(key(order));
+
+const busy = (state: State): boolean => state.task?.stage === 'running' || state.publishing.length >= MOST_PUBLISHING;
+
+/** A task that is not admitted gives way to another order: the leader decides which comes next. */
+const giveWay = (task: Task | undefined): Effect[] => {
+  if (!task) return [];
+  return task.stage === 'prepared' ? [{ do: 'release' }] : [{ do: 'abandon', why: 'superseded' }];
+};
+
+export function onPrepare(before: State, order: Prepare, now: number): Decision {
+  const why = gate(before, order);
+  if (why) return refuse(before, why);
+  const state = { ...before, epoch: order.epoch };
+  if (known(state, order) || same(state.task, order)) return accept(state);
+  if (state.draining || state.renewing) return refuse(state, 'draining');
+  if (busy(state)) return refuse(state, 'busy');
+  const task: Task = { job: order.job, attempt: order.attempt, stage: 'prepared', since: now, prepared: order };
+  return accept({ ...state, tenant: order.tenant, task }, ...giveWay(state.task), { do: 'prepare', order });
+}
+
+/** Only what this leader has prepared, and nothing else is under way. */
+export function onBegin(before: State, order: Begin, now: number): Decision {
+  if (order.epoch < before.epoch) return refuse(before, 'epoch');
+  const { task } = before;
+  if (before.draining || before.renewing) return refuse(before, 'draining');
+  if (task?.stage !== 'prepared' || !task.prepared || !same(task, order) || task.prepared.epoch !== order.epoch)
+    return refuse(before, 'busy');
+  return accept(
+    { ...before, task: { ...task, stage: 'early', since: now } },
+    { do: 'begin', order: task.prepared, number: BigInt(order.number) },
+  );
+}
+
+/** A policy is added at the admission. Both are JSON as the leader wrote it. */
+const workOf = (assignment: Assignment): string => JSON.stringify({ ...assignment, policy: undefined });
+
+export function onGo(before: State, order: Go, now: number): Decision {
+  const why = gate(before, order);
+  if (why) return refuse(before, why);
+  const state = { ...before, epoch: order.epoch };
+  if (known(state, order)) return accept(state);
+  // A job that was prepared before the drain counts as running.
+  if (state.renewing || (state.draining && !same(state.task, order))) return refuse(state, 'draining');
+  if (busy(state)) return refuse(state, 'busy');
+  const next = {
+    ...state,
+    tenant: order.tenant,
+    task: { job: order.job, attempt: order.attempt, stage: 'running', since: now },
+  } as const;
+  const { task } = before;
+  if (task?.stage === 'prepared' && same(task, order)) return accept(next, { do: 'run', order });
+  const begun = task?.stage === 'early' && same(task, order) ? task.prepared : undefined;
+  if (begun?.epoch === order.epoch && workOf(begun.assignment) === workOf(order.assignment))
+    return accept(next, { do: 'keep', order });
+  return accept(next, ...giveWay(task), { do: 'run', order });
+}
+
+/** Only without a result that somebody waits for. What was not admitted gives way. */
+export function onRenew(before: State, order: Renew, now: number): Decision {
+  if (order.epoch < before.epoch) return refuse(before, 'epoch');
+  const state = { ...before, epoch: order.epoch };
+  if (state.draining) return refuse(state, 'draining');
+  if (state.task?.stage === 'running' || state.publishing.length > 0) return refuse(state, 'busy');
+  return accept({ ...state, renewing: true, task: undefined, idleSince: now }, ...giveWay(state.task));
+}
+
+/** `bytes`: read by the source of the task. */
+export function onCancel(before: State, order: Cancel, now: number, bytes = 0): Decision {
+  if (order.epoch < before.epoch) return refuse(before, 'epoch');
+  const state = { ...before, epoch: order.epoch };
+  const { task } = state;
+  if (task && same(task, order)) {
+    const isBegun = task.stage !== 'prepared';
+    return {
+      state: { ...state, task: undefined, idleSince: now },
+      answer: { ok: true, used: { bytes, ms: isBegun ? Math.round(now - task.since) : 0 } },
+      effects: [isBegun ? { do: 'abandon', why: order.why } : { do: 'release' }],
+    };
+  }
+  // The end of a cancelled job is already recorded, so its result is not needed.
+  return accept(onDropped(state, order, now));
+}
+
+/** Handles the answer to a heartbeat. An older leader's is ignored. */
+export function onLease(
+  before: State,
+  lease: { epoch: number; drain?: boolean; cancel?: { job: string; attempt: number } },
+  now: number,
+): { state: State; effects: Effect[]; renews: boolean; drain: boolean } {
+  if (lease.epoch < before.epoch) return { state: before, effects: [], renews: false, drain: false };
+  let state: State = { ...before, epoch: lease.epoch };
+  let effects: Effect[] = [];
+  if (lease.cancel)
+    ({ state, effects } = onCancel(state, { ...lease.cancel, epoch: lease.epoch, why: 'cancelled' }, now));
+  return { state, effects, renews: true, drain: lease.drain === true };
+}
+
+/** Releases a prepared task that no go followed; what was begun is abandoned. */
+export function onTime(state: State, now: number): { state: State; effects: Effect[] } {
+  const { task } = state;
+  if (!task || task.stage === 'running') return { state, effects: [] };
+  const isEarly = task.stage === 'early';
+  if (now - task.since < (isEarly ? EARLY_MS : PREPARE_TTL_MS)) return { state, effects: [] };
+  return {
+    state: { ...state, task: undefined, idleSince: now },
+    effects: [isEarly ? { do: 'abandon', why: 'not admitted' } : { do: 'release' }],
+  };
+}
+
+/** No leader has renewed the lease: the job may run elsewhere by now. */
+export function onLeaseLost(state: State, now: number): { state: State; effects: Effect[] } {
+  if (state.task?.stage !== 'running') return { state, effects: [] };
+  return { state: { ...state, task: undefined, idleSince: now }, effects: [{ do: 'abandon', why: 'lease-lost' }] };
+}
+
+/** The tools have finished; the result is published. */
+export function onRan(state: State, now: number): State {
+  if (state.task?.stage !== 'running') return state;
+  const { job, attempt } = state.task;
+  return {
+    ...state,
+    task: undefined,
+    publishing: [...state.publishing, { job, attempt }],
+    recent: [...state.recent, key(state.task)].slice(-RECENT),
+    idleSince: now,
+  };
+}
+
+/** A result need not be sent any more: it was not collected in time, or its job has another end. */
+export function onDropped(state: State, of: { job: string; attempt: number }, now: number): State {
+  const left = state.publishing.filter((result) => !same(result, of));
+  return left.length === state.publishing.length ? state : { ...state, publishing: left, idleSince: now };
+}
+
+export function onCollected(state: State, of: { job: string; attempt: number }, now: number): State {
+  const after = onDropped(state, of, now);
+  return after === state ? state : { ...after, jobsDone: state.jobsDone + 1 };
+}
+
+export const onDrain = (state: State): State => ({ ...state, draining: true });
+export const isFinished = (state: State): boolean =>
+  state.draining && state.task?.stage !== 'running' && state.publishing.length === 0;
+
+export type Identity = Pick<Heartbeat, 'protocol' | 'pod' | 'uid' | 'namespace' | 'pool' | 'generation'>;
+
+export function heartbeatOf(state: State, identity: Identity, readyAt: number, now: number): Heartbeat {
+  const current = state.task ?? state.publishing.at(-1);
+  const phase = phaseOf(state);
+  return {
+    ...identity,
+    phase,
+    ...(state.task?.stage === 'early' ? { early: true } : {}),
+    epoch: state.epoch,
+    ...(state.tenant === undefined ? {} : { tenant: state.tenant }),
+    ...(current ? { job: current.job, attempt: current.attempt } : {}),
+    jobsDone: state.jobsDone,
+    ageMs: Math.round(now - readyAt),
+    idleMs: current ? 0 : Math.round(now - state.idleSince),
+  };
+}

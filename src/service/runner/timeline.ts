@@ -1,0 +1,68 @@
+/** The timeline of a source: one more run of ffprobe, over all packets, gathered while it prints. */
+import type { AssignedTool, Assignment } from '../../platform/bus/messages.ts';
+import type { TimelineResult } from '../../platform/bus/result_body.ts';
+import { timelineGatherer } from '../../media/timeline/gather.ts';
+import { MOST_BYTES } from '../../media/timeline/limits.ts';
+import { PACKET_OPTIONS, type StreamLine } from '../../media/timeline/packets.ts';
+import { ffprobe } from '../../media/tools/ffprobe.ts';
+import type { RawToolResult } from './output.ts';
+
+/** Options that decide what ffprobe prints or decodes; all others decide how it reads the source. */
+const PRINTS = /^(?:show_|count_|skip_frame$|analyze_frames$|export_side_data$)/;
+const SHAPES = new Set(ffprobe.options.flatMap(({ name, shapes }) => (shapes ? [name] : [])));
+
+/** ffprobe's own output up to this size is asked for the streams that the packet list did not come to. */
+const MOST_READ = 4 * 1024 * 1024;
+
+export interface TimelineRun {
+  assignment: Assignment;
+  /** Results of the job so far. */
+  ran: readonly RawToolResult[];
+  run(tool: AssignedTool, onOutput: (bytes: Buffer) => void): Promise<RawToolResult>;
+}
+
+/** The packet list takes as long as the whole source takes to read: the tool's own time limit does not apply. */
+function packetRun(tool: AssignedTool, { timeoutMs }: Assignment): AssignedTool {
+  const reading = Object.entries(tool.options).filter(([name]) => !SHAPES.has(name) && !PRINTS.test(name));
+  return { ...tool, timeoutMs, options: { ...Object.fromEntries(reading), ...PACKET_OPTIONS } };
+}
+
+/** What stopped ffprobe itself stops the packet list, too; its output and its own time limit do not. */
+const cannotRead = ({ success, failure }: RawToolResult): boolean =>
+  !success && failure !== 'output-too-large' && failure !== 'timeout';
+
+function streamsIn(ran: RawToolResult | undefined): StreamLine[] {
+  if (!ran?.output || ran.format !== 'json' || ran.output.length > MOST_READ) return [];
+  try {
+    const { streams } = JSON.parse(ran.output.toString()) as { streams?: Record<string, unknown>[] };
+    const text = (value: unknown): string | null =>
+      typeof value === 'string' && /^[a-z0-9_]{1,40}$/.test(value) ? value : null;
+    return (Array.isArray(streams) ? streams : []).map((stream) => ({
+      index: Number(stream['index']),
+      type: text(stream['codec_type']),
+      codec: text(stream['codec_name']),
+    }));
+  } catch {
+    return [];
+  }
+}
+
+export async function timelineOf({ assignment, ran, run }: TimelineRun): Promise<TimelineResult> {
+  const tool = assignment.tools.find(({ name }) => name === ffprobe.name);
+  const before = ran.find(({ name }) => name === ffprobe.name);
+  const none = { success: false, durationMs: 0, usageMs: 0, output: null };
+  if (!tool) return { ...none, error: 'a timeline needs ffprobe, which is not among the tools' };
+  if (before && cannotRead(before)) return { ...none, error: before.error ?? 'ffprobe failed' };
+
+  const gathered = timelineGatherer();
+  const { success, durationMs, usageMs, error } = await run(packetRun(tool, assignment), (bytes) =>
+    gathered.push(bytes),
+  );
+  const cost = { durationMs, usageMs };
+  if (!success && gathered.packets() === 0) return { ...none, ...cost, error: error ?? 'ffprobe failed' };
+  const cut = success ? undefined : (error ?? 'ffprobe failed').slice(0, 1_000);
+  const output = JSON.stringify(gathered.told(tool.version, cut, cut === undefined ? [] : streamsIn(before)));
+  return output.length > MOST_BYTES
+    ? { ...none, ...cost, error: 'the timeline is too large' }
+    : { ...cost, success: true, output };
+}
