@@ -2,8 +2,7 @@
 import { DEFAULT_LIMITS, MAX_QUEUE_MS, type DefaultLimits } from './limits.ts';
 import { checkRunnerSettings, RUNNER_SETTINGS } from './runner_settings.ts';
 import { document, flag, httpUrl, integer, integerOrNull, json, listen, oneOf, text, type Setting } from './setting.ts';
-import type { SourceException } from './source_exception.ts';
-import type { NamedCredential } from '../source/named_credential.ts';
+import type { NamedCredential, SourceException } from './source_settings.ts';
 
 export class ConfigError extends Error {
   readonly code = 'config-invalid';

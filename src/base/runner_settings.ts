@@ -2,7 +2,7 @@
  * The settings of a runner: one document, created by the controller for a pod and read by its agent. Both have the same
  * version, because the controller starts its own image.
  */
-import type { SourceException } from './source_exception.ts';
+import type { SourceException } from './source_settings.ts';
 
 /** The environment variable that contains it as JSON. */
 export const RUNNER_SETTINGS = 'PY_RUNNER';

@@ -2,7 +2,7 @@
 import type { SourceError } from './error.ts';
 import type { OriginUse } from './meter.ts';
 import type { Source } from './source.ts';
-import type { SourceException } from '../base/source_exception.ts';
+import type { SourceException } from '../base/source_settings.ts';
 
 export interface Limits {
   /** Applies to each file's declared size, and to the total read by the request. */

@@ -2,28 +2,11 @@
  * Credentials that an operator configures and requests refer to by name. Each is for one kind of store, and for the
  * buckets that it lists. Pure: who may use it, and what its secret is, is the controller's to know.
  */
+import type { StoreKind, NamedCredential, WorkloadIdentity } from '../base/source_settings.ts';
 import { climbs, decodeLoosely } from './address/s3.ts';
 import { isKeyed, type Source } from './source.ts';
 
 export const CREDENTIAL_NAME = '^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$';
-
-/**
- * The controller's own identity in place of a Secret: a token service of the cloud exchanges the token of its service
- * account for access that lasts an hour.
- */
-export interface WorkloadIdentity {
-  /** Of s3: the role to take. */
-  role?: string;
-  /** Of gs: the provider of the pool that knows the cluster. */
-  provider?: string;
-  /** Of gs: on whose behalf; without it, the identity itself has the access. */
-  serviceAccount?: string;
-  /** Of az. */
-  tenant?: string;
-  client?: string;
-  /** Of the token service, if it is not the cloud's usual one. */
-  endpoint?: string;
-}
 
 /** Keys of the Secret, by kind. */
 export const SECRET_KEYS = {
@@ -33,26 +16,12 @@ export const SECRET_KEYS = {
   /** A shared access signature. */
   az: ['sas'],
 } as const;
-export type CredentialKind = keyof typeof SECRET_KEYS;
-
-export interface NamedCredential {
-  name: string;
-  kind: CredentialKind;
-  /** Ids of accounts (root users); `*`: all. */
-  accounts: readonly (number | '*')[];
-  /** Of az: `ACCOUNT/CONTAINER`. */
-  buckets: readonly string[];
-  /** Of s3, if it is not that of the installation. */
-  region?: string;
-  identity?: WorkloadIdentity;
-}
-
 /** What each kind needs of an identity. */
 export const IDENTITY_KEYS = {
   s3: ['role'],
   gs: ['provider'],
   az: ['tenant', 'client'],
-} as const satisfies Record<CredentialKind, readonly (keyof WorkloadIdentity)[]>;
+} as const satisfies Record<StoreKind, readonly (keyof WorkloadIdentity)[]>;
 
 /** Keys of the Secret; or what an identity was granted: a key with `sessionToken`, or `bearer`. */
 export type SecretOf = Readonly<Record<string, string>>;

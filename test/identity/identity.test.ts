@@ -15,7 +15,7 @@ import { accessOf } from '../../src/source/http/access.ts';
 import { isSigned } from '../../src/source/http/exchange.ts';
 import { signS3 } from '../../src/source/http/sign.ts';
 import { egressRoute } from '../../src/source/http/egress.ts';
-import type { NamedCredential } from '../../src/source/named_credential.ts';
+import type { NamedCredential } from '../../src/base/source_settings.ts';
 import { originUrl } from '../../src/source/protocols/table.ts';
 import { holdsCredentials, type Source } from '../../src/source/source.ts';
 import { until } from '../until.ts';

@@ -11,7 +11,7 @@ import { ROOT, tracked } from './tracked.ts';
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   main: ['base', 'service', 'platform/store'],
 
-  base: ['source'],
+  base: [],
   source: ['base', 'platform/statistics'],
 
   'media/ci_formats': ['api_types'],

@@ -6,7 +6,7 @@ import type { Kind, PolicyStatus, ProbeJobSpec, Reason } from '../kube/probe_job
 import type { Wall } from '../kube/probe_pool.ts';
 import type { Policy } from '../../media/policy/types.ts';
 import type { Source } from '../../source/source.ts';
-import type { SourceException } from '../../base/source_exception.ts';
+import type { SourceException } from '../../base/source_settings.ts';
 import type { ReportTool } from '../../media/tools/probe_report.ts';
 import type { ToolName } from '../../media/tools/table.ts';
 import type { RunnerPhase } from './runner_phase.ts';

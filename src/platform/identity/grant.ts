@@ -1,5 +1,6 @@
 /** The exchange of a service account's token for access to a store, as each cloud has it. */
-import type { CredentialKind, NamedCredential, SecretOf, WorkloadIdentity } from '../../source/named_credential.ts';
+import type { StoreKind, NamedCredential, WorkloadIdentity } from '../../base/source_settings.ts';
+import type { SecretOf } from '../../source/named_credential.ts';
 import { textIn } from '../../base/xml_element.ts';
 import { IdentityError } from './error.ts';
 import type { Post, TokenAnswer } from './post.ts';
@@ -124,7 +125,7 @@ async function az({ tenant = '', client = '', endpoint, token, post, now }: Aske
   return { secret: { bearer: word(answer['access_token'], 'a token') }, until: inSeconds(now, answer['expires_in']) };
 }
 
-const BY_KIND: Readonly<Record<CredentialKind, (asked: Asked) => Promise<Granted>>> = { s3, gs, az };
+const BY_KIND: Readonly<Record<StoreKind, (asked: Asked) => Promise<Granted>>> = { s3, gs, az };
 
 /** `token`: of the controller's service account, for the audience of the token service. */
 export function grant(

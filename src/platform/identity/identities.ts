@@ -5,7 +5,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { backoff, pause } from '../../base/retry.ts';
-import type { NamedCredential, SecretOf } from '../../source/named_credential.ts';
+import type { NamedCredential } from '../../base/source_settings.ts';
+import type { SecretOf } from '../../source/named_credential.ts';
 import { IdentityError } from './error.ts';
 import { grant, type Granted } from './grant.ts';
 import type { Post } from './post.ts';

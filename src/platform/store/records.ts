@@ -3,7 +3,7 @@ import type { Kind, Reason } from '../kube/probe_job.ts';
 import type { Limits } from '../../base/limits.ts';
 import type { Outcome } from '../../media/policy/types.ts';
 import type { ToolName } from '../../media/tools/table.ts';
-import type { SourceException } from '../../base/source_exception.ts';
+import type { SourceException } from '../../base/source_settings.ts';
 
 /** State of a request in the log: `open` until its one end is written. */
 export type RequestState = 'open' | 'success' | 'with-errors' | 'error';

@@ -6,7 +6,7 @@ import type { MemoryBudget } from '../result/memory_budget.ts';
 import type { PaceOf } from '../result/pace.ts';
 import type { KubeClient } from '../../platform/kube/client.ts';
 import type { Logger } from '../../base/log.ts';
-import type { SourceException } from '../../base/source_exception.ts';
+import type { SourceException } from '../../base/source_settings.ts';
 import type { Store } from '../../platform/store/store.ts';
 import type { Tracer } from '../../platform/tracing/tracer.ts';
 import type { NewestSnapshot } from './cluster/newest.ts';

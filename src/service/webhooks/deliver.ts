@@ -14,7 +14,7 @@ import { type Logger, requestFields } from '../../base/log.ts';
 import { trustedContext } from '../../source/http/connect.ts';
 import { egressRoute, type Egress } from '../../source/http/egress.ts';
 import { makeGuard, type Lookup } from '../../source/address/guard.ts';
-import type { SourceException } from '../../base/source_exception.ts';
+import type { SourceException } from '../../base/source_settings.ts';
 import type { Store } from '../../platform/store/store.ts';
 import { traceWebhook } from '../../platform/tracing/job_trace.ts';
 import type { Tracer } from '../../platform/tracing/tracer.ts';

@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net';
 import { isSourceError, SourceError } from '../error.ts';
 import { refusedAddress } from '../failures.ts';
-import type { SourceException } from '../../base/source_exception.ts';
+import type { SourceException } from '../../base/source_settings.ts';
 import { addCidr, blockList, embeddedIPv4, isPublic4, isPublic6 } from './ranges.ts';
 import { resolveName, type Address, type Lookup } from './resolver.ts';
 

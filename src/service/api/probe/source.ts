@@ -8,7 +8,7 @@ import { makeGuard } from '../../../source/address/guard.ts';
 import { parseSource } from '../../../source/address/parse.ts';
 import { originUrl, placeOf } from '../../../source/protocols/table.ts';
 import type { Source } from '../../../source/source.ts';
-import type { SourceException } from '../../../base/source_exception.ts';
+import type { SourceException } from '../../../base/source_settings.ts';
 import { ApiError, ERRORS } from '../errors.ts';
 
 export interface SourceRules {

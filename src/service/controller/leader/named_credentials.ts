@@ -5,6 +5,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { IdentityError } from '../../../platform/identity/error.ts';
+import type { NamedCredential } from '../../../base/source_settings.ts';
 import type { Identities } from '../../../platform/identity/identities.ts';
 import {
   LEAVES_BUCKET,
@@ -12,7 +13,6 @@ import {
   mayRead,
   SECRET_KEYS,
   withCredential,
-  type NamedCredential,
   type SecretOf,
 } from '../../../source/named_credential.ts';
 import type { Source } from '../../../source/source.ts';
