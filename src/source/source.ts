@@ -6,6 +6,10 @@ import type { SourceHeader } from './headers.ts';
 export const CLASSES = ['file', 'hls', 'dash', 'stream'] as const;
 export type SourceClass = (typeof CLASSES)[number];
 
+/** Groups of statistics: playlists and manifests, then kinds of addresses. Each is a column of the rollups. */
+export const SOURCE_GROUPS = ['hls', 'dash', 'http', 'https', 's3', 'ftp', 'rtmp', 'rtsp', 'srt'] as const;
+export type SourceGroup = (typeof SOURCE_GROUPS)[number];
+
 export interface Credentials {
   user: string;
   password: string;

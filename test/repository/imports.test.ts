@@ -12,7 +12,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   main: ['base', 'service', 'platform/store'],
 
   base: [],
-  source: ['base', 'platform/statistics'],
+  source: ['base'],
 
   'media/ci_formats': ['api_types'],
   'media/compare': ['base', 'media/report', 'media/tools'],
@@ -27,7 +27,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'platform/kube': ['base', 'media'],
   'platform/metrics': ['base', 'platform/bus', 'platform/store'],
   'platform/seal': [],
-  'platform/statistics': ['platform/kube'],
+  'platform/statistics': ['source', 'platform/kube'],
   'platform/store': ['base', 'media', 'platform/kube', 'platform/statistics'],
   'platform/tracing': [],
 

@@ -1,16 +1,15 @@
 /** Statistics in the form of the API: by name, in its order. */
 import { KINDS } from '../kube/probe_job.ts';
+import { SOURCE_GROUPS } from '../../source/source.ts';
 import { quantileOf, readHistogram } from './histogram.ts';
 
 export const NAMES = {
   usage: ['request-count', 'processing-time', 'data-processed', 'queue-time'],
   queue: ['request-count', 'queue-time-average', 'queue-time-p95', 'queue-time-maximum', 'timed-out'],
   requests: [...KINDS, 'success', 'with-errors', 'error'],
-  sources: ['hls', 'dash', 'http', 'https', 's3', 'ftp', 'rtmp', 'rtsp', 'srt'],
+  sources: SOURCE_GROUPS,
 } as const;
 export type Statistic = keyof typeof NAMES;
-/** Playlists and manifests, then kinds of addresses. Each is a column of the rollups. */
-export type SourceGroup = (typeof NAMES.sources)[number];
 
 const rounded = (value: number) => Math.round(value * 1000) / 1000;
 

@@ -1,11 +1,10 @@
 /** The interface of a kind of source. A new scheme is one file (or folder) beside this one, and one row of table.ts. */
 import type { Socket } from 'node:net';
-import type { SourceGroup } from '../../platform/statistics/resources.ts';
 import type { Guard } from '../address/guard.ts';
 import type { S3Settings } from '../address/target.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Transport } from '../http/transport.ts';
-import type { Source } from '../source.ts';
+import type { Source, SourceGroup } from '../source.ts';
 
 export interface ParseOptions {
   /**

@@ -1,7 +1,6 @@
 /** All supported kinds of sources, one row each. Everything that depends on a scheme is read from here. */
-import type { SourceGroup } from '../../platform/statistics/resources.ts';
 import { hostText, type S3Settings } from '../address/target.ts';
-import type { Source } from '../source.ts';
+import type { Source, SourceGroup } from '../source.ts';
 import { az } from './az.ts';
 import { ftp } from './ftp/ftp.ts';
 import { gs } from './gs.ts';
