@@ -18,13 +18,18 @@ export interface Attack {
   perSecond: number;
   /** Open requests of one token; as many as its concurrency if not given. */
   atOnce?: number;
+  /** The same requests to a server that does nothing with them, at this address. */
+  sentTo?(url: string): Attack;
   stop?(): Promise<void>;
 }
 export interface Finding {
   id: string;
   title: string;
-  /** What the neighbour is compared with: as many ordinary requests (the default), or no other load. */
-  beside?: 'ordinary requests' | 'nothing';
+  /**
+   * What the neighbour is compared with. Sender and cluster share one machine, so what the sender alone takes of it is
+   * in the comparison: as many ordinary requests (the default), or the same ones to a server that drops them.
+   */
+  beside?: 'ordinary requests' | 'a bare server' | 'nothing';
   make(c: Cluster, token: string): Promise<Attack>;
 }
 

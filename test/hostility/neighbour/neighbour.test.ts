@@ -10,6 +10,7 @@ import { NAMESPACE, RUNNERS, cluster, fixtures, type Cluster } from '../../clust
 import { inFull } from '../../long.ts';
 import { record } from '../record.ts';
 import { makeAccount, type Account } from './account.ts';
+import { startBareServer } from './bare_server.ts';
 import { FINDINGS, ordinary, type Attack } from './attacks.ts';
 import { LOOP_FINDINGS } from './loop_attacks.ts';
 
@@ -86,7 +87,9 @@ describe('an account that attacks, and its neighbour', function () {
       const [attacker, neighbour] = await Promise.all([makeAccount(c), c.newToken(4)]);
       const origin = await c.origin(fixtures);
       const attack = await make(c, attacker.tokens[0]);
-      const usual = beside === 'nothing' ? undefined : await ordinary(c, attack);
+      const bare = beside === 'a bare server' ? await startBareServer() : undefined;
+      const usual = bare ? attack.sentTo?.(bare.url) : beside === 'nothing' ? undefined : await ordinary(c, attack);
+      assert.equal(usual === undefined, beside === 'nothing');
       const before = await healthOf(c);
       const times = { attack: [] as number[], ordinary: [] as number[] };
       const slow: { kind: string; ms: number; queueMs: number }[] = [];
@@ -121,6 +124,7 @@ describe('an account that attacks, and its neighbour', function () {
         }
       } finally {
         await attack.stop?.();
+        await bare?.close();
         await attacker.end();
       }
       const [attacked, usually] = [summary(times.attack), summary(times.ordinary)];
@@ -129,7 +133,7 @@ describe('an account that attacks, and its neighbour', function () {
       const words =
         `p50 ${attacked.p50.toFixed(0)} and p99 ${attacked.p99.toFixed(0)} ms beside ${sent.attack} ` +
         `such requests, ${usually.p50.toFixed(0)} and ${usually.p99.toFixed(0)} ms beside ` +
-        `${usual ? `${sent.ordinary} ordinary ones` : 'nothing'} (${COUNT} each); ` +
+        `${usual ? `${sent.ordinary} ${bare ? 'to a bare server' : 'ordinary ones'}` : 'nothing'} (${COUNT} each); ` +
         `${disturbed.length} pods restarted or were unready`;
       console.log(`      ${id}: ${words}`);
       const slowest = slow.toSorted((a, b) => b.ms - a.ms).slice(0, 6);
