@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { ready, withPool } from '../../bench/cluster/pool.ts';
 import { lifeOf, podOf } from '../../src/platform/bus/runner_id.ts';
-import { lifeOfPod } from '../../src/service/controller/pools/life.ts';
+import { lifeOfPod } from '../../src/service/controller/pools/pod.ts';
 import { PODS, PROBE_JOBS, type Pod } from '../../src/platform/kube/client.ts';
 import { LABEL } from '../../src/platform/kube/resource.ts';
 import type { ProbeJob } from '../../src/platform/kube/probe_job.ts';

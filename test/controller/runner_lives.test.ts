@@ -1,8 +1,7 @@
 /** The leader's view of a pod that goes from life to life. */
 import assert from 'node:assert/strict';
-import { factsOf, lifeOfPod, lifePatch } from '../../src/service/controller/pools/life.ts';
+import { factsOf, lifeOfPod, lifePatch, ANNOTATION } from '../../src/service/controller/pools/pod.ts';
 import { holderOf, runnerState, Runners } from '../../src/service/controller/pools/runners.ts';
-import { ANNOTATION } from '../../src/service/controller/pools/pod.ts';
 import { RunnerOwners } from '../../src/service/controller/leader/runner_owners.ts';
 import type { Pod } from '../../src/platform/kube/kinds.ts';
 import type { ProbeJob } from '../../src/platform/kube/probe_job.ts';

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { loadConfig } from '../../src/base/config.ts';
-import { runnerPod, verifyPod, type PodTool } from '../../src/service/controller/pools/pod.ts';
-import { holdsNodes } from '../../src/service/controller/pools/runner_settings.ts';
+import { runnerPod, verifyPod, type PodTool, holdsNodes } from '../../src/service/controller/pools/pod.ts';
 import type { ProbePoolSpec } from '../../src/platform/kube/probe_pool.ts';
 import { RUNNER_SETTINGS, type RunnerSettings } from '../../src/base/runner_settings.ts';
 

@@ -1,8 +1,7 @@
 /** A term of any size, as the snapshot of the cluster is made from it. */
 import { makeRecent } from '../../src/service/controller/snapshot/recent.ts';
 import type { AccountFacts, PoolFacts, SnapshotView } from '../../src/service/controller/snapshot/build.ts';
-import { newRunner } from '../../src/service/controller/pools/new_runner.ts';
-import type { Runner } from '../../src/service/controller/pools/runners.ts';
+import { newRunner, type Runner } from '../../src/service/controller/pools/runners.ts';
 import { RUNNER_PROTOCOL } from '../../src/platform/bus/messages.ts';
 import { API_VERSION, type Condition } from '../../src/platform/kube/resource.ts';
 import type { ProbePoolSpec } from '../../src/platform/kube/probe_pool.ts';

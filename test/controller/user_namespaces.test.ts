@@ -1,9 +1,9 @@
 /** A pool without user namespaces tries them again after half an hour, with one runner. */
 import assert from 'node:assert/strict';
 import { pino } from 'pino';
-import type { PoolsState, PoolState } from '../../src/service/controller/pools/pools_state.ts';
+import type { PoolsState, PoolState } from '../../src/service/controller/pools/state.ts';
 import { Runners } from '../../src/service/controller/pools/runners.ts';
-import { noUserNamespace, wantsUserNamespace } from '../../src/service/controller/pools/user_namespaces.ts';
+import { noUserNamespace, wantsUserNamespace } from '../../src/service/controller/pools/pods.ts';
 
 const HALF_AN_HOUR_MS = 30 * 60_000;
 

@@ -7,7 +7,7 @@ import { PODS, isKubeError, type KubeClient, type Pod } from '../../platform/kub
 import type { Reflector } from '../../platform/kube/reflector.ts';
 import { type Logger, runnerFields } from '../../base/log.ts';
 import { isRunnerPod } from './catalog/prove.ts';
-import { lifeOfPod } from './pools/life.ts';
+import { lifeOfPod } from './pools/pod.ts';
 import type { ControllerMetrics } from './metrics.ts';
 
 export interface AdmitRunnersDeps {

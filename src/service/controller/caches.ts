@@ -8,7 +8,7 @@ import { keptJob, slimJob, slimPod } from '../../platform/kube/slim.ts';
 import type { Logger } from '../../base/log.ts';
 import { idOf } from './leader/job.ts';
 import type { ControllerMetrics } from './metrics.ts';
-import { lifeOfPod } from './pools/life.ts';
+import { lifeOfPod } from './pools/pod.ts';
 import type { RunningTerm } from './term.ts';
 
 export interface CachesDeps {

@@ -5,7 +5,7 @@
  */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { lifeOfPod } from '../../../src/service/controller/pools/life.ts';
+import { lifeOfPod } from '../../../src/service/controller/pools/pod.ts';
 import { PODS, PROBE_POOLS } from '../../../src/platform/kube/client.ts';
 import { LABEL } from '../../../src/platform/kube/resource.ts';
 import { NAMESPACE, RUNNERS, cluster } from '../../cluster/fixture.ts';

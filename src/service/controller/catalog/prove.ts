@@ -10,7 +10,7 @@ import { LABEL, type Condition } from '../../../platform/kube/resource.ts';
 import type { ProbeTool, ProbeToolStatus } from '../../../platform/kube/probe_tool.ts';
 import type { Config } from '../../../base/config.ts';
 import type { Logger } from '../../../base/log.ts';
-import type { OwnerReference } from '../pools/pod_owner.ts';
+import type { OwnerReference } from '../pools/runner_namespace.ts';
 import { hasEnded, verifyName, verifyPod } from '../pools/pod.ts';
 import { whyRefused } from '../pools/pods.ts';
 import { judgeProof, provenStatus, toolChange } from './verdict.ts';

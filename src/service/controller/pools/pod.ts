@@ -1,27 +1,19 @@
-/** The pods that the controller creates: runners (two containers), and proofs of a tool image. Pure. */
+/**
+ * The pods that the controller creates: runners (two containers), and proofs of a tool image; the settings of a runner,
+ * and what its pod says of itself. Pure.
+ */
 import { createHash } from 'node:crypto';
 import { RUNNER_PROTOCOL } from '../../../platform/bus/messages.ts';
 import type { Config } from '../../../base/config.ts';
 import type { Pod } from '../../../platform/kube/kinds.ts';
 import { C2PA_CONFIG_DIR } from '../../../media/tools/c2pa.ts';
-import type { OwnerReference } from './pod_owner.ts';
-import {
-  drainSeconds,
-  HEALTH_PORT,
-  NATS_CA_DIR,
-  NATS_TOKEN_DIR,
-  RUN_DIR,
-  runnerSettings,
-  SOCKET,
-  SOURCE_CA_DIR,
-  toolLimits,
-  TOOLS_DIR,
-  type Settings as RunnerPart,
-} from './runner_settings.ts';
-import { RUNNER_SETTINGS } from '../../../base/runner_settings.ts';
+import type { OwnerReference } from './runner_namespace.ts';
+import { RUNNER_SETTINGS, type RunnerSettings } from '../../../base/runner_settings.ts';
 import { LABEL, GROUP } from '../../../platform/kube/resource.ts';
 import type { ProbePoolSpec } from '../../../platform/kube/probe_pool.ts';
 import type { ProbeToolSpec } from '../../../platform/kube/probe_tool.ts';
+import { lifeIn, MAX_LIFE } from '../../../platform/bus/runner_id.ts';
+import type { PodFacts } from './runners.ts';
 
 export const ANNOTATION = {
   tools: `${GROUP}/tools`,
@@ -348,3 +340,112 @@ export const verifyName = (tool: PodTool, runnerImage: string): string =>
     .toLowerCase()
     .replaceAll(/[^a-z0-9-]/g, '-')
     .slice(0, 63);
+
+/** Paths inside the pod. */
+export const TOOLS_DIR = '/tools';
+export const RUN_DIR = '/run/probeyard';
+export const SOCKET = `${RUN_DIR}/launcher.sock`;
+export const NATS_CA_DIR = '/etc/probeyard/nats-ca';
+export const NATS_TOKEN_DIR = '/var/run/probeyard/nats-token';
+export const SOURCE_CA_DIR = '/etc/probeyard/source-ca';
+export const HEALTH_PORT = 8081;
+
+const DEFAULT_TOOL_MEMORY = 512 * 1024 * 1024;
+
+type RunnerPart = Pick<
+  Config<'controller'>,
+  | 'runnerNatsUrl'
+  | 'runnerNatsSentinel'
+  | 'natsUrl'
+  | 'natsCaFile'
+  | 'allowSources'
+  | 'denyCidrs'
+  | 'egressProxy'
+  | 'noProxy'
+  | 'egressResolve'
+  | 's3Endpoint'
+  | 's3Region'
+  | 'minBytesPerMinute'
+  | 'sourceCaConfigMap'
+  | 'logLevel'
+>;
+
+/** Short jobs take up to 60 s, a validation up to 600 s; the rest is for the result to be collected. */
+const SHORT_DRAIN_SECONDS = 70;
+const LONG_DRAIN_SECONDS = 645;
+
+export const drainSeconds = ({ serves, drainSeconds: given }: ProbePoolSpec): number =>
+  given ?? (serves.kinds.includes('msv') ? LONG_DRAIN_SECONDS : SHORT_DRAIN_SECONDS);
+
+/** Whether evictions are refused while a job runs, because the drain of its runner may take minutes. */
+export const holdsNodes = (spec: ProbePoolSpec): boolean => drainSeconds(spec) > SHORT_DRAIN_SECONDS;
+
+export const toolLimits = (spec: ProbePoolSpec) => ({ cpu: '2', memory: '1Gi', ...spec.resources?.tools?.limits });
+
+/** Converts a Kubernetes quantity to bytes. */
+function bytesOf(quantity: string): number | undefined {
+  const match = /^(\d+(?:\.\d+)?)(m|k|Ki|M|Mi|G|Gi)?$/.exec(quantity);
+  if (!match) return undefined;
+  const unit = { '': 1, m: 0.001, k: 1e3, Ki: 1024, M: 1e6, Mi: 1024 ** 2, G: 1e9, Gi: 1024 ** 3 }[match[2] ?? ''] ?? 1;
+  return Math.floor(Number(match[1]) * unit);
+}
+
+export const runnerSettings = (
+  settings: RunnerPart,
+  { pool, generation, spec }: { pool: string; generation: string; spec: ProbePoolSpec },
+): RunnerSettings => ({
+  pool,
+  generation,
+  logLevel: settings.logLevel,
+  healthPort: HEALTH_PORT,
+  nats: {
+    url: settings.runnerNatsUrl || settings.natsUrl,
+    ...(settings.natsCaFile ? { caFile: `${NATS_CA_DIR}/ca.crt` } : {}),
+    ...(settings.runnerNatsSentinel ? { sentinelJwt: settings.runnerNatsSentinel } : {}),
+    tokenFile: `${NATS_TOKEN_DIR}/token`,
+  },
+  launcherSocket: SOCKET,
+  toolsDir: TOOLS_DIR,
+  toolMemoryBytes: bytesOf(toolLimits(spec).memory) ?? DEFAULT_TOOL_MEMORY,
+  maxJobs: spec.reuse?.maxJobs ?? 200,
+  drainMs: drainSeconds(spec) * 1000,
+  sources: {
+    allow: settings.allowSources,
+    denyExtra: settings.denyCidrs,
+    pace: { minBytes: settings.minBytesPerMinute },
+    s3: {
+      ...(settings.s3Endpoint ? { endpoint: settings.s3Endpoint } : {}),
+      ...(settings.s3Region ? { region: settings.s3Region } : {}),
+    },
+    ...(settings.egressProxy
+      ? { egress: { url: settings.egressProxy, noProxy: settings.noProxy, resolve: settings.egressResolve } }
+      : {}),
+    ...(settings.sourceCaConfigMap ? { caFile: `${SOURCE_CA_DIR}/ca.crt` } : {}),
+  },
+});
+
+/**
+ * Only the leader writes the annotation, which is the only record of a pod's life. This is one that no agent has, if
+ * somebody else wrote it: the pod is then replaced.
+ */
+const NO_LIFE = MAX_LIFE + 1;
+
+export const lifeOfPod = ({ metadata }: Pod): number => lifeIn(metadata.annotations?.[ANNOTATION.life]) ?? NO_LIFE;
+
+export const factsOf = (pod: Pod): PodFacts => ({
+  uid: pod.metadata.uid ?? '',
+  life: lifeOfPod(pod),
+  version: pod.metadata.resourceVersion,
+  pod: pod.metadata.name,
+  pool: pod.metadata.labels?.[LABEL.pool] ?? '',
+  generation: pod.metadata.labels?.[LABEL.generation] ?? '',
+  deleting: pod.metadata.deletionTimestamp !== undefined,
+  ended: isOver(pod),
+  userNamespace: pod.spec?.hostUsers === false,
+  node: pod.spec?.nodeName,
+});
+
+/** A merge patch. The uid keeps it from another pod of the same name. */
+export const lifePatch = (uid: string, life: number) => ({
+  metadata: { uid, annotations: { [ANNOTATION.life]: String(life) } },
+});

@@ -1,25 +1,22 @@
 /** The leader's pools: the available tools, the pods that serve jobs, and their creation and end by plan. */
 import type { Pod } from '../../../platform/kube/client.ts';
 import { LABEL } from '../../../platform/kube/resource.ts';
-import type { Kind } from '../../../platform/kube/probe_job.ts';
+import type { Kind, WaitingCause } from '../../../platform/kube/probe_job.ts';
 import type { ProbePool, ProbePoolSpec, ReuseScope } from '../../../platform/kube/probe_pool.ts';
 import type { ProbeTool } from '../../../platform/kube/probe_tool.ts';
-import type { AvailableTool } from '../leader/job.ts';
-import type { WaitingCause } from '../../../platform/kube/probe_job.ts';
+import { type AvailableTool, toolsLine, type Job } from '../leader/job.ts';
 import type { PoolFacts } from '../snapshot/build.ts';
-import { carryOut } from './carry_out.ts';
+import { carryOut, deletePod, endPod, endStranded, holdBack, replaceWorn, noUserNamespace } from './pods.ts';
 import { isHeld } from './evictions.ts';
 import { isWithoutUserNamespaces, lackedWalls } from './isolation.ts';
-import { factsOf } from './life.ts';
-import { ANNOTATION, isOver } from './pod.ts';
-import { deletePod, endPod, endStranded, holdBack, replaceWorn } from './pods.ts';
-import { HOLD_BACK_MS, PoolsState, now, type PoolState, type PoolsDeps } from './pools_state.ts';
-import type { Runner } from './runners.ts';
-import { mayTake } from './share.ts';
-import { showAll } from './status.ts';
-import { availableTools, covers, newGeneration, regenerate } from './tool_set.ts';
-import { noUserNamespace } from './user_namespaces.ts';
-import { untouchedIn, whyWaiting, type Claim } from './waiting.ts';
+import { factsOf, ANNOTATION, isOver, generationOf, toolKey } from './pod.ts';
+import { HOLD_BACK_MS, PoolsState, now, type PoolState, type PoolsDeps } from './state.ts';
+import { type Runner, workOf } from './runners.ts';
+import { mayTake, reserveOf, shareOf } from './share.ts';
+import { missingWalls, showAll } from './status.ts';
+import type { AssignedTool } from '../../../platform/bus/messages.ts';
+import { isAvailable, isDegraded } from '../../../platform/kube/conditions.ts';
+import { builtInMsv } from '../../../media/hls/built_in.ts';
 
 /** Debounces changes of tools: twenty changed tools cause one change of the pods. */
 const TOOLS_SETTLE_MS = 1_000;
@@ -249,4 +246,97 @@ export class Pools {
   whyWaiting(claim: Claim): { reason: WaitingCause; message: string } | undefined {
     return whyWaiting(this.#state, claim);
   }
+}
+
+function regenerate(pools: PoolsState): void {
+  const mounted = [...pools.tools.values()]
+    .filter((tool) => isAvailable(tool) && !isDegraded(tool))
+    .map(({ spec }) => spec);
+  pools.mounted = mounted;
+  const inUse = new Set([...pools.deps.runners.all()].map(({ generation }) => generation));
+  for (const generation of pools.coverage.keys()) if (!inUse.has(generation)) pools.coverage.delete(generation);
+  for (const state of pools.byName.values()) newGeneration(pools, state);
+  pools.deps.changed();
+}
+
+function newGeneration(pools: PoolsState, state: PoolState): void {
+  const generation = generationOf(pools.deps.config, state.pool.spec, pools.mounted);
+  pools.coverage.set(generation, new Set(pools.mounted.map(toolKey)));
+  if (generation !== state.generation) {
+    if (state.generation !== '')
+      pools.deps.log.info({ pool: state.pool.metadata.name, generation }, 'rolling pool to a new generation');
+    state.generation = generation;
+  }
+  pools.plan(state);
+}
+
+function availableTools(pools: PoolsState): AvailableTool[] {
+  const tools = [...pools.tools.values()].filter(isAvailable).map(({ spec, status }) => ({
+    tool: spec.tool,
+    version: spec.version,
+    latest: spec.latest === true,
+    command: spec.command,
+    ...(status?.reported === undefined ? {} : { build: status.reported }),
+  }));
+  // Another tool can only use what pods mount.
+  return [...tools, builtInMsv(pools.mounted)];
+}
+
+function covers(pools: PoolsState, generation: string, tools: readonly AssignedTool[]): boolean {
+  const has = pools.coverage.get(generation);
+  return (
+    has !== undefined &&
+    tools.every(({ name, version, uses }) => (uses ?? [`${name}/${version}`]).every((key) => has.has(key)))
+  );
+}
+
+/** What a job requires of a pool. */
+type Claim = Pick<Job, 'pool' | 'tenant' | 'account' | 'assignment'>;
+
+/** Undefined while no pod can be created: the last untouched runner is then not kept back. */
+const untouchedIn = ({ deps }: PoolsState, { pool, problem }: PoolState): number | undefined =>
+  problem === undefined ? deps.runners.untouched(pool.metadata.name) : undefined;
+
+/** Why a job within its token's limit has no runner; undefined if one is free. */
+function whyWaiting(
+  pools: PoolsState,
+  { pool, account, assignment: { tools } }: Claim,
+): { reason: WaitingCause; message: string } | undefined {
+  const state = pools.byName.get(pool);
+  if (!state)
+    return { reason: 'NoRunner', message: 'no ProbePool serves jobs of this kind: see spec.serves.kinds of the pools' };
+  const { runners } = pools.deps;
+  const { spec } = state.pool;
+  const missing = missingWalls(pools, state);
+  if (missing !== undefined) return { reason: 'IsolationMissing', message: missing };
+  const [held, bound] = [runners.held(pool, account), runners.bound(pool)];
+  const mayGrow = bound >= spec.maxPods || mayTake(spec, { held, bound, fewestOfOthers: undefined });
+  const untouched = untouchedIn(pools, state);
+  const isKept = bound < spec.maxPods && !mayTake(spec, { held, bound, fewestOfOthers: undefined, untouched });
+  if (mayGrow && (isKept || !runners.hasFree(pool)))
+    return { reason: 'NoRunner', message: whyNoRunner(pools, state, toolsLine(tools)) };
+  if (!mayGrow || held >= shareOf(spec)) {
+    const message =
+      `account ${account} holds ${held} runners of pool ${pool}; its share while others wait is ${shareOf(spec)}, ` +
+      `and ${reserveOf(spec)} of ${spec.maxPods} runners are reserved for other accounts`;
+    return { reason: 'AccountAtShare', message };
+  }
+  return undefined;
+}
+
+function whyNoRunner(pools: PoolsState, state: PoolState, tools: string): string {
+  const pool = state.pool.metadata.name;
+  const all = [...pools.deps.runners.inPool(pool)];
+  const starting = all.filter(({ phase }) => phase === 'starting').length + state.unseen.size;
+  const busy = all.filter((runner) => workOf(runner) === 'busy').length;
+  const { maxPods } = state.pool.spec;
+  const base = `pool ${pool} has no free runner with ${tools}: ${busy} busy, ${starting} starting, ${maxPods} at most`;
+  const without = [...pools.tools.values()]
+    .filter((tool) => isAvailable(tool) && isDegraded(tool))
+    .map(({ spec }) => toolKey(spec));
+  const leftOut =
+    without.length > 0
+      ? `; not mounted, because their images cannot be pulled: ${without.slice(0, 10).join(', ')}`
+      : '';
+  return `${base}${leftOut}${state.problem ? `; ${state.problem.message}` : ''}`;
 }

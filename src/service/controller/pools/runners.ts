@@ -7,9 +7,8 @@ import { type Heartbeat, RUNNER_PROTOCOL, type Walls } from '../../../platform/b
 import type { RunnerPhase, RunnerState } from '../../../platform/bus/runner_phase.ts';
 import { WALLS, type Wall } from '../../../platform/kube/probe_pool.ts';
 import { shunMs } from '../retry_policy.ts';
-import { newRunner, type Kept } from './new_runner.ts';
 import { accountIn, isForOneJob } from './share.ts';
-import { isSilent, notHeard } from './silence.ts';
+import { makeRunnerId } from '../../../platform/bus/runner_id.ts';
 
 export interface Runner {
   /** Its id: that of its pod and life. */
@@ -223,8 +222,8 @@ export class Runners {
     return {};
   }
 
-  #add(facts: PodFacts, now: number, kept?: Kept): void {
-    const runner = newRunner(facts, now, kept);
+  #add(facts: PodFacts, now: number, former?: FormerLife): void {
+    const runner = newRunner(facts, now, former);
     this.#all.set(runner.uid, runner);
     this.#byPod.set(runner.podUid, runner);
   }
@@ -397,3 +396,62 @@ export class Runners {
     return [...this.#all.values()].filter((runner) => isSilent(runner, now, { silenceMs, bootMs, pendingMs }));
   }
 }
+
+/** What a runner keeps of the life before: its pod is as old and as used, and has the same walls. */
+type FormerLife = Pick<Runner, 'createdAt' | 'jobsDone' | 'walls'>;
+
+/** A runner as it is before its first heartbeat. */
+export const newRunner = (facts: PodFacts, now: number, former?: FormerLife): Runner => ({
+  uid: makeRunnerId({ podUid: facts.uid, life: facts.life ?? 0 }),
+  podUid: facts.uid,
+  life: facts.life ?? 0,
+  version: facts.version,
+  pod: facts.pod,
+  pool: facts.pool,
+  generation: facts.generation,
+  phase: 'starting',
+  tenant: undefined,
+  account: undefined,
+  task: undefined,
+  jobsDone: former?.jobsDone ?? 0,
+  createdAt: former?.createdAt ?? now,
+  // A pod that was renewed has had a node.
+  scheduledAt: facts.node === undefined && !facts.life ? undefined : now,
+  node: facts.node,
+  readyAt: undefined,
+  idleSince: now,
+  protocol: undefined,
+  seenAt: undefined,
+  deleting: facts.deleting,
+  renewing: false,
+  userNamespace: facts.userNamespace ?? false,
+  walls: former?.walls,
+  refusals: 0,
+  shunnedUntil: 0,
+});
+
+type Heard = Pick<Runner, 'life' | 'seenAt' | 'scheduledAt' | 'createdAt' | 'shunnedUntil'>;
+
+interface Patience {
+  silenceMs: number;
+  bootMs: number;
+  pendingMs: number;
+}
+
+/** Its heartbeats stopped, it never sent one, or its pod never got a node. */
+function isSilent(
+  { life, seenAt, scheduledAt, createdAt }: Heard,
+  now: number,
+  { silenceMs, bootMs, pendingMs }: Patience,
+): boolean {
+  if (seenAt !== undefined) return now - seenAt > silenceMs;
+  // Nothing has to be pulled or mounted.
+  if (life > 0 && scheduledAt !== undefined) return now - scheduledAt > silenceMs;
+  return scheduledAt === undefined ? now - createdAt > pendingMs : now - scheduledAt > bootMs;
+}
+
+/** It cannot be heard now: its silence counts from here, and it gets no job until its next heartbeat. */
+const notHeard = ({ life, seenAt, scheduledAt, shunnedUntil }: Heard, now: number): Partial<Heard> => ({
+  ...(seenAt !== undefined ? { seenAt: now } : life > 0 && scheduledAt !== undefined ? { scheduledAt: now } : {}),
+  shunnedUntil: Math.max(shunnedUntil, now),
+});

@@ -1,16 +1,19 @@
-/** The counts and conditions of each pool, as shown by `kubectl get probepool`. */
+/**
+ * Once a second: the counts and conditions of each pool, as shown by `kubectl get probepool`, and the labels of runners
+ * in long jobs.
+ */
 import { LABEL, type Condition } from '../../../platform/kube/resource.ts';
 import type { Wall } from '../../../platform/kube/probe_pool.ts';
 import { stamp, withTimes } from '../../../platform/kube/conditions.ts';
-import { PROBE_POOLS } from '../../../platform/kube/client.ts';
+import { PROBE_POOLS, PODS, isKubeError } from '../../../platform/kube/client.ts';
 import { overridden, overriddenCondition } from '../catalog/apply.ts';
-import { markLongJobs } from './mark_long_jobs.ts';
-import { wallConditions, type Shown } from './isolation.ts';
-import { endStranded } from './pods.ts';
-import { now, type PoolState, type PoolsState } from './pools_state.ts';
+import { lackedWalls, requiredWalls, wallConditions, type Shown } from './isolation.ts';
+import { endStranded, lookAtStuck } from './pods.ts';
+import { now, type PoolState, type PoolsState } from './state.ts';
 import { runnerState, type Runner } from './runners.ts';
-import { lookAtStuck } from './user_namespaces.ts';
-import { missingWalls } from './waiting.ts';
+import { runnerFields } from '../../../base/log.ts';
+import { holdPatch, type Change, type Seen } from './evictions.ts';
+import { drainSeconds, holdsNodes } from './pod.ts';
 
 export async function showAll(pools: PoolsState): Promise<void> {
   if (pools.deps.stillLeading()) {
@@ -86,6 +89,23 @@ async function showOne(pools: PoolsState, state: PoolState): Promise<void> {
   state.pool = { ...state.pool, status: updated.status ?? {} };
 }
 
+/** Describes the required walls that none of the pool's runners has; undefined if the pool may serve. */
+export function missingWalls(
+  pools: PoolsState,
+  {
+    pool: {
+      spec,
+      metadata: { name },
+    },
+  }: PoolState,
+): string | undefined {
+  if (requiredWalls(spec).length === 0) return undefined;
+  const up = [...pools.deps.runners.inPool(name)].filter(({ phase, deleting }) => phase !== 'starting' && !deleting);
+  if (up.length === 0 || up.some(({ walls }) => lackedWalls(spec, walls).length === 0)) return undefined;
+  const walls = [...new Set(up.flatMap((runner) => lackedWalls(spec, runner.walls)))];
+  return `pool ${name} requires ${walls.join(', ')}; none of its ${up.length} runners reports it`;
+}
+
 function readiness(
   pools: PoolsState,
   state: PoolState,
@@ -113,4 +133,30 @@ function wallsOf(state: PoolState, live: readonly Runner[]): Shown[] {
         : one,
     );
   return shown;
+}
+
+/** Writes to runner pods whether they may be evicted. */
+async function markLongJobs(pools: PoolsState): Promise<void> {
+  const { kube, config, log, runners, stillLeading } = pools.deps;
+  if (!stillLeading() || pools.marking) return;
+  const holdMs = ({ pool: name }: Seen): number => {
+    const pool = pools.byName.get(name)?.pool;
+    return pool !== undefined && holdsNodes(pool.spec) ? drainSeconds(pool.spec) * 1_000 : 0;
+  };
+  const mark = async (change: Change): Promise<void> => {
+    try {
+      await kube.mergePatch(PODS, change.pod, holdPatch(change), {
+        namespace: config.runnerNamespace,
+        deadlineMs: 5_000,
+      });
+      pools.evictions.seen(change.uid, change.hold);
+    } catch (error) {
+      // Gone, or another pod by now.
+      if (isKubeError(error, 'not-found', 'conflict', 'invalid')) return;
+      log.debug({ err: error, ...runnerFields(change) }, 'cannot mark the long job of a runner, will retry');
+    }
+  };
+  pools.marking = true;
+  await Promise.all(pools.evictions.due(runners.all(), holdMs, now()).map(mark));
+  pools.marking = false;
 }

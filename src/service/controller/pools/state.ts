@@ -10,7 +10,7 @@ import type { ControllerMetrics } from '../metrics.ts';
 import type { Recent } from '../snapshot/recent.ts';
 import type { Waiting } from './plan.ts';
 import type { PodTool } from './pod.ts';
-import type { OwnerReference } from './pod_owner.ts';
+import type { OwnerReference } from './runner_namespace.ts';
 import type { LostTask, Runners } from './runners.ts';
 import { evictions, type Evictions } from './evictions.ts';
 import { stuckTools, type StuckTools } from './stuck_tools.ts';
