@@ -2,9 +2,8 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Findings } from '../../src/media/hls/findings.ts';
-import { judgePlaylist } from '../../src/media/hls/judge.ts';
+import { judgePlaylist, decodePlaylist } from '../../src/media/hls/load.ts';
 import { parsePlaylist } from '../../src/media/hls/parse.ts';
-import { decodePlaylist } from '../../src/media/hls/text.ts';
 import { rivals } from './corpus.ts';
 
 export interface Validator {

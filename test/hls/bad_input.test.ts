@@ -6,7 +6,7 @@ import { parsePlaylist } from '../../src/media/hls/parse.ts';
 import { Host, type Answer } from './serve.ts';
 import { vod, aMain, aVariant } from '../../src/media/hls/rules/example.ts';
 import { shownLine } from '../../src/media/hls/shown_text.ts';
-import { textReport } from '../../src/media/hls/text_report.ts';
+import { textReport } from '../../src/media/hls/report.ts';
 import { UnreadableError } from '../../src/media/hls/validate.ts';
 import { fuzzHls } from './fuzz.ts';
 

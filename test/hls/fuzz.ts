@@ -4,13 +4,12 @@
  */
 import assert from 'node:assert/strict';
 import { Findings } from '../../src/media/hls/findings.ts';
-import { judgePlaylist } from '../../src/media/hls/judge.ts';
+import { judgePlaylist, decodePlaylist } from '../../src/media/hls/load.ts';
 import { parsePlaylist } from '../../src/media/hls/parse.ts';
 import { judgeAcross } from '../../src/media/hls/rules/across.ts';
 import { CHAPTERS } from '../../src/media/hls/rules/catalog.ts';
 import { judgeReload } from '../../src/media/hls/rules/reload.ts';
 import type { Rule } from '../../src/media/hls/rule.ts';
-import { decodePlaylist } from '../../src/media/hls/text.ts';
 
 const EXAMPLES = Object.values(CHAPTERS as Record<string, Record<string, Rule>>).flatMap((rules) =>
   Object.values(rules).flatMap(({ bad, good }) =>

@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { HlsReport } from '../../src/media/hls/schema.ts';
-import { textReport } from '../../src/media/hls/text_report.ts';
+import { textReport } from '../../src/media/hls/report.ts';
 import { Host } from './serve.ts';
 
 const FFPROBE = ['ffprobe'];

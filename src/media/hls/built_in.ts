@@ -3,7 +3,6 @@
  * with the newest ffprobe in the cluster. Without one it only checks playlists, and reports that.
  */
 import { byNewest } from '../../base/version_order.ts';
-import { HLS_VERSION } from './version.ts';
 
 export interface ToolOfCluster {
   tool: string;
@@ -40,3 +39,9 @@ export function builtInMsv(tools: readonly ToolOfCluster[]): BuiltIn {
     uses: [`ffprobe/${ffprobe.version}`],
   };
 }
+
+/** Name and version of the validator. */
+export const HLS_TOOL = 'probeyard-hls';
+export const HLS_VERSION = '1.0.0';
+/** The reference validator whose interface the report replaces. */
+export const REFERENCE_VERSION = '1.24.5 (686.23b-241118)';

@@ -3,16 +3,28 @@
  * parsing continues. A million lines take some hundred bytes each; tags that only describe a segment are not kept
  * separately.
  */
-import { checkedAttributes } from './attribute_check.ts';
-import type { Attributes } from './attributes.ts';
-import { badDuration, byteRange, numeric, wholeNumber } from './figures.ts';
+import { checkedAttributes, type Attributes } from './attributes.ts';
+import {
+  badDuration,
+  byteRange,
+  numeric,
+  wholeNumber,
+  type ByteRange,
+  type InitSection,
+  type Key,
+  type Part,
+  type Playlist,
+  type Rendition,
+  type Segment,
+  type Tag,
+  type Variant,
+  initSectionOf,
+  keyOf,
+  partOf,
+} from './playlist.ts';
 import { isDate, TAGS, timeOfDate } from './grammar.ts';
-import { judgeFirstLine, kindOf } from './kind.ts';
-import type { ByteRange, InitSection, Key, Part, Playlist, Rendition, Segment, Tag, Variant } from './playlist.ts';
 import { quote } from './rule.ts';
 import type { Note } from './rules/catalog.ts';
-import { initSectionOf, keyOf, partOf } from './segment_tags.ts';
-import { openVariables, type Elsewhere } from './variables.ts';
 
 export interface ParseContext extends Elsewhere {
   url: string;
@@ -348,4 +360,104 @@ export function parsePlaylist(
     variants,
     renditions,
   };
+}
+
+/** By its tags. */
+export function kindOf(
+  { counts, segments, variants }: Pick<Playlist, 'counts' | 'segments' | 'variants'>,
+  note: Note,
+): Playlist['kind'] {
+  let kind: Playlist['kind'] = 'unknown';
+  const deciding = [...counts].filter(([name]) => TAGS.get(name)?.decides);
+  const media = deciding.find(([name]) => TAGS.get(name)?.in === 'media');
+  const multivariant = deciding.find(([name]) => TAGS.get(name)?.in === 'multivariant');
+  if (media !== undefined && multivariant !== undefined) {
+    note('playlist-mixed', Math.max(media[1].line, multivariant[1].line), `${media[0]} and ${multivariant[0]}`);
+    kind =
+      media[1].line < multivariant[1].line && segments.length > 0 && variants.length === 0 ? 'media' : 'multivariant';
+  } else if (multivariant !== undefined) kind = 'multivariant';
+  else if (media !== undefined || segments.length > 0) kind = 'media';
+  return kind;
+}
+
+export function judgeFirstLine(content: string, note: Note): void {
+  if (!content.startsWith('#EXTM3U'))
+    note(
+      'not-a-playlist',
+      1,
+      /^\s*<(!doctype|html|\?xml|head|body)/i.test(content)
+        ? 'it is a page of HTML or XML'
+        : `the first line is ${quote(content)}`,
+    );
+  // Without #EXTM3U, the next three lines show whether it is meant to be a playlist.
+  else if (content.trimEnd() !== '#EXTM3U') note('tag-value', 1, 'EXTM3U takes no value');
+}
+
+/** Maximum length of expansions, per text and in total: a variable defined by variables doubles with every line. */
+const MOST_EXPANDED = { each: 65_536, all: 32 << 20 };
+
+/** Values that EXT-X-DEFINE takes from outside the playlist. */
+export interface Elsewhere {
+  /** Variables of the multivariant playlist. */
+  imports?: ReadonlyMap<string, string> | undefined;
+  /** Query parameters of the playlist's own address. */
+  parameter?: ((name: string) => string | undefined) | undefined;
+}
+
+export interface Variables {
+  values: Map<string, string>;
+  define(tag: Tag): void;
+  expand(text: string, line: number): string;
+}
+
+export function openVariables(elsewhere: Elsewhere, note: Note): Variables {
+  const values = new Map<string, string>();
+  let expanded = 0;
+  return {
+    values,
+    define: (tag) => define(tag, values, elsewhere, note),
+    expand(text, line) {
+      if (expanded > MOST_EXPANDED.all) return text;
+      let added = 0;
+      const result = text.replace(/\{\$([A-Za-z0-9_-]+)\}/g, (reference, name: string) => {
+        const value = values.get(name);
+        if (value === undefined) note('variable-undefined', line, name);
+        if (value === undefined || added > MOST_EXPANDED.each) return reference;
+        added += value.length;
+        return value;
+      });
+      expanded += added;
+      if (added > MOST_EXPANDED.each) note('line-too-long', line, 'after its variables were expanded');
+      return added > MOST_EXPANDED.each ? text : result;
+    },
+  };
+}
+
+function define(tag: Tag, values: Map<string, string>, { imports, parameter }: Elsewhere, note: Note): void {
+  const [name, imported, query] = ['NAME', 'IMPORT', 'QUERYPARAM'].map(
+    (attribute) => tag.attributes.get(attribute)?.value,
+  );
+  const given = [name, imported, query].filter((value) => value !== undefined);
+  const variable = given[0] ?? '';
+  const value = tag.attributes.get('VALUE')?.value;
+  if (given.length !== 1)
+    note(
+      'define-form',
+      tag.line,
+      given.length === 0 ? 'none of NAME, IMPORT and QUERYPARAM' : 'more than one of NAME, IMPORT and QUERYPARAM',
+    );
+  else if (!/^[A-Za-z0-9_-]+$/.test(variable)) note('define-name', tag.line, quote(variable));
+  if (name !== undefined && value === undefined) note('define-form', tag.line, 'NAME without VALUE');
+  if (name === undefined && value !== undefined) note('define-form', tag.line, 'VALUE without NAME');
+  if (values.has(variable)) note('define-duplicate', tag.line, variable);
+  if (name !== undefined) values.set(variable, value ?? '');
+  else if (imported !== undefined) {
+    const found = imports?.get(imported);
+    if (found === undefined && imports !== undefined) note('define-import', tag.line, imported);
+    values.set(imported, found ?? '');
+  } else if (query !== undefined) {
+    const found = parameter?.(query);
+    if (found === undefined && parameter !== undefined) note('define-parameter', tag.line, query);
+    values.set(query, found ?? '');
+  }
 }

@@ -1,6 +1,7 @@
 /** A parsed playlist: tags with their positions, and what is derived from them. */
 import type { Attributes } from './attributes.ts';
-import { numeric } from './figures.ts';
+import { quote } from './rule.ts';
+import type { Note } from './rules/catalog.ts';
 
 export interface Tag {
   name: string;
@@ -118,3 +119,58 @@ export const text = (tag: Tag, name: string): string | undefined => tag.attribut
 export const number = (tag: Tag, name: string): number | undefined => numeric(text(tag, name));
 export const durationOf = (playlist: Playlist): number =>
   playlist.segments.reduce((sum, { duration }) => sum + duration, 0);
+
+/** An invalid number is noted, and parsed as far as possible. */
+export function wholeNumber(value: string, name: string, line: number, note: Note): number | undefined {
+  if (/^\d{1,16}$/.test(value)) return Number(value);
+  note('tag-value', line, `${name}: ${quote(value)} is not a whole number`);
+  const near = Number.parseInt(value, 10);
+  return Number.isFinite(near) && near >= 0 ? near : undefined;
+}
+
+/** Handles a duration that is not a decimal number from 0 up. */
+export function badDuration(figure: string, line: number, note: Note): number {
+  note('extinf-duration', line, `${quote(figure)} is not a decimal number from 0 up`);
+  const near = Number.parseFloat(figure);
+  return Number.isFinite(near) && near > 0 ? near : 0;
+}
+
+export const numeric = (value: string | undefined): number | undefined => {
+  const figure = Number.parseFloat(value ?? '');
+  return Number.isFinite(figure) ? figure : undefined;
+};
+
+export function byteRange(value: string): ByteRange | undefined {
+  const match = /^(\d{1,16})(?:@(\d{1,16}))?$/.exec(value);
+  return match === null
+    ? undefined
+    : { length: Number(match[1]), offset: match[2] === undefined ? undefined : Number(match[2]) };
+}
+
+export const keyOf = (tag: Tag): Key => ({
+  tag,
+  method: text(tag, 'METHOD') ?? '',
+  uri: text(tag, 'URI'),
+  iv: text(tag, 'IV'),
+  format: text(tag, 'KEYFORMAT') ?? 'identity',
+  used: 0,
+});
+
+export function initSectionOf(tag: Tag, keys: readonly Key[]): InitSection {
+  const range = byteRange(text(tag, 'BYTERANGE') ?? '');
+  return {
+    tag,
+    uri: text(tag, 'URI') ?? '',
+    range: range === undefined ? undefined : { length: range.length, offset: range.offset ?? 0 },
+    keys,
+  };
+}
+
+export const partOf = (tag: Tag): Part => ({
+  uri: text(tag, 'URI') ?? '',
+  line: tag.line,
+  duration: numeric(text(tag, 'DURATION')) ?? 0,
+  independent: text(tag, 'INDEPENDENT') === 'YES',
+  gap: text(tag, 'GAP') === 'YES',
+  range: byteRange(text(tag, 'BYTERANGE') ?? ''),
+});

@@ -2,8 +2,7 @@
 import { PROBE_OPTION } from './built_in.ts';
 import { LIMITS_BESIDE } from './limits.ts';
 import { openOrigin } from './origin.ts';
-import { makeReport } from './report.ts';
-import { textReport } from './text_report.ts';
+import { makeReport, textReport } from './report.ts';
 import { UnreadableError, validate } from './validate.ts';
 
 interface Arguments {

@@ -1,9 +1,9 @@
 /**
  * The lines of a playlist as a report shows them: addresses without user info, query values, fragments and inline data,
- * and no values of variables, of which players make query strings.
+ * and no values of variables, of which players make query strings. What each playlist may add to the report is bounded,
+ * so that no number of playlists makes it large.
  */
 import { HIDDEN, hideQuery } from '../../source/address/hide_query.ts';
-import { MOST_TEXT } from './shares.ts';
 
 /** A longer line is named by its length: what is hidden in it must not depend on where it is cut. */
 const LONGEST = 4_096;
@@ -62,4 +62,21 @@ function shownAddress(text: string): string {
     (_, start: string, authority: string) => start + authority.slice(authority.lastIndexOf('@') + 1),
   );
   return hideQuery(bare.replace(/\bdata:.*$/i, 'data:'));
+}
+
+/** Segment durations of one playlist, and of all. */
+export const MOST_DURATIONS = { each: 2_000, all: 20_000 };
+/** Characters of one playlist, and of all. */
+export const MOST_TEXT = { each: 64 << 10, all: 512 << 10 };
+
+/** The most that each one may have so that all fit: small ones leave their rest to large ones. */
+export function shareOf(sizes: readonly number[], { each, all }: { each: number; all: number }): number {
+  let left = all;
+  const sorted = sizes.map((size) => Math.min(size, each)).sort((a, b) => a - b);
+  for (const [index, size] of sorted.entries()) {
+    const share = Math.floor(left / (sorted.length - index));
+    if (size > share) return share;
+    left -= size;
+  }
+  return each;
 }

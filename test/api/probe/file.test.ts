@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { openSealed } from '../../../src/platform/seal/open.ts';
-import { HLS_VERSION } from '../../../src/media/hls/version.ts';
+import { HLS_VERSION } from '../../../src/media/hls/built_in.ts';
 import { PROBE_JOBS } from '../../../src/platform/kube/client.ts';
 import { until } from '../../until.ts';
 import { startApi, tool, type ApiFixture } from '../fixture.ts';

@@ -5,7 +5,7 @@ import { ProbeFileSchema, type ProbeFile } from '../../../src/service/api/probe/
 import { selectTools } from '../../../src/service/api/probe/tools.ts';
 import { availableTools } from '../../../src/service/api/probe/versions.ts';
 import { FFPROBE_OPTIONS } from '../../../src/media/tools/ffprobe_options.ts';
-import { HLS_VERSION } from '../../../src/media/hls/version.ts';
+import { HLS_VERSION } from '../../../src/media/hls/built_in.ts';
 import { aTool } from '../a_tool.ts';
 import { startApi, type ApiFixture } from '../fixture.ts';
 

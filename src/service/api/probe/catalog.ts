@@ -1,5 +1,5 @@
 /** The tool versions that the cluster can run now, from its ProbeTools, and the resolution of requested versions. */
-import { HLS_VERSION } from '../../../media/hls/version.ts';
+import { HLS_VERSION } from '../../../media/hls/built_in.ts';
 import { isAvailable } from '../../../platform/kube/conditions.ts';
 import type { ProbeTool } from '../../../platform/kube/probe_tool.ts';
 import type { ToolName } from '../../../media/tools/table.ts';
