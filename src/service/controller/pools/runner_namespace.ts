@@ -1,8 +1,8 @@
 /**
- * What runner pods need in their namespace. Their controller owner is a ConfigMap of the release: `kubectl drain` evicts
- * only pods that have an owner, and the garbage collector deletes them with it on uninstall. It is never created here:
- * otherwise a controller that is still shutting down would keep its pods alive after an uninstall. Another ConfigMap
- * holds the authorities of NATS, which runners read at each connect.
+ * What runner pods need in their namespace. Their controller owner is a ConfigMap of the release: `kubectl drain`
+ * evicts only pods that have an owner, and the garbage collector deletes them with it on uninstall. It is never created
+ * here: otherwise a controller that is still shutting down would keep its pods alive after an uninstall. Another
+ * ConfigMap holds the authorities of NATS, which runners read at each connect.
  */
 import { CONFIG_MAPS, isKubeError, type KubeClient } from '../../../platform/kube/client.ts';
 import type { Meta } from '../../../platform/kube/resource.ts';
