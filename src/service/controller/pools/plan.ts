@@ -10,7 +10,7 @@ import { HEARTBEAT_MS, RUNNER_PROTOCOL } from '../../../platform/bus/messages.ts
 import { MAX_LIFE } from '../../../platform/bus/runner_id.ts';
 import type { ProbePoolSpec } from '../../../platform/kube/probe_pool.ts';
 import { holderOf, type Holder, type Runner } from './runners.ts';
-import { hadCredentials, isForOneJob, mayTake, reserveOf, shareOf } from './share.ts';
+import { hadCredentials, isForOneJob, mayTake, reserveOf, shareOf, type Holding } from './share.ts';
 
 /**
  * Waiting jobs of one tenant that lack only a runner, the account whose share they count against, and the waiting time
@@ -29,15 +29,21 @@ export interface Demand {
   drainPerSecond: number;
 }
 
+export type WhyEnded =
+  'old-generation' | 'idle' | 'age' | 'surplus' | 'evicted' | 'used-up' | 'drained' | 'shrunk' | 'isolation';
+
+export interface Ending {
+  runner: Runner;
+  /** For the log. */
+  why: WhyEnded;
+}
+
 export interface PoolPlan {
   create: number;
-  /** Pods to end, with the reason for the log. */
-  end: {
-    runner: Runner;
-    why: 'old-generation' | 'idle' | 'age' | 'surplus' | 'evicted' | 'used-up' | 'drained' | 'shrunk' | 'isolation';
-  }[];
+  /** Pods to end. */
+  end: Ending[];
   /** Pods that are not ended, but begin another life, because their places are wanted. */
-  renew: PoolPlan['end'];
+  renew: Ending[];
 }
 
 /** Pods of a pool that start at once. */
@@ -89,229 +95,383 @@ export interface PoolView {
   lacksWall?: (runner: Runner) => boolean;
 }
 
-export function planPool({ spec, generation, runners, unseen, demand, holdBack, now, lacksWall }: PoolView): PoolPlan {
-  const end: PoolPlan['end'] = [];
-  const ending = new Set<Runner>();
-  const finish = (runner: Runner, why: PoolPlan['end'][number]['why']) => {
-    if (ending.has(runner) || runner.deleting) return;
-    ending.add(runner);
-    end.push({ runner, why });
-  };
-  const reuse = spec.reuse ?? { scope: 'account', maxJobs: 200, maxAgeSeconds: 3600, idleSeconds: 120 };
-  const all = runners.filter(({ deleting }) => !deleting);
-  const live = all.filter(({ renewing }) => !renewing);
-  const isFree = (runner: Runner) => runner.phase === 'idle' && !runner.task;
-  const free = live.filter(isFree);
-  const current = live.filter((runner) => runner.generation === generation);
-  const isStarting = ({ phase, scheduledAt, life }: Runner) =>
-    phase === 'starting' &&
-    (scheduledAt === undefined || now - scheduledAt < (life === 0 ? START_HOPE_MS : RENEW_HOPE_MS));
-  const pods = current.filter((runner) => runner.life === 0 && isStarting(runner)).length + unseen;
-  const startingNow =
-    pods +
-    all.filter(
-      (runner) => runner.generation === generation && (runner.renewing || (runner.life > 0 && isStarting(runner))),
-    ).length;
-  const untouchedNow = current.filter((runner) => isFree(runner) && runner.tenant === undefined).length;
+/**
+ * The plan by its steps, each of which sees what the ones before it end: first what must not be used again, then what
+ * makes room for others, then what is too much. What is missing after them is renewed or created.
+ */
+export function planPool(view: PoolView): PoolPlan {
+  const draft = new Draft(view);
+  endUnusable(draft);
+  endOldGenerations(draft);
+  const shares = new Shares(draft);
+  const wanted = podsWanted(draft, shares);
+  evictForNewTenants(draft, shares);
+  evictForShares(draft, shares);
+  const replaced = replacedInAdvance(draft);
+  evictForReserve(draft, shares, replaced);
+  shrink(draft);
+  const want = view.spec.minReady + wanted + replaced;
+  endSurplus(draft, want);
+  endOldestOfFullPool(draft);
+  return replaceAndCreate(draft, want, shares.isGrowing);
+}
 
-  // Runners that must not be used again, or were unused for too long.
-  for (const runner of free) {
-    if (runner.tenant !== undefined && (reuse.scope === 'job' || isForOneJob(runner.tenant))) finish(runner, 'used-up');
-    else if (runner.protocol !== RUNNER_PROTOCOL) finish(runner, 'old-generation');
-    else if (lacksWall?.(runner) && now - runner.createdAt > UNFIT_MS) finish(runner, 'isolation');
-    else if (runner.jobsDone >= reuse.maxJobs) finish(runner, 'used-up');
-    else if (now - runner.createdAt > reuse.maxAgeSeconds * 1000) finish(runner, 'age');
-    else if (runner.tenant !== undefined && now - runner.idleSince > reuse.idleSeconds * 1000) finish(runner, 'idle');
+const REUSE = { scope: 'account', maxJobs: 200, maxAgeSeconds: 3600, idleSeconds: 120 } as const;
+
+const isIdle = (runner: Runner): boolean => runner.phase === 'idle' && !runner.task;
+/** It takes no more jobs. */
+const isDraining = (runner: Runner): boolean => runner.phase === 'draining';
+const byIdleTime = (a: Runner, b: Runner): number => a.idleSince - b.idleSince;
+
+/** The runners of a pool as a plan finds them, and those that it ends. */
+export class Draft {
+  readonly view: PoolView;
+  readonly reuse: NonNullable<ProbePoolSpec['reuse']>;
+  /** Whose pods are not being deleted. */
+  readonly all: readonly Runner[];
+  /** Of these, those that are not being renewed. */
+  readonly live: readonly Runner[];
+  /** Of these, those without a task. */
+  readonly idle: readonly Runner[];
+  /** Ready runners of the current generation without a tenant. */
+  readonly untouched: number;
+  /** Pods of the current generation that are starting, and runners that are: pods too, and those that are renewed. */
+  readonly startingPods: number;
+  readonly starting: number;
+  readonly end: Ending[] = [];
+  readonly #ending = new Set<Runner>();
+
+  constructor(view: PoolView) {
+    this.view = view;
+    this.reuse = view.spec.reuse ?? REUSE;
+    this.all = view.runners.filter(({ deleting }) => !deleting);
+    this.live = this.all.filter(({ renewing }) => !renewing);
+    this.idle = this.live.filter(isIdle);
+    const current = this.all.filter((runner) => this.isCurrent(runner));
+    this.untouched = current.filter(
+      (runner) => !runner.renewing && isIdle(runner) && runner.tenant === undefined,
+    ).length;
+    const isPod = (runner: Runner): boolean => runner.life === 0 && !runner.renewing;
+    this.startingPods = current.filter((runner) => isPod(runner) && this.#isStarting(runner)).length + view.unseen;
+    this.starting =
+      this.startingPods +
+      current.filter((runner) => runner.renewing || (runner.life > 0 && this.#isStarting(runner))).length;
+  }
+
+  isCurrent({ generation }: Runner): boolean {
+    return generation === this.view.generation;
+  }
+
+  /** Not one that takes too long: it may never start. */
+  #isStarting({ phase, scheduledAt, life }: Runner): boolean {
+    const hopeMs = life === 0 ? START_HOPE_MS : RENEW_HOPE_MS;
+    return phase === 'starting' && (scheduledAt === undefined || this.view.now - scheduledAt < hopeMs);
+  }
+
+  finish(runner: Runner, why: WhyEnded): void {
+    if (this.#ending.has(runner)) return;
+    this.#ending.add(runner);
+    this.end.push({ runner, why });
+  }
+
+  isEnding(runner: Runner): boolean {
+    return this.#ending.has(runner);
+  }
+
+  isBound(runner: Runner): boolean {
+    return runner.tenant !== undefined && !this.isEnding(runner);
+  }
+
+  /** Pods that may still be made; negative if there are more than the maximum. Runners to be ended count no more. */
+  room(): number {
+    return this.view.spec.maxPods - (this.all.length + this.view.unseen - this.end.length);
+  }
+
+  /** Runners that a job can have soon: untouched, starting, or not made yet. */
+  open(): number {
+    return this.untouched + this.starting + Math.max(0, this.room());
+  }
+}
+
+/** How many runners each account holds and wants, after the runners that must not be used again. */
+export class Shares {
+  readonly waiting: readonly Waiting[];
+  /** Waiting jobs by account. */
+  readonly jobs: ReadonlyMap<Holder, number>;
+  /** Whether every waiting account already holds runners. */
+  readonly isGrowing: boolean;
+  /** Runners held by any account. */
+  bound = 0;
+  readonly #draft: Draft;
+  readonly #tenants: ReadonlySet<string>;
+  readonly #held = new Map<Holder, number>();
+  /** Number of waiting accounts by how many runners they hold: 2,000 of them are not searched for each other. */
+  readonly #waitingWith: number[];
+
+  constructor(draft: Draft) {
+    this.#draft = draft;
+    this.waiting = draft.view.demand.waiting.filter(({ jobs }) => jobs > 0);
+    this.#tenants = new Set(this.waiting.map(({ tenant }) => tenant));
+    const jobs = new Map<Holder, number>();
+    for (const { account, jobs: more } of this.waiting) jobs.set(account, (jobs.get(account) ?? 0) + more);
+    this.jobs = jobs;
+    this.#waitingWith = [jobs.size];
+    for (const runner of draft.live) if (!draft.isEnding(runner)) this.count(holderOf(runner), 1);
+    this.isGrowing = jobs.size > 0 && [...jobs.keys()].every((account) => this.heldBy(account) > 0);
+  }
+
+  count(holder: Holder | undefined, by: 1 | -1): void {
+    if (holder === undefined) return;
+    const had = this.#held.get(holder) ?? 0;
+    this.#held.set(holder, had + by);
+    this.bound += by;
+    if (!this.jobs.has(holder)) return;
+    this.#waitingWith[had]! -= 1;
+    this.#waitingWith[had + by] = (this.#waitingWith[had + by] ?? 0) + 1;
+  }
+
+  heldBy(holder: Holder | undefined): number {
+    return holder === undefined ? 0 : (this.#held.get(holder) ?? 0);
+  }
+
+  /** The fewest runners that another waiting account holds. */
+  fewestOfOthers(account: Holder): number | undefined {
+    const own = this.heldBy(account);
+    const fewest = this.#waitingWith.findIndex((number, holding) => number > (holding === own ? 1 : 0));
+    return fewest < 0 ? undefined : fewest;
+  }
+
+  holding(account: Holder): Holding {
+    return { held: this.heldBy(account), bound: this.bound, fewestOfOthers: this.fewestOfOthers(account) };
+  }
+
+  hasWaitingJobs({ tenant }: Runner): boolean {
+    return this.#tenants.has(tenant ?? '');
+  }
+
+  /** Of the idle runners that may go, one of the account that holds the most, and of these the longest idle. */
+  victim(mayGo: (runner: Runner) => boolean): Runner | undefined {
+    let first: Runner | undefined;
+    for (const runner of this.#draft.idle)
+      if (this.#draft.isBound(runner) && mayGo(runner) && (first === undefined || this.#byHeld(runner, first) < 0))
+        first = runner;
+    return first;
+  }
+
+  #byHeld(a: Runner, b: Runner): number {
+    return this.heldBy(holderOf(b)) - this.heldBy(holderOf(a)) || byIdleTime(a, b);
+  }
+
+  evict(runner: Runner): void {
+    this.#draft.finish(runner, 'evicted');
+    this.count(holderOf(runner), -1);
+  }
+}
+
+/** Runners that must not be used again, or were unused for too long. */
+export function endUnusable(draft: Draft): void {
+  for (const runner of draft.idle) {
+    const why = whyUnusable(draft, runner);
+    if (why) draft.finish(runner, why);
   }
   // A draining runner takes no more jobs and has nothing left: it reports this itself after its maximum number of jobs.
   // Its place is free at once.
-  const isDraining = (runner: Runner) => runner.phase === 'draining';
-  for (const runner of live) if (isDraining(runner) && !runner.task) finish(runner, 'drained');
+  for (const runner of draft.live) if (isDraining(runner) && !runner.task) draft.finish(runner, 'drained');
+}
 
-  // An older generation ends once the new one can replace it, with surge, so a change of tools fails no job.
-  const oldUntouched = free.filter((runner) => runner.generation !== generation && runner.tenant === undefined);
-  for (const runner of oldUntouched.slice(0, Math.max(0, untouchedNow + oldUntouched.length - spec.minReady)))
-    finish(runner, 'old-generation');
-  for (const runner of free)
-    if (runner.generation !== generation && runner.tenant !== undefined && untouchedNow > 0)
-      finish(runner, 'old-generation');
-  for (const runner of live)
-    if (runner.generation !== generation && isBooting(runner, now)) finish(runner, 'old-generation');
+function whyUnusable({ view: { now, lacksWall }, reuse }: Draft, runner: Runner): WhyEnded | undefined {
+  const { tenant, protocol, createdAt, idleSince, jobsDone } = runner;
+  if (tenant !== undefined && (reuse.scope === 'job' || isForOneJob(tenant))) return 'used-up';
+  if (protocol !== RUNNER_PROTOCOL) return 'old-generation';
+  if (lacksWall?.(runner) && now - createdAt > UNFIT_MS) return 'isolation';
+  if (jobsDone >= reuse.maxJobs) return 'used-up';
+  if (now - createdAt > reuse.maxAgeSeconds * 1000) return 'age';
+  return tenant !== undefined && now - idleSince > reuse.idleSeconds * 1000 ? 'idle' : undefined;
+}
 
-  const waiting = demand.waiting.filter(({ jobs }) => jobs > 0);
-  const waits = new Set(waiting.map(({ tenant }) => tenant));
-  const held = new Map<Holder, number>();
-  const jobsOf = new Map<Holder, number>();
-  for (const { account, jobs } of waiting) jobsOf.set(account, (jobsOf.get(account) ?? 0) + jobs);
-  /** Number of waiting accounts by how many runners they hold: 2,000 of them are not searched for each other. */
-  const waitingWith: number[] = [jobsOf.size];
-  let bound = 0;
-  const count = (holder: Holder | undefined, by: 1 | -1): void => {
-    if (holder === undefined) return;
-    const had = held.get(holder) ?? 0;
-    held.set(holder, had + by);
-    bound += by;
-    if (!jobsOf.has(holder)) return;
-    waitingWith[had]! -= 1;
-    waitingWith[had + by] = (waitingWith[had + by] ?? 0) + 1;
-  };
-  for (const runner of live) if (!ending.has(runner)) count(holderOf(runner), 1);
-  const heldBy = (holder: Holder | undefined): number => (holder === undefined ? 0 : (held.get(holder) ?? 0));
-  const accounts = [...jobsOf.keys()];
-  const isGrowing = accounts.length > 0 && accounts.every((account) => heldBy(account) > 0);
-  const fewestOfOthers = (account: Holder): number | undefined => {
-    const own = heldBy(account);
-    const fewest = waitingWith.findIndex((number, holding) => number > (holding === own ? 1 : 0));
-    return fewest < 0 ? undefined : fewest;
-  };
+/** An older generation ends once the new one can replace it, with surge, so a change of tools fails no job. */
+export function endOldGenerations(draft: Draft): void {
+  const { untouched, view } = draft;
+  const old = draft.live.filter((runner) => !draft.isCurrent(runner));
+  const oldUntouched = old.filter((runner) => isIdle(runner) && runner.tenant === undefined);
+  for (const runner of oldUntouched.slice(0, Math.max(0, untouched + oldUntouched.length - view.spec.minReady)))
+    draft.finish(runner, 'old-generation');
+  for (const runner of old)
+    if (isIdle(runner) && runner.tenant !== undefined && untouched > 0) draft.finish(runner, 'old-generation');
+  for (const runner of old) if (isBooting(runner, view.now)) draft.finish(runner, 'old-generation');
+}
 
-  // Only demand within an account's share creates pods. Otherwise one queue could fill the pool with runners that its
-  // account may not use.
+/**
+ * Pods for the waiting jobs. Only demand within an account's share creates pods. Otherwise one queue could fill the
+ * pool with runners that its account may not use.
+ */
+export function podsWanted({ view: { spec } }: Draft, shares: Shares): number {
   let wanted = 0;
-  for (const [account, jobs] of jobsOf) {
-    const has = heldBy(account);
-    const fewest = fewestOfOthers(account);
+  for (const [account, jobs] of shares.jobs) {
+    const has = shares.heldBy(account);
+    const fewest = shares.fewestOfOthers(account);
     const most =
       fewest !== undefined && fewest < has + jobs
         ? Math.max(shareOf(spec), has) - has
-        : spec.maxPods - reserveOf(spec) - bound;
+        : spec.maxPods - reserveOf(spec) - shares.bound;
     wanted += Math.min(jobs, Math.max(most, has === 0 ? 1 : 0));
   }
-  /** Pods that may still be made; negative if there are more than the maximum. Runners to be ended count no more. */
-  const room = (): number => spec.maxPods - (all.length + unseen - ending.size);
+  return wanted;
+}
 
-  // A tenant without a runner waits and none is free: an idle runner is ended for it. The accounts that hold the most
-  // come first, then the longest idle. An account at its share loses one of its own, so its new tenants never cost
-  // others their warm runners.
-  let open = untouchedNow + startingNow + Math.max(0, room());
+/**
+ * A tenant without a runner waits and none is free: an idle runner is ended for it. The accounts that hold the most
+ * come first, then the longest idle. An account at its share loses one of its own, so its new tenants never cost others
+ * their warm runners.
+ */
+export function evictForNewTenants(draft: Draft, shares: Shares): void {
+  const { spec } = draft.view;
+  let open = draft.open();
   const served = new Set(
-    live.filter((runner) => !isDraining(runner) && !ending.has(runner)).map(({ tenant }) => tenant),
+    draft.live.filter((runner) => !isDraining(runner) && !draft.isEnding(runner)).map(({ tenant }) => tenant),
   );
-  const strangers = waiting
+  const strangers = shares.waiting
     .filter(({ tenant }) => !served.has(tenant))
-    .sort((a, b) => heldBy(a.account) - heldBy(b.account) || b.waitMs - a.waitMs);
-  const isBound = (runner: Runner): boolean => runner.tenant !== undefined && !ending.has(runner);
-  /** Of the account that holds the most first, then the longest idle. */
-  const byHeld = (a: Runner, b: Runner): number =>
-    heldBy(holderOf(b)) - heldBy(holderOf(a)) || a.idleSince - b.idleSince;
-  const firstByHeld = (mayGo: (runner: Runner) => boolean): Runner | undefined => {
-    let first: Runner | undefined;
-    for (const runner of free)
-      if (isBound(runner) && mayGo(runner) && (first === undefined || byHeld(runner, first) < 0)) first = runner;
-    return first;
-  };
-  const victimFor = ({ account, waitMs }: Waiting): Runner | undefined => {
-    const has = heldBy(account);
-    const isIts = (runner: Runner): boolean => holderOf(runner) === account;
-    const mayGo = (runner: Runner): boolean => isIts(runner) || has < shareOf(spec);
-    // No runner is idle without demand: after a fair wait even a tenant with waiting jobs gives one up.
-    const lends = waitMs >= FAIR_WAIT_MS;
-    return (
-      firstByHeld((runner) => mayGo(runner) && !waits.has(runner.tenant ?? '')) ??
-      (lends ? firstByHeld((runner) => mayGo(runner) && (isIts(runner) || heldBy(holderOf(runner)) > has)) : undefined)
-    );
-  };
+    .sort((a, b) => shares.heldBy(a.account) - shares.heldBy(b.account) || b.waitMs - a.waitMs);
   const exhausted = new Set<Holder>();
   for (const stranger of strangers) {
     const { account } = stranger;
-    if (open > 0 && mayTake(spec, { held: heldBy(account), bound, fewestOfOthers: fewestOfOthers(account) })) open--;
+    if (open > 0 && mayTake(spec, shares.holding(account))) open--;
     else {
-      const victim = exhausted.has(account) ? undefined : victimFor(stranger);
+      const victim = exhausted.has(account) ? undefined : victimFor(stranger, spec, shares);
       if (!victim) {
         exhausted.add(account);
         continue;
       }
-      finish(victim, 'evicted');
-      count(holderOf(victim), -1);
+      shares.evict(victim);
     }
-    count(account, 1);
+    shares.count(account, 1);
   }
+}
 
-  // The idle runners of others fill the pool, and an account below its share waits for more than it holds. Holders with
-  // at least two more than it give some up, so that no account loses what it would take back at once; and any holder
-  // those that it has not used for a while.
+function victimFor({ account, waitMs }: Waiting, spec: ProbePoolSpec, shares: Shares): Runner | undefined {
+  const has = shares.heldBy(account);
+  const isIts = (runner: Runner): boolean => holderOf(runner) === account;
+  const mayGo = (runner: Runner): boolean => isIts(runner) || has < shareOf(spec);
+  const unused = shares.victim((runner) => mayGo(runner) && !shares.hasWaitingJobs(runner));
+  if (unused || waitMs < FAIR_WAIT_MS) return unused;
+  // No runner is idle without demand: after a fair wait even a tenant with waiting jobs gives one up.
+  return shares.victim((runner) => mayGo(runner) && (isIts(runner) || shares.heldBy(holderOf(runner)) > has));
+}
+
+/**
+ * The idle runners of others fill the pool, and an account below its share waits for more than it holds. Holders with
+ * at least two more than it give some up, so that no account loses what it would take back at once; and any holder
+ * those that it has not used for a while.
+ */
+export function evictForShares({ view: { spec, now } }: Draft, shares: Shares): void {
   const places = spec.maxPods - reserveOf(spec);
-  for (const { account, jobs, waitMs } of waiting.toSorted((a, b) => heldBy(a.account) - heldBy(b.account))) {
-    const has = heldBy(account);
+  const byHeld = shares.waiting.toSorted((a, b) => shares.heldBy(a.account) - shares.heldBy(b.account));
+  for (const { account, jobs, waitMs } of byHeld) {
+    const has = shares.heldBy(account);
     if (has === 0 || waitMs < FAIR_WAIT_MS) continue;
-    let lacking = bound + Math.min(jobs, MAX_GROWING, shareOf(spec) - has) - places;
+    let lacking = shares.bound + Math.min(jobs, MAX_GROWING, shareOf(spec) - has) - places;
     while (lacking-- > 0) {
-      const victim = firstByHeld(
+      const victim = shares.victim(
         (runner) =>
-          !waits.has(runner.tenant ?? '') && (heldBy(holderOf(runner)) > has + 1 || now - runner.idleSince > UNUSED_MS),
+          !shares.hasWaitingJobs(runner) &&
+          (shares.heldBy(holderOf(runner)) > has + 1 || now - runner.idleSince > UNUSED_MS),
       );
       if (!victim) break;
-      finish(victim, 'evicted');
-      count(holderOf(victim), -1);
+      shares.evict(victim);
     }
   }
+}
 
-  const lastJobs = Math.min(LAST_JOBS, Math.floor(reuse.maxJobs / 10));
-  const isNearEnd = (runner: Runner): boolean => isBound(runner) && reuse.maxJobs - runner.jobsDone <= lastJobs;
-  const replaced = new Set(live.filter(isNearEnd).map(holderOf)).size;
+/** Number of accounts with a runner that is near its last job. */
+export function replacedInAdvance(draft: Draft): number {
+  const { maxJobs } = draft.reuse;
+  const lastJobs = Math.min(LAST_JOBS, Math.floor(maxJobs / 10));
+  const isNearEnd = (runner: Runner): boolean => draft.isBound(runner) && maxJobs - runner.jobsDone <= lastJobs;
+  return new Set(draft.live.filter(isNearEnd).map(holderOf)).size;
+}
 
-  // Accounts without a runner took the reserve of a full pool. Idle runners of the accounts that hold the most make
-  // room for it again, but never the last one of an account.
-  let missing = reserveOf(spec) + replaced - (untouchedNow + startingNow + Math.max(0, room()));
+/**
+ * Accounts without a runner took the reserve of a full pool. Idle runners of the accounts that hold the most make room
+ * for it again, but never the last one of an account.
+ */
+export function evictForReserve(draft: Draft, shares: Shares, replaced: number): void {
+  const { spec, now } = draft.view;
+  let missing = reserveOf(spec) + replaced - draft.open();
   while (missing-- > 0) {
-    const victim = firstByHeld(
-      (runner) => !waits.has(runner.tenant ?? '') && now - runner.idleSince > SPARE_MS && heldBy(holderOf(runner)) > 1,
+    const victim = shares.victim(
+      (runner) =>
+        !shares.hasWaitingJobs(runner) && now - runner.idleSince > SPARE_MS && shares.heldBy(holderOf(runner)) > 1,
     );
     if (!victim) break;
-    finish(victim, 'evicted');
-    count(holderOf(victim), -1);
+    shares.evict(victim);
   }
+}
 
-  // More runners than the maximum: the pool was scaled down, or a burst is over.
-  let over = Math.max(0, -room());
-  for (const runner of [...free].sort((a, b) => a.idleSince - b.idleSince)) {
-    if (over <= 0) break;
-    if (ending.has(runner)) continue;
-    finish(runner, 'shrunk');
-    over--;
-  }
-  const surplus = current.filter(
+/** More runners than the maximum: the pool was scaled down, or a burst is over. */
+export function shrink(draft: Draft): void {
+  const over = Math.max(0, -draft.room());
+  const left = draft.idle.filter((runner) => !draft.isEnding(runner)).sort(byIdleTime);
+  for (const runner of left.slice(0, over)) draft.finish(runner, 'shrunk');
+}
+
+/** `want`: how many untouched runners there should be. */
+export function endSurplus(draft: Draft, want: number): void {
+  const unused = draft.idle.filter(
     (runner) =>
-      isFree(runner) && runner.tenant === undefined && !ending.has(runner) && now - runner.idleSince > SURPLUS_MS,
+      draft.isCurrent(runner) &&
+      runner.tenant === undefined &&
+      !draft.isEnding(runner) &&
+      draft.view.now - runner.idleSince > SURPLUS_MS,
   );
-  const want = spec.minReady + wanted + replaced;
-  for (const runner of surplus.slice(0, Math.max(0, untouchedNow + startingNow - want))) finish(runner, 'surplus');
+  for (const runner of unused.slice(0, Math.max(0, draft.untouched + draft.starting - want)))
+    draft.finish(runner, 'surplus');
+}
 
-  // A full pool has no room for a first runner of the new generation, so the longest idle runner of an old one ends.
-  if (room() <= 0 && untouchedNow + startingNow === 0) {
-    const [oldest] = free
-      .filter((runner) => runner.generation !== generation && !ending.has(runner))
-      .sort((a, b) => a.idleSince - b.idleSince);
-    if (oldest) finish(oldest, 'old-generation');
-  }
+/** A full pool has no room for a first runner of the new generation, so the longest idle runner of an old one ends. */
+export function endOldestOfFullPool(draft: Draft): void {
+  if (draft.room() > 0 || draft.untouched + draft.starting > 0) return;
+  const [oldest] = draft.idle.filter((runner) => !draft.isCurrent(runner) && !draft.isEnding(runner)).sort(byIdleTime);
+  if (oldest) draft.finish(oldest, 'old-generation');
+}
 
-  const have = untouchedNow + startingNow - end.filter(({ why }) => why === 'surplus').length;
-  const isRenewable = mayRenew(spec, generation, now);
-  const renewable = end.filter(({ runner, why }) => isRenewable(runner, why) && lacksWall?.(runner) !== true);
-  const renew = renewable
+/** Runners that are ended for others begin another life where their places are wanted; the rest is created. */
+function replaceAndCreate(draft: Draft, want: number, isGrowing: boolean): PoolPlan {
+  const { end, view } = draft;
+  const lacking = want - (draft.untouched + draft.starting - end.filter(({ why }) => why === 'surplus').length);
+  const renew = end
+    .filter((ending) => mayRenew(draft, ending))
     .sort((a, b) => Number(b.why === 'evicted') - Number(a.why === 'evicted'))
-    .slice(0, Math.max(0, Math.min(room(), want - have)));
-  const renewed = new Set(renew.map(({ runner }) => runner));
-
-  const nodes = new Set(all.flatMap(({ node }) => node ?? [])).size;
-  const startingMost = Math.max(
-    isGrowing ? Math.max(MAX_GROWING, nodes) : Math.max(MAX_STARTING, STARTING_PER_NODE * nodes),
-    Math.ceil(3 * demand.drainPerSecond * START_SECONDS),
+    .slice(0, Math.max(0, Math.min(draft.room(), lacking)));
+  const create = Math.min(
+    lacking - renew.length,
+    draft.room() - renew.length,
+    mostStarting(draft, isGrowing) - draft.startingPods,
   );
-  const create = Math.min(want - have - renew.length, room() - renew.length, startingMost - pods);
+  const renewed = new Set(renew);
   return {
-    create: holdBack ? 0 : Math.max(0, create),
-    end: end.filter(({ runner }) => !renewed.has(runner)),
+    create: view.holdBack ? 0 : Math.max(0, create),
+    end: end.filter((ending) => !renewed.has(ending)),
     renew,
   };
+}
+
+/** Pods that may be starting at once. */
+function mostStarting({ all, view }: Draft, isGrowing: boolean): number {
+  const nodes = new Set(all.flatMap(({ node }) => node ?? [])).size;
+  return Math.max(
+    isGrowing ? Math.max(MAX_GROWING, nodes) : Math.max(MAX_STARTING, STARTING_PER_NODE * nodes),
+    Math.ceil(3 * view.demand.drainPerSecond * START_SECONDS),
+  );
 }
 
 /**
  * Whether a runner may go to another tenant without a new pod. Never after a source with credentials, and its pod gets
  * neither older nor does it run more jobs than without.
  */
-function mayRenew({ reuse }: ProbePoolSpec, generation: string, now: number) {
-  return (runner: Runner, why: PoolPlan['end'][number]['why']): boolean =>
+export function mayRenew({ view: { spec, generation, now, lacksWall } }: Draft, { runner, why }: Ending): boolean {
+  const { reuse } = spec;
+  return (
     reuse?.renew === 'process' &&
     (why === 'evicted' || why === 'used-up' || why === 'idle') &&
     runner.tenant !== undefined &&
@@ -320,5 +480,7 @@ function mayRenew({ reuse }: ProbePoolSpec, generation: string, now: number) {
     runner.protocol === RUNNER_PROTOCOL &&
     runner.jobsDone < reuse.maxJobs &&
     now - runner.createdAt <= reuse.maxAgeSeconds * 1000 &&
-    runner.life < MAX_LIFE;
+    runner.life < MAX_LIFE &&
+    lacksWall?.(runner) !== true
+  );
 }

@@ -5,7 +5,7 @@
 import { PODS, PROBE_POOLS, isKubeError, isOverQuota, type Pod, EVENTS } from '../../../platform/kube/client.ts';
 import { runnerFields } from '../../../base/log.ts';
 import { retry } from '../../../base/retry.ts';
-import { isBooting, planPool, type PoolPlan } from './plan.ts';
+import { isBooting, planPool, type PoolPlan, type WhyEnded } from './plan.ts';
 import { HOLD_BACK_MS, now, type PoolState, type PoolsState } from './state.ts';
 import type { Runner } from './runners.ts';
 import { lackedWalls, isWithoutUserNamespaces, requiredWalls } from './isolation.ts';
@@ -207,12 +207,7 @@ const TRIES = 3;
  * agent is asked first, then the pod's annotation is written. Between the two neither life gets a job, so no crash
  * leaves a runner that serves two tenants: see docs/decisions/0039-runners-are-renewed.md.
  */
-async function renewRunner(
-  pools: PoolsState,
-  state: PoolState,
-  runner: Runner,
-  why: PoolPlan['renew'][number]['why'],
-): Promise<void> {
+async function renewRunner(pools: PoolsState, state: PoolState, runner: Runner, why: WhyEnded): Promise<void> {
   const { bus, epoch, runners, metrics, log, events, signal } = pools.deps;
   const { uid, pool } = runner;
   const since = now();
