@@ -14,7 +14,6 @@ export const STILL_LONG: Readonly<Record<string, number>> = {
   'src/service/controller/leader/resolve_job.ts takeIn': 87,
   'src/service/controller/main.ts run': 148,
   'src/service/controller/metrics.ts controllerMetrics': 162,
-  'src/service/controller/pools/pod.ts runnerPod': 122,
   'src/service/controller/term.ts startTerm': 315,
   'src/service/controller/term_figures.ts termMetrics': 87,
   'src/media/hls/parse.ts parsePlaylist': 307,

@@ -166,13 +166,10 @@ export interface RunnerPod {
   owner?: OwnerReference | undefined;
 }
 
-export function runnerPod(
-  settings: Settings,
-  { pool, spec, suffix, generation, tools, userNamespace, owner }: RunnerPod,
-): Pod {
+export function runnerPod(settings: Settings, runner: RunnerPod): Pod {
+  const { pool, spec, suffix, generation, tools, userNamespace, owner } = runner;
   const list = sorted(tools);
   const { volumes, mounts } = toolVolumes(settings, list);
-  const bundled = settings.toolsDelivery === 'bundled';
   return {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -212,82 +209,84 @@ export function runnerPod(
         fsGroupChangePolicy: 'OnRootMismatch',
         seccompProfile: { type: 'RuntimeDefault' },
       },
-      containers: [
-        {
-          name: AGENT,
-          image: settings.runnerImage,
-          imagePullPolicy: settings.imagePullPolicy,
-          command: ['/app/bin/listener', String(SOURCE_SEND_BYTES), '/app/bin/node', AGENT_PROGRAM],
-          securityContext: hardened(AGENT_UID),
-          resources: {
-            requests: { cpu: '10m', memory: '64Mi', ...spec.resources?.agent?.requests },
-            // Two concurrent outputs near their cap were measured at 355 MB.
-            limits: { memory: '640Mi', ...spec.resources?.agent?.limits },
-          },
-          env: [
-            ...fieldEnv({
-              PY_POD_NAME: 'metadata.name',
-              PY_POD_UID: 'metadata.uid',
-              PY_POD_IP: 'status.podIP',
-              PY_NAMESPACE: 'metadata.namespace',
-            }),
-            ...env({
-              NODE_OPTIONS: AGENT_NODE_OPTIONS,
-              [RUNNER_SETTINGS]: JSON.stringify(runnerSettings(settings, { pool, generation, spec })),
-            }),
-          ],
-          volumeMounts: [
-            { name: 'run', mountPath: RUN_DIR },
-            { name: 'nats-token', mountPath: NATS_TOKEN_DIR, readOnly: true },
-            ...(settings.natsCaFile ? [{ name: 'nats-ca', mountPath: NATS_CA_DIR, readOnly: true }] : []),
-            ...(settings.sourceCaConfigMap ? [{ name: 'source-ca', mountPath: SOURCE_CA_DIR, readOnly: true }] : []),
-          ],
-          livenessProbe: {
-            httpGet: { path: '/healthz', port: HEALTH_PORT },
-            // A loop that is busy for less than a minute is no reason for a restart.
-            periodSeconds: 20,
-            timeoutSeconds: 20,
-            failureThreshold: 3,
-          },
-        },
-        {
-          name: 'tools',
-          image: bundled ? settings.bundledImage : settings.runnerImage,
-          imagePullPolicy: settings.imagePullPolicy,
-          // The containers of a pod share /dev/shm and /dev/mqueue: files that a tool leaves there are deleted with its
-          // job, and so is its termination log.
-          command: ['/app/bin/launcher', SOCKET, '/work', '/dev/shm', '/dev/mqueue', '/dev/termination-log'],
-          securityContext: hardened(TOOLS_UID),
-          resources: {
-            requests: { cpu: '10m', memory: '64Mi', ...spec.resources?.tools?.requests },
-            limits: toolLimits(spec),
-          },
-          volumeMounts: [
-            { name: 'run', mountPath: RUN_DIR },
-            { name: 'work', mountPath: '/work' },
-            ...(settings.c2paConfigMap ? [{ name: 'c2pa', mountPath: C2PA_CONFIG_DIR, readOnly: true }] : []),
-            ...mounts,
-          ],
-        },
-      ],
-      volumes: [
-        { name: 'run', emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } },
-        { name: 'work', emptyDir: { medium: 'Memory', sizeLimit: '128Mi' } },
-        {
-          name: 'nats-token',
-          projected: {
-            sources: [{ serviceAccountToken: { audience: 'probeyard-nats', expirationSeconds: 3600, path: 'token' } }],
-          },
-        },
-        ...(settings.natsCaFile ? [{ name: 'nats-ca', configMap: { name: NATS_CA } }] : []),
-        ...(settings.sourceCaConfigMap ? [{ name: 'source-ca', configMap: { name: settings.sourceCaConfigMap } }] : []),
-        // Read at each check: a change reaches running pods within a minute or two.
-        ...(settings.c2paConfigMap ? [{ name: 'c2pa', configMap: { name: settings.c2paConfigMap } }] : []),
-        ...volumes,
-      ],
+      containers: [agentContainer(settings, runner), toolsContainer(settings, spec, mounts)],
+      volumes: [...runnerVolumes(settings), ...volumes],
     },
   } as Pod;
 }
+
+const agentContainer = (settings: Settings, { pool, generation, spec }: RunnerPod) => ({
+  name: AGENT,
+  image: settings.runnerImage,
+  imagePullPolicy: settings.imagePullPolicy,
+  command: ['/app/bin/listener', String(SOURCE_SEND_BYTES), '/app/bin/node', AGENT_PROGRAM],
+  securityContext: hardened(AGENT_UID),
+  resources: {
+    requests: { cpu: '10m', memory: '64Mi', ...spec.resources?.agent?.requests },
+    // Two concurrent outputs near their cap were measured at 355 MB.
+    limits: { memory: '640Mi', ...spec.resources?.agent?.limits },
+  },
+  env: [
+    ...fieldEnv({
+      PY_POD_NAME: 'metadata.name',
+      PY_POD_UID: 'metadata.uid',
+      PY_POD_IP: 'status.podIP',
+      PY_NAMESPACE: 'metadata.namespace',
+    }),
+    ...env({
+      NODE_OPTIONS: AGENT_NODE_OPTIONS,
+      [RUNNER_SETTINGS]: JSON.stringify(runnerSettings(settings, { pool, generation, spec })),
+    }),
+  ],
+  volumeMounts: [
+    { name: 'run', mountPath: RUN_DIR },
+    { name: 'nats-token', mountPath: NATS_TOKEN_DIR, readOnly: true },
+    ...(settings.natsCaFile ? [{ name: 'nats-ca', mountPath: NATS_CA_DIR, readOnly: true }] : []),
+    ...(settings.sourceCaConfigMap ? [{ name: 'source-ca', mountPath: SOURCE_CA_DIR, readOnly: true }] : []),
+  ],
+  livenessProbe: {
+    httpGet: { path: '/healthz', port: HEALTH_PORT },
+    // A loop that is busy for less than a minute is no reason for a restart.
+    periodSeconds: 20,
+    timeoutSeconds: 20,
+    failureThreshold: 3,
+  },
+});
+
+const toolsContainer = (settings: Settings, spec: ProbePoolSpec, mounts: object[]) => ({
+  name: 'tools',
+  image: settings.toolsDelivery === 'bundled' ? settings.bundledImage : settings.runnerImage,
+  imagePullPolicy: settings.imagePullPolicy,
+  // The containers of a pod share /dev/shm and /dev/mqueue: files that a tool leaves there are deleted with its
+  // job, and so is its termination log.
+  command: ['/app/bin/launcher', SOCKET, '/work', '/dev/shm', '/dev/mqueue', '/dev/termination-log'],
+  securityContext: hardened(TOOLS_UID),
+  resources: {
+    requests: { cpu: '10m', memory: '64Mi', ...spec.resources?.tools?.requests },
+    limits: toolLimits(spec),
+  },
+  volumeMounts: [
+    { name: 'run', mountPath: RUN_DIR },
+    { name: 'work', mountPath: '/work' },
+    ...(settings.c2paConfigMap ? [{ name: 'c2pa', mountPath: C2PA_CONFIG_DIR, readOnly: true }] : []),
+    ...mounts,
+  ],
+});
+
+const runnerVolumes = (settings: Settings) => [
+  { name: 'run', emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } },
+  { name: 'work', emptyDir: { medium: 'Memory', sizeLimit: '128Mi' } },
+  {
+    name: 'nats-token',
+    projected: {
+      sources: [{ serviceAccountToken: { audience: 'probeyard-nats', expirationSeconds: 3600, path: 'token' } }],
+    },
+  },
+  ...(settings.natsCaFile ? [{ name: 'nats-ca', configMap: { name: NATS_CA } }] : []),
+  ...(settings.sourceCaConfigMap ? [{ name: 'source-ca', configMap: { name: settings.sourceCaConfigMap } }] : []),
+  // Read at each check: a change reaches running pods within a minute or two.
+  ...(settings.c2paConfigMap ? [{ name: 'c2pa', configMap: { name: settings.c2paConfigMap } }] : []),
+];
 
 /** Mounts one tool image, executes the tool and prints its version output. The pod has no network identity. */
 export function verifyPod(settings: Settings, tool: PodTool, name: string, owner?: OwnerReference): Pod {
