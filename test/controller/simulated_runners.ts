@@ -167,10 +167,10 @@ function startRunner(
           heartbeatOf(runner.state, identity, readyAt, now()),
           1_500,
         );
-        const { state, effects, drain } = onLease(runner.state, lease, now());
-        if (effects.length > 0) running = undefined;
+        const { state, effects } = onLease(runner.state, lease, now());
+        if (effects.some((effect) => effect.do === 'abandon')) running = undefined;
         if (lease.cancel) publications.get(`${lease.cancel.job}/${lease.cancel.attempt}`)?.abort();
-        change(drain ? onDrain(state) : state);
+        change(state);
       } catch {
         // There is no leader.
       }

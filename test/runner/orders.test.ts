@@ -27,6 +27,7 @@ import {
   onTime,
   phaseOf,
   type State,
+  transition,
 } from '../../src/service/runner/orders.ts';
 
 const assignment: Assignment = {
@@ -60,7 +61,10 @@ const renewing = onRenew(idle, { epoch: 5 }, 100).state;
 const policy = { name: 'house', revision: 7, document: { rules: [] } };
 const cancel = (more: Partial<Cancel> = {}): Cancel => ({ epoch: 5, job: 'a', attempt: 1, why: 'cancelled', ...more });
 
+const a1 = { job: 'a', attempt: 1 };
+const a2 = { job: 'a', attempt: 2 };
 const effects = (decision: { effects: Decision['effects'] }) => decision.effects.map((effect) => effect.do);
+const unchanged = (state: State): Decision => ({ state, answer: { ok: true }, effects: [] });
 type Why = Extract<OrderAnswer, { ok: false }>['why'];
 
 describe('orders', () => {
@@ -157,7 +161,7 @@ describe('orders', () => {
       'cancel of a job that is being published',
       onCancel(publishing, { epoch: 5, job: 'a', attempt: 1, why: 'deadline' }, 1),
       true,
-      [],
+      ['withdraw'],
       'idle',
     ],
     [
@@ -279,7 +283,7 @@ describe('orders', () => {
     const late = onTime(prepared, 2_100);
     assert.deepEqual(effects(late), ['release']);
     assert.deepEqual([phaseOf(late.state), late.state.tenant], ['idle', 'account/1']);
-    assert.deepEqual(onTime(prepared, 2_099), { state: prepared, effects: [] });
+    assert.deepEqual(onTime(prepared, 2_099), unchanged(prepared));
     assert.deepEqual(onTime(running, 9_999).effects, []);
   });
 
@@ -291,7 +295,7 @@ describe('orders', () => {
     );
     assert.deepEqual([phaseOf(state), state.jobsDone], ['idle', 0]);
     assert.deepEqual(effects(onGo(state, order('a'), 1)), ['run']);
-    assert.deepEqual(onLeaseLost(publishing, 1), { state: publishing, effects: [] });
+    assert.deepEqual(onLeaseLost(publishing, 1), unchanged(publishing));
   });
 
   it('refuses jobs while unconfirmed results fill its memory', () => {
@@ -311,16 +315,31 @@ describe('orders', () => {
   it('ignores the reply of an older leader; that of a newer one renews, cancels and drains', () => {
     assert.deepEqual(onLease(running, { epoch: 4, drain: true }, 1), {
       state: running,
+      answer: { ok: false, why: 'epoch' },
       effects: [],
-      renews: false,
-      drain: false,
     });
     const renewed = onLease(running, { epoch: 6, cancel: { job: 'a', attempt: 1 }, drain: true }, 1);
     assert.deepEqual(
-      [renewed.renews, renewed.drain, renewed.state.epoch, effects(renewed), phaseOf(renewed.state)],
-      [true, true, 6, ['abandon'], 'idle'],
+      [renewed.answer.ok, renewed.state.epoch, effects(renewed), phaseOf(renewed.state)],
+      [true, 6, ['abandon', 'drain'], 'draining'],
     );
   });
+
+  for (const [name, before, event, does, phase] of [
+    ['its tools are done', running, { type: 'ran' }, [], 'publishing'],
+    ['its result is collected', publishing, { type: 'collected', result: a1 }, ['withdraw'], 'idle'],
+    ['another result is collected', publishing, { type: 'collected', result: a2 }, [], 'publishing'],
+    ['its result is not collected in time', publishing, { type: 'dropped', result: a1 }, ['withdraw'], 'idle'],
+    ['no leader answers', running, { type: 'lease-lost' }, ['abandon'], 'idle'],
+    ['no go follows', prepared, { type: 'time' }, ['release'], 'idle'],
+    ['it drains', running, { type: 'drain', why: 'its age' }, ['drain'], 'draining'],
+    ['it drains already', draining, { type: 'drain', why: 'its age' }, [], 'draining'],
+    ['its leader cancels', running, { type: 'cancel', order: cancel() }, ['abandon'], 'idle'],
+  ] as const)
+    it(`transition: ${name}`, () => {
+      const decision = transition(before, event, 9_999);
+      assert.deepEqual([effects(decision), phaseOf(decision.state)], [does, phase]);
+    });
 
   it('a drain is over when the job has run and its result is collected', () => {
     assert.equal(isFinished(onDrain(idle)), true);
@@ -395,7 +414,7 @@ describe('orders', () => {
   });
 
   it('abandons a begun job that no go followed, and stays bound', () => {
-    assert.deepEqual(onTime(early, 100 + EARLY_MS - 1), { state: early, effects: [] });
+    assert.deepEqual(onTime(early, 100 + EARLY_MS - 1), unchanged(early));
     const late = onTime(early, 100 + EARLY_MS);
     assert.deepEqual(effects(late), ['abandon']);
     assert.deepEqual([phaseOf(late.state), late.state.tenant, late.state.jobsDone], ['idle', 'account/1', 0]);
@@ -412,7 +431,7 @@ describe('orders', () => {
   });
 
   it('a lost lease does not end begun work, which ends by its own time', () =>
-    assert.deepEqual(onLeaseLost(early, 1), { state: early, effects: [] }));
+    assert.deepEqual(onLeaseLost(early, 1), unchanged(early)));
 
   it('a reply to a heartbeat cancels begun work', () => {
     const { state, effects: done_ } = onLease(early, { epoch: 5, cancel: { job: 'a', attempt: 1 } }, 1);

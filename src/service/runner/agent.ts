@@ -3,7 +3,7 @@
  * until they are collected. It holds the pod's NATS identity and the sources in plain text, and has no tools.
  */
 import { isBegin, isCancel, isGo, isPrepare } from '../../platform/bus/claims.ts';
-import type { Bus } from '../../platform/bus/connect.ts';
+import type { Bus, Received, Subscribed } from '../../platform/bus/connect.ts';
 import { EARLY_MS } from '../../platform/bus/early.ts';
 import {
   type Assignment,
@@ -11,6 +11,8 @@ import {
   type Cancel,
   type Collected,
   type Go,
+  type Heartbeat,
+  type Lease,
   type Order,
   type OrderAnswer,
   PREPARE_TTL_MS,
@@ -19,30 +21,22 @@ import {
   type Walls,
 } from '../../platform/bus/messages.ts';
 import { type Logger, requestFields } from '../../base/log.ts';
-import { startHeartbeats } from './heartbeat.ts';
+import { type Heartbeats, startHeartbeats } from './heartbeat.ts';
 import { mayBegin, type RunSettings, runJob } from './job.ts';
 import { type Launcher, LauncherError } from './launcher.ts';
 import {
+  type Attempt,
   type Decision,
   type Effect,
+  type Event,
   heartbeatOf,
   type Identity,
   initialState,
   isFinished,
   isNews,
-  onBegin,
-  onCancel,
-  onCollected,
-  onDrain,
-  onDropped,
-  onGo,
-  onLease,
-  onLeaseLost,
-  onPrepare,
-  onRan,
-  onRenew,
-  onTime,
+  keyOf,
   type State,
+  transition,
 } from './orders.ts';
 import { packBody, type RawBody } from './output.ts';
 import { publishUntilCollected } from './publish.ts';
@@ -80,6 +74,7 @@ const GIVE_UP_MS = 600_000;
 /** A pod's containers are not restarted, so without its tools container the agent can run nothing more. */
 const LAUNCHER_GONE_MS = 5_000;
 
+/** What was begun before its admission. */
 interface Begun {
   number: bigint;
   job: AbortController;
@@ -91,177 +86,240 @@ interface Begun {
 /** A leader of an older version does not send the request id. */
 const namesOf = ({ requestId, job }: Order) => requestFields({ id: requestId, job });
 
-export function startAgent({
-  bus,
-  launcher,
-  openSource,
-  identity,
-  settings,
-  log,
-  walls,
-  heartbeatMs,
-}: AgentOptions): Agent {
-  const readyAt = performance.now();
-  let state = initialState(readyAt, settings.jobsBefore);
-  let source: { key: string; open: JobSource } | undefined;
-  let abandoned = new AbortController();
-  /** The running job, or the last one. */
-  let running: Prepare | undefined;
-  /** What was begun before its admission. */
-  let begun: Begun | undefined;
+export const startAgent = (options: AgentOptions): Agent => new RunningAgent(options);
+
+/**
+ * Its state is one record, which `transition` moves; `#take` carries out what follows. The rest is what a record cannot
+ * hold: the open source, what the tools promise, and the results that are being sent.
+ */
+class RunningAgent implements Agent {
+  readonly #options: AgentOptions;
+  readonly #readyAt = performance.now();
+  #state: State;
+  #source: { key: string; open: JobSource } | undefined;
+  /** The running job, or the last one, and how it is dropped. */
+  #running: Prepare | undefined;
+  #dropping = new AbortController();
+  #begun: Begun | undefined;
   /** The next job starts only after the processes of the last one are gone. */
-  let clean: Promise<boolean> = Promise.resolve(true);
-  const publications = new Map<string, AbortController>();
-  const ended = Promise.withResolvers<void>();
-  const renewed = Promise.withResolvers<void>();
-  let timer: NodeJS.Timeout | undefined;
-  let launcherSeen = readyAt;
+  #clean: Promise<boolean> = Promise.resolve(true);
+  readonly #publications = new Map<string, AbortController>();
+  readonly #ended = Promise.withResolvers<void>();
+  readonly #renewed = Promise.withResolvers<void>();
+  #timer: NodeJS.Timeout | undefined;
+  #launcherSeen = this.#readyAt;
+  readonly #heartbeats: Heartbeats;
+  readonly #subscriptions: Subscribed[];
 
-  const change = (next: State): void => {
-    const before = state;
-    state = next;
-    if (isNews(before, next)) heartbeats.beat();
-    if (isFinished(state)) ended.resolve();
-  };
-  const take = ({ state: next, effects }: Pick<Decision, 'state' | 'effects'>): void => {
-    change(next);
-    for (const effect of effects) perform(effect);
-  };
-
-  const release = () => {
-    source?.open.close();
-    source = undefined;
-  };
-  const sourceFor = (order: Prepare): JobSource => {
-    const key = `${order.job}/${order.attempt}`;
-    if (source?.key === key) return source.open;
-    release();
-    const open = openSource(order.assignment);
-    source = { key, open };
-    return open;
-  };
-
-  const cleanUp = (): Promise<boolean> => {
-    clean = launcher.killAll().then((done) => {
-      // A surviving process could read the next job's files, and be seen by that job.
-      if (!done) drain('the tools container could not be cleaned');
-      return done;
+  constructor(options: AgentOptions) {
+    this.#options = options;
+    this.#state = initialState(this.#readyAt, options.settings.jobsBefore);
+    const { bus, identity, heartbeatMs } = options;
+    this.#heartbeats = startHeartbeats({
+      bus,
+      podUid: identity.uid,
+      ...(heartbeatMs === undefined ? {} : { everyMs: heartbeatMs }),
+      state: () => this.#heartbeat(),
+      onLease: (lease) => this.#onLease(lease),
+      onTick: () => this.#onTick(),
     });
-    return clean;
-  };
+    this.#subscriptions = this.#subscribe();
+  }
 
-  const perform = (effect: Effect): void => {
+  get ended(): Promise<void> {
+    return this.#ended.promise;
+  }
+
+  get renewed(): Promise<void> {
+    return this.#renewed.promise;
+  }
+
+  state(): Readonly<State> {
+    return this.#state;
+  }
+
+  drain(why: string): Promise<void> {
+    this.#take({ type: 'drain', why });
+    return this.ended;
+  }
+
+  async close(): Promise<void> {
+    this.#heartbeats.stop();
+    clearTimeout(this.#timer);
+    for (const subscription of this.#subscriptions) subscription.stop();
+    for (const stop of this.#publications.values()) stop.abort();
+    this.#dropping.abort();
+    this.#release();
+    if (!this.#state.renewing) await this.#options.launcher.killAll();
+  }
+
+  #take(event: Event): Decision {
+    const decision = transition(this.#state, event, performance.now());
+    this.#apply(decision);
+    return decision;
+  }
+
+  #apply({ state, effects }: Decision): void {
+    const before = this.#state;
+    this.#state = state;
+    if (isNews(before, state)) this.#heartbeats.beat();
+    if (isFinished(state)) this.#ended.resolve();
+    for (const effect of effects) this.#perform(effect);
+  }
+
+  #perform(effect: Effect): void {
     switch (effect.do) {
       case 'prepare':
-        void sourceFor(effect.order).prepare();
-        lookAfter(PREPARE_TTL_MS);
+        void this.#sourceFor(effect.order).prepare();
+        this.#lookAfter(PREPARE_TTL_MS);
         break;
       case 'begin':
-        begin(effect.order, effect.number);
-        lookAfter(EARLY_MS);
+        this.#begin(effect.order, effect.number);
+        this.#lookAfter(EARLY_MS);
         break;
       case 'keep':
-        keep(effect.order);
+        this.#keep(effect.order);
         break;
       case 'release':
-        release();
+        this.#release();
         break;
       case 'abandon':
-        log.info({ ...(running ? namesOf(running) : {}), why: effect.why }, 'job dropped');
-        abandoned.abort();
-        begun?.admitted.reject(new Error('the job was dropped'));
-        begun = undefined;
-        release();
-        void cleanUp();
+        this.#abandon(effect.why);
         break;
       case 'run':
-        watched(effect.order, run(effect.order));
+        this.#watch(effect.order, this.#run(effect.order));
+        break;
+      case 'withdraw':
+        this.#publications.get(keyOf(effect.result))?.abort();
+        break;
+      case 'drain':
+        this.#options.log.info({ why: effect.why }, 'draining');
         break;
     }
-  };
-  const lookAfter = (ms: number): void => {
-    clearTimeout(timer);
-    timer = setTimeout(() => take(onTime(state, performance.now())), ms + 50);
-  };
-  const watched = (order: Go, done: Promise<void>): void => {
-    done.catch((error: unknown) => {
-      log.error({ err: error, ...namesOf(order) }, 'job failed with an internal error');
-      // Nothing is published: the leader sees an idle agent with a task, and retries the job on another runner.
-      take(onLeaseLost(state, performance.now()));
+  }
+
+  #lookAfter(ms: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#take({ type: 'time' }), ms + 50);
+  }
+
+  // The source and the tools of a job.
+
+  #sourceFor(order: Prepare): JobSource {
+    const key = keyOf(order);
+    if (this.#source?.key === key) return this.#source.open;
+    this.#release();
+    const open = this.#options.openSource(order.assignment);
+    this.#source = { key, open };
+    return open;
+  }
+
+  #release(): void {
+    this.#source?.open.close();
+    this.#source = undefined;
+  }
+
+  #cleanUp(): void {
+    this.#clean = this.#options.launcher.killAll().then((done) => {
+      // A surviving process could read the next job's files, and be seen by that job.
+      if (!done) this.#take({ type: 'drain', why: 'the tools container could not be cleaned' });
+      return done;
     });
-  };
+  }
 
-  const newJob = (order: Prepare): AbortController => {
-    abandoned = new AbortController();
-    running = order;
-    return abandoned;
-  };
+  #abandon(why: string): void {
+    this.#options.log.info({ ...(this.#running ? namesOf(this.#running) : {}), why }, 'job dropped');
+    this.#dropping.abort();
+    this.#begun?.admitted.reject(new Error('the job was dropped'));
+    this.#begun = undefined;
+    this.#release();
+    this.#cleanUp();
+  }
 
-  const runTools = async (
+  #newJob(order: Prepare): AbortController {
+    this.#dropping = new AbortController();
+    this.#running = order;
+    return this.#dropping;
+  }
+
+  async #runTools(
     order: Prepare,
     { signal }: AbortController,
     givenMs: number,
     early?: { number: bigint; admitted: Promise<Assignment> },
-  ): Promise<RawBody> => {
+  ): Promise<RawBody> {
+    const { launcher, settings } = this.#options;
+    const { assignment } = order;
     const asked = performance.now();
-    const opened = sourceFor(order);
-    if (!(await clean)) throw new Error('the tools container could not be cleaned');
+    const source = this.#sourceFor(order);
+    if (!(await this.#clean)) throw new Error('the tools container could not be cleaned');
     signal.throwIfAborted();
     const remainingMs = givenMs - (performance.now() - asked);
-    return runJob({ assignment: order.assignment, remainingMs, launcher, source: opened, settings, signal, early });
-  };
+    return runJob({ assignment, remainingMs, launcher, source, settings, signal, early });
+  }
 
-  const begin = (order: Prepare, number: bigint): void => {
-    const job = newJob(order);
+  #begin(order: Prepare, number: bigint): void {
+    const job = this.#newJob(order);
     const admitted = Promise.withResolvers<Assignment>();
     const early = { number, admitted: admitted.promise };
-    const body = runTools(order, job, order.assignment.timeoutMs, early);
+    const body = this.#runTools(order, job, order.assignment.timeoutMs, early);
     // Nobody may ever ask for either.
     admitted.promise.catch(() => {});
     body.catch(() => {});
-    begun = { number, job, since: performance.now(), admitted, body };
-  };
+    this.#begun = { number, job, since: performance.now(), admitted, body };
+  }
 
-  const run = async (order: Go): Promise<void> => {
+  async #run(order: Go): Promise<void> {
     const since = performance.now();
-    const job = newJob(order);
+    const job = this.#newJob(order);
     try {
-      await finish(order, job, await runTools(order, job, order.remainingMs), since);
+      await this.#finish(order, job, await this.#runTools(order, job, order.remainingMs), since);
     } catch (error) {
       if (!job.signal.aborted) throw error;
     }
-  };
+  }
 
-  const keep = (order: Go): void => {
+  #keep(order: Go): void {
+    const begun = this.#begun;
     if (!begun) return;
-    const { number, job, since, admitted, body } = begun;
-    begun = undefined;
-    launcher.confirm(number);
-    admitted.resolve(order.assignment);
-    const given = async (): Promise<void> => {
-      try {
-        await finish(order, job, await body, since);
-      } catch (error) {
-        if (job.signal.aborted) return;
-        if (!(error instanceof LauncherError) || error.code !== 'unconfirmed') throw error;
-        // It was ended before the `go` arrived, or was not begun in time.
-        log.info(namesOf(order), 'begun again: the admission came too late');
-        job.abort();
-        release();
-        void cleanUp();
-        await run(order);
-      }
-    };
-    watched(order, given());
-  };
+    this.#begun = undefined;
+    this.#options.launcher.confirm(begun.number);
+    begun.admitted.resolve(order.assignment);
+    this.#watch(order, this.#finishBegun(order, begun));
+  }
 
-  const finish = async (order: Go, job: AbortController, body: RawBody, since: number): Promise<void> => {
+  async #finishBegun(order: Go, { job, since, body }: Begun): Promise<void> {
+    try {
+      await this.#finish(order, job, await body, since);
+    } catch (error) {
+      if (job.signal.aborted) return;
+      if (!(error instanceof LauncherError) || error.code !== 'unconfirmed') throw error;
+      // It was ended before the `go` arrived, or was not begun in time.
+      this.#options.log.info(namesOf(order), 'begun again: the admission came too late');
+      job.abort();
+      this.#release();
+      this.#cleanUp();
+      await this.#run(order);
+    }
+  }
+
+  #watch(order: Go, done: Promise<void>): void {
+    done.catch((error: unknown) => {
+      this.#options.log.error({ err: error, ...namesOf(order) }, 'job failed with an internal error');
+      // Nothing is published: the leader sees an idle agent with a task, and retries the job on another runner.
+      this.#take({ type: 'lease-lost' });
+    });
+  }
+
+  // The result of a job.
+
+  async #finish(order: Go, job: AbortController, body: RawBody, since: number): Promise<void> {
     if (job.signal.aborted) return;
-    const { redact } = sourceFor(order);
-    void cleanUp();
-    release();
-    const sent = publish(order, body, redact);
-    change(onRan(state, performance.now()));
+    const { redact } = this.#sourceFor(order);
+    this.#cleanUp();
+    this.#release();
+    const sent = this.#publish(order, body, redact);
+    this.#take({ type: 'ran' });
     const tools = body.tools.map(({ name, version, side, success, failure, durationMs }) => ({
       name,
       version,
@@ -270,18 +328,19 @@ export function startAgent({
       failure,
       ms: Math.round(durationMs),
     }));
-    log.info(
+    this.#options.log.info(
       { ...namesOf(order), attempt: order.attempt, ms: Math.round(performance.now() - since), io: body.ioUsage, tools },
       'job done',
     );
     await sent;
-  };
+  }
 
-  const publish = async (order: Go, body: RawBody, redact: JobSource['redact']): Promise<void> => {
-    const key = `${order.job}/${order.attempt}`;
+  async #publish(order: Go, body: RawBody, redact: JobSource['redact']): Promise<void> {
+    const { bus, log, identity } = this.#options;
+    const key = keyOf(order);
     const stop = new AbortController();
-    publications.set(key, stop);
-    const late = setTimeout(() => end(order, onDropped), GIVE_UP_MS);
+    this.#publications.set(key, stop);
+    const late = setTimeout(() => this.#settle('dropped', order), GIVE_UP_MS);
     try {
       const packed = await packBody(body, redact, {
         job: order.job,
@@ -294,107 +353,95 @@ export function startAgent({
       });
     } finally {
       clearTimeout(late);
-      publications.delete(key);
+      this.#publications.delete(key);
       // Only takes effect if packing failed; otherwise the task is already settled.
-      change(onDropped(state, order, performance.now()));
+      this.#take({ type: 'dropped', result: order });
     }
-  };
-  const end = (of: Collected, after: typeof onCollected | typeof onDropped): void => {
-    publications.get(`${of.job}/${of.attempt}`)?.abort();
-    change(after(state, of, performance.now()));
-    if (state.jobsDone >= settings.maxJobs) drain('maximum number of jobs reached');
-  };
+  }
 
-  const drain = (why: string): void => {
-    if (state.draining) return;
-    log.info({ why }, 'draining');
-    change(onDrain(state));
-  };
+  #settle(type: 'collected' | 'dropped', result: Attempt): void {
+    this.#take({ type, result });
+    if (this.#state.jobsDone >= this.#options.settings.maxJobs)
+      this.#take({ type: 'drain', why: 'maximum number of jobs reached' });
+  }
 
-  const heartbeats = startHeartbeats({
-    bus,
-    podUid: identity.uid,
-    ...(heartbeatMs === undefined ? {} : { everyMs: heartbeatMs }),
-    state: () => ({
-      ...heartbeatOf(state, identity, readyAt, performance.now()),
+  // What the leader is told and orders.
+
+  #heartbeat(): Heartbeat {
+    const { identity, walls } = this.#options;
+    return {
+      ...heartbeatOf(this.#state, identity, this.#readyAt, performance.now()),
       ...(walls ? { walls: walls() } : {}),
-    }),
-    onLease(lease) {
-      const decision = onLease(state, lease, performance.now());
-      take(decision);
-      if (lease.cancel) publications.get(`${lease.cancel.job}/${lease.cancel.attempt}`)?.abort();
-      if (decision.drain) drain('requested by the leader');
-      return decision.renews;
-    },
-    onTick() {
-      const now = performance.now();
-      launcherSeen = launcher.connected() ? now : launcherSeen;
-      if (now - launcherSeen > LAUNCHER_GONE_MS) drain('the tools container did not reconnect');
-      if (state.task?.stage === 'running' && !heartbeats.held()) take(onLeaseLost(state, now));
-    },
-  });
+    };
+  }
 
-  const ordered =
-    <T extends Prepare | Begin | Cancel>(
-      isOne: (message: unknown) => message is T,
-      decide: (state: State, order: T, now: number) => Decision,
-    ) =>
-    ({ message }: { message: T }): OrderAnswer | undefined => {
+  #onLease(lease: Lease): boolean {
+    return this.#take({ type: 'lease', lease }).answer.ok;
+  }
+
+  #onTick(): void {
+    const now = performance.now();
+    if (this.#options.launcher.connected()) this.#launcherSeen = now;
+    if (now - this.#launcherSeen > LAUNCHER_GONE_MS)
+      this.#take({ type: 'drain', why: 'the tools container did not reconnect' });
+    if (this.#state.task?.stage === 'running' && !this.#heartbeats.held()) this.#take({ type: 'lease-lost' });
+  }
+
+  #subscribe(): Subscribed[] {
+    const { bus, identity, launcher } = this.#options;
+    const { uid } = identity;
+    return [
+      bus.serve<Prepare, OrderAnswer>(SUBJECT.prepare(uid), (received) => this.#onPrepare(received)),
+      bus.serve<Begin, OrderAnswer>(
+        SUBJECT.begin(uid),
+        this.#ordered(isBegin, (order) => ({ type: 'begin', order })),
+      ),
+      bus.serve<Go, OrderAnswer>(
+        SUBJECT.go(uid),
+        this.#ordered(isGo, (order) => ({ type: 'go', order })),
+      ),
+      bus.serve<Cancel, OrderAnswer>(
+        SUBJECT.cancel(uid),
+        this.#ordered(isCancel, (order) => ({ type: 'cancel', order, bytes: this.#source?.open.ioUsage() ?? 0 })),
+      ),
+      serveRenewals(bus, uid, {
+        decide: (order) => this.#take({ type: 'renew', order }).answer,
+        clean: async () => (await this.#clean) && (await launcher.renew()),
+        onUnclean: () => this.#take({ type: 'drain', why: 'the tools container could not be renewed' }),
+        onRenewed: this.#renewed.resolve,
+      }),
+      bus.subscribe<Collected>(SUBJECT.collected(uid), ({ message }) => this.#settle('collected', message)),
+      bus.subscribe(SUBJECT.report, () => this.#heartbeats.beat()),
+    ];
+  }
+
+  #ordered<T extends Prepare | Begin | Cancel>(
+    isOne: (message: unknown) => message is T,
+    eventOf: (order: T) => Event,
+  ) {
+    return ({ message }: { message: T }): OrderAnswer | undefined => {
+      const { launcher, log } = this.#options;
       if (!isOne(message)) {
         log.warn('malformed order dropped');
         return undefined;
       }
       // Another pod takes the job sooner than this one's launcher reconnects.
-      if (!launcher.connected() && 'assignment' in message && !state.task) return { ok: false, why: 'busy' };
-      const decision = decide(state, message, performance.now());
-      if (decision.answer.ok && !isBegin(message)) heartbeats.renew();
-      take(decision);
+      if (!launcher.connected() && 'assignment' in message && !this.#state.task) return { ok: false, why: 'busy' };
+      const decision = transition(this.#state, eventOf(message), performance.now());
+      if (decision.answer.ok && !isBegin(message)) this.#heartbeats.renew();
+      this.#apply(decision);
       return decision.answer;
     };
-  const subscriptions = [
-    bus.serve<Prepare, OrderAnswer>(SUBJECT.prepare(identity.uid), async (received) => {
-      const { message } = received;
-      const answer = ordered(isPrepare, onPrepare)(received);
-      // A new number would end what a repeated order has begun.
-      const isPrepared = state.task?.stage === 'prepared' && state.task.job === message.job;
-      if (!answer?.ok || !isPrepared || !mayBegin(message.assignment)) return answer;
-      const number = await launcher.arm();
-      return number === undefined ? answer : { ok: true, number: String(number) };
-    }),
-    bus.serve<Begin, OrderAnswer>(SUBJECT.begin(identity.uid), ordered(isBegin, onBegin)),
-    bus.serve<Go, OrderAnswer>(SUBJECT.go(identity.uid), ordered(isGo, onGo)),
-    bus.serve<Cancel, OrderAnswer>(SUBJECT.cancel(identity.uid), (received) => {
-      const answer = ordered(isCancel, (...order) => onCancel(...order, source?.open.ioUsage()))(received);
-      if (answer?.ok) publications.get(`${received.message.job}/${received.message.attempt}`)?.abort();
-      return answer;
-    }),
-    serveRenewals(bus, identity.uid, {
-      decide: (order) => onRenew(state, order, performance.now()),
-      take,
-      clean: async () => (await clean) && (await launcher.renew()),
-      onUnclean: () => drain('the tools container could not be renewed'),
-      onRenewed: renewed.resolve,
-    }),
-    bus.subscribe<Collected>(SUBJECT.collected(identity.uid), ({ message }) => end(message, onCollected)),
-    bus.subscribe(SUBJECT.report, () => heartbeats.beat()),
-  ];
+  }
 
-  return {
-    state: () => state,
-    drain(why) {
-      drain(why);
-      return ended.promise;
-    },
-    async close() {
-      heartbeats.stop();
-      clearTimeout(timer);
-      for (const subscription of subscriptions) subscription.stop();
-      for (const stop of publications.values()) stop.abort();
-      abandoned.abort();
-      release();
-      if (!state.renewing) await launcher.killAll();
-    },
-    ended: ended.promise,
-    renewed: renewed.promise,
-  };
+  async #onPrepare(received: Received<Prepare>): Promise<OrderAnswer | undefined> {
+    const { message } = received;
+    const answer = this.#ordered(isPrepare, (order) => ({ type: 'prepare', order }))(received);
+    const { task } = this.#state;
+    // A new number would end what a repeated order has begun.
+    const isPrepared = task?.stage === 'prepared' && task.job === message.job;
+    if (!answer?.ok || !isPrepared || !mayBegin(message.assignment)) return answer;
+    const number = await this.#options.launcher.arm();
+    return number === undefined ? answer : { ok: true, number: String(number) };
+  }
 }

@@ -1,6 +1,7 @@
 /**
- * Decides what an agent does with an order. Pure: from the state and the order to the answer, the next state and the
- * effects. The state is deliberately small: a restarted agent knows nothing, and a new leader asks.
+ * Decides what an agent does with an order, and with what happens to its job. Pure: from the state and the event to the
+ * answer, the next state and the effects. The state is deliberately small: a restarted agent knows nothing, and a new
+ * leader asks.
  */
 import { EARLY_MS } from '../../platform/bus/early.ts';
 import {
@@ -37,7 +38,7 @@ export interface State {
   renewing: boolean;
   task: Task | undefined;
   /** Results not yet confirmed by a collector. */
-  publishing: readonly { job: string; attempt: number }[];
+  publishing: readonly Attempt[];
   /** Recent tasks, so that a duplicate order runs once. */
   recent: readonly string[];
   /** Number of collected results, in all lives of the pod. */
@@ -55,7 +56,39 @@ export type Effect =
   /** Releases everything prepared for the task. */
   | { do: 'release' }
   /** Ends the tools and publishes nothing. */
-  | { do: 'abandon'; why: string };
+  | { do: 'abandon'; why: string }
+  /** A result need not be sent any more. */
+  | { do: 'withdraw'; result: Attempt }
+  /** For the log: the agent accepts no new job from now on. */
+  | { do: 'drain'; why: string };
+
+export interface Attempt {
+  job: string;
+  attempt: number;
+}
+
+/** What moves the state of an agent: the orders of its leader, and what happens to its job and results. */
+export type Event =
+  | { type: 'prepare'; order: Prepare }
+  | { type: 'begin'; order: Begin }
+  | { type: 'go'; order: Go }
+  /** `bytes`: read by the source of the task. */
+  | { type: 'cancel'; order: Cancel; bytes?: number }
+  | { type: 'renew'; order: Renew }
+  /** The answer to a heartbeat. */
+  | { type: 'lease'; lease: LeaseOrders }
+  | { type: 'lease-lost' }
+  /** A prepared task may have waited for too long. */
+  | { type: 'time' }
+  | { type: 'ran' }
+  | { type: 'collected' | 'dropped'; result: Attempt }
+  | { type: 'drain'; why: string };
+
+export interface LeaseOrders {
+  epoch: number;
+  drain?: boolean;
+  cancel?: Attempt;
+}
 
 export interface Decision {
   state: State;
@@ -79,8 +112,8 @@ export const initialState = (now: number, jobsBefore = 0): State => ({
   idleSince: now,
 });
 
-const key = ({ job, attempt }: { job: string; attempt: number }): string => `${job}/${attempt}`;
-const same = (a: { job: string; attempt: number } | undefined, b: { job: string; attempt: number }): boolean =>
+export const keyOf = ({ job, attempt }: Attempt): string => `${job}/${attempt}`;
+const same = (a: Attempt | undefined, b: Attempt): boolean =>
   a !== undefined && a.job === b.job && a.attempt === b.attempt;
 
 const refuse = (state: State, why: Extract<OrderAnswer, { ok: false }>['why']): Decision => ({
@@ -89,6 +122,36 @@ const refuse = (state: State, why: Extract<OrderAnswer, { ok: false }>['why']): 
   effects: [],
 });
 const accept = (state: State, ...effects: Effect[]): Decision => ({ state, answer: { ok: true }, effects });
+
+/** The one place in which an agent's state changes. */
+export function transition(state: State, event: Event, now: number): Decision {
+  switch (event.type) {
+    case 'prepare':
+      return onPrepare(state, event.order, now);
+    case 'begin':
+      return onBegin(state, event.order, now);
+    case 'go':
+      return onGo(state, event.order, now);
+    case 'cancel':
+      return onCancel(state, event.order, now, event.bytes);
+    case 'renew':
+      return onRenew(state, event.order, now);
+    case 'lease':
+      return onLease(state, event.lease, now);
+    case 'lease-lost':
+      return onLeaseLost(state, now);
+    case 'time':
+      return onTime(state, now);
+    case 'ran':
+      return accept(onRan(state, now));
+    case 'collected':
+      return withdrawn(state, onCollected(state, event.result, now), event.result);
+    case 'dropped':
+      return withdrawn(state, onDropped(state, event.result, now), event.result);
+    case 'drain':
+      return state.draining ? accept(state) : accept(onDrain(state), { do: 'drain', why: event.why });
+  }
+}
 
 export function phaseOf(state: State): RunnerPhase {
   if (state.draining) return 'draining';
@@ -112,8 +175,8 @@ function gate(state: State, order: Prepare): Extract<OrderAnswer, { ok: false }>
   return undefined;
 }
 
-const known = (state: State, order: { job: string; attempt: number }): boolean =>
-  (state.task?.stage === 'running' && same(state.task, order)) || state.recent.includes(key(order));
+const known = (state: State, order: Attempt): boolean =>
+  (state.task?.stage === 'running' && same(state.task, order)) || state.recent.includes(keyOf(order));
 
 const busy = (state: State): boolean => state.task?.stage === 'running' || state.publishing.length >= MOST_PUBLISHING;
 
@@ -180,7 +243,6 @@ export function onRenew(before: State, order: Renew, now: number): Decision {
   return accept({ ...state, renewing: true, task: undefined, idleSince: now }, ...giveWay(state.task));
 }
 
-/** `bytes`: read by the source of the task. */
 export function onCancel(before: State, order: Cancel, now: number, bytes = 0): Decision {
   if (order.epoch < before.epoch) return refuse(before, 'epoch');
   const state = { ...before, epoch: order.epoch };
@@ -194,39 +256,39 @@ export function onCancel(before: State, order: Cancel, now: number, bytes = 0): 
     };
   }
   // The end of a cancelled job is already recorded, so its result is not needed.
-  return accept(onDropped(state, order, now));
+  return withdrawn(state, onDropped(state, order, now), order);
 }
 
-/** Handles the answer to a heartbeat. An older leader's is ignored. */
-export function onLease(
-  before: State,
-  lease: { epoch: number; drain?: boolean; cancel?: { job: string; attempt: number } },
-  now: number,
-): { state: State; effects: Effect[]; renews: boolean; drain: boolean } {
-  if (lease.epoch < before.epoch) return { state: before, effects: [], renews: false, drain: false };
-  let state: State = { ...before, epoch: lease.epoch };
-  let effects: Effect[] = [];
-  if (lease.cancel)
-    ({ state, effects } = onCancel(state, { ...lease.cancel, epoch: lease.epoch, why: 'cancelled' }, now));
-  return { state, effects, renews: true, drain: lease.drain === true };
+const withdrawn = (before: State, after: State, { job, attempt }: Attempt): Decision =>
+  after === before ? accept(after) : accept(after, { do: 'withdraw', result: { job, attempt } });
+
+/** Handles the answer to a heartbeat. An older leader's is refused: it renews nothing. */
+export function onLease(before: State, lease: LeaseOrders, now: number): Decision {
+  if (lease.epoch < before.epoch) return refuse(before, 'epoch');
+  const kept = { ...before, epoch: lease.epoch };
+  const { state, effects } = lease.cancel
+    ? onCancel(kept, { ...lease.cancel, epoch: lease.epoch, why: 'cancelled' }, now)
+    : accept(kept);
+  if (lease.drain !== true || state.draining) return accept(state, ...effects);
+  return accept(onDrain(state), ...effects, { do: 'drain', why: 'requested by the leader' });
 }
 
 /** Releases a prepared task that no go followed; what was begun is abandoned. */
-export function onTime(state: State, now: number): { state: State; effects: Effect[] } {
+export function onTime(state: State, now: number): Decision {
   const { task } = state;
-  if (!task || task.stage === 'running') return { state, effects: [] };
+  if (!task || task.stage === 'running') return accept(state);
   const isEarly = task.stage === 'early';
-  if (now - task.since < (isEarly ? EARLY_MS : PREPARE_TTL_MS)) return { state, effects: [] };
-  return {
-    state: { ...state, task: undefined, idleSince: now },
-    effects: [isEarly ? { do: 'abandon', why: 'not admitted' } : { do: 'release' }],
-  };
+  if (now - task.since < (isEarly ? EARLY_MS : PREPARE_TTL_MS)) return accept(state);
+  return accept(
+    { ...state, task: undefined, idleSince: now },
+    isEarly ? { do: 'abandon', why: 'not admitted' } : { do: 'release' },
+  );
 }
 
 /** No leader has renewed the lease: the job may run elsewhere by now. */
-export function onLeaseLost(state: State, now: number): { state: State; effects: Effect[] } {
-  if (state.task?.stage !== 'running') return { state, effects: [] };
-  return { state: { ...state, task: undefined, idleSince: now }, effects: [{ do: 'abandon', why: 'lease-lost' }] };
+export function onLeaseLost(state: State, now: number): Decision {
+  if (state.task?.stage !== 'running') return accept(state);
+  return accept({ ...state, task: undefined, idleSince: now }, { do: 'abandon', why: 'lease-lost' });
 }
 
 /** The tools have finished; the result is published. */
@@ -237,18 +299,18 @@ export function onRan(state: State, now: number): State {
     ...state,
     task: undefined,
     publishing: [...state.publishing, { job, attempt }],
-    recent: [...state.recent, key(state.task)].slice(-RECENT),
+    recent: [...state.recent, keyOf(state.task)].slice(-RECENT),
     idleSince: now,
   };
 }
 
 /** A result need not be sent any more: it was not collected in time, or its job has another end. */
-export function onDropped(state: State, of: { job: string; attempt: number }, now: number): State {
+export function onDropped(state: State, of: Attempt, now: number): State {
   const left = state.publishing.filter((result) => !same(result, of));
   return left.length === state.publishing.length ? state : { ...state, publishing: left, idleSince: now };
 }
 
-export function onCollected(state: State, of: { job: string; attempt: number }, now: number): State {
+export function onCollected(state: State, of: Attempt, now: number): State {
   const after = onDropped(state, of, now);
   return after === state ? state : { ...after, jobsDone: state.jobsDone + 1 };
 }

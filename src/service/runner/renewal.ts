@@ -6,12 +6,10 @@
 import type { Bus, Subscribed } from '../../platform/bus/connect.ts';
 import { isRenew } from '../../platform/bus/claims.ts';
 import { type OrderAnswer, type Renew, SUBJECT } from '../../platform/bus/messages.ts';
-import type { Decision } from './orders.ts';
 
 export interface Renewing {
   /** Whether the agent can; after an `ok` it accepts no other order. */
-  decide: (order: Renew) => Decision;
-  take: (decision: Decision) => void;
+  decide: (order: Renew) => OrderAnswer;
   /** Leaves nothing of the former tenant in the tools container. */
   clean: () => Promise<boolean>;
   onUnclean: () => void;
@@ -21,9 +19,8 @@ export interface Renewing {
 export const serveRenewals = (bus: Bus, uid: string, renewing: Renewing): Subscribed =>
   bus.serve<Renew, OrderAnswer>(SUBJECT.renew(uid), async ({ message }) => {
     if (!isRenew(message)) return undefined;
-    const decision = renewing.decide(message);
-    renewing.take(decision);
-    if (!decision.answer.ok) return decision.answer;
+    const answer = renewing.decide(message);
+    if (!answer.ok) return answer;
     if (!(await renewing.clean())) {
       renewing.onUnclean();
       return { ok: false, why: 'unclean' };

@@ -76,7 +76,8 @@ export const admission: readonly Guard[] = [
     ORDERS,
     orders,
     'onTime',
-    (original) => (state, now) => (state.task?.stage === 'early' ? { state, effects: [] } : original(state, now)),
+    (original) => (state, now) =>
+      state.task?.stage === 'early' ? { state, answer: { ok: true }, effects: [] } : original(state, now),
   ),
   without(
     'an order of an older term is refused',
@@ -108,6 +109,7 @@ export const admission: readonly Guard[] = [
   ),
   without('a runner whose lease is lost ends its job', ORDERS, orders, 'onLeaseLost', () => (state) => ({
     state,
+    answer: { ok: true },
     effects: [],
   })),
   without(
