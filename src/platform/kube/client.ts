@@ -99,20 +99,36 @@ export async function makeClient(options: ConnectionOptions & { namespace?: stri
   return clientOf(config, options.namespace ?? config.namespace);
 }
 
-function clientOf(config: SharedKubeConfig, ownNamespace: string) {
-  const at = <T extends KubeObject>(
+const bounds = ({ deadlineMs, serverTimeoutMs, signal }: CallOptions) => ({ deadlineMs, serverTimeoutMs, signal });
+
+/** The path of an object or of all of a namespace; without one that of the client's own. */
+const pathsIn = (ownNamespace: string) => ({
+  at: <T extends KubeObject>(
     type: ResourceType<T>,
     namespace: string | undefined,
     name?: string,
     subresource?: string,
-  ): string => pathOf(type, type.namespaced ? (namespace ?? ownNamespace) : undefined, name, subresource);
-  const bounds = ({ deadlineMs, serverTimeoutMs, signal }: CallOptions) => ({ deadlineMs, serverTimeoutMs, signal });
-  const collection = (type: ResourceType, namespace: string | null | undefined): string =>
-    pathOf(type, namespace === null ? undefined : (namespace ?? ownNamespace));
+  ): string => pathOf(type, type.namespaced ? (namespace ?? ownNamespace) : undefined, name, subresource),
+  collection: (type: ResourceType, namespace: string | null | undefined): string =>
+    pathOf(type, namespace === null ? undefined : (namespace ?? ownNamespace)),
+});
+type Paths = ReturnType<typeof pathsIn>;
 
-  /** For calls without a function of their own. */
-  const request = <T>(call: Call): Promise<T> => callJson<T>(config, call);
+const clientOf = (config: SharedKubeConfig, namespace: string) => {
+  const paths = pathsIn(namespace);
+  return {
+    config,
+    namespace,
+    ...readsOf(config, paths),
+    ...writesOf(config, paths),
+    ...patchesOf(config, paths),
+    ...deletesOf(config, paths),
+    ...otherCallsOf(config, paths),
+    close: (): Promise<void> => config.close(),
+  };
+};
 
+function readsOf(config: SharedKubeConfig, { at, collection }: Paths) {
   const get = <T extends KubeObject>(type: ResourceType<T>, name: string, options: CallOptions = {}): Promise<T> =>
     callJson<T>(config, {
       method: 'GET',
@@ -157,6 +173,25 @@ function clientOf(config: SharedKubeConfig, ownNamespace: string) {
     }
   }
 
+  /** A single watch, until the server or the signal ends it. reflector.ts maintains a cache. */
+  function watchOnce<T extends KubeObject>(
+    type: ResourceType<T>,
+    options: WatchOptions,
+    onEvent: (event: WatchEvent<T>) => void,
+  ): Promise<void> {
+    const { namespace, signal, serverTimeoutMs: _, onOpen, ...query } = options;
+    return watch<T>(
+      config,
+      { path: collection(type, namespace), query: query as Query, signal, what: `watch ${type.plural}` },
+      onEvent,
+      onOpen,
+    );
+  }
+
+  return { get, list, listAll, watch: watchOnce };
+}
+
+function writesOf(config: SharedKubeConfig, { at }: Paths) {
   function create<T extends KubeObject>(
     type: ResourceType<T>,
     object: Draft<T>,
@@ -187,6 +222,21 @@ function clientOf(config: SharedKubeConfig, ownNamespace: string) {
       what: `replace ${type.kind} ${object.metadata.name}`,
     });
 
+  const apply = <T extends KubeObject>(type: ResourceType<T>, object: Draft<T>, options: ApplyOptions): Promise<T> =>
+    callJson<T>(config, {
+      method: 'PATCH',
+      path: at(type, options.namespace ?? object.metadata.namespace, object.metadata.name, options.subresource),
+      query: { fieldManager: options.fieldManager, force: options.force === true ? true : undefined },
+      body: { ...object, apiVersion: apiVersionOf(type), kind: type.kind },
+      contentType: 'application/apply-patch+yaml',
+      ...bounds(options),
+      what: `apply ${type.kind} ${object.metadata.name}`,
+    });
+
+  return { create, replace, apply };
+}
+
+function patchesOf(config: SharedKubeConfig, { at }: Paths) {
   function patch<T extends KubeObject>(
     type: ResourceType<T>,
     name: string,
@@ -224,17 +274,10 @@ function clientOf(config: SharedKubeConfig, ownNamespace: string) {
     options: PatchOptions = {},
   ): Promise<T> => patch(type, name, { status }, options, 'status');
 
-  const apply = <T extends KubeObject>(type: ResourceType<T>, object: Draft<T>, options: ApplyOptions): Promise<T> =>
-    callJson<T>(config, {
-      method: 'PATCH',
-      path: at(type, options.namespace ?? object.metadata.namespace, object.metadata.name, options.subresource),
-      query: { fieldManager: options.fieldManager, force: options.force === true ? true : undefined },
-      body: { ...object, apiVersion: apiVersionOf(type), kind: type.kind },
-      contentType: 'application/apply-patch+yaml',
-      ...bounds(options),
-      what: `apply ${type.kind} ${object.metadata.name}`,
-    });
+  return { mergePatch, mergePatchStatus };
+}
 
+function deletesOf(config: SharedKubeConfig, { at, collection }: Paths) {
   async function remove<T extends KubeObject>(
     type: ResourceType<T>,
     name: string,
@@ -263,6 +306,13 @@ function clientOf(config: SharedKubeConfig, ownNamespace: string) {
     });
   }
 
+  return { delete: remove, deleteAll };
+}
+
+function otherCallsOf(config: SharedKubeConfig, { at }: Paths) {
+  /** For calls without a function of their own. */
+  const request = <T>(call: Call): Promise<T> => callJson<T>(config, call);
+
   const logs = (pod: string, options: LogOptions = {}): Promise<string> =>
     callText(config, {
       method: 'GET',
@@ -277,45 +327,11 @@ function clientOf(config: SharedKubeConfig, ownNamespace: string) {
       what: `logs of pod ${pod}`,
     });
 
-  /** A single watch, until the server or the signal ends it. reflector.ts maintains a cache. */
-  function watchOnce<T extends KubeObject>(
-    type: ResourceType<T>,
-    options: WatchOptions,
-    onEvent: (event: WatchEvent<T>) => void,
-  ): Promise<void> {
-    const { namespace, signal, serverTimeoutMs: _, onOpen, ...query } = options;
-    return watch<T>(
-      config,
-      { path: collection(type, namespace), query: query as Query, signal, what: `watch ${type.plural}` },
-      onEvent,
-      onOpen,
-    );
-  }
-
   /** The keys with which the cluster signs service account tokens. */
   const jwks = (): Promise<{ keys: Record<string, unknown>[] }> => request({ method: 'GET', path: '/openid/v1/jwks' });
 
   const issuer = async (): Promise<string> =>
     (await request<{ issuer: string }>({ method: 'GET', path: '/.well-known/openid-configuration' })).issuer;
 
-  return {
-    config,
-    namespace: ownNamespace,
-    request,
-    get,
-    list,
-    listAll,
-    create,
-    replace,
-    mergePatch,
-    mergePatchStatus,
-    apply,
-    delete: remove,
-    deleteAll,
-    logs,
-    watch: watchOnce,
-    jwks,
-    issuer,
-    close: (): Promise<void> => config.close(),
-  };
+  return { request, logs, jwks, issuer };
 }
