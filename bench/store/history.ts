@@ -11,6 +11,7 @@ export interface History {
   months: number;
 }
 
+const KINDS = ['file', 'msv', 'c2pa'];
 const COUNTERS = (kind: string) =>
   [
     `nullif(count(*) filter (where kind = '${kind}' and state = 'success'), 0)`,
@@ -27,11 +28,14 @@ const ROLLUP = (grain: string, owner: string, from: string, to: string) => `
   user_id, at, token_id, queue_bucket(queue_time_ms)::bigint bucket, count(*) n from r group by 1, 2, 3, 4) s group by
   1, 2, 3),
   s as (select user_id, at, token_id, count(*) requests,
-  ${['file', 'msv', 'c2pa'].map(COUNTERS).join(', ')},
+  ${KINDS.map(COUNTERS).join(', ')},
   ${SCHEMES.map((scheme) => `nullif(count(*) filter (where scheme = '${scheme}'), 0)`).join(', ')},
     nullif(count(*) filter (where reason = 'QueueTimeout'), 0) timed_out, nullif(sum(usage_ms), 0)::bigint,
     nullif(sum(io_bytes), 0)::bigint, nullif(sum(queue_time_ms), 0)::bigint, max(queue_time_ms) from r group by 1, 2, 3)
-  insert into rollup_${grain} select s.*, h.queue_histogram from s join h using (user_id, at, token_id)`;
+  insert into rollup_${grain} (user_id, at, token_id, requests,
+  ${KINDS.flatMap((kind) => ['success', 'with_errors', 'error'].map((end) => `${kind}_${end}`)).join(', ')},
+  ${SCHEMES.join(', ')}, timed_out, processing_ms, io_bytes, queue_ms, queue_max_ms, queue_histogram)
+  select s.*, h.queue_histogram from s join h using (user_id, at, token_id)`;
 
 const REQUESTS = (count: number, users: number, from: string, to: string, now: string) => `
   insert into requests (id, submitted_at, token_id, user_id, kind, state, status, attempt, queue_timeout_ms, timeout_ms,

@@ -119,9 +119,9 @@ try {
   line('single-row insert (the measure)', inserts.times, crowdBase, inserts.wall);
   await closing('close_request, eight tokens', (worker) => 100 + worker, crowdBase);
   await closing('close_request, one token, slots by connection', () => 200, crowdBase);
-  const functions = readMigrations().find((migration) => migration.name.includes('inflated'))?.sql ?? '';
+  const functions = readMigrations().find((migration) => migration.name.includes('requests'))?.sql ?? '';
   const close = functions
-    .slice(functions.indexOf('create function close_request'), functions.indexOf('-- For replicas'))
+    .slice(functions.indexOf('create function close_request'))
     .replace('create function', 'create or replace function')
     .replace('pg_backend_pid() % 8', '0');
   await database.rows({ name: 'one_slot', text: close, values: [] });

@@ -306,7 +306,7 @@ describe('backup: the drill', function () {
             },
           })),
         }),
-      /0001_core\.sql differs/,
+      /0001_accounts\.sql differs/,
     ],
     [
       'a backup with an unknown table',

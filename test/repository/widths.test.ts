@@ -6,8 +6,8 @@ import { ROOT, tracked } from './tracked.ts';
 
 const COLUMNS = 120;
 const TEXT = /\.(?:ts|mjs|js|sh|md|ya?ml|tpl|c|h|rs|go|css|html|sql|cron)$|(?:^|\/)(?:Makefile|Dockerfile)$/;
-/** Programs of other projects, origins of files, and migrations, which never change after their release. */
-const DATA = /\.min\.js$|^images\/catalog\.yaml$|^src\/platform\/store\/migrations\//;
+/** Programs of other projects, and origins of files. */
+const DATA = /\.min\.js$|^images\/catalog\.yaml$/;
 
 const generated = new Set(madeFiles().keys());
 const isChecked = (path: string): boolean =>

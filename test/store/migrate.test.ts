@@ -43,7 +43,7 @@ describe('store: migrations', function () {
     );
     await assert.rejects(migrate({ url }, changed), {
       code: 'migration-changed',
-      message: /0001_core\.sql differs from the file/,
+      message: /0001_accounts\.sql differs from the file/,
     });
   });
 
@@ -71,90 +71,6 @@ describe('store: migrations', function () {
     const newer: Migration = { version: 9999, name: 'newer.sql', sha256: 'x', sql: 'create table newer (id integer)' };
     await migrate({ url }, [...readMigrations(), newer]);
     assert.deepEqual(await migrate({ url }), []);
-  });
-
-  it('a replica of the previous version still closes requests after the upgrade, once', async () => {
-    const url = await freshDatabase('sidebyside');
-    await migrate({ url });
-    const client = new pg.Client({ connectionString: url });
-    await client.connect();
-    await client.query(`insert into requests (id, submitted_at, token_id, user_id, kind, display, scheme, request,
-    tools, queue_timeout_ms, timeout_ms, waiter)
-      values ('0190163d-8694-739b-aea5-966c26f8ad91', '2026-11-01', 1, 1, 'file', 'd', 'https', '{}', '[]', 1, 1,
-      'api-1')`);
-    const close = () =>
-      client.query(
-        `select closed, waiter from close_request('0190163d-8694-739b-aea5-966c26f8ad91', '2026-11-01', ` +
-          `'success', 200, 'Completed', null, 1, '2026-11-01', '[]', null, null, null, 1, 1, null)`,
-      );
-    assert.deepEqual(
-      [(await close()).rows, (await close()).rows],
-      [[{ closed: true, waiter: 'api-1' }], [{ closed: false, waiter: 'api-1' }]],
-    );
-    await client.end();
-  });
-
-  it('who wrote policies and retried webhooks before these had permissions of their own still does', async () => {
-    const url = await freshDatabase('permissions');
-    await migrate(
-      { url },
-      readMigrations().filter(({ version }) => version < 74),
-    );
-    const client = new pg.Client({ connectionString: url });
-    await client.connect();
-    const BOTH = ['read:media', 'write:media'];
-    const CASES: [permissions: string[], restrictions: string[], after: [string[], string[]]][] = [
-      [BOTH, [], [[...BOTH, 'write:policy', 'write:webhook'], []]],
-      [['write:media'], [], [['write:media', 'write:policy'], []]],
-      [['read:media'], [], [['read:media'], []]],
-      [
-        BOTH,
-        ['write:media'],
-        [
-          [...BOTH, 'write:policy', 'write:webhook'],
-          ['write:media', 'write:policy', 'write:webhook'],
-        ],
-      ],
-      [
-        BOTH,
-        ['read:media'],
-        [
-          [...BOTH, 'write:policy', 'write:webhook'],
-          ['read:media', 'write:webhook'],
-        ],
-      ],
-    ];
-    for (const [permissions, restrictions] of CASES)
-      await client.query(
-        `insert into users (email, role, status, permissions, restrictions)
-          values (gen_random_uuid() || '@example.org', 'user', 'active', $1, $2)`,
-        [permissions, restrictions],
-      );
-    const TOKENS: [before: string[] | null, after: string[] | null, isDefault: boolean][] = [
-      [null, null, false],
-      [BOTH, [...BOTH, 'write:webhook'], false],
-      [['write:media'], ['write:media'], false],
-      [BOTH, BOTH, true],
-    ];
-    for (const [permissions, , isDefault] of TOKENS)
-      await client.query('insert into tokens (user_id, permissions, is_default) select min(id), $1, $2 from users', [
-        permissions,
-        isDefault,
-      ]);
-    await migrate({ url });
-    const users = await client.query<{ it: [string[], string[]] }>(
-      'select jsonb_build_array(permissions, restrictions) it from users order by id',
-    );
-    assert.deepEqual(
-      users.rows.map(({ it: found }) => found),
-      CASES.map(([, , after]) => after),
-    );
-    const tokens = await client.query<{ permissions: string[] | null }>('select permissions from tokens order by id');
-    assert.deepEqual(
-      tokens.rows.map(({ permissions }) => permissions),
-      TOKENS.map(([, after]) => after),
-    );
-    await client.end();
   });
 
   it('reports that Postgres is unreachable', async () => {

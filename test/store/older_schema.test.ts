@@ -1,12 +1,12 @@
-/** The schema of version 0.1.0, with data, under the migrations of today: what that version uses is still there. */
+/** The schema of the version before, with data, under the migrations of today: what that version uses is still there. */
 import assert from 'node:assert/strict';
 import pg from 'pg';
 import { migrate, readMigrations } from '../../src/platform/store/migrate.ts';
 import { openStore } from '../../src/platform/store/store.ts';
 import { type PostgresServer, startPostgres } from '../servers.ts';
 
-/** The last migration of 0.1.0. */
-const LAST = 34;
+/** The last migration of the version before. Before a second version is released, it is the last one of the first. */
+const LAST = 5;
 
 /** Tables and their columns, with types; functions with arguments and results. */
 const CATALOG = `
@@ -22,7 +22,7 @@ interface Entry {
   optional: boolean;
 }
 
-describe('store: the schema of 0.1.0', function () {
+describe('store: the schema of the version before', function () {
   this.timeout(60_000);
   let server: PostgresServer;
   let client: pg.Client;
@@ -65,7 +65,6 @@ describe('store: the schema of 0.1.0', function () {
     const tables = new Set(older.map(tableOf));
     const known = new Set(older.map(({ name }) => name));
     const added = newer.filter((entry) => tables.has(tableOf(entry)) && !known.has(entry.name));
-    assert.ok(added.length > 5, 'columns were added since');
     assert.deepEqual(
       added.filter(({ optional }) => !optional),
       [],

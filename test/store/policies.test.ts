@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { readMigrations } from '../../src/platform/store/migrate.ts';
 import { SHARED, type KeptDocument, type MostPolicies } from '../../src/platform/store/policies.ts';
 import { openStore, type Store } from '../../src/platform/store/store.ts';
 import { aCloseInput, anOpenInput, startStore, type StoreFixture } from './fixture.ts';
@@ -321,20 +320,4 @@ describe('store: verdict of a request', function () {
       assert.deepEqual([end!.policyName, end!.policyRevision, end!.policyOutcome], wanted);
       assert.equal((await store.readRequest(open.id))?.policyOutcome, wanted[2]);
     });
-
-  it('a collector of the previous version closes a request with a policy as unknown', async () => {
-    const { store } = fixture;
-    const open = anOpenInput(store, { request: { policy: { name: 'a', revision: 1 } } });
-    await store.openRequest(open);
-    const before = readMigrations().find(({ name }) => name === '0040_inflated_bytes.sql')!.sql;
-    const types = /create function close_request\(([^)]*?)out closed/s.exec(before)![1]!;
-    assert.equal(types.match(/\bp_/g)?.length, 17);
-    const [closed] = await fixture.sql<{ closed: boolean }>(
-      `select closed from close_request($1::uuid, $2::timestamptz, 'success', 200, 'Completed', null, 1, null, '[]',
-        null, null, null, 5, 6::bigint, null, $3::uuid, null)`,
-      [open.id, open.submittedAt, crypto.randomUUID()],
-    );
-    assert.equal(closed?.closed, true);
-    assert.equal((await store.readRequest(open.id))?.policyOutcome, 'unknown');
-  });
 });

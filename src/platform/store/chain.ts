@@ -12,7 +12,7 @@ export interface Above extends GivenToAccount {
 }
 
 /**
- * A column for a query on `users u`. `parent_ids` is the chain, maintained by a trigger (0020_accounts.sql), so this is
+ * A column for a query on `users u`. `parent_ids` is the chain, maintained by a trigger (0001_accounts.sql), so this is
  * one read by key per ancestor without recursion: 0.1 ms for three of them, once per token look-up (cached).
  */
 const permitted = 'array(select p from unnest(a.permissions) p where p <> all(a.restrictions))';

@@ -1,7 +1,4 @@
-/**
- * The monthly quotas that a token's requests count against. Pure; migrations/0032_quota.sql and 0043_quota_chain.sql
- * enforce them.
- */
+/** The monthly quotas that a token's requests count against. Pure; migrations/0002_usage.sql enforces them. */
 import type { MonthlyLimits, Quota } from './records.ts';
 
 const KEYS = ['request-count', 'processing-time', 'data-processed'] as const;

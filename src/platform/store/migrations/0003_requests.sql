@@ -1,33 +1,170 @@
--- The two hot calls: each is one round trip and one transaction.
+-- Requests: one row each, opened when it is accepted and closed exactly once, its result and its webhook. The two hot
+-- calls, open_request and close_request, are one round trip and one transaction each.
 
--- Queue times in buckets a quarter of an octave wide (a factor of 1.19): bucket 1 is 0 ms, the last one everything from 78 s on.
--- The middle of a bucket is at most 9 % away from what fell into it.
-create function queue_bucket(ms integer) returns integer language sql immutable parallel safe as $$
-  select case when ms < 1 then 1 else least(2 + floor(4 * ln(ms::double precision) / ln(2.0::double precision) + 1e-9)::integer, 67) end
-$$;
+-- No foreign keys: a row outlives users and tokens, and a key check per request would lock the token's row.
+create table requests (
+  id uuid not null,
+  submitted_at timestamptz not null,
+  token_id bigint not null,
+  user_id bigint not null,
+  kind text not null,
+  state text not null default 'open' check (state in ('open', 'success', 'with-errors', 'error')),
+  status smallint,
+  attempt smallint not null default 0,
+  queue_timeout_ms integer not null,
+  timeout_ms integer not null,
+  queue_time_ms integer,
+  usage_ms integer,
+  io_bytes bigint,
+  started_at timestamptz,
+  ended_at timestamptz,
+  has_body boolean not null default false,
+  -- Size of the inflated result, so that a reader knows its cost before it is read. Null: there is none.
+  inflated_bytes integer,
+  scheme text not null,
+  display text not null,
+  reason text,
+  error text,
+  waiter text,
+  -- Sealed if it has user info (kept_url.ts).
+  webhook_url text,
+  -- Of one tool each, for the log's filters. Null: not requested.
+  ffprobe_state text,
+  mediainfo_state text,
+  report_state text,
+  -- The policy that the request was judged by, and the outcome. Null: none was requested. An inline policy has neither
+  -- name nor revision.
+  policy_name text,
+  policy_revision integer,
+  policy_outcome text,
+  -- As requested while open, as they ended afterwards.
+  tools jsonb not null,
+  request jsonb not null,
+  -- Each call that closes has an id: one that tries again after its answer was lost learns that it was the closer.
+  closer uuid,
+  -- When its owner erased it (erase_request).
+  erased_at timestamptz,
+  primary key (id, submitted_at)
+) partition by range (submitted_at);
+create index requests_open on requests (submitted_at) where state = 'open';
+-- What runs and waits now, of a user or a token: few rows, whatever the size of the log.
+create index requests_open_user on requests (user_id, token_id) where state = 'open';
+-- The log: its pages, counts and filters by enumerated values come from these alone, by index-only scans.
+create index requests_log_user on requests (user_id, submitted_at desc, id desc)
+  include (token_id, kind, state, ffprobe_state, mediainfo_state, report_state);
+create index requests_log on requests (submitted_at desc, id desc)
+  include (user_id, token_id, kind, state, ffprobe_state, mediainfo_state, report_state);
 
--- GCRA: `per_minute` calls may come at once, and then one every 60/per_minute seconds. Time is read when the row is locked, not when the statement began.
-create function take_rate(p_scope text, p_id bigint, p_per_minute integer,
-  out allowed boolean, out remaining integer, out reset_ms integer, out retry_after_ms integer)
-language plpgsql as $$
-declare
-  step interval := interval '1 minute' / p_per_minute;
-  t timestamptz;
-  ahead double precision;
+-- Pages of the log by part of an address: an index of the address's trigrams. pg_trgm comes with Postgres and is
+-- trusted, but a server may lack it, or not let this role add it. Then such a page reads every request of its users and
+-- its time. Requests that have not ended are left out: they are not in the log, and each would be written twice.
+do $$
 begin
-  insert into rate_limits as r (scope, id, tat) values (p_scope, p_id, clock_timestamp() + step)
-    on conflict (scope, id) do update set tat = greatest(r.tat, clock_timestamp()) + step
-    where greatest(r.tat, clock_timestamp()) + step <= clock_timestamp() + interval '1 minute'
-    returning tat into t;
-  allowed := found;
-  if not allowed then select r.tat into t from rate_limits r where r.scope = p_scope and r.id = p_id; end if;
-  ahead := greatest(0, extract(epoch from t - clock_timestamp()) * 1000);
-  remaining := case when allowed then greatest(0, floor((60000 - ahead) * p_per_minute / 60000 + 1e-6)) else 0 end;
-  reset_ms := ceil(ahead);
-  retry_after_ms := case when allowed then 0 else ceil(greatest(1, ahead + 60000.0 / p_per_minute - 60000)) end;
+  if not exists (select from pg_available_extensions where name = 'pg_trgm') then
+    raise notice 'pg_trgm is not installed: the log has no index of addresses';
+    return;
+  end if;
+  create extension if not exists pg_trgm;
+  -- A request that fills the list of entries merges it: a short one holds it up for milliseconds.
+  create index requests_address on requests using gin (display gin_trgm_ops)
+    with (gin_pending_list_limit = 256) where state <> 'open';
+exception when insufficient_privilege or undefined_object or feature_not_supported then
+  raise notice 'pg_trgm cannot be used (%): the log has no index of addresses', sqlerrm;
 end $$;
 
--- Opens a request: a repeat of the same id is `opened` again and counts no second time.
+-- The runner's ResultBody, compressed by the runner: Postgres neither compresses it again nor cuts it up.
+create table envelopes (
+  id uuid not null,
+  submitted_at timestamptz not null,
+  body bytea not null,
+  primary key (id, submitted_at)
+) partition by range (submitted_at);
+alter table envelopes alter column body set storage external;
+-- Old envelopes are deleted by time; rows lie in the order of time, so a few bytes per block find them.
+create index envelopes_time on envelopes using brin (submitted_at) with (pages_per_range = 16);
+
+-- A partition per month (UTC), made ahead, and a default one, so that a clock or a missed run never refuses a request.
+
+create table requests_default partition of requests default;
+create table envelopes_default partition of envelopes default;
+
+-- Makes the partitions of the last, this and the `ahead` next months. Rows of the default partition move to the new
+-- one. Attaching takes a lock on the parent that lets reads and writes go on; only the (nearly empty) default partition
+-- is locked for a moment.
+create function ensure_partitions(ahead integer default 2) returns integer language plpgsql as $$
+declare
+  parent text;
+  starts timestamptz;
+  ends timestamptz;
+  part text;
+  made integer := 0;
+begin
+  perform pg_advisory_xact_lock(hashtext('probeyard.partitions'));
+  foreach parent in array array['requests', 'envelopes'] loop
+    -- The last month too: a request of 23:59:59 may be written after midnight.
+    for back in -1..ahead loop
+      starts := (date_trunc('month', now() at time zone 'UTC') + make_interval(months => back)) at time zone 'UTC';
+      ends := ((starts at time zone 'UTC') + interval '1 month') at time zone 'UTC';
+      part := parent || to_char(starts at time zone 'UTC', '_YYYYMM');
+      if to_regclass(part) is not null then continue; end if;
+      execute format('create table %I (like %I including all)', part, parent);
+      execute format('lock table %I in access exclusive mode', parent || '_default');
+      execute format('with moved as (delete from %I where submitted_at >= %L and submitted_at < %L returning *)
+        insert into %I select * from moved', parent || '_default', starts, ends, part);
+      execute format('alter table %I attach partition %I for values from (%L) to (%L)', parent, part, starts, ends);
+      made := made + 1;
+    end loop;
+  end loop;
+  return made;
+end $$;
+
+select ensure_partitions();
+
+create table idempotency (
+  token_id bigint not null,
+  key text not null,
+  body_sha256 bytea not null,
+  request_id uuid not null,
+  created_at timestamptz not null default now(),
+  primary key (token_id, key)
+);
+create index idempotency_created on idempotency (created_at);
+
+-- A replica holds a lease on the row that it delivers, so one that ends loses nothing and two rarely send the same.
+create table webhook_outbox (
+  id uuid primary key default gen_random_uuid(),
+  request_id uuid not null,
+  submitted_at timestamptz not null,
+  token_id bigint not null,
+  user_id bigint not null,
+  url text not null,
+  state text not null default 'pending' check (state in ('pending', 'delivered', 'failed')),
+  attempts jsonb not null default '[]',
+  -- The number of retries of the schedule that are used up.
+  step integer not null default 0,
+  next_at timestamptz not null default now(),
+  lease_until timestamptz,
+  leased_by uuid,
+  created_at timestamptz not null default now(),
+  -- When it was delivered or failed.
+  ended_at timestamptz,
+  unique (request_id)
+);
+create index webhook_outbox_due on webhook_outbox (next_at) where state = 'pending';
+create index webhook_outbox_user on webhook_outbox (user_id, created_at desc);
+create index webhook_outbox_created on webhook_outbox (created_at);
+
+create function notify_webhook() returns trigger language plpgsql as $$
+begin
+  perform pg_notify('py_webhooks', '');
+  return null;
+end $$;
+create trigger webhook_outbox_notify after insert on webhook_outbox
+  for each row execute function notify_webhook();
+create trigger webhook_outbox_again after update of next_at on webhook_outbox
+  for each row when (new.state = 'pending' and new.next_at <= now()) execute function notify_webhook();
+
+-- Opens a request. A repeat of the same id is `opened` again and is not counted twice.
 create function open_request(
   p_id uuid, p_submitted_at timestamptz, p_token bigint, p_user bigint, p_kind text, p_display text, p_scheme text,
   p_request jsonb, p_tools jsonb, p_queue_timeout integer, p_timeout integer, p_waiter text, p_webhook text,
@@ -51,8 +188,9 @@ begin
   end if;
   if p_key is not null then
     insert into idempotency as i (token_id, key, body_sha256, request_id) values (p_token, p_key, p_body_sha256, p_id)
-      on conflict (token_id, key) do update set body_sha256 = excluded.body_sha256, request_id = excluded.request_id, created_at = now()
-      where i.created_at < now() - interval '24 hours';
+      on conflict (token_id, key) do update
+        set body_sha256 = excluded.body_sha256, request_id = excluded.request_id, created_at = now()
+        where i.created_at < now() - interval '24 hours';
     if not found then
       select request_id, body_sha256 into seen from idempotency where token_id = p_token and key = p_key;
       if seen.request_id <> p_id then
@@ -62,52 +200,108 @@ begin
       end if;
     end if;
   end if;
-  insert into requests (id, submitted_at, token_id, user_id, kind, display, scheme, request, tools, queue_timeout_ms, timeout_ms, waiter, webhook_url)
-    values (p_id, p_submitted_at, p_token, p_user, p_kind, p_display, p_scheme, p_request, p_tools, p_queue_timeout, p_timeout, p_waiter, p_webhook)
+  insert into requests (id, submitted_at, token_id, user_id, kind, display, scheme, request, tools,
+      queue_timeout_ms, timeout_ms, waiter, webhook_url)
+    values (p_id, p_submitted_at, p_token, p_user, p_kind, p_display, p_scheme, p_request, p_tools,
+      p_queue_timeout, p_timeout, p_waiter, p_webhook)
     on conflict do nothing;
   outcome := 'opened';
 end $$;
 
--- Writes the one end of a request, with its envelope, its usage and its webhook. A second end changes nothing and is told what the first one said.
+-- As open_request, within quotas. Far from the limit nothing waits; near it the requests of one account are counted one
+-- after the other, so that of ten at once on ten replicas exactly those pass that still fit.
+create function open_request_within(
+  p_quotas jsonb, p_root bigint,
+  p_id uuid, p_submitted_at timestamptz, p_token bigint, p_user bigint, p_kind text, p_display text, p_scheme text,
+  p_request jsonb, p_tools jsonb, p_queue_timeout integer, p_timeout integer, p_waiter text, p_webhook text,
+  p_key text, p_body_sha256 bytea, p_per_minute integer,
+  out outcome text, out first_id uuid, out remaining integer, out reset_ms integer, out retry_after_ms integer,
+  out exceeded text)
+language plpgsql as $$
+declare
+  known boolean := exists (select from requests where id = p_id and submitted_at = p_submitted_at);
+  month timestamptz := date_trunc('month', p_submitted_at, 'UTC');
+  opened record;
+  judged record;
+begin
+  select * into opened from open_request(p_id, p_submitted_at, p_token, p_user, p_kind, p_display, p_scheme, p_request,
+    p_tools, p_queue_timeout, p_timeout, p_waiter, p_webhook, p_key, p_body_sha256, p_per_minute);
+  outcome := opened.outcome; first_id := opened.first_id; remaining := opened.remaining;
+  reset_ms := opened.reset_ms; retry_after_ms := opened.retry_after_ms;
+  -- A call that is sent again after its answer was lost was judged the first time.
+  if known or outcome <> 'opened' then return; end if;
+  select * into judged from quota_exceeded(p_quotas, p_token, p_user, p_root, month);
+  if judged.exceeded is null and judged.nearest < 1000 then
+    perform pg_advisory_xact_lock(hashtext('probeyard.quota'), hashint8(p_root));
+    select * into judged from quota_exceeded(p_quotas, p_token, p_user, p_root, month);
+  end if;
+  exceeded := judged.exceeded;
+  if exceeded is null then return; end if;
+  outcome := 'over-quota';
+  delete from requests where id = p_id and submitted_at = p_submitted_at;
+  if p_key is not null then
+    delete from idempotency where token_id = p_token and key = p_key and request_id = p_id;
+  end if;
+end $$;
+
+-- Writes the one end of a request, with its envelope, its usage and its webhook. A second end changes nothing, and
+-- returns what the first one recorded. Without a verdict the outcome of the policy that the request names is unknown:
+-- it is never taken for a pass.
 create function close_request(
-  p_id uuid, p_submitted_at timestamptz, p_state text, p_status integer, p_reason text, p_error text, p_attempt integer, p_started_at timestamptz,
-  p_tools jsonb, p_ffprobe text, p_mediainfo text, p_report text, p_usage_ms integer, p_io_bytes bigint, p_body bytea,
+  p_id uuid, p_submitted_at timestamptz, p_state text, p_status integer, p_reason text, p_error text,
+  p_attempt integer, p_started_at timestamptz, p_tools jsonb, p_ffprobe text, p_mediainfo text, p_report text,
+  p_usage_ms integer, p_io_bytes bigint, p_body bytea, p_closer uuid, p_inflated_bytes integer, p_policy_outcome text,
   out closed boolean, out waiter text, out queue_time_ms integer)
 language plpgsql as $$
 declare
   r record;
   ended timestamptz := clock_timestamp();
-  queued integer := greatest(0, least(2147483647, extract(epoch from coalesce(p_started_at, ended) - p_submitted_at) * 1000));
+  queued integer := greatest(0, least(2147483647,
+    extract(epoch from coalesce(p_started_at, ended) - p_submitted_at) * 1000));
   bucket integer := queue_bucket(queued);
   histogram integer[];
 begin
-  update requests q set state = p_state, status = p_status, reason = p_reason, error = p_error, attempt = p_attempt, started_at = p_started_at,
-      ended_at = ended, queue_time_ms = queued, tools = p_tools, ffprobe_state = p_ffprobe, mediainfo_state = p_mediainfo, report_state = p_report,
-      usage_ms = p_usage_ms, io_bytes = p_io_bytes, has_body = p_body is not null
+  update requests q set state = p_state, status = p_status, reason = p_reason, error = p_error, attempt = p_attempt,
+      started_at = p_started_at, ended_at = ended, queue_time_ms = queued, tools = p_tools,
+      ffprobe_state = p_ffprobe, mediainfo_state = p_mediainfo, report_state = p_report,
+      usage_ms = p_usage_ms, io_bytes = p_io_bytes, has_body = p_body is not null, closer = p_closer,
+      inflated_bytes = p_inflated_bytes,
+      policy_name = q.request->'policy'->>'name', policy_revision = (q.request->'policy'->>'revision')::integer,
+      policy_outcome = case when jsonb_typeof(q.request->'policy') = 'object'
+        then coalesce(p_policy_outcome, 'unknown') end
     where q.id = p_id and q.submitted_at = p_submitted_at and q.state = 'open'
     returning q.waiter, q.token_id, q.user_id, q.kind, q.scheme, q.webhook_url into r;
   closed := found;
   if not closed then
-    select q.waiter, coalesce(q.queue_time_ms, 0) into waiter, queue_time_ms from requests q where q.id = p_id and q.submitted_at = p_submitted_at;
+    select q.waiter, coalesce(q.queue_time_ms, 0), coalesce(q.closer = p_closer, false)
+      into waiter, queue_time_ms, closed
+      from requests q where q.id = p_id and q.submitted_at = p_submitted_at;
     queue_time_ms := coalesce(queue_time_ms, 0);
+    closed := coalesce(closed, false);
     return;
   end if;
   waiter := r.waiter;
   queue_time_ms := queued;
-  if p_body is not null then insert into envelopes (id, submitted_at, body) values (p_id, p_submitted_at, p_body); end if;
+  if p_body is not null then
+    insert into envelopes (id, submitted_at, body) values (p_id, p_submitted_at, p_body);
+  end if;
   if r.webhook_url is not null then
-    insert into webhook_outbox (request_id, submitted_at, token_id, user_id, url) values (p_id, p_submitted_at, r.token_id, r.user_id, r.webhook_url) on conflict do nothing;
+    insert into webhook_outbox (request_id, submitted_at, token_id, user_id, url)
+      values (p_id, p_submitted_at, r.token_id, r.user_id, r.webhook_url) on conflict do nothing;
   end if;
   -- Last, because this row is the one that other closers may wait for.
   histogram := array_fill(0, array[67]);
   histogram[bucket] := 1;
-  insert into usage_minute as u (token_id, minute, kind, scheme, slot, user_id, requests, success, with_errors, errors, timed_out, processing_ms, io_bytes, queue_ms, queue_max_ms, queue_histogram)
+  insert into usage_minute as u (token_id, minute, kind, scheme, slot, user_id, requests, success, with_errors, errors,
+      timed_out, processing_ms, io_bytes, queue_ms, queue_max_ms, queue_histogram)
     values (r.token_id, date_trunc('minute', p_submitted_at), r.kind, r.scheme, pg_backend_pid() % 8, r.user_id, 1,
-      (p_state = 'success')::integer, (p_state = 'with-errors')::integer, (p_state = 'error')::integer, (p_reason = 'QueueTimeout')::integer,
-      p_usage_ms, p_io_bytes, queued, queued, histogram)
+      (p_state = 'success')::integer, (p_state = 'with-errors')::integer, (p_state = 'error')::integer,
+      (p_reason = 'QueueTimeout')::integer, p_usage_ms, p_io_bytes, queued, queued, histogram)
     on conflict (token_id, minute, kind, scheme, slot) do update set
-      requests = u.requests + 1, success = u.success + excluded.success, with_errors = u.with_errors + excluded.with_errors, errors = u.errors + excluded.errors,
-      timed_out = u.timed_out + excluded.timed_out, processing_ms = u.processing_ms + excluded.processing_ms, io_bytes = u.io_bytes + excluded.io_bytes,
-      queue_ms = u.queue_ms + excluded.queue_ms, queue_max_ms = greatest(u.queue_max_ms, excluded.queue_max_ms),
+      requests = u.requests + 1, success = u.success + excluded.success,
+      with_errors = u.with_errors + excluded.with_errors, errors = u.errors + excluded.errors,
+      timed_out = u.timed_out + excluded.timed_out, processing_ms = u.processing_ms + excluded.processing_ms,
+      io_bytes = u.io_bytes + excluded.io_bytes, queue_ms = u.queue_ms + excluded.queue_ms,
+      queue_max_ms = greatest(u.queue_max_ms, excluded.queue_max_ms),
       queue_histogram[bucket] = u.queue_histogram[bucket] + 1;
 end $$;
