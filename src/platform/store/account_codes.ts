@@ -1,6 +1,7 @@
 /** Sign-up, verification and password reset. Each is one statement, so each is atomic. */
 import type { Database } from './connection.ts';
 import type { NewMail } from './mails.ts';
+import { named } from './named.ts';
 import type { TokenRecord } from './records.ts';
 
 export interface SignUp {
@@ -28,36 +29,40 @@ export function accountCodeCalls(database: Database) {
     async signUp(input: SignUp): Promise<void> {
       await database.rows({
         name: 'sign_up',
-        text: `with made as (
+        ...named(
+          `with made as (
             insert into users (email, first_name, last_name, role, status, permissions)
-              values ($1, $2, $3, 'user', 'pending', $4) on conflict (lower(email)) do nothing
-              returning id, parent_id),
+              values (:email, :first_name, :last_name, 'user', 'pending', :permissions)
+              on conflict (lower(email)) do nothing returning id, parent_id),
           who as (
             select id, true as open from made
             union all select id, status = 'pending' and parent_id is null from users
-              where lower(email) = lower($1) and not exists (select from made)),
+              where lower(email) = lower(:email) and not exists (select from made)),
           code as (
             insert into account_codes (id, user_id, purpose, expires_at, password_hash, first_name, last_name)
-            select $5, id, 'verify', now() + $6 * interval '1 millisecond', $7, $2, $3 from who where open
+            select :code_id, id, 'verify', now() + :code_ms * interval '1 millisecond', :password_hash, :first_name,
+              :last_name from who where open
               on conflict do nothing)
           insert into mails (id, user_id, recipient, subject, sealed)
-            select case when open then $8::uuid else $11::uuid end, id, $1, case when open then $9 else $12 end,
-              case when open then $10::bytea else $13::bytea end from who on conflict do nothing`,
-        values: [
-          input.email,
-          input.firstName,
-          input.lastName,
-          input.permissions,
-          input.codeId,
-          input.codeMs,
-          input.passwordHash,
-          input.verifyMail.id,
-          input.verifyMail.subject,
-          input.verifyMail.sealed,
-          input.knownMail.id,
-          input.knownMail.subject,
-          input.knownMail.sealed,
-        ],
+            select case when open then :verify_id::uuid else :known_id::uuid end, id, :email,
+              case when open then :verify_subject else :known_subject end,
+              case when open then :verify_sealed::bytea else :known_sealed::bytea end from who on conflict do nothing`,
+          {
+            email: input.email,
+            first_name: input.firstName,
+            last_name: input.lastName,
+            permissions: input.permissions,
+            code_id: input.codeId,
+            code_ms: input.codeMs,
+            password_hash: input.passwordHash,
+            verify_id: input.verifyMail.id,
+            verify_subject: input.verifyMail.subject,
+            verify_sealed: input.verifyMail.sealed,
+            known_id: input.knownMail.id,
+            known_subject: input.knownMail.subject,
+            known_sealed: input.knownMail.sealed,
+          },
+        ),
       });
     },
 

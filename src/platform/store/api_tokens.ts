@@ -2,6 +2,7 @@
 import type { Database } from './connection.ts';
 import { assigned, listed, type Columns } from './columns.ts';
 import { LIMIT_COLUMNS, type GivenLimits } from './limits.ts';
+import { named } from './named.ts';
 import { jsonb } from './storable.ts';
 
 export interface ApiTokenRecord extends GivenLimits {
@@ -103,47 +104,52 @@ export function apiTokenCalls(database: Database) {
       const { madeBy } = token;
       const [row] = await database.rows<{ made: boolean; live: boolean; account_full: string | null }>({
         name: 'make_token',
-        text: `with by_token as (select expires_at from tokens
-          where id = $15 and ${LIVE} and (expires_at is null or expires_at > now()) for share),
+        ...named(
+          `with by_token as (select expires_at from tokens
+            where id = :made_by and ${LIVE} and (expires_at is null or expires_at > now()) for share),
           by_session as (select expires_at from sessions
-            where id = $16 and ended_at is null and expires_at > now() for share),
-          live as (select ($15::bigint is null or exists (select from by_token))
-            and ($16::uuid is null or exists (select from by_session)) yes),
-          room as (select account_full(coalesce(root_id, id), null, $17) account_full from users where id = $2),
+            where id = :made_in and ended_at is null and expires_at > now() for share),
+          live as (select (:made_by::bigint is null or exists (select from by_token))
+            and (:made_in::uuid is null or exists (select from by_session)) yes),
+          room as (
+            select account_full(coalesce(root_id, id), null, :most_of_account) account_full from users
+              where id = :user_id),
           made as (
             insert into tokens (id, user_id, name, sha256, sealed, webhook_secret, permissions, requests_per_minute,
-              concurrency, queue_timeout_ms, file_bytes, monthly_quota,
-                expires_at, made_by, made_in)
-              overriding system value select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
-                least($13, (select expires_at from by_token), (select expires_at from by_session)), $15, $16
+              concurrency, queue_timeout_ms, file_bytes, monthly_quota, expires_at, made_by, made_in)
+              overriding system value select :id, :user_id, :name, :sha256, :sealed, :webhook_secret, :permissions,
+                :requests_per_minute, :concurrency, :queue_timeout_ms, :file_bytes, :monthly_quota,
+                least(:expires_at, (select expires_at from by_token), (select expires_at from by_session)),
+                :made_by, :made_in
               where (select yes from live)
                 and ((select count(*) from tokens
-                  where user_id = $2 and ${LIVE} and sha256 is not null
-                  and (expires_at is null or expires_at > now())) < $14
+                  where user_id = :user_id and ${LIVE} and sha256 is not null
+                  and (expires_at is null or expires_at > now())) < :most_of_user
                     and (select account_full from room) is null
-                  or exists (select from tokens where id = $1))
+                  or exists (select from tokens where id = :id))
               on conflict (id) do update set updated_at = now() returning id)
           select exists (select from made) made, (select yes from live) live,
             (select account_full from room) account_full`,
-        values: [
-          token.id,
-          token.userId,
-          token.name,
-          token.sha256,
-          token.sealed,
-          token.webhookSecret,
-          token.permissions,
-          token.requestsPerMinute,
-          token.concurrency,
-          token.queueTimeoutMs,
-          token.fileBytes,
-          jsonb(token.monthlyQuota),
-          token.expiresAt,
-          most.ofUser,
-          madeBy.tokenId,
-          madeBy.sessionId,
-          most.ofAccount,
-        ],
+          {
+            id: token.id,
+            user_id: token.userId,
+            name: token.name,
+            sha256: token.sha256,
+            sealed: token.sealed,
+            webhook_secret: token.webhookSecret,
+            permissions: token.permissions,
+            requests_per_minute: token.requestsPerMinute,
+            concurrency: token.concurrency,
+            queue_timeout_ms: token.queueTimeoutMs,
+            file_bytes: token.fileBytes,
+            monthly_quota: jsonb(token.monthlyQuota),
+            expires_at: token.expiresAt,
+            made_by: madeBy.tokenId,
+            made_in: madeBy.sessionId,
+            most_of_user: most.ofUser,
+            most_of_account: most.ofAccount,
+          },
+        ),
       });
       if (row?.made) return 'made';
       if (row?.live === false) return 'maker-ended';

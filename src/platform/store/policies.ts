@@ -6,6 +6,7 @@
 import type { Database } from './connection.ts';
 import { listed, type Columns } from './columns.ts';
 import { StoreError } from './errors.ts';
+import { calling } from './named.ts';
 import { integer } from './storable.ts';
 
 /** The account id of shared policies. */
@@ -122,22 +123,20 @@ export function policyCalls(database: Database) {
       { digest, document }: KeptDocument,
       most: MostPolicies,
     ): Promise<PutPolicy> {
-      const [row] = await database.rows<PutPolicy>({
-        name: 'put_policy',
-        text: 'select * from put_policy($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)',
-        values: [
-          of.account,
-          of.name,
-          bytesOf(digest),
+      const [row] = await database.rows<PutPolicy>(
+        calling('put_policy', {
+          account: of.account,
+          name: of.name,
+          digest: bytesOf(digest),
           document,
-          of.description ?? null,
-          of.userId,
-          most.policies,
-          most.revisions,
-          most.documents,
-          most.bytes,
-        ],
-      });
+          description: of.description ?? null,
+          user: of.userId,
+          most_policies: most.policies,
+          most_revisions: most.revisions,
+          most_documents: most.documents,
+          most_bytes: most.bytes,
+        }),
+      );
       if (!row) throw new StoreError('query-failed', 'put_policy returned no row');
       return row;
     },

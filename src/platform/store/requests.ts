@@ -5,6 +5,7 @@ import type { Outcome } from '../../media/policy/types.ts';
 import type { Database } from './connection.ts';
 import { listed, type Columns } from './columns.ts';
 import { StoreError } from './errors.ts';
+import { calling } from './named.ts';
 import type {
   CloseInput,
   CloseResult,
@@ -42,7 +43,7 @@ interface OpenedRow {
   remaining: number;
   reset_ms: number;
   retry_after_ms: number | null;
-  exceeded?: keyof MonthlyLimits | null;
+  exceeded: keyof MonthlyLimits | null;
 }
 interface RateRow {
   allowed: boolean;
@@ -98,11 +99,6 @@ const OPEN_ROW: Columns<OpenRow> = {
   waiter: 'waiter',
 };
 
-const parameters = (from: number, to: number) =>
-  Array.from({ length: to - from + 1 }, (_, index) => `$${from + index}`).join(', ');
-const OPEN = `select * from open_request(${parameters(1, 16)})`;
-const OPEN_WITHIN = `select * from open_request_within(${parameters(1, 18)})`;
-const CLOSE = `select * from close_request(${parameters(1, 18)})`;
 const READ = `select ${listed(RECORD)} from requests`;
 const ENDS = `select ${listed(END)} from requests`;
 
@@ -155,36 +151,31 @@ export function requestCalls(database: Database) {
 
   return {
     async openRequest(input: OpenInput): Promise<Opened> {
-      const { quotas } = input;
-      const values = [
-        input.id,
-        input.submittedAt,
-        input.tokenId,
-        input.userId,
-        input.kind,
-        input.display,
-        input.scheme,
-        jsonb(input.request),
-        jsonb(input.tools),
-        integer(input.queueTimeoutMs),
-        integer(input.timeoutMs),
-        input.waiter,
-        input.webhookUrl,
-        input.idempotency?.key ?? null,
-        input.idempotency?.bodySha256 ?? null,
-        input.requestsPerMinute,
-      ];
-      // Requests without a quota skip its cost.
-      const [row] = await database.rows<OpenedRow>(
-        quotas === undefined || quotas.of.length === 0
-          ? { name: 'open_request', text: OPEN, values, held: true }
-          : {
-              name: 'open_request_within',
-              text: OPEN_WITHIN,
-              values: [jsonb(quotas.of), quotas.rootUserId, ...values],
-              held: true,
-            },
-      );
+      const { quotas, idempotency } = input;
+      const applies = quotas !== undefined && quotas.of.length > 0;
+      const [row] = await database.rows<OpenedRow>({
+        ...calling('open_request', {
+          id: input.id,
+          submitted_at: input.submittedAt,
+          token_id: input.tokenId,
+          user_id: input.userId,
+          kind: input.kind,
+          display: input.display,
+          scheme: input.scheme,
+          request: jsonb(input.request),
+          tools: jsonb(input.tools),
+          queue_timeout_ms: integer(input.queueTimeoutMs),
+          timeout_ms: integer(input.timeoutMs),
+          waiter: input.waiter,
+          webhook_url: input.webhookUrl,
+          key: idempotency?.key ?? null,
+          body_sha256: idempotency?.bodySha256 ?? null,
+          per_minute: input.requestsPerMinute,
+          quotas: applies ? jsonb(quotas.of) : null,
+          root_id: applies ? quotas.rootUserId : null,
+        }),
+        held: true,
+      });
       if (!row) throw new StoreError('query-failed', 'open_request returned no row');
       const rate: Rate = { limit: input.requestsPerMinute, remaining: row.remaining, resetMs: row.reset_ms };
       if (row.outcome === 'rate-limited') return { outcome: row.outcome, rate, retryAfterMs: row.retry_after_ms ?? 0 };
@@ -252,35 +243,30 @@ export function requestCalls(database: Database) {
      * it does not exist (both empty).
      */
     async closeRequest(input: CloseInput): Promise<CloseResult> {
-      const [row] = await database.rows<CloseRow>({
-        name: 'close_request',
-        text: CLOSE,
-        values: [
-          input.id,
-          input.submittedAt,
-          input.state,
-          smallint(input.status),
-          input.reason,
-          input.error,
-          smallint(input.attempt),
-          timestamp(input.startedAt),
-          jsonb(input.tools),
-          toolState(input.tools, 'ffprobe'),
-          toolState(input.tools, 'mediainfo'),
-          input.report === undefined ? null : input.report.success ? 'success' : 'error',
-          integer(
-            input.tools.reduce(
-              (sum, tool) => sum + tool.usageMs,
-              (input.report?.usageMs ?? 0) + (input.timeline?.usageMs ?? 0) + (input.usedMs ?? 0),
-            ),
-          ),
-          bigint(input.ioBytes),
-          input.body,
-          randomUUID(),
-          input.inflatedBytes === undefined ? null : integer(input.inflatedBytes),
-          input.policy ?? null,
-        ],
-      });
+      const { report, timeline, tools, usedMs = 0 } = input;
+      const beside = (report?.usageMs ?? 0) + (timeline?.usageMs ?? 0) + usedMs;
+      const [row] = await database.rows<CloseRow>(
+        calling('close_request', {
+          id: input.id,
+          submitted_at: input.submittedAt,
+          state: input.state,
+          status: smallint(input.status),
+          reason: input.reason,
+          error: input.error,
+          attempt: smallint(input.attempt),
+          started_at: timestamp(input.startedAt),
+          tools: jsonb(tools),
+          ffprobe_state: toolState(tools, 'ffprobe'),
+          mediainfo_state: toolState(tools, 'mediainfo'),
+          report_state: report === undefined ? null : report.success ? 'success' : 'error',
+          usage_ms: integer(tools.reduce((sum, { usageMs }) => sum + usageMs, beside)),
+          io_bytes: bigint(input.ioBytes),
+          body: input.body,
+          closer: randomUUID(),
+          inflated_bytes: input.inflatedBytes === undefined ? null : integer(input.inflatedBytes),
+          policy_outcome: input.policy ?? null,
+        }),
+      );
       if (!row) throw new StoreError('query-failed', 'close_request returned no row');
       return { closed: row.closed, waiter: row.waiter, queueTimeMs: row.queue_time_ms };
     },

@@ -3,6 +3,7 @@ import type { Database } from './connection.ts';
 import { assigned, listed, type Columns } from './columns.ts';
 import { ACCOUNT_COLUMNS, type GivenToAccount } from './limits.ts';
 import type { TokenRecord } from './records.ts';
+import { named } from './named.ts';
 import { jsonb } from './storable.ts';
 
 export interface ShortUser {
@@ -215,23 +216,28 @@ export function userCalls(database: Database) {
     async makeSubUser(user: NewUser, most: MostOfAccount): Promise<UserRecord | AccountFull | 'email-taken'> {
       const [row] = await database.rows<UserRecord & { full: AccountFull | null }>({
         name: 'make_sub_user',
-        text: `with room as (select account_full(coalesce(root_id, id), $8, $9) full_of from users where id = $5),
+        ...named(
+          `with room as (
+            select account_full(coalesce(root_id, id), :most_sub_users, :most_tokens) full_of from users
+              where id = :parent_id),
           made as (
             insert into users (email, first_name, last_name, role, status, parent_id, permissions, restrictions)
-              select $1, $2, $3, 'sub', $4, $5, $6, $7 where (select full_of from room) is null
+              select :email, :first_name, :last_name, 'sub', :status, :parent_id, :permissions, :restrictions
+              where (select full_of from room) is null
               on conflict (lower(email)) do nothing returning *)
           select room.full_of "full", shown.* from room left join (${selectFrom('made')}) shown on true`,
-        values: [
-          user.email,
-          user.firstName,
-          user.lastName,
-          user.status,
-          user.parentId,
-          user.permissions,
-          user.restrictions,
-          most.subUsers,
-          most.tokens,
-        ],
+          {
+            email: user.email,
+            first_name: user.firstName,
+            last_name: user.lastName,
+            status: user.status,
+            parent_id: user.parentId,
+            permissions: user.permissions,
+            restrictions: user.restrictions,
+            most_sub_users: most.subUsers,
+            most_tokens: most.tokens,
+          },
+        ),
       });
       if (!row) return 'email-taken';
       const { full, ...made } = row;

@@ -165,16 +165,23 @@ create trigger webhook_outbox_again after update of next_at on webhook_outbox
   for each row when (new.state = 'pending' and new.next_at <= now()) execute function notify_webhook();
 
 -- Opens a request. A repeat of the same id is `opened` again and is not counted twice.
+--
+-- With quotas (as of quota_exceeded), far from the limit nothing waits; near it the requests of one account are counted
+-- one after the other, so that of ten at once on ten replicas exactly those pass that still fit. Null: none apply.
 create function open_request(
-  p_id uuid, p_submitted_at timestamptz, p_token bigint, p_user bigint, p_kind text, p_display text, p_scheme text,
-  p_request jsonb, p_tools jsonb, p_queue_timeout integer, p_timeout integer, p_waiter text, p_webhook text,
-  p_key text, p_body_sha256 bytea, p_per_minute integer,
-  out outcome text, out first_id uuid, out remaining integer, out reset_ms integer, out retry_after_ms integer)
+  p_id uuid, p_submitted_at timestamptz, p_token_id bigint, p_user_id bigint, p_kind text, p_display text,
+  p_scheme text, p_request jsonb, p_tools jsonb, p_queue_timeout_ms integer, p_timeout_ms integer, p_waiter text,
+  p_webhook_url text, p_key text, p_body_sha256 bytea, p_per_minute integer, p_quotas jsonb, p_root_id bigint,
+  out outcome text, out first_id uuid, out remaining integer, out reset_ms integer, out retry_after_ms integer,
+  out exceeded text)
 language plpgsql as $$
 declare
   taken record;
   seen record;
+  judged record;
+  month timestamptz;
 begin
+  -- A call that is sent again after its answer was lost was judged the first time.
   perform 1 from requests where id = p_id and submitted_at = p_submitted_at;
   if found then
     outcome := 'opened'; remaining := p_per_minute; reset_ms := 0;
@@ -182,17 +189,18 @@ begin
   end if;
   remaining := 0; reset_ms := 0;
   if p_per_minute > 0 then
-    select * into taken from take_rate('token', p_token, p_per_minute);
+    select * into taken from take_rate('token', p_token_id, p_per_minute);
     remaining := taken.remaining; reset_ms := taken.reset_ms; retry_after_ms := taken.retry_after_ms;
     if not taken.allowed then outcome := 'rate-limited'; return; end if;
   end if;
   if p_key is not null then
-    insert into idempotency as i (token_id, key, body_sha256, request_id) values (p_token, p_key, p_body_sha256, p_id)
+    insert into idempotency as i (token_id, key, body_sha256, request_id)
+      values (p_token_id, p_key, p_body_sha256, p_id)
       on conflict (token_id, key) do update
         set body_sha256 = excluded.body_sha256, request_id = excluded.request_id, created_at = now()
         where i.created_at < now() - interval '24 hours';
     if not found then
-      select request_id, body_sha256 into seen from idempotency where token_id = p_token and key = p_key;
+      select request_id, body_sha256 into seen from idempotency where token_id = p_token_id and key = p_key;
       if seen.request_id <> p_id then
         first_id := seen.request_id;
         outcome := case when seen.body_sha256 = p_body_sha256 then 'repeated' else 'idempotency-conflict' end;
@@ -202,45 +210,24 @@ begin
   end if;
   insert into requests (id, submitted_at, token_id, user_id, kind, display, scheme, request, tools,
       queue_timeout_ms, timeout_ms, waiter, webhook_url)
-    values (p_id, p_submitted_at, p_token, p_user, p_kind, p_display, p_scheme, p_request, p_tools,
-      p_queue_timeout, p_timeout, p_waiter, p_webhook)
+    values (p_id, p_submitted_at, p_token_id, p_user_id, p_kind, p_display, p_scheme, p_request, p_tools,
+      p_queue_timeout_ms, p_timeout_ms, p_waiter, p_webhook_url)
     on conflict do nothing;
   outcome := 'opened';
-end $$;
+  if p_quotas is null then return; end if;
 
--- As open_request, within quotas. Far from the limit nothing waits; near it the requests of one account are counted one
--- after the other, so that of ten at once on ten replicas exactly those pass that still fit.
-create function open_request_within(
-  p_quotas jsonb, p_root bigint,
-  p_id uuid, p_submitted_at timestamptz, p_token bigint, p_user bigint, p_kind text, p_display text, p_scheme text,
-  p_request jsonb, p_tools jsonb, p_queue_timeout integer, p_timeout integer, p_waiter text, p_webhook text,
-  p_key text, p_body_sha256 bytea, p_per_minute integer,
-  out outcome text, out first_id uuid, out remaining integer, out reset_ms integer, out retry_after_ms integer,
-  out exceeded text)
-language plpgsql as $$
-declare
-  known boolean := exists (select from requests where id = p_id and submitted_at = p_submitted_at);
-  month timestamptz := date_trunc('month', p_submitted_at, 'UTC');
-  opened record;
-  judged record;
-begin
-  select * into opened from open_request(p_id, p_submitted_at, p_token, p_user, p_kind, p_display, p_scheme, p_request,
-    p_tools, p_queue_timeout, p_timeout, p_waiter, p_webhook, p_key, p_body_sha256, p_per_minute);
-  outcome := opened.outcome; first_id := opened.first_id; remaining := opened.remaining;
-  reset_ms := opened.reset_ms; retry_after_ms := opened.retry_after_ms;
-  -- A call that is sent again after its answer was lost was judged the first time.
-  if known or outcome <> 'opened' then return; end if;
-  select * into judged from quota_exceeded(p_quotas, p_token, p_user, p_root, month);
+  month := date_trunc('month', p_submitted_at, 'UTC');
+  select * into judged from quota_exceeded(p_quotas, p_token_id, p_user_id, p_root_id, month);
   if judged.exceeded is null and judged.nearest < 1000 then
-    perform pg_advisory_xact_lock(hashtext('probeyard.quota'), hashint8(p_root));
-    select * into judged from quota_exceeded(p_quotas, p_token, p_user, p_root, month);
+    perform pg_advisory_xact_lock(hashtext('probeyard.quota'), hashint8(p_root_id));
+    select * into judged from quota_exceeded(p_quotas, p_token_id, p_user_id, p_root_id, month);
   end if;
   exceeded := judged.exceeded;
   if exceeded is null then return; end if;
   outcome := 'over-quota';
   delete from requests where id = p_id and submitted_at = p_submitted_at;
   if p_key is not null then
-    delete from idempotency where token_id = p_token and key = p_key and request_id = p_id;
+    delete from idempotency where token_id = p_token_id and key = p_key and request_id = p_id;
   end if;
 end $$;
 
@@ -249,7 +236,7 @@ end $$;
 -- it is never taken for a pass.
 create function close_request(
   p_id uuid, p_submitted_at timestamptz, p_state text, p_status integer, p_reason text, p_error text,
-  p_attempt integer, p_started_at timestamptz, p_tools jsonb, p_ffprobe text, p_mediainfo text, p_report text,
+  p_attempt integer, p_started_at timestamptz, p_tools jsonb, p_ffprobe_state text, p_mediainfo_state text, p_report_state text,
   p_usage_ms integer, p_io_bytes bigint, p_body bytea, p_closer uuid, p_inflated_bytes integer, p_policy_outcome text,
   out closed boolean, out waiter text, out queue_time_ms integer)
 language plpgsql as $$
@@ -263,7 +250,7 @@ declare
 begin
   update requests q set state = p_state, status = p_status, reason = p_reason, error = p_error, attempt = p_attempt,
       started_at = p_started_at, ended_at = ended, queue_time_ms = queued, tools = p_tools,
-      ffprobe_state = p_ffprobe, mediainfo_state = p_mediainfo, report_state = p_report,
+      ffprobe_state = p_ffprobe_state, mediainfo_state = p_mediainfo_state, report_state = p_report_state,
       usage_ms = p_usage_ms, io_bytes = p_io_bytes, has_body = p_body is not null, closer = p_closer,
       inflated_bytes = p_inflated_bytes,
       policy_name = q.request->'policy'->>'name', policy_revision = (q.request->'policy'->>'revision')::integer,

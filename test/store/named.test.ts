@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict';
+import { calling, named } from '../../src/platform/store/named.ts';
+
+describe('store: parameters by name', () => {
+  it('a call of a function has its parameters by name', () => {
+    assert.deepEqual(calling('take_rate', { scope: 'token', id: 7, per_minute: null }), {
+      name: 'take_rate',
+      text: 'select * from take_rate(p_scope => $1, p_id => $2, p_per_minute => $3)',
+      values: ['token', 7, null],
+    });
+  });
+
+  it('a statement has one parameter for each name, and keeps its casts', () => {
+    const values = { user_id: 1, id: 2, ids: [], sha256: 3 };
+    assert.deepEqual(named('select :id, :user_id::bigint, now()::date, :sha256 where :id = any(:ids)', values), {
+      text: 'select $2, $1::bigint, now()::date, $4 where $2 = any($3)',
+      values: [1, 2, [], 3],
+    });
+  });
+
+  it('a name without a value is refused', () => {
+    assert.throws(() => named('select :id', { user_id: 1 }), { message: ':id has no value' });
+  });
+});
