@@ -77,9 +77,12 @@ describe('envelope of a result', () => {
     });
   }
 
-  it('has an error on failure only', () => {
+  it('has an error and an exit code on failure only', () => {
     const envelope = parsed(
-      body([good('ffprobe', FF), bad('mediainfo', 'crashed', 'mediainfo was ended by SIGSEGV (exit code 139)')]),
+      body([
+        good('ffprobe', FF),
+        bad('mediainfo', 'crashed', 'mediainfo was ended by SIGSEGV (exit code 139)', { exitCode: 139 }),
+      ]),
     );
     assert.equal('error' in envelope, false);
     assert.equal('error' in envelope['ffprobe'], false);
@@ -88,8 +91,11 @@ describe('envelope of a result', () => {
       duration: 5,
       usage: 5,
       error: 'mediainfo was ended by SIGSEGV (exit code 139)',
+      exit_code: 139,
       response: null,
     });
+    const unstarted = bad('ffprobe', 'unavailable', 'ffprobe 7.1 cannot be started', { exitCode: null });
+    assert.equal('exit_code' in parsed(body([unstarted]))['ffprobe'], false);
     const failed = parsed(
       body([bad('ffprobe', 'failed', 'one', { output: '{"error":{"code":-1}}' }), bad('mediainfo', 'failed', 'two')]),
     );

@@ -172,7 +172,7 @@ describe('agent', function () {
       { timeoutMs: 200 },
       'timeout',
       /^ffprobe did not finish within 200 ms \(exit code 137\)$/,
-      { exitCode: null, signal: 'SIGKILL' },
+      { exitCode: 137, signal: 'SIGKILL' },
     ],
     [
       'crashes',
@@ -180,7 +180,7 @@ describe('agent', function () {
       {},
       'crashed',
       /^ffprobe was ended by SIGSEGV \(exit code 139\)$/,
-      { exitCode: null, signal: 'SIGSEGV' },
+      { exitCode: 139, signal: 'SIGSEGV' },
     ],
     [
       'is killed by the kernel',
@@ -188,7 +188,7 @@ describe('agent', function () {
       {},
       'out-of-memory',
       /^ffprobe ran out of memory \(exit code 137\)$/,
-      { exitCode: null, signal: 'SIGKILL' },
+      { exitCode: 137, signal: 'SIGKILL' },
     ],
     [
       'fails with a message',
@@ -204,7 +204,7 @@ describe('agent', function () {
       {},
       'output-too-large',
       /^ffprobe printed more than the output limit \(exit code 137\)$/,
-      { exitCode: null, signal: 'SIGKILL' },
+      { exitCode: 137, signal: 'SIGKILL' },
     ],
     [
       'prints invalid JSON',

@@ -16,15 +16,22 @@ export interface ToolRun {
   says: boolean;
 }
 
-/** How a tool ended that printed something: 0, or the code in its error. */
+/** How a tool ended that printed something. */
 export interface Ended {
   output: string;
   code: number;
   error: string | undefined;
 }
 
+interface Section {
+  success: boolean;
+  error?: string;
+  exit_code?: number;
+}
+
 const OUTPUT = ',"response":';
-const EXIT_CODE = / \(exit code (\d{1,3})\)$/;
+/** The code of a tool that failed without one. */
+const FAILED = 1;
 
 /**
  * The output of the only tool of an envelope. JSON stands in it as the tool printed it, so it is cut out rather than
@@ -32,31 +39,23 @@ const EXIT_CODE = / \(exit code (\d{1,3})\)$/;
  */
 export function endedIn(envelope: string, tool: ToolName): Ended {
   const place = envelope.indexOf(OUTPUT);
-  const section = (JSON.parse(envelope) as Record<string, { success: boolean; error?: string } | undefined>)[tool];
+  const section = (JSON.parse(envelope) as Record<string, Section | undefined>)[tool];
   if (place === -1 || !section) throw new Failure('the answer has no output of the tool', EXIT.unknown);
   // Two objects end behind it: that of the tool, and the envelope.
   const text = envelope.slice(place + OUTPUT.length, envelope.lastIndexOf('}', envelope.lastIndexOf('}') - 1));
   const output = text === 'null' ? '' : text.startsWith('"') ? (JSON.parse(text) as string) : text;
-  return { output, ...endOf(section) };
+  const { success, error, exit_code: code = FAILED } = section;
+  return success ? { output, code: 0, error: undefined } : { output, code, error };
 }
 
-const endOf = ({
-  success,
-  error,
-}: {
-  success: boolean;
-  error?: string;
-}): { code: number; error: string | undefined } =>
-  success ? { code: 0, error: undefined } : { code: Number(EXIT_CODE.exec(error ?? '')?.[1] ?? 1), error };
-
-/** What the tool printed about a source that it could not read is in the log. */
-async function printedBefore(api: Api, tool: ToolName, id: string): Promise<string> {
+/** How the tool ended with a source that it could not read is in the log. */
+async function endInLog(api: Api, tool: ToolName, id: string): Promise<Pick<Ended, 'output' | 'code'>> {
   try {
     const detail = await api.call('GET media/log/:id', { params: { id } });
-    return detail[`${tool}-response`] ?? '';
+    return { output: detail[`${tool}-response`] ?? '', code: detail['tool-exit-codes'][tool] ?? FAILED };
   } catch (error) {
     // The token may not read the log, or an administrator has turned it off.
-    if (error instanceof Failure) return '';
+    if (error instanceof Failure) return { output: '', code: FAILED };
     throw error;
   }
 }
@@ -78,8 +77,7 @@ async function endOfRun(api: Api, { tool, source, options }: ToolRun, invocation
     return endedIn(answer.toString(), tool);
   } catch (error) {
     if (!(error instanceof Failure) || error.status !== 404 || error.requestId === undefined) throw error;
-    const output = await printedBefore(api, tool, error.requestId);
-    return { output, ...endOf({ success: false, error: error.message }) };
+    return { ...(await endInLog(api, tool, error.requestId)), error: error.message };
   }
 }
 

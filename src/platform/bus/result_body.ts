@@ -38,6 +38,7 @@ const resultOf = <const N extends string>(names: readonly N[]) =>
     /** From spawn to end, by the monotonic clock. */
     durationMs: milliseconds,
     usageMs: milliseconds,
+    /** As a shell reports it: 128 and the number of the signal that ended the tool. Null if it did not run. */
     exitCode: orNull(Type.Integer()),
     signal: orNull(Type.String({ maxLength: 32 })),
     /** Absent on success. Redacted, for the caller. */

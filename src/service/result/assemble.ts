@@ -135,12 +135,14 @@ function envelope(
   ];
 }
 
-const section = ({ success, durationMs, usageMs, error }: Omit<TimelineResult, 'output'>): string =>
+type SectionHead = Omit<TimelineResult, 'output'> & Partial<Pick<ToolResult, 'exitCode'>>;
+
+const section = ({ success, durationMs, usageMs, error, exitCode = null }: SectionHead): string =>
   JSON.stringify({
     success,
     duration: Math.round(durationMs),
     usage: Math.round(usageMs),
-    ...(success ? {} : { error: error ?? 'failed' }),
+    ...(success ? {} : { error: error ?? 'failed', ...(exitCode === null ? {} : { exit_code: exitCode }) }),
   });
 
 const HOSTS: ReadonlySet<SectionName> = new Set(FILE_ROWS.flatMap((row) => (row.file.hosts ? [sectionOf(row)] : [])));

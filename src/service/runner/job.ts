@@ -151,6 +151,8 @@ function likeTheReaders(tools: RawToolResult[], source: JobSource): RawToolResul
   return tools.map((tool) => (reads(tool) ? tool : { ...tool, failure: 'origin-unreachable' }));
 }
 
+/** A tool that the kernel or the launcher ended with its container. */
+const KILLED = { exitCode: 128 + constants.signals.SIGKILL };
 const STDERR_BYTES = 64 * 1024;
 /** Of an output that is not held: packets of days. */
 const STREAMED_BYTES = 64 * 1024 * 1024 * 1024;
@@ -199,8 +201,14 @@ async function runTool(
       ...more,
     };
   };
-  const fail = (failure: FailureCode, message: string, exit?: Exit, more: Partial<RawToolResult> = {}) =>
-    end({ failure, error: source.redact(`${message}${exit ? ` (exit code ${exitCode(exit)})` : ''}`), ...more });
+  const fail: Fail = (failure, message, ended = {}) => {
+    const { exitCode = null } = ended;
+    return end({
+      failure,
+      error: source.redact(`${message}${exitCode === null ? '' : ` (exit code ${exitCode})`}`),
+      ...ended,
+    });
+  };
 
   const tool = TOOL_TABLE[asked.name];
   if (!tool) return fail('unavailable', `${asked.name} is not available on this runner`);
@@ -237,9 +245,8 @@ async function runTool(
     // A tool that was ended for another reason than its own says nothing of the source.
     if (!(error instanceof LauncherError) || error.code === 'unconfirmed') throw error;
     // The tools container died: on cgroup v2, running out of memory kills all of it.
-    if (error.code === 'lost') return fail('out-of-memory', `${asked.name} ran out of memory (exit code 137)`);
-    if (error.code === 'late')
-      return fail('timeout', `${asked.name} did not finish within ${wallMs} ms (exit code 137)`);
+    if (error.code === 'lost') return fail('out-of-memory', `${asked.name} ran out of memory`, KILLED);
+    if (error.code === 'late') return fail('timeout', `${asked.name} did not finish within ${wallMs} ms`, KILLED);
     return fail('unavailable', `${asked.name} ${asked.version} cannot be started`);
   }
 }
@@ -249,6 +256,8 @@ const portsOf = (address: string, { http_proxy: proxy = address }: Record<string
   ...new Set([address, proxy].map((text) => Number(new URL(text).port))),
 ];
 
+type Fail = (failure: FailureCode, message: string, ended?: Partial<RawToolResult>) => RawToolResult;
+
 interface ToolRun {
   asked: AssignedTool;
   tool: Program;
@@ -257,7 +266,7 @@ interface ToolRun {
   stdout: Buffer;
   stderr: Buffer;
   wallMs: number;
-  fail: (failure: FailureCode, message: string, exit?: Exit, more?: Partial<RawToolResult>) => RawToolResult;
+  fail: Fail;
   end: (more: Partial<RawToolResult>) => RawToolResult;
 }
 
@@ -270,19 +279,18 @@ function judge({ asked, tool, source, exit, stdout, stderr, wallMs, fail, end }:
   const facts: Partial<RawToolResult> = {
     durationMs: ms,
     usageMs: ms,
-    exitCode: exit.code,
+    exitCode: codeOf(exit),
     signal: signalName(exit.signal),
     format,
   };
   if (exit.timedOut || exit.signal === constants.signals.SIGXCPU)
-    return fail('timeout', `${asked.name} did not finish within ${wallMs} ms`, exit, facts);
-  if (exit.capped) return fail('output-too-large', `${asked.name} printed more than the output limit`, exit, facts);
+    return fail('timeout', `${asked.name} did not finish within ${wallMs} ms`, facts);
+  if (exit.capped) return fail('output-too-large', `${asked.name} printed more than the output limit`, facts);
   // Sent neither by the agent nor by a limit: the kernel's OOM killer, where it kills one process and not the
   // container.
   if (exit.signal === constants.signals.SIGKILL && !exit.killed)
-    return fail('out-of-memory', `${asked.name} ran out of memory`, exit, facts);
-  if (exit.signal !== null)
-    return fail('crashed', `${asked.name} was ended by ${signalName(exit.signal)}`, exit, facts);
+    return fail('out-of-memory', `${asked.name} ran out of memory`, facts);
+  if (exit.signal !== null) return fail('crashed', `${asked.name} was ended by ${signalName(exit.signal)}`, facts);
 
   const text = source.redact(stdout.toString('utf8', 0, JUDGED));
   const output = stdout.length > JUDGED || text.trim() !== '' ? stdout : null;
@@ -295,23 +303,23 @@ function judge({ asked, tool, source, exit, stdout, stderr, wallMs, fail, end }:
   });
   const broken = source.failure(asked.name);
   if (broken?.decisive)
-    return fail(broken.failure, broken.message, exit, {
+    return fail(broken.failure, broken.message, {
       ...facts,
       ...(format === 'json' && !isJson(stdout) ? { format: 'text' } : {}),
       output,
     });
-  if (own !== undefined) return fail(broken?.failure ?? 'failed', own, exit, { ...facts, output });
+  if (own !== undefined) return fail(broken?.failure ?? 'failed', own, { ...facts, output });
   if (output === null && format === 'json')
-    return fail(broken?.failure ?? 'failed', `${asked.name} printed nothing`, exit, facts);
+    return fail(broken?.failure ?? 'failed', `${asked.name} printed nothing`, facts);
   if (format === 'json' && !isJson(stdout))
-    return fail('failed', `${asked.name} printed invalid JSON`, exit, { ...facts, format: 'text', output });
+    return fail('failed', `${asked.name} printed invalid JSON`, { ...facts, format: 'text', output });
   const verdict = tool.verdict?.(text);
   if (verdict !== undefined) return end({ ...facts, failure: 'failed', error: source.redact(verdict), output });
   return end({ ...facts, success: true, output });
 }
 
 /** Exit code as a shell reports it. */
-const exitCode = ({ code, signal }: Exit): number => code ?? 128 + (signal ?? 0);
+const codeOf = ({ code, signal }: Exit): number => code ?? 128 + (signal ?? 0);
 
 const signalName = (signal: number | null): string | null =>
   signal === null

@@ -360,14 +360,14 @@ describe('management: log', function () {
         [output, 'json', '<x/>', 'XML', null, null, null, null],
       );
       assert.equal(body.id, ids['whole']);
-      assert.deepEqual([body.error, body['tool-errors']], [null, {}]);
+      assert.deepEqual([body.error, body['tool-errors'], body['tool-exit-codes']], [null, {}, {}]);
       const [send, admitted, recorded] = [body.send, body.admitted, body.ended].map((time) => Date.parse(time));
       assert.ok(send! <= admitted! && admitted! <= recorded!, `${send} ${admitted} ${recorded}`);
     });
 
     it('tells why the request and each of its tools failed', async () => {
       const why = 'moov atom not found';
-      const tools = [{ ...result.tools[0]!, success: false, output: null, error: why }, result.tools[1]!];
+      const tools = [{ ...result.tools[0]!, success: false, exitCode: 1, output: null, error: why }, result.tools[1]!];
       await ended(
         'broken',
         owner,
@@ -376,7 +376,10 @@ describe('management: log', function () {
         { error: why, body: zstdCompressSync(JSON.stringify({ ...result, tools })) },
       );
       const { body } = await fixture.get(`media/log/${ids['broken']}`, owner.token);
-      assert.deepEqual([body.error, body['tool-errors']], [why, { ffprobe: why }]);
+      assert.deepEqual(
+        [body.error, body['tool-errors'], body['tool-exit-codes']],
+        [why, { ffprobe: why }, { ffprobe: 1 }],
+      );
     });
 
     it('has no responses if the result was deleted or never existed', async () => {

@@ -45,6 +45,9 @@ const Answer = Type.Object(
     'tool-errors': Type.Record(Type.String(), Type.String(), {
       description: 'By tool: why it failed. Empty if none failed, or the result has expired.',
     }),
+    'tool-exit-codes': Type.Record(Type.String(), Type.Integer(), {
+      description: 'By tool that failed: its exit code, as a shell reports it. Absent for one that was not started.',
+    }),
     ...Object.fromEntries(
       RESULTS.flatMap((name) => [
         [memberOf(name), text(RESPONSE)],
@@ -103,9 +106,15 @@ function responsesOf(result: ResultBody | null, options: Options): Record<string
 }
 
 /** In a comparison each run tells its own. */
-function errorsOf(result: ResultBody | null): Record<string, string> {
+function failuresOf(result: ResultBody | null) {
   const results: ReportResult[] = [...(result?.tools ?? []), ...(result?.report ? [result.report] : [])];
-  return Object.fromEntries(results.flatMap(({ name, error }) => (error === undefined ? [] : [[kebab(name), error]])));
+  const failed = results.filter(({ error }) => error !== undefined);
+  return {
+    'tool-errors': Object.fromEntries(failed.map(({ name, error }) => [kebab(name), error])),
+    'tool-exit-codes': Object.fromEntries(
+      failed.flatMap(({ name, exitCode }) => (exitCode === null ? [] : [[kebab(name), exitCode]])),
+    ),
+  };
 }
 
 /** A comparison has an output for each version of a tool, or for each source. */
@@ -178,7 +187,7 @@ async function read(deps: Deps, ctx: Context): Promise<void> {
     ended: row.endedAt.toISOString(),
     request: JSON.stringify({ ...addressOf(row.display), ...options }),
     error: row.error,
-    'tool-errors': errorsOf(compared ? null : result),
+    ...failuresOf(compared ? null : result),
     ...responsesOf(compared ? null : result, options),
     'policy-response': result?.policy ? JSON.stringify(result.policy) : null,
     'run-responses': compared && runResponsesOf(compared),

@@ -53,6 +53,13 @@ const toolResult = (title: string, response: TSchema) =>
       duration: milliseconds('Run time of the tool in milliseconds.'),
       usage: milliseconds('Billed milliseconds.'),
       error: Type.Optional(Type.String({ description: "On failure only: the tool's own message and its exit code." })),
+      exit_code: Type.Optional(
+        Type.Integer({
+          description:
+            'On failure only, and only if the tool was started: its exit code as a shell reports it, 128 and the ' +
+            'number of the signal if one ended it.',
+        }),
+      ),
       response,
     },
     { title, additionalProperties: false },
