@@ -42,3 +42,4 @@ export const BOTH = [
   { name: 'ffprobe', version: '7.1' },
   { name: 'mediainfo', version: '7.1' },
 ] as const;
+export type TextBody = ResultBody;
