@@ -2,11 +2,11 @@
  * A self-repairing cache of one kind of object: LIST in pages, then WATCH from there, repeated forever. client-node's
  * informer ends at the first error and never requests bookmarks, and a silently dead watch hangs it forever.
  */
-import { backoff, pause, type Pauses } from '../../base/retry.ts';
+import { backoff, pause, type Backoff, type Pauses } from '../../base/retry.ts';
 import type { KubeClient, WatchEvent } from './client.ts';
 import { isKubeError, KubeError } from './errors.ts';
 import { keyOf, type KubeObject, type ResourceType } from './kinds.ts';
-import { objectStore, type IndexFunction, type ObjectStore } from './object_store.ts';
+import { objectStore, type IndexFunction, type ObjectStore, type WritableStore } from './object_store.ts';
 import { withoutManagedFields } from './slim.ts';
 
 export interface Handlers<T> {
@@ -70,232 +70,270 @@ export interface Reflector<T extends KubeObject> extends ObjectStore<T> {
 const numberOf = (resourceVersion: string | undefined): number =>
   resourceVersion === undefined ? 0 : Number(resourceVersion);
 
-export function startReflector<T extends KubeObject>(options: ReflectorOptions<T>): Reflector<T> {
-  const { client, type, handlers = {}, hooks = {}, pageSize = 500, silenceMs = 100_000 } = options;
-  const {
-    transform = withoutManagedFields,
-    keep = (object) => object,
-    watchSeconds = () => Math.round(300 + Math.random() * 300),
-  } = options;
-  const scope = {
-    namespace: options.namespace,
-    labelSelector: options.labelSelector,
-    fieldSelector: options.fieldSelector,
-  };
-  const store = objectStore<T>(options.indexes);
-  const wait = backoff(options.pauses ?? { first: 800, longest: 30_000 });
-  const stopping = new AbortController();
-  const ready = Promise.withResolvers<void>();
-  ready.promise.catch(() => {});
-  let synced = false;
-  let version = 0;
-  let heardAt = performance.now();
-  let relistReason: string | undefined = 'start';
-  let watching: AbortController | undefined;
-  let waiters: { version: number; done: () => void }[] = [];
-  let relisters: (() => void)[] = [];
+export const startReflector = <T extends KubeObject>(options: ReflectorOptions<T>): Reflector<T> =>
+  new RunningReflector(options);
 
-  /** An exception in a handler is reported, and the cache continues. */
-  function tell(call: () => void): void {
-    try {
-      call();
-    } catch (error) {
-      hooks.failed?.(error);
+class RunningReflector<T extends KubeObject> implements Reflector<T> {
+  readonly #options: ReflectorOptions<T>;
+  readonly #scope: Pick<ReflectorOptions<T>, 'namespace' | 'labelSelector' | 'fieldSelector'>;
+  readonly #store: WritableStore<T>;
+  readonly #wait: Backoff;
+  readonly #stopping = new AbortController();
+  readonly #ready = Promise.withResolvers<void>();
+  #synced = false;
+  #version = 0;
+  #heardAt = performance.now();
+  #relistReason: string | undefined = 'start';
+  #watching: AbortController | undefined;
+  #waiters: { version: number; done: () => void }[] = [];
+  #relisters: (() => void)[] = [];
+  readonly #running: Promise<void>;
+
+  readonly get: Reflector<T>['get'];
+  readonly list: Reflector<T>['list'];
+  readonly by: Reflector<T>['by'];
+  readonly countBy: Reflector<T>['countBy'];
+  readonly keys: Reflector<T>['keys'];
+
+  constructor(options: ReflectorOptions<T>) {
+    this.#options = options;
+    const { namespace, labelSelector, fieldSelector } = options;
+    this.#scope = { namespace, labelSelector, fieldSelector };
+    this.#store = objectStore<T>(options.indexes);
+    ({ get: this.get, list: this.list, by: this.by, countBy: this.countBy, keys: this.keys } = this.#store);
+    this.#wait = backoff(options.pauses ?? { first: 800, longest: 30_000 });
+    this.#ready.promise.catch(() => {});
+    this.#stopping.signal.addEventListener('abort', () => this.#watching?.abort());
+    this.#running = this.#run();
+  }
+
+  get size(): number {
+    return this.#store.size;
+  }
+
+  get synced(): Promise<void> {
+    return this.#ready.promise;
+  }
+
+  hasSynced(): boolean {
+    return this.#synced;
+  }
+
+  version(): number {
+    return this.#version;
+  }
+
+  includes(resourceVersion: string | undefined): boolean {
+    return numberOf(resourceVersion) <= this.#version;
+  }
+
+  waitFor(resourceVersion: string | undefined, deadlineMs: number): Promise<boolean> {
+    const version = numberOf(resourceVersion);
+    if (version <= this.#version) return Promise.resolve(true);
+    return new Promise((resolve) => {
+      const waiter = {
+        version,
+        done: () => {
+          clearTimeout(timer);
+          resolve(true);
+        },
+      };
+      const timer = setTimeout(() => {
+        this.#waiters = this.#waiters.filter((other) => other !== waiter);
+        resolve(false);
+      }, deadlineMs);
+      this.#waiters.push(waiter);
+    });
+  }
+
+  relist(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#relisters.push(resolve);
+      this.#watching?.abort();
+    });
+  }
+
+  silentMs(): number {
+    return performance.now() - this.#heardAt;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    if (!this.#synced) this.#ready.reject(new KubeError('aborted', `cache of ${this.#options.type.plural}: stopped`));
+    for (const done of this.#relisters) done();
+    await this.#running;
+  }
+
+  /** LIST, then WATCH from there, until the stop. */
+  async #run(): Promise<void> {
+    let relistedAfterGone = false;
+    while (!this.#stopping.signal.aborted) {
+      try {
+        await this.#turn();
+        relistedAfterGone = false;
+      } catch (error) {
+        if (this.#stopping.signal.aborted) break;
+        const pauseMs = this.#afterFailure(error, relistedAfterGone);
+        relistedAfterGone ||= isKubeError(error, 'gone');
+        if (pauseMs > 0) await pause(pauseMs, this.#stopping.signal);
+      }
     }
   }
 
-  function advance(to: number): void {
-    if (to > version) version = to;
-    if (waiters.length === 0) return;
-    const [due, rest] = [
-      waiters.filter((waiter) => waiter.version <= version),
-      waiters.filter((waiter) => waiter.version > version),
-    ];
-    waiters = rest;
-    for (const waiter of due) waiter.done();
+  async #turn(): Promise<void> {
+    if (this.#relistReason !== undefined) {
+      await this.#list(this.#relistReason);
+      this.#relistReason = undefined;
+    }
+    // Requested during the LIST, when there was no watch to end.
+    if (this.#relisters.length > 0) this.#relistReason = 'asked';
+    else await this.#follow();
   }
 
-  function put(received: T, relist: boolean): void {
-    const object = transform(received);
-    const before = store.set(keep(object));
-    if (before === undefined) tell(() => handlers.add?.(object, { relist }));
-    else if (before.metadata.uid !== object.metadata.uid) {
-      tell(() => handlers.delete?.(before, { finalStateUnknown: true }));
-      tell(() => handlers.add?.(object, { relist }));
-    } else if (before.metadata.resourceVersion !== object.metadata.resourceVersion)
-      tell(() => handlers.update?.(object, before, { relist }));
+  /** How long to wait before the next turn; 0: not at all. */
+  #afterFailure(error: unknown, relistedAfterGone: boolean): number {
+    const { hooks = {} } = this.#options;
+    if (this.#relisters.length > 0 && isKubeError(error, 'aborted')) {
+      this.#relistReason = 'asked';
+      return 0;
+    }
+    hooks.watchEnded?.(isKubeError(error) ? error.code : 'error');
+    hooks.failed?.(error);
+    if (isKubeError(error, 'gone')) {
+      this.#relistReason = 'gone';
+      // The history was discarded: list at once. Twice in a row indicates a fault.
+      if (!relistedAfterGone) return 0;
+    }
+    return Math.max(this.#wait.next(), isKubeError(error) ? (error.retryAfterMs ?? 0) : 0);
   }
 
-  function drop(key: string, last: T | undefined, finalStateUnknown: boolean): void {
-    const before = store.delete(key);
-    if (before !== undefined) tell(() => handlers.delete?.(last ?? before, { finalStateUnknown }));
-  }
-
-  async function list(reason: string): Promise<void> {
+  async #list(reason: string): Promise<void> {
     const startedAt = performance.now();
     // Requests that arrive during this LIST need another one.
-    const served = relisters;
-    relisters = [];
-    let listedAt = 0;
+    const served = this.#relisters;
+    this.#relisters = [];
     try {
-      const present = new Set<string>();
-      let next: string | undefined;
-      // Stored page by page: the raw data of 50,000 objects would not fit in memory twice.
-      do {
-        const page = await client.list(type, { ...scope, limit: pageSize, continue: next, signal: stopping.signal });
-        for (const object of page.items) {
-          const key = keyOf(object);
-          present.add(key);
-          if (store.get(key)?.metadata.resourceVersion !== object.metadata.resourceVersion) put(object, true);
-        }
-        listedAt = numberOf(page.resourceVersion);
-        next = page.continue;
-      } while (next !== undefined);
-      for (const key of store.keys()) if (!present.has(key)) drop(key, undefined, true);
-      version = listedAt;
-      advance(listedAt);
-      heardAt = performance.now();
-      hooks.listed?.({ reason, objects: present.size, ms: heardAt - startedAt });
+      const { present, listedAt } = await this.#pages();
+      for (const key of this.#store.keys()) if (!present.has(key)) this.#drop(key, undefined, true);
+      this.#version = listedAt;
+      this.#advance(listedAt);
+      this.#heardAt = performance.now();
+      this.#options.hooks?.listed?.({ reason, objects: present.size, ms: this.#heardAt - startedAt });
     } catch (error) {
-      relisters = [...served, ...relisters];
+      this.#relisters = [...served, ...this.#relisters];
       throw error;
     }
-    if (!synced) {
-      synced = true;
-      ready.resolve();
+    if (!this.#synced) {
+      this.#synced = true;
+      this.#ready.resolve();
     }
     for (const done of served) done();
   }
 
-  function onEvent(event: WatchEvent<T>): void {
-    heardAt = performance.now();
-    hooks.event?.(event.type);
-    const seen = numberOf(event.object.metadata.resourceVersion);
-    if (event.type === 'DELETED') drop(keyOf(event.object), transform(event.object), false);
-    else if (event.type !== 'BOOKMARK') put(event.object, false);
-    advance(seen);
+  /** Stored page by page: the raw data of 50,000 objects would not fit in memory twice. */
+  async #pages(): Promise<{ present: ReadonlySet<string>; listedAt: number }> {
+    const { client, type, pageSize = 500 } = this.#options;
+    const { signal } = this.#stopping;
+    const present = new Set<string>();
+    for (let next: string | undefined; ;) {
+      const page = await client.list(type, { ...this.#scope, limit: pageSize, continue: next, signal });
+      for (const object of page.items) {
+        const key = keyOf(object);
+        present.add(key);
+        if (this.#store.get(key)?.metadata.resourceVersion !== object.metadata.resourceVersion) this.#put(object, true);
+      }
+      next = page.continue;
+      if (next === undefined) return { present, listedAt: numberOf(page.resourceVersion) };
+    }
   }
 
-  async function follow(): Promise<void> {
+  async #follow(): Promise<void> {
+    const { client, type, hooks = {}, silenceMs = 100_000, watchSeconds = someMinutes } = this.#options;
     const abort = new AbortController();
-    watching = abort;
+    this.#watching = abort;
     const openedAt = performance.now();
-    const from = version;
-    heardAt = openedAt;
+    const from = this.#version;
+    this.#heardAt = openedAt;
     let silent = false;
     const watchdog = setInterval(
       () => {
-        if (performance.now() - heardAt < silenceMs) return;
+        if (this.silentMs() < silenceMs) return;
         silent = true;
         abort.abort();
       },
       Math.max(silenceMs / 10, 20),
     );
+    const watch = {
+      ...this.#scope,
+      resourceVersion: String(from),
+      allowWatchBookmarks: true,
+      timeoutSeconds: watchSeconds(),
+      signal: abort.signal,
+    };
     try {
-      await client.watch(
-        type,
-        {
-          ...scope,
-          resourceVersion: String(version),
-          allowWatchBookmarks: true,
-          timeoutSeconds: watchSeconds(),
-          signal: abort.signal,
-        },
-        onEvent,
-      );
+      await client.watch(type, watch, (event) => this.#onEvent(event));
       // A server that repeatedly accepts a watch and ends it at once is unhealthy.
-      if (performance.now() - openedAt < 1000 && version === from)
+      if (performance.now() - openedAt < 1000 && this.#version === from)
         throw new KubeError('broken-stream', `watch ${type.plural}: ended at once`);
-      wait.reset();
+      this.#wait.reset();
       hooks.watchEnded?.('end');
     } catch (error) {
-      if (version !== from) wait.reset();
+      if (this.#version !== from) this.#wait.reset();
       if (silent) throw new KubeError('timeout', `watch ${type.plural}: silent for ${silenceMs} ms`);
       throw error;
     } finally {
       clearInterval(watchdog);
-      watching = undefined;
+      this.#watching = undefined;
     }
   }
 
-  async function run(): Promise<void> {
-    let relistedAfterGone = false;
-    while (!stopping.signal.aborted) {
-      try {
-        if (relistReason !== undefined) {
-          await list(relistReason);
-          relistReason = undefined;
-        }
-        // Requested during the LIST, when there was no watch to end.
-        if (relisters.length > 0) relistReason = 'asked';
-        else await follow();
-        relistedAfterGone = false;
-      } catch (error) {
-        if (stopping.signal.aborted) break;
-        if (relisters.length > 0 && isKubeError(error, 'aborted')) {
-          relistReason = 'asked';
-          continue;
-        }
-        hooks.watchEnded?.(isKubeError(error) ? error.code : 'error');
-        hooks.failed?.(error);
-        if (isKubeError(error, 'gone')) {
-          relistReason = 'gone';
-          // The history was discarded: list at once. Twice in a row indicates a fault.
-          if (!relistedAfterGone) {
-            relistedAfterGone = true;
-            continue;
-          }
-        }
-        await pause(Math.max(wait.next(), isKubeError(error) ? (error.retryAfterMs ?? 0) : 0), stopping.signal);
-      }
+  #onEvent(event: WatchEvent<T>): void {
+    this.#heardAt = performance.now();
+    this.#options.hooks?.event?.(event.type);
+    const seen = numberOf(event.object.metadata.resourceVersion);
+    if (event.type === 'DELETED') this.#drop(keyOf(event.object), this.#transform(event.object), false);
+    else if (event.type !== 'BOOKMARK') this.#put(event.object, false);
+    this.#advance(seen);
+  }
+
+  #transform(object: T): T {
+    return (this.#options.transform ?? withoutManagedFields)(object);
+  }
+
+  #put(received: T, relist: boolean): void {
+    const { handlers = {}, keep } = this.#options;
+    const object = this.#transform(received);
+    const before = this.#store.set(keep ? keep(object) : object);
+    if (before === undefined) this.#tell(() => handlers.add?.(object, { relist }));
+    else if (before.metadata.uid !== object.metadata.uid) {
+      this.#tell(() => handlers.delete?.(before, { finalStateUnknown: true }));
+      this.#tell(() => handlers.add?.(object, { relist }));
+    } else if (before.metadata.resourceVersion !== object.metadata.resourceVersion)
+      this.#tell(() => handlers.update?.(object, before, { relist }));
+  }
+
+  #drop(key: string, last: T | undefined, finalStateUnknown: boolean): void {
+    const before = this.#store.delete(key);
+    if (before !== undefined) this.#tell(() => this.#options.handlers?.delete?.(last ?? before, { finalStateUnknown }));
+  }
+
+  /** An exception in a handler is reported, and the cache continues. */
+  #tell(call: () => void): void {
+    try {
+      call();
+    } catch (error) {
+      this.#options.hooks?.failed?.(error);
     }
   }
 
-  stopping.signal.addEventListener('abort', () => watching?.abort());
-  const running = run();
-
-  return {
-    synced: ready.promise,
-    hasSynced: () => synced,
-    version: () => version,
-    includes: (resourceVersion) => numberOf(resourceVersion) <= version,
-    waitFor(resourceVersion, deadlineMs) {
-      const wanted = numberOf(resourceVersion);
-      if (wanted <= version) return Promise.resolve(true);
-      return new Promise((resolve) => {
-        const waiter = {
-          version: wanted,
-          done: () => {
-            clearTimeout(timer);
-            resolve(true);
-          },
-        };
-        const timer = setTimeout(() => {
-          waiters = waiters.filter((other) => other !== waiter);
-          resolve(false);
-        }, deadlineMs);
-        waiters.push(waiter);
-      });
-    },
-    relist: () =>
-      new Promise((resolve) => {
-        relisters.push(resolve);
-        watching?.abort();
-      }),
-    silentMs: () => performance.now() - heardAt,
-    get: store.get,
-    list: store.list,
-    by: store.by,
-    countBy: store.countBy,
-    keys: store.keys,
-    get size() {
-      return store.size;
-    },
-    async stop() {
-      stopping.abort();
-      if (!synced) ready.reject(new KubeError('aborted', `cache of ${type.plural}: stopped`));
-      for (const done of relisters) done();
-      await running;
-    },
-  };
+  #advance(to: number): void {
+    if (to > this.#version) this.#version = to;
+    if (this.#waiters.length === 0) return;
+    const isDue = (waiter: { version: number }): boolean => waiter.version <= this.#version;
+    const due = this.#waiters.filter(isDue);
+    this.#waiters = this.#waiters.filter((waiter) => !isDue(waiter));
+    for (const waiter of due) waiter.done();
+  }
 }
+
+const someMinutes = (): number => Math.round(300 + Math.random() * 300);
