@@ -6,7 +6,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { pause } from '../../base/retry.ts';
-import { LEASES, type KubeClient } from './client.ts';
+import { LEASES, type KubeClient, type Lease } from './client.ts';
 import { isKubeError } from './errors.ts';
 import { recordOf, sight, takeableInMs, type LeaseRecord, type Sighting } from './lease_record.ts';
 import { withTerm, type LeaseTerm } from './lease_terms.ts';
@@ -58,265 +58,322 @@ export interface Election {
   stop(): Promise<void>;
 }
 
-export function startElection(options: LeaseOptions): Election {
-  const { client, name, durationMs = 6000, renewMs = 2000, marginMs = 1000, quietMs = 0 } = options;
-  const namespace = options.namespace ?? client.namespace;
-  const identity = `${options.holder}_${randomUUID()}`;
-  const stopping = new AbortController();
-  const onError = options.onError ?? (() => {});
-  const clock = options.now ?? Date.now;
-  let sighting: Sighting | undefined;
-  let quietUntil = 0;
-  let highest = 0;
-  /** While leading: the epoch, and the time of the last renewal by both clocks. */
-  let lead: { epoch: number; sentAt: number; sentWall: number; lapse: NodeJS.Timeout } | undefined;
-  let losing = Promise.resolve();
-  let wake = () => {};
+/** While leading: the epoch, and the time of the last renewal by both clocks. */
+interface Lead {
+  epoch: number;
+  sentAt: number;
+  sentWall: number;
+  lapse: NodeJS.Timeout;
+}
 
-  // Suspending a machine stops the monotonic clock but not the wall clock: the larger age is the safe one.
-  const ageMs = (): number =>
-    lead === undefined ? Infinity : Math.max(performance.now() - lead.sentAt, Date.now() - lead.sentWall);
-  const stillLeading = (margin = marginMs): boolean => lead !== undefined && ageMs() + margin < durationMs;
+export const startElection = (options: LeaseOptions): Election => new Candidate(options);
 
-  function note(record: LeaseRecord): void {
-    const before = sighting?.record;
-    sighting = sight(sighting, record, performance.now());
-    highest = Math.max(highest, record.epoch);
+class Candidate implements Election {
+  readonly identity: string;
+  readonly #options: LeaseOptions;
+  readonly #namespace: string;
+  readonly #durationMs: number;
+  readonly #renewMs: number;
+  readonly #marginMs: number;
+  readonly #stopping = new AbortController();
+  #sighting: Sighting | undefined;
+  #quietUntil = 0;
+  #highest = 0;
+  #lead: Lead | undefined;
+  #losing = Promise.resolve();
+  #wake = (): void => {};
+  readonly #reflector: { stop(): Promise<void> };
+  readonly #running: Promise<void>;
+
+  constructor(options: LeaseOptions) {
+    this.#options = options;
+    const { client, name, holder, namespace = client.namespace } = options;
+    this.identity = `${holder}_${randomUUID()}`;
+    this.#namespace = namespace;
+    this.#durationMs = options.durationMs ?? 6000;
+    this.#renewMs = options.renewMs ?? 2000;
+    this.#marginMs = options.marginMs ?? 1000;
+    this.#reflector = startReflector({
+      client,
+      type: LEASES,
+      namespace,
+      fieldSelector: `metadata.name=${name}`,
+      pauses: { first: 200, longest: 2000 },
+      handlers: {
+        add: (lease) => this.#note(recordOf(lease)),
+        update: (lease) => this.#note(recordOf(lease)),
+        delete: () => {
+          this.#vanish();
+          this.#lose('taken');
+          this.#wake();
+        },
+      },
+      hooks: { failed: (error) => this.#failed(error) },
+    });
+    this.#stopping.signal.addEventListener('abort', () => this.#wake());
+    this.#running = this.#run();
+  }
+
+  leading(): number | undefined {
+    return this.#lead?.epoch;
+  }
+
+  stillLeading(marginMs = this.#marginMs): boolean {
+    return this.#lead !== undefined && this.ageMs() + marginMs < this.#durationMs;
+  }
+
+  /** Suspending a machine stops the monotonic clock but not the wall clock: the larger age is the safe one. */
+  ageMs(): number {
+    if (this.#lead === undefined) return Infinity;
+    return Math.max(performance.now() - this.#lead.sentAt, Date.now() - this.#lead.sentWall);
+  }
+
+  seen(): { holder: string; epoch: number } | undefined {
+    if (this.#sighting === undefined) return undefined;
+    const { holder, epoch } = this.#sighting.record;
+    return { holder, epoch };
+  }
+
+  terms(): readonly LeaseTerm[] {
+    return this.#sighting?.record.terms ?? [];
+  }
+
+  renewedAgoMs(): number {
+    if (this.#sighting === undefined || this.#sighting.record.holder === '') return Infinity;
+    return performance.now() - this.#sighting.seenAt;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    const isReleasable = await this.#stopLeading();
+    // An acquisition or renewal in progress finishes first.
+    await this.#running;
+    // If the workers did not stop in time, the lease is kept until it expires, so that the next leader waits for them.
+    if (isReleasable) await this.#release().catch((error: unknown) => this.#failed(error));
+    await this.#reflector.stop();
+  }
+
+  // What was seen of the Lease.
+
+  #note(record: LeaseRecord): void {
+    const before = this.#sighting?.record;
+    this.#sighting = sight(this.#sighting, record, performance.now());
+    this.#highest = Math.max(this.#highest, record.epoch);
+    const isOwn = record.holder === this.identity && record.epoch === this.#lead?.epoch;
     // An older record that arrives late is not the sighting.
-    if (
-      lead !== undefined &&
-      sighting.record === record &&
-      !(record.holder === identity && record.epoch === lead.epoch)
-    )
-      lose('taken');
-    if (record.holder !== identity && before?.holder !== record.holder) wake();
+    if (this.#lead !== undefined && this.#sighting.record === record && !isOwn) this.#lose('taken');
+    if (record.holder !== this.identity && before?.holder !== record.holder) this.#wake();
   }
 
-  function vanish(): void {
-    if (sighting !== undefined) quietUntil = performance.now() + quietMs;
-    sighting = undefined;
+  #vanish(): void {
+    if (this.#sighting !== undefined) this.#quietUntil = performance.now() + (this.#options.quietMs ?? 0);
+    this.#sighting = undefined;
   }
 
-  function lose(why: 'lapsed' | 'taken'): void {
-    if (lead === undefined) return;
-    clearTimeout(lead.lapse);
-    lead = undefined;
-    losing = losing.then(() => options.onLost(why)).catch(onError);
-    wake();
+  async #refresh(signal?: AbortSignal): Promise<void> {
+    const { client, name } = this.#options;
+    const bounds = { namespace: this.#namespace, deadlineMs: this.#renewMs, signal };
+    this.#note(recordOf(await client.get(LEASES, name, bounds)));
   }
 
-  function armLapse(): NodeJS.Timeout {
+  #failed(error: unknown): void {
+    this.#options.onError?.(error);
+  }
+
+  // The end of a leadership.
+
+  #lose(why: 'lapsed' | 'taken'): void {
+    if (this.#lead === undefined) return;
+    clearTimeout(this.#lead.lapse);
+    this.#lead = undefined;
+    this.#losing = this.#losing.then(() => this.#options.onLost(why)).catch((error: unknown) => this.#failed(error));
+    this.#wake();
+  }
+
+  #armLapse(): NodeJS.Timeout {
     return setTimeout(
       () => {
-        if (lead === undefined) return;
-        if (stillLeading()) lead.lapse = armLapse();
-        else lose('lapsed');
+        if (this.#lead === undefined) return;
+        if (this.stillLeading()) this.#lead.lapse = this.#armLapse();
+        else this.#lose('lapsed');
       },
-      Math.max(1, durationMs - marginMs - ageMs()),
+      Math.max(1, this.#durationMs - this.#marginMs - this.ageMs()),
     );
   }
 
-  const refresh = async (): Promise<void> =>
-    note(recordOf(await client.get(LEASES, name, { namespace, deadlineMs: renewMs, signal: stopping.signal })));
+  /** Whether the workers stopped while the lease was valid. */
+  async #stopLeading(): Promise<boolean> {
+    if (this.#lead === undefined) return true;
+    clearTimeout(this.#lead.lapse);
+    const left = this.#durationMs - this.ageMs();
+    this.#lead = undefined;
+    const late = new AbortController();
+    const released = this.#losing.then(() => this.#options.onLost('released'));
+    const stopped = await Promise.race([
+      released.then(
+        () => true,
+        (error: unknown) => {
+          this.#failed(error);
+          return false;
+        },
+      ),
+      pause(Math.max(left, 0), late.signal).then(() => false),
+    ]);
+    late.abort();
+    return stopped;
+  }
+
+  async #release(): Promise<void> {
+    const { client, name } = this.#options;
+    const bounds = { namespace: this.#namespace, deadlineMs: this.#renewMs };
+    const spec = { holderIdentity: null, renewTime: microTime() };
+    for (let attempt = 0; attempt < 2; attempt++) {
+      try {
+        if (this.#sighting === undefined || this.#sighting.record.holder !== this.identity) return;
+        const { resourceVersion } = this.#sighting.record;
+        await client.mergePatch(LEASES, name, { spec }, { ...bounds, resourceVersion });
+        return;
+      } catch (error) {
+        if (!isKubeError(error, 'conflict')) throw error;
+        await this.#refresh();
+      }
+    }
+  }
+
+  // Acquisition and renewal.
 
   /** 0: the lease may be acquired now. */
-  const takeableIn = (at: number): number =>
-    sighting === undefined ? Math.max(0, quietUntil - at) : takeableInMs(sighting, identity, durationMs, at);
+  #takeableIn(at: number): number {
+    if (this.#sighting === undefined) return Math.max(0, this.#quietUntil - at);
+    return takeableInMs(this.#sighting, this.identity, this.#durationMs, at);
+  }
 
   /** Whether the lease may still be acquired from the state that was judged. Anything seen since is judged anew. */
-  const stillTakeable = (judged: Sighting | undefined): boolean =>
-    !stopping.signal.aborted &&
-    sighting?.record.resourceVersion === judged?.record.resourceVersion &&
-    takeableIn(performance.now()) === 0;
+  #stillTakeable(judged: Sighting | undefined): boolean {
+    return (
+      !this.#stopping.signal.aborted &&
+      this.#sighting?.record.resourceVersion === judged?.record.resourceVersion &&
+      this.#takeableIn(performance.now()) === 0
+    );
+  }
+
+  async #take(judged: Sighting | undefined): Promise<void> {
+    const least = this.#highest;
+    // Workers of an earlier leadership end before the next begins.
+    await this.#losing;
+    if (!this.#stillTakeable(judged)) return;
+    const floor = (await this.#options.epochFloor?.()) ?? 0;
+    if (!this.#stillTakeable(judged)) return;
+    const epoch = Math.max(floor, least) + 1;
+    const sentAt = performance.now();
+    const sentWall = Date.now();
+    this.#note(recordOf(await this.#write(judged, epoch)));
+    // The response may have been delayed: then the lease is held, but too old to lead, or another holder has it.
+    if (this.#stopping.signal.aborted || performance.now() - sentAt + this.#marginMs >= this.#durationMs) return;
+    if (this.#sighting?.record.holder !== this.identity || this.#sighting.record.epoch !== epoch) return;
+    this.#lead = { epoch, sentAt, sentWall, lapse: undefined as never };
+    this.#lead.lapse = this.#armLapse();
+    this.#options.onLead({ epoch });
+  }
 
   /** Writes only over the record that was judged: its resourceVersion is the condition of the write. */
-  async function take(judged: Sighting | undefined): Promise<void> {
-    const least = highest;
-    // Workers of an earlier leadership end before the next begins.
-    await losing;
-    if (!stillTakeable(judged)) return;
-    const floor = (await options.epochFloor?.()) ?? 0;
-    if (!stillTakeable(judged)) return;
-    const epoch = Math.max(floor, least) + 1;
+  #write(judged: Sighting | undefined, epoch: number): Promise<Lease> {
+    const { client, name, holder, now: clock = Date.now } = this.#options;
     const now = microTime();
     const spec = {
-      holderIdentity: identity,
-      leaseDurationSeconds: Math.ceil(durationMs / 1000),
+      holderIdentity: this.identity,
+      leaseDurationSeconds: Math.ceil(this.#durationMs / 1000),
       leaseTransitions: epoch,
       acquireTime: now,
       renewTime: now,
     };
     const since = new Date(clock()).toISOString();
-    const annotations = withTerm(judged?.record.terms ?? [], { pod: options.holder, epoch, since });
-    const sentAt = performance.now();
-    const sentWall = Date.now();
-    const bounds = { namespace, deadlineMs: renewMs, serverTimeoutMs: renewMs };
-    const lease =
-      judged === undefined
-        ? await client.create(LEASES, { metadata: { name, namespace, annotations }, spec }, bounds)
-        : await client.mergePatch(
-            LEASES,
-            name,
-            { metadata: { annotations }, spec },
-            { ...bounds, resourceVersion: judged.record.resourceVersion },
-          );
-    note(recordOf(lease));
-    // The response may have been delayed: then the lease is held, but too old to lead, or another holder has it.
-    if (stopping.signal.aborted || performance.now() - sentAt + marginMs >= durationMs) return;
-    if (sighting?.record.holder !== identity || sighting.record.epoch !== epoch) return;
-    lead = { epoch, sentAt, sentWall, lapse: undefined as never };
-    lead.lapse = armLapse();
-    options.onLead({ epoch });
+    const annotations = withTerm(judged?.record.terms ?? [], { pod: holder, epoch, since });
+    const namespace = this.#namespace;
+    const bounds = { namespace, deadlineMs: this.#renewMs, serverTimeoutMs: this.#renewMs };
+    if (judged === undefined)
+      return client.create(LEASES, { metadata: { name, namespace, annotations }, spec }, bounds);
+    const { resourceVersion } = judged.record;
+    return client.mergePatch(LEASES, name, { metadata: { annotations }, spec }, { ...bounds, resourceVersion });
   }
 
-  async function renew(held: NonNullable<typeof lead>): Promise<void> {
+  async #renew(held: Lead): Promise<void> {
+    const { client, name } = this.#options;
     const sentAt = performance.now();
     const sentWall = Date.now();
-    const bounds = {
-      namespace,
-      deadlineMs: Math.max(500, Math.min(renewMs, durationMs - marginMs - ageMs())),
-      serverTimeoutMs: renewMs,
-    };
     const lease = await client.mergePatch(
       LEASES,
       name,
       { spec: { renewTime: microTime() } },
-      { ...bounds, resourceVersion: sighting!.record.resourceVersion },
+      {
+        namespace: this.#namespace,
+        deadlineMs: Math.max(500, Math.min(this.#renewMs, this.#durationMs - this.#marginMs - this.ageMs())),
+        serverTimeoutMs: this.#renewMs,
+        resourceVersion: this.#sighting!.record.resourceVersion,
+      },
     );
-    if (lead === held) {
+    if (this.#lead === held) {
       held.sentAt = sentAt;
       held.sentWall = sentWall;
     }
-    note(recordOf(lease));
+    this.#note(recordOf(lease));
   }
 
-  /** One check and one action; returns the time to wait before the next. */
-  async function turn(): Promise<number> {
-    try {
-      if (lead !== undefined) {
-        await renew(lead);
-        return renewMs - ageMs();
-      }
-      if (sighting === undefined)
-        await refresh().catch((error: unknown) => {
-          if (!isKubeError(error, 'not-found')) throw error;
-        });
-      const wait = takeableIn(performance.now());
-      if (wait === 0) {
-        await take(sighting);
-        return lead === undefined ? renewMs / 4 : renewMs;
-      }
-      // The watch normally reports changes; this read covers a broken watch.
-      if (wait <= renewMs) return wait + 1;
-      await refresh();
-      return Math.min(renewMs, wait);
-    } catch (error) {
-      if (stopping.signal.aborted) return 0;
-      if (isKubeError(error, 'not-found')) {
-        // The Lease was deleted: nobody leads, and whoever recreates it must continue from the highest epoch.
-        const gone = sighting !== undefined;
-        vanish();
-        lose('taken');
-        // It did not exist before either: the namespace is missing.
-        return gone ? 0 : renewMs / 4;
-      }
-      if (!isKubeError(error, 'conflict', 'already-exists')) onError(error);
-      await refresh().catch((again: unknown) => {
-        if (isKubeError(again, 'not-found')) vanish();
-      });
-      // A conflict while leading comes from a foreign write, or from a renewal whose response was lost: retry soon.
-      return lead !== undefined ? Math.min(renewMs / 8, 250) : renewMs / 4 + Math.random() * 100;
-    }
-  }
+  // The loop.
 
-  async function run(): Promise<void> {
-    while (!stopping.signal.aborted) {
+  async #run(): Promise<void> {
+    while (!this.#stopping.signal.aborted) {
       const woken = new AbortController();
-      wake = () => woken.abort();
-      const wait = await turn();
+      this.#wake = () => woken.abort();
+      const wait = await this.#turn();
       // Something changed during the action: check again soon, but never in a tight loop.
       await pause(woken.signal.aborted ? 10 : Math.max(wait, 0), woken.signal);
     }
   }
 
-  const reflector = startReflector({
-    client,
-    type: LEASES,
-    namespace,
-    fieldSelector: `metadata.name=${name}`,
-    pauses: { first: 200, longest: 2000 },
-    handlers: {
-      add: (lease) => note(recordOf(lease)),
-      update: (lease) => note(recordOf(lease)),
-      delete: () => {
-        vanish();
-        lose('taken');
-        wake();
-      },
-    },
-    hooks: { failed: onError },
-  });
-  stopping.signal.addEventListener('abort', () => wake());
-  const running = run();
-
-  return {
-    identity,
-    leading: () => lead?.epoch,
-    stillLeading,
-    ageMs,
-    seen: () => (sighting === undefined ? undefined : { holder: sighting.record.holder, epoch: sighting.record.epoch }),
-    terms: () => sighting?.record.terms ?? [],
-    renewedAgoMs: () =>
-      sighting === undefined || sighting.record.holder === '' ? Infinity : performance.now() - sighting.seenAt,
-    async stop() {
-      stopping.abort();
-      const held = lead;
-      let stopped = true;
-      if (held !== undefined) {
-        clearTimeout(held.lapse);
-        const left = durationMs - ageMs();
-        lead = undefined;
-        const late = new AbortController();
-        stopped = await Promise.race([
-          losing
-            .then(() => options.onLost('released'))
-            .then(
-              () => true,
-              (error: unknown) => {
-                onError(error);
-                return false;
-              },
-            ),
-          pause(Math.max(left, 0), late.signal).then(() => false),
-        ]);
-        late.abort();
-      }
-      // An acquisition or renewal in progress finishes first.
-      await running;
-      // If the workers did not stop in time, the lease is kept until it expires, so that the next leader waits for
-      // them.
-      if (stopped) await release().catch(onError);
-      await reflector.stop();
-    },
-  };
-
-  async function release(): Promise<void> {
-    const spec = { holderIdentity: null, renewTime: microTime() };
-    for (let attempt = 0; attempt < 2; attempt++) {
-      try {
-        if (sighting === undefined || sighting.record.holder !== identity) return;
-        await client.mergePatch(
-          LEASES,
-          name,
-          { spec },
-          { namespace, deadlineMs: renewMs, resourceVersion: sighting.record.resourceVersion },
-        );
-        return;
-      } catch (error) {
-        if (!isKubeError(error, 'conflict')) throw error;
-        note(recordOf(await client.get(LEASES, name, { namespace, deadlineMs: renewMs })));
-      }
+  /** One check and one action; returns the time to wait before the next. */
+  async #turn(): Promise<number> {
+    try {
+      if (this.#lead === undefined) return await this.#stand();
+      await this.#renew(this.#lead);
+      return this.#renewMs - this.ageMs();
+    } catch (error) {
+      return this.#stopping.signal.aborted ? 0 : this.#afterFailure(error);
     }
+  }
+
+  async #stand(): Promise<number> {
+    const { signal } = this.#stopping;
+    if (this.#sighting === undefined)
+      await this.#refresh(signal).catch((error: unknown) => {
+        if (!isKubeError(error, 'not-found')) throw error;
+      });
+    const wait = this.#takeableIn(performance.now());
+    if (wait === 0) {
+      await this.#take(this.#sighting);
+      return this.#lead === undefined ? this.#renewMs / 4 : this.#renewMs;
+    }
+    // The watch normally reports changes; this read covers a broken watch.
+    if (wait <= this.#renewMs) return wait + 1;
+    await this.#refresh(signal);
+    return Math.min(this.#renewMs, wait);
+  }
+
+  async #afterFailure(error: unknown): Promise<number> {
+    if (isKubeError(error, 'not-found')) {
+      // The Lease was deleted: nobody leads, and whoever recreates it must continue from the highest epoch.
+      const gone = this.#sighting !== undefined;
+      this.#vanish();
+      this.#lose('taken');
+      // It did not exist before either: the namespace is missing.
+      return gone ? 0 : this.#renewMs / 4;
+    }
+    if (!isKubeError(error, 'conflict', 'already-exists')) this.#failed(error);
+    await this.#refresh(this.#stopping.signal).catch((again: unknown) => {
+      if (isKubeError(again, 'not-found')) this.#vanish();
+    });
+    // A conflict while leading comes from a foreign write, or from a renewal whose response was lost: retry soon.
+    return this.#lead !== undefined ? Math.min(this.#renewMs / 8, 250) : this.#renewMs / 4 + Math.random() * 100;
   }
 }
 
