@@ -38,5 +38,4 @@ export const STILL_LONG: Readonly<Record<string, number>> = {
   'src/platform/store/store.ts openStore': 132,
   'src/platform/store/users.ts userCalls': 144,
   'src/platform/store/webhooks.ts webhookCalls': 129,
-  'src/service/webhooks/deliver.ts startDelivery': 211,
 };

@@ -11,7 +11,7 @@ import { openResult } from '../result/open_result.ts';
 import { hasEnvelope } from '../result/answer.ts';
 import { keptTrace, readKeptRequest } from '../result/kept_request.ts';
 import { type Logger, requestFields } from '../../base/log.ts';
-import { trustedContext } from '../../source/http/connect.ts';
+import { trustedContext, type ConnectOptions } from '../../source/http/connect.ts';
 import { egressRoute, type Egress } from '../../source/http/egress.ts';
 import { makeGuard, type Lookup } from '../../source/address/guard.ts';
 import type { SourceException } from '../../base/source_settings.ts';
@@ -98,37 +98,219 @@ const decrypted = async <T>(what: string, opening: () => T | Promise<T>): Promis
   }
 };
 
-export function startDelivery({ store, memory, log, metrics, tracer, settings }: DeliveryDeps): Delivery {
-  const { timeoutMs = TIMEOUT_MS, atOnce = 32, perAccount = 8, makeSecret, openSecret, openUrl } = settings;
-  const holder = randomUUID();
-  const context = trustedContext(settings.ca);
-  const egress = settings.egress === undefined ? undefined : egressRoute(settings.egress);
-  const busy = new Map<number, number>();
-  const inHand = new Set<Promise<void>>();
-  const stopping = new AbortController();
-  let wake = (): void => {};
-  let woken = false;
+/** The body to send, and a function that releases its memory. */
+interface WebhookMessage {
+  body: Buffer;
+  /** The trace of the request. */
+  trace: string | undefined;
+  release(): void;
+}
 
-  const rouse = (): void => {
-    woken = true;
-    wake();
-  };
+const namesOf = ({ id, requestId }: DueWebhook) => ({ webhook: id, ...requestFields({ id: requestId }) });
 
-  const sleep = (ms: number): Promise<void> =>
-    new Promise((resolve) => {
-      if (woken || stopping.signal.aborted) return resolve();
+export const startDelivery = (deps: DeliveryDeps): Delivery => new Outbox(deps);
+
+/** The webhooks that this replica delivers. */
+class Outbox implements Delivery {
+  readonly #deps: DeliveryDeps;
+  readonly #holder = randomUUID();
+  readonly #timeoutMs: number;
+  readonly #connect: Omit<ConnectOptions, 'guard'>;
+  /** Deliveries under way, by account. */
+  readonly #busy = new Map<number, number>();
+  readonly #inHand = new Set<Promise<void>>();
+  readonly #stopping = new AbortController();
+  #wake = (): void => {};
+  #woken = false;
+  readonly #running: Promise<void>;
+  readonly #listener: { stop(): Promise<void> };
+
+  constructor(deps: DeliveryDeps) {
+    this.#deps = deps;
+    const { ca, egress, timeoutMs = TIMEOUT_MS } = deps.settings;
+    this.#timeoutMs = timeoutMs;
+    this.#connect = {
+      verify: true,
+      context: trustedContext(ca),
+      egress: egress === undefined ? undefined : egressRoute(egress),
+      timeoutMs,
+    };
+    this.#running = this.#run();
+    this.#listener = deps.store.listenWebhooks(() => this.#rouse());
+  }
+
+  inHand(): number {
+    return this.#inHand.size;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#rouse();
+    await this.#running;
+    await Promise.allSettled([...this.#inHand, this.#listener.stop()]);
+  }
+
+  #rouse(): void {
+    this.#woken = true;
+    this.#wake();
+  }
+
+  #sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#woken || this.#stopping.signal.aborted) return resolve();
       const timer = setTimeout(resolve, ms);
       timer.unref();
-      wake = () => {
+      this.#wake = () => {
         clearTimeout(timer);
         resolve();
       };
     });
+  }
 
-  /** The body to send, and a function that releases its memory. */
-  async function messageOf(
+  async #run(): Promise<void> {
+    while (!this.#stopping.signal.aborted) {
+      this.#woken = false;
+      const pause = await this.#round().catch((error: unknown) => {
+        this.#deps.log.warn({ err: error }, 'cannot read the webhook outbox');
+        return AFTER_FAILURE_MS;
+      });
+      if (pause > 0) await this.#sleep(pause);
+    }
+  }
+
+  /** Takes what is due; returns the time to wait before the next round. */
+  async #round(): Promise<number> {
+    const { store, settings } = this.#deps;
+    const { atOnce = 32, perAccount = 8 } = settings;
+    const room = atOnce - this.#inHand.size;
+    if (room <= 0) return LONGEST_SLEEP_MS;
+    const due = await store.claimWebhooks({
+      holder: this.#holder,
+      leaseMs: this.#timeoutMs + LEASE_SLACK_MS,
+      limit: room,
+      perAccount,
+      busy: this.#busy,
+    });
+    for (const webhook of due) this.#take(webhook);
+    // The next free slot asks again.
+    if (due.length > 0) return 0;
+    const next = await store.nextWebhookInMs();
+    // Due, but its account has reached its concurrent deliveries (the end of one wakes this loop), or another replica
+    // is claiming it.
+    if (next !== null && next <= 0) return this.#inHand.size > 0 ? LONGEST_SLEEP_MS : AFTER_FAILURE_MS;
+    return Math.min(next ?? LONGEST_SLEEP_MS, LONGEST_SLEEP_MS);
+  }
+
+  #take(webhook: DueWebhook): void {
+    const { account } = webhook;
+    this.#busy.set(account, (this.#busy.get(account) ?? 0) + 1);
+    const work: Promise<void> = this.#deliver(webhook)
+      .catch((failure: unknown) => this.#putBack(webhook, failure))
+      .finally(() => {
+        this.#inHand.delete(work);
+        const left = (this.#busy.get(account) ?? 1) - 1;
+        if (left > 0) this.#busy.set(account, left);
+        else this.#busy.delete(account);
+        this.#rouse();
+      });
+    this.#inHand.add(work);
+  }
+
+  /** The fault is ours, not the receiver's: it uses up no attempt of the schedule. */
+  async #putBack(webhook: DueWebhook, failure: unknown): Promise<void> {
+    const { store, log } = this.#deps;
+    const noRoom = failure instanceof OverBudget;
+    log[noRoom ? 'debug' : 'warn']({ err: failure, ...namesOf(webhook) }, 'cannot send a webhook');
+    const pauseMs = noRoom ? failure.retryAfterS * 1_000 : AFTER_FAILURE_MS;
+    await store.releaseWebhook(webhook.id, this.#holder, pauseMs).catch(() => {});
+  }
+
+  async #deliver(webhook: DueWebhook): Promise<void> {
+    const { store, log, metrics } = this.#deps;
+    const { step } = webhook;
+    const began = new Date(store.clock.now());
+    const {
+      sent: { status, error, durationMs },
+      verdict,
+    } = await this.#resultOf(webhook);
+    const counted = await store.recordWebhook(
+      webhook.id,
+      this.#holder,
+      { at: began.toISOString(), status, ...(error === undefined ? {} : { error }), durationMs },
+      verdict,
+    );
+    metrics.attempted(counted ? verdict.state : 'late', durationMs);
+    const { state } = verdict;
+    log.info(
+      { ...namesOf(webhook), step, status, state, ms: durationMs, ...(counted ? {} : { late: true }) },
+      'webhook sent',
+    );
+  }
+
+  /** The outcome of an attempt, and the verdict on the webhook. */
+  async #resultOf(webhook: DueWebhook): Promise<{ sent: Sent; verdict: Verdict }> {
+    const { store, log } = this.#deps;
+    const judged = (sent: Sent) => ({ sent, verdict: verdictOf(sent, webhook.step, store.clock.now()) });
+    // Counted as an attempt: a webhook that crashes its replica is not repeated forever, and not immediately.
+    if (webhook.lost) return judged(LOST);
+    try {
+      const sent = await this.#attempt(webhook);
+      return sent ? judged(sent) : { sent: GONE, verdict: { state: 'failed' } };
+    } catch (error) {
+      if (error instanceof CannotDecrypt) {
+        log.error({ err: error, ...namesOf(webhook) }, 'cannot decrypt a webhook');
+        return judged(SEALED);
+      }
+      if (!(error instanceof LiftError)) throw error;
+      log.error({ err: error, ...namesOf(webhook) }, 'cannot read a stored result');
+      return { sent: UNREADABLE, verdict: { state: 'failed' } };
+    }
+  }
+
+  /** Null: there is nothing left to send. */
+  async #attempt(webhook: DueWebhook): Promise<Sent | null> {
+    const { makeSecret, openSecret, openUrl } = this.#deps.settings;
+    if (webhook.tokenGone) return null;
+    // A token of an older version may have none.
+    const kept = webhook.secret ?? (await makeSecret(webhook.tokenId));
+    if (!kept) return null;
+    const secret = await decrypted('the signing secret', () => openSecret(kept, webhook.tokenId));
+    const url = await decrypted('the address', () => openUrl(webhook.url, webhook.requestId));
+    const message = await this.#messageOf(webhook);
+    if (!message) return null;
+    try {
+      return await this.#send(webhook, url, secret, message);
+    } finally {
+      message.release();
+    }
+  }
+
+  async #send(
     webhook: DueWebhook,
-  ): Promise<{ body: Buffer; trace: string | undefined; release(): void } | null> {
+    url: string,
+    secret: Buffer,
+    { body, trace: parent }: WebhookMessage,
+  ): Promise<Sent> {
+    const { store, tracer, settings } = this.#deps;
+    const { requestId, step } = webhook;
+    const trace = traceWebhook(tracer, { parent, requestId, attempt: step + 1 }, store.clock.now);
+    const at = new Date(store.clock.now());
+    const headers = {
+      ...signedHeaders(secret, { id: webhook.id, at, body }),
+      ...(trace ? { traceparent: trace.traceparent } : {}),
+    };
+    const guard = makeGuard({
+      allow: settings.allow,
+      denyExtra: settings.denyCidrs,
+      ...(settings.lookup ? { lookup: settings.lookup } : {}),
+    });
+    const sent = await send({ url, headers, body }, { ...this.#connect, guard }, this.#timeoutMs);
+    trace?.end(sent.status);
+    return sent;
+  }
+
+  async #messageOf(webhook: DueWebhook): Promise<WebhookMessage | null> {
+    const { store, memory } = this.#deps;
     const record = await store.readRequest(webhook.requestId);
     // The user was deleted with all their data.
     if (!record || record.state === 'open') return null;
@@ -141,8 +323,9 @@ export function startDelivery({ store, memory, log, metrics, tracer, settings }:
       reason: record.reason ?? ('InternalError' as const),
       error: record.error,
     };
+    const { signal } = this.#stopping;
     const stored = hasEnvelope(record)
-      ? await openResult({ store, memory }, { id, submittedAt, inflatedBytes }, webhook.account, stopping.signal)
+      ? await openResult({ store, memory }, { id, submittedAt, inflatedBytes }, webhook.account, signal)
       : null;
     const release = (): void => stored?.place.release();
     try {
@@ -155,157 +338,4 @@ export function startDelivery({ store, memory, log, metrics, tracer, settings }:
       throw error;
     }
   }
-
-  /** Null: there is nothing left to send. */
-  async function attempt(webhook: DueWebhook): Promise<Sent | null> {
-    if (webhook.tokenGone) return null;
-    // A token of an older version may have none.
-    const kept = webhook.secret ?? (await makeSecret(webhook.tokenId));
-    if (!kept) return null;
-    const secret = await decrypted('the signing secret', () => openSecret(kept, webhook.tokenId));
-    const url = await decrypted('the address', () => openUrl(webhook.url, webhook.requestId));
-    const message = await messageOf(webhook);
-    if (!message) return null;
-    const { body, release } = message;
-    const trace = traceWebhook(
-      tracer,
-      { parent: message.trace, requestId: webhook.requestId, attempt: webhook.step + 1 },
-      store.clock.now,
-    );
-    try {
-      const at = new Date(store.clock.now());
-      const headers = {
-        ...signedHeaders(secret, { id: webhook.id, at, body }),
-        ...(trace ? { traceparent: trace.traceparent } : {}),
-      };
-      const guard = makeGuard({
-        allow: settings.allow,
-        denyExtra: settings.denyCidrs,
-        ...(settings.lookup ? { lookup: settings.lookup } : {}),
-      });
-      const connect = { guard, verify: true, context, egress, timeoutMs };
-      const sent = await send({ url, headers, body }, connect, timeoutMs);
-      trace?.end(sent.status);
-      return sent;
-    } finally {
-      release();
-    }
-  }
-
-  /** The outcome of an attempt, and the verdict on the webhook. */
-  async function resultOf(webhook: DueWebhook): Promise<{ sent: Sent; verdict: Verdict }> {
-    const judged = (sent: Sent) => ({ sent, verdict: verdictOf(sent, webhook.step, store.clock.now()) });
-    // Counted as an attempt: a webhook that crashes its replica is not repeated forever, and not immediately.
-    if (webhook.lost) return judged(LOST);
-    try {
-      const sent = await attempt(webhook);
-      return sent ? judged(sent) : { sent: GONE, verdict: { state: 'failed' } };
-    } catch (error) {
-      if (error instanceof CannotDecrypt) {
-        log.error(
-          { err: error, webhook: webhook.id, ...requestFields({ id: webhook.requestId }) },
-          'cannot decrypt a webhook',
-        );
-        return judged(SEALED);
-      }
-      if (!(error instanceof LiftError)) throw error;
-      log.error(
-        { err: error, webhook: webhook.id, ...requestFields({ id: webhook.requestId }) },
-        'cannot read a stored result',
-      );
-      return { sent: UNREADABLE, verdict: { state: 'failed' } };
-    }
-  }
-
-  async function deliver(webhook: DueWebhook): Promise<void> {
-    const { id, requestId, step } = webhook;
-    const began = new Date(store.clock.now());
-    const {
-      sent: { status, error, durationMs },
-      verdict,
-    } = await resultOf(webhook);
-    const counted = await store.recordWebhook(
-      id,
-      holder,
-      { at: began.toISOString(), status, ...(error === undefined ? {} : { error }), durationMs },
-      verdict,
-    );
-    metrics.attempted(counted ? verdict.state : 'late', durationMs);
-    log.info(
-      {
-        webhook: id,
-        ...requestFields({ id: requestId }),
-        step,
-        status,
-        state: verdict.state,
-        ms: durationMs,
-        ...(counted ? {} : { late: true }),
-      },
-      'webhook sent',
-    );
-  }
-
-  function take(webhook: DueWebhook): void {
-    busy.set(webhook.account, (busy.get(webhook.account) ?? 0) + 1);
-    const work: Promise<void> = deliver(webhook)
-      .catch(async (failure: unknown) => {
-        // The fault is ours, not the receiver's: it uses up no attempt of the schedule.
-        const noRoom = failure instanceof OverBudget;
-        const named = { webhook: webhook.id, ...requestFields({ id: webhook.requestId }) };
-        log[noRoom ? 'debug' : 'warn']({ err: failure, ...named }, 'cannot send a webhook');
-        await store
-          .releaseWebhook(webhook.id, holder, noRoom ? failure.retryAfterS * 1_000 : AFTER_FAILURE_MS)
-          .catch(() => {});
-      })
-      .finally(() => {
-        inHand.delete(work);
-        const left = (busy.get(webhook.account) ?? 1) - 1;
-        if (left > 0) busy.set(webhook.account, left);
-        else busy.delete(webhook.account);
-        rouse();
-      });
-    inHand.add(work);
-  }
-
-  async function round(): Promise<number> {
-    const room = atOnce - inHand.size;
-    if (room <= 0) return LONGEST_SLEEP_MS;
-    const due = await store.claimWebhooks({
-      holder,
-      leaseMs: timeoutMs + LEASE_SLACK_MS,
-      limit: room,
-      perAccount,
-      busy,
-    });
-    for (const webhook of due) take(webhook);
-    // The next free slot asks again.
-    if (due.length > 0) return 0;
-    const next = await store.nextWebhookInMs();
-    // Due, but its account has reached its concurrent deliveries (the end of one wakes this loop), or another replica
-    // is claiming it.
-    if (next !== null && next <= 0) return inHand.size > 0 ? LONGEST_SLEEP_MS : AFTER_FAILURE_MS;
-    return Math.min(next ?? LONGEST_SLEEP_MS, LONGEST_SLEEP_MS);
-  }
-
-  const run = (async () => {
-    while (!stopping.signal.aborted) {
-      woken = false;
-      const pause = await round().catch((error: unknown) => {
-        log.warn({ err: error }, 'cannot read the webhook outbox');
-        return AFTER_FAILURE_MS;
-      });
-      if (pause > 0) await sleep(pause);
-    }
-  })();
-  const listener = store.listenWebhooks(rouse);
-
-  return {
-    inHand: () => inHand.size,
-    async stop() {
-      stopping.abort();
-      rouse();
-      await run;
-      await Promise.allSettled([...inHand, listener.stop()]);
-    },
-  };
 }
