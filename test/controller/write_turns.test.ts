@@ -17,17 +17,17 @@ describe('turns of status writes', () => {
     begun = [];
   });
 
-  const call = (name: string, later = false): Promise<unknown> =>
+  const call = (name: string, later = false, account = 1): Promise<unknown> =>
     turns.run(
       () => {
         const { promise, resolve, reject } = Promise.withResolvers<void>();
         begun.push({ name, held: { answer: resolve, fail: (code) => reject(new KubeError(code, name)) } });
         return promise;
       },
-      { later },
+      { account, later },
     );
-  const calls = (count: number, name = 'call', later = false): Promise<unknown>[] =>
-    Array.from({ length: count }, (_, at) => call(`${name}-${at}`, later).catch(() => {}));
+  const calls = (count: number, name = 'call', later = false, account = 1): Promise<unknown>[] =>
+    Array.from({ length: count }, (_, at) => call(`${name}-${at}`, later, account).catch(() => {}));
   /** Ends the calls that run now, and waits until those that follow have begun. */
   async function end(how: (held: Held) => void, among = begun.length): Promise<void> {
     for (const { held } of begun.splice(0, among)) how(held);
@@ -97,5 +97,26 @@ describe('turns of status writes', () => {
     await end(({ answer }) => answer(), 8);
     assert.ok(begun.slice(24).every(({ name }) => name.startsWith('later')));
     assert.ok(begun.length >= 32);
+  });
+
+  for (const later of [false, true])
+    it(`an account with one call does not wait behind those of another, later: ${later}`, async () => {
+      void calls(400, 'many', later, 1);
+      void calls(1, 'one', later, 2);
+      begun.splice(32);
+      await end(({ answer }) => answer(), 2);
+      assert.ok(
+        begun.some(({ name }) => name === 'one-0'),
+        'it waits behind the calls of another account',
+      );
+    });
+
+  it('accounts take turns, and the calls of each keep their order', async () => {
+    void calls(32);
+    for (const account of [1, 2, 3]) void calls(3, `of${account}`, false, account);
+    begun.splice(32);
+    await end(({ answer }) => answer(), 8);
+    const names = begun.slice(24).map(({ name }) => name);
+    assert.deepEqual(names.slice(0, 8), 'of1-0 of2-0 of3-0 of1-1 of2-1 of3-1 of1-2 of2-2'.split(' '));
   });
 });

@@ -42,11 +42,12 @@ export async function writeAdmission(
   isWanted: () => boolean,
 ): Promise<'written' | 'gone' | 'refused'> {
   const { term, log, writes } = deps;
+  const turn = { account: job.account };
   let refusals = 0;
   const wait = backoff(PAUSES);
   for (;;) {
     try {
-      return await writes.run(() => writeOnce(deps, job, isWanted));
+      return await writes.run(() => writeOnce(deps, job, isWanted), turn);
     } catch (error) {
       if (isKubeError(error, 'not-found')) return 'gone';
       const fields = { err: error, ...requestFields({ id: job.id, job: job.key }) };
@@ -58,7 +59,7 @@ export async function writeAdmission(
       }
     }
     await pause(wait.next());
-    const live = await readLive(deps, job);
+    const live = await readLive(deps, job, turn);
     if (live.is === 'gone' || live.is === 'finished') return 'gone';
     if (live.is === 'unknown') continue;
     job.status = live.object.status;

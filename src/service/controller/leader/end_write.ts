@@ -22,7 +22,7 @@ import { resultPathOf } from './job.ts';
 import { recordEnd } from '../collect/record_end.ts';
 import { leaseSafe, type Term } from './lease_guard.ts';
 import { readLive, writeStatus } from './status_write.ts';
-import type { TurnOptions, WriteTurns } from './write_turns.ts';
+import type { WriteTurns } from './write_turns.ts';
 
 /** An end without a result. */
 export interface End {
@@ -42,6 +42,7 @@ export interface End {
 export interface Endable {
   id: string;
   key: string;
+  account: number | undefined;
   namespace: string;
   uid: string;
   resourceVersion: string;
@@ -181,10 +182,11 @@ export async function writeFinish(
   deps: FinishDeps,
   job: Endable,
   finish: JobEnd,
-  options?: TurnOptions,
+  options: { later: boolean },
 ): Promise<ProbeJob | undefined> {
   const { term, store, kube, log, writes } = deps;
   const { signal } = term;
+  const turn = { account: job.account, ...options };
   const shown = { ...finish, resultPath: resultPathOf(job), batch: deps.finishedJobs.nextBatch() };
   let { status, resourceVersion } = job;
   const wait = backoff(PAUSES);
@@ -195,7 +197,7 @@ export async function writeFinish(
   };
   while (!signal.aborted) {
     try {
-      return await writes.run(write, options);
+      return await writes.run(write, turn);
     } catch (error) {
       if (isKubeError(error, 'not-found')) return undefined;
       if (!isKubeError(error, 'conflict')) {
@@ -204,7 +206,7 @@ export async function writeFinish(
         await pause(wait.next(), signal);
       }
     }
-    const live = await readLive(deps, job, options);
+    const live = await readLive(deps, job, turn);
     if (live.is === 'gone') return undefined;
     if (live.is === 'finished') return live.object;
     if (live.is === 'open') {

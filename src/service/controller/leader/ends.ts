@@ -17,9 +17,10 @@ import { TEXTS } from '../../result/texts.ts';
 /** Reasons that are explained by an Event. Successful jobs and those cancelled by their caller get none. */
 const EXPLAINED: ReadonlySet<Reason> = new Set(['RunnerLost', 'QueueTimeout', 'DeadlineExceeded', 'InternalError']);
 
-export const endableOf = (object: ProbeJob): Endable => ({
+export const endableOf = (object: ProbeJob, account?: number): Endable => ({
   id: idOf(object),
   key: object.metadata.name,
+  account,
   namespace: object.metadata.namespace ?? '',
   uid: object.metadata.uid ?? '',
   resourceVersion: object.metadata.resourceVersion ?? '',

@@ -140,7 +140,7 @@ async function created(state: TermState, job: Job, object: ProbeJob): Promise<{ 
 }
 
 async function refuse(state: TermState, object: ProbeJob, refusal: Refusal): Promise<void> {
-  const ended = endableOf(object);
+  const ended = endableOf(object, state.tokens.known(object.spec.token?.id ?? BY_HAND)?.rootUserId);
   const recorded = refusal.opened
     ? await endRequest(state.deps, ended, endOf(refusal), state.deps.term.signal)
     : { reason: refusal.reason, summary: refusal.message, tools: [] };

@@ -38,7 +38,7 @@ export type Live = { is: 'open' | 'finished'; object: ProbeJob } | { is: 'gone' 
 export async function readLive(
   { kube, writes }: { kube: KubeClient; writes: WriteTurns },
   { key, namespace, uid }: StatusTarget,
-  options?: TurnOptions,
+  options: TurnOptions,
 ): Promise<Live> {
   try {
     const read = () => kube.get(PROBE_JOBS, key, { namespace, deadlineMs: ANSWER_MS });
