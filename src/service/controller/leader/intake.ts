@@ -153,12 +153,8 @@ async function refuse(state: TermState, object: ProbeJob, refusal: Refusal): Pro
 /**
  * Counts the slot from the job's status alone, before any I/O: a running job always counts for its token and account.
  */
-function holdSlot(state: TermState, job: ProbeJob): void {
-  if (!isAdmitted(job.status)) return;
-  const { admittedBy } = job.status ?? {};
-  const token = job.spec.token?.id ?? admittedBy?.token ?? state.byHand?.id ?? 0;
-  const account =
-    admittedBy?.account ?? (state.byHand?.id === token ? state.byHand : state.tokens.known(token))?.rootUserId;
-  // Unknown if an older leader admitted it and its token was deleted: no job of that token is admitted any more.
-  if (account !== undefined) state.ledger.hold({ key: job.metadata.name, token, account, pool: '' });
+function holdSlot({ ledger }: TermState, { metadata, status }: ProbeJob): void {
+  const { token, account } = status?.admittedBy ?? {};
+  if (isAdmitted(status) && token !== undefined && account !== undefined)
+    ledger.hold({ key: metadata.name, token, account, pool: '' });
 }

@@ -8,8 +8,8 @@ import type { TokenRecord } from '../../../platform/store/records.ts';
 import { recordedEnd } from './end_write.ts';
 import { finishJob } from './ends.ts';
 import { seen, take } from './intake.ts';
-import { isHandMade, submittedAtOf } from './job.ts';
-import { isAdmitted, isFinished } from '../../../platform/kube/conditions.ts';
+import { submittedAtOf } from './job.ts';
+import { isFinished } from '../../../platform/kube/conditions.ts';
 import { RunnerOwners } from './runner_owners.ts';
 import { ensureLeading, whileLeading } from './lease_guard.ts';
 import { now, type TermState } from './term_state.ts';
@@ -35,7 +35,6 @@ export async function recover(state: TermState): Promise<void> {
   await patiently(state, 'load the tokens of unfinished jobs', () => state.tokens.load(tokens));
   await whileLeading(term, bindRunners(state, owners));
   bus.publish(SUBJECT.report, { epoch: term.epoch });
-  await whileLeading(term, learnSlots(state, unfinished));
   state.listed = true;
   const count = unfinished.length;
   // Emptied, so that no job is held twice: here with its source, and as it was taken in.
@@ -75,29 +74,6 @@ function patiently<T>(state: TermState, what: string, read: () => Promise<T>): P
       onRetry: (error) => log.warn({ err: error }, `cannot ${what}, will retry`),
     }),
   );
-}
-
-/**
- * Jobs admitted by a leader of an older version do not name the account whose slot they hold, so it is looked up, with
- * retries until it succeeds. Otherwise a running job would not count and another would be admitted in its place.
- */
-async function learnSlots(state: TermState, unfinished: readonly ProbeJob[]): Promise<void> {
-  const { store, log } = state.deps;
-  const unknown = unfinished.filter((job) => isAdmitted(job.status) && job.status?.admittedBy?.account === undefined);
-  if (unknown.length === 0) return;
-  const load = async (): Promise<void> => {
-    await state.tokens.load(
-      [...new Set(unknown.flatMap(({ spec }) => spec.token?.id ?? []))].filter((id) => !state.tokens.known(id)),
-    );
-    if (unknown.some(isHandMade)) state.byHand = await store.defaultToken();
-  };
-  await retry(load, {
-    first: 100,
-    longest: 2_000,
-    when: () => state.deps.term.stillLeading(0),
-    onRetry: (error) =>
-      log.warn({ err: error, jobs: unknown.length }, 'cannot load the tokens of running jobs, will retry'),
-  });
 }
 
 async function bindRunners(state: TermState, owners: RunnerOwners): Promise<void> {

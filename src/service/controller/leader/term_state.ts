@@ -110,8 +110,6 @@ export class TermState {
   readonly marks: WaitingMarks;
   /** Objects created under the name of a job whose end is still being written. */
   readonly successors = new Map<string, ProbeJob>();
-  /** The default token, if a job created by hand and admitted by an older leader runs with it. */
-  byHand: TokenRecord | null = null;
   /** Objects of events that came before the term was ready, by name: its list may be older. */
   readonly arrived = new Map<string, ProbeJob>();
   listed = false;
