@@ -3,8 +3,7 @@
  * (charts/probeyard/templates/fence.yaml).
  */
 import assert from 'node:assert/strict';
-import { highestFence } from '../../src/service/controller/leader/fence.ts';
-import { fenceCheck } from '../../src/service/controller/leader/fence_check.ts';
+import { highestFence, fenceCheck } from '../../src/service/controller/leader/fence.ts';
 import { admittedStatus, finishedStatus } from '../../src/service/controller/leader/job_status.ts';
 import { PROBE_JOBS, PROBE_POOLS, isKubeError, type KubeClient } from '../../src/platform/kube/client.ts';
 import { render } from '../chart/render.ts';

@@ -8,7 +8,7 @@ import {
   timeoutOf,
   type AvailableTool,
 } from '../../src/service/controller/leader/job.ts';
-import { isOverdue } from '../../src/service/controller/leader/sweep.ts';
+import { isOverdue } from '../../src/service/controller/leader/unshown_jobs.ts';
 import type { ProbeJob, ProbeJobSpec } from '../../src/platform/kube/probe_job.ts';
 
 const job = (spec: Partial<ProbeJobSpec> = {}): ProbeJob => ({

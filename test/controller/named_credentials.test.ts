@@ -4,8 +4,11 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Refusal } from '../../src/service/controller/leader/job.ts';
-import { resolveCredentials, type CredentialSettings } from '../../src/service/controller/leader/named_credentials.ts';
-import { readSealed } from '../../src/service/controller/leader/sealed_source.ts';
+import {
+  resolveCredentials,
+  type CredentialSettings,
+  readSealed,
+} from '../../src/service/controller/leader/job_sources.ts';
 import { parseSource } from '../../src/source/address/parse.ts';
 import { displaySource } from '../../src/source/address/redact.ts';
 import { isSigned } from '../../src/source/http/exchange.ts';

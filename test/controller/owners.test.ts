@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { RunnerOwners } from '../../src/service/controller/leader/runner_owners.ts';
+import { RunnerOwners } from '../../src/service/controller/leader/recover.ts';
 import { RUNNER_PROTOCOL } from '../../src/platform/bus/messages.ts';
 import { Runners } from '../../src/service/controller/pools/runners.ts';
 import type { ProbeJob } from '../../src/platform/kube/probe_job.ts';

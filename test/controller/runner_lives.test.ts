@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { factsOf, lifeOfPod, lifePatch, ANNOTATION } from '../../src/service/controller/pools/pod.ts';
 import { holderOf, runnerState, Runners } from '../../src/service/controller/pools/runners.ts';
-import { RunnerOwners } from '../../src/service/controller/leader/runner_owners.ts';
+import { RunnerOwners } from '../../src/service/controller/leader/recover.ts';
 import type { Pod } from '../../src/platform/kube/kinds.ts';
 import type { ProbeJob } from '../../src/platform/kube/probe_job.ts';
 import type { TokenRecord } from '../../src/platform/store/records.ts';

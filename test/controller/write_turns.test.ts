@@ -1,6 +1,6 @@
 /** Calls for the status of ProbeJobs: how many run at once, and who is next. */
 import assert from 'node:assert/strict';
-import { WriteTurns } from '../../src/service/controller/leader/write_turns.ts';
+import { WriteTurns } from '../../src/service/controller/leader/job_status.ts';
 import { KubeError } from '../../src/platform/kube/client.ts';
 
 interface Held {

@@ -17,12 +17,10 @@ import { isUuid } from '../../../platform/store/uuid.ts';
 import type { Turns } from '../../../base/turns.ts';
 import { stamp } from '../../../platform/kube/conditions.ts';
 import type { FinishedJobs } from './finished_jobs.ts';
-import { finishedStatus, type JobEnd } from './job_status.ts';
+import { finishedStatus, type JobEnd, readLive, writeStatus, type WriteTurns } from './job_status.ts';
 import { resultPathOf } from './job.ts';
 import { recordEnd } from '../collect/record_end.ts';
 import { leaseSafe, type Term } from './lease_guard.ts';
-import { readLive, writeStatus } from './status_write.ts';
-import type { WriteTurns } from './write_turns.ts';
 
 /** An end without a result. */
 export interface End {

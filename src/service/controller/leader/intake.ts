@@ -1,11 +1,10 @@
-/** Turns a ProbeJob from the watch into a waiting or running job. */
+/** Turns a ProbeJob from the watch into a waiting or running job, in the order of each account. */
 import type { ProbeJob } from '../../../platform/kube/probe_job.ts';
 import { requestFields } from '../../../base/log.ts';
 import type { TokenRecord } from '../../../platform/store/records.ts';
-import { armDeadline, armQueue } from './deadlines.ts';
+import { armDeadline, armQueue, CANCELLED, endableOf, endJob, endOf, objectGone } from './ends.ts';
 import { dropEarly, takeEarly } from './early.ts';
 import { endRequest, writeFinish } from './end_write.ts';
-import { CANCELLED, endableOf, endJob, endOf, objectGone } from './ends.ts';
 import { Refusal, idOf, type Job } from './job.ts';
 import { isAdmitted, isFinished } from '../../../platform/kube/conditions.ts';
 import { isBeingDeleted } from './job_status.ts';
@@ -14,6 +13,7 @@ import { activeToken, takeIn } from './resolve_job.ts';
 import { intakeDeps, now, slotsOf, type TermState } from './term_state.ts';
 import { queueShare } from '../../../base/limits.ts';
 import { ACCOUNT_QUEUE_FULL, TEXTS } from '../../result/texts.ts';
+import { makeTurns } from '../../../base/turns.ts';
 
 /** From the watch: a job was created or changed. */
 export function seen(state: TermState, job: ProbeJob): void {
@@ -157,4 +157,48 @@ function holdSlot({ ledger }: TermState, { metadata, status }: ProbeJob): void {
   const { token, account } = status?.admittedBy ?? {};
   if (isAdmitted(status) && token !== undefined && account !== undefined)
     ledger.hold({ key: metadata.name, token, account, pool: '' });
+}
+
+/** Jobs in intake at once, one of each chain. They share the connections to Postgres with the results. */
+const AT_ONCE = 8;
+
+/**
+ * The order of intake: one job after another within an account, and accounts side by side, so that a job that waits for
+ * Postgres or the API server holds up nobody else's. Jobs created by hand are a chain of their own.
+ */
+export class IntakeChains {
+  readonly #turns = makeTurns(AT_ONCE);
+  /** The last job of each chain. A chain without jobs is forgotten. */
+  readonly #last = new Map<string, Promise<void>>();
+  /** The chain of each token in intake: it stays the same when the token's account becomes known meanwhile. */
+  readonly #tokens = new Map<number, { chain: string; jobs: number }>();
+
+  /** `account`: that of the token, if it is known. `work` must not fail. */
+  add(token: number, account: number | undefined, work: () => Promise<void>): void {
+    const of = this.#tokens.get(token) ?? {
+      chain: account === undefined ? `token ${token}` : `account ${account}`,
+      jobs: 0,
+    };
+    this.#tokens.set(token, of);
+    of.jobs += 1;
+    const before = this.#last.get(of.chain) ?? Promise.resolve();
+    const last = before
+      .then(() => this.#turns.run(work))
+      .finally(() => {
+        of.jobs -= 1;
+        if (of.jobs === 0) this.#tokens.delete(token);
+        if (this.#last.get(of.chain) === last) this.#last.delete(of.chain);
+      });
+    this.#last.set(of.chain, last);
+  }
+
+  /** Number of chains with jobs. */
+  get size(): number {
+    return this.#last.size;
+  }
+
+  /** Resolves when all jobs that are in intake now have been taken in. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#last.values());
+  }
 }

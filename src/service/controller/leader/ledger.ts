@@ -7,7 +7,7 @@
  * A token has one queue per pool: a ten-minute validation at the head of a queue must not delay a one-second probe
  * behind it. Slots are counted over all pools.
  */
-import { Fifo } from './fifo.ts';
+import { Fifo } from '../../../base/fifo.ts';
 
 export interface Entry {
   /** Name of the ProbeJob. */

@@ -22,7 +22,7 @@ import {
 } from '../retry_policy.ts';
 import { recordedEnd } from './end_write.ts';
 import { endJob, finishJob } from './ends.ts';
-import { explain } from './explain.ts';
+import { explain } from './waiting.ts';
 import type { Job } from './job.ts';
 import { letGo } from './orders.ts';
 import { now, type TermState } from './term_state.ts';

@@ -28,9 +28,8 @@ import {
   type AvailableTool,
   type Job,
 } from './job.ts';
-import { resolveCredentials, type CredentialSettings } from './named_credentials.ts';
+import { resolveCredentials, type CredentialSettings, readAddress, readSealed, type Sources } from './job_sources.ts';
 import { policyOf, type JobPolicy, type PolicyDocuments } from './policies.ts';
-import { readAddress, readSealed, type Sources } from './sealed_source.ts';
 import { tenantOf } from '../pools/share.ts';
 
 export interface IntakeDeps {

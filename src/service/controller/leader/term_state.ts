@@ -16,17 +16,16 @@ import type { Pools } from '../pools/pools.ts';
 import type { Runners } from '../pools/runners.ts';
 import type { Recent } from '../snapshot/recent.ts';
 import type { EarlyStart } from './early.ts';
-import { whyWaiting } from './explain.ts';
-import { IntakeChains } from './intake_chains.ts';
+import { whyWaiting, WaitingMarks } from './waiting.ts';
+import { IntakeChains } from './intake.ts';
 import type { Job } from './job.ts';
 import { Ledger, type SlotLimits } from './ledger.ts';
 import type { Term } from './lease_guard.ts';
 import { PolicyDocuments } from './policies.ts';
 import type { IntakeDeps } from './resolve_job.ts';
 import type { FinishedJobs } from './finished_jobs.ts';
-import { TokenRecords } from './token_records.ts';
-import { WaitingMarks } from './waiting_marks.ts';
-import { WriteTurns } from './write_turns.ts';
+import { TokenRecords } from './tokens.ts';
+import { WriteTurns } from './job_status.ts';
 
 export interface LeaderDeps {
   term: Term;

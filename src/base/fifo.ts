@@ -1,4 +1,5 @@
 /** A queue whose items may become obsolete; they are dropped lazily, when reached. */
+
 export class Fifo<T> {
   #items: (T | undefined)[] = [];
   #head = 0;

@@ -1,0 +1,109 @@
+/** Explains why a job waits and why it ended, for `kubectl get pj` and `describe pj`. */
+import { PROBE_JOBS, type KubeClient } from '../../../platform/kube/client.ts';
+import type { EventRecorder } from '../../../platform/kube/events.ts';
+import type { Pools } from '../pools/pools.ts';
+import type { Job } from './job.ts';
+import type { Ledger } from './ledger.ts';
+import type { Store } from '../../../platform/store/store.ts';
+import { stamp } from '../../../platform/kube/conditions.ts';
+import type { WaitingCause } from '../../../platform/kube/probe_job.ts';
+import { waitingStatus, writeStatus } from './job_status.ts';
+
+export function explain(
+  events: EventRecorder,
+  { key: name, namespace, uid }: Job,
+  reason: string,
+  message: string,
+): void {
+  events.record(PROBE_JOBS, { metadata: { name, namespace, uid } }, { type: 'Warning', reason, message });
+}
+
+export function whyWaiting(ledger: Ledger<Job>, pools: Pools, job: Job): WaitingReason {
+  const { account } = job;
+  const [accountHeld, accountLimit] = [ledger.heldByAccount(account), ledger.limitOfAccount(account)];
+  // Checked first: if both limits are reached, raising the token's would not help.
+  if (accountHeld >= accountLimit) {
+    const message =
+      `account ${account} runs ${accountHeld} of at most ${accountLimit} jobs, over all its users and tokens; ` +
+      `${ledger.waitingOfAccount(account)} jobs wait`;
+    return { reason: 'AccountAtLimit', message };
+  }
+  const limit = ledger.limitOf(job.token);
+  const held = ledger.heldBy(job.token);
+  if (held >= limit)
+    return {
+      reason: 'TokenAtLimit',
+      message: `token ${job.token} runs ${held} of at most ${limit} jobs; ${ledger.waitingOf(job.token)} jobs wait`,
+    };
+  const waiting = ledger.waitingOf(job.token);
+  return (
+    pools.whyWaiting(job) ?? {
+      reason: 'Queued',
+      message: `waiting for its turn; ${waiting} jobs of its token wait`,
+    }
+  );
+}
+
+const AT_ONCE = 4;
+
+export interface WaitingReason {
+  reason: WaitingCause;
+  message: string;
+}
+
+export interface WaitingMarksDeps {
+  kube: KubeClient;
+  why(job: Job): WaitingReason;
+  /** Called once for each job that has waited long enough to be marked. */
+  waited(reason: WaitingCause): void;
+  store: Pick<Store, 'clock'>;
+  signal: AbortSignal;
+}
+
+/**
+ * Writes the reason why a job waits into its status. Concurrency is bounded: ten thousand waiting jobs must not keep
+ * the API server from admissions.
+ */
+export class WaitingMarks {
+  readonly #deps: WaitingMarksDeps;
+  readonly #due: Job[] = [];
+  #writing = 0;
+
+  constructor(deps: WaitingMarksDeps) {
+    this.#deps = deps;
+  }
+
+  add(job: Job): void {
+    this.#due.push(job);
+    while (this.#writing < AT_ONCE && this.#due.length > 0) {
+      const next = this.#due.shift();
+      if (!next || next.state !== 'waiting' || this.#deps.signal.aborted) continue;
+      this.#writing++;
+      void this.#write(next).finally(() => {
+        this.#writing--;
+        const following = this.#due.shift();
+        if (following) this.add(following);
+      });
+    }
+  }
+
+  async #write(job: Job): Promise<void> {
+    const { kube, why, waited, store } = this.#deps;
+    const { reason, message } = why(job);
+    waited(reason);
+    try {
+      const version = job.resourceVersion;
+      const updated = await writeStatus(
+        kube,
+        job,
+        waitingStatus(job.status, reason, message, stamp(store.clock.now())),
+      );
+      if (job.resourceVersion === version) {
+        job.resourceVersion = updated.metadata.resourceVersion ?? version;
+        job.status = updated.status;
+      }
+    } catch {
+      // The mark is only informative: losing it to an admission or a busy API server is no error.
+    }
+  }
+}
