@@ -341,6 +341,7 @@ export interface ToolResult {
   duration: number;
   usage: number;
   error?: string;
+  exit_code?: number;
   response: unknown;
 }
 
@@ -512,6 +513,7 @@ export interface ProbeReportResult {
   duration: number;
   usage: number;
   error?: string;
+  exit_code?: number;
   response: ProbeReport | string | null;
 }
 
@@ -656,6 +658,7 @@ export interface HlsResult {
   duration: number;
   usage: number;
   error?: string;
+  exit_code?: number;
   response: HlsReport | string | null;
 }
 
@@ -741,6 +744,7 @@ export interface C2paResult {
   duration: number;
   usage: number;
   error?: string;
+  exit_code?: number;
   response: C2paReport | string | null;
 }
 
@@ -1199,6 +1203,7 @@ export interface LoggedRequest {
   request: string;
   error: string | null;
   'tool-errors': Record<string, string>;
+  'tool-exit-codes': Record<string, number>;
   'ffprobe-response': string | null;
   'ffprobe-response-type': string | null;
   'mediainfo-response': string | null;

@@ -1,13 +1,7 @@
 import assert from 'node:assert/strict';
-import {
-  Refusal,
-  idOf,
-  isHandMade,
-  resolveTools,
-  submittedAtOf,
-  timeoutOf,
-  type AvailableTool,
-} from '../../src/service/controller/leader/job.ts';
+import { Refusal, idOf, isHandMade, submittedAtOf, timeoutOf } from '../../src/service/controller/leader/job.ts';
+import { resolveTools } from '../../src/service/controller/leader/resolve_job.ts';
+import type { AvailableTool } from '../../src/service/controller/pools/pools.ts';
 import { isOverdue } from '../../src/service/controller/leader/unshown_jobs.ts';
 import type { ProbeJob, ProbeJobSpec } from '../../src/platform/kube/probe_job.ts';
 

@@ -11,7 +11,8 @@ import { PREPARE_TTL_MS, type Early } from '../../../platform/bus/messages.ts';
 import type { ProbeJob } from '../../../platform/kube/probe_job.ts';
 import { requestFields } from '../../../base/log.ts';
 import { Refusal, idOf, stateOf, type Job } from './job.ts';
-import { letGo, prepare, reserve, sendBegin } from './orders.ts';
+import { sendBegin } from '../pools/send_order.ts';
+import { letGo, prepare, reserve } from './orders.ts';
 import { takeIn } from './resolve_job.ts';
 import { intakeDeps, now, slotsOf, type TermState } from './term_state.ts';
 

@@ -2,14 +2,17 @@
  * Resolves a ProbeJob to a Job: its owner, source and tools. A job that cannot run is refused with a text for its
  * caller.
  */
-import { MAX_QUEUE_MS } from '../../../base/limits.ts';
+import { MAX_QUEUE_MS, TOOL_TIMEOUT_MS } from '../../../base/limits.ts';
+import type { Policy } from '../../../media/policy/types.ts';
+import { FILE_ROWS, TOOL_TABLE, type ToolName } from '../../../media/tools/table.ts';
+import { runKey, type AssignedTool } from '../../../platform/bus/messages.ts';
 import { isStoreError } from '../../../platform/store/errors.ts';
 import type { Store } from '../../../platform/store/store.ts';
 import type { TokenRecord } from '../../../platform/store/records.ts';
 import { SECRETS, type KubeClient } from '../../../platform/kube/client.ts';
 import { isKubeError } from '../../../platform/kube/errors.ts';
 import { LABEL } from '../../../platform/kube/resource.ts';
-import type { ProbeJob } from '../../../platform/kube/probe_job.ts';
+import type { Kind, ProbeJob, ToolRequest } from '../../../platform/kube/probe_job.ts';
 import type { ReuseScope } from '../../../platform/kube/probe_pool.ts';
 import type { JSONWebKeySet } from 'jose';
 import { isUuid } from '../../../platform/store/uuid.ts';
@@ -18,19 +21,11 @@ import { isAdmitted } from '../../../platform/kube/conditions.ts';
 import { displaySource } from '../../../source/address/redact.ts';
 import { groupOf } from '../../../source/protocols/table.ts';
 import { holdsCredentials } from '../../../source/source.ts';
-import {
-  Refusal,
-  idOf,
-  isHandMade,
-  resolveTools,
-  submittedAtOf,
-  timeoutOf,
-  type AvailableTool,
-  type Job,
-} from './job.ts';
+import { Refusal, idOf, isEndpoint, isHandMade, submittedAtOf, timeoutOf, type Job } from './job.ts';
 import { resolveCredentials, type CredentialSettings, readAddress, readSealed, type Sources } from './job_sources.ts';
 import { policyOf, type JobPolicy, type PolicyDocuments } from './policies.ts';
 import { tenantOf } from '../pools/share.ts';
+import type { AvailableTool } from '../pools/pools.ts';
 
 export interface IntakeDeps {
   store: Pick<Store, 'openRequest' | 'tokenEvenRevoked' | 'clock' | 'policyDocument' | 'usePolicy' | 'latestPolicies'>;
@@ -183,6 +178,79 @@ async function tokenFor(deps: IntakeDeps, job: ProbeJob): Promise<TokenRecord> {
       'jobs created with kubectl need a default token, and this installation has none',
     );
   return activeToken(token, deps.store.clock.now());
+}
+
+/** Tools of a job that names none. */
+function defaultTools(kind: Kind): readonly ToolName[] {
+  if (isEndpoint(kind)) return [kind];
+  return kind === 'file' ? FILE_ROWS.flatMap((row) => ('args' in row && row.file.byDefault ? [row.name] : [])) : [];
+}
+
+/** Checks that only a job created by hand can fail: the API validates a comparison before it creates the job. */
+function checkRuns({ spec: { kind } }: ProbeJob, tools: readonly AssignedTool[], ofTwo: boolean): void {
+  const keys = tools.map(runKey);
+  const twice = keys.find((key, at) => keys.indexOf(key) !== at);
+  if (twice !== undefined)
+    throw new Refusal('InvalidRequest', 400, `spec.tools: ${twice} twice; each version of a tool runs once`);
+  const again = tools.find(({ name }, at) => tools.findIndex((other) => other.name === name) !== at);
+  if (kind === 'compare') {
+    if (ofTwo && (again !== undefined || tools.length === 0))
+      throw new Refusal(
+        'InvalidRequest',
+        400,
+        'spec.tools: a comparison of two sources needs one version of each tool',
+      );
+    if (!ofTwo && again === undefined)
+      throw new Refusal('InvalidRequest', 400, 'spec.tools: a comparison needs at least two versions of one tool');
+    return;
+  }
+  if (ofTwo) throw new Refusal('InvalidRequest', 400, 'spec.source: only the kind compare has two sources');
+  if (again)
+    throw new Refusal(
+      'InvalidRequest',
+      400,
+      `spec.tools: two versions of ${again.name}; only the kind compare runs several versions of one tool`,
+    );
+}
+
+/**
+ * Resolves the requested versions: `latest` becomes the current version. A version that the cluster lacks is refused
+ * and never replaced by another.
+ * `pinned`: versions from the job's policy, for a job that names no tools. `ofTwo`: the job has two sources.
+ */
+export function resolveTools(
+  job: ProbeJob,
+  available: readonly AvailableTool[],
+  { pinned = {}, ofTwo = false }: { pinned?: Policy['uses']; ofTwo?: boolean } = {},
+): AssignedTool[] {
+  const pins: Partial<Record<ToolName, string>> = pinned;
+  const wanted: ToolRequest[] =
+    job.spec.tools ?? defaultTools(job.spec.kind).map((name) => ({ name, version: pins[name] ?? 'latest' }));
+  const tools = wanted.map((request): AssignedTool => {
+    const candidates = available.filter(({ tool }) => tool === request.name);
+    const found = candidates.find(({ version, latest }) =>
+      request.version === 'latest' ? latest : version === request.version,
+    );
+    if (!found) {
+      const has = candidates.map(({ version }) => version).join(', ');
+      throw new Refusal(
+        'ToolUnavailable',
+        400,
+        `${request.name}: version "${request.version}" is not available; available: ${has === '' ? 'none' : has}`,
+      );
+    }
+    return {
+      name: request.name,
+      version: found.version,
+      timeoutMs: Math.min(request.timeoutMs ?? TOOL_TABLE[request.name]?.timeoutMs ?? TOOL_TIMEOUT_MS, timeoutOf(job)),
+      options: request.options ?? {},
+      command: found.command,
+      ...(found.build === undefined ? {} : { build: found.build }),
+      ...(found.uses ? { uses: found.uses } : {}),
+    };
+  });
+  checkRuns(job, tools, ofTwo);
+  return tools;
 }
 
 export async function takeIn(deps: IntakeDeps, job: ProbeJob): Promise<{ job: Job; token: TokenRecord }> {

@@ -11,7 +11,7 @@ import type { Runner } from './runners.ts';
 import { lackedWalls, isWithoutUserNamespaces, requiredWalls } from './isolation.ts';
 import { podSuffix, runnerPod, factsOf, lifeOfPod, lifePatch } from './pod.ts';
 import { OwnerMissing, type OwnerReference } from './runner_namespace.ts';
-import { sendRenew } from '../leader/orders.ts';
+import { sendRenew } from './send_order.ts';
 import { printable } from '../../../platform/kube/printable.ts';
 
 const DELETE_PAUSES = { first: 100, longest: 5_000 };

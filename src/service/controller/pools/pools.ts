@@ -4,7 +4,6 @@ import { LABEL } from '../../../platform/kube/resource.ts';
 import type { Kind, WaitingCause } from '../../../platform/kube/probe_job.ts';
 import type { ProbePool, ProbePoolSpec, ReuseScope } from '../../../platform/kube/probe_pool.ts';
 import type { ProbeTool } from '../../../platform/kube/probe_tool.ts';
-import { type AvailableTool, toolsLine, type Job } from '../leader/job.ts';
 import type { PoolFacts } from '../snapshot/build.ts';
 import { carryOut, deletePod, endPod, endStranded, holdBack, replaceWorn, noUserNamespace } from './pods.ts';
 import { isHeld } from './evictions.ts';
@@ -14,9 +13,21 @@ import { HOLD_BACK_MS, PoolsState, now, type PoolState, type PoolsDeps } from '.
 import { type Runner, workOf } from './runners.ts';
 import { mayTake, reserveOf, shareOf } from './share.ts';
 import { missingWalls, showAll } from './status.ts';
-import type { AssignedTool } from '../../../platform/bus/messages.ts';
+import type { AssignedTool, Assignment } from '../../../platform/bus/messages.ts';
 import { isAvailable, isDegraded } from '../../../platform/kube/conditions.ts';
 import { builtInMsv } from '../../../media/hls/built_in.ts';
+import type { ToolName } from '../../../media/tools/table.ts';
+
+export interface AvailableTool {
+  tool: ToolName;
+  version: string;
+  latest: boolean;
+  command: string[];
+  /** The version output of the binary. */
+  build?: string;
+  /** Tools that must be mounted, if not its own image. */
+  uses?: string[];
+}
 
 /** Debounces changes of tools: twenty changed tools cause one change of the pods. */
 const TOOLS_SETTLE_MS = 1_000;
@@ -291,7 +302,15 @@ function covers(pools: PoolsState, generation: string, tools: readonly AssignedT
 }
 
 /** What a job requires of a pool. */
-type Claim = Pick<Job, 'pool' | 'tenant' | 'account' | 'assignment'>;
+interface Claim {
+  pool: string;
+  tenant: string;
+  account: number;
+  assignment: Pick<Assignment, 'tools'>;
+}
+
+const toolsLine = (tools: readonly { name: string; version: string }[]): string =>
+  tools.map(({ name, version }) => `${name} ${version}`).join(', ');
 
 /** Undefined while no pod can be created: the last untouched runner is then not kept back. */
 const untouchedIn = ({ deps }: PoolsState, { pool, problem }: PoolState): number | undefined =>
