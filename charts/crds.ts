@@ -4,7 +4,7 @@ import { PROBE_JOB } from '../src/platform/kube/probe_job.ts';
 import { PROBE_POLICY } from '../src/platform/kube/probe_policy.ts';
 import { PROBE_POOL } from '../src/platform/kube/probe_pool.ts';
 import { PROBE_TOOL } from '../src/platform/kube/probe_tool.ts';
-import { GROUP, SERVED_VERSIONS, VERSION, type Definition } from '../src/platform/kube/resource.ts';
+import { GROUP, VERSION, type Definition } from '../src/platform/kube/resource.ts';
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
@@ -53,31 +53,32 @@ export function customResourceDefinition(definition: Definition): Record<string,
         shortNames: [definition.short],
         categories: ['probeyard'],
       },
-      conversion: { strategy: 'None' },
-      versions: SERVED_VERSIONS.map((name) => ({
-        name,
-        served: true,
-        storage: name === VERSION,
-        subresources: { status: {}, ...(definition.scale ? { scale: { ...definition.scale } } : {}) },
-        ...(definition.selectable.length > 0
-          ? { selectableFields: definition.selectable.map((jsonPath) => ({ jsonPath })) }
-          : {}),
-        additionalPrinterColumns: definition.columns.map((column) => ({ ...column })),
-        schema: {
-          openAPIV3Schema: {
-            type: 'object',
-            description: definition.description,
-            required: ['spec'],
-            properties: {
-              apiVersion: { type: 'string' },
-              kind: { type: 'string' },
-              metadata: { type: 'object' },
-              spec: structural(definition.spec),
-              status: structural(definition.status),
+      versions: [
+        {
+          name: VERSION,
+          served: true,
+          storage: true,
+          subresources: { status: {}, ...(definition.scale ? { scale: { ...definition.scale } } : {}) },
+          ...(definition.selectable.length > 0
+            ? { selectableFields: definition.selectable.map((jsonPath) => ({ jsonPath })) }
+            : {}),
+          additionalPrinterColumns: definition.columns.map((column) => ({ ...column })),
+          schema: {
+            openAPIV3Schema: {
+              type: 'object',
+              description: definition.description,
+              required: ['spec'],
+              properties: {
+                apiVersion: { type: 'string' },
+                kind: { type: 'string' },
+                metadata: { type: 'object' },
+                spec: structural(definition.spec),
+                status: structural(definition.status),
+              },
             },
           },
         },
-      })),
+      ],
     },
   };
 }

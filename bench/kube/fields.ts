@@ -74,7 +74,6 @@ async function oneJob(client: KubeClient, type: ResourceType<ProbeJob>, name: st
 
 type Schema = Record<string, unknown> & { properties: Record<string, unknown> };
 interface Version {
-  storage: boolean;
   selectableFields?: unknown;
   schema: { openAPIV3Schema: Schema };
 }
@@ -84,9 +83,6 @@ interface Crd {
 
 const without = (crd: Crd, ...keywords: string[]): Crd =>
   JSON.parse(JSON.stringify(crd), (key, value: unknown) => (keywords.includes(key) ? undefined : value)) as Crd;
-const storedAlone = (crd: Crd): void => {
-  crd.spec.versions = crd.spec.versions.filter(({ storage }) => storage);
-};
 const ANYTHING = { type: 'object', 'x-kubernetes-map-type': 'atomic', 'x-kubernetes-preserve-unknown-fields': true };
 const open = (crd: Crd, ...members: string[]): void => {
   for (const version of crd.spec.versions) {
@@ -111,15 +107,11 @@ const VARIANTS: Record<string, (crd: Crd) => Crd | void> = {
   asItIs: () => {},
   // Who wrote each field is noted, and not only who wrote spec and status.
   eachField: (crd) => without(crd, 'x-kubernetes-map-type'),
-  oneVersion: storedAlone,
   noRules: (crd) => without(crd, 'x-kubernetes-validations'),
   noSelection: (crd) => without(crd, 'selectableFields'),
   noBounds: (crd) => without(crd, 'x-kubernetes-validations', ...BOUNDS),
   openStatus: (crd) => open(crd, 'status'),
-  openOneVersion: (crd) => {
-    open(crd, 'spec', 'status');
-    storedAlone(crd);
-  },
+  open: (crd) => open(crd, 'spec', 'status'),
   // The definition as it is, by another client.
   http1: () => {},
 };

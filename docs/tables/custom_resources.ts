@@ -4,7 +4,7 @@ import { PROBE_JOB } from '../../src/platform/kube/probe_job.ts';
 import { PROBE_POLICY } from '../../src/platform/kube/probe_policy.ts';
 import { PROBE_POOL } from '../../src/platform/kube/probe_pool.ts';
 import { PROBE_TOOL } from '../../src/platform/kube/probe_tool.ts';
-import { SERVED_VERSIONS, type Definition } from '../../src/platform/kube/resource.ts';
+import { API_VERSION, type Definition } from '../../src/platform/kube/resource.ts';
 
 interface Schema {
   type?: string;
@@ -98,9 +98,8 @@ export const customResourcesPage = (): string =>
   [
     '# Custom resources',
     '',
-    'Made by `make generate` from `src/platform/kube`: change it there. Each field of the four kinds of the group',
-    '`probeyard.dev`, as the API server validates it. `kubectl explain` shows the same. Versions that are served:',
-    `${SERVED_VERSIONS.map(code).join(', ')}.`,
+    'Made by `make generate` from `src/platform/kube`: change it there. Each field of the four kinds of',
+    `${code(API_VERSION)}, as the API server validates it. \`kubectl explain\` shows the same.`,
     '',
     ...[PROBE_JOB, PROBE_TOOL, PROBE_POOL, PROBE_POLICY].flatMap(sectionOf),
   ].join('\n');

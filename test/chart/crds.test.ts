@@ -204,6 +204,14 @@ const bad: [ResourceType, string, Json, RegExp][] = [
   ],
 ];
 
+/** What the API server notes of the owners of spec and status: their members, or `{}` for an owner of all. */
+function ownedFields({ metadata }: { metadata: object }): Json[] {
+  const { managedFields = [] } = metadata as { managedFields?: { fieldsV1: Json }[] };
+  return managedFields.flatMap(({ fieldsV1 }) =>
+    ['f:spec', 'f:status'].flatMap((part) => (fieldsV1[part] === undefined ? [] : [{ [part]: fieldsV1[part] }])),
+  );
+}
+
 describe('custom resource definitions', function () {
   this.timeout(60_000);
   let client: KubeClient;
@@ -302,6 +310,18 @@ describe('custom resource definitions', function () {
     await client.mergePatch(PROBE_JOBS, name, { metadata: { labels: { [LABEL.token]: '17' } } });
     assert.equal((await client.mergePatchStatus(PROBE_JOBS, name, { attempts: 1 })).status?.attempts, 1);
     assert.equal((await client.list(PROBE_JOBS, { labelSelector: `${LABEL.token}=17` })).items.length, 1);
+  });
+
+  it('have one owner of a job’s spec and one of its status, and a patch of the status keeps its other members', async () => {
+    const both = ['4.4', '7.1'].map((version) => ({ name: 'ffprobe', version, success: version === '7.1' }) as const);
+    const made = await create(PROBE_JOBS, comparison('4.4', '7.1'));
+    assert.deepEqual(ownedFields(made), [{ 'f:spec': {} }]);
+    await client.mergePatchStatus(PROBE_JOBS, made.metadata.name, { attempts: 1, queueTimeMs: 7 });
+    const ended = { attempts: 1, tools: both, summary: 'done' };
+    const { metadata, spec, status } = await client.mergePatchStatus(PROBE_JOBS, made.metadata.name, ended);
+    assert.deepEqual(ownedFields({ metadata }), [{ 'f:spec': {} }, { 'f:status': {} }]);
+    assert.deepEqual(spec, made.spec);
+    assert.deepEqual(status, { ...ended, queueTimeMs: 7 });
   });
 
   it('ignore a status written with the spec, and a spec written with the status', async () => {

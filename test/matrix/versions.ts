@@ -13,10 +13,7 @@ export type Area = readonly [string, readonly string[]];
 
 /** On the API server alone. */
 export const ON_SERVER: readonly Area[] = [
-  [
-    'Custom resources: schemas, rules, defaults, upgrade',
-    ['test/chart/crds.test.ts', 'test/chart/crd_upgrade.test.ts'],
-  ],
+  ['Custom resources: schemas, rules, defaults', ['test/chart/crds.test.ts']],
   ['Fence of a deposed leader', ['test/controller/fence.test.ts']],
   ['Client: watches, lease, events', ['test/kube/*.test.ts']],
   [
