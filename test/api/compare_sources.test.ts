@@ -68,7 +68,7 @@ describe('POST /v1/compare of two addresses', function () {
     ['a long address', { urls: [A, `${long('x')}yyyyyyy`] }, /^urls\.1: must be at most 8192 characters long$/],
     ['an address of 2 MB', { urls: [A, `https://two.test/${'x'.repeat(2_000_000)}`] }, /^body: must be at most 1 MB$/],
     ['addresses of many bytes', { urls: [long('字'), A] }, /^urls: must have at most 18000 bytes in UTF-8$/],
-    ['quotes that become many bytes', { urls: [long('"'), long('"')] }, /^urls: must have at most 18000 bytes/],
+    ['many bytes of both together', { urls: [long('é'), long('é')] }, /^urls: must have at most 18000 bytes in UTF-8$/],
     ['an address beside two', { url: A, urls: [A, B] }, /^exactly one of url, urls and request_ids is required$/],
     [
       'versions',
@@ -106,20 +106,24 @@ describe('POST /v1/compare of two addresses', function () {
     return { name, job, response, answer: (await response.json()) as Record<string, any> };
   }
 
-  it('is one job with one version of each tool, and both sources in one sealed text', async () => {
+  it('is one job with one version of each tool, and each source sealed on its own', async () => {
     const { job, name } = await made(
       { urls: [PRIVATE_A, PRIVATE_B], ffprobe: { show_frames: true, timeout: 5000 } },
       'one.test',
       body([ran('a'), ran('b')]),
     );
-    const { kind, tools, source } = job.spec;
+    const { kind, tools, source, other } = job.spec;
     assert.deepEqual(
       [kind, tools],
       ['compare', [{ name: 'ffprobe', version: '7.0', timeoutMs: 5000, options: { show_frames: 'true' } }]],
     );
     assert.equal(source.display, 'https://one.test/…/a.mp4 and https://two.test/…/b.mp4');
-    const opened = await openSealed(source.sealed!, { requestId: name, tokenId: api.tokenId }, api.privateKeys);
-    assert.deepEqual(JSON.parse(opened), { sources: [PRIVATE_A, PRIVATE_B] });
+    const binding = { requestId: name, tokenId: api.tokenId };
+    for (const [sealed, address] of [
+      [source.sealed, PRIVATE_A],
+      [other?.sealed, PRIVATE_B],
+    ])
+      assert.equal(await openSealed(sealed!, binding, api.privateKeys), address);
 
     const detail = await read(`/frontend/api/v1/media/log/${name}`);
     const said = JSON.stringify([job, detail, api.early, api.log]);

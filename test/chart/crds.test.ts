@@ -58,6 +58,7 @@ const policy = (changes: Json = {}): Json => ({
 
 const good: [ResourceType, string, Json][] = [
   [PROBE_JOBS, 'with an address', job()],
+  [PROBE_JOBS, 'with two sources', job({ kind: 'compare', other: { sealed: 'x'.repeat(24_576) } })],
   [PROBE_JOBS, 'with a Secret', job({ source: { secretRef: { name: 's' } } })],
   [PROBE_JOBS, 'with a sealed source and every field', fullJob],
   [PROBE_JOBS, 'with three versions of one tool, to compare them', comparison('4.4', '7.1', '9.0')],

@@ -120,6 +120,7 @@ describe('chart on an API server', function () {
       ['the API may create a sealed job of a token', sealed, true, true],
       ['no other account may create a sealed job', { kind: 'file', source: { sealed: 'a.b.c.d.e' } }, false, false],
       ['no other account may name a token', { ...plain, token: { id: 1, user: 1 } }, false, false],
+      ['no other account may give a second source', { ...plain, other: { sealed: 'a.b.c.d.e' } }, false, false],
       ['any account may create a plain job', plain, false, true],
       [
         'the API may name a policy by its digest',

@@ -316,14 +316,12 @@ export async function startCluster({
           requestsPerMinute: 0,
         });
       }
-      const sealed = await sealSource(
-        sources ? JSON.stringify({ sources }) : `https://media.example.org/${id}.mp4`,
-        { requestId: id, tokenId: token },
-        keys.public,
-      );
+      const [first = `https://media.example.org/${id}.mp4`, second] = sources ?? [];
+      const seal = (address: string) => sealSource(address, { requestId: id, tokenId: token }, keys.public);
       const whole: ProbeJobSpec = {
         kind,
-        source: { display: 'https://media.example.org/a.mp4', sealed },
+        source: { display: 'https://media.example.org/a.mp4', sealed: await seal(first) },
+        ...(second === undefined ? {} : { other: { sealed: await seal(second) } }),
         token: { id: token, user: stored.admin.userId },
         submittedAt: submittedAt.toISOString(),
         queueTimeoutMs,

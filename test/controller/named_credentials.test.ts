@@ -73,8 +73,8 @@ describe('named credentials', function () {
   after(() => rmSync(folder, { recursive: true, force: true }));
 
   const resolved = async (address: string, credential: string, account = 1): Promise<Source> => {
-    const sealed = readSealed(JSON.stringify({ sources: [{ address, credential }] }), []);
-    return (await resolveCredentials(settings, sealed, account))[0];
+    const sealed = readSealed(JSON.stringify({ address, credential }), []);
+    return (await resolveCredentials(settings, [sealed], account))[0];
   };
 
   it('become keys for their bucket alone', async () => {
@@ -169,7 +169,7 @@ describe('named credentials', function () {
   });
 
   it('are not looked for where none is named', async () => {
-    const [source] = await resolveCredentials(settings, readSealed('https://one.test/a.mp4', []), 7);
+    const [source] = await resolveCredentials(settings, [readSealed('https://one.test/a.mp4', [])], 7);
     assert.deepEqual(source, parseSource('https://one.test/a.mp4'));
   });
 

@@ -11,25 +11,12 @@ import { SECRETS } from '../../src/platform/kube/client.ts';
 import type { ProbeJob } from '../../src/platform/kube/probe_job.ts';
 import { sealSource } from '../../src/platform/seal/seal.ts';
 import { watchOpeningKeys } from '../../src/platform/seal/watch_keys.ts';
-import { isSource } from '../../src/source/address/is_source.ts';
-import { parseSource } from '../../src/source/address/parse.ts';
 import type { Source } from '../../src/source/source.ts';
 import { testApiServer, type TestApiServer } from '../kube/apiserver.ts';
 import { type StoreFixture, startStore } from '../store/fixture.ts';
 import { noCredentials } from './no_credentials.ts';
 
 const SOURCE = 'https://example.org/a.mp4';
-/**
- * A source as an API with `sources.s3.hosts` parses it; a controller without that setting would parse the text
- * differently.
- */
-const PARSED: Source = {
-  scheme: 'https',
-  url: 'https://minio.lan/bucket/a.mp4',
-  s3: { bucket: 'bucket', key: 'a.mp4', accessKey: 'KEY', secret: 'SEC/RET', style: 'path' },
-  class: 'file',
-};
-
 describe('source of a job', function () {
   this.timeout(90_000);
   let server: TestApiServer;
@@ -123,11 +110,21 @@ describe('source of a job', function () {
       const sealed = await sealSource(SOURCE, { requestId, tokenId: 1 }, { keys: [key] });
       return await outcome({ source: { sealed, display: SOURCE }, token: { id: 1, user: 1 } }, keys, requestId);
     };
-    const jobOfSealed = async (text: string, more: object = {}): Promise<Job | string> => {
+    const jobOfSealed = async (
+      text: string,
+      other?: string,
+      { otherId, ...more }: { kind?: string; otherId?: string } = {},
+    ): Promise<Job | string> => {
       const { open, secret } = await pair('one');
       const requestId = crypto.randomUUID();
-      const sealed = await sealSource(text, { requestId, tokenId: 1 }, { keys: [open] });
-      const spec = { source: { sealed, display: SOURCE }, token: { id: 1, user: 1 }, ...more };
+      const seal = (one: string, id: string = requestId) =>
+        sealSource(one, { requestId: id, tokenId: 1 }, { keys: [open] });
+      const spec = {
+        source: { sealed: await seal(text), display: SOURCE },
+        ...(other === undefined ? {} : { other: { sealed: await seal(other, otherId) } }),
+        token: { id: 1, user: 1 },
+        ...more,
+      };
       return jobOf(spec, () => ({ keys: [secret] }), requestId);
     };
     const opened = async (text: string): Promise<Source | string> => {
@@ -143,65 +140,58 @@ describe('source of a job', function () {
         class: 'file',
       }));
 
-    it('a parsed Source reaches the runner unchanged', async () =>
-      assert.deepEqual(await opened(JSON.stringify(PARSED)), PARSED));
-
-    it('two addresses are the sources of a comparison, on a runner of its own if one holds credentials', async () => {
-      const two = (a: unknown, b: unknown) => jobOfSealed(JSON.stringify({ sources: [a, b] }), { kind: 'compare' });
+    it('two are the sources of a comparison, on a runner of its own if one holds credentials', async () => {
+      const two = (a: string, b: string) => jobOfSealed(a, b, { kind: 'compare' });
       for (const [job, tenant] of [
         [await two(SOURCE, 'https://u:p@two.example.org/b.mp4'), /^x:/],
         [await two(SOURCE, 'https://two.example.org/b.mp4?key=1'), /^x:/],
-        [await two(PARSED, 'https://two.example.org/b.mp4'), /^x:/],
+        [
+          await two(JSON.stringify({ address: SOURCE, headers: [['x-a', 'b']] }), 'https://two.example.org/b.mp4'),
+          /^x:/,
+        ],
         [await two(SOURCE, 'https://two.example.org/b.mp4'), /^a:/],
       ] as const) {
         assert.ok(typeof job === 'object', String(job));
         const { source, other } = job.assignment;
-        assert.ok([SOURCE, PARSED.url].includes(source.url));
+        assert.equal(source.url, SOURCE);
         assert.match(other?.url ?? '', /^https:\/\/two\.example\.org\/b\.mp4/);
         assert.match(job.tenant, tenant);
       }
     });
 
-    it('two addresses are no source for a controller of the release before, which reads one alone', () => {
-      const sources = [SOURCE, 'https://two.example.org/b.mp4'];
-      assert.equal(isSource({ sources }), false);
-      assert.throws(() => parseSource(JSON.stringify({ sources })), /must begin with one of/);
-    });
-
-    const TWO = [SOURCE, SOURCE];
-    for (const [what, value, kind, message] of [
-      ['one source in a list', { sources: [SOURCE] }, 'compare', /^the sealed source is not valid$/],
-      ['three sources', { sources: [...TWO, SOURCE] }, 'compare', /^the sealed source is not valid$/],
-      ['a list in a list', { sources: [SOURCE, [SOURCE]] }, 'compare', /^the sealed source is not valid$/],
-      ['sources that are no list', { sources: SOURCE }, 'compare', /^the sealed source is not valid$/],
-      ['a second source that is no address', { sources: [SOURCE, 'film'] }, 'compare', /^url must begin with one of/],
+    for (const [what, other, kind, message] of [
+      ['a second source that is no address', 'film', 'compare', /^url must begin with one of/],
+      ['two sources in a job of another kind', SOURCE, 'file', /^spec\.other: only the kind compare has two sources$/],
       [
-        'two sources in a job of another kind',
-        { sources: TWO },
-        'file',
-        /^spec\.source: only the kind compare has two/,
+        'one source for two',
+        undefined,
+        'compare',
+        /^spec\.tools: a comparison needs at least two versions of one tool$/,
       ],
     ] as const)
       it(`refuses ${what}`, async () => {
-        const said = await jobOfSealed(JSON.stringify(value), { kind });
+        const said = await jobOfSealed(SOURCE, other, { kind });
         assert.match(typeof said === 'string' ? said : 'it was taken in', message);
       });
-    it('refuses one source for a comparison of two', async () => {
-      const said = await jobOfSealed(SOURCE, { kind: 'compare' });
-      assert.equal(said, 'spec.tools: a comparison needs at least two versions of one tool');
-    });
 
+    it('refuses a second source that was sealed for another job', async () =>
+      assert.equal(await jobOfSealed(SOURCE, SOURCE, { kind: 'compare', otherId: crypto.randomUUID() }), UNKNOWN));
+
+    const address = SOURCE;
     for (const [what, text] of [
       ['text that is not JSON', '{'],
-      ['an unknown scheme', JSON.stringify({ ...PARSED, scheme: 'gopher', url: 'gopher://minio.lan/' })],
-      ['an address of another scheme', JSON.stringify({ ...PARSED, url: 'file:///etc/passwd' })],
-      ['a line break in the address', JSON.stringify({ ...PARSED, url: `${PARSED.url}\n` })],
-      ['an unknown class', JSON.stringify({ ...PARSED, class: 'tape' })],
-      ['a user name without a password', JSON.stringify({ ...PARSED, credentials: { user: 'u' } })],
-      ['an S3 object without a key', JSON.stringify({ ...PARSED, s3: { bucket: 'bucket' } })],
+      ['no address', JSON.stringify({ headers: [['x-a', 'b']] })],
+      ['an address that is no text', JSON.stringify({ address: [SOURCE] })],
+      ['an upload without a place', JSON.stringify({ name: 'film.mp4', upload: { host: '10.0.0.1', port: 1 } })],
+      // The sealing key is public, so anyone could have sealed them.
+      ['no headers', JSON.stringify({ address, headers: [] })],
+      ['a header that is refused', JSON.stringify({ address, headers: [['host', 'b']] })],
+      ['a line break in a header', JSON.stringify({ address, headers: [['x-a', 'a\r\nb']] })],
+      ['a header without a value', JSON.stringify({ address, headers: [['x-a']] })],
+      ['headers that are no list', JSON.stringify({ address, headers: { a: 'b' } })],
+      ['headers for ftp', JSON.stringify({ address: 'ftp://one.test/a.mp4', headers: [['x-a', 'b']] })],
     ] as const) {
-      it(`a Source with ${what} is refused`, async () =>
-        assert.equal(await opened(text), 'the sealed source is not valid'));
+      it(`with ${what} is refused`, async () => assert.equal(await opened(text), 'the sealed source is not valid'));
     }
 
     let written = 0;

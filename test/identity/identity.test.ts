@@ -69,8 +69,8 @@ describe('workload identity', function () {
   }
 
   const request = async (identities: Identities, address: string, one: NamedCredential, account = 1) => {
-    const sealed = readSealed(JSON.stringify({ sources: [{ address, credential: one.name }] }), []);
-    return (await resolveCredentials({ credentials: [one], folder, identities }, sealed, account))[0];
+    const sealed = readSealed(JSON.stringify({ address, credential: one.name }), []);
+    return (await resolveCredentials({ credentials: [one], folder, identities }, [sealed], account))[0];
   };
   const isGranted = (identities: Identities, one: NamedCredential): boolean => {
     try {

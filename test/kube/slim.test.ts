@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { isFinished } from '../../src/platform/kube/conditions.ts';
 import type { Pod } from '../../src/platform/kube/kinds.ts';
-import { comparesTwoSources, type ProbeJob } from '../../src/platform/kube/probe_job.ts';
+import type { ProbeJob } from '../../src/platform/kube/probe_job.ts';
 import { keptJob, slimJob, slimPod } from '../../src/platform/kube/slim.ts';
 
 const job = (status?: 'True' | 'False' | 'Unknown'): ProbeJob => ({
@@ -57,11 +57,10 @@ describe('what a cache keeps', () => {
     });
   });
 
-  it('of a comparison, keeps its tools: they say which results it must have', () => {
-    const tools = [{ name: 'ffprobe' as const, version: '7.0' }];
-    const two: ProbeJob = { ...job(), spec: { ...job().spec, kind: 'compare', tools } };
-    assert.equal(comparesTwoSources(keptJob(two).spec), comparesTwoSources(two.spec));
-    assert.deepEqual(keptJob(two).spec.tools, tools);
+  it('of a comparison of two sources, keeps that there are two: it says which results it must have', () => {
+    const two: ProbeJob = { ...job(), spec: { ...job().spec, kind: 'compare', other: { sealed: 'x' } } };
+    assert.deepEqual(keptJob(two).spec.other, { sealed: '' });
+    assert.equal('other' in keptJob(job()).spec, false);
   });
 
   it('of a deleted job, keeps that it is being deleted', () => {

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { headersProblem, MOST_HEADERS, unfitFor, type SourceHeader } from '../../src/source/headers.ts';
-import { isSource } from '../../src/source/address/is_source.ts';
 import { parseSource } from '../../src/source/address/parse.ts';
 import { holdsCredentials, type Source } from '../../src/source/source.ts';
 import { startProxy, type JobSource } from '../../src/source/proxy.ts';
@@ -133,14 +132,6 @@ describe('headersProblem', () => {
     assert.ok(headersProblem(many(MOST_HEADERS + 1, 10)));
     assert.ok(headersProblem(many(2, 4_100)));
     assert.ok(headersProblem([...many(1, 1), ...many(1, 1)]));
-  });
-
-  it('is applied to a sealed source, which anyone could have sealed', () => {
-    const source = withHeaders('https://one.test/a.mp4');
-    assert.ok(isSource(source));
-    for (const headers of [[['host', 'b']], [['x-a', 'a\r\nb']], [], 'x', [['a']], [['a', 1]], { a: 'b' }])
-      assert.ok(!isSource({ ...source, headers }), JSON.stringify(headers));
-    assert.ok(!isSource({ ...parseSource('ftp://one.test/a.mp4'), headers: SENT }));
   });
 
   for (const [url, headers, fits] of [

@@ -70,6 +70,9 @@ export const WAITING: readonly WaitingCause[] = [
   'IsolationMissing',
 ];
 
+const sealed = (what: string) =>
+  text(24576, { description: `${what} as a compact JWE. Only the API server of Probeyard may set it.` });
+
 const Source = Type.Object(
   {
     display: Type.Optional(
@@ -78,9 +81,7 @@ const Source = Type.Object(
           'What may be shown of the source: scheme, host and last path segment. No control or bidirectional marks.',
       }),
     ),
-    sealed: Type.Optional(
-      text(24576, { description: 'The whole source as a compact JWE. Only the API server of Probeyard may set it.' }),
-    ),
+    sealed: Type.Optional(sealed('The whole source')),
     url: Type.Optional(
       text(4096, {
         minLength: 1,
@@ -169,6 +170,9 @@ const ProbeJobSpec = Type.Object(
   {
     kind: oneOf(KINDS, { default: 'file' }),
     source: Source,
+    other: Type.Optional(
+      Type.Object({ sealed: sealed('The whole source') }, { description: 'The second source of a comparison of two.' }),
+    ),
     token: Type.Optional(
       Type.Object(
         { id: Type.Integer({ minimum: 1 }), user: Type.Integer({ minimum: 1 }) },
@@ -203,8 +207,6 @@ const ProbeJobSpec = Type.Object(
     ...OWNED_AS_ONE,
     'x-kubernetes-validations': [
       { rule: 'self == oldSelf', message: 'the spec of a ProbeJob cannot be changed: make a new one' },
-      // Leaders before version 0.2 assume one version per tool in places. They have no pool for comparisons, so they
-      // never run one.
       {
         rule:
           "self.kind == 'compare' || !has(self.tools) || " +
@@ -215,13 +217,6 @@ const ProbeJobSpec = Type.Object(
   },
 );
 export type ProbeJobSpec = Static<typeof ProbeJobSpec>;
-
-/**
- * Whether a job compares two sources, which stand in its sealed text alone. It names each tool once: a comparison of
- * one source names several versions of a tool. The leader refuses what is neither.
- */
-export const comparesTwoSources = ({ kind, tools = [] }: Pick<ProbeJobSpec, 'kind' | 'tools'>): boolean =>
-  kind === 'compare' && tools.length > 0 && new Set(tools.map(({ name }) => name)).size === tools.length;
 
 /** Maximum number of failed rules named in a status. The full verdict is in the result. */
 export const MOST_FAILED = 20;

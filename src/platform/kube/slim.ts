@@ -24,7 +24,7 @@ export function slimJob(job: ProbeJob): ProbeJob {
  */
 export function keptJob({ apiVersion, kind, metadata, spec, status }: ProbeJob): ProbeJob {
   const { name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp } = metadata;
-  const { token, submittedAt, policy, tools } = spec;
+  const { token, submittedAt, policy, other } = spec;
   return {
     apiVersion,
     kind,
@@ -35,8 +35,8 @@ export function keptJob({ apiVersion, kind, metadata, spec, status }: ProbeJob):
     spec: {
       kind: spec.kind,
       source: {},
-      // Which results a comparison must have follows from its tools.
-      ...clean({ token, submittedAt, policy, tools: spec.kind === 'compare' ? tools : undefined }),
+      // That there is a second source says which results the job must have.
+      ...clean({ token, submittedAt, policy, other: other && { sealed: '' } }),
     },
     ...clean({ status }),
   };

@@ -37,7 +37,8 @@ export async function openRequest(deps: Deps, ctx: Context, request: ProbeReques
   const isCounted = ctx.state.rate !== undefined;
   const { id, submittedAt } = store.newRequest();
   setRequestId(ctx, id);
-  const sealing = sealSource(request.secret, { requestId: id, tokenId: token.id }, sealKeys());
+  const binding = { requestId: id, tokenId: token.id };
+  const sealing = Promise.all(request.secrets.map((secret) => sealSource(secret, binding, sealKeys())));
   // Not awaited if the request is not opened.
   sealing.catch(() => {});
 

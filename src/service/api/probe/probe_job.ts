@@ -9,12 +9,13 @@ interface Opening {
   submittedAt: Date;
   token: { id: number; userId: number };
   display: string;
-  sealed: string;
+  /** Each source. */
+  sealed: readonly string[];
 }
 
 export const probeJob = (
   { kind, limits, tools, report, policy, timeline }: ProbeRequest,
-  { id, namespace, submittedAt, token, display, sealed }: Opening,
+  { id, namespace, submittedAt, token, display, sealed: [first, second] }: Opening,
 ): ProbeJob => ({
   apiVersion: API_VERSION,
   kind: 'ProbeJob',
@@ -25,7 +26,8 @@ export const probeJob = (
   },
   spec: {
     kind,
-    source: { display, sealed },
+    source: { display, sealed: first! },
+    ...(second === undefined ? {} : { other: { sealed: second } }),
     token: { id: token.id, user: token.userId },
     submittedAt: submittedAt.toISOString(),
     ...limits,

@@ -32,8 +32,8 @@ export interface CommonFields extends HeaderFields {
 
 export interface ProbeRequest {
   kind: Kind;
-  /** The address as sent, or both of them: sealed into the job, and not stored. */
-  secret: string;
+  /** What is sealed into the job of each source, and not stored: its address, and what is sent along. */
+  secrets: readonly [string, ...string[]];
   /** One, or the two of a comparison. */
   sources: readonly [Source, ...Source[]];
   tools: ToolRequest[];
@@ -88,20 +88,20 @@ export function probeRequest(
   };
 }
 
-/** A ProbeJob holds 24,576 characters of sealed text: two of the longest addresses, unless they are not ASCII. */
+/** Of all sources together. A ProbeJob holds 24,576 characters of sealed text of each. */
 const MOST_SECRET_BYTES = 18_000;
 
 function uploadedSource(
   upload: Upload,
   { host, port }: Uploads,
   { url, headers, credential }: { url: string | undefined; headers: unknown; credential: unknown },
-): Pick<ProbeRequest, 'secret' | 'sources'> {
+): Pick<ProbeRequest, 'secrets' | 'sources'> {
   if (url !== undefined) throw new ApiError('invalid-field', { text: 'url and file: exactly one of them is required' });
   if (headers !== undefined) throw invalid('headers', 'have no effect with a file');
   if (credential) throw invalid('credential', 'has no effect with a file');
   const { id, key, size, name } = upload;
   const place = { host, port, id, key, size };
-  return { secret: JSON.stringify({ sources: [{ upload: place, name }] }), sources: [uploadSource(name, place)] };
+  return { secrets: [JSON.stringify({ upload: place, name })], sources: [uploadSource(name, place)] };
 }
 
 /** What makes a repeated request the same: not where the file lies. */
@@ -114,25 +114,20 @@ interface SentAlong {
 }
 
 /** An address alone is sealed as its text. */
-function secretOf(addresses: readonly string[], { headers, credential }: SentAlong): string {
-  const isMore = headers !== undefined || credential !== undefined;
-  if (!isMore && addresses.length === 1) return addresses[0]!;
-  return JSON.stringify({
-    sources: isMore ? addresses.map((address) => ({ address, headers, credential })) : addresses,
-  });
-}
+const secretOf = (address: string, { headers, credential }: SentAlong): string =>
+  headers === undefined && credential === undefined ? address : JSON.stringify({ address, headers, credential });
 
 function readSources(
   { url, urls }: Pick<CommonFields, 'url' | 'urls'>,
   rules: SourceRules,
   along: SentAlong,
-): Pick<ProbeRequest, 'secret' | 'sources'> {
+): Pick<ProbeRequest, 'secrets' | 'sources'> {
   const addresses = urls ?? (url === undefined ? [] : [url]);
   const [first, ...others] = addresses;
   const field = urls ? 'urls' : 'url';
   if (first === undefined) throw invalid(field, 'is required');
-  const secret = secretOf(addresses, along);
-  if (Buffer.byteLength(secret) > MOST_SECRET_BYTES)
+  const secrets: ProbeRequest['secrets'] = [secretOf(first, along), ...others.map((one) => secretOf(one, along))];
+  if (Buffer.byteLength(secrets.join('')) > MOST_SECRET_BYTES)
     throw invalid(
       field,
       `must have at most ${MOST_SECRET_BYTES} bytes in UTF-8${along.headers ? ', together with its headers' : ''}`,
@@ -143,7 +138,7 @@ function readSources(
   ];
   if (along.headers) checkHeaders(along.headers, sources);
   if (along.credential !== undefined) checkCredential(sources);
-  return { secret, sources };
+  return { secrets, sources };
 }
 
 /** An inline policy is shown by its digest, because the log is kept for months. */

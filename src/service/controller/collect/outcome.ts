@@ -4,7 +4,7 @@
  */
 import { runKey, runsFor, SIDES, sideText, type Run } from '../../../platform/bus/messages.ts';
 import type { ResultBody, ToolResult } from '../../../platform/bus/result_body.ts';
-import { comparesTwoSources, type ProbeJob, type Reason } from '../../../platform/kube/probe_job.ts';
+import type { ProbeJob, Reason } from '../../../platform/kube/probe_job.ts';
 import { TOOL_TABLE } from '../../../media/tools/table.ts';
 import { TEXTS } from '../../result/texts.ts';
 
@@ -27,7 +27,7 @@ const NO_RESULT = 'no tool returned a result';
 
 /** The runs that a job was admitted with: of two sources, every tool on both. */
 export const runsOf = ({ spec, status }: Pick<ProbeJob, 'spec' | 'status'>): Run[] =>
-  runsFor(status?.tools ?? [], comparesTwoSources(spec));
+  runsFor(status?.tools ?? [], spec.other !== undefined);
 
 /** `asked`: the job's runs. A run with neither a result nor a skip counts as failed. */
 export function outcome(body: ResultBody, asked: readonly Run[]): Outcome {

@@ -3,7 +3,6 @@
  * it names. The secret of a credential is a mounted file: a rotated one is used at once. In its place, access is granted
  * to the controller's own identity.
  */
-import { isSource } from '../../../source/address/is_source.ts';
 import { parseSource } from '../../../source/address/parse.ts';
 import { isUploadPlace } from '../../../source/upload/place.ts';
 import { uploadSource } from '../../../source/protocols/upload/upload.ts';
@@ -46,32 +45,20 @@ function withHeaders(source: Source, headers: unknown): Source {
   return { ...source, headers: headers as SourceHeader[] };
 }
 
-/** The parsed source as JSON, or the text of its address, which the API seals until 0.2 (docs/decisions/0009). */
-function readOne(value: unknown, s3Hosts: readonly string[]): SealedSource {
-  if (typeof value === 'string') return readAddress(value, s3Hosts);
-  if (isSource(value)) return value;
-  const { address, headers, credential, upload, name } = (value ?? {}) as Record<string, unknown>;
+/** An address alone is its text; with anything else it is JSON. */
+export function readSealed(text: string, s3Hosts: readonly string[]): SealedSource {
+  if (!text.startsWith('{')) return readAddress(text, s3Hosts);
+  let value: Record<string, unknown>;
+  try {
+    value = JSON.parse(text) as Record<string, unknown>;
+  } catch {
+    throw notValid();
+  }
+  const { address, headers, credential, upload, name } = value;
   if (isUploadPlace(upload) && typeof name === 'string') return uploadSource(name, upload);
   if (typeof address !== 'string') throw notValid();
   const source = withHeaders(readAddress(address, s3Hosts), headers);
   return typeof credential === 'string' ? { ...source, credential } : source;
-}
-
-/** `{"sources": […]}` holds two sources (docs/decisions/0026), or one that is more than an address. */
-export function readSealed(text: string, s3Hosts: readonly string[]): Sources {
-  if (!text.startsWith('{')) return [readAddress(text, s3Hosts)];
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw notValid();
-  }
-  const { sources } = value as { sources?: unknown };
-  if (sources === undefined) return [readOne(value, s3Hosts)];
-  if (!Array.isArray(sources) || sources.length < 1 || sources.length > 2) throw notValid();
-  if (sources.length === 1 && (typeof sources[0] === 'string' || isSource(sources[0]))) throw notValid();
-  const [first, ...others] = sources.map((one: unknown) => readOne(one, s3Hosts));
-  return [first!, ...others];
 }
 
 export interface CredentialSettings {

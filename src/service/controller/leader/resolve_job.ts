@@ -82,10 +82,10 @@ async function openedText(deps: IntakeDeps, job: ProbeJob, sealed: string): Prom
 const displayOf = (sources: Sources): string => sources.map(displaySource).join(' and ');
 
 async function sourcesOf(deps: IntakeDeps, job: ProbeJob): Promise<Sources> {
-  const { sealed } = job.spec.source;
-  return sealed === undefined
-    ? [await sourceByHand(deps, job)]
-    : readSealed(await openedText(deps, job, sealed), deps.s3Hosts);
+  const { source, other } = job.spec;
+  const opened = async (sealed: string) => readSealed(await openedText(deps, job, sealed), deps.s3Hosts);
+  const first = source.sealed === undefined ? await sourceByHand(deps, job) : await opened(source.sealed);
+  return other === undefined ? [first] : [first, await opened(other.sealed)];
 }
 
 async function sourceByHand(deps: IntakeDeps, job: ProbeJob): Promise<Sources[0]> {
@@ -204,7 +204,7 @@ function checkRuns({ spec: { kind } }: ProbeJob, tools: readonly AssignedTool[],
       throw new Refusal('InvalidRequest', 400, 'spec.tools: a comparison needs at least two versions of one tool');
     return;
   }
-  if (ofTwo) throw new Refusal('InvalidRequest', 400, 'spec.source: only the kind compare has two sources');
+  if (ofTwo) throw new Refusal('InvalidRequest', 400, 'spec.other: only the kind compare has two sources');
   if (again)
     throw new Refusal(
       'InvalidRequest',
