@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { join } from 'node:path';
 import {
-  SIDED_RESULT_PROTOCOL,
+  RESULT_PROTOCOL,
   SUBJECT,
   type AssignedTool,
   type Assignment,
@@ -108,7 +108,7 @@ describe('comparison of two sources in an agent', function () {
     origins(file(FILE), file(FILE.subarray(1)));
     const { body, header } = await rig.run(order(both()));
     assert.deepEqual(outcomes(body.tools), ['a ffprobe ok', 'a mediainfo ok', 'b ffprobe ok', 'b mediainfo ok']);
-    assert.equal(header.protocol, SIDED_RESULT_PROTOCOL);
+    assert.equal(header.protocol, RESULT_PROTOCOL);
     const inTurn = asked.map(({ at }) => at).join('');
     assert.match(inTurn, /^a+b+$/);
     assert.deepEqual(

@@ -14,22 +14,13 @@ import type { RunnerPhase } from './runner_phase.ts';
 /**
  * Protocol of orders and heartbeats. A runner of another protocol gets no jobs: it finishes its current one and is
  * replaced.
- * 2: an Assignment holds the parsed Source; in 1 it held the text of the address.
- * 3: a job may have several versions of one tool (`compare`), and a policy.
- * 4: a job may have a second source (`other`).
- * 5: a source may have headers, or be an uploaded file.
  */
-export const RUNNER_PROTOCOL = 5;
+export const RUNNER_PROTOCOL = 1;
 /**
  * Protocol of results. It is separate because during an upgrade collectors of either version record results of the
  * other.
  */
 export const RESULT_PROTOCOL = 1;
-/**
- * Protocol of the result of two sources, whose runs have a side. A collector that does not know sides would judge one
- * of them alone: it drops the result, which the runner sends again until another collector takes it.
- */
-export const SIDED_RESULT_PROTOCOL = 2;
 
 /** `runner`: its id (runner_id.ts). */
 export const SUBJECT = {
@@ -168,7 +159,7 @@ export interface Cancel extends Order {
 }
 /**
  * Asks an agent without work to clean its tools container, and to begin its next life in a new process. No other order
- * follows an `ok`. An older agent does not know it and does not answer.
+ * follows an `ok`.
  */
 export interface Renew {
   epoch: number;

@@ -32,7 +32,7 @@ export function lifeIn(text: string | undefined): number | undefined {
   return life <= MAX_LIFE ? life : undefined;
 }
 
-/** The name under which an agent connects to NATS states its life; an agent of an older version has only one. */
+/** The name under which an agent connects to NATS states its life, if it is not the first. */
 export const connectionName = (pod: string, life: number): string =>
   life === 0 ? `runner/${pod}` : `runner/${pod}/${life}`;
 export const lifeStated = (name: string | undefined): number | undefined => lifeIn((name ?? '').split('/')[2]);

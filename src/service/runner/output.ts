@@ -6,13 +6,7 @@ import { createHash } from 'node:crypto';
 import { StringDecoder } from 'node:string_decoder';
 import { promisify } from 'node:util';
 import { createZstdCompress, zstdCompress, zstdCompressSync } from 'node:zlib';
-import {
-  CHUNK_BYTES,
-  type Result,
-  RESULT_PROTOCOL,
-  type Side,
-  SIDED_RESULT_PROTOCOL,
-} from '../../platform/bus/messages.ts';
+import { CHUNK_BYTES, type Result, RESULT_PROTOCOL, type Side } from '../../platform/bus/messages.ts';
 import type { ComparisonResult, ReportResult, ResultBody, ToolResult } from '../../platform/bus/result_body.ts';
 import type { PackedResult } from '../../platform/bus/packing.ts';
 
@@ -129,7 +123,7 @@ export async function packBody(
   if (packed.length > CHUNK_BYTES)
     for (let at = 0; at < packed.length; at += CHUNK_BYTES) chunks.push(packed.subarray(at, at + CHUNK_BYTES));
   const header: Result = {
-    protocol: tools.some(({ side }) => side !== undefined) ? SIDED_RESULT_PROTOCOL : RESULT_PROTOCOL,
+    protocol: RESULT_PROTOCOL,
     ...of,
     encoding: 'zstd',
     size,

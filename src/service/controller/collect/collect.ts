@@ -8,14 +8,7 @@ import { Ajv } from 'ajv';
 import { makeBodyRoom, type BodyRoom } from '../../../platform/bus/body_room.ts';
 import type { Bus } from '../../../platform/bus/connect.ts';
 import { BusError } from '../../../platform/bus/errors.ts';
-import {
-  CHUNK_BYTES,
-  RESULT_PROTOCOL,
-  SIDED_RESULT_PROTOCOL,
-  SUBJECT,
-  type Closed,
-  type Result,
-} from '../../../platform/bus/messages.ts';
+import { CHUNK_BYTES, RESULT_PROTOCOL, SUBJECT, type Closed, type Result } from '../../../platform/bus/messages.ts';
 import { RESULT_BYTES, ResultBody } from '../../../platform/bus/result_body.ts';
 import { unpackBody } from '../../../platform/bus/packing.ts';
 import type { ResultDelivery } from '../../../platform/bus/collect.ts';
@@ -147,7 +140,7 @@ async function take(deps: CollectDeps, { header: result, podUid }: ResultDeliver
   const { bus, store, log, metrics, tracer } = deps;
   const { job: key, attempt } = result;
   const collectedMs = store.clock.now();
-  if (result.protocol !== RESULT_PROTOCOL && result.protocol !== SIDED_RESULT_PROTOCOL) {
+  if (result.protocol !== RESULT_PROTOCOL) {
     metrics.collected('invalid');
     const named = { ...requestFields({ job: key }), ...runnerFields({ uid: podUid }) };
     log.warn({ ...named, protocol: result.protocol }, 'dropped a result of an unknown protocol version');
