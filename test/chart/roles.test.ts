@@ -47,7 +47,7 @@ const VERBS: Record<string, string[]> = {
 };
 
 function callsOf(role: string): Set<string> {
-  const text = globSync(`src/${role}/**/*.ts`, { cwd: new URL('../../', import.meta.url).pathname })
+  const text = globSync(`src/service/${role}/**/*.ts`, { cwd: new URL('../../', import.meta.url).pathname })
     .map((file) => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8'))
     .join('\n');
   const resourceOf = (type: string) => type.toLowerCase().replaceAll('_', '');
@@ -66,7 +66,7 @@ function callsOf(role: string): Set<string> {
 const EXPECTED = {
   'Role/probeyard-api': ['probejobs.probeyard.dev: create get list delete', 'probetools.probeyard.dev: get list watch'],
   'Role/probeyard-controller': [
-    'probejobs.probeyard.dev: get list watch delete deletecollection',
+    'probejobs.probeyard.dev: get list watch deletecollection',
     'probetools.probeyard.dev: get list watch create patch delete',
     'probepools.probeyard.dev: get list watch create patch delete',
     'probepolicies.probeyard.dev: get list watch create patch delete',

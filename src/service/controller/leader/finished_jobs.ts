@@ -3,7 +3,7 @@
  * their number. The write that finishes a job puts it into a batch, and one call deletes a batch: its selector matches
  * nothing that is unfinished.
  */
-import { PROBE_JOBS, isKubeError, type KubeClient } from '../../../platform/kube/client.ts';
+import { PROBE_JOBS, type KubeClient } from '../../../platform/kube/client.ts';
 import type { ProbeJob } from '../../../platform/kube/probe_job.ts';
 import type { Logger } from '../../../base/log.ts';
 import { isBeingDeleted } from './job_status.ts';
@@ -28,10 +28,9 @@ const CALL_MS = 30_000;
 const PAUSE_MS = 30_000;
 
 export interface Batch {
-  /** Undefined: a single job without a batch, of an older leader. */
-  id: string | undefined;
-  /** Their uids by name. */
-  jobs: Map<string, string | undefined>;
+  id: string;
+  /** By name. */
+  jobs: Set<string>;
   /** The latest end. */
   completedAt: number;
   /** Monotonic. Infinity while its call is under way. */
@@ -87,20 +86,20 @@ export class FinishedJobs {
   }
 
   add({ metadata, status }: ProbeJob): void {
-    const { name, uid } = metadata;
+    const { name } = metadata;
     // Already deleted, but kept by a foreign finalizer.
     if (isBeingDeleted({ metadata })) return this.forget(name);
     const id = status?.batch;
-    const key = id ?? `/${name}`;
-    if (this.#batchOf.get(name) !== this.#batches.get(key)) this.forget(name);
-    let batch = this.#batches.get(key);
+    if (id === undefined) return;
+    if (this.#batchOf.get(name) !== this.#batches.get(id)) this.forget(name);
+    let batch = this.#batches.get(id);
     if (!batch) {
       // The one before is complete.
       this.#deleteDue();
-      batch = { id, jobs: new Map(), completedAt: 0, tryAt: 0 };
-      this.#batches.set(key, batch);
+      batch = { id, jobs: new Set(), completedAt: 0, tryAt: 0 };
+      this.#batches.set(id, batch);
     }
-    batch.jobs.set(name, uid);
+    batch.jobs.add(name);
     batch.completedAt = Math.max(batch.completedAt, Date.parse(status?.completedAt ?? '') || this.#deps.now());
     this.#batchOf.set(name, batch);
   }
@@ -110,7 +109,7 @@ export class FinishedJobs {
     if (!batch) return;
     this.#batchOf.delete(name);
     batch.jobs.delete(name);
-    if (batch.jobs.size === 0) this.#batches.delete(batch.id ?? `/${name}`);
+    if (batch.jobs.size === 0) this.#batches.delete(batch.id);
   }
 
   get size(): number {
@@ -141,19 +140,15 @@ export class FinishedJobs {
 
   async #delete(batch: Batch): Promise<boolean> {
     const { kube, namespace, log } = this.#deps;
-    const names = [...batch.jobs.keys()];
+    const names = [...batch.jobs];
     batch.tryAt = Infinity;
     try {
       const bounds = { namespace, serverTimeoutMs: CALL_MS, deadlineMs: CALL_MS + 2_000 };
-      if (batch.id !== undefined) await kube.deleteAll(PROBE_JOBS, `status.batch=${batch.id}`, bounds);
-      // The uid protects a newer object of the same name.
-      else for (const [name, uid] of batch.jobs) await kube.delete(PROBE_JOBS, name, { namespace, uid });
+      await kube.deleteAll(PROBE_JOBS, `status.batch=${batch.id}`, bounds);
     } catch (error) {
-      if (batch.id !== undefined || !isKubeError(error, 'not-found', 'conflict')) {
-        log.warn({ err: error, count: names.length }, 'cannot delete finished ProbeJobs, will retry');
-        batch.tryAt = batch.jobs.size < names.length ? 0 : performance.now() + PAUSE_MS;
-        return false;
-      }
+      log.warn({ err: error, count: names.length }, 'cannot delete finished ProbeJobs, will retry');
+      batch.tryAt = batch.jobs.size < names.length ? 0 : performance.now() + PAUSE_MS;
+      return false;
     }
     batch.tryAt = 0;
     for (const name of names) this.forget(name);
