@@ -51,13 +51,14 @@ async function stored(tool: Path['tool'], bytes: number, letters: Letters): Prom
   for (let size = 0; size < bytes / 2;) size += Buffer.byteLength(small[small.push(member(small.length)) - 1]!) + 16;
   const filler = JSON.stringify(letter.repeat(Math.floor((bytes * 0.4) / Buffer.byteLength(letter))));
   const output = `{"cli_output":${filler},"a":[${small.join(',\n')}]}`;
-  const request = tool === 'msv' ? { single: 'msv', inject_json: false } : { asked: [{ name: tool }], shown: [tool] };
+  const form = tool === 'msv' ? { single: tool, shown: [] } : { shown: [tool] };
+  const response = { ...form, injectOutput: false, injectJson: false };
   const open = anOpenInput(fixture.store, {
     tokenId: fixture.admin.tokenId,
     userId: fixture.admin.userId,
     waiter: null,
     kind: tool === 'msv' ? 'msv' : 'file',
-    request,
+    request: { options: {}, response },
   });
   const text = JSON.stringify(body([good(tool, output)]));
   await fixture.store.openRequest(open);

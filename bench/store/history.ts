@@ -55,9 +55,9 @@ const REQUESTS = (count: number, users: number, from: string, to: string, now: s
       'error' end,
       '[{"name":"ffprobe","version":"7.0","success":true,"durationMs":31,"usageMs":31},'
       '{"name":"mediainfo","version":"24.06","success":true,"durationMs":44,"usageMs":44}]',
-      '{"only":null,"asked":[{"name":"ffprobe"},{"name":"mediainfo"}],"shown":["ffprobe","mediainfo","probe_report"],'
-      '"ffprobe":{"enabled":true,"version":"7.0","timeout":60000,"output_format":"json","show_format":true,'
-      '"show_streams":true},"inject_json":false}'
+      '{"options":{"only":null,"ffprobe":{"enabled":true,"version":"7.0","timeout":60000,"output_format":"json",'
+      '"show_format":true,"show_streams":true},"inject_json":false},"response":{"shown":["ffprobe","mediainfo",'
+      '"probe_report"],"injectOutput":false,"injectJson":false}}'
     from (
       select g, a, b, c, d, hash, 1 + floor(${users} * power(a, 3))::integer u,
         to_timestamp(floor(1000 * (extract(epoch from

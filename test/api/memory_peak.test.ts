@@ -43,7 +43,7 @@ describe('memory of the API for large results', function () {
       tokenId: fixture.admin.tokenId,
       userId: fixture.admin.userId,
       waiter: null,
-      request: { asked: [{ name: 'ffprobe' }], shown: ['ffprobe'] },
+      request: { options: {}, response: { shown: ['ffprobe'], injectOutput: false, injectJson: false } },
     });
     const text = JSON.stringify(body([good('ffprobe', output)]));
     await fixture.store.openRequest(open);

@@ -38,7 +38,7 @@ describe('console: requests, deliveries and usage', function () {
       tokenId: ann.tokenId,
       userId: ann.id,
       waiter: null,
-      request: { asked: [{ name: 'ffprobe' }], shown: ['ffprobe'], inject_json: false },
+      request: { options: {}, response: { shown: ['ffprobe'], injectOutput: false, injectJson: false } },
       display: index === 0 ? HOSTILE : `https://origin.example/film-${index}.mp4`,
       ...(index === 1 ? { webhookUrl: 'https://receiver.example/hook' } : {}),
     });

@@ -10,7 +10,7 @@ const FORM: ResponseForm = { shown: ['ffprobe'], injectOutput: true, bareType: '
 
 describe('stored request', () => {
   it('returns the options unchanged, and the form always enveloped', () => {
-    const request = stored(keptRequest(OPTIONS, FORM, [{ name: 'ffprobe' }, { name: 'mediainfo' }]));
+    const request = stored(keptRequest(OPTIONS, FORM));
     assert.deepEqual(readKeptRequest({ kind: 'file', request }), {
       options: OPTIONS,
       response: { shown: ['ffprobe'], injectOutput: false, injectJson: true },
@@ -19,25 +19,8 @@ describe('stored request', () => {
 
   it('keeps the form of an endpoint of one tool', () => {
     const form: ResponseForm = { single: 'msv', shown: [], injectOutput: true, injectJson: false };
-    const request = stored(keptRequest({}, form, [{ name: 'msv' }]));
+    const request = stored(keptRequest({}, form));
     assert.deepEqual(readKeptRequest({ kind: 'msv', request }).response, { ...form, injectOutput: false });
-  });
-
-  it('is readable for a replica of the previous version', () => {
-    const { asked, shown, inject_json } = keptRequest(OPTIONS, FORM, [{ name: 'ffprobe' }, { name: 'mediainfo' }]);
-    assert.deepEqual([asked, shown, inject_json], [[{ name: 'ffprobe' }, { name: 'mediainfo' }], ['ffprobe'], true]);
-  });
-
-  it('reads a row of the previous version, with options at the top level', () => {
-    const request = { ...OPTIONS, shown: ['mediainfo'], asked: [{ name: 'mediainfo' }] };
-    assert.deepEqual(readKeptRequest({ kind: 'file', request }), {
-      options: OPTIONS,
-      response: { shown: ['mediainfo'], injectOutput: false, injectJson: true },
-    });
-    assert.deepEqual(readKeptRequest({ kind: 'c2pa', request: { timeout: 1, inject_json: true, single: 'c2pa' } }), {
-      options: { timeout: 1, inject_json: true },
-      response: { single: 'c2pa', shown: [], injectOutput: false, injectJson: true },
-    });
   });
 
   it('shows everything of a request that was not opened by the API', () => {

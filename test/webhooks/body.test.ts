@@ -4,6 +4,7 @@ import { Ajv, type ValidateFunction } from 'ajv';
 import { WebhookSchema } from '../../src/service/api/openapi/webhooks.ts';
 import type { ResultBody } from '../../src/platform/bus/result_body.ts';
 import { compareRuns } from '../../src/media/compare/compare.ts';
+import type { ResponseForm } from '../../src/service/result/answer.ts';
 import { readKeptRequest } from '../../src/service/result/kept_request.ts';
 import { MAX_BODY_BYTES, webhookBody as bodyOf, type EndedRequest } from '../../src/service/webhooks/body.ts';
 import { bad, body, good } from '../result/result_samples.ts';
@@ -18,9 +19,12 @@ const ended: EndedRequest = {
   reason: 'Completed',
   error: null,
 };
-const asked = [{ name: 'ffprobe' }, { name: 'mediainfo' }] as const;
-const wanted = (more: object = {}) =>
-  readKeptRequest({ kind: 'file', request: { asked, shown: ['ffprobe', 'mediainfo'], ...more } }).response;
+const wanted = (more: Partial<ResponseForm> = {}): ResponseForm => ({
+  shown: ['ffprobe', 'mediainfo'],
+  injectOutput: false,
+  injectJson: false,
+  ...more,
+});
 const stored = (result: ResultBody) => {
   const text = JSON.stringify(result);
   return { packed: zstdCompressSync(text), inflatedBytes: Buffer.byteLength(text) };
@@ -69,17 +73,18 @@ describe('body of a webhook', () => {
       'type',
       'timestamp',
     ]);
-    assert.deepEqual((await sent(ended, both, wanted({ inject_json: true })))['ffprobe'].response, {
+    assert.deepEqual((await sent(ended, both, wanted({ injectJson: true })))['ffprobe'].response, {
       a: 1,
       mediainfo: { m: 1 },
     });
   });
   it('is the envelope at the endpoints of one tool, even if the response would be bare', async () => {
-    const text = await sent(
-      ended,
-      body([good('c2pa', '{"active_manifest":null}')]),
-      readKeptRequest({ kind: 'c2pa', request: { inject_json: true, inject_output: true } }).response,
-    );
+    const text = await sent(ended, body([good('c2pa', '{"active_manifest":null}')]), {
+      single: 'c2pa',
+      shown: [],
+      injectOutput: false,
+      injectJson: true,
+    });
     assert.deepEqual(
       [text['type'], text['output'], text['metadata'].request_id],
       ['probe.completed', { active_manifest: null }, ID],

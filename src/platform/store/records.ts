@@ -133,7 +133,7 @@ export interface RequestRecord {
   queueTimeMs: number | null;
   request: unknown;
   hasBody: boolean;
-  /** Size of the inflated body; null if it was recorded by a version without this column. */
+  /** Size of the inflated body; null if there is none. */
   inflatedBytes: number | null;
   ioBytes: number;
   endedAt: Date | null;

@@ -112,9 +112,7 @@ export function sessionCalls(database: Database) {
             userStatus: effectiveStatus(row.status, row.above),
             expiresAt: row.expires_at,
             tokenId: row.token_id,
-            // The previous version stored no parent: it wrote permissions for every JWT that was created with another
-            // credential.
-            signedIn: row.token_id === null && row.parent_id === null && row.session_permissions === null,
+            signedIn: row.token_id === null && row.parent_id === null,
             permissions: effectivePermissions(
               row.session_permissions,
               row.permissions,

@@ -68,9 +68,7 @@ export function makeAccounts({
   const makeWebhookSecret = async (id: number): Promise<Buffer | null> =>
     store.giveWebhookSecret(id, await box.seal(newWebhookSecret(), 'webhook', id));
 
-  /**
-   * Adds secrets to tokens created without a key at hand: the first administrator's, and those of the previous version.
-   */
+  /** Adds secrets to tokens created without a key at hand, such as the first administrator's. */
   async function giveWebhookSecrets(): Promise<void> {
     for (const id of await store.tokensWithoutSecret(1000)) await makeWebhookSecret(id);
   }

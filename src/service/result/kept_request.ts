@@ -1,6 +1,6 @@
 /** What the record stores of a request in addition to its address. */
 import type { Kind } from '../../platform/kube/probe_job.ts';
-import { FILE_TOOLS, TOOL_TABLE, type FileTool, type ToolName } from '../../media/tools/table.ts';
+import { FILE_TOOLS, TOOL_TABLE } from '../../media/tools/table.ts';
 import { COMPARED, type ResponseForm } from './answer.ts';
 import type { NamedPolicy } from './verdict.ts';
 
@@ -21,55 +21,31 @@ interface WithPolicy {
   policy?: NamedPolicy | null;
 }
 
-/** Before 0.2, options were at the top level, mixed with internal members. */
-interface PreviousForm extends Record<string, unknown> {
-  asked?: { name: ToolName }[];
-  shown?: readonly FileTool[];
-  single?: string;
-  inject_json?: boolean;
-}
-
-/** Includes what replicas of the previous version need, until none can run beside this one. */
-export function keptRequest(
-  options: object,
-  form: ResponseForm,
-  tools: readonly { name: ToolName }[],
-): KeptRequest & PreviousForm & WithPolicy {
+export function keptRequest(options: object, form: ResponseForm): KeptRequest & WithPolicy {
   const { bareType: _, policy, ...response } = { ...form, injectOutput: false };
   return {
     options: { ...options },
     response,
-    asked: tools.map(({ name }) => ({ name })),
-    shown: response.shown,
-    inject_json: response.injectJson,
     ...(policy ? { policy: { name: policy.name, revision: policy.revision } } : {}),
   };
 }
 
-function readPreviousForm(kind: Kind, kept: PreviousForm): KeptRequest {
-  const { asked: _, shown, single: __, policy: ___, ...options } = kept;
-  const form = { injectOutput: false, injectJson: kept.inject_json };
-  if (kind === 'compare') return { options, response: COMPARED };
+/** Everything is shown. */
+function wholeForm(kind: Kind): ResponseForm {
+  if (kind === 'compare') return COMPARED;
+  if (kind === 'file') return { injectOutput: false, shown: FILE_TOOLS, injectJson: false };
   return {
-    options,
-    response:
-      kind === 'file'
-        ? { ...form, shown: shown ?? FILE_TOOLS, injectJson: form.injectJson ?? false }
-        : {
-            ...form,
-            shown: [],
-            single: kind,
-            injectJson: form.injectJson ?? TOOL_TABLE[kind]?.endpoint?.injectJson ?? false,
-          },
+    injectOutput: false,
+    injectJson: TOOL_TABLE[kind]?.endpoint?.injectJson ?? false,
+    shown: [],
+    single: kind,
   };
 }
 
-/** A request that was not opened by the API (kubectl) has neither options nor a form: everything is shown. */
+/** A request that was not opened by the API (kubectl) has no form. */
 export function readKeptRequest({ kind, request }: { kind: Kind; request: unknown }): KeptRequest {
-  const kept = (request ?? {}) as Partial<KeptRequest> & WithPolicy;
-  const { options, response } =
-    kept.options && kept.response ? (kept as KeptRequest) : readPreviousForm(kind, kept as PreviousForm);
-  return { options, response: kept.policy ? { ...response, policy: kept.policy } : response };
+  const { options = {}, response = wholeForm(kind), policy } = (request ?? {}) as Partial<KeptRequest> & WithPolicy;
+  return { options, response: policy ? { ...response, policy } : response };
 }
 
 /** The span that a webhook of the request goes on from. */

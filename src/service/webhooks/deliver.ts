@@ -271,7 +271,7 @@ class Outbox implements Delivery {
   async #attempt(webhook: DueWebhook): Promise<Sent | null> {
     const { makeSecret, openSecret, openUrl } = this.#deps.settings;
     if (webhook.tokenGone) return null;
-    // A token of an older version may have none.
+    // The first administrator's token may have none yet.
     const kept = webhook.secret ?? (await makeSecret(webhook.tokenId));
     if (!kept) return null;
     const secret = await decrypted('the signing secret', () => openSecret(kept, webhook.tokenId));

@@ -1,7 +1,6 @@
 /**
  * The stored address of a webhook. One with user info is sealed and bound to its request. Its displayable form precedes
- * it in plain text, so lists need no key. The scheme is deliberately unknown, so that a replica of the previous version
- * fails the attempt and sends nothing.
+ * it in plain text, so lists need no key. No address begins with the prefix, because it is no scheme.
  */
 import type { Box } from '../accounts/box.ts';
 import { parseSource } from '../../source/address/parse.ts';
@@ -17,7 +16,6 @@ export async function keptUrl(url: string, requestId: string, box: Pick<Box, 'se
 
 const isSealed = (kept: string): boolean => kept.startsWith(PREFIX);
 
-/** Addresses stored in plain text are returned unchanged, including those with user info by the previous version. */
 export const openUrl = async (kept: string, requestId: string, box: Pick<Box, 'open'>): Promise<string> =>
   isSealed(kept) ? box.open(Buffer.from(kept.slice(kept.indexOf('#') + 1), 'latin1'), 'webhook-url', requestId) : kept;
 

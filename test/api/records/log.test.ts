@@ -331,10 +331,8 @@ describe('management: log', function () {
         10 * DAY,
         {
           request: {
-            inject_json: false,
-            mediainfo: { output: 'XML' },
-            asked: [{ name: 'ffprobe' }],
-            shown: ['ffprobe'],
+            options: { inject_json: false, mediainfo: { output: 'XML' } },
+            response: { shown: ['ffprobe'], injectOutput: false, injectJson: false },
           },
         },
         { body: zstdCompressSync(JSON.stringify(result)) },

@@ -52,7 +52,7 @@ export async function openRequest(deps: Deps, ctx: Context, request: ProbeReques
     kind,
     display: joinedAddresses(sources.map(({ url }) => hideQuery(url))),
     scheme: groupOf(sources[0]),
-    request: { ...keptRequest(request.options, request.response, tools), ...(trace ? { trace } : {}) },
+    request: { ...keptRequest(request.options, request.response), ...(trace ? { trace } : {}) },
     tools: tools.map(({ name, version }) => ({ name, version })),
     ...limits,
     waiter: request.waits ? settings.replica : null,

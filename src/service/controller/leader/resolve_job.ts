@@ -133,7 +133,7 @@ async function openByHand(
       display,
       scheme,
       request: {
-        kubectl: job.metadata.name,
+        options: { kubectl: job.metadata.name },
         ...(policy ? { policy: { name: policy.name, revision: policy.revision } } : {}),
       },
       tools: (job.spec.tools ?? []).map(({ name, version }) => ({ name, version })),

@@ -30,8 +30,7 @@ export function graceSeconds(
   at: number,
 ): number | undefined {
   if (why === 'silent' || why === 'never-ready' || why === 'ended') return 0;
-  // There is nothing to drain yet. The agent of an older release is process 1 and may miss the signal: the pod would
-  // stay for its whole grace period.
+  // There is nothing to drain yet.
   return isBooting(runner, at) && runner.task === undefined ? 5 : undefined;
 }
 

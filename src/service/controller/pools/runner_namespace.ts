@@ -22,7 +22,7 @@ export class OwnerMissing extends Error {
   readonly code = 'owner-missing';
 }
 
-/** Undefined if the chart names no owner (an earlier version). */
+/** Undefined if no owner is named. */
 export function ownerOf(
   kube: Pick<KubeClient, 'get'>,
   { runnerOwner: name, runnerNamespace: namespace }: { runnerOwner: string; runnerNamespace: string },
