@@ -1,5 +1,5 @@
 /**
- * The version before this one and this one, in turns on one cluster: whole warm requests beside the bare tools, and
+ * An older version and this one, in turns on one cluster: whole warm requests beside the bare tools, and
  * sustained throughput with the CPU of a job. Each turn installs one of them in place of the other, and the record of
  * requests is lost.
  */
@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { wholeCluster } from '../../test/faults/whole.ts';
-import { OLDER } from '../../test/older/older.ts';
+import { MEASURED } from '../../test/older/older.ts';
 import { openVersions, type Which } from '../../test/older/versions.ts';
 import type { Measurement, Row } from '../measurement.ts';
 import { nearFiles, serveFiles, type NearFile } from '../source/near_files.ts';
@@ -81,11 +81,11 @@ async function turn(
 
 export const before: Measurement = {
   name: 'before',
-  title: `${OLDER.version} and this version, each installed in turn: whole requests, throughput, CPU of a job`,
+  title: `${MEASURED.version} and this version, each installed in turn: whole requests, throughput, CPU of a job`,
   replacesRelease: true,
   async measure(report) {
     const folder = mkdtempSync(join(tmpdir(), 'probeyard-files-'));
-    const versions = await openVersions();
+    const versions = await openVersions(MEASURED);
     const figures: Record<Which, Figures> = { older: new Map(), newer: new Map() };
     const bare: Figures = new Map();
     try {
@@ -104,7 +104,7 @@ export const before: Measurement = {
       what,
       unit,
       values: summary(figures.newer.get(of) ?? []),
-      against: { what: OLDER.version, values: summary(figures.older.get(of) ?? []) },
+      against: { what: MEASURED.version, values: summary(figures.older.get(of) ?? []) },
     });
     const requests = [...bare].flatMap(([of, alone]): Row[] => [
       row('before-whole', of, 'ms', of),

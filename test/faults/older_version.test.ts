@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { hasNode } from '../cluster/broken_images.ts';
 import { cluster, type Cluster } from '../cluster/fixture.ts';
 import { unlessLong } from '../long.ts';
-import { OLDER } from '../older/older.ts';
+import { releaseBefore } from '../older/older.ts';
 import { openVersions, type Versions } from '../older/versions.ts';
 import { assertTold, settled, underLoad } from './load.ts';
 import { rolledOut } from './rollout.ts';
@@ -10,17 +10,25 @@ import { whole } from './whole.ts';
 
 const of = (digest: string): RegExp => new RegExp(`@${digest}$`);
 
-describe('0.1.0 is upgraded to this version under load, and back', function () {
+describe('the release before is upgraded to this version under load, and back', function () {
   this.timeout(1_200_000);
   let c: Cluster;
   let versions: Versions | undefined;
   before(async function () {
-    unlessLong(this, `it installs ${OLDER.version} in place of this version, and this one again, which takes minutes`);
+    unlessLong(
+      this,
+      'it installs the release before in place of this version, and this one again, which takes minutes',
+    );
+    const release = await releaseBefore();
+    if (release === undefined) {
+      console.log('    skipped: there is no release before this version');
+      this.skip();
+    }
     if (!hasNode()) {
       console.log('    skipped: images can be brought to the local node alone, and it does not run here');
       this.skip();
     }
-    versions = await openVersions();
+    versions = await openVersions(release);
     await versions.install('older');
     c = await cluster();
     await whole(c);

@@ -1,4 +1,4 @@
-/** The version before this one, and this one, as releases on the local node. `close` leaves this one, empty. */
+/** An older version and this one, as releases on the local node. `close` leaves this one, empty. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { localDir, NODE } from '../node/layout.ts';
 import { NODE_PARTS } from '../node/parts.ts';
 import { deliverImages } from '../node/product_images.ts';
 import { knownValues, type Schema } from './known_values.ts';
-import { olderVersion } from './older.ts';
+import { built, type OlderVersion } from './older.ts';
 
 const CRDS = join(import.meta.dirname, '..', '..', 'crds');
 const WAIT = ['--wait', '--timeout', '5m'];
@@ -31,11 +31,11 @@ export interface Versions {
   close(): Promise<void>;
 }
 
-export async function openVersions(): Promise<Versions> {
+export async function openVersions(before: OlderVersion): Promise<Versions> {
   const access = ['--kubeconfig', kubeconfigOf(NODE, 'admin')];
   const bin = (name: string): string => join(localDir, 'bin', name);
   const helm = (...args: string[]): Promise<string> => run(bin('helm'), [...args, '--namespace', RELEASE, ...access]);
-  const older = await olderVersion();
+  const older = await built(before);
   await deliverImages(NODE, await buildParts(NODE_PARTS), [older.image]);
   const values = JSON.parse(await helm('get', 'values', RELEASE, '--output', 'json')) as { image: { digest: string } };
   const schema = JSON.parse(await readFile(join(older.chart, 'values.schema.json'), 'utf8')) as Schema;
