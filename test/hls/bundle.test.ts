@@ -90,7 +90,8 @@ describe('HLS validator: in one file', function () {
     assert.ok(inputs.includes(`src/${PROGRAMS.hls}`));
     assert.deepEqual(
       inputs.filter(
-        (path) => !/^src\/(?:hls|source\/(?:address|playlist))\/|^src\/(?:retry|version_order)\.ts$/.test(path),
+        (path) =>
+          !/^src\/(?:media\/hls|source\/(?:address|playlist))\/|^src\/base\/(?:retry|version_order)\.ts$/.test(path),
       ),
       [],
     );
