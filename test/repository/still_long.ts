@@ -16,7 +16,6 @@ export const STILL_LONG: Readonly<Record<string, number>> = {
   'src/service/controller/metrics.ts controllerMetrics': 162,
   'src/service/controller/term.ts startTerm': 315,
   'src/service/controller/term_figures.ts termMetrics': 87,
-  'src/media/hls/parse.ts parsePlaylist': 307,
   'src/platform/kube/events.ts eventRecorder': 82,
   'src/platform/kube/queue.ts workQueue': 104,
   'src/service/result/json_scanner.ts jsonScanner': 160,

@@ -7,7 +7,8 @@ import { checkedAttributes, type Attributes } from './attributes.ts';
 import {
   badDuration,
   byteRange,
-  numeric,
+  number,
+  text,
   wholeNumber,
   type ByteRange,
   type InitSection,
@@ -22,7 +23,7 @@ import {
   keyOf,
   partOf,
 } from './playlist.ts';
-import { isDate, TAGS, timeOfDate } from './grammar.ts';
+import { isDate, TAGS, timeOfDate, type TagSpec } from './grammar.ts';
 import { quote } from './rule.ts';
 import type { Note } from './rules/catalog.ts';
 
@@ -54,316 +55,411 @@ const MOST_TAGS = 100_000;
 /** This many lines take a few milliseconds; then the clock is checked. */
 const LINES_AT_ONCE = 4096;
 
-export function parsePlaylist(
-  source: string,
-  {
-    url,
-    base,
-    bytes = source.length,
-    whole = true,
-    imports,
-    until = Infinity,
-    mostLines = MOST_LINES,
-    parameter,
-  }: ParseContext,
-  note: Note,
-): Playlist {
-  const counts = new Map<string, { count: number; line: number }>();
-  const tags: Tag[] = [];
-  const segments: Segment[] = [];
-  const variants: Variant[] = [];
-  const renditions: Rendition[] = [];
-  const variables = openVariables({ imports, parameter }, note);
-  const expand = (text: string): string => variables.expand(text, line);
-  let version: number | undefined;
-  let versionLine = 0;
-  let targetDuration: number | undefined;
-  let mediaSequence = 0;
-  let discontinuitySequence = 0;
-  let playlistType: 'VOD' | 'EVENT' | undefined;
-  let partTarget: number | undefined;
-  let skipped = 0;
+/** A playlist as far as it was read. */
+interface Reading {
+  readonly source: string;
+  readonly note: Note;
+  readonly variables: Variables;
+  readonly expand: (value: string) => string;
+  readonly mostLines: number;
+  readonly until: number;
 
-  // State that applies to the next segment, or from here on.
-  let infLine = 0;
-  let duration = 0;
-  let discontinuity = false;
-  let gap = false;
-  let range: ByteRange | undefined;
-  let date: number | undefined;
-  let pending = 0;
+  // The lines read so far.
+  line: number;
+  whole: boolean;
+  /** Whether tags were left out. */
+  cut: boolean;
+  readonly counts: Map<string, { count: number; line: number }>;
+  readonly tags: Tag[];
+
+  // What they say of the playlist.
+  version: number | undefined;
+  versionLine: number;
+  targetDuration: number | undefined;
+  mediaSequence: number;
+  discontinuitySequence: number;
+  type: 'VOD' | 'EVENT' | undefined;
+  partTarget: number | undefined;
+  skipped: number;
+  readonly segments: Segment[];
+  readonly variants: Variant[];
+  readonly renditions: Rendition[];
+
+  // What applies to the next segment, as in its type, or from here on.
+  infLine: number;
+  duration: number;
+  discontinuity: boolean;
+  gap: boolean;
+  range: ByteRange | undefined;
+  date: number | undefined;
+  parts: Part[];
+  /** Line of a tag that describes a segment. */
+  pending: number;
   /** Line of a tag whose segment may arrive with the next reload. */
-  let later = 0;
-  let keys = NO_KEYS;
-  let keyOpen = false;
-  let map: InitSection | undefined;
-  let bitrate: number | undefined;
-  let parts: Part[] = NO_PARTS;
-  let streamInf: Tag | undefined;
+  later: number;
+  streamInf: Tag | undefined;
+  keys: readonly Key[];
+  keyOpen: boolean;
+  map: InitSection | undefined;
+  bitrate: number | undefined;
+}
 
-  let line = 0;
-  let cut = false;
-  let read = whole;
-
-  const length = source.length;
-  for (let at = 0; at < length;) {
-    let end = source.indexOf('\n', at);
-    if (end === -1) end = length;
-    let content = source.slice(at, end > at && source.charCodeAt(end - 1) === 13 ? end - 1 : end);
-    at = end + 1;
-    if (line >= mostLines) {
-      note('analysis-cut', line, `the first ${line} lines were read`);
-      read = false;
-      break;
-    }
-    if (line !== 0 && line % LINES_AT_ONCE === 0 && performance.now() > until) {
-      note('analysis-cut', line, `the first ${line} lines were read within the time limit`);
-      read = false;
-      break;
-    }
-    line++;
-    if (content.length > LONGEST_LINE) {
-      note('line-too-long', line, `${content.length} characters`);
-      content = content.slice(0, LONGEST_LINE);
-    }
-    if (content === '') {
-      if (line === 1) note('not-a-playlist', 1, 'the first line is empty');
-      continue;
-    }
-    const first = content.charCodeAt(0);
-    if (line === 1) judgeFirstLine(content, note);
-    const last = content.charCodeAt(content.length - 1);
-    if (
-      first === 32 ||
-      first === 9 ||
-      ((last === 32 || last === 9) && (first !== 35 || (content.startsWith('#EXT') && !content.startsWith('#EXTINF'))))
-    ) {
-      note('line-whitespace', line, undefined, first === 32 || first === 9 ? 1 : content.trimEnd().length + 1);
-      content = content.trim();
-      if (content === '') continue;
-    }
-    if (content.includes('\r')) note('line-ending', line);
-
-    if (content.charCodeAt(0) !== 35) {
-      const uri = content.includes('{$') ? expand(content) : content;
-      if (streamInf !== undefined) {
-        if (!cut) variants.push({ tag: streamInf, uri, line, iframes: false });
-        streamInf = undefined;
-        continue;
-      }
-      for (const key of keys) key.used++;
-      if (range !== undefined && range.offset === undefined) {
-        const before = segments.at(-1);
-        if (before?.uri === uri && before.range !== undefined && before.range.offset !== undefined)
-          range = { length: range.length, offset: before.range.offset + before.range.length };
-        else note('byterange-offset', line, 'the segment before is not of the same resource');
-      }
-      segments.push({
-        uri,
-        line,
-        infLine,
-        duration,
-        sequence: mediaSequence + skipped + segments.length,
-        discontinuity,
-        gap,
-        range,
-        date,
-        keys,
-        map,
-        bitrate,
-        parts,
-      });
-      infLine = 0;
-      duration = 0;
-      discontinuity = false;
-      gap = false;
-      range = undefined;
-      date = undefined;
-      pending = 0;
-      later = 0;
-      keyOpen = false;
-      parts = NO_PARTS;
-      continue;
-    }
-
-    if (!content.startsWith('#EXT')) {
-      if (/^#\s*ext(?:m3u|inf|-x-)/i.test(content)) note('tag-spelling', line, quote(content));
-      continue;
-    }
-    const colon = content.indexOf(':');
-    const name = colon === -1 ? content.slice(1) : content.slice(1, colon);
-    const value = colon === -1 ? '' : content.slice(colon + 1);
-    const seen = counts.get(name);
-    if (seen === undefined) counts.set(name, { count: 1, line });
-    else seen.count++;
-
-    // Fast path for the most frequent tag.
-    if (name === 'EXTINF') {
-      if (infLine !== 0) note('extinf-double', infLine);
-      infLine = line;
-      pending = line;
-      const comma = value.indexOf(',');
-      const figure = comma === -1 ? value : value.slice(0, comma);
-      if (comma === -1) note('extinf-comma', line);
-      duration = /^\d+(\.\d*)?$/.test(figure) ? Number(figure) : badDuration(figure, line, note);
-      continue;
-    }
-
-    const spec = TAGS.get(name);
-    if (spec === undefined) {
-      note(
-        /^EXT-?X?-?/i.test(name) && [...TAGS.keys()].includes(name.toUpperCase().trim())
-          ? 'tag-spelling'
-          : 'tag-unknown',
-        line,
-        quote(name),
-      );
-      continue;
-    }
-    if (seen !== undefined && spec.once === true) note('tag-duplicate', line, `${name}; first in line ${seen.line}`);
-    if (spec.value === 'none' && value !== '') note('tag-value', line, `${name} takes no value`);
-    if (spec.value !== 'none' && value === '') note('tag-value', line, `${name} without a value`);
-    const attributes =
-      spec.value === 'attributes' && !(cut && spec.aside)
-        ? checkedAttributes(content, colon === -1 ? content.length : colon + 1, { name, line, spec }, expand, note)
-        : NO_ATTRIBUTES;
-    const tag: Tag = { name, line, value: spec.value === 'attributes' ? '' : value, attributes };
-    if (tags.length < MOST_TAGS && !spec.ofSegment) tags.push(tag);
-    else if (tags.length === MOST_TAGS && !cut) {
-      cut = true;
-      note('analysis-cut', line, `the first ${MOST_TAGS} tags were judged`);
-    }
-    const get = (attribute: string): string | undefined => attributes.get(attribute)?.value;
-    if (streamInf !== undefined && name !== 'EXT-X-ENDLIST') {
-      note('stream-inf-uri', streamInf.line);
-      streamInf = undefined;
-    }
-    switch (name) {
-      case 'EXT-X-VERSION':
-        versionLine = line;
-        version ??= wholeNumber(value, name, line, note);
-        break;
-      case 'EXT-X-DEFINE':
-        variables.define(tag);
-        break;
-      case 'EXT-X-TARGETDURATION':
-        targetDuration ??= wholeNumber(value, name, line, note);
-        if (segments.length > 0) note('tag-late', line, name);
-        break;
-      case 'EXT-X-MEDIA-SEQUENCE':
-        if (segments.length > 0) note('tag-late', line, name);
-        else mediaSequence = wholeNumber(value, name, line, note) ?? 0;
-        break;
-      case 'EXT-X-DISCONTINUITY-SEQUENCE':
-        if (segments.length > 0 || counts.has('EXT-X-DISCONTINUITY')) note('tag-late', line, name);
-        discontinuitySequence = wholeNumber(value, name, line, note) ?? 0;
-        break;
-      case 'EXT-X-PLAYLIST-TYPE':
-        if (value === 'VOD' || value === 'EVENT') playlistType ??= value;
-        else note('tag-value', line, `${name}: ${quote(value)} is neither EVENT nor VOD`);
-        break;
-      case 'EXT-X-PART-INF':
-        partTarget = numeric(get('PART-TARGET'));
-        break;
-      case 'EXT-X-BYTERANGE': {
-        const found = byteRange(value);
-        if (found === undefined) note('tag-value', line, `${name}: ${quote(value)} is not <length>[@<offset>]`);
-        range = found;
-        pending = line;
-        break;
-      }
-      case 'EXT-X-DISCONTINUITY':
-        if (discontinuity) note('discontinuity-double', line);
-        discontinuity = true;
-        later = line;
-        break;
-      case 'EXT-X-GAP':
-        gap = true;
-        later = line;
-        break;
-      case 'EXT-X-BITRATE':
-        bitrate = wholeNumber(value, name, line, note);
-        break;
-      case 'EXT-X-PROGRAM-DATE-TIME':
-        if (!isDate(value)) note('date-form', line, quote(value));
-        else {
-          if (!/([Zz]|[+-]\d{2}(:?\d{2})?)$/.test(value)) note('date-zone', line, quote(value));
-          date = timeOfDate(value);
-        }
-        later = line;
-        break;
-      case 'EXT-X-KEY': {
-        const key = keyOf(tag);
-        if (key.method === 'NONE') keys = NO_KEYS;
-        // Consecutive tags are the same key in several formats; after a segment, the next one replaces them.
-        else keys = keyOpen ? [...keys.filter(({ format }) => format !== key.format), key].slice(-MOST_KEYS) : [key];
-        keyOpen = key.method !== 'NONE';
-        break;
-      }
-      case 'EXT-X-MAP':
-        map = initSectionOf(tag, keys);
-        break;
-      case 'EXT-X-PART': {
-        const part = partOf(tag);
-        const before = parts.at(-1);
-        if (part.range !== undefined && part.range.offset === undefined)
-          if (before?.uri !== part.uri || before.range === undefined)
-            note('byterange-offset', line, 'the part before is not of the same resource');
-        if (parts === NO_PARTS) parts = [];
-        parts.push(part);
-        break;
-      }
-      case 'EXT-X-SKIP':
-        skipped = numeric(get('SKIPPED-SEGMENTS')) ?? 0;
-        break;
-      case 'EXT-X-STREAM-INF':
-        streamInf = tag;
-        break;
-      case 'EXT-X-I-FRAME-STREAM-INF':
-        if (!cut) variants.push({ tag, uri: get('URI') ?? '', line, iframes: true });
-        break;
-      case 'EXT-X-MEDIA':
-        if (!cut) renditions.push({ tag, type: get('TYPE') ?? '', group: get('GROUP-ID') ?? '', uri: get('URI') });
-        break;
-      default:
-        break;
-    }
-  }
-  if (streamInf !== undefined && read) note('stream-inf-uri', streamInf.line);
-  if (pending !== 0 && read) note('segment-tag-alone', infLine === 0 ? pending : infLine);
-  else if (later !== 0 && counts.has('EXT-X-ENDLIST')) note('segment-tag-alone', later);
-
-  const kind = kindOf({ counts, segments, variants }, note);
-
+export function parsePlaylist(source: string, context: ParseContext, note: Note): Playlist {
+  const { url, base, bytes = source.length } = context;
+  const state = begin(source, context, note);
+  readLines(state);
+  const { counts, segments, variants } = state;
   return {
     url,
     base,
-    kind,
-    lines: line,
+    kind: kindOf({ counts, segments, variants }, note),
+    lines: state.line,
     bytes,
-    whole: read,
-    version,
-    versionLine,
+    whole: state.whole,
+    version: state.version,
+    versionLine: state.versionLine,
     counts,
-    tags,
-    variables: variables.values,
-    targetDuration,
-    mediaSequence,
-    discontinuitySequence,
-    type: playlistType,
+    tags: state.tags,
+    variables: state.variables.values,
+    targetDuration: state.targetDuration,
+    mediaSequence: state.mediaSequence,
+    discontinuitySequence: state.discontinuitySequence,
+    type: state.type,
     ended: counts.has('EXT-X-ENDLIST'),
     iframesOnly: counts.has('EXT-X-I-FRAMES-ONLY'),
-    partTarget,
+    partTarget: state.partTarget,
     segments,
-    openParts: parts,
-    skipped,
+    openParts: state.parts,
+    skipped: state.skipped,
     variants,
-    renditions,
+    renditions: state.renditions,
   };
 }
 
+function begin(source: string, context: ParseContext, note: Note): Reading {
+  const { whole = true, mostLines = MOST_LINES, until = Infinity } = context;
+  const variables = openVariables(context, note);
+  const state: Reading = {
+    source,
+    note,
+    variables,
+    expand: (value) => variables.expand(value, state.line),
+    mostLines,
+    until,
+    line: 0,
+    whole,
+    cut: false,
+    counts: new Map(),
+    tags: [],
+    version: undefined,
+    versionLine: 0,
+    targetDuration: undefined,
+    mediaSequence: 0,
+    discontinuitySequence: 0,
+    type: undefined,
+    partTarget: undefined,
+    skipped: 0,
+    segments: [],
+    variants: [],
+    renditions: [],
+    infLine: 0,
+    duration: 0,
+    discontinuity: false,
+    gap: false,
+    range: undefined,
+    date: undefined,
+    parts: NO_PARTS,
+    pending: 0,
+    later: 0,
+    streamInf: undefined,
+    keys: NO_KEYS,
+    keyOpen: false,
+    map: undefined,
+    bitrate: undefined,
+  };
+  return state;
+}
+
+function readLines(state: Reading): void {
+  const { source } = state;
+  for (let at = 0; at < source.length;) {
+    let end = source.indexOf('\n', at);
+    if (end === -1) end = source.length;
+    const content = source.slice(at, end > at && source.charCodeAt(end - 1) === 13 ? end - 1 : end);
+    at = end + 1;
+    const bound = boundOf(state);
+    if (bound !== undefined) {
+      state.note('analysis-cut', state.line, bound);
+      state.whole = false;
+      break;
+    }
+    state.line++;
+    readLine(state, content);
+  }
+  const { infLine } = state;
+  if (state.streamInf !== undefined && state.whole) state.note('stream-inf-uri', state.streamInf.line);
+  if (state.pending !== 0 && state.whole) state.note('segment-tag-alone', infLine === 0 ? state.pending : infLine);
+  else if (state.later !== 0 && state.counts.has('EXT-X-ENDLIST')) state.note('segment-tag-alone', state.later);
+}
+
+/** The bound that ends the reading here. */
+function boundOf(state: Reading): string | undefined {
+  const { line, mostLines, until } = state;
+  if (line >= mostLines) return `the first ${line} lines were read`;
+  if (line !== 0 && line % LINES_AT_ONCE === 0 && performance.now() > until)
+    return `the first ${line} lines were read within the time limit`;
+  return undefined;
+}
+
+function readLine(state: Reading, given: string): void {
+  const line = state.line;
+  let content = given;
+  if (content.length > LONGEST_LINE) {
+    state.note('line-too-long', line, `${content.length} characters`);
+    content = content.slice(0, LONGEST_LINE);
+  }
+  if (content === '') {
+    if (line === 1) state.note('not-a-playlist', 1, 'the first line is empty');
+    return;
+  }
+  if (line === 1) judgeFirstLine(content, state.note);
+  if (hasStraySpace(content)) {
+    const isFirst = isSpace(content.charCodeAt(0));
+    state.note('line-whitespace', line, undefined, isFirst ? 1 : content.trimEnd().length + 1);
+    content = content.trim();
+    if (content === '') return;
+  }
+  if (content.includes('\r')) state.note('line-ending', line);
+  if (content.charCodeAt(0) !== HASH) readAddress(state, content);
+  else if (content.startsWith('#EXT')) readTag(state, content);
+  else if (/^#\s*ext(?:m3u|inf|-x-)/i.test(content)) state.note('tag-spelling', line, quote(content));
+}
+
+/** Of a variant, or of the segment that the tags before it describe. */
+function readAddress(state: Reading, content: string): void {
+  const uri = content.includes('{$') ? state.expand(content) : content;
+  const line = state.line;
+  if (state.streamInf !== undefined) {
+    if (!state.cut) state.variants.push({ tag: state.streamInf, uri, line, iframes: false });
+    state.streamInf = undefined;
+    return;
+  }
+  for (const key of state.keys) key.used++;
+  const { infLine, duration, discontinuity, gap, date, keys, map, bitrate, parts } = state;
+  const range = placed(state, state.range, uri);
+  const sequence = state.mediaSequence + state.skipped + state.segments.length;
+  state.segments.push({
+    uri,
+    line,
+    infLine,
+    duration,
+    sequence,
+    discontinuity,
+    gap,
+    range,
+    date,
+    keys,
+    map,
+    bitrate,
+    parts,
+  });
+  state.infLine = 0;
+  state.duration = 0;
+  state.discontinuity = false;
+  state.gap = false;
+  state.range = undefined;
+  state.date = undefined;
+  state.parts = NO_PARTS;
+  state.pending = 0;
+  state.later = 0;
+  state.keyOpen = false;
+}
+
+/** A range without an offset begins where the one before it ends. */
+function placed(state: Reading, range: ByteRange | undefined, uri: string): ByteRange | undefined {
+  if (range === undefined || range.offset !== undefined) return range;
+  const before = state.segments.at(-1);
+  if (before?.uri === uri && before.range !== undefined && before.range.offset !== undefined)
+    return { length: range.length, offset: before.range.offset + before.range.length };
+  state.note('byterange-offset', state.line, 'the segment before is not of the same resource');
+  return range;
+}
+
+function readTag(state: Reading, content: string): void {
+  const line = state.line;
+  const colon = content.indexOf(':');
+  const name = colon === -1 ? content.slice(1) : content.slice(1, colon);
+  const value = colon === -1 ? '' : content.slice(colon + 1);
+  const seen = state.counts.get(name);
+  if (seen === undefined) state.counts.set(name, { count: 1, line });
+  else seen.count++;
+  // Fast path for the most frequent tag.
+  if (name === 'EXTINF') return readDuration(state, value);
+  const spec = TAGS.get(name);
+  if (spec === undefined) {
+    state.note(isMisspelled(name) ? 'tag-spelling' : 'tag-unknown', line, quote(name));
+    return;
+  }
+  if (seen !== undefined && spec.once === true)
+    state.note('tag-duplicate', line, `${name}; first in line ${seen.line}`);
+  if (spec.value === 'none' && value !== '') state.note('tag-value', line, `${name} takes no value`);
+  if (spec.value !== 'none' && value === '') state.note('tag-value', line, `${name} without a value`);
+  const hasAttributes = spec.value === 'attributes';
+  const from = colon === -1 ? content.length : colon + 1;
+  const attributes =
+    hasAttributes && !(state.cut && spec.aside)
+      ? checkedAttributes(content, from, { name, line, spec }, state.expand, state.note)
+      : NO_ATTRIBUTES;
+  const tag: Tag = { name, line, value: hasAttributes ? '' : value, attributes };
+  keep(state, tag, spec);
+  if (state.streamInf !== undefined && name !== 'EXT-X-ENDLIST') {
+    state.note('stream-inf-uri', state.streamInf.line);
+    state.streamInf = undefined;
+  }
+  READERS.get(name)?.(state, tag);
+}
+
+function keep(state: Reading, tag: Tag, { ofSegment }: TagSpec): void {
+  if (state.tags.length < MOST_TAGS && !ofSegment) state.tags.push(tag);
+  else if (state.tags.length === MOST_TAGS && !state.cut) {
+    state.cut = true;
+    state.note('analysis-cut', tag.line, `the first ${MOST_TAGS} tags were judged`);
+  }
+}
+
+function readDuration(state: Reading, value: string): void {
+  const line = state.line;
+  if (state.infLine !== 0) state.note('extinf-double', state.infLine);
+  state.infLine = line;
+  state.pending = line;
+  const comma = value.indexOf(',');
+  const figure = comma === -1 ? value : value.slice(0, comma);
+  if (comma === -1) state.note('extinf-comma', line);
+  state.duration = /^\d+(\.\d*)?$/.test(figure) ? Number(figure) : badDuration(figure, line, state.note);
+}
+
+function figureOf(state: Reading, { name, line, value }: Tag): number | undefined {
+  return wholeNumber(value, name, line, state.note);
+}
+
+function readVersion(state: Reading, tag: Tag): void {
+  state.versionLine = tag.line;
+  state.version ??= figureOf(state, tag);
+}
+
+function readTargetDuration(state: Reading, tag: Tag): void {
+  state.targetDuration ??= figureOf(state, tag);
+  if (state.segments.length > 0) state.note('tag-late', tag.line, tag.name);
+}
+
+function readMediaSequence(state: Reading, tag: Tag): void {
+  if (state.segments.length > 0) state.note('tag-late', tag.line, tag.name);
+  else state.mediaSequence = figureOf(state, tag) ?? 0;
+}
+
+function readDiscontinuitySequence(state: Reading, tag: Tag): void {
+  if (state.segments.length > 0 || state.counts.has('EXT-X-DISCONTINUITY')) state.note('tag-late', tag.line, tag.name);
+  state.discontinuitySequence = figureOf(state, tag) ?? 0;
+}
+
+function readType(state: Reading, { name, line, value }: Tag): void {
+  if (value === 'VOD' || value === 'EVENT') state.type ??= value;
+  else state.note('tag-value', line, `${name}: ${quote(value)} is neither EVENT nor VOD`);
+}
+
+function readRange(state: Reading, { name, line, value }: Tag): void {
+  const range = byteRange(value);
+  if (range === undefined) state.note('tag-value', line, `${name}: ${quote(value)} is not <length>[@<offset>]`);
+  state.range = range;
+  state.pending = line;
+}
+
+function readDiscontinuity(state: Reading, { line }: Tag): void {
+  if (state.discontinuity) state.note('discontinuity-double', line);
+  state.discontinuity = true;
+  state.later = line;
+}
+
+function readGap(state: Reading, { line }: Tag): void {
+  state.gap = true;
+  state.later = line;
+}
+
+function readDate(state: Reading, { line, value }: Tag): void {
+  if (!isDate(value)) state.note('date-form', line, quote(value));
+  else {
+    if (!/([Zz]|[+-]\d{2}(:?\d{2})?)$/.test(value)) state.note('date-zone', line, quote(value));
+    state.date = timeOfDate(value);
+  }
+  state.later = line;
+}
+
+/** Consecutive tags are the same key in several formats; after a segment, the next one replaces them. */
+function readKey(state: Reading, tag: Tag): void {
+  const key = keyOf(tag);
+  const others = state.keyOpen ? state.keys.filter(({ format }) => format !== key.format) : NO_KEYS;
+  state.keys = key.method === 'NONE' ? NO_KEYS : [...others, key].slice(-MOST_KEYS);
+  state.keyOpen = key.method !== 'NONE';
+}
+
+function readPart(state: Reading, tag: Tag): void {
+  const part = partOf(tag);
+  const before = state.parts.at(-1);
+  if (part.range !== undefined && part.range.offset === undefined)
+    if (before?.uri !== part.uri || before.range === undefined)
+      state.note('byterange-offset', tag.line, 'the part before is not of the same resource');
+  if (state.parts === NO_PARTS) state.parts = [];
+  state.parts.push(part);
+}
+
+function readIframes(state: Reading, tag: Tag): void {
+  if (!state.cut) state.variants.push({ tag, uri: text(tag, 'URI') ?? '', line: tag.line, iframes: true });
+}
+
+function readRendition(state: Reading, tag: Tag): void {
+  const [type = '', group = ''] = [text(tag, 'TYPE'), text(tag, 'GROUP-ID')];
+  if (!state.cut) state.renditions.push({ tag, type, group, uri: text(tag, 'URI') });
+}
+
+/** What a tag of each name says. */
+const READERS: ReadonlyMap<string, (state: Reading, tag: Tag) => void> = new Map([
+  ['EXT-X-VERSION', readVersion],
+  ['EXT-X-DEFINE', (state, tag) => state.variables.define(tag)],
+  ['EXT-X-TARGETDURATION', readTargetDuration],
+  ['EXT-X-MEDIA-SEQUENCE', readMediaSequence],
+  ['EXT-X-DISCONTINUITY-SEQUENCE', readDiscontinuitySequence],
+  ['EXT-X-PLAYLIST-TYPE', readType],
+  ['EXT-X-PART-INF', (state, tag) => void (state.partTarget = number(tag, 'PART-TARGET'))],
+  ['EXT-X-SKIP', (state, tag) => void (state.skipped = number(tag, 'SKIPPED-SEGMENTS') ?? 0)],
+  ['EXT-X-BYTERANGE', readRange],
+  ['EXT-X-DISCONTINUITY', readDiscontinuity],
+  ['EXT-X-GAP', readGap],
+  ['EXT-X-BITRATE', (state, tag) => void (state.bitrate = figureOf(state, tag))],
+  ['EXT-X-PROGRAM-DATE-TIME', readDate],
+  ['EXT-X-KEY', readKey],
+  ['EXT-X-MAP', (state, tag) => void (state.map = initSectionOf(tag, state.keys))],
+  ['EXT-X-PART', readPart],
+  ['EXT-X-STREAM-INF', (state, tag) => void (state.streamInf = tag)],
+  ['EXT-X-I-FRAME-STREAM-INF', readIframes],
+  ['EXT-X-MEDIA', readRendition],
+] as [string, (state: Reading, tag: Tag) => void][]);
+
+const HASH = 35;
+const isSpace = (code: number): boolean => code === 32 || code === 9;
+
+/** White space before a line, or after one that is not a comment or the title of a segment. */
+function hasStraySpace(content: string): boolean {
+  const first = content.charCodeAt(0);
+  if (isSpace(first)) return true;
+  if (!isSpace(content.charCodeAt(content.length - 1))) return false;
+  return first !== HASH || (content.startsWith('#EXT') && !content.startsWith('#EXTINF'));
+}
+
+const isMisspelled = (name: string): boolean =>
+  /^EXT-?X?-?/i.test(name) && [...TAGS.keys()].includes(name.toUpperCase().trim());
+
 /** By its tags. */
-export function kindOf(
+function kindOf(
   { counts, segments, variants }: Pick<Playlist, 'counts' | 'segments' | 'variants'>,
   note: Note,
 ): Playlist['kind'] {
@@ -380,7 +476,7 @@ export function kindOf(
   return kind;
 }
 
-export function judgeFirstLine(content: string, note: Note): void {
+function judgeFirstLine(content: string, note: Note): void {
   if (!content.startsWith('#EXTM3U'))
     note(
       'not-a-playlist',
@@ -397,29 +493,29 @@ export function judgeFirstLine(content: string, note: Note): void {
 const MOST_EXPANDED = { each: 65_536, all: 32 << 20 };
 
 /** Values that EXT-X-DEFINE takes from outside the playlist. */
-export interface Elsewhere {
+interface Elsewhere {
   /** Variables of the multivariant playlist. */
   imports?: ReadonlyMap<string, string> | undefined;
   /** Query parameters of the playlist's own address. */
   parameter?: ((name: string) => string | undefined) | undefined;
 }
 
-export interface Variables {
+interface Variables {
   values: Map<string, string>;
   define(tag: Tag): void;
   expand(text: string, line: number): string;
 }
 
-export function openVariables(elsewhere: Elsewhere, note: Note): Variables {
+function openVariables(elsewhere: Elsewhere, note: Note): Variables {
   const values = new Map<string, string>();
   let expanded = 0;
   return {
     values,
     define: (tag) => define(tag, values, elsewhere, note),
-    expand(text, line) {
-      if (expanded > MOST_EXPANDED.all) return text;
+    expand(given, line) {
+      if (expanded > MOST_EXPANDED.all) return given;
       let added = 0;
-      const result = text.replace(/\{\$([A-Za-z0-9_-]+)\}/g, (reference, name: string) => {
+      const result = given.replace(/\{\$([A-Za-z0-9_-]+)\}/g, (reference, name: string) => {
         const value = values.get(name);
         if (value === undefined) note('variable-undefined', line, name);
         if (value === undefined || added > MOST_EXPANDED.each) return reference;
@@ -428,7 +524,7 @@ export function openVariables(elsewhere: Elsewhere, note: Note): Variables {
       });
       expanded += added;
       if (added > MOST_EXPANDED.each) note('line-too-long', line, 'after its variables were expanded');
-      return added > MOST_EXPANDED.each ? text : result;
+      return added > MOST_EXPANDED.each ? given : result;
     },
   };
 }
