@@ -1,7 +1,7 @@
 /** The exchange of a service account's token for access to a store, as each cloud has it. */
 import type { StoreKind, NamedCredential, WorkloadIdentity } from '../../base/source_settings.ts';
 import type { SecretOf } from '../../source/named_credential.ts';
-import { textIn } from '../../base/xml_element.ts';
+import { textIn } from '../../base/xml.ts';
 import { IdentityError } from './error.ts';
 import type { Post, TokenAnswer } from './post.ts';
 

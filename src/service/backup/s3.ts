@@ -6,7 +6,7 @@ import { boundedText } from '../../base/bounded_text.ts';
 import { retry } from '../../base/retry.ts';
 import { targetOf } from '../../source/address/target.ts';
 import { signS3, type S3Keys } from '../../source/http/sign.ts';
-import { textIn } from '../../base/xml_element.ts';
+import { textIn } from '../../base/xml.ts';
 import { pieces } from './bytes.ts';
 import { checkName, type Destination, type Kept } from './destination.ts';
 import { BackupError } from './errors.ts';

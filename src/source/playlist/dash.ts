@@ -1,6 +1,6 @@
 import { isNatural, moved, referenceRewriter, toPath, type Place, type Roots } from './mapping.ts';
 import { resolveReference } from '../address/target.ts';
-import { xmlTags } from './xml_tags.ts';
+import { xmlTags } from '../../base/xml.ts';
 
 /** Rewrites every address in a DASH manifest to one of the proxy, and changes nothing else. */
 

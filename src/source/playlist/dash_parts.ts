@@ -2,7 +2,7 @@
 import { resolveReference } from '../address/target.ts';
 import { unescapeXml } from './dash.ts';
 import type { Named } from './first_parts.ts';
-import { xmlTags, type Tag } from './xml_tags.ts';
+import { xmlTags, type Tag } from '../../base/xml.ts';
 
 /** What an element says of segments. Its children inherit it. */
 interface Scope {

@@ -6,7 +6,7 @@ import { oneLine, PolicyError } from '../error.ts';
 import { LONGEST_NAME, LONGEST_TEXT, MOST_CONDITIONS, MOST_RULES } from '../limits.ts';
 import type { Condition, Level, Operand, Operators, Policy, Rule } from '../types.ts';
 import { GENERAL, jsonPath, TRACKS, type Canonical } from './fields.ts';
-import { elementsIn, type Element } from './xml.ts';
+import { SaxesParser } from 'saxes';
 
 export interface Translated {
   policy: unknown;
@@ -195,4 +195,45 @@ function against(element: Element, where: Where, operator: string, source: Eleme
   const path = rawPathOf({ track: tracktype, field: value, occurrence: place === 'all' ? 0 : place });
   if (path === undefined) return not(element, `${oneLine(value, 50)} is not in mediainfo's JSON`);
   return onOutput(element, where, { exists: true, ...make({ path }) }, not);
+}
+
+interface Element {
+  name: string;
+  attributes: Readonly<Record<string, string>>;
+  children: Element[];
+  text: string;
+}
+
+const MOST_ELEMENTS = 10_000;
+const DEEPEST = 32;
+const LONGEST_TEXT = 10_000;
+
+/** No DTD, no entities but XML's own, bounded in depth and number. */
+function elementsIn(text: string): Element {
+  const root: Element = { name: '', attributes: {}, children: [], text: '' };
+  const open = [root];
+  let count = 0;
+  const parser = new SaxesParser({ xmlns: false });
+  parser.on('doctype', () => {
+    throw new PolicyError('', 'must not have a DOCTYPE');
+  });
+  parser.on('error', (error) => {
+    throw new PolicyError('', `is not valid XML: ${oneLine(error.message, 100)}`);
+  });
+  parser.on('opentag', ({ name, attributes }) => {
+    if (++count > MOST_ELEMENTS) throw new PolicyError('', `has more than ${MOST_ELEMENTS} elements`);
+    if (open.length > DEEPEST) throw new PolicyError('', `has elements deeper than ${DEEPEST}`);
+    const element: Element = { name, attributes: attributes as Record<string, string>, children: [], text: '' };
+    open.at(-1)!.children.push(element);
+    open.push(element);
+  });
+  parser.on('closetag', () => void open.pop());
+  const add = (more: string) => {
+    const element = open.at(-1)!;
+    if (element.text.length < LONGEST_TEXT) element.text += more.slice(0, LONGEST_TEXT);
+  };
+  parser.on('text', add);
+  parser.on('cdata', add);
+  parser.write(text).close();
+  return root.children[0]!;
 }
