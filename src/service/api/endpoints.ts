@@ -1,16 +1,9 @@
 /** All endpoints, in the order of the OpenAPI description. */
 import type { Endpoint } from './http/endpoint.ts';
-import { endSession } from './accounts/auth/end_session.ts';
-import { endSessions } from './accounts/auth/end_sessions.ts';
-import { jwt } from './accounts/auth/jwt.ts';
-import { anothersPassword, ownPassword } from './accounts/auth/password.ts';
-import { reset } from './accounts/auth/reset.ts';
-import { resetConfirm } from './accounts/auth/reset_confirm.ts';
-import { sessions } from './accounts/auth/sessions.ts';
-import { signIn } from './accounts/auth/sign_in.ts';
-import { signOut } from './accounts/auth/sign_out.ts';
-import { signUp } from './accounts/auth/sign_up.ts';
-import { verify } from './accounts/auth/verify.ts';
+import { endSession, endSessions, jwt, sessions, signOut } from './accounts/session_endpoints.ts';
+import { anothersPassword, ownPassword, reset, resetConfirm } from './accounts/password_endpoints.ts';
+import { signIn } from './accounts/sign_in_endpoint.ts';
+import { signUp, verify } from './accounts/sign_up_endpoints.ts';
 import { readCluster } from './cluster/endpoint.ts';
 import { compareVersions } from './compare/compare.ts';
 import { compareReport } from './compare/report.ts';
@@ -32,18 +25,20 @@ import { eraseLog } from './records/log_erase.ts';
 import { logList } from './records/log_list.ts';
 import { statisticsQueue, statisticsRequests, statisticsSources, statisticsUsage } from './records/statistics.ts';
 import { statisticsSummary } from './records/statistics_summary.ts';
-import { changeToken } from './accounts/tokens/change.ts';
-import { listTokens } from './accounts/tokens/list.ts';
-import { makeToken } from './accounts/tokens/make.ts';
-import { readToken } from './accounts/tokens/read.ts';
-import { revokeToken } from './accounts/tokens/revoke.ts';
-import { changeCurrent, changeUser } from './accounts/users/change.ts';
-import { eraseUser } from './accounts/users/erase.ts';
-import { setUserLimits, userLimits } from './accounts/users/limits.ts';
-import { listUsers } from './accounts/users/list.ts';
-import { makeSubUser, makeSubUserOf } from './accounts/users/make.ts';
-import { readCurrent, readUser } from './accounts/users/read.ts';
-import { userStatus } from './accounts/users/status.ts';
+import { changeToken, listTokens, makeToken, readToken, revokeToken } from './accounts/token_endpoints.ts';
+import {
+  changeCurrent,
+  changeUser,
+  eraseUser,
+  listUsers,
+  makeSubUser,
+  makeSubUserOf,
+  readCurrent,
+  readUser,
+  setUserLimits,
+  userLimits,
+  userStatus,
+} from './accounts/user_endpoints.ts';
 import { webhookList } from './records/webhook_list.ts';
 import { webhookRetry } from './records/webhook_retry.ts';
 

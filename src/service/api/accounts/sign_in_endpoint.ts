@@ -3,17 +3,16 @@
  * time.
  */
 import Type from 'typebox';
-import type { Accounts } from '../../../accounts/accounts.ts';
-import { TooManyAttempts, type Account } from '../../../accounts/attempts.ts';
-import type { UserRecord } from '../../../../platform/store/users.ts';
-import { type Context, remoteIp } from '../../http/context.ts';
-import type { Deps } from '../../deps.ts';
-import { ApiError, inside } from '../../errors.ts';
-import { endpoint } from '../../http/endpoint.ts';
-import { GivenPassword, RetUrl, safeRetUrl } from '../fields.ts';
-import { checkedBy } from '../../http/read_input.ts';
-import { browserMark, setBrowserMark, setCookie } from '../../http/cookies.ts';
-import { ShownUser, shownUser } from '../shown_user.ts';
+import type { Accounts } from '../../accounts/accounts.ts';
+import { TooManyAttempts, type Account } from '../../accounts/attempts.ts';
+import type { UserRecord } from '../../../platform/store/users.ts';
+import { type Context, remoteIp } from '../http/context.ts';
+import type { Deps } from '../deps.ts';
+import { ApiError, inside } from '../errors.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { GivenPassword, RetUrl, safeRetUrl, ShownUser, shownUser } from './account_fields.ts';
+import { checkedBy } from '../http/read_input.ts';
+import { browserMark, setBrowserMark, setCookie } from '../http/cookies.ts';
 
 const Body = Type.Object(
   {

@@ -1,10 +1,11 @@
 /** Limits in requests and responses. Null: no limit of its own; that of the account above applies. */
 import Type, { type Static } from 'typebox';
 import { NO_GIVEN_LIMITS, type GivenLimits } from '../../../platform/store/limits.ts';
-import type { Limits } from '../../../base/limits.ts';
-import type { UserLimits } from '../../../platform/store/users.ts';
-import { MAX_QUEUE_MS } from '../../../base/limits.ts';
+import { type Limits, MAX_QUEUE_MS } from '../../../base/limits.ts';
+import type { AccountFull, UserLimits } from '../../../platform/store/users.ts';
 import { LOWERED_TO } from '../http/input/check.ts';
+import type { AccountSettings } from '../../accounts/settings.ts';
+import { ApiError } from '../errors.ts';
 
 const amount = (maximum: number, description: string, options: object = {}) =>
   Type.Optional(
@@ -14,7 +15,7 @@ const amount = (maximum: number, description: string, options: object = {}) =>
 const BIG = Number.MAX_SAFE_INTEGER;
 const INT = 2_147_483_647;
 
-export const MonthlyQuota = Type.Object(
+const MonthlyQuota = Type.Object(
   {
     'request-count': amount(BIG, 'Requests.'),
     'processing-time': amount(BIG, 'Billed milliseconds.'),
@@ -144,4 +145,15 @@ export function shownLimits(limits: TokenLimits): Static<typeof ShownLimits> {
             'data-processed': quota['data-processed'] ?? null,
           },
   };
+}
+
+export function accountFull(
+  what: AccountFull,
+  { mostSubUsers, mostTokens }: Pick<AccountSettings, 'mostSubUsers' | 'mostTokens'>,
+): ApiError {
+  return what === 'sub-users'
+    ? new ApiError('too-many-users', { text: `the account has reached its limit of ${mostSubUsers} sub-users` })
+    : new ApiError('too-many-tokens', {
+        text: `the account has reached its limit of ${mostTokens} API tokens over all its users`,
+      });
 }

@@ -1,0 +1,172 @@
+/**
+ * Sessions of the caller: list them, end them, and `auth/jwt`, which opens one more. Its JWT has no more permissions
+ * than the calling credential, and ends with it.
+ */
+import Type from 'typebox';
+import { MOST_DEPTH } from '../../../platform/store/sessions.ts';
+import { callerOf, type Context, remoteIp, uuidOf } from '../http/context.ts';
+import type { Deps } from '../deps.ts';
+import { ApiError, notFound } from '../errors.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { checkedBy } from '../http/read_input.ts';
+import { JwtToken } from './sign_in_endpoint.ts';
+import { RetUrl, safeRetUrl, Uuid } from './account_fields.ts';
+import { clearCookie } from '../http/cookies.ts';
+
+const JwtBody = Type.Object(
+  {
+    'long-term-token': Type.Boolean({
+      default: true,
+      description:
+        'Whether the JWT is valid for two weeks instead of three hours; never longer than the calling credential.',
+    }),
+  },
+  { additionalProperties: false },
+);
+
+async function makeJwt({ accounts }: Deps, ctx: Context): Promise<void> {
+  const caller = callerOf(ctx);
+  const opened = await accounts.openSession({
+    userId: caller.userId,
+    long: checkedBy(JwtBody, ctx)['long-term-token'],
+    remoteIp: remoteIp(ctx, accounts.settings.trustedHops),
+    userAgent: ctx.get('User-Agent'),
+    within: caller,
+  });
+  if (opened === 'too-deep')
+    throw new ApiError('jwt-chain', {
+      text: `a chain of JWTs that make JWTs has at most ${MOST_DEPTH} links`,
+    });
+  if (opened === 'parent-ended') throw new ApiError('bad-credential', { text: 'the credential has ended' });
+  ctx.body = { token: opened.token, expire: opened.expire.toISOString() };
+}
+
+export const jwt = endpoint(
+  'POST auth/jwt',
+  {
+    id: 'makeJwt',
+    tag: 'auth',
+    summary: 'Create a JWT',
+    body: JwtBody,
+    description:
+      'It ends with the calling API token or session at the latest. JWTs and API tokens created with it end with it.',
+    answer: { description: 'The JWT, with a session of its own.', schema: JwtToken },
+  },
+  makeJwt,
+);
+
+const UA_TYPES = ['browser', 'mobile', 'cli', 'other'] as const;
+const SessionsQuery = Type.Object(
+  { 'include-expired': Type.Boolean({ default: false, description: 'Include sessions that ended within 30 days.' }) },
+  { additionalProperties: false },
+);
+const Session = Type.Object(
+  {
+    id: Type.String({ format: 'uuid' }),
+    created: Type.String({ format: 'date-time' }),
+    expire: Type.String({ format: 'date-time' }),
+    'remote-ip': Type.String(),
+    'ua-type': Type.Unsafe<(typeof UA_TYPES)[number]>({ type: 'string', enum: [...UA_TYPES] }),
+    'user-agent': Type.String(),
+  },
+  { additionalProperties: false, title: 'Session' },
+);
+const SessionsAnswer = Type.Object({ sessions: Type.Array(Session) }, { additionalProperties: false });
+
+function uaType(userAgent: string): (typeof UA_TYPES)[number] {
+  if (/Mobile|Android|iPhone|iPad/.test(userAgent)) return 'mobile';
+  if (userAgent.startsWith('Mozilla/')) return 'browser';
+  return /^(curl|Wget|HTTPie|python|Go-http|node|okhttp|axios)/i.test(userAgent) ? 'cli' : 'other';
+}
+
+async function listSessions({ store }: Deps, ctx: Context): Promise<void> {
+  const found = await store.listSessions(callerOf(ctx).userId, {
+    includeExpired: checkedBy(SessionsQuery, ctx)['include-expired'],
+  });
+  ctx.body = {
+    sessions: found.map(({ id, createdAt, expiresAt, remoteIp, userAgent }) => ({
+      id,
+      created: createdAt.toISOString(),
+      expire: expiresAt.toISOString(),
+      'remote-ip': remoteIp,
+      'ua-type': uaType(userAgent),
+      'user-agent': userAgent,
+    })),
+  };
+}
+
+export const sessions = endpoint(
+  'GET auth/session',
+  {
+    id: 'listSessions',
+    tag: 'auth',
+    summary: 'List your sessions',
+    query: SessionsQuery,
+    answer: { description: 'Sessions, newest first.', schema: SessionsAnswer },
+  },
+  listSessions,
+);
+
+async function endAll({ store }: Deps, ctx: Context): Promise<void> {
+  await store.endSessions(callerOf(ctx).userId);
+  ctx.status = 204;
+}
+
+export const endSessions = endpoint(
+  'DELETE auth/session',
+  {
+    id: 'endSessions',
+    tag: 'auth',
+    summary: 'Log out everywhere',
+    answer: { description: 'All sessions have ended, including the calling one.' },
+  },
+  endAll,
+);
+
+async function endOne({ store }: Deps, ctx: Context): Promise<void> {
+  if (!(await store.endSession(callerOf(ctx).userId, uuidOf(ctx)))) throw notFound();
+  ctx.status = 204;
+}
+
+export const endSession = endpoint(
+  'DELETE auth/session/:id',
+  {
+    id: 'endSession',
+    tag: 'auth',
+    summary: 'End a session',
+    params: { id: Uuid },
+    answer: { description: 'The session has ended.' },
+  },
+  endOne,
+);
+
+const SignOutQuery = Type.Object(
+  { 'logout-all': Type.Boolean({ default: false, description: 'End every session of the user.' }), 'ret-url': RetUrl },
+  { additionalProperties: false },
+);
+const SignOutAnswer = Type.Object(
+  { success: Type.Literal(true), 'ret-url': Type.Unsafe<string | null>({ type: ['string', 'null'] }) },
+  { additionalProperties: false },
+);
+
+async function endCalling(deps: Deps, ctx: Context): Promise<void> {
+  const { userId, sessionId } = callerOf(ctx);
+  const asked = checkedBy(SignOutQuery, ctx);
+  if (asked['logout-all']) await deps.store.endSessions(userId);
+  else if (sessionId !== null) await deps.store.endSession(userId, sessionId);
+  clearCookie(ctx, deps);
+  ctx.body = { success: true, 'ret-url': safeRetUrl(asked['ret-url']) };
+}
+
+export const signOut = endpoint(
+  'DELETE auth/sign-out',
+  {
+    id: 'signOut',
+    tag: 'auth',
+    summary: 'Sign out',
+    query: SignOutQuery,
+    description: 'A call with an API token has no session to end, unless `logout-all` is set.',
+    answer: { description: 'Signed out.', schema: SignOutAnswer },
+  },
+  endCalling,
+);

@@ -1,0 +1,280 @@
+/** API tokens: read, list, create, change and revoke. */
+import Type from 'typebox';
+import { endsNoLater, mayChange, reachesNoFurther } from '../../accounts/authority.ts';
+import { type Caller, seesEveryone } from '../../accounts/caller.ts';
+import { type ApiTokenChange, type ApiTokenRecord, TOKEN_SORTS } from '../../../platform/store/api_tokens.ts';
+import { isToken, TOKEN_PATTERN, tokenSha256 } from '../../../platform/store/token_text.ts';
+import type { UserRecord } from '../../../platform/store/users.ts';
+import { callerOf, type Context, paramOf } from '../http/context.ts';
+import type { Deps } from '../deps.ts';
+import { ApiError, inside, notFound } from '../errors.ts';
+import { endpoint } from '../http/endpoint.ts';
+import {
+  checkGiven,
+  expiryOf,
+  listedTokens,
+  ShownListedToken,
+  ShownToken,
+  shownToken,
+  TokenFields,
+} from './token_fields.ts';
+import { checkedBy } from '../http/read_input.ts';
+import { ids, listEcho, listSchema, offsetOf, Pagination, sortBy } from '../http/lists.ts';
+import { keptToken, makeApiToken, MOST_TOKENS } from '../../accounts/make_token.ts';
+import { NAMED_ONLY } from '../../../platform/store/permissions.ts';
+import { accountFull, changedLimits, NO_LIMITS } from './account_limits.ts';
+import { newTokenText, newWebhookSecret } from '../../accounts/token_text.ts';
+
+const ID = /^[1-9][0-9]{0,14}$/;
+
+interface FoundToken {
+  token: ApiTokenRecord;
+  owner: UserRecord;
+  own: boolean;
+  /**
+   * True for the caller's own token without permissions that the caller lacks, and without a later expiry. It may be
+   * shown, rotated and extended.
+   */
+  reachable: boolean;
+}
+
+async function findToken({ store }: Pick<Deps, 'store'>, ctx: Context, caller: Caller): Promise<FoundToken> {
+  const given = paramOf(ctx);
+  if (!isToken(given) && !ID.test(given)) throw notFound();
+  const token = await store.readToken(isToken(given) ? { sha256: tokenSha256(given) } : { id: Number(given) });
+  const owner = token && (await store.findUser(token.userId, seesEveryone(caller) ? null : caller.userId));
+  if (!token || !owner) throw notFound();
+  const own = owner.id === caller.userId;
+  return {
+    token,
+    owner,
+    own,
+    reachable: own && reachesNoFurther(caller, owner, token.permissions) && endsNoLater(caller, token.expiresAt),
+  };
+}
+
+const TokenParam = Type.String({
+  description: 'The id of the token, or the token itself.',
+  pattern: `^([0-9]{1,16}|${TOKEN_PATTERN})$`,
+});
+
+async function read(deps: Deps, ctx: Context): Promise<void> {
+  const { token, reachable } = await findToken(deps, ctx, callerOf(ctx));
+  const shown = await shownToken(deps, token, { owner: reachable });
+  if (!shown) throw notFound();
+  ctx.body = shown;
+}
+
+export const readToken = endpoint(
+  'GET auth/api-token/:id',
+  {
+    id: 'readApiToken',
+    tag: 'auth',
+    summary: 'Read an API token',
+    params: { id: TokenParam },
+    answer: {
+      description:
+        'The token. `token` and `webhook-secret` are null for anyone but the owner, and for a credential of the ' +
+        'owner that has fewer permissions or ends earlier.',
+      schema: ShownToken,
+    },
+  },
+  read,
+);
+
+const FIELDS = Object.keys(TOKEN_SORTS) as (keyof typeof TOKEN_SORTS)[];
+const ListQuery = Type.Object(
+  {
+    'user-id': ids('Tokens of these users. Default: of the caller.'),
+    pagination: Pagination,
+    sort: sortBy(FIELDS, 'id', 'asc'),
+  },
+  { additionalProperties: false },
+);
+
+async function list({ store }: Deps, ctx: Context): Promise<void> {
+  const caller = callerOf(ctx);
+  const { 'user-id': asked, pagination, sort } = checkedBy(ListQuery, ctx);
+  const owners = asked.length === 0 ? [caller.userId] : asked;
+  for (const id of owners)
+    if (id !== caller.userId && !(await store.findUser(id, seesEveryone(caller) ? null : caller.userId)))
+      throw notFound();
+  const { tokens, total } = await store.listTokens({
+    owners,
+    sort,
+    offset: offsetOf(pagination),
+    limit: pagination.limit,
+  });
+  const listed = await listedTokens(store, tokens);
+  const { filter, ...echo } = listEcho(
+    { filter: { 'user-id': asked }, pagination, sort },
+    { count: listed.length, total },
+  );
+  ctx.body = { filter, 'api-tokens': listed, ...echo };
+}
+
+export const listTokens = endpoint(
+  'GET auth/api-token',
+  {
+    id: 'listApiTokens',
+    tag: 'auth',
+    summary: 'List API tokens',
+    query: ListQuery,
+    also: [404],
+    answer: { description: 'API tokens that are not revoked.', schema: listSchema('api-tokens', ShownListedToken) },
+  },
+  list,
+);
+
+const MakeBody = Type.Object(TokenFields, { additionalProperties: false });
+
+const ended = () => new ApiError('bad-credential', { text: 'the credential has ended' });
+
+async function make({ accounts, store }: Deps, ctx: Context): Promise<void> {
+  const caller = callerOf(ctx);
+  const { name = '', ttl = null, permissions, limits = {} } = checkedBy(MakeBody, ctx);
+  checkGiven(caller, permissions);
+  await accounts.attempts.take('token:account', { account: caller.rootUserId });
+  const owner = await store.findUser(caller.userId);
+  if (!owner) throw inside('the calling user no longer exists');
+  const all = owner.permissions.every((one) => owner.restrictions.includes(one) || caller.permissions.includes(one));
+  // For a narrowed credential, null means the permissions of the credential.
+  const most = all ? null : caller.permissions;
+  const byDefault = (most ?? owner.permissions).filter((one) => one !== NAMED_ONLY);
+  const made = await makeApiToken(
+    { store, box: accounts.box, settings: accounts.settings },
+    {
+      userId: caller.userId,
+      name,
+      permissions: permissions === undefined ? byDefault : (permissions ?? most),
+      expiresAt: expiryOf(caller, ttl, store.clock.now()) ?? null,
+      ...changedLimits(limits, NO_LIMITS),
+      ...(caller.signedIn ? {} : { madeBy: caller }),
+    },
+  );
+  if (made === 'maker-ended') throw ended();
+  if (made === 'too-many')
+    throw new ApiError('too-many-tokens', {
+      text: `the user has reached the limit of ${MOST_TOKENS} API tokens`,
+    });
+  if (made === 'account-full') throw accountFull('tokens', accounts.settings);
+  const token = await store.readToken({ id: made.id });
+  const shown = token && (await shownToken({ accounts, store }, token, { owner: true, fresh: made.token }));
+  // It has already ended, together with the credential that created it.
+  if (!shown) throw ended();
+  ctx.status = 201;
+  ctx.body = shown;
+}
+
+export const makeToken = endpoint(
+  'POST auth/api-token',
+  {
+    id: 'makeApiToken',
+    tag: 'auth',
+    summary: 'Create an API token',
+    body: MakeBody,
+    also: [409],
+    description:
+      'Returns the token and its webhook secret. The operator decides whether the token can be shown again. ' +
+      'A token created with the JWT of a sign-in is independent of it. A token created with an API token, or ' +
+      'with a JWT from `auth/jwt`, ends with that credential at the latest. ' +
+      '409 if the user already has 100 tokens, or the account has reached `accounts.maxTokens`.',
+    answer: { status: 201, description: 'The token.', schema: ShownToken },
+  },
+  make,
+);
+
+const ChangeBody = Type.Object(
+  {
+    ...TokenFields,
+    rotate: Type.Boolean({
+      default: false,
+      description:
+        'Replace the token. The old one stops working at once, with the JWTs and tokens created with it. Owner only.',
+    }),
+    'rotate-webhook-secret': Type.Boolean({
+      default: false,
+      description: 'Replace the secret. Owner only.',
+    }),
+  },
+  { additionalProperties: false },
+);
+
+async function changeOne(deps: Deps, ctx: Context): Promise<void> {
+  const { accounts, store } = deps;
+  const caller = callerOf(ctx);
+  const { token, owner, own, reachable } = await findToken(deps, ctx, caller);
+  if (own ? !reachable : !mayChange(caller, owner))
+    throw new ApiError(own ? 'beyond-caller' : 'not-yours', {
+      text: own
+        ? 'this token has more permissions than the calling credential, or ends later'
+        : 'you cannot change this token',
+    });
+  const asked = checkedBy(ChangeBody, ctx);
+  if ((asked.rotate || asked['rotate-webhook-secret']) && !own)
+    throw new ApiError('not-yours', { text: 'only the owner can rotate a token' });
+  if (own) {
+    checkGiven(caller, asked.permissions);
+    // Null means all permissions of the user, which a narrowed credential cannot grant.
+    if (asked.permissions === null)
+      checkGiven(
+        caller,
+        owner.permissions.filter((name) => !owner.restrictions.includes(name)),
+      );
+  }
+  const expiresAt = expiryOf(caller, asked.ttl, store.clock.now());
+  const fresh = asked.rotate ? newTokenText(accounts.settings.boxKeys()) : undefined;
+  const change: ApiTokenChange = {
+    ...(asked.name === undefined ? {} : { name: asked.name }),
+    ...(asked.permissions === undefined ? {} : { permissions: asked.permissions }),
+    ...(expiresAt === undefined ? {} : { expiresAt }),
+    ...(asked.limits === undefined ? {} : changedLimits(asked.limits, token)),
+    ...(fresh === undefined ? {} : await keptToken(accounts, token.id, fresh)),
+    ...(asked['rotate-webhook-secret']
+      ? { webhookSecret: await accounts.box.seal(newWebhookSecret(), 'webhook', token.id) }
+      : {}),
+  };
+  const changed = await store.changeToken(token.id, change);
+  if (!changed) throw notFound();
+  const shown = await shownToken(deps, changed, { owner: reachable, fresh });
+  if (!shown) throw notFound();
+  ctx.body = shown;
+}
+
+export const changeToken = endpoint(
+  'PUT auth/api-token/:id',
+  {
+    id: 'changeApiToken',
+    tag: 'auth',
+    summary: 'Change or rotate an API token',
+    params: { id: TokenParam },
+    body: ChangeBody,
+    description: 'Omitted fields keep their value.',
+    answer: { description: 'The changed token.', schema: ShownToken },
+  },
+  changeOne,
+);
+
+/** Ends the token on every replica at once, with all credentials created with it. */
+
+async function revoke(deps: Deps, ctx: Context): Promise<void> {
+  const caller = callerOf(ctx);
+  const { token, owner, own } = await findToken(deps, ctx, caller);
+  if (!own && !mayChange(caller, owner)) throw new ApiError('not-yours', { text: 'you cannot revoke this token' });
+  if (token.isDefault) throw new ApiError('default-token');
+  if (!(await deps.store.revokeToken(token.id))) throw notFound();
+  ctx.status = 204;
+}
+
+export const revokeToken = endpoint(
+  'DELETE auth/api-token/:id',
+  {
+    id: 'revokeApiToken',
+    tag: 'auth',
+    summary: 'Revoke an API token',
+    params: { id: TokenParam },
+    also: [409],
+    answer: { description: 'The token is revoked, with the JWTs and tokens created with it.' },
+  },
+  revoke,
+);

@@ -1,0 +1,426 @@
+/** Users: list, read, create, change, suspend, limit and delete. */
+import { randomUUID } from 'node:crypto';
+import Type, { type Static } from 'typebox';
+import { mayChange, notToGive, subUserDefaults } from '../../accounts/authority.ts';
+import { type Caller, seesEveryone, STATUSES, USER_PERMISSIONS } from '../../accounts/caller.ts';
+import {
+  USER_SORTS,
+  type UserChange,
+  type UserLimits,
+  type UserRecord,
+  type UserSort,
+} from '../../../platform/store/users.ts';
+import { callerOf, type Context, idOf } from '../http/context.ts';
+import type { Deps } from '../deps.ts';
+import { ApiError, inside, invalid, notFound } from '../errors.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { checkedBy } from '../http/read_input.ts';
+import { anyOf, ids, listEcho, listSchema, offsetOf, Pagination, sortBy } from '../http/lists.ts';
+import {
+  Email,
+  Id,
+  listedUser,
+  Permissions,
+  PersonName,
+  ShownListedUser,
+  ShownUser,
+  shownUser,
+} from './account_fields.ts';
+import { inviteMail } from '../../accounts/mail_texts.ts';
+import { makeApiToken } from '../../accounts/make_token.ts';
+import { accountFull, AskedUserLimits, changedUserLimits, ShownUserLimits, shownUserLimits } from './account_limits.ts';
+import { PERMISSIONS } from '../../../platform/store/permissions.ts';
+
+async function findSeen({ store }: Pick<Deps, 'store'>, ctx: Context, caller: Caller): Promise<UserRecord> {
+  const user = await store.findUser(idOf(ctx), seesEveryone(caller) ? null : caller.userId);
+  if (!user) throw notFound();
+  return user;
+}
+
+async function findOwn(deps: Pick<Deps, 'store'>, ctx: Context, caller: Caller): Promise<UserRecord> {
+  const user = await findSeen(deps, ctx, caller);
+  if (!mayChange(caller, user)) throw new ApiError('not-yours');
+  return user;
+}
+
+/**
+ * Callers may set limits of users that they may change, but not their own. Only the root user, who has no account
+ * above, may.
+ */
+async function findLimited(deps: Pick<Deps, 'store'>, ctx: Context, caller: Caller): Promise<UserRecord> {
+  const user = await findOwn(deps, ctx, caller);
+  if (user.id === caller.userId && caller.role !== 'root')
+    throw new ApiError('own-account', { text: 'you cannot set your own limits' });
+  return user;
+}
+
+const FIELDS = Object.keys(USER_SORTS) as UserSort[];
+const ListQuery = Type.Object(
+  {
+    status: anyOf(STATUSES, 'Users with one of these statuses.'),
+    email: Type.Unsafe<string | null>({
+      type: ['string', 'null'],
+      maxLength: 320,
+      pattern: String.raw`^[^\u0000]*$`,
+      default: null,
+      description: 'Part of the e-mail address; case-insensitive.',
+    }),
+    id: ids('Users with these ids. Default: all that the caller can see.'),
+    pagination: Pagination,
+    sort: sortBy(FIELDS, 'id', 'asc'),
+  },
+  { additionalProperties: false },
+);
+
+async function list({ store }: Deps, ctx: Context): Promise<void> {
+  const caller = callerOf(ctx);
+  const { status, email, id, pagination, sort } = checkedBy(ListQuery, ctx);
+  const { users, total } = await store.listUsers({
+    under: seesEveryone(caller) ? null : caller.userId,
+    status,
+    email,
+    ids: id,
+    sort,
+    offset: offsetOf(pagination),
+    limit: pagination.limit,
+  });
+  const { filter, ...echo } = listEcho(
+    { filter: { status, email, id }, pagination, sort },
+    { count: users.length, total },
+  );
+  ctx.body = { filter, users: users.map(listedUser), ...echo };
+}
+
+export const listUsers = endpoint(
+  'GET user',
+  {
+    id: 'listUsers',
+    tag: 'users',
+    summary: 'List sub-users',
+    query: ListQuery,
+    description: 'Administrators get all users.',
+    answer: { description: 'A page of users.', schema: listSchema('users', ShownListedUser) },
+  },
+  list,
+);
+
+async function readSelf({ store }: Deps, ctx: Context): Promise<void> {
+  const user = await store.findUser(callerOf(ctx).userId);
+  if (!user) throw inside('the calling user no longer exists');
+  ctx.body = shownUser(user);
+}
+
+async function readOne(deps: Deps, ctx: Context): Promise<void> {
+  ctx.body = shownUser(await findSeen(deps, ctx, callerOf(ctx)));
+}
+
+export const readCurrent = endpoint(
+  'GET user/current',
+  {
+    id: 'readCurrentUser',
+    tag: 'users',
+    summary: 'Read your user',
+    answer: { description: 'The caller.', schema: ShownUser },
+  },
+  readSelf,
+);
+export const readUser = endpoint(
+  'GET user/:id',
+  {
+    id: 'readUser',
+    tag: 'users',
+    summary: 'Read a user',
+    params: { id: Id },
+    answer: { description: 'The user: yourself, a sub-user or, for an administrator, anyone.', schema: ShownUser },
+  },
+  readOne,
+);
+
+const MakeBody = Type.Object(
+  {
+    email: Email,
+    'first-name': Type.Optional(PersonName),
+    'last-name': Type.Optional(PersonName),
+    permissions: Type.Optional(Permissions),
+    restrictions: Type.Optional(Permissions),
+  },
+  { additionalProperties: false },
+);
+const MakeAnswer = Type.Object({ user: ShownUser }, { additionalProperties: false });
+const CODE_MS = 7 * 86_400_000;
+
+async function invite({ accounts, store }: Deps, user: UserRecord, by: UserRecord): Promise<void> {
+  const codeId = randomUUID();
+  const code = await accounts.jwts.sign('reset', { id: codeId, userId: 0 }, new Date(store.clock.now() + CODE_MS));
+  await store.addResetCode(user.id, codeId, CODE_MS);
+  await store.addMail({
+    ...(await accounts.sealMail(inviteMail(accounts.settings.publicUrl, code, by.email))),
+    userId: user.id,
+    recipient: user.email,
+  });
+  accounts.mailsWait();
+}
+
+async function makeUnder(deps: Deps, ctx: Context, parentId: number): Promise<void> {
+  const { accounts, store } = deps;
+  const caller = callerOf(ctx);
+  const {
+    email,
+    'first-name': firstName = '',
+    'last-name': lastName = '',
+    permissions = subUserDefaults(caller),
+    restrictions = [],
+  } = checkedBy(MakeBody, ctx);
+  const beyond = notToGive(caller, permissions);
+  if (beyond !== undefined) throw new ApiError('beyond-caller', { text: `permissions: you cannot grant ${beyond}` });
+  // This reveals whether an address has an account, so it is limited.
+  await accounts.attempts.take('invite:account', { account: caller.rootUserId });
+  const mails = accounts.settings.mail !== null;
+  const { mostSubUsers, mostTokens } = accounts.settings;
+  const user = await store.makeSubUser(
+    { email, firstName, lastName, status: mails ? 'pending' : 'active', parentId, permissions, restrictions },
+    { subUsers: mostSubUsers, tokens: mostTokens },
+  );
+  if (user === 'sub-users' || user === 'tokens') throw accountFull(user, accounts.settings);
+  if (user === 'email-taken') throw new ApiError('email-taken', { field: 'email' });
+  await makeApiToken({ store, box: accounts.box, settings: accounts.settings }, { userId: user.id, name: 'default' });
+  if (mails) {
+    const by = await store.findUser(caller.userId);
+    if (!by) throw inside('the calling user no longer exists');
+    await invite(deps, user, by);
+  }
+  ctx.status = 201;
+  ctx.body = { user: shownUser(user) };
+}
+
+const MAKE_DESCRIPTION =
+  'The new user is `pending` until they choose a password through the mail that they get. Without mail they are ' +
+  '`active` at once; set their password with `PUT auth/{id}/password`. ' +
+  '409 if the address cannot be used, or the account has reached `accounts.maxSubUsers` or `accounts.maxTokens`.';
+const madeAnswer = { status: 201, description: 'The sub-user.', schema: MakeAnswer };
+export const makeSubUser = endpoint(
+  'POST user/current',
+  {
+    id: 'makeSubUser',
+    tag: 'users',
+    summary: 'Create a sub-user',
+    body: MakeBody,
+    description: MAKE_DESCRIPTION,
+    also: [409],
+    answer: madeAnswer,
+  },
+  (deps, ctx) => makeUnder(deps, ctx, callerOf(ctx).userId),
+);
+export const makeSubUserOf = endpoint(
+  'POST user/:id',
+  {
+    id: 'makeSubUserOf',
+    tag: 'users',
+    summary: 'Create a sub-user of a user',
+    params: { id: Id },
+    body: MakeBody,
+    description: MAKE_DESCRIPTION,
+    also: [409],
+    answer: madeAnswer,
+  },
+  async (deps, ctx) => makeUnder(deps, ctx, (await findOwn(deps, ctx, callerOf(ctx))).id),
+);
+
+const Names = { 'first-name': Type.Optional(PersonName), 'last-name': Type.Optional(PersonName) };
+const OwnBody = Type.Object(Names, { additionalProperties: false });
+const ChangeBody = Type.Object(
+  {
+    ...Names,
+    permissions: Type.Optional(Permissions),
+    restrictions: Type.Optional(Permissions),
+    role: Type.Optional(
+      Type.Unsafe<'admin' | 'user'>({
+        type: 'string',
+        enum: ['admin', 'user'],
+        description: 'Set by the root user only, and not for sub-users. Sets the permissions of the role.',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+function changeOf(caller: Caller, target: UserRecord, asked: Static<typeof ChangeBody>): UserChange {
+  const { permissions, restrictions, role } = asked;
+  const names = { firstName: asked['first-name'], lastName: asked['last-name'] };
+  if (permissions === undefined && restrictions === undefined && role === undefined) return names;
+  if (target.id === caller.userId) throw new ApiError('own-account');
+  if (role !== undefined) {
+    if (caller.role !== 'root' || target.role === 'sub' || !caller.permissions.includes('write:admin'))
+      throw new ApiError('beyond-caller', { text: 'role: only the root user can set it, and not for a sub-user' });
+    return {
+      ...names,
+      role,
+      permissions: [...(role === 'admin' ? PERMISSIONS : USER_PERMISSIONS)],
+      restrictions: restrictions ?? [],
+    };
+  }
+  const beyond = permissions && notToGive(caller, permissions);
+  if (beyond !== undefined) throw new ApiError('beyond-caller', { text: `permissions: you cannot grant ${beyond}` });
+  return { ...names, permissions, restrictions };
+}
+
+async function changeSelf({ store }: Deps, ctx: Context): Promise<void> {
+  const asked = checkedBy(OwnBody, ctx);
+  const user = await store.changeUser(callerOf(ctx).userId, {
+    firstName: asked['first-name'],
+    lastName: asked['last-name'],
+  });
+  if (!user) throw inside('the calling user no longer exists');
+  ctx.body = shownUser(user);
+}
+
+async function changeOne(deps: Deps, ctx: Context): Promise<void> {
+  const caller = callerOf(ctx);
+  const target = await findOwn(deps, ctx, caller);
+  const user = await deps.store.changeUser(target.id, changeOf(caller, target, checkedBy(ChangeBody, ctx)));
+  if (!user) throw notFound();
+  ctx.body = shownUser(user);
+}
+
+export const changeCurrent = endpoint(
+  'PUT user/current',
+  {
+    id: 'changeCurrentUser',
+    tag: 'users',
+    summary: 'Change your names',
+    body: OwnBody,
+    answer: { description: 'The changed user.', schema: ShownUser },
+  },
+  changeSelf,
+);
+export const changeUser = endpoint(
+  'PUT user/:id',
+  {
+    id: 'changeUser',
+    tag: 'users',
+    summary: 'Change a user',
+    params: { id: Id },
+    body: ChangeBody,
+    description: 'Omitted fields keep their value. Callers can grant only permissions that they have.',
+    answer: { description: 'The changed user.', schema: ShownUser },
+  },
+  changeOne,
+);
+
+const StatusBody = Type.Object(
+  {
+    status: Type.Unsafe<(typeof STATUSES)[number]>({
+      type: 'string',
+      enum: [...STATUSES],
+      description: 'The new status.',
+    }),
+  },
+  { additionalProperties: false },
+);
+
+async function setStatus(deps: Deps, ctx: Context): Promise<void> {
+  const caller = callerOf(ctx);
+  const target = await findOwn(deps, ctx, caller);
+  if (target.id === caller.userId || target.role === 'root')
+    throw new ApiError('own-account', { text: "you cannot change your own status or the root user's" });
+  const user = await deps.store.changeUser(target.id, { status: checkedBy(StatusBody, ctx).status });
+  if (!user) throw notFound();
+  ctx.body = shownUser(user);
+}
+
+export const userStatus = endpoint(
+  'PUT user/:id/status',
+  {
+    id: 'setUserStatus',
+    tag: 'users',
+    summary: 'Suspend or reactivate a user',
+    params: { id: Id },
+    body: StatusBody,
+    description: 'Takes effect on every replica within a second.',
+    answer: { description: 'The changed user.', schema: ShownUser },
+  },
+  setStatus,
+);
+
+async function erase(deps: Deps, ctx: Context): Promise<void> {
+  const caller = callerOf(ctx);
+  const target = await findOwn(deps, ctx, caller);
+  if (target.id === caller.userId || target.role === 'root')
+    throw new ApiError('own-account', { text: 'you cannot delete yourself or the root user' });
+  if ((await deps.store.eraseUser(target.id)).length === 0) throw notFound();
+  ctx.status = 204;
+}
+
+export const eraseUser = endpoint(
+  'DELETE user/:id',
+  {
+    id: 'deleteUser',
+    tag: 'users',
+    summary: 'Delete a user and all of their data',
+    params: { id: Id },
+    description:
+      'Deletes their sub-users, tokens, sessions, requests, results and statistics as well. Deleting large ' +
+      'amounts continues in the background.',
+    answer: { description: 'The accounts are deleted.' },
+  },
+  erase,
+);
+
+const LimitsBody = Type.Object(AskedUserLimits, { additionalProperties: false });
+
+async function shownInForce(
+  { store }: Deps,
+  id: number,
+  limits: UserLimits | null,
+): Promise<Static<typeof ShownUserLimits>> {
+  const inForce = await store.userLimitsInForce(id);
+  if (!limits || !inForce) throw notFound();
+  return shownUserLimits(limits, inForce);
+}
+
+async function readLimits(deps: Deps, ctx: Context): Promise<void> {
+  const { id } = await findSeen(deps, ctx, callerOf(ctx));
+  ctx.body = await shownInForce(deps, id, await deps.store.userLimits(id));
+}
+
+async function setLimits(deps: Deps, ctx: Context): Promise<void> {
+  const { id, rootId } = await findLimited(deps, ctx, callerOf(ctx));
+  const asked = checkedBy(LimitsBody, ctx);
+  if (id !== rootId && typeof asked['account-concurrency'] === 'number')
+    throw invalid('account-concurrency', `can only be set on the root user of the account, user ${rootId}`);
+  const before = await deps.store.userLimits(id);
+  if (!before) throw notFound();
+  const limits = changedUserLimits(asked, before);
+  await deps.store.setUserLimits(id, limits);
+  ctx.body = await shownInForce(deps, id, limits);
+}
+
+export const userLimits = endpoint(
+  'GET user/:id/limits',
+  {
+    id: 'readUserLimits',
+    tag: 'users',
+    summary: "A user's limits",
+    params: { id: Id },
+    answer: {
+      description:
+        "As set; null: inherited from the accounts above, or the installation's default. " +
+        '`in-force` has the effective limits.',
+      schema: ShownUserLimits,
+    },
+  },
+  readLimits,
+);
+export const setUserLimits = endpoint(
+  'PUT user/:id/limits',
+  {
+    id: 'setUserLimits',
+    tag: 'users',
+    summary: "Set a user's limits",
+    params: { id: Id },
+    body: LimitsBody,
+    description: 'Omitted fields keep their value; null removes a limit.',
+    answer: { description: 'The changed limits.', schema: ShownUserLimits },
+  },
+  setLimits,
+);
