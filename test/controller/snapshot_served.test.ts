@@ -1,7 +1,7 @@
 /** The snapshot from a leader on real servers, requested over NATS like the API does. */
 import assert from 'node:assert/strict';
 import { pino } from 'pino';
-import { newestSnapshot, type NewestSnapshot } from '../../src/service/api/cluster/newest.ts';
+import { newestSnapshot, type NewestSnapshot } from '../../src/service/api/cluster/newest_snapshot.ts';
 import { ClusterSnapshot } from '../../src/platform/bus/cluster_snapshot.ts';
 import { PROBE_POOLS } from '../../src/platform/kube/client.ts';
 import { conformsTo } from '../conforms.ts';

@@ -9,7 +9,7 @@ import type { Logger } from '../../base/log.ts';
 import type { SourceException } from '../../base/source_settings.ts';
 import type { Store } from '../../platform/store/store.ts';
 import type { Tracer } from '../../platform/tracing/tracer.ts';
-import type { NewestSnapshot } from './cluster/newest.ts';
+import type { NewestSnapshot } from './cluster/newest_snapshot.ts';
 import type { Catalog } from './probe/catalog.ts';
 import type { Drain } from './http/drain.ts';
 import type { AccountRates } from './http/rate.ts';

@@ -4,15 +4,17 @@ import { endSession, endSessions, jwt, sessions, signOut } from './accounts/sess
 import { anothersPassword, ownPassword, reset, resetConfirm } from './accounts/password_endpoints.ts';
 import { signIn } from './accounts/sign_in_endpoint.ts';
 import { signUp, verify } from './accounts/sign_up_endpoints.ts';
-import { readCluster } from './cluster/endpoint.ts';
-import { compareVersions } from './compare/compare.ts';
-import { compareReport } from './compare/report.ts';
-import { evaluateOwnPolicy, evaluateSharedPolicy } from './policies/evaluate.ts';
-import { listPolicies } from './policies/list.ts';
-import { readOwnPolicy, readSharedPolicy } from './policies/read.ts';
-import { deletePolicy } from './policies/remove.ts';
-import { savePolicy } from './policies/save.ts';
-import { readVerdict } from './policies/verdict.ts';
+import { readCluster } from './cluster/cluster_endpoint.ts';
+import { compareVersions } from './compare/compare_endpoint.ts';
+import { compareReport } from './compare/compare_report_endpoint.ts';
+import { evaluateOwnPolicy, evaluateSharedPolicy, readVerdict } from './policies/verdict_endpoints.ts';
+import {
+  deletePolicy,
+  listPolicies,
+  readOwnPolicy,
+  readSharedPolicy,
+  savePolicy,
+} from './policies/policy_endpoints.ts';
 import { cancelProbe } from './probe/cancel_request.ts';
 import { fileByBody, fileByQuery } from './probe/file.ts';
 import { readProbe } from './probe/read_back.ts';
@@ -21,10 +23,14 @@ import { readTimelineOf } from './probe/timeline.ts';
 import { readSamples } from './probe/samples.ts';
 import { readVersions } from './probe/versions.ts';
 import { logDetail } from './records/log_detail.ts';
-import { eraseLog } from './records/log_erase.ts';
-import { logList } from './records/log_list.ts';
-import { statisticsQueue, statisticsRequests, statisticsSources, statisticsUsage } from './records/statistics.ts';
-import { statisticsSummary } from './records/statistics_summary.ts';
+import { eraseLog, logList } from './records/log_endpoints.ts';
+import {
+  statisticsQueue,
+  statisticsRequests,
+  statisticsSources,
+  statisticsSummary,
+  statisticsUsage,
+} from './records/statistics_endpoints.ts';
 import { changeToken, listTokens, makeToken, readToken, revokeToken } from './accounts/token_endpoints.ts';
 import {
   changeCurrent,
@@ -39,8 +45,7 @@ import {
   userLimits,
   userStatus,
 } from './accounts/user_endpoints.ts';
-import { webhookList } from './records/webhook_list.ts';
-import { webhookRetry } from './records/webhook_retry.ts';
+import { webhookList, webhookRetry } from './records/webhook_endpoints.ts';
 
 const PROBE: readonly Endpoint[] = [
   fileByQuery,

@@ -1,9 +1,9 @@
 /** Assembles the API: every endpoint is a list of named middlewares. */
 import Router from '@koa/router';
 import Koa from 'koa';
-import { consoleRoutes } from './console/endpoint.ts';
-import { referenceRoutes } from './docs/reference/endpoint.ts';
-import { siteRoutes } from './docs/site.ts';
+import { consoleRoutes } from './console/console_routes.ts';
+import { referenceRoutes } from './docs/reference/reference_routes.ts';
+import { siteRoutes } from './docs/site_routes.ts';
 import { accessLog } from './http/access_log.ts';
 import type { State } from './http/context.ts';
 import type { Deps } from './deps.ts';
@@ -13,7 +13,7 @@ import { mount } from './http/endpoint.ts';
 import { mcpEndpoint } from './mcp/endpoint.ts';
 import { makeInside } from './mcp/inside.ts';
 import { ENDPOINTS } from './endpoints.ts';
-import { openapi } from './openapi/endpoint.ts';
+import { openapi } from './openapi/document.ts';
 import { OPERATIONS } from './openapi/operations.ts';
 import { requestId, strictTransport } from './http/middleware.ts';
 

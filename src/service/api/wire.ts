@@ -17,7 +17,7 @@ import { openUrl } from '../webhooks/kept_url.ts';
 import { shared } from '../../base/health.ts';
 import { connectionMetrics } from '../../platform/metrics/connections.ts';
 import { webhookMetrics } from '../webhooks/metrics.ts';
-import { newestSnapshot } from './cluster/newest.ts';
+import { newestSnapshot } from './cluster/newest_snapshot.ts';
 import { catalogOf, type Catalog } from './probe/catalog.ts';
 import type { Deps, Settings, Uploads } from './deps.ts';
 import type { ReadyChecks } from './health.ts';

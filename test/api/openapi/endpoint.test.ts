@@ -5,7 +5,7 @@ import Koa from 'koa';
 import type { Logger } from '../../../src/base/log.ts';
 import type { State } from '../../../src/service/api/http/context.ts';
 import { errorHandler } from '../../../src/service/api/http/error_handler.ts';
-import { openapi } from '../../../src/service/api/openapi/endpoint.ts';
+import { openapi } from '../../../src/service/api/openapi/document.ts';
 import { OPERATIONS } from '../../../src/service/api/openapi/operations.ts';
 
 describe('endpoint of the OpenAPI description', () => {

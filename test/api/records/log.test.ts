@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { zstdCompressSync } from 'node:zlib';
 import { logDetail } from '../../../src/service/api/records/log_detail.ts';
-import { logList } from '../../../src/service/api/records/log_list.ts';
+import { logList } from '../../../src/service/api/records/log_endpoints.ts';
 import type { ResultBody } from '../../../src/platform/bus/result_body.ts';
 import { uuidv7 } from '../../../src/platform/store/uuid.ts';
 import type { CloseInput, OpenInput } from '../../../src/platform/store/records.ts';

@@ -3,9 +3,9 @@ import {
   statisticsQueue,
   statisticsRequests,
   statisticsSources,
+  statisticsSummary,
   statisticsUsage,
-} from '../../../src/service/api/records/statistics.ts';
-import { statisticsSummary } from '../../../src/service/api/records/statistics_summary.ts';
+} from '../../../src/service/api/records/statistics_endpoints.ts';
 import { uuidv7 } from '../../../src/platform/store/uuid.ts';
 import type { CloseInput, OpenInput } from '../../../src/platform/store/records.ts';
 import { aCloseInput, anOpenInput } from '../../store/fixture.ts';

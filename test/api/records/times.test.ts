@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import Type from 'typebox';
 import { makeCheck } from '../../../src/service/api/http/input/check.ts';
-import { timeRange, timesOf, type TimeRange } from '../../../src/service/api/records/times.ts';
+import { timeRange, timesOf, type TimeRange } from '../../../src/service/api/records/query_filters.ts';
 
 const check = makeCheck<{ date: TimeRange }>(Type.Object({ date: timeRange('A range.', 'a month ago') }) as object);
 const from = (text: string): string => timesOf('date', check({ date: { from: text } }).date).from!.toISOString();

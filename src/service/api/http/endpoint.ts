@@ -2,8 +2,7 @@
 import type Router from '@koa/router';
 import Type, { type TSchema } from 'typebox';
 import type { Deps } from '../deps.ts';
-import { errorResponse } from '../openapi/errors.ts';
-import type { Examples, Operation, Response } from '../openapi/operation.ts';
+import { errorResponse, type Examples, type Operation, type Response } from '../openapi/operation.ts';
 import { ACCESS, permitted, PROBE_ACCESS, type Access } from './access.ts';
 import { makeAuthenticate } from './authenticate.ts';
 import type { Context, Handler, State } from './context.ts';

@@ -9,7 +9,7 @@ import type {
 } from '@modelcontextprotocol/server';
 import type { Logger } from '../../../base/log.ts';
 import { ApiError } from '../errors.ts';
-import { ABOUT } from '../openapi/about.ts';
+import { ABOUT } from '../openapi/document.ts';
 import { Refused, type Calls } from './calls.ts';
 import { FENCED, textOf } from './said.ts';
 import { cancelTask, getTask, newTask, refusal, TaskUnreadable, TASKS, toolResult, UnknownTask } from './tasks.ts';

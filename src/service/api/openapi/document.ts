@@ -1,11 +1,38 @@
 /** The OpenAPI 3.1 description, generated from the operations. Pure: the same operations produce the same document. */
+import { createHash } from 'node:crypto';
 import type { TSchema } from 'typebox';
-import { DescriptionError, makeComponents, type Components } from './components.ts';
-import { commonErrors } from './errors.ts';
-import { ABOUT } from './about.ts';
-import { TAGS, type Examples, type Operation, type Response } from './operation.ts';
+import {
+  type Components,
+  DescriptionError,
+  makeComponents,
+  requestSchema,
+  type Schema,
+  writtenSchema,
+} from './described_schemas.ts';
+import { commonErrors, type Examples, type Operation, type Response, TAGS } from './operation.ts';
 import { describeWebhooks } from './webhooks.ts';
-import { requestSchema, writtenSchema, type Schema } from './request_schema.ts';
+import type { Handler } from '../http/context.ts';
+import { methods } from '../http/middleware.ts';
+
+/** The general part of the OpenAPI description. */
+export const ABOUT = {
+  title: 'Probeyard',
+  version: 'v1.0',
+  summary: 'What is in this media file or stream?',
+  description: [
+    'Probeyard runs ffprobe and mediainfo on a media file, playlist or stream, each at an exact version, and ' +
+      'returns their output.',
+    'Names are snake_case under `/v1/probe/` and kebab-case under `/frontend/api/v1/`. Times are RFC 3339 in ' +
+      'UTC, durations milliseconds, sizes bytes.',
+    'In queries and forms a boolean is `true`, `t`, `1`, `false`, `f` or `0` in any case, an empty value counts ' +
+      'as omitted, and a nested field is written in brackets: `ffprobe[show_frames]=true`. In forms an object may ' +
+      'also be a JSON string. Unknown names, wrong types and repeated values are refused with 400.',
+    'Other methods get 405 with the header `Allow`.',
+  ].join('\n\n'),
+  license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+} as const;
+
+/** The OpenAPI 3.1 description, generated from the operations. Pure: the same operations produce the same document. */
 
 const FORM = 'application/x-www-form-urlencoded';
 const MULTIPART = 'multipart/form-data';
@@ -196,4 +223,28 @@ export function openapiDocument(operations: readonly Operation[]): object {
     webhooks: describeWebhooks(place),
     components: { schemas, securitySchemes: SCHEMES },
   };
+}
+
+/** `GET /openapi.json`, and the same at `/frontend/api/v1/openapi.json`. Needs no authentication. */
+
+export function openapi(operations: readonly Operation[]): Handler[] {
+  const text = JSON.stringify(openapiDocument(operations));
+  const etag = `"${createHash('sha256').update(text).digest('base64url')}"`;
+  return [
+    methods('GET', 'HEAD'),
+    function answerDescription(ctx) {
+      ctx.set('Cache-Control', 'no-cache');
+      ctx.set('ETag', etag);
+      ctx.type = 'application/json';
+      ctx.status = 200;
+      if (
+        ctx
+          .get('If-None-Match')
+          .split(',')
+          .some((tag) => tag.trim().replace(/^W\//, '') === etag)
+      )
+        ctx.status = 304;
+      else ctx.body = text;
+    },
+  ];
 }

@@ -1,8 +1,71 @@
 /** All operations, in the order of the description. An endpoint that is missing here is not described. */
-import { ENDPOINTS } from '../endpoints.ts';
+import Type from 'typebox';
 import type { Operation } from './operation.ts';
+import { ENDPOINTS } from '../endpoints.ts';
 import { mcpOperation } from '../mcp/endpoint.ts';
-import { SERVICE } from './service.ts';
+
+const reasons = Type.Record(Type.String(), Type.String());
+
+const description = (path: string, id: string): Operation => ({
+  method: 'get',
+  path,
+  id,
+  tag: 'description',
+  summary: 'This description',
+  security: 'none',
+  responses: {
+    200: {
+      description: 'OpenAPI 3.1.',
+      schema: Type.Unsafe<object>({ type: 'object', required: ['openapi', 'info', 'paths'] }),
+    },
+    304: { description: 'Unchanged: it matches `If-None-Match`.' },
+  },
+});
+
+const SERVICE: readonly Operation[] = [
+  description('/openapi.json', 'openapi'),
+  description('/frontend/api/v1/openapi.json', 'openapiOfManagement'),
+  {
+    method: 'get',
+    path: '/healthz',
+    id: 'healthz',
+    tag: 'health',
+    summary: 'Liveness',
+    security: 'none',
+    responses: {
+      200: {
+        description: 'This replica responds.',
+        schema: Type.Object({ ok: Type.Literal(true) }, { additionalProperties: false }),
+      },
+    },
+  },
+  {
+    method: 'get',
+    path: '/readyz',
+    id: 'readyz',
+    tag: 'health',
+    summary: 'Readiness',
+    security: 'none',
+    responses: {
+      200: {
+        description:
+          'This replica takes requests. `degraded` names dependencies that do not respond: requests that need one ' +
+          'are held for up to 5 s, then answered with 503 and `Retry-After`.',
+        schema: Type.Object(
+          { ready: Type.Literal(true), degraded: Type.Optional(reasons) },
+          { additionalProperties: false },
+        ),
+      },
+      503: {
+        description: 'This replica takes no requests, with the reasons.',
+        schema: Type.Object(
+          { ready: Type.Literal(false), reasons, degraded: Type.Optional(reasons) },
+          { additionalProperties: false },
+        ),
+      },
+    },
+  },
+];
 
 export const OPERATIONS: readonly Operation[] = [
   ...ENDPOINTS.map(({ operation }) => operation),

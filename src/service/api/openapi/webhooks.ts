@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import { EVENTS } from '../../webhooks/events.ts';
 import { EnvelopeSchema, MetadataSchema } from '../probe/description/answers.ts';
-import type { Components } from './components.ts';
+import type { Components } from './described_schemas.ts';
 
 /** The result's members are added to these: those of each tool, or of the one requested tool. */
 export const WebhookSchema = Type.Object(

@@ -9,8 +9,8 @@ import { ApiError, invalid } from '../errors.ts';
 import { tokenOf, type Context } from '../http/context.ts';
 import { DESCRIBED_AS } from '../http/input/check.ts';
 import { shown } from '../http/input/pairs.ts';
-import { MAX_SHARED_NAME, unknownPolicy, useNamed } from '../policies/names.ts';
-import { policyInText } from '../policies/read_text.ts';
+import { MAX_SHARED_NAME, unknownPolicy, useNamed } from '../policies/policy_names.ts';
+import { policyInText } from '../policies/policy_in_text.ts';
 
 const NAME = { type: 'string', minLength: 1, maxLength: MAX_SHARED_NAME };
 const DESCRIPTION = 'The policy to judge the result by: its name (`house-x`, `shared/web-mp4`)';

@@ -18,7 +18,7 @@ import type { Deps } from '../deps.ts';
 import { notFound } from '../errors.ts';
 import { resultFor, sendPieces, unreadable } from '../probe/send_result.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { LOG_ROW, rowOf } from './log_list.ts';
+import { LOG_ROW, rowOf } from './log_endpoints.ts';
 import { visibleUsers } from '../http/access.ts';
 
 const text = (description: string) => Type.Unsafe<string | null>({ type: ['string', 'null'], description });

@@ -1,6 +1,6 @@
 /** The description of reading a request back. */
 import Type from 'typebox';
-import { ComparisonAnswerSchema } from '../../compare/answers.ts';
+import { ComparisonAnswerSchema } from '../../compare/compare_schema.ts';
 import { EnvelopeSchema, StandingSchema } from './answers.ts';
 import type { Described } from '../../http/endpoint.ts';
 import { SINGLES } from '../singles.ts';

@@ -4,7 +4,7 @@ import { invalid } from '../errors.ts';
 import { tokenOf, type Context } from '../http/context.ts';
 import type { ReadPolicy } from '../work/jobs.ts';
 
-export type PolicyInText = Exclude<ReadPolicy, { refused: unknown }>;
+type PolicyInText = Exclude<ReadPolicy, { refused: unknown }>;
 
 /** `at`: before the places in an error, as `policy.`. */
 export async function policyInText(

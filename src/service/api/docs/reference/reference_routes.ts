@@ -1,13 +1,32 @@
 /**
  * `GET /docs/api`: the description as a page that can send requests. Everything is served from here: nothing is loaded
- * from other addresses, and the page's policy forbids it.
+ * from other addresses, and the page's policy forbids it. `GET /docs/api.md` is the same as text.
  */
 import { readFileSync } from 'node:fs';
+import type { Operation } from '../../openapi/operation.ts';
 import type { Handler } from '../../http/context.ts';
 import { methods } from '../../http/middleware.ts';
 import { packedFile, pageHeaders, sendStaticFile, type StaticFile } from '../../http/static_files.ts';
-import type { Operation } from '../../openapi/operation.ts';
-import { referenceText } from './markdown.ts';
+
+const entry = ({ method, path, summary, description, permission }: Operation): string =>
+  [
+    `### ${method.toUpperCase()} ${path}`,
+    '',
+    `${summary}.${permission === undefined ? '' : ` Permission: \`${permission}\`.`}`,
+    ...(description === undefined ? [] : ['', description]),
+    '',
+  ].join('\n');
+
+function referenceText(operations: readonly Operation[]): string {
+  const byTag = Map.groupBy(operations, ({ tag }) => tag);
+  return [
+    '# API reference',
+    '',
+    'Fields, types and errors of each operation are in [/openapi.json](/openapi.json).',
+    '',
+    ...[...byTag].flatMap(([tag, all]) => [`## ${tag}`, '', ...all.map(entry)]),
+  ].join('\n');
+}
 
 /** The web component creates style elements; scripts are only loaded from files served here. */
 const HEADERS = pageHeaders({

@@ -1,26 +1,35 @@
-/** `POST /v1/policy/{name}/evaluate`: stored results, judged anew. */
+/** Verdicts of policies: stored results judged anew, and the verdict of one request, also as CI systems read it. */
 import Type from 'typebox';
 import { SHARED_PREFIX } from '../../../platform/kube/probe_policy.ts';
 import { MOST_BYTES } from '../../../media/policy/limits.ts';
-import { PolicyResultSchema, type PolicyResult } from '../../../media/policy/schema.ts';
+import { type PolicyResult, PolicyResultSchema } from '../../../media/policy/schema.ts';
 import { OUTCOMES, type Outcome } from '../../../media/policy/types.ts';
 import { readKeptRequest } from '../../result/kept_request.ts';
-import { unknownVerdict, type NamedPolicy } from '../../result/verdict.ts';
+import { type NamedPolicy, unknownVerdict, verdictOf } from '../../result/verdict.ts';
 import type { Deps } from '../deps.ts';
-import { invalid } from '../errors.ts';
-import { paramOf, tokenOf, type Context } from '../http/context.ts';
+import { ApiError, expired, invalid, notFound } from '../errors.ts';
+import { type Context, paramOf, tokenOf, uuidOf } from '../http/context.ts';
 import { endpoint, type EndpointName } from '../http/endpoint.ts';
 import { takeRequestRate } from '../http/rate.ts';
 import { checkedBy } from '../http/read_input.ts';
 import { judged, storedResult, untilClosed, type NoResult, type StoredResult } from '../probe/stored_result.ts';
-import { shownName, useNamed } from './names.ts';
-import { NAME_PARAM, RevisionField, savedPolicy } from './read.ts';
-import { policyInText } from './read_text.ts';
+import { shownName, useNamed } from './policy_names.ts';
+import { NAME_PARAM, RevisionField, savedPolicy } from './policy_endpoints.ts';
+import { policyInText } from './policy_in_text.ts';
+import { junitText } from '../../../media/ci_formats/junit.ts';
+import { judgedByPolicy } from '../../../media/ci_formats/policy_rules.ts';
+import { sarifText } from '../../../media/ci_formats/sarif.ts';
+import { skimResult } from '../../result/skim.ts';
+import { isStoreError } from '../../../platform/store/errors.ts';
+import type { RequestRecord } from '../../../platform/store/records.ts';
+import { choice } from '../http/fields.ts';
+import { POLICY_OUTCOME } from '../probe/description/answers.ts';
+import { resultFor, unreadable } from '../probe/send_result.ts';
 
 /** Of one call. A result of a common file is judged in 2 to 10 ms. */
 const MOST_REQUESTS = 100;
 
-const Body = Type.Object(
+const EvaluateBody = Type.Object(
   {
     request_ids: Type.Array(Type.String({ pattern: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$' }), {
       minItems: 1,
@@ -41,7 +50,7 @@ const Body = Type.Object(
   { additionalProperties: false },
 );
 
-const Answer = Type.Object(
+const EvaluateAnswer = Type.Object(
   {
     name: Type.String(),
     revision: Type.Unsafe<number | null>({
@@ -111,7 +120,7 @@ async function judgeOf(
 
 const judge = (prefix: string) =>
   async function judgeStored(deps: Deps, ctx: Context): Promise<void> {
-    const { request_ids: ids, revision, policy: text } = checkedBy(Body, ctx);
+    const { request_ids: ids, revision, policy: text } = checkedBy(EvaluateBody, ctx);
     const distinct = [...new Set(ids.map((id) => id.toLowerCase()))];
     if (distinct.length < ids.length) throw invalid('request_ids', 'must not name a request more than once');
     await takeRequestRate(deps, ctx);
@@ -143,8 +152,8 @@ const evaluating = (name: EndpointName, id: string, summary: string, prefix = ''
         'are `unknown`, too. Nothing is stored: the log keeps the verdict of the request itself.',
       rate: 'request',
       params: NAME_PARAM,
-      body: Body,
-      answer: { description: 'The verdicts.', schema: Answer },
+      body: EvaluateBody,
+      answer: { description: 'The verdicts.', schema: EvaluateAnswer },
     },
     judge(prefix),
   );
@@ -159,4 +168,68 @@ export const evaluateSharedPolicy = evaluating(
   'evaluateSharedPolicy',
   'Judge stored results by a shared policy',
   SHARED_PREFIX,
+);
+
+const FORMATS = ['json', 'junit', 'sarif'] as const;
+const VerdictQuery = Type.Object(
+  { format: choice(FORMATS, 'json', 'json: the member `policy` of the answer; junit: JUnit XML; sarif: SARIF 2.1.0.') },
+  { additionalProperties: false },
+);
+
+async function storedVerdict(
+  deps: Deps,
+  ctx: Context,
+  { id, submittedAt, hasBody, inflatedBytes, ...record }: RequestRecord,
+): Promise<PolicyResult> {
+  const asked = readKeptRequest(record).response.policy;
+  if (!asked) throw new ApiError('not-found', { text: 'the request named no policy' });
+  if (!hasBody) return unknownVerdict(asked, record.error ?? 'the request ended without a result');
+  const result = await resultFor(deps, ctx, { id, submittedAt, inflatedBytes }, tokenOf(ctx).rootUserId);
+  if (!result) throw expired();
+  try {
+    const { body } = await skimResult(result.packed);
+    return verdictOf(body, asked)!;
+  } catch (error) {
+    // Dropped between two reads.
+    if (isStoreError(error, 'not-ready')) throw expired();
+    throw unreadable(error);
+  }
+}
+
+async function readStored(deps: Deps, ctx: Context): Promise<void> {
+  const { format } = checkedBy(VerdictQuery, ctx);
+  const id = uuidOf(ctx);
+  const record = await deps.store.readRequest(id, { userId: tokenOf(ctx).userId });
+  if (!record) throw notFound();
+  if (record.state === 'open') throw new ApiError('not-found', { text: 'the request has not ended' });
+  const verdict = await storedVerdict(deps, ctx, record);
+  ctx.set('X-Policy-Outcome', verdict.outcome);
+  // What stands in it comes from the media: no browser may run it as ours.
+  ctx.set({ 'Content-Security-Policy': "sandbox; default-src 'none'", 'X-Content-Type-Options': 'nosniff' });
+  if (format === 'json') ctx.body = verdict;
+  else {
+    ctx.type = format === 'junit' ? 'application/xml; charset=utf-8' : 'application/sarif+json; charset=utf-8';
+    const judged = [judgedByPolicy(verdict, record.display)];
+    ctx.body = format === 'junit' ? junitText(judged) : sarifText(judged);
+  }
+}
+
+export const readVerdict = endpoint(
+  'GET /v1/probe/:id/policy',
+  {
+    id: 'readVerdict',
+    tag: 'policy',
+    summary: 'Read the verdict of a request',
+    description: 'For as long as the result is on record. A request that ended without a result is `unknown`.',
+    params: { id: Type.String({ format: 'uuid', description: "The request's id." }) },
+    query: VerdictQuery,
+    answer: {
+      description: 'The verdict.',
+      schema: PolicyResultSchema,
+      otherTypes: { 'application/xml': Type.String(), 'application/sarif+json': Type.Object({}) },
+      headers: POLICY_OUTCOME,
+    },
+    errors: { 404: 'The caller has no such request, it has not ended, named no policy, or its result has expired.' },
+  },
+  readStored,
 );

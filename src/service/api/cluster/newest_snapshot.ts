@@ -17,7 +17,7 @@ export interface NewestSnapshot {
   ageMs(): number | undefined;
 }
 
-export interface NewestDeps {
+interface NewestDeps {
   bus: Pick<Bus, 'request'>;
   store: Pick<Store, 'clock'>;
   log: Logger;

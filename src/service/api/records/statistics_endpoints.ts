@@ -1,18 +1,23 @@
-/** `GET statistics/usage|queue|requests|sources`: figures by user and time. */
+/** Statistics: figures by user and bucket, and a month or a year of each user in one list. */
 import Type from 'typebox';
 import { KINDS } from '../../../platform/kube/probe_job.ts';
-import { AGGREGATIONS, periodOf, rangeProblem, type Aggregation } from '../../../platform/statistics/aggregation.ts';
-import { NAMES, usersUsage, type Statistic } from '../../../platform/statistics/resources.ts';
+import {
+  type Aggregation,
+  AGGREGATIONS,
+  periodOf,
+  rangeProblem,
+  summaryPeriod,
+} from '../../../platform/statistics/aggregation.ts';
+import { NAMES, type Statistic, summaryOf, usersUsage } from '../../../platform/statistics/resources.ts';
 import { callerOf, type Context } from '../http/context.ts';
 import type { Deps } from '../deps.ts';
 import { invalid } from '../errors.ts';
 import { endpoint, type Endpoint } from '../http/endpoint.ts';
 import { checkedBy } from '../http/read_input.ts';
 import { ids } from '../http/lists.ts';
-import { ownersOf } from './owners.ts';
-import { timeRange, timesOf } from './times.ts';
+import { ownersOf, timeRange, timesOf } from './query_filters.ts';
 
-const Query = Type.Object(
+const BucketsQuery = Type.Object(
   {
     date: timeRange('Which requests: by the time they were sent.', 'a month before `to`'),
     aggregation: Type.Unsafe<Aggregation>({
@@ -34,7 +39,7 @@ const Period = Type.Object(
   { title: 'Period' },
 );
 
-const answerOf = (names: readonly string[]) =>
+const bucketsOf = (names: readonly string[]) =>
   Type.Object({
     aggregation: Type.Unsafe<Aggregation>({ title: 'Aggregation', type: 'string', enum: [...AGGREGATIONS] }),
     period: Period,
@@ -55,8 +60,8 @@ const answerOf = (names: readonly string[]) =>
     ),
   });
 
-async function answer(deps: Deps, ctx: Context, statistic: Statistic): Promise<void> {
-  const { date, aggregation, 'user-id': userIds, 'token-id': tokenIds } = checkedBy(Query, ctx);
+async function answerBuckets(deps: Deps, ctx: Context, statistic: Statistic): Promise<void> {
+  const { date, aggregation, 'user-id': userIds, 'token-id': tokenIds } = checkedBy(BucketsQuery, ctx);
   const period = periodOf(timesOf('date', date), new Date(Math.floor(deps.store.clock.now())));
   const problem = rangeProblem(aggregation, period);
   if (problem) throw invalid(problem.field, problem.text);
@@ -77,13 +82,13 @@ const statistics = (statistic: Statistic, summary: string, description: string):
       tag: 'statistics',
       summary,
       also: [404],
-      query: Query,
+      query: BucketsQuery,
       description:
         `${description} Counts finished requests at the time they were sent. Seconds are available as long as the ` +
         `log is kept, wider aggregations for ever; beyond the log, ranges are rounded to whole minutes.`,
-      answer: { description: 'The figures.', schema: answerOf(NAMES[statistic]) },
+      answer: { description: 'The figures.', schema: bucketsOf(NAMES[statistic]) },
     },
-    (deps, ctx) => answer(deps, ctx, statistic),
+    (deps, ctx) => answerBuckets(deps, ctx, statistic),
   );
 
 export const statisticsUsage = statistics(
@@ -106,4 +111,71 @@ export const statisticsSources = statistics(
   'sources',
   'Requests by source',
   'Playlists and manifests count as `hls` and `dash`, everything else by its scheme.',
+);
+
+const SummaryQuery = Type.Object(
+  {
+    month: Type.Unsafe<number | null>({
+      type: ['integer', 'null'],
+      minimum: 1,
+      maximum: 12,
+      default: null,
+      description: 'Default: the current month, or the whole year if a year is given.',
+    }),
+    year: Type.Unsafe<number | null>({
+      type: ['integer', 'null'],
+      minimum: 2000,
+      maximum: 9998,
+      default: null,
+      description: 'Default: the current year.',
+    }),
+    'user-id': ids('Of these users. Default: the caller and their sub-users.'),
+  },
+  { additionalProperties: false },
+);
+
+const SummaryAnswer = Type.Object({
+  period: Type.Object({ from: Type.String({ format: 'date-time' }), to: Type.String({ format: 'date-time' }) }),
+  'users-usage': Type.Array(
+    Type.Object({
+      'user-id': Type.Integer(),
+      resources: Type.Array(
+        Type.Object({
+          name: Type.String(),
+          title: Type.String(),
+          value: Type.Number(),
+          'value-type': Type.Unsafe<string | null>({ type: ['string', 'null'], enum: ['ms', 'request', 'byte', null] }),
+          amount: Type.Number({ description: 'Always 0: nothing is billed.' }),
+          price: Type.Number({ description: 'Always 0: nothing is billed.' }),
+        }),
+      ),
+    }),
+    { description: 'All requested users by id, including those without usage.' },
+  ),
+});
+
+async function answerSummary(deps: Deps, ctx: Context): Promise<void> {
+  const { month, year, 'user-id': userIds } = checkedBy(SummaryQuery, ctx);
+  const period = summaryPeriod({ month, year }, new Date(deps.store.clock.now()));
+  const owners = await ownersOf(deps, callerOf(ctx), { userIds, tokenIds: [] }, 'own');
+  const figures = await deps.store.usageFigures('usage', owners, period, 'no-aggregation');
+  const used = new Map(figures.map(({ userId, values }) => [userId, values]));
+  const users = owners.userIds === 'everyone' ? [...used.keys()] : [...owners.userIds].sort((a, b) => a - b);
+  ctx.body = {
+    period: { from: period.from.toISOString(), to: period.to.toISOString() },
+    'users-usage': users.map((id) => ({ 'user-id': id, resources: summaryOf(used.get(id) ?? {}) })),
+  };
+}
+
+export const statisticsSummary = endpoint(
+  'GET statistics/summary',
+  {
+    id: 'statisticsSummary',
+    tag: 'statistics',
+    summary: 'Monthly summary',
+    also: [404],
+    query: SummaryQuery,
+    answer: { description: 'Usage of each user in the month or year.', schema: SummaryAnswer },
+  },
+  answerSummary,
 );

@@ -1,4 +1,4 @@
-/** `GET media/log`: ended requests. */
+/** The log: ended requests in a list, and the end of one of them. */
 import Type, { type Static } from 'typebox';
 import { OUTCOMES } from '../../../media/policy/types.ts';
 import { KINDS, type Kind } from '../../../platform/kube/probe_job.ts';
@@ -7,13 +7,16 @@ import { isStoreError } from '../../../platform/store/errors.ts';
 import { addressesIn } from '../../result/kept_request.ts';
 import { callerOf, type Context } from '../http/context.ts';
 import type { Deps } from '../deps.ts';
-import { invalid } from '../errors.ts';
+import { ApiError, invalid, notFound } from '../errors.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { checkedBy } from '../http/read_input.ts';
 import { anyOf, ids, LISTED, listEcho, listSchema, offsetOf, Pagination, sortBy } from '../http/lists.ts';
-import { MAX_SHARED_NAME } from '../policies/names.ts';
-import { ownersOf } from './owners.ts';
-import { timeRange, timesOf } from './times.ts';
+import { MAX_SHARED_NAME } from '../policies/policy_names.ts';
+import { ownersOf, timeRange, timesOf } from './query_filters.ts';
+import { requestFields } from '../../../base/log.ts';
+import { isUuid } from '../../../platform/store/uuid.ts';
+import { visibleUsers } from '../http/access.ts';
+import { deleteJob } from '../probe/cancel.ts';
 
 const POLICY_STATES = [...OUTCOMES, 'skipped'] as const;
 const STATES = ['success', 'error', 'with-errors'] as const;
@@ -37,7 +40,7 @@ const LogPagination = Type.Object(
   { additionalProperties: false, default: {}, description: 'The page.' },
 );
 
-const Query = Type.Object(
+const ListQuery = Type.Object(
   {
     type: anyOf<Kind>(KINDS, 'Requests of these kinds.'),
     status: anyOf<LogState>(STATES, 'Requests with this outcome. with-errors: some of the tools failed.'),
@@ -164,7 +167,7 @@ export const rowOf = ({
 
 async function list(deps: Deps, ctx: Context): Promise<void> {
   const { store } = deps;
-  const { pagination, sort, send, ...filter } = checkedBy(Query, ctx);
+  const { pagination, sort, send, ...filter } = checkedBy(ListQuery, ctx);
   const asked = timesOf('send', send);
   const to = asked.to ?? new Date(Math.floor(store.clock.now()) + 1);
   const from = asked.from ?? new Date(to.getTime() - DAY_MS);
@@ -217,9 +220,45 @@ export const logList = endpoint(
     tag: 'log',
     summary: 'List finished requests',
     also: [404],
-    query: Query,
+    query: ListQuery,
     description: 'Newest first; by default of the last 24 hours. `filter` echoes `send` as `created`.',
     answer: { description: 'A page of the log.', schema: listSchema('log', LogRowSchema, LogPage) },
   },
   list,
+);
+
+/** Erases the stored data of one ended request before its retention ends. */
+
+const ONCE = { first: 1, longest: 1, attempts: 1 };
+
+async function erase(deps: Deps, ctx: Context): Promise<void> {
+  const id = String((ctx['params'] as { id?: string }).id).toLowerCase();
+  if (!isUuid(id)) throw notFound();
+  const outcome = await deps.store.eraseRequest(id, (await visibleUsers(deps, callerOf(ctx))) ?? 'everyone');
+  if (outcome === 'none') throw notFound();
+  if (outcome === 'open') throw new ApiError('not-ended');
+  // Its ProbeJob shows the source too. If this fails, the controller deletes the job a little later.
+  await deleteJob(deps.kube, id, deps.settings.namespace, ONCE).catch((error: unknown) =>
+    deps.log.warn({ err: error, ...requestFields({ id }) }, 'cannot delete the ProbeJob of an erased request'),
+  );
+  ctx.status = 204;
+}
+
+export const eraseLog = endpoint(
+  'DELETE media/log/:id',
+  {
+    id: 'eraseLog',
+    tag: 'log',
+    summary: 'Erase a request of the log',
+    description:
+      'Deletes the result, the address, the options, the error and the webhook of an ended request. Its row stays in ' +
+      'the log with times, states, user and token, and statistics do not change. This cannot be undone.',
+    params: { id: Type.String({ format: 'uuid', description: 'The request id.' }) },
+    answer: { status: 204, description: 'Erased.' },
+    errors: {
+      404: 'The caller has no such request, or it was erased before.',
+      409: 'The request is queued or running.',
+    },
+  },
+  erase,
 );

@@ -1,4 +1,4 @@
-/** What `/v1/compare` takes: validated, typed and described by this alone. */
+/** What `/v1/compare` takes and answers: validated, typed and described by this alone. */
 import Type from 'typebox';
 import { MOST_TOOLS } from '../../../platform/kube/probe_job.ts';
 import { MAX_QUEUE_MS, MAX_TIMEOUT_MS, TIMEOUT_MS, TOOL_TIMEOUT_MS } from '../../../base/limits.ts';
@@ -6,10 +6,13 @@ import { SCHEMES } from '../../../source/protocols/table.ts';
 import { REPORT_TOOLS, type ReportTool } from '../../../media/tools/probe_report.ts';
 import { TOOL_TABLE } from '../../../media/tools/table.ts';
 import { milliseconds, optionalText } from '../http/fields.ts';
-import { MAX_SHARED_NAME } from '../policies/names.ts';
+import { MAX_SHARED_NAME } from '../policies/policy_names.ts';
 import { CREDENTIAL_FIELD } from '../probe/credential.ts';
 import { SOURCE_HEADER_FIELDS } from '../probe/source_headers.ts';
 import { optionFields } from '../probe/schema/tool_options.ts';
+import { MOST_FIELDS } from '../../../media/compare/limits.ts';
+import { ChangedFieldSchema, SummarySchema } from '../../../media/compare/schema.ts';
+import { OriginSchema } from '../probe/description/answers.ts';
 
 /** What a request says of one tool. */
 export interface AskedVersions extends Record<string, unknown> {
@@ -134,4 +137,48 @@ export const CompareReportSchema = Type.Object(
     ),
   },
   { additionalProperties: false },
+);
+
+const duration = (description: string) => Type.Integer({ minimum: 0, description });
+
+const RunSchema = Type.Object(
+  {
+    run: Type.String({
+      description: 'Its name among the values of a field: the version; of two sources or requests, `a` or `b`.',
+    }),
+    tool: Type.Unsafe<string>({ type: 'string', enum: [...REPORT_TOOLS] }),
+    version: Type.String(),
+    build: Type.Unsafe<string | null>({
+      type: ['string', 'null'],
+      description: 'What the binary says of itself; null where that is not known.',
+    }),
+    success: Type.Boolean(),
+    duration: duration('Run time in milliseconds.'),
+    usage: duration('Billed milliseconds.'),
+    error: Type.Optional(Type.String({ description: 'On failure only.' })),
+  },
+  { title: 'ComparedRun', additionalProperties: false },
+);
+
+export const ComparisonAnswerSchema = Type.Object(
+  {
+    success: Type.Boolean({ description: 'Whether two runs of one tool succeeded.' }),
+    error: Type.Optional(Type.String({ description: 'On failure only.' })),
+    metadata: Type.Object(
+      {
+        request_id: Type.Optional(Type.String({ format: 'uuid', description: 'Of the request that ran the tools.' })),
+        request_ids: Type.Optional(
+          Type.Array(Type.String({ format: 'uuid' }), { description: 'Of two requests on record: `a`, then `b`.' }),
+        ),
+        queue_time: duration('Milliseconds in the queue.'),
+        io_usage: Type.Integer({ minimum: 0, description: 'Bytes that all runs together read from the origin.' }),
+        origin: OriginSchema,
+      },
+      { title: 'ComparisonMetadata', additionalProperties: false },
+    ),
+    runs: Type.Array(RunSchema),
+    fields: Type.Array(ChangedFieldSchema, { maxItems: MOST_FIELDS }),
+    summary: SummarySchema,
+  },
+  { title: 'ComparisonAnswer', additionalProperties: false },
 );

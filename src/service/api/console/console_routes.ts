@@ -1,13 +1,36 @@
 /**
- * The console under `/app`. Its page answers every address below that is not an asset: the page itself reads the
- * address. Assets carry a hash of their content in their name, and are kept for ever.
+ * The console under `/app` (images/console_bundle.ts). Its page answers every address below that is not an asset: the
+ * page itself reads the address. Assets carry a hash of their content in their name, and are kept for ever.
  */
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { isStatic, pageHeaders, readStaticFile, sendStaticFile, type StaticFile } from '../http/static_files.ts';
 import type { Logger } from '../../../base/log.ts';
 import { notFound } from '../errors.ts';
 import type { Handler } from '../http/context.ts';
 import { methods } from '../http/middleware.ts';
-import { pageHeaders, sendStaticFile } from '../http/static_files.ts';
-import { readConsoleFiles, type ConsoleFiles } from './files.ts';
+
+/** Beside the sources of the image. */
+export const CONSOLE_FOLDER = fileURLToPath(new URL('../../../../console', import.meta.url));
+
+interface ConsoleFiles {
+  page: StaticFile;
+  assets: ReadonlyMap<string, StaticFile>;
+}
+
+/** All of them are held in memory: they are smaller than one result. */
+function readConsoleFiles(folder: string): ConsoleFiles {
+  const names = readdirSync(join(folder, 'assets')).filter(isStatic);
+  return {
+    page: readStaticFile(join(folder, 'index.html')),
+    assets: new Map(names.map((name) => [name, readStaticFile(join(folder, 'assets', name))])),
+  };
+}
+
+/*  * The console under `/app`. Its page answers every address below that is not an asset: the page itself reads the
+ * address. Assets carry a hash of their content in their name, and are kept for ever.
+ */
 
 /** Scripts, styles and data from this address alone. */
 const HEADERS = pageHeaders({

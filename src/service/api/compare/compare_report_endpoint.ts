@@ -1,14 +1,23 @@
-/** Policies whose verdict changes with the versions of the tools: judged on comparisons that are on record. */
+/**
+ * `POST /v1/compare/report`: what an upgrade changes over many comparisons on record, and which policies judge them
+ * otherwise with the versions of the tools.
+ */
 import Type, { type Static } from 'typebox';
 import type { ToolResult } from '../../../platform/bus/result_body.ts';
 import { OUTCOMES, type Outcome, type Policy, type Verdict } from '../../../media/policy/types.ts';
 import { REPORT_TOOLS, type ReportTool } from '../../../media/tools/probe_report.ts';
 import { invalid } from '../errors.ts';
-import { tokenOf, type Context } from '../http/context.ts';
+import { type Context, tokenOf } from '../http/context.ts';
 import type { Deps } from '../deps.ts';
 import { shown } from '../http/input/pairs.ts';
-import { findNamed, unknownPolicy } from '../policies/names.ts';
-import { judged, type StoredResult } from '../probe/stored_result.ts';
+import { findNamed, unknownPolicy } from '../policies/policy_names.ts';
+import { judged, type StoredResult, storedResult, untilClosed } from '../probe/stored_result.ts';
+import { ReportedFieldSchema, UpgradeReport, UpgradeSummarySchema } from '../../../media/compare/upgrade_report.ts';
+import { comparisonOf } from '../../result/assemble_comparison.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { takeRequestRate } from '../http/rate.ts';
+import { checkedBy } from '../http/read_input.ts';
+import { CompareReportSchema } from './compare_schema.ts';
 
 const MOST_EXAMPLES = 3;
 const MOST_RULES = 5;
@@ -26,7 +35,7 @@ const StateSchema = Type.Object(
 );
 type State = Static<typeof StateSchema>;
 
-export const FlipsSchema = Type.Object(
+const FlipsSchema = Type.Object(
   {
     name: Type.String(),
     revision: Type.Integer({ minimum: 1 }),
@@ -56,20 +65,20 @@ export const FlipsSchema = Type.Object(
 );
 type Flips = Static<typeof FlipsSchema>;
 
-interface Asked {
+interface NamedPolicy {
   told: Flips;
   /** Without `uses`. */
   document: string;
 }
 
 /** The latest revisions of these policies, without `uses`: versions are the question here. */
-export async function policiesNamed(
+async function policiesNamed(
   { store }: Pick<Deps, 'store'>,
   ctx: Context,
   names: readonly string[],
-): Promise<Asked[]> {
+): Promise<NamedPolicy[]> {
   const { rootUserId } = tokenOf(ctx);
-  const asked: Asked[] = [];
+  const asked: NamedPolicy[] = [];
   for (const name of names) {
     const found = await findNamed(store, name, rootUserId);
     if (!found) throw invalid('policies', `"${shown(name)}" ${await unknownPolicy(store, name, rootUserId)}`);
@@ -93,10 +102,10 @@ function statesOf(tools: readonly ToolResult[]): ToolResult[][] {
 }
 
 /** By all policies. Runs that failed are judged, too. `hasTime`: whether any is left. */
-export async function judgeFlips(
+async function judgeFlips(
   { work }: Pick<Deps, 'work'>,
   ctx: Context,
-  asked: readonly Asked[],
+  asked: readonly NamedPolicy[],
   stored: StoredResult,
   hasTime: () => boolean,
 ): Promise<void> {
@@ -134,3 +143,92 @@ function count(told: Flips, requestId: string, states: readonly ToolResult[][], 
     .slice(0, MOST_RULES);
   told.examples.push({ request_id: requestId, from: stateAt(at - 1), to: stateAt(at), rules });
 }
+
+const COMPARISONS = { kind: 'compare', endpoint: '/v1/compare' } as const;
+/** A comparison of small outputs is read in 2 ms; large ones are read at the account's pace. */
+const DEADLINE_MS = 60_000;
+/** For verdicts, so that there is time left to read what remains. */
+const JUDGING_MS = 30_000;
+const LATE = `was not read within ${DEADLINE_MS / 1000} s: ask for it in a report of its own`;
+
+const Answer = Type.Object(
+  {
+    fields: Type.Array(ReportedFieldSchema),
+    summary: UpgradeSummarySchema,
+    left_out: Type.Array(
+      Type.Object({ request_id: Type.String(), why: Type.String() }, { additionalProperties: false }),
+      { description: 'Requests that the report does not count.' },
+    ),
+    policies: Type.Optional(
+      Type.Array(FlipsSchema, {
+        description:
+          'Where `policies` were named: on how many files the outcome of each changes from one run of the tools to ' +
+          'the next. Its `uses` has no effect here.',
+      }),
+    ),
+  },
+  { title: 'UpgradeReport', additionalProperties: false },
+);
+
+/** One after the other: no more than one result is held. */
+async function report(deps: Deps, ctx: Context): Promise<void> {
+  const { request_ids: ids, policies: names } = checkedBy(CompareReportSchema, ctx);
+  await takeRequestRate(deps, ctx);
+  const signal = untilClosed(ctx);
+  const asked = await policiesNamed(deps, ctx, names ?? []);
+  const began = performance.now();
+  const hasTime = (ms: number) => performance.now() - began < ms && !signal.aborted;
+  const made = new UpgradeReport();
+  const leftOut: { request_id: string; why: string }[] = [];
+  for (const id of ids) {
+    signal.throwIfAborted();
+    if (!hasTime(DEADLINE_MS)) {
+      leftOut.push({ request_id: id, why: LATE });
+      continue;
+    }
+    const stored = await storedResult(deps, ctx, id, { only: COMPARISONS, signal });
+    if ('absent' in stored) {
+      leftOut.push({ request_id: id, why: stored.why });
+      continue;
+    }
+    try {
+      if (stored.result.tools.some(({ side }) => side !== undefined))
+        leftOut.push({ request_id: id, why: 'compares two sources, not versions' });
+      else if (stored.result.comparison) {
+        const begun = performance.now();
+        made.add(id, comparisonOf(stored.result));
+        await stored.place.pace(performance.now() - begun);
+        await judgeFlips(deps, ctx, asked, stored, () => hasTime(JUDGING_MS));
+      } else leftOut.push({ request_id: id, why: 'its runs were not compared' });
+    } finally {
+      stored.place.release();
+    }
+  }
+  const { fields, summary } = made.end();
+  ctx.body = { fields, summary, left_out: leftOut, ...(names ? { policies: asked.map(({ told }) => told) } : {}) };
+}
+
+const FIRST_ID = '01937c5e-8a00-7000-8000-000000000001';
+
+export const compareReport = endpoint(
+  'POST /v1/compare/report',
+  {
+    id: 'compareReport',
+    tag: 'probe',
+    summary: 'Report on many comparisons',
+    description:
+      'Which fields an upgrade changes, and on how many files: from comparisons of versions (`POST /v1/compare`) ' +
+      'that are on record. Fields are sorted by the number of files, with at most three examples each.',
+    rate: 'request',
+    body: CompareReportSchema,
+    bodyExamples: {
+      two: { value: { request_ids: [FIRST_ID, '01937c5e-8a00-7000-8000-000000000002'] } },
+      policies: {
+        summary: 'With a policy',
+        value: { request_ids: [FIRST_ID], policies: ['shared/web-mp4'] },
+      },
+    },
+    answer: { description: 'The report.', schema: Answer },
+  },
+  report,
+);

@@ -1,31 +1,111 @@
 /**
  * `POST /v1/compare`: what several versions of a tool say of one file, what one version says of two files, or what two
- * results on record say.
+ * results on record say. The last is compared by the API: nothing runs.
  */
+import { JSON_TYPE } from '../../result/assemble.ts';
+import { runOf } from '../../result/assemble_comparison.ts';
+import { REPORT_TOOLS, type ReportTool } from '../../../media/tools/probe_report.ts';
+import { type Context, tokenOf } from '../http/context.ts';
+import { takeRequestRate } from '../http/rate.ts';
+import type { Deps } from '../deps.ts';
+import { ApiError, inside, invalid } from '../errors.ts';
+import type { TextRun } from '../work/jobs.ts';
+import { storedResult, untilClosed, type NoResult, type StoredResult } from '../probe/stored_result.ts';
 import { MOST_TOOLS, type ToolRequest } from '../../../platform/kube/probe_job.ts';
 import { TOOL_TIMEOUT_MS } from '../../../base/limits.ts';
 import { COMPARED } from '../../result/answer.ts';
-import { REPORT_TOOLS, type ReportTool } from '../../../media/tools/probe_report.ts';
 import { TOOL_TABLE } from '../../../media/tools/table.ts';
 import { endpoint } from '../http/endpoint.ts';
-import type { Context } from '../http/context.ts';
 import { checkedBy } from '../http/read_input.ts';
-import type { Deps } from '../deps.ts';
-import { ApiError, invalid } from '../errors.ts';
 import { byQueryAndBody } from '../probe/description/by_query_and_body.ts';
 import type { Catalog, ToolVersion } from '../probe/catalog.ts';
 import { probeRequest } from '../probe/request.ts';
 import { runProbe } from '../probe/run.ts';
 import { optionTexts } from '../probe/schema/tool_options.ts';
-import { ComparisonAnswerSchema } from './answers.ts';
-import { compareOnRecord } from './on_record.ts';
-import { CompareSchema, type AskedVersions } from './schema.ts';
+import { type AskedVersions, CompareSchema, ComparisonAnswerSchema } from './compare_schema.ts';
+
+const FILES = { kind: 'file', endpoint: '/v1/probe/file' } as const;
+const LABELS = ['a', 'b'] as const;
+const NOT_HELD = 'its output is too large to be compared on record; compare the versions in one request instead';
+
+/** Long outputs are not read into memory: what is compared is parsed whole. */
+function recordedRuns(
+  { result, long }: StoredResult,
+  label: string,
+  notRead: { tool: string; run: string; why: string }[],
+) {
+  return result.tools.flatMap((stored) => {
+    const tool = REPORT_TOOLS.find((name) => name === stored.name);
+    if (!tool) return [];
+    const { version, success, format, output } = stored;
+    const isLong = output !== null && long.has(output);
+    if (isLong) notRead.push({ tool, run: label, why: NOT_HELD });
+    const compared: TextRun = {
+      tool,
+      label,
+      version,
+      output: success && format === 'json' && !isLong ? output : null,
+    };
+    return isLong ? [] : [compared];
+  });
+}
+
+function refusal(id: string, { absent, why }: NoResult): ApiError {
+  if (absent === 'unreadable') return inside(`${id}: ${why}`);
+  const isGone = absent === 'unknown' || absent === 'expired';
+  return new ApiError(isGone ? 'not-found' : 'invalid-field', {
+    text: `request_ids: ${id} ${why}`,
+    field: 'request_ids',
+  });
+}
+
+async function compareOnRecord(deps: Deps, ctx: Context, ids: readonly [string, string]): Promise<void> {
+  await takeRequestRate(deps, ctx);
+  const signal = untilClosed(ctx);
+  const read: StoredResult[] = [];
+  try {
+    for (const id of ids) {
+      const stored = await storedResult(deps, ctx, id, { only: FILES, signal });
+      if ('absent' in stored) throw refusal(id, stored);
+      read.push(stored);
+    }
+    ctx.type = JSON_TYPE;
+    ctx.body = await answerOf(deps, ctx, ids, read);
+  } finally {
+    for (const { place } of read) place.release();
+  }
+}
+
+async function answerOf(
+  { work }: Pick<Deps, 'work'>,
+  ctx: Context,
+  ids: readonly string[],
+  read: readonly StoredResult[],
+): Promise<string> {
+  const notRead: { tool: string; run: string; why: string }[] = [];
+  const runs = read.flatMap((stored, at) => recordedRuns(stored, LABELS[at]!, notRead));
+  const by = { account: tokenOf(ctx).rootUserId, what: 'request_ids' };
+  const { fields, summary } = await work.run('compare', runs, by);
+  const both = REPORT_TOOLS.some((tool) => runs.filter((run) => run.tool === tool && run.output).length === 2);
+  return JSON.stringify({
+    success: both,
+    ...(both ? {} : { error: 'no tool has a JSON output in both results' }),
+    metadata: { request_ids: ids, queue_time: 0, io_usage: 0 },
+    runs: read.flatMap(({ result }, at) =>
+      result.tools
+        .filter(({ name }) => REPORT_TOOLS.some((tool) => tool === name))
+        .map((tool) => runOf(tool, LABELS[at]!)),
+    ),
+    fields,
+    summary: { ...summary, not_compared: [...summary.not_compared, ...notRead] },
+  });
+}
 
 type Asked = ReturnType<typeof checkedBy<typeof CompareSchema>>;
 
 type AskedTools = Pick<Asked, ReportTool | 'timeout'>;
 
-function runOf(name: ReportTool, wanted: AskedVersions, version: ToolVersion, timeout: number): ToolRequest {
+function runRequest(name: ReportTool, wanted: AskedVersions, version: ToolVersion, timeout: number): ToolRequest {
   const program = TOOL_TABLE[name]!;
   const options = optionTexts(program, wanted, version);
   if (program.format(options) !== 'json')
@@ -45,7 +125,7 @@ function runsOnBoth(asked: AskedTools, catalog: Catalog): ToolRequest[] {
     const wanted: AskedVersions = asked[name] ?? { timeout: TOOL_TIMEOUT_MS };
     if (wanted.versions !== undefined)
       throw invalid(`${name}.versions`, `has no effect with urls: one version reads both, ${name}.version`);
-    return runOf(name, wanted, catalog.resolve(name, wanted.version ?? 'latest'), asked.timeout);
+    return runRequest(name, wanted, catalog.resolve(name, wanted.version ?? 'latest'), asked.timeout);
   });
 }
 
@@ -65,7 +145,7 @@ function runsOf(asked: AskedTools, catalog: Catalog): ToolRequest[] {
       if (before !== undefined)
         throw invalid(`${name}.versions`, `"${before}" and "${version}" are both version ${resolved.version}`);
       seen.set(resolved.version, version);
-      return runOf(name, wanted, resolved, asked.timeout);
+      return runRequest(name, wanted, resolved, asked.timeout);
     });
   });
   if (runs.length === 0)

@@ -11,7 +11,7 @@ const OWN = /^[a-z0-9]([a-z0-9._-]{0,62}[a-z0-9])?$/;
 const RESERVED = 'shared';
 
 /** Where a policy of this name is kept. */
-export interface PlaceOfPolicy {
+interface PlaceOfPolicy {
   account: number;
   name: string;
 }

@@ -1,0 +1,151 @@
+/** Webhooks with the outcome of each attempt, and the retry of one. */
+import Type, { type Static } from 'typebox';
+import type { WebhookRecord, WebhookState } from '../../../platform/store/webhooks.ts';
+import { shownUrl } from '../../webhooks/kept_url.ts';
+import { callerOf, type Context, uuidOf } from '../http/context.ts';
+import type { Deps } from '../deps.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { checkedBy } from '../http/read_input.ts';
+import { anyOf, ids, listEcho, listSchema, offsetOf, Pagination, sortBy } from '../http/lists.ts';
+import { ownersOf } from './query_filters.ts';
+import { notFound } from '../errors.ts';
+import { visibleUsers } from '../http/access.ts';
+
+const WEBHOOK_STATES = ['pending', 'delivered', 'failed'] as const satisfies readonly WebhookState[];
+
+const time = Type.String({ format: 'date-time' });
+const orNull = <T extends object>(schema: T, description: string) =>
+  Type.Unsafe<string | null>({ anyOf: [schema, { type: 'null' }], description });
+
+const WebhookRow = Type.Object(
+  {
+    id: Type.String({ format: 'uuid', description: 'The webhook-id that the receiver gets in every attempt.' }),
+    request: Type.String({ format: 'uuid', description: 'The request whose result it delivers.' }),
+    url: Type.String({ description: 'Without credentials; values of its query read REDACTED.' }),
+    state: Type.Unsafe<WebhookState>({ title: 'DeliveryState', type: 'string', enum: [...WEBHOOK_STATES] }),
+    created: time,
+    next: orNull(time, 'The next attempt; null if it is delivered or failed.'),
+    ended: orNull(time, 'When it was delivered or failed for good.'),
+    attempts: Type.Array(
+      Type.Object(
+        {
+          time,
+          status: Type.Unsafe<number | null>({ type: ['integer', 'null'], description: 'Null: no response.' }),
+          error: Type.Optional(Type.String()),
+          duration: Type.Integer({ description: 'Milliseconds.' }),
+        },
+        { title: 'DeliveryAttempt' },
+      ),
+      { description: 'Oldest first; the last 50.' },
+    ),
+    'user-id': Type.Integer(),
+    'token-id': Type.Integer(),
+  },
+  { title: 'Delivery' },
+);
+
+const webhookRow = ({
+  id,
+  requestId,
+  url,
+  state,
+  createdAt,
+  nextAt,
+  endedAt,
+  attempts,
+  userId,
+  tokenId,
+}: WebhookRecord): Static<typeof WebhookRow> => ({
+  id,
+  request: requestId,
+  url: shownUrl(url),
+  state,
+  created: createdAt.toISOString(),
+  next: nextAt?.toISOString() ?? null,
+  ended: endedAt?.toISOString() ?? null,
+  attempts: attempts.map(({ at, status, error, durationMs }) => ({
+    time: at,
+    status,
+    ...(error === undefined ? {} : { error }),
+    duration: durationMs,
+  })),
+  'user-id': userId,
+  'token-id': tokenId,
+});
+
+const ListQuery = Type.Object(
+  {
+    state: anyOf<WebhookState>(WEBHOOK_STATES, 'Webhooks in these states.'),
+    request: Type.Unsafe<string | null>({
+      type: ['string', 'null'],
+      pattern: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$',
+      default: null,
+      description: 'Webhooks of this request.',
+    }),
+    'user-id': ids('Webhooks of these users. Default: all that the caller can see.'),
+    'token-id': ids('Webhooks of requests with these tokens.'),
+    pagination: Pagination,
+    sort: sortBy(['created', 'next', 'state'], 'created', 'desc'),
+  },
+  { additionalProperties: false },
+);
+
+async function list(deps: Deps, ctx: Context): Promise<void> {
+  const { pagination, sort, ...filter } = checkedBy(ListQuery, ctx);
+  const { userIds, tokenIds } = await ownersOf(
+    deps,
+    callerOf(ctx),
+    { userIds: filter['user-id'], tokenIds: filter['token-id'] },
+    'visible',
+  );
+  const { webhooks, total } = await deps.store.listWebhooks({
+    userIds: userIds === 'everyone' ? null : userIds,
+    tokenIds,
+    states: filter.state,
+    requestId: filter.request,
+    sort: sort.field,
+    order: sort.order,
+    offset: offsetOf(pagination),
+    limit: pagination.limit,
+  });
+  ctx.body = {
+    webhooks: webhooks.map(webhookRow),
+    ...listEcho({ filter, pagination, sort }, { count: webhooks.length, total }),
+  };
+}
+
+export const webhookList = endpoint(
+  'GET media/webhook',
+  {
+    id: 'listWebhooks',
+    tag: 'webhooks',
+    summary: 'List webhooks and their attempts',
+    also: [404],
+    query: ListQuery,
+    description: 'Newest first. Delivered and failed webhooks are kept as long as results.',
+    answer: { description: 'A page of webhooks.', schema: listSchema('webhooks', WebhookRow) },
+  },
+  list,
+);
+
+async function retry(deps: Deps, ctx: Context): Promise<void> {
+  const found = await deps.store.retryWebhook(uuidOf(ctx), await visibleUsers(deps, callerOf(ctx)));
+  if (!found) throw notFound();
+  ctx.body = webhookRow(found);
+}
+
+export const webhookRetry = endpoint(
+  'POST media/webhook/:id/retry',
+  {
+    id: 'retryWebhook',
+    tag: 'webhooks',
+    summary: 'Retry a webhook',
+    also: [404],
+    description:
+      'Sends it now, with the same webhook-id. A delivered or failed webhook restarts its schedule; one that is ' +
+      'being sent is not changed.',
+    params: { id: Type.String({ format: 'uuid', description: 'Of the webhook.' }) },
+    answer: { description: 'The webhook, waiting to be sent.', schema: WebhookRow },
+  },
+  retry,
+);
