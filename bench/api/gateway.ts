@@ -3,17 +3,16 @@
  * a bare Koa route in the same run. Real Postgres, NATS and API server (its etcd without fsync) share this machine with
  * the client. A request ends as soon as the leader would learn of its job.
  */
-import { zstdCompressSync } from 'node:zlib';
 import Koa from 'koa';
 import { Pool } from 'undici';
 import { SUBJECT, type Early } from '../../src/platform/bus/messages.ts';
-import type { ResultBody } from '../../src/platform/bus/result_body.ts';
 import { listen } from '../../src/service/api/http/http_server.ts';
 import { timeOf } from '../../src/platform/store/uuid.ts';
 import { tool, startApi, type ApiFixture } from '../../test/api/fixture.ts';
 import { stopApiServers } from '../../test/kube/apiserver.ts';
 import type { Measurement, Row } from '../measurement.ts';
 import { summary, type Summary } from '../statistics.ts';
+import { packText, type TextBody } from '../../test/result/text_body.ts';
 
 const AT_ONCE = 50;
 const ROUNDS = 5;
@@ -66,7 +65,7 @@ async function singly(asked: Asked): Promise<Summary> {
 
 /** Ends every accepted request. With `record`, in Postgres, too. */
 function endAll(api: ApiFixture, recording: () => boolean): void {
-  const result: ResultBody = {
+  const result: TextBody = {
     tools: [
       tool(
         'ffprobe',
@@ -77,7 +76,7 @@ function endAll(api: ApiFixture, recording: () => boolean): void {
     ],
     ioUsage: 1,
   };
-  const body = zstdCompressSync(JSON.stringify(result));
+  const body = packText(result).packed;
   api.bus.subscribe<Early>(SUBJECT.early, async ({ message: { job } }) => {
     if (recording())
       await api.stored.store.closeRequest({

@@ -8,8 +8,8 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
-import { zstdCompressSync } from 'node:zlib';
 import { body, good } from '../../test/result/result_samples.ts';
+import { packText } from '../../test/result/text_body.ts';
 import { ADMIN, aCloseInput, anOpenInput, startStore } from '../../test/store/fixture.ts';
 
 const MB = 1024 * 1024;
@@ -60,11 +60,9 @@ async function stored(tool: Path['tool'], bytes: number, letters: Letters): Prom
     kind: tool === 'msv' ? 'msv' : 'file',
     request: { options: {}, response },
   });
-  const text = JSON.stringify(body([good(tool, output)]));
+  const { packed, size } = packText(body([good(tool, output)]));
   await fixture.store.openRequest(open);
-  await fixture.store.closeRequest(
-    aCloseInput(open, { body: zstdCompressSync(text), inflatedBytes: Buffer.byteLength(text) }),
-  );
+  await fixture.store.closeRequest(aCloseInput(open, { body: packed, inflatedBytes: size }));
   return open.id;
 }
 

@@ -4,28 +4,26 @@
  */
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { ResultBody } from '../../src/platform/bus/result_body.ts';
-import { unpackBody } from '../../src/platform/bus/packing.ts';
 import { outcome } from '../../src/service/controller/collect/outcome.ts';
-import { skimResult } from '../../src/service/result/skim.ts';
+import { readResult } from '../../src/service/controller/collect/read_result.ts';
 import { bytesOf, type Piece } from '../../src/service/result/pieces.ts';
 import { unpackResult } from '../../src/service/result/unpack.ts';
 import { answerOf, type ResponseForm } from '../../src/service/result/answer.ts';
-import { packBody } from '../../src/service/runner/output.ts';
+import { packResult } from '../../src/service/runner/output.ts';
 
-const [, , step, file] = process.argv as [string, string, string, string];
+const [, , step, file, declared] = process.argv as [string, string, string, string, string];
+const size = Number(declared);
 const peak = (): number => Number(/VmHWM:\s+(\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]) / 1024;
 const asked = [{ name: 'ffprobe', version: '7.0' }] as const;
 const wanted: ResponseForm = { shown: ['ffprobe'], injectOutput: false, injectJson: false };
 const about = { requestId: '0192f0c1-0000-7000-8000-000000000001', queueTimeMs: 1, error: null };
-const MOST = 256 * 1024 * 1024;
 
 const bytes = readFileSync(file);
 async function sizeOf(body: string | Piece[]): Promise<number> {
   if (typeof body === 'string') return Buffer.from(body).length;
-  let size = 0;
-  for await (const slice of bytesOf(body, bytes)) size += slice.length;
-  return size;
+  let sum = 0;
+  for await (const slice of bytesOf(body, bytes)) sum += slice.length;
+  return sum;
 }
 
 const STEPS: Record<string, () => Promise<number>> = {
@@ -47,16 +45,11 @@ const STEPS: Record<string, () => Promise<number>> = {
       ],
       ioUsage: 1,
     };
-    const { chunks } = await packBody(raw, (text) => text, { job: 'a', attempt: 1, epoch: 1, podUid: 'a' });
+    const { chunks } = await packResult(raw, (text) => text, { job: 'a', attempt: 1, epoch: 1, podUid: 'a' });
     return chunks.length;
   },
-  collector: async () => outcome((await skimResult(bytes, MOST)).body, asked).status,
-  'collector, whole': async () => outcome(await unpackBody(bytes, MOST), asked).status,
-  api: async () => sizeOf(answerOf(await unpackResult(bytes, null), about, wanted).body),
-  'api, whole': async () => {
-    const result: ResultBody = await unpackBody(bytes, MOST);
-    return sizeOf(answerOf({ result, long: new Map() }, about, wanted).body);
-  },
+  collector: async () => outcome(await readResult(bytes, size), asked).status,
+  api: async () => sizeOf(answerOf(await unpackResult(bytes), about, wanted).body),
 };
 
 await pause(50);

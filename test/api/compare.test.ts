@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { compareRuns } from '../../src/media/compare/compare.ts';
-import type { ResultBody, ToolResult } from '../../src/platform/bus/result_body.ts';
 import { canonicalPolicy } from '../../src/media/policy/canonical.ts';
 import { outputsOf } from '../report/sample.ts';
 import { startApi, tool, type ApiFixture } from './fixture.ts';
+import type { TextBody, TextToolResult } from '../result/text_body.ts';
 
 const UNKNOWN = '01937c5e-8a00-7000-8000-000000000001';
 const outputs = { '3.3': '{"streams":[],"a":1}', '7.0': '{"streams":[],"a":2}' };
 
-function compared(): ResultBody {
+function compared(): TextBody {
   const runs = Object.entries(outputs).map(([version, text]) => ({
     tool: 'ffprobe' as const,
     version,
@@ -241,7 +241,7 @@ describe('POST /v1/compare', function () {
       return JSON.stringify(output);
     };
     const whole = frame('25/1');
-    async function judged(host: string, [before, after]: [string, string], change: Partial<ToolResult> = {}) {
+    async function judged(host: string, [before, after]: [string, string], change: Partial<TextToolResult> = {}) {
       const answering = compare({ url: `https://${host}/a.mkv`, ffprobe: { versions: ['3.3', '7.0'] } });
       const { name } = (await api.job(host)).metadata;
       await api.end(name, {
@@ -338,14 +338,14 @@ describe('POST /v1/compare', function () {
   });
 
   describe('two recorded requests', () => {
-    const probed = async (host: string, result: ResultBody): Promise<string> => {
+    const probed = async (host: string, result: TextBody): Promise<string> => {
       const answering = api.post({ url: `https://${host}/a.mp4` });
       const job = await api.job(host);
       await api.end(job.metadata.name, { result });
       await answering;
       return job.metadata.name;
     };
-    const result = (a: number): ResultBody => ({
+    const result = (a: number): TextBody => ({
       tools: [tool('ffprobe', JSON.stringify({ a })), tool('mediainfo', '{"media":{"track":[]}}')],
       ioUsage: 5,
     });

@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import { compareRuns } from '../../src/media/compare/compare.ts';
 import { SIDES, type Side } from '../../src/platform/bus/messages.ts';
-import type { FailureCode, ResultBody, ToolResult } from '../../src/platform/bus/result_body.ts';
+import type { FailureCode } from '../../src/platform/bus/result_body.ts';
 import { openSealed } from '../../src/platform/seal/open.ts';
 import { startApi, tool, type ApiFixture } from './fixture.ts';
+import { type TextBody, type TextToolResult } from '../result/text_body.ts';
 
 const A = 'https://one.test/films/a.mp4';
 const B = 'https://two.test/films/b.mp4';
@@ -13,11 +14,11 @@ const PRIVATE_A = 'https://user:hunter2secret@one.test/films/a.mp4';
 const PRIVATE_B = 'https://user-of-two:x@two.test/films/b.mp4?key=tokenoftwo1234';
 
 const output = { a: '{"streams":[],"a":1}', b: '{"streams":[],"a":2}' };
-const ran = (side: Side, change: Partial<ToolResult> = {}) => tool('ffprobe', output[side], { side, ...change });
+const ran = (side: Side, change: Partial<TextToolResult> = {}) => tool('ffprobe', output[side], { side, ...change });
 const failed = (side: Side, failure: FailureCode, error: string) =>
   ran(side, { success: false, failure, error, output: null, format: 'text' });
 
-function body(tools: ToolResult[], more: Partial<ResultBody> = {}): ResultBody {
+function body(tools: TextToolResult[], more: Partial<TextBody> = {}): TextBody {
   const runs = tools.flatMap(({ version, side, success, output: text }) =>
     success ? [{ tool: 'ffprobe' as const, version, label: side!, output: { bytes: 1, text: () => text! } }] : [],
   );
@@ -96,7 +97,7 @@ describe('POST /v1/compare of two addresses', function () {
       assert.doesNotMatch(error, /one\.test|two\.test/);
     });
 
-  async function made(sent: object, host: string, result: ResultBody) {
+  async function made(sent: object, host: string, result: TextBody) {
     const answering = compare(sent);
     const job = await api.job(host);
     const { name } = job.metadata;

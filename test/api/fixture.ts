@@ -2,13 +2,11 @@
  * The API on real servers: Postgres, NATS and an API server. The tests act as the controller, through its own calls.
  */
 import { randomBytes } from 'node:crypto';
-import { zstdCompressSync } from 'node:zlib';
 import type { AccountSettings } from '../../src/service/accounts/settings.ts';
 import { exportJWK, generateKeyPair, type JSONWebKeySet } from 'jose';
 import { pino } from 'pino';
 import { connectBus, type Bus } from '../../src/platform/bus/connect.ts';
 import { SUBJECT, type Early, type Ended, type Side } from '../../src/platform/bus/messages.ts';
-import type { ResultBody, ToolResult } from '../../src/platform/bus/result_body.ts';
 import { DEFAULTS, type Settings } from '../../src/service/api/deps.ts';
 import { listen, type HttpServer } from '../../src/service/api/http/http_server.ts';
 import { makeApp } from '../../src/service/api/server.ts';
@@ -28,6 +26,7 @@ import { startNats, type NatsServer } from '../servers.ts';
 import { ADMIN, sha256, startStore, type StoreFixture } from '../store/fixture.ts';
 import { until } from '../until.ts';
 import { watched } from './described.ts';
+import { headOf, packText, type TextBody, type TextToolResult } from '../result/text_body.ts';
 
 const TOOLS: [ToolName, string, { latest?: boolean; options?: string[] }][] = [
   [
@@ -95,7 +94,7 @@ export interface ApiFixture {
   end(
     id: string,
     end: {
-      result?: ResultBody;
+      result?: TextBody;
       close?: Partial<CloseInput>;
       tell?: boolean;
       inline?: boolean;
@@ -105,7 +104,7 @@ export interface ApiFixture {
   stop(): Promise<void>;
 }
 
-export const tool = (name: ToolName, output: string, change: Partial<ToolResult> = {}): ToolResult => ({
+export const tool = (name: ToolName, output: string, change: Partial<TextToolResult> = {}): TextToolResult => ({
   name,
   version: '7.0',
   success: true,
@@ -279,11 +278,11 @@ export async function startApi(
       const submittedAt = timeOf(id)!;
       const judged = result
         ? outcome(
-            result,
+            headOf(result),
             asked.map((run) => ({ version: '7.1', ...result.tools.find(({ name }) => name === run.name), ...run })),
           )
         : undefined;
-      const body = result ? zstdCompressSync(JSON.stringify(result)) : null;
+      const body = result ? packText(result).packed : null;
       const input: CloseInput = {
         id,
         submittedAt,

@@ -4,10 +4,10 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
-import { zstdCompressSync } from 'node:zlib';
 import { body, good } from '../result/result_samples.ts';
 import { ADMIN, aCloseInput, anOpenInput, startStore, type StoreFixture } from '../store/fixture.ts';
 import { until } from '../until.ts';
+import { packText } from '../result/text_body.ts';
 
 /** Three such results of one account are streamed at once. */
 const BUDGET = 120_000_000;
@@ -45,12 +45,12 @@ describe('memory of the API for large results', function () {
       waiter: null,
       request: { options: {}, response: { shown: ['ffprobe'], injectOutput: false, injectJson: false } },
     });
-    const text = JSON.stringify(body([good('ffprobe', output)]));
+    const { packed, size: bytes } = packText(body([good('ffprobe', output)]));
     await fixture.store.openRequest(open);
     await fixture.store.closeRequest(
       aCloseInput(open, {
-        body: zstdCompressSync(text),
-        inflatedBytes: size === 'recorded' ? Buffer.byteLength(text) : undefined,
+        body: packed,
+        inflatedBytes: size === 'recorded' ? bytes : undefined,
       }),
     );
     return open.id;

@@ -4,7 +4,6 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Ajv } from 'ajv';
 import { parse } from 'yaml';
-import type { ResultBody } from '../../src/platform/bus/result_body.ts';
 import { MOST_POLICIES } from '../../src/base/limits.ts';
 import { CRDS, PROBE_JOBS, type KubeObject } from '../../src/platform/kube/client.ts';
 import { canonicalPolicy } from '../../src/media/policy/canonical.ts';
@@ -15,6 +14,7 @@ import { outputsOf } from '../report/sample.ts';
 import { until } from '../until.ts';
 import { sha256 } from '../store/fixture.ts';
 import { startApi, tool, type ApiFixture } from './fixture.ts';
+import type { TextBody } from '../result/text_body.ts';
 
 const MP4 = { rules: [{ name: 'wrapper', field: 'container.format', is: 'mp4' }] };
 const MKV = { description: 'Matroska', rules: [{ name: 'wrapper', field: 'container.format', is: 'matroska' }] };
@@ -54,7 +54,7 @@ const HLS = {
     duration: 0,
   },
 };
-const printed: ResultBody = {
+const printed: TextBody = {
   tools: [
     tool('ffprobe', JSON.stringify(outputs['ffprobe 9.0']), { version: '7.0' }),
     tool('mediainfo', JSON.stringify(outputs['mediainfo 26.10']), { version: '24.06' }),
@@ -346,7 +346,7 @@ describe('policies through the API', function () {
     });
 
     /** Starts a probe, ends its job with `result`, and returns both. */
-    async function probe(host: string, body: object, result: ResultBody, path = '/v1/probe/file') {
+    async function probe(host: string, body: object, result: TextBody, path = '/v1/probe/file') {
       const answer = call('POST', path, { body: { url: `https://${host}/a.mkv`, ...body } });
       const job = await api.job(host);
       await api.end(job.metadata.name, { result, close: result.policy ? { policy: result.policy.outcome } : {} });
@@ -570,7 +570,7 @@ describe('policies through the API', function () {
   });
 
   describe('evaluating stored results', () => {
-    async function stored(host: string, result: ResultBody, body: object = {}): Promise<string> {
+    async function stored(host: string, result: TextBody, body: object = {}): Promise<string> {
       const answer = call('POST', '/v1/probe/file', { body: { url: `https://${host}/a.mkv`, ...body } });
       const { name } = (await api.job(host)).metadata;
       await api.end(name, { result });

@@ -5,7 +5,7 @@ import { serveCallout } from '../../src/platform/bus/callout.ts';
 import { consumeResults } from '../../src/platform/bus/collect.ts';
 import type { Bus } from '../../src/platform/bus/connect.ts';
 import { STREAM } from '../../src/platform/bus/messages.ts';
-import { packResult } from '../../src/platform/bus/packing.ts';
+import { packResult } from '../result/text_body.ts';
 import { fetchBody, managerOf, publishResult } from '../../src/platform/bus/results.ts';
 import { ensureStreams, raiseReplicas } from '../../src/platform/bus/streams.ts';
 import { pause } from '../../src/base/retry.ts';

@@ -7,7 +7,7 @@ import { consumeResults, type Collecting } from '../../src/platform/bus/collect.
 import type { Bus } from '../../src/platform/bus/connect.ts';
 import { asBusError } from '../../src/platform/bus/errors.ts';
 import { SUBJECT } from '../../src/platform/bus/messages.ts';
-import { packResult } from '../../src/platform/bus/packing.ts';
+import { packResult } from '../result/text_body.ts';
 import { managerOf, publishResult } from '../../src/platform/bus/results.ts';
 import { overfull, watchShares } from '../../src/platform/bus/shares.ts';
 import { ensureStreams } from '../../src/platform/bus/streams.ts';

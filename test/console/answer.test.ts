@@ -1,6 +1,5 @@
 /** The answer to a request in tabs, over a real record. */
 import assert from 'node:assert/strict';
-import type { ResultBody } from '../../src/platform/bus/result_body.ts';
 import type { Kind } from '../../src/platform/kube/probe_job.ts';
 import type { C2paReport } from '../../src/media/tools/c2pa_schema.ts';
 import { sentenceOf } from '../../src/console/answer/sentence.ts';
@@ -10,6 +9,7 @@ import { startConsole, visitAs, type ConsoleFixture, type Look, type Visit } fro
 import { REPORT } from './sample_answers.ts';
 import { LADDER } from './sample_ladder.ts';
 import { storeAnswer } from './stored_answer.ts';
+import type { TextBody } from '../result/text_body.ts';
 
 const C2PA: C2paReport = {
   active_manifest: 'urn:c2pa:one',
@@ -40,7 +40,7 @@ describe('console: the answer', function () {
   });
   after(() => c?.stop());
 
-  const record = (kind: Kind, result: ResultBody) => storeAnswer(c.m.stored.store, ann, kind, result);
+  const record = (kind: Kind, result: TextBody) => storeAnswer(c.m.stored.store, ann, kind, result);
   const visit = (path: string, look: Look, work: (v: Visit) => Promise<void>) =>
     visitAs(c, ann.email, { path, look }, work);
 

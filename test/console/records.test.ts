@@ -1,10 +1,10 @@
 /** Requests, deliveries and usage in the console, over a real record. */
 import assert from 'node:assert/strict';
-import { zstdCompressSync } from 'node:zlib';
 import type { Person } from '../api/accounts/fixture.ts';
 import { body, good } from '../result/result_samples.ts';
 import { aCloseInput, anOpenInput } from '../store/fixture.ts';
 import { during, startConsole, type ConsoleFixture, type Visit } from './fixture.ts';
+import { packText } from '../result/text_body.ts';
 
 /** Script, a direction that turns around what follows, a bell, and a character without a form. */
 const HOSTILE = `https://origin.example/<img src=x onerror="document.title='bad'">\u202e4pm.\u0007\u200b/=cmd`;
@@ -43,11 +43,12 @@ describe('console: requests, deliveries and usage', function () {
       ...(index === 1 ? { webhookUrl: 'https://receiver.example/hook' } : {}),
     });
     await store.openRequest(open);
-    const text = JSON.stringify(body([good('ffprobe', JSON.stringify({ format: { tags: { title: TITLE } } }))]));
+    const output = JSON.stringify({ format: { tags: { title: TITLE } } });
+    const { packed, size } = packText(body([good('ffprobe', output)]));
     await store.closeRequest(
       aCloseInput(open, {
-        body: zstdCompressSync(text),
-        inflatedBytes: Buffer.byteLength(text),
+        body: packed,
+        inflatedBytes: size,
         ...(failed ? { state: 'error', status: 404, reason: 'OriginUnreachable', error: 'not found', body: null } : {}),
       }),
     );

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { makeBodyRoom } from '../../src/platform/bus/body_room.ts';
 import { CHUNK_BYTES, SUBJECT } from '../../src/platform/bus/messages.ts';
-import { packResult } from '../../src/platform/bus/packing.ts';
+import { packResult } from '../result/text_body.ts';
 import { publishResult } from '../../src/platform/bus/results.ts';
 import { PODS, PROBE_JOBS } from '../../src/platform/kube/client.ts';
 import { until } from '../until.ts';

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import type { FailureCode, ResultBody } from '../../src/platform/bus/result_body.ts';
 import { type Outcome, outcome, runsOf } from '../../src/service/controller/collect/outcome.ts';
-import { bad, body, BOTH, good } from '../result/result_samples.ts';
+import { bad, body as printed, BOTH, good } from '../result/result_samples.ts';
+import { headOf } from '../result/text_body.ts';
 
 const ok = good('ffprobe', '{}');
 const fine = good('mediainfo', '{}');
@@ -9,6 +10,8 @@ const both = (failure: FailureCode, first = 'first (exit code 1)') => [
   bad('ffprobe', failure, first),
   bad('mediainfo', failure, 'second (exit code 0)'),
 ];
+
+const body = (...given: Parameters<typeof printed>): ResultBody => headOf(printed(...given));
 
 const TABLE: [string, ResultBody, Pick<Outcome, 'status' | 'state' | 'reason'> & { error?: string }][] = [
   ['both tools succeeded', body([ok, fine]), { status: 200, state: 'success', reason: 'Completed' }],

@@ -1,7 +1,6 @@
 /** Policies on their way through a controller: shared ones into the record, documents to runners, verdicts to jobs. */
 import assert from 'node:assert/strict';
 import type { Go } from '../../src/platform/bus/messages.ts';
-import type { ResultBody } from '../../src/platform/bus/result_body.ts';
 import { policyLine, policyStatus, wrongPolicy } from '../../src/service/controller/collect/verdict.ts';
 import { PolicyDocuments } from '../../src/service/controller/leader/policies.ts';
 import { PROBE_JOBS, PROBE_POLICIES } from '../../src/platform/kube/client.ts';
@@ -15,6 +14,7 @@ import type { Store } from '../../src/platform/store/store.ts';
 import { until } from '../until.ts';
 import { startCluster, type Cluster } from './cluster_parts.ts';
 import { success } from './simulated_runners.ts';
+import type { TextBody } from '../result/text_body.ts';
 
 const rule = (is: string): Policy => ({ rules: [{ name: 'wrapper', field: 'container.format', is }] });
 const MOVING = { account: SHARED, name: 'moving', userId: null };
@@ -102,7 +102,7 @@ describe('policies in the controller', function () {
       says = ({ assignment: { policy } }) => policy && failing(policy);
       cluster = await startCluster({
         runners: {
-          result(order): ResultBody {
+          result(order): TextBody {
             orders.push(order);
             const policy = says(order);
             return { ...success(order), ...(policy ? { policy } : {}) };
@@ -257,7 +257,7 @@ describe('cache of policy documents', () => {
 });
 
 describe('verdict in a result', () => {
-  const body = (policy?: PolicyResult): ResultBody => ({ tools: [], ioUsage: 0, ...(policy ? { policy } : {}) });
+  const body = (policy?: PolicyResult): TextBody => ({ tools: [], ioUsage: 0, ...(policy ? { policy } : {}) });
   const named = failing({ name: 'web', revision: 2 });
 
   for (const [what, asked, told, wrong] of [

@@ -18,8 +18,7 @@ import {
   type Prepare,
   type Renew,
 } from '../../src/platform/bus/messages.ts';
-import type { ResultBody } from '../../src/platform/bus/result_body.ts';
-import { packResult } from '../../src/platform/bus/packing.ts';
+import { packResult, type TextBody } from '../result/text_body.ts';
 import { makeRunnerId } from '../../src/platform/bus/runner_id.ts';
 import { PODS, type KubeClient, type Pod } from '../../src/platform/kube/client.ts';
 import { startReflector } from '../../src/platform/kube/reflector.ts';
@@ -48,7 +47,7 @@ export interface Behaviour {
   go: (order: Go, runner: SimulatedRunner) => { ms: number } | 'hold' | Refusal | 'silent';
   /** Called when a runner was prepared. Its answer has a number if this resolves to true. */
   begins: (order: Prepare) => boolean | Promise<boolean>;
-  result: (order: Go) => ResultBody;
+  result: (order: Go) => TextBody;
   heartbeatMs: number;
   /** Whether new pods start at all; `running`: once their phase says so, where the cluster has nodes. */
   boot: boolean | 'running';
@@ -83,7 +82,7 @@ export interface SimulatedRunner {
   stop(): void;
 }
 
-export const success = (order: Go): ResultBody => ({
+export const success = (order: Go): TextBody => ({
   tools: order.assignment.tools.map(({ name, version }) => ({
     name,
     version,

@@ -1,7 +1,7 @@
 /** A comparison of two sources at its deadline, and beside runners of the release before. */
 import assert from 'node:assert/strict';
 import { RUNNER_PROTOCOL } from '../../src/platform/bus/messages.ts';
-import { skimResult } from '../../src/service/result/skim.ts';
+import { readHead } from '../../src/service/result/unpack.ts';
 import { until } from '../until.ts';
 import { startCluster, type Cluster } from './cluster_parts.ts';
 
@@ -35,7 +35,7 @@ describe('leader: a comparison of two sources', function () {
     const { id, submittedAt } = await submit({ ...twoSources, timeoutMs: 100 });
     const [record] = await ended(id);
     assert.deepEqual([record?.status, record?.reason, record?.hasBody], [200, 'DeadlineExceeded', true]);
-    const { body } = await skimResult((await servers.stored.store.readBody(id, submittedAt))!);
+    const body = await readHead((await servers.stored.store.readBody(id, submittedAt))!);
     assert.deepEqual(
       body.tools.map(({ side, name, success, failure, usageMs }) => [side, name, success, failure, usageMs]),
       ['a', 'b'].flatMap((side) =>

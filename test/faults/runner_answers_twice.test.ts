@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { SUBJECT, type Go } from '../../src/platform/bus/messages.ts';
-import { packResult } from '../../src/platform/bus/packing.ts';
+import { packResult } from '../result/text_body.ts';
 import { PODS } from '../../src/platform/kube/client.ts';
 import { startCluster, type Cluster } from '../controller/cluster_parts.ts';
 import { success } from '../controller/simulated_runners.ts';

@@ -3,9 +3,8 @@
  */
 import assert from 'node:assert/strict';
 import type { Heartbeat } from '../../src/platform/bus/messages.ts';
-import type { ResultBody } from '../../src/platform/bus/result_body.ts';
 import { SUBJECT } from '../../src/platform/bus/messages.ts';
-import { packResult } from '../../src/platform/bus/packing.ts';
+import { packResult, type TextBody } from '../result/text_body.ts';
 import { INBOX } from '../../src/platform/bus/permissions.ts';
 import { PODS, PROBE_JOBS, type Pod } from '../../src/platform/kube/client.ts';
 import {
@@ -305,7 +304,7 @@ describe('a stolen NATS identity of a runner', function () {
   });
 
   describe('results', () => {
-    const lie: ResultBody = {
+    const lie: TextBody = {
       tools: [
         {
           name: 'ffprobe',

@@ -103,16 +103,18 @@ describe('a new tool', function () {
   }
 
   type Selection = Awaited<ReturnType<typeof select>>;
-  type Body = Parameters<typeof import('../../src/service/controller/collect/outcome.ts').outcome>[0];
+  type Body = import('../result/text_body.ts').TextBody;
   async function answer(body: Body, { tools, shown }: Selection) {
     const { outcome } = await load<typeof import('../../src/service/controller/collect/outcome.ts')>(
       'src/service/controller/collect/outcome.ts',
     );
     const { answerOf } =
       await load<typeof import('../../src/service/result/answer.ts')>('src/service/result/answer.ts');
-    assert.equal(outcome(body, tools).status, 200);
+    const { inMemory } = await load<typeof import('../result/text_body.ts')>('test/result/text_body.ts');
+    const unpacked = inMemory(body);
+    assert.equal(outcome(unpacked.result, tools).status, 200);
     const { body: text } = answerOf(
-      { result: body, long: new Map() },
+      unpacked,
       { requestId: 'id', queueTimeMs: 0, error: null },
       { shown, injectOutput: false, injectJson: false },
     );

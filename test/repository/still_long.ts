@@ -19,7 +19,6 @@ export const STILL_LONG: Readonly<Record<string, number>> = {
   'src/platform/kube/events.ts eventRecorder': 82,
   'src/platform/kube/queue.ts workQueue': 104,
   'src/service/result/json_scanner.ts jsonScanner': 160,
-  'src/service/result/lift.ts lifter': 95,
   'src/service/result/memory_budget.ts makeMemoryBudget': 85,
   'src/service/runner/launcher.ts openLauncher': 176,
   'src/service/setup/main.ts setup': 82,

@@ -4,7 +4,8 @@
  */
 import type { ResponseForm } from '../../src/service/result/answer.ts';
 import type { FileTool } from '../../src/media/tools/table.ts';
-import { bad as failed, body, good, type TextBody } from './result_samples.ts';
+import { bad as failed, body, good } from './result_samples.ts';
+import type { TextBody } from './text_body.ts';
 
 export const RECORDED = { requestId: '0192f0c1-0000-7000-8000-000000000001', queueTimeMs: 3, error: null };
 export const frames = (count: number, more: object = {}) =>

@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict';
 import { type Answer, type AnswerOptions, assemble } from '../../src/service/result/assemble.ts';
 import { bad, body, good } from './result_samples.ts';
+import { inMemory, type TextBody } from './text_body.ts';
 
 const ID = '0192f0c1-0000-7000-8000-000000000001';
 const JSON_TYPE = 'application/json; charset=utf-8';
 type TextAnswer = Answer & { body: string };
-const answer = (result: Parameters<typeof assemble>[0], more: Partial<AnswerOptions> = {}): TextAnswer =>
-  assemble(result, { requestId: ID, queueTimeMs: 3.6, ...more }) as TextAnswer;
-const parsed = (result: Parameters<typeof assemble>[0], more: Partial<AnswerOptions> = {}) =>
+const answer = (printed: TextBody, more: Partial<AnswerOptions> = {}): TextAnswer => {
+  const { result, outputs } = inMemory(printed);
+  return assemble(result, { requestId: ID, queueTimeMs: 3.6, outputs, ...more }) as TextAnswer;
+};
+const parsed = (result: TextBody, more: Partial<AnswerOptions> = {}) =>
   JSON.parse(answer(result, more).body) as Record<string, any>;
 
 const FF = '{\n    "format": {"size": 1e3, "big": 12345678901234567890, "dup": 1, "dup": 2}\n}\n';

@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict';
 import { assembleSingle, type SingleOptions } from '../../src/service/result/assemble_single.ts';
-import type { ResultBody } from '../../src/platform/bus/result_body.ts';
 import { bad, body, good } from './result_samples.ts';
+import { inMemory, type TextBody } from './text_body.ts';
 
 const ID = '0192f0c1-0000-7000-8000-000000000001';
 const JSON_TYPE = 'application/json; charset=utf-8';
 const C2PA = '{\n  "active_manifest": null, "n": 1e2, "dup": 1, "dup": 2 }\n';
 const MSV = '{"success":true,"cli_output":"all is well\\n","tool":"probeyard-hls","messages":[]}';
 const METADATA = { request_id: ID, queue_time: 4, io_usage: 1234, duration: 12, usage: 12 };
-const answer = (result: ResultBody, more: Partial<SingleOptions>) => {
+const answer = (printed: TextBody, more: Partial<SingleOptions>) => {
+  const { result, outputs } = inMemory(printed);
   const { body: text, ...rest } = assembleSingle(result, {
+    outputs,
     tool: 'c2pa',
     requestId: ID,
     queueTimeMs: 3.6,
@@ -66,7 +68,7 @@ describe('response of an endpoint of one tool', () => {
     assert.equal(answer(result, { tool: 'msv', injectOutput: true }).body, report);
   });
 
-  const failures: [string, ResultBody, string][] = [
+  const failures: [string, TextBody, string][] = [
     [
       'a failure without output',
       body([bad('c2pa', 'crashed', 'c2pa was ended by SIGSEGV (exit code 139)')]),

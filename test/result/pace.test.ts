@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { zstdCompressSync } from 'node:zlib';
-import { inflate, type PackedSlices } from '../../src/service/result/inflate.ts';
+import { inflateOutputs, type PackedSlices } from '../../src/service/result/inflate.ts';
 import { makePaces } from '../../src/service/result/pace.ts';
 import { unpackResult } from '../../src/service/result/unpack.ts';
+import { body, good } from './result_samples.ts';
+import { packText } from './text_body.ts';
 
 const MB = 1_000_000;
 
@@ -68,25 +69,18 @@ describe('result: pace of large results', () => {
     assert.equal(paceOf.debtOf(1), 0);
   });
 
-  it('inflating a body counts by its estimate, and a scan by its duration', async () => {
-    const text = JSON.stringify({ ffprobe: { success: true, output: 'a'.repeat(3 * MB) } });
-    const counted = async (read: (packed: PackedSlices) => Promise<unknown>): Promise<number> => {
-      let busy = 0;
-      const packed = zstdCompressSync(text);
-      await read(
-        Object.assign(() => [packed], {
-          pace: (ms: number) => {
-            busy += ms;
-            return undefined;
-          },
-        }),
-      );
-      return busy;
-    };
-    const inflating = await counted(async (packed) => {
-      for await (const slice of inflate(packed)) assert.ok(slice.length > 0);
+  it('inflating outputs counts by its estimate, and only what is inflated', async () => {
+    const { packed } = packText(body([good('ffprobe', 'a'.repeat(3 * MB), { format: 'text' })]));
+    let busy = 0;
+    const paced: PackedSlices = Object.assign(() => [packed], {
+      pace: (ms: number) => {
+        busy += ms;
+        return undefined;
+      },
     });
-    assert.equal(Math.round(inflating), Math.round(text.length / 250_000));
-    assert.ok((await counted((packed) => unpackResult(packed, null))) > inflating);
+    await unpackResult(paced);
+    assert.equal(busy, 0);
+    for await (const slice of inflateOutputs(paced)) assert.ok(slice.length > 0);
+    assert.equal(Math.round(busy), Math.round((3 * MB) / 250_000));
   });
 });

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import type { ResultBody, ToolResult } from '../../src/platform/bus/result_body.ts';
 import { assemble } from '../../src/service/result/assemble.ts';
 import type { FileTool } from '../../src/media/tools/table.ts';
+import { inMemory, type TextBody, type TextToolResult } from './text_body.ts';
 
-const tool = (name: ToolResult['name'], usageMs: number): ToolResult => ({
+const tool = (name: TextToolResult['name'], usageMs: number): TextToolResult => ({
   name,
   version: '1.0',
   success: true,
@@ -14,18 +14,21 @@ const tool = (name: ToolResult['name'], usageMs: number): ToolResult => ({
   format: 'json',
   output: `{"of":"${name}"}`,
 });
-const body: ResultBody = {
+const body: TextBody = {
   tools: [tool('ffprobe', 20), tool('mediainfo', 30)],
   report: { ...tool('ffprobe', 0), name: 'probe_report', durationMs: 2, output: '{"report":1}' },
   ioUsage: 1,
 };
-const answer = (shown: FileTool[], more: object = {}) =>
-  assemble(body, {
+const answer = (shown: FileTool[], more: object = {}) => {
+  const { result, outputs } = inMemory(body);
+  return assemble(result, {
+    outputs,
     requestId: 'r',
     queueTimeMs: 0,
     shown,
     ...more,
   }) as { body: string };
+};
 /** A large body comes in pieces. */
 const text = (shown: FileTool[], more: object = {}) => [answer(shown, more).body].flat().map(String).join('');
 const part = (shown: FileTool[]) => (JSON.parse(text(shown)) as { probe_report: unknown }).probe_report;

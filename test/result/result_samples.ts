@@ -1,6 +1,11 @@
-import type { FailureCode, ResultBody, ToolResult } from '../../src/platform/bus/result_body.ts';
+import type { FailureCode } from '../../src/platform/bus/result_body.ts';
+import type { TextBody, TextToolResult } from './text_body.ts';
 
-export const good = (name: ToolResult['name'], output: string, more: Partial<ToolResult> = {}): ToolResult => ({
+export const good = (
+  name: TextToolResult['name'],
+  output: string,
+  more: Partial<TextToolResult> = {},
+): TextToolResult => ({
   name,
   version: '7.1',
   success: true,
@@ -14,11 +19,11 @@ export const good = (name: ToolResult['name'], output: string, more: Partial<Too
 });
 
 export const bad = (
-  name: ToolResult['name'],
+  name: TextToolResult['name'],
   failure: FailureCode,
   error: string,
-  more: Partial<ToolResult> = {},
-): ToolResult => ({
+  more: Partial<TextToolResult> = {},
+): TextToolResult => ({
   name,
   version: '7.1',
   success: false,
@@ -33,7 +38,7 @@ export const bad = (
   ...more,
 });
 
-export const body = (tools: ToolResult[], more: Partial<ResultBody> = {}): ResultBody => ({
+export const body = (tools: TextToolResult[], more: Partial<TextBody> = {}): TextBody => ({
   tools,
   ioUsage: 1234,
   ...more,
@@ -42,4 +47,3 @@ export const BOTH = [
   { name: 'ffprobe', version: '7.1' },
   { name: 'mediainfo', version: '7.1' },
 ] as const;
-export type TextBody = ResultBody;

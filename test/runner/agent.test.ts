@@ -11,6 +11,7 @@ import type { Source } from '../../src/source/source.ts';
 import { until } from '../until.ts';
 import { Rig } from './agent_rig.ts';
 import { processesWith } from './found.ts';
+import { headOf } from '../result/text_body.ts';
 
 const which = (tool: string): string => spawnSync('which', [tool], { encoding: 'utf8' }).stdout.trim();
 const wav = sampleWav(80_000);
@@ -251,7 +252,7 @@ describe('agent', function () {
       );
       assert.match(bad?.error ?? '', message);
       assert.deepEqual([good?.success, good?.output], [true, '{"media":{}}\n']);
-      assert.equal(outcome(body, body.tools).state, 'with-errors');
+      assert.equal(outcome(headOf(body), body.tools).state, 'with-errors');
     });
   }
 
@@ -314,7 +315,7 @@ describe('agent', function () {
         ],
       );
       assert.equal(body.source?.failure, code);
-      assert.equal(outcome(body, body.tools).status, status);
+      assert.equal(outcome(headOf(body), body.tools).status, status);
     });
   }
 
@@ -416,7 +417,7 @@ describe('agent', function () {
         { failure: 'out-of-memory', error: 'mediainfo ran out of memory (exit code 137)' },
       ],
     );
-    assert.equal(outcome(body, body.tools).status, 200);
+    assert.equal(outcome(headOf(body), body.tools).status, 200);
     await until('its tools are gone', () => !running('sleep\x00505\x00') && !running('sleep\x00506\x00'));
     await rig.launcher.whenConnected(5_000);
     assert.equal((await rig.run(rig.go([rig.script(ok('{}'))]))).body.tools[0]?.success, true);

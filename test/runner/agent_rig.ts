@@ -23,8 +23,8 @@ import {
   RUNNER_PROTOCOL,
   SUBJECT,
 } from '../../src/platform/bus/messages.ts';
-import type { ResultBody } from '../../src/platform/bus/result_body.ts';
-import { unpackBody } from '../../src/platform/bus/packing.ts';
+import { readResult } from '../../src/service/controller/collect/read_result.ts';
+import { unpackText, type TextBody } from '../result/text_body.ts';
 import { INBOX } from '../../src/platform/bus/permissions.ts';
 import { fetchBody, managerOf } from '../../src/platform/bus/results.ts';
 import { ensureStreams } from '../../src/platform/bus/streams.ts';
@@ -43,7 +43,7 @@ import { type LauncherProcess, startLauncher } from './built_launcher.ts';
 
 export interface Taken {
   header: Result;
-  body: ResultBody;
+  body: TextBody;
 }
 
 export class Rig {
@@ -94,7 +94,10 @@ export class Rig {
     });
     this.collecting = consumeResults(this.leader, {
       handle: async ({ header }) => {
-        const taken = { header, body: await unpackBody(await fetchBody(this.leader, header, 256 << 20), 256 << 20) };
+        const packed = await fetchBody(this.leader, header, 256 << 20);
+        // A collector would record it.
+        await readResult(packed, header.size);
+        const taken = { header, body: await unpackText(packed) };
         this.results.push(taken);
         this.#waiting.get(header.job)?.(taken);
         if (this.confirm)

@@ -3,13 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { join } from 'node:path';
-import {
-  RESULT_PROTOCOL,
-  SUBJECT,
-  type AssignedTool,
-  type Assignment,
-  type Cancel,
-} from '../../src/platform/bus/messages.ts';
+import { SUBJECT, type AssignedTool, type Assignment, type Cancel } from '../../src/platform/bus/messages.ts';
 import { comparisonOf } from '../../src/service/result/assemble_comparison.ts';
 import { runInTurn } from '../../src/service/runner/two_sources.ts';
 import type { RawToolResult } from '../../src/service/runner/output.ts';
@@ -106,9 +100,8 @@ describe('comparison of two sources in an agent', function () {
 
   it('runs every tool on the first, then on the second, and tells what differs', async () => {
     origins(file(FILE), file(FILE.subarray(1)));
-    const { body, header } = await rig.run(order(both()));
+    const { body } = await rig.run(order(both()));
     assert.deepEqual(outcomes(body.tools), ['a ffprobe ok', 'a mediainfo ok', 'b ffprobe ok', 'b mediainfo ok']);
-    assert.equal(header.protocol, RESULT_PROTOCOL);
     const inTurn = asked.map(({ at }) => at).join('');
     assert.match(inTurn, /^a+b+$/);
     assert.deepEqual(

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import type { ResultBody } from '../../src/platform/bus/result_body.ts';
-import { joinResult, unpackBody } from '../../src/platform/bus/packing.ts';
-import { packBody, pieces, type RawBody, type RawToolResult } from '../../src/service/runner/output.ts';
+import { joinResult } from '../../src/platform/bus/packing.ts';
+import { readResult } from '../../src/service/controller/collect/read_result.ts';
+import { packResult, pieces, type RawBody, type RawToolResult } from '../../src/service/runner/output.ts';
+import { unpackText, type TextBody } from '../result/text_body.ts';
 
 const OF = { job: 'j', attempt: 1, epoch: 2, podUid: 'u' };
 const tool = (output: Buffer | null, more: Partial<RawToolResult> = {}): RawToolResult => ({
@@ -17,13 +18,16 @@ const tool = (output: Buffer | null, more: Partial<RawToolResult> = {}): RawTool
   output,
   ...more,
 });
-const roundTrip = async (body: RawBody, redact = (text: string) => text): Promise<ResultBody> => {
-  const packed = await packBody(body, redact, OF);
+const roundTrip = async (body: RawBody, redact = (text: string) => text): Promise<TextBody> => {
+  const packed = await packResult(body, redact, OF);
   assert.deepEqual(
     { ...packed.header, inline: '', sha256: '', size: 0, chunks: 0 },
     { protocol: 1, ...OF, encoding: 'zstd', inline: '', sha256: '', size: 0, chunks: 0 },
   );
-  return unpackBody(joinResult(packed.header, packed.chunks), 1 << 30, packed.header.size);
+  const joined = joinResult(packed.header, packed.chunks);
+  // A collector takes it.
+  await readResult(joined, packed.header.size);
+  return unpackText(joined);
 };
 
 describe('output of a result', function () {
@@ -87,6 +91,27 @@ describe('output of a result', function () {
         piece.replaceAll(secret, 'REDACTED'),
       );
       assert.ok(body.tools[0]?.output === text.replace(secret, 'REDACTED'));
+    });
+  }
+
+  const printed: [string, string, 'json' | 'text'][] = [
+    ['short JSON', '{"a":1}\n', 'json'],
+    ['short text in place of JSON', '{"a":', 'text'],
+    ['nothing but space', ' \n', 'text'],
+    ['long JSON', JSON.stringify({ a: 'é'.repeat(300_000) }), 'json'],
+    ['long text in place of JSON', `{"a":"${'x'.repeat(600_000)}`, 'text'],
+    ['JSON that is long once an address is restored', JSON.stringify(Array(20_000).fill('ADDRESS')), 'json'],
+    ['JSON that is short once an address is restored', JSON.stringify(Array(20_000).fill('A'.repeat(12))), 'json'],
+    ['JSON that is none once a secret is removed', '{"a":"SECRET"}', 'text'],
+  ];
+  for (const [what, output, format] of printed) {
+    it(`is described as ${format}: ${what}`, async () => {
+      const redact = (text: string) =>
+        text.replaceAll('ADDRESS', 'https://a.example/').replaceAll('A'.repeat(12), 'x').replaceAll('SECRET', '"');
+      const failed = { success: false, failure: 'failed', error: 'x' } as const;
+      const { tools } = await roundTrip({ tools: [tool(Buffer.from(output), failed)], ioUsage: 0 }, redact);
+      assert.equal(tools[0]?.format, format);
+      assert.ok(tools[0].output === redact(output));
     });
   }
 

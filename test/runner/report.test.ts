@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import type { AssignedTool, Assignment } from '../../src/platform/bus/messages.ts';
-import { joinResult, unpackBody } from '../../src/platform/bus/packing.ts';
-import { packBody, type RawToolResult } from '../../src/service/runner/output.ts';
+import { joinResult } from '../../src/platform/bus/packing.ts';
+import { unpackText } from '../result/text_body.ts';
+import { packResult, type RawToolResult } from '../../src/service/runner/output.ts';
 import { parseSource } from '../../src/source/address/parse.ts';
 import { reportOf, runsForReport } from '../../src/service/runner/report.ts';
 import { extensionOf } from '../../src/source/playlist/mapping.ts';
@@ -135,13 +136,13 @@ describe('probe report in the runner', () => {
   });
   it('is part of the published result', async () => {
     const report = resultOf(assignment([]), [result('ffprobe'), result('mediainfo')], [], same)!;
-    const { header, chunks } = await packBody({ tools: [result('ffprobe')], report, ioUsage: 5 }, same, {
+    const { header, chunks } = await packResult({ tools: [result('ffprobe')], report, ioUsage: 5 }, same, {
       job: 'j',
       attempt: 1,
       epoch: 1,
       podUid: 'u',
     });
-    const body = await unpackBody(joinResult(header, chunks), 1 << 24, header.size);
+    const body = await unpackText(joinResult(header, chunks));
     assert.equal(body.report?.output, report.output!.toString());
     assert.equal(body.report?.name, 'probe_report');
     assert.equal(body.tools[0]?.name, 'ffprobe');

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { outcome } from '../../src/service/controller/collect/outcome.ts';
 import { listen } from '../source/listen.ts';
 import { Rig } from './agent_rig.ts';
+import { headOf } from '../result/text_body.ts';
 
 describe('RTSP in a runner', function () {
   this.timeout(60_000);
@@ -40,14 +41,14 @@ describe('RTSP in a runner', function () {
       report.warnings.some(({ code }) => code === 'single-source'),
       JSON.stringify(report.warnings),
     );
-    assert.deepEqual([outcome(body, tools).status, outcome(body, tools).state], [200, 'with-errors']);
+    assert.deepEqual([outcome(headOf(body), tools).status, outcome(headOf(body), tools).state], [200, 'with-errors']);
   });
 
   it('mediainfo alone opens no connection, and the request ends with 200 and the error', async () => {
     const before = peer.connections;
     const tools = [mediainfo()];
     const { body } = await rig.run(rig.go(tools, { source: source() }));
-    const { status, state, error } = outcome(body, tools);
+    const { status, state, error } = outcome(headOf(body), tools);
     assert.deepEqual([status, state, error], [200, 'error', 'mediainfo cannot read RTSP']);
     assert.deepEqual([peer.connections - before, body.ioUsage], [0, 0]);
   });
@@ -62,6 +63,6 @@ describe('RTSP in a runner', function () {
       body.tools.map(({ failure }) => failure),
       ['origin-unreachable', 'origin-unreachable'],
     );
-    assert.equal(outcome(body, tools).status, 404);
+    assert.equal(outcome(headOf(body), tools).status, 404);
   });
 });

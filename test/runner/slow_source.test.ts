@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { outcome } from '../../src/service/controller/collect/outcome.ts';
 import { Rig } from './agent_rig.ts';
+import { headOf } from '../result/text_body.ts';
 
 describe('slow source in a runner', function () {
   this.timeout(60_000);
@@ -28,7 +29,7 @@ describe('slow source in a runner', function () {
       [[false, 'source-cut', 'the source is too slow (exit code 1)']],
     );
     assert.deepEqual(
-      [outcome(body, tools).status, outcome(body, tools).error],
+      [outcome(headOf(body), tools).status, outcome(headOf(body), tools).error],
       [200, 'the source is too slow (exit code 1)'],
     );
     assert.deepEqual(body.source, { failure: 'source-cut', message: 'the source is too slow' });

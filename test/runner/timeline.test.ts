@@ -4,9 +4,9 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { unpack } from '../../images/archive.ts';
 import { cachedTools } from '../../images/cached.ts';
-import type { ResultBody } from '../../src/platform/bus/result_body.ts';
 import type { Timeline } from '../../src/media/timeline/schema.ts';
 import { Rig } from './agent_rig.ts';
+import type { TextBody } from '../result/text_body.ts';
 
 const built = (await cachedTools()).filter(({ entry, image }) => entry.tool === 'ffprobe' && image !== undefined);
 const clip = readFileSync(join(import.meta.dirname, '..', 'fixtures', 'tiny.mp4'));
@@ -33,7 +33,7 @@ describe('a timeline in an agent', function () {
   });
   after(() => rig.stop());
 
-  const told = ({ timeline }: ResultBody): Timeline => JSON.parse(timeline?.output ?? 'null') as Timeline;
+  const told = ({ timeline }: TextBody): Timeline => JSON.parse(timeline?.output ?? 'null') as Timeline;
   /** `packets`: what the run over packets does; the other run prints JSON. */
   const printing = (
     packets: string,

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
-import { zstdCompressSync } from 'node:zlib';
 import { Ajv, type ValidateFunction } from 'ajv';
 import { WebhookSchema } from '../../src/service/api/openapi/webhooks.ts';
-import type { ResultBody } from '../../src/platform/bus/result_body.ts';
 import { compareRuns } from '../../src/media/compare/compare.ts';
 import type { ResponseForm } from '../../src/service/result/answer.ts';
 import { readKeptRequest } from '../../src/service/result/kept_request.ts';
 import { MAX_BODY_BYTES, webhookBody as bodyOf, type EndedRequest } from '../../src/service/webhooks/body.ts';
 import { bad, body, good } from '../result/result_samples.ts';
+import { packText, type TextBody } from '../result/text_body.ts';
 
 const ID = '0192f0c1-0000-7000-8000-000000000001';
 const AT = new Date('2026-03-01T12:00:00.123Z');
@@ -25,11 +24,11 @@ const wanted = (more: Partial<ResponseForm> = {}): ResponseForm => ({
   injectJson: false,
   ...more,
 });
-const stored = (result: ResultBody) => {
-  const text = JSON.stringify(result);
-  return { packed: zstdCompressSync(text), inflatedBytes: Buffer.byteLength(text) };
+const stored = (result: TextBody) => {
+  const { packed, size } = packText(result);
+  return { packed, inflatedBytes: size };
 };
-const webhookBody = (about: EndedRequest, result: ResultBody | null, wishes: Parameters<typeof bodyOf>[2]) =>
+const webhookBody = (about: EndedRequest, result: TextBody | null, wishes: Parameters<typeof bodyOf>[2]) =>
   bodyOf(about, result && stored(result), wishes);
 const isDescribed: ValidateFunction = new Ajv({ formats: { uuid: true, 'date-time': true } }).compile(WebhookSchema);
 const sent = async (...given: Parameters<typeof webhookBody>) => {
@@ -197,10 +196,11 @@ describe('body of a webhook', () => {
     ]);
   });
   it('is abridged by the inflated size of the result, even if the envelope alone would fit', async () => {
-    const escapes = JSON.stringify('"'.repeat(300_000));
-    const text = JSON.parse(
-      (await webhookBody(ended, body([good('ffprobe', escapes)]), wanted())).toString(),
-    ) as Record<string, any>;
+    const result = body([good('ffprobe', '{}'), good('mediainfo', JSON.stringify('x'.repeat(MAX_BODY_BYTES)))]);
+    const text = JSON.parse((await webhookBody(ended, result, wanted({ shown: ['ffprobe'] }))).toString()) as Record<
+      string,
+      any
+    >;
     assert.deepEqual([text['truncated'], text['ffprobe'].success, 'response' in text['ffprobe']], [true, true, false]);
   });
   it('of a result without a recorded size is complete up to exactly a megabyte', async () => {

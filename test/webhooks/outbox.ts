@@ -1,5 +1,4 @@
 /** Ended requests with pending webhooks on a real Postgres, and deliverers for them. */
-import { zstdCompressSync } from 'node:zlib';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { makeMemoryBudget, type MemoryBudget } from '../../src/service/result/memory_budget.ts';
@@ -9,6 +8,7 @@ import { startDelivery, type Delivery, type DeliverySettings } from '../../src/s
 import { webhookMetrics } from '../../src/service/webhooks/metrics.ts';
 import { body, good } from '../result/result_samples.ts';
 import { aCloseInput, anOpenInput, type StoreFixture } from '../store/fixture.ts';
+import { packText } from '../result/text_body.ts';
 
 export interface Row {
   id: string;
@@ -35,10 +35,8 @@ export async function endedRequest(
 ): Promise<string> {
   const open = anOpenInput(store, { webhookUrl, waiter: null, tokenId, userId, request: kept });
   await store.openRequest(open);
-  const text = JSON.stringify(body([good('ffprobe', output)]));
-  await store.closeRequest(
-    aCloseInput(open, { body: zstdCompressSync(text), inflatedBytes: Buffer.byteLength(text), ...close }),
-  );
+  const { packed, size } = packText(body([good('ffprobe', output)]));
+  await store.closeRequest(aCloseInput(open, { body: packed, inflatedBytes: size, ...close }));
   return open.id;
 }
 

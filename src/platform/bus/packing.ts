@@ -1,28 +1,63 @@
-/** Encoding of a result: JSON, compressed, inline if small, otherwise in chunks that are sent before their header. */
+/**
+ * Encoding of a result's body: the length of the packed head in four bytes, the head as JSON, and the outputs one after
+ * the other, as the tools printed them. Head and outputs are compressed apart, so that the head can be read alone, and
+ * written when the length of each output is known. Sent inline if small, otherwise in chunks before their header.
+ */
 import { createHash } from 'node:crypto';
-import { promisify } from 'node:util';
-import { zstdCompress, zstdDecompress, zstdDecompressSync } from 'node:zlib';
+import { zstdCompressSync } from 'node:zlib';
 import { BusError } from './errors.ts';
 import { CHUNK_BYTES, type Result, RESULT_PROTOCOL } from './messages.ts';
-import type { ResultBody } from './result_body.ts';
+import type { Output, ResultBody } from './result_body.ts';
 
-const compress = promisify(zstdCompress);
-const inflate = promisify(zstdDecompress);
-/** Inflated synchronously: a turn of the thread pool would take longer. */
-const SMALL = 64 * 1024;
+/**
+ * Maximum inflated size of a body, for collectors and responses: two tools at the agent's output limit, a report and
+ * the head. It also protects against a compromised runner.
+ */
+export const RESULT_BYTES = 256 * 1024 * 1024;
+/** Maximum size of a head. Genuine ones are far below it. */
+export const HEAD_BYTES = 4 * 1024 * 1024;
+/** Outputs of more than this together are never held: their head says what an answer needs to know of them. */
+export const LONG = 256 * 1024;
+/** The length of the packed head. */
+export const LENGTH_BYTES = 4;
+
 const digest = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
+
+export interface PackedBody {
+  packed: Buffer;
+  /** Inflated, head and outputs. */
+  size: number;
+}
+
+/** `outputs`: compressed, in pieces, and how many bytes they are inflated. */
+export function packBody(head: ResultBody, outputs?: { packed: readonly Buffer[]; bytes: number }): PackedBody {
+  const text = Buffer.from(JSON.stringify(head));
+  const packed = zstdCompressSync(text);
+  const length = Buffer.alloc(LENGTH_BYTES);
+  length.writeUInt32LE(packed.length);
+  return {
+    packed: Buffer.concat([length, packed, ...(outputs?.packed ?? [])]),
+    size: text.length + (outputs?.bytes ?? 0),
+  };
+}
+
+/** The outputs that a head names, in the order in which they stand behind it. */
+export const outputsOf = ({ tools, report, timeline }: ResultBody): { output: Output; isJson: boolean }[] => [
+  ...[...tools, ...(report ? [report] : [])].flatMap(({ output, format }) =>
+    output ? [{ output, isJson: format === 'json' }] : [],
+  ),
+  ...(timeline?.output ? [{ output: timeline.output, isJson: true }] : []),
+];
 
 export interface PackedResult {
   header: Result;
   chunks: Buffer[];
 }
 
-export async function packResult(
-  body: ResultBody,
+export function resultMessage(
+  { packed, size }: PackedBody,
   of: Pick<Result, 'job' | 'attempt' | 'epoch' | 'podUid'>,
-): Promise<PackedResult> {
-  const text = Buffer.from(JSON.stringify(body));
-  const packed = await compress(text);
+): PackedResult {
   const chunks: Buffer[] = [];
   if (packed.length > CHUNK_BYTES)
     for (let at = 0; at < packed.length; at += CHUNK_BYTES) chunks.push(packed.subarray(at, at + CHUNK_BYTES));
@@ -30,7 +65,7 @@ export async function packResult(
     protocol: RESULT_PROTOCOL,
     ...of,
     encoding: 'zstd',
-    size: text.length,
+    size,
     sha256: digest(packed),
     chunks: chunks.length,
   };
@@ -47,22 +82,4 @@ export function joinResult(header: Result, chunks: Uint8Array[]): Buffer {
       `${header.job}/${header.attempt}: the body does not match the checksum in its header`,
     );
   return packed;
-}
-
-/** A runner may be compromised: inflates neither beyond `maxBytes` nor beyond the size declared in the header. */
-export async function unpackBody(packed: Uint8Array, maxBytes: number, declared = maxBytes): Promise<ResultBody> {
-  if (declared > maxBytes)
-    throw new BusError('bad-result', `a body of ${declared} bytes is over the limit of ${maxBytes}`);
-  let text: Buffer;
-  try {
-    const limit = { maxOutputLength: Math.max(1, declared) };
-    text = declared <= SMALL ? zstdDecompressSync(packed, limit) : await inflate(packed, limit);
-  } catch (error) {
-    throw new BusError('bad-result', 'the body cannot be inflated within its declared size', { cause: error });
-  }
-  try {
-    return JSON.parse(text.toString()) as ResultBody;
-  } catch (error) {
-    throw new BusError('bad-result', 'the body is not valid JSON', { cause: error });
-  }
 }

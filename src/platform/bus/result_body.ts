@@ -1,10 +1,10 @@
 /**
- * The body of a result, and its form. Collectors check it; the agent uses the types alone. So it is apart from the
- * messages: an agent that loads the schemas takes half as much CPU again to start.
+ * The head of a result's body, and its form; the outputs of the tools stand behind it (packing.ts). Collectors check
+ * it; the agent uses the types alone. So it is apart from the messages: an agent that loads the schemas takes half as
+ * much CPU again to start.
  */
 import Type, { type Static, type TSchema } from 'typebox';
 import { PolicyResultSchema, type PolicyResult } from '../../media/policy/schema.ts';
-import { MOST_BYTES } from '../../media/timeline/limits.ts';
 import { RESULTS, TOOLS, type ToolName } from '../../media/tools/table.ts';
 import { SIDES } from './messages.ts';
 
@@ -27,6 +27,34 @@ const FailureCode = oneOf([
 ]);
 export type FailureCode = Static<typeof FailureCode>;
 
+const count = Type.Integer({ minimum: 0, maximum: 1e15 });
+
+const Member = Type.Object({ from: count, to: count, isString: Type.Boolean() });
+/** What answers need to know of a JSON value without reading it. Positions count from the beginning of its output. */
+const JsonShape = Type.Object({
+  isObject: Type.Boolean(),
+  /** The value has no members. */
+  isEmpty: Type.Boolean(),
+  /** The values of members that other parts of an answer could collide with, or take up; of a repeated one the last. */
+  members: Type.Record(Type.String(), Member),
+  /** The closing bracket of the outermost object or list; -1 if it is neither. */
+  close: Type.Integer(),
+  /** White space after it, at most 16 bytes. */
+  tail: Type.String(),
+});
+export type JsonShape = Static<typeof JsonShape>;
+
+/** Where an output stands behind the head. All of this is found again by the collector, and must be the same. */
+const Output = Type.Object({
+  from: count,
+  to: count,
+  /** Its length within a JSON string, without the quotes. */
+  escaped: count,
+  /** Of JSON, if the outputs of the result are long (LONG in packing.ts). */
+  json: Type.Optional(JsonShape),
+});
+export type Output = Static<typeof Output>;
+
 const resultOf = <const N extends string>(names: readonly N[]) =>
   Type.Object({
     name: oneOf(names),
@@ -44,10 +72,10 @@ const resultOf = <const N extends string>(names: readonly N[]) =>
     /** Absent on success. Redacted, for the caller. */
     error: Type.Optional(Type.String({ maxLength: 65_536 })),
     failure: Type.Optional(FailureCode),
-    /** Format of `output`: JSON text preserved byte for byte, or other text. */
+    /** Format of `output`: one JSON value, preserved byte for byte, or other text. */
     format: oneOf(['json', 'text']),
     /** The tool's output with addresses restored and secrets redacted; null if empty. */
-    output: orNull(Type.String()),
+    output: orNull(Output),
   });
 const ToolResult = resultOf(TOOLS);
 export type ToolResult = Static<typeof ToolResult>;
@@ -68,7 +96,7 @@ const TimelineResult = Type.Object({
   durationMs: milliseconds,
   usageMs: milliseconds,
   error: Type.Optional(Type.String({ maxLength: 65_536 })),
-  output: orNull(Type.String({ maxLength: MOST_BYTES })),
+  output: orNull(Output),
 });
 export type TimelineResult = Static<typeof TimelineResult>;
 
@@ -85,20 +113,13 @@ const growing = (schema: unknown): unknown =>
       : schema;
 const Verdict = Type.Unsafe<PolicyResult>(growing(PolicyResultSchema) as object);
 
-/**
- * Maximum inflated size of a body, for collectors and responses: two tools at the agent's output limit, a report and
- * the JSON around them. It also protects against a compromised runner.
- */
-export const RESULT_BYTES = 256 * 1024 * 1024;
-
-const count = Type.Integer({ minimum: 0, maximum: 1e15 });
 const OriginUse = Type.Object({ requests: count, connections: count, bytes: count, ms: count });
 export type OriginUses = Partial<Record<ToolName, Static<typeof OriginUse>>>;
 const OriginUses = Type.Unsafe<OriginUses>(
   Type.Partial(Type.Object(Object.fromEntries(TOOLS.map((name) => [name, OriginUse])))),
 );
 
-/** The body of a result, before compression and chunking. */
+/** The head of a result's body, before compression and chunking. */
 export const ResultBody = Type.Object({
   tools: Type.Array(ToolResult, { maxItems: 8 }),
   report: Type.Optional(ReportResult),

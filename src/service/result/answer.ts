@@ -45,13 +45,13 @@ export const skippedSections = ({ skipped = [] }: ResultBody, { shown }: Respons
 
 /** `withoutOutputs`: leaves the tools' outputs out, because the whole would be too large. */
 export const answerOf = (
-  { result, long }: Unpacked,
+  { result, outputs }: Unpacked,
   recorded: Recorded,
   form: ResponseForm,
   { withoutOutputs = false } = {},
 ): Answer => {
   if (form.compared) return assembleComparison(result, recorded);
   return form.single === undefined
-    ? assemble(result, { ...recorded, ...form, long, withoutOutputs })
-    : assembleSingle(result, { ...recorded, ...form, tool: form.single, long, withoutOutputs });
+    ? assemble(result, { ...recorded, ...form, outputs, withoutOutputs })
+    : assembleSingle(result, { ...recorded, ...form, tool: form.single, outputs, withoutOutputs });
 };

@@ -1,7 +1,6 @@
 /**
- * Assembles the response from the runner's result. Tool output is preserved byte for byte: texts are concatenated,
- * never parsed and serialized again. Whether a text is JSON is checked and not taken from the runner, because a runner
- * reads hostile media.
+ * Assembles the response from the runner's result. Tool output is preserved byte for byte: it is copied, never parsed
+ * and serialized again. That an output is JSON was checked when it was collected, because a runner reads hostile media.
  */
 import type { ResultBody, TimelineResult, ToolResult } from '../../platform/bus/result_body.ts';
 import { probeReport } from '../../media/tools/probe_report.ts';
@@ -13,10 +12,9 @@ import {
   type ResultName,
   type SectionName,
 } from '../../media/tools/table.ts';
-import { isJson } from './json.ts';
-import { escaped, textOf, type Piece } from './pieces.ts';
+import { shapeOf } from './outputs.ts';
+import { joined, partOf, quoted, wholeOf, type Piece } from './pieces.ts';
 import { readOf } from './read_of.ts';
-import type { LongOutput, LongOutputs } from './unpack.ts';
 import { verdictOf, type NamedPolicy } from './verdict.ts';
 
 export interface AnswerOptions {
@@ -33,13 +31,13 @@ export interface AnswerOptions {
   policy?: NamedPolicy | undefined;
   /** Leaves the members `response` out. */
   withoutOutputs?: boolean;
-  /** Outputs that are not part of the result itself. */
-  long?: LongOutputs;
+  /** The outputs, if they are in memory. */
+  outputs: Buffer | null;
 }
 
 export interface Answer {
   contentType: string;
-  /** In pieces (pieces.ts) if an output is long, so that it is never held in memory. */
+  /** In pieces (pieces.ts) if the outputs are not in memory. */
   body: string | Piece[];
 }
 
@@ -58,13 +56,10 @@ export function assemble(result: ResultBody, options: AnswerOptions): Answer {
     return tool ? [{ name: sectionOf(row), tool }] : [];
   });
   const only = options.shown?.length === 1 ? told[0] : undefined;
-  if (only && options.injectOutput) return bare(only.tool, options.long, options.bareType);
-  const parts = told.map((one): Part => ({
-    ...one,
-    ...(options.withoutOutputs ? { response: [] } : responseOf(one.tool, options.long)),
-  }));
-  if (options.injectJson && !only && !options.withoutOutputs) inject(parts);
-  return { contentType: JSON_TYPE, body: joined(envelope(parts, result, options)) };
+  if (only && options.injectOutput) return bare(only.tool, options);
+  const parts = told.map((one): Part => ({ ...one, response: options.withoutOutputs ? [] : responseOf(one.tool) }));
+  if (options.injectJson && !only && !options.withoutOutputs) inject(parts, options.outputs);
+  return { contentType: JSON_TYPE, body: joined(envelope(parts, result, options), options.outputs) };
 }
 
 type Told = Omit<ToolResult, 'name'>;
@@ -85,29 +80,18 @@ interface Part {
   name: SectionName;
   tool: Told;
   /* JSON text. */ response: Piece[];
-  /* Set if `response` is one long output that is JSON. */ json?: LongOutput;
 }
-
-const joined = (pieces: Piece[]): string | Piece[] =>
-  pieces.every((piece) => typeof piece === 'string') ? pieces.join('') : pieces;
 
 /** A JSON output unchanged, other output as a JSON string, no output as null. */
-function responseOf({ format, output }: Told, long: LongOutputs | undefined): Pick<Part, 'response' | 'json'> {
-  if (output === null) return { response: ['null'] };
-  const kept = long?.get(output);
-  if (!kept) return { response: [format === 'json' && isJson(output) ? output : JSON.stringify(output)] };
-  return format === 'json' && kept.text.json
-    ? { response: [textOf(kept)], json: kept }
-    : { response: ['"', escaped(kept), '"'] };
+function responseOf({ format, output }: Told): Piece[] {
+  if (output === null) return ['null'];
+  return format === 'json' ? [wholeOf(output)] : quoted(output);
 }
 
-function bare({ format, output, error, success }: Told, long: LongOutputs | undefined, bareType = TEXT_TYPE): Answer {
+function bare({ format, output, error, success }: Told, { outputs, bareType = TEXT_TYPE }: AnswerOptions): Answer {
   if (output === null) return { contentType: JSON_TYPE, body: JSON.stringify({ success: false, error }) };
-  const kept = long?.get(output);
-  const json = format === 'json' && (kept ? kept.text.json !== null : isJson(output));
-  // A runner may lie: output that is not valid JSON is never labelled as JSON.
-  const printed = success && format !== 'json' && bareType !== JSON_TYPE ? bareType : TEXT_TYPE;
-  return { contentType: json ? JSON_TYPE : printed, body: kept ? [textOf(kept)] : output };
+  const printed = success && bareType !== JSON_TYPE ? bareType : TEXT_TYPE;
+  return { contentType: format === 'json' ? JSON_TYPE : printed, body: joined([wholeOf(output)], outputs) };
 }
 
 function envelope(
@@ -146,33 +130,22 @@ const section = ({ success, durationMs, usageMs, error, exitCode = null }: Secti
   });
 
 const HOSTS: ReadonlySet<SectionName> = new Set(FILE_ROWS.flatMap((row) => (row.file.hosts ? [sectionOf(row)] : [])));
-const OBJECT = /^\s*\{/;
 
 /**
  * Null if the output is not an object. Otherwise whether it has a given member, whether it has any, and the text before
  * and after the end of its members.
  */
-function hostOf({
-  response: [json],
-  json: kept,
-}: Part): { has(name: string): boolean; isEmpty: boolean; halves: [Piece, string] } | null {
-  if (kept) {
-    const facts = kept.text.json!;
-    return facts.isObject
-      ? {
-          has: (name) => facts.members.has(name),
-          isEmpty: facts.isEmpty,
-          halves: [textOf(kept, { to: facts.close }), `}${facts.tail}`],
-        }
-      : null;
-  }
-  if (typeof json !== 'string' || !OBJECT.test(json)) return null;
-  const own = Object.keys(JSON.parse(json) as object);
-  const end = json.lastIndexOf('}');
+function hostOf(
+  { tool: { format, output } }: Part,
+  outputs: Buffer | null,
+): { has(name: string): boolean; isEmpty: boolean; halves: [Piece, string] } | null {
+  if (output === null || format !== 'json') return null;
+  const shape = output.json ?? (outputs && shapeOf(outputs.subarray(output.from, output.to)));
+  if (!shape?.isObject) return null;
   return {
-    has: (name) => own.includes(name),
-    isEmpty: own.length === 0,
-    halves: [json.slice(0, end), json.slice(end)],
+    has: (name) => name in shape.members,
+    isEmpty: shape.isEmpty,
+    halves: [partOf(output, { from: 0, to: shape.close }), `}${shape.tail}`],
   };
 }
 
@@ -180,9 +153,9 @@ function hostOf({
  * Merges into one document: the first host whose response is an object also contains the responses of later results
  * that succeeded. Its own members take precedence.
  */
-function inject(parts: Part[]): void {
+function inject(parts: Part[], outputs: Buffer | null): void {
   for (const [place, part] of parts.entries()) {
-    const host = HOSTS.has(part.name) ? hostOf(part) : null;
+    const host = HOSTS.has(part.name) ? hostOf(part, outputs) : null;
     if (!host) continue;
     const guests = parts.slice(place + 1).filter(({ name, tool }) => tool.success && !host.has(name));
     if (guests.length === 0) return;

@@ -2,13 +2,12 @@
  * The response of an endpoint that runs one tool: the tool's bare output, or an envelope around it. As in assemble.ts,
  * output is preserved byte for byte.
  */
-import type { ResultBody, ToolResult } from '../../platform/bus/result_body.ts';
+import type { Output, ResultBody, ToolResult } from '../../platform/bus/result_body.ts';
 import { JSON_TYPE, type Answer } from './assemble.ts';
 import { TOOL_TABLE, type EndpointTool } from '../../media/tools/table.ts';
-import { isJson } from './json.ts';
-import { escaped, textOf, type Piece } from './pieces.ts';
+import { shapeOf } from './outputs.ts';
+import { joined, partOf, quoted, wholeOf, type Piece } from './pieces.ts';
 import { readOf } from './read_of.ts';
-import type { LongOutput, LongOutputs } from './unpack.ts';
 import { verdictOf, type NamedPolicy } from './verdict.ts';
 
 export interface SingleOptions {
@@ -25,8 +24,8 @@ export interface SingleOptions {
   policy?: NamedPolicy | undefined;
   /** Leaves the output, and what the envelope has of it, out. */
   withoutOutputs?: boolean;
-  /** Outputs that are not part of the result itself. */
-  long?: LongOutputs;
+  /** The outputs, if they are in memory. */
+  outputs: Buffer | null;
 }
 
 export function assembleSingle(result: ResultBody, options: SingleOptions): Answer {
@@ -38,10 +37,7 @@ export function assembleSingle(result: ResultBody, options: SingleOptions): Answ
   const pieces = options.withoutOutputs
     ? [JSON.stringify({ success, ...failed, metadata: metadataOf(result, ran, options), ...judged })]
     : piecesOf(result, ran, { success, ...failed }, judged, options);
-  return {
-    contentType: JSON_TYPE,
-    body: pieces.every((piece) => typeof piece === 'string') ? pieces.join('') : pieces,
-  };
+  return { contentType: JSON_TYPE, body: joined(pieces, options.outputs) };
 }
 
 function piecesOf(
@@ -51,15 +47,16 @@ function piecesOf(
   judged: object,
   options: SingleOptions,
 ): Piece[] {
-  const text = jsonOf(ran, options.long);
-  if (options.injectOutput) return [text === null ? JSON.stringify(head) : wholeOf(text)];
-  const output: Piece[] = text === null ? ['null'] : options.injectJson ? [wholeOf(text)] : quoted(text);
+  // Text is what a tool printed that failed.
+  const json = ran?.format === 'json' ? ran.output : null;
+  if (options.injectOutput) return [json === null ? JSON.stringify(head) : wholeOf(json)];
+  const output: Piece[] = json === null ? ['null'] : options.injectJson ? [wholeOf(json)] : quoted(json);
   const members = Object.keys(TOOL_TABLE[options.tool]?.endpoint?.members ?? {});
   return [
     `${JSON.stringify(head).slice(0, -1)},"output":`,
     ...output,
     ',',
-    ...members.flatMap((name): Piece[] => [`"${name}":`, memberOf(text, name), ',']),
+    ...members.flatMap((name): Piece[] => [`"${name}":`, memberOf(json, name, options.outputs), ',']),
     JSON.stringify({ metadata: metadataOf(result, ran, options), ...judged }).slice(1),
   ];
 }
@@ -72,26 +69,10 @@ const metadataOf = (result: ResultBody, ran: ToolResult | undefined, { requestId
   usage: Math.round(ran?.usageMs ?? 0),
 });
 
-/** Null if there is no output, or it is not JSON. */
-function jsonOf(ran: ToolResult | undefined, long: LongOutputs | undefined): string | LongOutput | null {
-  const output = ran?.output ?? null;
-  if (output === null) return null;
-  const kept = long?.get(output);
-  if (kept) return kept.text.json ? kept : null;
-  return isJson(output) ? output : null;
-}
-
-const wholeOf = (text: string | LongOutput): Piece => (typeof text === 'string' ? text : textOf(text));
-const quoted = (text: string | LongOutput): Piece[] =>
-  typeof text === 'string' ? [JSON.stringify(text)] : ['"', escaped(text), '"'];
-
-/** A text of the report. */
-function memberOf(report: string | LongOutput | null, name: string): Piece {
+/** A text of the report, as it stands in it. */
+function memberOf(report: Output | null, name: string, outputs: Buffer | null): Piece {
   if (report === null) return 'null';
-  if (typeof report !== 'string') {
-    const member = report.text.json?.members.get(name);
-    return member?.isString ? textOf(report, member) : 'null';
-  }
-  const { [name]: text } = (JSON.parse(report) ?? {}) as Record<string, unknown>;
-  return typeof text === 'string' ? JSON.stringify(text) : 'null';
+  const shape = report.json ?? (outputs && shapeOf(outputs.subarray(report.from, report.to)));
+  const member = shape?.members[name];
+  return member?.isString ? partOf(report, member) : 'null';
 }

@@ -1,11 +1,9 @@
 /**
- * The inflated body of a result, in slices: a body may have 256 MB, and is never held as a whole. Each slice is
- * well-formed UTF-8, split between characters, and is delivered in its own turn of the event loop.
+ * Reads a packed body (src/platform/bus/packing.ts): its head as a whole, its outputs in slices. Outputs may have 256
+ * MB together and are never held. Each slice comes in its own turn of the event loop.
  */
-import { isAscii } from 'node:buffer';
-import { constants, createZstdDecompress, type ZstdDecompress } from 'node:zlib';
-import { RESULT_BYTES } from '../../platform/bus/result_body.ts';
-import { LiftError } from './lift.ts';
+import { constants, createZstdDecompress, zstdDecompressSync, type ZstdDecompress } from 'node:zlib';
+import { HEAD_BYTES, LENGTH_BYTES, RESULT_BYTES } from '../../platform/bus/packing.ts';
 import type { Pace } from './pace.ts';
 
 /** A compressed body: in memory, or readable from its beginning as often as needed. */
@@ -17,15 +15,59 @@ export interface PackedSlices {
   pace?: Pace;
 }
 
+/** A body that is not in the form of a result. */
+export class UnreadableResult extends Error {}
+
 /** Scanning a slice takes less than a millisecond. */
 const SLICE = 64 * 1024;
 /** Measured: 190 to 540 MB/s on one core. */
 const INFLATED_PER_MS = 250_000;
 /** Agents compress with a window of 2 MB. A frame may request 128 MB, which the decoder would allocate. */
-export const WINDOW = { [constants.ZSTD_d_windowLogMax]: 22 };
+const WINDOW = { [constants.ZSTD_d_windowLogMax]: 22 };
 
-/** Throws a LiftError if the body is not zstd, or inflates to more than `maxBytes`. */
-export async function* inflate(packed: Packed, maxBytes = RESULT_BYTES): AsyncGenerator<Buffer, void, undefined> {
+const slicesOf = (packed: Packed): AsyncIterable<Buffer> | Iterable<Buffer> =>
+  Buffer.isBuffer(packed) ? [packed] : packed();
+
+/** Position behind the packed head; undefined: not enough of it has been read to know. */
+function endOfHead(begin: Buffer): number | undefined {
+  if (begin.length < LENGTH_BYTES) return undefined;
+  const length = begin.readUInt32LE();
+  if (length > HEAD_BYTES) throw new UnreadableResult('its head is longer than a head may be');
+  return LENGTH_BYTES + length;
+}
+
+/** The JSON of the head. */
+export async function inflateHead(packed: Packed): Promise<Buffer> {
+  let begin: Buffer = Buffer.alloc(0);
+  for await (const slice of slicesOf(packed)) {
+    begin = begin.length === 0 ? slice : Buffer.concat([begin, slice]);
+    const end = endOfHead(begin);
+    if (end !== undefined && begin.length >= end) return inflateWhole(begin.subarray(LENGTH_BYTES, end), HEAD_BYTES);
+  }
+  throw new UnreadableResult('it ends before its head does');
+}
+
+/** Outputs of a body in memory, `bytes` together. */
+export function inflateShort(packed: Buffer, bytes: number): Buffer {
+  const part = packed.subarray(endOfHead(packed));
+  const outputs = part.length === 0 ? part : inflateWhole(part, Math.max(1, bytes));
+  if (outputs.length !== bytes) throw new UnreadableResult('its outputs are not as long as its head says');
+  return outputs;
+}
+
+function inflateWhole(part: Buffer, maxOutputLength: number): Buffer {
+  try {
+    return zstdDecompressSync(part, { maxOutputLength, params: WINDOW });
+  } catch (error) {
+    throw new UnreadableResult('it cannot be inflated', { cause: error });
+  }
+}
+
+/** Throws an UnreadableResult if the outputs are longer than `maxBytes`. */
+export async function* inflateOutputs(
+  packed: Packed,
+  maxBytes = RESULT_BYTES,
+): AsyncGenerator<Buffer, void, undefined> {
   const stream = createZstdDecompress({ chunkSize: SLICE, params: WINDOW });
   let failure: unknown;
   const feeding = feed(packed, stream).catch((error: unknown) => {
@@ -33,24 +75,17 @@ export async function* inflate(packed: Packed, maxBytes = RESULT_BYTES): AsyncGe
     stream.destroy(error as Error);
   });
   const pace = Buffer.isBuffer(packed) ? undefined : packed.pace;
-  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-  let decoding = false;
   let total = 0;
   try {
-    for await (const chunk of stream as AsyncIterable<Buffer>) {
-      total += chunk.length;
-      if (total > maxBytes) throw new LiftError('it is larger than declared');
-      decoding ||= !isAscii(chunk);
-      // Invalid sequences become U+FFFD, independently of chunk boundaries.
-      const slice = decoding ? Buffer.from(decoder.decode(chunk, { stream: true })) : chunk;
-      if (slice.length > 0) yield slice;
-      await pace?.(chunk.length / INFLATED_PER_MS);
+    for await (const slice of stream as AsyncIterable<Buffer>) {
+      total += slice.length;
+      if (total > maxBytes) throw new UnreadableResult('its outputs are longer than its head says');
+      yield slice;
+      await pace?.(slice.length / INFLATED_PER_MS);
     }
-    const rest = decoder.decode();
-    if (rest !== '') yield Buffer.from(rest);
   } catch (error) {
     if (failure !== undefined) throw failure;
-    throw error instanceof LiftError ? error : new LiftError('it cannot be inflated', { cause: error });
+    throw error instanceof UnreadableResult ? error : new UnreadableResult('it cannot be inflated', { cause: error });
   } finally {
     stream.destroy();
     await feeding;
@@ -58,10 +93,18 @@ export async function* inflate(packed: Packed, maxBytes = RESULT_BYTES): AsyncGe
 }
 
 async function feed(packed: Packed, stream: ZstdDecompress): Promise<void> {
-  if (Buffer.isBuffer(packed)) return void stream.end(packed);
-  for await (const piece of packed()) {
+  let begin: Buffer | undefined = Buffer.alloc(0);
+  for await (const slice of slicesOf(packed)) {
     if (stream.destroyed) return;
-    if (!stream.write(piece)) await drained(stream);
+    let piece: Buffer = slice;
+    if (begin) {
+      begin = begin.length === 0 ? slice : Buffer.concat([begin, slice]);
+      const end = endOfHead(begin);
+      if (end === undefined || begin.length < end) continue;
+      piece = begin.subarray(end);
+      begin = undefined;
+    }
+    if (piece.length > 0 && !stream.write(piece)) await drained(stream);
   }
   stream.end();
 }
@@ -75,23 +118,3 @@ const drained = (stream: ZstdDecompress): Promise<void> =>
     };
     for (const event of ['drain', 'close']) stream.on(event, done);
   });
-
-const MAGIC = 0xfd2fb528;
-
-/** The inflated size in the frame header; null if absent. RFC 8878, 3.1.1.1. */
-export function declaredSize(packed: Buffer): number | null {
-  if (packed.length < 18 || packed.readUInt32LE(0) !== MAGIC) return null;
-  const descriptor = packed[4]!;
-  const singleSegment = (descriptor & 0x20) !== 0;
-  const at = 5 + (singleSegment ? 0 : 1) + [0, 1, 2, 4][descriptor & 3]!;
-  switch (descriptor >> 6) {
-    case 0:
-      return singleSegment ? packed[at]! : null;
-    case 1:
-      return packed.readUInt16LE(at) + 256;
-    case 2:
-      return packed.readUInt32LE(at);
-    default:
-      return Number(packed.readBigUInt64LE(at));
-  }
-}

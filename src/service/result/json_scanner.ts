@@ -1,10 +1,12 @@
 /**
  * Validates that a text is a single JSON value, and locates some of its top-level members, from its bytes in slices,
- * without keeping the text. JSON's structure is ASCII, so other bytes occur only in strings. Measured:
- * 90 to 105 MB/s on one core.
+ * without keeping the text: JSON.parse takes several times its size in memory. JSON's structure is ASCII, so other
+ * bytes occur only in strings. Measured: 90 to 105 MB/s on one core.
  */
-export const QUOTE = 34;
-export const BACKSLASH = 92;
+import type { JsonShape } from '../../platform/bus/result_body.ts';
+
+const QUOTE = 34;
+const BACKSLASH = 92;
 const COLON = 58;
 const COMMA = 44;
 const OBJECT = 123;
@@ -12,7 +14,7 @@ const LIST = 91;
 /** Distance from { to } and from [ to ]. */
 const CLOSING = 2;
 /** 1: a byte that ends a run of ordinary characters in a string. */
-export const ENDS_RUN = Uint8Array.from({ length: 256 }, (_, code) =>
+const ENDS_RUN = Uint8Array.from({ length: 256 }, (_, code) =>
   code < 32 || code === QUOTE || code === BACKSLASH ? 1 : 0,
 );
 const MAX_DEPTH = 10_000;
@@ -21,31 +23,10 @@ const LONGEST_NAME = 128;
 /** White space after the value: usually a line end. */
 const LONGEST_TAIL = 16;
 
-export interface Span {
-  from: number;
-  to: number;
-}
-
-export interface Member extends Span {
-  isString: boolean;
-}
-
-export interface JsonFacts {
-  isObject: boolean;
-  /** The value has no members. */
-  isEmpty: boolean;
-  /** Positions of the values of wanted members; of a repeated member the last. */
-  members: ReadonlyMap<string, Member>;
-  /** Position of the closing bracket of the outermost object or list. */
-  close: number;
-  /** White space after it, at most 16 bytes. */
-  tail: string;
-}
-
 export interface JsonScanner {
   push(bytes: Buffer): void;
   /** Null if the text is not a single JSON value. */
-  end(): JsonFacts | null;
+  end(): JsonShape | null;
 }
 
 /** The next token outside of strings, numbers and words. */
@@ -105,7 +86,7 @@ const isNumberEnd = (state: Digits): boolean =>
 export function jsonScanner(wanted: readonly string[] = []): JsonScanner {
   // Open brackets, outermost first: true is an object, false a list.
   const open: boolean[] = [];
-  const members = new Map<string, Member>();
+  const members: JsonShape['members'] = {};
   let valid = true;
   let expect: Expect = Expect.Value;
   let within: Within = Within.Nothing;
@@ -122,8 +103,7 @@ export function jsonScanner(wanted: readonly string[] = []): JsonScanner {
   let [isObject, isEmpty, close, tail] = [false, true, -1, ''];
 
   const valueEnds = (at: number): void => {
-    if (open.length === 1 && member !== null)
-      members.set(member, { from: memberFrom, to: at, isString: memberIsString });
+    if (open.length === 1 && member !== null) members[member] = { from: memberFrom, to: at, isString: memberIsString };
     if (open.length === 1) member = null;
     expect = Expect.More;
   };
@@ -261,4 +241,21 @@ export function jsonScanner(wanted: readonly string[] = []): JsonScanner {
       return { isObject, isEmpty, members, close, tail };
     },
   };
+}
+
+/** Below this size JSON.parse is faster, and its garbage is small. */
+const SMALL = 256 * 1024;
+
+export function isJson(text: Buffer): boolean {
+  if (text.length >= SMALL) {
+    const scanner = jsonScanner();
+    scanner.push(text);
+    return scanner.end() !== null;
+  }
+  try {
+    JSON.parse(text.toString());
+    return true;
+  } catch {
+    return false;
+  }
 }

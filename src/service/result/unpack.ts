@@ -1,14 +1,8 @@
-/**
- * Unpacks a stored result: the runner's ResultBody, compressed. Small ones are parsed as a whole; the long outputs of
- * larger ones stay in the body.
- */
-import { randomUUID } from 'node:crypto';
-import { zstdDecompressSync } from 'node:zlib';
+/** Unpacks a stored result: its head, and its outputs if they are short. The collector has checked all of it. */
+import { LONG, outputsOf } from '../../platform/bus/packing.ts';
 import type { ResultBody } from '../../platform/bus/result_body.ts';
-import { REPORT_MEMBERS, SECTIONS } from '../../media/tools/table.ts';
-import { inflate, WINDOW, type Packed } from './inflate.ts';
-import { jsonScanner, type JsonFacts, type Span } from './json_scanner.ts';
-import { lifter, unescaper, type Observer } from './lift.ts';
+import { inflateHead, inflateOutputs, inflateShort, UnreadableResult, type Packed } from './inflate.ts';
+import { readerOf } from './pieces.ts';
 
 /**
  * Inflated size up to which a result is held as a whole: inflated synchronously in 1 ms, because a turn of the thread
@@ -16,84 +10,57 @@ import { lifter, unescaper, type Observer } from './lift.ts';
  */
 export const WHOLE = 1024 * 1024;
 
-export interface TextFacts {
-  /** Size of the unescaped output. */
-  bytes: number;
-  /** Null: not a single JSON value. */
-  json: JsonFacts | null;
-}
-
-/** An output that is not in memory: its position in the inflated body, escaped, without its quotes. */
-export interface LongOutput extends Span {
-  text: TextFacts;
-}
-
-/** By the name that replaces the output in the result. */
-export type LongOutputs = ReadonlyMap<string, LongOutput>;
-
 export interface Unpacked {
   result: ResultBody;
-  long: LongOutputs;
+  /** The outputs one after the other; null: they stay in the body. */
+  outputs: Buffer | null;
 }
 
-export interface Lifted {
-  result: ResultBody;
-  /** Where the long outputs are, by the same names. */
-  long: ReadonlyMap<string, Span>;
-}
-
-/** Top-level members that responses need: those that other sections could collide with, and those of envelopes. */
-const WANTED: readonly string[] = [...SECTIONS, ...REPORT_MEMBERS];
-
-/** Throws a LiftError if it is not a result. `size` null: unknown; then nothing is held. */
-export async function unpackResult(packed: Packed, size: number | null): Promise<Unpacked> {
-  const facts: TextFacts[] = [];
-  const { result, long } = await lifted(packed, size, () => observer((text) => facts.push(text)));
-  return { result, long: new Map([...long].map(([name, span], index) => [name, { ...span, text: facts[index]! }])) };
-}
-
-/** The same for answers that copy long outputs as they are: it takes half the time. */
-export const liftResult = (packed: Packed, size: number | null): Promise<Lifted> => lifted(packed, size);
-
-async function lifted(packed: Packed, size: number | null, observe?: () => Observer): Promise<Lifted> {
-  if (size !== null && size <= WHOLE && Buffer.isBuffer(packed)) {
-    return {
-      result: JSON.parse(
-        zstdDecompressSync(packed, { maxOutputLength: WHOLE, params: WINDOW }).toString(),
-      ) as ResultBody,
-      long: new Map(),
-    };
+/** Throws an UnreadableResult if it is none. */
+export async function readHead(packed: Packed): Promise<ResultBody> {
+  const text = await inflateHead(packed);
+  try {
+    return JSON.parse(text.toString()) as ResultBody;
+  } catch (error) {
+    throw new UnreadableResult('its head is not valid JSON', { cause: error });
   }
-  // Unpredictable, so no text of a runner can equal such a name.
-  const nonce = randomUUID();
-  const nameOf = (index: number): string => `${nonce}/${index}`;
-  const lift = lifter(nameOf, observe ? { observe } : {});
-  const pace = Buffer.isBuffer(packed) ? undefined : packed.pace;
-  for await (const slice of inflate(packed)) {
-    const began = performance.now();
-    lift.push(slice);
-    await pace?.(performance.now() - began);
-  }
-  const { text, strings } = lift.end();
-  return {
-    result: JSON.parse(text) as ResultBody,
-    long: new Map(strings.map((span, index) => [nameOf(index), span])),
-  };
 }
 
-function observer(done: (text: TextFacts) => void): Observer {
-  const plain = unescaper();
-  const scanner = jsonScanner(WANTED);
-  let bytes = 0;
-  const take = (text: Buffer): void => {
-    bytes += text.length;
-    scanner.push(text);
-  };
-  return {
-    push: (escaped) => take(plain.push(escaped)),
-    end() {
-      take(plain.end());
-      done({ bytes, json: scanner.end() });
-    },
-  };
+/** The same with its outputs: those of a body in memory, and short ones of any. */
+export async function unpackResult(packed: Packed): Promise<Unpacked> {
+  const result = await readHead(packed);
+  const outputs = outputsOf(result);
+  const bytes = outputs.at(-1)?.output.to ?? 0;
+  // An answer may have each of them as a string, and a control character takes six bytes in it.
+  const escaped = outputs.reduce((sum, { output }) => sum + output.escaped, 0);
+  if (Buffer.isBuffer(packed) && (bytes <= LONG || escaped <= WHOLE))
+    return { result, outputs: inflateShort(packed, bytes) };
+  return { result, outputs: bytes <= LONG ? await gathered(outputReader(packed).read({ from: 0, to: bytes })) : null };
+}
+
+/** Texts of outputs by where they begin: of all that are in memory, and of each short one. */
+export type Texts = ReadonlyMap<number, string>;
+
+export async function readTexts({ result, outputs }: Unpacked, packed: Packed): Promise<Texts> {
+  const texts = new Map<number, string>();
+  const reader = outputReader(packed);
+  try {
+    for (const { output } of outputsOf(result)) {
+      const { from, to } = output;
+      if (outputs) texts.set(from, outputs.toString('utf8', from, to));
+      else if (to - from <= LONG) texts.set(from, (await gathered(reader.read(output))).toString());
+    }
+  } finally {
+    await reader.close();
+  }
+  return texts;
+}
+
+const outputReader = (packed: Packed) => readerOf(() => inflateOutputs(packed));
+
+/** Copied, because slices are views of larger buffers. */
+async function gathered(slices: AsyncIterable<Buffer>): Promise<Buffer> {
+  const held: Buffer[] = [];
+  for await (const slice of slices) held.push(Buffer.from(slice));
+  return Buffer.concat(held);
 }

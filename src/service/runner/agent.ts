@@ -38,7 +38,7 @@ import {
   type State,
   transition,
 } from './orders.ts';
-import { packBody, type RawBody } from './output.ts';
+import { packResult, type RawBody } from './output.ts';
 import { publishUntilCollected } from './publish.ts';
 import { serveRenewals } from './renewal.ts';
 import type { JobSource, OpenSource } from './source.ts';
@@ -342,7 +342,7 @@ class RunningAgent implements Agent {
     this.#publications.set(key, stop);
     const late = setTimeout(() => this.#settle('dropped', order), GIVE_UP_MS);
     try {
-      const packed = await packBody(body, redact, {
+      const packed = await packResult(body, redact, {
         job: order.job,
         attempt: order.attempt,
         epoch: order.epoch,

@@ -5,7 +5,7 @@ import type { AssignedTool, Assignment } from '../../platform/bus/messages.ts';
 import type { FailureCode } from '../../platform/bus/result_body.ts';
 import { HLS_PROGRAM } from '../../media/hls/built_in.ts';
 import { programFile } from '../../base/program_file.ts';
-import { isJson } from '../result/json.ts';
+import { isJson } from '../result/json_scanner.ts';
 import { OptionError } from '../../media/tools/option.ts';
 import { type Exit, type Launcher, LauncherError, type Limits } from './launcher.ts';
 import { dataLimit, withFittingHeap } from './node_tool.ts';
@@ -302,12 +302,7 @@ function judge({ asked, tool, source, exit, stdout, stderr, wallMs, fail, end }:
     options: asked.options,
   });
   const broken = source.failure(asked.name);
-  if (broken?.decisive)
-    return fail(broken.failure, broken.message, {
-      ...facts,
-      ...(format === 'json' && !isJson(stdout) ? { format: 'text' } : {}),
-      output,
-    });
+  if (broken?.decisive) return fail(broken.failure, broken.message, { ...facts, output });
   if (own !== undefined) return fail(broken?.failure ?? 'failed', own, { ...facts, output });
   if (output === null && format === 'json')
     return fail(broken?.failure ?? 'failed', `${asked.name} printed nothing`, facts);

@@ -1,28 +1,29 @@
 /**
- * Tool output on its way out. It may reach tens of megabytes per tool, so it is decoded, redacted, embedded into the
- * result's JSON and compressed in pieces. As whole texts, two outputs of 38 MB made the agent peak at 600 MB.
+ * Tool output on its way out. It may reach tens of megabytes per tool, so it is decoded, redacted, described for the
+ * result's head and compressed in pieces. As whole texts, two outputs of 38 MB made the agent peak at 600 MB.
  */
-import { createHash } from 'node:crypto';
 import { StringDecoder } from 'node:string_decoder';
 import { promisify } from 'node:util';
 import { createZstdCompress, zstdCompress, zstdCompressSync } from 'node:zlib';
-import { CHUNK_BYTES, type Result, RESULT_PROTOCOL, type Side } from '../../platform/bus/messages.ts';
-import type { ComparisonResult, ReportResult, ResultBody, ToolResult } from '../../platform/bus/result_body.ts';
-import type { PackedResult } from '../../platform/bus/packing.ts';
+import type { Result, Side } from '../../platform/bus/messages.ts';
+import { LONG, packBody, resultMessage, type PackedResult } from '../../platform/bus/packing.ts';
+import type { ReportResult, ResultBody, TimelineResult, ToolResult } from '../../platform/bus/result_body.ts';
+import { foundIn, hasShapes, scanOutput, type FoundOutput } from '../result/outputs.ts';
 
+type Raw<R> = Omit<R, 'output'> & { output: Buffer | null };
 /** A tool's result whose output is still in bytes and not redacted. */
-export type RawToolResult = Omit<ToolResult, 'output'> & { output: Buffer | null };
-export type RawBody = Omit<ResultBody, 'tools' | 'report' | 'comparison'> & {
+export type RawToolResult = Raw<ToolResult>;
+export type RawReport = Raw<ReportResult>;
+export type RawTimeline = Raw<TimelineResult>;
+/** `report` and `timeline` are derived from redacted outputs. */
+export type RawBody = Omit<ResultBody, 'tools' | 'report' | 'timeline'> & {
   tools: RawToolResult[];
-  /** Derived from redacted outputs. */
-  comparison?: ComparisonResult;
-  report?: Omit<ReportResult, 'output'> & { output: Buffer | null };
+  report?: RawReport;
+  timeline?: RawTimeline;
 };
 
 const PIECE = 1024 * 1024;
 const LONGEST_LINE = 8 * PIECE;
-/** Below this size a single call is faster than a stream. */
-const SMALL = 256 * 1024;
 /**
  * Compressed synchronously, in a few tenths of a millisecond: a turn of the thread pool takes longer, especially on a
  * busy node.
@@ -79,82 +80,96 @@ function characterStart(bytes: Buffer, at: number): number {
   return start;
 }
 
-/** The JSON of a result body, in pieces. */
-function* bodyText({ tools, report, ...rest }: RawBody, redact: SidedRedact): Generator<string> {
-  yield '{"tools":[';
-  for (const [index, tool] of tools.entries()) {
-    if (index > 0) yield ',';
-    yield* resultText(tool, (text) => redact(text, tool.side));
-  }
-  yield '],';
-  if (report) {
-    yield '"report":';
-    yield* resultText(report, redact);
-    yield ',';
-  }
-  yield JSON.stringify(rest).slice(1);
-}
-
-function* resultText({ output, ...result }: { output: Buffer | null }, redact: Redact): Generator<string> {
-  yield `${JSON.stringify(result).slice(0, -1)},"output":`;
-  if (output === null) yield 'null}';
-  else {
-    yield '"';
-    for (const piece of pieces(output, redact)) yield JSON.stringify(piece).slice(1, -1);
-    yield '"}';
-  }
-}
-
 const compress = promisify(zstdCompress);
 
-export async function packBody(
-  body: RawBody,
-  redact: SidedRedact,
-  of: Pick<Result, 'job' | 'attempt' | 'epoch' | 'podUid'>,
-): Promise<PackedResult> {
-  const { tools, report, timeline } = body;
-  const bytes = [...tools, ...(report ? [report] : []), ...(timeline ? [timeline] : [])].reduce(
-    (sum, { output }) => sum + (output?.length ?? 0),
-    0,
-  );
-  const { packed, size } =
-    bytes < SMALL ? await packSmall(bodyText(body, redact)) : await packLarge(bodyText(body, redact));
-  const chunks: Buffer[] = [];
-  if (packed.length > CHUNK_BYTES)
-    for (let at = 0; at < packed.length; at += CHUNK_BYTES) chunks.push(packed.subarray(at, at + CHUNK_BYTES));
-  const header: Result = {
-    protocol: RESULT_PROTOCOL,
-    ...of,
-    encoding: 'zstd',
-    size,
-    sha256: createHash('sha256').update(packed).digest('hex'),
-    chunks: chunks.length,
-  };
-  if (chunks.length === 0) header.inline = packed.toString('base64');
-  return { header, chunks };
+interface Outgoing {
+  output: Buffer;
+  /** Its tool was to print JSON. */
+  asJson: boolean;
+  redact: Redact;
 }
 
-async function packSmall(texts: Iterable<string>): Promise<{ packed: Buffer; size: number }> {
-  const text = Buffer.from([...texts].join(''));
-  return { packed: text.length <= TINY ? zstdCompressSync(text) : await compress(text), size: text.length };
+interface WrittenOutputs {
+  found: FoundOutput[];
+  packed: Buffer[];
+  bytes: number;
 }
 
-async function packLarge(texts: Iterable<string>): Promise<{ packed: Buffer; size: number }> {
+const lengthOf = (outputs: readonly Buffer[]): number => outputs.reduce((sum, { length }) => sum + length, 0);
+
+/** Null if they are long once addresses are restored. */
+async function writeShort(outgoing: readonly Outgoing[]): Promise<WrittenOutputs | null> {
+  const texts = outgoing.map(({ output, redact }) => Buffer.from([...pieces(output, redact)].join('')));
+  const bytes = lengthOf(texts);
+  if (hasShapes(bytes)) return null;
+  let at = 0;
+  const found = texts.map((text, index) => {
+    const one = foundIn(text, at, outgoing[index]!.asJson);
+    at = one.output.to;
+    return one;
+  });
+  const all = Buffer.concat(texts);
+  const packed = bytes === 0 ? [] : [bytes <= TINY ? zstdCompressSync(all) : await compress(all)];
+  return { found, packed, bytes };
+}
+
+/** Each piece is compressed before the next one is produced; heartbeats are sent in between. */
+async function writeLong(outgoing: readonly Outgoing[]): Promise<WrittenOutputs> {
   const stream = createZstdCompress();
-  const out: Buffer[] = [];
-  stream.on('data', (bytes: Buffer) => out.push(bytes));
+  const packed: Buffer[] = [];
+  stream.on('data', (bytes: Buffer) => packed.push(bytes));
   const ended = Promise.withResolvers<void>();
   stream.on('end', ended.resolve).on('error', ended.reject);
-  let size = 0;
-  for (const text of texts) {
-    const bytes = Buffer.from(text);
-    size += bytes.length;
-    // Each piece is compressed before the next one is produced; heartbeats are sent in between.
-    await new Promise<void>((resolve, reject) => {
-      stream.write(bytes, (error) => (error ? reject(error) : resolve()));
-    });
+  const found: FoundOutput[] = [];
+  let at = 0;
+  for (const { output, asJson, redact } of outgoing) {
+    const scan = scanOutput(at, asJson);
+    for (const piece of pieces(output, redact)) {
+      const bytes = Buffer.from(piece);
+      scan.push(bytes);
+      await new Promise<void>((resolve, reject) => {
+        stream.write(bytes, (error) => (error ? reject(error) : resolve()));
+      });
+    }
+    const one = scan.end();
+    at = one.output.to;
+    found.push(one);
   }
   stream.end();
   await ended.promise;
-  return { packed: Buffer.concat(out), size };
+  return { found: hasShapes(at) ? found : found.map(withoutShape), packed, bytes: at };
+}
+
+const withoutShape = ({ output: { from, to, escaped }, isJson }: FoundOutput): FoundOutput => ({
+  output: { from, to, escaped },
+  isJson,
+});
+
+export async function packResult(
+  { tools, report, timeline, ...rest }: RawBody,
+  redact: SidedRedact,
+  of: Pick<Result, 'job' | 'attempt' | 'epoch' | 'podUid'>,
+): Promise<PackedResult> {
+  const results = [...tools, ...(report ? [report] : [])];
+  const outgoing = results.flatMap(({ output, format, ...result }): Outgoing[] => {
+    const side = 'side' in result ? result.side : undefined;
+    return output ? [{ output, asJson: format === 'json', redact: (text) => redact(text, side) }] : [];
+  });
+  if (timeline?.output) outgoing.push({ output: timeline.output, asJson: true, redact: (text) => text });
+  const isShort = lengthOf(outgoing.map(({ output }) => output)) <= LONG;
+  const written = (isShort ? await writeShort(outgoing) : null) ?? (await writeLong(outgoing));
+  const found = written.found.values();
+  // What is not JSON, although its tool was to print some, is text: the output of a failed tool may be cut off.
+  const described = <R extends Pick<RawToolResult, 'format' | 'output'>>(result: R) => {
+    if (!result.output) return { ...result, output: null };
+    const { output, isJson } = found.next().value!;
+    return { ...result, format: isJson ? ('json' as const) : ('text' as const), output };
+  };
+  const head: ResultBody = {
+    tools: tools.map(described),
+    ...(report ? { report: described(report) } : {}),
+    ...(timeline ? { timeline: { ...timeline, output: timeline.output && found.next().value!.output } } : {}),
+    ...rest,
+  };
+  return resultMessage(packBody(head, written), of);
 }

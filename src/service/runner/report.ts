@@ -1,14 +1,11 @@
 /** probe_report in the runner: the additional tool runs for it, and its result. */
 import type { AssignedTool, Assignment } from '../../platform/bus/messages.ts';
-import type { ReportResult } from '../../platform/bus/result_body.ts';
 import { report, type Told } from '../../media/report/report.ts';
 import { sides } from '../../media/report/side.ts';
 import { extensionOf } from '../../source/playlist/mapping.ts';
 import { probeReport, REPORT_TOOLS } from '../../media/tools/probe_report.ts';
 import { TOOL_TABLE } from '../../media/tools/table.ts';
-import type { RawToolResult } from './output.ts';
-
-export type RawReport = Omit<ReportResult, 'output'> & { output: Buffer | null };
+import type { RawReport, RawToolResult } from './output.ts';
 
 /** Small enough to be parsed beside the agent's other work. */
 const MOST_BYTES = 16 * 1024 * 1024;

@@ -1,11 +1,10 @@
 /** The timeline of a source: one more run of ffprobe, over all packets, gathered while it prints. */
 import type { AssignedTool, Assignment } from '../../platform/bus/messages.ts';
-import type { TimelineResult } from '../../platform/bus/result_body.ts';
 import { timelineGatherer } from '../../media/timeline/gather.ts';
 import { MOST_BYTES } from '../../media/timeline/limits.ts';
 import { PACKET_OPTIONS, type StreamLine } from '../../media/timeline/packets.ts';
 import { ffprobe } from '../../media/tools/ffprobe.ts';
-import type { RawToolResult } from './output.ts';
+import type { RawTimeline, RawToolResult } from './output.ts';
 
 /** Options that decide what ffprobe prints or decodes; all others decide how it reads the source. */
 const PRINTS = /^(?:show_|count_|skip_frame$|analyze_frames$|export_side_data$)/;
@@ -47,7 +46,7 @@ function streamsIn(ran: RawToolResult | undefined): StreamLine[] {
   }
 }
 
-export async function timelineOf({ assignment, ran, run }: TimelineRun): Promise<TimelineResult> {
+export async function timelineOf({ assignment, ran, run }: TimelineRun): Promise<RawTimeline> {
   const tool = assignment.tools.find(({ name }) => name === ffprobe.name);
   const before = ran.find(({ name }) => name === ffprobe.name);
   const none = { success: false, durationMs: 0, usageMs: 0, output: null };
@@ -61,7 +60,9 @@ export async function timelineOf({ assignment, ran, run }: TimelineRun): Promise
   const cost = { durationMs, usageMs };
   if (!success && gathered.packets() === 0) return { ...none, ...cost, error: error ?? 'ffprobe failed' };
   const cut = success ? undefined : (error ?? 'ffprobe failed').slice(0, 1_000);
-  const output = JSON.stringify(gathered.told(tool.version, cut, cut === undefined ? [] : streamsIn(before)));
+  const output = Buffer.from(
+    JSON.stringify(gathered.told(tool.version, cut, cut === undefined ? [] : streamsIn(before))),
+  );
   return output.length > MOST_BYTES
     ? { ...none, ...cost, error: 'the timeline is too large' }
     : { ...cost, success: true, output };

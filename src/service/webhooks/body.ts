@@ -6,9 +6,8 @@ import type { Reason } from '../../platform/kube/probe_job.ts';
 import type { Answer } from '../result/assemble.ts';
 import type { Packed } from '../result/inflate.ts';
 import { bytesOf, lengthOf } from '../result/pieces.ts';
-import { skimResult } from '../result/skim.ts';
 import { textOf } from '../result/texts.ts';
-import { unpackResult, type Unpacked } from '../result/unpack.ts';
+import { unpackResult } from '../result/unpack.ts';
 import { answerOf, type ResponseForm } from '../result/answer.ts';
 import { eventOf } from './events.ts';
 
@@ -62,12 +61,10 @@ export interface Stored {
 /** `stored`: null if the request ended without an envelope. */
 export async function webhookBody(ended: EndedRequest, stored: Stored | null, form: ResponseForm): Promise<Buffer> {
   if (!stored) return withoutEnvelope(ended);
-  // A larger result is never assembled, and its outputs are never held in memory.
+  // A larger result is never assembled.
   // A comparison shows no output, and is small.
   const tooLarge = stored.inflatedBytes !== null && stored.inflatedBytes > MAX_BODY_BYTES;
-  const unpacked: Unpacked = tooLarge
-    ? { result: (await skimResult(stored.packed)).body, long: new Map() }
-    : await unpackResult(stored.packed, stored.inflatedBytes);
+  const unpacked = await unpackResult(stored.packed);
   const head = await whole(answerOf(unpacked, ended, form, { withoutOutputs: true }).body, stored.packed);
   const members = {
     type: eventOf(head.toString('latin1', 0, 15) === '{"success":true'),

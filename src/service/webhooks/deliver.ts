@@ -5,7 +5,7 @@
  * attempt of the schedule.
  */
 import { randomUUID } from 'node:crypto';
-import { LiftError } from '../result/lift.ts';
+import { UnreadableResult } from '../result/inflate.ts';
 import { OverBudget, type MemoryBudget } from '../result/memory_budget.ts';
 import { openResult } from '../result/open_result.ts';
 import { hasEnvelope } from '../result/answer.ts';
@@ -261,7 +261,7 @@ class Outbox implements Delivery {
         log.error({ err: error, ...namesOf(webhook) }, 'cannot decrypt a webhook');
         return judged(SEALED);
       }
-      if (!(error instanceof LiftError)) throw error;
+      if (!(error instanceof UnreadableResult)) throw error;
       log.error({ err: error, ...namesOf(webhook) }, 'cannot read a stored result');
       return { sent: UNREADABLE, verdict: { state: 'failed' } };
     }
@@ -329,7 +329,11 @@ class Outbox implements Delivery {
       : null;
     const release = (): void => stored?.place.release();
     try {
-      const body = await webhookBody(ended, stored, readKeptRequest(record).response);
+      const body = await webhookBody(
+        ended,
+        stored && { packed: stored.packed, inflatedBytes },
+        readKeptRequest(record).response,
+      );
       // A streamed result leaves only this body of a kilobyte.
       if (stored && !Buffer.isBuffer(stored.packed)) release();
       return { body, trace: keptTrace(record.request), release };

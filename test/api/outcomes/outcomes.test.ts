@@ -3,17 +3,18 @@
  * of one tool.
  */
 import assert from 'node:assert/strict';
-import type { FailureCode, ResultBody, ToolResult } from '../../../src/platform/bus/result_body.ts';
+import type { FailureCode } from '../../../src/platform/bus/result_body.ts';
 import type { ToolName } from '../../../src/media/tools/table.ts';
 import { startApi, tool, type ApiFixture } from '../fixture.ts';
+import { type TextBody, type TextToolResult } from '../../result/text_body.ts';
 
-const bad = (name: ToolName, failure: FailureCode, error: string, output: string | null = null): ToolResult =>
+const bad = (name: ToolName, failure: FailureCode, error: string, output: string | null = null): TextToolResult =>
   tool(name, '', { success: false, failure, error, output, exitCode: 1 });
-const both = (failure: FailureCode, error: string): ToolResult[] => [
+const both = (failure: FailureCode, error: string): TextToolResult[] => [
   bad('ffprobe', failure, error),
   bad('mediainfo', failure, `${error}, too`),
 ];
-const refused = (failure: FailureCode, message: string): Partial<ResultBody> => ({ source: { failure, message } });
+const refused = (failure: FailureCode, message: string): Partial<TextBody> => ({ source: { failure, message } });
 const good = [tool('ffprobe', '{"f":1}'), tool('mediainfo', '{"m":1}')];
 const error = (text: string) => ({ error: text });
 /** The envelope without what is the same in all of them. */
@@ -31,8 +32,8 @@ const ok = (response: unknown) => ({ success: true, duration: 31, usage: 31, res
 interface Line {
   what: string;
   fields: string;
-  tools: ToolResult[];
-  more?: Partial<ResultBody>;
+  tools: TextToolResult[];
+  more?: Partial<TextBody>;
   status: number;
   body: unknown;
   state: string;

@@ -1,7 +1,6 @@
 /** What applies to a token applies across all replicas of the API. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { zstdCompressSync } from 'node:zlib';
 import { makeApp } from '../../../src/service/api/server.ts';
 import { listen, type HttpServer } from '../../../src/service/api/http/http_server.ts';
 import { wire, type Wired } from '../../../src/service/api/wire.ts';
@@ -9,6 +8,7 @@ import { openStore, type Store } from '../../../src/platform/store/store.ts';
 import { until } from '../../until.ts';
 import { accountSettings, startApi, tool, type ApiFixture } from '../fixture.ts';
 import { watched, type Watched } from '../described.ts';
+import { packText } from '../../result/text_body.ts';
 
 const result = { tools: [tool('ffprobe', '{"format":{}}')], ioUsage: 1 };
 const asked = [{ name: 'ffprobe' as const }];
@@ -279,5 +279,5 @@ describe('two replicas of the API', function () {
       ioBytes: 1,
     };
   };
-  const packed = () => zstdCompressSync(JSON.stringify(result));
+  const packed = () => packText(result).packed;
 });

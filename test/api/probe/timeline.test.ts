@@ -1,8 +1,8 @@
 /** A timeline through the API: asked for, in the job, in the envelope, and read back. */
 import assert from 'node:assert/strict';
-import type { ResultBody, TimelineResult } from '../../../src/platform/bus/result_body.ts';
 import type { Timeline } from '../../../src/media/timeline/schema.ts';
 import { startApi, tool, type ApiFixture } from '../fixture.ts';
+import { type TextBody } from '../../result/text_body.ts';
 
 const TIMELINE: Timeline = {
   version: '7.0',
@@ -28,7 +28,10 @@ const TIMELINE: Timeline = {
     },
   ],
 };
-const made = (output: unknown, change: Partial<TimelineResult> = {}): TimelineResult => ({
+const made = (
+  output: unknown,
+  change: Partial<NonNullable<TextBody['timeline']>> = {},
+): NonNullable<TextBody['timeline']> => ({
   success: true,
   durationMs: 812.4,
   usageMs: 811.6,
@@ -52,12 +55,15 @@ describe('timelines', function () {
   };
   let hosts = 0;
   /** A request that has ended with this result. */
-  async function ended(timeline: TimelineResult | undefined, { asked = true, large = false } = {}): Promise<string> {
+  async function ended(
+    timeline: NonNullable<TextBody['timeline']> | undefined,
+    { asked = true, large = false } = {},
+  ): Promise<string> {
     const host = `timeline-${++hosts}.test`;
     const answering = api.get(`url=https://${host}/a.mp4&only=ffprobe&timeline[enabled]=${asked}`);
     const { name: id } = (await api.job(host)).metadata;
     const output = JSON.stringify({ format: large ? 'x'.repeat(2_000_000) : 'x' });
-    const result: ResultBody = { tools: [tool('ffprobe', output)], ...(timeline ? { timeline } : {}), ioUsage: 9 };
+    const result: TextBody = { tools: [tool('ffprobe', output)], ...(timeline ? { timeline } : {}), ioUsage: 9 };
     await api.end(id, { result, asked: [{ name: 'ffprobe' }], inline: !large });
     await answering;
     return id;

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { zstdCompressSync } from 'node:zlib';
 import { logDetail } from '../../../src/service/api/records/log_detail.ts';
 import { logList } from '../../../src/service/api/records/log_endpoints.ts';
-import type { ResultBody } from '../../../src/platform/bus/result_body.ts';
 import { uuidv7 } from '../../../src/platform/store/uuid.ts';
 import type { CloseInput, OpenInput } from '../../../src/platform/store/records.ts';
 import { aCloseInput, anOpenInput } from '../../store/fixture.ts';
 import { startRecord, type RecordFixture } from './record_fixture.ts';
+import { packText, type TextBody } from '../../result/text_body.ts';
 
 const MINUTE = 60_000;
 const DAY = 86_400_000;
@@ -296,7 +295,7 @@ describe('management: log', function () {
 
   describe('one request', () => {
     const output = '{"streams": []}\n';
-    const result: ResultBody = {
+    const result: TextBody = {
       tools: [
         {
           name: 'ffprobe',
@@ -335,7 +334,7 @@ describe('management: log', function () {
             response: { shown: ['ffprobe'], injectOutput: false, injectJson: false },
           },
         },
-        { body: zstdCompressSync(JSON.stringify(result)) },
+        { body: packText(result).packed },
       );
       const { status, body } = await fixture.get(`media/log/${ids['whole']}`, owner.token);
       assert.equal(status, 200);
@@ -366,13 +365,7 @@ describe('management: log', function () {
     it('tells why the request and each of its tools failed', async () => {
       const why = 'moov atom not found';
       const tools = [{ ...result.tools[0]!, success: false, exitCode: 1, output: null, error: why }, result.tools[1]!];
-      await ended(
-        'broken',
-        owner,
-        10 * DAY,
-        {},
-        { error: why, body: zstdCompressSync(JSON.stringify({ ...result, tools })) },
-      );
+      await ended('broken', owner, 10 * DAY, {}, { error: why, body: packText({ ...result, tools }).packed });
       const { body } = await fixture.get(`media/log/${ids['broken']}`, owner.token);
       assert.deepEqual(
         [body.error, body['tool-errors'], body['tool-exit-codes']],

@@ -1,7 +1,5 @@
 /** The API on real servers, with a simulated runner and collector that end every accepted request. */
-import { zstdCompressSync } from 'node:zlib';
 import type { Early } from '../../../src/platform/bus/messages.ts';
-import type { ResultBody } from '../../../src/platform/bus/result_body.ts';
 import { SUBJECT } from '../../../src/platform/bus/messages.ts';
 import { outcome } from '../../../src/service/controller/collect/outcome.ts';
 import { PROBE_JOBS, PROBE_TOOLS } from '../../../src/platform/kube/client.ts';
@@ -11,6 +9,7 @@ import type { ToolName } from '../../../src/media/tools/table.ts';
 import { aTool } from '../../api/a_tool.ts';
 import { startApi, tool, type ApiFixture } from '../../api/fixture.ts';
 import { C2PA_REPORT, HLS_REPORT } from '../../api/reports.ts';
+import { headOf, packText, type TextBody } from '../../result/text_body.ts';
 
 export interface FuzzRig {
   api: ApiFixture;
@@ -39,7 +38,7 @@ const OUTPUTS = [
 const REPORTS: Partial<Record<ToolName, string>> = { msv: HLS_REPORT, c2pa: C2PA_REPORT };
 
 /** Ends in rotation: success, another format, a failed tool, an unreachable origin, no result at all. */
-function resultOf(index: number, names: readonly ToolName[]): ResultBody | undefined {
+function resultOf(index: number, names: readonly ToolName[]): TextBody | undefined {
   if (index % 5 === 4) return undefined;
   const output = OUTPUTS[index % 5]!;
   return {
@@ -74,9 +73,9 @@ export async function startFuzzRig(): Promise<FuzzRig> {
       asked.map(({ name }) => name),
     );
     const judged = result
-      ? outcome(result, asked)
+      ? outcome(headOf(result), asked)
       : { state: 'error' as const, status: 429, reason: 'QueueTimeout' as const, error: null };
-    const body = result ? zstdCompressSync(JSON.stringify(result)) : null;
+    const body = result ? packText(result).packed : null;
     try {
       const { queueTimeMs } = await store.closeRequest({
         id: job,

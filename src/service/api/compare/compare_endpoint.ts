@@ -30,7 +30,7 @@ const NOT_HELD = 'its output is too large to be compared on record; compare the 
 
 /** Long outputs are not read into memory: what is compared is parsed whole. */
 function recordedRuns(
-  { result, long }: StoredResult,
+  { result, texts }: StoredResult,
   label: string,
   notRead: { tool: string; run: string; why: string }[],
 ) {
@@ -38,13 +38,14 @@ function recordedRuns(
     const tool = REPORT_TOOLS.find((name) => name === stored.name);
     if (!tool) return [];
     const { version, success, format, output } = stored;
-    const isLong = output !== null && long.has(output);
+    const text = output && texts.get(output.from);
+    const isLong = text === undefined;
     if (isLong) notRead.push({ tool, run: label, why: NOT_HELD });
     const compared: TextRun = {
       tool,
       label,
       version,
-      output: success && format === 'json' && !isLong ? output : null,
+      output: success && format === 'json' && !isLong ? text : null,
     };
     return isLong ? [] : [compared];
   });

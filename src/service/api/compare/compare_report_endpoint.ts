@@ -109,10 +109,10 @@ async function judgeFlips(
   stored: StoredResult,
   hasTime: () => boolean,
 ): Promise<void> {
-  const { result, long, record } = stored;
+  const { result, texts, record } = stored;
   const documents = asked.map(({ document }) => document);
   const states = statesOf(result.tools);
-  const judgeable = states.length > 1 && result.tools.every(({ output }) => output === null || !long.has(output));
+  const judgeable = states.length > 1 && result.tools.every(({ output }) => output === null || texts.has(output.from));
   const verdicts: Verdict[][] = [];
   for (const tools of judgeable ? states : []) {
     if (asked.length === 0 || !hasTime()) break;

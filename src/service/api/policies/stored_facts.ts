@@ -5,14 +5,15 @@ import type { Facts } from '../../../media/policy/types.ts';
 import { report as makeReport, type Told } from '../../../media/report/report.ts';
 import { sides } from '../../../media/report/side.ts';
 import type { KeptRequest } from '../../result/kept_request.ts';
-import type { Unpacked } from '../../result/unpack.ts';
+import type { Texts } from '../../result/unpack.ts';
 import { extensionOf } from '../../../source/playlist/mapping.ts';
 import { probeReport, REPORT_TOOLS, type ReportTool } from '../../../media/tools/probe_report.ts';
 
-function toldBy(tool: ToolResult | undefined, long: Unpacked['long']): Told | undefined {
-  if (!tool?.success || tool.output === null || long.has(tool.output)) return undefined;
+function toldBy(tool: ToolResult | undefined, texts: Texts): Told | undefined {
+  const text = tool?.success && tool.output ? texts.get(tool.output.from) : undefined;
+  if (tool === undefined || text === undefined) return undefined;
   try {
-    return { version: tool.version, output: JSON.parse(tool.output) as unknown };
+    return { version: tool.version, output: JSON.parse(text) as unknown };
   } catch {
     return undefined;
   }
@@ -24,29 +25,29 @@ function preferred(options: KeptRequest['options']): ReportTool | null {
 }
 
 /** Undefined: there is none, or it is too long to be read again. */
-function storedReport({ result: { report }, long }: Judged): { diff?: unknown } | undefined {
-  if (!report || report.output === null || long.has(report.output)) return undefined;
-  return JSON.parse(report.output) as { diff?: unknown };
+function storedReport({ result: { report }, texts }: Judged): { diff?: unknown } | undefined {
+  const text = report?.output ? texts.get(report.output.from) : undefined;
+  return text === undefined ? undefined : (JSON.parse(text) as { diff?: unknown });
 }
 
 /** What of a result is judged. */
 export type JudgedResult = Pick<ResultBody, 'tools' | 'report'>;
 interface Judged {
   result: JudgedResult;
-  long: Unpacked['long'];
+  texts: Texts;
 }
 
-/** `display`: the address as the log shows it. An output of more than 256 KB is not read again. */
+/** `display`: the address as the log shows it. A long output is not read again. */
 export function storedFacts(
   unpacked: Judged,
   { options, display }: Pick<KeptRequest, 'options'> & { display: string },
 ): Facts {
-  const { result, long } = unpacked;
+  const { result, texts } = unpacked;
   const printed = result.tools.map(({ name, version, success, output }) => ({
     name,
     version,
     success,
-    text: () => (output !== null && long.has(output) ? TOO_LARGE : output),
+    text: () => (output === null ? null : (texts.get(output.from) ?? TOO_LARGE)),
   }));
   const stored = storedReport(unpacked);
   // Without its diff a report says less than a policy may ask for.
@@ -55,7 +56,7 @@ export function storedFacts(
     ...sides((name) =>
       toldBy(
         result.tools.find((tool) => tool.name === name),
-        long,
+        texts,
       ),
     ),
     diff: true,

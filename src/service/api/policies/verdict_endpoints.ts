@@ -19,7 +19,7 @@ import { policyInText } from './policy_in_text.ts';
 import { junitText } from '../../../media/ci_formats/junit.ts';
 import { judgedByPolicy } from '../../../media/ci_formats/policy_rules.ts';
 import { sarifText } from '../../../media/ci_formats/sarif.ts';
-import { skimResult } from '../../result/skim.ts';
+import { readHead } from '../../result/unpack.ts';
 import { isStoreError } from '../../../platform/store/errors.ts';
 import type { RequestRecord } from '../../../platform/store/records.ts';
 import { choice } from '../http/fields.ts';
@@ -187,8 +187,7 @@ async function storedVerdict(
   const result = await resultFor(deps, ctx, { id, submittedAt, inflatedBytes }, tokenOf(ctx).rootUserId);
   if (!result) throw expired();
   try {
-    const { body } = await skimResult(result.packed);
-    return verdictOf(body, asked)!;
+    return verdictOf(await readHead(result.packed), asked)!;
   } catch (error) {
     // Dropped between two reads.
     if (isStoreError(error, 'not-ready')) throw expired();

@@ -44,7 +44,7 @@ export async function answer(
   const result = await resultFor(deps, ctx, { id, submittedAt, inflatedBytes, inline }, tokenOf(ctx).rootUserId);
   if (!result) throw expired();
   const { packed } = result;
-  const unpacked = await unpackResult(packed, result.inflatedBytes).catch((error: unknown) => {
+  const unpacked = await unpackResult(packed).catch((error: unknown) => {
     result.place.release();
     // Deleted between two reads.
     throw isStoreError(error, 'not-ready') ? expired() : unreadable(error);

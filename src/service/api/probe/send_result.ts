@@ -3,8 +3,7 @@
  * there is no room.
  */
 import { Readable } from 'node:stream';
-import type { Packed } from '../../result/inflate.ts';
-import { LiftError } from '../../result/lift.ts';
+import { UnreadableResult, type Packed } from '../../result/inflate.ts';
 import type { OpenResult, StoredResult } from '../../result/open_result.ts';
 import { bytesOf, lengthOf, type Piece } from '../../result/pieces.ts';
 import type { Context } from '../http/context.ts';
@@ -34,7 +33,7 @@ export async function resultFor(
 
 /** Converts the error of reading an invalid stored result. */
 export const unreadable = (error: unknown): unknown =>
-  error instanceof LiftError ? inside(`a stored result cannot be read: ${error.message}`, error) : error;
+  error instanceof UnreadableResult ? inside(`a stored result cannot be read: ${error.message}`, error) : error;
 
 /** Shorter texts are written at once. */
 const ONE_WRITE = 64 * 1024;

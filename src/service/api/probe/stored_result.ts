@@ -1,15 +1,19 @@
 /** Stored results for comparisons and policies: read within the memory budget, released by the caller. */
-import { LiftError } from '../../result/lift.ts';
+import { UnreadableResult } from '../../result/inflate.ts';
 import { OverBudget, type Place } from '../../result/memory_budget.ts';
 import { openResult, type OpenResult, type StoredResult as Kept } from '../../result/open_result.ts';
-import { unpackResult, type Unpacked } from '../../result/unpack.ts';
+import { readTexts, unpackResult, type Texts } from '../../result/unpack.ts';
 import { isStoreError } from '../../../platform/store/errors.ts';
 import type { RequestRecord } from '../../../platform/store/records.ts';
 import { tokenOf, type Context } from '../http/context.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError } from '../errors.ts';
+import type { ResultBody } from '../../../platform/bus/result_body.ts';
 
-export interface StoredResult extends Unpacked {
+export interface StoredResult {
+  result: ResultBody;
+  /** Long outputs are not among them. */
+  texts: Texts;
   record: RequestRecord;
   /** Place in the memory budget, released by the caller. */
   place: Place;
@@ -67,22 +71,23 @@ export async function storedResult(
   if (!record.hasBody) return { absent: 'none', why: 'ended without a result' };
   const opened = await openWithin(deps, record, rootUserId, { signal, hint: 'try again later' });
   if (!opened) return EXPIRED;
-  const { packed, inflatedBytes, place } = opened;
+  const { packed, place } = opened;
   try {
-    return { ...(await unpackResult(packed, inflatedBytes)), record, place };
+    const unpacked = await unpackResult(packed);
+    return { result: unpacked.result, texts: await readTexts(unpacked, packed), record, place };
   } catch (error) {
     place.release();
     // Deleted between two reads.
     if (isStoreError(error, 'not-ready')) return EXPIRED;
-    if (error instanceof LiftError) return { absent: 'unreadable', why: 'has a result that cannot be read' };
+    if (error instanceof UnreadableResult) return { absent: 'unreadable', why: 'has a result that cannot be read' };
     throw error;
   }
 }
 
 /** What a policy is judged on. */
-export const judged = ({ result: { tools, report }, long, record: { display } }: StoredResult) => ({
+export const judged = ({ result: { tools, report }, texts, record: { display } }: StoredResult) => ({
   result: { tools, ...(report ? { report } : {}) },
-  long,
+  texts,
   display,
 });
 

@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import { JSON_TYPE } from '../../result/assemble.ts';
 import { readKeptRequest } from '../../result/kept_request.ts';
-import { bytesOf, textOf } from '../../result/pieces.ts';
+import { bytesOf, wholeOf } from '../../result/pieces.ts';
 import { unpackResult } from '../../result/unpack.ts';
 import { isStoreError } from '../../../platform/store/errors.ts';
 import type { RequestRecord } from '../../../platform/store/records.ts';
@@ -32,15 +32,15 @@ async function storedTimeline(deps: Deps, ctx: Context, record: RequestRecord): 
   const stored = await resultFor(deps, ctx, { id, submittedAt, inflatedBytes }, tokenOf(ctx).rootUserId);
   if (!stored) throw expired();
   try {
-    const { result, long } = await unpackResult(stored.packed, stored.inflatedBytes);
+    const { result, outputs } = await unpackResult(stored.packed);
     const { timeline } = result;
     if (!timeline) throw missing();
     if (timeline.output === null) throw none(`the timeline failed: ${timeline.error ?? 'no result'}`);
-    const kept = long.get(timeline.output);
-    if (!kept) return timeline.output;
-    if (kept.text.bytes > MOST_BYTES) throw none('the timeline cannot be read');
+    const { from, to } = timeline.output;
+    if (to - from > MOST_BYTES) throw none('the timeline cannot be read');
+    if (outputs) return outputs.toString('utf8', from, to);
     const slices: Buffer[] = [];
-    for await (const slice of bytesOf([textOf(kept)], stored.packed)) slices.push(Buffer.from(slice));
+    for await (const slice of bytesOf([wholeOf(timeline.output)], stored.packed)) slices.push(Buffer.from(slice));
     return Buffer.concat(slices).toString();
   } catch (error) {
     // Deleted between two reads.

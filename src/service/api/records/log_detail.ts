@@ -1,12 +1,13 @@
 /** `GET media/log/{id}`: one request of the log, with its options and each tool's output. */
 import Type from 'typebox';
 import { SIDES } from '../../../platform/bus/messages.ts';
-import type { ResultBody, ReportResult } from '../../../platform/bus/result_body.ts';
+import { outputsOf } from '../../../platform/bus/packing.ts';
+import type { Output, ResultBody, ReportResult } from '../../../platform/bus/result_body.ts';
 import { JSON_TYPE } from '../../result/assemble.ts';
 import { comparisonOf, runOf } from '../../result/assemble_comparison.ts';
 import { addressesIn, readKeptRequest, type KeptRequest } from '../../result/kept_request.ts';
-import { escaped, type Piece } from '../../result/pieces.ts';
-import { liftResult, type Lifted } from '../../result/unpack.ts';
+import { joined, quoted, type Piece } from '../../result/pieces.ts';
+import { unpackResult, type Unpacked } from '../../result/unpack.ts';
 import { probeReport } from '../../../media/tools/probe_report.ts';
 import { FILE_ROWS, RESULTS, TOOL_TABLE, type ResultName } from '../../../media/tools/table.ts';
 import { isUuid } from '../../../platform/store/uuid.ts';
@@ -90,12 +91,12 @@ function formatOf(tool: ReportResult, asked: Options): string | null {
 }
 
 /** Includes a failed report and tools that ran only for it: the log records what happened. */
-function responsesOf(result: ResultBody | null, options: Options): Record<string, string | null> {
+function responsesOf(result: ResultBody | null, options: Options): Record<string, Output | string | null> {
   const tools = new Map<ResultName, ReportResult>(result?.tools.map((tool) => [tool.name, tool]));
   if (result?.report) tools.set(probeReport.name, result.report);
   const members = RESULTS.flatMap((name) => {
     const tool = tools.get(name);
-    const response: [string, string | null] = [memberOf(name), tool?.output ?? null];
+    const response: [string, Output | null] = [memberOf(name), tool?.output ?? null];
     if (!TYPED.includes(name)) return [response];
     return [
       response,
@@ -132,37 +133,37 @@ function addressOf(display: string): { url: string } | { urls: string[] } {
   return urls.length === 2 ? { urls } : { url: display };
 }
 
-/** As JSON text. Long outputs are already escaped in the stored body, and are copied in that form. */
-function textOf(value: unknown, long: Lifted['long']): Piece[] {
-  if (Array.isArray(value)) return ['[', ...separated(value.map((item) => textOf(item, long))), ']'];
+/** As JSON text, in which an output is a string. */
+function textOf(value: unknown, outputs: ReadonlySet<unknown>): Piece[] {
+  if (outputs.has(value)) return quoted(value as Output);
+  if (Array.isArray(value)) return ['[', ...separated(value.map((item) => textOf(item, outputs))), ']'];
   if (typeof value === 'object' && value !== null)
     return [
       '{',
       ...separated(
-        Object.entries(value).map(([name, member]) => [`${JSON.stringify(name)}:`, ...textOf(member, long)]),
+        Object.entries(value).map(([name, member]) => [`${JSON.stringify(name)}:`, ...textOf(member, outputs)]),
       ),
       '}',
     ];
-  const output = typeof value === 'string' ? long.get(value) : undefined;
-  return output ? ['"', escaped(output), '"'] : [JSON.stringify(value)];
+  return [JSON.stringify(value)];
 }
 
 const separated = (items: readonly Piece[][]): Piece[] =>
   items.flatMap((item, index) => (index === 0 ? item : [',', ...item]));
 
-const NO_RESULT = { packed: Buffer.alloc(0), unpacked: { result: null, long: new Map() } };
+const NO_RESULT = { packed: Buffer.alloc(0), unpacked: { result: null, outputs: null } };
 
 async function resultOf(
   deps: Deps,
   ctx: Context,
   { id, submittedAt, hasBody, inflatedBytes }: LogDetail,
-): Promise<{ packed: Packed; unpacked: Pick<Lifted, 'long'> & { result: ResultBody | null } }> {
+): Promise<{ packed: Packed; unpacked: Pick<Unpacked, 'outputs'> & { result: ResultBody | null } }> {
   const opened = hasBody
     ? await resultFor(deps, ctx, { id, submittedAt, inflatedBytes }, callerOf(ctx).rootUserId)
     : null;
   if (!opened) return NO_RESULT;
   try {
-    return { packed: opened.packed, unpacked: await liftResult(opened.packed, opened.inflatedBytes) };
+    return { packed: opened.packed, unpacked: await unpackResult(opened.packed) };
   } catch (error) {
     // The log is kept longer than the results: this one was deleted between two reads.
     if (isStoreError(error, 'not-ready')) return NO_RESULT;
@@ -177,7 +178,7 @@ async function read(deps: Deps, ctx: Context): Promise<void> {
   if (!row) throw notFound();
   const {
     packed,
-    unpacked: { result, long },
+    unpacked: { result, outputs },
   } = await resultOf(deps, ctx, row);
   const { options } = readKeptRequest(row);
   const compared = row.kind === 'compare' ? result : null;
@@ -194,8 +195,8 @@ async function read(deps: Deps, ctx: Context): Promise<void> {
     'comparison-response':
       compared && JSON.stringify({ runs: compared.tools.map((tool) => runOf(tool)), ...comparisonOf(compared) }),
   };
-  const pieces = textOf(members, long);
-  sendPieces(ctx, long.size === 0 ? pieces.join('') : pieces, packed, JSON_TYPE);
+  const named = new Set<unknown>(result ? outputsOf(result).map(({ output }) => output) : []);
+  sendPieces(ctx, joined(textOf(members, named), outputs), packed, JSON_TYPE);
 }
 
 export const logDetail = endpoint(

@@ -3,7 +3,7 @@
  * and those that are known to be short in place.
  */
 import { Ajv } from 'ajv';
-import type { LongOutputs } from '../../result/unpack.ts';
+import type { Texts } from '../../result/unpack.ts';
 import { compareRuns, type ComparedRun } from '../../../media/compare/compare.ts';
 import { canonicalPolicy } from '../../../media/policy/canonical.ts';
 import { PolicyError } from '../../../media/policy/error.ts';
@@ -43,7 +43,7 @@ interface Judged {
   /** Policies, as they are saved. */
   documents: readonly string[];
   result: JudgedResult;
-  long: LongOutputs;
+  texts: Texts;
   options: Record<string, unknown>;
   display: string;
 }

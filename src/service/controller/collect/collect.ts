@@ -3,20 +3,17 @@
  * result's size, form, and assignment to this job and attempt are checked first. Order: commit, then notify the API,
  * the leader and the runner.
  */
-import { zstdCompressSync } from 'node:zlib';
-import { Ajv } from 'ajv';
 import { makeBodyRoom, type BodyRoom } from '../../../platform/bus/body_room.ts';
 import type { Bus } from '../../../platform/bus/connect.ts';
 import { BusError } from '../../../platform/bus/errors.ts';
 import { CHUNK_BYTES, RESULT_PROTOCOL, SUBJECT, type Closed, type Result } from '../../../platform/bus/messages.ts';
-import { RESULT_BYTES, ResultBody } from '../../../platform/bus/result_body.ts';
-import { unpackBody } from '../../../platform/bus/packing.ts';
+import type { ResultBody } from '../../../platform/bus/result_body.ts';
+import { packBody } from '../../../platform/bus/packing.ts';
 import type { ResultDelivery } from '../../../platform/bus/collect.ts';
 import { fetchBody, purgeChunks } from '../../../platform/bus/results.ts';
 import { endedNotice } from '../../result/ended_notice.ts';
-import { LiftError } from '../../result/lift.ts';
+import type { PaceOf } from '../../result/pace.ts';
 import { outcome as outcomeOf, runsOf } from './outcome.ts';
-import { skimResult, type Skimmed } from '../../result/skim.ts';
 import { PROBE_JOBS, isKubeError, type KubeClient } from '../../../platform/kube/client.ts';
 import type { ProbeJob } from '../../../platform/kube/probe_job.ts';
 import { type Logger, requestFields, runnerFields } from '../../../base/log.ts';
@@ -29,6 +26,7 @@ import { recordedEnd } from '../leader/end_write.ts';
 import { idOf, submittedAtOf } from '../leader/job.ts';
 import { mergedTools } from '../leader/job_status.ts';
 import type { ControllerMetrics } from '../metrics.ts';
+import { readResult } from './read_result.ts';
 import { recordEnd } from './record_end.ts';
 import { policyLine, policyStatus, wrongPolicy } from './verdict.ts';
 
@@ -38,22 +36,6 @@ import { policyLine, policyStatus, wrongPolicy } from './verdict.ts';
  * from our runners, and would kill each collector in turn.
  */
 const MAX_PACKED_BYTES = 96 * 1024 * 1024;
-const validBody = new Ajv({ strict: false }).compile<ResultBody>(ResultBody);
-
-/** Checks the form of a result. Its packing was already checked against its header. */
-function checkedBody(body: unknown, { spec }: ProbeJob): void {
-  if (validBody(body)) {
-    const wrong = wrongPolicy(spec.policy, body);
-    if (wrong !== undefined) throw new BusError('bad-result', wrong);
-    return;
-  }
-  const [first] = validBody.errors ?? [];
-  throw new BusError(
-    'bad-result',
-    `the body does not have the form of a result: ${first?.instancePath ?? ''} ${first?.message ?? ''}`,
-  );
-}
-
 export interface CollectDeps {
   kube: KubeClient;
   bus: Bus;
@@ -65,6 +47,8 @@ export interface CollectDeps {
   cached: (name: string) => ProbeJob | undefined;
   /** Memory shared by all results of this replica. */
   room: BodyRoom;
+  /** The share of a core that the results of one runner may take. */
+  paceOf?: PaceOf | undefined;
 }
 
 /** At most half of a replica's concurrent results wait for memory, so that small ones can proceed. */
@@ -84,22 +68,6 @@ async function jobOf({ kube, cached, namespace }: CollectDeps, result: Result): 
   } catch (error) {
     if (isKubeError(error, 'not-found')) return undefined;
     throw error;
-  }
-}
-
-/**
- * Larger results are processed as a stream: holding an output of 50 MB multiplied the collector's peak memory several
- * times.
- */
-const SKIMMED_FROM = 1024 * 1024;
-
-async function skimmed(packed: Buffer, declared: number): Promise<Skimmed> {
-  try {
-    return await skimResult(packed, Math.min(declared, RESULT_BYTES));
-  } catch (error) {
-    throw error instanceof LiftError
-      ? new BusError('bad-result', `the body cannot be read: ${error.message}`, { cause: error })
-      : error;
   }
 }
 
@@ -162,23 +130,20 @@ async function take(deps: CollectDeps, { header: result, podUid }: ResultDeliver
   const id = idOf(job);
   const named = { ...requestFields({ id, job: key }), ...runnerFields({ pod: job.status?.runner?.pod, uid: podUid }) };
   let packed: Buffer;
-  let read: Skimmed;
+  let inflatedBytes = result.size;
+  let body: ResultBody;
   try {
     packed = await fetchBody(bus, result, MAX_PACKED_BYTES);
-    read =
-      result.size > SKIMMED_FROM
-        ? await skimmed(packed, result.size)
-        : { body: await unpackBody(packed, RESULT_BYTES, result.size), inflatedBytes: result.size };
-    checkedBody(read.body, job);
+    body = await readResult(packed, result.size, deps.paceOf?.(podUid));
+    const wrong = wrongPolicy(job.spec.policy, body);
+    if (wrong !== undefined) throw new BusError('bad-result', wrong);
   } catch (error) {
     if (!(error instanceof BusError) || error.code !== 'bad-result') throw error;
     metrics.collected('invalid');
     log.error({ err: error, ...named }, 'cannot read a result, recording an internal error');
-    const text = Buffer.from(JSON.stringify(unreadable(job)));
-    read = { body: unreadable(job), inflatedBytes: text.length };
-    packed = zstdCompressSync(text);
+    body = unreadable(job);
+    ({ packed, size: inflatedBytes } = packBody(body));
   }
-  const { body, inflatedBytes } = read;
 
   const outcome = outcomeOf(body, runsOf(job));
   const policy = policyStatus(job.spec.policy, body);

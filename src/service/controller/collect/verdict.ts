@@ -4,7 +4,10 @@ import { MOST_FAILED, type PolicyRequest, type PolicyStatus } from '../../../pla
 import { printable } from '../../../platform/kube/printable.ts';
 
 /** Undefined if the result names the same policy as its job, or no policy; otherwise the error. */
-export function wrongPolicy(asked: PolicyRequest | undefined, { policy: told }: ResultBody): string | undefined {
+export function wrongPolicy(
+  asked: PolicyRequest | undefined,
+  { policy: told }: Pick<ResultBody, 'policy'>,
+): string | undefined {
   if (!told) return undefined;
   if (!asked) return 'evaluated with a policy that the job does not name';
   // A job created by hand resolves its revision at admission.
@@ -15,7 +18,10 @@ export function wrongPolicy(asked: PolicyRequest | undefined, { policy: told }: 
 }
 
 /** Without a verdict the outcome is unknown: the runner does not support policies. */
-export function policyStatus(asked: PolicyRequest | undefined, { policy: told }: ResultBody): PolicyStatus | undefined {
+export function policyStatus(
+  asked: PolicyRequest | undefined,
+  { policy: told }: Pick<ResultBody, 'policy'>,
+): PolicyStatus | undefined {
   if (!asked) return undefined;
   const { name } = asked;
   const revision = told?.revision ?? asked.revision;

@@ -2,8 +2,8 @@
  * The one end of a request: recorded in Postgres unless it already has one, sent to the waiting API replica, written to
  * the ProbeJob's status.
  */
-import { zstdCompressSync } from 'node:zlib';
 import { SUBJECT, type Run, type RunnerUse } from '../../../platform/bus/messages.ts';
+import { packBody, type PackedBody } from '../../../platform/bus/packing.ts';
 import type { ResultBody } from '../../../platform/bus/result_body.ts';
 import type { Bus } from '../../../platform/bus/connect.ts';
 import { isKubeError, type KubeClient } from '../../../platform/kube/client.ts';
@@ -89,12 +89,8 @@ export const recordedEnd = (end: RecordedEnd): JobEnd => ({
 });
 
 /** The result body for tools that timed out. */
-function timeoutBody(
-  tools: readonly RecordedTool[],
-  error: string,
-  ioUsage: number,
-): { packed: Buffer; inflatedBytes: number } {
-  const body: ResultBody = {
+const timeoutBody = (tools: readonly RecordedTool[], error: string, ioUsage: number): PackedBody =>
+  packBody({
     tools: tools.map((tool) => ({
       ...tool,
       exitCode: null,
@@ -105,10 +101,7 @@ function timeoutBody(
       output: null,
     })),
     ioUsage,
-  };
-  const text = Buffer.from(JSON.stringify(body));
-  return { packed: zstdCompressSync(text), inflatedBytes: text.length };
-}
+  });
 
 export type Recordable = Pick<Endable, 'id' | 'key' | 'submittedAt' | 'attempt' | 'status'>;
 
@@ -153,7 +146,7 @@ export async function endRequest(
       ...(end.used && !end.timedOut ? { usedMs: end.used.ms } : {}),
       ioBytes,
       body: body?.packed ?? null,
-      inflatedBytes: body?.inflatedBytes,
+      inflatedBytes: body?.size,
     });
     if (refused)
       log.error({ err: refused, ...named }, 'cannot record the end of a request, recording an internal error instead');
