@@ -36,6 +36,8 @@ export interface Login {
 export interface JobSettings {
   /** Registers a tool's secret. */
   admit(secret: string, login: Login): void;
+  /** Forgets the job, its secrets and its connections. */
+  closed(job: Job): void;
   log: SourceLog | undefined;
   port: number;
   rtspPort: number;
@@ -77,6 +79,7 @@ export class Job {
   readonly #secrets = new Map<string, string>();
   readonly main: string;
   readonly name: string;
+  /** Restores the caller's address in a tool's output, and removes every secret: also once the job is closed. */
   readonly redact: (text: string) => string;
   readonly source: Source;
   readonly protocol: Protocol;
@@ -179,7 +182,7 @@ export class Job {
     return `http://127.0.0.1:${this.#settings.port}/${this.#secret(tool)}/${tool}`;
   }
 
-  /** The address that a tool is started with. */
+  /** The address that a tool opens: `http://127.0.0.1:PORT/<secret>/<tool>/<file name>` */
   address(tool: string): string {
     if (this.protocol.relayedAs !== undefined)
       return `rtsp://127.0.0.1:${this.#settings.rtspPort}/${this.#secret(tool)}/${tool}/${this.name}`;
@@ -324,6 +327,7 @@ export class Job {
     this.#files.clear();
     this.playlists.clear();
     this.#cache.clear();
+    this.#settings.closed(this);
   }
 
   #tooSlow(error: SourceError): void {

@@ -6,10 +6,9 @@ import { egressRoute, type Egress } from './http/egress.ts';
 import type { Guard, GuardOptions } from './address/guard.ts';
 import { NEAR_MS } from './file/distance.ts';
 import { Job, type Login } from './job.ts';
-import type { JobOptions, JobStats, Prepared, SourceLog } from './job_options.ts';
+import type { JobOptions, SourceLog } from './job_options.ts';
 import { PageMemory } from './file/page_memory.ts';
 import type { PaceOptions } from './file/pace.ts';
-import type { PlaylistKind } from './playlist/playlist.ts';
 import { Pool } from './http/pool.ts';
 import { refuse, serveTool } from './serve.ts';
 import { makeRewriter, type RewriterOptions } from './playlist/rewriter.ts';
@@ -50,25 +49,10 @@ export type ProxyOptions = GuardOptions & {
   recording?: { ms: number; bytes: number };
 };
 
-/** A source that tools can read. */
-export interface JobSource {
-  /** The address that a tool opens: `http://127.0.0.1:PORT/<secret>/<tool>/<file name>` */
-  address(tool: string): string;
-  /** Environment variables for the tool's process, so that the guard also covers other addresses that it opens. */
-  environment(tool: string): Record<string, string>;
-  /** Resolves, connects, reads the head and the ranges that the format predicts. Never rejects. */
-  prepare(): Promise<Prepared>;
-  /** Determined by the first bytes. Never rejects. */
-  playlistKind(): Promise<PlaylistKind | undefined>;
-  stats(): JobStats;
-  /** Restores the caller's address in a tool's output, and removes every secret. */
-  redact(text: string): string;
-  close(): void;
-}
-
 export interface SourceProxy {
   readonly port: number;
-  open(job: JobOptions): JobSource;
+  /** Closed by its user. */
+  open(options: JobOptions): Job;
   close(): Promise<void>;
 }
 
@@ -121,6 +105,13 @@ export async function startProxy(options: ProxyOptions = {}): Promise<SourceProx
     }
   };
 
+  const closed = (job: Job): void => {
+    jobs.delete(job);
+    for (const secret of job.secrets) logins.delete(secret);
+    closePools(job.id);
+    if (jobs.size === 0 && pools.size > MOST_POOLS) closePools();
+  };
+
   const server = createServer({ keepAliveTimeout: 5000, maxHeaderSize: 32768 }, (request, response) => {
     void handle(request, response, logins, port).catch(() => refuse(response, 500, 'internal error'));
   });
@@ -141,9 +132,10 @@ export async function startProxy(options: ProxyOptions = {}): Promise<SourceProx
 
   return {
     port,
-    open(job) {
-      const made = new Job(job, {
+    open(given) {
+      const job = new Job(given, {
         admit: (secret, login) => void logins.set(secret, login),
+        closed,
         port,
         rtspPort: rtsp.port,
         pool,
@@ -163,22 +155,8 @@ export async function startProxy(options: ProxyOptions = {}): Promise<SourceProx
         offlineMs: options.offlineMs ?? 10_000,
         recording: options.recording ?? { ms: RECORDING_MS, bytes: RECORDING_BYTES },
       });
-      jobs.add(made);
-      return {
-        address: (tool) => made.address(tool),
-        environment: (tool) => made.environment(tool),
-        prepare: () => made.prepare(),
-        playlistKind: () => made.playlistKind(),
-        stats: () => made.stats(),
-        redact: made.redact,
-        close() {
-          jobs.delete(made);
-          for (const secret of made.secrets) logins.delete(secret);
-          made.close();
-          closePools(made.id);
-          if (jobs.size === 0 && pools.size > MOST_POOLS) closePools();
-        },
-      };
+      jobs.add(job);
+      return job;
     },
     async close() {
       for (const job of jobs) job.close();

@@ -5,9 +5,8 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 import { join } from 'node:path';
 import { SUBJECT, type AssignedTool, type Assignment, type Cancel } from '../../src/platform/bus/messages.ts';
 import { comparisonOf } from '../../src/service/result/assemble_comparison.ts';
-import { runInTurn } from '../../src/service/runner/two_sources.ts';
+import { runInTurn } from '../../src/service/runner/compare.ts';
 import type { RawToolResult } from '../../src/service/runner/output.ts';
-import type { JobSource } from '../../src/service/runner/source.ts';
 import { parseSource } from '../../src/source/address/parse.ts';
 import type { Source } from '../../src/source/source.ts';
 import { until } from '../until.ts';
@@ -285,10 +284,15 @@ describe('comparison of two sources in an agent', function () {
 
 describe('running in turn', () => {
   const result = { name: 'ffprobe', version: '7.1', output: null } as RawToolResult;
-  const source = (): { source: JobSource; said: string[] } => {
+  const source = (): { source: Parameters<typeof runInTurn>[0]; said: string[] } => {
     const said: string[] = [];
-    const one = { close: () => said.push('close'), prepare: () => Promise.resolve() } as unknown as JobSource;
-    return { said, source: { ...one, next: () => (said.push('next'), one) } };
+    const one = {
+      hasNext: true,
+      next: () => void said.push('next'),
+      close: () => void said.push('close'),
+      prepare: () => Promise.resolve(),
+    };
+    return { said, source: one };
   };
 
   it('fails the job when a process of the first source survives', async () => {

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { parseSource } from '../../src/source/address/parse.ts';
-import { startProxy, type JobSource } from '../../src/source/proxy.ts';
+import type { Job } from '../../src/source/job.ts';
+import { startProxy } from '../../src/source/proxy.ts';
 import { until } from '../until.ts';
 import { ask } from './ask.ts';
 import { listen } from './listen.ts';
@@ -11,7 +12,7 @@ import { Cleanup } from './origin.ts';
 const cleanup = new Cleanup();
 
 interface Flood {
-  job: JobSource;
+  job: Job;
   sent(): number;
   connections(): number;
 }

@@ -3,7 +3,8 @@ import { createServer, request as httpRequest } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { egressRoute } from '../../src/source/http/egress.ts';
 import { parseSource } from '../../src/source/address/parse.ts';
-import { startProxy, type JobSource, type ProxyOptions } from '../../src/source/proxy.ts';
+import type { Job } from '../../src/source/job.ts';
+import { startProxy, type ProxyOptions } from '../../src/source/proxy.ts';
 import { ask } from './ask.ts';
 import { makeCertificate } from './certificate.ts';
 import { Cleanup, pattern, sendFile, startOrigin, type Handler } from './origin.ts';
@@ -67,7 +68,7 @@ const PUBLIC = '93.184.216.34';
 const leadsTo = (...addresses: string[]): ProxyOptions => ({
   lookup: async () => addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
 });
-async function open(url: string, options: ProxyOptions): Promise<JobSource> {
+async function open(url: string, options: ProxyOptions): Promise<Job> {
   const proxy = cleanup.add(await startProxy({ ...unknown, ...options }));
   return cleanup.add(proxy.open({ source: parseSource(url), limits: { maxBytes: 1e10 } }));
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { parseSource } from '../../src/source/address/parse.ts';
-import { startProxy, type JobSource } from '../../src/source/proxy.ts';
+import type { Job } from '../../src/source/job.ts';
+import { startProxy } from '../../src/source/proxy.ts';
 import { until } from '../until.ts';
 import { ask } from './ask.ts';
 import { assertRead, Cleanup, pattern, sendFile, startOrigin, type Handler, type Origin } from './origin.ts';
@@ -23,14 +24,14 @@ describe('the end of a file, asked for beside its head', function () {
   this.timeout(20_000);
   afterEach(() => cleanup.run());
 
-  async function open(handler: Handler, nearMs: number, name = 'a.mp4'): Promise<{ origin: Origin; job: JobSource }> {
+  async function open(handler: Handler, nearMs: number, name = 'a.mp4'): Promise<{ origin: Origin; job: Job }> {
     const origin = cleanup.add(await startOrigin(handler));
     const proxy = cleanup.add(await startProxy({ allow: [{ cidr: '127.0.0.1/32' }], nearMs }));
     const source = parseSource(`${origin.url}/${name}?sig=a.bin`);
     return { origin, job: cleanup.add(proxy.open({ source, limits: { maxBytes: 1e10 } })) };
   }
   const ranges = ({ requests }: Origin): (string | undefined)[] => requests.map(({ range }) => range);
-  const readEnd = async (job: JobSource): Promise<void> => {
+  const readEnd = async (job: Job): Promise<void> => {
     const reply = await ask(job.address('a'), { range: 'bytes=2950000-2999999' });
     assert.ok(reply.body.equals(body.subarray(2_950_000)));
   };

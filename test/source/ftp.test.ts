@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ftpPath } from '../../src/source/protocols/ftp/transport.ts';
 import { parseSource } from '../../src/source/address/parse.ts';
-import { startProxy, type JobSource } from '../../src/source/proxy.ts';
+import type { Job } from '../../src/source/job.ts';
+import { startProxy } from '../../src/source/proxy.ts';
 import { missingPeer, startFtp, type Peer } from '../streams/peers.ts';
 import { ask } from './ask.ts';
 import { Cleanup, pattern } from './origin.ts';
@@ -40,7 +41,7 @@ describe('ftp sources', function () {
   async function open(
     path: string,
     { login = `user:${encodeURIComponent(password)}@`, port = server.port, maxBytes = 1e9 } = {},
-  ): Promise<JobSource> {
+  ): Promise<Job> {
     const proxy = cleanup.add(await startProxy({ allow: [{ cidr: '127.0.0.1/32' }], idleTimeoutMs: 5000 }));
     return cleanup.add(
       proxy.open({ source: parseSource(`ftp://${login}127.0.0.1:${port}/${path}`), limits: { maxBytes } }),

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseSource } from '../../src/source/address/parse.ts';
-import { startProxy, type JobSource } from '../../src/source/proxy.ts';
+import type { Job } from '../../src/source/job.ts';
+import { startProxy } from '../../src/source/proxy.ts';
 import { ask } from './ask.ts';
 import { Cleanup, startOrigin, type Handler } from './origin.ts';
 
@@ -12,11 +13,7 @@ describe('slow sources', function () {
   this.timeout(60_000);
   afterEach(() => cleanup.run());
 
-  async function open(
-    handler: Handler,
-    name: string,
-    pace = { minBytes: 16_384, windowMs: 1_000 },
-  ): Promise<JobSource> {
+  async function open(handler: Handler, name: string, pace = { minBytes: 16_384, windowMs: 1_000 }): Promise<Job> {
     const origin = cleanup.add(await startOrigin(handler));
     const proxy = cleanup.add(await startProxy({ allow: [{ cidr: '127.0.0.1/32' }], pace, cacheBytes: 1 << 20 }));
     return cleanup.add(

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { openOrigin } from '../../src/media/hls/origin.ts';
 import { declaredParameters, isCredential } from '../../src/source/playlist/parameters.ts';
 import { parseSource } from '../../src/source/address/parse.ts';
-import { startProxy, type JobSource, type ProxyOptions } from '../../src/source/proxy.ts';
+import type { Job } from '../../src/source/job.ts';
+import { startProxy, type ProxyOptions } from '../../src/source/proxy.ts';
 import { ask } from './ask.ts';
 import { Cleanup, sendFile, startOrigin, type Handler, type Origin } from './origin.ts';
 
@@ -31,7 +32,7 @@ async function open(
   text: string,
   query = QUERY,
   options: ProxyOptions = {},
-): Promise<{ job: JobSource; origin: Origin; proxy: { port: number } }> {
+): Promise<{ job: Job; origin: Origin; proxy: { port: number } }> {
   const origin = cleanup.add(await startOrigin(serving(text)));
   const proxy = cleanup.add(await startProxy({ allow: [{ cidr: '127.0.0.1/32', port: origin.port }], ...options }));
   return {

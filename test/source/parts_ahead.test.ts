@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { parseSource } from '../../src/source/address/parse.ts';
-import { startProxy, type JobOptions, type JobSource } from '../../src/source/proxy.ts';
+import type { Job } from '../../src/source/job.ts';
+import { startProxy, type JobOptions } from '../../src/source/proxy.ts';
 import { until } from '../until.ts';
 import { ask } from './ask.ts';
 import { Cleanup, pattern, sendFile, startOrigin, type Handler, type Origin } from './origin.ts';
@@ -26,7 +27,7 @@ describe('parts of a far playlist, fetched ahead', function () {
       ...options
     }: Partial<JobOptions> & { nearMs?: number; name?: string } = {},
     handler?: Handler,
-  ): Promise<{ origin: Origin; job: JobSource; paths: () => string[] }> {
+  ): Promise<{ origin: Origin; job: Job; paths: () => string[] }> {
     const origin = cleanup.add(
       await startOrigin((request, response, path) => {
         const body = files[path.slice(1)];

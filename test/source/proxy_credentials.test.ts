@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { isSigned, type Access } from '../../src/source/http/exchange.ts';
 import { accessOf } from '../../src/source/http/access.ts';
 import { parseSource } from '../../src/source/address/parse.ts';
-import { startProxy, type JobSource, type ProxyOptions } from '../../src/source/proxy.ts';
+import type { Job } from '../../src/source/job.ts';
+import { startProxy, type ProxyOptions } from '../../src/source/proxy.ts';
 import { signS3 } from '../../src/source/http/sign.ts';
 import { targetOf } from '../../src/source/address/target.ts';
 import { originUrl } from '../../src/source/protocols/table.ts';
@@ -14,7 +15,7 @@ const body = pattern(3_000_000);
 const file: Handler = (request, response) => sendFile(body, request, response);
 const keys = { accessKey: 'AKIAIOSFODNN7EXAMPLE', secret: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY' };
 
-async function open(url: string, options: ProxyOptions = {}): Promise<JobSource> {
+async function open(url: string, options: ProxyOptions = {}): Promise<Job> {
   const proxy = cleanup.add(await startProxy({ allow: [{ cidr: '127.0.0.1/32' }], ...options }));
   return cleanup.add(proxy.open({ source: parseSource(url, { s3Hosts: ['minio.lan'] }), limits: { maxBytes: 1e10 } }));
 }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { parseSource } from '../../src/source/address/parse.ts';
-import { startProxy, type Failure, type JobSource, type ProxyOptions } from '../../src/source/proxy.ts';
+import type { Job } from '../../src/source/job.ts';
+import { startProxy, type Failure, type ProxyOptions } from '../../src/source/proxy.ts';
 import { gzipSync } from 'node:zlib';
 import { until } from '../until.ts';
 import { ask } from './ask.ts';
@@ -23,7 +24,7 @@ async function openUrl(
   options: ProxyOptions = {},
   maxBytes = 1e10,
   verify?: Record<string, boolean>,
-): Promise<JobSource> {
+): Promise<Job> {
   const proxy = cleanup.add(await startProxy({ ...quick, ...options }));
   return cleanup.add(
     proxy.open({
@@ -33,7 +34,7 @@ async function openUrl(
     }),
   );
 }
-async function open(handler: Handler, options: ProxyOptions = {}, maxBytes = 1e10): Promise<JobSource> {
+async function open(handler: Handler, options: ProxyOptions = {}, maxBytes = 1e10): Promise<Job> {
   return openUrl(`${cleanup.add(await startOrigin(handler)).url}/a.ts?sig=verysecretvalue`, options, maxBytes);
 }
 /** A TCP server that does not speak HTTP. */
@@ -55,7 +56,7 @@ async function raw(listener: (socket: Socket) => void): Promise<string> {
   return `127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-async function fails(job: JobSource, failure: Partial<Failure>, status: number): Promise<void> {
+async function fails(job: Job, failure: Partial<Failure>, status: number): Promise<void> {
   const prepared = await job.prepare();
   assert.ok(!prepared.ok, 'prepare succeeded');
   const reply = await ask(job.address('a'));

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import type { Address } from '../../src/source/address/guard.ts';
 import { parseSource } from '../../src/source/address/parse.ts';
-import { startProxy, type JobSource, type ProxyOptions, type SourceProxy } from '../../src/source/proxy.ts';
+import type { Job } from '../../src/source/job.ts';
+import { startProxy, type ProxyOptions, type SourceProxy } from '../../src/source/proxy.ts';
 import { ask } from './ask.ts';
 import { Cleanup, pattern, sendFile, startOrigin, type Handler, type Origin } from './origin.ts';
 
@@ -34,7 +35,7 @@ interface Setup {
   origin: Origin;
   trap: Trap;
   proxy: SourceProxy;
-  open(url: string): JobSource;
+  open(url: string): Job;
 }
 async function setup(handler: (trap: Trap) => Handler, options: ProxyOptions = {}): Promise<Setup> {
   const trap = await startTrap();
@@ -267,7 +268,7 @@ describe('source proxy: refused connections', () => {
 describe('source proxy: as an HTTP proxy for addresses that were not rewritten', () => {
   afterEach(() => cleanup.run());
   const good = () => ((request, response) => sendFile(body, request, response)) as Handler;
-  const login = (job: JobSource): { port: number; authorization: string } => {
+  const login = (job: Job): { port: number; authorization: string } => {
     const url = new URL(job.environment('ffprobe')['http_proxy']!);
     return {
       port: Number(url.port),

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { headersProblem, MOST_HEADERS, unfitFor, type SourceHeader } from '../../src/source/headers.ts';
 import { parseSource } from '../../src/source/address/parse.ts';
 import { holdsCredentials, type Source } from '../../src/source/source.ts';
-import { startProxy, type JobSource } from '../../src/source/proxy.ts';
+import type { Job } from '../../src/source/job.ts';
+import { startProxy } from '../../src/source/proxy.ts';
 import { ask } from './ask.ts';
 import { Cleanup, pattern, sendFile, startOrigin, type Handler, type Origin } from './origin.ts';
 
@@ -16,7 +17,7 @@ const SENT: SourceHeader[] = [
 
 const withHeaders = (url: string, headers = SENT): Source => ({ ...parseSource(url), headers });
 
-async function open(url: string, { followsParts = false } = {}): Promise<JobSource> {
+async function open(url: string, { followsParts = false } = {}): Promise<Job> {
   const proxy = cleanup.add(await startProxy({ allow: [{ cidr: '127.0.0.0/8' }] }));
   return cleanup.add(proxy.open({ source: withHeaders(url), limits: { maxBytes: 1e10 }, followsParts }));
 }

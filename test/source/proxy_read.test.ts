@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { parseSource } from '../../src/source/address/parse.ts';
-import { startProxy, type JobSource, type ProxyOptions, type SourceProxy } from '../../src/source/proxy.ts';
+import type { Job } from '../../src/source/job.ts';
+import { startProxy, type ProxyOptions, type SourceProxy } from '../../src/source/proxy.ts';
 import { until } from '../until.ts';
 import { ask } from './ask.ts';
 import { assertRead, Cleanup, pattern, sendFile, startOrigin, type Handler, type Origin } from './origin.ts';
@@ -15,7 +16,7 @@ async function open(
   handler: Handler,
   options: ProxyOptions = {},
   maxBytes = 1e10,
-): Promise<{ origin: Origin; proxy: SourceProxy; job: JobSource }> {
+): Promise<{ origin: Origin; proxy: SourceProxy; job: Job }> {
   const origin = cleanup.add(await startOrigin(handler));
   const proxy = cleanup.add(await startProxy({ allow: [{ cidr: '127.0.0.1/32', port: origin.port }], ...options }));
   const job = cleanup.add(
@@ -324,7 +325,7 @@ describe('source proxy: reading', function () {
   });
 
   /** Connections to an origin without ranges that sends for ever. */
-  async function endless(options: ProxyOptions): Promise<{ job: JobSource; used(): number; leave(): Promise<void> }> {
+  async function endless(options: ProxyOptions): Promise<{ job: Job; used(): number; leave(): Promise<void> }> {
     let used = 0;
     const { job } = await open((_request, response) => {
       used++;

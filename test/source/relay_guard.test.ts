@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { parseSource } from '../../src/source/address/parse.ts';
-import { startProxy, type JobSource, type ProxyOptions } from '../../src/source/proxy.ts';
+import type { Job } from '../../src/source/job.ts';
+import { startProxy, type ProxyOptions } from '../../src/source/proxy.ts';
 import type { Lookup } from '../../src/source/address/resolver.ts';
 import { ask } from './ask.ts';
 import { askRtsp } from './ask_rtsp.ts';
@@ -12,7 +13,7 @@ import { Cleanup } from './origin.ts';
 const cleanup = new Cleanup();
 const live = ['ffprobe'];
 
-async function open(url: string, options: ProxyOptions = {}): Promise<JobSource> {
+async function open(url: string, options: ProxyOptions = {}): Promise<Job> {
   const proxy = cleanup.add(await startProxy(options));
   return cleanup.add(proxy.open({ source: parseSource(url), limits: { maxBytes: 1e9 }, live }));
 }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { parseSource } from '../../src/source/address/parse.ts';
-import { startProxy, type JobSource } from '../../src/source/proxy.ts';
+import type { Job } from '../../src/source/job.ts';
+import { startProxy } from '../../src/source/proxy.ts';
 import { encodeMessage } from '../../src/source/protocols/rtmp/chunks.ts';
 import { until } from '../until.ts';
 import { ask, type Reply } from './ask.ts';
@@ -18,7 +19,7 @@ describe('rtmp: limits of a server', function () {
   this.timeout(60_000);
   afterEach(() => cleanup.run());
 
-  async function open(serve: (socket: Socket) => void, maxBytes = 1e9): Promise<JobSource> {
+  async function open(serve: (socket: Socket) => void, maxBytes = 1e9): Promise<Job> {
     const server = cleanup.add(await listen(serve));
     const proxy = cleanup.add(await startProxy({ allow: [{ cidr: '127.0.0.1/32' }], offlineMs: 50_000 }));
     return cleanup.add(
@@ -29,7 +30,7 @@ describe('rtmp: limits of a server', function () {
       }),
     );
   }
-  const read = (job: JobSource): Promise<Reply> => ask(job.address('ffprobe'), { deadlineMs: 50_000 });
+  const read = (job: Job): Promise<Reply> => ask(job.address('ffprobe'), { deadlineMs: 50_000 });
 
   it('all bytes of a session count, not only media', async () => {
     const talk = Buffer.concat([greeting, other, other, frame]);

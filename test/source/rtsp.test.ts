@@ -4,7 +4,8 @@ import { authorizationFor, challengeOf } from '../../src/source/protocols/rtsp/a
 import { encodeRtsp, RtspReader, type RtspMessage } from '../../src/source/protocols/rtsp/message.ts';
 import { rtspNames } from '../../src/source/protocols/rtsp/names.ts';
 import { parseSource } from '../../src/source/address/parse.ts';
-import { startProxy, type JobSource } from '../../src/source/proxy.ts';
+import type { Job } from '../../src/source/job.ts';
+import { startProxy } from '../../src/source/proxy.ts';
 import { askRtsp } from './ask_rtsp.ts';
 import { Cleanup } from './origin.ts';
 import { listen } from './listen.ts';
@@ -171,12 +172,12 @@ describe('rtsp: relay', function () {
   const respond = (request: RtspMessage, status: string, headers: [string, string][] = [], body?: Buffer): Buffer =>
     encodeRtsp(`RTSP/1.0 ${status}`, [['CSeq', header(request, 'cseq')!], ...headers], body);
 
-  async function open(url: string): Promise<JobSource> {
+  async function open(url: string): Promise<Job> {
     const proxy = cleanup.add(await startProxy({ allow: [{ cidr: '127.0.0.0/8' }] }));
     return cleanup.add(proxy.open({ source: parseSource(url), limits: { maxBytes: 1e9 }, live: ['ffprobe'] }));
   }
   const ask = (
-    job: JobSource,
+    job: Job,
     method: string,
     headers: [string, string][] = [],
     uri = job.address('ffprobe'),

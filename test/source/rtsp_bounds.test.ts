@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { parseSource } from '../../src/source/address/parse.ts';
-import { startProxy, type JobSource } from '../../src/source/proxy.ts';
+import type { Job } from '../../src/source/job.ts';
+import { startProxy } from '../../src/source/proxy.ts';
 import type { SocketContext } from '../../src/source/protocols/protocol.ts';
 import { RtspUpstream } from '../../src/source/protocols/rtsp/upstream.ts';
 import { askRtsp } from './ask_rtsp.ts';
@@ -25,7 +26,7 @@ describe('rtsp: limits of a tool and a server', function () {
   this.timeout(60_000);
   afterEach(() => cleanup.run());
 
-  async function open(serve: (socket: Socket) => void): Promise<JobSource> {
+  async function open(serve: (socket: Socket) => void): Promise<Job> {
     const server = cleanup.add(await listen(serve));
     const proxy = cleanup.add(await startProxy({ allow: [{ cidr: '127.0.0.1/32' }], idleTimeoutMs: 50_000 }));
     return cleanup.add(

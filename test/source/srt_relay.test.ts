@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { parseSource } from '../../src/source/address/parse.ts';
-import { startProxy, type JobSource } from '../../src/source/proxy.ts';
+import type { Job } from '../../src/source/job.ts';
+import { startProxy } from '../../src/source/proxy.ts';
 import { CONTROL, controlPacket, encodeHandshake, HANDSHAKE_TYPE } from '../../src/source/protocols/srt/packet.ts';
 import { ask } from './ask.ts';
 import { Cleanup } from './origin.ts';
@@ -56,7 +57,7 @@ describe('srt: limits of a server', function () {
     return socket.address().port;
   }
 
-  async function open(talk: readonly Buffer[], maxBytes: number): Promise<JobSource> {
+  async function open(talk: readonly Buffer[], maxBytes: number): Promise<Job> {
     const port = await host(talk);
     const proxy = cleanup.add(await startProxy({ allow: [{ cidr: '127.0.0.1/32' }], offlineMs: 5000 }));
     return cleanup.add(

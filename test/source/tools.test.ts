@@ -4,7 +4,8 @@ import { existsSync, mkdtempSync, mkdirSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseSource } from '../../src/source/address/parse.ts';
-import { startProxy, type JobSource } from '../../src/source/proxy.ts';
+import type { Job } from '../../src/source/job.ts';
+import { startProxy } from '../../src/source/proxy.ts';
 import { Cleanup, sendFile, startOrigin, type Origin } from './origin.ts';
 
 /** The tools themselves, direct and through the proxy, must print the same. */
@@ -134,11 +135,11 @@ describe('source proxy: ffprobe and mediainfo', function () {
     if (folder !== '') rmSync(folder, { recursive: true });
   });
 
-  async function open(path: string): Promise<JobSource> {
+  async function open(path: string): Promise<Job> {
     const proxy = cleanup.add(await startProxy({ allow: [{ cidr: '127.0.0.1/32', port: origin.port }] }));
     return cleanup.add(proxy.open({ source: parseSource(origin.url + path), limits: { maxBytes: 1e10 } }));
   }
-  const through = (job: JobSource, tool: string): Promise<string> =>
+  const through = (job: Job, tool: string): Promise<string> =>
     run(tool, [...arguments_[tool]!, job.address(tool)], job.environment(tool));
 
   for (const path of [

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { displaySource } from '../../src/source/address/redact.ts';
 import { parseSource } from '../../src/source/address/parse.ts';
 import { uploadSource } from '../../src/source/protocols/upload/upload.ts';
-import { startProxy, type JobSource } from '../../src/source/proxy.ts';
+import type { Job } from '../../src/source/job.ts';
+import { startProxy } from '../../src/source/proxy.ts';
 import { CHUNK_BYTES, readTokenOf } from '../../src/source/upload/chunks.ts';
 import type { UploadPlace } from '../../src/source/upload/place.ts';
 import { serveUploads, type UploadServer } from '../../src/source/upload/serve.ts';
@@ -42,7 +43,7 @@ describe('an uploaded file as a source', function () {
   });
 
   // No exception: the guard refuses this address for any other source.
-  const open = async (at = place, name = 'film.mp4'): Promise<JobSource> => {
+  const open = async (at = place, name = 'film.mp4'): Promise<Job> => {
     const proxy = cleanup.add(await startProxy());
     return cleanup.add(proxy.open({ source: uploadSource(name, at), limits: { maxBytes: 1e10 } }));
   };

@@ -1,10 +1,11 @@
-/** Several runs on one source: two at a time, within the memory of two; and what they say differently. */
-import type { AssignedTool, Side } from '../../platform/bus/messages.ts';
+/** The runs of a comparison: two at a time, within the memory of two, on one source after the other; and what differs. */
+import { SIDES, type AssignedTool, type Side } from '../../platform/bus/messages.ts';
 import type { ComparisonResult } from '../../platform/bus/result_body.ts';
 import { compareRuns, type ComparedRun } from '../../media/compare/compare.ts';
 import { COMPARED_AT_ONCE } from '../../base/limits.ts';
 import { REPORT_TOOLS } from '../../media/tools/probe_report.ts';
 import { pieces, type RawToolResult } from './output.ts';
+import type { JobSource } from './source.ts';
 
 const MB = 1024 * 1024;
 
@@ -80,6 +81,43 @@ function explained(result: RawToolResult, promised: number): RawToolResult {
   if (result.failure !== 'output-too-large') return result;
   const rest = `${Math.floor(promised / MB)} MB that the other runs left of the output limit`;
   return { ...result, error: `${result.name} ${result.version} printed more than the ${rest}` };
+}
+
+/** What the tools have on one source: time, and what earlier ones printed. */
+export interface Allowance {
+  remainingMs: number;
+  kept: number;
+}
+
+export interface InTurn {
+  remainingMs: number;
+  signal: AbortSignal;
+  /** Ends every process of the tools; false if one is left. */
+  killAll(): Promise<boolean>;
+  /** Runs all tools on the current source. */
+  run(allowance: Allowance): Promise<RawToolResult[]>;
+}
+
+/** The first source has half of the time, the second what is left: a slow first one never costs the second its runs. */
+export async function runInTurn(
+  source: Pick<JobSource, 'hasNext' | 'next' | 'close' | 'prepare'>,
+  { remainingMs, signal, killAll, run }: InTurn,
+): Promise<RawToolResult[]> {
+  const begun = performance.now();
+  const [a, b] = SIDES;
+  const of = (results: readonly RawToolResult[], side: Side) => results.map((result) => ({ ...result, side }));
+  const first = of(await run({ remainingMs: remainingMs / 2, kept: 0 }), a);
+  // A dropped job publishes nothing, and another one may begin at any moment.
+  if (signal.aborted || !source.hasNext) return first;
+  source.close();
+  const clean = await killAll();
+  if (signal.aborted) return first;
+  if (!clean) throw new Error('the tools container could not be cleaned');
+  source.next();
+  void source.prepare();
+  const left = Math.max(1, remainingMs - (performance.now() - begun));
+  const kept = first.reduce((sum, { output }) => sum + (output?.length ?? 0), 0);
+  return [...first, ...of(await run({ remainingMs: left, kept }), b)];
 }
 
 /** Addresses are put back before anything is cut. */

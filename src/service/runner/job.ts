@@ -12,7 +12,7 @@ import { dataLimit, withFittingHeap } from './node_tool.ts';
 import type { RawBody, RawToolResult } from './output.ts';
 import { reportOf, runsForReport } from './report.ts';
 import { waitsForKind, type JobSource, type OriginUses, type SourceFailure } from './source.ts';
-import { runInTurn, type Allowance } from './two_sources.ts';
+import type { Allowance } from './compare.ts';
 import { TOOL_TABLE, type ToolName } from '../../media/tools/table.ts';
 import type { Program } from '../../media/tools/tool.ts';
 
@@ -103,21 +103,21 @@ async function timelineIn(
 /** Several versions on one source, or one version of each tool on two. */
 async function compare(running: Running): Promise<Pick<RawBody, 'tools' | 'comparison'>> {
   const { assignment, launcher, settings, remainingMs, signal } = running;
-  const { comparisonOf, runSeveral } = await import('./compare.ts');
-  const run = async (source: JobSource, allowance: Allowance) => {
+  const { comparisonOf, runInTurn, runSeveral } = await import('./compare.ts');
+  const { source } = running;
+  const run = async (allowance: Allowance) => {
     const ran = await runSeveral(assignment.tools, {
       ...allowance,
       outputBytes: settings.outputBytes,
       run: (tool, { outputBytes, remainingMs: left }) =>
-        runTool(tool, { ...running, source, remainingMs: left, settings: { ...settings, outputBytes } }),
+        runTool(tool, { ...running, remainingMs: left, settings: { ...settings, outputBytes } }),
     });
     return likeTheReaders(ran, source);
   };
-  const tools =
-    running.source.next === undefined
-      ? await run(running.source, { remainingMs, kept: 0 })
-      : await runInTurn(running.source, { remainingMs, signal, killAll: () => launcher.killAll(), run });
-  return { tools, comparison: comparisonOf(tools, running.source.redact) };
+  const tools = source.hasNext
+    ? await runInTurn(source, { remainingMs, signal, killAll: () => launcher.killAll(), run })
+    : await run({ remainingMs, kept: 0 });
+  return { tools, comparison: comparisonOf(tools, source.redact) };
 }
 
 /** Runs tools that depend on the kind of source. A tool for another kind, or for one not known in time, is skipped. */

@@ -1,14 +1,16 @@
-/** A job's source, as its tools read it through the agent's source proxy. */
-import type { AssignedTool, Assignment, Side } from '../../platform/bus/messages.ts';
+/**
+ * A job's source as its tools read it through the agent's source proxy; in a comparison of two sources, one after the
+ * other: while one is open, the other is not. No connection or credential of the first is left when the second is opened.
+ */
+import { SIDES, type AssignedTool, type Assignment, type Side } from '../../platform/bus/messages.ts';
 import type { FailureCode } from '../../platform/bus/result_body.ts';
-import type { ToolName } from '../../media/tools/table.ts';
+import { TOOL_TABLE, type ToolName } from '../../media/tools/table.ts';
+import { redactor } from '../../source/address/redact.ts';
 import { isDecisive, SourceError } from '../../source/error.ts';
-import { protocolOf } from '../../source/protocols/table.ts';
+import type { Job } from '../../source/job.ts';
 import type { OriginUse } from '../../source/meter.ts';
 import type { Failure, SourceProxy } from '../../source/proxy.ts';
 import type { Source } from '../../source/source.ts';
-import { TOOL_TABLE } from '../../media/tools/table.ts';
-import { openInTurn } from './two_sources.ts';
 
 export type OriginUses = Readonly<Record<string, OriginUse>>;
 
@@ -23,31 +25,6 @@ export interface SourceFailure {
   decisive?: boolean;
 }
 
-export interface JobSource {
-  /** The address on 127.0.0.1 that this tool reads the source from. */
-  address(tool: ToolName): string;
-  /** Variables that make the guard the HTTP proxy, for other addresses that the tool opens. */
-  environment(tool: ToolName): Record<string, string>;
-  /** Resolves, connects, and reads what every tool needs first. Never rejects: a failure recurs when the tool reads. */
-  prepare(): Promise<unknown>;
-  /** Restores the caller's redacted address, and removes secrets. `side`: of which source the text tells. */
-  redact: (text: string, side?: Side) => string;
-  ioUsage(): number;
-  /** What each tool cost the origin. */
-  origin(): OriginUses;
-  /** Why the source could not be read, by this tool or by any. */
-  failure(tool?: ToolName): SourceFailure | undefined;
-  /** The kind of playlist by its first bytes; undefined if it is none. Never rejects. */
-  playlistKind(): Promise<'hls' | 'dash' | undefined>;
-  /** Why this tool cannot read this kind of source: it need not be started. */
-  cannotRead(tool: ToolName): string | undefined;
-  /** An error in the address itself: no tool needs to be started. */
-  unreadable?: SourceFailure;
-  /** In a comparison of two sources: closes this one, and opens the other. */
-  next?(): JobSource;
-  close(): void;
-}
-
 /** Whether a tool runs only for a certain kind of source, beside other tools. */
 export const waitsForKind = ({ name }: Pick<AssignedTool, 'name'>, beside: readonly unknown[]): boolean =>
   beside.length > 1 && TOOL_TABLE[name]?.file?.onlyFor !== undefined;
@@ -57,62 +34,171 @@ export type OpenSource = (assignment: Assignment) => JobSource;
 
 export const sourceOpener =
   (proxy: SourceProxy): OpenSource =>
-  (assignment) => {
-    const open = (source: Source, readBefore: number): JobSource => {
-      try {
-        return openSource(proxy, source, assignment, readBefore);
-      } catch (error) {
-        return unreadable(error);
-      }
-    };
+  (assignment) =>
+    new JobSource(proxy, assignment);
+
+/** Port 9 (discard): no tool gets anything from it. */
+const NOWHERE = 'http://127.0.0.1:9/';
+
+/** One of the sources: what the proxy serves, or an error in the address itself. */
+type Opened = Job | SourceFailure;
+const isJob = (opened: Opened | undefined): opened is Job => opened !== undefined && !('failure' in opened);
+
+export class JobSource {
+  readonly #open: (source: Source, readBefore: number) => Opened;
+  readonly #sources: readonly Source[];
+  /** Removes the secrets of each source from what a tool says of another. */
+  readonly #strike: readonly ((text: string) => string)[];
+  /** Those opened so far; the last is the current one. */
+  readonly #opened: Opened[];
+
+  constructor(proxy: SourceProxy, assignment: Assignment) {
     const { source, other } = assignment;
-    return other === undefined ? open(source, 0) : openInTurn([source, other], open);
+    this.#sources = other === undefined ? [source] : [source, other];
+    this.#strike = other === undefined ? [] : this.#sources.map(redactor);
+    this.#open = (one, readBefore) => open(proxy, one, assignment, readBefore);
+    this.#opened = [this.#open(source, 0)];
+  }
+
+  get #job(): Job | undefined {
+    const opened = this.#opened.at(-1);
+    return isJob(opened) ? opened : undefined;
+  }
+
+  /** An error in the address itself: no tool needs to be started. */
+  get unreadable(): SourceFailure | undefined {
+    const opened = this.#opened.at(-1)!;
+    return isJob(opened) ? undefined : opened;
+  }
+
+  /** The address on 127.0.0.1 that this tool reads the source from. */
+  address(tool: ToolName): string {
+    return this.#job?.address(tool) ?? NOWHERE;
+  }
+
+  /** Variables that make the guard the HTTP proxy, for other addresses that the tool opens. */
+  environment(tool: ToolName): Record<string, string> {
+    return this.#job?.environment(tool) ?? {};
+  }
+
+  /** Resolves, connects, and reads what every tool needs first. Never rejects: a failure recurs when the tool reads. */
+  async prepare(): Promise<void> {
+    await this.#job?.prepare();
+  }
+
+  /** The kind of playlist by its first bytes; undefined if it is none. Never rejects. */
+  async playlistKind(): Promise<'hls' | 'dash' | undefined> {
+    return this.#job?.playlistKind();
+  }
+
+  /**
+   * Why this tool cannot read this kind of source: it need not be started. RTSP is relayed to tools that support it.
+   * Converting it to a file for the others would need an RTP reader and a muxer here.
+   */
+  cannotRead(tool: ToolName): string | undefined {
+    const relayedAs = this.#job?.protocol.relayedAs;
+    return relayedAs !== undefined && TOOL_TABLE[tool]?.readsStreams !== true
+      ? `${tool} cannot read ${relayedAs}`
+      : undefined;
+  }
+
+  /**
+   * Restores the caller's redacted address, and removes secrets: also once the source is closed. `side`: of which source
+   * the text tells; by default of the current one. Secrets of both are removed, addresses are restored by the source
+   * that served them.
+   */
+  readonly redact = (text: string, side: Side = SIDES[this.#opened.length - 1]!): string => {
+    const at = SIDES.indexOf(side);
+    const opened = this.#opened[at];
+    const own = isJob(opened) ? opened.redact(text) : opened ? text : (this.#strike[at]?.(text) ?? text);
+    return this.#strike.reduce((struck, strike, index) => (index === at ? struck : strike(struck)), own);
   };
 
-function openSource(
-  proxy: SourceProxy,
-  source: Source,
-  { tools, allow, maxBytes }: Assignment,
-  readBefore: number,
-): JobSource {
+  ioUsage(): number {
+    return this.#jobs().reduce((sum, job) => sum + job.stats().ioUsage, 0);
+  }
+
+  /** What each tool cost the origins. */
+  origin(): OriginUses {
+    const all: Record<string, OriginUse> = {};
+    for (const job of this.#jobs())
+      for (const [tool, use] of Object.entries(job.stats().origin)) {
+        const { requests, connections, bytes, ms } = all[tool] ?? NOTHING;
+        all[tool] = {
+          requests: requests + use.requests,
+          connections: connections + use.connections,
+          bytes: bytes + use.bytes,
+          ms: ms + use.ms,
+        };
+      }
+    return all;
+  }
+
+  #jobs(): Job[] {
+    return this.#opened.filter(isJob);
+  }
+
+  /** Why this tool could not read the current source; without a tool, why none could read any of the job's. */
+  failure(tool?: ToolName): SourceFailure | undefined {
+    if (tool !== undefined) return failureOf(this.#opened.at(-1)!, tool);
+    const failures = this.#sources.map((_, at) => this.#opened[at] && failureOf(this.#opened[at]));
+    return failures.length === 1 ? failures[0] : failureOfBoth(failures);
+  }
+
+  /** In a comparison of two sources, while the first is open. */
+  get hasNext(): boolean {
+    return this.#opened.length < this.#sources.length;
+  }
+
+  /** Closes the first source and opens the second. What was read of the first counts within the limit of the second. */
+  next(): void {
+    this.close();
+    this.#opened.push(this.#open(this.#sources[this.#opened.length]!, this.ioUsage()));
+  }
+
+  close(): void {
+    for (const job of this.#jobs()) job.close();
+  }
+}
+
+const NOTHING: OriginUse = { requests: 0, connections: 0, bytes: 0, ms: 0 };
+
+function open(proxy: SourceProxy, source: Source, { tools, allow, maxBytes }: Assignment, readBefore: number): Opened {
   const verify = Object.fromEntries(
     tools.map(({ name, options }) => [name, TOOL_TABLE[name]?.verifiesTls(options) ?? true]),
   );
   const those = (fact: 'readsStreams' | 'readsPlaylistsAsTheyAre'): string[] =>
     tools.filter(({ name }) => TOOL_TABLE[name]?.[fact]).map(({ name }) => name);
-  const open = proxy.open({
-    source,
-    allow,
-    limits: { maxBytes, readBefore },
-    tls: { verify },
-    live: those('readsStreams'),
-    readPlaylistsAsTheyAre: those('readsPlaylistsAsTheyAre'),
-    // For a tool that waits for a playlist, the proxy knows when it finds one.
-    followsParts: tools.some((tool) => TOOL_TABLE[tool.name]?.followsParts === true && !waitsForKind(tool, tools)),
-  });
-  const redact = open.redact;
-  const { relayedAs } = protocolOf(source);
+  try {
+    return proxy.open({
+      source,
+      allow,
+      limits: { maxBytes, readBefore },
+      tls: { verify },
+      live: those('readsStreams'),
+      readPlaylistsAsTheyAre: those('readsPlaylistsAsTheyAre'),
+      // For a tool that waits for a playlist, the proxy knows when it finds one.
+      followsParts: tools.some((tool) => TOOL_TABLE[tool.name]?.followsParts === true && !waitsForKind(tool, tools)),
+    });
+  } catch (error) {
+    return error instanceof SourceError ? toldBy(error) : { failure: 'failed', message: 'the source cannot be opened' };
+  }
+}
+
+function failureOf(opened: Opened, tool?: ToolName): SourceFailure | undefined {
+  if (!isJob(opened)) return opened;
+  const stats = opened.stats();
+  const failure = tool === undefined ? stats.failure : stats.failures[tool];
+  return failure && toldBy(failure);
+}
+
+/** Only what happened to both is a failure of the request: otherwise each run tells its own. */
+function failureOfBoth([a, b]: readonly (SourceFailure | undefined)[]): SourceFailure | undefined {
+  if (a === undefined || b === undefined || a.failure !== b.failure) return undefined;
   return {
-    address: (tool) => open.address(tool),
-    environment: (tool) => open.environment(tool),
-    prepare: () => open.prepare(),
-    playlistKind: () => open.playlistKind(),
-    // RTSP is relayed to tools that support it. Converting it to a file for the others would need an RTP reader and a
-    // muxer here.
-    cannotRead: (tool) =>
-      relayedAs !== undefined && TOOL_TABLE[tool]?.readsStreams !== true
-        ? `${tool} cannot read ${relayedAs}`
-        : undefined,
-    // Kept as a function of its own: the last output is redacted after the source is closed.
-    redact: (output) => redact(output),
-    ioUsage: () => open.stats().ioUsage,
-    origin: () => open.stats().origin,
-    failure(tool) {
-      const stats = open.stats();
-      const failure = tool === undefined ? stats.failure : stats.failures[tool];
-      return failure && failureOf(failure);
-    },
-    close: () => open.close(),
+    failure: a.failure,
+    ...(a.status !== undefined && a.status === b.status ? { status: a.status } : {}),
+    message: `a: ${a.message}; b: ${b.message}`,
   };
 }
 
@@ -127,7 +213,7 @@ const CODES: Readonly<Record<Failure['code'], FailureCode>> = {
   cut: 'source-cut',
 };
 
-function failureOf({
+function toldBy({
   code,
   status,
   message,
@@ -138,24 +224,5 @@ function failureOf({
     message,
     ...(status === undefined ? {} : { status }),
     ...(isDecisive({ reason }) ? { decisive: true } : {}),
-  };
-}
-
-function unreadable(error: unknown): JobSource {
-  const failure: SourceFailure =
-    error instanceof SourceError ? failureOf(error) : { failure: 'failed', message: 'the source cannot be opened' };
-  return {
-    // Port 9 (discard): no tool gets anything from it.
-    address: () => 'http://127.0.0.1:9/',
-    environment: () => ({}),
-    prepare: () => Promise.resolve(),
-    playlistKind: () => Promise.resolve(undefined),
-    redact: (text) => text,
-    ioUsage: () => 0,
-    origin: () => ({}),
-    failure: () => failure,
-    cannotRead: () => undefined,
-    unreadable: failure,
-    close() {},
   };
 }
