@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { makeBodyRoom } from '../../src/platform/bus/body_room.ts';
 import { CHUNK_BYTES, SUBJECT } from '../../src/platform/bus/messages.ts';
+import { packBody, resultMessage } from '../../src/platform/bus/packing.ts';
 import { packResult } from '../result/text_body.ts';
 import { publishResult } from '../../src/platform/bus/results.ts';
 import { PODS, PROBE_JOBS } from '../../src/platform/kube/client.ts';
@@ -352,7 +353,8 @@ describe('lost runners and results', function () {
       runners.behaviour.go = () => 'hold';
       const { id } = await submit();
       const runner = await until('it runs', () => runners.of(id));
-      await publishResult(bus, await packResult(body as never, { job: id, attempt: 1, epoch: 1, podUid: runner.uid }));
+      const of = { job: id, attempt: 1, epoch: 1, podUid: runner.uid };
+      await publishResult(bus, resultMessage(packBody(body as never), of));
       const [record] = await ended(id);
       assert.deepEqual(
         [record?.state, record?.status, record?.error],
@@ -374,7 +376,7 @@ describe('lost runners and results', function () {
     runners.behaviour.go = () => 'hold';
     const { id } = await submit();
     const runner = await until('it runs', () => runners.of(id));
-    const { header } = await packResult({} as never, { job: id, attempt: 1, epoch: 1, podUid: runner.uid });
+    const { header } = resultMessage(packBody({} as never), { job: id, attempt: 1, epoch: 1, podUid: runner.uid });
     await publishResult(bus, { header: { ...header, chunks: 193 }, chunks: [] });
     const [record] = await ended(id);
     assert.deepEqual(

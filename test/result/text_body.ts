@@ -24,7 +24,7 @@ export type TextBody = Omit<ResultBody, 'tools' | 'report' | 'timeline'> & {
 /** As a runner sends it: what is not JSON is text. */
 export function inMemory({ tools, report, timeline, ...rest }: TextBody): Unpacked & { outputs: Buffer } {
   const texts: Buffer[] = [];
-  const all = [...(tools ?? []), report, timeline].map((result) => Buffer.from(result?.output ?? ''));
+  const all = [...tools, report, timeline].map((result) => Buffer.from(result?.output ?? ''));
   const areLong = hasShapes(all.reduce((sum, { length }) => sum + length, 0));
   let at = 0;
   const described = <R extends { format?: 'json' | 'text'; output: string | null }>(result: R) => {
@@ -39,7 +39,7 @@ export function inMemory({ tools, report, timeline, ...rest }: TextBody): Unpack
     return { ...result, ...(result.format ? { format: isJson ? ('json' as const) : ('text' as const) } : {}), output };
   };
   const result = {
-    ...(tools ? { tools: tools.map(described) } : {}),
+    tools: tools.map(described),
     ...(report ? { report: described(report) } : {}),
     ...(timeline ? { timeline: described(timeline) } : {}),
     ...rest,

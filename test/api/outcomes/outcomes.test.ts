@@ -25,6 +25,7 @@ const failed = (text: string, response: unknown = null) => ({
   duration: 31,
   usage: 31,
   error: text,
+  exit_code: 1,
   response,
 });
 const ok = (response: unknown) => ({ success: true, duration: 31, usage: 31, response });
