@@ -49,7 +49,7 @@ app.use(async (ctx) => {
   const stored = await openResult(deps, { id, submittedAt, inflatedBytes }, 1);
   const body = await webhookBody(
     { ...ended, requestId: id, reason: 'Completed', ioBytes: 1, endedAt: submittedAt, error: null },
-    stored && { packed: stored.packed, inflatedBytes },
+    stored,
     readKeptRequest(record).response,
   );
   // Held for as long as a silent receiver would hold it.

@@ -105,7 +105,7 @@ export async function startProxy(options: ProxyOptions = {}): Promise<SourceProx
     }
   };
 
-  const closed = (job: Job): void => {
+  const forget = (job: Job): void => {
     jobs.delete(job);
     for (const secret of job.secrets) logins.delete(secret);
     closePools(job.id);
@@ -135,7 +135,7 @@ export async function startProxy(options: ProxyOptions = {}): Promise<SourceProx
     open(given) {
       const job = new Job(given, {
         admit: (secret, login) => void logins.set(secret, login),
-        closed,
+        closed: forget,
         port,
         rtspPort: rtsp.port,
         pool,

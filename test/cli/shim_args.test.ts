@@ -136,7 +136,8 @@ describe('the output of the only tool of an envelope', () => {
     ],
     ['"success":true,"duration":1,"usage":1,"response":"a\\tb\\n"', 'a\tb\n', 0],
     [
-      '"success":false,"duration":1,"usage":1,"error":"Invalid data, \\"response\\": (exit code 7)","exit_code":69,"response":{\n}\n',
+      '"success":false,"duration":1,"usage":1,"error":"data, \\"response\\": (exit code 7)","exit_code":69,' +
+        '"response":{\n}\n',
       '{\n}\n',
       69,
     ],

@@ -10,7 +10,6 @@ export const STILL_LONG: Readonly<Record<string, number>> = {
   'src/platform/bus/connect.ts connectBus': 118,
   'src/console/answer/timeline.tsx Figure': 104,
   'src/console/policies/editor.tsx Editor': 97,
-  'src/service/controller/collect/collect.ts take': 117,
   'src/service/controller/leader/resolve_job.ts takeIn': 87,
   'src/service/controller/main.ts run': 148,
   'src/service/controller/metrics.ts controllerMetrics': 162,

@@ -8,7 +8,7 @@ import { bad as failed, body, good } from './result_samples.ts';
 import type { TextBody } from './text_body.ts';
 
 export const RECORDED = { requestId: '0192f0c1-0000-7000-8000-000000000001', queueTimeMs: 3, error: null };
-export const frames = (count: number, more: object = {}) =>
+const frames = (count: number, more: object = {}) =>
   JSON.stringify(
     {
       frames: Array.from({ length: count }, (_, index) => ({

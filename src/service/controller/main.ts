@@ -14,7 +14,6 @@ import { startCaches } from './caches.ts';
 import { standForElection, type Candidacy } from './candidacy.ts';
 import { watchCertificate } from './certificate_watch.ts';
 import { connect } from './clients.ts';
-import { makePaces } from '../result/pace.ts';
 import { collect, collectorRoom } from './collect/collect.ts';
 import { floods } from './floods.ts';
 import { controllerMetrics, leaseMetrics } from './metrics.ts';
@@ -86,7 +85,6 @@ export async function run(): Promise<void> {
   await Promise.all([jobs.synced, pods.synced]);
 
   const room = collectorRoom();
-  const paceOf = makePaces();
   const results = consumeResults(bus, {
     handle: (delivery) =>
       collect(
@@ -100,7 +98,6 @@ export async function run(): Promise<void> {
           namespace: config.namespace,
           cached: (name) => jobs.get(`${config.namespace}/${name}`),
           room,
-          paceOf,
         },
         delivery,
       ),

@@ -15,6 +15,8 @@ export interface StoredResult {
 
 export interface OpenResult {
   packed: Packed;
+  /** Null: unknown. */
+  inflatedBytes: number | null;
   place: Place;
 }
 
@@ -36,7 +38,7 @@ export async function openResult(
     const packed = isWhole
       ? (inline ?? (await store.readBody(id, submittedAt)))
       : () => (inline ? [inline] : store.readBodySlices(id, submittedAt));
-    if (packed) return { packed, place };
+    if (packed) return { packed, inflatedBytes, place };
     place.release();
     return null;
   } catch (error) {

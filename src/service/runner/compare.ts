@@ -1,4 +1,4 @@
-/** The runs of a comparison: two at a time, within the memory of two, on one source after the other; and what differs. */
+/** Runs of a comparison, two at a time, within the memory of two, on one source after the other; and what differs. */
 import { SIDES, type AssignedTool, type Side } from '../../platform/bus/messages.ts';
 import type { ComparisonResult } from '../../platform/bus/result_body.ts';
 import { compareRuns, type ComparedRun } from '../../media/compare/compare.ts';

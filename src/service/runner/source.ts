@@ -1,6 +1,7 @@
 /**
  * A job's source as its tools read it through the agent's source proxy; in a comparison of two sources, one after the
- * other: while one is open, the other is not. No connection or credential of the first is left when the second is opened.
+ * other. While one is open, the other is not: no connection or credential of the first is left when the second is
+ * opened.
  */
 import { SIDES, type AssignedTool, type Assignment, type Side } from '../../platform/bus/messages.ts';
 import type { FailureCode } from '../../platform/bus/result_body.ts';
@@ -103,9 +104,9 @@ export class JobSource {
   }
 
   /**
-   * Restores the caller's redacted address, and removes secrets: also once the source is closed. `side`: of which source
-   * the text tells; by default of the current one. Secrets of both are removed, addresses are restored by the source
-   * that served them.
+   * Restores the caller's redacted address, and removes secrets: also once the source is closed. `side`: of which
+   * source the text tells; by default of the current one. Secrets of both are removed, addresses are restored by the
+   * source that served them.
    */
   readonly redact = (text: string, side: Side = SIDES[this.#opened.length - 1]!): string => {
     const at = SIDES.indexOf(side);

@@ -329,11 +329,7 @@ class Outbox implements Delivery {
       : null;
     const release = (): void => stored?.place.release();
     try {
-      const body = await webhookBody(
-        ended,
-        stored && { packed: stored.packed, inflatedBytes },
-        readKeptRequest(record).response,
-      );
+      const body = await webhookBody(ended, stored, readKeptRequest(record).response);
       // A streamed result leaves only this body of a kilobyte.
       if (stored && !Buffer.isBuffer(stored.packed)) release();
       return { body, trace: keptTrace(record.request), release };

@@ -8,15 +8,15 @@ import type { Bus } from '../../../platform/bus/connect.ts';
 import { BusError } from '../../../platform/bus/errors.ts';
 import { CHUNK_BYTES, RESULT_PROTOCOL, SUBJECT, type Closed, type Result } from '../../../platform/bus/messages.ts';
 import type { ResultBody } from '../../../platform/bus/result_body.ts';
-import { packBody } from '../../../platform/bus/packing.ts';
+import { packBody, type PackedBody } from '../../../platform/bus/packing.ts';
 import type { ResultDelivery } from '../../../platform/bus/collect.ts';
 import { fetchBody, purgeChunks } from '../../../platform/bus/results.ts';
 import { endedNotice } from '../../result/ended_notice.ts';
-import type { PaceOf } from '../../result/pace.ts';
 import { outcome as outcomeOf, runsOf } from './outcome.ts';
 import { PROBE_JOBS, isKubeError, type KubeClient } from '../../../platform/kube/client.ts';
 import type { ProbeJob } from '../../../platform/kube/probe_job.ts';
 import { type Logger, requestFields, runnerFields } from '../../../base/log.ts';
+import type { CloseInput } from '../../../platform/store/records.ts';
 import type { Store } from '../../../platform/store/store.ts';
 import { traceJob } from '../../../platform/tracing/job_trace.ts';
 import { TRACE_ANNOTATION } from '../../../platform/tracing/trace_context.ts';
@@ -27,7 +27,7 @@ import { idOf, submittedAtOf } from '../leader/job.ts';
 import { mergedTools } from '../leader/job_status.ts';
 import type { ControllerMetrics } from '../metrics.ts';
 import { readResult } from './read_result.ts';
-import { recordEnd } from './record_end.ts';
+import { recordEnd, type Recorded } from './record_end.ts';
 import { policyLine, policyStatus, wrongPolicy } from './verdict.ts';
 
 /**
@@ -47,8 +47,6 @@ export interface CollectDeps {
   cached: (name: string) => ProbeJob | undefined;
   /** Memory shared by all results of this replica. */
   room: BodyRoom;
-  /** The share of a core that the results of one runner may take. */
-  paceOf?: PaceOf | undefined;
 }
 
 /** At most half of a replica's concurrent results wait for memory, so that small ones can proceed. */
@@ -105,7 +103,7 @@ export async function collect(deps: CollectDeps, delivery: ResultDelivery): Prom
 }
 
 async function take(deps: CollectDeps, { header: result, podUid }: ResultDelivery): Promise<void> {
-  const { bus, store, log, metrics, tracer } = deps;
+  const { bus, store, log, metrics } = deps;
   const { job: key, attempt } = result;
   const collectedMs = store.clock.now();
   if (result.protocol !== RESULT_PROTOCOL) {
@@ -127,37 +125,69 @@ async function take(deps: CollectDeps, { header: result, podUid }: ResultDeliver
     collected();
     return;
   }
-  const id = idOf(job);
-  const named = { ...requestFields({ id, job: key }), ...runnerFields({ pod: job.status?.runner?.pod, uid: podUid }) };
-  let packed: Buffer;
-  let inflatedBytes = result.size;
-  let body: ResultBody;
+  const named = {
+    ...requestFields({ id: idOf(job), job: key }),
+    ...runnerFields({ pod: job.status?.runner?.pod, uid: podUid }),
+  };
+  const read = await readOrReplace(deps, job, result, named);
+  const recorded = await recordEnd(store, endOf(job, attempt, read));
+  const { closed, end, refused } = recorded;
+  if (refused) log.error({ err: refused, ...named }, 'cannot record a result, recording an internal error instead');
+  metrics.collected(refused ? 'invalid' : closed ? 'recorded' : 'second');
+  if (closed) {
+    for (const { name, success, durationMs } of end.tools) metrics.toolRan(name, success, durationMs);
+    trace(deps, job, end, collectedMs);
+    notify(deps, job, read.body, recorded);
+    log.info(
+      { ...named, attempt, state: end.state, reason: end.reason, bytes: end.body?.length ?? 0 },
+      'result recorded',
+    );
+  } else await notifyAgain(deps, job, attempt, recorded.waiter);
+  collected();
+  await purgeChunks(bus, result).catch((error: unknown) =>
+    log.debug({ err: error, ...named }, 'cannot purge the chunks of a result, they will expire'),
+  );
+}
+
+interface ReadResult extends PackedBody {
+  body: ResultBody;
+}
+
+async function readOrReplace(
+  { bus, log, metrics }: CollectDeps,
+  job: ProbeJob,
+  result: Result,
+  named: object,
+): Promise<ReadResult> {
+  const { size } = result;
   try {
-    packed = await fetchBody(bus, result, MAX_PACKED_BYTES);
-    body = await readResult(packed, result.size, deps.paceOf?.(podUid));
+    const packed = await fetchBody(bus, result, MAX_PACKED_BYTES);
+    const body = await readResult(packed, size);
     const wrong = wrongPolicy(job.spec.policy, body);
     if (wrong !== undefined) throw new BusError('bad-result', wrong);
+    return { body, packed, size };
   } catch (error) {
     if (!(error instanceof BusError) || error.code !== 'bad-result') throw error;
     metrics.collected('invalid');
     log.error({ err: error, ...named }, 'cannot read a result, recording an internal error');
-    body = unreadable(job);
-    ({ packed, size: inflatedBytes } = packBody(body));
+    const body = unreadable(job);
+    return { body, ...packBody(body) };
   }
+}
 
-  const outcome = outcomeOf(body, runsOf(job));
-  const policy = policyStatus(job.spec.policy, body);
-  const summary = policy ? `${policyLine(policy)}; ${outcome.summary}` : outcome.summary;
-  const startedAt = job.status?.startedAt ? new Date(job.status.startedAt) : null;
-  const { closed, waiter, queueTimeMs, end, refused } = await recordEnd(store, {
-    id,
+const startOf = ({ status }: ProbeJob): Date | null => (status?.startedAt ? new Date(status.startedAt) : null);
+
+function endOf(job: ProbeJob, attempt: number, { body, packed, size }: ReadResult): CloseInput {
+  const { state, status, reason, error = null } = outcomeOf(body, runsOf(job));
+  return {
+    id: idOf(job),
     submittedAt: submittedAtOf(job),
-    state: outcome.state,
-    status: outcome.status,
-    reason: outcome.reason,
-    error: outcome.error ?? null,
+    state,
+    status,
+    reason,
+    error,
     attempt,
-    startedAt,
+    startedAt: startOf(job),
     tools: body.tools.map(({ name, version, success, durationMs, usageMs }) => ({
       name,
       version,
@@ -170,51 +200,67 @@ async function take(deps: CollectDeps, { header: result, podUid }: ResultDeliver
     ...(body.timeline ? { timeline: { usageMs: Math.round(body.timeline.usageMs) } } : {}),
     ioBytes: Math.round(body.ioUsage),
     body: packed,
-    inflatedBytes,
+    inflatedBytes: size,
+  };
+}
+
+const trace = ({ store, tracer }: CollectDeps, job: ProbeJob, end: CloseInput, collectedMs: number): void =>
+  traceJob(tracer, {
+    parent: job.metadata.annotations?.[TRACE_ANNOTATION],
+    requestId: end.id,
+    attempt: end.attempt,
+    submittedMs: submittedAtOf(job).getTime(),
+    startedMs: startOf(job)?.getTime(),
+    collectedMs,
+    recordedMs: store.clock.now(),
+    ioBytes: end.ioBytes,
+    reason: end.reason,
+    failed: end.state === 'error',
+    tools: end.tools,
   });
-  if (refused) log.error({ err: refused, ...named }, 'cannot record a result, recording an internal error instead');
-  metrics.collected(refused ? 'invalid' : closed ? 'recorded' : 'second');
-  const closedNotice = { id, job: key, namespace: job.metadata.namespace ?? '', attempt };
-  if (closed) {
-    for (const { name, success, durationMs } of end.tools) metrics.toolRan(name, success, durationMs);
-    traceJob(tracer, {
-      parent: job.metadata.annotations?.[TRACE_ANNOTATION],
-      requestId: id,
-      attempt,
-      submittedMs: submittedAtOf(job).getTime(),
-      startedMs: startedAt?.getTime(),
-      collectedMs,
-      recordedMs: store.clock.now(),
-      ioBytes: end.ioBytes,
-      reason: end.reason,
-      failed: end.state === 'error',
-      tools: end.tools,
-    });
-    const notice: Closed = {
-      ...closedNotice,
-      reason: end.reason,
-      summary: refused ? (end.error ?? '') : summary,
-      tools: mergedTools(end.tools),
-      ...(policy && !refused ? { policy } : {}),
-    };
-    if (waiter !== null) {
-      const noticed = { ...end, queueTimeMs, hasBody: end.body !== null };
-      bus.publish(SUBJECT.ended(waiter), endedNotice(noticed, end.body));
-    }
-    bus.publish(SUBJECT.closed, notice);
-    log.info(
-      { ...named, attempt, state: end.state, reason: end.reason, bytes: end.body?.length ?? 0 },
-      'result recorded',
-    );
-  } else {
-    // The replica that recorded the end may have died before its notifications. The recorded end may differ from this
-    // result's.
-    const [recorded] = await store.endsFor([id]);
-    if (recorded && waiter !== null) bus.publish(SUBJECT.ended(waiter), endedNotice(recorded));
-    if (recorded) bus.publish(SUBJECT.closed, { ...closedNotice, ...recordedEnd(recorded) } satisfies Closed);
+
+const closedBy = (job: ProbeJob, attempt: number) => ({
+  id: idOf(job),
+  job: job.metadata.name,
+  namespace: job.metadata.namespace ?? '',
+  attempt,
+});
+
+/** The waiting API replica, and the leader. */
+function notify(
+  { bus }: CollectDeps,
+  job: ProbeJob,
+  body: ResultBody,
+  { waiter, queueTimeMs, end, refused }: Recorded,
+): void {
+  const { summary } = outcomeOf(body, runsOf(job));
+  const policy = policyStatus(job.spec.policy, body);
+  const notice: Closed = {
+    ...closedBy(job, end.attempt),
+    reason: end.reason,
+    summary: refused ? (end.error ?? '') : policy ? `${policyLine(policy)}; ${summary}` : summary,
+    tools: mergedTools(end.tools),
+    ...(policy && !refused ? { policy } : {}),
+  };
+  if (waiter !== null) {
+    const noticed = { ...end, queueTimeMs, hasBody: end.body !== null };
+    bus.publish(SUBJECT.ended(waiter), endedNotice(noticed, end.body));
   }
-  collected();
-  await purgeChunks(bus, result).catch((error: unknown) =>
-    log.debug({ err: error, ...named }, 'cannot purge the chunks of a result, they will expire'),
-  );
+  bus.publish(SUBJECT.closed, notice);
+}
+
+/**
+ * The replica that recorded the end may have died before its notifications. The recorded end may differ from this
+ * result's.
+ */
+async function notifyAgain(
+  { bus, store }: CollectDeps,
+  job: ProbeJob,
+  attempt: number,
+  waiter: string | null,
+): Promise<void> {
+  const [recorded] = await store.endsFor([idOf(job)]);
+  if (!recorded) return;
+  if (waiter !== null) bus.publish(SUBJECT.ended(waiter), endedNotice(recorded));
+  bus.publish(SUBJECT.closed, { ...closedBy(job, attempt), ...recordedEnd(recorded) } satisfies Closed);
 }

@@ -11,15 +11,14 @@ import { outputsOf, RESULT_BYTES } from '../../../platform/bus/packing.ts';
 import { ResultBody } from '../../../platform/bus/result_body.ts';
 import { inflateHead, inflateOutputs, inflateShort, UnreadableResult } from '../../result/inflate.ts';
 import { foundIn, hasShapes, scanOutput, type FoundOutput } from '../../result/outputs.ts';
-import type { Pace } from '../../result/pace.ts';
 import { readerOf } from '../../result/pieces.ts';
 
 const validHead = new Ajv({ strict: false }).compile<ResultBody>(ResultBody);
 /** Of genuine heads: less than 10. */
 const MOST_DEPTH = 32;
 
-/** `size`: as its header declares it. Throws a BusError `bad-result`. `pace`: for the time that a runner's result takes. */
-export async function readResult(packed: Buffer, size: number, pace?: Pace): Promise<ResultBody> {
+/** `size`: as its header declares it. Throws a BusError `bad-result`. */
+export async function readResult(packed: Buffer, size: number): Promise<ResultBody> {
   try {
     const text = await inflateHead(packed);
     const head = checkedHead(text);
@@ -28,7 +27,7 @@ export async function readResult(packed: Buffer, size: number, pace?: Pace): Pro
     if (size > RESULT_BYTES) throw new UnreadableResult(`${size} bytes are over the limit of ${RESULT_BYTES}`);
     if (text.length + bytes !== size) throw new UnreadableResult('its size is not the declared one');
     checkPositions(outputs);
-    if (hasShapes(bytes)) await checkLong(packed, outputs, pace);
+    if (hasShapes(bytes)) await checkLong(packed, outputs);
     else checkShort(inflateShort(packed, bytes), outputs);
     return head;
   } catch (error) {
@@ -80,17 +79,13 @@ function checkShort(bytes: Buffer, outputs: readonly FoundOutput[]): void {
 
 const NO_UTF8 = 'an output is not UTF-8';
 
-async function checkLong(packed: Buffer, outputs: readonly FoundOutput[], pace?: Pace): Promise<void> {
+async function checkLong(packed: Buffer, outputs: readonly FoundOutput[]): Promise<void> {
   const bytes = outputs.at(-1)!.output.to;
   const reader = readerOf(() => inflateOutputs(packed, bytes));
   try {
     for (const told of outputs) {
       const scan = scanOutput(told.output.from, told.isJson);
-      for await (const slice of reader.read(told.output)) {
-        const began = performance.now();
-        scan.push(slice);
-        await pace?.(performance.now() - began);
-      }
+      for await (const slice of reader.read(told.output)) scan.push(slice);
       check(told, scan.end());
     }
     if (await reader.more()) throw new UnreadableResult('it has more than its outputs');
