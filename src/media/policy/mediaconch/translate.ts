@@ -206,7 +206,7 @@ interface Element {
 
 const MOST_ELEMENTS = 10_000;
 const DEEPEST = 32;
-const LONGEST_ELEMENT = 10_000;
+const LONGEST_INNER_TEXT = 10_000;
 
 /** No DTD, no entities but XML's own, bounded in depth and number. */
 function elementsIn(text: string): Element {
@@ -230,7 +230,7 @@ function elementsIn(text: string): Element {
   parser.on('closetag', () => void open.pop());
   const add = (more: string) => {
     const element = open.at(-1)!;
-    if (element.text.length < LONGEST_ELEMENT) element.text += more.slice(0, LONGEST_ELEMENT);
+    if (element.text.length < LONGEST_INNER_TEXT) element.text += more.slice(0, LONGEST_INNER_TEXT);
   };
   parser.on('text', add);
   parser.on('cdata', add);
