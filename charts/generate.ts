@@ -17,6 +17,7 @@ import { cliPage } from '../docs/tables/cli.ts';
 import { customResourcesPage } from '../docs/tables/custom_resources.ts';
 import { hlsRulesPage } from '../docs/tables/hls_rules.ts';
 import { imagesPage } from '../docs/tables/images.ts';
+import { jobStatesPage } from '../docs/tables/job_states.ts';
 import { metricsPage } from '../docs/tables/metrics.ts';
 import { optionPage } from '../docs/tables/options.ts';
 import { roleTable } from '../docs/tables/permissions.ts';
@@ -115,6 +116,7 @@ export function madeFiles(): Map<string, string> {
   files.set('src/media/tools/hls_codes.ts', hlsCodes());
   files.set('src/media/tools/vulnerabilities.ts', vulnerabilities(catalog));
   files.set('docs/cli.md', cliPage());
+  files.set('docs/job-states.md', jobStatesPage());
   files.set('docs/options.md', optionPage());
   files.set('docs/permissions.md', roleTable());
   files.set('docs/report-fields.md', reportFieldsPage());

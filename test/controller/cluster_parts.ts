@@ -2,10 +2,12 @@
  * What surrounds the controller, all real: an API server with our kinds, Postgres and NATS. Runners are simulated
  * (simulated_runners.ts). Each cluster has its own namespaces; all tests of a process share the servers.
  */
+import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { exportJWK, generateKeyPair, type JSONWebKeySet } from 'jose';
 import { connectBus, type Bus } from '../../src/platform/bus/connect.ts';
 import { SUBJECT, type Early, type Ended } from '../../src/platform/bus/messages.ts';
+import { IMPOSSIBLE } from '../../src/service/controller/leader/term_state.ts';
 import { verifyName } from '../../src/service/controller/pools/pod.ts';
 import {
   makeClient,
@@ -381,9 +383,13 @@ export async function startCluster({
     async stop() {
       if (over) return;
       over = true;
+      const impossible: unknown[] = [];
       for (const controller of [...controllers, ...candidates])
         await controller.then(
-          (started) => started.stop(),
+          async (started) => {
+            await started.stop();
+            impossible.push(...started.log.filter(({ msg }) => msg === IMPOSSIBLE));
+          },
           () => {},
         );
       await runners.stop();
@@ -394,6 +400,7 @@ export async function startCluster({
           .delete(PODS, pod.metadata.name, { namespace: runnerNamespace, gracePeriodSeconds: 0 })
           .catch(() => {});
       await kube.close();
+      assert.deepEqual(impossible, [], IMPOSSIBLE);
     },
   };
 }

@@ -1,7 +1,7 @@
 /** Intake: one account holds up nobody else's jobs. */
 import assert from 'node:assert/strict';
 import pg from 'pg';
-import { IntakeChains } from '../../src/service/controller/leader/intake.ts';
+import { IntakeChains } from '../../src/service/controller/leader/intake_chains.ts';
 import { PROBE_JOBS } from '../../src/platform/kube/client.ts';
 import { until } from '../until.ts';
 import { startCluster, type Cluster } from './cluster_parts.ts';

@@ -1,89 +1,76 @@
 /** Admits a pool's waiting jobs within the available runners and limits, and orders their runners to start. */
 import type { Assignment } from '../../../platform/bus/messages.ts';
 import { requestFields, runnerFields, type Logger } from '../../../base/log.ts';
-import { afterRefusal } from '../retry_policy.ts';
-import { armDeadline, endJob, endOf, objectGone } from './ends.ts';
-import { admittedEarly } from './early.ts';
-import { stateOf, type Job, resultPathOf } from './job.ts';
-import { disarm, leaseSafe, type Term } from './lease_guard.ts';
-import { POD_GONE, lost, replaceIfLeading } from './losses.ts';
-import { assignedPolicy } from './policies.ts';
+import { backoff, pause } from '../../../base/retry.ts';
+import { isKubeError, outcomeUnknown, type KubeClient } from '../../../platform/kube/client.ts';
+import { stamp } from '../../../platform/kube/conditions.ts';
+import type { Store } from '../../../platform/store/store.ts';
 import { sendGo } from '../pools/send_order.ts';
-import { orderFor, prepare, reserve } from './orders.ts';
+import { afterRefusal } from '../retry_policy.ts';
+import { admittedEarly } from './early.ts';
+import { endOf } from './ends.ts';
+import { resultPathOf, stateOf, type Job } from './job.ts';
+import { admittedStatus, readLive, WRITE_MS, writeStatus, type WriteTurns } from './job_status.ts';
+import { leaseSafe, type Term } from './lease_guard.ts';
+import { POD_GONE, lost, replaceIfLeading } from './losses.ts';
+import { orderFor, reserve } from './orders.ts';
+import { assignedPolicy } from './policies.ts';
 import { refusalOf } from './resolve_job.ts';
 import { now, type TermState } from './term_state.ts';
-import { isKubeError, outcomeUnknown, type KubeClient } from '../../../platform/kube/client.ts';
-import { backoff, pause } from '../../../base/retry.ts';
-import type { Store } from '../../../platform/store/store.ts';
-import { stamp } from '../../../platform/kube/conditions.ts';
-import { admittedStatus, readLive, WRITE_MS, writeStatus, type WriteTurns } from './job_status.ts';
 
 export function admitNext(state: TermState, pool: string): void {
   state.contenders = undefined;
-  for (const job of state.retrying) {
+  for (const job of state.jobs.retrying()) {
     if (job.pool !== pool || !reserve(state, job)) continue;
-    state.retrying.delete(job);
     state.contenders = undefined;
-    void admit(state, job);
+    void state.move(job, { is: 'turn' });
   }
   for (;;) {
     const job = state.ledger.take(pool, (entry) => reserve(state, entry));
     if (!job) break;
     state.contenders = undefined;
     const refusal = refusalOf(state.tokens.known(job.token), state.deps.store.clock.now());
-    if (refusal) void endJob(state, job, endOf(refusal));
-    else void admit(state, job);
+    void state.move(job, refusal ? { is: 'ended', end: endOf(refusal) } : { is: 'turn' });
   }
   state.deps.pools.demandChanged(pool);
 }
 
 export async function admit(state: TermState, job: Job): Promise<void> {
-  const { term, store, metrics, log, runners } = state.deps;
-  const again = job.state === 'retrying';
-  job.state = 'admitting';
-  void prepare(state, job);
   const written = await writeAdmission(state.deps, job, () => state.live && stateOf(job) === 'admitting');
   // The job ended during the write: it must not start any more, and its end has already released the runner.
   if (!state.live || stateOf(job) !== 'admitting') return;
-  if (written === 'gone') {
-    // Deleted or ended elsewhere: the watch reports which. Release everything held for it.
-    await objectGone(state, job);
-    return;
-  }
-  if (written === 'refused') {
-    await endJob(state, job, {
+  if (written === 'written') return state.move(job, { is: 'written' });
+  // Deleted or ended elsewhere: the watch reports which. Release everything held for it.
+  if (written === 'gone') return state.move(job, { is: 'gone', object: undefined });
+  await state.move(job, {
+    is: 'ended',
+    end: {
       state: 'error',
       status: 500,
       reason: 'InternalError',
       error: 'the job could not be admitted: the API server rejects its status',
-    });
-    return;
-  }
+    },
+  });
+}
+
+export function startAttempt(state: TermState, job: Job): void {
+  const { term, metrics, log, runners } = state.deps;
   job.attempt += 1;
-  job.state = 'running';
   // The value from the status, which also goes into the record, and not a later clock reading.
   const queueTimeMs = job.status?.queueTimeMs ?? 0;
-  if (!again) {
-    disarm(job);
-    armDeadline(state, job, store.clock.now());
-    metrics.admitted(job.pool, queueTimeMs);
-  }
+  if (job.attempt === 1) metrics.admitted(job.pool, queueTimeMs);
   const named = { ...requestFields({ id: job.id, job: job.key }), ...runnerFields(job.runner) };
   log.info({ ...named, attempt: job.attempt, queueTimeMs, epoch: term.epoch }, 'admitted');
   const runner = job.runner && runners.get(job.runner.uid);
-  if (!runner || !job.runner) {
-    await lost(state, job, job.attempt, POD_GONE);
-    return;
-  }
+  if (!runner) return;
   runners.confirm(runner, job.key, job.attempt);
   admittedEarly(state, job);
-  await go(state, job);
 }
 
-async function go(state: TermState, job: Job): Promise<void> {
+export async function go(state: TermState, job: Job): Promise<void> {
   const { bus, store, runners, pools } = state.deps;
   const { attempt, runner } = job;
-  if (!runner) return;
+  if (!runner || !runners.get(runner.uid)) return lost(state, job, attempt, POD_GONE);
   job.goAt = now();
   const startedAt = Date.parse(job.status?.startedAt ?? '') || store.clock.now();
   let policy: Assignment['policy'];

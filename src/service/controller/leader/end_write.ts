@@ -2,12 +2,12 @@
  * The one end of a request: recorded in Postgres unless it already has one, sent to the waiting API replica, written to
  * the ProbeJob's status.
  */
-import { SUBJECT, type Run, type RunnerUse } from '../../../platform/bus/messages.ts';
+import { SUBJECT } from '../../../platform/bus/messages.ts';
 import { packBody, type PackedBody } from '../../../platform/bus/packing.ts';
 import type { ResultBody } from '../../../platform/bus/result_body.ts';
 import type { Bus } from '../../../platform/bus/connect.ts';
 import { isKubeError, type KubeClient } from '../../../platform/kube/client.ts';
-import type { ProbeJob, ProbeJobStatus, Reason } from '../../../platform/kube/probe_job.ts';
+import type { ProbeJob, ProbeJobStatus } from '../../../platform/kube/probe_job.ts';
 import { type Logger, requestFields } from '../../../base/log.ts';
 import { endedNotice } from '../../result/ended_notice.ts';
 import { backoff, pause, retry } from '../../../base/retry.ts';
@@ -18,24 +18,9 @@ import type { Turns } from '../../../base/turns.ts';
 import { stamp } from '../../../platform/kube/conditions.ts';
 import type { FinishedJobs } from './finished_jobs.ts';
 import { finishedStatus, type JobEnd, readLive, writeStatus, type WriteTurns } from './job_status.ts';
-import { resultPathOf } from './job.ts';
+import { resultPathOf, type End } from './job.ts';
 import { recordEnd } from '../collect/record_end.ts';
 import { leaseSafe, type Term } from './lease_guard.ts';
-
-/** An end without a result. */
-export interface End {
-  state: 'error';
-  status: number;
-  reason: Reason;
-  /** Public text. */
-  error: string;
-  /** Runs that timed out: the caller gets an envelope with an error for each. */
-  timedOut?: readonly Run[];
-  /** How long each of them ran at most. */
-  ranMs?: number;
-  /** By a runner that had begun the job, as far as it says so. */
-  used?: RunnerUse | undefined;
-}
 
 export interface Endable {
   id: string;

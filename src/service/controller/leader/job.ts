@@ -1,12 +1,46 @@
-/** The leader's view of a ProbeJob: its request, resolved against the tools and pools of the cluster. */
+/**
+ * One job in the leader, from the announcement of its ProbeJob to the end that is written into it. A record is in one
+ * state, and `TRANSITIONS` is the only place that says which event moves it where, and what is done then. The page
+ * docs/job-states.md is made from it.
+ */
 import { TIMEOUT_MS } from '../../../base/limits.ts';
-import type { Assignment } from '../../../platform/bus/messages.ts';
+import type { Assignment, Run, RunnerUse } from '../../../platform/bus/messages.ts';
 import type { Kind, ProbeJob, ProbeJobStatus, Reason } from '../../../platform/kube/probe_job.ts';
 import { ENDPOINT_TOOLS, TOOL_TABLE, type EndpointTool } from '../../../media/tools/table.ts';
-import type { Entry } from './ledger.ts';
-import type { JobPolicy } from './policies.ts';
+import type { LossCause } from '../metrics.ts';
+import type { Said } from '../pools/send_order.ts';
+import type { JobEnd } from './job_status.ts';
+import type { Entry, SlotLimits } from './ledger.ts';
 
+/** The states of a job, and what each means. */
+export const JOB_STATES = {
+  none: 'The leader has no record of the job.',
+  early: 'The API is creating the ProbeJob. A slot is held and a runner prepared, and its tools may have begun.',
+  intake:
+    'The watch has shown the ProbeJob. Token, source, policy and tools are being resolved, in the order of its account. ' +
+    'A job that an earlier leader admitted counts for its token already.',
+  refused: 'The job cannot run. Its end is being written.',
+  waiting: 'The job stands in the queue of its token.',
+  admitting: 'The job has a slot and a runner, and its admission is being written.',
+  running: 'The job is admitted, and its runner is responsible for it.',
+  lost: 'The attempt was lost. Its result may have been recorded just before, which is looked up.',
+  retrying: 'The job keeps its slot and waits for another runner.',
+  ending:
+    'The end of the job is decided. It is recorded in Postgres, unless a collector did that, and then written into the ' +
+    'status. The slot is held until then.',
+} as const;
+export type JobState = keyof typeof JOB_STATES;
+
+/** A job whose ProbeJob is not resolved yet, or was refused. */
+export interface UnresolvedJob {
+  /** Name of the ProbeJob. */
+  key: string;
+  state: Extract<JobState, 'none' | 'intake' | 'refused'>;
+}
+
+/** A request, resolved against the tools and pools of the cluster. */
 export interface Job extends Entry {
+  state: Exclude<JobState, 'refused'>;
   /** Request id: the name of a job created by the API, or metadata.uid of one created by hand. */
   id: string;
   namespace: string;
@@ -20,24 +54,256 @@ export interface Job extends Entry {
   policy: JobPolicy | undefined;
   status: ProbeJobStatus | undefined;
   resourceVersion: string;
-  state: 'waiting' | 'admitting' | 'running' | 'retrying' | 'ending';
+  timers: NodeJS.Timeout[];
+  /** What was prepared before its ProbeJob existed; undefined from its admission. */
+  early: EarlyStart | undefined;
+  /** The attempt that runs, or ran last; 0 before the first admission. */
   attempt: number;
   /** Attempts that failed because the runner refused the job. */
   refusals: number;
   /** Attempts whose runner was not connected. */
   absences: number;
+  /** Reserved for it while admitting, and responsible for it while running. */
   runner: { pod: string; uid: string } | undefined;
-  /** Monotonic time of the last `go` order. */
-  goAt: number;
   /** A `prepare` order was sent for this attempt. */
   prepared: boolean;
-  timers: NodeJS.Timeout[];
-  /** The object no longer exists. */
+  /** Running: monotonic time of the last `go` order. */
+  goAt: number;
+  /** Ending: the answer of its runner to the order that took the job away. */
+  stopped: Promise<Said> | undefined;
+  /** Ending: the object no longer exists. */
   gone: boolean;
+  /** Another object that was created under its name, and is taken in when the end of this one is written. */
+  successor: ProbeJob | undefined;
+}
+
+export type JobRecord = UnresolvedJob | Job;
+
+export const isResolved = (record: JobRecord | undefined): record is Job =>
+  record !== undefined && 'assignment' in record;
+
+/** A runner that was prepared while the ProbeJob was being created. */
+export interface EarlyStart {
+  job: Job;
+  /** The key of its slot in the ledger, until the job has it. */
+  slot: string;
+  /** Drops it if nobody creates the ProbeJob. */
+  timer: NodeJS.Timeout;
+  /** Monotonic time of the order to begin its tools; undefined before. */
+  begunAt: number | undefined;
+}
+
+/**
+ * The policy of a job, without its document: that is read when the runner gets the job, because 10,000 jobs may wait and
+ * a document may have 64 KB.
+ */
+export interface JobPolicy {
+  account: number;
+  name: string | null;
+  revision: number | null;
+  digest: string;
+}
+
+/** An end without a result. */
+export interface End {
+  state: 'error';
+  status: number;
+  reason: Reason;
+  /** Public text. */
+  error: string;
+  /** Runs that timed out: the caller gets an envelope with an error for each. */
+  timedOut?: readonly Run[];
+  /** How long each of them ran at most. */
+  ranMs?: number;
+  /** By a runner that had begun the job, as far as it says so. */
+  used?: RunnerUse | undefined;
+}
+
+/** What happens to a job. */
+export const JOB_EVENTS = {
+  announced: 'The API is creating the ProbeJob, and the job could run at once.',
+  expired: 'Nobody created the ProbeJob in time, or its token was revoked meanwhile.',
+  seen: 'The watch shows the ProbeJob.',
+  failed: 'Resolving the job failed, not because of the job.',
+  refused: 'Resolved: the job cannot run.',
+  queued: 'Resolved: the job has to wait.',
+  held: 'Resolved: the job has the slot and the runner of its early start.',
+  found: 'Resolved: an earlier leader admitted the job.',
+  turn: 'The job has a slot and a reserved runner.',
+  written: 'The admission is written.',
+  lost: 'The runner of the attempt is gone, silent or does not accept the job.',
+  retry: 'No end is recorded, and the job may run again.',
+  ended: 'The leader ends the job without a result: cancelled, timed out, refused late.',
+  recorded: 'An end is recorded: that of the attempt that runs, or nothing runs.',
+  outrun: 'An end is recorded: that of an earlier attempt.',
+  gone: 'The ProbeJob was deleted.',
+  settled: 'The end is written into the status.',
+} as const;
+export type EventName = keyof typeof JOB_EVENTS;
+
+/** An event, with what is known then. */
+export type JobEvent =
+  | { is: 'announced'; job: Job; slots: SlotLimits }
+  | { is: 'seen' | 'failed'; object: ProbeJob }
+  | { is: 'refused'; object: ProbeJob; refusal: Refusal }
+  | { is: 'queued' | 'found'; job: Job; slots: SlotLimits }
+  | { is: 'held'; job: Job }
+  | { is: 'expired' | 'turn' | 'written' | 'retry' }
+  | { is: 'lost'; cause: LossCause; why: string }
+  /** `job`: it was resolved just now. */
+  | { is: 'ended'; end: End; job?: Job }
+  | { is: 'recorded' | 'outrun'; end: JobEnd }
+  | { is: 'gone'; object: ProbeJob | undefined }
+  /** `done`: the object with its end; undefined if the object no longer exists. */
+  | { is: 'settled'; end: JobEnd; done: ProbeJob | undefined };
+
+type Matching<Event extends JobEvent, Name extends EventName> = Event extends JobEvent
+  ? [Event['is'] & Name] extends [never]
+    ? never
+    : Event
+  : never;
+export type EventOf<Name extends EventName> = Matching<JobEvent, Name>;
+
+/** What is done in a transition, in order. Each one is a function of `EFFECTS` (leader.ts). */
+export type Effect =
+  | 'hold early slot'
+  | 'begin early'
+  | 'drop early'
+  | 'count slot'
+  | 'resolve'
+  | 'resolve later'
+  | 'write refusal'
+  | 'enqueue'
+  | 'hold slot'
+  | 'limit queue time'
+  | 'limit run time'
+  | 'prepare'
+  | 'write admission'
+  | 'start attempt'
+  | 'go'
+  | 'supersede'
+  | 'look up end'
+  | 'find pool'
+  | 'admit others'
+  | 'leave queue'
+  | 'let go'
+  | 'stop'
+  | 'disarm'
+  | 'mark gone'
+  | 'record end'
+  | 'write end'
+  | 'record cancellation'
+  | 'release slot'
+  | 'report end'
+  | 'take successor';
+
+export interface Transition {
+  to: JobState;
+  effects: readonly Effect[];
+}
+
+const to = (state: JobState, ...effects: Effect[]): Transition => ({ to: state, effects });
+/** The event may arrive, and means nothing to a job in this state. */
+const IGNORED = 'ignored';
+
+/** The ends of a job that does not run. `before`: what it leaves. */
+const endsFrom = (...before: Effect[]) => ({
+  ended: to('ending', ...before, 'disarm', 'record end'),
+  recorded: to('ending', ...before, 'disarm', 'write end'),
+  outrun: to('ending', ...before, 'disarm', 'write end'),
+  gone: to('ending', 'mark gone', ...before, 'disarm', 'record end'),
+});
+
+/** By state and event. A pair that is missing is impossible. */
+export const TRANSITIONS: Readonly<Record<JobState, Partial<Record<EventName, Transition | typeof IGNORED>>>> = {
+  none: {
+    announced: to('early', 'hold early slot', 'begin early'),
+    seen: to('intake', 'count slot', 'resolve'),
+    gone: to('none', 'record cancellation', 'release slot'),
+    // An answer may come after the end.
+    lost: IGNORED,
+    ended: IGNORED,
+    recorded: IGNORED,
+    outrun: IGNORED,
+  },
+  early: {
+    announced: IGNORED,
+    expired: to('none', 'drop early'),
+    seen: to('intake', 'count slot', 'resolve'),
+    gone: to('none', 'drop early', 'record cancellation'),
+  },
+  intake: {
+    announced: IGNORED,
+    expired: to('intake', 'drop early'),
+    seen: IGNORED,
+    failed: to('intake', 'drop early', 'resolve later'),
+    refused: to('refused', 'drop early', 'write refusal'),
+    queued: to('waiting', 'enqueue', 'limit queue time', 'admit others'),
+    held: to('admitting', 'limit queue time', 'prepare', 'write admission'),
+    found: to('running', 'hold slot', 'limit run time'),
+    ended: to('ending', 'let go', 'record end'),
+    gone: to('none', 'drop early', 'record cancellation', 'release slot'),
+  },
+  refused: {
+    announced: IGNORED,
+    seen: IGNORED,
+    gone: to('none', 'record cancellation', 'release slot'),
+    settled: to('none', 'release slot'),
+  },
+  waiting: {
+    announced: IGNORED,
+    turn: to('admitting', 'prepare', 'write admission'),
+    lost: IGNORED,
+    ...endsFrom('leave queue', 'let go'),
+  },
+  admitting: {
+    announced: IGNORED,
+    written: to('running', 'disarm', 'limit run time', 'start attempt', 'go'),
+    // Its pod may be gone. That shows when the admission is written.
+    lost: IGNORED,
+    ...endsFrom('let go'),
+  },
+  running: {
+    announced: IGNORED,
+    lost: to('lost', 'supersede', 'look up end'),
+    ended: to('ending', 'stop', 'disarm', 'record end'),
+    recorded: to('ending', 'disarm', 'write end'),
+    // The attempt that runs is obsolete, and would exceed the limit once the slot is free.
+    outrun: to('ending', 'supersede', 'disarm', 'write end'),
+    gone: to('ending', 'mark gone', 'stop', 'disarm', 'record end'),
+  },
+  lost: {
+    announced: IGNORED,
+    lost: IGNORED,
+    retry: to('retrying', 'find pool', 'admit others'),
+    ...endsFrom(),
+  },
+  retrying: {
+    announced: IGNORED,
+    turn: to('admitting', 'prepare', 'write admission'),
+    lost: IGNORED,
+    ...endsFrom(),
+  },
+  ending: {
+    announced: IGNORED,
+    lost: IGNORED,
+    ended: IGNORED,
+    recorded: IGNORED,
+    outrun: IGNORED,
+    gone: to('ending', 'mark gone'),
+    settled: to('none', 'release slot', 'take successor', 'report end'),
+  },
+};
+
+/** Undefined: nothing happens. Throws if the job cannot get this event in its state. */
+export function transition(state: JobState, event: EventName): Transition | undefined {
+  const found = TRANSITIONS[state][event];
+  if (found === undefined) throw new Error(`a job that is ${state} cannot be ${event}`);
+  return found === IGNORED ? undefined : found;
 }
 
 /** Reads the state through a function, because the compiler would assume that it is unchanged after an await. */
-export const stateOf = (job: Job): Job['state'] => job.state;
+export const stateOf = (job: JobRecord): JobState => job.state;
 
 export const isEndpoint = (kind: Kind): kind is EndpointTool => ENDPOINT_TOOLS.some((name) => name === kind);
 

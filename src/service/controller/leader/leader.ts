@@ -12,27 +12,82 @@ import type { Waiting } from '../pools/plan.ts';
 import type { LostTask } from '../pools/runners.ts';
 import type { SnapshotView } from '../snapshot/build.ts';
 import { queueOf } from '../snapshot/queue.ts';
-import { admit, admitNext } from './dispatch.ts';
-import { endEarly, startEarly } from './early.ts';
-import { closed, deleted } from './ends.ts';
-import { seen } from './intake.ts';
+import { admit, admitNext, go, startAttempt } from './dispatch.ts';
+import { announced, beginEarly, dropEarly, endEarly, holdEarlySlot } from './early.ts';
+import {
+  closed,
+  deleted,
+  limitQueueTime,
+  limitRunTime,
+  recordCancellation,
+  recordEndOf,
+  releaseSlot,
+  reportEnd,
+  stop,
+  writeEnd,
+} from './ends.ts';
+import { countSlot, resolve, resolveLater, seen, writeRefusal } from './intake.ts';
 import type { Job } from './job.ts';
 import { disarm } from './lease_guard.ts';
-import { connectionChanged, heartbeat, podGone, tick } from './losses.ts';
+import { connectionChanged, heartbeat, lookUpEnd, podGone, tick } from './losses.ts';
+import { letGo, prepare } from './orders.ts';
 import { recover } from './recover.ts';
-import { TermState, type LeaderDeps } from './term_state.ts';
+import { TermState, type Effects, type LeaderDeps } from './term_state.ts';
 import { tokensChanged } from './tokens.ts';
+
+/** By name, in the order in which a job meets them. */
+const EFFECTS: Effects = {
+  'hold early slot': holdEarlySlot,
+  'begin early': beginEarly,
+  'drop early': dropEarly,
+  'count slot': countSlot,
+  resolve,
+  'resolve later': resolveLater,
+  'write refusal': writeRefusal,
+  enqueue: ({ ledger }, job, { slots }) => ledger.enqueue(job, slots),
+  'hold slot': ({ ledger }, job, { slots }) => ledger.hold(job, slots),
+  'limit queue time': limitQueueTime,
+  'limit run time': limitRunTime,
+  prepare: (state, job) => void prepare(state, job),
+  'write admission': admit,
+  'start attempt': startAttempt,
+  go,
+  supersede(state, job, { is }) {
+    const said = letGo(state, job, 'superseded', job.attempt);
+    if (is === 'outrun') job.stopped = said;
+  },
+  'look up end': lookUpEnd,
+  'find pool': (state, { pool }) => {
+    if (!state.deps.pools.names().includes(pool)) state.rerouteStranded();
+  },
+  'admit others': (state, { pool }) => state.schedule(pool),
+  'leave queue': ({ ledger }, { key }) => {
+    if (ledger.isWaiting(key)) ledger.remove(key);
+  },
+  'let go': (state, job) => {
+    job.stopped = letGo(state, job, 'cancelled', job.attempt + 1);
+  },
+  stop,
+  disarm: (_, job) => disarm(job),
+  'mark gone': (_, job) => {
+    job.gone = true;
+  },
+  'record end': recordEndOf,
+  'write end': writeEnd,
+  'record cancellation': recordCancellation,
+  'release slot': releaseSlot,
+  'report end': reportEnd,
+  'take successor': (state, { successor }) => {
+    if (successor) seen(state, successor);
+  },
+};
 
 export class Leader {
   readonly #state: TermState;
   #unfollow = (): void => {};
 
   constructor(deps: LeaderDeps) {
-    this.#state = new TermState(deps, {
-      admit: (pool) => admitNext(this.#state, pool),
-      admitHeld: (job) => void admit(this.#state, job),
-      seen: (job) => seen(this.#state, job),
-    });
+    this.#state = new TermState(deps, EFFECTS, admitNext);
   }
 
   start(): Promise<void> {
@@ -44,7 +99,7 @@ export class Leader {
   /** Resolves when no tool is left that this term began without an admission. */
   async stop(): Promise<void> {
     this.#unfollow();
-    for (const job of this.#state.jobs.values()) disarm(job);
+    for (const job of this.#state.jobs.allTaken()) disarm(job);
     await endEarly(this.#state);
   }
 
@@ -61,7 +116,7 @@ export class Leader {
   }
 
   early(notice: Early): Promise<void> {
-    return startEarly(this.#state, notice);
+    return announced(this.#state, notice);
   }
 
   closed(notice: Closed): void {
@@ -100,7 +155,7 @@ export class Leader {
         known.waitMs = Math.max(known.waitMs, waitMs);
       }
     };
-    for (const job of this.#state.retrying) if (job.pool === pool) count(job);
+    for (const job of this.#state.jobs.retrying()) if (job.pool === pool) count(job);
     for (const job of this.#state.ledger.nextUp(pool)) count(job);
     return [...waiting.values()];
   }
@@ -108,15 +163,17 @@ export class Leader {
   /** Queue and jobs for the cluster snapshot. */
   view(): Pick<SnapshotView, 'queue' | 'jobOf'> {
     const { ledger, jobs } = this.#state;
-    return { jobOf: (name) => jobs.get(name), queue: queueOf(ledger) };
+    return { jobOf: (name) => jobs.taken(name), queue: queueOf(ledger) };
   }
 
   /** By request id. Only jobs created by hand have a name other than their id, and those are found in the cache. */
   knows(id: string): boolean {
-    return this.#state.jobs.has(id) || this.#state.taking.has(id);
+    const record = this.#state.jobs.get(id);
+    return record !== undefined && record.state !== 'early';
   }
 
   get figures(): { waiting: number; running: number; jobs: number } {
-    return { waiting: this.#state.ledger.waiting, running: this.#state.ledger.held, jobs: this.#state.jobs.size };
+    const { ledger, jobs } = this.#state;
+    return { waiting: ledger.waiting, running: ledger.held, jobs: [...jobs.allTaken()].length };
   }
 }

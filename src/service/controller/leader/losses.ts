@@ -21,16 +21,11 @@ import {
   afterLoss,
 } from '../retry_policy.ts';
 import { recordedEnd } from './end_write.ts';
-import { endJob, finishJob } from './ends.ts';
+import { stateOf, type End, type EventOf, type Job } from './job.ts';
 import { explain } from './waiting.ts';
-import type { Job } from './job.ts';
-import { letGo } from './orders.ts';
 import { now, type TermState } from './term_state.ts';
 
-/**
- * The attempt was lost, not because of the source or the tools. It is repeated on another runner, or ends the job after
- * some attempts.
- */
+/** The attempt was lost, not because of the source or the tools. */
 export async function lost(
   state: TermState,
   job: Job,
@@ -38,27 +33,26 @@ export async function lost(
   { cause, why }: { cause: LossCause; why: string },
 ): Promise<void> {
   if (!state.live || job.attempt !== attempt || job.state !== 'running') return;
-  job.state = 'retrying';
   const named = { ...requestFields({ id: job.id, job: job.key }), ...runnerFields(job.runner) };
   state.deps.log.warn({ ...named, attempt, cause, why }, 'attempt lost');
-  letGo(state, job, 'superseded', attempt);
+  await state.move(job, { is: 'lost', cause, why });
+}
+
+/** The job is repeated on another runner, or ends after some attempts. */
+export async function lookUpEnd(state: TermState, job: Job, { cause, why }: EventOf<'lost'>): Promise<void> {
+  const { attempt } = job;
   // The result may have been recorded just before the runner was lost.
-  const [ended] = await state.deps.store.endsFor([job.id]).catch(() => []);
-  if (state.jobs.get(job.key) !== job || job.state !== 'retrying') return;
-  if (ended) {
-    await finishJob(state, job, recordedEnd(ended));
-    return;
-  }
+  const [recorded] = await state.deps.store.endsFor([job.id]).catch(() => []);
+  if (stateOf(job) !== 'lost') return;
+  if (recorded) return state.move(job, { is: 'recorded', end: recordedEnd(recorded) });
   const next = afterLoss(attempt, job.refusals, job.absences);
   if (!next.retry) {
-    await endJob(state, job, { state: 'error', status: 500, reason: 'RunnerLost', error: next.error });
-    return;
+    const end: End = { state: 'error', status: 500, reason: 'RunnerLost', error: next.error };
+    return state.move(job, { is: 'ended', end });
   }
   state.deps.metrics.retried(job.pool, cause);
   explain(state.deps.events, job, 'Retrying', `attempt ${attempt} was lost and will be retried: ${why}`);
-  state.retrying.add(job);
-  if (!state.deps.pools.names().includes(job.pool)) state.rerouteStranded();
-  state.schedule(job.pool);
+  await state.move(job, { is: 'retry' });
 }
 
 export const POD_GONE = { cause: 'pod-gone', why: 'its runner pod no longer exists' } as const;
@@ -66,7 +60,7 @@ const NO_RESULT = { cause: 'no-result', why: 'the runner sent no result' } as co
 
 /** A pod was deleted together with its task, or stopped sending heartbeats. */
 export function podGone(state: TermState, task: LostTask, cause: 'pod-gone' | 'silent' = 'pod-gone'): void {
-  const job = state.jobs.get(task.job);
+  const job = state.jobs.taken(task.job);
   // A pod may have claimed a job of another runner.
   if (job?.runner?.uid === task.uid) void lost(state, job, task.attempt, { ...POD_GONE, cause });
 }
@@ -79,7 +73,7 @@ export function heartbeat(state: TermState, beat: Heartbeat): TaskLease {
   let released = false;
   if (idleWithTask) {
     // The runner was ordered to start, and some heartbeats later still reports nothing: the order or the run was lost.
-    const job = state.jobs.get(idleWithTask.job);
+    const job = state.jobs.taken(idleWithTask.job);
     if (!job || job.state === 'ending' || job.attempt !== idleWithTask.attempt || job.runner?.uid !== beat.uid) {
       runners.release(beat.uid, idleWithTask.job, now());
       released = true;
@@ -95,9 +89,9 @@ export function heartbeat(state: TermState, beat: Heartbeat): TaskLease {
     state.schedule(pool);
   } else if (runner && (runner.phase === 'draining' || runner.protocol !== RUNNER_PROTOCOL))
     pools.demandChanged(runner.pool);
-  const job = beat.job === undefined ? undefined : state.jobs.get(beat.job);
-  const unknown =
-    beat.job !== undefined && job === undefined && !state.taking.has(beat.job) && !state.early.has(beat.job);
+  const record = beat.job === undefined ? undefined : state.jobs.get(beat.job);
+  const job = beat.job === undefined ? undefined : state.jobs.taken(beat.job);
+  const unknown = beat.job !== undefined && (record === undefined || record.state === 'refused');
   const former = job !== undefined && (job.attempt !== beat.attempt || job.runner?.uid !== beat.uid);
   return {
     epoch: term.epoch,
@@ -151,7 +145,7 @@ export async function tick(state: TermState): Promise<void> {
     pools.endPod(runner.uid, runner.seenAt === undefined ? 'never-ready' : 'silent');
   }
   const unsure: Job[] = [];
-  for (const job of state.jobs.values()) {
+  for (const job of state.jobs.allTaken()) {
     if (job.state !== 'running') continue;
     const runner = job.runner && runners.get(job.runner.uid);
     // The runner does something else and no notice arrived, or this leader never saw its pod.
@@ -161,7 +155,7 @@ export async function tick(state: TermState): Promise<void> {
   const ends = new Map((await store.endsFor(unsure.map(({ id }) => id))).map((end) => [end.id, end]));
   for (const job of unsure) {
     const end = ends.get(job.id);
-    if (end) await finishJob(state, job, recordedEnd(end));
+    if (end) await state.move(job, { is: 'recorded', end: recordedEnd(end) });
     else if (job.state === 'running') {
       const runner = job.runner && runners.get(job.runner.uid);
       // A runner that has just become free may still be waiting for its result to be collected.

@@ -32,7 +32,8 @@ function fewestOfOthers(state: TermState, { pool, account }: Job): number | unde
 function leastHolding(state: TermState, pool: string): { account: number; held: number }[] {
   const { runners } = state.deps;
   const held = new Map<number, number>();
-  for (const { pool: of, account } of state.retrying) if (of === pool) held.set(account, runners.held(pool, account));
+  for (const { pool: of, account } of state.jobs.retrying())
+    if (of === pool) held.set(account, runners.held(pool, account));
   for (const { account } of state.ledger.heads(pool)) held.set(account, runners.held(pool, account));
   return [...held]
     .map(([account, count]) => ({ account, held: count }))
@@ -44,12 +45,7 @@ function leastHolding(state: TermState, pool: string): { account: number; held: 
  * Releases the job's runner and notifies it, so that neither side has to wait for a time-out. Returns the runner's
  * answer, if it had an order.
  */
-export function letGo(
-  state: TermState,
-  job: Job,
-  why: Cancel['why'],
-  attempt = job.attempt + (job.state === 'running' ? 0 : 1),
-): Promise<Said> | undefined {
+export function letGo(state: TermState, job: Job, why: Cancel['why'], attempt: number): Promise<Said> | undefined {
   const { runner, prepared } = job;
   if (!runner) return undefined;
   const { bus, runners, term } = state.deps;

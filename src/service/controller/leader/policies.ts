@@ -6,18 +6,7 @@ import { nearest } from '../../../base/nearest.ts';
 import type { Policy } from '../../../media/policy/types.ts';
 import { SHARED } from '../../../platform/store/policies.ts';
 import type { Store } from '../../../platform/store/store.ts';
-import { isHandMade, Refusal } from './job.ts';
-
-/**
- * The policy of a waiting job, without its document: that is read when the runner gets the job, because 10,000 jobs may
- * wait and a document may have 64 KB.
- */
-export interface JobPolicy {
-  account: number;
-  name: string | null;
-  revision: number | null;
-  digest: string;
-}
+import { isHandMade, Refusal, type JobPolicy } from './job.ts';
 
 type PolicyStore = Pick<Store, 'policyDocument' | 'usePolicy' | 'latestPolicies'>;
 

@@ -9,7 +9,6 @@ import { slimJob } from '../../../platform/kube/slim.ts';
 import { pause, retry } from '../../../base/retry.ts';
 import type { TokenRecord } from '../../../platform/store/records.ts';
 import { recordedEnd } from './end_write.ts';
-import { finishJob } from './ends.ts';
 import { seen, take } from './intake.ts';
 import { submittedAtOf } from './job.ts';
 import { isFinished } from '../../../platform/kube/conditions.ts';
@@ -46,17 +45,17 @@ export async function recover(state: TermState): Promise<void> {
   // Emptied, so that no job is held twice: here with its source, and as it was taken in.
   for (const job of unfinished.splice(0)) take(state, job);
   await whileLeading(term, state.intake.settled());
-  const byId = new Map([...state.jobs.values()].map((job) => [job.id, job]));
+  const byId = new Map([...state.jobs.allTaken()].map((job) => [job.id, job]));
   const ids = [...byId.keys()];
   for (let at = 0; at < ids.length; at += 500) {
     const page = ids.slice(at, at + 500);
     for (const ended of await patiently(state, 'read recorded ends', () => store.endsFor(page))) {
       const job = byId.get(ended.id);
-      if (job) void finishJob(state, job, recordedEnd(ended));
+      if (job) void state.move(job, { is: 'recorded', end: recordedEnd(ended) });
     }
   }
   // Live runners answer the call for reports promptly. The others are detected by their silence.
-  const expected = [...state.jobs.values()].flatMap(({ runner }) => (runner ? [runner.uid] : []));
+  const expected = [...state.jobs.allTaken()].flatMap(({ runner }) => (runner ? [runner.uid] : []));
   const until = now() + 1_000;
   while (now() < until && state.live && expected.some((uid) => runners.get(uid)?.seenAt === undefined)) await pause(20);
   await ensureLeading(term);

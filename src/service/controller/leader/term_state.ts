@@ -6,7 +6,7 @@ import type { Bus } from '../../../platform/bus/connect.ts';
 import type { KubeClient } from '../../../platform/kube/client.ts';
 import type { EventRecorder } from '../../../platform/kube/events.ts';
 import type { ProbeJob } from '../../../platform/kube/probe_job.ts';
-import type { Logger } from '../../../base/log.ts';
+import { requestFields, type Logger } from '../../../base/log.ts';
 import type { TokenRecord } from '../../../platform/store/records.ts';
 import type { Store } from '../../../platform/store/store.ts';
 import { fullBucket, refill, take as takeOne, type Bucket } from '../../../base/token_bucket.ts';
@@ -15,16 +15,25 @@ import type { ControllerMetrics } from '../metrics.ts';
 import type { Pools } from '../pools/pools.ts';
 import type { Runners } from '../pools/runners.ts';
 import type { Recent } from '../snapshot/recent.ts';
-import type { EarlyStart } from './early.ts';
 import { whyWaiting, WaitingMarks } from './waiting.ts';
-import { IntakeChains } from './intake.ts';
-import type { Job } from './job.ts';
+import { IntakeChains } from './intake_chains.ts';
+import {
+  isResolved,
+  transition,
+  type EarlyStart,
+  type EventOf,
+  type Job,
+  type JobEvent,
+  type JobRecord,
+  type JobState,
+  type Transition,
+} from './job.ts';
 import { Ledger, type SlotLimits } from './ledger.ts';
 import type { Term } from './lease_guard.ts';
 import { PolicyDocuments } from './policies.ts';
 import type { IntakeDeps } from './resolve_job.ts';
 import type { FinishedJobs } from './finished_jobs.ts';
-import { TokenRecords } from './tokens.ts';
+import { TokenRecords } from './token_records.ts';
 import { WriteTurns } from './job_status.ts';
 
 export interface LeaderDeps {
@@ -55,15 +64,94 @@ export interface TermStateDeps extends LeaderDeps {
   records: Turns;
 }
 
-/** Callbacks into the parts of the term that are built on the state. */
-export interface Following {
-  /** Something changed in this pool: waiting jobs may be admitted. */
-  admit(pool: string): void;
-  /** The job has a runner and a slot. */
-  admitHeld(job: Job): void;
-  /** The end of a job is written, and another object was created under its name meanwhile. */
-  seen(job: ProbeJob): void;
+type On<Event extends JobEvent = JobEvent, Of extends JobRecord = Job> = (
+  state: TermState,
+  job: Of,
+  event: Event,
+) => void | Promise<void>;
+
+/** What the effects of `TRANSITIONS` do. Each one begins at once; a job is in its new state by then. */
+export interface Effects {
+  'hold early slot': On<EventOf<'announced'>>;
+  'begin early': On;
+  'drop early': On<JobEvent, JobRecord>;
+  'count slot': On<EventOf<'seen'>, JobRecord>;
+  resolve: On<EventOf<'seen'>, JobRecord>;
+  'resolve later': On<EventOf<'failed'>, JobRecord>;
+  'write refusal': On<EventOf<'refused'>, JobRecord>;
+  enqueue: On<EventOf<'queued'>>;
+  'hold slot': On<EventOf<'found'>>;
+  'limit queue time': On;
+  'limit run time': On;
+  prepare: On;
+  'write admission': On;
+  'start attempt': On;
+  go: On;
+  supersede: On;
+  'look up end': On<EventOf<'lost'>>;
+  'find pool': On;
+  'admit others': On;
+  'leave queue': On;
+  'let go': On;
+  stop: On<EventOf<'ended' | 'gone'>>;
+  disarm: On;
+  'mark gone': On;
+  'record end': On<EventOf<'ended' | 'gone'>>;
+  'write end': On<EventOf<'recorded' | 'outrun'>>;
+  'record cancellation': On<EventOf<'gone'>, JobRecord>;
+  'release slot': On<JobEvent, JobRecord>;
+  'report end': On<EventOf<'settled'>>;
+  'take successor': On;
 }
+
+/** The records of all jobs, by the names of their ProbeJobs. */
+export class Jobs {
+  readonly #records = new Map<string, JobRecord>();
+  /** Index of those that wait for another runner. */
+  readonly #retrying = new Set<Job>();
+  /** Index of early starts whose tools may run without an admission, of dropped ones too. */
+  readonly begun = new Set<EarlyStart>();
+
+  get(key: string): JobRecord | undefined {
+    return this.#records.get(key);
+  }
+
+  /** A job that was taken in and has not ended. */
+  taken(key: string): Job | undefined {
+    const record = this.#records.get(key);
+    return isTaken(record) ? record : undefined;
+  }
+
+  *allTaken(): Iterable<Job> {
+    for (const record of this.#records.values()) if (isTaken(record)) yield record;
+  }
+
+  /** Early starts that no ProbeJob has taken over. */
+  *early(): Iterable<EarlyStart> {
+    for (const record of this.#records.values())
+      if (isResolved(record) && !TAKEN.has(record.state) && record.early) yield record.early;
+  }
+
+  retrying(): Iterable<Job> {
+    return this.#retrying;
+  }
+
+  /** `as`: the record from now on, as that of a job that is resolved now. */
+  put(record: JobRecord, state: JobState, as: JobRecord): void {
+    if (isResolved(record)) this.#retrying.delete(record);
+    record.state = state as never;
+    as.state = state as never;
+    if (state === 'none') this.#records.delete(as.key);
+    else this.#records.set(as.key, as);
+    if (state === 'retrying' && isResolved(as)) this.#retrying.add(as);
+  }
+}
+
+const TAKEN: ReadonlySet<JobState> = new Set(['waiting', 'admitting', 'running', 'lost', 'retrying', 'ending']);
+const isTaken = (record: JobRecord | undefined): record is Job => isResolved(record) && TAKEN.has(record.state);
+
+/** Logged for an event that a job cannot get in its state. */
+export const IMPOSSIBLE = 'impossible event of a job, ignored';
 
 /** Of ends without a result. The connections are also those of the results that are collected. */
 const RECORDED_AT_ONCE = 8;
@@ -89,34 +177,27 @@ export function intakeDeps(state: TermState): IntakeDeps {
 
 export class TermState {
   readonly deps: TermStateDeps;
-  readonly following: Following;
+  readonly #effects: Effects;
+  readonly #admit: (state: TermState, pool: string) => void;
   readonly ledger = new Ledger<Job>();
-  readonly jobs = new Map<string, Job>();
-  /** Jobs in intake, or refused there: a second event must not take them in twice. */
-  readonly taking = new Set<string>();
+  readonly jobs = new Jobs();
   readonly intake = new IntakeChains();
   readonly tokens: TokenRecords;
   readonly documents: PolicyDocuments;
-  readonly retrying = new Set<Job>();
   readonly #scheduled = new Set<string>();
   #byHandRate: Bucket | undefined;
   /** Cached waiting accounts, valid until one of them gets a runner: read for each job that is skipped. */
   contenders: { pool: string; least: { account: number; held: number }[] } | undefined;
-  /** Runners that are prepared for requests whose ProbeJob is being created, by its name. */
-  readonly early = new Map<string, EarlyStart>();
-  /** Of these, and of jobs whose admission is being written: those whose tools may run. */
-  readonly begun = new Map<string, EarlyStart>();
   readonly marks: WaitingMarks;
-  /** Objects created under the name of a job whose end is still being written. */
-  readonly successors = new Map<string, ProbeJob>();
   /** Objects of events that came before the term was ready, by name: its list may be older. */
   readonly arrived = new Map<string, ProbeJob>();
   listed = false;
   ready = false;
 
-  constructor(deps: LeaderDeps, following: Following) {
+  constructor(deps: LeaderDeps, effects: Effects, admit: (state: TermState, pool: string) => void) {
     this.deps = { ...deps, writes: new WriteTurns(), records: makeTurns(RECORDED_AT_ONCE) };
-    this.following = following;
+    this.#effects = effects;
+    this.#admit = admit;
     this.tokens = new TokenRecords(deps.store, deps.tokensFresh);
     this.documents = new PolicyDocuments(deps.store);
     this.marks = new WaitingMarks({
@@ -126,6 +207,25 @@ export class TermState {
       why: (job) => whyWaiting(this.ledger, deps.pools, job),
       waited: (reason) => deps.metrics.waited(reason),
     });
+  }
+
+  /**
+   * The one way in which a job changes its state. Resolves when the effects are over. An event of a record that is not
+   * that of its ProbeJob any more is ignored.
+   */
+  async move(record: JobRecord, event: JobEvent): Promise<void> {
+    const known = this.jobs.get(record.key);
+    if (known !== record && (known !== undefined || record.state !== 'none')) return;
+    let next: Transition | undefined;
+    try {
+      next = transition(record.state, event.is);
+    } catch (error) {
+      this.deps.log.error({ err: error, ...requestFields({ job: record.key }) }, IMPOSSIBLE);
+    }
+    if (!next) return;
+    const job = 'job' in event && event.job ? event.job : record;
+    this.jobs.put(record, next.to, job);
+    await Promise.all(next.effects.map((name) => (this.#effects[name] as On<JobEvent, JobRecord>)(this, job, event)));
   }
 
   /**
@@ -161,14 +261,15 @@ export class TermState {
     this.#scheduled.add(pool);
     queueMicrotask(() => {
       this.#scheduled.delete(pool);
-      if (this.ready && this.live) this.following.admit(pool);
+      if (this.ready && this.live) this.#admit(this, pool);
     });
   }
 
   /** Reroutes jobs whose pool is gone, or that arrived when no pool served their kind. */
   rerouteStranded(): void {
     const pools = new Set(this.deps.pools.names());
-    for (const job of this.retrying) if (!pools.has(job.pool)) job.pool = this.deps.pools.forKind(job.kind)?.name ?? '';
+    for (const job of this.jobs.retrying())
+      if (!pools.has(job.pool)) job.pool = this.deps.pools.forKind(job.kind)?.name ?? '';
     for (const job of Array.from(this.ledger.waitingEntries())) {
       if (pools.has(job.pool)) continue;
       const pool = this.deps.pools.forKind(job.kind)?.name ?? '';
