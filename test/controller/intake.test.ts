@@ -73,13 +73,13 @@ describe('leader: intake of jobs created with kubectl', function () {
   let cluster: Cluster;
   afterEach(() => cluster?.stop());
 
-  const createByHand = (name: string) =>
+  const createByHand = (name: string, version = 'latest') =>
     cluster.kube.create(PROBE_JOBS, {
       metadata: { name, namespace: cluster.namespace },
       spec: {
         kind: 'file',
         source: { url: 'https://media.example.org/a.mp4' },
-        tools: [{ name: 'ffprobe', version: 'latest' }],
+        tools: [{ name: 'ffprobe', version }],
       },
     });
 
@@ -130,5 +130,49 @@ describe('leader: intake of jobs created with kubectl', function () {
     runners.behaviour.go = () => ({ ms: 1 });
     for (const name of ['one', 'two']) await runners.of(name)!.finish();
     await ended(...made.filter(({ metadata }) => metadata.name !== 'beyond').map(({ metadata }) => metadata.uid ?? ''));
+  });
+
+  it('a job that is created and deleted under the name of one that ends does not free its slot', async () => {
+    cluster = await startCluster();
+    const { controller, ready, runners, kube, namespace, reason } = cluster;
+    runners.behaviour.go = () => 'hold';
+    const { term } = await controller();
+    await ready(2);
+    await createByHand('twice');
+    const runner = await until('it runs', () => runners.of('twice'));
+    // The job ends only when the order to stop has timed out.
+    runner.mute = true;
+    await kube.delete(PROBE_JOBS, 'twice', { namespace });
+    await createByHand('twice');
+    await kube.delete(PROBE_JOBS, 'twice', { namespace });
+    await createByHand('later', '0.1');
+    await until('the leader has seen what came after', () => reason('later') === 'ToolUnavailable');
+    assert.equal(term.leader.figures.running, 1);
+    await until('the slot is free', () => term.leader.figures.running === 0, 5_000);
+  });
+
+  it('a job that is created under the name of one that was deleted during its intake runs', async () => {
+    cluster = await startCluster();
+    const { controller, ready, kube, namespace, job, ended, servers } = cluster;
+    const { term } = await controller();
+    await ready(2);
+    const client = new pg.Client({ connectionString: servers.stored.server.url });
+    await client.connect();
+    try {
+      await client.query('begin');
+      await client.query('lock table requests in share mode');
+      await createByHand('twice');
+      await until('the first is in intake', () => term.leader.knows('twice'));
+      await kube.delete(PROBE_JOBS, 'twice', { namespace });
+      await until('the first is gone', () => !term.leader.knows('twice'));
+      const { metadata } = await createByHand('twice');
+      await until('the second is shown', () => job('twice')?.metadata.uid === metadata.uid);
+      await until('the second is in intake', () => term.leader.knows('twice'));
+      await client.query('rollback');
+      const [record] = await ended(metadata.uid ?? '');
+      assert.equal(record?.state, 'success');
+    } finally {
+      await client.end();
+    }
   });
 });
