@@ -3,10 +3,11 @@
  * is lost.
  */
 import { isBeatOf } from '../../platform/bus/claims.ts';
+import type { ClusterSnapshot } from '../../platform/bus/cluster_snapshot.ts';
 import { SUBJECT, type Closed, type Early, type Heartbeat } from '../../platform/bus/messages.ts';
 import { BEATS, makeRates } from '../../platform/bus/rates.ts';
 import { PROBE_POOLS, PROBE_TOOLS, type Pod } from '../../platform/kube/client.ts';
-import { eventRecorder } from '../../platform/kube/events.ts';
+import { eventRecorder, type EventRecorder } from '../../platform/kube/events.ts';
 import type { Election } from '../../platform/kube/lease.ts';
 import { runWorkers, workQueue } from '../../platform/kube/queue.ts';
 import { startReflector, type Reflector } from '../../platform/kube/reflector.ts';
@@ -15,8 +16,8 @@ import type { ProbePool } from '../../platform/kube/probe_pool.ts';
 import type { ProbeTool } from '../../platform/kube/probe_tool.ts';
 import { applyChart } from './catalog/apply.ts';
 import type { EndFlooding } from './floods.ts';
-import { raiseFence, fenceCheck } from './leader/fence.ts';
-import { lateWatch, sweep } from './leader/unshown_jobs.ts';
+import { fenceCheck, raiseFence, type FenceCheck } from './leader/fence.ts';
+import { lateWatch, sweep, type LateWatch } from './leader/unshown_jobs.ts';
 import { Leader } from './leader/leader.ts';
 import type { LeaderDeps } from './leader/term_state.ts';
 import { ownerOf, keepNatsCa } from './pools/runner_namespace.ts';
@@ -28,7 +29,7 @@ import { watchSharedPolicies } from './catalog/shared_policies.ts';
 import { buildSnapshot } from './snapshot/build.ts';
 import { lookAtDependencies } from './snapshot/dependencies.ts';
 import { serveSnapshots } from './snapshot/serve.ts';
-import { makeRecent } from './snapshot/recent.ts';
+import { makeRecent, type Recent } from './snapshot/recent.ts';
 import { termFigures, type TermFigures } from './term_figures.ts';
 import { isProofPod, isRunnerPod, proveTool, type ProofDeps } from './catalog/prove.ts';
 import type { Config } from '../../base/config.ts';
@@ -55,152 +56,207 @@ export interface RunningTerm {
 
 const TICK_MS = 1_000;
 const SWEEP_MS = 5_000;
+/** A policy applies some seconds after its creation. */
 const FENCE_MS = 60_000;
 const PROOF_WORKERS = 3;
 
-const uidOf = (heartbeatSubject: string): string => heartbeatSubject.slice(SUBJECT.heartbeat('').length);
+/** The lease of this term. */
+export interface TermLease extends Pick<Election, 'stillLeading' | 'terms'> {
+  holder: string;
+  epoch: number;
+  over: AbortController;
+}
 
-export async function startTerm(
-  deps: TermDeps,
-  lease: Pick<Election, 'stillLeading' | 'terms'> & { holder: string; epoch: number; over: AbortController },
-  attach: (term: RunningTerm) => void,
-): Promise<RunningTerm> {
-  const { kube, bus, config, log, metrics, store, pods, jobs } = deps;
-  const { over } = lease;
-  const term: Term = {
-    holder: lease.holder,
-    epoch: lease.epoch,
-    stillLeading: (margin) => !over.signal.aborted && lease.stillLeading(margin),
-    signal: over.signal,
-  };
-  const runners = new Runners();
-  const queue = workQueue();
-  const finishedJobs = new FinishedJobs({
-    ...deps,
-    epoch: term.epoch,
-    limits: config,
-    now: () => store.clock.now(),
-    stillLeading: () => term.stillLeading(0),
-  });
-  const recent = makeRecent(() => store.clock.now());
-  const events = recent.following(
-    eventRecorder({
+/** Assembled: everything that a term is made of. Its caches begin to fill, and nothing acts before `recover`. */
+class TermParts {
+  readonly deps: TermDeps;
+  readonly lease: TermLease;
+  readonly term: Term;
+  readonly since: number;
+  readonly runners = new Runners();
+  /** Tools to be proven, by name. */
+  readonly queue = workQueue();
+  readonly recent: Recent;
+  readonly events: EventRecorder;
+  readonly finishedJobs: FinishedJobs;
+  readonly owner: ReturnType<typeof ownerOf>;
+  readonly pools: Pools;
+  readonly leader: Leader;
+  readonly tools: Reflector<ProbeTool>;
+  readonly poolCache: Reflector<ProbePool>;
+  readonly proof: ProofDeps;
+  /** The tool that a proof pod was started for. */
+  readonly toolOfProof = new Map<string, string>();
+  readonly late: LateWatch;
+  readonly fence: FenceCheck;
+  readonly stillLeading = (): boolean => this.term.stillLeading(0);
+  readonly now = (): number => this.deps.store.clock.now();
+
+  constructor(deps: TermDeps, lease: TermLease) {
+    const { kube, config, log, jobs, namespace, metrics } = deps;
+    const { holder, epoch, over } = lease;
+    this.deps = deps;
+    this.lease = lease;
+    const stillLeading = (marginMs: number): boolean => !over.signal.aborted && lease.stillLeading(marginMs);
+    this.term = { holder, epoch, stillLeading, signal: over.signal };
+    const { term, runners, stillLeading: isLeading, now } = this;
+    this.since = now();
+    this.finishedJobs = new FinishedJobs({ ...deps, epoch, limits: config, now, stillLeading: isLeading });
+    this.recent = makeRecent(now);
+    this.events = this.recent.following(
+      eventRecorder({
+        client: kube,
+        component: 'probeyard-controller',
+        instance: config.podName,
+        onError: (error) => log.debug({ err: error }, 'cannot write an Event'),
+      }),
+    );
+    const { finishedJobs, recent, events } = this;
+    this.owner = ownerOf(kube, config);
+    this.pools = new Pools({
+      kube,
+      bus: deps.bus,
+      config,
+      log,
+      metrics,
+      events,
+      recent,
+      runners,
+      owner: this.owner,
+      epoch,
+      now,
+      signal: over.signal,
+      stillLeading: isLeading,
+      demand: (pool) => this.leader.demand(pool),
+      podGone: (task) => this.leader.podGone(task),
+      changed: () => this.leader.poolsChanged(),
+      toolStuck: (name, message) => {
+        this.proof.stuck.set(name, message);
+        this.queue.add(name);
+      },
+    });
+    const made = { term, runners, pools: this.pools, finishedJobs, events, recent, limits: config };
+    this.leader = new Leader({ ...deps, ...made, startsEarly: config.earlyStart });
+    this.tools = this.#watchTools();
+    this.poolCache = this.#watchPools();
+    this.proof = this.#proofDeps();
+    const knows = (name: string): boolean => this.leader.knows(name);
+    this.late = lateWatch({ kube, jobs, namespace, log, knows, signal: over.signal });
+    const anyJob = (): ProbeJob | undefined => jobs.list()[0];
+    this.fence = fenceCheck({ kube, namespace, log, job: anyJob, epoch, installed: config.admissionPolicy });
+  }
+
+  #watchTools(): Reflector<ProbeTool> {
+    const { kube, namespace } = this.deps;
+    const seen = (tool: ProbeTool, low: boolean): void => {
+      this.pools.tool(tool);
+      this.queue.add(tool.metadata.name, low ? { low } : {});
+    };
+    return startReflector<ProbeTool>({
       client: kube,
-      component: 'probeyard-controller',
-      instance: config.podName,
-      onError: (error) => log.debug({ err: error }, 'cannot write an Event'),
-    }),
-  );
-  const owner = ownerOf(kube, config);
-  const made: { leader?: Leader } = {};
-  const kept: { ca?: { stop(): void } } = {};
-
-  const pools = new Pools({
-    kube,
-    bus,
-    config,
-    log,
-    metrics,
-    events,
-    recent,
-    runners,
-    owner,
-    epoch: term.epoch,
-    signal: over.signal,
-    stillLeading: () => term.stillLeading(0),
-    now: () => store.clock.now(),
-    demand: (pool) => made.leader?.demand(pool) ?? [],
-    podGone: (task) => made.leader?.podGone(task),
-    changed: () => made.leader?.poolsChanged(),
-    toolStuck: (name, message) => {
-      proof.stuck.set(name, message);
-      queue.add(name);
-    },
-  });
-  const lead = new Leader({
-    ...deps,
-    term,
-    runners,
-    pools,
-    finishedJobs,
-    events,
-    recent,
-    limits: config,
-    startsEarly: config.earlyStart,
-  });
-  made.leader = lead;
-
-  const tools: Reflector<ProbeTool> = startReflector<ProbeTool>({
-    client: kube,
-    type: PROBE_TOOLS,
-    namespace: deps.namespace,
-    handlers: {
-      add: (tool) => {
-        pools.tool(tool);
-        queue.add(tool.metadata.name, { low: true });
+      type: PROBE_TOOLS,
+      namespace,
+      handlers: {
+        add: (tool) => seen(tool, true),
+        update: (tool) => seen(tool, false),
+        delete: (tool) => this.pools.toolGone(tool.metadata.name),
       },
-      update: (tool) => {
-        pools.tool(tool);
-        queue.add(tool.metadata.name);
+    });
+  }
+
+  #watchPools(): Reflector<ProbePool> {
+    const { kube, namespace } = this.deps;
+    return startReflector<ProbePool>({
+      client: kube,
+      type: PROBE_POOLS,
+      namespace,
+      handlers: {
+        add: (pool) => this.pools.pool(pool),
+        update: (pool) => this.pools.pool(pool),
+        delete: (pool) => this.pools.poolGone(pool.metadata.name),
       },
-      delete: (tool) => pools.toolGone(tool.metadata.name),
-    },
-  });
-  const poolsCache = startReflector<ProbePool>({
-    client: kube,
-    type: PROBE_POOLS,
-    namespace: deps.namespace,
-    handlers: {
-      add: (pool) => pools.pool(pool),
-      update: (pool) => pools.pool(pool),
-      delete: (pool) => pools.poolGone(pool.metadata.name),
-    },
-  });
+    });
+  }
 
-  const policies = watchSharedPolicies({
-    kube,
-    store,
-    log,
-    namespace: deps.namespace,
-    stillLeading: () => term.stillLeading(0),
-  });
+  #proofDeps(): ProofDeps {
+    const { kube, config, log, namespace, pods } = this.deps;
+    const { events, queue, owner, stillLeading, now, tools } = this;
+    return {
+      kube,
+      config,
+      log,
+      events,
+      queue,
+      owner,
+      stillLeading,
+      now,
+      getTool: (name) => tools.get(`${namespace}/${name}`),
+      getPod: (name) => pods.get(`${config.runnerNamespace}/${name}`),
+      tools: () => tools.list(),
+      proofs: () => pods.list().filter((pod) => isProofPod(pod) && pod.metadata.deletionTimestamp === undefined),
+      triedAt: new Map(),
+      again: new Set(),
+      stuck: new Map(),
+      pauses: new Map(),
+      started: (pod, tool) => this.toolOfProof.set(pod, tool),
+    };
+  }
 
-  const proofOf = new Map<string, string>();
-  const proof: ProofDeps = {
-    kube,
-    config,
-    log,
-    events,
-    queue,
-    owner,
-    getTool: (name) => tools.get(`${deps.namespace}/${name}`),
-    getPod: (name) => pods.get(`${config.runnerNamespace}/${name}`),
-    tools: () => tools.list(),
-    proofs: () => pods.list().filter((pod) => isProofPod(pod) && pod.metadata.deletionTimestamp === undefined),
-    stillLeading: () => term.stillLeading(0),
-    now: () => store.clock.now(),
-    triedAt: new Map(),
-    again: new Set(),
-    stuck: new Map(),
-    pauses: new Map(),
-    started: (pod, tool) => proofOf.set(pod, tool),
-  };
+  podSeen(pod: Pod, listed: boolean): void {
+    if (isRunnerPod(pod)) this.pools.podSeen(pod, listed);
+    else if (isProofPod(pod)) this.queue.add(this.toolOfProof.get(pod.metadata.name) ?? '');
+  }
 
-  const podSeen = (pod: Pod, listed: boolean): void => {
-    if (isRunnerPod(pod)) pools.podSeen(pod, listed);
-    else if (isProofPod(pod)) queue.add(proofOf.get(pod.metadata.name) ?? '');
-  };
+  podGone(pod: Pod): void {
+    if (isRunnerPod(pod)) this.pools.podGone(pod);
+  }
 
+  figures(): TermFigures {
+    return termFigures({
+      queue: this.leader.view().queue,
+      pools: this.pools.facts(),
+      tools: this.tools.list(),
+      now: this.now(),
+      since: this.since,
+      fenceMissing: this.fence.missing(),
+      jobs: this.deps.jobs.list(),
+      finishedMax: this.deps.config.finishedMax,
+    });
+  }
+
+  snapshot(): ClusterSnapshot {
+    const { deps, leader, lease, pools, recent, runners, since, term, tools } = this;
+    return buildSnapshot({
+      at: this.now(),
+      monotonic: performance.now(),
+      leader: { pod: deps.config.podName, epoch: term.epoch, since, image: deps.config.runnerImage },
+      terms: lease.terms(),
+      pools: pools.facts(),
+      runners: [...runners.all()],
+      nodeOf: (uid) => deps.pods.by('uid', uid)[0]?.spec?.nodeName,
+      tools: tools.list(),
+      recent,
+      ...leader.view(),
+    });
+  }
+}
+
+interface Stoppable {
+  stop(): unknown;
+}
+
+/** Answers over NATS: heartbeats of runners, notices of the API and of collectors, snapshots. */
+function listen(parts: TermParts): Stoppable[] {
+  const { deps, leader, late, term, recent, stillLeading } = parts;
+  const { bus, log, store, jobs } = deps;
   const rates = makeRates(BEATS);
   const beats = bus.serve<Heartbeat, unknown>(
     SUBJECT.heartbeats,
     ({ subject, message }) => {
-      if (over.signal.aborted) return undefined;
-      if (isBeatOf(subject, message)) return lead.heartbeat(message);
-      log.warn(
-        { subject, ...runnerFields({ uid: uidOf(subject) }) },
-        'dropped a heartbeat with the identity of another pod',
-      );
+      if (term.signal.aborted) return undefined;
+      if (isBeatOf(subject, message)) return leader.heartbeat(message);
+      const named = runnerFields({ uid: uidOf(subject) });
+      log.warn({ subject, ...named }, 'dropped a heartbeat with the identity of another pod');
       return undefined;
     },
     {
@@ -212,163 +268,134 @@ export async function startTerm(
       },
     },
   );
-  const late = lateWatch({
-    kube,
-    jobs,
-    namespace: deps.namespace,
-    log,
-    knows: (name) => lead.knows(name),
-    signal: over.signal,
-  });
   const early = bus.subscribe<Early>(SUBJECT.early, ({ message }) => {
     late.told(message.job);
-    return lead.early(message);
+    return leader.early(message);
   });
-  const closed = bus.subscribe<Closed>(SUBJECT.closed, ({ message }) => lead.closed(message));
-  const since = store.clock.now();
-  const snapshots = serveSnapshots({
-    bus,
-    recent,
-    stillLeading: () => term.stillLeading(0),
-    look: () => lookAtDependencies({ store, bus, jobs }),
-    build: () =>
-      buildSnapshot({
-        at: store.clock.now(),
-        monotonic: performance.now(),
-        leader: { pod: config.podName, epoch: term.epoch, since, image: config.runnerImage },
-        terms: lease.terms(),
-        pools: pools.facts(),
-        runners: [...runners.all()],
-        nodeOf: (uid) => pods.by('uid', uid)[0]?.spec?.nodeName,
-        tools: tools.list(),
-        recent,
-        ...lead.view(),
-      }),
-  });
+  const closed = bus.subscribe<Closed>(SUBJECT.closed, ({ message }) => leader.closed(message));
+  const look = () => lookAtDependencies({ store, bus, jobs });
+  const snapshots = serveSnapshots({ bus, recent, stillLeading, look, build: () => parts.snapshot() });
+  return [beats, early, closed, snapshots];
+}
 
-  // One run at a time: while Postgres is unreachable each run waits, and they would pile up.
-  const oneAtATime = (work: () => Promise<void>): (() => Promise<void>) => {
-    let under = false;
-    return async () => {
-      if (under) return;
-      under = true;
-      await work().finally(() => {
-        under = false;
-      });
-    };
+const uidOf = (heartbeatSubject: string): string => heartbeatSubject.slice(SUBJECT.heartbeat('').length);
+
+/** One run at a time: while Postgres is unreachable each run waits, and they would pile up. */
+function every(ms: number, work: () => Promise<unknown>, failed: (error: unknown) => void): Stoppable {
+  let under = false;
+  const once = async (): Promise<void> => {
+    if (under) return;
+    under = true;
+    try {
+      await work();
+    } catch (error) {
+      failed(error);
+    } finally {
+      under = false;
+    }
   };
-  const tick = oneAtATime(() => lead.tick());
-  const sweepOnce = oneAtATime(async () => {
-    if (!term.stillLeading(0)) return;
-    const count = await sweep(
-      {
-        ...deps,
-        knows: (id) => lead.knows(id),
-        cached: (id) => jobs.countBy('id', id) > 0,
-        behind: (name) => void late.behind(name),
-      },
-      over.signal,
-    );
+  const timer = setInterval(() => void once(), ms);
+  return { stop: () => clearInterval(timer) };
+}
+
+/** What is done again and again: checks of running jobs, the sweep of open requests, the check of the fence. */
+function repeat({ deps, leader, late, fence, stillLeading, term }: TermParts): Stoppable[] {
+  const { log, metrics, jobs } = deps;
+  const sweepOnce = async (): Promise<void> => {
+    if (!stillLeading()) return;
+    const knows = (id: string): boolean => leader.knows(id);
+    const cached = (id: string): boolean => jobs.countBy('id', id) > 0;
+    const behind = (name: string): void => void late.behind(name);
+    const count = await sweep({ ...deps, knows, cached, behind }, term.signal);
     if (count > 0) log.warn({ count }, 'ended open requests without a ProbeJob');
-  });
-
-  const fence = fenceCheck({
-    kube,
-    namespace: deps.namespace,
-    log,
-    job: () => jobs.list()[0],
-    epoch: term.epoch,
-    installed: config.admissionPolicy,
-  });
-  const tryFence = oneAtATime(async () => {
-    if (term.stillLeading(0)) await fence.run();
-  });
-
-  const timers = [
-    // A policy applies some seconds after its creation.
-    setInterval(() => void tryFence(), FENCE_MS),
-    setInterval(() => {
-      tick().catch((error: unknown) => log.warn({ err: error }, 'cannot check running jobs, will retry'));
-      metrics.jobs('waiting', lead.figures.waiting);
-      metrics.jobs('running', lead.figures.running);
-    }, TICK_MS),
-    setInterval(
-      () =>
-        void sweepOnce().catch((error: unknown) => log.warn({ err: error }, 'cannot sweep open requests, will retry')),
-      SWEEP_MS,
+  };
+  const gauges = setInterval(() => {
+    metrics.jobs('waiting', leader.figures.waiting);
+    metrics.jobs('running', leader.figures.running);
+  }, TICK_MS);
+  return [
+    { stop: () => clearInterval(gauges) },
+    every(
+      TICK_MS,
+      () => leader.tick(),
+      (error) => log.warn({ err: error }, 'cannot check running jobs, will retry'),
+    ),
+    every(SWEEP_MS, sweepOnce, (error) => log.warn({ err: error }, 'cannot sweep open requests, will retry')),
+    every(
+      FENCE_MS,
+      async () => {
+        if (stillLeading()) await fence.run();
+      },
+      (error) => log.warn({ err: error }, 'cannot check the admission policy, will retry'),
     ),
   ];
+}
 
+/** Brings the parts to where the cluster is. Nothing is admitted, created or ended before that. */
+async function recover(parts: TermParts, attach: () => void, started: (part: Stoppable) => void): Promise<void> {
+  const { deps, term, tools, poolCache, pools, leader, finishedJobs, fence } = parts;
+  const { kube, config, log, pods } = deps;
+  // Runners mount this ConfigMap: a pod created before it would wait for it.
+  if (config.natsCaFile) {
+    const owner = await whileLeading(term, parts.owner());
+    const { natsCaFile: caFile, runnerNamespace: namespace } = config;
+    started(await keepNatsCa({ kube, caFile, namespace, owner, log }));
+  }
+  await ensureLeading(term);
+  // Events flow from here on, so that changes during the initial lists are not missed.
+  attach();
+  await whileLeading(term, Promise.all([tools.synced, poolCache.synced, pods.synced]));
+  for (const pod of pods.list()) parts.podSeen(pod, true);
+  const names = poolCache.list().map(({ metadata }) => metadata.name);
+  await whileLeading(term, raiseFence({ ...deps, tooOld: fence.tooOld }, term.epoch, names, term.signal));
+  pools.start();
+  await whileLeading(term, leader.start());
+  finishedJobs.start();
+  void applyChart({ kube, log, config, term, now: parts.now }, (applied) =>
+    pools.catalog(new Map(applied.pools.map(({ name, spec }) => [name, spec])), applied.removedPools),
+  );
+}
+
+export async function startTerm(
+  deps: TermDeps,
+  lease: TermLease,
+  attach: (term: RunningTerm) => void,
+): Promise<RunningTerm> {
+  const { kube, store, log, namespace } = deps;
+  const parts = new TermParts(deps, lease);
+  const { leader, pools, finishedJobs, tools, poolCache, stillLeading } = parts;
+  const policies = watchSharedPolicies({ kube, store, log, namespace, stillLeading });
+  const stoppable = [...listen(parts), ...repeat(parts)];
   const workers = runWorkers(
-    queue,
+    parts.queue,
     PROOF_WORKERS,
     async (name) => {
-      if (name !== '') await proveTool(proof, name);
+      if (name !== '') await proveTool(parts.proof, name);
     },
     (error, tool) => log.warn({ err: error, tool }, 'tool reconcile failed, will retry'),
   );
 
-  let stopped: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
-    over.abort();
-    for (const listener of [beats, early, closed, snapshots]) listener.stop();
-    for (const timer of timers) clearInterval(timer);
-    kept.ca?.stop();
-    pools.stop();
-    finishedJobs.stop();
-    await Promise.allSettled([lead.stop(), tools.stop(), poolsCache.stop(), policies.stop(), workers.stop()]);
+    lease.over.abort();
+    for (const part of [...stoppable, pools, finishedJobs]) part.stop();
+    await Promise.allSettled([leader.stop(), tools.stop(), poolCache.stop(), policies.stop(), workers.stop()]);
   };
+  let stopped: Promise<void> | undefined;
   const running: RunningTerm = {
-    leader: lead,
-    figures: () =>
-      termFigures({
-        queue: lead.view().queue,
-        pools: pools.facts(),
-        tools: tools.list(),
-        now: store.clock.now(),
-        since,
-        fenceMissing: fence.missing(),
-        jobs: jobs.list(),
-        finishedMax: config.finishedMax,
-      }),
-    jobSeen: (job) => lead.seen(job),
-    jobGone: (job) => lead.deleted(job),
-    podSeen,
-    podGone: (pod) => {
-      if (isRunnerPod(pod)) pools.podGone(pod);
-    },
-    stop() {
-      stopped ??= stop();
-      return stopped;
-    },
-  };
-
-  const start = async (): Promise<void> => {
-    // Runners mount this ConfigMap: a pod created before it would wait for it.
-    if (config.natsCaFile)
-      kept.ca = await keepNatsCa({
-        kube,
-        caFile: config.natsCaFile,
-        namespace: config.runnerNamespace,
-        owner: await whileLeading(term, owner()),
-        log,
-      });
-    await ensureLeading(term);
-    // Events flow from here on, so that changes during the initial lists are not missed.
-    attach(running);
-    await whileLeading(term, Promise.all([tools.synced, poolsCache.synced, pods.synced]));
-    for (const pod of pods.list()) podSeen(pod, true);
-    const names = poolsCache.list().map(({ metadata }) => metadata.name);
-    await whileLeading(term, raiseFence({ ...deps, tooOld: fence.tooOld }, term.epoch, names, over.signal));
-    pools.start();
-    await whileLeading(term, lead.start());
-    finishedJobs.start();
-    void applyChart({ kube, log, config, term, now: () => store.clock.now() }, (applied) =>
-      pools.catalog(new Map(applied.pools.map(({ name, spec }) => [name, spec])), applied.removedPools),
-    );
+    leader,
+    figures: () => parts.figures(),
+    jobSeen: (job) => leader.seen(job),
+    jobGone: (job) => leader.deleted(job),
+    podSeen: (pod, listed) => parts.podSeen(pod, listed),
+    podGone: (pod) => parts.podGone(pod),
+    stop: () => (stopped ??= stop()),
   };
   try {
-    await start();
+    await recover(
+      parts,
+      () => attach(running),
+      (part) => stoppable.push(part),
+    );
   } catch (error) {
     await running.stop();
     throw error;
