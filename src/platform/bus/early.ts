@@ -1,6 +1,6 @@
 /**
  * Times of an early start: a runner begins the tools of a request while its ProbeJob is still being created, and keeps
- * what they print until the job is admitted (docs/decisions/0038-tools-begin-before-the-admission.md).
+ * what they print until the job is admitted (docs/decisions/0004-tools-begin-before-the-admission.md).
  */
 
 /** What was begun and not confirmed is ended by the launcher this long after its number was made (EARLY_MS there). */

@@ -3,7 +3,7 @@
  *
  * The transport of nats 2.29.3 leaks sockets: `close` does not abort a connect in progress, and `discard` does nothing
  * at all. Such a connect succeeds later, is closed by the server, and that starts a second connect loop beside the good
- * connection, whose socket then stays open and subscribed. docs/decisions/0006 has the sequence of events. Here
+ * connection, whose socket then stays open and subscribed. docs/decisions/0010 has the sequence of events. Here
  * `close`, `disconnect` and `discard` destroy the socket in every state. A transport reports its end at most once, and
  * only if its connect had succeeded and the client still used it.
  */

@@ -1,7 +1,7 @@
 /**
  * Where the API server is, and what a client shows it: a pod's service account, or a kubeconfig whose user has a
  * certificate or a token. Every other way of signing in is client-node's, which is loaded for it alone: its models of
- * all Kubernetes APIs take 37 MB of memory (docs/decisions/0041).
+ * all Kubernetes APIs take 37 MB of memory (docs/decisions/0011).
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { isIPv6 } from 'node:net';

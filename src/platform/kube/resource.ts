@@ -2,7 +2,7 @@
 import Type, { type Static, type TSchema } from 'typebox';
 
 export const GROUP = 'probeyard.dev';
-/** The one version that is served and stored: a second one cost the API server a tenth of each job (decision 0042). */
+/** The only version that is served and stored. A second one cost the API server a tenth of each job. */
 export const VERSION = 'v1alpha1';
 export const API_VERSION = `${GROUP}/${VERSION}`;
 

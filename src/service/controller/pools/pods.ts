@@ -204,7 +204,7 @@ const TRIES = 3;
 /**
  * Renews a runner: its pod goes to another tenant, and its agent becomes a new process with another NATS identity. The
  * agent is asked first, then the pod's annotation is written. Between the two neither life gets a job, so no crash
- * leaves a runner that serves two tenants: see docs/decisions/0039-runners-are-renewed.md.
+ * leaves a runner that serves two tenants: see docs/decisions/0009-runners-are-renewed.md.
  */
 async function renewRunner(pools: PoolsState, state: PoolState, runner: Runner, why: WhyEnded): Promise<void> {
   const { bus, epoch, runners, metrics, log, events, signal } = pools.deps;
