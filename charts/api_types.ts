@@ -3,7 +3,7 @@
  * has one name, and that is its title in OpenAPI.
  */
 import { ComparisonAnswerSchema } from '../src/service/api/compare/compare_schema.ts';
-import { StandingSchema } from '../src/service/api/probe/description/answers.ts';
+import { StandingSchema } from '../src/service/api/probe/answer_schemas.ts';
 import { ENDPOINTS } from '../src/service/api/endpoints.ts';
 import type { Endpoint, EndpointName } from '../src/service/api/http/endpoint.ts';
 import { ENDPOINT_ROWS, SECTIONS, sectionOf } from '../src/media/tools/table.ts';

@@ -5,7 +5,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { openapiDocument } from '../../src/service/api/openapi/document.ts';
 import { OPERATIONS } from '../../src/service/api/openapi/operations.ts';
-import { isManagement } from '../../src/service/api/http/side.ts';
+import { isManagement } from '../../src/service/api/http/access.ts';
 import { errorsOf, makeAjv, type Validate } from '../conforms.ts';
 
 export interface Seen {

@@ -4,7 +4,7 @@
  */
 import type { Accounts } from '../../src/service/accounts/accounts.ts';
 import { DEFAULTS, type Deps } from '../../src/service/api/deps.ts';
-import { makeDrain } from '../../src/service/api/http/drain.ts';
+import { makeDrain } from '../../src/service/api/health.ts';
 import { listen } from '../../src/service/api/http/http_server.ts';
 import { makeMetrics } from '../../src/service/api/metrics.ts';
 import { makeApp } from '../../src/service/api/server.ts';

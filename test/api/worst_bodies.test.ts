@@ -9,7 +9,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { pino } from 'pino';
 import { ENDPOINTS } from '../../src/service/api/endpoints.ts';
-import { mcpEndpoint } from '../../src/service/api/mcp/endpoint.ts';
+import { mcpEndpoint } from '../../src/service/api/mcp/mcp_endpoint.ts';
 import { makeInside } from '../../src/service/api/mcp/inside.ts';
 import { OPERATIONS } from '../../src/service/api/openapi/operations.ts';
 import { until } from '../until.ts';

@@ -1,6 +1,6 @@
 /** Requests without a held connection, and cancelled requests, on the cluster. */
 import assert from 'node:assert/strict';
-import type { Standing } from '../../src/service/api/probe/description/answers.ts';
+import type { Standing } from '../../src/service/api/probe/answer_schemas.ts';
 import { cluster, eventually, type Answer, type Cluster } from './fixture.ts';
 
 const ASYNC = { Prefer: 'respond-async' };

@@ -31,8 +31,8 @@ describe('a new tool', function () {
   });
 
   it('is described in the API and allowed in the custom resources', async () => {
-    const { EnvelopeSchema } = await load<typeof import('../../src/service/api/probe/description/answers.ts')>(
-      'src/service/api/probe/description/answers.ts',
+    const { EnvelopeSchema } = await load<typeof import('../../src/service/api/probe/answer_schemas.ts')>(
+      'src/service/api/probe/answer_schemas.ts',
     );
     assert.ok(NAME in EnvelopeSchema.properties);
     const { PROBE_TOOL } = await load<typeof import('../../src/platform/kube/probe_tool.ts')>(
@@ -88,8 +88,8 @@ describe('a new tool', function () {
     const { makeReader } = await load<typeof import('../../src/service/api/http/input/read.ts')>(
       'src/service/api/http/input/read.ts',
     );
-    const { ProbeFileSchema } = await load<typeof import('../../src/service/api/probe/schema/file.ts')>(
-      'src/service/api/probe/schema/file.ts',
+    const { ProbeFileSchema } = await load<typeof import('../../src/service/api/probe/file_schema.ts')>(
+      'src/service/api/probe/file_schema.ts',
     );
     const { catalogOf } = await load<typeof import('../../src/service/api/probe/catalog.ts')>(
       'src/service/api/probe/catalog.ts',

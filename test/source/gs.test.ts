@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
-import { isRefusedLiteral } from '../../src/service/api/probe/source.ts';
+import { isRefusedLiteral } from '../../src/service/api/probe/request_source.ts';
 import { parseSource } from '../../src/source/address/parse.ts';
 import { displaySource, redactUrl } from '../../src/source/address/redact.ts';
 import { groupOf, originUrl } from '../../src/source/protocols/table.ts';

@@ -3,7 +3,7 @@ import { catalogOf } from '../../src/service/api/probe/catalog.ts';
 import { ApiError } from '../../src/service/api/errors.ts';
 import { parsePairs } from '../../src/service/api/http/input/pairs.ts';
 import { makeReader } from '../../src/service/api/http/input/read.ts';
-import { ProbeFileSchema, type ProbeFile } from '../../src/service/api/probe/schema/file.ts';
+import { ProbeFileSchema, type ProbeFile } from '../../src/service/api/probe/file_schema.ts';
 import { selectTools } from '../../src/service/api/probe/tools.ts';
 import { FFPROBE_OPTIONS, LOG_LEVELS } from '../../src/media/tools/ffprobe_options.ts';
 import { MEDIAINFO_OUTPUTS } from '../../src/media/tools/mediainfo.ts';

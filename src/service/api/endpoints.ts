@@ -15,11 +15,9 @@ import {
   readSharedPolicy,
   savePolicy,
 } from './policies/policy_endpoints.ts';
-import { cancelProbe } from './probe/cancel_request.ts';
-import { fileByBody, fileByQuery } from './probe/file.ts';
-import { readProbe } from './probe/read_back.ts';
-import { SINGLES } from './probe/singles.ts';
-import { readTimelineOf } from './probe/timeline.ts';
+import { cancelProbe, readProbe, readTimelineOf } from './probe/request_endpoints.ts';
+import { fileByBody, fileByQuery } from './probe/file_endpoints.ts';
+import { SINGLES } from './probe/single_endpoints.ts';
 import { readSamples } from './probe/samples.ts';
 import { readVersions } from './probe/versions.ts';
 import { logDetail } from './records/log_detail.ts';

@@ -1,28 +1,98 @@
 /** The role `api`: its connections, its servers, and its shutdown. */
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { existsSync, readFileSync } from 'node:fs';
-import type { RequestListener } from 'node:http';
 import { isIP } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
+import { uuidv7 } from '../../platform/store/uuid.ts';
+import { ApiError } from './errors.ts';
+import { errorBody } from './http/error_handler.ts';
+import { isManagement } from './http/access.ts';
+import type { AccountSettings, MailSettings } from '../accounts/settings.ts';
+import { type Config, limitsOf, loadConfig, postgresOf } from '../../base/config.ts';
+import { boxKey } from '../../platform/seal/box.ts';
+import { watchKeys, watchSealKeys } from '../../platform/seal/watch_keys.ts';
 import { connectBus } from '../../platform/bus/connect.ts';
 import { INBOX } from '../../platform/bus/permissions.ts';
-import { limitsOf, loadConfig, postgresOf, type Config } from '../../base/config.ts';
 import { makeClient } from '../../platform/kube/client.ts';
 import { makeLog } from '../../base/log.ts';
 import { openStore } from '../../platform/store/store.ts';
-import { accountSettings } from './accounts/settings.ts';
 import { CONSOLE_FOLDER } from './console/console_routes.ts';
 import { SITE_FOLDER } from './docs/site_routes.ts';
 import { DEFAULTS, type Uploads } from './deps.ts';
 import { listen } from './http/http_server.ts';
 import { serveHealth, serveLiveness } from '../../base/health.ts';
 import { signals } from '../../base/signals.ts';
-import { watchSealKeys } from '../../platform/seal/watch_keys.ts';
 import { serveUploads } from '../../source/upload/serve.ts';
 import { openSpool } from '../../source/upload/spool.ts';
 import type { Metrics } from './metrics.ts';
 import { makeApp } from './server.ts';
-import { provisionalId, starting } from './starting.ts';
 import { wire } from './wire.ts';
+
+/** Answers of a replica that does not yet have its connections: alive, not ready, and 503 for callers. */
+
+const RETRY_AFTER_S = 5;
+
+/** By this process' clock: the clock of the record is not known yet. */
+const provisionalId = (): string => uuidv7(Date.now());
+
+const HEALTH: Readonly<Record<string, [status: number, body: object]>> = {
+  '/healthz': [200, { ok: true }],
+  '/readyz': [503, { ready: false, reasons: { start: 'this replica is starting' } }],
+};
+
+const starting = () =>
+  function answerWhileStarting(request: IncomingMessage, response: ServerResponse): void {
+    const path = (request.url ?? '').split('?')[0] ?? '';
+    const id = provisionalId();
+    const error = new ApiError('unavailable', { retryAfterS: RETRY_AFTER_S });
+    const health = HEALTH[path];
+    const [status, body] = health ?? [
+      error.status,
+      isManagement(path) ? errorBody(error, id) : { error: error.message },
+    ];
+    response.writeHead(status, {
+      'Content-Type': 'application/json; charset=utf-8',
+      'Cache-Control': 'no-store',
+      'X-Request-Id': id,
+      ...(health ? {} : error.headers),
+      // The next request of this connection should reach the started application.
+      Connection: 'close',
+    });
+    response.end(request.method === 'HEAD' ? undefined : JSON.stringify(body));
+  };
+
+/** The account settings, derived from the role's. */
+
+const readSecret = (file: string): string => (file === '' ? '' : readFileSync(file, 'utf8').trim());
+
+type MailConfig = Pick<
+  Config<'api'>,
+  'smtpHost' | 'smtpPort' | 'smtpTls' | 'smtpFrom' | 'smtpUserFile' | 'smtpPasswordFile' | 'smtpCaFile'
+>;
+
+const mailSettings = (config: MailConfig): MailSettings | null =>
+  config.smtpHost === ''
+    ? null
+    : {
+        host: config.smtpHost,
+        port: config.smtpPort,
+        tls: config.smtpTls,
+        from: config.smtpFrom || `probeyard@${config.smtpHost}`,
+        user: readSecret(config.smtpUserFile),
+        password: readSecret(config.smtpPasswordFile),
+        ca: readSecret(config.smtpCaFile),
+      };
+
+const accountSettings = (config: Config<'api'>, onError: (error: unknown) => void): AccountSettings => ({
+  boxKeys: watchKeys(config.boxFile, boxKey, onError),
+  publicUrl: config.publicUrl,
+  mail: mailSettings(config),
+  tokensViewable: config.tokensViewable,
+  signUp: config.signUp,
+  mostSubUsers: config.mostSubUsers,
+  mostTokens: config.mostTokens,
+  trustedHops: config.trustedHops,
+});
 
 /** The replica continues to accept requests until load balancers have noticed that it is not ready. */
 const LINGER_MS = 3_000;

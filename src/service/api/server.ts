@@ -10,7 +10,7 @@ import type { Deps } from './deps.ts';
 import { errorHandler } from './http/error_handler.ts';
 import { healthz, readyz, type ReadyChecks } from './health.ts';
 import { mount } from './http/endpoint.ts';
-import { mcpEndpoint } from './mcp/endpoint.ts';
+import { mcpEndpoint } from './mcp/mcp_endpoint.ts';
 import { makeInside } from './mcp/inside.ts';
 import { ENDPOINTS } from './endpoints.ts';
 import { openapi } from './openapi/document.ts';

@@ -16,7 +16,7 @@ import { makeMemoryBudget } from '../../../src/service/result/memory_budget.ts';
 import { WHOLE } from '../../../src/service/result/unpack.ts';
 import { newestSnapshot } from '../../../src/service/api/cluster/newest_snapshot.ts';
 import { connectBus, type Bus } from '../../../src/platform/bus/connect.ts';
-import { makeDrain } from '../../../src/service/api/http/drain.ts';
+import { makeDrain } from '../../../src/service/api/health.ts';
 import { listen } from '../../../src/service/api/http/http_server.ts';
 import { makeAccountRates } from '../../../src/service/api/http/rate.ts';
 import { makeMetrics } from '../../../src/service/api/metrics.ts';

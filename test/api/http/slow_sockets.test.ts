@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
-import { listen, type HttpServer } from '../../../src/service/api/http/http_server.ts';
-import { isSlow } from '../../../src/service/api/http/slow_sockets.ts';
+import { type HttpServer, isSlow, listen } from '../../../src/service/api/http/http_server.ts';
 import { until } from '../../until.ts';
 
 const MB = 1_000_000;

@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict';
-import { parsePath, partOf, type Step } from '../../../src/service/api/mcp/path.ts';
-import { textOf } from '../../../src/service/api/mcp/said.ts';
-import { shorten } from '../../../src/service/api/mcp/shorten.ts';
-import { visible, visibleBytes } from '../../../src/service/api/mcp/visible.ts';
+import {
+  parsePath,
+  partOf,
+  shorten,
+  type Step,
+  textOf,
+  visible,
+  visibleBytes,
+} from '../../../src/service/api/mcp/answer_text.ts';
 
 const bytes = (value: unknown): number => Buffer.byteLength(visible(JSON.stringify(value)));
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { catalogOf } from '../../../src/service/api/probe/catalog.ts';
 import { makeReader } from '../../../src/service/api/http/input/read.ts';
-import { ProbeFileSchema, type ProbeFile } from '../../../src/service/api/probe/schema/file.ts';
+import { ProbeFileSchema, type ProbeFile } from '../../../src/service/api/probe/file_schema.ts';
 import { selectTools } from '../../../src/service/api/probe/tools.ts';
 import { aTool } from '../a_tool.ts';
 

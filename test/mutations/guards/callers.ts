@@ -63,7 +63,7 @@ export const callers: readonly Guard[] = [
   without(
     'a literal address that is refused is told at once',
     'test/api/hostile_urls.test.ts',
-    () => import('../../../src/service/api/probe/source.ts'),
+    () => import('../../../src/service/api/probe/request_source.ts'),
     'readSource',
     (original) => (text, rules) =>
       original(text, { ...rules, allow: [{ cidr: '0.0.0.0/0' }, { cidr: '::/0' }], deny: [] }),

@@ -1,7 +1,7 @@
 /** Fields of accounts: those of several endpoints, and a user as the API shows them. */
 import Type, { type Static } from 'typebox';
 import { PERMISSIONS } from '../../../platform/store/permissions.ts';
-import { PLAIN } from '../http/fields.ts';
+import { PLAIN } from '../http/request_fields.ts';
 import { ROLES, STATUSES } from '../../accounts/caller.ts';
 import type { ShortUser, UserRecord } from '../../../platform/store/users.ts';
 

@@ -11,7 +11,7 @@ import { endpoint } from '../http/endpoint.ts';
 import { checkedBy } from '../http/read_input.ts';
 import { JwtToken } from './sign_in_endpoint.ts';
 import { RetUrl, safeRetUrl, Uuid } from './account_fields.ts';
-import { clearCookie } from '../http/cookies.ts';
+import { clearCookie } from '../http/authenticate.ts';
 
 const JwtBody = Type.Object(
   {
@@ -84,11 +84,11 @@ async function listSessions({ store }: Deps, ctx: Context): Promise<void> {
     includeExpired: checkedBy(SessionsQuery, ctx)['include-expired'],
   });
   ctx.body = {
-    sessions: found.map(({ id, createdAt, expiresAt, remoteIp, userAgent }) => ({
+    sessions: found.map(({ id, createdAt, expiresAt, remoteIp: address, userAgent }) => ({
       id,
       created: createdAt.toISOString(),
       expire: expiresAt.toISOString(),
-      'remote-ip': remoteIp,
+      'remote-ip': address,
       'ua-type': uaType(userAgent),
       'user-agent': userAgent,
     })),

@@ -12,7 +12,7 @@ import { ApiError, inside } from '../errors.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { GivenPassword, RetUrl, safeRetUrl, ShownUser, shownUser } from './account_fields.ts';
 import { checkedBy } from '../http/read_input.ts';
-import { browserMark, setBrowserMark, setCookie } from '../http/cookies.ts';
+import { browserMark, setBrowserMark, setCookie } from '../http/authenticate.ts';
 
 const Body = Type.Object(
   {

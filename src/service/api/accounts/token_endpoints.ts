@@ -19,7 +19,7 @@ import {
   TokenFields,
 } from './token_fields.ts';
 import { checkedBy } from '../http/read_input.ts';
-import { ids, listEcho, listSchema, offsetOf, Pagination, sortBy } from '../http/lists.ts';
+import { ids, listEcho, listSchema, offsetOf, Pagination, sortBy } from '../http/request_fields.ts';
 import { keptToken, makeApiToken, MOST_TOKENS } from '../../accounts/make_token.ts';
 import { NAMED_ONLY } from '../../../platform/store/permissions.ts';
 import { accountFull, changedLimits, NO_LIMITS } from './account_limits.ts';

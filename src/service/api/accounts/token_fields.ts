@@ -2,7 +2,7 @@
 import Type, { type Static } from 'typebox';
 import { latestEnd, type Caller } from '../../accounts/caller.ts';
 import { NAMED_ONLY } from '../../../platform/store/permissions.ts';
-import { PLAIN } from '../http/fields.ts';
+import { PLAIN } from '../http/request_fields.ts';
 import { ApiError, invalid } from '../errors.ts';
 import { Permissions } from './account_fields.ts';
 import { AskedLimits, LimitsInForce, limitsInForce, ShownLimits, shownLimits } from './account_limits.ts';

@@ -15,7 +15,7 @@ import type { Deps } from '../deps.ts';
 import { ApiError, inside, invalid, notFound } from '../errors.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { checkedBy } from '../http/read_input.ts';
-import { anyOf, ids, listEcho, listSchema, offsetOf, Pagination, sortBy } from '../http/lists.ts';
+import { anyOf, ids, listEcho, listSchema, offsetOf, Pagination, sortBy } from '../http/request_fields.ts';
 import {
   Email,
   Id,

@@ -17,11 +17,11 @@ import { COMPARED } from '../../result/answer.ts';
 import { TOOL_TABLE } from '../../../media/tools/table.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { checkedBy } from '../http/read_input.ts';
-import { byQueryAndBody } from '../probe/description/by_query_and_body.ts';
+import { byQueryAndBody } from '../probe/by_query_and_body.ts';
 import type { Catalog, ToolVersion } from '../probe/catalog.ts';
-import { probeRequest } from '../probe/request.ts';
+import { probeRequest } from '../probe/probe_request.ts';
 import { runProbe } from '../probe/run.ts';
-import { optionTexts } from '../probe/schema/tool_options.ts';
+import { optionTexts } from '../probe/tool_options.ts';
 import { type AskedVersions, CompareSchema, ComparisonAnswerSchema } from './compare_schema.ts';
 
 const FILES = { kind: 'file', endpoint: '/v1/probe/file' } as const;

@@ -5,14 +5,13 @@ import { MAX_QUEUE_MS, MAX_TIMEOUT_MS, TIMEOUT_MS, TOOL_TIMEOUT_MS } from '../..
 import { SCHEMES } from '../../../source/protocols/table.ts';
 import { REPORT_TOOLS, type ReportTool } from '../../../media/tools/probe_report.ts';
 import { TOOL_TABLE } from '../../../media/tools/table.ts';
-import { milliseconds, optionalText } from '../http/fields.ts';
+import { milliseconds, optionalText } from '../http/request_fields.ts';
 import { MAX_SHARED_NAME } from '../policies/policy_names.ts';
-import { CREDENTIAL_FIELD } from '../probe/credential.ts';
-import { SOURCE_HEADER_FIELDS } from '../probe/source_headers.ts';
-import { optionFields } from '../probe/schema/tool_options.ts';
+import { CREDENTIAL_FIELD, SOURCE_HEADER_FIELDS } from '../probe/request_source.ts';
+import { optionFields } from '../probe/tool_options.ts';
 import { MOST_FIELDS } from '../../../media/compare/limits.ts';
 import { ChangedFieldSchema, SummarySchema } from '../../../media/compare/schema.ts';
-import { OriginSchema } from '../probe/description/answers.ts';
+import { OriginSchema } from '../probe/answer_schemas.ts';
 
 /** What a request says of one tool. */
 export interface AskedVersions extends Record<string, unknown> {

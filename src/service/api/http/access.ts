@@ -9,6 +9,26 @@ import type { Deps } from '../deps.ts';
 import { ApiError } from '../errors.ts';
 import { callerOf, type Handler } from './context.ts';
 
+/* The two kinds of endpoints, and what each accepts. */
+
+/** Path prefix of the management endpoints; everything else belongs to the probe endpoints. */
+export const BASE = '/frontend/api/v1';
+export const isManagement = (path: string): boolean => path === BASE || path.startsWith(`${BASE}/`);
+
+export type CredentialKind = 'token' | 'jwt';
+
+export interface Side {
+  security: 'gateway' | 'management';
+  credentials: readonly CredentialKind[];
+  /** Whether a POST or PUT without a body counts as one without fields. */
+  emptyBody: boolean;
+}
+
+const GATEWAY: Side = { security: 'gateway', credentials: ['token'], emptyBody: false };
+const MANAGEMENT: Side = { security: 'management', credentials: ['token', 'jwt'], emptyBody: true };
+
+export const sideOf = (path: string): Side => (isManagement(path) ? MANAGEMENT : GATEWAY);
+
 export interface Access {
   /** `anyone`: no authentication. `caller`: any authenticated caller. `admin`: administrators only. */
   who: 'anyone' | 'caller' | 'admin';

@@ -3,19 +3,21 @@
  * cookie `jwt`. The first one present decides; an invalid one never falls through. The query is scanned unparsed: parse
  * errors are reported to authenticated callers only.
  */
+import type { TLSSocket } from 'node:tls';
 import { callerOfToken, type Caller } from '../../accounts/caller.ts';
 import { tokenChecksum } from '../../accounts/token_text.ts';
 import type { TokenRecord } from '../../../platform/store/records.ts';
 import { isToken, tokenSha256 } from '../../../platform/store/token_text.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError } from '../errors.ts';
-import { remoteIp, type Context, type Handler } from './context.ts';
-import type { CredentialKind } from './side.ts';
+import { type Context, type Handler, remoteIp } from './context.ts';
+import { BASE, type CredentialKind } from './access.ts';
+import { KNOWN_MS } from '../../accounts/known_browsers.ts';
 
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/;
-export const COOKIE = 'jwt';
+const COOKIE = 'jwt';
 /** Browsers accept this cookie only from this host, over TLS. */
-export const HOST_COOKIE = '__Host-jwt';
+const HOST_COOKIE = '__Host-jwt';
 
 interface Credential {
   kind: CredentialKind;
@@ -103,3 +105,41 @@ export const makeAuthenticate = (deps: Parts, kinds: readonly CredentialKind[]):
     if (caller.status !== 'active') throw new ApiError('account-inactive', { text: `the account is ${caller.status}` });
     return next();
   };
+
+/**
+ * The cookie `jwt`: not readable by scripts, not sent by other sites, and with TLS sent only over TLS.
+ * With TLS it is also set as `__Host-jwt`, which no other host of the domain can set.
+ */
+
+const behindTls = (ctx: Context, { accounts }: Pick<Deps, 'accounts'>): boolean =>
+  accounts.settings.publicUrl.startsWith('https:') ||
+  (ctx.req.socket as Partial<TLSSocket>).encrypted === true ||
+  ctx.get('X-Forwarded-Proto').split(',')[0]!.trim() === 'https';
+
+/** The mark of a known browser: sent only to the account endpoints, and never from another site. */
+const BROWSER = 'known-browser';
+const BROWSER_PATH = `${BASE}/auth`;
+
+export const browserMark = (ctx: Pick<Context, 'cookies'>): string | undefined => ctx.cookies.get(BROWSER);
+
+export function setBrowserMark(ctx: Context, deps: Pick<Deps, 'accounts'>, mark: string): void {
+  const secure = behindTls(ctx, deps) ? '; Secure' : '';
+  ctx.append(
+    'Set-Cookie',
+    `${BROWSER}=${mark}; Path=${BROWSER_PATH}; Max-Age=${KNOWN_MS / 1000}; HttpOnly; SameSite=Strict${secure}`,
+  );
+}
+
+export function setCookie(
+  ctx: Context,
+  deps: Pick<Deps, 'accounts'>,
+  { token, expire }: { token: string; expire: Date },
+): void {
+  const attributes = `Path=/; Expires=${expire.toUTCString()}; HttpOnly; SameSite=Lax`;
+  const tls = behindTls(ctx, deps);
+  ctx.append('Set-Cookie', `${COOKIE}=${token}; ${attributes}${tls ? '; Secure' : ''}`);
+  if (tls) ctx.append('Set-Cookie', `${HOST_COOKIE}=${token}; ${attributes}; Secure`);
+}
+
+export const clearCookie = (ctx: Context, deps: Pick<Deps, 'accounts'>): void =>
+  setCookie(ctx, deps, { token: '', expire: new Date(0) });

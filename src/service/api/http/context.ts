@@ -81,3 +81,38 @@ export function remoteIp(ctx: Pick<Context, 'get' | 'req'>, trustedHops: number)
 /** Who pays for the work of a call: the account, or the address of a caller who is not authenticated. */
 export const payerOf = (ctx: Context, trustedHops: number): Payer =>
   ctx.state.caller?.rootUserId ?? siteOf(remoteIp(ctx, trustedHops));
+
+/* `Prefer: respond-async` (RFC 7240): the caller does not want to hold the connection until the request has ended. */
+
+/** Longer headers are ignored: no genuine client sends that many preferences. */
+const MOST = 4_096;
+const QUOTED = /"(?:[^"\\]|\\.)*"/g;
+
+export function prefersAsync(ctx: Pick<Context, 'method' | 'get'>): boolean {
+  const header = ctx.get('Prefer');
+  if (ctx.method !== 'POST' || header.length > MOST) return false;
+  return header
+    .replaceAll(QUOTED, '')
+    .split(',')
+    .some((preference) => preference.split(';')[0]!.trim().toLowerCase() === 'respond-async');
+}
+
+export const PREFERENCE_APPLIED = 'Preference-Applied';
+
+/** `X-Ignored-Fields`: fields that were accepted without effect. */
+
+export const IGNORED_HEADER = 'X-Ignored-Fields';
+
+const MOST_NAMES = 32;
+const LONGEST_NAME = 64;
+
+/**
+ * Appends to names that are already set. Callers choose the names, so characters that are invalid in a header become
+ * `?`.
+ */
+export function nameIgnored(ctx: Context, names: readonly string[]): void {
+  if (names.length === 0) return;
+  const before = ctx.response.get(IGNORED_HEADER) as string | undefined;
+  const shown = names.slice(0, MOST_NAMES).map((name) => name.replaceAll(/[^\w.-]/gu, '?').slice(0, LONGEST_NAME));
+  ctx.set(IGNORED_HEADER, [...(before ? [before] : []), ...shown].join(', '));
+}

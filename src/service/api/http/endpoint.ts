@@ -3,16 +3,14 @@ import type Router from '@koa/router';
 import Type, { type TSchema } from 'typebox';
 import type { Deps } from '../deps.ts';
 import { errorResponse, type Examples, type Operation, type Response } from '../openapi/operation.ts';
-import { ACCESS, permitted, PROBE_ACCESS, type Access } from './access.ts';
+import { ACCESS, type Access, BASE, permitted, PROBE_ACCESS, type Side, sideOf } from './access.ts';
 import { makeAuthenticate } from './authenticate.ts';
 import type { Context, Handler, State } from './context.ts';
 import { methods, noCache, sameSite } from './middleware.ts';
 import { accountRate, addressRate, callRate, countRefused, rateLimitHeaders } from './rate.ts';
 import { BODIES, BOUNDS, BOUNDS_OF_ANYONE, type Bounds } from './body.ts';
-import { readInput } from './read_input.ts';
+import { makeReadUpload, readInput } from './read_input.ts';
 import { refuseOverload } from './overload.ts';
-import { makeReadUpload } from './upload.ts';
-import { BASE, sideOf, type Side } from './side.ts';
 
 const TABLE = { ...ACCESS, ...PROBE_ACCESS };
 export type EndpointName = keyof typeof TABLE;

@@ -1,17 +1,29 @@
 /** Converts every error to a response. */
 import { STATUS_CODES } from 'node:http';
+import { ApiError, inside, notFound } from '../errors.ts';
 import { TooManyAttempts } from '../../accounts/attempts.ts';
 import { BusyError } from '../../accounts/passwords.ts';
 import { BusError } from '../../../platform/bus/errors.ts';
 import { isKubeError } from '../../../platform/kube/errors.ts';
 import { type Logger, requestFields } from '../../../base/log.ts';
 import { isStoreError } from '../../../platform/store/errors.ts';
-import { ApiError, inside, notFound } from '../errors.ts';
-import { errorBody } from './error_body.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Handler } from './context.ts';
 import { closeIfUnread } from './http_server.ts';
-import { isManagement } from './side.ts';
+import { isManagement } from './access.ts';
+
+/** The error body of the management endpoints. */
+
+export function errorBody(error: Pick<ApiError, 'status' | 'number' | 'message' | 'field'>, requestId: string) {
+  const context =
+    error.status === 500 ? { 'request-id': requestId } : error.field === undefined ? {} : { field: error.field };
+  return {
+    code: error.number,
+    context,
+    error: error.message,
+    status: STATUS_CODES[error.status] ?? '',
+  };
+}
 
 /** A failover of Postgres or of the API server takes a few seconds. */
 const RETRY_AFTER_S = 5;

@@ -5,7 +5,7 @@
 import { isUuid, timeOf } from '../../../platform/store/uuid.ts';
 import { ERRORS } from '../errors.ts';
 import { Refused, type Calls } from './calls.ts';
-import { DEFAULT_BYTES, textOf } from './said.ts';
+import { DEFAULT_BYTES, textOf } from './answer_text.ts';
 import { membersOf, valueOf } from './tools/results.ts';
 
 export const TASKS = 'io.modelcontextprotocol/tasks';

@@ -209,9 +209,9 @@ export function openapiDocument(operations: readonly Operation[]): object {
     if (ids.has(operation.id)) throw new DescriptionError(`two operations are called ${operation.id}`);
     ids.add(operation.id);
     const path = operation.path.replaceAll(/:([A-Za-z_]+)/g, '{$1}');
-    const methods = (paths[path] ??= {});
-    if (methods[operation.method]) throw new DescriptionError(`${operation.method} ${path} is described twice`);
-    methods[operation.method] = describe(operation, place);
+    const ofPath = (paths[path] ??= {});
+    if (ofPath[operation.method]) throw new DescriptionError(`${operation.method} ${path} is described twice`);
+    ofPath[operation.method] = describe(operation, place);
   }
   const used = Object.entries(TAGS).filter(([name]) => operations.some(({ tag }) => tag === name));
   return {

@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import type { Operation } from './operation.ts';
 import { ENDPOINTS } from '../endpoints.ts';
-import { mcpOperation } from '../mcp/endpoint.ts';
+import { mcpOperation } from '../mcp/mcp_endpoint.ts';
 
 const reasons = Type.Record(Type.String(), Type.String());
 

@@ -1,7 +1,7 @@
 /** The OpenAPI 3.1 description of webhooks. */
 import Type from 'typebox';
 import { EVENTS } from '../../webhooks/events.ts';
-import { EnvelopeSchema, MetadataSchema } from '../probe/description/answers.ts';
+import { EnvelopeSchema, MetadataSchema } from '../probe/answer_schemas.ts';
 import type { Components } from './described_schemas.ts';
 
 /** The result's members are added to these: those of each tool, or of the one requested tool. */

@@ -12,7 +12,15 @@ import { type Context, paramOf, tokenOf, uuidOf } from '../http/context.ts';
 import { endpoint, type EndpointName } from '../http/endpoint.ts';
 import { takeRequestRate } from '../http/rate.ts';
 import { checkedBy } from '../http/read_input.ts';
-import { judged, storedResult, untilClosed, type NoResult, type StoredResult } from '../probe/stored_result.ts';
+import {
+  judged,
+  type NoResult,
+  resultFor,
+  storedResult,
+  type StoredResult,
+  unreadable,
+  untilClosed,
+} from '../probe/stored_result.ts';
 import { shownName, useNamed } from './policy_names.ts';
 import { NAME_PARAM, RevisionField, savedPolicy } from './policy_endpoints.ts';
 import { policyInText } from './policy_in_text.ts';
@@ -22,9 +30,8 @@ import { sarifText } from '../../../media/ci_formats/sarif.ts';
 import { readHead } from '../../result/unpack.ts';
 import { isStoreError } from '../../../platform/store/errors.ts';
 import type { RequestRecord } from '../../../platform/store/records.ts';
-import { choice } from '../http/fields.ts';
-import { POLICY_OUTCOME } from '../probe/description/answers.ts';
-import { resultFor, unreadable } from '../probe/send_result.ts';
+import { choice } from '../http/request_fields.ts';
+import { POLICY_OUTCOME } from '../probe/answer_schemas.ts';
 
 /** Of one call. A result of a common file is judged in 2 to 10 ms. */
 const MOST_REQUESTS = 100;
@@ -208,8 +215,8 @@ async function readStored(deps: Deps, ctx: Context): Promise<void> {
   if (format === 'json') ctx.body = verdict;
   else {
     ctx.type = format === 'junit' ? 'application/xml; charset=utf-8' : 'application/sarif+json; charset=utf-8';
-    const judged = [judgedByPolicy(verdict, record.display)];
-    ctx.body = format === 'junit' ? junitText(judged) : sarifText(judged);
+    const policies = [judgedByPolicy(verdict, record.display)];
+    ctx.body = format === 'junit' ? junitText(policies) : sarifText(policies);
   }
 }
 

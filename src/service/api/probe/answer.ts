@@ -6,11 +6,10 @@ import { unpackResult } from '../../result/unpack.ts';
 import { verdictOf } from '../../result/verdict.ts';
 import { isStoreError } from '../../../platform/store/errors.ts';
 import { answerOf, hasEnvelope, skippedSections, type ResponseForm } from '../../result/answer.ts';
-import { tokenOf, type Context } from '../http/context.ts';
+import { type Context, nameIgnored, tokenOf } from '../http/context.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, expired } from '../errors.ts';
-import { nameIgnored } from './ignored.ts';
-import { resultFor, sendPieces, unreadable } from './send_result.ts';
+import { resultFor, sendPieces, unreadable } from './stored_result.ts';
 
 const RETRY_AFTER_S: Readonly<Record<number, number>> = { 429: 10, 503: 5 };
 

@@ -2,7 +2,7 @@
  * Creates a ProbeJob, with retries up to a deadline while the API server is unavailable. An existing object of this
  * name is our own.
  */
-import type { Ended } from '../../../platform/bus/messages.ts';
+import type { Early, Ended } from '../../../platform/bus/messages.ts';
 import {
   isKubeError,
   isOverQuota,
@@ -51,7 +51,7 @@ const AWAY = { status: 503, reason: 'InternalError', error: UNAVAILABLE } as con
 const NO_ROOM = { status: 429, reason: 'QueueFull', error: TEXTS.QueueFull } as const;
 const NOT_CREATED = { status: 500, reason: 'InternalError', error: INTERNAL } as const;
 
-export interface CreateDeps {
+interface CreateDeps {
   kube: Pick<KubeClient, 'create'>;
   store: EndStore;
   metrics: Pick<Metrics, 'step'>;
@@ -82,4 +82,52 @@ export async function createOrEnd(
       isOverQuota(error) ? NO_ROOM : worthAnotherTry(error) ? AWAY : NOT_CREATED,
     );
   }
+}
+
+/**
+ * Requests without a waiting caller (webhooks, `respond-async`): the job is created in the background, with retries
+ * while the API server is unavailable.
+ */
+
+export interface HandOver {
+  /** Resolves when the job is created, or after a moment while it is still being retried. Never rejects. */
+  start(request: { id: string; submittedAt: Date }, job: ProbeJob, withinMs: number): Promise<void>;
+  /**
+   * A request without a job by now has an open row: the controllers' sweep ends it, which is reported to its webhook.
+   */
+  stop(): Promise<void>;
+}
+
+/** The job of an idle cluster is created in 4 ms. A slower one must not hold up its caller. */
+const MOMENT_MS = 1_000;
+
+export function makeHandOver(deps: CreateDeps & { namespace: string; tellEarly(early: Early): void }): HandOver {
+  const stopping = new AbortController();
+  const underWay = new Set<Promise<void>>();
+
+  return {
+    async start(request, job, withinMs) {
+      deps.tellEarly({ job: request.id, namespace: deps.namespace, spec: job.spec });
+      const creating: Promise<void> = createOrEnd(deps, request, job, { withinMs, signal: stopping.signal })
+        .then(
+          () => {},
+          (error: unknown) => {
+            if (stopping.signal.aborted) return;
+            deps.log.error({ err: error, ...requestFields({ id: request.id }) }, 'cannot create or end a request');
+          },
+        )
+        .finally(() => underWay.delete(creating));
+      underWay.add(creating);
+      let timer: NodeJS.Timeout | undefined;
+      const moment = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, MOMENT_MS);
+      });
+      await Promise.race([creating, moment]);
+      clearTimeout(timer);
+    },
+    async stop() {
+      stopping.abort(new Error('this replica is shutting down'));
+      await Promise.allSettled(underWay);
+    },
+  };
 }

@@ -5,7 +5,7 @@ import { WAITING, type ProbeJobStatus, type WaitingCause } from '../../../platfo
 import { requestFields } from '../../../base/log.ts';
 import type { RequestRecord } from '../../../platform/store/records.ts';
 import type { Deps } from '../deps.ts';
-import type { Standing } from './description/answers.ts';
+import type { Standing } from './answer_schemas.ts';
 
 /** Texts for the caller. The conditions' own messages name accounts and pools. */
 const WAITING_TEXTS: Readonly<Record<WaitingCause, string>> = {

@@ -1,14 +1,16 @@
 /** Stored results for comparisons and policies: read within the memory budget, released by the caller. */
-import { UnreadableResult } from '../../result/inflate.ts';
+import { Readable } from 'node:stream';
+import { UnreadableResult, type Packed } from '../../result/inflate.ts';
 import { OverBudget, type Place } from '../../result/memory_budget.ts';
-import { openResult, type OpenResult, type StoredResult as Kept } from '../../result/open_result.ts';
+import { openResult, type OpenResult, type StoredResult as ResultRef } from '../../result/open_result.ts';
 import { readTexts, unpackResult, type Texts } from '../../result/unpack.ts';
 import { isStoreError } from '../../../platform/store/errors.ts';
 import type { RequestRecord } from '../../../platform/store/records.ts';
-import { tokenOf, type Context } from '../http/context.ts';
+import { type Context, tokenOf } from '../http/context.ts';
 import type { Deps } from '../deps.ts';
-import { ApiError } from '../errors.ts';
+import { ApiError, inside } from '../errors.ts';
 import type { ResultBody } from '../../../platform/bus/result_body.ts';
+import { bytesOf, lengthOf, type Piece } from '../../result/pieces.ts';
 
 export interface StoredResult {
   result: ResultBody;
@@ -37,9 +39,9 @@ const EXPIRED: NoResult = { absent: 'expired', why: 'has a result that has expir
  * Reads at the account's pace. `hint`: appended to the error if there is no memory. Null: the result is no longer
  * stored.
  */
-export async function openWithin(
+async function openWithin(
   deps: Pick<Deps, 'store' | 'memory'>,
-  stored: Kept,
+  stored: ResultRef,
   account: number,
   { signal, hint }: { signal: AbortSignal; hint: string },
 ): Promise<OpenResult | null> {
@@ -98,4 +100,49 @@ export function untilClosed(ctx: Context): AbortSignal {
   ctx.res.once('close', closed);
   if (ctx.res.closed) closed();
   return gone.signal;
+}
+
+/*  * Sends a response made from a stored result: its place in the memory budget, its way to the socket, and the error if
+ * there is no room.
+ */
+
+/**
+ * The place is released when the socket has taken the whole response, or is closed. Null: the result is no longer
+ * stored.
+ */
+export async function resultFor(
+  deps: Pick<Deps, 'store' | 'memory'>,
+  ctx: Context,
+  stored: ResultRef,
+  account: number,
+): Promise<OpenResult | null> {
+  const result = await openWithin(deps, stored, account, {
+    signal: untilClosed(ctx),
+    hint: `read this one later at /v1/probe/${stored.id}`,
+  });
+  if (!result) return null;
+  if (ctx.res.closed) result.place.release();
+  else ctx.res.once('close', () => result.place.release());
+  return result;
+}
+
+/** Converts the error of reading an invalid stored result. */
+export const unreadable = (error: unknown): unknown =>
+  error instanceof UnreadableResult ? inside(`a stored result cannot be read: ${error.message}`, error) : error;
+
+/** Shorter texts are written at once. */
+const ONE_WRITE = 64 * 1024;
+
+/** Sends pieces as fast as the socket takes them, so that the progress can be measured. */
+export function sendPieces(ctx: Context, body: string | readonly Piece[], packed: Packed, contentType: string): void {
+  if (typeof body === 'string' && body.length <= ONE_WRITE) {
+    ctx.type = contentType;
+    ctx.body = body;
+    return;
+  }
+  const pieces = typeof body === 'string' ? [body] : body;
+  ctx.body = Readable.from(bytesOf(pieces, packed), { objectMode: false });
+  // Setting a stream clears type and length.
+  ctx.type = contentType;
+  ctx.length = lengthOf(pieces);
 }

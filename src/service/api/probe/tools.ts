@@ -7,9 +7,9 @@ import { checksOf } from '../../../media/policy/needs.ts';
 import type { Policy } from '../../../media/policy/types.ts';
 import type { Catalog } from './catalog.ts';
 import { ApiError, invalid } from '../errors.ts';
-import type { ProbeRequest } from './request.ts';
-import type { AskedTool, ProbeFile } from './schema/file.ts';
-import { optionTexts } from './schema/tool_options.ts';
+import type { ProbeRequest } from './probe_request.ts';
+import type { AskedTool, ProbeFile } from './file_schema.ts';
+import { optionTexts } from './tool_options.ts';
 
 /** A verdict must not depend on what the caller chooses to see. */
 const judgedBy = (policy: Policy, catalog: Catalog): FileTool[] => [

@@ -6,7 +6,7 @@ import type { Context } from '../http/context.ts';
 import { endpoint } from '../http/endpoint.ts';
 import type { Deps } from '../deps.ts';
 import type { Catalog } from './catalog.ts';
-import { acceptedValues, describedOption } from './schema/tool_options.ts';
+import { acceptedValues, describedOption } from './tool_options.ts';
 
 type Program = Extract<(typeof FILE_ROWS)[number], { args: unknown }>;
 const PROGRAMS = FILE_ROWS.filter((row): row is Program => 'args' in row);

@@ -17,7 +17,7 @@ import type { LogDetail } from '../../../platform/store/log.ts';
 import { callerOf, type Context } from '../http/context.ts';
 import type { Deps } from '../deps.ts';
 import { notFound } from '../errors.ts';
-import { resultFor, sendPieces, unreadable } from '../probe/send_result.ts';
+import { resultFor, sendPieces, unreadable } from '../probe/stored_result.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { LOG_ROW, rowOf } from './log_endpoints.ts';
 import { visibleUsers } from '../http/access.ts';

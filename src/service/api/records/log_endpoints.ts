@@ -10,13 +10,13 @@ import type { Deps } from '../deps.ts';
 import { ApiError, invalid, notFound } from '../errors.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { checkedBy } from '../http/read_input.ts';
-import { anyOf, ids, LISTED, listEcho, listSchema, offsetOf, Pagination, sortBy } from '../http/lists.ts';
+import { anyOf, ids, LISTED, listEcho, listSchema, offsetOf, Pagination, sortBy } from '../http/request_fields.ts';
 import { MAX_SHARED_NAME } from '../policies/policy_names.ts';
 import { ownersOf, timeRange, timesOf } from './query_filters.ts';
 import { requestFields } from '../../../base/log.ts';
 import { isUuid } from '../../../platform/store/uuid.ts';
 import { visibleUsers } from '../http/access.ts';
-import { deleteJob } from '../probe/cancel.ts';
+import { deleteJob } from '../probe/own_end.ts';
 
 const POLICY_STATES = [...OUTCOMES, 'skipped'] as const;
 const STATES = ['success', 'error', 'with-errors'] as const;

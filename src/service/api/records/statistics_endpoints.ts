@@ -14,7 +14,7 @@ import type { Deps } from '../deps.ts';
 import { invalid } from '../errors.ts';
 import { endpoint, type Endpoint } from '../http/endpoint.ts';
 import { checkedBy } from '../http/read_input.ts';
-import { ids } from '../http/lists.ts';
+import { ids } from '../http/request_fields.ts';
 import { ownersOf, timeRange, timesOf } from './query_filters.ts';
 
 const BucketsQuery = Type.Object(

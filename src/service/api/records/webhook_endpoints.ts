@@ -6,7 +6,7 @@ import { callerOf, type Context, uuidOf } from '../http/context.ts';
 import type { Deps } from '../deps.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { checkedBy } from '../http/read_input.ts';
-import { anyOf, ids, listEcho, listSchema, offsetOf, Pagination, sortBy } from '../http/lists.ts';
+import { anyOf, ids, listEcho, listSchema, offsetOf, Pagination, sortBy } from '../http/request_fields.ts';
 import { ownersOf } from './query_filters.ts';
 import { notFound } from '../errors.ts';
 import { visibleUsers } from '../http/access.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { ProbeFileSchema } from '../../../../src/service/api/probe/schema/file.ts';
-import { SINGLES } from '../../../../src/service/api/probe/singles.ts';
+import { ProbeFileSchema } from '../../../../src/service/api/probe/file_schema.ts';
+import { SINGLES } from '../../../../src/service/api/probe/single_endpoints.ts';
 import { makeReader } from '../../../../src/service/api/http/input/read.ts';
-import { unstorableIn } from '../../../../src/service/api/http/input/texts.ts';
+import { unstorableIn } from '../../../../src/service/api/http/input/check.ts';
 import { MANAGEMENT } from '../../../../src/service/api/endpoints.ts';
 import { startManagement, type Management } from '../../accounts/fixture.ts';
 

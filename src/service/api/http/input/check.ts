@@ -1,10 +1,9 @@
 /** Validates an input against its schema, fills in defaults, and describes invalid fields. */
 import { Ajv, type ErrorObject } from 'ajv';
 import { invalid, type ApiError } from '../../errors.ts';
-import type { Field } from './coerce.ts';
+import type { Field } from './read.ts';
 import { nearest } from '../../../../base/nearest.ts';
 import { shown } from './pairs.ts';
-import { unstorableIn } from './texts.ts';
 
 /** Custom keyword: a larger value is lowered to this instead of rejected. */
 export const LOWERED_TO = 'x-lowered-to';
@@ -156,4 +155,25 @@ export function makeCheck<T>(schema: Field): (input: unknown) => T {
     const error: ApiError = invalid(field, text);
     throw error;
   };
+}
+
+/**
+ * Finds texts that cannot be stored: Postgres rejects U+0000 in text and jsonb, and an unpaired surrogate is not valid
+ * UTF-8.
+ */
+
+const isPlain = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
+
+/** Maximum path length in an error, counted from the outermost member. */
+const MOST_STEPS = 8;
+
+/** Path of the first one, including names of members. The input is bounded in depth and in values (json.ts). */
+export function unstorableIn(input: unknown): string[] | undefined {
+  if (typeof input === 'string') return isPlain(input) ? undefined : [];
+  if (typeof input !== 'object' || input === null) return undefined;
+  for (const name of Object.keys(input)) {
+    const inner = isPlain(name) ? unstorableIn((input as Record<string, unknown>)[name]) : [];
+    if (inner) return [name, ...inner].slice(0, MOST_STEPS);
+  }
+  return undefined;
 }

@@ -1,7 +1,7 @@
 /** Tools that read a source: analyze_media_file, compare_media, check_policy. */
 import Type from 'typebox';
 import { ApiError, invalid } from '../../errors.ts';
-import { FENCED } from '../said.ts';
+import { FENCED } from '../answer_text.ts';
 import type { Answer, Running } from '../calls.ts';
 import type { Shape } from './results.ts';
 import { tool, Uuid, type Outcome } from './tool.ts';

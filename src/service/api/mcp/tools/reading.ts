@@ -1,7 +1,7 @@
 /** Tools that read what is on record, and the one that cancels a request. */
 import Type from 'typebox';
 import { invalid } from '../../errors.ts';
-import { FENCED, type Said } from '../said.ts';
+import { FENCED, type Said } from '../answer_text.ts';
 import { membersOf, valueOf } from './results.ts';
 import { tool, Uuid } from './tool.ts';
 

@@ -1,8 +1,7 @@
 /** Results of requests, reduced to what a reader needs first. */
 import { FILE_ROWS, sectionOf } from '../../../../media/tools/table.ts';
 import { ApiError, invalid } from '../../errors.ts';
-import { parsePath, partOf } from '../path.ts';
-import { textOf, type Said } from '../said.ts';
+import { parsePath, partOf, type Said, textOf } from '../answer_text.ts';
 
 type Members = Record<string, unknown>;
 

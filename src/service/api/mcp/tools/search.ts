@@ -4,8 +4,8 @@ import { RULES } from '../../../../media/hls/rules/catalog.ts';
 import { OPERATOR_NAMES } from '../../../../media/policy/operators.ts';
 import { ProbeReportSchema } from '../../../../media/report/schema.ts';
 import { FILE_ROWS, sectionOf } from '../../../../media/tools/table.ts';
-import { joined } from '../path.ts';
-import { describedOption } from '../../probe/schema/tool_options.ts';
+import { joined } from '../answer_text.ts';
+import { describedOption } from '../../probe/tool_options.ts';
 import type { Operation } from '../../openapi/operation.ts';
 import { tool, type Tool } from './tool.ts';
 

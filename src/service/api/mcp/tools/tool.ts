@@ -2,7 +2,7 @@
 import Type, { type Static, type TProperties, type TObject } from 'typebox';
 import { makeReader } from '../../http/input/read.ts';
 import type { Answer, Calls } from '../calls.ts';
-import { DEFAULT_BYTES, LEAST_BYTES, LONGEST_BYTES, type Said } from '../said.ts';
+import { DEFAULT_BYTES, LEAST_BYTES, LONGEST_BYTES, type Said } from '../answer_text.ts';
 import type { Shape } from './results.ts';
 
 /** `running`: the request goes on, under this id. */

@@ -6,19 +6,17 @@ import Type, { type Static, type TObject, type TSchema } from 'typebox';
 import { MAX_QUEUE_MS, MAX_TIMEOUT_MS } from '../../../base/limits.ts';
 import { PolicyResultSchema } from '../../../media/policy/schema.ts';
 import { WEB_SCHEMES } from '../../../source/protocols/table.ts';
-import { endpointPath, type ENDPOINT_ROWS } from '../../../media/tools/table.ts';
+import { ENDPOINT_ROWS, endpointPath } from '../../../media/tools/table.ts';
 import type { Endpoint as ToolEndpoint } from '../../../media/tools/tool.ts';
 import { endpoint, type Endpoint, type Work } from '../http/endpoint.ts';
-import { flag, milliseconds, optionalText } from '../http/fields.ts';
-import { FailedOutputSchema, MetadataSchema, POLICY_OUTCOME } from './description/answers.ts';
-import { byQueryAndBody } from './description/by_query_and_body.ts';
-import { ANY_OUTPUT, reportOf, titleOf } from './description/reports.ts';
+import { flag, milliseconds, optionalText } from '../http/request_fields.ts';
+import { ANY_OUTPUT, FailedOutputSchema, MetadataSchema, POLICY_OUTCOME, reportOf, titleOf } from './answer_schemas.ts';
+import { byQueryAndBody } from './by_query_and_body.ts';
 import { askedPolicy, PolicyField } from './policy.ts';
-import { probeRequest } from './request.ts';
-import { CREDENTIAL_FIELD } from './credential.ts';
-import { SOURCE_HEADER_FIELDS } from './source_headers.ts';
+import { probeRequest } from './probe_request.ts';
+import { CREDENTIAL_FIELD, SOURCE_HEADER_FIELDS } from './request_source.ts';
 import { runProbe } from './run.ts';
-import { optionFields, optionTexts } from './schema/tool_options.ts';
+import { optionFields, optionTexts } from './tool_options.ts';
 
 const singleFields = ({ timeoutMs, injectJson }: ToolEndpoint) => ({
   url: Type.String({
@@ -99,14 +97,14 @@ const probe = (row: Row): Work =>
     await runProbe(deps, ctx, request);
   };
 
-export interface Single {
+interface Single {
   path: string;
   schema: TObject;
   envelope: TSchema;
   endpoints: Endpoint[];
 }
 
-export function singleTool(row: Row): Single {
+function singleTool(row: Row): Single {
   const { summary, description, examples } = row.endpoint;
   const report = reportOf(row)?.schema ?? ANY_OUTPUT;
   const envelope = envelopeOf(row, report);
@@ -134,3 +132,7 @@ export function singleTool(row: Row): Single {
     endpoints: [endpoint(`GET ${path}`, byQuery, work), endpoint(`POST ${path}`, byBody, work)],
   };
 }
+
+/** In the order of the description. */
+
+export const SINGLES = ENDPOINT_ROWS.map(singleTool);

@@ -1,11 +1,11 @@
 /** The options of the tools as request fields, from the same tables from which the runner derives arguments. */
 import Type, { type TSchema } from 'typebox';
-import { OptionError, type OptionSpec } from '../../../../media/tools/option.ts';
-import type { Program } from '../../../../media/tools/tool.ts';
-import type { ToolVersion } from '../catalog.ts';
-import { invalid } from '../../errors.ts';
-import { choice, flag, optionalChoice, optionalText, PLAIN } from '../../http/fields.ts';
-import { ALIASES, FORM } from '../../http/input/check.ts';
+import { OptionError, type OptionSpec } from '../../../media/tools/option.ts';
+import type { Program } from '../../../media/tools/tool.ts';
+import type { ToolVersion } from './catalog.ts';
+import { invalid } from '../errors.ts';
+import { choice, flag, optionalChoice, optionalText, PLAIN } from '../http/request_fields.ts';
+import { ALIASES, FORM } from '../http/input/check.ts';
 
 /** Half of a ProbeJob's limit, because the two count characters differently. */
 const MAX_TEXT = 512;

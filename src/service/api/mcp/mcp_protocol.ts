@@ -11,7 +11,7 @@ import type { Logger } from '../../../base/log.ts';
 import { ApiError } from '../errors.ts';
 import { ABOUT } from '../openapi/document.ts';
 import { Refused, type Calls } from './calls.ts';
-import { FENCED, textOf } from './said.ts';
+import { FENCED, textOf } from './answer_text.ts';
 import { cancelTask, getTask, newTask, refusal, TaskUnreadable, TASKS, toolResult, UnknownTask } from './tasks.ts';
 import type { Tool } from './tools/tool.ts';
 

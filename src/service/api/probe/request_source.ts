@@ -1,5 +1,18 @@
-/** The fields `headers` and `cookies` of a probe: what is sent along to the host of its source, and to no other. */
+/**
+ * Parses a source, and rejects immediately what can never be fetched. Host names are checked later, when the socket is
+ * opened.
+ */
+import { isIP } from 'node:net';
 import Type from 'typebox';
+import { isSourceError } from '../../../source/error.ts';
+import { makeGuard } from '../../../source/address/guard.ts';
+import { parseSource } from '../../../source/address/parse.ts';
+import { originUrl, placeOf } from '../../../source/protocols/table.ts';
+import type { Source } from '../../../source/source.ts';
+import type { SourceException } from '../../../base/source_settings.ts';
+import { ApiError, ERRORS, invalid } from '../errors.ts';
+import { CREDENTIAL_NAME, LEAVES_BUCKET, leavesBucket, SECRET_KEYS } from '../../../source/named_credential.ts';
+import { optionalText } from '../http/request_fields.ts';
 import {
   headersProblem,
   MOST_HEADER_BYTES,
@@ -9,10 +22,66 @@ import {
 } from '../../../source/headers.ts';
 import { HIDDEN } from '../../../source/address/hide_query.ts';
 import { sameAuthority, targetOf } from '../../../source/address/target.ts';
-import type { Source } from '../../../source/source.ts';
-import { invalid } from '../errors.ts';
 import type { Context } from '../http/context.ts';
 import { shown } from '../http/input/pairs.ts';
+
+export interface SourceRules {
+  allow: readonly SourceException[];
+  deny: readonly string[];
+  s3Hosts?: readonly string[];
+}
+
+export function isRefusedLiteral(source: Source, rules: SourceRules): boolean {
+  const { host, port } = placeOf(originUrl(source));
+  return (
+    isIP(host) !== 0 && makeGuard({ allow: rules.allow, denyExtra: rules.deny }).check(host, port, host) === 'refused'
+  );
+}
+
+/** `field`: its name in errors. */
+export function readSource(text: string, rules: SourceRules, field = 'url'): Source {
+  let source: Source;
+  try {
+    source = parseSource(text, { s3Hosts: rules.s3Hosts ?? [] });
+  } catch (error) {
+    // These messages never repeat a part of the address.
+    if (isSourceError(error))
+      throw new ApiError('invalid-source', {
+        text: error.message.startsWith('url') ? error.message.replace(/^url/, field) : `${field}: ${error.message}`,
+      });
+    throw error;
+  }
+  if (isRefusedLiteral(source, rules)) {
+    throw new ApiError('address-refused', { text: `${field}: ${ERRORS['address-refused'].text}` });
+  }
+  return source;
+}
+
+/** The field `credential` of a probe: the name of a credential that the operator configured. */
+
+const SCHEMES = Object.keys(SECRET_KEYS);
+
+/** Whether it exists, and whether this account may use it, is the controller's to know: then the end is a 403. */
+export const CREDENTIAL_FIELD = {
+  credential: optionalText(
+    63,
+    `For ${SCHEMES.map((scheme) => `\`${scheme}://\``).join(', ')}: the name of a credential that the operator has ` +
+      'configured for this account and bucket. Its secret is known to neither the caller nor the tool.',
+    CREDENTIAL_NAME,
+  ),
+};
+
+export function checkCredential(sources: readonly Source[]): void {
+  for (const source of sources) {
+    const { scheme, s3 } = source;
+    if (!SCHEMES.includes(scheme))
+      throw invalid('credential', `has no effect with ${scheme}:// addresses, but with ${SCHEMES.join(', ')}`);
+    if (s3?.secret !== undefined) throw invalid('credential', 'and keys in the address: only one of them is accepted');
+    if (leavesBucket(source)) throw invalid('credential', LEAVES_BUCKET);
+  }
+}
+
+/** The fields `headers` and `cookies` of a probe: what is sent along to the host of its source, and to no other. */
 
 type Texts = Record<string, string>;
 

@@ -1,10 +1,18 @@
-/** The description of `/v1/probe/file`. */
+/** `/v1/probe/file`: several tools on one source. */
 import Type from 'typebox';
-import { IGNORED_HEADER } from '../ignored.ts';
-import { ProbeFileSchema, UrlField } from '../schema/file.ts';
-import { AnswerSchema, POLICY_OUTCOME } from './answers.ts';
+import { type Context, IGNORED_HEADER, nameIgnored } from '../http/context.ts';
+import { type ProbeFile, ProbeFileSchema, takeIgnored, UrlField } from './file_schema.ts';
+import { AnswerSchema, POLICY_OUTCOME } from './answer_schemas.ts';
 import { byQueryAndBody } from './by_query_and_body.ts';
-import type { Examples, Response } from '../../openapi/operation.ts';
+import type { Examples, Response } from '../openapi/operation.ts';
+import { FILE_ROWS, sectionOf } from '../../../media/tools/table.ts';
+import { runProbe } from './run.ts';
+import type { Deps } from '../deps.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { checkedBy } from '../http/read_input.ts';
+import { askedPolicy } from './policy.ts';
+import { probeRequest } from './probe_request.ts';
+import { selectTools } from './tools.ts';
 
 const DESCRIPTION = [
   'Runs ffprobe, mediainfo and the report that compares them on one source, each at the requested version, ' +
@@ -52,7 +60,7 @@ const BODY_EXAMPLES: Examples = {
   s3: { summary: 'An object in S3', value: { url: 's3://AKIAIOSFODNN7EXAMPLE:secret/with/slashes@bucket/film.mp4' } },
 };
 
-export const FILE = byQueryAndBody({
+const FILE = byQueryAndBody({
   id: 'probeFile',
   summary: 'Probe a media file',
   description: DESCRIPTION,
@@ -77,3 +85,31 @@ export const FILE = byQueryAndBody({
   failed: 'the first tool',
   answer: answered,
 });
+
+/** For a tool whose output format the caller chooses. */
+function bareType(fields: ProbeFile): { bareType?: string } {
+  const only = FILE_ROWS.find((row) => sectionOf(row) === fields.only);
+  const formats = only && 'args' in only ? only.formats : undefined;
+  return only && formats ? { bareType: formats.mediaType(formats.of(fields[sectionOf(only)])) } : {};
+}
+
+async function probe(deps: Deps, ctx: Context): Promise<void> {
+  const fields = checkedBy(ProbeFileSchema, ctx);
+  nameIgnored(ctx, takeIgnored(fields));
+  const policy = await askedPolicy(deps, ctx, fields.policy);
+  const { tools, shown, report } = selectTools(fields, deps.catalog(), policy?.policy);
+  const { timeline: asked, ...others } = fields;
+  for (const row of FILE_ROWS) if (row.file.tunable) fields[sectionOf(row)].version ??= 'latest';
+  const response = {
+    shown,
+    injectOutput: fields.only !== null && (fields.inject_output ?? (policy === null && deps.settings.onlyReturnsRaw)),
+    injectJson: fields.inject_json,
+    ...bareType(fields),
+  };
+  const own = { kind: 'file', tools, report, response, policy, timeline: asked.enabled } as const;
+  // A request without a timeline is the same as before there were any.
+  await runProbe(deps, ctx, probeRequest(deps, ctx, asked.enabled ? fields : others, own));
+}
+
+export const fileByQuery = endpoint('GET /v1/probe/file', FILE.byQuery, probe);
+export const fileByBody = endpoint('POST /v1/probe/file', { ...FILE.byBody, upload: true }, probe);

@@ -1,24 +1,96 @@
 /** A probe as requested: built once from checked fields, for everything that opens, runs and answers it. */
+import { createHash } from 'node:crypto';
+import type { OpenInput } from '../../../platform/store/records.ts';
+import { type Context, prefersAsync, tokenOf } from '../http/context.ts';
+import { ApiError, ERRORS, invalid } from '../errors.ts';
+import { isSourceError } from '../../../source/error.ts';
+import { parseSource } from '../../../source/address/parse.ts';
+import type { Source } from '../../../source/source.ts';
+import {
+  checkCredential,
+  checkHeaders,
+  type HeaderFields,
+  isRefusedLiteral,
+  readHeaders,
+  readSource,
+  shownHeaders,
+  type SourceRules,
+} from './request_source.ts';
 import type { Kind, ProbeJobSpec, ToolRequest } from '../../../platform/kube/probe_job.ts';
 import type { ResponseForm } from '../../result/answer.ts';
-import type { Source } from '../../../source/source.ts';
-import type { OpenInput } from '../../../platform/store/records.ts';
 import type { Deps, Uploads } from '../deps.ts';
-import { tokenOf, type Context } from '../http/context.ts';
-import { prefersAsync } from '../http/prefer.ts';
-import { idempotencyOf } from './idempotency.ts';
 import type { AskedPolicy } from './policy.ts';
-import { ApiError, invalid } from '../errors.ts';
 import type { Upload } from '../http/upload_form.ts';
 import { uploadSource } from '../../../source/protocols/upload/upload.ts';
-import { readSource, type SourceRules } from './source.ts';
-import { checkCredential } from './credential.ts';
-import { checkHeaders, readHeaders, shownHeaders, type HeaderFields } from './source_headers.ts';
 import type { SourceHeader } from '../../../source/headers.ts';
-import { readWebhookUrl } from './webhook_url.ts';
+
+/**
+ * `Idempotency-Key`: the same key and body return the first request's result, the same key with another body is 400.
+ */
+
+const KEY = /^[\x21-\x7e]{1,255}$/;
+
+/** A canonical form of a request, independent of the order of members and of the encoding. */
+function canonical(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
+  const members = Object.entries(value)
+    .filter(([, member]) => member !== undefined)
+    .sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`).join(',')}}`;
+}
+
+function idempotencyOf(
+  ctx: Pick<Context, 'method' | 'get'>,
+  endpoint: string,
+  request: object,
+): OpenInput['idempotency'] {
+  const key = ctx.get('Idempotency-Key');
+  if (key === '' || ctx.method !== 'POST') return null;
+  if (!KEY.test(key)) throw new ApiError('idempotency-key');
+  return {
+    key,
+    bodySha256: createHash('sha256')
+      .update(`${endpoint}\n${canonical(request)}`)
+      .digest(),
+  };
+}
+
+/**
+ * Parses the webhook address of a request: it follows the same rules as a source, and is checked before the request is
+ * accepted.
+ */
+
+const FIELD = 'webhook_url';
+
+function parsed(text: string): Source {
+  try {
+    return parseSource(text);
+  } catch (error) {
+    // These messages never repeat a part of the address.
+    if (isSourceError(error))
+      throw invalid(
+        FIELD,
+        error.code === 'source-scheme' ? 'must begin with http:// or https://' : error.message.replace(/^url /, ''),
+      );
+    throw error;
+  }
+}
+
+function readWebhookUrl(method: string, text: string | null, rules: SourceRules): string | null {
+  if (text === null) return null;
+  if (method !== 'POST') throw invalid(FIELD, 'is accepted in a POST only');
+  const address = parsed(text);
+  if (address.scheme !== 'http' && address.scheme !== 'https')
+    throw invalid(FIELD, 'must begin with http:// or https://');
+  if (address.s3) throw invalid(FIELD, 'must not be an S3 address');
+  if (isRefusedLiteral(address, rules))
+    throw new ApiError('address-refused', { text: `${FIELD}: ${ERRORS['address-refused'].text}` });
+  return text;
+}
 
 /** Fields of all probe endpoints. */
-export interface CommonFields extends HeaderFields {
+interface CommonFields extends HeaderFields {
   /** The name of a credential of the operator. */
   credential?: string | null;
   url?: string | undefined;

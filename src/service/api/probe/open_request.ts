@@ -1,7 +1,9 @@
 /**
  * Opens a request in the record, in one round trip, and seals its source meanwhile. From here on it always gets an end.
  */
+import { API_VERSION, LABEL } from '../../../platform/kube/resource.ts';
 import type { ProbeJob } from '../../../platform/kube/probe_job.ts';
+import type { ProbeRequest } from './probe_request.ts';
 import { joinedAddresses, keptRequest } from '../../result/kept_request.ts';
 import { sealSource } from '../../../platform/seal/seal.ts';
 import { hideQuery } from '../../../source/address/hide_query.ts';
@@ -14,9 +16,52 @@ import { keptUrl } from '../../webhooks/kept_url.ts';
 import { tokenOf, type Context } from '../http/context.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, inside, overQuota } from '../errors.ts';
-import { probeJob } from './probe_job.ts';
 import { setRequestId } from '../http/middleware.ts';
-import type { ProbeRequest } from './request.ts';
+
+/** The ProbeJob of a request. It is named by the request id, so that a repeated create results in the same job. */
+
+interface Opening {
+  id: string;
+  namespace: string;
+  submittedAt: Date;
+  token: { id: number; userId: number };
+  display: string;
+  /** Each source. */
+  sealed: readonly string[];
+}
+
+const probeJob = (
+  { kind, limits, tools, report, policy, timeline }: ProbeRequest,
+  { id, namespace, submittedAt, token, display, sealed: [first, second] }: Opening,
+): ProbeJob => ({
+  apiVersion: API_VERSION,
+  kind: 'ProbeJob',
+  metadata: {
+    name: id,
+    namespace,
+    labels: { [LABEL.token]: String(token.id), [LABEL.kind]: kind },
+  },
+  spec: {
+    kind,
+    source: { display, sealed: first! },
+    ...(second === undefined ? {} : { other: { sealed: second } }),
+    token: { id: token.id, user: token.userId },
+    submittedAt: submittedAt.toISOString(),
+    ...limits,
+    tools,
+    report,
+    ...(timeline ? { timeline: { enabled: true } } : {}),
+    ...(policy
+      ? {
+          policy: {
+            ...(policy.name === null ? {} : { name: policy.name }),
+            ...(policy.revision === null ? {} : { revision: policy.revision }),
+            digest: policy.digest,
+          },
+        }
+      : {}),
+  },
+});
 
 /** Of each source in the ProbeJob: two of them and what is between fit into 1,024 characters. */
 const MOST_SHOWN = 500;

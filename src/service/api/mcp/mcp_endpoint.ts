@@ -2,18 +2,58 @@
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import Type from 'typebox';
+import { errorResponse, type Operation } from '../openapi/operation.ts';
+import { analyzeMediaFile, checkPolicy, compareMedia } from './tools/probing.ts';
+import { cancelRequest, getRequestLogs, getResult, getUsageStats, listCapabilities } from './tools/reading.ts';
+import { searchTool } from './tools/search.ts';
+import type { Tool } from './tools/tool.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError } from '../errors.ts';
 import type { TextBody } from '../http/body.ts';
 import type { Context } from '../http/context.ts';
 import { endpoint, type Endpoint } from '../http/endpoint.ts';
 import { hostOf } from '../http/middleware.ts';
-import { errorResponse, type Operation } from '../openapi/operation.ts';
 import { makeCalls } from './calls.ts';
 import type { Inside } from './inside.ts';
-import { makeServe, type Serve } from './protocol.ts';
-import { AnswerSchema, MessageSchema } from './schema.ts';
-import { toolsOver } from './tools/table.ts';
+import { makeServe, type Serve } from './mcp_protocol.ts';
+
+/** Messages of JSON-RPC as the description has them. */
+
+const Id = Type.Unsafe<string | number | null>({ type: ['string', 'number', 'null'] });
+
+const MessageSchema = Type.Object(
+  {
+    jsonrpc: Type.Literal('2.0'),
+    id: Type.Optional(Id),
+    method: Type.String({ description: 'Such as tools/list or tools/call.' }),
+    params: Type.Optional(Type.Object({}, { additionalProperties: true })),
+  },
+  { title: 'McpRequest', additionalProperties: true },
+);
+
+const AnswerSchema = Type.Object(
+  {
+    jsonrpc: Type.Literal('2.0'),
+    id: Type.Optional(Id),
+    result: Type.Optional(Type.Object({}, { additionalProperties: true })),
+    error: Type.Optional(Type.Object({ code: Type.Integer(), message: Type.String() }, { additionalProperties: true })),
+  },
+  { title: 'McpResponse', additionalProperties: false },
+);
+
+/** The tools, in the order in which clients list them. */
+
+const toolsOver = (operations: () => readonly Operation[]): readonly Tool[] => [
+  searchTool(operations),
+  analyzeMediaFile,
+  compareMedia,
+  checkPolicy,
+  getResult,
+  listCapabilities,
+  getUsageStats,
+  getRequestLogs,
+  cancelRequest,
+];
 
 const INVALID_REQUEST = -32_600;
 const METHOD_NOT_FOUND = -32_601;

@@ -1,0 +1,188 @@
+/** One request by its id: its state and result, its cancellation, its timeline. */
+import Type from 'typebox';
+import { ComparisonAnswerSchema } from '../compare/compare_schema.ts';
+import { AcceptedSchema, EnvelopeSchema, StandingSchema } from './answer_schemas.ts';
+import { type Described, endpoint } from '../http/endpoint.ts';
+import { SINGLES } from './single_endpoints.ts';
+import { endedNotice } from '../../result/ended_notice.ts';
+import { readKeptRequest } from '../../result/kept_request.ts';
+import { answer } from './answer.ts';
+import { type Context, tokenOf, uuidOf } from '../http/context.ts';
+import type { Deps } from '../deps.ts';
+import { ApiError, expired, notFound } from '../errors.ts';
+import type { Reason } from '../../../platform/kube/probe_job.ts';
+import { TEXTS } from '../../result/texts.ts';
+import { deleteJob, recordOwnEnd } from './own_end.ts';
+import { JSON_TYPE } from '../../result/assemble.ts';
+import { bytesOf, wholeOf } from '../../result/pieces.ts';
+import { unpackResult } from '../../result/unpack.ts';
+import { isStoreError } from '../../../platform/store/errors.ts';
+import type { RequestRecord } from '../../../platform/store/records.ts';
+import { MOST_BYTES } from '../../../media/timeline/limits.ts';
+import { TimelineSchema } from '../../../media/timeline/schema.ts';
+import { resultFor, unreadable } from './stored_result.ts';
+
+const READ_BACK: Described = {
+  id: 'readProbe',
+  tag: 'probe',
+  summary: 'Read a request back',
+  description:
+    'The state of a request of the caller and, once it has ended, its result, for as long as the log keeps ' +
+    'it. The result is enveloped even if the request asked for the bare output. A request that ended ' +
+    'without an envelope returns its own status.',
+  params: { id: Type.String({ format: 'uuid', description: "The request's id." }) },
+  input: 'ignored',
+  answer: {
+    description: 'The request has ended.',
+    schema: Type.Unsafe<object>({
+      anyOf: [EnvelopeSchema, ...SINGLES.map(({ envelope }) => envelope), ComparisonAnswerSchema],
+    }),
+  },
+  answers: { 202: { description: 'The request is queued or running.', schema: StandingSchema } },
+  errors: {
+    400: 'The request ended with this error.',
+    404: 'The caller has no such request, or its source was not accessible.',
+    499: 'The request was cancelled.',
+  },
+};
+
+async function readBack(deps: Deps, ctx: Context): Promise<void> {
+  const { store } = deps;
+  const id = uuidOf(ctx);
+  const record = await store.readRequest(id, { userId: tokenOf(ctx).userId });
+  if (!record) throw notFound();
+
+  if (record.state === 'open') {
+    ctx.status = 202;
+    ctx.body = await deps.standing(record);
+    return;
+  }
+  const { status, reason, queueTimeMs } = record;
+  const end = endedNotice({
+    ...record,
+    status: status ?? 500,
+    reason: reason ?? 'InternalError',
+    queueTimeMs: queueTimeMs ?? 0,
+  });
+  await answer(deps, ctx, { end, submittedAt: record.submittedAt }, readKeptRequest(record).response);
+}
+
+export const readProbe = endpoint('GET /v1/probe/:id', READ_BACK, readBack);
+
+const CANCELLED = { status: 499, reason: 'Cancelled', error: TEXTS.Cancelled } as const;
+const RETRIES = { first: 200, longest: 1_000, attempts: 3 };
+/** Another replica may be creating the job at this moment. */
+const CREATED_WITHIN_MS = 5_000;
+
+/** A second call returns the response of the first. */
+function checkEnd(reason: Reason | null): void {
+  if (reason !== 'Cancelled') throw new ApiError('ended-already');
+}
+
+async function cancelRequest(deps: Deps, ctx: Context): Promise<void> {
+  const { store, kube, settings, waiting } = deps;
+  const id = uuidOf(ctx);
+  const record = await store.readRequest(id, { userId: tokenOf(ctx).userId });
+  if (!record) throw notFound();
+  if (record.state === 'open') {
+    const isNew = store.clock.now() - record.submittedAt.getTime() < CREATED_WITHIN_MS;
+    const deleted = await deleteJob(kube, id, settings.namespace, { ...RETRIES, evenIfGone: isNew });
+    if (!deleted) {
+      checkEnd((await recordOwnEnd(store, record, CANCELLED)).reason);
+      void waiting.lookNow();
+    }
+  } else checkEnd(record.reason);
+  ctx.status = 202;
+  ctx.body = { success: true, metadata: { request_id: id } };
+}
+
+export const cancelProbe = endpoint(
+  'POST /v1/probe/:id/cancel',
+  {
+    id: 'cancelProbe',
+    tag: 'probe',
+    summary: 'Cancel a request',
+    description:
+      'The request ends with status 499, whether it is queued or runs; a result that arrives at the same moment ' +
+      'may come first. A repeated call returns the same response.',
+    params: { id: Type.String({ format: 'uuid', description: "The request's id." }) },
+    input: 'ignored',
+    also: [404],
+    answer: { status: 202, description: 'The request is being cancelled, or was cancelled.', schema: AcceptedSchema },
+    errors: { 409: 'The request has ended otherwise.' },
+  },
+  cancelRequest,
+);
+
+/** `GET /v1/probe/{request_id}/timeline`: bit rate, key frames, gaps and jumps of each stream over time. */
+
+const Answer = Type.Object(
+  { success: Type.Literal(true), request_id: Type.String({ format: 'uuid' }), ...TimelineSchema.properties },
+  { title: 'Timeline', additionalProperties: false },
+);
+
+const none = (text: string): ApiError => new ApiError('not-found', { text });
+
+const wasAsked = (record: RequestRecord): boolean =>
+  (readKeptRequest(record).options['timeline'] as { enabled?: unknown } | undefined)?.enabled === true;
+
+async function storedTimeline(deps: Deps, ctx: Context, record: RequestRecord): Promise<string> {
+  const { id, submittedAt, inflatedBytes } = record;
+  const missing = () => none(wasAsked(record) ? 'the runner made no timeline' : 'no timeline was requested');
+  if (!record.hasBody) throw wasAsked(record) ? none(`no timeline: ${record.error ?? 'no result'}`) : missing();
+  const stored = await resultFor(deps, ctx, { id, submittedAt, inflatedBytes }, tokenOf(ctx).rootUserId);
+  if (!stored) throw expired();
+  try {
+    const { result, outputs } = await unpackResult(stored.packed);
+    const { timeline } = result;
+    if (!timeline) throw missing();
+    if (timeline.output === null) throw none(`the timeline failed: ${timeline.error ?? 'no result'}`);
+    const { from, to } = timeline.output;
+    if (to - from > MOST_BYTES) throw none('the timeline cannot be read');
+    if (outputs) return outputs.toString('utf8', from, to);
+    const slices: Buffer[] = [];
+    for await (const slice of bytesOf([wholeOf(timeline.output)], stored.packed)) slices.push(Buffer.from(slice));
+    return Buffer.concat(slices).toString();
+  } catch (error) {
+    // Deleted between two reads.
+    if (isStoreError(error, 'not-ready')) throw expired();
+    throw unreadable(error);
+  }
+}
+
+async function read(deps: Deps, ctx: Context): Promise<void> {
+  const id = uuidOf(ctx);
+  const record = await deps.store.readRequest(id, { userId: tokenOf(ctx).userId });
+  if (!record) throw notFound();
+  if (record.state === 'open') {
+    ctx.status = 202;
+    ctx.body = await deps.standing(record);
+    return;
+  }
+  const stored = await storedTimeline(deps, ctx, record);
+  const by = { account: tokenOf(ctx).rootUserId, what: 'the timeline' };
+  const text = await deps.work.run('timeline', { requestId: id, stored }, by);
+  if (text === null) throw none('the timeline cannot be read');
+  ctx.type = JSON_TYPE;
+  ctx.body = text;
+}
+
+export const readTimelineOf = endpoint(
+  'GET /v1/probe/:id/timeline',
+  {
+    id: 'readTimeline',
+    tag: 'probe',
+    summary: 'Read the timeline of a request',
+    description:
+      'Of a request with `timeline`, for as long as its result is kept. A timeline that was cut short, by time or ' +
+      'because the source broke off, has `until` and `cut`.',
+    params: { id: Type.String({ format: 'uuid', description: "The request's id." }) },
+    input: 'ignored',
+    answer: { description: 'The timeline.', schema: Answer },
+    answers: { 202: { description: 'The request is queued or running.', schema: StandingSchema } },
+    errors: {
+      404: 'The caller has no such request, it has no timeline (the error says why), or its result has expired.',
+    },
+  },
+  read,
+);
