@@ -2,7 +2,8 @@
  * Sends a request and waits for its end. Where somebody watches, it does not hold the connection but asks where the
  * request stands; Ctrl-C cancels it. Otherwise the connection is held, and closing it cancels the request.
  */
-import { pause, type Api, type Body } from './api/api.ts';
+import { pause, type Api } from './api/api.ts';
+import type { Body } from '../api_calls.ts';
 import type { SentFile } from './api/form.ts';
 import type { Answered } from './api/http.ts';
 import type { Standing } from '../api_types.ts';

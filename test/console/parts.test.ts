@@ -1,6 +1,7 @@
 /** What the console decides without a browser. */
 import assert from 'node:assert/strict';
-import { query } from '../../src/console/api/query.ts';
+import { queryPairs, targetOf } from '../../src/api_calls.ts';
+import { queryOf } from '../../src/console/api/client.ts';
 import { csv } from '../../src/console/parts/csv.ts';
 import { visible } from '../../src/console/parts/visible.ts';
 import { addedUp, bucketsOf } from '../../src/console/views/usage_figures.ts';
@@ -32,16 +33,23 @@ describe('console: parts', () => {
     );
   });
 
-  it('query: nested names in brackets, lists by repetition, nothing for what is empty', () => {
-    const text = query({
+  it('calls: a query has nested names in brackets and lists by repetition, a path its parts', () => {
+    const pairs = queryPairs({
       send: { from: '2026-11-01', to: null },
       status: ['error', 'success'],
-      url: '',
       page: 0,
       a: undefined,
     });
-    assert.equal(decodeURIComponent(text), '?send[from]=2026-11-01&status=error&status=success&page=0');
-    assert.equal(query({}), '');
+    assert.deepEqual(pairs, [
+      ['send[from]', '2026-11-01'],
+      ['status', 'error'],
+      ['status', 'success'],
+      ['page', '0'],
+    ]);
+    assert.equal(queryOf({ url: '', page: 0 }), '?page=0');
+    assert.equal(queryOf({ url: '' }), '');
+    assert.deepEqual(targetOf('GET /v1/probe/:id', { id: 'a/b' }), { method: 'GET', path: '/v1/probe/a%2Fb' });
+    assert.deepEqual(targetOf('GET user/:id', { id: 7 }), { method: 'GET', path: '/frontend/api/v1/user/7' });
   });
 
   it('usage: buckets of several answers are joined by user and time, in order', () => {

@@ -57,8 +57,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'service/setup': ['base', 'platform', 'service/accounts', 'service/backup'],
   'service/webhooks': ['base', 'source', 'platform', 'service/accounts', 'service/result'],
 
-  console: ['api_types'],
-  cli: ['base', 'media', 'api_types', 'service/doctor'],
+  console: ['api_calls', 'api_types'],
+  cli: ['base', 'media', 'api_calls', 'api_types', 'service/doctor'],
+  api_calls: ['api_types'],
   api_types: [],
 };
 

@@ -4,18 +4,18 @@ import { EXIT, Failure, Interrupted, type ExitCode } from '../failure.ts';
 import type { Terminal } from '../terminal.ts';
 import type { SentFile, StreamedForm } from './form.ts';
 import { exchange, type Answered } from './http.ts';
-import { queryText } from './query.ts';
-import type { Calls } from '../../api_types.ts';
-
-export type CallName = keyof Calls;
-type Part<N extends CallName, P extends string> = P extends keyof Calls[N] ? Calls[N][P] : undefined;
-export type Body<N extends CallName> = Part<N, 'body'>;
-export type Query<N extends CallName> = Part<N, 'query'>;
-export type Answer<N extends CallName> = Calls[N]['answer'];
+import {
+  queryPairs,
+  targetOf,
+  type Answer,
+  type Body,
+  type CallName,
+  type Params,
+  type Query,
+} from '../../api_calls.ts';
 
 export interface Call<N extends CallName> {
-  /** Parts of the path, by their names. */
-  params?: Record<string, string>;
+  params?: Params;
   query?: Query<N>;
   body?: Body<N>;
   /** Sent with the body, in a form. */
@@ -44,17 +44,15 @@ export interface ApiOptions {
   patienceMs?: number;
 }
 
-const MANAGEMENT = '/frontend/api/v1/';
 const DEADLINE_MS = 30_000;
 const PATIENCE_MS = 60_000;
 const AFTER_INTERRUPT_MS = 3_000;
 
-function addressOf(base: URL, pattern: string, params: Record<string, string> = {}): URL {
-  const path = `${pattern.startsWith('/') ? '' : MANAGEMENT}${pattern}`.replaceAll(/:(\w+)/g, (_, part: string) =>
-    encodeURIComponent(params[part] ?? ''),
-  );
-  return new URL(`${base.pathname.replace(/\/$/, '')}${path}`, base);
-}
+const addressOf = (base: URL, path: string, query: object): URL => {
+  const url = new URL(`${base.pathname.replace(/\/$/, '')}${path}`, base);
+  url.search = new URLSearchParams(queryPairs(query)).toString();
+  return url;
+};
 
 function bodyOf(answered: Answered, from: URL): unknown {
   try {
@@ -136,9 +134,8 @@ export function makeApi(options: ApiOptions): Api {
   let left = patienceMs;
 
   async function ask<N extends CallName>(name: N, call: Call<N> = {}): Promise<Answered> {
-    const [method, pattern] = name.split(' ') as [string, string];
-    const url = addressOf(access.url, pattern, call.params);
-    url.search = queryText(call.query ?? {});
+    const { method, path } = targetOf(name, call.params);
+    const url = addressOf(access.url, path, call.query ?? {});
     const body = await bodyToSend(call);
     const headers = {
       Authorization: `Bearer ${access.token}`,

@@ -1,4 +1,4 @@
-import type { Body } from '../api/api.ts';
+import type { Body } from '../../api_calls.ts';
 import type { ComparisonAnswer } from '../../api_types.ts';
 import type { Invocation, Run } from '../command.ts';
 import { EXIT, usage, type ExitCode } from '../failure.ts';

@@ -1,4 +1,5 @@
-import type { Api, Body } from '../api/api.ts';
+import type { Api } from '../api/api.ts';
+import type { Body } from '../../api_calls.ts';
 import type { Envelope } from '../../api_types.ts';
 import type { Invocation, Run } from '../command.ts';
 import { EXIT, Failure } from '../failure.ts';

@@ -1,4 +1,5 @@
-import type { Api, Query } from '../api/api.ts';
+import type { Api } from '../api/api.ts';
+import type { Query } from '../../api_calls.ts';
 import type { Given, Invocation, Run } from '../command.ts';
 import { milliseconds, wholeNumber } from '../args.ts';
 import { EXIT, usage, type ExitCode } from '../failure.ts';

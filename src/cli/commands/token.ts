@@ -1,4 +1,5 @@
-import type { Answer, Api, Body } from '../api/api.ts';
+import type { Api } from '../api/api.ts';
+import type { Answer, Body } from '../../api_calls.ts';
 import type { Invocation, Run } from '../command.ts';
 import { milliseconds, wholeNumber } from '../args.ts';
 import { EXIT, usage } from '../failure.ts';

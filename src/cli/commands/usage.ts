@@ -1,4 +1,4 @@
-import type { Query } from '../api/api.ts';
+import type { Query } from '../../api_calls.ts';
 import type { Run } from '../command.ts';
 import { EXIT } from '../failure.ts';
 import { writeAnswer } from '../output/document.ts';

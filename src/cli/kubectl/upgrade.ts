@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import type { Answer, Api, Body } from '../api/api.ts';
+import type { Api } from '../api/api.ts';
+import type { Answer, Body } from '../../api_calls.ts';
 import type { ComparisonAnswer } from '../../api_types.ts';
 import type { Invocation, Run } from '../command.ts';
 import { inOrder, parallelOf, type Outcome } from '../commands/several.ts';

@@ -1,5 +1,6 @@
 /** Runs one tool as a service and prints what its binary would print. */
-import type { Api, Body } from '../api/api.ts';
+import type { Api } from '../api/api.ts';
+import type { Body } from '../../api_calls.ts';
 import type { Invocation } from '../command.ts';
 import { EXIT, Failure, type ExitCode } from '../failure.ts';
 import { submit } from '../follow.ts';

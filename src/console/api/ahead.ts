@@ -2,7 +2,8 @@
  * Pages of lists that are asked for before they are needed, and pages that were shown before. What was asked for ahead
  * is no older than a slow answer would be; what was shown before is marked as old until it has been read again.
  */
-import { call, changesMade, type Answer, type CallName, type Given } from './client.ts';
+import { call, changesMade, type Given } from './client.ts';
+import type { Answer, CallName } from '../../api_calls.ts';
 import { useAsked, type Asked } from './use_call.ts';
 
 const FRESH_MS = 5_000;

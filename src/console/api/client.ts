@@ -3,26 +3,26 @@
  * endpoints take an API token instead.
  */
 import { failureOf, offline, unreadable, type Failure } from './failure.ts';
-import { query } from './query.ts';
-import type { Calls } from '../../api_types.ts';
-
-const BASE = '/frontend/api/v1/';
-
-export type CallName = keyof Calls;
-type Part<N extends CallName, P extends string> = P extends keyof Calls[N] ? Calls[N][P] : undefined;
+import {
+  queryPairs,
+  targetOf,
+  type Answer,
+  type Body,
+  type CallName,
+  type Params,
+  type Query,
+} from '../../api_calls.ts';
 
 export interface Given<N extends CallName> {
-  /** Parts of the path, by their names. */
-  params?: Record<string, string | number>;
-  query?: Part<N, 'query'>;
-  body?: Part<N, 'body'>;
+  params?: Params;
+  query?: Query<N>;
+  body?: Body<N>;
   /** Instead of a body that is JSON. */
   text?: { type: string; content: string };
   /** An API token or a JWT, instead of the cookie. */
   bearer?: string;
   signal?: AbortSignal | undefined;
 }
-export type Answer<N extends CallName> = Calls[N]['answer'];
 
 type OnSignedOut = () => void;
 let onSignedOut: OnSignedOut = () => {};
@@ -46,11 +46,11 @@ function sentBody({ body, text }: { body?: unknown; text?: Given<CallName>['text
   return body === undefined ? {} : { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } };
 }
 
-/** Management calls are named by their last part, all others by their whole path. */
-const addressOf = (pattern: string, params: Given<CallName>['params'] = {}): string =>
-  `${pattern.startsWith('/') ? '' : BASE}${pattern}`.replaceAll(/:(\w+)/g, (_, part: string) =>
-    encodeURIComponent(params[part] ?? ''),
-  );
+/** What is empty in a form is not sent. */
+export function queryOf(query: object): string {
+  const pairs = queryPairs(query).filter(([, value]) => value !== '');
+  return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs).toString()}`;
+}
 
 /** The response as it is, of whatever status. Throws a Failure where there is none; an abort is thrown as it is. */
 export async function ask<N extends CallName>(
@@ -58,12 +58,12 @@ export async function ask<N extends CallName>(
   given: Given<N> = {},
   headers: Record<string, string> = {},
 ): Promise<Response> {
-  const [method, pattern] = name.split(' ') as [string, string];
+  const { method, path } = targetOf(name, given.params);
   const sent = sentBody(given);
   const { bearer, signal = null } = given;
   if (method !== 'GET') changes += 1;
   try {
-    return await fetch(`${addressOf(pattern, given.params)}${query(given.query ?? {})}`, {
+    return await fetch(`${path}${queryOf(given.query ?? {})}`, {
       method,
       credentials: bearer === undefined ? 'same-origin' : 'omit',
       cache: 'no-store',

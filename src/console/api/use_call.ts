@@ -2,7 +2,8 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useCell } from '../cell.ts';
 import { session } from '../session.ts';
-import { call, isFailure, type Answer, type CallName, type Given } from './client.ts';
+import { call, isFailure, type Given } from './client.ts';
+import type { Answer, CallName } from '../../api_calls.ts';
 import type { Failure } from './failure.ts';
 
 export interface Asked<T> {

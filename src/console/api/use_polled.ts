@@ -2,7 +2,8 @@
 import { useEffect, useState } from 'preact/hooks';
 import { useCell } from '../cell.ts';
 import { session } from '../session.ts';
-import { call, isFailure, type Answer, type CallName } from './client.ts';
+import { call, isFailure } from './client.ts';
+import type { Answer, CallName } from '../../api_calls.ts';
 import type { Failure } from './failure.ts';
 import type { Asked } from './use_call.ts';
 

@@ -1,5 +1,6 @@
 /** What a policy says of the last results on record, before it is saved. */
-import { call, type Answer } from '../api/client.ts';
+import { call } from '../api/client.ts';
+import type { Answer } from '../../api_calls.ts';
 import { asToken } from '../api/gateway.ts';
 import { KINDS, type PolicyEvaluation } from '../../api_types.ts';
 import { several } from '../parts/figures.ts';

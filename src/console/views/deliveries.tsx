@@ -1,6 +1,7 @@
 /** Webhooks: what came of each attempt, and another one. */
 import { useState } from 'preact/hooks';
-import { call, isFailure, type Answer } from '../api/client.ts';
+import { call, isFailure } from '../api/client.ts';
+import type { Answer } from '../../api_calls.ts';
 import type { Failure } from '../api/failure.ts';
 import { useCall } from '../api/use_call.ts';
 import { FilterChoice, FilterText, oneOf } from '../parts/filters.tsx';

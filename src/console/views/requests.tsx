@@ -1,7 +1,8 @@
 /** The log: every request that has ended. */
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { KINDS, LOG_STATES, POLICY_STATES, TOOL_STATES } from '../../api_types.ts';
-import { call, isFailure, type Answer, type Given } from '../api/client.ts';
+import { call, isFailure, type Given } from '../api/client.ts';
+import type { Answer } from '../../api_calls.ts';
 import { askAhead, useList } from '../api/ahead.ts';
 import { useAsked, type Asked } from '../api/use_call.ts';
 import { FilterChoice, FilterText, oneOf } from '../parts/filters.tsx';

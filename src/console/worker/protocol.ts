@@ -1,5 +1,5 @@
 /** What the page and its worker say to each other. The worker holds the outputs of one request. */
-import type { Answer } from '../api/client.ts';
+import type { Answer } from '../../api_calls.ts';
 import type { Failure } from '../api/failure.ts';
 import type { C2paReport, HlsReport, PolicyResult, ProbeReport } from '../../api_types.ts';
 import type { StoredComparison } from '../answer/matrix.ts';
