@@ -8,7 +8,7 @@ import type { SentFile } from './api/form.ts';
 import type { Answered } from './api/http.ts';
 import type { Standing } from '../api_types.ts';
 import { EXIT, Failure, Interrupted } from './failure.ts';
-import { bytes } from './output/figures.ts';
+import { bytes } from './output/text_table.ts';
 import type { Terminal } from './terminal.ts';
 
 export type RequestName =

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { basename } from 'node:path';
-import { start } from './start.ts';
+import { start } from './run.ts';
 import { PROGRAM } from './programs.ts';
 
 /** Linked under the name of a tool, it takes that tool's own flags. */

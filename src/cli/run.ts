@@ -2,16 +2,16 @@
 import { findCommand, readArguments } from './args.ts';
 import type { Api } from './api/api.ts';
 import type { Command, Format, Given, Program } from './command.ts';
-import { EXIT, Failure, Interrupted, masked, usage, type ExitCode } from './failure.ts';
+import { EXIT, type ExitCode, Failure, Interrupted, masked, usage } from './failure.ts';
 import { ClosedPipe, makeTerminal, printable, type Terminal, type TerminalOptions } from './terminal.ts';
 
-export interface Surroundings extends Pick<TerminalOptions, 'stdout' | 'stderr' | 'env'> {
+interface Surroundings extends Pick<TerminalOptions, 'stdout' | 'stderr' | 'env'> {
   signal: AbortSignal;
 }
 
 const ASKS_FOR_HELP = ['--help', '-h', 'help', undefined];
 
-export async function run(program: Program, args: readonly string[], around: Surroundings): Promise<ExitCode> {
+async function run(program: Program, args: readonly string[], around: Surroundings): Promise<ExitCode> {
   let terminal = makeTerminal(around);
   try {
     const [first, ...rest] = args;
@@ -83,4 +83,24 @@ function report(error: unknown, { stderr, signal }: Surroundings): ExitCode {
     : [`probeyard: unexpected error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`];
   stderr.write(`${masked(printable(lines.join('\n')))}\n`, () => {});
   return failure?.exitCode ?? EXIT.unknown;
+}
+
+/** Runs a program in this process: its signals, its output and its exit code. */
+
+export async function start(program: Program, args: readonly string[]): Promise<void> {
+  const interrupt = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.on(signal, () => {
+      if (interrupt.signal.aborted) process.exit(EXIT.interrupted);
+      interrupt.abort();
+    });
+  // Each write has its own error; without a listener one of them would end the process with a stack.
+  process.stdout.on('error', () => {});
+  process.stderr.on('error', () => {});
+  process.exitCode = await run(program, args, {
+    stdout: process.stdout,
+    stderr: process.stderr,
+    env: process.env,
+    signal: interrupt.signal,
+  });
 }

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { explain, type Facts } from '../../src/cli/kubectl/explain_text.ts';
-import { ENDED, WAITING } from '../../src/cli/kubectl/reasons.ts';
+import { ENDED, explain, type Facts, WAITING } from '../../src/cli/kubectl/explain.ts';
 import type { Job, Pool } from '../../src/cli/kubectl/resources.ts';
 import { WAITING as CAUSES, type Reason, type WaitingCause } from '../../src/platform/kube/probe_job.ts';
 

@@ -4,8 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { redacted, withoutSecrets } from '../../src/cli/kubectl/redact.ts';
-import { tarOf } from '../../src/cli/kubectl/tar.ts';
+import { redacted, tarOf, withoutSecrets } from '../../src/cli/kubectl/support_bundle.ts';
 
 const TOKEN = 'Zz9'.repeat(22).slice(0, 64);
 const HEX_TOKEN = 'a0'.repeat(32);

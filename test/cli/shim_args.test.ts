@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { Failure } from '../../src/cli/failure.ts';
-import { readFfprobe } from '../../src/cli/shim/ffprobe.ts';
-import { readMediainfo } from '../../src/cli/shim/mediainfo.ts';
-import { asGiven } from '../../src/cli/shim/given_name.ts';
-import { endedIn } from '../../src/cli/shim/tool_run.ts';
+import { readFfprobe } from '../../src/cli/shim/ffprobe_shim.ts';
+import { readMediainfo } from '../../src/cli/shim/mediainfo_shim.ts';
+import { asGiven, endedIn } from '../../src/cli/shim/tool_run.ts';
 import { FFPROBE_OPTIONS } from '../../src/media/tools/ffprobe_options.ts';
 
 const URL_ = 'https://media.example.com/a.mp4';

@@ -4,10 +4,10 @@ import { EXIT, Failure, type ExitCode } from '../failure.ts';
 import { submit } from '../follow.ts';
 import { givenSource } from '../given_source.ts';
 import { writeAnswer } from '../output/document.ts';
-import { paint, tableText, type Colour } from '../output/table.ts';
+import { paint, tableText, type Colour } from '../output/text_table.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
 import { times } from './request.ts';
-import { askSingle } from './sent_file.ts';
+import { askSingle } from './probe.ts';
 
 type State = 'Invalid' | 'none' | 'Valid' | 'Trusted';
 const ORDER: readonly State[] = ['Invalid', 'none', 'Valid', 'Trusted'];

@@ -1,14 +1,16 @@
+/** `compare` and `diff`: what versions of a tool say of one source, and what one says of two. */
 import type { Body } from '../../api_calls.ts';
-import type { ComparisonAnswer } from '../../api_types.ts';
+import type { ComparisonAnswer, Envelope } from '../../api_types.ts';
 import type { Invocation, Run } from '../command.ts';
-import { EXIT, usage, type ExitCode } from '../failure.ts';
+import { EXIT, type ExitCode, Failure, usage } from '../failure.ts';
 import { submit, type Limits } from '../follow.ts';
 import { writeAnswer } from '../output/document.ts';
-import { several } from '../output/figures.ts';
-import { paint, tableText } from '../output/table.ts';
-import { checkedSource } from '../source_text.ts';
+import { paint, several, tableText } from '../output/text_table.ts';
+import { checkedSource, givenSource } from '../given_source.ts';
 import { oneLine } from '../terminal.ts';
 import { times, withFields } from './request.ts';
+import type { Api } from '../api/api.ts';
+import { askFor, fileRequest } from './probe.ts';
 
 const TOOLS = ['ffprobe', 'mediainfo'] as const;
 
@@ -84,3 +86,23 @@ const run: Run = async (invocation) => {
   return comparedExit(comparison, invocation.has('exit-code') ? EXIT.failed : EXIT.done);
 };
 export default run;
+
+const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** A request on record, or a source that is probed for it. */
+async function requestOf(invocation: Invocation, api: Api, text: string): Promise<string> {
+  if (ID.test(text)) return text.toLowerCase();
+  const source = await givenSource(text);
+  const { body } = await askFor(invocation, api, await fileRequest(invocation), { source });
+  const { success, error, metadata } = JSON.parse(body.toString()) as Envelope;
+  if (!success) throw new Failure(`${source.shown}: ${error ?? 'no tool could read it'}`, EXIT.unknown);
+  return metadata.request_id;
+}
+
+export const runDiff: Run = async (invocation) => {
+  const api = await invocation.api();
+  const [a, b] = invocation.positionals as [string, string];
+  const ids = [await requestOf(invocation, api, a), await requestOf(invocation, api, b)];
+  const { body } = await api.ask('POST /v1/compare', { body: { request_ids: ids } as Body<'POST /v1/compare'> });
+  return comparedExit(await printComparison(invocation, body), EXIT.failed);
+};

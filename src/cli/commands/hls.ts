@@ -5,13 +5,12 @@ import { EXIT, usage, type ExitCode } from '../failure.ts';
 import { submit } from '../follow.ts';
 import { givenSources, memberOf, subjectOf, type GivenSource } from '../given_source.ts';
 import { writeAnswer, writeValue } from '../output/document.ts';
-import { several } from '../output/figures.ts';
+import { type Colour, paint, several, tableText } from '../output/text_table.ts';
 import { ciText, isForCi, reportsOf, writeReports } from '../output/for_ci.ts';
-import { paint, tableText, type Colour } from '../output/table.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
 import { unjudged } from './check.ts';
 import { times, withFields } from './request.ts';
-import { askSingle } from './sent_file.ts';
+import { askSingle } from './probe.ts';
 import { inOrder, parallelOf, worst, type Outcome } from './several.ts';
 
 const LEVELS = ['must-fix', 'should-fix', 'info'] as const;

@@ -1,11 +1,11 @@
+/** `log` and `usage`: requests on record, and their figures. */
 import type { Api } from '../api/api.ts';
 import type { Query } from '../../api_calls.ts';
 import type { Given, Invocation, Run } from '../command.ts';
 import { milliseconds, wholeNumber } from '../args.ts';
-import { EXIT, usage, type ExitCode } from '../failure.ts';
+import { EXIT, type ExitCode, usage } from '../failure.ts';
 import { writeAnswer } from '../output/document.ts';
-import { age } from '../output/figures.ts';
-import { tableText, type Colour } from '../output/table.ts';
+import { age, bytes, type Colour, duration, tableText } from '../output/text_table.ts';
 
 const COLOURS: Readonly<Record<string, Colour>> = {
   success: 'green',
@@ -97,3 +97,33 @@ const run: Run = async (invocation) => {
   return id === undefined ? list(invocation, api) : one(invocation, api, id);
 };
 export default run;
+
+type UsageQuery = NonNullable<Query<'GET statistics/usage'>>;
+export const BY = { hour: 'hourly', day: 'daily', week: 'weekly', month: 'monthly', year: 'yearly' } as const;
+
+export const runUsage: Run = async (invocation) => {
+  const { format, terminal } = invocation;
+  const by = invocation.text('by') as keyof typeof BY | undefined;
+  const date = period(invocation);
+  const query: UsageQuery = {
+    ...(Object.keys(date).length === 0 ? {} : { date }),
+    aggregation: by === undefined ? 'daily' : BY[by],
+  };
+  const api = await invocation.api();
+  if (format !== 'table') {
+    await writeAnswer(invocation, (await api.ask('GET statistics/usage', { query })).body);
+    return EXIT.done;
+  }
+  const { 'users-usage': users } = await api.call('GET statistics/usage', { query });
+  const rows = users.flatMap(({ 'user-id': user, 'aggregated-usage': buckets }) =>
+    buckets.map(({ 'aggregation-time': time, resources }) => [
+      time,
+      String(user),
+      String(resources['request-count']),
+      duration(resources['processing-time']),
+      bytes(resources['data-processed']),
+    ]),
+  );
+  await terminal.data(tableText(terminal, ['FROM', 'USER', 'REQUESTS', 'TIME', 'READ'], rows));
+  return EXIT.done;
+};

@@ -1,16 +1,51 @@
+/** `probe`: what is in files and streams; and how other commands ask for it. */
+import { readFile } from 'node:fs/promises';
+import { EXIT, type ExitCode, Failure, usage } from '../failure.ts';
 import type { Api } from '../api/api.ts';
 import type { Body } from '../../api_calls.ts';
 import type { Answered } from '../api/http.ts';
 import type { Envelope } from '../../api_types.ts';
 import type { Invocation, Run } from '../command.ts';
-import { EXIT, Failure, usage, type ExitCode } from '../failure.ts';
 import { submit, type Limits } from '../follow.ts';
-import { givenSources, memberOf, type GivenSource } from '../given_source.ts';
+import { type GivenSource, givenSources, memberOf } from '../given_source.ts';
 import { writeAnswer, yamlText } from '../output/document.ts';
-import { envelopeText } from '../output/report.ts';
-import { policyOf } from './policy_text.ts';
+import { envelopeText } from '../output/envelope_text.ts';
 import { times, versions, withFields } from './request.ts';
 import { inOrder, parallelOf, worst, type Outcome } from './several.ts';
+
+/** What `--policy` names: a saved policy, or a file that holds one. */
+
+const FILE = /\.(?:ya?ml|json)$/i;
+const MOST_BYTES = 64 * 1024;
+
+async function policyOf(text: string): Promise<string | Record<string, unknown>> {
+  if (/\.xml$/i.test(text))
+    throw usage(`${text}: a policy of MediaConch has to be saved first`, 'PUT /v1/policy/NAME translates it');
+  if (!FILE.test(text)) return text;
+  let content: string;
+  try {
+    content = await readFile(text, 'utf8');
+  } catch (error) {
+    throw new Failure(`${text}: cannot be read: ${(error as NodeJS.ErrnoException).code}`, EXIT.usage, {
+      hint: 'a name that ends in .yaml, .yml or .json is a file',
+    });
+  }
+  if (content.length > MOST_BYTES) throw usage(`${text}: is larger than 64 KB`);
+  return parsed(content, text);
+}
+
+async function parsed(content: string, path: string): Promise<Record<string, unknown>> {
+  const { parse } = await import('yaml');
+  let value: unknown;
+  try {
+    value = parse(content, { maxAliasCount: 0 });
+  } catch (error) {
+    throw usage(`${path}: is not valid YAML: ${(error as Error).message.split('\n')[0]}`);
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw usage(`${path}: is not a policy: it needs rules`);
+  return value as Record<string, unknown>;
+}
 
 export async function fileRequest(invocation: Invocation): Promise<Record<string, unknown> & Limits> {
   const [only, policy] = [invocation.text('only'), invocation.text('policy')];
@@ -121,3 +156,31 @@ async function printAll({ format, terminal }: Invocation, outcomes: readonly Out
   return worst(outcomes.map((one) => ('value' in one ? exitOf(envelopeOf(one.value)) : one.failure.exitCode)));
 }
 export default run;
+
+/** A file that is sent goes to one endpoint; its answer takes the form of that of the tool's own endpoint. */
+
+type SingleTool = 'mediastreamvalidator' | 'c2pa';
+
+function singleAnswer(envelope: Envelope, tool: SingleTool): object {
+  const { success, error: failed, metadata } = envelope;
+  const { response = null, error = failed, duration = 0, usage: billed = 0 } = envelope[tool] ?? {};
+  return {
+    success,
+    ...(error === undefined ? {} : { error }),
+    output: response,
+    metadata: { ...metadata, duration, usage: billed },
+  };
+}
+
+export async function askSingle(
+  invocation: Invocation,
+  api: Api,
+  tool: SingleTool,
+  { fields, source, enveloped }: { fields: Record<string, unknown>; source: GivenSource; enveloped: boolean },
+): Promise<Answered> {
+  const bare = fields['inject_output'] === true;
+  const answered = await askFor(invocation, api, { ...fields, only: tool }, { source, enveloped });
+  if (bare) return answered;
+  const envelope = JSON.parse(answered.body.toString()) as Envelope;
+  return { ...answered, body: Buffer.from(JSON.stringify(singleAnswer(envelope, tool))) };
+}

@@ -1,10 +1,12 @@
+/** `result` and `versions`: what is read without running anything. */
 import type { Envelope } from '../../api_types.ts';
 import type { Run } from '../command.ts';
 import { EXIT, Failure } from '../failure.ts';
 import { standingLine } from '../follow.ts';
 import { writeAnswer } from '../output/document.ts';
-import { envelopeText } from '../output/report.ts';
+import { envelopeText } from '../output/envelope_text.ts';
 import { oneLine } from '../terminal.ts';
+import { tableText } from '../output/text_table.ts';
 
 const run: Run = async (invocation) => {
   const { positionals, format, terminal } = invocation;
@@ -26,3 +28,23 @@ const run: Run = async (invocation) => {
 const begun = (body: Buffer): number =>
   Date.parse((JSON.parse(body.toString()) as { steps: { queued: string } }).steps.queued);
 export default run;
+
+export const runVersions: Run = async (invocation) => {
+  const { format, terminal } = invocation;
+  const api = await invocation.api();
+  if (format !== 'table') {
+    await writeAnswer(invocation, (await api.ask('GET /v1/versions')).body);
+    return EXIT.done;
+  }
+  const { tools } = await api.call('GET /v1/versions');
+  const rows = tools.map(({ tool, latest, versions }) => [
+    tool,
+    latest ?? 'none',
+    versions.map(({ version }) => version).join(' '),
+  ]);
+  await terminal.data(tableText(terminal, ['TOOL', 'LATEST', 'VERSIONS'], rows));
+  for (const { tool, versions } of tools)
+    for (const { version, warning } of versions)
+      if (warning !== undefined) terminal.note(oneLine(`${tool} ${version}: ${warning}`));
+  return EXIT.done;
+};

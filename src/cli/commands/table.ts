@@ -204,7 +204,7 @@ export const COMMANDS: readonly Command[] = [
         line: 'probeyard diff 019a5f3e-8a00-7000-8000-000000000001 https://media.example.com/film.mp4',
       },
     ],
-    run: async () => (await import('./diff.ts')).default,
+    run: async () => (await import('./compare.ts')).runDiff,
   },
   {
     name: 'result',
@@ -268,7 +268,7 @@ export const COMMANDS: readonly Command[] = [
     ],
     formats: ['table', 'json', 'yaml'],
     examples: [{ does: 'the last week by day', line: 'probeyard usage --since 7d' }],
-    run: async () => (await import('./usage.ts')).default,
+    run: async () => (await import('./log.ts')).runUsage,
   },
   {
     name: 'token',
@@ -312,7 +312,7 @@ export const COMMANDS: readonly Command[] = [
         line: 'probeyard versions -o json | jq -r \'.tools[] | select(.tool == "ffprobe").latest\'',
       },
     ],
-    run: async () => (await import('./versions.ts')).default,
+    run: async () => (await import('./result.ts')).runVersions,
   },
   {
     name: 'login',
@@ -347,7 +347,7 @@ export const COMMANDS: readonly Command[] = [
       { does: 'in place of ffprobe', line: 'ln -s "$(command -v probeyard)" ~/bin/ffprobe' },
     ],
     verbatim: true,
-    run: async () => (await import('../shim/ffprobe.ts')).default,
+    run: async () => (await import('../shim/ffprobe_shim.ts')).default,
   },
   {
     name: 'mediainfo',
@@ -365,7 +365,7 @@ export const COMMANDS: readonly Command[] = [
       },
     ],
     verbatim: true,
-    run: async () => (await import('../shim/mediainfo.ts')).default,
+    run: async () => (await import('../shim/mediainfo_shim.ts')).default,
   },
   {
     name: 'mcp',
@@ -382,7 +382,7 @@ export const COMMANDS: readonly Command[] = [
       },
       { does: 'the tools, by hand', line: `echo '{"jsonrpc":"2.0","id":1,"method":"tools/list"}' | probeyard mcp` },
     ],
-    run: async () => (await import('./mcp.ts')).default,
+    run: async () => (await import('../mcp/mcp_command.ts')).default,
   },
   DOCTOR,
   {

@@ -4,8 +4,7 @@ import type { Invocation, Run } from '../command.ts';
 import { milliseconds, wholeNumber } from '../args.ts';
 import { EXIT, usage } from '../failure.ts';
 import { writeValue } from '../output/document.ts';
-import { age } from '../output/figures.ts';
-import { tableText } from '../output/table.ts';
+import { age, tableText } from '../output/text_table.ts';
 
 type Token = Answer<'POST auth/api-token'>;
 const PAGE = 1_000;

@@ -1,8 +1,21 @@
-/** What may follow the words of a command line that is being typed. */
-import type { Program } from '../command.ts';
-import { optionsOf, valuesOf, wordsOf } from './words.ts';
+/** What a shell may complete, from the table of commands: the words of a line, and what may follow them. */
+import { outputOption } from '../args.ts';
+import type { Command, Option, Program } from '../command.ts';
 
-export interface Offer {
+export const optionsOf = (program: Program, command: Command): Option[] =>
+  command.verbatim ? [] : [...(command.options ?? []), ...outputOption(command), ...program.options];
+
+export const wordsOf = ({ name, short }: Option): string[] => [
+  `--${name}`,
+  ...(short === undefined ? [] : [`-${short}`]),
+];
+
+/** Of the first argument. */
+export const valuesOf = ({ positionals = [] }: Command): readonly string[] => positionals[0]?.values ?? [];
+
+/** What may follow the words of a command line that is being typed. */
+
+interface Offer {
   word: string;
   help: string;
 }

@@ -1,21 +1,148 @@
 /** `doctor`: starts the pods of the preflight, reads what they found, and says which values fit. */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Finding } from '../../service/doctor/finding.ts';
+import { dnsPods, type DnsPods } from '../../service/doctor/checks/dns_pods.ts';
+import { kubernetes } from '../../service/doctor/checks/kubernetes.ts';
+import { nodes } from '../../service/doctor/checks/nodes.ts';
+import { pull } from '../../service/doctor/checks/pull.ts';
+import { type Check, type Finding, findingOf } from '../../service/doctor/finding.ts';
+import { EXIT, Failure, Interrupted, usage } from '../failure.ts';
+import { type Kubectl, kubectlOf } from '../kubectl/kubectl.ts';
+import type { Event, List } from '../kubectl/resources.ts';
 import { CLUSTER_PLACES, isPlace, type Place } from '../../service/doctor/places.ts';
 import { hasFailed, textOf, valuesOf } from '../../service/doctor/report.ts';
 import type { Invocation, Run } from '../command.ts';
-import { EXIT, Failure, Interrupted, usage } from '../failure.ts';
-import { kubectlOf, type Kubectl } from '../kubectl/kubectl.ts';
-import type { Event, List } from '../kubectl/resources.ts';
 import { writeValue, yamlText } from '../output/document.ts';
 import { printable } from '../terminal.ts';
-import { clusterFindings } from './cluster.ts';
-import { installedBy } from './installed.ts';
 import { jobOf, placeOf, selectorOf, type Plan } from './jobs.ts';
-import { ownNamespace } from './own_namespace.ts';
-import { podFindings } from './pod_findings.ts';
-import { hasRun, isStuck, wasRefused, type DoctorPod } from './pods.ts';
+import { type DoctorPod, hasRun, isStuck, ownNamespace, podFindings, wasRefused } from './pods.ts';
+
+/** What kubectl alone finds out: versions, nodes, the pods of DNS, and how long images took. */
+
+interface Node {
+  status?: { nodeInfo?: { architecture?: string; containerRuntimeVersion?: string } };
+}
+interface Service {
+  spec: { selector?: Record<string, string> };
+}
+interface Slice {
+  ports?: { port?: number }[];
+}
+
+/** Namespace and name of the service, as clusters have it. */
+const DNS_SERVICES = [
+  ['kube-system', 'kube-dns'],
+  ['openshift-dns', 'dns-default'],
+  ['kube-system', 'rke2-coredns-rke2-coredns'],
+] as const;
+
+/** Where kubectl may not look, nothing is known. */
+async function checked<Facts>(check: Check<Facts>, read: () => Promise<Facts>): Promise<Finding> {
+  try {
+    return findingOf(check, check.verdict(await read()));
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    return findingOf(check, { status: 'unknown', found: error.message });
+  }
+}
+
+async function version(kubectl: Kubectl): Promise<string> {
+  const { serverVersion } = JSON.parse(await kubectl.run(['version', '--output=json'])) as {
+    serverVersion?: { gitVersion?: string };
+  };
+  return serverVersion?.gitVersion ?? 'unknown';
+}
+
+async function dnsPodsOf(kubectl: Kubectl): Promise<DnsPods | undefined> {
+  for (const [namespace, name] of DNS_SERVICES) {
+    const at = `--namespace=${namespace}`;
+    const { items } = await kubectl.get<List<Service>>('services', at, `--field-selector=metadata.name=${name}`);
+    const labels = items[0]?.spec.selector;
+    if (labels === undefined) continue;
+    const slices = await kubectl.get<List<Slice>>(
+      'endpointslices',
+      at,
+      `--selector=kubernetes.io/service-name=${name}`,
+    );
+    const ports = slices.items.flatMap((slice) => slice.ports ?? []).flatMap(({ port }) => port ?? []);
+    // 9153 and the like serve metrics.
+    const asked = [...new Set(ports)].filter((port) => [53, 1053, 5353, 8053].includes(port)).toSorted((a, b) => a - b);
+    return { namespace, labels, ports: asked.length === 0 ? [53] : asked };
+  }
+  return undefined;
+}
+
+async function clusterFindings(
+  kubectl: Kubectl,
+  events: readonly Event[],
+  found: readonly Finding[],
+): Promise<Finding[]> {
+  const volumes = found.find(({ id }) => id === 'image-volume')?.status;
+  const imageVolumes = volumes === undefined || volumes === 'unknown' ? undefined : volumes === 'pass';
+  const messages = events.filter(({ reason }) => reason === 'Pulled').map(({ message = '' }) => message);
+  return [
+    await checked(kubernetes, async () => ({ version: await version(kubectl), imageVolumes })),
+    await checked(nodes, async () => {
+      const { items } = await kubectl.get<List<Node>>('nodes');
+      return items.map(({ status }) => ({
+        architecture: status?.nodeInfo?.architecture ?? '',
+        runtime: status?.nodeInfo?.containerRuntimeVersion ?? 'unknown',
+      }));
+    }),
+    await checked(dnsPods, () => dnsPodsOf(kubectl)),
+    findingOf(pull, pull.verdict({ messages })),
+  ];
+}
+
+/** What an installation says of itself: its image, its addresses. No Secret is read. */
+
+interface PodSpec {
+  imagePullSecrets?: { name: string }[];
+  securityContext?: object;
+  containers: { image: string; imagePullPolicy?: string; env?: { name: string; value?: string }[] }[];
+}
+interface Deployment {
+  metadata: { labels?: Record<string, string> };
+  spec: { template: { spec: PodSpec } };
+}
+
+interface Installed {
+  image: string;
+  pullPolicy: string;
+  pullSecrets: readonly string[];
+  podSecurity: object | undefined;
+  nats: readonly string[];
+  runners: string;
+}
+
+const CONTROLLER = 'app.kubernetes.io/name=probeyard,app.kubernetes.io/component=controller';
+
+/** Without user and password. */
+const addressesIn = (urls: string): string[] =>
+  urls
+    .split(',')
+    .filter((url) => URL.canParse(url))
+    .map((url) => new URL(url))
+    .map(({ hostname, port }) => `${hostname}:${port || 4222}`);
+
+async function installedBy(kubectl: Kubectl): Promise<Installed> {
+  const { items } = await kubectl.get<{ items: Deployment[] }>('deployments', `--selector=${CONTROLLER}`);
+  const spec = items[0]?.spec.template.spec;
+  const container = spec?.containers[0];
+  if (!spec || !container)
+    throw new Failure(`there is no Probeyard in the namespace ${kubectl.namespace}`, EXIT.usage, {
+      hint: 'name another one with --namespace, or check the cluster before with --install-check',
+    });
+  const value = (name: string): string => container.env?.find((one) => one.name === name)?.value ?? '';
+  return {
+    image: container.image,
+    pullPolicy: container.imagePullPolicy ?? 'IfNotPresent',
+    pullSecrets: (spec.imagePullSecrets ?? []).map(({ name }) => name),
+    podSecurity: spec.securityContext,
+    nats: addressesIn(value('PY_RUNNER_NATS_URL') || value('PY_NATS_URL')),
+    runners: value('PY_RUNNER_NAMESPACE') || `${kubectl.namespace}-runners`,
+  };
+}
 
 const OWN_NAMESPACE = 'probeyard-doctor';
 const POLL_MS = 1_000;

@@ -2,8 +2,7 @@
 import type { Invocation, Run } from '../command.ts';
 import { EXIT } from '../failure.ts';
 import { writeValue } from '../output/document.ts';
-import { age, several } from '../output/figures.ts';
-import { tableText, type Row } from '../output/table.ts';
+import { age, type Row, several, tableText } from '../output/text_table.ts';
 import { kubectlOf } from './kubectl.ts';
 import { conditionOf, hasEnded, stateOf, type Job, type List, type Pool, type Tool } from './resources.ts';
 

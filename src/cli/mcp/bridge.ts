@@ -1,21 +1,147 @@
 /** Lines of stdin to `/mcp`, answers to stdout. The server decides everything else. */
+import type { IncomingMessage } from 'node:http';
+import { requestFor } from '../api/http.ts';
 import type { Access } from '../config.ts';
 import { masked } from '../failure.ts';
-import {
-  agreedVersion,
-  cancelledBy,
-  errorLine,
-  headersOf,
-  idOf,
-  INVALID_REQUEST,
-  NOT_SENT,
-  PARSE_ERROR,
-  type Id,
-  type Message,
-} from './messages.ts';
-import { post } from './post.ts';
 
-export interface BridgeOptions {
+/* Reads a stream of server-sent events, of which only the data matters. */
+
+/** Longer than any message of the server. */
+const MOST_CHARACTERS = 4 * 1024 * 1024;
+
+/** The data of each event, in order. */
+export async function* eventData(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  let data: string[] = [];
+  for await (const chunk of chunks) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split(/\r\n|\n|\r(?!$)/);
+    rest = lines.pop()!;
+    if (rest.length > MOST_CHARACTERS) throw new Error('an event is too long');
+    for (const line of lines) {
+      if (line.startsWith('data:')) data.push(line.slice(line.startsWith('data: ') ? 6 : 5));
+      else if (line === '' && data.length > 0) {
+        yield data.join('\n');
+        data = [];
+      }
+    }
+  }
+}
+
+/** One message to the server, and its answer as it arrives. */
+
+interface Posted {
+  status: number;
+  /** The messages of the answer, as JSON texts. */
+  messages: AsyncIterable<string>;
+}
+
+const MOST_ANSWER_BYTES = 4 * 1024 * 1024;
+
+async function* oneMessage(answer: IncomingMessage): AsyncGenerator<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > MOST_ANSWER_BYTES) throw new Error(`the answer is larger than ${MOST_ANSWER_BYTES} bytes`);
+    chunks.push(chunk);
+  }
+  if (bytes > 0) yield Buffer.concat(chunks).toString();
+}
+
+async function post(
+  { url, token }: Access,
+  line: string,
+  { headers, signal }: { headers: Record<string, string>; signal: AbortSignal },
+): Promise<Posted> {
+  const address = new URL(`${url.pathname.replace(/\/$/, '')}/mcp`, url);
+  const request = requestFor(url);
+  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+    const sent = request(address, {
+      method: 'POST',
+      signal,
+      headers: {
+        Authorization: `Bearer ${token}`,
+        Accept: 'application/json, text/event-stream',
+        'Content-Type': 'application/json',
+        'Content-Length': Buffer.byteLength(line),
+        'User-Agent': 'probeyard-cli',
+        ...headers,
+      },
+    });
+    sent.on('response', resolve);
+    sent.on('error', reject);
+    sent.end(line);
+  });
+  const isStream = (answer.headers['content-type'] ?? '').startsWith('text/event-stream');
+  return {
+    status: answer.statusCode ?? 0,
+    messages: isStream ? eventData(answer as AsyncIterable<Buffer>) : oneMessage(answer),
+  };
+}
+
+/** Messages of JSON-RPC, as far as the bridge has to understand them. */
+
+type Id = string | number;
+
+interface Message {
+  id?: unknown;
+  method?: unknown;
+  params?: unknown;
+  result?: unknown;
+}
+
+const PARSE_ERROR = -32_700;
+const INVALID_REQUEST = -32_600;
+/** Of the transport: the server was not reached, or refused the call. */
+const NOT_SENT = -32_000;
+
+const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion';
+/** The parameter that a call is about, by which proxies may route it. */
+const NAME_PARAMS = ['name', 'uri', 'taskId'] as const;
+
+type Members = Record<string, unknown>;
+const membersOf = (value: unknown): Members =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : {};
+
+const isId = (value: unknown): value is Id => typeof value === 'string' || typeof value === 'number';
+
+const idOf = ({ id }: Message): Id | null => (isId(id) ? id : null);
+
+const errorLine = (id: Id | null, code: number, message: string): string =>
+  `${JSON.stringify({ jsonrpc: '2.0', id, error: { code, message } })}\n`;
+
+/** As header values are written that are not visible ASCII. */
+const headerText = (text: string): string =>
+  /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(text) ? text : `=?base64?${Buffer.from(text).toString('base64')}?=`;
+
+/** The request that a client no longer wants. */
+function cancelledBy({ method, params }: Message): Id | undefined {
+  if (method !== 'notifications/cancelled') return undefined;
+  const { requestId } = membersOf(params);
+  return isId(requestId) ? requestId : undefined;
+}
+
+/** The revision that an answer to `initialize` settles on. */
+function agreedVersion({ result }: Message): string | undefined {
+  const { protocolVersion } = membersOf(result);
+  return typeof protocolVersion === 'string' ? protocolVersion : undefined;
+}
+
+/** Headers that repeat what the message says, which newer revisions require. `agreed`: by `initialize`. */
+export function headersOf({ method, params }: Message, agreed: string | undefined): Record<string, string> {
+  const { _meta: meta, ...others } = membersOf(params);
+  const own = membersOf(meta)[VERSION_KEY];
+  const version = typeof own === 'string' ? own : agreed;
+  const name = NAME_PARAMS.map((param) => others[param]).find((value) => typeof value === 'string');
+  return {
+    ...(version === undefined ? {} : { 'MCP-Protocol-Version': headerText(version) }),
+    ...(typeof own === 'string' && typeof method === 'string' ? { 'Mcp-Method': headerText(method) } : {}),
+    ...(typeof own === 'string' && typeof name === 'string' ? { 'Mcp-Name': headerText(name) } : {}),
+  };
+}
+
+interface BridgeOptions {
   access: Access;
   signal: AbortSignal;
   /** Writes one line. */
@@ -27,7 +153,7 @@ export interface BridgeOptions {
 const MOST_BYTES = 1024 * 1024;
 const MOST_AT_ONCE = 64;
 
-export interface Bridge {
+interface Bridge {
   take(line: string): void;
   /** Resolves when every message has its answer. */
   idle(): Promise<void>;

@@ -1,5 +1,40 @@
-/** Columns for people. Cells come from media and servers: no control character gets through. */
+/** Columns and figures for people. Cells come from media and servers: no control character gets through. */
 import { oneLine, type Terminal } from '../terminal.ts';
+
+/** Figures as people read them. */
+
+const scaled = (value: number, units: readonly string[], step: number): string => {
+  let [figure, place] = [value, 0];
+  while (figure >= step && place < units.length - 1) {
+    figure /= step;
+    place += 1;
+  }
+  return `${place === 0 ? figure : figure.toFixed(1)} ${units[place]}`;
+};
+
+export const bytes = (value: number): string => scaled(value, ['B', 'kB', 'MB', 'GB', 'TB'], 1_000);
+export const bitRate = (value: number): string => scaled(value, ['bit/s', 'kbit/s', 'Mbit/s', 'Gbit/s'], 1_000);
+
+export function duration(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  const seconds = ms / 1_000;
+  if (seconds < 120) return `${seconds.toFixed(seconds < 10 ? 2 : 1)} s`;
+  const minutes = seconds / 60;
+  return minutes < 120 ? `${minutes.toFixed(1)} min` : `${(minutes / 60).toFixed(1)} h`;
+}
+
+/** How long ago, as kubectl says it. */
+export function age(since: string, now = Date.now()): string {
+  const seconds = Math.max(0, Math.round((now - Date.parse(since)) / 1_000));
+  if (Number.isNaN(seconds)) return '';
+  if (seconds < 120) return `${seconds}s`;
+  if (seconds < 7_200) return `${Math.floor(seconds / 60)}m`;
+  return seconds < 172_800 ? `${Math.floor(seconds / 3_600)}h` : `${Math.floor(seconds / 86_400)}d`;
+}
+
+export const several = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
+/** Columns for people. Cells come from media and servers: no control character gets through. */
 
 export type Colour = 'red' | 'green' | 'yellow' | 'dim' | 'bold';
 const CODES: Readonly<Record<Colour, string>> = { red: '31', green: '32', yellow: '33', dim: '2', bold: '1' };
@@ -7,7 +42,7 @@ const CODES: Readonly<Record<Colour, string>> = { red: '31', green: '32', yellow
 export const paint = ({ colour }: Pick<Terminal, 'colour'>, name: Colour | undefined, text: string): string =>
   colour && name !== undefined ? `\u001b[${CODES[name]}m${text}\u001b[0m` : text;
 
-export interface Cell {
+interface Cell {
   text: string;
   colour?: Colour | undefined;
 }
