@@ -124,7 +124,7 @@ const isPolicyNotReady = (error: unknown): boolean =>
   isKubeError(error, 'invalid', 'forbidden') &&
   /denied request: failed to configure (policy|binding)/.test(error.message);
 
-export interface AdmissionDeps {
+interface AdmissionDeps {
   term: Term;
   kube: KubeClient;
   store: Store;
@@ -136,7 +136,7 @@ export interface AdmissionDeps {
  * Returns once the outcome of the write is known: a slot is released only if the write certainly did not land.
  * `isWanted`: false if the job ended meanwhile.
  */
-export async function writeAdmission(
+async function writeAdmission(
   deps: AdmissionDeps,
   job: Job,
   isWanted: () => boolean,

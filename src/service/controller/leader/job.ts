@@ -77,6 +77,21 @@ export interface Job extends Entry {
   successor: ProbeJob | undefined;
 }
 
+/** Of a job that no event has met. */
+export const noState = () => ({
+  state: 'none' as const,
+  timers: [],
+  early: undefined,
+  refusals: 0,
+  absences: 0,
+  runner: undefined,
+  prepared: false,
+  goAt: 0,
+  stopped: undefined,
+  gone: false,
+  successor: undefined,
+});
+
 export type JobRecord = UnresolvedJob | Job;
 
 export const isResolved = (record: JobRecord | undefined): record is Job =>

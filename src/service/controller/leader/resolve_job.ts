@@ -21,7 +21,17 @@ import { isAdmitted } from '../../../platform/kube/conditions.ts';
 import { displaySource } from '../../../source/address/redact.ts';
 import { groupOf } from '../../../source/protocols/table.ts';
 import { holdsCredentials } from '../../../source/source.ts';
-import { Refusal, idOf, isEndpoint, isHandMade, submittedAtOf, timeoutOf, type Job, type JobPolicy } from './job.ts';
+import {
+  Refusal,
+  idOf,
+  isEndpoint,
+  isHandMade,
+  noState,
+  submittedAtOf,
+  timeoutOf,
+  type Job,
+  type JobPolicy,
+} from './job.ts';
 import { resolveCredentials, type CredentialSettings, readAddress, readSealed, type Sources } from './job_sources.ts';
 import { policyOf, type PolicyDocuments } from './policies.ts';
 import { tenantOf } from '../pools/share.ts';
@@ -328,18 +338,8 @@ export async function takeIn(deps: IntakeDeps, job: ProbeJob): Promise<{ job: Jo
       policy,
       status: job.status,
       resourceVersion: job.metadata.resourceVersion ?? '',
-      state: 'none',
       attempt: job.status?.attempts ?? 0,
-      refusals: 0,
-      absences: 0,
-      runner: undefined,
-      goAt: 0,
-      prepared: false,
-      timers: [],
-      early: undefined,
-      stopped: undefined,
-      gone: false,
-      successor: undefined,
+      ...noState(),
     },
   };
 }

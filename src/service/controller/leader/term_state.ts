@@ -105,7 +105,7 @@ export interface Effects {
 }
 
 /** The records of all jobs, by the names of their ProbeJobs. */
-export class Jobs {
+class Jobs {
   readonly #records = new Map<string, JobRecord>();
   /** Index of those that wait for another runner. */
   readonly #retrying = new Set<Job>();
