@@ -8,7 +8,7 @@ import {
   resolveCredentials,
   type CredentialSettings,
   readSealed,
-} from '../../src/service/controller/leader/job_sources.ts';
+} from '../../src/service/controller/leader/resolve_job.ts';
 import { parseSource } from '../../src/source/address/parse.ts';
 import { displaySource } from '../../src/source/address/redact.ts';
 import { isSigned } from '../../src/source/http/exchange.ts';

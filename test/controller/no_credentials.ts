@@ -1,5 +1,5 @@
 /** An installation without named credentials. */
-import type { CredentialSettings } from '../../src/service/controller/leader/job_sources.ts';
+import type { CredentialSettings } from '../../src/service/controller/leader/resolve_job.ts';
 import { keepIdentities } from '../../src/platform/identity/identities.ts';
 import { postBy } from '../../src/platform/identity/post.ts';
 

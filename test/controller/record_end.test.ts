@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Bus } from '../../src/platform/bus/connect.ts';
-import { endRequest } from '../../src/service/controller/leader/end_write.ts';
+import { endRequest } from '../../src/service/controller/leader/ends.ts';
 import { PolicyDocuments } from '../../src/service/controller/leader/policies.ts';
 import { takeIn } from '../../src/service/controller/leader/resolve_job.ts';
 import { Refusal } from '../../src/service/controller/leader/job.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { Refusal } from '../../src/service/controller/leader/job.ts';
-import { resolveCredentials, readSealed } from '../../src/service/controller/leader/job_sources.ts';
+import { resolveCredentials, readSealed } from '../../src/service/controller/leader/resolve_job.ts';
 import { keepIdentities, type Identities } from '../../src/platform/identity/identities.ts';
 import { postBy } from '../../src/platform/identity/post.ts';
 import { displaySource, redactor } from '../../src/source/address/redact.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readSealed } from '../../../src/service/controller/leader/job_sources.ts';
+import { readSealed } from '../../../src/service/controller/leader/resolve_job.ts';
 import { openSealed } from '../../../src/platform/seal/open.ts';
 import { startApi, tool, type ApiFixture } from '../fixture.ts';
 

@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Uploads } from '../../../src/service/api/deps.ts';
-import { readSealed } from '../../../src/service/controller/leader/job_sources.ts';
+import { readSealed } from '../../../src/service/controller/leader/resolve_job.ts';
 import { openSealed } from '../../../src/platform/seal/open.ts';
 import { startProxy } from '../../../src/source/proxy.ts';
 import { serveUploads, type UploadServer } from '../../../src/source/upload/serve.ts';

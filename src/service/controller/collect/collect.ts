@@ -22,7 +22,7 @@ import { traceJob } from '../../../platform/tracing/job_trace.ts';
 import { TRACE_ANNOTATION } from '../../../platform/tracing/trace_context.ts';
 import type { Tracer } from '../../../platform/tracing/tracer.ts';
 import { isFinished } from '../../../platform/kube/conditions.ts';
-import { recordedEnd } from '../leader/end_write.ts';
+import { recordedEnd } from '../leader/ends.ts';
 import { idOf, submittedAtOf } from '../leader/job.ts';
 import { mergedTools } from '../leader/job_status.ts';
 import type { ControllerMetrics } from '../metrics.ts';

@@ -2,8 +2,7 @@
 import type { ProbeJob } from '../../../platform/kube/probe_job.ts';
 import { requestFields } from '../../../base/log.ts';
 import type { TokenRecord } from '../../../platform/store/records.ts';
-import { endRequest, writeFinish } from './end_write.ts';
-import { CANCELLED, endableOf, endOf } from './ends.ts';
+import { endRequest, writeFinish, CANCELLED, endableOf, endOf } from './ends.ts';
 import { Refusal, idOf, isResolved, type End, type EventOf, type Job, type JobRecord } from './job.ts';
 import { isAdmitted, isFinished } from '../../../platform/kube/conditions.ts';
 import { isBeingDeleted } from './job_status.ts';

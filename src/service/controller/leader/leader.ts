@@ -15,7 +15,7 @@ import { queueOf } from '../snapshot/queue.ts';
 import { admit, admitNext, go, startAttempt } from './dispatch.ts';
 import { announced, beginEarly, dropEarly, endEarly, holdEarlySlot } from './early.ts';
 import {
-  closed,
+  collected,
   deleted,
   limitQueueTime,
   limitRunTime,
@@ -25,15 +25,16 @@ import {
   reportEnd,
   stop,
   writeEnd,
+  endOf,
 } from './ends.ts';
 import { countSlot, resolve, resolveLater, seen, writeRefusal } from './intake.ts';
-import type { Job } from './job.ts';
+import { type Job, stateOf } from './job.ts';
 import { disarm } from './lease_guard.ts';
 import { connectionChanged, heartbeat, lookUpEnd, podGone, tick } from './losses.ts';
 import { letGo, prepare } from './orders.ts';
 import { recover } from './recover.ts';
-import { TermState, type Effects, type LeaderDeps } from './term_state.ts';
-import { tokensChanged } from './tokens.ts';
+import { TermState, type Effects, type LeaderDeps, slotsOf } from './term_state.ts';
+import { refusalOf } from './resolve_job.ts';
 
 /** By name, in the order in which a job meets them. */
 const EFFECTS: Effects = {
@@ -120,7 +121,7 @@ export class Leader {
   }
 
   closed(notice: Closed): void {
-    closed(this.#state, notice);
+    collected(this.#state, notice);
   }
 
   podGone(task: LostTask): void {
@@ -174,6 +175,54 @@ export class Leader {
 
   get figures(): { waiting: number; running: number; jobs: number } {
     const { ledger, jobs } = this.#state;
-    return { waiting: ledger.waiting, running: ledger.held, jobs: [...jobs.allTaken()].length };
+    return { waiting: ledger.waiting, running: ledger.held, jobs: jobs.size };
   }
+}
+
+/** Maximum number of waiting jobs that are ended concurrently. */
+const ENDED_AT_ONCE = 20;
+
+/**
+ * A token or user changed, or notifications may have been lost: limits always come from the record, never from a spec.
+ */
+async function tokensChanged(state: TermState, which: number[] | 'all'): Promise<void> {
+  const known = state.tokens.among(which);
+  // Tokens without jobs are just dropped from the cache and read again with their next job.
+  const ids = known.filter((id) => !state.isIdle(id));
+  for (const id of known) if (state.isIdle(id)) state.tokens.forget(id);
+  if (ids.length === 0) return;
+  await state.tokens.load(ids);
+  for (const id of ids) {
+    const record = state.tokens.known(id);
+    if (record && !state.isIdle(id)) state.ledger.setLimits(id, slotsOf(record));
+  }
+  endWaiting(state, ids);
+  state.scheduleAll();
+}
+
+/**
+ * Ends the waiting jobs, and what was begun early, of tokens that were revoked, have expired or belong to a suspended
+ * account.
+ */
+function endWaiting(state: TermState, tokens: readonly number[]): void {
+  const clock = state.deps.store.clock.now();
+  const refusals = new Map(
+    tokens.flatMap((id) => {
+      const refusal = refusalOf(state.tokens.known(id), clock);
+      return refusal ? [[id, refusal] as const] : [];
+    }),
+  );
+  if (refusals.size === 0) return;
+  for (const { job } of state.jobs.early()) if (refusals.has(job.token)) void state.move(job, { is: 'expired' });
+  const jobs = Array.from(state.ledger.waitingEntries())
+    .filter(({ token }) => refusals.has(token))
+    .values();
+  const endNext = async (): Promise<void> => {
+    for (const job of jobs) {
+      const refusal = refusals.get(job.token);
+      if (state.live && refusal && stateOf(job) === 'waiting')
+        await state.move(job, { is: 'ended', end: endOf(refusal) });
+    }
+  };
+  for (let at = 0; at < ENDED_AT_ONCE; at++) void endNext();
 }

@@ -20,7 +20,7 @@ import {
   STRANGER_MS,
   afterLoss,
 } from '../retry_policy.ts';
-import { recordedEnd } from './end_write.ts';
+import { recordedEnd } from './ends.ts';
 import { stateOf, type End, type EventOf, type Job } from './job.ts';
 import { explain } from './waiting.ts';
 import { now, type TermState } from './term_state.ts';

@@ -8,7 +8,7 @@ import type { ProbeJob } from '../../../platform/kube/probe_job.ts';
 import { slimJob } from '../../../platform/kube/slim.ts';
 import { pause, retry } from '../../../base/retry.ts';
 import type { TokenRecord } from '../../../platform/store/records.ts';
-import { recordedEnd } from './end_write.ts';
+import { recordedEnd } from './ends.ts';
 import { seen, take } from './intake.ts';
 import { submittedAtOf } from './job.ts';
 import { isFinished } from '../../../platform/kube/conditions.ts';

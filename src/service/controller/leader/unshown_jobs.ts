@@ -12,7 +12,7 @@ import type { ProbeJob } from '../../../platform/kube/probe_job.ts';
 import { type Logger, requestFields } from '../../../base/log.ts';
 import type { OpenRow } from '../../../platform/store/records.ts';
 import type { Store } from '../../../platform/store/store.ts';
-import { endRequest, type EndDeps } from './end_write.ts';
+import { endRequest, type EndDeps } from './ends.ts';
 
 /** A watch event takes milliseconds, but a create may be delayed by a busy API server. */
 const SHOWN_WITHIN_MS = 3_000;
