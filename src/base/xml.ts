@@ -1,6 +1,7 @@
 /**
- * Finds the tags of an XML text in linear time. Not a parser: it validates nothing, and stops at an unterminated
- * construct.
+ * XML as it is read from origins and services, and written. It finds the tags of a text in linear time and validates
+ * nothing: a DASH manifest is rewritten in place, so every byte beside its addresses stays. What callers send, the
+ * policies of MediaConch, is validated by saxes.
  */
 
 export interface Attribute {
@@ -113,10 +114,30 @@ function attributesOf(tag: string, offset: number): Attribute[] {
   return found;
 }
 
-/** The text of the first element of a name in the short XML of cloud services. */
-const ENTITIES: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
-
+/** The text of the first element of a name, as in the short answers of cloud services. */
 export function textIn(xml: string, element: string): string | undefined {
-  const found = new RegExp(`<${element}>([^<]*)</${element}>`).exec(xml)?.[1];
-  return found?.replace(/&(amp|lt|gt|quot|apos);/g, (_, name: string) => ENTITIES[name]!);
+  let from: number | undefined;
+  for (const { kind, name, from: start, to } of xmlTags(xml)) {
+    if (from !== undefined && kind === 'close' && name === element) return unescapeXml(xml.slice(from, start));
+    from = kind === 'open' && name === element ? to : undefined;
+  }
+  return undefined;
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
+const ESCAPES = new Map(Object.entries(ENTITIES).map(([name, character]) => [character, `&${name};`]));
+
+export const escapeXml = (text: string): string => text.replaceAll(/[&<>"']/g, (character) => ESCAPES.get(character)!);
+
+export function unescapeXml(text: string): string {
+  const bare = text.trim();
+  if (bare.startsWith('<![CDATA[') && bare.endsWith(']]>')) return bare.slice(9, -3).trim();
+  return bare
+    .replace(/&(amp|lt|gt|quot|apos|#\d{1,7}|#x[0-9a-f]{1,6});/gi, (_all, name: string) => entity(name))
+    .trim();
+}
+
+function entity(name: string): string {
+  const code = name.startsWith('#x') || name.startsWith('#X') ? parseInt(name.slice(2), 16) : Number(name.slice(1));
+  return ENTITIES[name.toLowerCase()] ?? (code <= 0x10ffff ? String.fromCodePoint(code) : '');
 }

@@ -14,7 +14,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   base: [],
   source: ['base'],
 
-  'media/ci_formats': ['api_types'],
+  'media/ci_formats': ['base', 'api_types'],
   'media/compare': ['base', 'media/report', 'media/tools'],
   'media/hls': ['base', 'source'],
   'media/policy': ['base', 'media/report', 'media/tools'],

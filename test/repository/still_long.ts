@@ -19,7 +19,6 @@ export const STILL_LONG: Readonly<Record<string, number>> = {
   'src/service/result/memory_budget.ts makeMemoryBudget': 85,
   'src/service/runner/launcher.ts openLauncher': 176,
   'src/service/setup/main.ts setup': 82,
-  'src/source/playlist/dash.ts rewriteDash': 94,
   'src/source/protocols/ftp/transport.ts ftpTransport': 191,
   'src/source/protocols/rtsp/relay.ts serveConnection': 115,
   'src/source/proxy.ts startProxy': 118,

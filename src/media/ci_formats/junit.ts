@@ -1,4 +1,5 @@
 /** JUnit's XML: a suite for each source, a test case for each rule. */
+import { escapeXml } from '../../base/xml.ts';
 import { isError, isFailure, isWarning, type Finding, type Judged } from './judged.ts';
 
 const countsOf = (findings: readonly Finding[], errors: number): string =>
@@ -51,21 +52,9 @@ export const junitText = (judged: readonly Judged[]): string =>
     '',
   ].join('\n');
 
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&apos;',
-};
-
 /** XML 1.0 has no place for most control characters, escaped or not, nor for half a surrogate pair. */
 // oxlint-disable-next-line no-control-regex
 const FORBIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|\p{Surrogate}/gu;
 
 /** Text for an element or an attribute. */
-const xmlText = (text: string): string =>
-  text
-    .replaceAll(FORBIDDEN, '\ufffd')
-    .replaceAll(/[&<>"']/g, (character) => ENTITIES[character]!)
-    .replaceAll(/[\t\r\n]/g, ' ');
+const xmlText = (text: string): string => escapeXml(text.replaceAll(FORBIDDEN, '\ufffd')).replaceAll(/[\t\r\n]/g, ' ');

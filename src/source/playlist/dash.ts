@@ -1,8 +1,7 @@
+/** Rewrites every address in a DASH manifest to one of the proxy, and changes nothing else. */
 import { isNatural, moved, referenceRewriter, toPath, type Place, type Roots } from './mapping.ts';
 import { resolveReference } from '../address/target.ts';
-import { xmlTags } from '../../base/xml.ts';
-
-/** Rewrites every address in a DASH manifest to one of the proxy, and changes nothing else. */
+import { escapeXml, unescapeXml, xmlTags, type Tag } from '../../base/xml.ts';
 
 const ATTRIBUTES: Record<string, readonly string[]> = {
   SegmentTemplate: ['media', 'initialization', 'index', 'bitstreamSwitching'],
@@ -19,55 +18,118 @@ const LONGEST = 8192;
 /** Length in escaped form: a character takes up to ten as `&#1114111;`. */
 const LONGEST_ESCAPED = 10 * LONGEST;
 
-interface Open {
+interface OpenElement {
   name: string;
   base: string;
   ownBase: boolean;
 }
 
-export function rewriteDash(text: string, place: Place, { near, full }: Roots): string {
-  const away = moved(place);
-  const toProxy = referenceRewriter();
-  const open: Open[] = [];
-  const top = (): string => open.at(-1)?.base ?? place.final;
-  // Below a BaseURL, relative addresses are resolved against it and not against the manifest.
-  let based = !away;
-  let below = away;
-  const root = (): string => (below ? full : near);
-  let done = 0;
+export const rewriteDash = (text: string, place: Place, roots: Roots): string =>
+  new DashRewriter(text, place, roots).rewrite();
+
+class DashRewriter {
+  readonly #text: string;
+  readonly #place: Place;
+  readonly #roots: Roots;
+  readonly #away: boolean;
+  readonly #toProxy = referenceRewriter();
+  readonly #open: OpenElement[] = [];
+  /** Below a BaseURL, relative addresses are resolved against it and not against the manifest. */
+  #based: boolean;
+  #below: boolean;
+  #result = '';
+  /** How much of the text the result has. */
+  #done = 0;
   /** Position of the next end tag, as far as it is known. */
-  let close = 0;
-  let result = '';
-  const replace = (from: number, to: number, by: string): void => {
-    result += text.slice(done, from) + by;
-    done = to;
-  };
+  #close = 0;
 
-  const rewriteText = (name: string, from: number, to: number): void => {
-    const parent = open.at(-1);
-    const reference = to - from > LONGEST_ESCAPED ? undefined : unescapeXml(text.slice(from, to));
-    if (reference === undefined) {
-      replace(from, to, `${near}refused/unreadable`);
-      return;
+  constructor(text: string, place: Place, roots: Roots) {
+    this.#text = text;
+    this.#place = place;
+    this.#roots = roots;
+    this.#away = moved(place);
+    this.#based = !this.#away;
+    this.#below = this.#away;
+  }
+
+  rewrite(): string {
+    for (const tag of xmlTags(this.#text)) {
+      // Markup inside an address that was replaced.
+      if (tag.from < this.#done) continue;
+      const name = tag.name.slice(tag.name.indexOf(':') + 1);
+      if (tag.kind === 'close') {
+        if (this.#open.at(-1)?.name === name) this.#open.pop();
+        continue;
+      }
+      this.#giveBase(name, tag.from);
+      this.#rewriteAttributes(name, tag);
+      if (tag.kind === 'empty') continue;
+      if (name === 'BaseURL' || ADDRESSED.has(name)) {
+        if (this.#close < tag.to) this.#close = this.#text.indexOf('</', tag.to);
+        if (this.#close === -1) break;
+        this.#rewriteText(name, tag.to, this.#close);
+      }
+      if (this.#open.length >= DEEPEST) break;
+      this.#open.push({ name, base: this.#top(), ownBase: false });
     }
+    return this.#result + this.#text.slice(this.#done);
+  }
+
+  #top(): string {
+    return this.#open.at(-1)?.base ?? this.#place.final;
+  }
+
+  #root(): string {
+    return this.#below ? this.#roots.full : this.#roots.near;
+  }
+
+  #replace(from: number, to: number, by: string): void {
+    this.#result += this.#text.slice(this.#done, from) + by;
+    this.#done = to;
+  }
+
+  /** Without a BaseURL the manifest's own address is the base, and that differs from the one that the tool sees. */
+  #giveBase(name: string, at: number): void {
+    if (this.#based || (name !== 'BaseURL' && name !== 'Period')) return;
+    this.#based = true;
+    if (name === 'BaseURL') return;
+    const { final } = this.#place;
+    const base = `${this.#roots.full}${toPath(resolveReference(final, '.') ?? final)}`;
+    this.#replace(at, at, `<BaseURL>${escapeXml(base)}</BaseURL>`);
+  }
+
+  #rewriteText(name: string, from: number, to: number): void {
+    const { near } = this.#roots;
+    const { final } = this.#place;
+    const reference = to - from > LONGEST_ESCAPED ? undefined : unescapeXml(this.#text.slice(from, to));
+    if (reference === undefined) return this.#replace(from, to, `${near}refused/unreadable`);
     if (name !== 'BaseURL') {
-      if (!isNatural(reference) || away) replace(from, to, escape(toProxy(reference, place.final, near)));
+      if (!isNatural(reference) || this.#away)
+        this.#replace(from, to, escapeXml(this.#toProxy(reference, final, near)));
       return;
     }
-    const base = open.at(-2)?.base ?? place.final;
-    if (!isNatural(reference) || (away && open.length <= 1))
-      replace(from, to, escape(toProxy(reference, base, root())));
+    const base = this.#open.at(-2)?.base ?? final;
+    if (!isNatural(reference) || (this.#away && this.#open.length <= 1))
+      this.#replace(from, to, escapeXml(this.#toProxy(reference, base, this.#root())));
+    this.#below = true;
+    const parent = this.#open.at(-1);
     // Several are alternatives: the first one is the base of relative addresses.
-    const own =
-      parent === undefined || parent.ownBase || reference.length > LONGEST
-        ? undefined
-        : resolveReference(base, reference);
-    if (parent !== undefined && own !== undefined && own.length <= LONGEST)
-      Object.assign(parent, { base: own, ownBase: true });
-    below = true;
-  };
+    if (parent === undefined || parent.ownBase || reference.length > LONGEST) return;
+    const own = resolveReference(base, reference);
+    if (own !== undefined && own.length <= LONGEST) Object.assign(parent, { base: own, ownBase: true });
+  }
 
-  const rewriteAttribute = (name: string, attribute: string, value: string): string | undefined => {
+  #rewriteAttributes(name: string, tag: Tag): void {
+    if (ATTRIBUTES[name] === undefined && !this.#text.slice(tag.from, tag.to).includes('href')) return;
+    for (const { name: attribute, from, to } of tag.attributes()) {
+      const value = this.#rewritten(name, attribute, this.#text.slice(from, to));
+      // escapeXml() also encodes quotes, so the value is safe between single quotes.
+      if (value !== undefined) this.#replace(from, to, value);
+    }
+  }
+
+  #rewritten(name: string, attribute: string, value: string): string | undefined {
+    const { near } = this.#roots;
     const link = attribute === 'href' || attribute.endsWith(':href');
     if (!link && !ATTRIBUTES[name]?.includes(attribute)) return undefined;
     if (value.length > LONGEST_ESCAPED) return `${near}refused/unreadable`;
@@ -77,69 +139,12 @@ export function rewriteDash(text: string, place: Place, { near, full }: Roots): 
     if (
       reference === '' ||
       reference === 'urn:mpeg:dash:resolve-to-zero:2013' ||
-      (isNatural(reference) && !(link && away))
+      (isNatural(reference) && !(link && this.#away))
     )
       return undefined;
-    return link ? escape(toProxy(reference, place.final, near)) : escape(toProxy(reference, top(), root()));
-  };
-
-  for (const tag of xmlTags(text)) {
-    // Markup inside an address that was replaced.
-    if (tag.from < done) continue;
-    const name = tag.name.slice(tag.name.indexOf(':') + 1);
-    if (tag.kind === 'close') {
-      if (open.at(-1)?.name === name) open.pop();
-      continue;
-    }
-    if (!based && name === 'BaseURL') based = true;
-    // Without a BaseURL the manifest's own address is the base, and that differs from the one that the tool sees.
-    if (!based && name === 'Period') {
-      based = true;
-      replace(
-        tag.from,
-        tag.from,
-        `<BaseURL>${escape(`${full}${toPath(resolveReference(place.final, '.') ?? place.final)}`)}</BaseURL>`,
-      );
-    }
-    if (ATTRIBUTES[name] !== undefined || text.slice(tag.from, tag.to).includes('href')) {
-      for (const { name: attribute, from, to } of tag.attributes()) {
-        const value = rewriteAttribute(name, attribute, text.slice(from, to));
-        // escape() also encodes quotes, so the value is safe between single quotes.
-        if (value !== undefined) replace(from, to, value);
-      }
-    }
-    if (tag.kind === 'empty') continue;
-    if (name === 'BaseURL' || ADDRESSED.has(name)) {
-      if (close < tag.to) close = text.indexOf('</', tag.to);
-      if (close === -1) break;
-      rewriteText(name, tag.to, close);
-    }
-    if (open.length >= DEEPEST) break;
-    open.push({ name, base: top(), ownBase: false });
+    const [base, root] = link ? [this.#place.final, near] : [this.#top(), this.#root()];
+    return escapeXml(this.#toProxy(reference, base, root));
   }
-  return result + text.slice(done);
-}
-
-const escape = (text: string): string =>
-  text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
-    .replaceAll("'", '&apos;');
-
-export function unescapeXml(text: string): string {
-  const bare = text.trim();
-  if (bare.startsWith('<![CDATA[') && bare.endsWith(']]>')) return bare.slice(9, -3).trim();
-  return bare
-    .replace(/&(amp|lt|gt|quot|apos|#\d{1,7}|#x[0-9a-f]{1,6});/gi, (_all, name: string) => entity(name))
-    .trim();
-}
-
-function entity(name: string): string {
-  const named: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
-  const code = name.startsWith('#x') || name.startsWith('#X') ? parseInt(name.slice(2), 16) : Number(name.slice(1));
-  return named[name.toLowerCase()] ?? (code <= 0x10ffff ? String.fromCodePoint(code) : '');
 }
 
 /** Whether the manifest will not change. */

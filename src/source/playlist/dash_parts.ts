@@ -1,8 +1,7 @@
 /** The initialization and the first segment of each representation of a manifest's first period. */
 import { resolveReference } from '../address/target.ts';
-import { unescapeXml } from './dash.ts';
 import type { Named } from './first_parts.ts';
-import { xmlTags, type Tag } from '../../base/xml.ts';
+import { unescapeXml, xmlTags, type Tag } from '../../base/xml.ts';
 
 /** What an element says of segments. Its children inherit it. */
 interface Scope {
