@@ -7,7 +7,7 @@ import { type AssignedTool, type Cancel, type Go, SUBJECT } from '../../src/plat
 import type { Policy } from '../../src/media/policy/types.ts';
 import { outputsOf } from '../report/sample.ts';
 import { until } from '../until.ts';
-import { Rig } from './agent_rig.ts';
+import { answering, Rig } from './agent_rig.ts';
 import { odd, sleeps } from './found.ts';
 
 /** Longer than what a prepare reads. */
@@ -382,7 +382,7 @@ describe('agent: early start', function () {
 
   it('a runner whose launcher knows no early start gives no number', async () => {
     const { launcher } = rig;
-    rig.launcher = { ...launcher, arm: async () => undefined };
+    rig.launcher = answering(launcher, { arm: async () => undefined });
     try {
       await rig.newAgent();
       const order = rig.go([counted()]);

@@ -41,6 +41,16 @@ import { type NatsServer, startNats } from '../servers.ts';
 import { until } from '../until.ts';
 import { type LauncherProcess, startLauncher } from './built_launcher.ts';
 
+/** The launcher with other answers to some calls. */
+export const answering = (launcher: Launcher, answers: Partial<Launcher>): Launcher =>
+  new Proxy(launcher, {
+    get(target, name) {
+      if (Object.hasOwn(answers, name)) return Reflect.get(answers, name) as unknown;
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+    },
+  });
+
 export interface Taken {
   header: Result;
   body: TextBody;

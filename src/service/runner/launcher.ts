@@ -102,89 +102,122 @@ const RECONNECT = { first: 10, longest: 50, jitter: 0 };
 /** Time that the launcher has beyond a tool's wall time to report its end. */
 const GRACE_MS = 10_000;
 
-export function openLauncher(path: string, options: LauncherOptions = {}): Launcher {
-  const { answerMs = 5_000, cleanMs = 10_000 } = options;
-  const tools = new Map<number, Tool>();
-  let waiting: PromiseWithResolvers<void>[] = [];
-  let cleaning: Cleaning[] = [];
-  let arming: ((number: bigint | undefined) => void)[] = [];
-  const pings = new Map<number, () => void>();
-  let socket: Socket | undefined;
-  let ready = false;
-  let closed = false;
-  const wait = backoff(RECONNECT);
-  let retry: NodeJS.Timeout | undefined;
-  let last = 0;
-  let wall: Wall | undefined;
-  let arms = false;
-  let renews = false;
+export const openLauncher = (path: string, options: LauncherOptions = {}): Launcher =>
+  new LauncherConnection(path, options);
 
-  const end = (id: number): Tool | undefined => {
-    const tool = tools.get(id);
-    if (tool) clearTimeout(tool.timer);
-    tools.delete(id);
-    return tool;
-  };
-  const fail = (id: number, error: LauncherError) => {
-    const tool = end(id);
-    tool?.started.reject(error);
-    tool?.finished.reject(error);
-  };
+const notConnected = (): LauncherError => new LauncherError('not-connected', 'the launcher does not answer');
 
-  const onEvent = (event: Event) => {
-    if (event.type === 'clean') {
-      wall = event.wall ?? wall;
-      ({ arms, renews } = event);
-      cleaning.shift()?.resolve(event.clean);
-      return;
-    }
-    if (event.type === 'armed') return arming.shift()?.(event.number);
-    if (event.type === 'pong') return pings.get(event.id)?.();
-    const tool = tools.get(event.id);
-    if (!tool) return;
-    if (event.type === 'started') tool.started.resolve({ pid: event.pid, spawnUs: event.spawnUs });
-    else if (event.type === 'out') tool.onOutput(event.bytes);
-    else if (event.type === 'err') tool.stderr.push(event.bytes);
-    else if (event.type === 'failed') fail(event.id, execError(event.errno, event.stage));
-    else if (event.exit.unconfirmed)
-      fail(event.id, new LauncherError('unconfirmed', 'the tool was ended, because its job was not admitted in time'));
-    else
-      end(event.id)?.finished.resolve({
-        exit: event.exit,
-        stdout: Buffer.concat(tool.stdout),
-        stderr: Buffer.concat(tool.stderr),
-      });
-  };
+class LauncherConnection implements Launcher {
+  readonly #path: string;
+  readonly #options: LauncherOptions;
+  #socket: Socket | undefined;
+  #ready = false;
+  #closed = false;
+  readonly #wait = backoff(RECONNECT);
+  #retry: NodeJS.Timeout | undefined;
+  /** The last id of a tool or ping. */
+  #last = 0;
+  /** What the launcher said of itself with its last clean-up. */
+  #wall: Wall | undefined;
+  #arms = false;
+  #renews = false;
 
-  const lost = () => {
-    const was = ready;
-    ready = false;
-    socket = undefined;
-    for (const id of tools.keys()) fail(id, new LauncherError('lost', 'the tools container ended'));
-    for (const resolve of arming) resolve(undefined);
-    arming = [];
-    arms = false;
-    // Whether the launcher became a new process is not known.
-    for (const { renews: isRenewal, resolve } of cleaning) if (isRenewal) resolve(false);
-    cleaning = cleaning.filter(({ renews: isRenewal }) => !isRenewal);
-    if (was) options.onLost?.();
-    if (closed) return;
-    retry = setTimeout(dial, wait.next());
-  };
+  // Who waits for an answer.
+  readonly #tools = new Map<number, Tool>();
+  readonly #pings = new Map<number, () => void>();
+  #connecting: PromiseWithResolvers<void>[] = [];
+  #cleaning: Cleaning[] = [];
+  #arming: ((number: bigint | undefined) => void)[] = [];
 
-  const dial = () => {
-    const dialled = connect(path);
-    socket = dialled;
-    const read = frameReader(onEvent);
-    dialled.on('connect', () => {
-      ready = true;
-      wait.reset();
-      for (const waiter of waiting) waiter.resolve();
-      waiting = [];
-      // Requested before the connection broke: the current launcher answers for what is left.
-      for (const _ of cleaning) dialled.write(encodeNumber(TYPE.killAll));
-      options.onConnect?.();
-    });
+  constructor(path: string, options: LauncherOptions) {
+    this.#path = path;
+    this.#options = options;
+    this.#dial();
+  }
+
+  connected(): boolean {
+    return this.#ready;
+  }
+
+  wall(): Wall | undefined {
+    return this.#wall;
+  }
+
+  async whenConnected(deadlineMs: number): Promise<void> {
+    if (this.#ready) return;
+    const connecting = Promise.withResolvers<void>();
+    this.#connecting.push(connecting);
+    await within(deadlineMs, connecting.promise, notConnected);
+  }
+
+  start(spawn: Spawn, onOutput?: (bytes: Buffer) => void, number?: bigint): Running {
+    const id = this.#nextId();
+    const started = Promise.withResolvers<{ pid: number; spawnUs: number }>();
+    const finished = Promise.withResolvers<Finished>();
+    // Callers may await either promise without the other.
+    started.promise.catch(() => {});
+    finished.promise.catch(() => {});
+    // After this the launcher itself hangs. It kills everything when its connection closes.
+    const timer = setTimeout(() => {
+      this.#fail(id, new LauncherError('late', 'the launcher did not report the end of the tool'));
+      this.#socket?.destroy();
+    }, spawn.limits.wallMs + GRACE_MS);
+    const stdout: Buffer[] = [];
+    const keep = (bytes: Buffer): void => void stdout.push(bytes);
+    this.#tools.set(id, { onOutput: onOutput ?? keep, stdout, stderr: [], started, finished, timer });
+    if (!this.#socket || !this.#ready) this.#fail(id, notConnected());
+    else this.#socket.write(encodeStart(id, spawn, number));
+    return {
+      started: started.promise,
+      finished: finished.promise,
+      kill: () => this.#send(encodeNumber(TYPE.kill, id)),
+    };
+  }
+
+  async arm(): Promise<bigint | undefined> {
+    if (!this.#socket || !this.#ready || !this.#arms) return undefined;
+    const { promise, resolve } = Promise.withResolvers<bigint | undefined>();
+    this.#arming.push(resolve);
+    this.#socket.write(encodeNumber(TYPE.arm));
+    return promise;
+  }
+
+  confirm(number: bigint): void {
+    this.#send(encodeConfirm(number));
+  }
+
+  killAll(): Promise<boolean> {
+    return this.#clean(false);
+  }
+
+  async renew(): Promise<boolean> {
+    return this.#ready && this.#renews ? this.#clean(true) : false;
+  }
+
+  async ping(): Promise<void> {
+    if (!this.#socket || !this.#ready) throw notConnected();
+    const { answerMs = 5_000 } = this.#options;
+    const id = this.#nextId();
+    const pong = Promise.withResolvers<void>();
+    this.#pings.set(id, pong.resolve);
+    this.#socket.write(encodeNumber(TYPE.ping, id));
+    const isLate = () => new LauncherError('late', 'the launcher does not answer');
+    await within(answerMs, pong.promise, isLate).finally(() => this.#pings.delete(id));
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#retry);
+    this.#socket?.destroy();
+  }
+
+  // The connection.
+
+  #dial(): void {
+    const dialled = connect(this.#path);
+    this.#socket = dialled;
+    const read = frameReader((event) => this.#onEvent(event));
+    dialled.on('connect', () => this.#onConnect(dialled));
     dialled.on('data', (bytes: Buffer) => {
       try {
         read(bytes);
@@ -193,91 +226,106 @@ export function openLauncher(path: string, options: LauncherOptions = {}): Launc
       }
     });
     dialled.on('error', () => {});
-    dialled.on('close', lost);
-  };
-  dial();
+    dialled.on('close', () => this.#onLost());
+  }
 
-  const clean = async (isRenewal: boolean): Promise<boolean> => {
+  #onConnect(dialled: Socket): void {
+    this.#ready = true;
+    this.#wait.reset();
+    for (const connecting of this.#connecting) connecting.resolve();
+    this.#connecting = [];
+    // Requested before the connection broke: the current launcher answers for what is left.
+    for (const _ of this.#cleaning) dialled.write(encodeNumber(TYPE.killAll));
+    this.#options.onConnect?.();
+  }
+
+  #onLost(): void {
+    const was = this.#ready;
+    this.#ready = false;
+    this.#socket = undefined;
+    for (const id of this.#tools.keys()) this.#fail(id, new LauncherError('lost', 'the tools container ended'));
+    for (const resolve of this.#arming) resolve(undefined);
+    this.#arming = [];
+    this.#arms = false;
+    // Whether the launcher became a new process is not known.
+    for (const { renews, resolve } of this.#cleaning) if (renews) resolve(false);
+    this.#cleaning = this.#cleaning.filter(({ renews }) => !renews);
+    if (was) this.#options.onLost?.();
+    if (this.#closed) return;
+    this.#retry = setTimeout(() => this.#dial(), this.#wait.next());
+  }
+
+  #send(frame: Buffer): void {
+    if (this.#ready) this.#socket?.write(frame);
+  }
+
+  #nextId(): number {
+    this.#last = (this.#last + 1) % 0x7fff_ffff;
+    return this.#last;
+  }
+
+  // The answers.
+
+  #onEvent(event: Event): void {
+    if (event.type === 'clean') {
+      this.#wall = event.wall ?? this.#wall;
+      this.#arms = event.arms;
+      this.#renews = event.renews;
+      this.#cleaning.shift()?.resolve(event.clean);
+    } else if (event.type === 'armed') this.#arming.shift()?.(event.number);
+    else if (event.type === 'pong') this.#pings.get(event.id)?.();
+    else {
+      const tool = this.#tools.get(event.id);
+      if (tool) this.#onToolEvent(tool, event);
+    }
+  }
+
+  #onToolEvent(tool: Tool, event: ToolEvent): void {
+    if (event.type === 'started') tool.started.resolve({ pid: event.pid, spawnUs: event.spawnUs });
+    else if (event.type === 'out') tool.onOutput(event.bytes);
+    else if (event.type === 'err') tool.stderr.push(event.bytes);
+    else if (event.type === 'failed') this.#fail(event.id, execError(event.errno, event.stage));
+    else if (event.exit.unconfirmed)
+      this.#fail(
+        event.id,
+        new LauncherError('unconfirmed', 'the tool was ended, because its job was not admitted in time'),
+      );
+    else
+      this.#end(event.id)?.finished.resolve({
+        exit: event.exit,
+        stdout: Buffer.concat(tool.stdout),
+        stderr: Buffer.concat(tool.stderr),
+      });
+  }
+
+  #end(id: number): Tool | undefined {
+    const tool = this.#tools.get(id);
+    if (tool) clearTimeout(tool.timer);
+    this.#tools.delete(id);
+    return tool;
+  }
+
+  #fail(id: number, error: LauncherError): void {
+    const tool = this.#end(id);
+    tool?.started.reject(error);
+    tool?.finished.reject(error);
+  }
+
+  async #clean(renews: boolean): Promise<boolean> {
+    const { cleanMs = 10_000 } = this.#options;
     const { promise, resolve } = Promise.withResolvers<boolean>();
-    const asked: Cleaning = { resolve, renews: isRenewal };
-    cleaning.push(asked);
-    if (ready) socket?.write(encodeNumber(isRenewal ? TYPE.renew : TYPE.killAll));
+    const asked: Cleaning = { resolve, renews };
+    this.#cleaning.push(asked);
+    this.#send(encodeNumber(renews ? TYPE.renew : TYPE.killAll));
     return within(cleanMs, promise, () => new LauncherError('late', 'the launcher did not clean up')).catch(() => {
-      cleaning = cleaning.filter((one) => one !== asked);
-      socket?.destroy();
+      this.#cleaning = this.#cleaning.filter((one) => one !== asked);
+      this.#socket?.destroy();
       return false;
     });
-  };
-
-  return {
-    connected: () => ready,
-    wall: () => wall,
-    async whenConnected(deadlineMs) {
-      if (ready) return;
-      const waiter = Promise.withResolvers<void>();
-      waiting.push(waiter);
-      await within(
-        deadlineMs,
-        waiter.promise,
-        () => new LauncherError('not-connected', 'the launcher does not answer'),
-      );
-    },
-    start(spawn, onOutput, number) {
-      last = (last + 1) % 0x7fff_ffff;
-      const id = last;
-      const started = Promise.withResolvers<{ pid: number; spawnUs: number }>();
-      const finished = Promise.withResolvers<Finished>();
-      // Callers may await either promise without the other.
-      started.promise.catch(() => {});
-      finished.promise.catch(() => {});
-      // After this the launcher itself hangs. It kills everything when its connection closes.
-      const timer = setTimeout(() => {
-        fail(id, new LauncherError('late', 'the launcher did not report the end of the tool'));
-        socket?.destroy();
-      }, spawn.limits.wallMs + GRACE_MS);
-      const stdout: Buffer[] = [];
-      const keep = (bytes: Buffer): void => void stdout.push(bytes);
-      tools.set(id, { onOutput: onOutput ?? keep, stdout, stderr: [], started, finished, timer });
-      if (!socket || !ready) fail(id, new LauncherError('not-connected', 'the launcher does not answer'));
-      else socket.write(encodeStart(id, spawn, number));
-      return {
-        started: started.promise,
-        finished: finished.promise,
-        kill: () => {
-          if (ready) socket?.write(encodeNumber(TYPE.kill, id));
-        },
-      };
-    },
-    async arm() {
-      if (!socket || !ready || !arms) return undefined;
-      const { promise, resolve } = Promise.withResolvers<bigint | undefined>();
-      arming.push(resolve);
-      socket.write(encodeNumber(TYPE.arm));
-      return promise;
-    },
-    confirm(number) {
-      if (ready) socket?.write(encodeConfirm(number));
-    },
-    killAll: () => clean(false),
-    renew: () => (ready && renews ? clean(true) : Promise.resolve(false)),
-    async ping() {
-      if (!socket || !ready) throw new LauncherError('not-connected', 'the launcher does not answer');
-      last = (last + 1) % 0x7fff_ffff;
-      const id = last;
-      const pong = Promise.withResolvers<void>();
-      pings.set(id, pong.resolve);
-      socket.write(encodeNumber(TYPE.ping, id));
-      await within(answerMs, pong.promise, () => new LauncherError('late', 'the launcher does not answer')).finally(
-        () => pings.delete(id),
-      );
-    },
-    close() {
-      closed = true;
-      clearTimeout(retry);
-      socket?.destroy();
-    },
-  };
+  }
 }
+
+type ToolEvent = Exclude<Event, { type: 'clean' | 'armed' | 'pong' }>;
 
 /** The message is for the log: callers only see that the tool is unavailable. */
 function execError(errno: number, stage: number): LauncherError {
