@@ -3,8 +3,7 @@ import type { UploadPlace } from './upload/place.ts';
 import type { SourceHeader } from './headers.ts';
 
 /** The class that the address suggests; the actual format is only known once the bytes are read. */
-const CLASSES = ['file', 'hls', 'dash', 'stream'] as const;
-export type SourceClass = (typeof CLASSES)[number];
+export type SourceClass = 'file' | 'hls' | 'dash' | 'stream';
 
 /** Groups of statistics: playlists and manifests, then kinds of addresses. Each is a column of the rollups. */
 export const SOURCE_GROUPS = ['hls', 'dash', 'http', 'https', 's3', 'ftp', 'rtmp', 'rtsp', 'srt'] as const;

@@ -313,7 +313,7 @@ describe('custom resource definitions', function () {
     assert.equal((await client.list(PROBE_JOBS, { labelSelector: `${LABEL.token}=17` })).items.length, 1);
   });
 
-  it('have one owner of a job’s spec and one of its status, and a patch of the status keeps its other members', async () => {
+  it('have one owner of a job’s spec and one of its status, of which a patch keeps the other members', async () => {
     const both = ['4.4', '7.1'].map((version) => ({ name: 'ffprobe', version, success: version === '7.1' }) as const);
     const made = await create(PROBE_JOBS, comparison('4.4', '7.1'));
     assert.deepEqual(ownedFields(made), [{ 'f:spec': {} }]);

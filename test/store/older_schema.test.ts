@@ -1,4 +1,4 @@
-/** The schema of the version before, with data, under the migrations of today: what that version uses is still there. */
+/** The schema of the version before, with data, under the migrations of today: what it uses is still there. */
 import assert from 'node:assert/strict';
 import pg from 'pg';
 import { migrate, readMigrations } from '../../src/platform/store/migrate.ts';

@@ -23,46 +23,46 @@ export interface Redeemed {
   status: TokenRecord['userStatus'];
 }
 
+const SIGN_UP = `
+  with made as (
+    insert into users (email, first_name, last_name, role, status, permissions)
+      values (:email, :first_name, :last_name, 'user', 'pending', :permissions)
+      on conflict (lower(email)) do nothing returning id, parent_id),
+  who as (
+    select id, true as open from made
+    union all select id, status = 'pending' and parent_id is null from users
+      where lower(email) = lower(:email) and not exists (select from made)),
+  code as (
+    insert into account_codes (id, user_id, purpose, expires_at, password_hash, first_name, last_name)
+    select :code_id, id, 'verify', now() + :code_ms * interval '1 millisecond', :password_hash, :first_name,
+      :last_name from who where open
+      on conflict do nothing)
+  insert into mails (id, user_id, recipient, subject, sealed)
+    select case when open then :verify_id::uuid else :known_id::uuid end, id, :email,
+      case when open then :verify_subject else :known_subject end,
+      case when open then :verify_sealed::bytea else :known_sealed::bytea end from who on conflict do nothing`;
+
 export function accountCodeCalls(database: Database) {
   return {
     /** Does the same work for a new address, an unverified one and an existing account, so timing reveals nothing. */
     async signUp(input: SignUp): Promise<void> {
       await database.rows({
         name: 'sign_up',
-        ...named(
-          `with made as (
-            insert into users (email, first_name, last_name, role, status, permissions)
-              values (:email, :first_name, :last_name, 'user', 'pending', :permissions)
-              on conflict (lower(email)) do nothing returning id, parent_id),
-          who as (
-            select id, true as open from made
-            union all select id, status = 'pending' and parent_id is null from users
-              where lower(email) = lower(:email) and not exists (select from made)),
-          code as (
-            insert into account_codes (id, user_id, purpose, expires_at, password_hash, first_name, last_name)
-            select :code_id, id, 'verify', now() + :code_ms * interval '1 millisecond', :password_hash, :first_name,
-              :last_name from who where open
-              on conflict do nothing)
-          insert into mails (id, user_id, recipient, subject, sealed)
-            select case when open then :verify_id::uuid else :known_id::uuid end, id, :email,
-              case when open then :verify_subject else :known_subject end,
-              case when open then :verify_sealed::bytea else :known_sealed::bytea end from who on conflict do nothing`,
-          {
-            email: input.email,
-            first_name: input.firstName,
-            last_name: input.lastName,
-            permissions: input.permissions,
-            code_id: input.codeId,
-            code_ms: input.codeMs,
-            password_hash: input.passwordHash,
-            verify_id: input.verifyMail.id,
-            verify_subject: input.verifyMail.subject,
-            verify_sealed: input.verifyMail.sealed,
-            known_id: input.knownMail.id,
-            known_subject: input.knownMail.subject,
-            known_sealed: input.knownMail.sealed,
-          },
-        ),
+        ...named(SIGN_UP, {
+          email: input.email,
+          first_name: input.firstName,
+          last_name: input.lastName,
+          permissions: input.permissions,
+          code_id: input.codeId,
+          code_ms: input.codeMs,
+          password_hash: input.passwordHash,
+          verify_id: input.verifyMail.id,
+          verify_subject: input.verifyMail.subject,
+          verify_sealed: input.verifyMail.sealed,
+          known_id: input.knownMail.id,
+          known_subject: input.knownMail.subject,
+          known_sealed: input.knownMail.sealed,
+        }),
       });
     },
 

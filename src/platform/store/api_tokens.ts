@@ -77,6 +77,33 @@ const LIVE = 'revoked_at is null';
 
 export const TOKEN_SORTS = { id: 'id', name: 'lower(name)', created: 'created_at', updated: 'updated_at' } as const;
 
+const MAKE_TOKEN = `
+  with by_token as (select expires_at from tokens
+    where id = :made_by and ${LIVE} and (expires_at is null or expires_at > now()) for share),
+  by_session as (select expires_at from sessions
+    where id = :made_in and ended_at is null and expires_at > now() for share),
+  live as (select (:made_by::bigint is null or exists (select from by_token))
+    and (:made_in::uuid is null or exists (select from by_session)) yes),
+  room as (
+    select account_full(coalesce(root_id, id), null, :most_of_account) account_full from users
+      where id = :user_id),
+  made as (
+    insert into tokens (id, user_id, name, sha256, sealed, webhook_secret, permissions, requests_per_minute,
+      concurrency, queue_timeout_ms, file_bytes, monthly_quota, expires_at, made_by, made_in)
+      overriding system value select :id, :user_id, :name, :sha256, :sealed, :webhook_secret, :permissions,
+        :requests_per_minute, :concurrency, :queue_timeout_ms, :file_bytes, :monthly_quota,
+        least(:expires_at, (select expires_at from by_token), (select expires_at from by_session)),
+        :made_by, :made_in
+      where (select yes from live)
+        and ((select count(*) from tokens
+          where user_id = :user_id and ${LIVE} and sha256 is not null
+          and (expires_at is null or expires_at > now())) < :most_of_user
+            and (select account_full from room) is null
+          or exists (select from tokens where id = :id))
+      on conflict (id) do update set updated_at = now() returning id)
+  select exists (select from made) made, (select yes from live) live,
+    (select account_full from room) account_full`;
+
 export function apiTokenCalls(database: Database) {
   const one = async (rows: Promise<ApiTokenRecord[]>): Promise<ApiTokenRecord | null> => {
     const [row] = await rows;
@@ -104,52 +131,25 @@ export function apiTokenCalls(database: Database) {
       const { madeBy } = token;
       const [row] = await database.rows<{ made: boolean; live: boolean; account_full: string | null }>({
         name: 'make_token',
-        ...named(
-          `with by_token as (select expires_at from tokens
-            where id = :made_by and ${LIVE} and (expires_at is null or expires_at > now()) for share),
-          by_session as (select expires_at from sessions
-            where id = :made_in and ended_at is null and expires_at > now() for share),
-          live as (select (:made_by::bigint is null or exists (select from by_token))
-            and (:made_in::uuid is null or exists (select from by_session)) yes),
-          room as (
-            select account_full(coalesce(root_id, id), null, :most_of_account) account_full from users
-              where id = :user_id),
-          made as (
-            insert into tokens (id, user_id, name, sha256, sealed, webhook_secret, permissions, requests_per_minute,
-              concurrency, queue_timeout_ms, file_bytes, monthly_quota, expires_at, made_by, made_in)
-              overriding system value select :id, :user_id, :name, :sha256, :sealed, :webhook_secret, :permissions,
-                :requests_per_minute, :concurrency, :queue_timeout_ms, :file_bytes, :monthly_quota,
-                least(:expires_at, (select expires_at from by_token), (select expires_at from by_session)),
-                :made_by, :made_in
-              where (select yes from live)
-                and ((select count(*) from tokens
-                  where user_id = :user_id and ${LIVE} and sha256 is not null
-                  and (expires_at is null or expires_at > now())) < :most_of_user
-                    and (select account_full from room) is null
-                  or exists (select from tokens where id = :id))
-              on conflict (id) do update set updated_at = now() returning id)
-          select exists (select from made) made, (select yes from live) live,
-            (select account_full from room) account_full`,
-          {
-            id: token.id,
-            user_id: token.userId,
-            name: token.name,
-            sha256: token.sha256,
-            sealed: token.sealed,
-            webhook_secret: token.webhookSecret,
-            permissions: token.permissions,
-            requests_per_minute: token.requestsPerMinute,
-            concurrency: token.concurrency,
-            queue_timeout_ms: token.queueTimeoutMs,
-            file_bytes: token.fileBytes,
-            monthly_quota: jsonb(token.monthlyQuota),
-            expires_at: token.expiresAt,
-            made_by: madeBy.tokenId,
-            made_in: madeBy.sessionId,
-            most_of_user: most.ofUser,
-            most_of_account: most.ofAccount,
-          },
-        ),
+        ...named(MAKE_TOKEN, {
+          id: token.id,
+          user_id: token.userId,
+          name: token.name,
+          sha256: token.sha256,
+          sealed: token.sealed,
+          webhook_secret: token.webhookSecret,
+          permissions: token.permissions,
+          requests_per_minute: token.requestsPerMinute,
+          concurrency: token.concurrency,
+          queue_timeout_ms: token.queueTimeoutMs,
+          file_bytes: token.fileBytes,
+          monthly_quota: jsonb(token.monthlyQuota),
+          expires_at: token.expiresAt,
+          made_by: madeBy.tokenId,
+          made_in: madeBy.sessionId,
+          most_of_user: most.ofUser,
+          most_of_account: most.ofAccount,
+        }),
       });
       if (row?.made) return 'made';
       if (row?.live === false) return 'maker-ended';

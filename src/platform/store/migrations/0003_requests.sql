@@ -236,8 +236,9 @@ end $$;
 -- it is never taken for a pass.
 create function close_request(
   p_id uuid, p_submitted_at timestamptz, p_state text, p_status integer, p_reason text, p_error text,
-  p_attempt integer, p_started_at timestamptz, p_tools jsonb, p_ffprobe_state text, p_mediainfo_state text, p_report_state text,
-  p_usage_ms integer, p_io_bytes bigint, p_body bytea, p_closer uuid, p_inflated_bytes integer, p_policy_outcome text,
+  p_attempt integer, p_started_at timestamptz, p_tools jsonb, p_ffprobe_state text, p_mediainfo_state text,
+  p_report_state text, p_usage_ms integer, p_io_bytes bigint, p_body bytea, p_closer uuid,
+  p_inflated_bytes integer, p_policy_outcome text,
   out closed boolean, out waiter text, out queue_time_ms integer)
 language plpgsql as $$
 declare
