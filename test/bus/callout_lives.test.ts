@@ -76,7 +76,7 @@ describe('bus: lives of a runner pod', function () {
     ['a former life', 2, 1, undefined],
     ['the first life, after it', 1, 0, undefined],
     ['a life that the leader has not begun', 1, 2, undefined],
-    ['no life, as an older agent, after the first', 1, 0, 'runner/anything'],
+    ['no life, as in the first, after it', 1, 0, 'runner/anything'],
     ['what is not a life', 1, 1, 'runner/x/one'],
     ['a wildcard', 1, 1, 'runner/x/*'],
   ] as const)

@@ -22,7 +22,7 @@ describe('ids of runners', () => {
       assert.deepEqual(parseRunnerId(id), { podUid, life });
       assert.deepEqual([podOf(id), lifeOf(id), id.length <= 64], [podUid, life, true]);
     });
-  it('the first life of a pod is named as runners of older versions are', () =>
+  it('the first life of a pod has the name of the pod', () =>
     assert.equal(makeRunnerId({ podUid, life: 0 }), podUid));
 
   for (const id of [
@@ -93,7 +93,7 @@ describe('lives of pods', () => {
     it(`${JSON.stringify(text)} is ${life === undefined ? 'none' : `life ${life}`}`, () =>
       assert.equal(lifeIn(text), life));
 
-  it('a connection states its life by its name; that of an older agent is its first', () => {
+  it('a connection states its life by its name, if it is not the first', () => {
     assert.deepEqual([lifeStated(connectionName('runner-short-1', 0)), lifeStated('runner/short')], [0, 0]);
     assert.equal(lifeStated(connectionName('runner-short-1', 7)), 7);
     assert.deepEqual([lifeStated(undefined), lifeStated('anything')], [0, 0]);

@@ -127,7 +127,7 @@ describe('HLS validator in a runner', function () {
     assert.throws(() => msv.args({ ffprobe: '/bin/sh' }, 'http://h/'), OptionError);
   });
 
-  it('has the command that runners and leaders of the version before know', () =>
+  it('has the command that runners know', () =>
     assert.deepEqual(builtInMsv([]).command, ['{node}', '--max-old-space-size=640', '{app}/hls/main.ts']));
 
   it('uses the newest ffprobe of the cluster', () => {

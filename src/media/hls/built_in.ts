@@ -19,10 +19,10 @@ export interface BuiltIn {
   uses: string[];
 }
 
-/** The runner puts the program in its place. Those of an older image know `{app}` as the folder of their sources. */
+/** The runner puts the program in its place. */
 export const HLS_PROGRAM = '{app}/hls/main.ts';
 
-/** Passes the program the command that measures segments, as JSON. Runners of the previous version support it too. */
+/** Passes the program the command that measures segments, as JSON. */
 export const PROBE_OPTION = '--ffprobe';
 
 /** `{tools}` is the folder of all tools in the tools container. */

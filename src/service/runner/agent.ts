@@ -83,7 +83,6 @@ interface Begun {
   body: Promise<RawBody>;
 }
 
-/** A leader of an older version does not send the request id. */
 const namesOf = ({ requestId, job }: Order) => requestFields({ id: requestId, job });
 
 export const startAgent = (options: AgentOptions): Agent => new RunningAgent(options);
