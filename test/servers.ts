@@ -168,6 +168,8 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
 /** The start script of the chart's PostgreSQL image, run with the machine's own binaries. */
 export interface PostgresImage {
   port: number;
+  /** Its data directory. */
+  data: string;
   /** Starts it again, after writing the `passwords` to their files. */
   restart(passwords?: Record<string, string>): Promise<void>;
   stop(): Promise<void>;
@@ -175,11 +177,7 @@ export interface PostgresImage {
 
 const ENTRYPOINT = join(import.meta.dirname, '../images/postgres');
 
-/** `before` works in an empty data directory before the first start, to imitate an older image. */
-export async function startPostgresImage(
-  passwords: Record<string, string>,
-  before?: (initdb: (...args: string[]) => void, single: (database: string, sql: string) => void, data: string) => void,
-): Promise<PostgresImage> {
+export async function startPostgresImage(passwords: Record<string, string>): Promise<PostgresImage> {
   const binaries = postgresDirectory();
   const user = postgresUser();
   const directory = makeDirectory('postgres-image');
@@ -192,8 +190,7 @@ export async function startPostgresImage(
     writeFileSync(join(directory, name), text, { mode: 0o600 });
     return own(join(directory, name));
   };
-  for (const name of ['entrypoint.sh', 'roles.sql', 'owner.sql'])
-    write(name, readFileSync(join(ENTRYPOINT, name), 'utf8'));
+  for (const name of ['entrypoint.sh', 'roles.sql']) write(name, readFileSync(join(ENTRYPOINT, name), 'utf8'));
   for (const [role, password] of Object.entries(passwords)) write(role, `${password}\n`);
   const data = join(directory, 'pgdata');
   const env = {
@@ -208,15 +205,6 @@ export async function startPostgresImage(
       .map((role) => `${role}:${join(directory, role)}`)
       .join(' '),
   };
-  const called = (command: string, args: string[], input = ''): void => {
-    const made = spawnSync(join(binaries, command), args, { ...user, cwd: directory, encoding: 'utf8', input });
-    if (made.status !== 0) throw new ServerError('not-started', `${command}: ${made.stderr}`);
-  };
-  before?.(
-    (...args) => called('initdb', ['-D', data, ...args]),
-    (database, sql) => called('postgres', ['--single', '-j', '-D', data, database], sql),
-    data,
-  );
   const port = await freePort();
   const args = [
     join(directory, 'entrypoint.sh'),
@@ -253,6 +241,7 @@ export async function startPostgresImage(
   await server.start();
   return {
     port,
+    data,
     async restart(changed = {}) {
       await server.end('SIGINT');
       Object.assign(current, changed);

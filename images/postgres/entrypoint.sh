@@ -11,13 +11,6 @@ export PGDATA
 [ -n "${POSTGRES_PASSWORD_FILE:-}" ] || { echo "POSTGRES_PASSWORD_FILE is needed: the owner's password" >&2; exit 1; }
 [ "$POSTGRES_USER" != postgres ] || { echo "POSTGRES_USER must not be postgres: that is the superuser" >&2; exit 1; }
 
-# Single-user mode goes on after an error and exits with 0: each script ends with a line that says whether all of it was done.
-single() {
-  said=$(postgres --single -j -D "$1" -c log_min_messages=error -c probeyard.owner="$POSTGRES_USER" -c probeyard.database="$POSTGRES_DB" \
-    -c probeyard.roles="$POSTGRES_USER:$POSTGRES_PASSWORD_FILE $POSTGRES_ROLES" "$2" < "$POSTGRES_ROLES_SQL/$3")
-  case $said in *"$3 is done"*) ;; *) echo "$3 failed" >&2; exit 1 ;; esac
-}
-
 if [ ! -s "$PGDATA/PG_VERSION" ]; then
   # A first start that was killed half way leaves a folder that the server would take for a database: only a finished one gets the name.
   half="$PGDATA.half"
@@ -33,8 +26,10 @@ fi
 chmod g-w,o= "$PGDATA" || :
 
 printf '%s\n' 'local all postgres peer' 'host all postgres all reject' 'local all all scram-sha-256' 'host all all all scram-sha-256' > "$PGDATA/pg_hba.conf"
-single "$PGDATA" postgres roles.sql
-single "$PGDATA" "$POSTGRES_DB" owner.sql
+# Single-user mode goes on after an error and exits with 0: the script ends with a line that says whether all of it was done.
+said=$(postgres --single -j -D "$PGDATA" -c log_min_messages=error -c probeyard.owner="$POSTGRES_USER" -c probeyard.database="$POSTGRES_DB" \
+  -c probeyard.roles="$POSTGRES_USER:$POSTGRES_PASSWORD_FILE $POSTGRES_ROLES" "$POSTGRES_DB" < "$POSTGRES_ROLES_SQL/roles.sql")
+case $said in *"roles.sql is done"*) ;; *) echo "roles.sql failed" >&2; exit 1 ;; esac
 
 set -- -c listen_addresses='*' -c unix_socket_directories=/run/postgresql -c jit=off "$@"
 if [ -n "${POSTGRES_TLS_CERT:-}" ]; then set -- -c ssl=on -c ssl_cert_file="$POSTGRES_TLS_CERT" -c ssl_key_file="$POSTGRES_TLS_KEY" "$@"; fi

@@ -1,21 +1,4 @@
 -- Roles of the server, brought up to date at each start by the superuser in single-user mode; passwords come from files. A blank line ends a statement.
--- Data of an older image: its owner was the superuser that initdb made. That one becomes `postgres`, which frees the name. A session's own user cannot be renamed.
-do $$
-declare
-  bootstrap name := (select rolname from pg_roles where oid = 10);
-begin
-  if bootstrap <> 'postgres' then
-    create role probeyard_renaming superuser;
-    set session authorization probeyard_renaming;
-    execute format('alter role %I rename to postgres', bootstrap);
-    -- Since 17 `default` changes nothing in single-user mode.
-    set session authorization postgres;
-    drop role probeyard_renaming;
-  end if;
-  alter role postgres password null;
-  perform set_config('probeyard.done', 'renamed', false);
-end $$;
-
 do $$
 declare
   entry text;
@@ -33,8 +16,9 @@ begin
   execute format('alter database %I owner to %I', current_setting('probeyard.database'), current_setting('probeyard.owner'));
   execute format('revoke all on database %I from public', current_setting('probeyard.database'));
   revoke all on database postgres from public;
-  perform set_config('probeyard.done', current_setting('probeyard.done', true) || ', roles', false);
+  execute format('grant create, usage on schema public to %I', current_setting('probeyard.owner'));
+  perform set_config('probeyard.done', 'roles', false);
 end $$;
 
-select 'roles.sql is done' where current_setting('probeyard.done', true) = 'renamed, roles';
+select 'roles.sql is done' where current_setting('probeyard.done', true) = 'roles';
 

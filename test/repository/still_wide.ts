@@ -8,7 +8,6 @@ export const STILL_WIDE: readonly string[] = [
   'images/nats/Dockerfile',
   'images/postgres/Dockerfile',
   'images/postgres/entrypoint.sh',
-  'images/postgres/owner.sql',
   'images/postgres/roles.sql',
   'images/tools/c2pa/fixtures/sign.rs',
   'images/tools/c2pa/src/config.rs',
