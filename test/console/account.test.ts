@@ -2,21 +2,9 @@
 import assert from 'node:assert/strict';
 import { PASSWORD } from '../api/accounts/fixture.ts';
 import { until } from '../until.ts';
-import { during, startConsole, type ConsoleFixture, type Visit } from './fixture.ts';
+import { consoleTest, during, type ConsoleFixture, type Visit } from './fixture.ts';
 
-describe('console: accounts and tokens', function () {
-  this.timeout(300_000);
-  let c: ConsoleFixture;
-  before(async function () {
-    const started = await startConsole();
-    if (!started) {
-      console.log('      skipped: there is no chromium in the cache (make browser)');
-      this.skip();
-    }
-    c = started!;
-  });
-  after(() => c?.stop());
-
+consoleTest('console: accounts and tokens', (c) => {
   const visit = async (look: Parameters<ConsoleFixture['visit']>[0], work: (v: Visit) => Promise<void>) => {
     const v = await c.visit(look);
     await during(v, work);

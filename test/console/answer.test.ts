@@ -5,7 +5,7 @@ import type { C2paReport } from '../../src/media/tools/c2pa_schema.ts';
 import { sentenceOf } from '../../src/console/answer/sentence.ts';
 import type { Person } from '../api/accounts/fixture.ts';
 import { body, good } from '../result/result_samples.ts';
-import { startConsole, visitAs, type ConsoleFixture, type Look, type Visit } from './fixture.ts';
+import { consoleTest, visitAs, type Look, type Visit } from './fixture.ts';
 import { REPORT } from './sample_answers.ts';
 import { LADDER } from './sample_ladder.ts';
 import { storeAnswer } from './stored_answer.ts';
@@ -25,20 +25,11 @@ const C2PA: C2paReport = {
   },
 };
 
-describe('console: the answer', function () {
-  this.timeout(300_000);
-  let c: ConsoleFixture;
+consoleTest('console: the answer', (c) => {
   let ann: Person;
-  before(async function () {
-    const started = await startConsole();
-    if (!started) {
-      console.log('      skipped: there is no chromium in the cache (make browser)');
-      this.skip();
-    }
-    c = started!;
+  before(async () => {
     ann = await c.m.person('ann');
   });
-  after(() => c?.stop());
 
   const record = (kind: Kind, result: TextBody) => storeAnswer(c.m.stored.store, ann, kind, result);
   const visit = (path: string, look: Look, work: (v: Visit) => Promise<void>) =>

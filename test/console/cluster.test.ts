@@ -16,14 +16,12 @@ import {
   type Given,
 } from '../controller/snapshot_view.ts';
 import { until } from '../until.ts';
-import { during, startConsole, type ConsoleFixture, type Visit } from './fixture.ts';
+import { consoleTest, during, type ConsoleFixture, type Visit } from './fixture.ts';
 
 const HOSTILE = '\u202e<img src=x onerror=alert(1)>';
 const JOB = '01980000-0000-7000-8000-000000000001';
 
-describe('console: cluster and users', function () {
-  this.timeout(300_000);
-  let c: ConsoleFixture;
+consoleTest('console: cluster and users', (c) => {
   let admin: { id: number; email: string };
   let given: Given;
   let leader: { stop(): void };
@@ -33,17 +31,10 @@ describe('console: cluster and users', function () {
     );
     await c.m.bus.flush();
   };
-  before(async function () {
-    const started = await startConsole();
-    if (!started) {
-      console.log('      skipped: there is no chromium in the cache (make browser)');
-      this.skip();
-    }
-    c = started!;
+  before(async () => {
     admin = await c.m.person('operator', { role: 'admin' });
     await lead();
   });
-  after(() => c?.stop());
 
   const visit = async (look: Parameters<ConsoleFixture['visit']>[0], work: (v: Visit) => Promise<void>) => {
     const v = await c.visit(look);

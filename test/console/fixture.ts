@@ -161,6 +161,34 @@ export const startProbingConsole = (accounts: Partial<AccountSettings> = {}): Pr
     return { api, url: api.url, stop: () => api.stop() };
   });
 
+/** Tests of a started console, which `c` is from the first of them on. Without a browser they are skipped. */
+function suite<T extends Pages>(name: string, start: () => Promise<T | undefined>, define: (c: T) => void): void {
+  describe(name, function () {
+    this.timeout(600_000);
+    const c = {} as T;
+    let started: T | undefined;
+    before(async function () {
+      started = await start();
+      if (started) Object.assign(c, started);
+      else {
+        console.log('      skipped: there is no chromium in the cache (make browser)');
+        this.skip();
+      }
+    });
+    after(() => started?.stop());
+    define(c);
+  });
+}
+
+export const consoleTest = (name: string, define: (c: ConsoleFixture) => void): void =>
+  suite(name, startConsole, define);
+
+export const probingConsoleTest = (
+  name: string,
+  settings: Partial<AccountSettings>,
+  define: (c: ProbingConsole) => void,
+): void => suite(name, () => startProbingConsole(settings), define);
+
 /** An error of `work` also says where the page was and what it showed; there is a picture of it. */
 export async function during(v: Visit, work: (v: Visit) => Promise<void>): Promise<void> {
   try {

@@ -14,7 +14,7 @@ import {
 import { tool as ran } from '../api/fixture.ts';
 import { ADMIN } from '../store/fixture.ts';
 import { until } from '../until.ts';
-import { startProbingConsole, visitAs, type Look, type ProbingConsole, type Visit } from './fixture.ts';
+import { probingConsoleTest, visitAs, type Look, type Visit } from './fixture.ts';
 
 const option = (
   name: string,
@@ -145,19 +145,7 @@ spec:
   });
 });
 
-describe('console: playground', function () {
-  this.timeout(300_000);
-  let c: ProbingConsole;
-  before(async function () {
-    const started = await startProbingConsole();
-    if (!started) {
-      console.log('      skipped: there is no chromium in the cache (make browser)');
-      this.skip();
-    }
-    c = started!;
-  });
-  after(() => c?.stop());
-
+probingConsoleTest('console: playground', {}, (c) => {
   const visit = (path: string, look: Look, work: (v: Visit) => Promise<void>) =>
     visitAs(c, ADMIN.email, { path, look, password: ADMIN.password }, work);
   const status = (id: string, conditions: [type: string, status: string, reason: string][]) =>

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { completionAt, placeOf, policyText } from '../../src/console/policies/text.ts';
 import type { Person } from '../api/accounts/fixture.ts';
 import { body, good } from '../result/result_samples.ts';
-import { startConsole, visitAs, type ConsoleFixture } from './fixture.ts';
+import { consoleTest, visitAs } from './fixture.ts';
 import { storeAnswer } from './stored_answer.ts';
 
 const POLICY = {
@@ -73,22 +73,13 @@ describe('console: the text of a policy', () => {
     });
 });
 
-describe('console: policies', function () {
-  this.timeout(300_000);
-  let c: ConsoleFixture;
+consoleTest('console: policies', (c) => {
   let ann: Person;
-  before(async function () {
-    const started = await startConsole();
-    if (!started) {
-      console.log('      skipped: there is no chromium in the cache (make browser)');
-      this.skip();
-    }
-    c = started!;
+  before(async () => {
     ann = await c.m.person('ann');
     const printed = '{"streams":[],"format":{"format_name":"matroska,webm","duration":"2.0"}}';
     await storeAnswer(c.m.stored.store, ann, 'file', body([good('ffprobe', printed)]));
   });
-  after(() => c?.stop());
 
   it('by keys: named, completed, corrected, tried, saved, and in the list', async () => {
     const look = { expected: /\b40[04]\b/ };

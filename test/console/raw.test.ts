@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { find, rowsOf } from '../../src/console/worker/rows.ts';
 import type { Person } from '../api/accounts/fixture.ts';
 import { body, good } from '../result/result_samples.ts';
-import { startConsole, visitAs, type ConsoleFixture } from './fixture.ts';
+import { consoleTest, visitAs } from './fixture.ts';
 import { frames } from './long_output.ts';
 import { storeAnswer } from './stored_answer.ts';
 
@@ -75,20 +75,11 @@ const SHOWN = `(() => {
   };
 })()`;
 
-describe('console: raw outputs', function () {
-  this.timeout(300_000);
-  let c: ConsoleFixture;
+consoleTest('console: raw outputs', (c) => {
   let ann: Person;
-  before(async function () {
-    const started = await startConsole();
-    if (!started) {
-      console.log('      skipped: there is no chromium in the cache (make browser)');
-      this.skip();
-    }
-    c = started!;
+  before(async () => {
     ann = await c.m.person('ann');
   });
-  after(() => c?.stop());
 
   for (const look of [{}, { width: 390, theme: 'dark' as const }])
     it(`a chosen output, searched by typing, in the address (${look.width ?? 1280} px)`, async () => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { Person } from '../api/accounts/fixture.ts';
 import { body, good } from '../result/result_samples.ts';
 import { aCloseInput, anOpenInput } from '../store/fixture.ts';
-import { during, startConsole, type ConsoleFixture, type Visit } from './fixture.ts';
+import { consoleTest, during, type ConsoleFixture, type Visit } from './fixture.ts';
 import { packText } from '../result/text_body.ts';
 
 /** Script, a direction that turns around what follows, a bell, and a character without a form. */
@@ -13,23 +13,14 @@ const TITLE = `<script>document.title='bad'</script>\u202egnp.exe\u0000`;
 /** The zone of the browsers of these tests: UTC+5:45. */
 const KATHMANDU_MS = 345 * 60_000;
 
-describe('console: requests, deliveries and usage', function () {
-  this.timeout(300_000);
-  let c: ConsoleFixture;
+consoleTest('console: requests, deliveries and usage', (c) => {
   let ann: Person;
   let ids: string[];
-  before(async function () {
-    const started = await startConsole();
-    if (!started) {
-      console.log('      skipped: there is no chromium in the cache (make browser)');
-      this.skip();
-    }
-    c = started!;
+  before(async () => {
     ann = await c.m.person('ann');
     ids = [];
     for (let index = 0; index < 30; index++) ids.push(await record(index));
   });
-  after(() => c?.stop());
 
   async function record(index: number): Promise<string> {
     const { store } = c.m.stored;

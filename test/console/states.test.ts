@@ -6,7 +6,7 @@ import { buildSnapshot } from '../../src/service/controller/snapshot/build.ts';
 import { aPool, aRunner, aView, type Given } from '../controller/snapshot_view.ts';
 import { body, good } from '../result/result_samples.ts';
 import { ADMIN } from '../store/fixture.ts';
-import { startProbingConsole, visitAs, type ProbingConsole } from './fixture.ts';
+import { probingConsoleTest, visitAs } from './fixture.ts';
 import { aStream, FILM_TIMELINE } from './sample_answers.ts';
 import { storeAnswer } from './stored_answer.ts';
 
@@ -24,18 +24,10 @@ interface View {
   again?: (page: Page) => Promise<unknown>;
 }
 
-describe('console: states of each view', function () {
-  this.timeout(600_000);
-  let c: ProbingConsole;
+probingConsoleTest('console: states of each view', {}, (c) => {
   let given: Given;
   const ids: Record<string, string> = {};
-  before(async function () {
-    const started = await startProbingConsole();
-    if (!started) {
-      console.log('      skipped: there is no chromium in the cache (make browser)');
-      this.skip();
-    }
-    c = started!;
+  before(async () => {
     const { stored, bus, wired, userId: id, tokenId } = c.api;
     const owner = { id, tokenId };
     given = { pools: [aPool()], runners: [aRunner()], tools: [] };
@@ -54,7 +46,6 @@ describe('console: states of each view', function () {
     const comparison = { durationMs: 3, output: JSON.stringify({ fields: [], summary }) };
     ids['versions'] = await storeAnswer(stored.store, owner, 'compare', body(runs, { comparison }));
   });
-  after(() => c?.stop());
 
   const rowIn = (table: string) => (page: Page) =>
     page.getByRole('table', { name: table }).locator('tbody tr').first().waitFor();

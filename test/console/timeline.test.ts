@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { marksIn, momentOf, outlineOf, wholeOf, within, zoomed } from '../../src/console/answer/timeline_scale.ts';
 import type { Person } from '../api/accounts/fixture.ts';
 import { body, good } from '../result/result_samples.ts';
-import { startConsole, visitAs, type ConsoleFixture } from './fixture.ts';
+import { consoleTest, visitAs } from './fixture.ts';
 import { aStream as stream, FILM_TIMELINE } from './sample_answers.ts';
 import { storeAnswer } from './stored_answer.ts';
 
@@ -37,20 +37,11 @@ describe('console: the scale of a timeline', () => {
   });
 });
 
-describe('console: timeline', function () {
-  this.timeout(300_000);
-  let c: ConsoleFixture;
+consoleTest('console: timeline', (c) => {
   let ann: Person;
-  before(async function () {
-    const started = await startConsole();
-    if (!started) {
-      console.log('      skipped: there is no chromium in the cache (make browser)');
-      this.skip();
-    }
-    c = started!;
+  before(async () => {
     ann = await c.m.person('ann');
   });
-  after(() => c?.stop());
 
   const ASKED = { timeline: { enabled: true } };
   const timeline = (output: string | null) => ({

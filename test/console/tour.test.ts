@@ -3,21 +3,9 @@ import assert from 'node:assert/strict';
 import { tool as ran } from '../api/fixture.ts';
 import { ADMIN } from '../store/fixture.ts';
 import { until } from '../until.ts';
-import { startProbingConsole, visitAs, type ProbingConsole, type Visit } from './fixture.ts';
+import { probingConsoleTest, visitAs, type Visit } from './fixture.ts';
 
-describe('console: a tour where tokens are not shown again', function () {
-  this.timeout(600_000);
-  let c: ProbingConsole;
-  before(async function () {
-    const started = await startProbingConsole({ tokensViewable: false });
-    if (!started) {
-      console.log('      skipped: there is no chromium in the cache (make browser)');
-      this.skip();
-    }
-    c = started!;
-  });
-  after(() => c?.stop());
-
+probingConsoleTest('console: a tour where tokens are not shown again', { tokensViewable: false }, (c) => {
   const visit = (path: string, expected: RegExp, work: (v: Visit) => Promise<void>) =>
     visitAs(c, ADMIN.email, { path, look: { expected }, password: ADMIN.password }, work);
   const sessionEnds = () => c.api.stored.sql('update sessions set ended_at = now() where user_id = $1', [c.api.userId]);

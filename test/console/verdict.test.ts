@@ -5,7 +5,7 @@ import { cellsOf, type Cell } from '../../src/console/answer/matrix.ts';
 import type { Comparison } from '../../src/media/compare/schema.ts';
 import type { Person } from '../api/accounts/fixture.ts';
 import { bad, body, good } from '../result/result_samples.ts';
-import { startConsole, visitAs, type ConsoleFixture } from './fixture.ts';
+import { consoleTest, visitAs } from './fixture.ts';
 import { VERDICT } from './sample_answers.ts';
 import { storeAnswer } from './stored_answer.ts';
 
@@ -46,20 +46,11 @@ const COMPARISON: Comparison = {
   },
 };
 
-describe('console: verdicts and versions', function () {
-  this.timeout(300_000);
-  let c: ConsoleFixture;
+consoleTest('console: verdicts and versions', (c) => {
   let ann: Person;
-  before(async function () {
-    const started = await startConsole();
-    if (!started) {
-      console.log('      skipped: there is no chromium in the cache (make browser)');
-      this.skip();
-    }
-    c = started!;
+  before(async () => {
     ann = await c.m.person('ann');
   });
-  after(() => c?.stop());
 
   for (const look of [{}, { width: 390, theme: 'dark' as const }])
     it(`policy: failed rules first, with what was found and wanted (${look.width ?? 1280} px)`, async () => {
