@@ -404,7 +404,7 @@ describe('agent: early start', function () {
     const { body } = await rig.taken(order.job);
     assert.equal(body.tools[0]?.failure, 'out-of-memory');
     await idleAgain();
-    await until('the launcher is connected again', () => rig.launcher.connected());
+    await rig.connected();
     const next = rig.go([counted()]);
     await rig.begin(next);
     await until('the next runs', () => runs() === 2);

@@ -177,7 +177,12 @@ export class Rig {
       heartbeatMs: 100,
     });
     await until('the first heartbeat', () => this.beats.length > 0);
-    // One that lost its launcher refuses every job; the launcher of all tests may be starting again.
+    // The launcher of all tests may be starting again.
+    await this.connected();
+  }
+
+  /** Until then the agent refuses every job as busy. After a restart of the launcher it takes a while. */
+  async connected(): Promise<void> {
     await until('the launcher is connected', () => this.launcher.connected());
   }
 
