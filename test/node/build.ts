@@ -122,6 +122,8 @@ async function completedModule(
   from: string,
   copy: string,
 ): Promise<string> {
+  // Before it is in the module cache, `go list` knows no folder of it.
+  await run('go', ['mod', 'download', module], { cwd: from, env: goEnv, timeoutMs: 600_000 });
   const folder = (await run('go', ['list', '-m', '-f', '{{.Dir}}', module], { cwd: from, env: goEnv })).trim();
   await run('cp', ['-r', '--no-preserve=mode', folder, copy]);
   for (const [place, name] of Object.entries(files)) await copyFile(join(from, name), join(copy, place));
