@@ -3,6 +3,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { withMediaPrograms } from './media_programs.ts';
 import { RUN_FOLDER } from './once_per_run.ts';
 import { type Counts, END_OF_FILE, type Order, type Report } from './test_messages.ts';
 import type { Wait } from './waits.ts';
@@ -68,7 +69,12 @@ export async function runFiles(
       const child = fork(join(import.meta.dirname, 'part.ts'), ['--queue'], {
         cwd: root,
         // Programs of Node that tests start are compiled once, too.
-        env: { NODE_COMPILE_CACHE: join(CACHE, 'compiled'), ...process.env, [RUN_FOLDER]: folder },
+        env: {
+          NODE_COMPILE_CACHE: join(CACHE, 'compiled'),
+          ...process.env,
+          PATH: withMediaPrograms(process.env['PATH']),
+          [RUN_FOLDER]: folder,
+        },
         stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       });
       let printed = '';

@@ -8,6 +8,7 @@ import { AGE } from './backup/fixture.ts';
 import { CHROMIUM } from './browser/chromium.ts';
 import { fetchProgram } from './debian_program.ts';
 import { PHP } from './docs/programs.ts';
+import { fetchMediaPrograms } from './media_programs.ts';
 import { buildParts, missingParts } from './node/build.ts';
 import { explain } from './node/cluster_error.ts';
 import { checkGo, ensurePackages } from './node/packages.ts';
@@ -15,13 +16,13 @@ import { GO_NEEDED, NODE_PARTS, type PartName } from './node/parts.ts';
 
 /** One after the other: apt lets one of them in at a time. */
 async function fetchPrograms(): Promise<void> {
-  for (const program of [AGE, CHROMIUM, PHP])
-    await fetchProgram(program).catch((error: unknown) => {
-      say(`without ${program.name}, so its tests are skipped: ${explain(error).split('\n')[0]}`);
-    });
+  const without = (name: string) => (error: unknown) =>
+    say(`without ${name}, so its tests are skipped: ${explain(error).split('\n')[0]}`);
+  for (const program of [AGE, CHROMIUM, PHP]) await fetchProgram(program).catch(without(program.name));
+  await fetchMediaPrograms().catch(without('ffmpeg and mediainfo'));
 }
 
-const PARTS: readonly PartName[] = [...NODE_PARTS, 'nats-server'];
+const PARTS: readonly PartName[] = [...NODE_PARTS, 'nats-server', 'versitygw', 'mediamtx'];
 
 await ensurePackages();
 await checkGo(GO_NEEDED);

@@ -7,7 +7,8 @@ import type { HlsReport } from '../../src/media/hls/schema.ts';
 import { textReport } from '../../src/media/hls/report.ts';
 import { Host } from './serve.ts';
 
-const FFPROBE = ['ffprobe'];
+// By its path, because a tool has a PATH of its own.
+const FFPROBE = [spawnSync('which', ['ffprobe'], { encoding: 'utf8' }).stdout.trim()];
 const CODECS = '"avc1.64000d,mp4a.40.2"';
 const SEGMENTS = {
   ts: ['-hls_segment_type', 'mpegts'],
