@@ -34,9 +34,9 @@ release-install: $(MODULES) ## install a release from a registry, with no other 
 	@$(RUN) test/images/release/install.ts $(if $(RELEASE),--release $(RELEASE))
 
 ##@ Test
-test: $(MODULES) ## all tests; builds and starts what they need (LONG=1: those that take minutes, too)
+test: $(MODULES) ## check, unit and cluster; builds and starts what they need (SLOW=1: test-slow, too; LONG=1: minutes)
 	@$(RUN) test/prepare.ts
-	@$(RUN) test/run.ts
+	@$(RUN) test/run.ts check unit $(if $(SLOW),slow) cluster
 
 check: $(MODULES) ## types, lint, unused code, generated files, format
 	@$(RUN) test/run.ts check
@@ -47,6 +47,10 @@ test-unit: $(MODULES) ## tests without a cluster
 
 test-cluster: $(MODULES) ## tests on the local cluster
 	@$(RUN) test/run.ts cluster
+
+test-slow: $(MODULES) ## browsers, the command line, Helm, compilers, limits, changes of the release: before a merge
+	@$(RUN) test/prepare.ts
+	@$(RUN) test/run.ts slow
 
 test-postgres: $(MODULES) ## tests of the store against PostgreSQL 17 and 18 of newer Debian suites (VERSIONS=18)
 	@nice -n 19 $(RUN) test/store/postgres_versions.ts $(VERSIONS)
@@ -145,7 +149,7 @@ $(MODULES): package-lock.json
 	npm ci
 	@touch $@
 
-.PHONY: help up down status logs images test check test-unit test-cluster test-postgres browser screenshots matrix \
-	mutations mutate fuzz-api fuzz-media fuzz-hls fuzz-c2pa bench bench-hls bench-scale bench-store faults alerts soak \
-	hostility sources peers compare report-data report-train report-tables generate format images-source release \
-	release-check release-install
+.PHONY: help up down status logs images test check test-unit test-cluster test-slow test-postgres browser screenshots \
+	matrix mutations mutate fuzz-api fuzz-media fuzz-hls fuzz-c2pa bench bench-hls bench-scale bench-store faults \
+	alerts soak hostility sources peers compare report-data report-train report-tables generate format images-source \
+	release release-check release-install

@@ -13,7 +13,7 @@ const CACHE = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), '
 const TIMES = join(CACHE, 'test_seconds.json');
 /** Limited, so that a hang is reported by name before CI's own timeout. */
 const RUN_MINUTES = 70;
-const MOST_SHOWN = 30;
+const MOST_SHOWN = 15;
 
 /** Files by patterns; one with `!` excludes all files whose path starts with the rest. */
 export function filesOf(root: string, patterns: readonly string[]): string[] {
@@ -134,11 +134,15 @@ const waitsOf = ({ waits }: Spent): string =>
     ? ''
     : `; waited: ${waits.map(({ what, seconds }) => `${what} (${Math.round(seconds)} s)`).join(', ')}`;
 
+/** The dearest files by wall time and by CPU, one a line: what belongs into another part (test/parts.ts). */
 function printTimes(spent: readonly Spent[]): void {
   const total = (of: 'seconds' | 'cpu') => Math.round(spent.reduce((sum, one) => sum + one[of], 0));
-  const shown = spent
-    .toSorted((a, b) => b.seconds - a.seconds)
-    .slice(0, MOST_SHOWN)
-    .map(timesOf);
-  console.log(`  ${spent.length} files, ${total('seconds')} s (CPU ${total('cpu')} s), longest: ${shown.join(', ')}`);
+  console.log(`\n  ${spent.length} files, ${total('seconds')} s (CPU ${total('cpu')} s)`);
+  for (const [title, of] of [
+    ['by time', 'seconds'],
+    ['by CPU', 'cpu'],
+  ] as const) {
+    const shown = spent.toSorted((a, b) => b[of] - a[of]).slice(0, MOST_SHOWN);
+    console.log(`  dearest ${title}:\n${shown.map((one) => `    ${timesOf(one)}`).join('\n')}`);
+  }
 }

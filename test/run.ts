@@ -1,10 +1,15 @@
-/** All tests: `node test/run.ts [check|unit|cluster]...` (default: all). The last line is `N passed, N failed`. */
+/**
+ * All tests: `node test/run.ts [check|unit|slow|cluster]...` (default: all). What each has is in test/parts.ts. A test
+ * that is skipped without being in test/allowed_skips.ts fails the run. The last line is `N passed, N failed`.
+ */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { availableParallelism, totalmem } from 'node:os';
 import { complaints } from './node/complaints.ts';
-import { type Beside, filesOf, runFiles } from './files.ts';
+import { newSkips } from './allowed_skips.ts';
+import { type Beside, runFiles } from './files.ts';
+import { runsOf } from './parts.ts';
 import type { Counts } from './test_messages.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -33,12 +38,11 @@ function command(name: string, args: string[]): Promise<boolean> {
   });
 }
 
-async function mochaPart(title: string, patterns: string[], processes = 1, beside?: Beside): Promise<Counts> {
+const runs = runsOf(root);
+
+async function mochaPart(title: string, files: string[], processes = 1, beside?: Beside): Promise<Counts> {
   console.log(`\n== ${title}`);
-  const files = filesOf(root, patterns);
-  return files.length === 0
-    ? failure(`no test file matches ${patterns.join(' ')}`)
-    : sum(await runFiles(root, files, processes, beside));
+  return files.length === 0 ? failure(`${title}: no test files`) : sum(await runFiles(root, files, processes, beside));
 }
 
 /** No more than cores: each computes what they share. Four on two cores take 16.5 s of CPU, two take 11.7. */
@@ -64,67 +68,68 @@ async function check(): Promise<Counts> {
     console.log(`\n== ${title}`);
     counts.push((await command(bin(name), [...args])) ? { ...nothing, passes: 1 } : failure(title));
   }
-  counts.push(await mochaPart('imports, widths, functions, Makefile', ['test/repository/*.test.ts']));
+  counts.push(await mochaPart('imports, widths, functions, Makefile', runs.checks));
   console.log('\n== recent commits that are too large, or have too long a subject (named, not failed)');
   if (!(await command('node', ['test/repository/commits.ts']))) counts.push(failure('remarks on commits'));
   return sum(counts);
 }
 
-/** More than cores, because tests of failures mostly wait. Each has servers of its own, and some a browser. */
-const PER_CORE = 2;
+/** Each has servers of its own, and some a browser. */
 const GIGABYTES_EACH = 1.5;
-const PROCESSES = Math.max(
-  2,
-  Math.min(12, PER_CORE * availableParallelism(), Math.floor(totalmem() / GIGABYTES_EACH / 2 ** 30)),
-);
+const processes = (perCore: number): number =>
+  Math.max(2, Math.min(12, perCore * availableParallelism(), Math.floor(totalmem() / GIGABYTES_EACH / 2 ** 30)));
+/** More than cores, because these mostly wait: of 1,328 s in a run on a busy machine, 337 were CPU. */
+const MANY = processes(3);
+/** What is slow computes. */
+const FEW = processes(2);
 
 const apiServer: Beside = async (folder) => (await import('./kube/apiserver.ts')).startForRun(folder);
 
-const unit = () =>
-  mochaPart(
-    'unit: decisions, and every client against its real server',
-    [
-      'test/**/*.test.ts',
-      '!test/cluster/',
-      '!test/faults/',
-      '!test/hostile_callers/',
-      '!test/hostility/',
-      '!test/images/',
-      '!test/repository/',
-    ],
-    PROCESSES,
-    apiServer,
-  );
+const unit = () => mochaPart('unit: decisions, and every client against its real server', runs.unit, MANY, apiServer);
 
-/** Beside the tests on the cluster, with which they share folders and images: these run at once. */
-const NO_CLUSTER = [
-  'test/images/**/*.test.ts',
-  'test/cluster/node/{build_key,chart,links,processes,readings}.test.ts',
-  'test/faults/{runner_answers_twice,watch_frozen}.test.ts',
-  'test/faults/soak/*.test.ts',
-  'test/hostility/network_policy.test.ts',
-];
-const CLUSTER = ['cluster', 'faults', 'hostile_callers', 'hostility'].map((folder) => `test/${folder}/**/*.test.ts`);
+let isUp = false;
+let startedHere = false;
 
-async function cluster(): Promise<Counts> {
-  const wasUp = existsSync(`${root}.local/env`);
+/** The failure, if it cannot be started. It runs until the last part has ended. */
+async function startCluster(): Promise<Counts | undefined> {
+  if (isUp) return undefined;
+  startedHere ||= !existsSync(`${root}.local/env`);
   if (!(await command(process.execPath, ['test/node/up.ts']))) return failure('make up');
   if (!(await command(process.execPath, ['test/node/builder.ts', 'wait']))) return failure('the background builder');
-  const counts = sum([
-    await mochaPart('images and node: what leaves the cluster alone', NO_CLUSTER, PROCESSES, apiServer),
-    await mochaPart('cluster: whole paths on real Kubernetes', [
-      ...CLUSTER,
-      ...filesOf(root, NO_CLUSTER).map((file) => `!${file}`),
-    ]),
-  ]);
-  if (counts.failures > 0) counts.failed.push(await complaints().catch(String));
-  // A cluster that was running stays, and one that the tests started is stopped.
-  if (!wasUp && process.env['KEEP'] !== '1' && !(await command(process.execPath, ['test/node/down.ts'])))
-    return sum([counts, failure('make down')]);
-  return counts;
+  isUp = true;
+  return undefined;
 }
 
-const PARTS: Record<string, () => Promise<Counts>> = { check, unit, cluster };
+/** A cluster that was running stays, and one that the tests started is stopped. */
+async function stopCluster(): Promise<Counts> {
+  if (!startedHere || process.env['KEEP'] === '1') return nothing;
+  return (await command(process.execPath, ['test/node/down.ts'])) ? nothing : failure('make down');
+}
+
+async function onCluster(...parts: (() => Promise<Counts>)[]): Promise<Counts> {
+  const failed = await startCluster();
+  if (failed) return failed;
+  const counts: Counts[] = [];
+  for (const part of parts) counts.push(await part());
+  const all = sum(counts);
+  if (all.failures > 0) all.failed.push(await complaints().catch(String));
+  return all;
+}
+
+const cluster = () =>
+  onCluster(
+    () => mochaPart('images and node: what leaves the cluster alone', runs.beside, FEW, apiServer),
+    () => mochaPart('cluster: whole paths on real Kubernetes', runs.cluster),
+  );
+
+const slow = async () =>
+  sum([
+    await mochaPart('slow: browsers, processes, compilers, limits', runs.slow, FEW, apiServer),
+    await onCluster(() => mochaPart('slow, on the cluster', runs.slowCluster)),
+  ]);
+
+/** Slow before cluster: what needs no cluster would find one. */
+const PARTS: Record<string, () => Promise<Counts>> = { check, unit, slow, cluster };
 const wanted = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(PARTS);
 let total = nothing;
 for (const name of wanted) {
@@ -141,7 +146,9 @@ for (const name of wanted) {
   );
   total = sum([total, counts]);
 }
+total = sum([total, await stopCluster()]);
 if (total.skipped.length > 0) console.log(`\n== skipped\n\n${total.skipped.join('\n')}`);
+total = sum([total, ...newSkips(total.skipped).map((test) => failure(`${test}: skipped; see test/allowed_skips.ts`))]);
 if (total.failed.length > 0) console.log(`\n== failed\n\n${total.failed.join('\n\n')}\n`);
 const skipped = total.skipped.length > 0 ? `, ${total.skipped.length} skipped` : '';
 console.log(`${total.passes} passed, ${total.failures} failed${skipped}`);
