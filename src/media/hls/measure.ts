@@ -16,14 +16,14 @@ import {
 import { probe, type Stream } from './probe.ts';
 import type { MeasuredPlaylist } from './schema.ts';
 import { fetchSegment, hasAudioTimestamp, type Reading } from './segment.ts';
-import type { Named } from './validate.ts';
+import type { NamedMember } from './rules/across.ts';
 
 /** By the address of the playlist; '' is the source itself. */
 export type Measured = Map<string, MeasuredPlaylist>;
 
 export interface Measuring {
   main: Playlist;
-  members: readonly Named[];
+  members: readonly NamedMember[];
   origin: Origin;
   findings: Findings;
   limits: Limits;

@@ -9,7 +9,7 @@ import { loadPlaylist, type Loaded, type Loading } from './load.ts';
 import { measure, type Measured } from './measure.ts';
 import type { Origin } from './origin.ts';
 import { isLive, text, type Playlist } from './playlist.ts';
-import { judgeAcross, type Member } from './rules/across.ts';
+import { judgeAcross, type Member, type NamedMember } from './rules/across.ts';
 import { judgeReload } from './rules/reload.ts';
 
 export interface Options {
@@ -25,15 +25,9 @@ export interface Options {
   wait?: (ms: number, signal: AbortSignal) => Promise<unknown>;
 }
 
-/** A media playlist, and its role in the presentation. */
-export interface Named {
-  url: string;
-  member: Member;
-}
-
 export interface Presentation {
   main: Playlist;
-  members: Named[];
+  members: NamedMember[];
   findings: Findings;
   measured: Measured;
   reloads: number;
@@ -104,7 +98,7 @@ const READING = 0.7;
 
 const ROLES: Readonly<Record<string, Member['role']>> = { AUDIO: 'audio', VIDEO: 'video', SUBTITLES: 'subtitles' };
 
-async function loadMembers(main: Playlist, base: Omit<Loading, 'url'>): Promise<Named[]> {
+async function loadMembers(main: Playlist, base: Omit<Loading, 'url'>): Promise<NamedMember[]> {
   const wanted = new Map<string, { role: Member['role']; codecs: string | undefined; line: number }>();
   const add = (reference: string, role: Member['role'], codecs: string | undefined, line: number): void => {
     const url = resolveReference(main.base, reference);
@@ -116,7 +110,7 @@ async function loadMembers(main: Playlist, base: Omit<Loading, 'url'>): Promise<
     if (uri !== undefined && ROLES[type] !== undefined) add(uri, ROLES[type], undefined, tag.line);
   const list = [...wanted].slice(0, base.limits.playlists);
 
-  const members: (Named | undefined)[] = [];
+  const members: (NamedMember | undefined)[] = [];
   const queue = [...list.entries()];
   let unread = wanted.size - list.length;
   const { left, until = Infinity, signal } = base;

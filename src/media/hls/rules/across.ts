@@ -147,6 +147,12 @@ export interface Member {
   codecs: string | undefined;
 }
 
+/** A media playlist by its address. */
+export interface NamedMember {
+  url: string;
+  member: Member;
+}
+
 /** Notes a finding at a position in one of the playlists. */
 export type NoteIn = (playlist: Playlist, rule: keyof typeof ACROSS_RULES, line: number, detail?: string) => void;
 
