@@ -39,9 +39,9 @@ export function jobStatesPage(): string {
   const sections = (Object.keys(JOB_STATES) as JobState[]).map((state) => section(state, JOB_STATES[state]));
   return `# States of a job in the leader
 
-The leader has one record for each job. It is in one state, an event moves it into the next one, and then the effects are
-begun in this order. The table is \`TRANSITIONS\` in \`src/service/controller/leader/job.ts\`; the effects are \`EFFECTS\` in
-\`src/service/controller/leader/leader.ts\`. An impossible event is logged as an error and ignored.
+The leader has one record for each job. It is in one state, an event moves it into the next one, and then the effects
+are begun in this order. The table is \`TRANSITIONS\` in \`src/service/controller/leader/job.ts\`; the effects are
+\`EFFECTS\` in \`src/service/controller/leader/leader.ts\`. An impossible event is logged as an error and ignored.
 
 | event | meaning |
 |---|---|

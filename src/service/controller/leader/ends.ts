@@ -1,7 +1,7 @@
 /**
- * The end of a job: with a result recorded by a collector, or with an end set by the leader, as by its time-outs. A request
- * has one end: it is recorded in Postgres unless there is one already, sent to the waiting API replica, and written to the
- * ProbeJob's status.
+ * The end of a job: with a result recorded by a collector, or with an end set by the leader, as by its time-outs. A
+ * request has one end: it is recorded in Postgres unless there is one already, sent to the waiting API replica, and
+ * written to the ProbeJob's status.
  */
 import { isUse } from '../../../platform/bus/claims.ts';
 import { runsFor, type Closed, type RunnerUse, SUBJECT } from '../../../platform/bus/messages.ts';

@@ -6,8 +6,8 @@
  * uninstall, the API server stops watching that kind until it restarts, and a later policy sees what was there before.
  * For a kind of a CRD it starts a new watch.
  *
- * The leader also tries whether such admissions are refused: an admission of an earlier term, as a dry run, so nothing is
- * written. It may not read the policy itself, which belongs to the cluster.
+ * The leader also tries whether such admissions are refused: an admission of an earlier term, as a dry run, so nothing
+ * is written. It may not read the policy itself, which belongs to the cluster.
  */
 import { PROBE_POOLS, isKubeError, type KubeClient, PROBE_JOBS } from '../../../platform/kube/client.ts';
 import type { Logger } from '../../../base/log.ts';

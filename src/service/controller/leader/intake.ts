@@ -32,7 +32,8 @@ export function seen(state: TermState, object: ProbeJob): void {
   else if (job.state === 'waiting') {
     job.resourceVersion = resourceVersion ?? job.resourceVersion;
     job.status = object.status;
-    // The previous leader finished it, and that write landed only now. The record already has its end, or gets one here.
+    // The previous leader finished it, and that write landed only now. The record already has its end, or gets one
+    // here.
     if (isFinished(object.status)) void state.move(job, { is: 'gone', object });
   }
 }

@@ -17,8 +17,8 @@ export const JOB_STATES = {
   none: 'The leader has no record of the job.',
   early: 'The API is creating the ProbeJob. A slot is held and a runner prepared, and its tools may have begun.',
   intake:
-    'The watch has shown the ProbeJob. Token, source, policy and tools are being resolved, in the order of its account. ' +
-    'A job that an earlier leader admitted counts for its token already.',
+    'The watch has shown the ProbeJob. Token, source, policy and tools are being resolved, in the order of its ' +
+    'account. A job that an earlier leader admitted counts for its token already.',
   refused: 'The job cannot run. Its end is being written.',
   waiting: 'The job stands in the queue of its token.',
   admitting: 'The job has a slot and a runner, and its admission is being written.',
@@ -26,8 +26,8 @@ export const JOB_STATES = {
   lost: 'The attempt was lost. Its result may have been recorded just before, which is looked up.',
   retrying: 'The job keeps its slot and waits for another runner.',
   ending:
-    'The end of the job is decided. It is recorded in Postgres, unless a collector did that, and then written into the ' +
-    'status. The slot is held until then.',
+    'The end of the job is decided. It is recorded in Postgres, unless a collector did that, and then written into ' +
+    'its status. The slot is held until then.',
 } as const;
 export type JobState = keyof typeof JOB_STATES;
 
@@ -109,8 +109,8 @@ export interface EarlyStart {
 }
 
 /**
- * The policy of a job, without its document: that is read when the runner gets the job, because 10,000 jobs may wait and
- * a document may have 64 KB.
+ * The policy of a job, without its document: that is read when the runner gets the job, because 10,000 jobs may wait
+ * and a document may have 64 KB.
  */
 export interface JobPolicy {
   account: number;

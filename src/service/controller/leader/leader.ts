@@ -175,7 +175,13 @@ export class Leader {
 
   get figures(): { waiting: number; running: number; jobs: number } {
     const { ledger, jobs } = this.#state;
-    return { waiting: ledger.waiting, running: ledger.held, jobs: jobs.size };
+    return {
+      waiting: ledger.waiting,
+      running: ledger.held,
+      get jobs() {
+        return [...jobs.allTaken()].length;
+      },
+    };
   }
 }
 

@@ -1,5 +1,6 @@
 /**
- * Resolves a ProbeJob to a Job: its owner, sources and tools. A job that cannot run is refused with a text for its caller.
+ * Resolves a ProbeJob to a Job: its owner, sources and tools. A job that cannot run is refused with a text for its
+ * caller.
  *
  * The API sealed the sources: each is an address, or an address with what is sent along, and may name a credential. The
  * secret of a credential is a mounted file: a rotated one is used at once. In its place, access is granted to the

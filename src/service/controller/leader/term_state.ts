@@ -122,11 +122,6 @@ class Jobs {
     return isTaken(record) ? record : undefined;
   }
 
-  /** Records in any state. */
-  get size(): number {
-    return this.#records.size;
-  }
-
   *allTaken(): Iterable<Job> {
     for (const record of this.#records.values()) if (isTaken(record)) yield record;
   }

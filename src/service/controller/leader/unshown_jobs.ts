@@ -2,9 +2,9 @@
  * Jobs that the watch has not shown. The sweep ensures that every accepted request gets an end: it ends open rows whose
  * ProbeJob was never created, or was deleted while there was no leader.
  *
- * The other part detects a watch that is frozen or lost an event. The watch's own watchdog reacts after 100 s, and a single lost event
- * stays unnoticed. The API announces each job separately over NATS: an announced job that the watch has not delivered
- * is looked up, and if it exists the cache is listed again.
+ * The other part detects a watch that is frozen or lost an event. The watch's own watchdog reacts after 100 s, and a
+ * single lost event stays unnoticed. The API announces each job separately over NATS: an announced job that the watch
+ * has not delivered is looked up, and if it exists the cache is listed again.
  */
 import { PROBE_JOBS, isKubeError, type KubeClient } from '../../../platform/kube/client.ts';
 import type { Reflector } from '../../../platform/kube/reflector.ts';
