@@ -152,6 +152,22 @@ describe('a timeline', () => {
       [[9, -8]],
     ],
     [
+      'no gap between pictures of another order, whose decoding times begin late',
+      [
+        ...[0, 0.16, 0.08, 0.04, 0.12].map((pts) => ({ pts, dts: null })),
+        { pts: 0.32, dts: 0.16 },
+        { pts: 0.24, dts: 0.2 },
+      ],
+      [],
+      [],
+    ],
+    [
+      'a gap of presentation times alone',
+      [0, 0.08, 0.04, 3, 3.08, 3.04].map((pts) => ({ pts, dts: null })),
+      [[0.12, 2.88]],
+      [],
+    ],
+    [
       'no jump between the two kinds of times',
       [
         { pts: 9, dts: null },

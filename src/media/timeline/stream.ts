@@ -6,8 +6,10 @@ import type { StreamTimeline } from './schema.ts';
 
 /** Shorter pauses are the rounding of a container. */
 const SHORTEST_GAP_S = 0.1;
-/** Presentation times are not in the order of the packets: only larger steps back are told of them. */
+/** Without decoding times, packets are put in the order of presentation: a larger step back begins anew. */
 const REORDERED_S = 1;
+/** No codec shows a picture later than this many that were decoded after it. */
+const MOST_REORDERED = 16;
 
 /** Streams whose packets come now and then: no pause between them is a gap. */
 const SPARSE: readonly (string | null)[] = ['subtitle', 'data', 'attachment'];
@@ -61,6 +63,34 @@ class Gops {
   }
 }
 
+interface Timed {
+  time: number;
+  duration: number | null;
+}
+
+/**
+ * Packets that have a presentation time alone, as the first ones of a Matroska file with B-frames do, in its order:
+ * those between two that were decoded one after the other would seem to be missing.
+ */
+class Reordered {
+  #waiting: Timed[] = [];
+
+  /** Those whose place is certain now. */
+  *add(packet: Timed): Generator<Timed> {
+    const newest = this.#waiting.at(-1);
+    if (newest !== undefined && packet.time < newest.time - REORDERED_S) yield* this.rest();
+    const at = this.#waiting.findLastIndex(({ time }) => time <= packet.time) + 1;
+    this.#waiting.splice(at, 0, packet);
+    if (this.#waiting.length > MOST_REORDERED) yield this.#waiting.shift()!;
+  }
+
+  *rest(): Generator<Timed> {
+    const all = this.#waiting;
+    this.#waiting = [];
+    yield* all;
+  }
+}
+
 export class StreamGatherer {
   readonly #index: number;
   readonly #columns = new Columns();
@@ -75,7 +105,8 @@ export class StreamGatherer {
   #sinceKey = 0;
   #start: number | null = null;
   #end: number | null = null;
-  #before: { time: number; duration: number | null; decoding: boolean } | undefined;
+  #before: (Timed & { decoding: boolean }) | undefined;
+  readonly #undecoded = new Reordered();
 
   constructor(index: number) {
     this.#index = index;
@@ -93,7 +124,7 @@ export class StreamGatherer {
     this.#start = Math.min(this.#start ?? shown, shown);
     this.#end = Math.max(this.#end ?? shown, shown + (duration ?? 0));
     this.#columns.add(time, bytes * 8);
-    this.#follow(time, duration, dts !== null);
+    this.#inOrder({ time, duration }, dts !== null);
     if (key) this.#key(shown);
     else this.#sinceKey += 1;
   }
@@ -105,7 +136,12 @@ export class StreamGatherer {
     this.#gops.key(time);
   }
 
-  #follow(time: number, duration: number | null, decoding: boolean): void {
+  #inOrder(packet: Timed, decoding: boolean): void {
+    for (const ready of decoding ? this.#undecoded.rest() : this.#undecoded.add(packet)) this.#follow(ready, false);
+    if (decoding) this.#follow(packet, true);
+  }
+
+  #follow({ time, duration }: Timed, decoding: boolean): void {
     const { time: last, duration: lasted, decoding: same } = this.#before ?? {};
     const step = last === undefined ? 0 : time - last;
     this.#before = { time, duration: duration ?? (step > 0 && step < 1 ? step : (lasted ?? null)), decoding };
@@ -117,6 +153,7 @@ export class StreamGatherer {
 
   /** `share`: how many key frames and marks this stream may list. */
   told(line: StreamLine | undefined, share: { keys: number; marks: number }): StreamTimeline {
+    for (const packet of this.#undecoded.rest()) this.#follow(packet, false);
     const { type = null, codec = null } = line ?? {};
     const timed = this.#packets - this.#untimed;
     const every = this.#keys > 0 && this.#keys === timed;
