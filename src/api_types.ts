@@ -486,7 +486,7 @@ export interface ReportDifference {
   path: string;
   ffprobe: string | number | boolean | Record<string, unknown> | null;
   mediainfo: string | number | boolean | Record<string, unknown> | null;
-  chosen: 'ffprobe' | 'mediainfo';
+  chosen: 'ffprobe' | 'mediainfo' | null;
   reason: string;
   confidence?: number;
 }

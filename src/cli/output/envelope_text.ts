@@ -93,7 +93,7 @@ function reportText(terminal: Terminal, { container, streams, warnings, diff = [
       tableText(
         terminal,
         ['FIELD', 'FFPROBE', 'MEDIAINFO', 'CHOSEN', 'WHY'],
-        diff.map((one) => [one.path, value(one.ffprobe), value(one.mediainfo), one.chosen, one.reason]),
+        diff.map((one) => [one.path, value(one.ffprobe), value(one.mediainfo), one.chosen ?? 'not known', one.reason]),
       ),
     );
   for (const { path, message } of warnings)

@@ -7,12 +7,13 @@ import type { Context } from './context.ts';
 import { features } from './features.ts';
 import { ruleOf } from './fields.ts';
 import { rule } from './rules.ts';
-import type { ReportTool } from '../tools/probe_report.ts';
+import { REPORT_TOOLS, type ReportTool } from '../tools/probe_report.ts';
 import { FIRST, SECOND, sides, type Sides } from './side.ts';
 import { Model, type Weights } from './trees.ts';
 
 export interface Judgement {
-  chosen: ReportTool;
+  /** Null: neither value is likely enough. */
+  chosen: ReportTool | null;
   /** Undefined if such a field never had a known truth. */
   confidence: number | undefined;
   reason: string;
@@ -48,6 +49,9 @@ export const learned: Model = new Model(
   JSON.parse(readFileSync(new URL('weights.json', import.meta.url), 'utf8')) as Weights,
 );
 
+/** A value that was wrong more often than right is none. */
+const LEAST_CONFIDENCE = 0.5;
+
 const percent = (of: number): string => `${Math.round(of * 100)} of 100`;
 
 /** Whether files with a known truth tell how often a value of this field is right. */
@@ -68,6 +72,12 @@ export function judge(context: Context, prefer: ReportTool | null, by: Model = l
         prefer === better
           ? 'preferred by the caller'
           : `preferred by the caller; otherwise ${better} would be chosen (${percent(sure[better])})`,
+    };
+  if (sure[better] < LEAST_CONFIDENCE)
+    return {
+      chosen: null,
+      confidence: undefined,
+      reason: `not known: in test files ${REPORT_TOOLS.map((tool) => `${tool} was right in ${percent(sure[tool])}`).join(', ')} such cases`,
     };
   return { chosen: better, confidence: sure[better], reason: reasonOf(context, better, sure[better]) };
 }

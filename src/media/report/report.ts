@@ -107,7 +107,7 @@ function choose(comparison: Comparison, part: Part, prefer: ReportTool | null): 
     const context: Context = { comparison, part, compared };
     if (agreement === 'disputed') {
       const { chosen, reason, confidence } = judge(context, prefer);
-      fields[field] = compared[chosen]!;
+      if (chosen !== null) fields[field] = compared[chosen]!;
       if (confidence !== undefined) sure.push({ of: compared, confidence });
       differences.push({
         path: compared.path,

@@ -176,7 +176,14 @@ const DifferenceSchema = group('ReportDifference', 'A field on which the tools d
   path: path('The field, or the stream that only one tool sees.', 'streams[1].channels'),
   ffprobe: value('ffprobe', 1),
   mediainfo: value('mediainfo', 2),
-  chosen: word(REPORT_TOOLS, 'The tool whose value the report has.'),
+  chosen: Type.Unsafe<ReportTool | null>({
+    type: ['string', 'null'],
+    enum: [...REPORT_TOOLS, null],
+    ...told(
+      'The tool whose value the report has; null where neither is likely enough: the value is not known.',
+      REPORT_TOOLS[0],
+    ),
+  }),
   reason: Type.String(told('Why.', 'it decodes a frame; in test files ffprobe was right in 98 of 100 such cases')),
   confidence: Type.Optional(
     probability('Share of such choices that were right in files of known truth; absent where that was not measured.'),
