@@ -178,7 +178,8 @@ describe('verdict on the output of a tool', () => {
   });
   const LIBRARY =
     '"creatingLibrary": {\n"name": "MediaInfoLib",\n"version": "23.04",\n"url": "https://mediaarea.net/MediaInfo"\n}';
-  const table: [string, string | undefined, string | undefined][] = [
+  type Verdict = [what: string, failure: string | undefined, expected: string | undefined];
+  const table: Verdict[] = [
     ['ffprobe: JSON', ffprobe.failure(printed('{"format":{}}')), undefined],
     [
       'ffprobe: its own error',
@@ -249,6 +250,37 @@ describe('verdict on the output of a tool', () => {
       mediainfo.failure(printed('<html>\n\n<head>\n<META /></head>\n<body>\n\n</body>\n</html>\n', '', 0, 'text')),
       'mediainfo found nothing in the source',
     ],
+    ...(
+      [
+        [
+          'JSON',
+          'json',
+          `{\n${LIBRARY},\n"media": {\n"@ref": "x",\n"track": [\n{\n"@type": "General",\n"FileSize": "61"\n}\n]\n}\n}`,
+        ],
+        [
+          'XML',
+          'text',
+          '<MediaInfo>\n<media ref="x">\n<track type="General">\n<FileSize>61</FileSize>\n</track>\n</media>\n</MediaInfo>',
+        ],
+        ['text', 'text', 'General\nComplete name   : Format : x\nFile size      : 61.0 Bytes\n\n'],
+      ] as const
+    ).map(([what, form, output]): Verdict => [
+      `mediainfo: size and dates of a page of HTML, as ${what}`,
+      mediainfo.failure(printed(output, '', 0, form)),
+      'mediainfo recognises no media in the source',
+    ]),
+    ...(
+      [
+        ['JSON', 'json', '{"media": {"track": [{"@type": "General","Format": "MPEG-4"}]}}'],
+        ['JSON without a format of its own', 'json', '{"media": {"track": [{"@type": "General"},{"@type": "Video"}]}}'],
+        ['XML', 'text', '<media><track type="General">\n<Format>MPEG-4</Format>\n</track></media>'],
+        ['text of a stream', 'text', 'General\nFile size : 61\n\nVideo\nFormat/Info : x\n'],
+      ] as const
+    ).map(([what, form, output]): Verdict => [
+      `mediainfo: media, as ${what}`,
+      mediainfo.failure(printed(output, '', 0, form)),
+      undefined,
+    ]),
     ['mediainfo: text', mediainfo.failure(printed('General\nFormat : MPEG-4', '', 0, 'text')), undefined],
   ];
   for (const [what, failure, expected] of table)

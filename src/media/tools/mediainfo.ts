@@ -182,7 +182,7 @@ export const mediainfo: InFile<InImage<Program<'mediainfo'>>> = {
   verifiesTls: (options) => options['ssl_ignore_security'] !== 'true',
   /** Its exit code is always 0: a failure is recognised by missing output. */
   failure({ code, stdout, stderr, options }) {
-    if (code === 0 && !isEmpty(stdout)) return undefined;
+    if (code === 0 && !isEmpty(stdout)) return isUnrecognised(stdout) ? UNRECOGNISED : undefined;
     // A template for streams that the source does not have.
     if (code === 0 && options['inform'] !== undefined && message(stderr) === undefined) return undefined;
     return message(stderr) ?? 'mediainfo found nothing in the source';
@@ -217,6 +217,18 @@ const NOTHING =
   /^(?:\s*|\s*\{\s*(?:"creatingLibrary"[^{}]*\{[^{}]*\},\s*)?"media": ?null\s*\}\s*|[\s\S]{0,600}<media\s*\/>\s*<\/MediaInfo>\s*|\s*<html>[\s\S]{0,400}<body>\s*<\/body>\s*<\/html>\s*)$/;
 
 const isEmpty = (stdout: string): boolean => stdout.length < 4096 && NOTHING.test(stdout);
+
+const UNRECOGNISED = 'mediainfo recognises no media in the source';
+
+/** Of a file that it does not know it tells size and dates, as one track without a format. */
+function isUnrecognised(stdout: string): boolean {
+  if (stdout.length >= 4096) return false;
+  const json = stdout.match(/"@type": ?"[^"]*"/g);
+  if (json) return json.length === 1 && !/"Format": ?"/.test(stdout);
+  const xml = stdout.match(/<track type="[^"]*"/g);
+  if (xml) return xml.length === 1 && !stdout.includes('<Format>');
+  return /^General\s*\n/.test(stdout) && !/^(?:Format +:|(?:Video|Audio|Text|Image|Other|Menu)\b)/m.test(stdout);
+}
 
 /** `E: <address>, <message of the transport>`; a page sent by an origin is not passed on. */
 function message(stderr: string): string | undefined {
