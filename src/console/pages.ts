@@ -1,7 +1,7 @@
 /** Every page: its address, its name, and who finds it in the navigation. */
 import type { ComponentType } from 'preact';
 import { Account } from './views/account.tsx';
-import { AllUsers } from './views/all_users.tsx';
+import { AllUsers, SubUsers } from './views/users.tsx';
 import { Cluster } from './views/cluster.tsx';
 import { Deliveries } from './views/deliveries.tsx';
 import { Policies } from './views/policies.tsx';
@@ -9,15 +9,12 @@ import { OwnPolicy, SharedPolicy } from './views/policy.tsx';
 import { Playground } from './views/playground.tsx';
 import { Request } from './views/request.tsx';
 import { Requests } from './views/requests.tsx';
-import { Reset } from './views/reset.tsx';
+import { Reset, SignUp, Verify } from './views/sign_up.tsx';
 import { SignIn } from './views/sign_in.tsx';
-import { SignUp } from './views/sign_up.tsx';
-import { SubUsers } from './views/sub_users.tsx';
 import { Token } from './views/token.tsx';
 import { Tokens } from './views/tokens.tsx';
 import { UserPage } from './views/user.tsx';
 import { Usage } from './views/usage.tsx';
-import { Verify } from './views/verify.tsx';
 
 export interface Page {
   path: string;

@@ -7,8 +7,7 @@ import { Status } from '../parts/status.tsx';
 import { Stranger } from '../parts/stranger.tsx';
 import { Table, type Column } from '../parts/table.tsx';
 import { changed, go, hrefOf, placeNow, usePlace } from '../router.ts';
-import { durationsSaid, SmallDurations } from './durations.tsx';
-import { durationsOf } from './durations_scale.ts';
+import { durationsOf, durationsSaid, SmallDurations } from './durations.tsx';
 import { ShownPlaylist } from './playlist.tsx';
 
 type Variant = HlsReport['variants'][number];

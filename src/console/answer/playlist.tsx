@@ -1,11 +1,106 @@
 /** One playlist of a ladder: its segments against the target, and its lines with what was found in them. */
+import { useEffect, useRef } from 'preact/hooks';
 import type { HlsReport } from '../../api_types.ts';
-import { count } from '../parts/figures.ts';
-import { Empty } from '../parts/states.tsx';
+import { count, several } from '../parts/figures.ts';
+import { Status } from '../parts/status.tsx';
 import { Stranger } from '../parts/stranger.tsx';
-import { DurationsFigure, durationsSaid } from './durations.tsx';
-import { durationsOf } from './durations_scale.ts';
-import { lineOfSegment, PlaylistLines } from './playlist_lines.tsx';
+import { Empty } from '../parts/states.tsx';
+import { DurationsFigure, durationsOf, durationsSaid } from './durations.tsx';
+
+/** The lines of a playlist with their numbers, and the findings beside those that they name. */
+
+type Message = HlsReport['messages'][number];
+
+/** Drawn at once: a browser draws this many in a moment. */
+const MOST_DRAWN = 500;
+
+const isSegmentLine = (line: string): boolean => line.trim() !== '' && !line.trimStart().startsWith('#');
+
+/** The line of a segment's address, from 1; null: it is not among those that are here. */
+function lineOfSegment(lines: readonly string[], index: number): number | null {
+  let segment = -1;
+  const found = lines.findIndex((line) => isSegmentLine(line) && ++segment === index);
+  return found === -1 ? null : found + 1;
+}
+
+interface LinesProps {
+  url: string;
+  lines: readonly string[];
+  leftOut: number;
+  findings: readonly Message[];
+  /** The one that is looked for, from 1; null: none. */
+  at: number | null;
+  show: (line: number) => void;
+}
+
+function PlaylistLines({ url, lines, leftOut, findings, at, show }: LinesProps) {
+  const row = useRef<HTMLTableRowElement>(null);
+  useEffect(() => {
+    row.current?.scrollIntoView({ block: 'center' });
+    row.current?.focus({ preventScroll: true });
+  }, [url, at]);
+  const part = Math.floor((Math.min(at ?? 1, lines.length) - 1) / MOST_DRAWN);
+  const [from, to] = [part * MOST_DRAWN, Math.min(lines.length, (part + 1) * MOST_DRAWN)];
+  const byLine = Map.groupBy(findings, ({ line }) => line);
+  return (
+    <>
+      {lines.length > MOST_DRAWN && (
+        <p class="actions">
+          <span role="status">
+            Lines {count(from + 1)} to {count(to)} of {count(lines.length)}
+          </span>
+          <button type="button" class="small" disabled={from === 0} onClick={() => show(from - MOST_DRAWN + 1)}>
+            Earlier lines
+          </button>
+          <button type="button" class="small" disabled={to === lines.length} onClick={() => show(to + 1)}>
+            Later lines
+          </button>
+        </p>
+      )}
+      <div class="scroll lines" role="region" aria-label="Lines of the playlist" tabIndex={0}>
+        <table>
+          <caption>Lines of the playlist</caption>
+          <thead>
+            <tr>
+              <th scope="col" class="right">
+                Line
+              </th>
+              <th scope="col">Text and findings</th>
+            </tr>
+          </thead>
+          <tbody>
+            {lines.slice(from, to).map((text, index) => {
+              const line = from + index + 1;
+              const own = byLine.get(line) ?? [];
+              return (
+                <tr key={line} ref={line === at ? row : null} class={line === at ? 'at' : undefined} tabIndex={-1}>
+                  <th scope="row" class="right">
+                    {line}
+                  </th>
+                  <td>
+                    <code>
+                      <Stranger text={text} />
+                    </code>
+                    {own.length > 0 && (
+                      <ul class="also">
+                        {own.map(({ level, code, message }) => (
+                          <li key={`${code} ${message}`}>
+                            <Status of={level} /> <Stranger text={message} /> <span class="unit">{code}</span>
+                          </li>
+                        ))}
+                      </ul>
+                    )}
+                  </td>
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      </div>
+      {leftOut > 0 && <p class="unit">{several(leftOut, 'further line')} are not in the report.</p>}
+    </>
+  );
+}
 
 interface ShownPlaylistProps {
   playlist: HlsReport['playlists'][number];

@@ -4,7 +4,7 @@ import { ask, isFailure } from '../api/client.ts';
 import { failureOf, type Failure } from '../api/failure.ts';
 import { asToken } from '../api/gateway.ts';
 import type { PolicyResult } from '../../api_types.ts';
-import { download } from '../parts/download.ts';
+import { download } from '../parts/copy.tsx';
 import { several } from '../parts/figures.ts';
 import { Status } from '../parts/status.tsx';
 import { Stranger } from '../parts/stranger.tsx';

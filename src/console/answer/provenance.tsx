@@ -1,9 +1,8 @@
 /** What C2PA manifests say of a file, and whether they hold. Thumbnails are not shown. */
 import type { C2paReport } from '../../api_types.ts';
-import { Facts } from '../parts/facts.tsx';
+import { Facts, Table } from '../parts/table.tsx';
 import { Empty } from '../parts/states.tsx';
 import { Stranger } from '../parts/stranger.tsx';
-import { Table } from '../parts/table.tsx';
 
 type Manifest = C2paReport['manifests'][string];
 interface Check {

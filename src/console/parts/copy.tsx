@@ -1,6 +1,16 @@
 /** Takes text to the clipboard, and says so. */
 import { useRef, useState } from 'preact/hooks';
 
+/** Hands a file to the browser. */
+export function download(name: string, content: Blob): void {
+  const address = URL.createObjectURL(content);
+  const link = document.createElement('a');
+  link.href = address;
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(address);
+}
+
 /** Over plain http a page has no clipboard of its own, but the old command still works. */
 async function toClipboard(text: string): Promise<void> {
   if (window.isSecureContext) return navigator.clipboard.writeText(text);
@@ -42,6 +52,28 @@ export function Copy({ text, children, label }: CopyProps) {
       <span role="status" class="said">
         {done}
       </span>
+    </span>
+  );
+}
+
+/** A secret: covered until it is asked for, and kept on the page alone. */
+
+interface SecretProps {
+  label: string;
+  /** Null: it cannot be shown. */
+  text: string | null;
+}
+
+export function Secret({ label, text }: SecretProps) {
+  const [shown, setShown] = useState(false);
+  if (text === null) return <span class="unit">not shown again on this installation</span>;
+  return (
+    <span class="secret">
+      <code aria-label={label}>{shown ? text : '•'.repeat(16)}</code>{' '}
+      <button type="button" class="small" aria-pressed={shown} onClick={() => setShown(!shown)}>
+        {shown ? `Hide ${label.toLowerCase()}` : `Show ${label.toLowerCase()}`}
+      </button>{' '}
+      <Copy text={() => text}>{`Copy ${label.toLowerCase()}`}</Copy>
     </span>
   );
 }

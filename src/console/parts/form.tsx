@@ -1,6 +1,5 @@
 /** Forms: one button, what went wrong beside the field that it is about, and nothing sent twice. */
-import type { ComponentChildren, TargetedSubmitEvent } from 'preact';
-import { createContext } from 'preact';
+import { type ComponentChildren, createContext, type TargetedSubmitEvent } from 'preact';
 import { useContext, useEffect, useId, useRef, useState } from 'preact/hooks';
 import { isFailure } from '../api/client.ts';
 import type { Failure } from '../api/failure.ts';
@@ -135,3 +134,28 @@ export const numberIn = (values: FormData, name: string): number | null => {
   const text = textIn(values, name).trim();
   return text === '' ? null : Number(text);
 };
+
+/** A password that is chosen: its bounds are those of the API. */
+
+const BOUNDS = '6 to 72 characters';
+
+interface NewPasswordProps {
+  name: string;
+  label?: string;
+  /** Before the bounds: when to choose one. */
+  help?: string;
+  required?: boolean;
+}
+
+export const NewPassword = ({ name, label = 'New password', help, required = true }: NewPasswordProps) => (
+  <Field
+    name={name}
+    label={label}
+    type="password"
+    autoComplete="new-password"
+    help={help === undefined ? `${BOUNDS}.` : `${help}: ${BOUNDS}.`}
+    required={required}
+    minLength={6}
+    maxLength={72}
+  />
+);

@@ -4,6 +4,7 @@ import { changed, go, hrefOf, usePlace } from '../router.ts';
 import { Copy } from './copy.tsx';
 import { csv } from './csv.ts';
 import { count } from './figures.ts';
+import { Stranger } from './stranger.tsx';
 
 export interface Column<Row> {
   title: string;
@@ -15,7 +16,7 @@ export interface Column<Row> {
   right?: boolean;
 }
 
-export interface Echo {
+interface Echo {
   /** `at-least`: there are more rows than the total says. */
   pagination: { page: number; limit: number; total: number; 'total-is'?: 'exact' | 'at-least' };
   sort: { field: string; order: string };
@@ -146,5 +147,24 @@ export function Table<Row>({ caption, columns, rows, keyOf, echo, ahead }: Table
         </span>
       </div>
     </section>
+  );
+}
+
+/** Names and values of a file or a request. Values are text of strangers; those that are not known are left out. */
+
+export function Facts({ facts }: { facts: readonly (readonly [name: string, value: string | undefined])[] }) {
+  return (
+    <dl class="facts">
+      {facts.flatMap(([name, value]) =>
+        value === undefined || value === ''
+          ? []
+          : [
+              <dt key={name}>{name}</dt>,
+              <dd key={`${name} value`}>
+                <Stranger text={value} />
+              </dd>,
+            ],
+      )}
+    </dl>
   );
 }

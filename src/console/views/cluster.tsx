@@ -1,15 +1,180 @@
 /** What the cluster is doing: one sentence, what somebody has to look at, and then every part in a table. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { call, isFailure } from '../api/client.ts';
-import type { ClusterState } from '../../api_types.ts';
-import { usePolled, type Polled } from '../api/use_polled.ts';
-import { Await } from '../parts/states.tsx';
+import type { ClusterEvent, ClusterState, ClusterTerm } from '../../api_types.ts';
+import { count, milliseconds, said, several } from '../parts/figures.ts';
+import { Status } from '../parts/status.tsx';
 import { Stranger } from '../parts/stranger.tsx';
-import { Time } from '../parts/time.tsx';
-import { Faults } from './cluster_faults.tsx';
-import { clusterSentence, problemsOf } from './cluster_sentence.ts';
-import { Terms } from './cluster_terms.tsx';
+import { type Column, Table } from '../parts/table.tsx';
+import { Amount, Time } from '../parts/time.tsx';
+import { call, isFailure } from '../api/client.ts';
+import { usePolled, type Polled } from '../api/use_call.ts';
+import { Await } from '../parts/states.tsx';
 import { Pools, Queue, Runners, Tools, type Names } from './cluster_tables.tsx';
+
+/** The state of the cluster in one sentence, and what somebody has to look at. Pure. */
+
+const listed = (parts: readonly string[]): string => parts.join(', ');
+
+function clusterSentence(state: ClusterState): string {
+  const { pools, queue, 'tools-ready': ready, 'tools-total': total, 'left-out': leftOut } = state;
+  const sum = (of: (pool: (typeof pools)[number]) => number): number => pools.reduce((all, pool) => all + of(pool), 0);
+  const figures = [
+    [sum(({ busy }) => busy), 'busy'],
+    [sum((pool) => pool.ready), 'idle'],
+    [sum(({ starting }) => starting), 'starting'],
+    [sum(({ ending }) => ending), 'ending'],
+  ] as const;
+  const all = figures.reduce((runners, [figure]) => runners + figure, 0);
+  const parts = figures.filter(([figure]) => figure > 0).map(([figure, what]) => `${count(figure)} ${what}`);
+  const runners = `${several(all, 'runner')}${parts.length === 0 ? '' : `: ${listed(parts)}`}`;
+  const waiting =
+    queue.waiting === 0
+      ? 'no job waits'
+      : `${several(queue.waiting, 'job')} ${queue.waiting === 1 ? 'waits' : 'wait'}` +
+        (queue['oldest-wait-ms'] === null ? '' : `, oldest ${said(milliseconds(queue['oldest-wait-ms']))}`);
+  const tools =
+    total === 0
+      ? 'no tool versions'
+      : ready === total
+        ? `all ${count(total)} tool versions ready`
+        : `${count(ready)} of ${count(total)} tool versions ready`;
+  return `${several(pools.length + leftOut.pools, 'pool')}, ${runners}; ${waiting}; ${tools}.`;
+}
+
+interface Problem {
+  what: string;
+  why: string;
+}
+
+/** An upgrade changes the leader once or twice. */
+const MANY_CHANGES = 3;
+const HOUR_MS = 3_600_000;
+
+function changesOf({ at, terms }: ClusterState): number {
+  const since = Date.parse(at) - HOUR_MS;
+  // The first of all is no change.
+  return terms.filter(({ epoch, since: began }) => epoch > 1 && Date.parse(began) > since).length;
+}
+
+function problemsOf(state: ClusterState): Problem[] {
+  const { pools, faults, 'tools-ready': ready, 'tools-total': total } = state;
+  const changes = changesOf(state);
+  return [
+    ...faults.dependencies
+      .filter(({ up }) => !up)
+      .map(({ name }) => ({ what: name, why: 'does not answer the leader' })),
+    ...(changes >= MANY_CHANGES ? [{ what: 'Leader', why: `changed ${count(changes)} times within an hour` }] : []),
+    ...pools.flatMap(({ name, short }) => (short === null ? [] : [{ what: `Pool ${name}`, why: short }])),
+    ...pools.flatMap(({ name, isolation }) =>
+      isolation
+        .filter(({ required, status }) => required && status !== 'True')
+        .map(({ wall, message }) => ({ what: `Pool ${name}, ${wall}`, why: message })),
+    ),
+    ...(ready < total
+      ? [{ what: 'Tools', why: `${count(total - ready)} of ${several(total, 'version')} cannot be used now` }]
+      : []),
+  ];
+}
+
+/** What went wrong lately, as the leader has seen it in its term. */
+
+const EVENTS: readonly Column<ClusterEvent>[] = [
+  { title: 'Last at', show: ({ at }) => <Time iso={at} />, text: ({ at }) => at },
+  {
+    title: 'Of',
+    show: ({ kind, object }) => (
+      <>
+        {kind} <Stranger text={object} most={60} />
+      </>
+    ),
+    text: ({ kind, object }) => `${kind} ${object}`,
+  },
+  { title: 'Reason', show: ({ reason }) => reason, text: ({ reason }) => reason },
+  { title: 'Message', show: ({ message }) => <Stranger text={message} most={200} />, text: ({ message }) => message },
+  { title: 'Times', show: ({ count: times }) => count(times), text: ({ count: times }) => String(times), right: true },
+];
+
+function Faults({ state }: { state: ClusterState }) {
+  const { faults, 'left-out': leftOut } = state;
+  const counts = [
+    ['Attempts lost', faults['attempts-lost']],
+    ['Jobs lost', faults['jobs-lost']],
+    ['Proofs failed', faults['proofs-failed']],
+  ] as const;
+  return (
+    <section>
+      <h2>Faults in this term</h2>
+      <dl class="sums">
+        {counts.map(([title, value]) => (
+          <div key={title}>
+            <dt>{title}</dt>
+            <dd>{count(value)}</dd>
+          </div>
+        ))}
+        {faults.dependencies.map(({ name, up, since }) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>
+              <Status of={up ? 'up' : 'down'} />
+              {since !== null && (
+                <div class="help">
+                  since <Time iso={since} />
+                </div>
+              )}
+            </dd>
+          </div>
+        ))}
+      </dl>
+      {faults.events.length === 0 ? (
+        <p>No Events.</p>
+      ) : (
+        <Table
+          caption="Events"
+          columns={EVENTS}
+          rows={faults.events}
+          keyOf={({ kind, object, reason, message }) => `${kind} ${object} ${reason} ${message}`}
+        />
+      )}
+      {leftOut.events > 0 && <p class="unit">{several(leftOut.events, 'more row')} did not fit.</p>}
+    </section>
+  );
+}
+
+/** Who led the cluster: the last terms, kept by the Lease. */
+
+interface Row extends ClusterTerm {
+  /** When the next one began; null: it leads now. */
+  until: string | null;
+}
+
+const lasted = ({ since, until }: Row): number | null =>
+  until === null ? null : Math.max(0, Date.parse(until) - Date.parse(since));
+
+const COLUMNS: readonly Column<Row>[] = [
+  { title: 'Since', show: ({ since }) => <Time iso={since} />, text: ({ since }) => since },
+  { title: 'Leader', show: ({ pod }) => <Stranger text={pod} />, text: ({ pod }) => pod },
+  { title: 'Epoch', show: ({ epoch }) => epoch, text: ({ epoch }) => String(epoch), right: true },
+  {
+    title: 'Until the next',
+    show: (row) => {
+      const ms = lasted(row);
+      return ms === null ? <span class="unit">leads now</span> : <Amount {...milliseconds(ms)} />;
+    },
+    text: (row) => String(lasted(row) ?? ''),
+    right: true,
+  },
+];
+
+function Terms({ state: { terms } }: { state: ClusterState }) {
+  if (terms.length === 0) return null;
+  const rows = terms.map((term, index): Row => ({ ...term, until: terms[index - 1]?.since ?? null }));
+  return (
+    <section>
+      <h2>Leaders</h2>
+      <Table caption="Leaders" columns={COLUMNS} rows={rows} keyOf={({ epoch }) => epoch} />
+    </section>
+  );
+}
 
 /** The snapshot has at most 200 accounts that wait, and some hundred runners. */
 const MOST_ASKED = 200;

@@ -8,8 +8,8 @@ import { Form, useWrong } from '../parts/form.tsx';
 import { Await, Empty } from '../parts/states.tsx';
 import { WithToken } from '../parts/with_token.tsx';
 import { CopyAs } from '../playground/copy_as.tsx';
-import { Choice, OnOff, setValue } from '../playground/fields.tsx';
-import { send } from '../playground/follow.ts';
+import { Choice, OnOff, setValue, Tool } from '../playground/fields.tsx';
+import { Run, send } from '../playground/run.tsx';
 import {
   ADDRESS,
   bodyOf,
@@ -20,8 +20,6 @@ import {
   withoutDefaults,
   withoutSecrets,
 } from '../playground/form.ts';
-import { Run } from '../playground/run.tsx';
-import { Tool } from '../playground/tool.tsx';
 import { changed, go, placeNow, usePlace } from '../router.ts';
 
 interface AddressProps {

@@ -6,7 +6,7 @@ import { useAsked } from '../api/use_call.ts';
 import { useCell } from '../cell.ts';
 import { Copy } from '../parts/copy.tsx';
 import { Dialog } from '../parts/dialog.tsx';
-import { Facts as FactList } from '../parts/facts.tsx';
+import { Facts as FactList } from '../parts/table.tsx';
 import { Form } from '../parts/form.tsx';
 import { Await } from '../parts/states.tsx';
 import { Status } from '../parts/status.tsx';

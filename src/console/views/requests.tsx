@@ -1,12 +1,10 @@
 /** The log: every request that has ended. */
 import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { call, changesMade, type Given, isFailure } from '../api/client.ts';
+import type { Answer, CallName } from '../../api_calls.ts';
+import { type Asked, useAsked } from '../api/use_call.ts';
 import { KINDS, LOG_STATES, POLICY_STATES, TOOL_STATES } from '../../api_types.ts';
-import { call, isFailure, type Given } from '../api/client.ts';
-import type { Answer } from '../../api_calls.ts';
-import { askAhead, useList } from '../api/ahead.ts';
-import { useAsked, type Asked } from '../api/use_call.ts';
-import { FilterChoice, FilterText, oneOf } from '../parts/filters.tsx';
-import { RangeFilter, rangeIn } from '../parts/range.tsx';
+import { FilterChoice, FilterText, oneOf, RangeFilter, rangeIn } from '../parts/filters.tsx';
 import { Await, Empty } from '../parts/states.tsx';
 import { Status } from '../parts/status.tsx';
 import { Stranger } from '../parts/stranger.tsx';
@@ -14,6 +12,62 @@ import { Table, useListing, type Column } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { hrefOf, usePlace } from '../router.ts';
 import { startAhead } from '../worker/open_answer.ts';
+
+/**
+ * Pages of lists that are asked for before they are needed, and pages that were shown before. What was asked for ahead
+ * is no older than a slow answer would be; what was shown before is marked as old until it has been read again.
+ */
+
+const FRESH_MS = 5_000;
+const MOST_ANSWERS = 20;
+
+interface Ahead {
+  at: number;
+  /** An answer from before a change is not used. */
+  changes: number;
+  answer: Promise<unknown>;
+}
+const askedAhead = new Map<string, Ahead>();
+const shown = new Map<string, unknown>();
+
+/** The oldest ones make room. */
+function put<T>(map: Map<string, T>, key: string, value: T): void {
+  map.delete(key);
+  map.set(key, value);
+  for (const oldest of map.keys()) {
+    if (map.size <= MOST_ANSWERS) return;
+    map.delete(oldest);
+  }
+}
+
+type ListGiven<N extends CallName> = Pick<Given<N>, 'query'>;
+const keyOf = <N extends CallName>(name: N, given: ListGiven<N>): string => JSON.stringify([name, given]);
+const isFresh = ({ at, changes }: Ahead): boolean => performance.now() - at < FRESH_MS && changes === changesMade();
+
+function askAhead<N extends CallName>(name: N, given: ListGiven<N>): void {
+  const key = keyOf(name, given);
+  const there = askedAhead.get(key);
+  if (there && isFresh(there)) return;
+  const answer = call(name, given);
+  put(askedAhead, key, { at: performance.now(), changes: changesMade(), answer });
+  // The page asks again, and says what was wrong.
+  answer.catch(() => askedAhead.delete(key));
+}
+
+async function read<N extends CallName>(name: N, given: ListGiven<N>, signal: AbortSignal): Promise<Answer<N>> {
+  const key = keyOf(name, given);
+  const there = askedAhead.get(key);
+  askedAhead.delete(key);
+  const answer =
+    there && isFresh(there) ? await (there.answer as Promise<Answer<N>>) : await call(name, { ...given, signal });
+  put(shown, key, answer);
+  return answer;
+}
+
+const useList = <N extends CallName>(name: N, given: ListGiven<N>): Asked<Answer<N>> => {
+  const key = keyOf(name, given);
+  return useAsked(key, (signal) => read(name, given, signal), shown.get(key) as Answer<N> | undefined);
+};
 
 type LogQuery = Given<'GET media/log'>['query'];
 type LogPage = Answer<'GET media/log'>;

@@ -7,7 +7,7 @@ import { useCall } from '../api/use_call.ts';
 import { useCell } from '../cell.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { Form } from '../parts/form.tsx';
-import { Secret } from '../parts/secret.tsx';
+import { Secret } from '../parts/copy.tsx';
 import { Await } from '../parts/states.tsx';
 import { Stranger } from '../parts/stranger.tsx';
 import { Time } from '../parts/time.tsx';

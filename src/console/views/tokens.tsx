@@ -7,7 +7,7 @@ import { useCell } from '../cell.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { bytes, count, milliseconds } from '../parts/figures.ts';
 import { Form } from '../parts/form.tsx';
-import { Secret } from '../parts/secret.tsx';
+import { Secret } from '../parts/copy.tsx';
 import { Await, Empty } from '../parts/states.tsx';
 import { Stranger } from '../parts/stranger.tsx';
 import { Table, useListing, type Column } from '../parts/table.tsx';

@@ -1,8 +1,7 @@
 /** What was used: figures of a time, in steps, and how near the limits are. */
 import { useCall } from '../api/use_call.ts';
-import { FilterChoice } from '../parts/filters.tsx';
+import { FilterChoice, type Range, RangeFilter, useRange } from '../parts/filters.tsx';
 import { bytes, count, milliseconds } from '../parts/figures.ts';
-import { RangeFilter, useRange, type Range } from '../parts/range.tsx';
 import { Await, Empty } from '../parts/states.tsx';
 import { Table, type Column } from '../parts/table.tsx';
 import { Amount, Time } from '../parts/time.tsx';
