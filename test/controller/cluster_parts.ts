@@ -373,7 +373,14 @@ export async function startCluster({
           return seen.length >= count && seen;
         },
         ms,
-      );
+      ).catch((error: unknown) => {
+        // Which of them is missing, and what the leader did to it, is gone when the test has ended.
+        const found = runners
+          .all()
+          .map(({ pod, uid, state }) => ({ uid, epoch: state.epoch, seen: controller.sees(pod) }));
+        const done = controller.log.slice(-30).map((line) => JSON.stringify(line));
+        throw new Error(`${String(error)}\n${JSON.stringify(found)}\n${done.join('\n')}`, { cause: error });
+      });
       await Promise.all(usable.map((runner) => runner.beat()));
     },
     async setPool(name, change) {
