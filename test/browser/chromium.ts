@@ -26,4 +26,12 @@ export async function openBrowser(): Promise<Browser | undefined> {
   });
 }
 
+/** Skips the tests of `context` if it was not fetched. */
+export async function browserFor(context: Mocha.Context): Promise<Browser> {
+  const browser = await openBrowser();
+  if (browser) return browser;
+  console.log('      skipped: there is no chromium in the cache (make browser)');
+  return context.skip();
+}
+
 if (import.meta.filename === process.argv[1]) console.log(await fetchProgram(CHROMIUM));

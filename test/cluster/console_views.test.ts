@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { aMain, aVariant, vod } from '../../src/media/hls/rules/example.ts';
-import { openBrowser } from '../browser/chromium.ts';
+import { browserFor } from '../browser/chromium.ts';
 import { axeSource, startVisit, visitAs, type Look, type Visit } from '../console/fixture.ts';
 import { PASSWORD, people, type People, type Person } from '../hostility/people.ts';
 import { cluster, eventually, fixtures, type Cluster, type Envelope } from './fixture.ts';
@@ -42,12 +42,7 @@ describe('console on the cluster', function () {
   };
 
   before(async function () {
-    const opened = await openBrowser();
-    if (!opened) {
-      console.log('      skipped: there is no chromium in the cache (make browser)');
-      this.skip();
-    }
-    browser = opened!;
+    browser = await browserFor(this);
     axe = await axeSource();
     c = await cluster();
     accounts = people(c);

@@ -4,7 +4,7 @@ import type { Browser } from 'playwright-core';
 import { buildSite } from '../../docs/site/build.ts';
 import type { HttpServer } from '../../src/service/api/http/http_server.ts';
 import { servePages } from '../api/serve_pages.ts';
-import { openBrowser } from '../browser/chromium.ts';
+import { browserFor } from '../browser/chromium.ts';
 import { axeSource, startVisit, type Look } from '../console/fixture.ts';
 import { oncePerRun } from '../once_per_run.ts';
 
@@ -17,11 +17,7 @@ describe('documentation in a browser', function () {
   const at = (path: string) => `http://127.0.0.1:${server!.port}${path}`;
 
   before(async function () {
-    browser = await openBrowser();
-    if (!browser) {
-      console.log('      skipped: there is no chromium in the cache (make browser)');
-      return this.skip();
-    }
+    browser = await browserFor(this);
     const [source, folder] = await Promise.all([axeSource(), oncePerRun('site', buildSite)]);
     axe = source;
     server = await servePages({ siteFolder: folder });

@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict';
 import type { Browser, Page } from 'playwright-core';
-import { openBrowser } from '../../browser/chromium.ts';
+import { browserFor } from '../../browser/chromium.ts';
 import { startManagement, type Management } from '../accounts/fixture.ts';
 
 describe('/docs/api', function () {
@@ -40,10 +40,7 @@ describe('/docs/api', function () {
   describe('in a browser', () => {
     let browser: Browser | undefined;
     before(async function () {
-      browser = await openBrowser();
-      if (browser) return;
-      console.log('      skipped: there is no chromium in the cache (make browser)');
-      this.skip();
+      browser = await browserFor(this);
     });
     after(async () => {
       await browser?.close();
