@@ -1,7 +1,8 @@
 /** Accounts by mail: sign-up, verification, forgotten passwords and invitations. */
 import assert from 'node:assert/strict';
 import { natsTls } from '../../../src/service/setup/certificates.ts';
-import { PASSWORD, startManagement, startMailBox, startReplica, box, NO_LIMITS, type Management } from './fixture.ts';
+import { PASSWORD, startManagement, startMailBox, startReplica, NO_LIMITS, type Management } from './fixture.ts';
+import { accountSettings } from '../fixture.ts';
 
 describe('management: accounts by mail', function () {
   this.timeout(60_000);
@@ -316,7 +317,11 @@ describe('accounts: mail', function () {
 
   it('refuses to send without TLS where TLS is required', async () => {
     const [plain, m] = [await startMailBox({}, { tls: 'starttls' }), await startManagement()];
-    const replica = await startReplica(m.stored, box({ boxKeys: m.settings.boxKeys, mail: plain.settings }), m.bus);
+    const replica = await startReplica(
+      m.stored,
+      accountSettings({ boxKeys: m.settings.boxKeys, mail: plain.settings }),
+      m.bus,
+    );
     try {
       await m.replicas[0].deps.accounts.stop();
       await m.replicas[1].deps.accounts.stop();
@@ -347,7 +352,7 @@ describe('accounts: mail', function () {
         ['', 'untrusted@example.org'],
         [tls['ca.crt'] ?? '', 'trusted@example.org'],
       ] as const) {
-        const settings = box({ boxKeys: m.settings.boxKeys, mail: { ...box1.settings, ca } });
+        const settings = accountSettings({ boxKeys: m.settings.boxKeys, mail: { ...box1.settings, ca } });
         const replica = await startReplica(m.stored, settings, m.bus);
         await m.call('POST', 'auth/sign-up', { at: replica, body: { email, password: PASSWORD } });
         if (ca === '') {

@@ -2,7 +2,6 @@
  * The management endpoints on a real Postgres, as two replicas, with a mail server that keeps its mails. No cluster is
  * needed.
  */
-import { randomBytes } from 'node:crypto';
 import { pino } from 'pino';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { makeAccounts } from '../../../src/service/accounts/accounts.ts';
@@ -27,6 +26,7 @@ import { startNats } from '../../servers.ts';
 import { ADMIN, startStore, type StoreFixture } from '../../store/fixture.ts';
 import { until } from '../../until.ts';
 import { watched } from '../described.ts';
+import { accountSettings } from '../fixture.ts';
 
 export interface Mail {
   to: string;
@@ -108,21 +108,6 @@ export async function startMailBox(
       }),
   };
 }
-
-export const box = (change: Partial<AccountSettings> = {}): AccountSettings => {
-  const keys = { keys: [{ kty: 'oct', kid: 'box', k: randomBytes(32).toString('base64url') }] };
-  return {
-    boxKeys: () => keys,
-    publicUrl: '',
-    mail: null,
-    tokensViewable: true,
-    signUp: true,
-    mostSubUsers: 1_000,
-    mostTokens: 2_000,
-    trustedHops: 0,
-    ...change,
-  };
-};
 
 export interface Replica {
   url: string;
@@ -248,7 +233,7 @@ export async function startManagement(
 ): Promise<Management> {
   const [stored, mailBox, nats] = await Promise.all([startStore(), startMailBox(), startNats()]);
   const bus = await connectBus({ url: nats.url, name: 'management', inboxPrefix: '_INBOX_api' });
-  const settings = box({ mail: mailBox.settings, attempts: NO_LIMITS, ...change });
+  const settings = accountSettings({ mail: mailBox.settings, attempts: NO_LIMITS, ...change });
   const replicas = await Promise.all([
     startReplica(stored, settings, bus, ofReplicas),
     startReplica(stored, settings, bus, ofReplicas),

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { USER_PERMISSIONS } from '../../../src/service/accounts/caller.ts';
 import { until } from '../../until.ts';
-import { box, NO_LIMITS, PASSWORD, startManagement, startReplica, type Management, type Person } from './fixture.ts';
+import { NO_LIMITS, PASSWORD, startManagement, startReplica, type Management, type Person } from './fixture.ts';
+import { accountSettings } from '../fixture.ts';
 
 describe('management: API tokens', function () {
   this.timeout(60_000);
@@ -241,7 +242,7 @@ describe('management: API tokens', function () {
   it('a token is shown only once if the operator configures that', async () => {
     const replica = await startReplica(
       m.stored,
-      box({ boxKeys: m.settings.boxKeys, tokensViewable: false, attempts: NO_LIMITS }),
+      accountSettings({ boxKeys: m.settings.boxKeys, tokensViewable: false, attempts: NO_LIMITS }),
       m.bus,
     );
     try {
