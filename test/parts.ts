@@ -10,7 +10,7 @@ export type Part = readonly (readonly [reason: string, ...patterns: string[]])[]
 
 export const CHECKS: Part = [['imports, widths, functions, Makefile', 'test/repository/*.test.ts']];
 
-export const ALONE: Part = [['all but what follows', 'test/**/*.test.ts']];
+const ALONE: Part = [['all but what follows', 'test/**/*.test.ts']];
 
 /** Without a cluster. CPU seconds on a busy machine of two cores, where unit and slow together took 978. */
 export const SLOW_ALONE: Part = [
@@ -89,7 +89,7 @@ const patternsOf = (parts: readonly Part[]): string[] =>
   parts.flatMap((part) => part.flatMap(([, ...patterns]) => patterns));
 
 /** The files of a part that are in none of `others`. */
-export function filesOfPart(root: string, part: Part, ...others: Part[]): string[] {
+function filesOfPart(root: string, part: Part, ...others: Part[]): string[] {
   const elsewhere = new Set(filesOf(root, patternsOf(others)));
   return filesOf(root, patternsOf([part])).filter((file) => !elsewhere.has(file));
 }

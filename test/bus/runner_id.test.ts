@@ -22,8 +22,7 @@ describe('ids of runners', () => {
       assert.deepEqual(parseRunnerId(id), { podUid, life });
       assert.deepEqual([podOf(id), lifeOf(id), id.length <= 64], [podUid, life, true]);
     });
-  it('the first life of a pod has the name of the pod', () =>
-    assert.equal(makeRunnerId({ podUid, life: 0 }), podUid));
+  it('the first life of a pod has the name of the pod', () => assert.equal(makeRunnerId({ podUid, life: 0 }), podUid));
 
   for (const id of [
     '',

@@ -18,7 +18,7 @@ const NAME = /^[A-Z0-9-]+$/;
 const MOST = 1_000;
 
 /** Parses from column `start`. `expand` expands variables. */
-export function readAttributes(
+function readAttributes(
   line: string,
   start: number,
   expand: (text: string) => string,

@@ -135,7 +135,7 @@ export function badDuration(figure: string, line: number, note: Note): number {
   return Number.isFinite(near) && near > 0 ? near : 0;
 }
 
-export const numeric = (value: string | undefined): number | undefined => {
+const numeric = (value: string | undefined): number | undefined => {
   const figure = Number.parseFloat(value ?? '');
   return Number.isFinite(figure) ? figure : undefined;
 };

@@ -372,7 +372,7 @@ export type Sources = readonly [SealedSource, ...SealedSource[]];
 
 const notValid = (): Refusal => new Refusal('InvalidRequest', 400, 'the sealed source is not valid');
 
-export function readAddress(text: string, s3Hosts: readonly string[]): Source {
+function readAddress(text: string, s3Hosts: readonly string[]): Source {
   try {
     return parseSource(text, { s3Hosts });
   } catch (error) {
