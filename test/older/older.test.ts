@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { run } from '../node/command.ts';
 import { releaseBefore } from './older.ts';
 
-describe('the release before this version', () => {
+describe('the release before this version', function () {
+  this.timeout(60_000);
   let repository: string;
   const git = (...args: string[]) =>
     run('git', ['-C', repository, '-c', 'user.name=t', '-c', 'user.email=t@example.org', ...args]);
