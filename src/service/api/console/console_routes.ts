@@ -28,10 +28,6 @@ function readConsoleFiles(folder: string): ConsoleFiles {
   };
 }
 
-/*  * The console under `/app`. Its page answers every address below that is not an asset: the page itself reads the
- * address. Assets carry a hash of their content in their name, and are kept for ever.
- */
-
 /** Scripts, styles and data from this address alone. */
 const HEADERS = pageHeaders({
   'script-src': `'self'`,

@@ -5,7 +5,8 @@ import { nest, type Nested, type Pair, shown } from './pairs.ts';
 import type { Input } from '../context.ts';
 import { makeCheck } from './check.ts';
 
-/*  * Converts texts of a query or form to the types of the schema. Texts that do not fit are kept, and reported by the
+/*
+ * Converts texts of a query or form to the types of the schema. Texts that do not fit are kept, and reported by the
  * check.
  */
 
