@@ -131,6 +131,8 @@ const slow = async () =>
 /** Slow before cluster: what needs no cluster would find one. */
 const PARTS: Record<string, () => Promise<Counts>> = { check, unit, slow, cluster };
 const wanted = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(PARTS);
+// An unknown environment is refused before the first test, not after the last.
+newSkips([]);
 let total = nothing;
 for (const name of wanted) {
   const part = PARTS[name];
