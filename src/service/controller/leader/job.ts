@@ -179,38 +179,49 @@ type Matching<Event extends JobEvent, Name extends EventName> = Event extends Jo
   : never;
 export type EventOf<Name extends EventName> = Matching<JobEvent, Name>;
 
-/** What is done in a transition, in order. Each one is a function of `EFFECTS` (leader.ts). */
-export type Effect =
-  | 'hold early slot'
-  | 'begin early'
-  | 'drop early'
-  | 'count slot'
-  | 'resolve'
-  | 'resolve later'
-  | 'write refusal'
-  | 'enqueue'
-  | 'hold slot'
-  | 'limit queue time'
-  | 'limit run time'
-  | 'prepare'
-  | 'write admission'
-  | 'start attempt'
-  | 'go'
-  | 'supersede'
-  | 'look up end'
-  | 'find pool'
-  | 'admit others'
-  | 'leave queue'
-  | 'let go'
-  | 'stop'
-  | 'disarm'
-  | 'mark gone'
-  | 'record end'
-  | 'write end'
-  | 'record cancellation'
-  | 'release slot'
-  | 'report end'
-  | 'take successor';
+type On<State, Event extends JobEvent = JobEvent, Of extends JobRecord = Job> = (
+  state: State,
+  job: Of,
+  event: Event,
+) => void | Promise<void>;
+
+/**
+ * What is done in a transition: begun at once, in order, when the job is in its new state. The functions are `EFFECTS`
+ * (leader.ts).
+ */
+export interface Effects<State> {
+  'hold early slot': On<State, EventOf<'announced'>>;
+  'begin early': On<State>;
+  'drop early': On<State, JobEvent, JobRecord>;
+  'count slot': On<State, EventOf<'seen'>, JobRecord>;
+  resolve: On<State, EventOf<'seen'>, JobRecord>;
+  'resolve later': On<State, EventOf<'failed'>, JobRecord>;
+  'write refusal': On<State, EventOf<'refused'>, JobRecord>;
+  enqueue: On<State, EventOf<'queued'>>;
+  'hold slot': On<State, EventOf<'found'>>;
+  'limit queue time': On<State>;
+  'limit run time': On<State>;
+  prepare: On<State>;
+  'write admission': On<State>;
+  'start attempt': On<State>;
+  go: On<State>;
+  supersede: On<State>;
+  'look up end': On<State, EventOf<'lost'>>;
+  'find pool': On<State>;
+  'admit others': On<State>;
+  'leave queue': On<State>;
+  'let go': On<State>;
+  stop: On<State, EventOf<'ended' | 'gone'>>;
+  disarm: On<State>;
+  'mark gone': On<State>;
+  'record end': On<State, EventOf<'ended' | 'gone'>>;
+  'write end': On<State, EventOf<'recorded' | 'outrun'>>;
+  'record cancellation': On<State, EventOf<'gone'>, JobRecord>;
+  'release slot': On<State, JobEvent, JobRecord>;
+  'report end': On<State, EventOf<'settled'>>;
+  'take successor': On<State>;
+}
+export type Effect = keyof Effects<unknown>;
 
 export interface Transition {
   to: JobState;

@@ -28,16 +28,16 @@ import {
   endOf,
 } from './ends.ts';
 import { countSlot, resolve, resolveLater, seen, writeRefusal } from './intake.ts';
-import { type Job, stateOf } from './job.ts';
+import { stateOf, type Effects, type Job } from './job.ts';
 import { disarm } from './lease_guard.ts';
 import { connectionChanged, heartbeat, lookUpEnd, podGone, tick } from './losses.ts';
 import { letGo, prepare } from './orders.ts';
 import { recover } from './recover.ts';
-import { TermState, type Effects, type LeaderDeps, slotsOf } from './term_state.ts';
+import { slotsOf, TermState, type LeaderDeps } from './term_state.ts';
 import { refusalOf } from './resolve_job.ts';
 
 /** By name, in the order in which a job meets them. */
-const EFFECTS: Effects = {
+const EFFECTS: Effects<TermState> = {
   'hold early slot': holdEarlySlot,
   'begin early': beginEarly,
   'drop early': dropEarly,

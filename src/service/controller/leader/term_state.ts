@@ -21,7 +21,7 @@ import {
   isResolved,
   transition,
   type EarlyStart,
-  type EventOf,
+  type Effects,
   type Job,
   type JobEvent,
   type JobRecord,
@@ -62,46 +62,6 @@ export interface LeaderDeps {
 export interface TermStateDeps extends LeaderDeps {
   writes: WriteTurns;
   records: Turns;
-}
-
-type On<Event extends JobEvent = JobEvent, Of extends JobRecord = Job> = (
-  state: TermState,
-  job: Of,
-  event: Event,
-) => void | Promise<void>;
-
-/** What the effects of `TRANSITIONS` do. Each one begins at once; a job is in its new state by then. */
-export interface Effects {
-  'hold early slot': On<EventOf<'announced'>>;
-  'begin early': On;
-  'drop early': On<JobEvent, JobRecord>;
-  'count slot': On<EventOf<'seen'>, JobRecord>;
-  resolve: On<EventOf<'seen'>, JobRecord>;
-  'resolve later': On<EventOf<'failed'>, JobRecord>;
-  'write refusal': On<EventOf<'refused'>, JobRecord>;
-  enqueue: On<EventOf<'queued'>>;
-  'hold slot': On<EventOf<'found'>>;
-  'limit queue time': On;
-  'limit run time': On;
-  prepare: On;
-  'write admission': On;
-  'start attempt': On;
-  go: On;
-  supersede: On;
-  'look up end': On<EventOf<'lost'>>;
-  'find pool': On;
-  'admit others': On;
-  'leave queue': On;
-  'let go': On;
-  stop: On<EventOf<'ended' | 'gone'>>;
-  disarm: On;
-  'mark gone': On;
-  'record end': On<EventOf<'ended' | 'gone'>>;
-  'write end': On<EventOf<'recorded' | 'outrun'>>;
-  'record cancellation': On<EventOf<'gone'>, JobRecord>;
-  'release slot': On<JobEvent, JobRecord>;
-  'report end': On<EventOf<'settled'>>;
-  'take successor': On;
 }
 
 /** The records of all jobs, by the names of their ProbeJobs. */
@@ -175,9 +135,11 @@ export function intakeDeps(state: TermState): IntakeDeps {
   };
 }
 
+type AnyEffect = (state: TermState, job: JobRecord, event: JobEvent) => void | Promise<void>;
+
 export class TermState {
   readonly deps: TermStateDeps;
-  readonly #effects: Effects;
+  readonly #effects: Effects<TermState>;
   readonly #admit: (state: TermState, pool: string) => void;
   readonly ledger = new Ledger<Job>();
   readonly jobs = new Jobs();
@@ -194,7 +156,7 @@ export class TermState {
   listed = false;
   ready = false;
 
-  constructor(deps: LeaderDeps, effects: Effects, admit: (state: TermState, pool: string) => void) {
+  constructor(deps: LeaderDeps, effects: Effects<TermState>, admit: (state: TermState, pool: string) => void) {
     this.deps = { ...deps, writes: new WriteTurns(), records: makeTurns(RECORDED_AT_ONCE) };
     this.#effects = effects;
     this.#admit = admit;
@@ -225,7 +187,7 @@ export class TermState {
     if (!next) return;
     const job = 'job' in event && event.job ? event.job : record;
     this.jobs.put(record, next.to, job);
-    await Promise.all(next.effects.map((name) => (this.#effects[name] as On<JobEvent, JobRecord>)(this, job, event)));
+    await Promise.all(next.effects.map((name) => (this.#effects[name] as AnyEffect)(this, job, event)));
   }
 
   /**
