@@ -1,9 +1,9 @@
 /** Runners, pods and heartbeats as tests of the leader's view begin with them. */
 import { type Heartbeat, RUNNER_PROTOCOL } from '../../src/platform/bus/messages.ts';
 import { podOf } from '../../src/platform/bus/runner_id.ts';
-import { newRunner, type PodFacts, type Runner } from '../../src/service/controller/pools/runners.ts';
+import { newRunner, type WatchedPod, type Runner } from '../../src/service/controller/pools/runners.ts';
 
-export const facts = (uid: string, more: Partial<PodFacts> = {}): PodFacts => ({
+export const facts = (uid: string, more: Partial<WatchedPod> = {}): WatchedPod => ({
   uid,
   pod: `pod-${uid}`,
   pool: 'short',

@@ -1,6 +1,6 @@
 /** The leader's view of a pod that goes from life to life. */
 import assert from 'node:assert/strict';
-import { factsOf, lifeOfPod, lifePatch, ANNOTATION } from '../../src/service/controller/pools/pod.ts';
+import { watchedPod, lifeOfPod, lifePatch, ANNOTATION } from '../../src/service/controller/pools/pod.ts';
 import { holderOf, runnerState, Runners } from '../../src/service/controller/pools/runners.ts';
 import { RunnerOwners } from '../../src/service/controller/leader/recover.ts';
 import type { Pod } from '../../src/platform/kube/kinds.ts';
@@ -159,7 +159,7 @@ describe('the life of a pod as the API server has it', () => {
 
   it('is read from the annotation', () => {
     assert.deepEqual([lifeOfPod(pod()), lifeOfPod(pod('0')), lifeOfPod(pod('12'))], [0, 0, 12]);
-    assert.deepEqual(factsOf(pod('3')), {
+    assert.deepEqual(watchedPod(pod('3')), {
       ...facts('p', { life: 3, version: '7' }),
       userNamespace: true,
       node: 'n',
@@ -171,7 +171,7 @@ describe('the life of a pod as the API server has it', () => {
   it('of an annotation that nobody of us wrote is one that no agent has', () => {
     for (const text of ['x', '-1', '01', '1.0', '99999999']) {
       const runners = new Runners();
-      runners.pod(factsOf(pod(text)), 0);
+      runners.pod(watchedPod(pod(text)), 0);
       const [runner] = runners.all();
       assert.equal(runners.get('p'), undefined, text);
       runners.heartbeat(beat('p'), 1);

@@ -13,7 +13,7 @@ import { LABEL, GROUP } from '../../../platform/kube/resource.ts';
 import type { ProbePoolSpec } from '../../../platform/kube/probe_pool.ts';
 import type { ProbeToolSpec } from '../../../platform/kube/probe_tool.ts';
 import { lifeIn, MAX_LIFE } from '../../../platform/bus/runner_id.ts';
-import type { PodFacts } from './runners.ts';
+import type { WatchedPod } from './runners.ts';
 
 export const ANNOTATION = {
   tools: `${GROUP}/tools`,
@@ -431,7 +431,7 @@ const NO_LIFE = MAX_LIFE + 1;
 
 export const lifeOfPod = ({ metadata }: Pod): number => lifeIn(metadata.annotations?.[ANNOTATION.life]) ?? NO_LIFE;
 
-export const factsOf = (pod: Pod): PodFacts => ({
+export const watchedPod = (pod: Pod): WatchedPod => ({
   uid: pod.metadata.uid ?? '',
   life: lifeOfPod(pod),
   version: pod.metadata.resourceVersion,

@@ -9,7 +9,7 @@ import { isBooting, planPool, type PoolPlan, type WhyEnded } from './plan.ts';
 import { HOLD_BACK_MS, now, type PoolState, type PoolsState } from './state.ts';
 import type { Runner } from './runners.ts';
 import { lackedWalls, isWithoutUserNamespaces, requiredWalls } from './isolation.ts';
-import { podSuffix, runnerPod, factsOf, lifeOfPod, lifePatch } from './pod.ts';
+import { podSuffix, runnerPod, watchedPod, lifeOfPod, lifePatch } from './pod.ts';
 import { OwnerMissing, type OwnerReference } from './runner_namespace.ts';
 import { sendRenew } from './send_order.ts';
 import { printable } from '../../../platform/kube/printable.ts';
@@ -225,7 +225,7 @@ async function renewRunner(pools: PoolsState, state: PoolState, runner: Runner, 
     const pod = await writeLife(pools, runner);
     // The term is over, or the pod. Its agent waits for a life that nobody grants, until its pod is ended as silent.
     if (pod === undefined) return;
-    const { lost } = runners.pod(factsOf(pod), now());
+    const { lost } = runners.pod(watchedPod(pod), now());
     if (lost) pools.deps.podGone(lost);
     metrics.renewed(pool, 'renewed');
     const next = runners.ofPod(runner.podUid);

@@ -8,7 +8,7 @@ import type { PoolFacts } from '../snapshot/build.ts';
 import { carryOut, deletePod, endPod, endStranded, holdBack, replaceWorn, noUserNamespace } from './pods.ts';
 import { isHeld } from './evictions.ts';
 import { isWithoutUserNamespaces, lackedWalls } from './isolation.ts';
-import { factsOf, ANNOTATION, isOver, generationOf, toolKey } from './pod.ts';
+import { watchedPod, ANNOTATION, isOver, generationOf, toolKey } from './pod.ts';
 import { HOLD_BACK_MS, PoolsState, now, type PoolState, type PoolsDeps } from './state.ts';
 import { type Runner, workOf } from './runners.ts';
 import { mayTake, reserveOf, shareOf } from './share.ts';
@@ -195,7 +195,7 @@ export class Pools {
       }
     }
     const ended = isOver(pod);
-    const { lost } = this.#deps.runners.pod(factsOf(pod), now());
+    const { lost } = this.#deps.runners.pod(watchedPod(pod), now());
     const waits = pod.status?.containerStatuses
       ?.map(({ state: { waiting } = {} }) => waiting?.message)
       .find(isWithoutUserNamespaces);

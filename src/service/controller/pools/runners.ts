@@ -67,7 +67,7 @@ export interface LostTask {
   uid: string;
 }
 
-export interface PodFacts {
+export interface WatchedPod {
   /** Of the pod. */
   uid: string;
   life?: number;
@@ -195,7 +195,7 @@ export class Runners {
    * From the pod watch, or the answer to a write. Returns the runner's lost task if the pod was deleted, is ending, or
    * began another life.
    */
-  pod(facts: PodFacts, now: number): { lost?: LostTask } {
+  pod(facts: WatchedPod, now: number): { lost?: LostTask } {
     const { life = 0 } = facts;
     const known = this.#byPod.get(facts.uid);
     if (facts.ended) return this.gone(facts.uid);
@@ -222,7 +222,7 @@ export class Runners {
     return {};
   }
 
-  #add(facts: PodFacts, now: number, former?: FormerLife): void {
+  #add(facts: WatchedPod, now: number, former?: FormerLife): void {
     const runner = newRunner(facts, now, former);
     this.#all.set(runner.uid, runner);
     this.#byPod.set(runner.podUid, runner);
@@ -401,7 +401,7 @@ export class Runners {
 type FormerLife = Pick<Runner, 'createdAt' | 'jobsDone' | 'walls'>;
 
 /** A runner as it is before its first heartbeat. */
-export const newRunner = (facts: PodFacts, now: number, former?: FormerLife): Runner => ({
+export const newRunner = (facts: WatchedPod, now: number, former?: FormerLife): Runner => ({
   uid: makeRunnerId({ podUid: facts.uid, life: facts.life ?? 0 }),
   podUid: facts.uid,
   life: facts.life ?? 0,
