@@ -81,7 +81,7 @@ describe('resolving the tools of a ProbeJob', () => {
     [
       'two sources in a job of another kind',
       runs('file', '9.0'),
-      /^spec.source: only the kind compare has two sources$/,
+      /^spec.other: only the kind compare has two sources$/,
     ],
     ['versions of two sources', runs('compare', '4.3', '9.0'), /two sources needs one version of each tool$/],
     ['two sources without tools', job({ kind: 'compare' }), /two sources needs one version of each tool$/],
