@@ -35,7 +35,8 @@ const EVERYWHERE: readonly Allowed[] = [
   fault(
     [
       'api_server_stalled|api_server_unreachable|booting_runners_killed|certificate_expired|chart_upgraded',
-      'clock_jumped|clocks_differ|everything_rotated|jetstream_full|older_version|postgres_disk_full|postgres_failed_over',
+      'clock_jumped|clocks_differ|everything_rotated|jetstream_full|older_version',
+      'postgres_disk_full|postgres_failed_over',
       'postgres_refuses|postgres_stalled|tool_image_gone|tool_images_gone',
     ].join('|'),
     'another fault stands for it, or it takes minutes: LONG=1 and `make faults` run it',

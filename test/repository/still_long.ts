@@ -26,6 +26,9 @@ export const STILL_LONG: Readonly<Record<string, number>> = {
   'src/platform/store/retention.ts retentionCalls': 104,
   'src/platform/store/sessions.ts sessionCalls': 93,
   'src/platform/store/store.ts openStore': 132,
+  'src/platform/store/account_codes.ts accountCodeCalls': 117,
+  'src/platform/store/api_tokens.ts apiTokenCalls': 152,
   'src/platform/store/users.ts userCalls': 138,
+  'src/source/proxy.ts startProxy': 112,
   'src/platform/store/webhooks.ts webhookCalls': 129,
 };

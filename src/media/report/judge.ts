@@ -73,12 +73,14 @@ export function judge(context: Context, prefer: ReportTool | null, by: Model = l
           ? 'preferred by the caller'
           : `preferred by the caller; otherwise ${better} would be chosen (${percent(sure[better])})`,
     };
-  if (sure[better] < LEAST_CONFIDENCE)
+  if (sure[better] < LEAST_CONFIDENCE) {
+    const shares = REPORT_TOOLS.map((tool) => `${tool} was right in ${percent(sure[tool])}`);
     return {
       chosen: null,
       confidence: undefined,
-      reason: `not known: in test files ${REPORT_TOOLS.map((tool) => `${tool} was right in ${percent(sure[tool])}`).join(', ')} such cases`,
+      reason: `not known: in test files ${shares.join(', ')} such cases`,
     };
+  }
   return { chosen: better, confidence: sure[better], reason: reasonOf(context, better, sure[better]) };
 }
 

@@ -1,4 +1,4 @@
-/** A server that drops what it is sent, in a process of its own: what the sender of an attack alone takes of the machine. */
+/** A server that drops what it is sent, in a process of its own: what an attack's sender alone takes of the machine. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
