@@ -2,7 +2,7 @@
 import { type Metric, Registry } from 'prom-client';
 import { ALERTS } from '../../charts/alerts/table.ts';
 import { metricsIn } from '../../charts/alerts/metrics_in.ts';
-import { makeMetrics } from '../../src/service/api/metrics.ts';
+import { makeMetrics } from '../../src/service/api/api_metrics.ts';
 import { controllerMetrics, leaseMetrics } from '../../src/service/controller/metrics.ts';
 import { termMetrics } from '../../src/service/controller/term_figures.ts';
 import { transportMetrics } from '../../src/service/controller/transport_metrics.ts';

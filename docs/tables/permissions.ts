@@ -1,7 +1,7 @@
 /** docs/permissions.md: who may call what, made of the one table. */
 import { PERMISSIONS } from '../../src/platform/store/permissions.ts';
 import { USER_PERMISSIONS, type Role } from '../../src/service/accounts/caller.ts';
-import { ACCESS, type Access, BASE, refusal } from '../../src/service/api/http/access.ts';
+import { ACCESS, type Access, BASE, refusal } from '../../src/service/api/http/endpoint_access.ts';
 
 const COLUMNS: [title: string, role: Role, permissions: readonly string[]][] = [
   ['user', 'user', USER_PERMISSIONS],

@@ -5,7 +5,7 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { nearest } from '../base/nearest.ts';
 import type { Command, Given, Option, Program } from './command.ts';
-import { masked, usage } from './failure.ts';
+import { masked, usage } from './exits.ts';
 
 const NEAR = 3;
 /** A name that is far from all others is no suggestion. */

@@ -1,6 +1,6 @@
 /** What a command is: help, completion, the reference in docs and the parser read the same table. */
-import type { Api } from './api/api.ts';
-import type { ExitCode } from './failure.ts';
+import type { Api } from './api/api_client.ts';
+import type { ExitCode } from './exits.ts';
 import type { Terminal } from './terminal.ts';
 
 export type Format = 'table' | 'json' | 'yaml' | 'raw' | 'junit' | 'sarif' | 'github';

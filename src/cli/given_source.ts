@@ -1,7 +1,7 @@
 /** What a caller names as a source: an address that the service reads itself, or a file that is sent to it. */
-import { EXIT, Failure, usage } from './failure.ts';
+import { EXIT, Failure, usage } from './exits.ts';
 import { oneLine } from './terminal.ts';
-import type { SentFile } from './api/form.ts';
+import type { SentFile } from './api/multipart_form.ts';
 
 /* An address as it may be shown: no user info, and no value of a query. */
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
 import { KUBECTL_PROGRAM } from './programs.ts';
-import { start } from './run.ts';
+import { start } from './run_program.ts';
 
 await start(KUBECTL_PROGRAM, process.argv.slice(2));

@@ -1,8 +1,8 @@
 /** A file of this machine, or stdin, to be sent. */
 import { open, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
-import type { SentFile } from './api/form.ts';
-import { usage } from './failure.ts';
+import type { SentFile } from './api/multipart_form.ts';
+import { usage } from './exits.ts';
 import { oneLine } from './terminal.ts';
 
 const PIECE_BYTES = 1 << 18;

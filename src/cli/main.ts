@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { basename } from 'node:path';
-import { start } from './run.ts';
+import { start } from './run_program.ts';
 import { PROGRAM } from './programs.ts';
 
 /** Linked under the name of a tool, it takes that tool's own flags. */

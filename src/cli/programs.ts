@@ -1,7 +1,7 @@
 /** The two programs of the package. */
 import type { Option, Program } from './command.ts';
-import { COMMANDS } from './commands/table.ts';
-import { KUBECTL_COMMANDS } from './kubectl/table.ts';
+import { COMMANDS } from './commands/commands.ts';
+import { KUBECTL_COMMANDS } from './kubectl/kubectl_commands.ts';
 
 const EVERYWHERE: readonly Option[] = [
   { name: 'quiet', short: 'q', help: 'no progress and no notes' },

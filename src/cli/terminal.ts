@@ -1,5 +1,5 @@
 /** Where output goes: data to stdout, everything else to stderr. */
-import { masked } from './failure.ts';
+import { masked } from './exits.ts';
 
 interface Sink {
   isTTY?: boolean | undefined;

@@ -3,9 +3,9 @@
  * of their API.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { openapiDocument } from '../../src/service/api/openapi/document.ts';
+import { openapiDocument } from '../../src/service/api/openapi/openapi_document.ts';
 import { OPERATIONS } from '../../src/service/api/openapi/operations.ts';
-import { isManagement } from '../../src/service/api/http/access.ts';
+import { isManagement } from '../../src/service/api/http/endpoint_access.ts';
 import { errorsOf, makeAjv, type Validate } from '../conforms.ts';
 
 export interface Seen {

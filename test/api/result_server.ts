@@ -4,9 +4,9 @@
  */
 import type { Accounts } from '../../src/service/accounts/accounts.ts';
 import { DEFAULTS, type Deps } from '../../src/service/api/deps.ts';
-import { makeDrain } from '../../src/service/api/health.ts';
+import { makeDrain } from '../../src/service/api/health_routes.ts';
 import { listen } from '../../src/service/api/http/http_server.ts';
-import { makeMetrics } from '../../src/service/api/metrics.ts';
+import { makeMetrics } from '../../src/service/api/api_metrics.ts';
 import { makeApp } from '../../src/service/api/server.ts';
 import { makeTokenCache } from '../../src/service/api/http/token_cache.ts';
 import { makeAccountRates } from '../../src/service/api/http/rate.ts';

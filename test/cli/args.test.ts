@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { findCommand, milliseconds, outputOption, readArguments } from '../../src/cli/args.ts';
-import { Failure } from '../../src/cli/failure.ts';
+import { Failure } from '../../src/cli/exits.ts';
 import { KUBECTL_PROGRAM, PROGRAM } from '../../src/cli/programs.ts';
 
 const TOKEN = 'a1'.repeat(32);

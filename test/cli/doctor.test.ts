@@ -5,8 +5,15 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
-import { jobOf, type Plan } from '../../src/cli/doctor/jobs.ts';
-import { type DoctorPod, hasRun, isStuck, ownNamespace, wasRefused, whyNotStarted } from '../../src/cli/doctor/pods.ts';
+import { jobOf, type Plan } from '../../src/cli/doctor/preflight_jobs.ts';
+import {
+  type DoctorPod,
+  hasRun,
+  isStuck,
+  ownNamespace,
+  wasRefused,
+  whyNotStarted,
+} from '../../src/cli/doctor/preflight_pods.ts';
 import { apiLatency } from '../../src/service/doctor/checks/api_latency.ts';
 import { dns as dnsLookup } from '../../src/service/doctor/checks/dns.ts';
 import { dnsPods } from '../../src/service/doctor/checks/dns_pods.ts';

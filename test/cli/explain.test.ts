@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { ENDED, explain, type Facts, WAITING } from '../../src/cli/kubectl/explain.ts';
-import type { Job, Pool } from '../../src/cli/kubectl/resources.ts';
+import { ENDED, explain, type Facts, WAITING } from '../../src/cli/kubectl/explain_job.ts';
+import type { Job, Pool } from '../../src/cli/kubectl/cluster_resources.ts';
 import { WAITING as CAUSES, type Reason, type WaitingCause } from '../../src/platform/kube/probe_job.ts';
 
 /** The type holds this complete. */

@@ -5,7 +5,7 @@ import { ciText } from '../../src/cli/output/for_ci.ts';
 import type { Judged } from '../../src/media/ci_formats/judged.ts';
 import { tableText } from '../../src/cli/output/text_table.ts';
 import { shownSource } from '../../src/cli/given_source.ts';
-import { masked } from '../../src/cli/failure.ts';
+import { masked } from '../../src/cli/exits.ts';
 
 const HOSTILE = '<&"\'>]]>\u0000\u001b[31m\ud800 100%\r\n::error::x,y:z';
 const judged: Judged[] = [

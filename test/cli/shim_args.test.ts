@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { Failure } from '../../src/cli/failure.ts';
+import { Failure } from '../../src/cli/exits.ts';
 import { readFfprobe } from '../../src/cli/shim/ffprobe_shim.ts';
 import { readMediainfo } from '../../src/cli/shim/mediainfo_shim.ts';
 import { asGiven, endedIn } from '../../src/cli/shim/tool_run.ts';

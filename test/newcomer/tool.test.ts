@@ -85,17 +85,17 @@ describe('a new tool', function () {
   }
 
   async function select(request: object) {
-    const { makeReader } = await load<typeof import('../../src/service/api/http/input/read.ts')>(
-      'src/service/api/http/input/read.ts',
+    const { makeReader } = await load<typeof import('../../src/service/api/http/input/read_fields.ts')>(
+      'src/service/api/http/input/read_fields.ts',
     );
     const { ProbeFileSchema } = await load<typeof import('../../src/service/api/probe/file_schema.ts')>(
       'src/service/api/probe/file_schema.ts',
     );
-    const { catalogOf } = await load<typeof import('../../src/service/api/probe/catalog.ts')>(
-      'src/service/api/probe/catalog.ts',
+    const { catalogOf } = await load<typeof import('../../src/service/api/probe/tool_versions.ts')>(
+      'src/service/api/probe/tool_versions.ts',
     );
-    const { selectTools } = await load<typeof import('../../src/service/api/probe/tools.ts')>(
-      'src/service/api/probe/tools.ts',
+    const { selectTools } = await load<typeof import('../../src/service/api/probe/select_tools.ts')>(
+      'src/service/api/probe/select_tools.ts',
     );
     const { aTool } = await load<typeof import('../api/a_tool.ts')>('test/api/a_tool.ts');
     const read = makeReader<Parameters<typeof selectTools>[0]>(ProbeFileSchema);

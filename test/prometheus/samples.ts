@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Registry } from 'prom-client';
-import { makeMetrics } from '../../src/service/api/metrics.ts';
+import { makeMetrics } from '../../src/service/api/api_metrics.ts';
 import type { Bus } from '../../src/platform/bus/connect.ts';
 import { controllerMetrics, leaseMetrics } from '../../src/service/controller/metrics.ts';
 import { termFigures, termMetrics } from '../../src/service/controller/term_figures.ts';

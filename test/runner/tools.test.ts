@@ -257,11 +257,7 @@ describe('verdict on the output of a tool', () => {
           'json',
           `{\n${LIBRARY},\n"media": {\n"@ref": "x",\n"track": [\n{\n"@type": "General",\n"FileSize": "61"\n}\n]\n}\n}`,
         ],
-        [
-          'XML',
-          'text',
-          '<MediaInfo>\n<media ref="x">\n<track type="General">\n<FileSize>61</FileSize>\n</track>\n</media>\n</MediaInfo>',
-        ],
+        ['XML', 'text', '<media ref="x">\n<track type="General">\n<FileSize>61</FileSize>\n</track>\n</media>'],
         ['text', 'text', 'General\nComplete name   : Format : x\nFile size      : 61.0 Bytes\n\n'],
       ] as const
     ).map(([what, form, output]): Verdict => [

@@ -1,8 +1,8 @@
 /** `login`: asks for a token, tries it, and keeps it. */
-import { EXIT, Failure, Interrupted, usage } from '../failure.ts';
-import { makeApi } from '../api/api.ts';
+import { EXIT, Failure, Interrupted, usage } from '../exits.ts';
+import { makeApi } from '../api/api_client.ts';
 import type { Run } from '../command.ts';
-import { checkedToken, checkedUrl, readConfig, writeConfig } from '../config.ts';
+import { checkedToken, checkedUrl, readConfig, writeConfig } from '../cli_config.ts';
 
 /** Asks on the terminal without showing what is typed; reads stdin to its end where there is no terminal. */
 

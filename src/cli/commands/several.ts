@@ -1,6 +1,6 @@
 /** Several sources: some at once, their answers in the order of the arguments. */
 import { wholeNumber } from '../args.ts';
-import { EXIT, Failure, type ExitCode } from '../failure.ts';
+import { EXIT, Failure, type ExitCode } from '../exits.ts';
 import type { Given } from '../command.ts';
 import type { GivenSource } from '../given_source.ts';
 

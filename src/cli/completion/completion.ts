@@ -1,7 +1,7 @@
 /** The completion of each shell, made from the table of commands. */
 import type { Option, Program, Run } from '../command.ts';
 import { optionsOf, valuesOf, wordsOf } from './offered.ts';
-import { EXIT } from '../failure.ts';
+import { EXIT } from '../exits.ts';
 
 const offered = ({ name, values }: Option): string =>
   values ? `$(compgen -W '${values.join(' ')}' -- "$cur")` : name === 'policy' ? '$(compgen -f -- "$cur")' : '';

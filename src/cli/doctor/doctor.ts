@@ -6,16 +6,16 @@ import { kubernetes } from '../../service/doctor/checks/kubernetes.ts';
 import { nodes } from '../../service/doctor/checks/nodes.ts';
 import { pull } from '../../service/doctor/checks/pull.ts';
 import { type Check, type Finding, findingOf } from '../../service/doctor/finding.ts';
-import { EXIT, Failure, Interrupted, usage } from '../failure.ts';
-import { type Kubectl, kubectlOf } from '../kubectl/kubectl.ts';
-import type { Event, List } from '../kubectl/resources.ts';
+import { EXIT, Failure, Interrupted, usage } from '../exits.ts';
+import { type Kubectl, kubectlOf } from '../kubectl/run_kubectl.ts';
+import type { Event, List } from '../kubectl/cluster_resources.ts';
 import { CLUSTER_PLACES, isPlace, type Place } from '../../service/doctor/places.ts';
 import { hasFailed, textOf, valuesOf } from '../../service/doctor/report.ts';
 import type { Invocation, Run } from '../command.ts';
-import { writeValue, yamlText } from '../output/document.ts';
+import { writeValue, yamlText } from '../output/write_answer.ts';
 import { printable } from '../terminal.ts';
-import { jobOf, placeOf, selectorOf, type Plan } from './jobs.ts';
-import { type DoctorPod, hasRun, isStuck, ownNamespace, podFindings, wasRefused } from './pods.ts';
+import { jobOf, placeOf, selectorOf, type Plan } from './preflight_jobs.ts';
+import { type DoctorPod, hasRun, isStuck, ownNamespace, podFindings, wasRefused } from './preflight_pods.ts';
 
 /** What kubectl alone finds out: versions, nodes, the pods of DNS, and how long images took. */
 

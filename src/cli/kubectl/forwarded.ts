@@ -2,11 +2,11 @@
  * The API through `kubectl port-forward`, with kubectl's own rights. The proxy of the API server takes the header
  * Authorization for itself: the token would have to stand in an address, which an audit log keeps.
  */
-import { makeApi, type Api } from '../api/api.ts';
-import { checkedToken } from '../config.ts';
-import { EXIT, Failure, usage, masked } from '../failure.ts';
+import { makeApi, type Api } from '../api/api_client.ts';
+import { checkedToken } from '../cli_config.ts';
+import { EXIT, Failure, usage, masked } from '../exits.ts';
 import type { Invocation } from '../command.ts';
-import type { Kubectl } from './kubectl.ts';
+import type { Kubectl } from './run_kubectl.ts';
 
 const SECRET = 'probeyard-admin';
 const API_LABELS = 'app.kubernetes.io/name=probeyard,app.kubernetes.io/component=api';

@@ -1,10 +1,10 @@
 /** `tools`, `pools` and `top`: what the resources say, in one table each. */
 import type { Invocation, Run } from '../command.ts';
-import { EXIT } from '../failure.ts';
-import { writeValue } from '../output/document.ts';
+import { EXIT } from '../exits.ts';
+import { writeValue } from '../output/write_answer.ts';
 import { age, type Row, several, tableText } from '../output/text_table.ts';
-import { kubectlOf } from './kubectl.ts';
-import { conditionOf, hasEnded, stateOf, type Job, type List, type Pool, type Tool } from './resources.ts';
+import { kubectlOf } from './run_kubectl.ts';
+import { conditionOf, hasEnded, stateOf, type Job, type List, type Pool, type Tool } from './cluster_resources.ts';
 
 const byName = (a: { metadata: { name: string } }, b: { metadata: { name: string } }): number =>
   a.metadata.name.localeCompare(b.metadata.name, 'en', { numeric: true });

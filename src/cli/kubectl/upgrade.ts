@@ -1,18 +1,18 @@
 import { readFile } from 'node:fs/promises';
-import type { Api } from '../api/api.ts';
+import type { Api } from '../api/api_client.ts';
 import type { Answer, Body } from '../../api_calls.ts';
 import type { ComparisonAnswer } from '../../api_types.ts';
 import type { Invocation, Run } from '../command.ts';
 import { inOrder, parallelOf, type Outcome } from '../commands/several.ts';
-import { times } from '../commands/request.ts';
-import { EXIT, Failure, usage, type ExitCode } from '../failure.ts';
-import { submit, type Limits } from '../follow.ts';
+import { times } from '../commands/request_options.ts';
+import { EXIT, Failure, usage, type ExitCode } from '../exits.ts';
+import { submit, type Limits } from '../follow_request.ts';
 import { givenAddress, type GivenSource } from '../given_source.ts';
-import { writeValue } from '../output/document.ts';
+import { writeValue } from '../output/write_answer.ts';
 import { several, tableText } from '../output/text_table.ts';
 import { oneLine } from '../terminal.ts';
 import { withApi } from './forwarded.ts';
-import { kubectlOf } from './kubectl.ts';
+import { kubectlOf } from './run_kubectl.ts';
 
 type Report = Answer<'POST /v1/compare/report'>;
 const MOST = 1_000;

@@ -1,8 +1,8 @@
 /** Lines of stdin to `/mcp`, answers to stdout. The server decides everything else. */
 import type { IncomingMessage } from 'node:http';
-import { requestFor } from '../api/http.ts';
-import type { Access } from '../config.ts';
-import { masked } from '../failure.ts';
+import { requestFor } from '../api/exchange_http.ts';
+import type { Access } from '../cli_config.ts';
+import { masked } from '../exits.ts';
 
 /* Reads a stream of server-sent events, of which only the data matters. */
 

@@ -1,8 +1,8 @@
 /** `mcp`: lines of stdin to the bridge. */
 import { StringDecoder } from 'node:string_decoder';
 import type { Run } from '../command.ts';
-import { accessOf } from '../config.ts';
-import { EXIT, Interrupted } from '../failure.ts';
+import { accessOf } from '../cli_config.ts';
+import { EXIT, Interrupted } from '../exits.ts';
 import { makeBridge } from './bridge.ts';
 
 /* Lines of a stream, each of a bounded length. */

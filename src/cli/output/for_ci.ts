@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import type { Judged } from '../../media/ci_formats/judged.ts';
 import type { Format, Given, Option } from '../command.ts';
-import { usage } from '../failure.ts';
+import { usage } from '../exits.ts';
 
 export type CiFormat = Extract<Format, 'junit' | 'sarif' | 'github'>;
 export const isForCi = (format: Format): format is CiFormat => ['junit', 'sarif', 'github'].includes(format);

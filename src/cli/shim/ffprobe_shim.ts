@@ -2,7 +2,7 @@
 import { FFPROBE_OPTIONS, LOG_LEVELS } from '../../media/tools/ffprobe_options.ts';
 import type { OptionSpec } from '../../media/tools/option.ts';
 import type { Run } from '../command.ts';
-import { EXIT, Failure, masked, usage } from '../failure.ts';
+import { EXIT, Failure, masked, usage } from '../exits.ts';
 import { givenSource, type GivenSource } from '../given_source.ts';
 import { runTool } from './tool_run.ts';
 

@@ -1,7 +1,7 @@
 /** mediainfo's own flags as options of the service. */
 import { MEDIAINFO_OPTIONS } from '../../media/tools/mediainfo.ts';
 import type { Run } from '../command.ts';
-import { masked, usage, type Failure } from '../failure.ts';
+import { masked, usage, type Failure } from '../exits.ts';
 import { givenSource } from '../given_source.ts';
 import { runTool } from './tool_run.ts';
 

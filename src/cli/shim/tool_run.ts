@@ -1,10 +1,10 @@
 /** Runs one tool as a service and prints what its binary would print. */
 import { type GivenSource, shownSource } from '../given_source.ts';
-import type { Api } from '../api/api.ts';
+import type { Api } from '../api/api_client.ts';
 import type { Body } from '../../api_calls.ts';
 import type { Invocation } from '../command.ts';
-import { EXIT, Failure, type ExitCode } from '../failure.ts';
-import { submit } from '../follow.ts';
+import { EXIT, Failure, type ExitCode } from '../exits.ts';
+import { submit } from '../follow_request.ts';
 
 /**
  * The service hides user info, the values of a query and where a file lay. The binary would print the address or path

@@ -19,7 +19,7 @@ import { cancelProbe, readProbe, readTimelineOf } from './probe/request_endpoint
 import { fileByBody, fileByQuery } from './probe/file_endpoints.ts';
 import { SINGLES } from './probe/single_endpoints.ts';
 import { readSamples } from './probe/samples.ts';
-import { readVersions } from './probe/versions.ts';
+import { readVersions } from './probe/versions_endpoint.ts';
 import { logDetail } from './records/log_detail.ts';
 import { eraseLog, logList } from './records/log_endpoints.ts';
 import {

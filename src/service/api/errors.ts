@@ -3,7 +3,6 @@
  * detail that is only logged. The text may name what the caller sent, the detail may name internals; they are never
  * mixed.
  */
-
 import { REFUSED_ADDRESS } from '../../source/failures.ts';
 import type { MonthlyLimits } from '../../platform/store/records.ts';
 import { INTERNAL, TEXTS, UNAVAILABLE } from '../result/texts.ts';
@@ -78,7 +77,7 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
-export interface ApiErrorOptions {
+interface ApiErrorOptions {
   text?: string;
   /** For codes without a fixed status: an end, an error of Koa. */
   status?: number;

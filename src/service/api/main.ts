@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { uuidv7 } from '../../platform/store/uuid.ts';
 import { ApiError } from './errors.ts';
 import { errorBody } from './http/error_handler.ts';
-import { isManagement } from './http/access.ts';
+import { isManagement } from './http/endpoint_access.ts';
 import type { AccountSettings, MailSettings } from '../accounts/settings.ts';
 import { type Config, limitsOf, loadConfig, postgresOf } from '../../base/config.ts';
 import { boxKey } from '../../platform/seal/box.ts';
@@ -24,7 +24,7 @@ import { serveHealth, serveLiveness } from '../../base/health.ts';
 import { signals } from '../../base/signals.ts';
 import { serveUploads } from '../../source/upload/serve.ts';
 import { openSpool } from '../../source/upload/spool.ts';
-import type { Metrics } from './metrics.ts';
+import type { Metrics } from './api_metrics.ts';
 import { makeApp } from './server.ts';
 import { wire } from './wire.ts';
 

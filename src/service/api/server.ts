@@ -5,15 +5,15 @@ import { consoleRoutes } from './console/console_routes.ts';
 import { referenceRoutes } from './docs/reference/reference_routes.ts';
 import { siteRoutes } from './docs/site_routes.ts';
 import { accessLog } from './http/access_log.ts';
-import type { State } from './http/context.ts';
+import type { State } from './http/request_context.ts';
 import type { Deps } from './deps.ts';
 import { errorHandler } from './http/error_handler.ts';
-import { healthz, readyz, type ReadyChecks } from './health.ts';
+import { healthz, readyz, type ReadyChecks } from './health_routes.ts';
 import { mount } from './http/endpoint.ts';
 import { mcpEndpoint } from './mcp/mcp_endpoint.ts';
 import { makeInside } from './mcp/inside.ts';
 import { ENDPOINTS } from './endpoints.ts';
-import { openapi } from './openapi/document.ts';
+import { openapi } from './openapi/openapi_document.ts';
 import { OPERATIONS } from './openapi/operations.ts';
 import { requestId, strictTransport } from './http/middleware.ts';
 

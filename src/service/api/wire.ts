@@ -18,18 +18,18 @@ import { shared } from '../../base/health.ts';
 import { connectionMetrics } from '../../platform/metrics/connections.ts';
 import { webhookMetrics } from '../webhooks/metrics.ts';
 import { newestSnapshot } from './cluster/newest_snapshot.ts';
-import { catalogOf, type Catalog } from './probe/catalog.ts';
+import { catalogOf, type Catalog } from './probe/tool_versions.ts';
 import type { Deps, Settings, Uploads } from './deps.ts';
-import { makeDrain, type ReadyChecks } from './health.ts';
+import { makeDrain, type ReadyChecks } from './health_routes.ts';
 import { makeAccountRates } from './http/rate.ts';
 import { makeOverload } from './http/overload.ts';
 import { makeHandOver } from './probe/create_job.ts';
 import { makeObjectRoom, usualObjects } from './probe/object_room.ts';
 import { makeQueueRoom } from './probe/queue_room.ts';
 import { makeStanding } from './probe/standing.ts';
-import { makeMetrics } from './metrics.ts';
+import { makeMetrics } from './api_metrics.ts';
 import { makeTokenCache } from './http/token_cache.ts';
-import { makeWaiting } from './probe/waiting.ts';
+import { makeWaiting } from './probe/waiting_callers.ts';
 import { makeWorkPool } from './work/pool.ts';
 
 export interface Connections {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { PERMISSIONS } from '../../../src/platform/store/permissions.ts';
 import { USER_PERMISSIONS } from '../../../src/service/accounts/caller.ts';
-import { ACCESS, PROBE_ACCESS, type Access } from '../../../src/service/api/http/access.ts';
+import { ACCESS, PROBE_ACCESS, type Access } from '../../../src/service/api/http/endpoint_access.ts';
 import { MANAGEMENT } from '../../../src/service/api/endpoints.ts';
 import { SUBJECT } from '../../../src/platform/bus/messages.ts';
 import { buildSnapshot } from '../../../src/service/controller/snapshot/build.ts';

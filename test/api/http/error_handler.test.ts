@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import Koa from 'koa';
 import { pino } from 'pino';
-import type { State } from '../../../src/service/api/http/context.ts';
+import type { State } from '../../../src/service/api/http/request_context.ts';
 import { errorHandler } from '../../../src/service/api/http/error_handler.ts';
 import { ApiError } from '../../../src/service/api/errors.ts';
 import { listen, type HttpServer } from '../../../src/service/api/http/http_server.ts';

@@ -3,7 +3,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import Type from 'typebox';
-import { openapiDocument } from '../../../src/service/api/openapi/document.ts';
+import { openapiDocument } from '../../../src/service/api/openapi/openapi_document.ts';
 import type { Operation } from '../../../src/service/api/openapi/operation.ts';
 import { OPERATIONS } from '../../../src/service/api/openapi/operations.ts';
 

@@ -3,9 +3,9 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Koa from 'koa';
 import type { Logger } from '../../../src/base/log.ts';
-import type { State } from '../../../src/service/api/http/context.ts';
+import type { State } from '../../../src/service/api/http/request_context.ts';
 import { errorHandler } from '../../../src/service/api/http/error_handler.ts';
-import { openapi } from '../../../src/service/api/openapi/document.ts';
+import { openapi } from '../../../src/service/api/openapi/openapi_document.ts';
 import { OPERATIONS } from '../../../src/service/api/openapi/operations.ts';
 
 describe('endpoint of the OpenAPI description', () => {

@@ -3,7 +3,7 @@
  * refused, and each response matches the description.
  */
 import assert from 'node:assert/strict';
-import { openapiDocument } from '../../../src/service/api/openapi/document.ts';
+import { openapiDocument } from '../../../src/service/api/openapi/openapi_document.ts';
 import { OPERATIONS } from '../../../src/service/api/openapi/operations.ts';
 import { PROBE_TOOLS } from '../../../src/platform/kube/client.ts';
 import { canonicalPolicy } from '../../../src/media/policy/canonical.ts';

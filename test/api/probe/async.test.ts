@@ -1,7 +1,7 @@
 /** Requests without a held connection, and cancelled requests. */
 import assert from 'node:assert/strict';
 import { isKubeError, PROBE_JOBS } from '../../../src/platform/kube/client.ts';
-import { prefersAsync } from '../../../src/service/api/http/context.ts';
+import { prefersAsync } from '../../../src/service/api/http/request_context.ts';
 import { startApi, tool, type ApiFixture } from '../fixture.ts';
 import { until } from '../../until.ts';
 

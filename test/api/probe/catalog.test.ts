@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { catalogOf } from '../../../src/service/api/probe/catalog.ts';
+import { catalogOf } from '../../../src/service/api/probe/tool_versions.ts';
 import { byNewest } from '../../../src/base/version_order.ts';
 import { aTool } from '../a_tool.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { catalogOf } from '../../../src/service/api/probe/catalog.ts';
-import { makeReader } from '../../../src/service/api/http/input/read.ts';
+import { catalogOf } from '../../../src/service/api/probe/tool_versions.ts';
+import { makeReader } from '../../../src/service/api/http/input/read_fields.ts';
 import { ProbeFileSchema, type ProbeFile } from '../../../src/service/api/probe/file_schema.ts';
-import { selectTools } from '../../../src/service/api/probe/tools.ts';
+import { selectTools } from '../../../src/service/api/probe/select_tools.ts';
 import { aTool } from '../a_tool.ts';
 
 const read = makeReader<ProbeFile>(ProbeFileSchema);

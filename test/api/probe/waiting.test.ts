@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { pino } from 'pino';
 import type { Ended } from '../../../src/platform/bus/messages.ts';
-import { makeWaiting } from '../../../src/service/api/probe/waiting.ts';
+import { makeWaiting } from '../../../src/service/api/probe/waiting_callers.ts';
 
 const log = pino({ level: 'silent' });
 const end = (id: string): Ended => ({ id, status: 200, reason: 'Completed', queueTimeMs: 1, hasBody: false });

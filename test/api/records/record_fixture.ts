@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import Router from '@koa/router';
 import Koa from 'koa';
 import { pino } from 'pino';
-import type { State } from '../../../src/service/api/http/context.ts';
+import type { State } from '../../../src/service/api/http/request_context.ts';
 import type { Deps } from '../../../src/service/api/deps.ts';
 import { errorHandler } from '../../../src/service/api/http/error_handler.ts';
 import { listen } from '../../../src/service/api/http/http_server.ts';

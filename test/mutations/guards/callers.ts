@@ -8,7 +8,7 @@ export const callers: readonly Guard[] = [
   without(
     'an endpoint needs its permission',
     'test/api/accounts/roles.test.ts',
-    () => import('../../../src/service/api/http/access.ts'),
+    () => import('../../../src/service/api/http/endpoint_access.ts'),
     'refusal',
     () => () => null,
   ),

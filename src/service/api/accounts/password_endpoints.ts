@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import Type from 'typebox';
 import { mayChange } from '../../accounts/authority.ts';
 import { seesEveryone, type Caller } from '../../accounts/caller.ts';
-import { callerOf, type Context, idOf, remoteIp } from '../http/context.ts';
+import { callerOf, type Context, idOf, remoteIp } from '../http/request_context.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, invalid, notFound } from '../errors.ts';
 import { endpoint } from '../http/endpoint.ts';

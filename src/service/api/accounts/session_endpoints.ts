@@ -4,7 +4,7 @@
  */
 import Type from 'typebox';
 import { MOST_DEPTH } from '../../../platform/store/sessions.ts';
-import { callerOf, type Context, remoteIp, uuidOf } from '../http/context.ts';
+import { callerOf, type Context, remoteIp, uuidOf } from '../http/request_context.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, notFound } from '../errors.ts';
 import { endpoint } from '../http/endpoint.ts';

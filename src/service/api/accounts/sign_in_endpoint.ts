@@ -6,7 +6,7 @@ import Type from 'typebox';
 import type { Accounts } from '../../accounts/accounts.ts';
 import { TooManyAttempts, type Account } from '../../accounts/attempts.ts';
 import type { UserRecord } from '../../../platform/store/users.ts';
-import { type Context, remoteIp } from '../http/context.ts';
+import { type Context, remoteIp } from '../http/request_context.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, inside } from '../errors.ts';
 import { endpoint } from '../http/endpoint.ts';

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import Type from 'typebox';
 import { knownMail, verifyMail } from '../../accounts/mail_texts.ts';
 import { USER_PERMISSIONS } from '../../accounts/caller.ts';
-import { type Context, remoteIp } from '../http/context.ts';
+import { type Context, remoteIp } from '../http/request_context.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, invalid } from '../errors.ts';
 import { endpoint } from '../http/endpoint.ts';

@@ -5,7 +5,7 @@ import { type Caller, seesEveryone } from '../../accounts/caller.ts';
 import { type ApiTokenChange, type ApiTokenRecord, TOKEN_SORTS } from '../../../platform/store/api_tokens.ts';
 import { isToken, TOKEN_PATTERN, tokenSha256 } from '../../../platform/store/token_text.ts';
 import type { UserRecord } from '../../../platform/store/users.ts';
-import { callerOf, type Context, paramOf } from '../http/context.ts';
+import { callerOf, type Context, paramOf } from '../http/request_context.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, inside, notFound } from '../errors.ts';
 import { endpoint } from '../http/endpoint.ts';

@@ -10,7 +10,7 @@ import {
   type UserRecord,
   type UserSort,
 } from '../../../platform/store/users.ts';
-import { callerOf, type Context, idOf } from '../http/context.ts';
+import { callerOf, type Context, idOf } from '../http/request_context.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, inside, invalid, notFound } from '../errors.ts';
 import { endpoint } from '../http/endpoint.ts';

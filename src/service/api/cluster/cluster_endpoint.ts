@@ -3,7 +3,7 @@ import Type from 'typebox';
 import { ClusterSnapshot, SNAPSHOT_STALE_MS } from '../../../platform/bus/cluster_snapshot.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError } from '../errors.ts';
-import type { Context } from '../http/context.ts';
+import type { Context } from '../http/request_context.ts';
 import { endpoint } from '../http/endpoint.ts';
 
 const RETRY_AFTER_S = 2;

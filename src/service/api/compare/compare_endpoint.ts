@@ -5,7 +5,7 @@
 import { JSON_TYPE } from '../../result/assemble.ts';
 import { runOf } from '../../result/assemble_comparison.ts';
 import { REPORT_TOOLS, type ReportTool } from '../../../media/tools/probe_report.ts';
-import { type Context, tokenOf } from '../http/context.ts';
+import { type Context, tokenOf } from '../http/request_context.ts';
 import { takeRequestRate } from '../http/rate.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, inside, invalid } from '../errors.ts';
@@ -18,9 +18,9 @@ import { TOOL_TABLE } from '../../../media/tools/table.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { checkedBy } from '../http/read_input.ts';
 import { byQueryAndBody } from '../probe/by_query_and_body.ts';
-import type { Catalog, ToolVersion } from '../probe/catalog.ts';
+import type { Catalog, ToolVersion } from '../probe/tool_versions.ts';
 import { probeRequest } from '../probe/probe_request.ts';
-import { runProbe } from '../probe/run.ts';
+import { runProbe } from '../probe/run_request.ts';
 import { optionTexts } from '../probe/tool_options.ts';
 import { type AskedVersions, CompareSchema, ComparisonAnswerSchema } from './compare_schema.ts';
 

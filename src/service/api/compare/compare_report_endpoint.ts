@@ -7,7 +7,7 @@ import type { ToolResult } from '../../../platform/bus/result_body.ts';
 import { OUTCOMES, type Outcome, type Policy, type Verdict } from '../../../media/policy/types.ts';
 import { REPORT_TOOLS, type ReportTool } from '../../../media/tools/probe_report.ts';
 import { invalid } from '../errors.ts';
-import { type Context, tokenOf } from '../http/context.ts';
+import { type Context, tokenOf } from '../http/request_context.ts';
 import type { Deps } from '../deps.ts';
 import { shown } from '../http/input/pairs.ts';
 import { findNamed, unknownPolicy } from '../policies/policy_names.ts';

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { isStatic, pageHeaders, readStaticFile, sendStaticFile, type StaticFile } from '../http/static_files.ts';
 import type { Logger } from '../../../base/log.ts';
 import { notFound } from '../errors.ts';
-import type { Handler } from '../http/context.ts';
+import type { Handler } from '../http/request_context.ts';
 import { methods } from '../http/middleware.ts';
 
 /** Beside the sources of the image. */

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from '../../../base/log.ts';
 import { notFound } from '../errors.ts';
-import type { Context, Handler } from '../http/context.ts';
+import type { Context, Handler } from '../http/request_context.ts';
 import { methods } from '../http/middleware.ts';
 import { isStatic, pageHeaders, readStaticFile, sendStaticFile, type StaticFile } from '../http/static_files.ts';
 

@@ -3,8 +3,8 @@
  * the route's pattern instead of the path, which may contain secrets.
  */
 import { type Logger, requestFields } from '../../../base/log.ts';
-import type { Context, Handler } from './context.ts';
-import type { Metrics } from '../metrics.ts';
+import type { Context, Handler } from './request_context.ts';
+import type { Metrics } from '../api_metrics.ts';
 
 const HEALTH = new Set(['/healthz', '/readyz']);
 /** The caller disconnected before the first byte of the response. */

@@ -10,8 +10,8 @@ import type { TokenRecord } from '../../../platform/store/records.ts';
 import { isToken, tokenSha256 } from '../../../platform/store/token_text.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError } from '../errors.ts';
-import { type Context, type Handler, remoteIp } from './context.ts';
-import { BASE, type CredentialKind } from './access.ts';
+import { type Context, type Handler, remoteIp } from './request_context.ts';
+import { BASE, type CredentialKind } from './endpoint_access.ts';
 import { KNOWN_MS } from '../../accounts/known_browsers.ts';
 
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/;

@@ -3,12 +3,12 @@ import type Router from '@koa/router';
 import Type, { type TSchema } from 'typebox';
 import type { Deps } from '../deps.ts';
 import { errorResponse, type Examples, type Operation, type Response } from '../openapi/operation.ts';
-import { ACCESS, type Access, BASE, permitted, PROBE_ACCESS, type Side, sideOf } from './access.ts';
+import { ACCESS, type Access, BASE, permitted, PROBE_ACCESS, type Side, sideOf } from './endpoint_access.ts';
 import { makeAuthenticate } from './authenticate.ts';
-import type { Context, Handler, State } from './context.ts';
+import type { Context, Handler, State } from './request_context.ts';
 import { methods, noCache, sameSite } from './middleware.ts';
 import { accountRate, addressRate, callRate, countRefused, rateLimitHeaders } from './rate.ts';
-import { BODIES, BOUNDS, BOUNDS_OF_ANYONE, type Bounds } from './body.ts';
+import { BODIES, BOUNDS, BOUNDS_OF_ANYONE, type Bounds } from './request_body.ts';
 import { makeReadUpload, readInput } from './read_input.ts';
 import { refuseOverload } from './overload.ts';
 

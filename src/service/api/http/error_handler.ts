@@ -7,10 +7,10 @@ import { BusError } from '../../../platform/bus/errors.ts';
 import { isKubeError } from '../../../platform/kube/errors.ts';
 import { type Logger, requestFields } from '../../../base/log.ts';
 import { isStoreError } from '../../../platform/store/errors.ts';
-import type { Metrics } from '../metrics.ts';
-import type { Handler } from './context.ts';
+import type { Metrics } from '../api_metrics.ts';
+import type { Handler } from './request_context.ts';
 import { closeIfUnread } from './http_server.ts';
-import { isManagement } from './access.ts';
+import { isManagement } from './endpoint_access.ts';
 
 /** The error body of the management endpoints. */
 

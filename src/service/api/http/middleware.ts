@@ -1,6 +1,6 @@
 /** Small middlewares shared by endpoints. */
 import { ApiError } from '../errors.ts';
-import type { Context, Handler } from './context.ts';
+import type { Context, Handler } from './request_context.ts';
 
 /** HEAD is not treated as GET, because a GET may start a probe. */
 export const methods = (...allowed: string[]): Handler =>

@@ -5,7 +5,7 @@
 import type { PaceOf, Payer } from '../../result/pace.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError } from '../errors.ts';
-import { payerOf, type Handler } from './context.ts';
+import { payerOf, type Handler } from './request_context.ts';
 
 const SAMPLE_MS = 100;
 const LATE_MS = 250;

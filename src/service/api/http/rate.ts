@@ -3,7 +3,7 @@ import { isShared } from '../../accounts/networks.ts';
 import type { Rate } from '../../../platform/store/records.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError } from '../errors.ts';
-import { callerOf, remoteIp, tokenOf, type Context, type Handler } from './context.ts';
+import { callerOf, remoteIp, tokenOf, type Context, type Handler } from './request_context.ts';
 import { makeGuessLimit } from './guess_limit.ts';
 
 /** Management calls and reading back share one limit, over all users and tokens of an account. */

@@ -5,14 +5,23 @@
 import type { Static, TSchema } from 'typebox';
 import type { Deps } from '../deps.ts';
 import { ApiError, overQuota } from '../errors.ts';
-import { BODIES, type Bounds, inputIn, JSON_TYPE, makeReceiver, queryPairs, refuseQuery, textIn } from './body.ts';
-import { type Context, type Handler, payerOf, tokenOf } from './context.ts';
+import {
+  BODIES,
+  type Bounds,
+  inputIn,
+  JSON_TYPE,
+  makeReceiver,
+  queryPairs,
+  refuseQuery,
+  textIn,
+} from './request_body.ts';
+import { type Context, type Handler, payerOf, tokenOf } from './request_context.ts';
 import { withoutDeadline } from './http_server.ts';
 import { takeRequestRate } from './rate.ts';
 import { readForm } from './upload_form.ts';
 import { pause } from '../../../base/retry.ts';
-import { makeReader } from './input/read.ts';
-import type { Side } from './access.ts';
+import { makeReader } from './input/read_fields.ts';
+import type { Side } from './endpoint_access.ts';
 
 /** Endpoints that take a file: it is removed with the response, unless its request goes on without the caller. */
 

@@ -1,6 +1,6 @@
 /** Building blocks of request schemas. A schema is the validator, the type and the documentation of a field. */
 import Type, { type Static, type TSchema } from 'typebox';
-import { LOWERED_TO } from './input/check.ts';
+import { LOWERED_TO } from './input/check_fields.ts';
 
 export const milliseconds = (byDefault: number, loweredTo: number, description: string) =>
   Type.Integer({ minimum: 1, default: byDefault, [LOWERED_TO]: loweredTo, description });

@@ -2,10 +2,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Deps } from '../deps.ts';
 import { ApiError } from '../errors.ts';
-import { remoteIp, tokenOf, type Context } from '../http/context.ts';
+import { remoteIp, tokenOf, type Context } from '../http/request_context.ts';
 import { isUuid } from '../../../platform/store/uuid.ts';
 import { untilClosed } from '../probe/stored_result.ts';
-import { valueOf, type SaidText, type Shape } from './tools/results.ts';
+import { valueOf, type SaidText, type Shape } from './tools/result_summary.ts';
 import { MOST_BYTES, type Answered, type InnerCall, type Inside, type Origin } from './inside.ts';
 
 /** An endpoint refused the call, or the request ended with an error. */

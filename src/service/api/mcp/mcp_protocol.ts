@@ -9,11 +9,11 @@ import type {
 } from '@modelcontextprotocol/server';
 import type { Logger } from '../../../base/log.ts';
 import { ApiError } from '../errors.ts';
-import { ABOUT } from '../openapi/document.ts';
+import { ABOUT } from '../openapi/openapi_document.ts';
 import { Refused, type Calls } from './calls.ts';
 import { FENCED, textOf } from './answer_text.ts';
 import { cancelTask, getTask, newTask, refusal, TaskUnreadable, TASKS, toolResult, UnknownTask } from './tasks.ts';
-import type { Tool } from './tools/tool.ts';
+import type { Tool } from './tools/mcp_tool.ts';
 
 const INSTRUCTIONS = [
   'Probeyard says what is in media files, playlists and streams, as ffprobe, mediainfo, an HLS validator and a C2PA ' +

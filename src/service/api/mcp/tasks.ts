@@ -6,7 +6,7 @@ import { isUuid, timeOf } from '../../../platform/store/uuid.ts';
 import { ERRORS } from '../errors.ts';
 import { Refused, type Calls } from './calls.ts';
 import { DEFAULT_BYTES, textOf } from './answer_text.ts';
-import { membersOf, valueOf } from './tools/results.ts';
+import { membersOf, valueOf } from './tools/result_summary.ts';
 
 export const TASKS = 'io.modelcontextprotocol/tasks';
 

@@ -1,7 +1,7 @@
 /** The description of an endpoint, from which its part of the OpenAPI document is generated, and its errors. */
 import Type, { type TSchema } from 'typebox';
 import { ERRORS } from '../errors.ts';
-import { isManagement } from '../http/access.ts';
+import { isManagement } from '../http/endpoint_access.ts';
 
 export type Examples = Record<string, { summary?: string; value: unknown }>;
 

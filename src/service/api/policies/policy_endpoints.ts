@@ -3,7 +3,7 @@ import Type, { type Static } from 'typebox';
 import { type PolicyRevision, type SavedPolicy, SHARED } from '../../../platform/store/policies.ts';
 import { checkedOwnName, findNamed, shownName, unknownPolicy } from './policy_names.ts';
 import type { Deps } from '../deps.ts';
-import { type Context, paramOf, tokenOf } from '../http/context.ts';
+import { type Context, paramOf, tokenOf } from '../http/request_context.ts';
 import { endpoint, type EndpointName } from '../http/endpoint.ts';
 import { SHARED_PREFIX } from '../../../platform/kube/probe_policy.ts';
 import { PolicySchema } from '../../../media/policy/schema.ts';
@@ -11,7 +11,7 @@ import { ApiError } from '../errors.ts';
 import { checkedBy } from '../http/read_input.ts';
 import { MOST_POLICIES } from '../../../base/limits.ts';
 import { MOST_XML_BYTES } from '../../../media/policy/limits.ts';
-import type { TextBody } from '../http/body.ts';
+import type { TextBody } from '../http/request_body.ts';
 import { SAVES_PER_MINUTE, takeSaveRate } from '../http/rate.ts';
 import { policyInText } from './policy_in_text.ts';
 

@@ -1,7 +1,7 @@
 /** A policy that a caller sends as a text; what is wrong with it is a 400 that names the place. */
 import type { Deps } from '../deps.ts';
 import { invalid } from '../errors.ts';
-import { tokenOf, type Context } from '../http/context.ts';
+import { tokenOf, type Context } from '../http/request_context.ts';
 import type { ReadPolicy } from '../work/jobs.ts';
 
 type PolicyInText = Exclude<ReadPolicy, { refused: unknown }>;

@@ -8,7 +8,7 @@ import { readKeptRequest } from '../../result/kept_request.ts';
 import { type NamedPolicy, unknownVerdict, verdictOf } from '../../result/verdict.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, expired, invalid, notFound } from '../errors.ts';
-import { type Context, paramOf, tokenOf, uuidOf } from '../http/context.ts';
+import { type Context, paramOf, tokenOf, uuidOf } from '../http/request_context.ts';
 import { endpoint, type EndpointName } from '../http/endpoint.ts';
 import { takeRequestRate } from '../http/rate.ts';
 import { checkedBy } from '../http/read_input.ts';

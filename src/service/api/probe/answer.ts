@@ -6,7 +6,7 @@ import { unpackResult } from '../../result/unpack.ts';
 import { verdictOf } from '../../result/verdict.ts';
 import { isStoreError } from '../../../platform/store/errors.ts';
 import { answerOf, hasEnvelope, skippedSections, type ResponseForm } from '../../result/answer.ts';
-import { type Context, nameIgnored, tokenOf } from '../http/context.ts';
+import { type Context, nameIgnored, tokenOf } from '../http/request_context.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, expired } from '../errors.ts';
 import { resultFor, sendPieces, unreadable } from './stored_result.ts';

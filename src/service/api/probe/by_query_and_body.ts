@@ -1,9 +1,9 @@
 /** Describes a probe endpoint: by GET, and by POST, which also accepts a webhook and headers. */
 import Type, { type TObject, type TProperties } from 'typebox';
 import type { Described } from '../http/endpoint.ts';
-import { PREFERENCE_APPLIED } from '../http/context.ts';
+import { PREFERENCE_APPLIED } from '../http/request_context.ts';
 import type { Examples } from '../openapi/operation.ts';
-import { PolicyNameField } from './policy.ts';
+import { PolicyNameField } from './requested_policy.ts';
 import { AcceptedSchema } from './answer_schemas.ts';
 
 interface Probe extends Pick<Described, 'summary' | 'description' | 'answer'> {

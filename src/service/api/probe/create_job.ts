@@ -14,7 +14,7 @@ import type { ProbeJob } from '../../../platform/kube/probe_job.ts';
 import { type Logger, requestFields } from '../../../base/log.ts';
 import { INTERNAL, TEXTS, UNAVAILABLE } from '../../result/texts.ts';
 import { retry } from '../../../base/retry.ts';
-import type { Metrics } from '../metrics.ts';
+import type { Metrics } from '../api_metrics.ts';
 import { recordOwnEnd, type EndStore } from './own_end.ts';
 
 const PAUSES = { first: 100, longest: 2_000 };

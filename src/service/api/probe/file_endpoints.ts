@@ -1,18 +1,18 @@
 /** `/v1/probe/file`: several tools on one source. */
 import Type from 'typebox';
-import { type Context, IGNORED_HEADER, nameIgnored } from '../http/context.ts';
+import { type Context, IGNORED_HEADER, nameIgnored } from '../http/request_context.ts';
 import { type ProbeFile, ProbeFileSchema, takeIgnored, UrlField } from './file_schema.ts';
 import { AnswerSchema, POLICY_OUTCOME } from './answer_schemas.ts';
 import { byQueryAndBody } from './by_query_and_body.ts';
 import type { Examples, Response } from '../openapi/operation.ts';
 import { FILE_ROWS, sectionOf } from '../../../media/tools/table.ts';
-import { runProbe } from './run.ts';
+import { runProbe } from './run_request.ts';
 import type { Deps } from '../deps.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { checkedBy } from '../http/read_input.ts';
-import { askedPolicy } from './policy.ts';
+import { askedPolicy } from './requested_policy.ts';
 import { probeRequest } from './probe_request.ts';
-import { selectTools } from './tools.ts';
+import { selectTools } from './select_tools.ts';
 
 const DESCRIPTION = [
   'Runs ffprobe, mediainfo and the report that compares them on one source, each at the requested version, ' +

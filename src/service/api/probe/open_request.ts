@@ -13,7 +13,7 @@ import { groupOf } from '../../../source/protocols/table.ts';
 import { timeOf } from '../../../platform/store/uuid.ts';
 import { TRACE_ANNOTATION } from '../../../platform/tracing/trace_context.ts';
 import { keptUrl } from '../../webhooks/kept_url.ts';
-import { tokenOf, type Context } from '../http/context.ts';
+import { tokenOf, type Context } from '../http/request_context.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, inside, overQuota } from '../errors.ts';
 import { setRequestId } from '../http/middleware.ts';

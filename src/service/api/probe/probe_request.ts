@@ -1,7 +1,7 @@
 /** A probe as requested: built once from checked fields, for everything that opens, runs and answers it. */
 import { createHash } from 'node:crypto';
 import type { OpenInput } from '../../../platform/store/records.ts';
-import { type Context, prefersAsync, tokenOf } from '../http/context.ts';
+import { type Context, prefersAsync, tokenOf } from '../http/request_context.ts';
 import { ApiError, ERRORS, invalid } from '../errors.ts';
 import { isSourceError } from '../../../source/error.ts';
 import { parseSource } from '../../../source/address/parse.ts';
@@ -19,7 +19,7 @@ import {
 import type { Kind, ProbeJobSpec, ToolRequest } from '../../../platform/kube/probe_job.ts';
 import type { ResponseForm } from '../../result/answer.ts';
 import type { Deps, Uploads } from '../deps.ts';
-import type { AskedPolicy } from './policy.ts';
+import type { AskedPolicy } from './requested_policy.ts';
 import type { Upload } from '../http/upload_form.ts';
 import { uploadSource } from '../../../source/protocols/upload/upload.ts';
 import type { SourceHeader } from '../../../source/headers.ts';

@@ -7,7 +7,7 @@ import { SINGLES } from './single_endpoints.ts';
 import { endedNotice } from '../../result/ended_notice.ts';
 import { readKeptRequest } from '../../result/kept_request.ts';
 import { answer } from './answer.ts';
-import { type Context, tokenOf, uuidOf } from '../http/context.ts';
+import { type Context, tokenOf, uuidOf } from '../http/request_context.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, expired, notFound } from '../errors.ts';
 import type { Reason } from '../../../platform/kube/probe_job.ts';

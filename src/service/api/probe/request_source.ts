@@ -22,7 +22,7 @@ import {
 } from '../../../source/headers.ts';
 import { HIDDEN } from '../../../source/address/hide_query.ts';
 import { sameAuthority, targetOf } from '../../../source/address/target.ts';
-import type { Context } from '../http/context.ts';
+import type { Context } from '../http/request_context.ts';
 import { shown } from '../http/input/pairs.ts';
 
 export interface SourceRules {

@@ -2,7 +2,7 @@
 import Type, { type Static } from 'typebox';
 import { SAMPLES, type Sample as Listed } from '../../samples/list.ts';
 import type { Deps } from '../deps.ts';
-import type { Context } from '../http/context.ts';
+import type { Context } from '../http/request_context.ts';
 import { endpoint } from '../http/endpoint.ts';
 
 const Sample = Type.Object(

@@ -12,10 +12,10 @@ import { endpoint, type Endpoint, type Work } from '../http/endpoint.ts';
 import { flag, milliseconds, optionalText } from '../http/request_fields.ts';
 import { ANY_OUTPUT, FailedOutputSchema, MetadataSchema, POLICY_OUTCOME, reportOf, titleOf } from './answer_schemas.ts';
 import { byQueryAndBody } from './by_query_and_body.ts';
-import { askedPolicy, PolicyField } from './policy.ts';
+import { askedPolicy, PolicyField } from './requested_policy.ts';
 import { probeRequest } from './probe_request.ts';
 import { CREDENTIAL_FIELD, SOURCE_HEADER_FIELDS } from './request_source.ts';
-import { runProbe } from './run.ts';
+import { runProbe } from './run_request.ts';
 import { optionFields, optionTexts } from './tool_options.ts';
 
 const singleFields = ({ timeoutMs, injectJson }: ToolEndpoint) => ({

@@ -6,7 +6,7 @@ import { openResult, type OpenResult, type StoredResult as ResultRef } from '../
 import { readTexts, unpackResult, type Texts } from '../../result/unpack.ts';
 import { isStoreError } from '../../../platform/store/errors.ts';
 import type { RequestRecord } from '../../../platform/store/records.ts';
-import { type Context, tokenOf } from '../http/context.ts';
+import { type Context, tokenOf } from '../http/request_context.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, inside } from '../errors.ts';
 import type { ResultBody } from '../../../platform/bus/result_body.ts';

@@ -2,10 +2,10 @@
 import Type, { type TSchema } from 'typebox';
 import { OptionError, type OptionSpec } from '../../../media/tools/option.ts';
 import type { Program } from '../../../media/tools/tool.ts';
-import type { ToolVersion } from './catalog.ts';
+import type { ToolVersion } from './tool_versions.ts';
 import { invalid } from '../errors.ts';
 import { choice, flag, optionalChoice, optionalText, PLAIN } from '../http/request_fields.ts';
-import { ALIASES, FORM } from '../http/input/check.ts';
+import { ALIASES, FORM } from '../http/input/check_fields.ts';
 
 /** Half of a ProbeJob's limit, because the two count characters differently. */
 const MAX_TEXT = 512;

@@ -14,13 +14,13 @@ import { isUuid } from '../../../platform/store/uuid.ts';
 import type { Packed } from '../../result/inflate.ts';
 import { isStoreError } from '../../../platform/store/errors.ts';
 import type { LogDetail } from '../../../platform/store/log.ts';
-import { callerOf, type Context } from '../http/context.ts';
+import { callerOf, type Context } from '../http/request_context.ts';
 import type { Deps } from '../deps.ts';
 import { notFound } from '../errors.ts';
 import { resultFor, sendPieces, unreadable } from '../probe/stored_result.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { LOG_ROW, rowOf } from './log_endpoints.ts';
-import { visibleUsers } from '../http/access.ts';
+import { visibleUsers } from '../http/endpoint_access.ts';
 
 const text = (description: string) => Type.Unsafe<string | null>({ type: ['string', 'null'], description });
 const RESPONSE =

@@ -5,7 +5,7 @@ import { KINDS, type Kind } from '../../../platform/kube/probe_job.ts';
 import type { LogRow, LogState, LogTotal, PolicyState, ToolState } from '../../../platform/store/log.ts';
 import { isStoreError } from '../../../platform/store/errors.ts';
 import { addressesIn } from '../../result/kept_request.ts';
-import { callerOf, type Context } from '../http/context.ts';
+import { callerOf, type Context } from '../http/request_context.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError, invalid, notFound } from '../errors.ts';
 import { endpoint } from '../http/endpoint.ts';
@@ -15,7 +15,7 @@ import { MAX_SHARED_NAME } from '../policies/policy_names.ts';
 import { ownersOf, timeRange, timesOf } from './query_filters.ts';
 import { requestFields } from '../../../base/log.ts';
 import { isUuid } from '../../../platform/store/uuid.ts';
-import { visibleUsers } from '../http/access.ts';
+import { visibleUsers } from '../http/endpoint_access.ts';
 import { deleteJob } from '../probe/own_end.ts';
 
 const POLICY_STATES = [...OUTCOMES, 'skipped'] as const;

@@ -4,7 +4,7 @@ import type { Caller } from '../../accounts/caller.ts';
 import type { Owners } from '../../../platform/store/statistics.ts';
 import type { Deps } from '../deps.ts';
 import { invalid, notFound } from '../errors.ts';
-import { visibleUsers } from '../http/access.ts';
+import { visibleUsers } from '../http/endpoint_access.ts';
 
 const distinct = (ids: readonly number[]): number[] => [...new Set(ids)];
 

@@ -9,7 +9,7 @@ import {
   summaryPeriod,
 } from '../../../platform/statistics/aggregation.ts';
 import { NAMES, type Statistic, summaryOf, usersUsage } from '../../../platform/statistics/resources.ts';
-import { callerOf, type Context } from '../http/context.ts';
+import { callerOf, type Context } from '../http/request_context.ts';
 import type { Deps } from '../deps.ts';
 import { invalid } from '../errors.ts';
 import { endpoint, type Endpoint } from '../http/endpoint.ts';

@@ -2,14 +2,14 @@
 import Type, { type Static } from 'typebox';
 import type { WebhookRecord, WebhookState } from '../../../platform/store/webhooks.ts';
 import { shownUrl } from '../../webhooks/kept_url.ts';
-import { callerOf, type Context, uuidOf } from '../http/context.ts';
+import { callerOf, type Context, uuidOf } from '../http/request_context.ts';
 import type { Deps } from '../deps.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { checkedBy } from '../http/read_input.ts';
 import { anyOf, ids, listEcho, listSchema, offsetOf, Pagination, sortBy } from '../http/request_fields.ts';
 import { ownersOf } from './query_filters.ts';
 import { notFound } from '../errors.ts';
-import { visibleUsers } from '../http/access.ts';
+import { visibleUsers } from '../http/endpoint_access.ts';
 
 const WEBHOOK_STATES = ['pending', 'delivered', 'failed'] as const satisfies readonly WebhookState[];
 

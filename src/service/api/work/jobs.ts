@@ -11,7 +11,7 @@ import { evaluate } from '../../../media/policy/evaluate.ts';
 import { readPolicyText } from '../../../media/policy/read.ts';
 import type { Policy, Verdict } from '../../../media/policy/types.ts';
 import { TimelineSchema, type Timeline } from '../../../media/timeline/schema.ts';
-import { say } from '../mcp/tools/results.ts';
+import { say } from '../mcp/tools/result_summary.ts';
 import { storedFacts, type JudgedResult } from '../policies/stored_facts.ts';
 
 export type ReadPolicy =

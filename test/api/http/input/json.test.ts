@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { JsonRefused, parseJson } from '../../../../src/service/api/http/input/json.ts';
+import { JsonRefused, parseJson } from '../../../../src/service/api/http/input/bounded_json.ts';
 import { random } from '../../../source/random.ts';
 
 const parse = (text: string, bounds = { depth: 64, values: 10_000 }) => parseJson(text, { ...bounds, used: 0 });

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import type { Operation } from '../../openapi/operation.ts';
-import type { Handler } from '../../http/context.ts';
+import type { Handler } from '../../http/request_context.ts';
 import { methods } from '../../http/middleware.ts';
 import { packedFile, pageHeaders, sendStaticFile, type StaticFile } from '../../http/static_files.ts';
 

@@ -3,8 +3,8 @@ import Type from 'typebox';
 import { ApiError, invalid } from '../../errors.ts';
 import { FENCED } from '../answer_text.ts';
 import type { Answer, Running } from '../calls.ts';
-import type { Shape } from './results.ts';
-import { tool, Uuid, type Outcome } from './tool.ts';
+import type { Shape } from './result_summary.ts';
+import { tool, Uuid, type Outcome } from './mcp_tool.ts';
 
 const Url = Type.String({
   minLength: 1,

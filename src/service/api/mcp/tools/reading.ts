@@ -2,8 +2,8 @@
 import Type from 'typebox';
 import { invalid } from '../../errors.ts';
 import { FENCED, type Said } from '../answer_text.ts';
-import { membersOf, valueOf } from './results.ts';
-import { tool, Uuid } from './tool.ts';
+import { membersOf, valueOf } from './result_summary.ts';
+import { tool, Uuid } from './mcp_tool.ts';
 
 const PARTS = ['result', 'policy', 'timeline', 'log'] as const;
 

@@ -7,7 +7,7 @@ import { FILE_ROWS, sectionOf } from '../../../../media/tools/table.ts';
 import { joined } from '../answer_text.ts';
 import { describedOption } from '../../probe/tool_options.ts';
 import type { Operation } from '../../openapi/operation.ts';
-import { tool, type Tool } from './tool.ts';
+import { tool, type Tool } from './mcp_tool.ts';
 
 interface Entry {
   kind: 'report field' | 'hls rule' | 'tool option' | 'policy operator' | 'endpoint';

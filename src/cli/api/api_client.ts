@@ -1,0 +1,180 @@
+/** Calls of the API, typed by its schemas. Waits as Retry-After asks, for a bounded time. */
+import type { Access } from '../cli_config.ts';
+import { EXIT, Failure, Interrupted, type ExitCode } from '../exits.ts';
+import type { Terminal } from '../terminal.ts';
+import type { SentFile, StreamedForm } from './multipart_form.ts';
+import { exchange, type Answered } from './exchange_http.ts';
+import {
+  queryPairs,
+  targetOf,
+  type Answer,
+  type Body,
+  type CallName,
+  type Params,
+  type Query,
+} from '../../api_calls.ts';
+
+export interface Call<N extends CallName> {
+  params?: Params;
+  query?: Query<N>;
+  body?: Body<N>;
+  /** Sent with the body, in a form. */
+  file?: SentFile;
+  /** How many bytes of the file are sent. */
+  onSent?: (bytes: number) => void;
+  headers?: Record<string, string>;
+  /** For the answer, once the body is sent. */
+  deadlineMs?: number;
+}
+
+export interface Api {
+  /** An answer of a status below 300. Everything else is thrown as a Failure. */
+  ask<N extends CallName>(name: N, call?: Call<N>): Promise<Answered>;
+  /** Its body. */
+  call<N extends CallName>(name: N, call?: Call<N>): Promise<Answer<N>>;
+  /** The same API for what has to be done after Ctrl-C. */
+  afterInterrupt(): Api;
+}
+
+export interface ApiOptions {
+  access: Access;
+  signal: AbortSignal;
+  terminal: Pick<Terminal, 'note'>;
+  /** How long to wait altogether because the API asks to try again later. */
+  patienceMs?: number;
+}
+
+const DEADLINE_MS = 30_000;
+const PATIENCE_MS = 60_000;
+const AFTER_INTERRUPT_MS = 3_000;
+
+const addressOf = (base: URL, path: string, query: object): URL => {
+  const url = new URL(`${base.pathname.replace(/\/$/, '')}${path}`, base);
+  url.search = new URLSearchParams(queryPairs(query)).toString();
+  return url;
+};
+
+function bodyOf(answered: Answered, from: URL): unknown {
+  try {
+    return JSON.parse(answered.body.toString());
+  } catch (cause) {
+    throw new Failure(`${from.origin} answered with something that is not JSON: is it a Probeyard?`, EXIT.unknown, {
+      cause,
+    });
+  }
+}
+
+async function bodyToSend<N extends CallName>({
+  body,
+  file,
+  onSent,
+}: Call<N>): Promise<string | StreamedForm | undefined> {
+  if (file) return (await import('./multipart_form.ts')).formOf((body ?? {}) as Record<string, unknown>, file, onSent);
+  return body === undefined ? undefined : JSON.stringify(body);
+}
+
+function headersOf(method: string, body: string | StreamedForm | undefined): Record<string, string> {
+  if (typeof body === 'object') return body.headers;
+  if (body === undefined) return method === 'GET' ? {} : { 'Content-Length': '0' };
+  return { 'Content-Type': 'application/json', 'Content-Length': String(Buffer.byteLength(body)) };
+}
+
+const EXITS: Readonly<Record<number, ExitCode>> = { 400: EXIT.usage, 404: EXIT.failed, 409: EXIT.failed };
+const HINTS: Readonly<Record<number, string>> = {
+  401: 'the token is wrong, expired or revoked: set PROBEYARD_TOKEN, or run probeyard login',
+  403: 'probeyard token list shows the permissions of tokens; an administrator can raise limits and quotas',
+  429: 'more calls than the limit of the token allows, or a queue that is full: try again later, or with fewer at once',
+  503: 'nothing is wrong with the request: a part of the service is away, try again later',
+};
+
+function refusal({ status, headers, body }: Answered, url: URL): Failure {
+  let text: unknown;
+  try {
+    text = (JSON.parse(body.toString()) as { error?: unknown } | null)?.error;
+  } catch {
+    // Something between this program and the API answered.
+  }
+  const hint = HINTS[status];
+  const requestId = headers['x-request-id'];
+  return new Failure(
+    typeof text === 'string' && text !== '' ? text : `${url.origin} answered with status ${status}`,
+    EXITS[status] ?? EXIT.unknown,
+    {
+      status,
+      ...(hint === undefined ? {} : { hint }),
+      ...(typeof requestId === 'string' ? { requestId } : {}),
+    },
+  );
+}
+
+/** Seconds, or a date. */
+function retryAfterMs(header: string | undefined): number | undefined {
+  if (header === undefined) return undefined;
+  const seconds = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - Date.now()) / 1_000;
+  return Number.isFinite(seconds) ? Math.max(1, seconds) * 1_000 : undefined;
+}
+
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const interrupted = (): void => {
+      clearTimeout(timer);
+      reject(new Interrupted());
+    };
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', interrupted);
+      resolve();
+    }, ms);
+    if (signal.aborted) interrupted();
+    else signal.addEventListener('abort', interrupted, { once: true });
+  });
+}
+
+export function makeApi(options: ApiOptions): Api {
+  const { access, signal, terminal, patienceMs = PATIENCE_MS } = options;
+  let left = patienceMs;
+
+  async function ask<N extends CallName>(name: N, call: Call<N> = {}): Promise<Answered> {
+    const { method, path } = targetOf(name, call.params);
+    const url = addressOf(access.url, path, call.query ?? {});
+    const body = await bodyToSend(call);
+    const headers = {
+      Authorization: `Bearer ${access.token}`,
+      Accept: '*/*',
+      'User-Agent': 'probeyard-cli',
+      ...headersOf(method, body),
+      ...call.headers,
+    };
+    for (;;) {
+      const answered = await exchange({
+        url,
+        method,
+        headers,
+        body,
+        signal,
+        deadlineMs: call.deadlineMs ?? DEADLINE_MS,
+      });
+      const { status } = answered;
+      if (status >= 200 && status < 300) return answered;
+      if (status >= 300 && status < 400)
+        throw new Failure(`${url.origin} redirects elsewhere: a token is not sent along`, EXIT.usage, {
+          hint: 'set PROBEYARD_URL to the address that it redirects to',
+        });
+      const refused = refusal(answered, url);
+      const isLater = (status === 429 || status === 503) && call.file?.canRepeat !== false;
+      const wait = isLater ? retryAfterMs(answered.headers['retry-after']) : undefined;
+      if (wait === undefined || wait > left) throw refused;
+      left -= wait;
+      terminal.note(`${refused.message}; next try in ${Math.round(wait / 1_000)} s`);
+      await pause(wait, signal);
+    }
+  }
+
+  return {
+    ask,
+    async call(name, given) {
+      const answered = await ask(name, given);
+      return (answered.status === 204 ? undefined : bodyOf(answered, access.url)) as Answer<typeof name>;
+    },
+    afterInterrupt: () => makeApi({ access, terminal, patienceMs: 0, signal: AbortSignal.timeout(AFTER_INTERRUPT_MS) }),
+  };
+}

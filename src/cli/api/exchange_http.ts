@@ -1,0 +1,129 @@
+/**
+ * One HTTP exchange. node:http rather than fetch: it loads faster, waits for an answer as long as it is told to, and
+ * takes proxies from the environment where Node does (NODE_USE_ENV_PROXY).
+ */
+import type { ClientRequest, IncomingHttpHeaders, IncomingMessage, request } from 'node:http';
+import { createRequire } from 'node:module';
+import { EXIT, Failure, Interrupted } from '../exits.ts';
+import type { StreamedForm } from './multipart_form.ts';
+
+/**
+ * Node's HTTP client. By `import`, Node reads all that the module exports, one of which loads undici: 45 ms of CPU,
+ * more than the rest of a start.
+ */
+
+const require = createRequire(import.meta.url);
+
+export const requestFor = ({ protocol }: URL): typeof request =>
+  (require(protocol === 'https:' ? 'node:https' : 'node:http') as { request: typeof request }).request;
+
+interface Asked {
+  url: URL;
+  method: string;
+  headers: Record<string, string>;
+  body?: string | StreamedForm | undefined;
+  /** For the answer, from the end of the body. */
+  deadlineMs: number;
+  signal: AbortSignal;
+}
+
+export interface Answered {
+  status: number;
+  headers: IncomingHttpHeaders;
+  body: Buffer;
+}
+
+/** More than any answer of the API: it keeps at most 64 MB of each output. */
+const MOST_BYTES = 512 * 1024 * 1024;
+
+const REASONS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nothing listens there',
+  ENOTFOUND: 'its name cannot be resolved',
+  EAI_AGAIN: 'its name cannot be resolved now',
+  ECONNRESET: 'the connection was closed',
+  EPIPE: 'the connection was closed',
+  ETIMEDOUT: 'it did not answer the connection',
+  EHOSTUNREACH: 'there is no route to it',
+  ENETUNREACH: 'there is no route to it',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is not trusted',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is not trusted',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is not trusted',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its certificate is not trusted',
+  CERT_HAS_EXPIRED: 'its certificate has expired',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
+};
+const hintOf = (reason: string): object =>
+  reason.includes('not trusted') ? { hint: 'NODE_EXTRA_CA_CERTS=FILE names certificates to trust' } : {};
+
+function unreachable(url: URL, error: NodeJS.ErrnoException): Failure {
+  const reason = REASONS[error.code ?? ''] ?? error.code ?? error.message;
+  return new Failure(`cannot reach ${url.origin}: ${reason}`, EXIT.unknown, { ...hintOf(reason), cause: error });
+}
+
+export async function exchange({ url, method, headers, body, deadlineMs, signal }: Asked): Promise<Answered> {
+  const request = requestFor(url);
+  const form = typeof body === 'object' ? await body.open() : undefined;
+  // A proxy of the environment, and TLS, are matters of Node's own connections.
+  const isPlain = form && url.protocol === 'http:' && !process.env['NODE_USE_ENV_PROXY'];
+  const connection = isPlain ? { createConnection: (await import('./patient_socket.ts')).connectPatiently } : {};
+  return new Promise((resolve, reject) => {
+    let isAnswered = false;
+    let late: NodeJS.Timeout | undefined;
+    const sent: ClientRequest = request(url, { method, headers, ...connection }, (answer) => {
+      isAnswered = true;
+      read(answer, url).then(end(resolve), end(reject));
+    });
+    function end<T>(settle: (value: T) => void): (value: T) => void {
+      return (value) => {
+        clearTimeout(late);
+        signal.removeEventListener('abort', interrupt);
+        form?.close();
+        // What is left of a body is not sent behind the answer.
+        if (!sent.writableEnded) sent.destroy();
+        settle(value);
+      };
+    }
+    const fail = (error: unknown): void => {
+      end(reject)(error);
+      sent.destroy();
+    };
+    // The API cancels the request of a caller who disconnects.
+    const interrupt = (): void => fail(new Interrupted());
+    const isOver = (): boolean => isAnswered || sent.destroyed;
+    const finish = (text?: string): void => {
+      if (isOver()) return;
+      const seconds = Math.round(deadlineMs / 1_000);
+      late = setTimeout(
+        () => fail(new Failure(`${url.origin} did not answer within ${seconds} s`, EXIT.unknown)),
+        deadlineMs,
+      );
+      sent.end(text);
+    };
+    signal.addEventListener('abort', interrupt);
+    // An answer may come before the whole body is sent, and the connection is then closed behind it.
+    sent.on('error', (error: NodeJS.ErrnoException) => {
+      if (!isAnswered) end(reject)(unreachable(url, error));
+    });
+    if (signal.aborted) interrupt();
+    else if (form) form.feed(sent, isOver).then(() => finish(), fail);
+    else finish(body as string | undefined);
+  });
+}
+
+async function read(answer: IncomingMessage, url: URL): Promise<Answered> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of answer as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > MOST_BYTES) {
+        answer.destroy();
+        throw new Failure(`${url.origin}: the answer is larger than ${MOST_BYTES} bytes`, EXIT.unknown);
+      }
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    throw error instanceof Failure ? error : unreachable(url, error as NodeJS.ErrnoException);
+  }
+  return { status: answer.statusCode ?? 0, headers: answer.headers, body: Buffer.concat(chunks) };
+}

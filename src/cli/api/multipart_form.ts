@@ -1,0 +1,112 @@
+/** A multipart form with one file, which is read while it is sent: no more of it is held than a piece. */
+import type { ClientRequest } from 'node:http';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Readable } from 'node:stream';
+import { EXIT, Failure } from '../exits.ts';
+
+/* Sends a body piece by piece, as fast as the other side takes it, until it has answered. */
+
+/** How long the other side may take nothing. */
+const STALLED_MS = 60_000;
+const EVENTS = ['drain', 'response', 'close'] as const;
+
+/** Until there is room for more, or nothing more is to be sent. */
+function taken(sent: ClientRequest): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const end = (error?: Failure): void => {
+      clearTimeout(late);
+      for (const event of EVENTS) sent.off(event, settled);
+      if (error) reject(error);
+      else resolve();
+    };
+    const settled = (): void => end();
+    const late = setTimeout(
+      () => end(new Failure(`${sent.host} took nothing of the file for ${STALLED_MS / 1_000} s`, EXIT.unknown)),
+      STALLED_MS,
+    );
+    for (const event of EVENTS) sent.once(event, settled);
+  });
+}
+
+async function feed(sent: ClientRequest, pieces: AsyncIterable<Uint8Array>, isOver: () => boolean): Promise<void> {
+  for await (const piece of pieces) {
+    // An answer that has come is read before more is written.
+    await nextTurn();
+    if (isOver()) return;
+    if (!sent.write(piece)) await taken(sent);
+  }
+}
+
+export interface SentFile {
+  /** Without quotes and control characters. */
+  name: string;
+  /** Undefined: it is sent to its end. */
+  size: number | undefined;
+  /** Whether it can be opened a second time. */
+  canRepeat: boolean;
+  open(): Promise<Readable>;
+}
+
+export interface StreamedForm {
+  headers: Record<string, string>;
+  open(): Promise<OpenForm>;
+}
+
+export interface OpenForm {
+  /** Sends everything, but not the end of the request; less where that is answered before. */
+  feed(sent: ClientRequest, isOver: () => boolean): Promise<void>;
+  close(): void;
+}
+
+/** As browsers write them: a quote or a line break would end the name. */
+const inQuotes = (text: string): string => text.replaceAll('\r', '%0D').replaceAll('\n', '%0A').replaceAll('"', '%22');
+
+/** Objects as one JSON text, whose members keep their types. */
+const textOf = (value: unknown): string =>
+  typeof value === 'object' ? JSON.stringify(value) : String(value as string | number | boolean);
+
+export function formOf(
+  fields: Readonly<Record<string, unknown>>,
+  file: SentFile,
+  onSent: (bytes: number) => void = () => {},
+): StreamedForm {
+  const boundary = `probeyard-${crypto.randomUUID()}`;
+  const part = (disposition: string): string => `--${boundary}\r\nContent-Disposition: form-data; ${disposition}\r\n`;
+  const parts = Object.entries(fields).flatMap(([name, value]) =>
+    value === undefined || value === null ? [] : [`${part(`name="${inQuotes(name)}"`)}\r\n${textOf(value)}\r\n`],
+  );
+  const named = part(`name="file"; filename="${inQuotes(file.name)}"`);
+  const head = Buffer.from(`${parts.join('')}${named}Content-Type: application/octet-stream\r\n\r\n`);
+  const tail = Buffer.from(`\r\n--${boundary}--\r\n`);
+  async function* pieces(opened: Readable): AsyncGenerator<Uint8Array> {
+    yield head;
+    let bytes = 0;
+    try {
+      for await (const piece of opened as AsyncIterable<Buffer>) {
+        bytes += piece.length;
+        yield piece;
+        onSent(bytes);
+      }
+    } catch (error) {
+      throw new Failure(`${file.name}: cannot be read: ${(error as NodeJS.ErrnoException).code}`, EXIT.unknown);
+    }
+    if (file.size !== undefined && bytes < file.size)
+      throw new Failure(`${file.name}: has become shorter while it was sent`, EXIT.unknown);
+    yield tail;
+  }
+  return {
+    headers: {
+      'Content-Type': `multipart/form-data; boundary=${boundary}`,
+      ...(file.size === undefined
+        ? { 'Transfer-Encoding': 'chunked' }
+        : { 'Content-Length': String(head.length + file.size + tail.length) }),
+    },
+    async open() {
+      const opened = await file.open();
+      return {
+        feed: (sent, isOver) => feed(sent, pieces(opened), isOver),
+        close: () => opened.destroy(),
+      };
+    },
+  };
+}

@@ -1,0 +1,104 @@
+/** Where the API is and who calls: from the environment, else from the file that `probeyard login` writes. */
+import { mkdir, open, rename } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { EXIT, Failure, usage } from './exits.ts';
+
+export interface Config {
+  url?: string;
+  token?: string;
+}
+
+const configPath = (env: NodeJS.ProcessEnv): string =>
+  join(env['XDG_CONFIG_HOME'] || join(env['HOME'] || homedir(), '.config'), 'probeyard', 'config.json');
+
+const OTHERS = 0o077;
+/** A file of this form is far smaller. */
+const MOST_BYTES = 64 * 1024;
+
+/** An empty configuration if there is no file. A file that others can read is refused: it holds a token. */
+export async function readConfig(env: NodeJS.ProcessEnv): Promise<Config> {
+  const path = configPath(env);
+  const file = await open(path, 'r').catch((error: unknown) => {
+    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return null;
+    throw new Failure(`${path}: cannot be read: ${(error as Error).message}`, EXIT.usage);
+  });
+  if (!file) return {};
+  try {
+    // Of the opened file: its name may mean another one by now.
+    const { mode, size } = await file.stat();
+    if (process.platform !== 'win32' && (mode & OTHERS) !== 0)
+      throw usage(`${path}: others can read this file, and it holds a token`, `chmod 600 ${path}`);
+    if (size > MOST_BYTES) throw usage(`${path}: is too large`);
+    return configOf(await file.readFile('utf8'), path);
+  } finally {
+    await file.close();
+  }
+}
+
+function configOf(text: string, path: string): Config {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw usage(`${path}: is not valid JSON`, 'run probeyard login again');
+  }
+  const { url, token } = (typeof value === 'object' && value !== null ? value : {}) as Record<string, unknown>;
+  return {
+    ...(typeof url === 'string' ? { url } : {}),
+    ...(typeof token === 'string' ? { token } : {}),
+  };
+}
+
+/** Atomic: a reader sees the file before or after, and it is never readable by others. */
+export async function writeConfig(env: NodeJS.ProcessEnv, config: Config): Promise<string> {
+  const path = configPath(env);
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  const temporary = `${path}.${process.pid}`;
+  const file = await open(temporary, 'w', 0o600);
+  try {
+    await file.chmod(0o600);
+    await file.writeFile(`${JSON.stringify(config, null, 2)}\n`);
+  } finally {
+    await file.close();
+  }
+  await rename(temporary, path);
+  return path;
+}
+
+/** The address of the API, with a path if it lies below one. */
+export function checkedUrl(text: string, from: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:'))
+    throw usage(`${from}: must be an http or https address of the API`);
+  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '')
+    throw usage(`${from}: must have no user info, query or fragment`);
+  return url;
+}
+
+export const checkedToken = (text: string, from: string): string => {
+  const token = text.trim();
+  if (/^[\x21-\x7e]{8,4096}$/.test(token)) return token;
+  throw usage(`${from}: is not a token: it has to be one line without spaces`);
+};
+
+export interface Access {
+  url: URL;
+  token: string;
+}
+
+export async function accessOf(env: NodeJS.ProcessEnv): Promise<Access> {
+  const [url, token] = [env['PROBEYARD_URL'] || undefined, env['PROBEYARD_TOKEN'] || undefined];
+  // A token of the file is not sent to an address of the environment that it was not made for.
+  const kept = url === undefined || token === undefined ? await readConfig(env) : {};
+  const address = url ?? kept.url;
+  if (address === undefined)
+    throw usage('where is the API? PROBEYARD_URL is not set', 'export PROBEYARD_URL=https://…, or run probeyard login');
+  const checked = checkedUrl(address, url === undefined ? configPath(env) : 'PROBEYARD_URL');
+  const fitting =
+    url === undefined || (kept.url !== undefined && URL.canParse(kept.url) && new URL(kept.url).href === checked.href);
+  const text = token ?? (fitting ? kept.token : undefined);
+  if (text === undefined)
+    throw usage('PROBEYARD_TOKEN is not set', 'export PROBEYARD_TOKEN=…, or run probeyard login to keep one');
+  return { url: checked, token: checkedToken(text, token === undefined ? configPath(env) : 'PROBEYARD_TOKEN') };
+}

@@ -1,0 +1,81 @@
+import type { C2paEnvelope, C2paReport } from '../../api_types.ts';
+import type { Run } from '../command.ts';
+import { EXIT, Failure, type ExitCode } from '../exits.ts';
+import { submit } from '../follow_request.ts';
+import { givenSource } from '../given_source.ts';
+import { writeAnswer } from '../output/write_answer.ts';
+import { paint, tableText, type Colour } from '../output/text_table.ts';
+import { oneLine, type Terminal } from '../terminal.ts';
+import { times } from './request_options.ts';
+import { askSingle } from './probe_command.ts';
+
+type State = 'Invalid' | 'none' | 'Valid' | 'Trusted';
+const ORDER: readonly State[] = ['Invalid', 'none', 'Valid', 'Trusted'];
+const COLOURS: Readonly<Record<State, Colour>> = { Invalid: 'red', none: 'dim', Valid: 'green', Trusted: 'green' };
+const LEAST: Readonly<Record<string, State>> = { valid: 'Valid', trusted: 'Trusted' };
+
+const stateOf = ({ validation_state: state, active_manifest: active }: C2paReport): State =>
+  active === null || state === null ? 'none' : state;
+
+/** An invalid manifest always fails; no manifest, only where one is required. */
+export const exitOf = (state: State, required: string | undefined): ExitCode =>
+  ORDER.indexOf(state) < ORDER.indexOf((required !== undefined && LEAST[required]) || 'none') ? EXIT.failed : EXIT.done;
+
+function text(terminal: Terminal, source: string, report: C2paReport): string {
+  const state = stateOf(report);
+  const { signer, declared_ai: ai, actions = [] } = report.summary ?? {};
+  const parts = [
+    paint(terminal, 'bold', source),
+    `${paint(terminal, COLOURS[state], state === 'none' ? 'no manifest' : state)}`,
+    ...(signer
+      ? [`signed by ${oneLine([signer.common_name, signer.organization].filter(Boolean).join(', ') || 'unknown')}`]
+      : []),
+    ...(ai ? [`declares generative AI: ${ai}`] : []),
+  ];
+  const failures = report.validation_results?.activeManifest?.failure ?? [];
+  const tables = [
+    ...(failures.length === 0
+      ? []
+      : [
+          tableText(
+            terminal,
+            ['FAILURE', 'WHY'],
+            failures.map(({ code, explanation }) => [code, explanation ?? '']),
+          ),
+        ]),
+    ...(actions.length === 0
+      ? []
+      : [
+          tableText(
+            terminal,
+            ['ACTION', 'WHEN', 'BY'],
+            actions.map(({ action, when, software }) => [action ?? '', when ?? '', software ?? '']),
+          ),
+        ]),
+  ];
+  return `${parts.join('\n')}\n${tables.join('')}`;
+}
+
+const run: Run = async (invocation) => {
+  const { positionals, format, terminal } = invocation;
+  const source = await givenSource(positionals[0]!);
+  const raw = format === 'raw';
+  const fields = { ...times(invocation), inject_output: raw, inject_json: true };
+  const api = await invocation.api();
+  const { body } = source.file
+    ? await askSingle(invocation, api, 'c2pa', { fields, source, enveloped: !raw })
+    : await submit(
+        api,
+        { name: 'POST /v1/probe/c2pa', body: { ...fields, url: source.text }, enveloped: !raw },
+        invocation,
+      );
+  const answer = JSON.parse(body.toString()) as C2paEnvelope | C2paReport;
+  const { output = null, error } = (raw ? { output: answer } : answer) as C2paEnvelope;
+  const report = typeof output === 'string' ? (JSON.parse(output) as C2paReport) : output;
+  if (format !== 'table') await writeAnswer(invocation, body);
+  if (report === null || report.manifests === undefined)
+    throw new Failure(error ?? 'the file could not be checked', EXIT.unknown);
+  if (format === 'table') await terminal.data(text(terminal, source.shown, report));
+  return exitOf(stateOf(report), invocation.text('require'));
+};
+export default run;

@@ -1,0 +1,97 @@
+import type { Judged } from '../../media/ci_formats/judged.ts';
+import { judgedByPolicy, policyName } from '../../media/ci_formats/policy_rules.ts';
+import type { Envelope, PolicyResult } from '../../api_types.ts';
+import type { Invocation, Run } from '../command.ts';
+import { EXIT, usage, type ExitCode } from '../exits.ts';
+import { givenSources, memberOf, subjectOf, type GivenSource } from '../given_source.ts';
+import { writeValue } from '../output/write_answer.ts';
+import { ciText, isForCi, reportsOf, writeReports } from '../output/for_ci.ts';
+import { paint } from '../output/text_table.ts';
+import { verdictText } from '../output/envelope_text.ts';
+import { oneLine } from '../terminal.ts';
+import { askFor, fileRequest } from './probe_command.ts';
+import { inOrder, parallelOf, worst, type Outcome } from './several.ts';
+
+interface Checked {
+  id: string;
+  verdict: PolicyResult;
+}
+
+/** A rule that could not be judged is never a pass, and neither is a policy of which no rule applied. */
+export function exitOf(outcome: PolicyResult['outcome'], failOnWarn: boolean): ExitCode {
+  switch (outcome) {
+    case 'pass':
+      return EXIT.done;
+    case 'warn':
+      return failOnWarn ? EXIT.failed : EXIT.done;
+    case 'fail':
+      return EXIT.failed;
+    case 'unknown':
+    case 'not-applicable':
+      return EXIT.unknown;
+  }
+}
+
+const judgedOf = (one: Outcome<Checked>, by: string, failOnWarn: boolean): Judged => {
+  const subject = subjectOf(one.source);
+  return 'failure' in one
+    ? { ...subject, by, outcome: 'unknown', findings: [], error: one.failure.message }
+    : { ...judgedByPolicy(one.value.verdict, subject.subject, { failOnWarn }), ...subject, by };
+};
+
+/** One name for all files of a run: that of a saved policy has its revision, where any file was judged by it. */
+function nameOf(given: string, outcomes: readonly Outcome<Checked>[]): string {
+  for (const one of outcomes)
+    if ('value' in one && one.value.verdict.name !== null) return policyName(one.value.verdict);
+  return oneLine(given);
+}
+
+const valueOf = (one: Outcome<Checked>): object =>
+  'failure' in one
+    ? { ...memberOf(one.source), outcome: 'unknown', error: one.failure.message }
+    : { ...memberOf(one.source), request_id: one.value.id, ...one.value.verdict };
+
+function text({ terminal }: Invocation, one: Outcome<Checked>, by: string): string {
+  const head = `${paint(terminal, 'bold', one.source.shown)}\n`;
+  return 'failure' in one
+    ? `${head}${paint(terminal, 'yellow', 'unknown')} ${oneLine(one.failure.message)}\n`
+    : head + verdictText(terminal, one.value.verdict, by);
+}
+
+const run: Run = async (invocation) => {
+  const { positionals, format, terminal } = invocation;
+  const policy = invocation.text('policy');
+  if (policy === undefined) throw usage('check: --policy is missing', 'probeyard check URL --policy shared/web-mp4');
+  const sources = await givenSources(positionals);
+  const reports = reportsOf(invocation);
+  const fields = await fileRequest(invocation);
+  const failOnWarn = invocation.text('fail-on') === 'warn';
+  const api = await invocation.api();
+  async function check(source: GivenSource): Promise<Checked> {
+    const { body } = await askFor(invocation, api, fields, { source, enveloped: sources.length === 1 });
+    const { metadata, policy: verdict } = JSON.parse(body.toString()) as Envelope;
+    return { id: metadata.request_id, verdict: verdict ?? notJudged };
+  }
+  const outcomes = await inOrder(sources, parallelOf(invocation), check, (done) => {
+    if (sources.length > 1) terminal.progress(`${done} of ${sources.length} checked`);
+  });
+  terminal.progress('');
+  const by = nameOf(policy, outcomes);
+  const judged = outcomes.map((one) => judgedOf(one, by, failOnWarn));
+  await writeReports(reports, judged);
+  if (isForCi(format)) await terminal.data(await ciText(format, judged));
+  else if (format === 'table') await terminal.data(outcomes.map((one) => text(invocation, one, by)).join('\n'));
+  else await writeValue(invocation, outcomes.map(valueOf));
+  return worst(
+    outcomes.map((one) =>
+      'failure' in one ? unjudged(one.failure.exitCode) : exitOf(one.value.verdict.outcome, failOnWarn),
+    ),
+  );
+};
+
+/** An installation without policies ignores the field. */
+const notJudged: PolicyResult = { name: null, revision: null, outcome: 'unknown', rules: [] };
+
+/** A source that cannot be read breaks no rule: nothing is known of it. */
+export const unjudged = (code: ExitCode): ExitCode => (code === EXIT.failed ? EXIT.unknown : code);
+export default run;

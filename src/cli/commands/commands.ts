@@ -1,0 +1,399 @@
+/** Every command of `probeyard`. Help, completion and docs/cli.md are made from it. */
+import type { Command, Option } from '../command.ts';
+import { DOCTOR } from '../doctor/doctor_command.ts';
+import { REPORT } from '../output/for_ci.ts';
+import { PARALLEL, SET, TIMES, VERSIONS } from './request_options.ts';
+
+const ADDRESSES = 'address of a file, playlist or stream: https, s3, ftp, rtmp, rtsp, srt …';
+const URL_ = { name: 'URL', help: ADDRESSES } as const;
+const SOURCE = {
+  name: 'SOURCE',
+  isFile: true,
+  help: `a file, which is sent; - for stdin; or the ${ADDRESSES}`,
+} as const;
+
+const POLICY = {
+  name: 'policy',
+  short: 'p',
+  value: 'POLICY',
+  help: 'name of a policy (house-delivery, shared/web-mp4), or a file in YAML or JSON that holds one',
+} as const;
+
+const PERIOD: readonly Option[] = [
+  { name: 'since', value: 'TIME', help: 'from so long ago: 1h, 7d' },
+  { name: 'from', value: 'TIME', help: 'from then: 2026-11-22 or 2026-11-22T10:00:00Z' },
+  { name: 'to', value: 'TIME', help: 'until then' },
+];
+
+export const COMMANDS: readonly Command[] = [
+  {
+    name: 'probe',
+    summary: 'Say what is in a file or stream',
+    description: [
+      'Runs ffprobe and mediainfo and reports on what they found, where they disagree, and which one is right.',
+      'The exit code is 1 where no tool could read the source.',
+      'A file is sent as it is read, and removed from the service with the end of the request.',
+    ],
+    positionals: [{ ...SOURCE, many: true }],
+    options: [
+      {
+        name: 'only',
+        value: 'TOOL',
+        values: ['ffprobe', 'mediainfo', 'probe_report', 'mediastreamvalidator', 'c2pa'],
+        help: 'run this tool alone: ffprobe, mediainfo, probe_report, mediastreamvalidator or c2pa',
+      },
+      ...VERSIONS,
+      POLICY,
+      { name: 'timeline', help: 'also keep bit rate, key frames and gaps over time' },
+      SET,
+      ...TIMES,
+      PARALLEL,
+    ],
+    formats: ['table', 'json', 'yaml', 'raw'],
+    examples: [
+      { does: 'what is in a file', line: 'probeyard probe https://media.example.com/film.mp4' },
+      { does: 'what is in a file of this machine', line: 'probeyard probe film.mp4' },
+      { does: 'what a program makes', line: 'make-film | probeyard probe -' },
+      {
+        does: 'the codec of its first stream, for a script',
+        line: "probeyard probe https://media.example.com/film.mp4 -o json | jq -r '.probe_report.response.codec.name'",
+      },
+      {
+        does: 'as CSV, from ffprobe 7.1 alone',
+        line:
+          'probeyard probe s3://media/film.mp4 --only ffprobe --ffprobe 7.1 --set ffprobe.output_format=csv ' +
+          '-o raw',
+      },
+      {
+        does: 'every frame of the first video stream',
+        line:
+          'probeyard probe https://media.example.com/film.mp4 --only ffprobe --set ffprobe.show_frames=true ' +
+          '--set ffprobe.select_streams=v:0 -o json',
+      },
+    ],
+    run: async () => (await import('./probe_command.ts')).default,
+  },
+  {
+    name: 'check',
+    summary: 'Judge files by a policy',
+    description: [
+      'The exit code is 0 where every file passes, 1 where a rule failed, 2 for a mistake in the command, ' +
+        'and 3 where a file could not be judged: that is never a pass.',
+    ],
+    positionals: [{ ...SOURCE, many: true }],
+    options: [
+      POLICY,
+      { name: 'fail-on', value: 'LEVEL', values: ['fail', 'warn'], help: 'warn: warnings fail, too; default: fail' },
+      REPORT,
+      ...VERSIONS,
+      SET,
+      ...TIMES,
+      PARALLEL,
+    ],
+    formats: ['table', 'json', 'yaml', 'junit', 'sarif', 'github'],
+    examples: [
+      {
+        does: 'may this be delivered?',
+        line: 'probeyard check https://media.example.com/film.mp4 --policy shared/web-mp4',
+      },
+      {
+        does: 'files of a build, by rules in a file of the repository, as JUnit for CI',
+        line: 'probeyard check dist/*.mp4 -p delivery.yaml -o junit > report.xml',
+      },
+      {
+        does: 'a list of addresses, eight at once, with annotations for GitHub',
+        line: 'xargs probeyard check -p shared/web-mp4 --parallel 8 -o github < addresses.txt',
+      },
+    ],
+    run: async () => (await import('./check_command.ts')).default,
+  },
+  {
+    name: 'hls',
+    summary: 'Validate HLS playlists',
+    description: [
+      'The exit code is 1 where there are findings of the level that fails: must-fix, unless told otherwise.',
+      'A playlist that is sent is judged by its own text: what it refers to by a relative name is not there.',
+    ],
+    positionals: [{ ...SOURCE, help: 'address of a playlist, or a file that holds one; - for stdin', many: true }],
+    options: [
+      { name: 'segments', help: 'fetch and measure a sample of the segments, and watch a live playlist' },
+      {
+        name: 'fail-on',
+        value: 'LEVEL',
+        values: ['must-fix', 'should-fix', 'info'],
+        help: 'findings that fail: must-fix (default), should-fix or info',
+      },
+      REPORT,
+      ...TIMES,
+      PARALLEL,
+    ],
+    formats: ['table', 'json', 'yaml', 'junit', 'sarif', 'github'],
+    examples: [
+      { does: 'what is wrong with a stream', line: 'probeyard hls https://media.example.com/live/main.m3u8' },
+      {
+        does: 'in CI, with its segments, as SARIF',
+        line: 'probeyard hls https://media.example.com/live/main.m3u8 --segments -o sarif > hls.sarif',
+      },
+    ],
+    run: async () => (await import('./hls_command.ts')).default,
+  },
+  {
+    name: 'c2pa',
+    summary: 'Check where a file comes from: its C2PA manifest',
+    description: ['The exit code is 1 where the manifest is invalid, or less than --require asks for.'],
+    positionals: [SOURCE],
+    options: [
+      {
+        name: 'require',
+        value: 'STATE',
+        values: ['valid', 'trusted'],
+        help: 'fail a file that is not valid, or trusted',
+      },
+      ...TIMES,
+    ],
+    formats: ['table', 'json', 'yaml', 'raw'],
+    examples: [
+      { does: 'who signed a picture', line: 'probeyard c2pa https://media.example.com/picture.jpg' },
+      {
+        does: 'refuse what is not signed by a trusted issuer',
+        line: 'probeyard c2pa https://media.example.com/picture.jpg --require trusted',
+      },
+    ],
+    run: async () => (await import('./c2pa_command.ts')).default,
+  },
+  {
+    name: 'compare',
+    summary: 'Say what changes between versions of a tool, on one source',
+    positionals: [URL_],
+    options: [
+      { name: 'ffprobe', value: 'VERSIONS', help: 'two or more versions of ffprobe, such as 4.4,7.1' },
+      { name: 'mediainfo', value: 'VERSIONS', help: 'two or more versions of mediainfo' },
+      { name: 'exit-code', help: 'exit with 1 where a field changes' },
+      SET,
+      ...TIMES,
+    ],
+    formats: ['table', 'json', 'yaml'],
+    examples: [
+      {
+        does: 'what ffprobe 9.0 says that 4.4 did not',
+        line: 'probeyard compare https://media.example.com/film.mp4 --ffprobe 4.4,9.0',
+      },
+    ],
+    run: async () => (await import('./compare_command.ts')).default,
+  },
+  {
+    name: 'diff',
+    summary: 'Compare two files, or one file at two times',
+    description: [
+      'Each side is a file or an address, which is probed, or the id of a request on record. The exit code is 0 ' +
+        'where no field differs and 1 where one does, as that of diff.',
+    ],
+    positionals: [
+      { name: 'A', isFile: true, help: 'file, address or request id' },
+      { name: 'B', isFile: true, help: 'file, address or request id' },
+    ],
+    options: [...VERSIONS, SET, ...TIMES],
+    formats: ['table', 'json', 'yaml'],
+    examples: [
+      {
+        does: 'what an encoder changed',
+        line: 'probeyard diff https://media.example.com/old.mp4 https://media.example.com/new.mp4',
+      },
+      {
+        does: 'the same file last week and now',
+        line: 'probeyard diff 019a5f3e-8a00-7000-8000-000000000001 https://media.example.com/film.mp4',
+      },
+    ],
+    run: async () => (await import('./compare_command.ts')).runDiff,
+  },
+  {
+    name: 'result',
+    summary: 'Read a result back',
+    positionals: [{ name: 'ID', help: 'id of a request' }],
+    formats: ['table', 'json', 'yaml'],
+    examples: [
+      { does: 'the whole answer of a request', line: 'probeyard result 019a5f3e-8a00-7000-8000-000000000001 -o json' },
+    ],
+    run: async () => (await import('./result_command.ts')).default,
+  },
+  {
+    name: 'log',
+    summary: 'List requests, or show one',
+    positionals: [{ name: 'ID', help: 'id of a request', optional: true }],
+    options: [
+      ...PERIOD,
+      {
+        name: 'type',
+        value: 'TYPE',
+        values: ['file', 'msv', 'c2pa', 'compare'],
+        many: true,
+        help: 'file, msv, c2pa or compare',
+      },
+      {
+        name: 'status',
+        value: 'STATUS',
+        values: ['success', 'with-errors', 'error'],
+        many: true,
+        help: 'success, with-errors or error',
+      },
+      {
+        name: 'status-policy',
+        value: 'OUTCOME',
+        values: ['pass', 'fail', 'warn', 'unknown', 'not-applicable', 'skipped'],
+        many: true,
+        help: 'outcome of the policy: pass, fail, warn, unknown, not-applicable or skipped',
+      },
+      { name: 'policy', value: 'NAME', many: true, help: 'judged by this policy' },
+      { name: 'url', value: 'TEXT', help: 'a part of the address' },
+      { name: 'limit', value: 'COUNT', help: 'at most so many; default: 20' },
+    ],
+    formats: ['table', 'json', 'yaml'],
+    examples: [
+      { does: 'what failed in the last hour', line: 'probeyard log --since 1h --status error --status with-errors' },
+      { does: 'one request, and why it failed', line: 'probeyard log 019a5f3e-8a00-7000-8000-000000000001' },
+    ],
+    run: async () => (await import('./log_command.ts')).default,
+  },
+  {
+    name: 'usage',
+    summary: 'Show requests, time and bytes of you and your sub-users',
+    options: [
+      ...PERIOD,
+      {
+        name: 'by',
+        value: 'UNIT',
+        values: ['hour', 'day', 'week', 'month', 'year'],
+        help: 'hour, day (default), week, month or year',
+      },
+    ],
+    formats: ['table', 'json', 'yaml'],
+    examples: [{ does: 'the last week by day', line: 'probeyard usage --since 7d' }],
+    run: async () => (await import('./log_command.ts')).runUsage,
+  },
+  {
+    name: 'token',
+    summary: 'List, create, rotate and revoke API tokens',
+    description: [
+      'create and rotate print the token alone to stdout: it can be read again only where the installation ' +
+        'keeps tokens.',
+    ],
+    positionals: [
+      {
+        name: 'ACTION',
+        values: ['list', 'create', 'rotate', 'revoke'],
+        help: 'list (default), create, rotate or revoke',
+        optional: true,
+      },
+      { name: 'ID', help: 'id of a token, to rotate or revoke', optional: true },
+    ],
+    options: [
+      { name: 'name', value: 'NAME', help: 'name of the new token' },
+      { name: 'expires', value: 'TIME', help: 'when it ends, from now: 12h, 30d' },
+      { name: 'permission', value: 'NAME', many: true, help: 'only this permission; default: all but write:policy' },
+    ],
+    formats: ['table', 'json', 'yaml'],
+    examples: [
+      {
+        does: 'a token for CI that may only probe, into a file that only you can read',
+        line: '(umask 077; probeyard token create --name ci --expires 90d --permission write:media > token)',
+      },
+      { does: 'take one back', line: 'probeyard token revoke 12' },
+    ],
+    run: async () => (await import('./token_command.ts')).default,
+  },
+  {
+    name: 'versions',
+    summary: 'List the tool versions that can run now',
+    formats: ['table', 'json', 'yaml'],
+    examples: [
+      { does: 'which versions there are', line: 'probeyard versions' },
+      {
+        does: 'the newest ffprobe',
+        line: 'probeyard versions -o json | jq -r \'.tools[] | select(.tool == "ffprobe").latest\'',
+      },
+    ],
+    run: async () => (await import('./result_command.ts')).runVersions,
+  },
+  {
+    name: 'login',
+    summary: 'Keep the address of the API and a token',
+    description: [
+      'Asks for the token without showing it, or reads it from stdin; tries it; and keeps both in ' +
+        '$XDG_CONFIG_HOME/probeyard/config.json, which only you can read. PROBEYARD_URL and ' +
+        'PROBEYARD_TOKEN win over it.',
+    ],
+    options: [{ name: 'server', value: 'URL', help: 'address of the API' }],
+    examples: [
+      { does: 'with a token that is typed', line: 'probeyard login --server https://probeyard.example.com' },
+      { does: 'with one from a file', line: 'probeyard login --server https://probeyard.example.com < token' },
+    ],
+    run: async () => (await import('./login.ts')).default,
+  },
+  {
+    name: 'ffprobe',
+    summary: 'Run ffprobe as a service: its own flags, its own output',
+    description: [
+      'Prints byte for byte what the same ffprobe prints on stdout, with its exit code. A flag that the ' +
+        'service cannot pass on is refused by name. PROBEYARD_FFPROBE_VERSION chooses the version. A link to ' +
+        'probeyard with the name ffprobe does the same, for programs that are told where ffprobe is.',
+    ],
+    examples: [
+      {
+        does: 'as any program calls it',
+        line:
+          'probeyard ffprobe -v quiet -print_format json -show_format -show_streams ' +
+          'https://media.example.com/film.mp4',
+      },
+      { does: 'in place of ffprobe', line: 'ln -s "$(command -v probeyard)" ~/bin/ffprobe' },
+    ],
+    verbatim: true,
+    run: async () => (await import('../shim/ffprobe_shim.ts')).default,
+  },
+  {
+    name: 'mediainfo',
+    summary: 'Run mediainfo as a service: its own flags, its own output',
+    description: [
+      'Prints byte for byte what the same mediainfo prints on stdout. A flag that the service cannot pass ' +
+        'on is refused by name. PROBEYARD_MEDIAINFO_VERSION chooses the version. A link to probeyard with the ' +
+        'name mediainfo does the same.',
+    ],
+    examples: [
+      { does: 'as JSON', line: 'probeyard mediainfo --Output=JSON https://media.example.com/film.mp4' },
+      {
+        does: 'one value',
+        line: "probeyard mediainfo '--Inform=General;%Duration%' https://media.example.com/film.mp4",
+      },
+    ],
+    verbatim: true,
+    run: async () => (await import('../shim/mediainfo_shim.ts')).default,
+  },
+  {
+    name: 'mcp',
+    summary: 'Model Context Protocol over stdio: forward messages to the API',
+    description: [
+      'For clients of the Model Context Protocol that start a program. Each line of stdin is one message; it is ' +
+        'sent to /mcp of the API with the token, and the answer is one line on stdout. A cancelled call is ' +
+        'cancelled in the cluster. Clients that speak HTTP do not need it: they use /mcp itself.',
+    ],
+    examples: [
+      {
+        does: 'in the configuration of a client, with PROBEYARD_URL and PROBEYARD_TOKEN in its environment',
+        line: 'probeyard mcp',
+      },
+      { does: 'the tools, by hand', line: `echo '{"jsonrpc":"2.0","id":1,"method":"tools/list"}' | probeyard mcp` },
+    ],
+    run: async () => (await import('../mcp/mcp_command.ts')).default,
+  },
+  DOCTOR,
+  {
+    name: 'completion',
+    summary: 'Print what completes commands and options in a shell',
+    positionals: [{ name: 'SHELL', values: ['bash', 'zsh', 'fish'], help: 'bash, zsh or fish' }],
+    examples: [
+      { does: 'bash, in ~/.bashrc', line: 'source <(probeyard completion bash)' },
+      { does: 'zsh, in a folder of fpath', line: 'probeyard completion zsh > "${fpath[1]}/_probeyard"' },
+      { does: 'fish', line: 'probeyard completion fish > ~/.config/fish/completions/probeyard.fish' },
+    ],
+    run: async () => (await import('../completion/completion.ts')).default,
+  },
+];

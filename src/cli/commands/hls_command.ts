@@ -1,0 +1,151 @@
+import type { Finding, Judged } from '../../media/ci_formats/judged.ts';
+import type { HlsMessage, HlsReport, MsvEnvelope } from '../../api_types.ts';
+import type { Run } from '../command.ts';
+import { EXIT, usage, type ExitCode } from '../exits.ts';
+import { submit } from '../follow_request.ts';
+import { givenSources, memberOf, subjectOf, type GivenSource } from '../given_source.ts';
+import { writeAnswer, writeValue } from '../output/write_answer.ts';
+import { type Colour, paint, several, tableText } from '../output/text_table.ts';
+import { ciText, isForCi, reportsOf, writeReports } from '../output/for_ci.ts';
+import { oneLine, type Terminal } from '../terminal.ts';
+import { unjudged } from './check_command.ts';
+import { times, withFields } from './request_options.ts';
+import { askSingle } from './probe_command.ts';
+import { inOrder, parallelOf, worst, type Outcome } from './several.ts';
+
+const LEVELS = ['must-fix', 'should-fix', 'info'] as const;
+type Level = (typeof LEVELS)[number];
+const COLOURS: Readonly<Record<Level, Colour | undefined>> = {
+  'must-fix': 'red',
+  'should-fix': 'yellow',
+  info: undefined,
+};
+
+interface Validated {
+  body: Buffer;
+  /** Null: the playlist could not be read. */
+  report: HlsReport | null;
+  error: string;
+}
+
+/** Findings of this level and of worse ones fail. */
+const fails = (level: Level, failOn: Level): boolean => LEVELS.indexOf(level) <= LEVELS.indexOf(failOn);
+
+function exitOf({ report }: Validated, failOn: Level): ExitCode {
+  if (report === null) return EXIT.unknown;
+  const { must_fix: must, should_fix: should, info } = report.summary;
+  const counts: Record<Level, number> = { 'must-fix': must, 'should-fix': should, info };
+  return LEVELS.some((level) => fails(level, failOn) && counts[level] > 0) ? EXIT.failed : EXIT.done;
+}
+
+const findingOf = ({ level, code, rule, message, url, line, count }: HlsMessage, failOn: Level): Finding => ({
+  rule: code,
+  outcome: level === 'must-fix' ? 'fail' : 'warn',
+  blocking: fails(level, failOn),
+  message,
+  expected: rule,
+  url,
+  line,
+  ...(count === undefined ? {} : { detail: `${count} times` }),
+});
+
+function judgedOf(one: Outcome<Validated>, failOn: Level): Judged {
+  const subject = subjectOf(one.source);
+  const by = 'HLS';
+  if ('failure' in one) return { ...subject, by, outcome: 'unknown', findings: [], error: one.failure.message };
+  const { report, error } = one.value;
+  if (report === null) return { ...subject, by, outcome: 'unknown', findings: [], error };
+  return {
+    ...subject,
+    by,
+    outcome: report.success ? 'pass' : 'fail',
+    // Information is no finding of a build, unless it is to fail.
+    findings: report.messages
+      .filter(({ level }) => level !== 'info' || failOn === 'info')
+      .map((message) => findingOf(message, failOn))
+      // The service has a name of its own for a file that was sent.
+      .map(({ url, ...finding }) => (one.source.file || url === undefined ? finding : { ...finding, url })),
+  };
+}
+
+/** The end of a long address is what tells playlists apart. */
+const placeOf = ({ url, line }: HlsMessage): string => `${url.split('/').at(-1) ?? url}:${line}`;
+
+function reportText(terminal: Terminal, { messages, summary, version }: HlsReport): string {
+  const { must_fix: must, should_fix: should, info, playlists, segments, untold, live } = summary;
+  const counts = `${must} must-fix, ${should} should-fix, ${info} info`;
+  const read = `${several(playlists, 'playlist')}, ${several(segments, 'segment')}${live ? ', live' : ''}`;
+  const head = `${paint(terminal, must > 0 ? 'red' : 'green', counts)} in ${read} (rules ${oneLine(version)})\n`;
+  if (messages.length === 0) return head;
+  const rows = messages.map((message) => [
+    { text: message.level, colour: COLOURS[message.level] },
+    message.code,
+    placeOf(message),
+    message.count === undefined ? message.message : `${message.message} (${message.count} times)`,
+  ]);
+  const rest = untold > 0 ? `${untold} more findings are not listed\n` : '';
+  return head + tableText(terminal, ['LEVEL', 'CODE', 'WHERE', 'WHY'], rows) + rest;
+}
+
+function text(terminal: Terminal, one: Outcome<Validated>): string {
+  const head = `${paint(terminal, 'bold', one.source.shown)}\n`;
+  const error = 'failure' in one ? one.failure.message : one.value.report === null ? one.value.error : undefined;
+  if (error !== undefined) return `${head}${paint(terminal, 'yellow', 'unknown')} ${oneLine(error)}\n`;
+  return head + reportText(terminal, (one as { value: Validated }).value.report!);
+}
+
+const run: Run = async (invocation) => {
+  const { positionals, format, terminal } = invocation;
+  const failOn = (invocation.text('fail-on') ?? 'must-fix') as Level;
+  const reports = reportsOf(invocation);
+  const sources = await givenSources(positionals);
+  if (invocation.has('segments') && sources.some(({ file }) => file))
+    throw usage('--segments: segments are read from addresses', 'give the address of the playlist');
+  const api = await invocation.api();
+  const fields = withFields(
+    {
+      ...times(invocation),
+      inject_output: false,
+      inject_json: true,
+      ...(invocation.has('segments') ? { parse_playlist_only: false } : {}),
+    },
+    invocation,
+  );
+  const enveloped = positionals.length === 1;
+  async function validate(source: GivenSource): Promise<Validated> {
+    const { body } = source.file
+      ? await askSingle(invocation, api, 'mediastreamvalidator', { fields, source, enveloped })
+      : await submit(
+          api,
+          { name: 'POST /v1/probe/mediastreamvalidator', body: { ...fields, url: source.text }, enveloped },
+          invocation,
+        );
+    const { output, error } = JSON.parse(body.toString()) as MsvEnvelope;
+    const report = typeof output === 'string' ? (JSON.parse(output) as HlsReport) : output;
+    return { body, report, error: error ?? 'the playlist could not be read' };
+  }
+  const outcomes = await inOrder(sources, parallelOf(invocation), validate, (done) => {
+    if (positionals.length > 1) terminal.progress(`${done} of ${positionals.length} validated`);
+  });
+  terminal.progress('');
+  const [first, second] = outcomes;
+  const judged = outcomes.map((one) => judgedOf(one, failOn));
+  await writeReports(reports, judged);
+  if (isForCi(format)) await terminal.data(await ciText(format, judged));
+  else if (format === 'table') await terminal.data(outcomes.map((one) => text(terminal, one)).join('\n'));
+  else if (first && !second) {
+    if ('failure' in first) throw first.failure;
+    await writeAnswer(invocation, first.value.body);
+  } else
+    await writeValue(
+      invocation,
+      outcomes.map((one) => ({
+        ...memberOf(one.source),
+        ...('failure' in one
+          ? { success: false, error: one.failure.message }
+          : (JSON.parse(one.value.body.toString()) as MsvEnvelope)),
+      })),
+    );
+  return worst(outcomes.map((one) => ('failure' in one ? unjudged(one.failure.exitCode) : exitOf(one.value, failOn))));
+};
+export default run;

@@ -1,0 +1,186 @@
+/** `probe`: what is in files and streams; and how other commands ask for it. */
+import { readFile } from 'node:fs/promises';
+import { EXIT, type ExitCode, Failure, usage } from '../exits.ts';
+import type { Api } from '../api/api_client.ts';
+import type { Body } from '../../api_calls.ts';
+import type { Answered } from '../api/exchange_http.ts';
+import type { Envelope } from '../../api_types.ts';
+import type { Invocation, Run } from '../command.ts';
+import { submit, type Limits } from '../follow_request.ts';
+import { type GivenSource, givenSources, memberOf } from '../given_source.ts';
+import { writeAnswer, yamlText } from '../output/write_answer.ts';
+import { envelopeText } from '../output/envelope_text.ts';
+import { times, versions, withFields } from './request_options.ts';
+import { inOrder, parallelOf, worst, type Outcome } from './several.ts';
+
+/** What `--policy` names: a saved policy, or a file that holds one. */
+
+const FILE = /\.(?:ya?ml|json)$/i;
+const MOST_BYTES = 64 * 1024;
+
+async function policyOf(text: string): Promise<string | Record<string, unknown>> {
+  if (/\.xml$/i.test(text))
+    throw usage(`${text}: a policy of MediaConch has to be saved first`, 'PUT /v1/policy/NAME translates it');
+  if (!FILE.test(text)) return text;
+  let content: string;
+  try {
+    content = await readFile(text, 'utf8');
+  } catch (error) {
+    throw new Failure(`${text}: cannot be read: ${(error as NodeJS.ErrnoException).code}`, EXIT.usage, {
+      hint: 'a name that ends in .yaml, .yml or .json is a file',
+    });
+  }
+  if (content.length > MOST_BYTES) throw usage(`${text}: is larger than 64 KB`);
+  return parsed(content, text);
+}
+
+async function parsed(content: string, path: string): Promise<Record<string, unknown>> {
+  const { parse } = await import('yaml');
+  let value: unknown;
+  try {
+    value = parse(content, { maxAliasCount: 0 });
+  } catch (error) {
+    throw usage(`${path}: is not valid YAML: ${(error as Error).message.split('\n')[0]}`);
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw usage(`${path}: is not a policy: it needs rules`);
+  return value as Record<string, unknown>;
+}
+
+export async function fileRequest(invocation: Invocation): Promise<Record<string, unknown> & Limits> {
+  const [only, policy] = [invocation.text('only'), invocation.text('policy')];
+  return withFields(
+    {
+      ...times(invocation),
+      ...versions(invocation),
+      ...(only === undefined ? {} : { only }),
+      ...(invocation.has('timeline') ? { timeline: { enabled: true } } : {}),
+      ...(policy === undefined ? {} : { policy: await policyOf(policy) }),
+    },
+    invocation,
+  );
+}
+
+/** Asks for one source: its address stands in the body, or its file is sent beside it. */
+export const askFor = (
+  invocation: Invocation,
+  api: Api,
+  fields: Record<string, unknown> & Limits,
+  { source: { text, file }, enveloped = true }: { source: GivenSource; enveloped?: boolean },
+): Promise<Answered> =>
+  submit(
+    api,
+    {
+      name: 'POST /v1/probe/file',
+      body: { ...fields, ...(file ? {} : { url: text }) } as Body<'POST /v1/probe/file'> & Limits,
+      file,
+      enveloped,
+    },
+    invocation,
+  );
+
+const exitOf = ({ success }: Envelope): ExitCode => (success ? EXIT.done : EXIT.failed);
+const envelopeOf = ({ body }: Answered): Envelope => JSON.parse(body.toString()) as Envelope;
+
+const run: Run = async (invocation) => {
+  const { positionals, format, terminal } = invocation;
+  const sources = await givenSources(positionals);
+  const raw = format === 'raw';
+  if (raw && (sources.length > 1 || invocation.text('only') === undefined))
+    throw usage('-o raw prints the output of one tool about one address', 'add --only ffprobe or another tool');
+  const fields = await fileRequest(invocation);
+  if (raw) fields['inject_output'] = true;
+  const api = await invocation.api();
+  const probe = (source: GivenSource): Promise<Answered> =>
+    askFor(invocation, api, fields, { source, enveloped: !raw && sources.length === 1 });
+  const outcomes = await inOrder(sources, parallelOf(invocation), probe, (done) => {
+    if (sources.length > 1) terminal.progress(`${done} of ${sources.length} done`);
+  });
+  terminal.progress('');
+  const [first, second] = outcomes;
+  if (first === undefined || second !== undefined) return printAll(invocation, outcomes);
+  if ('failure' in first) throw first.failure;
+  return printOne(invocation, first);
+};
+
+async function printOne(
+  invocation: Invocation,
+  { source, value }: { source: GivenSource; value: Answered },
+): Promise<ExitCode> {
+  const { format, terminal } = invocation;
+  if (format === 'raw') {
+    await terminal.data(value.body);
+    return /^\s*\{"success":false/.test(value.body.subarray(0, 64).toString()) ? EXIT.failed : EXIT.done;
+  }
+  const envelope = envelopeOf(value);
+  if (format === 'table') await terminal.data(envelopeText(terminal, source.shown, envelope));
+  else await writeAnswer(invocation, value.body);
+  return exitOf(envelope);
+}
+
+const refused = (source: GivenSource, { message }: Failure): object => ({
+  ...memberOf(source),
+  success: false,
+  error: message,
+});
+
+/** As a list: each answer with the name of its source. */
+async function printAll({ format, terminal }: Invocation, outcomes: readonly Outcome<Answered>[]): Promise<ExitCode> {
+  if (format === 'table')
+    for (const one of outcomes)
+      await terminal.data(
+        'value' in one
+          ? `${envelopeText(terminal, one.source.shown, envelopeOf(one.value))}\n`
+          : `${one.source.shown}\nfailed: ${one.failure.message}\n\n`,
+      );
+  else if (format === 'yaml')
+    await terminal.data(
+      await yamlText(
+        outcomes.map((one) =>
+          'value' in one ? { ...memberOf(one.source), ...envelopeOf(one.value) } : refused(one.source, one.failure),
+        ),
+      ),
+    );
+  else
+    for (const [place, one] of outcomes.entries()) {
+      const name = JSON.stringify(memberOf(one.source)).slice(0, -1);
+      await terminal.data(place === 0 ? '[\n' : ',\n');
+      if ('failure' in one) await terminal.data(JSON.stringify(refused(one.source, one.failure)));
+      else {
+        // The answer is an object: its members follow the name, byte for byte.
+        await terminal.data(`${name},`);
+        await terminal.data(one.value.body.subarray(one.value.body.indexOf('{') + 1));
+      }
+      if (place === outcomes.length - 1) await terminal.data('\n]\n');
+    }
+  return worst(outcomes.map((one) => ('value' in one ? exitOf(envelopeOf(one.value)) : one.failure.exitCode)));
+}
+export default run;
+
+/** A file that is sent goes to one endpoint; its answer takes the form of that of the tool's own endpoint. */
+
+type SingleTool = 'mediastreamvalidator' | 'c2pa';
+
+function singleAnswer(envelope: Envelope, tool: SingleTool): object {
+  const { success, error: failed, metadata } = envelope;
+  const { response = null, error = failed, duration = 0, usage: billed = 0 } = envelope[tool] ?? {};
+  return {
+    success,
+    ...(error === undefined ? {} : { error }),
+    output: response,
+    metadata: { ...metadata, duration, usage: billed },
+  };
+}
+
+export async function askSingle(
+  invocation: Invocation,
+  api: Api,
+  tool: SingleTool,
+  { fields, source, enveloped }: { fields: Record<string, unknown>; source: GivenSource; enveloped: boolean },
+): Promise<Answered> {
+  const bare = fields['inject_output'] === true;
+  const answered = await askFor(invocation, api, { ...fields, only: tool }, { source, enveloped });
+  if (bare) return answered;
+  const envelope = JSON.parse(answered.body.toString()) as Envelope;
+  return { ...answered, body: Buffer.from(JSON.stringify(singleAnswer(envelope, tool))) };
+}

@@ -1,0 +1,72 @@
+/** Options that become fields of a request. */
+import { milliseconds } from '../args.ts';
+import type { Given, Option } from '../command.ts';
+import { usage } from '../exits.ts';
+
+export const TIMES: readonly Option[] = [
+  { name: 'timeout', value: 'TIME', help: 'limit of the analysis, such as 30s or 2m' },
+  { name: 'queue-timeout', value: 'TIME', help: 'limit of the time in the queue before it' },
+];
+export const VERSIONS: readonly Option[] = [
+  { name: 'ffprobe', value: 'VERSION', help: 'version of ffprobe' },
+  { name: 'mediainfo', value: 'VERSION', help: 'version of mediainfo' },
+];
+export const SET: Option = {
+  name: 'set',
+  value: 'FIELD=VALUE',
+  many: true,
+  help: 'any field of the request, such as ffprobe.show_frames=true',
+};
+export const PARALLEL: Option = {
+  name: 'parallel',
+  value: 'COUNT',
+  help: 'requests at once where there are several sources; default: 4',
+};
+
+export function times({ text }: Given): { timeout?: number; queue_timeout?: number } {
+  const [timeout, queue] = [text('timeout'), text('queue-timeout')];
+  return {
+    ...(timeout === undefined ? {} : { timeout: milliseconds('timeout', timeout) }),
+    ...(queue === undefined ? {} : { queue_timeout: milliseconds('queue-timeout', queue) }),
+  };
+}
+
+export function versions({ text }: Given): Record<string, { version: string }> {
+  const pairs = ['ffprobe', 'mediainfo'].flatMap((tool) => {
+    const version = text(tool);
+    return version === undefined ? [] : [[tool, { version }] as const];
+  });
+  return Object.fromEntries(pairs);
+}
+
+const PATH = /^[a-z][a-z0-9_]*(?:\.[a-z][a-z0-9_]*)?$/;
+const LITERAL = /^(?:true|false|null|-?\d+(?:\.\d+)?|".*")$/s;
+
+/** A number, boolean or null, else a text; `"5"` is a text, too. */
+function valueOf(text: string): unknown {
+  if (!LITERAL.test(text)) return text;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
+}
+
+/** The fields of `--set`, over those that other options gave. */
+export function withFields(fields: Record<string, unknown>, { texts }: Given): Record<string, unknown> {
+  const made = new Map(Object.entries(fields));
+  for (const text of texts('set')) {
+    const place = text.indexOf('=');
+    const path = text.slice(0, Math.max(0, place));
+    if (!PATH.test(path)) throw usage('--set: must be FIELD=VALUE or TOOL.FIELD=VALUE');
+    const value = valueOf(text.slice(place + 1));
+    const [field, member] = path.split('.') as [string, string | undefined];
+    if (member === undefined) made.set(field, value);
+    else {
+      const before = made.get(field);
+      const members = typeof before === 'object' && before !== null ? Object.entries(before) : [];
+      made.set(field, Object.fromEntries([...members, [member, value]]));
+    }
+  }
+  return Object.fromEntries(made);
+}

@@ -1,0 +1,50 @@
+/** `result` and `versions`: what is read without running anything. */
+import type { Envelope } from '../../api_types.ts';
+import type { Run } from '../command.ts';
+import { EXIT, Failure } from '../exits.ts';
+import { standingLine } from '../follow_request.ts';
+import { writeAnswer } from '../output/write_answer.ts';
+import { envelopeText } from '../output/envelope_text.ts';
+import { oneLine } from '../terminal.ts';
+import { tableText } from '../output/text_table.ts';
+
+const run: Run = async (invocation) => {
+  const { positionals, format, terminal } = invocation;
+  const api = await invocation.api();
+  const id = positionals[0]!;
+  const { status, body } = await api.ask('GET /v1/probe/:id', { params: { id } });
+  const answer = JSON.parse(body.toString()) as Envelope;
+  if (status === 202)
+    throw new Failure(
+      `the request has not ended: ${standingLine(JSON.parse(body.toString()), Date.now() - begun(body))}`,
+      EXIT.unknown,
+    );
+  if (format === 'table' && answer.metadata !== undefined && !('runs' in answer) && !('output' in answer))
+    await terminal.data(envelopeText(terminal, oneLine(id), answer));
+  else await writeAnswer(invocation, body);
+  return answer.success ? EXIT.done : EXIT.failed;
+};
+
+const begun = (body: Buffer): number =>
+  Date.parse((JSON.parse(body.toString()) as { steps: { queued: string } }).steps.queued);
+export default run;
+
+export const runVersions: Run = async (invocation) => {
+  const { format, terminal } = invocation;
+  const api = await invocation.api();
+  if (format !== 'table') {
+    await writeAnswer(invocation, (await api.ask('GET /v1/versions')).body);
+    return EXIT.done;
+  }
+  const { tools } = await api.call('GET /v1/versions');
+  const rows = tools.map(({ tool, latest, versions }) => [
+    tool,
+    latest ?? 'none',
+    versions.map(({ version }) => version).join(' '),
+  ]);
+  await terminal.data(tableText(terminal, ['TOOL', 'LATEST', 'VERSIONS'], rows));
+  for (const { tool, versions } of tools)
+    for (const { version, warning } of versions)
+      if (warning !== undefined) terminal.note(oneLine(`${tool} ${version}: ${warning}`));
+  return EXIT.done;
+};

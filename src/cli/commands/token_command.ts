@@ -1,0 +1,90 @@
+import type { Api } from '../api/api_client.ts';
+import type { Answer, Body } from '../../api_calls.ts';
+import type { Invocation, Run } from '../command.ts';
+import { milliseconds, wholeNumber } from '../args.ts';
+import { EXIT, usage } from '../exits.ts';
+import { writeValue } from '../output/write_answer.ts';
+import { age, tableText } from '../output/text_table.ts';
+
+type Token = Answer<'POST auth/api-token'>;
+const PAGE = 1_000;
+
+/** A list shows no token: it is printed where one is made, alone, for a file or a variable. */
+const withoutSecrets = ({ token: _token, 'webhook-secret': _secret, ...rest }: Token): object => rest;
+
+async function printSecret(invocation: Invocation, made: Token): Promise<void> {
+  const { format, terminal } = invocation;
+  if (format !== 'table') await writeValue(invocation, made);
+  else {
+    terminal.note(`token ${made.id}, "${made.name}"${made.expires === null ? '' : `, until ${made.expires}`}`);
+    await terminal.data(`${made.token}\n`);
+  }
+}
+
+async function list(invocation: Invocation, api: Api): Promise<void> {
+  const { format, terminal } = invocation;
+  const { 'api-tokens': tokens } = await api.call('GET auth/api-token', { query: { pagination: { limit: PAGE } } });
+  if (format !== 'table')
+    return writeValue(
+      invocation,
+      tokens.map((token) => withoutSecrets(token as Token)),
+    );
+  const rows = tokens.map((token) => [
+    String(token.id),
+    token.name,
+    age(token.created),
+    token.expires ?? 'never',
+    String(token['limits-in-force']['requests-per-minute']),
+    String(token['limits-in-force'].concurrency),
+    token.permissions === null ? 'as its user' : token.permissions.join(' '),
+  ]);
+  await terminal.data(
+    tableText(terminal, ['ID', 'NAME', 'AGE', 'EXPIRES', 'PER MINUTE', 'AT ONCE', 'PERMISSIONS'], rows),
+  );
+}
+
+type Made = NonNullable<Body<'POST auth/api-token'>>;
+
+function bodyOf(invocation: Invocation): Made {
+  const [name, expires] = [invocation.text('name'), invocation.text('expires')];
+  const permissions = invocation.texts('permission') as NonNullable<Made['permissions']>;
+  return {
+    ...(name === undefined ? {} : { name }),
+    ...(expires === undefined ? {} : { ttl: milliseconds('expires', expires) }),
+    ...(permissions.length === 0 ? {} : { permissions }),
+  };
+}
+
+function idOf(invocation: Invocation): { id: string } {
+  const [, id] = invocation.positionals;
+  if (id === undefined) throw usage('token: ID is missing', 'probeyard token list shows the ids');
+  return { id: String(wholeNumber('id', id, 1, 999_999_999)) };
+}
+
+const run: Run = async (invocation) => {
+  const [action] = invocation.positionals;
+  if (action !== 'list') {
+    if (action !== 'create') idOf(invocation);
+    else if (invocation.positionals.length > 1) throw usage('token create: takes no ID');
+  }
+  const api = await invocation.api();
+  switch (action) {
+    case 'create':
+      await printSecret(invocation, await api.call('POST auth/api-token', { body: bodyOf(invocation) }));
+      break;
+    case 'rotate':
+      await printSecret(
+        invocation,
+        await api.call('PUT auth/api-token/:id', { params: idOf(invocation), body: { rotate: true } }),
+      );
+      break;
+    case 'revoke':
+      await api.call('DELETE auth/api-token/:id', { params: idOf(invocation) });
+      invocation.terminal.note(`token ${idOf(invocation).id} is revoked`);
+      break;
+    default:
+      await list(invocation, api);
+  }
+  return EXIT.done;
+};
+export default run;

@@ -1,0 +1,130 @@
+/** Every command of the plugin of kubectl. */
+import type { Command, Option } from '../command.ts';
+import { PARALLEL, TIMES, VERSIONS } from '../commands/request_options.ts';
+import { DOCTOR } from '../doctor/doctor_command.ts';
+import { PLACE, TOKEN_SECRET } from './options.ts';
+
+const JOB = { name: 'JOB', help: 'name of a ProbeJob: NAME or pj/NAME' } as const;
+const FILE = (help: string): Option => ({ name: 'file', short: 'f', value: 'FILE', help });
+
+export const KUBECTL_COMMANDS: readonly Command[] = [
+  {
+    name: 'probe',
+    summary: 'Make a ProbeJob, wait for its end and print the result',
+    description: [
+      'The job runs on the default token, with the right to create ProbeJobs. Its result is read from the ' +
+        'API. Ctrl-C ' +
+        'deletes the job, which cancels it.',
+      'An address with a password or a query must not stand in a resource: put it into a Secret with the label ' +
+        'probeyard.dev/source=true.',
+    ],
+    positionals: [{ name: 'URL', help: 'address of a file, playlist or stream', optional: true }],
+    options: [
+      { name: 'secret', value: 'NAME', help: 'Secret that holds the address instead: NAME, or NAME/KEY' },
+      ...VERSIONS,
+      { name: 'policy', short: 'p', value: 'POLICY', help: 'a shared policy, such as shared/web-mp4' },
+      ...TIMES,
+      TOKEN_SECRET,
+      ...PLACE,
+    ],
+    formats: ['table', 'json', 'yaml'],
+    examples: [
+      { does: 'what is in a file', line: 'kubectl probeyard probe https://media.example.com/film.mp4' },
+      { does: 'an address that is kept in a Secret', line: 'kubectl probeyard probe --secret film-address' },
+    ],
+    run: async () => (await import('./probe_by_job.ts')).default,
+  },
+  {
+    name: 'result',
+    summary: 'Print the result of a ProbeJob',
+    positionals: [JOB],
+    options: [TOKEN_SECRET, ...PLACE],
+    formats: ['table', 'json', 'yaml'],
+    examples: [{ does: 'of a job that was made by hand', line: 'kubectl probeyard result pj/by-hand -o json' }],
+    run: async () => (await import('./job_result.ts')).default,
+  },
+  {
+    name: 'explain',
+    summary: 'Say why a job waits, or why it failed',
+    description: ['From the status of the job, its pool, its tools and their Events.'],
+    positionals: [JOB],
+    options: PLACE,
+    formats: ['table', 'json', 'yaml'],
+    examples: [
+      { does: 'why does it wait?', line: 'kubectl probeyard explain pj/019a5f3e-8a00-7000-8000-000000000001' },
+    ],
+    run: async () => (await import('./explain_job.ts')).default,
+  },
+  {
+    name: 'tools',
+    summary: 'List tool versions, what each binary says of itself, and what is wrong with it',
+    options: PLACE,
+    formats: ['table', 'json', 'yaml'],
+    examples: [{ does: 'which versions are ready', line: 'kubectl probeyard tools' }],
+    run: async () => (await import('./lists.ts')).tools,
+  },
+  {
+    name: 'pools',
+    summary: 'List pools of runners, and what each of them lacks',
+    options: PLACE,
+    formats: ['table', 'json', 'yaml'],
+    examples: [{ does: 'are there runners?', line: 'kubectl probeyard pools' }],
+    run: async () => (await import('./lists.ts')).pools,
+  },
+  {
+    name: 'top',
+    summary: 'Show pools, and the jobs that run and wait',
+    options: PLACE,
+    formats: ['table', 'json', 'yaml'],
+    examples: [{ does: 'what goes on', line: 'kubectl probeyard top' }],
+    run: async () => (await import('./lists.ts')).top,
+  },
+  {
+    name: 'upgrade',
+    summary: 'Say what would change with another version of a tool',
+    description: [
+      'Compares two versions on each address and sums up which fields change, on how many files. With ' +
+        '--policy also on ' +
+        'how many files the outcome of a policy would change.',
+    ],
+    positionals: [
+      { name: 'TOOL', help: 'ffprobe or mediainfo', values: ['ffprobe', 'mediainfo'] },
+      { name: 'FROM', help: 'the version of today' },
+      { name: 'TO', help: 'the version to come' },
+      { name: 'URL', help: 'addresses to compare on', many: true, optional: true },
+    ],
+    options: [
+      FILE('file with an address on each line'),
+      { name: 'policy', short: 'p', value: 'POLICY', many: true, help: 'policy whose outcomes may change' },
+      PARALLEL,
+      ...TIMES,
+      TOKEN_SECRET,
+      ...PLACE,
+    ],
+    formats: ['table', 'json', 'yaml'],
+    examples: [
+      {
+        does: 'before the operator moves "latest"',
+        line: 'kubectl probeyard upgrade ffprobe 7.1 9.0 -f addresses.txt --policy shared/web-mp4',
+      },
+    ],
+    run: async () => (await import('./upgrade.ts')).default,
+  },
+  {
+    name: 'support-bundle',
+    summary: 'Collect resources, Events and logs into an archive, without credentials',
+    description: [
+      'Reads no Secret and no ConfigMap. Tokens, passwords, values of variables and the queries of ' +
+        'addresses are taken ' +
+        'out. At most 32 MB.',
+    ],
+    options: [
+      FILE('the archive; default: probeyard-support-TIME.tar.gz'),
+      { name: 'runners-namespace', value: 'NAME', help: 'namespace of the runners; default: NAMESPACE-runners' },
+      ...PLACE,
+    ],
+    examples: [{ does: 'for whoever looks into it', line: 'kubectl probeyard support-bundle -f bundle.tar.gz' }],
+    run: async () => (await import('./support_bundle.ts')).default,
+  },
+  DOCTOR,
+];

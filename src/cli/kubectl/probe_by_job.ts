@@ -1,0 +1,100 @@
+import { randomBytes } from 'node:crypto';
+import { pause } from '../api/api_client.ts';
+import { milliseconds } from '../args.ts';
+import type { Invocation, Run } from '../command.ts';
+import { EXIT, Failure, Interrupted, usage, type ExitCode } from '../exits.ts';
+import { duration } from '../output/text_table.ts';
+import { checkedSource } from '../given_source.ts';
+import { oneLine } from '../terminal.ts';
+import { versions } from '../commands/request_options.ts';
+import { explain } from './explain_job.ts';
+import { kubectlOf, type Kubectl } from './run_kubectl.ts';
+import { conditionOf, hasEnded, stateOf, type Job } from './cluster_resources.ts';
+import { printResult } from './job_result.ts';
+
+const FIRST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 2_000;
+/** The longest that a job may wait and run, and what its end takes. */
+const LONGEST_MS = 60_000 + 650_000 + 30_000;
+
+/** A job made by hand must not hold a credential: it would stand in the resource. */
+function sourceOf(invocation: Invocation): object {
+  const [url] = invocation.positionals;
+  const secret = invocation.text('secret');
+  if (secret !== undefined) {
+    if (url !== undefined) throw usage('probe: an address and --secret: give one of them');
+    const [name, key] = secret.split('/');
+    return { secretRef: { name, ...(key === undefined ? {} : { key }) } };
+  }
+  if (url === undefined) throw usage('probe: URL is missing');
+  checkedSource(url);
+  if (/[?#]|:\/\/[^/]*@/.test(url))
+    throw usage(
+      'probe: an address with user info, a query or a fragment would stand in the resource, where others read it',
+      'put it into a Secret with the label probeyard.dev/source=true, and name that: --secret NAME or NAME/KEY',
+    );
+  return { url };
+}
+
+const jobOf = (invocation: Invocation, name: string): object => {
+  const tools = Object.entries(versions(invocation)).map(([tool, { version }]) => ({ name: tool, version }));
+  const [timeout, queue, policy] = [
+    invocation.text('timeout'),
+    invocation.text('queue-timeout'),
+    invocation.text('policy'),
+  ];
+  return {
+    apiVersion: 'probeyard.dev/v1alpha1',
+    kind: 'ProbeJob',
+    metadata: { name },
+    spec: {
+      source: sourceOf(invocation),
+      report: { enabled: true },
+      ...(tools.length === 0 ? {} : { tools }),
+      ...(timeout === undefined ? {} : { timeoutMs: milliseconds('timeout', timeout) }),
+      ...(queue === undefined ? {} : { queueTimeoutMs: milliseconds('queue-timeout', queue) }),
+      ...(policy === undefined ? {} : { policy: { name: policy } }),
+    },
+  };
+};
+
+async function untilEnded(kubectl: Kubectl, name: string, { terminal, signal }: Invocation): Promise<Job> {
+  const began = performance.now();
+  for (let wait = FIRST_PAUSE_MS; ; wait = Math.min(LONGEST_PAUSE_MS, wait * 1.3)) {
+    await pause(wait, signal);
+    const job = await kubectl.get<Job>('probejob', name);
+    if (hasEnded(job)) return job;
+    const elapsed = performance.now() - began;
+    if (elapsed > LONGEST_MS)
+      throw new Failure(explain({ job, pools: [], tools: [], events: [], now: Date.now() }).sentence, EXIT.unknown);
+    const message = conditionOf(job, 'Succeeded')?.message ?? '';
+    terminal.progress(`${stateOf(job)} ${duration(elapsed)} ${message}`);
+  }
+}
+
+const run: Run = async (invocation): Promise<ExitCode> => {
+  const { terminal, env } = invocation;
+  const kubectl = kubectlOf(invocation, invocation);
+  const name = `probe-${randomBytes(4).toString('hex')}`;
+  await kubectl.run(['create', '--filename=-'], { input: JSON.stringify(jobOf(invocation, name)) });
+  let job: Job;
+  try {
+    job = await untilEnded(kubectl, name, invocation);
+  } catch (error) {
+    if (error instanceof Interrupted) {
+      // Deleting a job that has not ended cancels it.
+      const after = kubectlOf(invocation, { env, signal: new AbortController().signal });
+      await after.run(['delete', 'probejob', name, '--wait=false']).catch(() => {});
+      terminal.note(`cancelled ${name}`);
+    }
+    throw error;
+  }
+  terminal.progress('');
+  terminal.note(`${name}: ${stateOf(job)}${job.status?.summary ? `: ${oneLine(job.status.summary)}` : ''}`);
+  if (stateOf(job) !== 'Completed' && stateOf(job) !== 'ToolFailed') {
+    terminal.note(`why: kubectl probeyard explain ${name}`);
+    return EXIT.failed;
+  }
+  return printResult(invocation, kubectl, job);
+};
+export default run;

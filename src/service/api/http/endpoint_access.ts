@@ -1,0 +1,136 @@
+/**
+ * Permissions of all endpoints. Endpoints are checked against these tables, OpenAPI and docs/permissions.md are
+ * generated from them, and the tests call every row with every role.
+ */
+import { NAMED_ONLY, type Permission } from '../../../platform/store/permissions.ts';
+import { ENDPOINT_ROWS, endpointPath, type EndpointPath } from '../../../media/tools/table.ts';
+import { isAdmin, seesEveryone, type Caller } from '../../accounts/caller.ts';
+import type { Deps } from '../deps.ts';
+import { ApiError } from '../errors.ts';
+import { callerOf, type Handler } from './request_context.ts';
+
+/* The two kinds of endpoints, and what each accepts. */
+
+/** Path prefix of the management endpoints; everything else belongs to the probe endpoints. */
+export const BASE = '/frontend/api/v1';
+export const isManagement = (path: string): boolean => path === BASE || path.startsWith(`${BASE}/`);
+
+export type CredentialKind = 'token' | 'jwt';
+
+export interface Side {
+  security: 'gateway' | 'management';
+  credentials: readonly CredentialKind[];
+  /** Whether a POST or PUT without a body counts as one without fields. */
+  emptyBody: boolean;
+}
+
+const GATEWAY: Side = { security: 'gateway', credentials: ['token'], emptyBody: false };
+const MANAGEMENT: Side = { security: 'management', credentials: ['token', 'jwt'], emptyBody: true };
+
+export const sideOf = (path: string): Side => (isManagement(path) ? MANAGEMENT : GATEWAY);
+
+export interface Access {
+  /** `anyone`: no authentication. `caller`: any authenticated caller. `admin`: administrators only. */
+  who: 'anyone' | 'caller' | 'admin';
+  /** Required in addition. */
+  permission?: Permission;
+}
+
+const anyone: Access = { who: 'anyone' };
+const authenticated: Access = { who: 'caller' };
+const having = (permission: Permission): Access => ({ who: 'caller', permission });
+const admin = (permission: Permission): Access => ({ who: 'admin', permission });
+
+export const ACCESS = {
+  'POST auth/sign-up': anyone,
+  'POST auth/verify': anyone,
+  'POST auth/sign-in': anyone,
+  'POST auth/reset': anyone,
+  'POST auth/reset/confirm': anyone,
+  'DELETE auth/sign-out': authenticated,
+  'GET auth/session': authenticated,
+  'DELETE auth/session': authenticated,
+  'DELETE auth/session/:id': authenticated,
+  'POST auth/jwt': authenticated,
+  'PUT auth/current/password': authenticated,
+  'PUT auth/:id/password': having('write:sub-user'),
+  'GET auth/api-token': having('read:profile'),
+  'POST auth/api-token': having('write:user'),
+  'GET auth/api-token/:id': having('read:profile'),
+  'PUT auth/api-token/:id': having('write:user'),
+  'DELETE auth/api-token/:id': having('write:user'),
+  'GET user': having('read:sub-user'),
+  'GET user/current': having('read:profile'),
+  'PUT user/current': having('write:user'),
+  'POST user/current': having('write:sub-user'),
+  'GET user/:id': having('read:user'),
+  'PUT user/:id': having('write:user'),
+  'POST user/:id': having('write:sub-user'),
+  'DELETE user/:id': admin('write:admin'),
+  'PUT user/:id/status': admin('write:admin'),
+  'GET user/:id/limits': admin('read:admin'),
+  'PUT user/:id/limits': admin('write:admin'),
+  'GET cluster': admin('read:admin'),
+  'GET media/log': having('read:media'),
+  'GET media/log/:id': having('read:media'),
+  'DELETE media/log/:id': having('write:media'),
+  'GET media/webhook': having('read:media'),
+  'POST media/webhook/:id/retry': having('write:webhook'),
+  'GET statistics/usage': having('read:statistics'),
+  'GET statistics/queue': having('read:statistics'),
+  'GET statistics/requests': having('read:statistics'),
+  'GET statistics/sources': having('read:statistics'),
+  'GET statistics/summary': having('read:statistics'),
+} as const satisfies Record<string, Access>;
+
+/** Endpoints that run one tool. */
+const OF_TOOLS = Object.fromEntries(
+  ENDPOINT_ROWS.map(endpointPath).flatMap((path) =>
+    ['GET', 'POST'].map((method) => [`${method} ${path}`, having('write:media')]),
+  ),
+) as Record<`${'GET' | 'POST'} ${EndpointPath}`, Access>;
+
+/** Probe endpoints: only API tokens may call them. */
+export const PROBE_ACCESS = {
+  'GET /v1/probe/file': having('write:media'),
+  'POST /v1/probe/file': having('write:media'),
+  ...OF_TOOLS,
+  'GET /v1/probe/:id': having('read:media'),
+  'POST /v1/probe/:id/cancel': having('write:media'),
+  'GET /v1/probe/:id/timeline': having('read:media'),
+  'GET /v1/versions': having('read:media'),
+  'GET /v1/samples': having('read:media'),
+  'POST /v1/compare': having('write:media'),
+  'POST /v1/compare/report': having('read:media'),
+  'GET /v1/probe/:id/policy': having('read:media'),
+  'GET /v1/policy': having('read:media'),
+  'GET /v1/policy/shared/:name': having('read:media'),
+  'POST /v1/policy/shared/:name/evaluate': having('read:media'),
+  'GET /v1/policy/:name': having('read:media'),
+  'PUT /v1/policy/:name': having('write:policy'),
+  'DELETE /v1/policy/:name': having('write:policy'),
+  'POST /v1/policy/:name/evaluate': having('read:media'),
+  /** Its tools call other endpoints, which check their own permissions. */
+  'POST /mcp': authenticated,
+} as const satisfies Record<string, Access>;
+
+/** Null: the call is allowed. */
+export function refusal(access: Access, who: Pick<Caller, 'role' | 'permissions'>): string | null {
+  if (access.who === 'admin' && !isAdmin(who)) return 'only administrators may call this';
+  if (access.permission !== undefined && !who.permissions.includes(access.permission))
+    return access.permission === NAMED_ONLY
+      ? `missing permission: ${NAMED_ONLY}, which a new token has only if its permissions name it`
+      : `missing permission: ${access.permission}`;
+  return null;
+}
+
+export const permitted = (access: Access): Handler =>
+  function checkPermission(ctx, next) {
+    const refused = refusal(access, callerOf(ctx));
+    if (refused !== null) throw new ApiError('no-permission', { text: refused });
+    return next();
+  };
+
+/** Users whose data a caller sees: the caller and all accounts below. Null: everyone's. */
+export const visibleUsers = async ({ store }: Pick<Deps, 'store'>, caller: Caller): Promise<number[] | null> =>
+  seesEveryone(caller) ? null : store.usersUnder(caller.userId);

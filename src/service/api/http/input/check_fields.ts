@@ -1,0 +1,179 @@
+/** Validates an input against its schema, fills in defaults, and describes invalid fields. */
+import { Ajv, type ErrorObject } from 'ajv';
+import { invalid, type ApiError } from '../../errors.ts';
+import type { Field } from './read_fields.ts';
+import { nearest } from '../../../../base/nearest.ts';
+import { shown } from './pairs.ts';
+
+/** Custom keyword: a larger value is lowered to this instead of rejected. */
+export const LOWERED_TO = 'x-lowered-to';
+/** Custom keyword: the description of a field that is validated by code. */
+export const DESCRIBED_AS = 'x-described-as';
+
+/** Custom keyword: describes a text's pattern in words. */
+export const FORM = 'x-form';
+
+const ajv = new Ajv({ useDefaults: true, allowUnionTypes: true, strict: true });
+ajv.addKeyword(DESCRIBED_AS);
+ajv.addKeyword({
+  keyword: LOWERED_TO,
+  type: 'number',
+  modifying: true,
+  errors: false,
+  validate: (
+    limit: number,
+    value: number,
+    _schema: unknown,
+    at?: { parentData?: unknown; parentDataProperty?: string | number },
+  ) => {
+    if (value > limit) (at!.parentData as Record<string, number>)[at!.parentDataProperty!] = limit;
+    return true;
+  },
+});
+
+ajv.addKeyword(FORM);
+
+/** Custom keyword, for members of a section: accepted alternative names. */
+export const ALIASES = 'x-aliases';
+ajv.addKeyword(ALIASES);
+
+/** Renames members given by an alias, before defaults are filled in. */
+function renaming(schema: Field): (input: unknown) => void {
+  const others = Object.entries(schema.properties ?? {}).flatMap(([section, { properties = {} }]) =>
+    Object.entries(properties).flatMap(([name, field]) =>
+      (field[ALIASES] ?? []).map((alias) => ({ section, name, alias })),
+    ),
+  );
+  return (input) => {
+    if (typeof input !== 'object' || input === null) return;
+    for (const { section, name, alias } of others) {
+      const members = (input as Record<string, unknown>)[section] as Record<string, unknown> | undefined;
+      if (typeof members !== 'object' || members === null || !Object.hasOwn(members, alias)) continue;
+      if (Object.hasOwn(members, name))
+        throw invalid(`${section}.${alias}`, `is another name of ${section}.${name}, which is given too`);
+      members[name] = members[alias];
+      delete members[alias];
+    }
+  };
+}
+
+const TYPES: Record<string, string> = {
+  string: 'a string',
+  boolean: 'true or false',
+  integer: 'an integer',
+  number: 'a number',
+  object: 'an object',
+  array: 'an array',
+  null: 'null',
+};
+const or = (choices: string[]): string =>
+  choices.length < 2 ? choices.join('') : `${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}`;
+
+const pathOf = (pointer: string): string[] =>
+  pointer
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+
+const fieldAt = (schema: Field, path: string[]): Field | undefined =>
+  path.reduce<Field | undefined>((field, step) => field?.properties?.[step], schema);
+
+function unknownName(schema: Field, path: string[], name: string): string {
+  const level = fieldAt(schema, path) ?? schema;
+  // An option written one level too high is the most frequent mistake: suggest where it belongs.
+  const inner =
+    path.length > 0
+      ? undefined
+      : Object.entries(schema.properties ?? {}).find(
+          ([, field]) => field.properties && Object.hasOwn(field.properties, name),
+        );
+  const best = inner ? `${inner[0]}.${name}` : nearest(name, Object.keys(level.properties ?? {}));
+  return best === undefined ? 'is unknown' : `is unknown; did you mean ${best}?`;
+}
+
+const dotted = (steps: string[]): string =>
+  steps.map((step) => shown(step.replaceAll('\0', '\uFFFD').toWellFormed())).join('.') || 'body';
+
+const itemsOf = ({ limit }: Record<string, unknown>): string => `${String(limit)} value${limit === 1 ? '' : 's'}`;
+
+function words(schema: Field, error: ErrorObject): { field: string; text: string } {
+  const path = pathOf(error.instancePath);
+  const params = error.params as Record<string, unknown>;
+  switch (error.keyword) {
+    case 'additionalProperties': {
+      const name = String(params['additionalProperty']);
+      return { field: dotted([...path, name]), text: unknownName(schema, path, name) };
+    }
+    case 'required':
+      return { field: dotted([...path, String(params['missingProperty'])]), text: 'is required' };
+    case 'type':
+      return {
+        field: dotted(path),
+        text: `must be ${or([params['type']].flat().map((type) => TYPES[String(type)] ?? String(type)))}`,
+      };
+    case 'enum':
+      return { field: dotted(path), text: `must be one of ${or((params['allowedValues'] as unknown[]).map(String))}` };
+    case 'const':
+      return { field: dotted(path), text: `must be ${String(params['allowedValue'])}` };
+    case 'minimum':
+      return { field: dotted(path), text: `must be at least ${String(params['limit'])}` };
+    case 'maximum':
+      return { field: dotted(path), text: `must be at most ${String(params['limit'])}` };
+    // A gap between 0, which is not passed on, and the smallest value that the tool accepts.
+    case 'not':
+      return { field: dotted(path), text: `must be 0, or at least ${fieldAt(schema, path)!.not!.maximum + 1}` };
+    case 'minItems':
+      return { field: dotted(path), text: `must have at least ${itemsOf(params)}` };
+    case 'maxItems':
+      return { field: dotted(path), text: `must have at most ${itemsOf(params)}` };
+    case 'uniqueItems':
+      return { field: dotted(path), text: 'must not contain duplicates' };
+    case 'minLength':
+      return { field: dotted(path), text: 'must not be empty' };
+    case 'maxLength':
+      return { field: dotted(path), text: `must be at most ${String(params['limit'])} characters long` };
+    case 'pattern':
+      return {
+        field: dotted(path),
+        text: fieldAt(schema, path)?.[FORM] ?? 'has an invalid format or contains control characters',
+      };
+    default:
+      return { field: dotted(path), text: error.message ?? 'is not valid' };
+  }
+}
+
+/** The validator of one schema. It modifies its input: defaults are filled in, and too large values lowered. */
+export function makeCheck<T>(schema: Field): (input: unknown) => T {
+  const validate = ajv.compile(schema);
+  const rename = renaming(schema);
+  return (input) => {
+    const place = unstorableIn(input);
+    if (place) throw invalid(dotted(place), 'must not contain U+0000 or an unpaired surrogate');
+    rename(input);
+    if (validate(input)) return input as T;
+    const { field, text } = words(schema, validate.errors![0]!);
+    const error: ApiError = invalid(field, text);
+    throw error;
+  };
+}
+
+/**
+ * Finds texts that cannot be stored: Postgres rejects U+0000 in text and jsonb, and an unpaired surrogate is not valid
+ * UTF-8.
+ */
+
+const isPlain = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
+
+/** Maximum path length in an error, counted from the outermost member. */
+const MOST_STEPS = 8;
+
+/** Path of the first one, including names of members. The input is bounded in depth and in values (json.ts). */
+export function unstorableIn(input: unknown): string[] | undefined {
+  if (typeof input === 'string') return isPlain(input) ? undefined : [];
+  if (typeof input !== 'object' || input === null) return undefined;
+  for (const name of Object.keys(input)) {
+    const inner = isPlain(name) ? unstorableIn((input as Record<string, unknown>)[name]) : [];
+    if (inner) return [name, ...inner].slice(0, MOST_STEPS);
+  }
+  return undefined;
+}

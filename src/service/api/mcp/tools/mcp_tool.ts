@@ -1,0 +1,70 @@
+/** What a tool is: the list, the check of its arguments and its work read the same declaration. */
+import Type, { type Static, type TProperties, type TObject } from 'typebox';
+import { makeReader } from '../../http/input/read_fields.ts';
+import type { Answer, Calls } from '../calls.ts';
+import { DEFAULT_BYTES, LEAST_BYTES, LONGEST_BYTES, type Said } from '../answer_text.ts';
+import type { Shape } from './result_summary.ts';
+
+/** `running`: the request goes on, under this id. */
+export type Outcome = Said | { running: string } | { answer: Answer; shape: Shape };
+
+export interface Tool {
+  name: string;
+  title: string;
+  description: string;
+  inputSchema: TObject;
+  annotations: { readOnlyHint: boolean; openWorldHint: boolean; destructiveHint?: boolean; idempotentHint?: boolean };
+  run(calls: Calls, args: unknown): Promise<{ outcome: Outcome; mostBytes: number }>;
+}
+
+const MaxBytes = Type.Integer({
+  minimum: LEAST_BYTES,
+  maximum: LONGEST_BYTES,
+  default: DEFAULT_BYTES,
+  description: 'Size limit of the answer. Many clients cut longer ones.',
+});
+
+export const Uuid = Type.String({
+  pattern: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$',
+  description: 'The request_id of an earlier answer.',
+});
+
+interface Declared<P extends TProperties> {
+  name: string;
+  title: string;
+  description: string;
+  fields: P;
+  /** Changes nothing but the log. */
+  readOnly?: boolean;
+  /** Reads sources on other hosts. */
+  openWorld?: boolean;
+  run(calls: Calls, args: Static<TObject<P>>): Promise<Outcome>;
+}
+
+export function tool<const P extends TProperties>({
+  name,
+  title,
+  description,
+  fields,
+  readOnly = true,
+  openWorld = false,
+  run,
+}: Declared<P>): Tool {
+  const inputSchema = Type.Object({ ...fields, max_bytes: MaxBytes }, { additionalProperties: false });
+  const read = makeReader<Static<TObject<P>> & { max_bytes: number }>(inputSchema);
+  return {
+    name,
+    title,
+    description,
+    inputSchema,
+    annotations: {
+      readOnlyHint: readOnly,
+      openWorldHint: openWorld,
+      ...(readOnly ? {} : { destructiveHint: true, idempotentHint: true }),
+    },
+    async run(calls, given) {
+      const { max_bytes: mostBytes, ...args } = read({ form: 'json', value: given ?? {} });
+      return { outcome: await run(calls, args as unknown as Static<TObject<P>>), mostBytes };
+    },
+  };
+}

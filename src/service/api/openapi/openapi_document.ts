@@ -1,0 +1,250 @@
+/** The OpenAPI 3.1 description, generated from the operations. Pure: the same operations produce the same document. */
+import { createHash } from 'node:crypto';
+import type { TSchema } from 'typebox';
+import {
+  type Components,
+  DescriptionError,
+  makeComponents,
+  requestSchema,
+  type Schema,
+  writtenSchema,
+} from './described_schemas.ts';
+import { commonErrors, type Examples, type Operation, type Response, TAGS } from './operation.ts';
+import { describeWebhooks } from './described_webhooks.ts';
+import type { Handler } from '../http/request_context.ts';
+import { methods } from '../http/middleware.ts';
+
+/** The general part of the OpenAPI description. */
+export const ABOUT = {
+  title: 'Probeyard',
+  version: 'v1.0',
+  summary: 'What is in this media file or stream?',
+  description: [
+    'Probeyard runs ffprobe and mediainfo on a media file, playlist or stream, each at an exact version, and ' +
+      'returns their output.',
+    'Names are snake_case under `/v1/probe/` and kebab-case under `/frontend/api/v1/`. Times are RFC 3339 in ' +
+      'UTC, durations milliseconds, sizes bytes.',
+    'In queries and forms a boolean is `true`, `t`, `1`, `false`, `f` or `0` in any case, an empty value counts ' +
+      'as omitted, and a nested field is written in brackets: `ffprobe[show_frames]=true`. In forms an object may ' +
+      'also be a JSON string. Unknown names, wrong types and repeated values are refused with 400.',
+    'Other methods get 405 with the header `Allow`.',
+  ].join('\n\n'),
+  license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+} as const;
+
+/** The OpenAPI 3.1 description, generated from the operations. Pure: the same operations produce the same document. */
+
+const FORM = 'application/x-www-form-urlencoded';
+const MULTIPART = 'multipart/form-data';
+
+const SCHEMES = {
+  apiToken: { type: 'http', scheme: 'bearer', description: 'An API token, 64 characters.' },
+  apiTokenQuery: {
+    type: 'apiKey',
+    in: 'query',
+    name: 'token',
+    description: 'An API token, for clients that cannot send headers.',
+  },
+  jwt: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'A JWT from `auth/sign-in` or `auth/jwt`.' },
+  jwtQuery: { type: 'apiKey', in: 'query', name: 'jwt' },
+  jwtCookie: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: 'jwt',
+    description:
+      'Set by a sign-in. Behind TLS the cookie `__Host-jwt` is set as well; if both are sent, `jwt` is ignored.',
+  },
+};
+const GATEWAY = ['apiToken', 'apiTokenQuery'] as const;
+const SECURITY = { gateway: GATEWAY, management: [...GATEWAY, 'jwt', 'jwtQuery', 'jwtCookie'], none: [] };
+
+const REQUEST_ID = {
+  description: 'The id of this request; for a probe, the id to read its result with.',
+  schema: { type: 'string', format: 'uuid' },
+};
+const RATE_HEADERS = {
+  'RateLimit-Policy': { description: 'The rate limit, as in the IETF draft.', schema: { type: 'string' } },
+  RateLimit: { description: 'The remaining calls, as in the IETF draft.', schema: { type: 'string' } },
+};
+
+const isObject = (schema: Schema): boolean => [schema.type].flat().includes('object');
+const isArray = (schema: Schema): boolean => [schema.type].flat().includes('array');
+
+const examplesOf = (examples: Examples | undefined): object =>
+  examples && Object.keys(examples).length > 0 ? { examples } : {};
+
+function queryParameters({ query, queryExamples = {}, id }: Operation, place: Components['place']): object[] {
+  if (!query) return [];
+  const { properties = {}, required = [] } = writtenSchema(requestSchema(query as Schema));
+  for (const [name, { value }] of Object.entries(queryExamples)) {
+    const unknown = Object.keys(value as object).find((parameter) => !(parameter in properties));
+    if (unknown) throw new DescriptionError(`${id}: the example ${name} has the unknown parameter ${unknown}`);
+  }
+  return Object.entries(properties).map(([name, schema]) => {
+    const { description, ...rest } = schema;
+    const examples = Object.entries(queryExamples)
+      .filter(([, { value }]) => name in (value as object))
+      .map(
+        ([key, { summary, value }]) =>
+          [
+            key,
+            { ...(summary === undefined ? {} : { summary }), value: (value as Record<string, unknown>)[name] },
+          ] as const,
+      );
+    return {
+      name,
+      in: 'query',
+      required: required.includes(name),
+      ...(description === undefined ? {} : { description }),
+      // Objects in brackets, lists by repetition.
+      ...(isObject(schema)
+        ? { style: 'deepObject', explode: true }
+        : isArray(schema)
+          ? { style: 'form', explode: true }
+          : {}),
+      schema: place(rest),
+      ...examplesOf(Object.fromEntries(examples)),
+    };
+  });
+}
+
+const headerParameters = ({ headers = {} }: Operation): object[] =>
+  Object.entries(headers).map(([name, { description, schema }]) => ({
+    name,
+    in: 'header',
+    required: false,
+    description,
+    schema,
+  }));
+
+function pathParameters({ path, params = {}, id }: Operation): object[] {
+  const named = [...path.matchAll(/:([A-Za-z_]+)/g)].map(([, name]) => name!);
+  const missing = named.find((name) => !(name in params)) ?? Object.keys(params).find((name) => !named.includes(name));
+  if (missing !== undefined)
+    throw new DescriptionError(`${id}: the path ${path} and its parameters do not agree on ${missing}`);
+  return named.map((name) => {
+    const { description, ...schema } = params[name] as Schema;
+    return { name, in: 'path', required: true, ...(description === undefined ? {} : { description }), schema };
+  });
+}
+
+/** Objects in a form: in brackets, or as one JSON string. */
+function encoding(mediaType: string, { properties = {} }: Schema): object {
+  const objects = Object.keys(properties).filter((name) => isObject(properties[name]!));
+  if (objects.length === 0) return {};
+  if (mediaType === FORM)
+    return { encoding: Object.fromEntries(objects.map((name) => [name, { style: 'deepObject', explode: true }])) };
+  return mediaType === MULTIPART
+    ? { encoding: Object.fromEntries(objects.map((name) => [name, { contentType: 'application/json' }])) }
+    : {};
+}
+
+function requestBody({ body }: Operation, place: Components['place']): object {
+  if (!body) return {};
+  const schema = requestSchema(body.schema as Schema);
+  const written = writtenSchema(schema);
+  const content = body.mediaTypes.map(
+    (mediaType) =>
+      [
+        mediaType,
+        {
+          schema: place(mediaType === FORM || mediaType === MULTIPART ? written : schema),
+          ...encoding(mediaType, schema),
+          ...examplesOf(body.examples),
+        },
+      ] as const,
+  );
+  const others = Object.entries(body.otherTypes ?? {}).map(([type, each]) => [type, { schema: place(each) }] as const);
+  return { requestBody: { required: body.required ?? true, content: Object.fromEntries([...content, ...others]) } };
+}
+
+function response(
+  operation: Operation,
+  { description, schema, mediaType = 'application/json', otherTypes = {}, headers = {}, examples }: Response,
+  status: number,
+  place: Components['place'],
+): object {
+  const types: Record<string, TSchema> = { ...(schema ? { [mediaType]: schema } : {}), ...otherTypes };
+  const content = Object.entries(types).map(
+    ([type, each]) => [type, { schema: place(each), ...(type === mediaType ? examplesOf(examples) : {}) }] as const,
+  );
+  const counted = operation.security !== 'none' && status !== 401 && status !== 403;
+  return {
+    description,
+    headers: { 'X-Request-Id': REQUEST_ID, ...(counted ? RATE_HEADERS : {}), ...headers },
+    ...(content.length > 0 ? { content: Object.fromEntries(content) } : {}),
+  };
+}
+
+function describe(operation: Operation, place: Components['place']): object {
+  const { id, tag, summary, description, permission, security } = operation;
+  const said = [description, ...(permission === undefined ? [] : [`Requires the permission \`${permission}\`.`])]
+    .filter((text) => text !== undefined)
+    .join('\n\n');
+  const parameters = [
+    ...pathParameters(operation),
+    ...queryParameters(operation, place),
+    ...headerParameters(operation),
+  ];
+  const responses = Object.entries({ ...commonErrors(operation), ...operation.responses }).map(
+    ([status, each]) => [status, response(operation, each, Number(status), place)] as const,
+  );
+  return {
+    operationId: id,
+    tags: [tag],
+    summary,
+    ...(said === '' ? {} : { description: said }),
+    security: SECURITY[security].map((scheme) => ({ [scheme]: [] })),
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...requestBody(operation, place),
+    responses: Object.fromEntries(responses),
+  };
+}
+
+export function openapiDocument(operations: readonly Operation[]): object {
+  const { schemas, place } = makeComponents();
+  const paths: Record<string, Record<string, object>> = {};
+  const ids = new Set<string>();
+  for (const operation of operations) {
+    if (ids.has(operation.id)) throw new DescriptionError(`two operations are called ${operation.id}`);
+    ids.add(operation.id);
+    const path = operation.path.replaceAll(/:([A-Za-z_]+)/g, '{$1}');
+    const ofPath = (paths[path] ??= {});
+    if (ofPath[operation.method]) throw new DescriptionError(`${operation.method} ${path} is described twice`);
+    ofPath[operation.method] = describe(operation, place);
+  }
+  const used = Object.entries(TAGS).filter(([name]) => operations.some(({ tag }) => tag === name));
+  return {
+    openapi: '3.1.1',
+    info: ABOUT,
+    servers: [{ url: '/' }],
+    tags: used.map(([name, description]) => ({ name, description })),
+    paths,
+    webhooks: describeWebhooks(place),
+    components: { schemas, securitySchemes: SCHEMES },
+  };
+}
+
+/** `GET /openapi.json`, and the same at `/frontend/api/v1/openapi.json`. Needs no authentication. */
+
+export function openapi(operations: readonly Operation[]): Handler[] {
+  const text = JSON.stringify(openapiDocument(operations));
+  const etag = `"${createHash('sha256').update(text).digest('base64url')}"`;
+  return [
+    methods('GET', 'HEAD'),
+    function answerDescription(ctx) {
+      ctx.set('Cache-Control', 'no-cache');
+      ctx.set('ETag', etag);
+      ctx.type = 'application/json';
+      ctx.status = 200;
+      if (
+        ctx
+          .get('If-None-Match')
+          .split(',')
+          .some((tag) => tag.trim().replace(/^W\//, '') === etag)
+      )
+        ctx.status = 304;
+      else ctx.body = text;
+    },
+  ];
+}

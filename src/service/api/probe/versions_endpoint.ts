@@ -1,0 +1,133 @@
+/** `GET /v1/versions`: the tool versions that the cluster can run now, and the options that each accepts. */
+import Type, { type Static } from 'typebox';
+import type { OptionSpec } from '../../../media/tools/option.ts';
+import { FILE_ROWS, sectionOf, type SectionName } from '../../../media/tools/table.ts';
+import type { Context } from '../http/request_context.ts';
+import { endpoint } from '../http/endpoint.ts';
+import type { Deps } from '../deps.ts';
+import type { Catalog } from './tool_versions.ts';
+import { acceptedValues, describedOption } from './tool_options.ts';
+
+type Program = Extract<(typeof FILE_ROWS)[number], { args: unknown }>;
+const PROGRAMS = FILE_ROWS.filter((row): row is Program => 'args' in row);
+const KINDS: readonly OptionSpec['type'][] = ['boolean', 'integer', 'number', 'enum', 'string'];
+
+const Option = Type.Object(
+  {
+    name: Type.String(),
+    type: Type.Unsafe<OptionSpec['type']>({ type: 'string', enum: [...KINDS] }),
+    default: Type.Unsafe<OptionSpec['default']>({
+      type: ['boolean', 'number', 'string', 'null'],
+      description: 'Null: nothing is passed to the tool.',
+    }),
+    help: Type.String(),
+    values: Type.Optional(Type.Array(Type.String(), { description: 'Of an enum: the accepted values.' })),
+    minimum: Type.Optional(Type.Number()),
+    maximum: Type.Optional(Type.Number()),
+    pattern: Type.Optional(Type.String({ description: 'Of a string: the regular expression for the whole text.' })),
+  },
+  { title: 'ToolOption', additionalProperties: false },
+);
+
+const Version = Type.Object(
+  {
+    version: Type.String(),
+    latest: Type.Optional(Type.Literal(true, { description: 'What `latest` stands for; left out elsewhere.' })),
+    options: Type.Array(Type.String(), { description: 'Names of the options that this version accepts.' }),
+    values: Type.Optional(
+      Type.Record(Type.String(), Type.Array(Type.String()), {
+        description: 'By option: the values of an enum that this version accepts, if it does not accept all of them.',
+      }),
+    ),
+    warning: Type.Optional(
+      Type.String({ description: 'Known vulnerabilities of this version, if the operator shows them.' }),
+    ),
+  },
+  { title: 'ToolVersion', additionalProperties: false },
+);
+
+const Tool = Type.Object(
+  {
+    tool: Type.Unsafe<SectionName>({
+      type: 'string',
+      enum: PROGRAMS.map(sectionOf),
+      description: 'The name of its section in `/v1/probe/file`.',
+    }),
+    latest: Type.Unsafe<string | null>({
+      type: ['string', 'null'],
+      description: 'The version that `latest` stands for; null if no version is ready.',
+    }),
+    selectable: Type.Boolean({ description: 'Its section accepts `version` and `timeout`.' }),
+    default: Type.Boolean({ description: 'Whether it runs if a request does not say.' }),
+    help: Type.String(),
+    options: Type.Array(Option, { description: 'Every option of the tool.' }),
+    versions: Type.Array(Version, { description: 'Newest first.' }),
+  },
+  { title: 'AvailableTool', additionalProperties: false },
+);
+
+const Answer = Type.Object(
+  { success: Type.Literal(true), tools: Type.Array(Tool) },
+  { title: 'Versions', additionalProperties: false },
+);
+type Answer = Static<typeof Answer>;
+
+function versionOf(program: Program, version: string, latest: string, catalog: Catalog): Static<typeof Version> {
+  const resolved = catalog.resolve(program.name, version);
+  const accepted = program.options.flatMap((spec) => {
+    const values = acceptedValues(spec, resolved);
+    return values === null ? [] : [{ spec, values }];
+  });
+  const fewer = accepted.filter(({ spec, values }) => values.length < (spec.values?.length ?? 0));
+  return {
+    version,
+    ...(version === latest ? { latest: true as const } : {}),
+    options: accepted.map(({ spec }) => spec.name),
+    ...(fewer.length > 0
+      ? { values: Object.fromEntries(fewer.map(({ spec, values }) => [spec.name, [...values]])) }
+      : {}),
+    ...(resolved.warning === undefined ? {} : { warning: resolved.warning }),
+  };
+}
+
+export function availableTools(catalog: Catalog): Answer {
+  const tools = PROGRAMS.map((program): Static<typeof Tool> => {
+    const versions = catalog.versions(program.name);
+    const latest = versions.length > 0 ? catalog.resolve(program.name, 'latest').version : null;
+    return {
+      tool: sectionOf(program),
+      latest,
+      selectable: program.file.tunable === true,
+      default: program.file.byDefault,
+      help: program.file.description,
+      options: program.options.map(describedOption),
+      versions: latest === null ? [] : versions.map((version) => versionOf(program, version, latest, catalog)),
+    };
+  });
+  return { success: true, tools };
+}
+
+/** Catalogs are immutable: a change creates a new object. */
+const made = new WeakMap<Catalog, Answer>();
+
+function read(deps: Deps, ctx: Context): void {
+  const catalog = deps.catalog();
+  const answer = made.get(catalog) ?? availableTools(catalog);
+  made.set(catalog, answer);
+  ctx.set('Cache-Control', 'private, max-age=5');
+  ctx.body = answer;
+}
+
+export const readVersions = endpoint(
+  'GET /v1/versions',
+  {
+    id: 'readVersions',
+    tag: 'probe',
+    summary: 'List tool versions',
+    description:
+      'The versions of each tool that the installation can run now, and the options that each version accepts. ' +
+      'Clients may cache the response for five seconds.',
+    answer: { description: 'The tools.', schema: Answer },
+  },
+  read,
+);
