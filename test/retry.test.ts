@@ -54,13 +54,13 @@ describe('retry', () => {
       ['succeeds after three failures', 3, () => ({}), 4, 'done'],
       ['stops after the last attempt', 9, () => ({ attempts: 3 }), 3, 'failure 3'],
       ['stops where another attempt cannot help', 9, () => ({ when: () => false }), 1, 'failure 1'],
-      ['goes on where the server asks for a pause of 0 ms', 1, () => ({ when: () => 0 }), 2, 'done'],
+      ['goes on where the server asks for a pause of 0 ms', 1, () => ({ askedMs: () => 0 }), 2, 'done'],
       ['makes one attempt past the deadline', 9, () => ({ until: past() }), 1, 'failure 1'],
       ['makes one attempt after the signal', 9, () => ({ signal: aborted }), 1, 'failure 1'],
       [
         'stops where the pause that the server asks for passes the deadline',
         9,
-        () => ({ until: performance.now() + 5_000, when: () => 60_000 }),
+        () => ({ until: performance.now() + 5_000, askedMs: () => 60_000 }),
         1,
         'failure 1',
       ],
@@ -70,11 +70,11 @@ describe('retry', () => {
 
   it('ends its pause when the signal aborts', async () => {
     const stopping = new AbortController();
-    const when = () => {
+    const askedMs = () => {
       queueMicrotask(() => stopping.abort());
       return 60_000;
     };
-    assert.deepEqual(await run(9, { signal: stopping.signal, when }), { runs: 1, outcome: 'failure 1' });
+    assert.deepEqual(await run(9, { signal: stopping.signal, askedMs }), { runs: 1, outcome: 'failure 1' });
   });
 
   it('reports each failure that is retried', async () => {

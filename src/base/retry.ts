@@ -55,21 +55,22 @@ export interface RetryOptions extends Pauses {
   attempts?: number;
   /** Stops retrying; the first attempt is made in any case. */
   signal?: AbortSignal;
-  /** Whether another attempt can help; a number is the minimum pause requested by the server. */
-  when?: (error: unknown) => boolean | number;
+  /** Whether another attempt can help. */
+  when?: (error: unknown) => boolean;
+  /** The least pause that the server asked for. */
+  askedMs?: (error: unknown) => number | undefined;
   onRetry?: (error: unknown) => void;
 }
 
 /** Repeats `work` until it succeeds. Throws its last error if there is no further attempt. */
 export async function retry<T>(work: () => Promise<T>, options: RetryOptions): Promise<T> {
-  const { until = Infinity, attempts = Infinity, signal, when = () => true, onRetry } = options;
+  const { until = Infinity, attempts = Infinity, signal, when = () => true, askedMs, onRetry } = options;
   for (let attempt = 1; ; attempt++) {
     try {
       return await work();
     } catch (error) {
-      const again = when(error);
-      const ms = Math.max(pauseAfter(attempt, options), typeof again === 'number' ? again : 0);
-      if (again === false || attempt >= attempts || signal?.aborted || performance.now() + ms > until) throw error;
+      const ms = Math.max(pauseAfter(attempt, options), askedMs?.(error) ?? 0);
+      if (!when(error) || attempt >= attempts || signal?.aborted || performance.now() + ms > until) throw error;
       onRetry?.(error);
       await pause(ms, signal);
       if (signal?.aborted) throw error;

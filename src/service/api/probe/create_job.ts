@@ -41,7 +41,8 @@ export async function createJob(
     ...PAUSES,
     until: performance.now() + options.withinMs,
     signal: options.signal,
-    when: (error) => worthAnotherTry(error) && ((isKubeError(error) && error.retryAfterMs) || true),
+    when: worthAnotherTry,
+    askedMs: (error) => (isKubeError(error) ? error.retryAfterMs : undefined),
   });
 }
 
