@@ -11,7 +11,7 @@ export async function storeAnswer(
   result: TextBody,
   options: object = {},
 ): Promise<string> {
-  const request = { asked: [{ name: 'ffprobe' }], shown: ['ffprobe'], inject_json: false, ...options };
+  const request = { options, response: { shown: ['ffprobe'], injectOutput: false, injectJson: false } };
   const open = anOpenInput(store, { kind, tokenId, userId: id, waiter: null, request });
   await store.openRequest(open);
   const { packed, size } = packText(result);
