@@ -15,7 +15,8 @@ import { oncePerRun } from '../once_per_run.ts';
 
 const MOST_INDEX = 60_000;
 /** For readers of the repository alone. */
-const NOT_IN_SITE = /^(?:README|architecture|job-states|local-node|newcomers|trust)\.md$|^(?:decisions|reports|tables|site)\//;
+const NOT_IN_SITE =
+  /^(?:README|architecture|job-states|local-node|newcomers|trust)\.md$|^(?:decisions|reports|tables|site)\//;
 
 describe('documentation: the site', function () {
   this.timeout(120_000);
