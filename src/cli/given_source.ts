@@ -3,7 +3,7 @@ import { EXIT, Failure, usage } from './exits.ts';
 import { oneLine } from './terminal.ts';
 import type { SentFile } from './api/multipart_form.ts';
 
-/* An address as it may be shown: no user info, and no value of a query. */
+// An address as it may be shown: no user info, and no value of a query.
 
 /** A secret key of S3 may contain a slash: behind a colon, everything up to the last @ may be one. */
 const USER_INFO = /^([a-z][a-z0-9+.-]*:\/\/)(?:[^/?#@:]*:[^?#]*@|[^/?#]*@)/i;

@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Readable } from 'node:stream';
 import { EXIT, Failure } from '../exits.ts';
 
-/* Sends a body piece by piece, as fast as the other side takes it, until it has answered. */
+// Sends a body piece by piece, as fast as the other side takes it, until it has answered.
 
 /** How long the other side may take nothing. */
 const STALLED_MS = 60_000;

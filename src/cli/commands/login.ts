@@ -4,7 +4,7 @@ import { makeApi } from '../api/api_client.ts';
 import type { Run } from '../command.ts';
 import { checkedToken, checkedUrl, readConfig, writeConfig } from '../cli_config.ts';
 
-/** Asks on the terminal without showing what is typed; reads stdin to its end where there is no terminal. */
+// Asks on the terminal without showing what is typed; reads stdin to its end where there is no terminal.
 
 const MOST_BYTES = 64 * 1024;
 const [ENTER, ENTER_OF_TERMINALS, END, INTERRUPT, ERASE, BACKSPACE] = ['\n', '\r', '\u0004', '\u0003', '\u007f', '\b'];

@@ -13,7 +13,7 @@ import { envelopeText } from '../output/envelope_text.ts';
 import { times, versions, withFields } from './request_options.ts';
 import { inOrder, parallelOf, worst, type Outcome } from './several.ts';
 
-/** What `--policy` names: a saved policy, or a file that holds one. */
+// What `--policy` names: a saved policy, or a file that holds one.
 
 const FILE = /\.(?:ya?ml|json)$/i;
 const MOST_BYTES = 64 * 1024;
@@ -157,7 +157,7 @@ async function printAll({ format, terminal }: Invocation, outcomes: readonly Out
 }
 export default run;
 
-/** A file that is sent goes to one endpoint; its answer takes the form of that of the tool's own endpoint. */
+// A file that is sent goes to one endpoint; its answer takes the form of that of the tool's own endpoint.
 
 type SingleTool = 'mediastreamvalidator' | 'c2pa';
 

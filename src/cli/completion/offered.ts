@@ -13,7 +13,7 @@ export const wordsOf = ({ name, short }: Option): string[] => [
 /** Of the first argument. */
 export const valuesOf = ({ positionals = [] }: Command): readonly string[] => positionals[0]?.values ?? [];
 
-/** What may follow the words of a command line that is being typed. */
+// What may follow the words of a command line that is being typed.
 
 interface Offer {
   word: string;

@@ -17,7 +17,7 @@ import { printable } from '../terminal.ts';
 import { jobOf, placeOf, selectorOf, type Plan } from './preflight_jobs.ts';
 import { type DoctorPod, hasRun, isStuck, ownNamespace, podFindings, wasRefused } from './preflight_pods.ts';
 
-/** What kubectl alone finds out: versions, nodes, the pods of DNS, and how long images took. */
+// What kubectl alone finds out: versions, nodes, the pods of DNS, and how long images took.
 
 interface Node {
   status?: { nodeInfo?: { architecture?: string; containerRuntimeVersion?: string } };
@@ -94,7 +94,7 @@ async function clusterFindings(
   ];
 }
 
-/** What an installation says of itself: its image, its addresses. No Secret is read. */
+// What an installation says of itself: its image, its addresses. No Secret is read.
 
 interface PodSpec {
   imagePullSecrets?: { name: string }[];

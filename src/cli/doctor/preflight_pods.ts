@@ -7,7 +7,7 @@ import { decoded } from '../../service/doctor/report.ts';
 import type { Failure } from '../exits.ts';
 import type { Kubectl } from '../kubectl/run_kubectl.ts';
 
-/* What a preflight needs before Probeyard is installed: a namespace, under the policies that the chart would bring. */
+// What a preflight needs before Probeyard is installed: a namespace, under the policies that the chart would bring.
 
 /** As `probeyard.originsEgress` of the chart. */
 const CLOSED: Readonly<Record<string, readonly string[]>> = {
@@ -105,7 +105,7 @@ export function whyNotStarted(pod: DoctorPod | undefined, warnings: readonly Eve
   return { reason: waiting?.reason ?? 'NotCreated', message: 'no reason was given' };
 }
 
-/** What a pod of the preflight found, or why it found nothing. */
+// What a pod of the preflight found, or why it found nothing.
 
 const LOG_BYTES = 256 * 1024;
 

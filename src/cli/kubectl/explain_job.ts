@@ -16,7 +16,7 @@ import { writeValue } from '../output/write_answer.ts';
 import { oneLine } from '../terminal.ts';
 import { jobName, kubectlOf } from './run_kubectl.ts';
 
-/** Why a job waits, runs or has ended, in a sentence each, and what helps. By the reason in its status. */
+// Why a job waits, runs or has ended, in a sentence each, and what helps. By the reason in its status.
 
 interface Reason {
   /** After "NAME ". */
@@ -96,7 +96,7 @@ export const ENDED: Readonly<Record<string, Reason>> = {
   InternalError: { says: 'failed because of an error inside Probeyard', helps: 'the log of the controller has it' },
 };
 
-/** Why a job waits or failed: a sentence, and the facts that it rests on. Pure. */
+// Why a job waits or failed: a sentence, and the facts that it rests on. Pure.
 
 export interface Facts {
   job: Job;

@@ -7,7 +7,7 @@ import { bytes, several } from '../output/text_table.ts';
 import { kubectlOf, type Kubectl } from './run_kubectl.ts';
 import type { Job, List, Pod } from './cluster_resources.ts';
 
-/** A tar archive of a few small files (ustar). */
+// A tar archive of a few small files (ustar).
 
 interface File {
   name: string;
@@ -45,7 +45,7 @@ export function tarOf(files: readonly File[], modified: Date): Buffer {
   ]);
 }
 
-/* Takes out of a text what must not leave the cluster: credentials, tokens, and the queries of addresses. */
+// Takes out of a text what must not leave the cluster: credentials, tokens, and the queries of addresses.
 
 /** Keys are never shown, whatever they are called around. */
 const WORDS = ['pass(?:word|phrase|wd)?', 'secret', 'token', 'api[-_]?key', 'private[-_]?key', 'credential'];

@@ -4,7 +4,7 @@ import { requestFor } from '../api/exchange_http.ts';
 import type { Access } from '../cli_config.ts';
 import { masked } from '../exits.ts';
 
-/* Reads a stream of server-sent events, of which only the data matters. */
+// Reads a stream of server-sent events, of which only the data matters.
 
 /** Longer than any message of the server. */
 const MOST_CHARACTERS = 4 * 1024 * 1024;
@@ -28,7 +28,7 @@ export async function* eventData(chunks: AsyncIterable<Buffer>): AsyncGenerator<
   }
 }
 
-/** One message to the server, and its answer as it arrives. */
+// One message to the server, and its answer as it arrives.
 
 interface Posted {
   status: number;
@@ -80,7 +80,7 @@ async function post(
   };
 }
 
-/** Messages of JSON-RPC, as far as the bridge has to understand them. */
+// Messages of JSON-RPC, as far as the bridge has to understand them.
 
 type Id = string | number;
 

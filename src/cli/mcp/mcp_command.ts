@@ -5,7 +5,7 @@ import { accessOf } from '../cli_config.ts';
 import { EXIT, Interrupted } from '../exits.ts';
 import { makeBridge } from './bridge.ts';
 
-/* Lines of a stream, each of a bounded length. */
+// Lines of a stream, each of a bounded length.
 
 /** Above the limit of a message, so that a longer one can be refused as what it is. */
 const MOST_CHARACTERS = 2 * 1024 * 1024;

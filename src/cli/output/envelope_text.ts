@@ -4,7 +4,7 @@ import type { Envelope, PolicyResult, ProbeReport, ReportStream } from '../../ap
 import { oneLine, type Terminal } from '../terminal.ts';
 import { bitRate, bytes, type Colour, duration, paint, several, tableText } from './text_table.ts';
 
-/** The verdict of a policy, for people. */
+// The verdict of a policy, for people.
 
 type Outcome = PolicyResult['outcome'];
 const COLOURS: Readonly<Record<Outcome, Colour>> = {

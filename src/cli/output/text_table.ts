@@ -1,7 +1,7 @@
 /** Columns and figures for people. Cells come from media and servers: no control character gets through. */
 import { oneLine, type Terminal } from '../terminal.ts';
 
-/** Figures as people read them. */
+// Figures as people read them.
 
 const scaled = (value: number, units: readonly string[], step: number): string => {
   let [figure, place] = [value, 0];
@@ -34,7 +34,7 @@ export function age(since: string, now = Date.now()): string {
 
 export const several = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
-/** Columns for people. Cells come from media and servers: no control character gets through. */
+// Columns for people. Cells come from media and servers: no control character gets through.
 
 export type Colour = 'red' | 'green' | 'yellow' | 'dim' | 'bold';
 const CODES: Readonly<Record<Colour, string>> = { red: '31', green: '32', yellow: '33', dim: '2', bold: '1' };

@@ -6,7 +6,7 @@ import { EXIT, Failure, masked, usage } from '../exits.ts';
 import { givenSource, type GivenSource } from '../given_source.ts';
 import { runTool } from './tool_run.ts';
 
-/** What ffprobe prints about a file of this machine that it cannot open. The service is not asked. */
+// What ffprobe prints about a file of this machine that it cannot open. The service is not asked.
 
 interface NotOpened {
   code: number;

@@ -6,10 +6,8 @@ import type { Invocation } from '../command.ts';
 import { EXIT, Failure, type ExitCode } from '../exits.ts';
 import { submit } from '../follow_request.ts';
 
-/**
- * The service hides user info, the values of a query and where a file lay. The binary would print the address or path
- * as it was given, in the escapes of the output's format.
- */
+// The service hides user info, the values of a query and where a file lay. The binary would print the address or path
+// as it was given, in the escapes of the output's format.
 
 type Escape = (text: string) => string;
 

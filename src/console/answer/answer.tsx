@@ -18,7 +18,7 @@ import { Raw } from './raw.tsx';
 import { Timeline } from './timeline.tsx';
 import { Versions } from './versions.tsx';
 
-/** Tabs: the one that is open stands in the address, and the arrow keys go from one to the next. */
+// Tabs: the one that is open stands in the address, and the arrow keys go from one to the next.
 
 interface Tab {
   name: string;
@@ -74,7 +74,7 @@ function Tabs({ label, tabs }: { label: string; tabs: readonly Tab[] }) {
   );
 }
 
-/** What the file is: one sentence, the container, a row for each stream, the warnings. */
+// What the file is: one sentence, the container, a row for each stream, the warnings.
 
 type Stream = ProbeReport['streams'][number];
 

@@ -5,7 +5,7 @@ import type { HlsReport } from '../../api_types.ts';
 import { count, several } from '../parts/figures.ts';
 import { useWidth } from '../parts/use_width.ts';
 
-/** Durations of segments as places in a picture: pure. */
+// Durations of segments as places in a picture: pure.
 
 type Playlist = HlsReport['playlists'][number];
 

@@ -7,7 +7,7 @@ import { Stranger } from '../parts/stranger.tsx';
 import { Empty } from '../parts/states.tsx';
 import { DurationsFigure, durationsOf, durationsSaid } from './durations.tsx';
 
-/** The lines of a playlist with their numbers, and the findings beside those that they name. */
+// The lines of a playlist with their numbers, and the findings beside those that they name.
 
 type Message = HlsReport['messages'][number];
 

@@ -10,10 +10,8 @@ import type { OpenAnswer } from '../worker/open_answer.ts';
 import type { Output } from '../worker/protocol.ts';
 import type { Found } from '../worker/rows.ts';
 
-/**
- * Rows of a long text: as many as are in view, and some before and behind them. The browser's own scroll bar and keys
- * move it. A browser's pages end at some 17 million pixels, so that very long texts are in parts.
- */
+// Rows of a long text: as many as are in view, and some before and behind them. The browser's own scroll bar and keys
+// move it. A browser's pages end at some 17 million pixels, so that very long texts are in parts.
 
 const ROW_PIXELS = 20;
 const MOST_IN_PART = 200_000;

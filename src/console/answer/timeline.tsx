@@ -24,7 +24,7 @@ import { useWidth } from '../parts/use_width.ts';
 import { anyToken } from '../parts/with_token.tsx';
 import { changed, go, placeNow, usePlace } from '../router.ts';
 
-/** One stream of a timeline: bit rate as an area, key frames as ticks, gaps and jumps as marks. */
+// One stream of a timeline: bit rate as an area, key frames as ticks, gaps and jumps as marks.
 
 const STREAM_HEIGHT = 72;
 const TICK = 8;

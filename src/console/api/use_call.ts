@@ -71,7 +71,7 @@ export function useAsked<T>(key: string, ask: (signal: AbortSignal) => Promise<T
 export const useCall = <N extends CallName>(name: N, given: Omit<Given<N>, 'signal'> = {}): Asked<Answer<N>> =>
   useAsked(JSON.stringify([name, given]), (signal) => call(name, { ...given, signal }));
 
-/** A call that is repeated while the page is visible: the last answer stays in view until the next one. */
+// A call that is repeated while the page is visible: the last answer stays in view until the next one.
 
 const EVERY_MS = 2_000;
 /** Of these another try comes to the same. */

@@ -56,7 +56,7 @@ export function Copy({ text, children, label }: CopyProps) {
   );
 }
 
-/** A secret: covered until it is asked for, and kept on the page alone. */
+// A secret: covered until it is asked for, and kept on the page alone.
 
 interface SecretProps {
   label: string;

@@ -99,7 +99,7 @@ export function FilterText({ name, label, placeholder }: TextProps) {
 export const oneOf = <const T extends string>(value: string | null, values: readonly T[]): T[] =>
   values.filter((one) => one === value);
 
-/** Which time a page is about: the last hours or days, or from one day to another, in the reader's zone. */
+// Which time a page is about: the last hours or days, or from one day to another, in the reader's zone.
 
 const HOUR_MS = 3_600_000;
 const RANGES: Record<string, { title: string; ms: number }> = {

@@ -135,7 +135,7 @@ export const numberIn = (values: FormData, name: string): number | null => {
   return text === '' ? null : Number(text);
 };
 
-/** A password that is chosen: its bounds are those of the API. */
+// A password that is chosen: its bounds are those of the API.
 
 const BOUNDS = '6 to 72 characters';
 

@@ -150,7 +150,7 @@ export function Table<Row>({ caption, columns, rows, keyOf, echo, ahead }: Table
   );
 }
 
-/** Names and values of a file or a request. Values are text of strangers; those that are not known are left out. */
+// Names and values of a file or a request. Values are text of strangers; those that are not known are left out.
 
 export function Facts({ facts }: { facts: readonly (readonly [name: string, value: string | undefined])[] }) {
   return (

@@ -152,7 +152,7 @@ function OptionField({ tool, option, value, values }: OptionProps) {
   return <Typed name={name} option={option} value={value ?? ''} />;
 }
 
-/* A tool of the playground: whether it runs, at which version, with which options. */
+// A tool of the playground: whether it runs, at which version, with which options.
 
 /** The version that the form names, or the latest; `known`: what the catalog says of it. */
 function versionOf(query: URLSearchParams, { tool, latest, versions }: AvailableTool) {

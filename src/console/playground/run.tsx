@@ -13,7 +13,7 @@ import { hrefOf } from '../router.ts';
 import { openAnswer } from '../worker/open_answer.ts';
 import { stepOf, Steps, timesOfRecord, timesOfStanding, titleOf } from './steps.tsx';
 
-/* A request from its sending to its end, by the calls that any program with a token can make. */
+// A request from its sending to its end, by the calls that any program with a token can make.
 
 /** Answered at once with the id of the request. */
 export async function send(body: Body, bearer: string): Promise<string> {

@@ -11,7 +11,7 @@ import { usePolled, type Polled } from '../api/use_call.ts';
 import { Await } from '../parts/states.tsx';
 import { Pools, Queue, Runners, Tools, type Names } from './cluster_tables.tsx';
 
-/** The state of the cluster in one sentence, and what somebody has to look at. Pure. */
+// The state of the cluster in one sentence, and what somebody has to look at. Pure.
 
 const listed = (parts: readonly string[]): string => parts.join(', ');
 
@@ -76,7 +76,7 @@ function problemsOf(state: ClusterState): Problem[] {
   ];
 }
 
-/** What went wrong lately, as the leader has seen it in its term. */
+// What went wrong lately, as the leader has seen it in its term.
 
 const EVENTS: readonly Column<ClusterEvent>[] = [
   { title: 'Last at', show: ({ at }) => <Time iso={at} />, text: ({ at }) => at },
@@ -140,7 +140,7 @@ function Faults({ state }: { state: ClusterState }) {
   );
 }
 
-/** Who led the cluster: the last terms, kept by the Lease. */
+// Who led the cluster: the last terms, kept by the Lease.
 
 interface Row extends ClusterTerm {
   /** When the next one began; null: it leads now. */

@@ -13,10 +13,8 @@ import { Time } from '../parts/time.tsx';
 import { hrefOf, usePlace } from '../router.ts';
 import { startAhead } from '../worker/open_answer.ts';
 
-/**
- * Pages of lists that are asked for before they are needed, and pages that were shown before. What was asked for ahead
- * is no older than a slow answer would be; what was shown before is marked as old until it has been read again.
- */
+// Pages of lists that are asked for before they are needed, and pages that were shown before. What was asked for ahead
+// is no older than a slow answer would be; what was shown before is marked as old until it has been read again.
 
 const FRESH_MS = 5_000;
 const MOST_ANSWERS = 20;

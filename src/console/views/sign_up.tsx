@@ -46,7 +46,7 @@ export function SignUp() {
   );
 }
 
-/** The code of a mail makes an account active. It stands behind # in the link, and is sent only when this is. */
+// The code of a mail makes an account active. It stands behind # in the link, and is sent only when this is.
 
 export function Verify() {
   const { hash } = usePlace();
@@ -82,7 +82,7 @@ export function Verify() {
   );
 }
 
-/** A forgotten password, and the first one of an invited user. */
+// A forgotten password, and the first one of an invited user.
 
 function Choose({ code }: { code: string }) {
   const [done, setDone] = useState(false);

@@ -84,7 +84,7 @@ export function SubUsers() {
   );
 }
 
-/** All users, for administrators: find one, and see who may do anything at all. */
+// All users, for administrators: find one, and see who may do anything at all.
 
 const STATUSES = ['active', 'suspended', 'pending', 'anonymous'] as const;
 const SHOWN_STATUSES = [['', 'all'], ...STATUSES.map((status) => [status, status] as const)] as const;

@@ -28,7 +28,7 @@ import type { Metrics } from './api_metrics.ts';
 import { makeApp } from './server.ts';
 import { wire } from './wire.ts';
 
-/** Answers of a replica that does not yet have its connections: alive, not ready, and 503 for callers. */
+// Answers of a replica that does not yet have its connections: alive, not ready, and 503 for callers.
 
 const RETRY_AFTER_S = 5;
 
@@ -61,7 +61,7 @@ const starting = () =>
     response.end(request.method === 'HEAD' ? undefined : JSON.stringify(body));
   };
 
-/** The account settings, derived from the role's. */
+// The account settings, derived from the role's.
 
 const readSecret = (file: string): string => (file === '' ? '' : readFileSync(file, 'utf8').trim());
 

@@ -255,7 +255,7 @@ export const changeToken = endpoint(
   changeOne,
 );
 
-/** Ends the token on every replica at once, with all credentials created with it. */
+// Ends the token on every replica at once, with all credentials created with it.
 
 async function revoke(deps: Deps, ctx: Context): Promise<void> {
   const caller = callerOf(ctx);

@@ -106,10 +106,8 @@ export const makeAuthenticate = (deps: Parts, kinds: readonly CredentialKind[]):
     return next();
   };
 
-/**
- * The cookie `jwt`: not readable by scripts, not sent by other sites, and with TLS sent only over TLS.
- * With TLS it is also set as `__Host-jwt`, which no other host of the domain can set.
- */
+// The cookie `jwt`: not readable by scripts, not sent by other sites, and with TLS sent only over TLS.
+// With TLS it is also set as `__Host-jwt`, which no other host of the domain can set.
 
 const behindTls = (ctx: Context, { accounts }: Pick<Deps, 'accounts'>): boolean =>
   accounts.settings.publicUrl.startsWith('https:') ||

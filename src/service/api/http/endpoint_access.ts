@@ -9,7 +9,7 @@ import type { Deps } from '../deps.ts';
 import { ApiError } from '../errors.ts';
 import { callerOf, type Handler } from './request_context.ts';
 
-/* The two kinds of endpoints, and what each accepts. */
+// The two kinds of endpoints, and what each accepts.
 
 /** Path prefix of the management endpoints; everything else belongs to the probe endpoints. */
 export const BASE = '/frontend/api/v1';

@@ -12,7 +12,7 @@ import type { Handler } from './request_context.ts';
 import { closeIfUnread } from './http_server.ts';
 import { isManagement } from './endpoint_access.ts';
 
-/** The error body of the management endpoints. */
+// The error body of the management endpoints.
 
 export function errorBody(error: Pick<ApiError, 'status' | 'number' | 'message' | 'field'>, requestId: string) {
   const context =

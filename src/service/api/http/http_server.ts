@@ -3,10 +3,8 @@ import type { AddressInfo, Server, Socket } from 'node:net';
 import { createServer, STATUS_CODES, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { siteOf } from '../../accounts/networks.ts';
 
-/**
- * Closes connections of callers that read too slowly: a response is held until its socket has taken it, so a caller who
- * reads a byte a second would hold its memory for hours. A connection with nothing to send is never slow.
- */
+// Closes connections of callers that read too slowly: a response is held until its socket has taken it, so a caller who
+// reads a byte a second would hold its memory for hours. A connection with nothing to send is never slow.
 
 const LEAST_BYTES_PER_S = 64_000;
 const OVER_MS = 30_000;

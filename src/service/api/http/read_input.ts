@@ -23,7 +23,7 @@ import { pause } from '../../../base/retry.ts';
 import { makeReader } from './input/read_fields.ts';
 import type { Side } from './endpoint_access.ts';
 
-/** Endpoints that take a file: it is removed with the response, unless its request goes on without the caller. */
+// Endpoints that take a file: it is removed with the response, unless its request goes on without the caller.
 
 type ReadUpload = (otherwise: Handler, credentials: readonly string[]) => Handler;
 

@@ -82,7 +82,7 @@ export function remoteIp(ctx: Pick<Context, 'get' | 'req'>, trustedHops: number)
 export const payerOf = (ctx: Context, trustedHops: number): Payer =>
   ctx.state.caller?.rootUserId ?? siteOf(remoteIp(ctx, trustedHops));
 
-/* `Prefer: respond-async` (RFC 7240): the caller does not want to hold the connection until the request has ended. */
+// `Prefer: respond-async` (RFC 7240): the caller does not want to hold the connection until the request has ended.
 
 /** Longer headers are ignored: no genuine client sends that many preferences. */
 const MOST = 4_096;
@@ -99,7 +99,7 @@ export function prefersAsync(ctx: Pick<Context, 'method' | 'get'>): boolean {
 
 export const PREFERENCE_APPLIED = 'Preference-Applied';
 
-/** `X-Ignored-Fields`: fields that were accepted without effect. */
+// `X-Ignored-Fields`: fields that were accepted without effect.
 
 export const IGNORED_HEADER = 'X-Ignored-Fields';
 

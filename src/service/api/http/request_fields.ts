@@ -31,7 +31,7 @@ export const optionalText = (maxLength: number, description: string, pattern = P
 export const options = <T extends Record<string, TSchema>>(properties: T, description: string) =>
   Type.Object(properties, { additionalProperties: false, default: {}, description });
 
-/** Lists: a page of rows, and the filter, page and order that were requested. */
+// Lists: a page of rows, and the filter, page and order that were requested.
 
 export const Pagination = Type.Object(
   {

@@ -1,7 +1,7 @@
 /** What a tool answers, as text within a client's limit: shortened, with what was left out named by its path. */
 import { randomBytes } from 'node:crypto';
 
-/** Paths into a result: `probe_report.response.streams[0].codec.name`; `["…"]` for other names. */
+// Paths into a result: `probe_report.response.streams[0].codec.name`; `["…"]` for other names.
 
 const STEP = /\.?([^.[\]"]+)|\[(\d{1,9})\]|\[("(?:[^"\\]|\\.)*")\]/y;
 const PLAIN = /^[A-Za-z_@][\w@-]*$/;
@@ -102,7 +102,7 @@ export function visibleBytes(text: string): number {
 /** `json`: a JSON text. The result is one, too, and means the same. */
 export const visible = (json: string): string => json.replaceAll(UNSEEN, escaped);
 
-/** A JSON value within a number of bytes. What does not fit is left out and named, largest parts first. */
+// A JSON value within a number of bytes. What does not fit is left out and named, largest parts first.
 
 interface LeftOut {
   path: string;

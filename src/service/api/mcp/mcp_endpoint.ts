@@ -17,7 +17,7 @@ import { makeCalls } from './calls.ts';
 import type { Inside } from './inside.ts';
 import { makeServe, type Serve } from './mcp_protocol.ts';
 
-/** Messages of JSON-RPC as the description has them. */
+// Messages of JSON-RPC as the description has them.
 
 const Id = Type.Unsafe<string | number | null>({ type: ['string', 'number', 'null'] });
 
@@ -41,7 +41,7 @@ const AnswerSchema = Type.Object(
   { title: 'McpResponse', additionalProperties: false },
 );
 
-/** The tools, in the order in which clients list them. */
+// The tools, in the order in which clients list them.
 
 const toolsOver = (operations: () => readonly Operation[]): readonly Tool[] => [
   searchTool(operations),

@@ -44,7 +44,7 @@ export function makeComponents(): Components {
   return { schemas, place };
 }
 
-/* A request schema as callers see it: fields with a default are optional, and lowered maxima are described. */
+// A request schema as callers see it: fields with a default are optional, and lowered maxima are described.
 
 export interface Schema {
   [keyword: string]: unknown;

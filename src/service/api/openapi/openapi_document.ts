@@ -32,7 +32,7 @@ export const ABOUT = {
   license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
 } as const;
 
-/** The OpenAPI 3.1 description, generated from the operations. Pure: the same operations produce the same document. */
+// The OpenAPI 3.1 description, generated from the operations. Pure: the same operations produce the same document.
 
 const FORM = 'application/x-www-form-urlencoded';
 const MULTIPART = 'multipart/form-data';
@@ -225,7 +225,7 @@ export function openapiDocument(operations: readonly Operation[]): object {
   };
 }
 
-/** `GET /openapi.json`, and the same at `/frontend/api/v1/openapi.json`. Needs no authentication. */
+// `GET /openapi.json`, and the same at `/frontend/api/v1/openapi.json`. Needs no authentication.
 
 export function openapi(operations: readonly Operation[]): Handler[] {
   const text = JSON.stringify(openapiDocument(operations));

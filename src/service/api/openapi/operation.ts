@@ -67,7 +67,7 @@ export interface Operation {
   responses: Record<number, Response>;
 }
 
-/* The error bodies of both kinds of endpoints, and the errors that all operations share. */
+// The error bodies of both kinds of endpoints, and the errors that all operations share.
 
 /** 49900 only occurs in the log, because its caller has disconnected. */
 const NUMBERS = [...new Set(Object.values(ERRORS).map(({ number }) => number))].filter((number) => number !== 49900);

@@ -8,7 +8,7 @@ import { WAITING, type WaitingCause } from '../../../platform/kube/probe_job.ts'
 import { PolicyResultSchema } from '../../../media/policy/schema.ts';
 import { OUTCOMES, type Outcome } from '../../../media/policy/types.ts';
 
-/** The schemas of what tools print, where its form is known. */
+// The schemas of what tools print, where its form is known.
 
 interface Report {
   /** For the titles of schemas with this one. */

@@ -85,10 +85,8 @@ export async function createOrEnd(
   }
 }
 
-/**
- * Requests without a waiting caller (webhooks, `respond-async`): the job is created in the background, with retries
- * while the API server is unavailable.
- */
+// Requests without a waiting caller (webhooks, `respond-async`): the job is created in the background, with retries
+// while the API server is unavailable.
 
 export interface HandOver {
   /** Resolves when the job is created, or after a moment while it is still being retried. Never rejects. */

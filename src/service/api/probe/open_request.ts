@@ -18,7 +18,7 @@ import type { Deps } from '../deps.ts';
 import { ApiError, inside, overQuota } from '../errors.ts';
 import { setRequestId } from '../http/middleware.ts';
 
-/** The ProbeJob of a request. It is named by the request id, so that a repeated create results in the same job. */
+// The ProbeJob of a request. It is named by the request id, so that a repeated create results in the same job.
 
 interface Opening {
   id: string;

@@ -42,7 +42,7 @@ export async function recordOwnEnd(
   return endedNotice(stands);
 }
 
-/** Cancels the request of a caller who disconnected: the ProbeJob is deleted, and the leader ends what runs. */
+// Cancels the request of a caller who disconnected: the ProbeJob is deleted, and the leader ends what runs.
 
 const RETRIES = { first: 400, longest: 4_000, attempts: 5 };
 

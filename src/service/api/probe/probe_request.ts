@@ -24,9 +24,7 @@ import type { Upload } from '../http/upload_form.ts';
 import { uploadSource } from '../../../source/protocols/upload/upload.ts';
 import type { SourceHeader } from '../../../source/headers.ts';
 
-/**
- * `Idempotency-Key`: the same key and body return the first request's result, the same key with another body is 400.
- */
+// `Idempotency-Key`: the same key and body return the first request's result, the same key with another body is 400.
 
 const KEY = /^[\x21-\x7e]{1,255}$/;
 
@@ -56,10 +54,8 @@ function idempotencyOf(
   };
 }
 
-/**
- * Parses the webhook address of a request: it follows the same rules as a source, and is checked before the request is
- * accepted.
- */
+// Parses the webhook address of a request: it follows the same rules as a source, and is checked before the request is
+// accepted.
 
 const FIELD = 'webhook_url';
 

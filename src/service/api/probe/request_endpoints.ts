@@ -114,7 +114,7 @@ export const cancelProbe = endpoint(
   cancelRequest,
 );
 
-/** `GET /v1/probe/{request_id}/timeline`: bit rate, key frames, gaps and jumps of each stream over time. */
+// `GET /v1/probe/{request_id}/timeline`: bit rate, key frames, gaps and jumps of each stream over time.
 
 const Answer = Type.Object(
   { success: Type.Literal(true), request_id: Type.String({ format: 'uuid' }), ...TimelineSchema.properties },

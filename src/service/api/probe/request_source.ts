@@ -57,7 +57,7 @@ export function readSource(text: string, rules: SourceRules, field = 'url'): Sou
   return source;
 }
 
-/** The field `credential` of a probe: the name of a credential that the operator configured. */
+// The field `credential` of a probe: the name of a credential that the operator configured.
 
 const SCHEMES = Object.keys(SECRET_KEYS);
 
@@ -81,7 +81,7 @@ export function checkCredential(sources: readonly Source[]): void {
   }
 }
 
-/** The fields `headers` and `cookies` of a probe: what is sent along to the host of its source, and to no other. */
+// The fields `headers` and `cookies` of a probe: what is sent along to the host of its source, and to no other.
 
 type Texts = Record<string, string>;
 

@@ -17,7 +17,7 @@ import { isStoreError } from '../../../platform/store/errors.ts';
 import { requestTrace } from '../../../platform/tracing/request_trace.ts';
 import { answer, type EndedRequest } from './answer.ts';
 
-/** Keeps an uploaded file for a request that goes on without its caller, until its end. */
+// Keeps an uploaded file for a request that goes on without its caller, until its end.
 
 function keepUpload(
   { waiting, settings, log }: Pick<Deps, 'waiting' | 'settings' | 'log'>,
@@ -33,10 +33,8 @@ function keepUpload(
     .catch((error: unknown) => log.warn({ err: error }, 'cannot remove an upload'));
 }
 
-/**
- * Follows an open request to its end: creates the job, notifies the leader and waits for the end, unless the wait is
- * aborted.
- */
+// Follows an open request to its end: creates the job, notifies the leader and waits for the end, unless the wait is
+// aborted.
 
 type Why = 'hung-up' | 'overdue' | 'drained';
 class Stopped extends Error {

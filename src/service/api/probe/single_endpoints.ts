@@ -133,6 +133,6 @@ function singleTool(row: Row): Single {
   };
 }
 
-/** In the order of the description. */
+// In the order of the description.
 
 export const SINGLES = ENDPOINT_ROWS.map(singleTool);

@@ -102,10 +102,8 @@ export function untilClosed(ctx: Context): AbortSignal {
   return gone.signal;
 }
 
-/*
- * Sends a response made from a stored result: its place in the memory budget, its way to the socket, and the error if
- * there is no room.
- */
+// Sends a response made from a stored result: its place in the memory budget, its way to the socket, and the error if
+// there is no room.
 
 /**
  * The place is released when the socket has taken the whole response, or is closed. Null: the result is no longer

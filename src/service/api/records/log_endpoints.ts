@@ -227,7 +227,7 @@ export const logList = endpoint(
   list,
 );
 
-/** Erases the stored data of one ended request before its retention ends. */
+// Erases the stored data of one ended request before its retention ends.
 
 const ONCE = { first: 1, longest: 1, attempts: 1 };
 

@@ -36,7 +36,7 @@ export async function ownersOf(
   return { userIds: visible ?? 'everyone', tokenIds: null };
 }
 
-/* Time ranges in queries: `send[from]=2026-11-01T00:00:00Z`. `from` is included, `to` is not. */
+// Time ranges in queries: `send[from]=2026-11-01T00:00:00Z`. `from` is included, `to` is not.
 
 /**
  * RFC 3339, or a day in UTC. An unencoded plus arrives as a space. From 1970 to 8999, so that a month before or an hour

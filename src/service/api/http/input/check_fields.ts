@@ -157,10 +157,8 @@ export function makeCheck<T>(schema: Field): (input: unknown) => T {
   };
 }
 
-/**
- * Finds texts that cannot be stored: Postgres rejects U+0000 in text and jsonb, and an unpaired surrogate is not valid
- * UTF-8.
- */
+// Finds texts that cannot be stored: Postgres rejects U+0000 in text and jsonb, and an unpaired surrogate is not valid
+// UTF-8.
 
 const isPlain = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
 

@@ -34,7 +34,7 @@ export function parsePairs(text: string, where: 'query' | 'body'): Pair[] {
   return pairs;
 }
 
-/** Bracket notation with a single level: `a=1&b[c]=2` is `{a: '1', b: {c: '2'}}`. A fixed grammar, without arrays. */
+// Bracket notation with a single level: `a=1&b[c]=2` is `{a: '1', b: {c: '2'}}`. A fixed grammar, without arrays.
 
 export type Nested = Record<string, string | Record<string, string>>;
 

@@ -5,10 +5,8 @@ import { nest, type Nested, type Pair, shown } from './pairs.ts';
 import type { Input } from '../request_context.ts';
 import { makeCheck } from './check_fields.ts';
 
-/*
- * Converts texts of a query or form to the types of the schema. Texts that do not fit are kept, and reported by the
- * check.
- */
+// Converts texts of a query or form to the types of the schema. Texts that do not fit are kept, and reported by the
+// check.
 
 /** The subset of JSON Schema in request schemas. */
 export interface Field {
