@@ -1,13 +1,12 @@
+/**
+ * The HTTP proxy that tools use through http_proxy, for addresses that were not rewritten. It makes the same checks and
+ * never sends a credential.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Login } from './job.ts';
 import { refuse, serveUrl } from './serve.ts';
 import { hostText, resolveReference } from './address/target.ts';
-
-/**
- * The HTTP proxy that tools use through http_proxy, for addresses that were not rewritten. It makes the same checks and
- * never sends a credential.
- */
 
 /** The job and tool identified by the secret in the proxy's user name. */
 export function loginOf(header: string | undefined, logins: ReadonlyMap<string, Login>): Login | undefined {

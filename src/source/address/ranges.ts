@@ -1,6 +1,5 @@
-import { BlockList, isIP } from 'node:net';
-
 /** Public addresses. All others are refused unless an operator allows them explicitly. */
+import { BlockList, isIP } from 'node:net';
 
 /** Non-public IPv4: IANA's special-purpose registry, and metadata addresses of clouds. */
 const PRIVATE_IPV4 = [

@@ -1,13 +1,12 @@
-import { Resolver } from 'node:dns/promises';
-import { isIP } from 'node:net';
-import { SourceError } from '../error.ts';
-import { localNames, type LocalNames } from './local_names.ts';
-
 /**
  * Resolves the host names of sources and webhooks. It uses DNS through c-ares and not getaddrinfo(), which blocks a
  * thread while a name server is silent. libuv gives getaddrinfo() two of its four threads: with 32 silent names,
  * look-ups of Postgres and NATS wait behind them.
  */
+import { Resolver } from 'node:dns/promises';
+import { isIP } from 'node:net';
+import { SourceError } from '../error.ts';
+import { localNames, type LocalNames } from './local_names.ts';
 
 export interface Address {
   address: string;

@@ -1,9 +1,8 @@
-import type { S3Object } from '../source.ts';
-
 /**
  * S3 objects spelled as addresses. A secret is base64 and may contain an unescaped slash, which ends the authority for
  * a strict URL parser. Therefore the text is split at the first `@` that is followed by an S3 name.
  */
+import type { S3Object } from '../source.ts';
 
 const AMAZON =
   /^(?:(?<bucket>[a-z0-9][a-z0-9._-]*)\.)?s3(?:-accelerate)?(?:\.dualstack)?(?:[.-](?<region>[a-z]{2}(?:-[a-z]+)+-\d+))?\.amazonaws\.com(?:\.cn)?$/i;

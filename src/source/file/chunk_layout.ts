@@ -1,7 +1,6 @@
+/** Layouts of formats that say in their head where the rest of the metadata is: RIFF, and audio with tags. */
 import type { Layout, Peek } from './layout.ts';
 import type { Wanted } from './read_ahead.ts';
-
-/** Layouts of formats that say in their head where the rest of the metadata is: RIFF, and audio with tags. */
 
 /** Chunks behind the media: names, cues, an index. */
 const INDEX = 64 << 10;

@@ -1,10 +1,9 @@
-import { riffLayout, tags } from './chunk_layout.ts';
-import type { Wanted } from './read_ahead.ts';
-
 /**
  * Predicts what a tool will read of a file, from the file's structure while its head arrives. A wrong prediction only
  * costs time: whatever a tool requests is fetched anyway.
  */
+import { riffLayout, tags } from './chunk_layout.ts';
+import type { Wanted } from './read_ahead.ts';
 
 export type Peek = (offset: number, length: number) => Buffer | undefined;
 

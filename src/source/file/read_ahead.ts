@@ -1,6 +1,5 @@
-import { PAGE_SIZE } from './cache.ts';
-
 /** Decides what to fetch next, in pages. Pure; OriginFile does the fetching. */
+import { PAGE_SIZE } from './cache.ts';
 
 export interface Run {
   first: number;

@@ -1,11 +1,10 @@
-import { SourceError } from '../error.ts';
-import { decoded } from '../address/s3.ts';
-import { isWeb, resolveReference } from '../address/target.ts';
-
 /**
  * Maps web addresses to paths of the source proxy, and back. `x/https/cdn.example.com:8443/a/b.ts?q` keeps the shape of
  * the address, so a relative reference that stays on its host resolves correctly without a rewrite.
  */
+import { SourceError } from '../error.ts';
+import { decoded } from '../address/s3.ts';
+import { isWeb, resolveReference } from '../address/target.ts';
 
 export interface Mapping {
   /** The proxy's address for this tool: `http://127.0.0.1:1234/<secret>/<tool>` */

@@ -1,11 +1,10 @@
-import { randomBytes } from 'node:crypto';
-import { resolveReference, sameAuthority, targetOf, type Target } from '../address/target.ts';
-
 /**
  * Query parameters of a playlist's own address, for the HLS validator: `#EXT-X-DEFINE:QUERYPARAM="name"`. The validator
  * gets those that the playlist declares. For a possible credential it gets a placeholder, which is replaced by the
  * value only in addresses on the playlist's own host. So the validator never holds what signs an address.
  */
+import { randomBytes } from 'node:crypto';
+import { resolveReference, sameAuthority, targetOf, type Target } from '../address/target.ts';
 
 const MOST_NAMES = 16;
 /** A shorter value could be guessed, and would match unrelated text. */

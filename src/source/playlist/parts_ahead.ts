@@ -1,11 +1,10 @@
-import type { OriginFile } from '../file/origin_file.ts';
-import { firstParts } from './first_parts.ts';
-import { playlistKind, readText } from './playlist.ts';
-
 /**
  * Fetches what the tools read first of a far playlist's parts. A tool asks for one after another, each a round trip
  * after it has read the one before.
  */
+import type { OriginFile } from '../file/origin_file.ts';
+import { firstParts } from './first_parts.ts';
+import { playlistKind, readText } from './playlist.ts';
 
 /** Of one source, in the order in which ffprobe reads them: with each come the first bytes alone. */
 const MOST_PARTS = 16;

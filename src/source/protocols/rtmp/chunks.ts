@@ -1,6 +1,5 @@
-import { Backlog } from '../backlog.ts';
-
 /** RTMP splits its messages into chunks, so that a short one need not wait for a long one. */
+import { Backlog } from '../backlog.ts';
 
 export interface Message {
   type: number;

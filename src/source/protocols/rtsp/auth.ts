@@ -1,8 +1,7 @@
+/** Answers a server's authentication challenge: Digest if it is offered, otherwise Basic. */
 import { createHash, randomBytes } from 'node:crypto';
 import type { Credentials } from '../../source.ts';
 import { headerOf, type RtspMessage } from './message.ts';
-
-/** Answers a server's authentication challenge: Digest if it is offered, otherwise Basic. */
 
 export type Challenge =
   | { scheme: 'basic' }

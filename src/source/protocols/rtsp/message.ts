@@ -1,6 +1,5 @@
-import { Backlog } from '../backlog.ts';
-
 /** RTSP on the wire: HTTP-like messages, interleaved with media frames that begin with a dollar sign. */
+import { Backlog } from '../backlog.ts';
 
 export interface RtspMessage {
   kind: 'message';

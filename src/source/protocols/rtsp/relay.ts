@@ -1,3 +1,7 @@
+/**
+ * Relays RTSP for tools that speak it: the tool's connection ends here, and another leads to the server. Addresses are
+ * translated, the relay logs in, and media uses the same connection, so a tool never connects elsewhere.
+ */
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { SourceError, isSourceError } from '../../error.ts';
 import { offline, refusedStatus } from '../../failures.ts';
@@ -5,11 +9,6 @@ import type { Job, Login } from '../../job.ts';
 import { encodeRtsp, headerOf, RtspReader, type RtspMessage } from './message.ts';
 import { rtspNames, type Names } from './names.ts';
 import { RtspUpstream, type RtspResponse } from './upstream.ts';
-
-/**
- * Relays RTSP for tools that speak it: the tool's connection ends here, and another leads to the server. Addresses are
- * translated, the relay logs in, and media uses the same connection, so a tool never connects elsewhere.
- */
 
 const METHODS: ReadonlySet<string> = new Set([
   'OPTIONS',

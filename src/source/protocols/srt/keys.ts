@@ -1,10 +1,9 @@
-import { createCipheriv, createDecipheriv, pbkdf2, randomBytes } from 'node:crypto';
-import { promisify } from 'node:util';
-
 /**
  * The keys of an encrypted SRT stream: created by the caller, wrapped with a key derived from the passphrase, renewed
  * by the sender.
  */
+import { createCipheriv, createDecipheriv, pbkdf2, randomBytes } from 'node:crypto';
+import { promisify } from 'node:util';
 
 const derive = promisify(pbkdf2);
 const WRAP_IV = Buffer.from('a6a6a6a6a6a6a6a6', 'hex');
