@@ -33,6 +33,10 @@ function labelOf(pid: string, leader: string | undefined): string | undefined {
 /** The program's name, at most 15 characters of it. */
 export const nameOfProcess = (pid: number | string): string => read(`/proc/${pid}/comm`).trim();
 
+/** Resident memory in MB; 0 if the process has ended. */
+export const residentMb = (pid: number | string): number =>
+  Number(/^VmRSS:\s+(\d+)/m.exec(read(`/proc/${pid}/status`))?.[1] ?? 0) / 1024;
+
 /** Milliseconds of each thread of a process, without those that have exited. */
 function threadsOf(pid: number | string): [thread: string, ms: number][] {
   let tasks: string[] = [];

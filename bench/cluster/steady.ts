@@ -3,33 +3,24 @@
  * and meanwhile the objects that the API server keeps and the memory of all parts. `node bench/cluster/steady.ts
  * --minutes 60`. A line a minute, then the median of each third.
  */
-import { readFileSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { memory } from '../../test/faults/memory.ts';
 import { median } from '../statistics.ts';
 import { openCallers } from './callers.ts';
+import { nameOfProcess, residentMb } from './cpu.ts';
 import { withCluster } from './rig.ts';
 import { manyTokens } from './tokens.ts';
 
 const CALLERS = 40;
 const TOKENS = 8;
 const SAMPLE_MS = 60_000;
-/** Of the machine, not of the product; the database of etcd grows with what is in it. */
+/** What keeps the objects: not part of the product. */
 const BESIDE = ['etcd', 'kube-apiserver'] as const;
 
-function residentMb(name: string): number {
-  for (const pid of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
-    try {
-      const status = readFileSync(`/proc/${pid}/status`, 'latin1');
-      if (status.startsWith(`Name:\t${name}\n`))
-        return Math.round(Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1] ?? 0) / 1024);
-    } catch {
-      // It has ended meanwhile.
-    }
-  }
-  return 0;
-}
+const residentOf = (name: string): number =>
+  Math.round(residentMb(readdirSync('/proc').find((pid) => /^\d+$/.test(pid) && nameOfProcess(pid) === name) ?? ''));
 
 const { values } = parseArgs({ options: { minutes: { type: 'string', default: '60' } } });
 const until = performance.now() + Number(values.minutes) * 60_000;
@@ -67,7 +58,7 @@ await withCluster(async (c) => {
         'jobs/s': Math.round(((answered - before) / SAMPLE_MS) * 10_000) / 10,
         ...(await stored()),
         ...memory('Pss'),
-        ...Object.fromEntries(BESIDE.map((name) => [name, residentMb(name)])),
+        ...Object.fromEntries(BESIDE.map((name) => [name, residentOf(name)])),
       };
       before = answered;
       samples.push(sample);

@@ -3,7 +3,7 @@
  * Shows whether the leader progresses with the CPU that there is, and what memory it takes. Needs root and Linux.
  * Run: npm exec -- node bench/scale/starved.ts api|leader|all percent [jobs]
  */
-import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { PROBE_JOBS } from '../../src/platform/kube/client.ts';
@@ -11,7 +11,7 @@ import { isFinished } from '../../src/platform/kube/conditions.ts';
 import { startCluster, stopServers } from '../../test/controller/cluster_parts.ts';
 import { stopApiServers } from '../../test/kube/apiserver.ts';
 import { childrenOf } from '../../test/processes.ts';
-import { nameOfProcess } from '../cluster/cpu.ts';
+import { nameOfProcess, residentMb } from '../cluster/cpu.ts';
 import { fill } from './jobs.ts';
 import { filledCompileCache, lead, startProcess } from './process.ts';
 
@@ -52,8 +52,6 @@ async function removeGroup(folder: string): Promise<void> {
 }
 
 const descendants = (pid: number): number[] => childrenOf(pid).flatMap((child) => [child, ...descendants(child)]);
-const residentMb = (pid: number): number =>
-  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;
 
 const compiled = await filledCompileCache();
 const cluster = await startCluster({ pools: { short: { minReady: RUNNERS, maxPods: RUNNERS } } });
