@@ -129,7 +129,7 @@ export const ResultBody = Type.Object({
   timeline: Type.Optional(TimelineResult),
   policy: Type.Optional(Verdict),
   ioUsage: Type.Number({ minimum: 0, maximum: 1e15 }),
-  /** By tool; the bytes add up to `ioUsage`. Not in results of older runners. */
+  /** By tool; the bytes add up to `ioUsage`. Absent in ends that the leader records. */
   origin: Type.Optional(OriginUses),
   /** The source proxy's view of the origin, which decides between 400, 404 and 200. */
   source: Type.Optional(

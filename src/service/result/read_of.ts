@@ -4,7 +4,7 @@ import { shownName, TOOLS, type ToolName } from '../../media/tools/table.ts';
 
 export interface ReadFromOrigin {
   io_usage: number;
-  /** Not in results of older runners. */
+  /** Absent in ends that the leader records. */
   origin?: Record<string, NonNullable<OriginUses[ToolName]>>;
 }
 
