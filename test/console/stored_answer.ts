@@ -1,4 +1,5 @@
 /** An ended request on record, as a collector would have left it. */
+import type { PolicyResult } from '../../src/media/policy/schema.ts';
 import type { Kind } from '../../src/platform/kube/probe_job.ts';
 import type { Store } from '../../src/platform/store/store.ts';
 import { packText, type TextBody } from '../result/text_body.ts';
@@ -9,9 +10,10 @@ export async function storeAnswer(
   { id, tokenId }: { id: number; tokenId: number },
   kind: Kind,
   result: TextBody,
-  options: object = {},
+  { policy, ...options }: { policy?: Pick<PolicyResult, 'name' | 'revision'> } & Record<string, unknown> = {},
 ): Promise<string> {
-  const request = { options, response: { shown: ['ffprobe'], injectOutput: false, injectJson: false } };
+  const response = { shown: ['ffprobe'], policy, injectOutput: false, injectJson: false };
+  const request = { options, response };
   const open = anOpenInput(store, { kind, tokenId, userId: id, waiter: null, request });
   await store.openRequest(open);
   const { packed, size } = packText(result);
