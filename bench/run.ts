@@ -31,6 +31,7 @@ import { summaryOf } from './summary.ts';
 import { table } from './table.ts';
 import { timelines } from './timeline/runner.ts';
 import { webhooks } from './webhooks/deliver.ts';
+import { fetchMediaPrograms, withMediaPrograms } from '../test/media_programs.ts';
 
 const MEASUREMENTS: readonly Measurement[] = [
   warm,
@@ -53,6 +54,10 @@ const MEASUREMENTS: readonly Measurement[] = [
   consoleAnswer,
   before,
 ];
+
+// Some of them make their media.
+await fetchMediaPrograms();
+process.env['PATH'] = withMediaPrograms(process.env['PATH']);
 
 const { positionals } = parseArgs({ allowPositionals: true });
 const unknown = positionals.filter((name) => !MEASUREMENTS.some((measurement) => measurement.name === name));

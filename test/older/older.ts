@@ -10,8 +10,8 @@ export interface OlderVersion {
   commit: string;
 }
 
-/** What `make bench NAMES=before` measures beside this version. It was never released, and cannot be upgraded. */
-export const MEASURED: OlderVersion = { version: '0.1.0', commit: '0c359186500e7fe43da88cc1aeb3567b759ae4e3' };
+/** What `make bench NAMES=before` measures beside this version: main before it was taken apart. Never released. */
+export const MEASURED: OlderVersion = { version: '767a3091', commit: '767a30914e1afdaf5dafadb68671ddb726caf311' };
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const MINUTES_10 = 600_000;
