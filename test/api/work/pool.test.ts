@@ -1,5 +1,7 @@
 /** Worker threads of the API: real threads, real work. */
 import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { getPriority } from 'node:os';
 import { makePaces } from '../../../src/service/result/pace.ts';
 import {
   makeWorkPool,
@@ -48,6 +50,15 @@ describe('worker threads', function () {
       ],
       'short work takes no thread',
     );
+  });
+
+  it('a thread comes behind the main thread', async () => {
+    const before = getPriority();
+    const known = new Set(readdirSync('/proc/self/task'));
+    await make().run('readPolicy', yaml, A);
+    const added = readdirSync('/proc/self/task').filter((id) => !known.has(id));
+    assert.ok(added.some((id) => getPriority(Number(id)) === before + 10 || getPriority(Number(id)) === 19), `${added}`);
+    assert.equal(getPriority(), before);
   });
 
   it('a slow policy costs the main thread next to nothing', async () => {
