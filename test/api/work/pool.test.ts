@@ -57,7 +57,10 @@ describe('worker threads', function () {
     const known = new Set(readdirSync('/proc/self/task'));
     await make().run('readPolicy', yaml, A);
     const added = readdirSync('/proc/self/task').filter((id) => !known.has(id));
-    assert.ok(added.some((id) => getPriority(Number(id)) === before + 10 || getPriority(Number(id)) === 19), `${added}`);
+    assert.ok(
+      added.some((id) => getPriority(Number(id)) === before + 10 || getPriority(Number(id)) === 19),
+      `${added}`,
+    );
     assert.equal(getPriority(), before);
   });
 
