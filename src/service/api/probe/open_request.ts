@@ -7,7 +7,7 @@ import type { ProbeRequest } from './probe_request.ts';
 import { joinedAddresses, keptRequest } from '../../result/kept_request.ts';
 import { sealSource } from '../../../platform/seal/seal.ts';
 import { hideQuery } from '../../../source/address/hide_query.ts';
-import { printable } from '../../../platform/kube/printable.ts';
+import { printable } from '../../../base/printable.ts';
 import { displaySource } from '../../../source/address/redact.ts';
 import { groupOf } from '../../../source/protocols/table.ts';
 import { timeOf } from '../../../platform/store/uuid.ts';

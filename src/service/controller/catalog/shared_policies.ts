@@ -5,7 +5,7 @@
  */
 import { isKubeError, PROBE_POLICIES, type KubeClient } from '../../../platform/kube/client.ts';
 import { setConditions, stamp, type Change } from '../../../platform/kube/conditions.ts';
-import { printable } from '../../../platform/kube/printable.ts';
+import { printable } from '../../../base/printable.ts';
 import { MAX_POLICY_NAME, type ProbePolicy, type ProbePolicyStatus } from '../../../platform/kube/probe_policy.ts';
 import { runWorkers, workQueue } from '../../../platform/kube/queue.ts';
 import { startReflector } from '../../../platform/kube/reflector.ts';

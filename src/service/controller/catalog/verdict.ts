@@ -2,7 +2,7 @@
  * Judges a tool image by the end of its proof pod: from the pod and its log to the conditions of the ProbeTool. Pure.
  */
 import type { Pod } from '../../../platform/kube/kinds.ts';
-import { printable } from '../../../platform/kube/printable.ts';
+import { printable } from '../../../base/printable.ts';
 import { isTrue, setConditions, type Change } from '../../../platform/kube/conditions.ts';
 import type { Condition } from '../../../platform/kube/resource.ts';
 import type { ProbeToolStatus } from '../../../platform/kube/probe_tool.ts';

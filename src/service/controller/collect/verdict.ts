@@ -1,7 +1,7 @@
 /** The policy verdict of a result, for the status, the log and a one-line text. Pure. */
 import type { ResultBody } from '../../../platform/bus/result_body.ts';
 import { MOST_FAILED, type PolicyRequest, type PolicyStatus } from '../../../platform/kube/probe_job.ts';
-import { printable } from '../../../platform/kube/printable.ts';
+import { printable } from '../../../base/printable.ts';
 
 /** Undefined if the result names the same policy as its job, or no policy; otherwise the error. */
 export function wrongPolicy(

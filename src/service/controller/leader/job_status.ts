@@ -4,7 +4,7 @@
  */
 import { runKey, type Closed } from '../../../platform/bus/messages.ts';
 import { isTrue, setConditions, type Change, isFinished } from '../../../platform/kube/conditions.ts';
-import { printable } from '../../../platform/kube/printable.ts';
+import { printable } from '../../../base/printable.ts';
 import type { Condition } from '../../../platform/kube/resource.ts';
 import type { ProbeJob, ProbeJobStatus, Reason, WaitingCause } from '../../../platform/kube/probe_job.ts';
 import type { ToolName } from '../../../media/tools/table.ts';

@@ -12,7 +12,7 @@ import { lackedWalls, isWithoutUserNamespaces, requiredWalls } from './isolation
 import { podSuffix, runnerPod, watchedPod, lifeOfPod, lifePatch } from './pod.ts';
 import { OwnerMissing, type OwnerReference } from './runner_namespace.ts';
 import { sendRenew } from './send_order.ts';
-import { printable } from '../../../platform/kube/printable.ts';
+import { printable } from '../../../base/printable.ts';
 
 const DELETE_PAUSES = { first: 100, longest: 5_000 };
 

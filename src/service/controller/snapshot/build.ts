@@ -11,7 +11,7 @@ import {
 import { RUNNER_PHASES, type RunnerState } from '../../../platform/bus/runner_phase.ts';
 import { conditionOf, stamp } from '../../../platform/kube/conditions.ts';
 import type { LeaseTerm } from '../../../platform/kube/lease_terms.ts';
-import { printable } from '../../../platform/kube/printable.ts';
+import { printable } from '../../../base/printable.ts';
 import type { ProbeJobStatus } from '../../../platform/kube/probe_job.ts';
 import { WALLS, type ProbePool } from '../../../platform/kube/probe_pool.ts';
 import type { ProbeTool } from '../../../platform/kube/probe_tool.ts';

@@ -3,7 +3,7 @@ import type { SnapshotDependency, SnapshotEvent } from '../../../platform/bus/cl
 import { PROBE_JOBS, PROBE_TOOLS } from '../../../platform/kube/client.ts';
 import { stamp } from '../../../platform/kube/conditions.ts';
 import type { EventRecorder } from '../../../platform/kube/events.ts';
-import { printable } from '../../../platform/kube/printable.ts';
+import { printable } from '../../../base/printable.ts';
 import type { Reason } from '../../../platform/kube/probe_job.ts';
 
 const MOST_EVENTS = 100;

@@ -1,7 +1,7 @@
 /** A tool version as shown in the cluster snapshot. Pure. */
 import { TOOL_STATES, type SnapshotTool } from '../../../platform/bus/cluster_snapshot.ts';
 import { conditionOf, isAvailable, isDegraded } from '../../../platform/kube/conditions.ts';
-import { printable } from '../../../platform/kube/printable.ts';
+import { printable } from '../../../base/printable.ts';
 import type { ProbeTool } from '../../../platform/kube/probe_tool.ts';
 import { byNewest } from '../../../base/version_order.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { parse, stringify } from 'yaml';
-import { printable } from '../../src/platform/kube/printable.ts';
+import { printable } from '../src/base/printable.ts';
 
 describe('printable text for a resource', () => {
   for (const [title, text, expected] of [
