@@ -8,7 +8,7 @@ import type { SentFile } from './api/multipart_form.ts';
 import type { Answered } from './api/exchange_http.ts';
 import type { Standing } from '../api_types.ts';
 import { EXIT, Failure, Interrupted } from './exits.ts';
-import { bytes } from './output/text_table.ts';
+import { bytes } from '../base/scaled.ts';
 import type { Terminal } from './terminal.ts';
 
 type RequestName =

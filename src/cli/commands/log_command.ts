@@ -5,7 +5,8 @@ import type { Given, Invocation, Run } from '../command.ts';
 import { milliseconds, wholeNumber } from '../args.ts';
 import { EXIT, type ExitCode, usage } from '../exits.ts';
 import { writeAnswer } from '../output/write_answer.ts';
-import { age, bytes, type Colour, duration, tableText } from '../output/text_table.ts';
+import { bytes } from '../../base/scaled.ts';
+import { age, type Colour, duration, tableText } from '../output/text_table.ts';
 
 const COLOURS: Readonly<Record<string, Colour>> = {
   success: 'green',

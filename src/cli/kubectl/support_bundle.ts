@@ -3,7 +3,8 @@ import { open } from 'node:fs/promises';
 import { gzipSync } from 'node:zlib';
 import type { Run } from '../command.ts';
 import { EXIT, Failure, usage } from '../exits.ts';
-import { bytes, several } from '../output/text_table.ts';
+import { bytes } from '../../base/scaled.ts';
+import { several } from '../output/text_table.ts';
 import { kubectlOf, type Kubectl } from './run_kubectl.ts';
 import type { Job, List, Pod } from './cluster_resources.ts';
 

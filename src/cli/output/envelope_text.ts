@@ -2,7 +2,8 @@
 import { placeOf, policyName } from '../../media/ci_formats/policy_rules.ts';
 import type { Envelope, PolicyResult, ProbeReport, ReportStream } from '../../api_types.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
-import { bitRate, bytes, type Colour, duration, paint, several, tableText } from './text_table.ts';
+import { bytes } from '../../base/scaled.ts';
+import { bitRate, type Colour, duration, paint, several, tableText } from './text_table.ts';
 
 // The verdict of a policy, for people.
 

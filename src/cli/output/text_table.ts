@@ -1,18 +1,9 @@
 /** Columns and figures for people. Cells come from media and servers: no control character gets through. */
+import { scaled } from '../../base/scaled.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
 
 // Figures as people read them.
 
-const scaled = (value: number, units: readonly string[], step: number): string => {
-  let [figure, place] = [value, 0];
-  while (figure >= step && place < units.length - 1) {
-    figure /= step;
-    place += 1;
-  }
-  return `${place === 0 ? figure : figure.toFixed(1)} ${units[place]}`;
-};
-
-export const bytes = (value: number): string => scaled(value, ['B', 'kB', 'MB', 'GB', 'TB'], 1_000);
 export const bitRate = (value: number): string => scaled(value, ['bit/s', 'kbit/s', 'Mbit/s', 'Gbit/s'], 1_000);
 
 export function duration(ms: number): string {
