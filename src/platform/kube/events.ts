@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { apiVersionOf, EVENTS, isKubeError, type KubeClient, type KubeObject, type ResourceType } from './client.ts';
 import { fullBucket, refill, take } from '../../base/token_bucket.ts';
-import { printable } from './printable.ts';
+import { printable } from '../../base/printable.ts';
 
 export interface EventRecorder {
   /**
