@@ -1,3 +1,5 @@
+import type { Cause } from '../base/causes.ts';
+
 /** Errors of a source. `message` may be shown to the caller; `detail` is only for the log. */
 export type SourceErrorCode =
   | 'source-invalid' // the address is invalid
@@ -8,28 +10,34 @@ export type SourceErrorCode =
   | 'too-large' // the declared size exceeds the limit
   | 'cut'; // the read ended early: limit, broken transfer, the file changed
 
-/** Detailed reason for `origin-unreachable` and `cut`. */
+/** Detailed reason for `origin-unreachable` and `cut`: the code that callers see, except for the first three. */
 export type FailureReason =
-  | 'dns'
-  | 'connect'
-  | 'tls'
-  | 'certificate'
+  /** The host's own status. */
   | 'status'
-  | 'redirects'
-  | 'timeout'
-  | 'protocol'
-  | 'changed'
-  | 'limit'
-  | 'closed'
-  /** The server that held the uploaded file is gone. */
-  | 'upload-lost'
-  /** The playlist needs more work than allowed. */
-  | 'complex'
-  /** Fewer bytes in a minute than the installation requires. */
-  | 'slow';
+  /** Another tool may accept it. */
+  | 'certificate'
+  /** The job has ended. */
+  | 'ended'
+  | Extract<
+      Cause,
+      | 'dns'
+      | 'connect'
+      | 'tls'
+      | 'redirects'
+      | 'head'
+      | 'protocol'
+      | 'closed'
+      | 'stalled'
+      | 'offline'
+      | 'changed'
+      | 'limit'
+      | 'upload-lost'
+      | 'complex'
+      | 'slow'
+    >;
 
 export interface SourceErrorOptions {
-  reason?: FailureReason;
+  reason?: FailureReason | undefined;
   status?: number;
   detail?: string;
   cause?: unknown;
@@ -65,8 +73,27 @@ export const isDecisive = ({ reason }: { reason?: FailureReason | undefined }): 
 export function worthAnotherTry(error: unknown): boolean {
   if (!(error instanceof SourceError)) return true;
   if (error.code === 'origin-unreachable')
-    return (
-      error.reason === 'connect' || error.reason === 'timeout' || (error.status ?? 0) >= 500 || error.status === 429
-    );
-  return error.code === 'cut' && error.reason === 'protocol';
+    return PASSING.some((reason) => reason === error.reason) || (error.status ?? 0) >= 500 || error.status === 429;
+  return error.code === 'cut' && (error.reason === 'protocol' || error.reason === 'closed');
+}
+
+const PASSING: readonly FailureReason[] = ['connect', 'closed', 'stalled'];
+
+/** What a failure means for the request. */
+export const OUTCOMES = {
+  // An invalid or unsupported address is the caller's error, like a refused one.
+  'source-invalid': 'source-forbidden',
+  'source-scheme': 'source-forbidden',
+  'source-too-long': 'source-forbidden',
+  refused: 'source-forbidden',
+  'origin-unreachable': 'origin-unreachable',
+  'too-large': 'source-too-large',
+  cut: 'source-cut',
+} as const satisfies Record<SourceErrorCode, Cause>;
+
+/** The code under which callers see a failure. */
+export function causeOf({ code, reason, status }: Pick<SourceError, 'code' | 'reason' | 'status'>): Cause {
+  if (reason === 'status') return `http-${status ?? 502}`;
+  if (reason === 'certificate') return 'tls';
+  return reason === undefined || reason === 'ended' || code === 'too-large' ? OUTCOMES[code] : reason;
 }

@@ -1,4 +1,5 @@
 /** Failures that are reported in several places, with their text and class. */
+import { bytes } from '../base/scaled.ts';
 import { isSourceError, SourceError } from './error.ts';
 
 const unreachable = (message: string, options: ConstructorParameters<typeof SourceError>[2]): SourceError =>
@@ -17,28 +18,87 @@ export const unreadableAddress = (): SourceError => new SourceError('source-inva
 export const unreadableScheme = (scheme: string): SourceError =>
   new SourceError('source-scheme', `${scheme}:// sources cannot be read`);
 
-export const noConnection = (cause: unknown): SourceError =>
-  unreachable('the host does not accept connections', {
+/** Of Node and OpenSSL, by code. */
+const CONNECT_CAUSES: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'it refused the connection',
+  ECONNRESET: 'it reset the connection',
+  EHOSTUNREACH: 'there is no route to it',
+  ENETUNREACH: 'there is no route to its network',
+  ETIMEDOUT: 'the connection timed out',
+};
+
+export function noConnection(cause: unknown): SourceError {
+  const { code, message, errors = [] } = cause as NodeJS.ErrnoException & { errors?: NodeJS.ErrnoException[] };
+  // Of several addresses, the first that says why.
+  const known = [code, ...errors.map((one) => one.code)].find((one) => one !== undefined && one in CONNECT_CAUSES);
+  const why = known === undefined ? '' : `: ${CONNECT_CAUSES[known]}`;
+  return unreachable(`the host does not accept connections${why}`, {
     reason: 'connect',
-    detail: (cause as NodeJS.ErrnoException).code ?? (cause as Error).message,
+    detail: code ?? message,
     cause,
   });
+}
 
 export const connectionTimeout = (cause?: unknown): SourceError =>
-  unreachable('the host did not accept a connection in time', { reason: 'timeout', cause });
+  unreachable('the host did not accept a connection in time', { reason: 'connect', cause });
 
-export const answerTimeout = (): SourceError => unreachable('the host did not answer in time', { reason: 'timeout' });
+const CERTIFICATE_CAUSES: Readonly<Record<string, string>> = {
+  CERT_HAS_EXPIRED: 'it has expired',
+  CERT_NOT_YET_VALID: 'it is not valid yet',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'it is for another host name',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'it is self-signed',
+  SELF_SIGNED_CERT_IN_CHAIN: 'it is signed by an unknown authority',
+  UNABLE_TO_GET_ISSUER_CERT: 'it is signed by an unknown authority',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'it is signed by an unknown authority',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'it is signed by an unknown authority, or the host does not send the whole chain',
+  CERT_REVOKED: 'it was revoked',
+};
+const CERTIFICATE_CODE = /CERT|ALTNAME|ISSUER|SELF_SIGNED|UNABLE_TO_VERIFY|CRL|HOSTNAME_MISMATCH/;
+
+const TLS_CAUSES: readonly [RegExp, string][] = [
+  [
+    /WRONG_VERSION_NUMBER|PACKET_LENGTH|HTTP_REQUEST|UNEXPECTED_MESSAGE|UNKNOWN_PROTOCOL/,
+    'it does not speak TLS on this port',
+  ],
+  [/PROTOCOL_VERSION|UNSUPPORTED_PROTOCOL/, 'it supports no version of TLS that is safe'],
+  [/UNRECOGNIZED_NAME/, 'it does not know the host name'],
+  [/HANDSHAKE_FAILURE|CIPHER/, 'it refused the handshake'],
+  [/CERTIFICATE_REQUIRED|BAD_CERTIFICATE/, 'it asks for a certificate'],
+  [/^(?:ECONNRESET|EPIPE|)$/, 'it closed the connection'],
+];
+
+/** `untrusted`: the handshake ended with a certificate that is not valid. */
+export function noTls(host: string, cause: unknown, untrusted: boolean): SourceError {
+  const { code = '', message } = cause as NodeJS.ErrnoException;
+  const isCertificate = untrusted || (CERTIFICATE_CODE.test(code) && !code.startsWith('ERR_SSL_'));
+  // Node has EPROTO for what OpenSSL names in the message.
+  const said = code === 'EPROTO' ? message.toUpperCase().replaceAll(' ', '_') : code;
+  const why = isCertificate ? CERTIFICATE_CAUSES[code] : TLS_CAUSES.find(([form]) => form.test(said))?.[1];
+  const what = isCertificate
+    ? 'the certificate of the host cannot be trusted'
+    : 'cannot establish a TLS connection to the host';
+  return unreachable(why === undefined ? what : `${what}: ${why}`, {
+    reason: isCertificate ? 'certificate' : 'tls',
+    detail: `${host}: ${code}`,
+    cause,
+  });
+}
+
+export const answerTimeout = (): SourceError => unreachable('the host did not answer in time', { reason: 'stalled' });
 
 /** This side has no more. */
 export const tooManyConnections = (): SourceError =>
   unreachable('the source has too many hosts at a time', { reason: 'limit' });
 
 export const noAnswer = (options: { detail?: string; cause?: unknown } = {}): SourceError =>
-  unreachable('the host closed the connection without an answer', { reason: 'connect', ...options });
+  unreachable('the host closed the connection without an answer', { reason: 'closed', ...options });
 
 /** The host does not speak `protocol`. */
 export const wrongProtocol = (protocol: string, options: { detail?: string; cause?: unknown }): SourceError =>
   unreachable(`the host does not answer with ${protocol}`, { reason: 'protocol', ...options });
+
+export const longHead = (): SourceError =>
+  unreachable('the head of the answer of the host is longer than 16 KB', { reason: 'head' });
 
 export const endlessInterim = (): SourceError =>
   unreachable('the host sends endless interim responses', { reason: 'protocol' });
@@ -57,19 +117,33 @@ export const tooManyRedirects = (most: number): SourceError =>
   unreachable(`the host redirects more than ${most} times`, { reason: 'redirects' });
 
 export const offline = (): SourceError =>
-  unreachable('the stream is offline: the host sends nothing', { reason: 'timeout', status: 404 });
+  unreachable('the stream is offline: the host sends nothing', { reason: 'offline', status: 404 });
 
 export const lostUpload = (cause: unknown): SourceError =>
   unreachable(LOST_UPLOAD, { reason: 'upload-lost', detail: (cause as Error).message, cause });
 
 export const stoppedSending = (): SourceError =>
-  new SourceError('cut', 'the host stopped sending', { reason: 'timeout' });
+  new SourceError('cut', 'the host stopped sending', { reason: 'stalled' });
 
 export const brokenConnection = (): SourceError =>
-  new SourceError('cut', 'the connection broke before the end of the file', { reason: 'protocol' });
+  new SourceError('cut', 'the host closed the connection before the end of the file', { reason: 'closed' });
+
+/** The same of a file of this size: where it was read to, and from where. */
+export function brokenAt(error: unknown, at: number, size: number | undefined, from = 0): unknown {
+  if (!isSourceError(error) || error.code !== 'cut') return error;
+  const { reason, detail } = error;
+  const what = reason === 'stalled' ? 'stopped sending' : reason === 'closed' ? 'closed the connection' : undefined;
+  if (what === undefined) return error;
+  const whole = size === undefined ? '' : ` of ${bytes(size)}`;
+  return new SourceError('cut', `the host ${what} ${from === 0 ? 'after' : 'at'} ${bytes(at)}${whole}`, {
+    reason,
+    ...(detail === undefined ? {} : { detail }),
+    cause: error,
+  });
+}
 
 /** The job has ended. */
-export const sourceClosed = (): SourceError => new SourceError('cut', 'the source is closed', { reason: 'closed' });
+export const sourceClosed = (): SourceError => new SourceError('cut', 'the source is closed', { reason: 'ended' });
 
 /** Converts any error to a failure to read a file. */
 export const readFailure = (error: unknown): SourceError =>

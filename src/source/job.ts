@@ -11,7 +11,7 @@ import { JobRecord } from './job_record.ts';
 import type { Meter } from './meter.ts';
 import { nameOf } from './playlist/mapping.ts';
 import type { Head } from './http/head.ts';
-import { NOBODY, OriginFile, type FileContext } from './file/origin_file.ts';
+import { NOBODY, OriginFile, type FileContext, type FirstBytes } from './file/origin_file.ts';
 import type { Failure, JobOptions, JobStats, Limits, Prepared, SourceLog } from './job_options.ts';
 import { outputRedactor } from './output.ts';
 import { makeParameters } from './playlist/parameters.ts';
@@ -276,6 +276,15 @@ export class Job {
   /** The source turned out to be a playlist, regardless of its name: its parts are read with its credentials. */
   isPlaylist(url: string): void {
     if (url === this.main) this.#hasParts = this.#isPlaylist = true;
+  }
+
+  /** The first bytes of the source, up to `most`, and what its host says of it; undefined: nothing was read. */
+  beginning(most: number): FirstBytes | undefined {
+    for (const file of this.#files.values()) {
+      const beginning = file.url === this.main ? file.beginning(most) : undefined;
+      if (beginning !== undefined) return beginning;
+    }
+    return undefined;
   }
 
   /** A live playlist is fetched again each time. */

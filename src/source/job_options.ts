@@ -1,4 +1,5 @@
 /** Input and output of a job of the source proxy. */
+import type { Cause } from '../base/causes.ts';
 import type { SourceError } from './error.ts';
 import type { OriginUse } from './meter.ts';
 import type { Source } from './source.ts';
@@ -34,6 +35,8 @@ export interface Failure {
   code: SourceError['code'];
   reason?: SourceError['reason'];
   status?: number;
+  /** The code under which callers see it. */
+  cause: Cause;
   message: string;
 }
 

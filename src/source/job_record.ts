@@ -1,5 +1,5 @@
 import type { SourceError } from './error.ts';
-import { isDecisive, isSourceError } from './error.ts';
+import { causeOf, isDecisive, isSourceError } from './error.ts';
 import { readFailure } from './failures.ts';
 import { redactUrl } from './address/redact.ts';
 import type { Exchange } from './http/exchange.ts';
@@ -57,7 +57,7 @@ export class JobRecord {
         { error: redact(error instanceof Error ? (error.stack ?? error.message) : String(error)), tool },
         'unexpected error while reading a source',
       );
-    else if (known.reason !== 'closed')
+    else if (known.reason !== 'ended')
       log?.debug(
         { code: known.code, reason: known.reason, status: known.status, detail: known.detail, tool },
         'a source could not be read',
@@ -66,7 +66,7 @@ export class JobRecord {
     if (known.code === 'refused') this.refuse(url);
     const whole =
       known.code === 'too-large' || (known.code === 'cut' && (known.reason === 'limit' || isDecisive(known)));
-    if ((url === main || whole) && known.reason !== 'closed') {
+    if ((url === main || whole) && known.reason !== 'ended') {
       this.#stats.failure ??= failure;
       this.#stats.failures[tool] ??= failure;
     }
@@ -80,9 +80,13 @@ export class JobRecord {
   }
 }
 
-const failureOf = ({ code, message, reason, status }: SourceError): Failure => ({
-  code,
-  message,
-  ...(reason === undefined ? {} : { reason }),
-  ...(status === undefined ? {} : { status }),
-});
+export const failureOf = (error: SourceError): Failure => {
+  const { code, message, reason, status } = error;
+  return {
+    code,
+    cause: causeOf(error),
+    message,
+    ...(reason === undefined ? {} : { reason }),
+    ...(status === undefined ? {} : { status }),
+  };
+};

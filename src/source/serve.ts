@@ -195,7 +195,7 @@ function sendWhole(body: Buffer, head: Head, request: IncomingMessage, response:
 function statusOf({ code, status, reason }: Failure): number {
   if (code === 'refused' || code === 'too-large') return 403;
   if (status !== undefined && status >= 400 && status <= 599) return status;
-  return reason === 'timeout' ? 504 : 502;
+  return reason === 'stalled' ? 504 : 502;
 }
 
 /** A short text response; the text is never taken from an origin. */

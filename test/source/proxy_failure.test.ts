@@ -91,7 +91,7 @@ describe('source proxy: failures', function () {
     await gone.close();
     await fails(
       await openUrl(`${gone.url}/a`),
-      { code: 'origin-unreachable', reason: 'connect', message: 'the host does not accept connections' },
+      { code: 'origin-unreachable', reason: 'connect', message: 'the host does not accept connections: it refused the connection' },
       502,
     );
   });
@@ -116,14 +116,14 @@ describe('source proxy: failures', function () {
   it('no response', async () => {
     await fails(
       await open(() => {}),
-      { code: 'origin-unreachable', reason: 'timeout', message: 'the host did not answer in time' },
+      { code: 'origin-unreachable', reason: 'stalled', message: 'the host did not answer in time' },
       504,
     );
   });
   it('a connection closed at once', async () => {
     await fails(
       await openUrl(`http://${await raw((socket) => socket.destroy())}/a`),
-      { code: 'origin-unreachable', reason: 'connect' },
+      { code: 'origin-unreachable', reason: 'closed' },
       502,
     );
   });
@@ -184,8 +184,8 @@ describe('source proxy: failures', function () {
   it('a TLS handshake that never completes', async () => {
     await fails(
       await openUrl(`https://${await raw(() => {})}/a`),
-      { code: 'origin-unreachable', reason: 'timeout' },
-      504,
+      { code: 'origin-unreachable', reason: 'connect', cause: 'connect' },
+      502,
     );
   });
 
@@ -196,7 +196,7 @@ describe('source proxy: failures', function () {
     assert.equal((await job.prepare()).ok, true);
     const strict = await ask(job.address('strict'));
     assert.equal(strict.status, 502);
-    assert.equal(strict.body.toString(), 'the certificate of the host cannot be trusted');
+    assert.equal(strict.body.toString(), 'the certificate of the host cannot be trusted: it is self-signed');
     assert.equal((await ask(job.address('unnamed'))).status, 502);
     assert.ok((await ask(job.address('lax'))).body.equals(body));
     assert.equal(job.stats().failures['strict']?.reason, 'certificate');

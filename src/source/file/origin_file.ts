@@ -2,7 +2,7 @@ import type { OriginAnswer } from '../http/answer.ts';
 import { NOTHING, PAGE_SIZE, type Page, type PageCache } from './cache.ts';
 import { Distance } from './distance.ts';
 import { SourceError, worthAnotherTry } from '../error.ts';
-import { readFailure, refusedStatus, sourceClosed } from '../failures.ts';
+import { brokenAt, readFailure, refusedStatus, sourceClosed } from '../failures.ts';
 import { drop, type Exchange } from '../http/exchange.ts';
 import { contentRange, markOf, readHead, type Head } from '../http/head.ts';
 import { FileEnd, type Opened } from './file_end.ts';
@@ -39,6 +39,11 @@ export type FileContext = Exchange & {
   /** Of a playlist: it is read from its beginning, whatever its format. */
   isPart: boolean;
 };
+
+/** The first bytes of a file, and what its host says of it. */
+export interface FirstBytes extends Pick<Head, 'size' | 'type'> {
+  bytes: Buffer;
+}
 
 /** For a file whose bytes are counted elsewhere. */
 export const NOBODY = new Meter({ request() {}, bytes() {} });
@@ -111,6 +116,15 @@ export class OriginFile {
       reader.close();
     }
     return Buffer.concat(parts);
+  }
+
+  /** The same of what is there: nothing is read for it. */
+  beginning(most: number): FirstBytes | undefined {
+    if (this.#head === undefined) return undefined;
+    const { size, type } = this.#head;
+    const page = this.#context.cache.peek(`${this.#id}${this.#stream === undefined ? '' : `s${this.#restarts}:`}0`);
+    if (page === undefined && size !== 0) return undefined;
+    return { bytes: Buffer.from(page?.bytes.subarray(0, Math.min(most, page.filled)) ?? NOTHING), size, type };
   }
 
   async read(from: number, to = Infinity, meter = this.#context.count): Promise<Reader> {
@@ -328,12 +342,12 @@ export class OriginFile {
         if (early === undefined) this.#distance.received(at - begun, performance.now() - asked);
         else this.#distance.transferred(at - begun, performance.now() - given);
       } catch (error) {
-        if (!worthAnotherTry(error)) throw error;
-        failed = error;
+        failed = brokenAt(error, at, this.#head!.size, from);
+        if (!worthAnotherTry(error)) throw failed;
       }
       if (at >= end) return;
       if (at > begun) tries = Math.min(tries, 1);
-      else await new Promise((resolve) => setTimeout(resolve, 100 * 2 ** tries).unref());
+      else if (tries + 1 < MOST_TRIES) await new Promise((resolve) => setTimeout(resolve, 100 * 2 ** tries).unref());
     }
     throw (
       failed ??

@@ -1,7 +1,7 @@
 import type { OriginAnswer } from '../http/answer.ts';
 import { PAGE_SIZE, type Page, type PageCache } from './cache.ts';
 import { isSourceError, SourceError } from '../error.ts';
-import { brokenConnection, sourceClosed, stoppedSending } from '../failures.ts';
+import { brokenAt, brokenConnection, sourceClosed, stoppedSending } from '../failures.ts';
 import type { Pace } from './pace.ts';
 import type { Meter } from '../meter.ts';
 import type { Piece, Reader } from '../reader.ts';
@@ -24,11 +24,12 @@ export class OriginStream {
   readonly #response: OriginAnswer;
   readonly #context: StreamContext;
   readonly #key: string;
+  readonly #size: number | undefined;
   readonly #readers = new Set<{ at: number }>();
   #page: Page | undefined;
   #at = 0;
   #ended = false;
-  #error: SourceError | undefined;
+  #error: unknown;
   #idle: NodeJS.Timeout | undefined;
   #waiters: (() => void)[] = [];
   #waits = false;
@@ -37,6 +38,7 @@ export class OriginStream {
     this.#response = response;
     this.#context = context;
     this.#key = key;
+    this.#size = size;
     this.#watch();
     const broken = (error?: Error | null): void => {
       const short = !response.complete || (size !== undefined && this.#at < size);
@@ -72,7 +74,7 @@ export class OriginStream {
           this.#flow();
           return piece;
         }
-        if (this.#error) throw this.#error;
+        if (this.#error !== undefined) throw this.#error;
         if (this.#ended) return undefined;
         meter.begin();
         await new Promise<void>((resolve) => {
@@ -147,7 +149,7 @@ export class OriginStream {
   #end(error: SourceError | undefined): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#error = error;
+    this.#error = brokenAt(error, this.#at, this.#size);
     clearTimeout(this.#idle);
     this.#context.signal.removeEventListener('abort', this.#aborted);
     this.#page?.loaded();

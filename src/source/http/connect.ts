@@ -10,7 +10,7 @@ import {
 } from 'node:tls';
 import { tunnelThrough, type EgressRoute } from './egress.ts';
 import { SourceError } from '../error.ts';
-import { connectionTimeout, noConnection, refusedAddress } from '../failures.ts';
+import { connectionTimeout, noConnection, noTls, refusedAddress } from '../failures.ts';
 import type { Address, Guard } from '../address/guard.ts';
 
 export interface ConnectOptions {
@@ -181,22 +181,9 @@ async function protection(secure: TLSSocket, socket: Socket, host: string, signa
     secure.destroy();
     socket.destroy();
     if (signal.aborted) throw cause;
-    const code = (cause as NodeJS.ErrnoException).code ?? '';
-    const certificate =
-      (secure.authorizationError !== null && secure.authorizationError !== undefined) || CERTIFICATE_CODE.test(code);
-    throw new SourceError(
-      'origin-unreachable',
-      certificate ? 'the certificate of the host cannot be trusted' : 'cannot establish a TLS connection to the host',
-      {
-        reason: certificate ? 'certificate' : 'tls',
-        detail: `${host}: ${code}`,
-        cause,
-      },
-    );
+    throw noTls(host, cause, secure.authorizationError !== null && secure.authorizationError !== undefined);
   }
 }
-
-const CERTIFICATE_CODE = /CERT|ALTNAME|ISSUER|SELF_SIGNED|UNABLE_TO_VERIFY|CRL|HOSTNAME_MISMATCH/;
 
 function readable(error: unknown, signal: AbortSignal): SourceError {
   if (error instanceof SourceError) return error;

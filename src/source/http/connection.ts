@@ -1,6 +1,14 @@
 import type { Socket } from 'node:net';
 import { ChunkedBody } from './chunked_body.ts';
-import { answerTimeout, brokenConnection, endlessInterim, noAnswer, sourceClosed, wrongProtocol } from '../failures.ts';
+import {
+  answerTimeout,
+  brokenConnection,
+  endlessInterim,
+  longHead,
+  noAnswer,
+  sourceClosed,
+  wrongProtocol,
+} from '../failures.ts';
 import { HttpAnswer } from './http_answer.ts';
 import { headEnd, LONGEST_HEAD, parseHead, ResponseError, type ResponseHead } from './response_head.ts';
 import { Backlog } from '../protocols/backlog.ts';
@@ -205,7 +213,7 @@ export class Connection {
     this.#head?.append(bytes);
     const all = this.#head?.bytes ?? bytes;
     const end = headEnd(all, before);
-    if ((end ?? all.length) > LONGEST_HEAD) throw new ResponseError('long head');
+    if ((end ?? all.length) > LONGEST_HEAD) throw longHead();
     if (end === undefined) {
       if (this.#head === undefined) (this.#head = new Backlog()).append(bytes);
       return all.subarray(all.length);
