@@ -28,6 +28,7 @@ export const c2pa: WithEndpoint<InFile<InImage<Program<'c2pa'>>>> = {
   },
   args: (_options, address) => ['--config', C2PA_CONFIG_DIR, address],
   format: () => 'json',
+  reads: ['image', 'document', 'xml'],
   verifiesTls: () => true,
   /** An invalid manifest is a finding, and so is a missing one: both exit with 0. */
   failure({ code, stderr }) {

@@ -16,6 +16,7 @@ export const ffprobe: InFile<InImage<Program<'ffprobe'>>> = {
   name: 'ffprobe',
   options: FFPROBE_OPTIONS,
   readsStreams: true,
+  reads: ['image'],
   args(options, address) {
     const args = ['-hide_banner', '-loglevel', 'error', '-protocol_whitelist', PROTOCOLS];
     for (const [spec, value] of readOptions(FFPROBE_OPTIONS, options)) {

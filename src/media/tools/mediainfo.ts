@@ -179,6 +179,7 @@ export const mediainfo: InFile<InImage<Program<'mediainfo'>>> = {
     ];
   },
   format: (options) => (formatOf(options).endsWith('JSON') ? 'json' : 'text'),
+  reads: ['image', 'document', 'archive'],
   verifiesTls: (options) => options['ssl_ignore_security'] !== 'true',
   /** Its exit code is always 0: a failure is recognised by missing output. */
   failure({ code, stdout, stderr, options }) {

@@ -1,5 +1,6 @@
 /** The descriptor of a tool, from which the API, the controller, the runner and the images derive everything. */
 import type { TSchema } from 'typebox';
+import type { ContentKind } from './content.ts';
 import type { OptionSpec } from './option.ts';
 
 export interface Printed {
@@ -95,6 +96,8 @@ export interface Program<Name extends string = string> {
   readsPlaylistsAsTheyAre?: boolean;
   /** Fetches files that any source refers to: they are read with the source's credentials. */
   followsParts?: boolean;
+  /** Contents that it reads, and that are no film or sound. */
+  reads?: readonly ContentKind[];
   /** False if the origin's certificate need not be valid. */
   verifiesTls(options: Record<string, string>): boolean;
   /** The tool's own error message, if its output is a failure. */

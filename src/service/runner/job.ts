@@ -1,6 +1,7 @@
 /** Runs the tools of one assignment in parallel, and determines the outcome of each. */
 import { constants } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Cause } from '../../base/causes.ts';
 import type { AssignedTool, Assignment } from '../../platform/bus/messages.ts';
 import type { FailureCode } from '../../platform/bus/result_body.ts';
 import { HLS_PROGRAM } from '../../media/hls/built_in.ts';
@@ -201,20 +202,22 @@ async function runTool(
       ...more,
     };
   };
-  const fail: Fail = (failure, message, ended = {}) => {
+  const fail: Fail = (failure, message, { code, ...ended } = {}) => {
     const { exitCode = null } = ended;
+    const says = code === undefined && exitCode !== null && SAYS_EXIT_CODE.includes(failure);
     return end({
       failure,
-      error: source.redact(`${message}${exitCode === null ? '' : ` (exit code ${exitCode})`}`),
+      ...(code === undefined ? {} : { code }),
+      error: source.redact(says ? `${message} (exit code ${exitCode})` : message),
       ...ended,
     });
   };
 
   const tool = TOOL_TABLE[asked.name];
   if (!tool) return fail('unavailable', `${asked.name} is not available on this runner`);
-  if (source.unreadable) return fail(source.unreadable.failure, source.unreadable.message);
+  if (source.unreadable) return fail(source.unreadable.failure, source.unreadable.message, source.unreadable);
   const unable = source.cannotRead(asked.name);
-  if (unable !== undefined) return fail('failed', unable);
+  if (unable !== undefined) return fail('failed', unable, { code: 'unsupported' });
   const wallMs = Math.max(1, Math.floor(Math.min(asked.timeoutMs, remainingMs)));
   const address = source.address(asked.name);
   let argv: string[];
@@ -256,7 +259,12 @@ const portsOf = (address: string, { http_proxy: proxy = address }: Record<string
   ...new Set([address, proxy].map((text) => Number(new URL(text).port))),
 ];
 
-type Fail = (failure: FailureCode, message: string, ended?: Partial<RawToolResult>) => RawToolResult;
+/** `code`: what is wrong is not the tool, so its exit code says nothing. */
+type Fail = (failure: FailureCode, message: string, ended?: Ended & { code?: Cause }) => RawToolResult;
+type Ended = Partial<Omit<RawToolResult, 'code'>>;
+
+/** Failures of the tool itself. */
+const SAYS_EXIT_CODE: readonly FailureCode[] = ['failed', 'crashed', 'out-of-memory'];
 
 interface ToolRun {
   asked: AssignedTool;
@@ -276,7 +284,7 @@ const JUDGED = 128 * 1024;
 function judge({ asked, tool, source, exit, stdout, stderr, wallMs, fail, end }: ToolRun): RawToolResult {
   const ms = exit.wallUs / 1000;
   const format = tool.format(asked.options);
-  const facts: Partial<RawToolResult> = {
+  const facts: Ended = {
     durationMs: ms,
     usageMs: ms,
     exitCode: codeOf(exit),
@@ -284,7 +292,7 @@ function judge({ asked, tool, source, exit, stdout, stderr, wallMs, fail, end }:
     format,
   };
   if (exit.timedOut || exit.signal === constants.signals.SIGXCPU)
-    return fail('timeout', `${asked.name} did not finish within ${wallMs} ms`, facts);
+    return late({ name: asked.name, wallMs, waitedMs: Math.min(ms, source.waitedMs(asked.name)) }, fail, facts);
   if (exit.capped) return fail('output-too-large', `${asked.name} printed more than the output limit`, facts);
   // Sent neither by the agent nor by a limit: the kernel's OOM killer, where it kills one process and not the
   // container.
@@ -302,15 +310,35 @@ function judge({ asked, tool, source, exit, stdout, stderr, wallMs, fail, end }:
     options: asked.options,
   });
   const broken = source.failure(asked.name);
-  if (broken?.decisive) return fail(broken.failure, broken.message, { ...facts, output });
-  if (own !== undefined) return fail(broken?.failure ?? 'failed', own, { ...facts, output });
-  if (output === null && format === 'json')
-    return fail(broken?.failure ?? 'failed', `${asked.name} printed nothing`, facts);
+  const said = own ?? (output === null && format === 'json' ? `${asked.name} printed nothing` : undefined);
+  // The tool sees a status or a broken connection of the source proxy, which knows why.
+  if (broken && (broken.decisive || said !== undefined))
+    return fail(broken.failure, broken.message, { ...facts, code: broken.code, output });
+  if (said !== undefined) {
+    const content = source.content();
+    if (content === undefined) return fail('failed', said, { ...facts, output });
+    // A damaged picture is no other thing than media for a tool that reads pictures.
+    return tool.reads?.includes(content.kind)
+      ? fail('failed', `${said}; the source is ${content.text}`, { ...facts, output })
+      : fail('failed', `the source is not media: it is ${content.text}`, { ...facts, code: 'not-media', output });
+  }
   if (format === 'json' && !isJson(stdout))
     return fail('failed', `${asked.name} printed invalid JSON`, { ...facts, format: 'text', output });
   const verdict = tool.verdict?.(text);
-  if (verdict !== undefined) return end({ ...facts, failure: 'failed', error: source.redact(verdict), output });
+  if (verdict !== undefined)
+    return end({ ...facts, failure: 'failed', code: 'must-fix', error: source.redact(verdict), output });
   return end({ ...facts, success: true, output });
+}
+
+/** Says which of the two spent the time: the tool, or the host that it waited for. */
+function late(
+  { name, wallMs, waitedMs }: { name: ToolName; wallMs: number; waitedMs: number },
+  fail: Fail,
+  facts: Ended,
+): RawToolResult {
+  const waited = `${Math.round(waitedMs)} ms of it waiting for the host`;
+  const message = `${name} did not finish within ${wallMs} ms: it spent ${waited}`;
+  return fail('timeout', message, { ...facts, code: waitedMs > wallMs / 2 ? 'timeout-origin' : 'timeout' });
 }
 
 /** Exit code as a shell reports it. */

@@ -3,12 +3,15 @@
  * other. While one is open, the other is not: no connection or credential of the first is left when the second is
  * opened.
  */
+import type { Cause } from '../../base/causes.ts';
 import { SIDES, type AssignedTool, type Assignment, type Side } from '../../platform/bus/messages.ts';
 import type { FailureCode } from '../../platform/bus/result_body.ts';
+import { CONTENT_BYTES, contentOf, type Content } from '../../media/tools/content.ts';
 import { TOOL_TABLE, type ToolName } from '../../media/tools/table.ts';
 import { redactor } from '../../source/address/redact.ts';
-import { isDecisive, SourceError } from '../../source/error.ts';
+import { isDecisive, OUTCOMES, SourceError } from '../../source/error.ts';
 import type { Job } from '../../source/job.ts';
+import { failureOf as failureIn } from '../../source/job_record.ts';
 import type { OriginUse } from '../../source/meter.ts';
 import type { Failure, SourceProxy } from '../../source/proxy.ts';
 import type { Source } from '../../source/source.ts';
@@ -18,11 +21,10 @@ export type OriginUses = Readonly<Record<string, OriginUse>>;
 export interface SourceFailure {
   failure: FailureCode;
   status?: number;
+  /** More exact than `failure`. */
+  code: Cause;
   message: string;
-  /**
-   * The tool cannot know the cause: its result reports this failure and not the tool's own message about a broken
-   * connection.
-   */
+  /** The proxy ended the read: what the tool printed until then is not a result, even if the tool succeeded. */
   decisive?: boolean;
 }
 
@@ -119,6 +121,17 @@ export class JobSource {
     return this.#jobs().reduce((sum, job) => sum + job.stats().ioUsage, 0);
   }
 
+  /** How long a tool has waited for the host of the current source. */
+  waitedMs(tool: ToolName): number {
+    return this.#job?.stats().origin[tool]?.ms ?? 0;
+  }
+
+  /** What the current source is, if it is something else than media: by its first bytes, as far as they were read. */
+  content(): Content | undefined {
+    const read = this.#job?.beginning(CONTENT_BYTES);
+    return read && contentOf(read.bytes, read);
+  }
+
   /** What each tool cost the origins. */
   origin(): OriginUses {
     const all: Record<string, OriginUse> = {};
@@ -182,7 +195,8 @@ function open(proxy: SourceProxy, source: Source, { tools, allow, maxBytes }: As
       followsParts: tools.some((tool) => TOOL_TABLE[tool.name]?.followsParts === true && !waitsForKind(tool, tools)),
     });
   } catch (error) {
-    return error instanceof SourceError ? toldBy(error) : { failure: 'failed', message: 'the source cannot be opened' };
+    if (error instanceof SourceError) return toldBy(failureIn(error));
+    return { failure: 'failed', code: 'failed', message: 'the source cannot be opened' };
   }
 }
 
@@ -198,32 +212,16 @@ function failureOfBoth([a, b]: readonly (SourceFailure | undefined)[]): SourceFa
   if (a === undefined || b === undefined || a.failure !== b.failure) return undefined;
   return {
     failure: a.failure,
+    code: a.code === b.code ? a.code : a.failure,
     ...(a.status !== undefined && a.status === b.status ? { status: a.status } : {}),
     message: `a: ${a.message}; b: ${b.message}`,
   };
 }
 
-const CODES: Readonly<Record<Failure['code'], FailureCode>> = {
-  // An invalid or unsupported address is the caller's error, like a refused one.
-  'source-invalid': 'source-forbidden',
-  'source-scheme': 'source-forbidden',
-  'source-too-long': 'source-forbidden',
-  refused: 'source-forbidden',
-  'origin-unreachable': 'origin-unreachable',
-  'too-large': 'source-too-large',
-  cut: 'source-cut',
-};
-
-function toldBy({
-  code,
-  status,
+const toldBy = ({ code, status, cause, message, reason }: Failure): SourceFailure => ({
+  failure: reason === 'upload-lost' ? reason : OUTCOMES[code],
+  code: cause,
   message,
-  reason,
-}: Pick<Failure, 'code' | 'message'> & { status?: number | undefined; reason?: SourceError['reason'] }): SourceFailure {
-  return {
-    failure: reason === 'upload-lost' ? reason : CODES[code],
-    message,
-    ...(status === undefined ? {} : { status }),
-    ...(isDecisive({ reason }) ? { decisive: true } : {}),
-  };
-}
+  ...(status === undefined ? {} : { status }),
+  ...(isDecisive({ reason }) ? { decisive: true } : {}),
+});
