@@ -248,6 +248,8 @@ export interface Ended {
   inflatedBytes?: number;
   /** Public text, as recorded; absent if at least one requested tool succeeded. */
   error?: string;
+  /** Beside it: why the first tool failed (src/base/causes.ts). */
+  code?: string;
 }
 
 export interface Closed {

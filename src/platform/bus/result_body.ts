@@ -4,6 +4,7 @@
  * much CPU again to start.
  */
 import Type, { type Static, type TSchema } from 'typebox';
+import { CAUSE_PATTERN } from '../../base/causes.ts';
 import { PolicyResultSchema, type PolicyResult } from '../../media/policy/schema.ts';
 import { RESULTS, TOOLS, type ToolName } from '../../media/tools/table.ts';
 import { SIDES } from './messages.ts';
@@ -26,6 +27,14 @@ const FailureCode = oneOf([
   'unavailable',
 ]);
 export type FailureCode = Static<typeof FailureCode>;
+
+/** More exact than the failure code (causes.ts); absent where that is all. */
+const Code = Type.Optional(Type.String({ pattern: CAUSE_PATTERN }));
+/** The code as a member of what callers see beside an error. */
+export function codeMember(result: { code?: string; failure?: FailureCode } | undefined): { code?: string } {
+  const code = result?.code ?? result?.failure;
+  return code === undefined ? {} : { code };
+}
 
 const count = Type.Integer({ minimum: 0, maximum: 1e15 });
 
@@ -72,6 +81,7 @@ const resultOf = <const N extends string>(names: readonly N[]) =>
     /** Absent on success. Redacted, for the caller. */
     error: Type.Optional(Type.String({ maxLength: 65_536 })),
     failure: Type.Optional(FailureCode),
+    code: Code,
     /** Format of `output`: one JSON value, preserved byte for byte, or other text. */
     format: oneOf(['json', 'text']),
     /** The tool's output with addresses restored and secrets redacted; null if empty. */
@@ -96,6 +106,7 @@ const TimelineResult = Type.Object({
   durationMs: milliseconds,
   usageMs: milliseconds,
   error: Type.Optional(Type.String({ maxLength: 65_536 })),
+  code: Code,
   output: orNull(Output),
 });
 export type TimelineResult = Static<typeof TimelineResult>;
@@ -136,6 +147,7 @@ export const ResultBody = Type.Object({
     Type.Object({
       failure: FailureCode,
       status: Type.Optional(Type.Integer()),
+      code: Code,
       message: Type.String({ maxLength: 65_536 }),
     }),
   ),

@@ -84,6 +84,8 @@ export interface ToolEnd {
   name: ToolName;
   version: string;
   success: boolean;
+  /** Why it failed (src/base/causes.ts). */
+  code?: string;
   durationMs: number;
   usageMs: number;
 }
@@ -130,6 +132,7 @@ export interface RequestRecord {
   status: number | null;
   reason: Reason | null;
   error: string | null;
+  code: string | null;
   queueTimeMs: number | null;
   request: unknown;
   hasBody: boolean;

@@ -29,6 +29,7 @@ export interface RecordedEnd {
   status: number;
   reason: Reason;
   error: string | null;
+  code: string | null;
   queueTimeMs: number;
   hasBody: boolean;
   inflatedBytes: number | null;
@@ -68,6 +69,8 @@ const RECORD: Columns<RequestRecord> = {
   status: 'status',
   reason: 'reason',
   error: 'error',
+  // Of the first tool that failed, as the error is.
+  code: `jsonb_path_query_first(tools, '$[*].code') #>> '{}'`,
   queueTimeMs: 'queue_time_ms',
   request: 'request',
   hasBody: 'has_body',
@@ -83,6 +86,7 @@ const END: Columns<RecordedEnd> = {
   status: 'coalesce(status, 500)',
   reason: `coalesce(reason, 'InternalError')`,
   error: RECORD.error,
+  code: RECORD.code,
   queueTimeMs: 'coalesce(queue_time_ms, 0)',
   hasBody: RECORD.hasBody,
   inflatedBytes: RECORD.inflatedBytes,

@@ -83,6 +83,8 @@ interface ApiErrorOptions {
   status?: number;
   /** The invalid field. */
   field?: string;
+  /** Of an end: the code of the tool's error (src/base/causes.ts). */
+  toolCode?: string;
   retryAfterS?: number;
   headers?: Record<string, string>;
   /** What the metric of failures counts a 5xx as, from a fixed set; the code if not given. */
@@ -100,6 +102,7 @@ export class ApiError extends Error {
   readonly detail: string | undefined;
   readonly headers: Record<string, string>;
   readonly field: string | undefined;
+  readonly toolCode: string | undefined;
 
   constructor(code: ErrorCode, options: ApiErrorOptions = {}) {
     const kind = ERRORS[code];
@@ -112,6 +115,7 @@ export class ApiError extends Error {
     this.reason = options.reason ?? code;
     this.detail = detail;
     this.field = field;
+    this.toolCode = options.toolCode;
     this.headers = {
       ...(status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {}),
       ...(retryAfterS === undefined ? {} : { 'Retry-After': String(Math.max(1, Math.ceil(retryAfterS))) }),

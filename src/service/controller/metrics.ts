@@ -1,5 +1,6 @@
 /** The controller's metrics. Labels are bounded: pools and reasons, never tokens or sources. */
-import type { ResultName } from '../../media/tools/table.ts';
+import { countedCause } from '../../base/causes.ts';
+import type { ToolEnd } from '../../platform/store/records.ts';
 import type { Wall } from '../../platform/kube/probe_pool.ts';
 import { readOne } from '../../platform/metrics/read_at_scrape.ts';
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
@@ -73,6 +74,12 @@ export function controllerMetrics() {
     name: 'probeyard_tool_runs_total',
     help: 'Runs of tools in recorded results, by whether the tool succeeded',
     labelNames: ['tool', 'outcome'],
+    registers,
+  });
+  const toolFailures = new Counter({
+    name: 'probeyard_tool_failures_total',
+    help: 'Failed runs of tools in recorded results, by the code of their error without the status of the host',
+    labelNames: ['tool', 'code'],
     registers,
   });
   const toolSeconds = new Histogram({
@@ -155,9 +162,10 @@ export function controllerMetrics() {
     finished: (pool: string, reason: string) => finished.inc({ pool, reason }),
     retried: (pool: string, reason: LossCause) => retried.inc({ pool, reason }),
     collected: (outcome: 'recorded' | 'second' | 'foreign' | 'invalid') => collected.inc({ outcome }),
-    toolRan: (tool: ResultName, success: boolean, ms: number) => {
+    toolRan: ({ name: tool, success, code = '', durationMs }: Omit<ToolEnd, 'usageMs'>) => {
       toolRuns.inc({ tool, outcome: success ? 'succeeded' : 'failed' });
-      toolSeconds.observe({ tool }, ms / 1000);
+      if (!success) toolFailures.inc({ tool, code: countedCause(code) });
+      toolSeconds.observe({ tool }, durationMs / 1000);
     },
     /** The next leader reports them. */
     termEnded: () => {

@@ -2,7 +2,7 @@
  * Assembles the response from the runner's result. Tool output is preserved byte for byte: it is copied, never parsed
  * and serialized again. That an output is JSON was checked when it was collected, because a runner reads hostile media.
  */
-import type { ResultBody, TimelineResult, ToolResult } from '../../platform/bus/result_body.ts';
+import { codeMember, type ResultBody, type TimelineResult, type ToolResult } from '../../platform/bus/result_body.ts';
 import { probeReport } from '../../media/tools/probe_report.ts';
 import {
   FILE_ROWS,
@@ -88,8 +88,10 @@ function responseOf({ format, output }: Told): Piece[] {
   return format === 'json' ? [wholeOf(output)] : quoted(output);
 }
 
-function bare({ format, output, error, success }: Told, { outputs, bareType = TEXT_TYPE }: AnswerOptions): Answer {
-  if (output === null) return { contentType: JSON_TYPE, body: JSON.stringify({ success: false, error }) };
+function bare(tool: Told, { outputs, bareType = TEXT_TYPE }: AnswerOptions): Answer {
+  const { format, output, error, success } = tool;
+  if (output === null)
+    return { contentType: JSON_TYPE, body: JSON.stringify({ success: false, error, ...codeMember(tool) }) };
   const printed = success && bareType !== JSON_TYPE ? bareType : TEXT_TYPE;
   return { contentType: format === 'json' ? JSON_TYPE : printed, body: joined([wholeOf(output)], outputs) };
 }
@@ -103,7 +105,7 @@ function envelope(
   const success = parts.some(({ tool }) => tool.success);
   const head = {
     success,
-    ...(success ? {} : { error: parts[0]?.tool.error ?? 'no tool returned a result' }),
+    ...(success ? {} : { error: parts[0]?.tool.error ?? 'no tool returned a result', ...codeMember(parts[0]?.tool) }),
     metadata: { request_id: requestId, queue_time: Math.round(queueTimeMs), ...readOf(result) },
   };
   return [
@@ -119,14 +121,16 @@ function envelope(
   ];
 }
 
-type SectionHead = Omit<TimelineResult, 'output'> & Partial<Pick<ToolResult, 'exitCode'>>;
+type SectionHead = Omit<TimelineResult, 'output'> & Partial<Pick<ToolResult, 'exitCode' | 'failure'>>;
 
-const section = ({ success, durationMs, usageMs, error, exitCode = null }: SectionHead): string =>
+const section = ({ success, durationMs, usageMs, error, exitCode = null, ...why }: SectionHead): string =>
   JSON.stringify({
     success,
     duration: Math.round(durationMs),
     usage: Math.round(usageMs),
-    ...(success ? {} : { error: error ?? 'failed', ...(exitCode === null ? {} : { exit_code: exitCode }) }),
+    ...(success
+      ? {}
+      : { error: error ?? 'failed', ...codeMember(why), ...(exitCode === null ? {} : { exit_code: exitCode }) }),
   });
 
 const HOSTS: ReadonlySet<SectionName> = new Set(FILE_ROWS.flatMap((row) => (row.file.hosts ? [sectionOf(row)] : [])));

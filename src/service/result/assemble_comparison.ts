@@ -2,7 +2,7 @@
 import { compareRuns } from '../../media/compare/compare.ts';
 import type { Comparison } from '../../media/compare/schema.ts';
 import { SIDES, sideText } from '../../platform/bus/messages.ts';
-import type { ResultBody, ToolResult } from '../../platform/bus/result_body.ts';
+import { codeMember, type ResultBody, type ToolResult } from '../../platform/bus/result_body.ts';
 import { JSON_TYPE, type Answer } from './assemble.ts';
 import { readOf } from './read_of.ts';
 
@@ -17,7 +17,7 @@ const NOTHING = compareRuns([]);
 
 /** `run`: its name among the values of a field. */
 export const runOf = (
-  { name, version, side, build, success, durationMs, usageMs, error }: ToolResult,
+  { name, version, side, build, success, durationMs, usageMs, error, ...why }: ToolResult,
   run: string = side ?? version,
 ) => ({
   run,
@@ -27,7 +27,7 @@ export const runOf = (
   success,
   duration: Math.round(durationMs),
   usage: Math.round(usageMs),
-  ...(success ? {} : { error: error ?? 'failed' }),
+  ...(success ? {} : { error: error ?? 'failed', ...codeMember(why) }),
 });
 
 /** A runner reads hostile media, so its comparison may contain anything. */

@@ -2,7 +2,7 @@
  * The response of an endpoint that runs one tool: the tool's bare output, or an envelope around it. As in assemble.ts,
  * output is preserved byte for byte.
  */
-import type { Output, ResultBody, ToolResult } from '../../platform/bus/result_body.ts';
+import { codeMember, type Output, type ResultBody, type ToolResult } from '../../platform/bus/result_body.ts';
 import { JSON_TYPE, type Answer } from './assemble.ts';
 import { TOOL_TABLE, type EndpointTool } from '../../media/tools/table.ts';
 import { shapeOf } from './outputs.ts';
@@ -31,7 +31,7 @@ export interface SingleOptions {
 export function assembleSingle(result: ResultBody, options: SingleOptions): Answer {
   const ran = result.tools.find(({ name }) => name === options.tool);
   const success = ran?.success ?? false;
-  const failed = success ? {} : { error: options.error ?? 'failed' };
+  const failed = success ? {} : { error: options.error ?? 'failed', ...codeMember(ran) };
   const verdict = verdictOf(result, options.policy);
   const judged = verdict ? { policy: verdict } : {};
   const pieces = options.withoutOutputs

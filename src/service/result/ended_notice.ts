@@ -7,11 +7,12 @@ import type { RecordedEnd } from '../../platform/store/requests.ts';
 
 type Noticed = Pick<RecordedEnd, 'id' | 'status' | 'reason' | 'error' | 'queueTimeMs' | 'hasBody'> & {
   inflatedBytes?: number | null | undefined;
+  code?: string | null | undefined;
 };
 
 /** `body`: included if it is small; otherwise it is read from Postgres. */
 export const endedNotice = (
-  { id, status, reason, error, queueTimeMs, hasBody, inflatedBytes }: Noticed,
+  { id, status, reason, error, code = null, queueTimeMs, hasBody, inflatedBytes }: Noticed,
   body: Buffer | null = null,
 ): Ended => ({
   id,
@@ -21,5 +22,5 @@ export const endedNotice = (
   hasBody,
   ...(typeof inflatedBytes === 'number' ? { inflatedBytes } : {}),
   ...(body && body.length <= INLINE_ENVELOPE_BYTES ? { body: body.toString('base64') } : {}),
-  ...(error === null ? {} : { error }),
+  ...(error === null ? {} : { error, ...(code === null ? {} : { code }) }),
 });

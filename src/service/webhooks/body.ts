@@ -21,13 +21,16 @@ export interface EndedRequest {
   endedAt: Date;
   reason: Reason;
   error: string | null;
+  /** Beside the error of an end without an envelope. */
+  code?: string | null;
 }
 
-function withoutEnvelope({ requestId, queueTimeMs, ioBytes, endedAt, reason, error }: EndedRequest): Buffer {
+function withoutEnvelope({ requestId, queueTimeMs, ioBytes, endedAt, reason, error, code }: EndedRequest): Buffer {
   return Buffer.from(
     JSON.stringify({
       success: false,
       error: textOf({ reason, error }),
+      ...(code ? { code } : {}),
       metadata: { request_id: requestId, queue_time: queueTimeMs, io_usage: ioBytes },
       type: eventOf(false),
       timestamp: endedAt.toISOString(),

@@ -322,6 +322,7 @@ class Outbox implements Delivery {
       endedAt: record.endedAt ?? submittedAt,
       reason: record.reason ?? ('InternalError' as const),
       error: record.error,
+      code: record.code,
     };
     const { signal } = this.#stopping;
     const stored = hasEnvelope(record)

@@ -11,7 +11,7 @@ import { CREDENTIAL_FIELD, SOURCE_HEADER_FIELDS } from '../probe/request_source.
 import { optionFields } from '../probe/tool_options.ts';
 import { MOST_FIELDS } from '../../../media/compare/limits.ts';
 import { ChangedFieldSchema, SummarySchema } from '../../../media/compare/schema.ts';
-import { OriginSchema } from '../probe/answer_schemas.ts';
+import { CauseSchema, OriginSchema } from '../probe/answer_schemas.ts';
 
 /** What a request says of one tool. */
 export interface AskedVersions extends Record<string, unknown> {
@@ -155,6 +155,7 @@ const RunSchema = Type.Object(
     duration: duration('Run time in milliseconds.'),
     usage: duration('Billed milliseconds.'),
     error: Type.Optional(Type.String({ description: 'On failure only.' })),
+    code: Type.Optional(CauseSchema),
   },
   { title: 'ComparedRun', additionalProperties: false },
 );

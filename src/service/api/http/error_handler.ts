@@ -69,7 +69,8 @@ function apiErrorOf(error: unknown): ApiError {
 }
 
 function write(log: Logger, error: ApiError, id: string): void {
-  const line = { ...requestFields({ id }), code: error.code, status: error.status, detail: error.detail };
+  const { code, status, toolCode, detail } = error;
+  const line = { ...requestFields({ id }), code: toolCode ?? code, status, detail };
   if (error.code === 'overloaded') log.debug(line, 'request refused');
   else if (error.status === 503) log.warn({ ...line, err: error.cause }, 'request failed');
   else if (error.status >= 500) log.error({ ...line, err: error.cause ?? error }, 'request failed');
@@ -87,7 +88,10 @@ export const errorHandler = (log: Logger, metrics: Pick<Metrics, 'failed'>): Han
       ctx.status = error.status;
       ctx.set(error.headers);
       closeIfUnread(ctx.req, ctx.res);
-      ctx.body = isManagement(ctx.path) ? errorBody(error, ctx.state.requestId) : { error: error.message };
+      const { message, toolCode } = error;
+      ctx.body = isManagement(ctx.path)
+        ? errorBody(error, ctx.state.requestId)
+        : { error: message, ...(toolCode === undefined ? {} : { code: toolCode }) };
       if (error.status >= 500) metrics.failed(error.reason);
       write(log, error, ctx.state.requestId);
     }

@@ -16,6 +16,7 @@ export const WebhookSchema = Type.Object(
     ),
     success: EnvelopeSchema.properties.success,
     error: EnvelopeSchema.properties.error,
+    code: EnvelopeSchema.properties.code,
     metadata: Type.Object(MetadataSchema.properties),
     policy: EnvelopeSchema.properties.policy,
   },

@@ -2,6 +2,7 @@
 import Type, { type TSchema } from 'typebox';
 import { ERRORS } from '../errors.ts';
 import { isManagement } from '../http/endpoint_access.ts';
+import { CauseSchema } from '../probe/answer_schemas.ts';
 
 export type Examples = Record<string, { summary?: string; value: unknown }>;
 
@@ -73,7 +74,10 @@ export interface Operation {
 const NUMBERS = [...new Set(Object.values(ERRORS).map(({ number }) => number))].filter((number) => number !== 49900);
 
 const GatewayErrorSchema = Type.Object(
-  { error: Type.String({ description: 'A human-readable message.' }) },
+  {
+    error: Type.String({ description: 'A human-readable message.' }),
+    code: Type.Optional(CauseSchema),
+  },
   { title: 'GatewayError', additionalProperties: false },
 );
 

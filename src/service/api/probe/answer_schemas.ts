@@ -1,5 +1,6 @@
 /** The responses of probe endpoints. Members printed by tools have no schema. */
 import Type, { type Static, type TSchema } from 'typebox';
+import { CAUSE_PATTERN, CAUSES } from '../../../base/causes.ts';
 import { HlsReportSchema } from '../../../media/hls/schema.ts';
 import { ProbeReportSchema } from '../../../media/report/schema.ts';
 import { C2paReportSchema } from '../../../media/tools/c2pa_schema.ts';
@@ -73,13 +74,28 @@ export const MetadataSchema = Type.Object(
   { title: 'Metadata', additionalProperties: false },
 );
 
+export const CAUSE_TEXT = 'See `Cause` for the codes; more may be added.';
+
+/** Beside an error. */
+export const CauseSchema = Type.Unsafe<string>({
+  title: 'Cause',
+  type: 'string',
+  pattern: CAUSE_PATTERN,
+  description: ['Why a tool failed, for programs. More codes may be added.', '']
+    .concat(Object.entries(CAUSES).map(([code, text]) => `- \`${code}\`: ${text}`))
+    .join('\n'),
+});
+
 const toolResult = (title: string, response: TSchema) =>
   Type.Object(
     {
       success: Type.Boolean(),
       duration: milliseconds('Run time of the tool in milliseconds.'),
       usage: milliseconds('Billed milliseconds.'),
-      error: Type.Optional(Type.String({ description: "On failure only: the tool's own message and its exit code." })),
+      error: Type.Optional(
+        Type.String({ description: "On failure only: why the source cannot be read, or the tool's own message." }),
+      ),
+      code: Type.Optional(CauseSchema),
       exit_code: Type.Optional(
         Type.Integer({
           description:
@@ -110,6 +126,7 @@ const TimelineResultSchema = Type.Object(
     duration: milliseconds('Run time of ffprobe over all packets, in milliseconds.'),
     usage: milliseconds('Billed milliseconds.'),
     error: Type.Optional(Type.String({ description: 'On failure only.' })),
+    code: Type.Optional(CauseSchema),
   },
   {
     title: 'TimelineResult',
@@ -122,6 +139,7 @@ export const EnvelopeSchema = Type.Object(
   {
     success: Type.Boolean({ description: 'Whether at least one tool succeeded.' }),
     error: Type.Optional(Type.String({ description: 'On failure only.' })),
+    code: Type.Optional(CauseSchema),
     metadata: MetadataSchema,
     ...Object.fromEntries(FILE_ROWS.map((row) => [sectionOf(row), Type.Optional(resultOf(row))])),
     timeline: Type.Optional(TimelineResultSchema),
@@ -132,7 +150,11 @@ export const EnvelopeSchema = Type.Object(
 
 /** Bare output of a tool that failed and printed nothing. */
 export const FailedOutputSchema = Type.Object(
-  { success: Type.Literal(false), error: Type.String({ description: "The tool's own message and its exit code." }) },
+  {
+    success: Type.Literal(false),
+    error: Type.String({ description: "Why the source cannot be read, or the tool's own message." }),
+    code: Type.Optional(CauseSchema),
+  },
   { title: 'FailedOutput', additionalProperties: false },
 );
 

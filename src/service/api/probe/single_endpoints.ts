@@ -10,7 +10,15 @@ import { ENDPOINT_ROWS, endpointPath } from '../../../media/tools/table.ts';
 import type { Endpoint as ToolEndpoint } from '../../../media/tools/tool.ts';
 import { endpoint, type Endpoint, type Work } from '../http/endpoint.ts';
 import { flag, milliseconds, optionalText } from '../http/request_fields.ts';
-import { ANY_OUTPUT, FailedOutputSchema, MetadataSchema, POLICY_OUTCOME, reportOf, titleOf } from './answer_schemas.ts';
+import {
+  ANY_OUTPUT,
+  CauseSchema,
+  FailedOutputSchema,
+  MetadataSchema,
+  POLICY_OUTCOME,
+  reportOf,
+  titleOf,
+} from './answer_schemas.ts';
 import { byQueryAndBody } from './by_query_and_body.ts';
 import { askedPolicy, PolicyField } from './requested_policy.ts';
 import { probeRequest } from './probe_request.ts';
@@ -64,6 +72,7 @@ const envelopeOf = (row: Row, report: TSchema) =>
     {
       success: Type.Boolean(),
       error: Type.Optional(Type.String({ description: 'On failure only.' })),
+      code: Type.Optional(CauseSchema),
       output: Type.Unsafe<unknown>({
         anyOf: [report, { type: ['string', 'null'] }],
         description:

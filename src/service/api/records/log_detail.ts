@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import { SIDES } from '../../../platform/bus/messages.ts';
 import { outputsOf } from '../../../platform/bus/packing.ts';
-import type { Output, ResultBody, ReportResult } from '../../../platform/bus/result_body.ts';
+import { codeMember, type Output, type ResultBody, type ReportResult } from '../../../platform/bus/result_body.ts';
 import { JSON_TYPE } from '../../result/assemble.ts';
 import { comparisonOf, runOf } from '../../result/assemble_comparison.ts';
 import { addressesIn, readKeptRequest, type KeptRequest } from '../../result/kept_request.ts';
@@ -17,6 +17,7 @@ import type { LogDetail } from '../../../platform/store/log.ts';
 import { callerOf, type Context } from '../http/request_context.ts';
 import type { Deps } from '../deps.ts';
 import { notFound } from '../errors.ts';
+import { CAUSE_TEXT } from '../probe/answer_schemas.ts';
 import { resultFor, sendPieces, unreadable } from '../probe/stored_result.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { LOG_ROW, rowOf } from './log_endpoints.ts';
@@ -45,6 +46,9 @@ const Answer = Type.Object(
     error: text('What the caller was told of a failure; null if there was none.'),
     'tool-errors': Type.Record(Type.String(), Type.String(), {
       description: 'By tool: why it failed. Empty if none failed, or the result has expired.',
+    }),
+    'tool-error-codes': Type.Record(Type.String(), Type.String(), {
+      description: `By tool that failed: the code of its error. ${CAUSE_TEXT}`,
     }),
     'tool-exit-codes': Type.Record(Type.String(), Type.Integer(), {
       description: 'By tool that failed: its exit code, as a shell reports it. Absent for one that was not started.',
@@ -112,6 +116,9 @@ function failuresOf(result: ResultBody | null) {
   const failed = results.filter(({ error }) => error !== undefined);
   return {
     'tool-errors': Object.fromEntries(failed.map(({ name, error }) => [kebab(name), error])),
+    'tool-error-codes': Object.fromEntries(
+      failed.flatMap((tool) => Object.values(codeMember(tool)).map((code) => [kebab(tool.name), code])),
+    ),
     'tool-exit-codes': Object.fromEntries(
       failed.flatMap(({ name, exitCode }) => (exitCode === null ? [] : [[kebab(name), exitCode]])),
     ),

@@ -7,7 +7,7 @@ import { makeBodyRoom, type BodyRoom } from '../../../platform/bus/body_room.ts'
 import type { Bus } from '../../../platform/bus/connect.ts';
 import { BusError } from '../../../platform/bus/errors.ts';
 import { CHUNK_BYTES, RESULT_PROTOCOL, SUBJECT, type Closed, type Result } from '../../../platform/bus/messages.ts';
-import type { ResultBody } from '../../../platform/bus/result_body.ts';
+import { codeMember, type ResultBody } from '../../../platform/bus/result_body.ts';
 import { packBody, type PackedBody } from '../../../platform/bus/packing.ts';
 import type { ResultDelivery } from '../../../platform/bus/collect.ts';
 import { fetchBody, purgeChunks } from '../../../platform/bus/results.ts';
@@ -135,11 +135,18 @@ async function take(deps: CollectDeps, { header: result, podUid }: ResultDeliver
   if (refused) log.error({ err: refused, ...named }, 'cannot record a result, recording an internal error instead');
   metrics.collected(refused ? 'invalid' : closed ? 'recorded' : 'second');
   if (closed) {
-    for (const { name, success, durationMs } of end.tools) metrics.toolRan(name, success, durationMs);
+    for (const tool of end.tools) metrics.toolRan(tool);
     trace(deps, job, end, collectedMs);
     notify(deps, job, read.body, recorded);
     log.info(
-      { ...named, attempt, state: end.state, reason: end.reason, bytes: end.body?.length ?? 0 },
+      {
+        ...named,
+        attempt,
+        state: end.state,
+        reason: end.reason,
+        ...codeMember(end.tools.find(({ code }) => code !== undefined)),
+        bytes: end.body?.length ?? 0,
+      },
       'result recorded',
     );
   } else await notifyAgain(deps, job, attempt, recorded.waiter);
@@ -188,10 +195,11 @@ function endOf(job: ProbeJob, attempt: number, { body, packed, size }: ReadResul
     error,
     attempt,
     startedAt: startOf(job),
-    tools: body.tools.map(({ name, version, success, durationMs, usageMs }) => ({
+    tools: body.tools.map(({ name, version, success, durationMs, usageMs, ...why }) => ({
       name,
       version,
       success,
+      ...(success ? {} : codeMember(why)),
       durationMs: Math.round(durationMs),
       usageMs: Math.round(usageMs),
     })),
@@ -243,7 +251,8 @@ function notify(
     ...(policy && !refused ? { policy } : {}),
   };
   if (waiter !== null) {
-    const noticed = { ...end, queueTimeMs, hasBody: end.body !== null };
+    const { code } = codeMember(end.tools.find((tool) => tool.code !== undefined));
+    const noticed = { ...end, code, queueTimeMs, hasBody: end.body !== null };
     bus.publish(SUBJECT.ended(waiter), endedNotice(noticed, end.body));
   }
   bus.publish(SUBJECT.closed, notice);
