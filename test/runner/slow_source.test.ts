@@ -26,20 +26,20 @@ describe('slow source in a runner', function () {
     const { body } = await rig.run(rig.go(tools));
     assert.deepEqual(
       body.tools.map(({ success, failure, error }) => [success, failure, error]),
-      [[false, 'source-cut', 'the source is too slow (exit code 1)']],
+      [[false, 'source-cut', 'the source is too slow']],
     );
     assert.deepEqual(
       [outcome(headOf(body), tools).status, outcome(headOf(body), tools).error],
-      [200, 'the source is too slow (exit code 1)'],
+      [200, 'the source is too slow'],
     );
-    assert.deepEqual(body.source, { failure: 'source-cut', message: 'the source is too slow' });
+    assert.deepEqual(body.source, { failure: 'source-cut', code: 'slow', message: 'the source is too slow' });
   });
 
   it('is the error of a tool that takes the part for the whole', async () => {
     const { body } = await rig.run(rig.go([rig.script(`${read} echo '{"format":{}}'`)]));
     assert.deepEqual(
       body.tools.map(({ success, error, output }) => [success, error, output]),
-      [[false, 'the source is too slow (exit code 0)', '{"format":{}}\n']],
+      [[false, 'the source is too slow', '{"format":{}}\n']],
     );
   });
 });

@@ -143,7 +143,7 @@ describe('connections to origins', function () {
       () => assert.fail('memory is asked for'),
       () => {},
     );
-    await assert.rejects(reading, { reason: 'closed' });
+    await assert.rejects(reading, { reason: 'ended' });
     assert.ok(answer.destroyed);
   });
 
@@ -314,7 +314,7 @@ describe('connections to origins', function () {
     const cut = 'HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nab';
     const { url } = await scripted(...[1, 2, 3].map(() => (socket: Socket) => socket.end(cut)));
     const pool = open();
-    const broken = { code: 'cut', message: 'the connection broke before the end of the file' };
+    const broken = { code: 'cut', message: 'the host closed the connection before the end of the file' };
     await assert.rejects(streamed(await answerOf(pool, url)), broken);
     await assert.rejects(filled(await answerOf(pool, url), 5), broken);
     const answer = await answerOf(pool, url);
@@ -329,14 +329,14 @@ describe('connections to origins', function () {
     const answer = await answerOf(pool, url, reading.signal);
     const late = answerOf(pool, url, waiting.signal);
     waiting.abort();
-    await assert.rejects(late, { reason: 'closed' });
+    await assert.rejects(late, { reason: 'ended' });
     const rest = streamed(answer);
     answer.destroy();
     await assert.rejects(rest);
     assert.equal((await streamed(await answerOf(pool, url))).toString(), 'ok');
     assert.equal(server.connections, 2);
     pool.close();
-    await assert.rejects(answerOf(pool, url), { reason: 'closed' });
+    await assert.rejects(answerOf(pool, url), { reason: 'ended' });
   });
 
   it('fail for all that wait, with what the host does', async () => {
@@ -347,7 +347,7 @@ describe('connections to origins', function () {
     for (const failure of failures)
       assert.equal(
         failure.status === 'rejected' && (failure.reason as Error).message,
-        'the host does not accept connections',
+        'the host does not accept connections: it refused the connection',
       );
   });
 
