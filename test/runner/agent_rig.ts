@@ -36,7 +36,7 @@ import { RUNNER_SETTINGS, type RunnerSettings } from '../../src/base/runner_sett
 import { parseSource } from '../../src/source/address/parse.ts';
 import type { Source } from '../../src/source/source.ts';
 import type { PaceOptions } from '../../src/source/file/pace.ts';
-import { type SourceProxy, startProxy } from '../../src/source/proxy.ts';
+import { type ProxyOptions, type SourceProxy, startProxy } from '../../src/source/proxy.ts';
 import { type NatsServer, startNats } from '../servers.ts';
 import { until } from '../until.ts';
 import { type LauncherProcess, startLauncher } from './built_launcher.ts';
@@ -75,6 +75,8 @@ export class Rig {
   lease: Lease | undefined = { epoch: 1, leaseMs: 15_000 };
   /** The minimum pace of a source, if a test sets it before the start. */
   pace: PaceOptions = { minBytes: 0 };
+  /** More of its proxy, if a test sets it before the start. */
+  proxyOptions: ProxyOptions = {};
   /** Whether the collector confirms results to the agent. */
   confirm = true;
   serve: RequestListener = (_request, response) => {
@@ -92,7 +94,7 @@ export class Rig {
     this.originUrl = `http://127.0.0.1:${(this.origin.address() as { port: number }).port}`;
     this.launcherProcess = await startLauncher();
     this.launcher = openLauncher(this.launcherProcess.socket, { cleanMs: 3_000 });
-    this.proxy = await startProxy({ allow: [{ cidr: '127.0.0.1/32' }], pace: this.pace });
+    this.proxy = await startProxy({ allow: [{ cidr: '127.0.0.1/32' }], pace: this.pace, ...this.proxyOptions });
     await this.launcher.whenConnected(5_000);
     // With its answer the launcher says that it knows early starts.
     await this.launcher.killAll();

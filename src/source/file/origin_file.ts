@@ -121,7 +121,7 @@ export class OriginFile {
   /** The same of what is there: nothing is read for it. */
   beginning(most: number): FirstBytes | undefined {
     if (this.#head === undefined) return undefined;
-    const { size, type } = this.#head;
+    const { type, size = this.#stream?.length } = this.#head;
     const page = this.#context.cache.peek(`${this.#id}${this.#stream === undefined ? '' : `s${this.#restarts}:`}0`);
     if (page === undefined && size !== 0) return undefined;
     return { bytes: Buffer.from(page?.bytes.subarray(0, Math.min(most, page.filled)) ?? NOTHING), size, type };

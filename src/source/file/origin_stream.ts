@@ -54,6 +54,11 @@ export class OriginStream {
     if (context.signal.aborted) this.#aborted();
   }
 
+  /** How long the body is; undefined: it has not ended. */
+  get length(): number | undefined {
+    return this.#ended && this.#error === undefined ? this.#at : undefined;
+  }
+
   /** Whether everything from the first byte on is still available for a new reader. */
   complete(): boolean {
     return this.#at === 0 || this.#context.cache.has(`${this.#key}0`);
