@@ -13,6 +13,7 @@ export const LABELS: Readonly<Record<string, string>> = {
   resource: '`probejobs`, `pods`',
   route: 'patterns of the routes, and `other`',
   state: 'a fixed set for each metric',
+  code: '[the codes of errors](../sources.md#causes), with `http-NNN` for all statuses and `other` for unknown ones',
   status: '`2xx` to `5xx`',
   step: '`open`, `create`, `early`, `wait`, `answer`',
   stream: '`results` or `chunks`',
@@ -62,6 +63,8 @@ export const WORRY: Readonly<Record<string, string>> = {
   probeyard_webhook_attempts_total: '`pending` and `failed` outweigh `delivered`',
   probeyard_webhooks_in_hand: 'it stays at 32, the most that a replica sends at once',
   probeyard_webhooks_pending: 'it grows for hours',
+  probeyard_tool_failures_total:
+    '`crashed`, `out-of-memory` or `unavailable` rise, or `dns` and `connect` of all sources at once',
   probeyard_tool_runs_total: 'the share of `failed` of one tool jumps',
   probeyard_spans_total:
     '`refused` or `dropped` increases: the receiver of spans is away or too slow; no request waits for it',

@@ -7,6 +7,7 @@ import { exportJWK, generateKeyPair, type JSONWebKeySet } from 'jose';
 import { pino } from 'pino';
 import { connectBus, type Bus } from '../../src/platform/bus/connect.ts';
 import { SUBJECT, type Early, type Ended, type Side } from '../../src/platform/bus/messages.ts';
+import { codeMember } from '../../src/platform/bus/result_body.ts';
 import { DEFAULTS, type Settings } from '../../src/service/api/deps.ts';
 import { listen, type HttpServer } from '../../src/service/api/http/http_server.ts';
 import { makeApp } from '../../src/service/api/server.ts';
@@ -292,7 +293,17 @@ export async function startApi(
         error: judged?.error ?? null,
         attempt: 1,
         startedAt: new Date(submittedAt.getTime() + 7),
-        tools: [],
+        // Of those that failed: their codes are told with the end.
+        tools: (result?.tools ?? [])
+          .filter(({ success }) => !success)
+          .map((ran) => ({
+            name: ran.name,
+            version: ran.version,
+            success: false,
+            ...codeMember(ran),
+            durationMs: 0,
+            usageMs: 0,
+          })),
         ioBytes: result?.ioUsage ?? 0,
         body,
         ...close,
@@ -306,7 +317,7 @@ export async function startApi(
         queueTimeMs,
         hasBody: body !== null,
         ...(body && inline ? { body: body.toString('base64') } : {}),
-        ...(input.error === null ? {} : { error: input.error }),
+        ...(input.error === null ? {} : { error: input.error, ...codeMember(input.tools[0]) }),
       };
       bus.publish(SUBJECT.ended(replica), ended);
     },

@@ -16,12 +16,13 @@ const both = (failure: FailureCode, error: string): TextToolResult[] => [
 ];
 const refused = (failure: FailureCode, message: string): Partial<TextBody> => ({ source: { failure, message } });
 const good = [tool('ffprobe', '{"f":1}'), tool('mediainfo', '{"m":1}')];
-const error = (text: string) => ({ error: text });
+const error = (text: string, code?: FailureCode) => ({ error: text, ...(code === undefined ? {} : { code }) });
 /** The envelope without what is the same in all of them. */
 const shape = (answer: Record<string, unknown>) =>
   Object.fromEntries(Object.entries(answer).filter(([name]) => name !== 'metadata'));
-const failed = (text: string, response: unknown = null) => ({
+const failed = (text: string, code: FailureCode = 'failed', response: unknown = null) => ({
   success: false,
+  code,
   duration: 31,
   usage: 31,
   error: text,
@@ -62,7 +63,11 @@ const LINES: Line[] = [
     fields: '',
     tools: [good[0]!, bad('mediainfo', 'crashed', 'mediainfo was ended by SIGSEGV (exit code 139)')],
     status: 200,
-    body: { success: true, ffprobe: ok({ f: 1 }), mediainfo: failed('mediainfo was ended by SIGSEGV (exit code 139)') },
+    body: {
+      success: true,
+      ffprobe: ok({ f: 1 }),
+      mediainfo: failed('mediainfo was ended by SIGSEGV (exit code 139)', 'crashed'),
+    },
     state: 'with-errors',
   },
   {
@@ -72,7 +77,7 @@ const LINES: Line[] = [
     status: 200,
     body: {
       success: true,
-      ffprobe: failed('x (exit code 1)', { error: { code: -1 }, mediainfo: { m: 1 } }),
+      ffprobe: failed('x (exit code 1)', 'failed', { error: { code: -1 }, mediainfo: { m: 1 } }),
       mediainfo: ok({ m: 1 }),
     },
     state: 'with-errors',
@@ -82,7 +87,7 @@ const LINES: Line[] = [
     fields: '',
     tools: [bad('ffprobe', 'origin-unreachable', 'late'), good[1]!],
     status: 200,
-    body: { success: true, ffprobe: failed('late'), mediainfo: ok({ m: 1 }) },
+    body: { success: true, ffprobe: failed('late', 'origin-unreachable'), mediainfo: ok({ m: 1 }) },
     state: 'with-errors',
   },
   ...(['timeout', 'crashed', 'source-cut', 'out-of-memory', 'output-too-large', 'failed'] as const).map(
@@ -94,8 +99,9 @@ const LINES: Line[] = [
       body: {
         success: false,
         error: `${failure} (exit code 1)`,
-        ffprobe: failed(`${failure} (exit code 1)`),
-        mediainfo: failed(`${failure} (exit code 1), too`),
+        code: failure,
+        ffprobe: failed(`${failure} (exit code 1)`, failure),
+        mediainfo: failed(`${failure} (exit code 1), too`, failure),
       },
       state: 'error',
     }),
@@ -105,7 +111,7 @@ const LINES: Line[] = [
     fields: '',
     tools: both('origin-unreachable', 'the host answered 404 (exit code 1)'),
     status: 404,
-    body: error('the host answered 404 (exit code 1)'),
+    body: error('the host answered 404 (exit code 1)', 'origin-unreachable'),
     state: 'error',
   },
   {
@@ -113,7 +119,7 @@ const LINES: Line[] = [
     fields: 'inject_json=true',
     tools: both('origin-unreachable', 'the host answered 403 (exit code 1)'),
     status: 404,
-    body: error('the host answered 403 (exit code 1)'),
+    body: error('the host answered 403 (exit code 1)', 'origin-unreachable'),
     state: 'error',
   },
   {
@@ -122,7 +128,7 @@ const LINES: Line[] = [
     tools: both('source-forbidden', 'x'),
     more: refused('source-forbidden', 'the address is not allowed'),
     status: 400,
-    body: error('the address is not allowed'),
+    body: error('the address is not allowed', 'source-forbidden'),
     state: 'error',
   },
   {
@@ -131,7 +137,7 @@ const LINES: Line[] = [
     tools: both('source-too-large', 'x'),
     more: refused('source-too-large', 'the file is larger than 10 GB'),
     status: 400,
-    body: error('the file is larger than 10 GB'),
+    body: error('the file is larger than 10 GB', 'source-too-large'),
     state: 'error',
   },
   {
@@ -142,6 +148,7 @@ const LINES: Line[] = [
     body: {
       success: false,
       error: 'x (exit code 1)',
+      code: 'failed',
       ffprobe: failed('x (exit code 1)'),
       mediainfo: failed('x (exit code 1), too'),
     },
@@ -152,7 +159,7 @@ const LINES: Line[] = [
     fields: '',
     tools: both('unavailable', '/tools/ffprobe: ENOENT'),
     status: 500,
-    body: error('the tool could not be started'),
+    body: error('the tool could not be started', 'unavailable'),
     state: 'error',
   },
   {
@@ -176,7 +183,12 @@ const LINES: Line[] = [
     fields: 'only=ffprobe',
     tools: [bad('ffprobe', 'failed', 'no media (exit code 1)', '{"error":1}')],
     status: 200,
-    body: { success: false, error: 'no media (exit code 1)', ffprobe: failed('no media (exit code 1)', { error: 1 }) },
+    body: {
+      success: false,
+      error: 'no media (exit code 1)',
+      code: 'failed',
+      ffprobe: failed('no media (exit code 1)', 'failed', { error: 1 }),
+    },
     state: 'error',
   },
   {
@@ -192,7 +204,7 @@ const LINES: Line[] = [
     fields: 'only=ffprobe&inject_output=1',
     tools: [bad('ffprobe', 'timeout', 'late (exit code 137)')],
     status: 200,
-    body: { success: false, error: 'late (exit code 137)' },
+    body: { success: false, error: 'late (exit code 137)', code: 'timeout' },
     state: 'error',
   },
   {
@@ -200,7 +212,7 @@ const LINES: Line[] = [
     fields: 'only=ffprobe&inject_output=1',
     tools: [bad('ffprobe', 'origin-unreachable', 'gone')],
     status: 404,
-    body: error('gone'),
+    body: error('gone', 'origin-unreachable'),
     state: 'error',
   },
 ];
