@@ -50,3 +50,9 @@ export function countedCause(code: string): keyof typeof CAUSES | 'other' {
   if (/^http-\d{3}$/.test(code)) return STATUS;
   return Object.hasOwn(CAUSES, code) ? (code as Named) : 'other';
 }
+
+/** The code as a member of what callers see beside an error: the failure itself where nothing more exact is known. */
+export function codeMember(result: { code?: string; failure?: string } | undefined): { code?: string } {
+  const code = result?.code ?? result?.failure;
+  return code === undefined ? {} : { code };
+}

@@ -1,13 +1,13 @@
 /**
  * The API on real servers: Postgres, NATS and an API server. The tests act as the controller, through its own calls.
  */
+import { codeMember } from '../../src/base/causes.ts';
 import { randomBytes } from 'node:crypto';
 import type { AccountSettings } from '../../src/service/accounts/settings.ts';
 import { exportJWK, generateKeyPair, type JSONWebKeySet } from 'jose';
 import { pino } from 'pino';
 import { connectBus, type Bus } from '../../src/platform/bus/connect.ts';
 import { SUBJECT, type Early, type Ended, type Side } from '../../src/platform/bus/messages.ts';
-import { codeMember } from '../../src/platform/bus/result_body.ts';
 import { DEFAULTS, type Settings } from '../../src/service/api/deps.ts';
 import { listen, type HttpServer } from '../../src/service/api/http/http_server.ts';
 import { makeApp } from '../../src/service/api/server.ts';

@@ -93,6 +93,7 @@ describe('causes: what each tool reports of a source that fails', function () {
 
   const MEDIA: readonly AssignedTool['name'][] = ['ffprobe', 'mediainfo'];
   const READERS: readonly AssignedTool['name'][] = ['ffprobe', 'mediainfo', 'c2pa'];
+  const ALL: readonly AssignedTool['name'][] = [...READERS, 'msv'];
   const table: Record<string, Failing> = {
     'no such name': {
       source: () => 'http://no-such-host.invalid/a.mp4',
@@ -314,7 +315,7 @@ describe('causes: what each tool reports of a source that fails', function () {
     };
   };
 
-  for (const [what, { source, code, error, status = 404, tools = [...READERS, 'msv'] }] of Object.entries(table))
+  for (const [what, { source, code, error, status = 404, tools = ALL }] of Object.entries(table))
     it(what, async () => {
       const url = await source();
       // Beside others the validator runs only for playlists.

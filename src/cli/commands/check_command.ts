@@ -15,6 +15,14 @@ import { inOrder, parallelOf, worst, type Outcome } from './several.ts';
 interface Checked {
   id: string;
   verdict: PolicyResult;
+  /** Why nothing could be judged: the tools have no result. */
+  unread?: string;
+}
+
+/** Every rule needs the report, and there is none: said once, with the reason. */
+function unreadIn({ error, probe_report: report }: Envelope, { rules }: PolicyResult): { unread?: string } {
+  if (report === undefined || report.success || rules.some(({ outcome }) => outcome !== 'unknown')) return {};
+  return { unread: error ?? report.error ?? 'no tool gave a result' };
 }
 
 /** A rule that could not be judged is never a pass, and neither is a policy of which no rule applied. */
@@ -34,8 +42,9 @@ export function exitOf(outcome: PolicyResult['outcome'], failOnWarn: boolean): E
 
 const judgedOf = (one: Outcome<Checked>, by: string, failOnWarn: boolean): Judged => {
   const subject = subjectOf(one.source);
-  return 'failure' in one
-    ? { ...subject, by, outcome: 'unknown', findings: [], error: one.failure.message }
+  const unread = 'failure' in one ? one.failure.message : one.value.unread;
+  return 'failure' in one || unread !== undefined
+    ? { ...subject, by, outcome: 'unknown', findings: [], error: unread ?? 'not judged' }
     : { ...judgedByPolicy(one.value.verdict, subject.subject, { failOnWarn }), ...subject, by };
 };
 
@@ -49,12 +58,18 @@ function nameOf(given: string, outcomes: readonly Outcome<Checked>[]): string {
 const valueOf = (one: Outcome<Checked>): object =>
   'failure' in one
     ? { ...memberOf(one.source), outcome: 'unknown', error: one.failure.message }
-    : { ...memberOf(one.source), request_id: one.value.id, ...one.value.verdict };
+    : {
+        ...memberOf(one.source),
+        request_id: one.value.id,
+        ...one.value.verdict,
+        ...(one.value.unread === undefined ? {} : { error: one.value.unread }),
+      };
 
 function text({ terminal }: Invocation, one: Outcome<Checked>, by: string): string {
   const head = `${paint(terminal, 'bold', one.source.shown)}\n`;
-  return 'failure' in one
-    ? `${head}${paint(terminal, 'yellow', 'unknown')} ${oneLine(one.failure.message)}\n`
+  const unread = 'failure' in one ? one.failure.message : one.value.unread;
+  return 'failure' in one || unread !== undefined
+    ? `${head}${paint(terminal, 'yellow', 'unknown')} ${oneLine(unread ?? 'not judged')}\n`
     : head + verdictText(terminal, one.value.verdict, by);
 }
 
@@ -69,8 +84,9 @@ const run: Run = async (invocation) => {
   const api = await invocation.api();
   async function check(source: GivenSource): Promise<Checked> {
     const { body } = await askFor(invocation, api, fields, { source, enveloped: sources.length === 1 });
-    const { metadata, policy: verdict } = JSON.parse(body.toString()) as Envelope;
-    return { id: metadata.request_id, verdict: verdict ?? notJudged };
+    const envelope = JSON.parse(body.toString()) as Envelope;
+    const { metadata, policy: verdict = notJudged } = envelope;
+    return { id: metadata.request_id, verdict, ...unreadIn(envelope, verdict) };
   }
   const outcomes = await inOrder(sources, parallelOf(invocation), check, (done) => {
     if (sources.length > 1) terminal.progress(`${done} of ${sources.length} checked`);

@@ -19,6 +19,7 @@ export const CONTENT_BYTES = 4096;
 const LONGEST_TITLE = 100;
 const LONGEST_ROOT = 40;
 
+/* oxlint-disable no-control-regex */
 const MAGIC: readonly [what: string, kind: ContentKind, form: RegExp][] = [
   ['a ZIP archive', 'archive', /^PK(?:\x03\x04|\x05\x06)/],
   ['gzip data', 'archive', /^\x1f\x8b\x08/],
@@ -37,8 +38,8 @@ const MAGIC: readonly [what: string, kind: ContentKind, form: RegExp][] = [
 /** Text that tools read as media: why one has failed is another matter. */
 const MEDIA_TEXT = /^(?:#EXTM3U|v=0|ffconcat |;FFMETADATA|WEBVTT|\[Script Info\])/;
 const MEDIA_ROOT = /^(?:MPD|SmoothStreamingMedia|AssetMap|CompositionPlaylist|PackingList|tt|\w+:tt)$/;
-// oxlint-disable-next-line no-control-regex
 const CONTROL = /[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]/;
+/* oxlint-enable no-control-regex */
 const JSON_TEXT = /^(?:\{\s*["}]|\[\s*(?:[[\]{"\d-]|true|false|null))/;
 const MEDIA_TYPE = /^[a-z0-9.+-]{1,40}\/[a-z0-9.+-]{1,60}$/;
 

@@ -30,12 +30,6 @@ export type FailureCode = Static<typeof FailureCode>;
 
 /** More exact than the failure code (causes.ts); absent where that is all. */
 const Code = Type.Optional(Type.String({ pattern: CAUSE_PATTERN }));
-/** The code as a member of what callers see beside an error. */
-export function codeMember(result: { code?: string; failure?: FailureCode } | undefined): { code?: string } {
-  const code = result?.code ?? result?.failure;
-  return code === undefined ? {} : { code };
-}
-
 const count = Type.Integer({ minimum: 0, maximum: 1e15 });
 
 const Member = Type.Object({ from: count, to: count, isString: Type.Boolean() });

@@ -2,7 +2,8 @@
  * Assembles the response from the runner's result. Tool output is preserved byte for byte: it is copied, never parsed
  * and serialized again. That an output is JSON was checked when it was collected, because a runner reads hostile media.
  */
-import { codeMember, type ResultBody, type TimelineResult, type ToolResult } from '../../platform/bus/result_body.ts';
+import { codeMember } from '../../base/causes.ts';
+import type { ResultBody, TimelineResult, ToolResult } from '../../platform/bus/result_body.ts';
 import { probeReport } from '../../media/tools/probe_report.ts';
 import {
   FILE_ROWS,

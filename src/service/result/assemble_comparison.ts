@@ -1,8 +1,9 @@
 /** The response of a comparison: its runs and their differences. It is small, however long the tools' outputs are. */
+import { codeMember } from '../../base/causes.ts';
 import { compareRuns } from '../../media/compare/compare.ts';
 import type { Comparison } from '../../media/compare/schema.ts';
 import { SIDES, sideText } from '../../platform/bus/messages.ts';
-import { codeMember, type ResultBody, type ToolResult } from '../../platform/bus/result_body.ts';
+import type { ResultBody, ToolResult } from '../../platform/bus/result_body.ts';
 import { JSON_TYPE, type Answer } from './assemble.ts';
 import { readOf } from './read_of.ts';
 

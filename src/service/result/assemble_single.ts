@@ -2,7 +2,8 @@
  * The response of an endpoint that runs one tool: the tool's bare output, or an envelope around it. As in assemble.ts,
  * output is preserved byte for byte.
  */
-import { codeMember, type Output, type ResultBody, type ToolResult } from '../../platform/bus/result_body.ts';
+import { codeMember } from '../../base/causes.ts';
+import type { Output, ResultBody, ToolResult } from '../../platform/bus/result_body.ts';
 import { JSON_TYPE, type Answer } from './assemble.ts';
 import { TOOL_TABLE, type EndpointTool } from '../../media/tools/table.ts';
 import { shapeOf } from './outputs.ts';

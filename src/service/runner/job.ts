@@ -292,7 +292,7 @@ function judge({ asked, tool, source, exit, stdout, stderr, wallMs, fail, end }:
     format,
   };
   if (exit.timedOut || exit.signal === constants.signals.SIGXCPU)
-    return late({ name: asked.name, wallMs, waitedMs: Math.min(ms, source.waitedMs(asked.name)) }, fail, facts);
+    return timedOut({ name: asked.name, wallMs, waitedMs: Math.min(ms, source.waitedMs(asked.name)) }, fail, facts);
   if (exit.capped) return fail('output-too-large', `${asked.name} printed more than the output limit`, facts);
   // Sent neither by the agent nor by a limit: the kernel's OOM killer, where it kills one process and not the
   // container.
@@ -331,7 +331,7 @@ function judge({ asked, tool, source, exit, stdout, stderr, wallMs, fail, end }:
 }
 
 /** Says which of the two spent the time: the tool, or the host that it waited for. */
-function late(
+function timedOut(
   { name, wallMs, waitedMs }: { name: ToolName; wallMs: number; waitedMs: number },
   fail: Fail,
   facts: Ended,

@@ -1,4 +1,5 @@
 /** probe_report in the runner: the additional tool runs for it, and its result. */
+import { codeMember } from '../../base/causes.ts';
 import type { AssignedTool, Assignment } from '../../platform/bus/messages.ts';
 import { report, type Told } from '../../media/report/report.ts';
 import { sides } from '../../media/report/side.ts';
@@ -58,17 +59,20 @@ export function reportOf(
     durationMs: longest + performance.now() - begun,
     usageMs: own.reduce((sum, { usageMs }) => sum + usageMs, 0),
   } as const;
-  if (!made)
+  if (!made) {
+    const first = tools.find(({ error, name }) => error !== undefined && REPORT_TOOLS.some((tool) => tool === name));
     return {
       result: {
         ...result,
         success: false,
         failure: 'failed',
-        error: `neither ${REPORT_TOOLS.join(' nor ')} gave a result to report on`,
+        ...codeMember(first),
+        error: `neither ${REPORT_TOOLS.join(' nor ')} gave a result to report on${first ? `: ${first.error}` : ''}`,
         output: null,
       },
       seen: undefined,
     };
+  }
   const { diff: _, ...others } = made;
   const whole = redact(JSON.stringify(made));
   const output = Buffer.from(diff || made.diff === undefined ? whole : redact(JSON.stringify(others)));

@@ -1,4 +1,5 @@
 /** The timeline of a source: one more run of ffprobe, over all packets, gathered while it prints. */
+import { codeMember } from '../../base/causes.ts';
 import type { AssignedTool, Assignment } from '../../platform/bus/messages.ts';
 import { timelineGatherer } from '../../media/timeline/gather.ts';
 import { MOST_BYTES } from '../../media/timeline/limits.ts';
@@ -51,14 +52,15 @@ export async function timelineOf({ assignment, ran, run }: TimelineRun): Promise
   const before = ran.find(({ name }) => name === ffprobe.name);
   const none = { success: false, durationMs: 0, usageMs: 0, output: null };
   if (!tool) return { ...none, error: 'a timeline needs ffprobe, which is not among the tools' };
-  if (before && cannotRead(before)) return { ...none, error: before.error ?? 'ffprobe failed' };
+  if (before && cannotRead(before)) return { ...none, error: before.error ?? 'ffprobe failed', ...codeMember(before) };
 
   const gathered = timelineGatherer();
-  const { success, durationMs, usageMs, error } = await run(packetRun(tool, assignment), (bytes) =>
+  const { success, durationMs, usageMs, error, ...why } = await run(packetRun(tool, assignment), (bytes) =>
     gathered.push(bytes),
   );
   const cost = { durationMs, usageMs };
-  if (!success && gathered.packets() === 0) return { ...none, ...cost, error: error ?? 'ffprobe failed' };
+  if (!success && gathered.packets() === 0)
+    return { ...none, ...cost, error: error ?? 'ffprobe failed', ...codeMember(why) };
   const cut = success ? undefined : (error ?? 'ffprobe failed').slice(0, 1_000);
   const output = Buffer.from(
     JSON.stringify(gathered.told(tool.version, cut, cut === undefined ? [] : streamsIn(before))),

@@ -230,7 +230,7 @@ describe('a probe request', function () {
     const response = await answering;
     assert.deepEqual(
       [response.status, await response.json()],
-      [404, { error: 'Server returned 404 Not Found (exit code 1)' }],
+      [404, { error: 'Server returned 404 Not Found (exit code 1)', code: 'origin-unreachable' }],
     );
   });
 

@@ -228,7 +228,7 @@ describe('an endpoint of one tool', function () {
       error: 'the origin answered 404 (exit code 1)',
     } as const;
     for (const [change, status, told] of [
-      [failed, 404, { error: failed.error }],
+      [failed, 404, { error: failed.error, code: 'origin-unreachable' }],
       [
         { ...failed, failure: 'failed', error: 'not a media file (exit code 1)' },
         200,

@@ -12,10 +12,13 @@ import { MOST_BYTES, type Answered, type InnerCall, type Inside, type Origin } f
 export class Refused extends Error {
   readonly status: number;
   readonly retryAfterS: number | undefined;
-  constructor(status: number, text: string, retryAfterS?: number) {
+  /** Why a source cannot be read (src/base/causes.ts). */
+  readonly code: string | undefined;
+  constructor(status: number, text: string, retryAfterS?: number, code?: string) {
     super(text);
     this.status = status;
     this.retryAfterS = retryAfterS;
+    this.code = code;
   }
 }
 
@@ -59,11 +62,14 @@ function originOf(ctx: Context): Origin {
 }
 
 const LONGEST_ERROR = 64 * 1024;
-const errorOf = (answer: Answer): string => {
+function errorOf(answer: Answer): { error: string; code: string | undefined } {
   const value = answer.text.length > LONGEST_ERROR ? null : valueOf(answer);
-  const { error } = (typeof value === 'object' && value !== null ? value : {}) as { error?: unknown };
-  return typeof error === 'string' ? error : 'the call failed';
-};
+  const { error, code } = (typeof value === 'object' && value !== null ? value : {}) as Record<string, unknown>;
+  return {
+    error: typeof error === 'string' ? error : 'the call failed',
+    code: typeof code === 'string' ? code : undefined,
+  };
+}
 
 function answerOf({ status, headers, text }: Answered): Answer {
   if (text === null)
@@ -74,7 +80,8 @@ function answerOf({ status, headers, text }: Answered): Answer {
     );
   if (status >= 400) {
     const retryAfterS = Number(headers['retry-after'] ?? NaN);
-    throw new Refused(status, errorOf({ status, text }), Number.isNaN(retryAfterS) ? undefined : retryAfterS);
+    const { error, code } = errorOf({ status, text });
+    throw new Refused(status, error, Number.isNaN(retryAfterS) ? undefined : retryAfterS, code);
   }
   return { status, text };
 }

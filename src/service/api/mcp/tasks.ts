@@ -105,12 +105,20 @@ const WHAT_NOW: Readonly<Record<number, string>> = {
 };
 
 /** Texts of errors may quote a source. */
-export const refusal = ({ status, message, retryAfterS }: Pick<Refused, 'status' | 'message' | 'retryAfterS'>) => ({
-  lead: [
-    `The call failed with status ${status}.`,
-    ...(WHAT_NOW[status] === undefined ? [] : [WHAT_NOW[status]]),
-    ...(retryAfterS === undefined ? [] : [`Retry after ${retryAfterS} s.`]),
-  ],
-  data: { error: message },
+export const refusal = ({
+  status,
+  message,
+  retryAfterS,
+  code,
+}: Pick<Refused, 'status' | 'message' | 'retryAfterS'> & { code?: string | undefined }) => ({
+  lead:
+    code === undefined || status >= 500
+      ? [
+          `The call failed with status ${status}.`,
+          ...(WHAT_NOW[status] === undefined ? [] : [WHAT_NOW[status]]),
+          ...(retryAfterS === undefined ? [] : [`Retry after ${retryAfterS} s.`]),
+        ]
+      : [`The source cannot be read (${code}): see error.`],
+  data: { error: message, ...(code === undefined ? {} : { code }) },
   isError: true,
 });

@@ -1,8 +1,9 @@
 /** `GET media/log/{id}`: one request of the log, with its options and each tool's output. */
+import { codeMember } from '../../../base/causes.ts';
 import Type from 'typebox';
 import { SIDES } from '../../../platform/bus/messages.ts';
 import { outputsOf } from '../../../platform/bus/packing.ts';
-import { codeMember, type Output, type ResultBody, type ReportResult } from '../../../platform/bus/result_body.ts';
+import type { Output, ResultBody, ReportResult } from '../../../platform/bus/result_body.ts';
 import { JSON_TYPE } from '../../result/assemble.ts';
 import { comparisonOf, runOf } from '../../result/assemble_comparison.ts';
 import { addressesIn, readKeptRequest, type KeptRequest } from '../../result/kept_request.ts';

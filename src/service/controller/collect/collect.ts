@@ -3,11 +3,12 @@
  * result's size, form, and assignment to this job and attempt are checked first. Order: commit, then notify the API,
  * the leader and the runner.
  */
+import { codeMember } from '../../../base/causes.ts';
 import { makeBodyRoom, type BodyRoom } from '../../../platform/bus/body_room.ts';
 import type { Bus } from '../../../platform/bus/connect.ts';
 import { BusError } from '../../../platform/bus/errors.ts';
 import { CHUNK_BYTES, RESULT_PROTOCOL, SUBJECT, type Closed, type Result } from '../../../platform/bus/messages.ts';
-import { codeMember, type ResultBody } from '../../../platform/bus/result_body.ts';
+import type { ResultBody } from '../../../platform/bus/result_body.ts';
 import { packBody, type PackedBody } from '../../../platform/bus/packing.ts';
 import type { ResultDelivery } from '../../../platform/bus/collect.ts';
 import { fetchBody, purgeChunks } from '../../../platform/bus/results.ts';

@@ -54,12 +54,17 @@ function shownVerdict(policy: unknown): Members {
 
 const isComparison = (value: Members): boolean => Array.isArray(value['runs']) && 'fields' in value;
 
+const failureOf = (code: unknown): string =>
+  code === 'must-fix'
+    ? 'The stream breaks rules that it must keep: see its messages.'
+    : `No tool succeeded${typeof code === 'string' ? ` (${code})` : ''}: see error.`;
+
 function leadOf(value: Members): string[] {
   const id = requestIdOf(value);
   const { outcome } = membersOf(value['policy']);
   return [
     ...(id === undefined ? [] : [`request_id: ${id}`]),
-    value['success'] === false ? 'No tool succeeded: see error.' : 'The request succeeded.',
+    value['success'] === false ? failureOf(value['code']) : 'The request succeeded.',
     ...(typeof outcome === 'string' ? [`Policy: ${outcome}.`] : []),
   ];
 }
