@@ -11,7 +11,7 @@ export const CAUSES = {
   connect: 'The host accepts no connection on this port, or none in time.',
   tls: 'The certificate of the host cannot be trusted, or it does not speak TLS on this port.',
   [STATUS]:
-    'The host answered with this status. Refusals of FTP, RTMP, RTSP and SRT have the status of HTTP that means the same.',
+    'The host answered with this status. Refusals of FTP, RTMP, RTSP and SRT have the HTTP status that means the same.',
   redirects: 'The host redirects in a circle, or to an address that cannot be read.',
   head: 'The head of the answer of the host is longer than 16 KB.',
   protocol: 'The host does not speak the protocol of the address, or breaks its rules.',

@@ -18,11 +18,13 @@ export class Failure extends Error {
   /** The status of the API's answer. */
   readonly status: number | undefined;
   readonly requestId: string | undefined;
+  /** Of the API's answer: why a source cannot be read. */
+  readonly code: string | undefined;
 
   constructor(
     message: string,
     exitCode: ExitCode,
-    more: { hint?: string; status?: number; requestId?: string; cause?: unknown } = {},
+    more: { hint?: string; status?: number; requestId?: string; code?: string; cause?: unknown } = {},
   ) {
     super(message, more.cause === undefined ? undefined : { cause: more.cause });
     this.name = 'Failure';
@@ -30,6 +32,7 @@ export class Failure extends Error {
     this.hint = more.hint;
     this.status = more.status;
     this.requestId = more.requestId;
+    this.code = more.code;
   }
 }
 

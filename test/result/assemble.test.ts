@@ -94,6 +94,7 @@ describe('envelope of a result', () => {
       duration: 5,
       usage: 5,
       error: 'mediainfo was ended by SIGSEGV (exit code 139)',
+      code: 'crashed',
       exit_code: 139,
       response: null,
     });
@@ -140,7 +141,7 @@ describe('envelope of a result', () => {
     it('returns the error if there is no output', () => {
       assert.deepEqual(bare(bad('ffprobe', 'timeout', 'timed out')), {
         contentType: JSON_TYPE,
-        body: '{"success":false,"error":"timed out"}',
+        body: '{"success":false,"error":"timed out","code":"timeout"}',
       });
     });
     it('has no effect unless one tool is selected', () => {

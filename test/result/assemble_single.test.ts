@@ -82,11 +82,13 @@ describe('response of an endpoint of one tool', () => {
     ['no result of the tool', body([]), 'c2pa returned no result'],
   ];
   for (const [what, result, error] of failures) {
+    const code = result.tools[0]?.failure;
+    const why = { error, ...(code === undefined ? {} : { code }) };
     it(`has success:false and the recorded error for ${what}`, () => {
       const bare = answer(result, { injectOutput: true, error });
-      assert.deepEqual([bare.contentType, JSON.parse(bare.body)], [JSON_TYPE, { success: false, error }]);
+      assert.deepEqual([bare.contentType, JSON.parse(bare.body)], [JSON_TYPE, { success: false, ...why }]);
       const { metadata, ...rest } = JSON.parse(answer(result, { error }).body);
-      assert.deepEqual(rest, { success: false, error, output: null });
+      assert.deepEqual(rest, { success: false, ...why, output: null });
       assert.equal(metadata.request_id, ID);
     });
   }

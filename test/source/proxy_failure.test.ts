@@ -91,7 +91,11 @@ describe('source proxy: failures', function () {
     await gone.close();
     await fails(
       await openUrl(`${gone.url}/a`),
-      { code: 'origin-unreachable', reason: 'connect', message: 'the host does not accept connections: it refused the connection' },
+      {
+        code: 'origin-unreachable',
+        cause: 'connect',
+        message: 'the host does not accept connections: it refused the connection',
+      },
       502,
     );
   });

@@ -88,12 +88,13 @@ const HINTS: Readonly<Record<number, string>> = {
 };
 
 function refusal({ status, headers, body }: Answered, url: URL): Failure {
-  let text: unknown;
+  let said: { error?: unknown; code?: unknown } = {};
   try {
-    text = (JSON.parse(body.toString()) as { error?: unknown } | null)?.error;
+    said = (JSON.parse(body.toString()) as typeof said | null) ?? {};
   } catch {
     // Something between this program and the API answered.
   }
+  const { error: text, code } = said;
   const hint = HINTS[status];
   const requestId = headers['x-request-id'];
   return new Failure(
@@ -103,6 +104,7 @@ function refusal({ status, headers, body }: Answered, url: URL): Failure {
       status,
       ...(hint === undefined ? {} : { hint }),
       ...(typeof requestId === 'string' ? { requestId } : {}),
+      ...(typeof code === 'string' ? { code } : {}),
     },
   );
 }

@@ -118,10 +118,11 @@ async function printOne(
   return exitOf(envelope);
 }
 
-const refused = (source: GivenSource, { message }: Failure): object => ({
+const refused = (source: GivenSource, { message, code }: Failure): object => ({
   ...memberOf(source),
   success: false,
   error: message,
+  ...(code === undefined ? {} : { code }),
 });
 
 /** As a list: each answer with the name of its source. */
@@ -162,11 +163,12 @@ export default run;
 type SingleTool = 'mediastreamvalidator' | 'c2pa';
 
 function singleAnswer(envelope: Envelope, tool: SingleTool): object {
-  const { success, error: failed, metadata } = envelope;
+  const { success, error: failed, code, metadata } = envelope;
   const { response = null, error = failed, duration = 0, usage: billed = 0 } = envelope[tool] ?? {};
   return {
     success,
     ...(error === undefined ? {} : { error }),
+    ...(code === undefined ? {} : { code }),
     output: response,
     metadata: { ...metadata, duration, usage: billed },
   };

@@ -70,25 +70,6 @@ export function controllerMetrics() {
     labelNames: ['outcome'],
     registers,
   });
-  const toolRuns = new Counter({
-    name: 'probeyard_tool_runs_total',
-    help: 'Runs of tools in recorded results, by whether the tool succeeded',
-    labelNames: ['tool', 'outcome'],
-    registers,
-  });
-  const toolFailures = new Counter({
-    name: 'probeyard_tool_failures_total',
-    help: 'Failed runs of tools in recorded results, by the code of their error without the status of the host',
-    labelNames: ['tool', 'code'],
-    registers,
-  });
-  const toolSeconds = new Histogram({
-    name: 'probeyard_tool_seconds',
-    help: 'Time of a run of a tool, from its start to its end',
-    labelNames: ['tool'],
-    registers,
-    buckets: [0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 600],
-  });
   const leading = new Gauge({ name: 'probeyard_leading', help: '1 on the replica that leads', registers });
   const epoch = new Gauge({ name: 'probeyard_leader_epoch', help: 'Epoch of the term, 0 when not leading', registers });
   const jobs = new Gauge({ name: 'probeyard_jobs', help: 'Unfinished jobs', labelNames: ['state'], registers });
@@ -162,11 +143,7 @@ export function controllerMetrics() {
     finished: (pool: string, reason: string) => finished.inc({ pool, reason }),
     retried: (pool: string, reason: LossCause) => retried.inc({ pool, reason }),
     collected: (outcome: 'recorded' | 'second' | 'foreign' | 'invalid') => collected.inc({ outcome }),
-    toolRan: ({ name: tool, success, code = '', durationMs }: Omit<ToolEnd, 'usageMs'>) => {
-      toolRuns.inc({ tool, outcome: success ? 'succeeded' : 'failed' });
-      if (!success) toolFailures.inc({ tool, code: countedCause(code) });
-      toolSeconds.observe({ tool }, durationMs / 1000);
-    },
+    toolRan: toolMetrics(registers),
     /** The next leader reports them. */
     termEnded: () => {
       for (const gauge of [jobs, pods, isolation]) gauge.reset();
@@ -188,6 +165,34 @@ export function controllerMetrics() {
     certificate: (certificate: 'nats' | 'nats-ca', expiresAt: number) =>
       certificates.set({ certificate }, expiresAt / 1000),
     callout: (outcome: 'accepted' | 'refused') => callouts.inc({ outcome }),
+  };
+}
+
+/** Counts the runs of tools. */
+function toolMetrics(registers: Registry[]) {
+  const toolRuns = new Counter({
+    name: 'probeyard_tool_runs_total',
+    help: 'Runs of tools in recorded results, by whether the tool succeeded',
+    labelNames: ['tool', 'outcome'],
+    registers,
+  });
+  const toolFailures = new Counter({
+    name: 'probeyard_tool_failures_total',
+    help: 'Failed runs of tools in recorded results, by the code of their error without the status of the host',
+    labelNames: ['tool', 'code'],
+    registers,
+  });
+  const toolSeconds = new Histogram({
+    name: 'probeyard_tool_seconds',
+    help: 'Time of a run of a tool, from its start to its end',
+    labelNames: ['tool'],
+    registers,
+    buckets: [0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 600],
+  });
+  return ({ name: tool, success, code = '', durationMs }: Omit<ToolEnd, 'usageMs'>): void => {
+    toolRuns.inc({ tool, outcome: success ? 'succeeded' : 'failed' });
+    if (!success) toolFailures.inc({ tool, code: countedCause(code) });
+    toolSeconds.observe({ tool }, durationMs / 1000);
   };
 }
 
