@@ -7,7 +7,7 @@ import { ask } from './ask.ts';
 import { Cleanup, startOrigin, type Handler } from './origin.ts';
 
 const cleanup = new Cleanup();
-const slow = { code: 'cut', reason: 'slow', message: 'the source is too slow' };
+const slow = { code: 'cut', cause: 'slow', reason: 'slow', message: 'the source is too slow' };
 
 describe('slow sources', function () {
   this.timeout(60_000);

@@ -78,6 +78,7 @@ describe('rewriting playlists', function () {
     assert.deepEqual([status, body.toString()], [502, 'the manifest is too complex']);
     assert.deepEqual(job.stats().failures['ffprobe'], {
       code: 'cut',
+      cause: 'complex',
       reason: 'complex',
       message: 'the manifest is too complex',
     });
