@@ -17,6 +17,7 @@ const fixtures = join(root, 'test/fixtures');
 const H264 = 'rules:\n  - { name: codec, each: video, field: codec.name, is: h264 }\n';
 const HEVC = '{"rules": [{"name": "codec", "each": "video", "field": "codec.name", "is": "hevc"}]}';
 const OPEN = 'rules:\n  - { name: hls, findings: { must-fix: 0 } }\n';
+const FOUR = `rules:\n${[1, 2, 3, 4].map((n) => `  - { name: rule-${n}, field: container.format, is: mp4 }\n`).join('')}`;
 const PLAYLIST = '#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXTINF:4,\na.ts\n#EXT-X-ENDLIST\n';
 
 describe('probeyard', function () {
@@ -134,6 +135,20 @@ describe('probeyard', function () {
     assert.match(await printed(3, 'check', missing, '-p', h264), /^unknown .*404/m);
     assert.match(await fails(2, 'check', film), /--policy is missing/);
     assert.match(await fails(2, 'check', film, '-p', file('bad.yaml', 'rules: [')), /bad\.yaml: is not valid YAML/);
+  });
+
+  it('what is no media fails with what it is, and a policy that needs it says so once', async () => {
+    const { url } = await here.origin((_request, response) =>
+      response.writeHead(200, { 'content-type': 'text/html' }).end('<html><head><title>Login</title></head></html>'),
+    );
+    const why = 'the source is not media: it is an HTML page, text/html, title "Login", 46 B';
+    const said = await printed(1, 'probe', `${url}/film.mp4`);
+    assert.match(said, new RegExp(`^failed ffprobe: ${why}$`, 'm'));
+    assert.match(said, new RegExp(`^failed mediainfo: ${why}$`, 'm'));
+    const checked = await printed(3, 'check', `${url}/film.mp4`, '-p', file('four.yaml', FOUR));
+    assert.equal(checked, `${url}/film.mp4\nunknown ${why}\n`);
+    const [one] = JSON.parse((await here.probeyard(['probe', missing, film, '-o', 'json'])).stdout.toString());
+    assert.deepEqual([one.error, one.code], ['the host answered 404', 'http-404']);
   });
 
   it('check: a report as JUnit beside annotations, of one run', async () => {
