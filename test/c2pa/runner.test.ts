@@ -53,7 +53,7 @@ describe('C2PA check in a runner', function () {
     rig.serve = (request, response) => sendFile(Buffer.from('no media at all'), request, response);
     const none = (await rig.run(rig.go([tool]))).body.tools[0];
     assert.equal(none?.failure, 'failed');
-    assert.match(none?.error ?? '', /^this is none of the formats that can be checked: .* \(exit code 1\)$/);
+    assert.match(none?.error ?? '', /^the source is not media: it is text, 15 B$/);
     rig.serve = (_request, response) => {
       response.writeHead(404).end('gone');
     };

@@ -269,6 +269,26 @@ describe('agent', function () {
 
   const CURL =
     '/usr/bin/curl -sf -o /dev/null "$address" || { echo "Server returned an error" >&2; exit 1; }; echo "{}"';
+  it('a time-out says whether the host or the tool spent the time', async () => {
+    const serve = rig.serve;
+    rig.serve = () => {};
+    const waits = rig.script('/usr/bin/curl -s "$address"', { timeoutMs: 800 });
+    const works = rig.script('sleep 60', { name: 'mediainfo', timeoutMs: 400 });
+    const { body } = await rig.run(rig.go([waits, works]));
+    rig.serve = serve;
+    assert.deepEqual(
+      body.tools.map(({ failure, code }) => [failure, code]),
+      [
+        ['timeout', 'timeout-origin'],
+        ['timeout', 'timeout'],
+      ],
+    );
+    assert.match(
+      body.tools[0]?.error ?? '',
+      /^ffprobe did not finish within 800 ms: it spent [4-8]\d\d ms of it waiting for the host$/,
+    );
+  });
+
   const sources: [
     string,
     (path: string) => { source?: string | Source; status?: number; location?: string },
