@@ -138,8 +138,11 @@ describe('probeyard', function () {
   });
 
   it('what is no media fails with what it is, and a policy that needs it says so once', async () => {
-    const { url } = await here.origin((_request, response) =>
-      response.writeHead(200, { 'content-type': 'text/html' }).end('<html><head><title>Login</title></head></html>'),
+    const { url } = await here.origin(
+      (_request, response) =>
+        void response
+          .writeHead(200, { 'content-type': 'text/html' })
+          .end('<html><head><title>Login</title></head></html>'),
     );
     const why = 'the source is not media: it is an HTML page, text/html, title "Login", 46 B';
     const said = await printed(1, 'probe', `${url}/film.mp4`);
