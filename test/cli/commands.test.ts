@@ -17,7 +17,8 @@ const fixtures = join(root, 'test/fixtures');
 const H264 = 'rules:\n  - { name: codec, each: video, field: codec.name, is: h264 }\n';
 const HEVC = '{"rules": [{"name": "codec", "each": "video", "field": "codec.name", "is": "hevc"}]}';
 const OPEN = 'rules:\n  - { name: hls, findings: { must-fix: 0 } }\n';
-const FOUR = `rules:\n${[1, 2, 3, 4].map((n) => `  - { name: rule-${n}, field: container.format, is: mp4 }\n`).join('')}`;
+const sameRule = (n: number): string => `  - { name: rule-${n}, field: container.format, is: mp4 }\n`;
+const FOUR = `rules:\n${[1, 2, 3, 4].map(sameRule).join('')}`;
 const PLAYLIST = '#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXTINF:4,\na.ts\n#EXT-X-ENDLIST\n';
 
 describe('probeyard', function () {
