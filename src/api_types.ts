@@ -317,6 +317,8 @@ export interface Samples {
   samples: Array<Sample>;
 }
 
+export type Cause = string;
+
 export interface OriginUse {
   requests: number;
   connections: number;
@@ -341,6 +343,7 @@ export interface ToolResult {
   duration: number;
   usage: number;
   error?: string;
+  code?: Cause;
   exit_code?: number;
   response: unknown;
 }
@@ -513,6 +516,7 @@ export interface ProbeReportResult {
   duration: number;
   usage: number;
   error?: string;
+  code?: Cause;
   exit_code?: number;
   response: ProbeReport | string | null;
 }
@@ -658,6 +662,7 @@ export interface HlsResult {
   duration: number;
   usage: number;
   error?: string;
+  code?: Cause;
   exit_code?: number;
   response: HlsReport | string | null;
 }
@@ -744,6 +749,7 @@ export interface C2paResult {
   duration: number;
   usage: number;
   error?: string;
+  code?: Cause;
   exit_code?: number;
   response: C2paReport | string | null;
 }
@@ -753,6 +759,7 @@ export interface TimelineResult {
   duration: number;
   usage: number;
   error?: string;
+  code?: Cause;
 }
 
 export interface RuleResult {
@@ -783,6 +790,7 @@ export interface PolicyResult {
 export interface Envelope {
   success: boolean;
   error?: string;
+  code?: Cause;
   metadata: Metadata;
   ffprobe?: ToolResult;
   mediainfo?: ToolResult;
@@ -796,6 +804,7 @@ export interface Envelope {
 export interface FailedOutput {
   success: false;
   error: string;
+  code?: Cause;
 }
 
 export type BareOutput = Record<string, unknown>;
@@ -817,6 +826,7 @@ export interface SingleMetadata {
 export interface MsvEnvelope {
   success: boolean;
   error?: string;
+  code?: Cause;
   output: HlsReport | string | null;
   cli_output: string | null;
   metadata: SingleMetadata;
@@ -826,6 +836,7 @@ export interface MsvEnvelope {
 export interface C2paEnvelope {
   success: boolean;
   error?: string;
+  code?: Cause;
   output: C2paReport | string | null;
   metadata: SingleMetadata;
   policy?: PolicyResult;
@@ -853,6 +864,7 @@ export interface ComparedRun {
   duration: number;
   usage: number;
   error?: string;
+  code?: Cause;
 }
 
 export interface KnownChange {
@@ -1203,6 +1215,7 @@ export interface LoggedRequest {
   request: string;
   error: string | null;
   'tool-errors': Record<string, string>;
+  'tool-error-codes': Record<string, string>;
   'tool-exit-codes': Record<string, number>;
   'ffprobe-response': string | null;
   'ffprobe-response-type': string | null;
