@@ -293,3 +293,39 @@ describe('measuring segments', function () {
     assert.equal(report.summary.segments_measured, 1);
   });
 });
+
+describe('bit rates of variants', () => {
+  it('a playlist that is a variant and a rendition of its own group counts once, and both places agree', async () => {
+    const host = await new Host().start();
+    try {
+      for (const [name, bytes] of [
+        ['video', 75_000],
+        ['sound', 37_500],
+      ] as const) {
+        const body = `#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-TARGETDURATION:6\n#EXTINF:6,\n${name}.ts\n#EXT-X-ENDLIST\n`;
+        host.put(`/${name}.m3u8`, { body });
+        host.put(`/${name}.ts`, { body: Buffer.alloc(bytes) });
+      }
+      const body =
+        '#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",NAME="a",URI="sound.m3u8"\n' +
+        '#EXT-X-STREAM-INF:BANDWIDTH=100000,AUDIO="a"\nvideo.m3u8\n' +
+        '#EXT-X-STREAM-INF:BANDWIDTH=50000,AUDIO="a"\nsound.m3u8\n';
+      const report = await host.report(host.put('/main.m3u8', { body }), { measure: { probeCommand: undefined } });
+      assert.deepEqual(
+        report.variants.map(({ measured }) => measured),
+        [
+          { peak: 150_000, average: 150_000 },
+          { peak: 50_000, average: 50_000 },
+        ],
+      );
+      const exceeded = report.messages.filter(({ code }) => code === 'bandwidth-exceeded');
+      assert.deepEqual(
+        exceeded.map(({ line }) => line),
+        [4],
+      );
+      assert.match(exceeded[0]!.message, /150 kbit\/s/);
+    } finally {
+      host.stop();
+    }
+  });
+});

@@ -102,19 +102,24 @@ export function ratesOf(measured: readonly MeasuredSegment[], playlist: Playlist
 
 const rate = (bits: number): string => `${Math.round(bits / 1000)} kbit/s`;
 
-/** `added`: the highest rates of the renditions that are played together with it. */
-export function compareRates(variant: Variant, own: Rates, added: { peak: number; average: number }, note: Note): void {
+export type VariantRates = Pick<Rates, 'peak' | 'average'>;
+
+/** `all`: whether every segment of the variant was measured. */
+export function compareRates(
+  variant: Variant,
+  { peak, average: measured }: VariantRates,
+  all: boolean,
+  note: Note,
+): void {
   const { tag } = variant;
   const bandwidth = number(tag, 'BANDWIDTH') ?? 0;
   const average = number(tag, 'AVERAGE-BANDWIDTH');
-  const peak = own.peak + added.peak;
   if (bandwidth > 0 && peak > 1.1 * bandwidth)
     note('bandwidth-exceeded', tag.line, `${rate(peak)}, but the playlist says ${rate(bandwidth)}`);
-  else if (own.all && !variant.iframes && peak < 0.5 * bandwidth)
+  else if (all && !variant.iframes && peak < 0.5 * bandwidth)
     note('bandwidth-unused', tag.line, `the highest is ${rate(peak)}, but the playlist says ${rate(bandwidth)}`);
-  const measured = own.average + added.average;
   if (average !== undefined && average > 0 && measured > 1.1 * average) {
-    const where = own.all ? '' : ' in the measured segments';
+    const where = all ? '' : ' in the measured segments';
     note('average-exceeded', tag.line, `${rate(measured)}${where}, but the playlist says ${rate(average)}`);
   }
 }

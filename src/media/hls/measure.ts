@@ -12,14 +12,19 @@ import {
   ratesOf,
   type MeasuredSegment,
   type Rates,
+  type VariantRates,
 } from './compare.ts';
 import { probe, type Stream } from './probe.ts';
 import type { MeasuredPlaylist } from './schema.ts';
 import { fetchSegment, hasAudioTimestamp, type Reading } from './segment.ts';
 import type { NamedMember } from './rules/across.ts';
 
-/** By the address of the playlist; '' is the source itself. */
-export type Measured = Map<string, MeasuredPlaylist>;
+export interface Measured {
+  /** By the address of the playlist; '' is the source itself. */
+  playlists: Map<string, MeasuredPlaylist>;
+  /** By the line of the variant: its own bit rates and the highest of its audio group. */
+  variants: Map<number, VariantRates>;
+}
 
 export interface Measuring {
   main: Playlist;
@@ -68,8 +73,8 @@ export async function measure(measuring: Measuring): Promise<Measured> {
   await Promise.all(Array.from({ length: AT_ONCE }, work));
   if (budget.cut) note('measuring-cut', 1);
   else if (budget.impossible && probeCommand !== undefined) note('measuring-impossible', 1);
-  compareVariants(measuring, results);
-  return new Map(
+  const variants = compareVariants(measuring, results);
+  const playlists = new Map(
     [...results].map(([url, { rates, streams, durations }]) => [
       url,
       {
@@ -90,6 +95,7 @@ export async function measure(measuring: Measuring): Promise<Measured> {
       },
     ]),
   );
+  return { playlists, variants };
 }
 
 /** Pairs of neighbours, from the beginning to the end; for a live playlist the newest segments. */
@@ -162,7 +168,7 @@ function durationsOf(
   });
 }
 
-function compareVariants({ main, findings }: Measuring, results: ReadonlyMap<string, Result>): void {
+function compareVariants({ main, findings }: Measuring, results: ReadonlyMap<string, Result>): Measured['variants'] {
   const note = findings.in(main.url);
   const of = (reference: string | undefined): Result | undefined =>
     reference !== undefined && URL.canParse(reference, main.base)
@@ -178,15 +184,18 @@ function compareVariants({ main, findings }: Measuring, results: ReadonlyMap<str
     if (group === undefined) groups.set(rendition.group, [result]);
     else if (!group.includes(result)) group.push(result);
   }
+  const byLine: Measured['variants'] = new Map();
   for (const variant of main.variants) {
     const own = of(variant.uri);
     if (own === undefined) continue;
-    const audio = groups.get(text(variant.tag, 'AUDIO') ?? '') ?? [];
-    const added = {
-      peak: Math.max(0, ...audio.map(({ rates }) => rates.peak)),
-      average: Math.max(0, ...audio.map(({ rates }) => rates.average)),
+    // The playlist of an audio-only variant is often a rendition of its own group: it is played once.
+    const audio = (groups.get(text(variant.tag, 'AUDIO') ?? '') ?? []).filter((result) => result !== own);
+    const played = {
+      peak: own.rates.peak + Math.max(0, ...audio.map(({ rates }) => rates.peak)),
+      average: own.rates.average + Math.max(0, ...audio.map(({ rates }) => rates.average)),
     };
-    compareRates(variant, own.rates, added, note);
+    if (own.rates.seconds > 0) byLine.set(variant.line, played);
+    compareRates(variant, played, own.rates.all, note);
     if (own.streams.length > 0)
       compareFormats(
         variant,
@@ -195,4 +204,5 @@ function compareVariants({ main, findings }: Measuring, results: ReadonlyMap<str
         note,
       );
   }
+  return byLine;
 }

@@ -40,7 +40,7 @@ export function makeReport({ main, members, findings, measured, reloads }: Prese
     segment_durations: durationsOf(playlist, mostDurations),
     text: playlist.head === undefined ? null : shownText(playlist.head, mostText, playlist.lines),
     findings: perUrl.get(playlist.url) ?? { must_fix: 0, should_fix: 0, info: 0 },
-    measured: measured.get(key) ?? null,
+    measured: measured.playlists.get(key) ?? null,
   });
   const playlists = [
     of(main, main.kind, ''),
@@ -49,7 +49,7 @@ export function makeReport({ main, members, findings, measured, reloads }: Prese
   const media = main.kind === 'media' ? [main] : members.map(({ member }) => member.playlist);
   const mustFix = messages.filter(({ level }) => level === 'must-fix');
   const totals = findings.totals();
-  const sampled = [...measured.values()];
+  const sampled = [...measured.playlists.values()];
   const error = mustFix.length === 0 ? undefined : `${totals['must-fix']} must-fix: ${mustFix[0]?.message}`;
   return {
     success: mustFix.length === 0,
@@ -121,7 +121,6 @@ function variantOf(
   measured: Presentation['measured'],
 ): VariantReport {
   const url = URL.canParse(uri, main.base) ? new URL(uri, main.base).href : uri;
-  const own = measured.get(url);
   return {
     url: shownUrl(url),
     iframes,
@@ -135,8 +134,7 @@ function variantOf(
     subtitles: text(tag, 'SUBTITLES') ?? null,
     closed_captions: text(tag, 'CLOSED-CAPTIONS') ?? null,
     line,
-    measured:
-      own === undefined || own.seconds === 0 ? null : { peak: own.peak_bit_rate, average: own.average_bit_rate },
+    measured: measured.variants.get(line) ?? null,
   };
 }
 

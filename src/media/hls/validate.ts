@@ -79,7 +79,7 @@ export async function validate({
   }
   const measured: Measured =
     measuring === undefined
-      ? new Map()
+      ? { playlists: new Map(), variants: new Map() }
       : await measure({
           main,
           members,
