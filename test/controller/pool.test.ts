@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import {
+  END_PAUSE_MS,
   HEARD_MS,
   MAX_GROWING,
   MAX_STARTING,
@@ -354,8 +355,28 @@ describe('pool plan', () => {
 
   it('shrinks to a lowered maximum, and after a burst', () => {
     assert.deepEqual(plan(many(7), none).end, ['shrunk', 'shrunk']);
-    assert.deepEqual(plan(many(4), none, { now: 61_000 }).end, ['surplus', 'surplus']);
-    assert.equal(plan(many(4), none, { now: 61_000 }).create, 0);
+    const nodes = ['n1', 'n2', 'n3', 'n4'].map((node) => runner({ node }));
+    assert.deepEqual(plan(nodes, none, { now: 61_000 }).end, ['surplus', 'surplus']);
+    assert.equal(plan(nodes, none, { now: 61_000 }).create, 0);
+  });
+  const on = (node: string) => runner({ node, createdAt: 50_000 });
+  const unused = [on('n1'), on('n1'), on('n1'), on('n2')];
+  for (const [title, tenant, endedOn, end] of [
+    ['surplus, one on each node', undefined, [], ['surplus', 'surplus']],
+    ['idle, one on each node', 'a', [], ['idle', 'idle']],
+    ['none on a node within the pause', 'a', [['n1', 111_000 - END_PAUSE_MS + 1]], ['idle']],
+    ['another one after the pause', 'a', [['n1', 111_000 - END_PAUSE_MS]], ['idle', 'idle']],
+  ] as const)
+    it(`ends runners that nobody uses in turn: ${title}`, () => {
+      const runners = unused.map((one) => ({ ...one, tenant }));
+      const more = { spec: { ...spec, minReady: 0 }, now: 111_000, endedOn: new Map(endedOn) };
+      assert.deepEqual(plan(runners, none, more).end, end);
+    });
+  it('a place that another tenant wants is free at once, even within the pause', () => {
+    const full = unused.map((one) => ({ ...one, tenant: 'a' }));
+    const more = { spec: { ...spec, minReady: 0, maxPods: 4 }, now: 111_000 };
+    const endedOn = new Map(['n1', 'n2'].map((node) => [node, 110_999]));
+    assert.deepEqual(plan(full, waiting({ b: 1 }), { ...more, endedOn }).end, ['evicted']);
   });
   it('a pool with maxPods 0 creates and keeps none', () => {
     assert.deepEqual(plan(many(1), waiting({ a: 1 }), { spec: { ...spec, minReady: 0, maxPods: 0 } }), {

@@ -2,7 +2,15 @@
 import assert from 'node:assert/strict';
 import { RUNNER_PROTOCOL } from '../../src/platform/bus/messages.ts';
 import { MAX_LIFE } from '../../src/platform/bus/runner_id.ts';
-import { MAX_STARTING, planPool, RENEW_HOPE_MS, type PoolView } from '../../src/service/controller/pools/plan.ts';
+import {
+  END_PAUSE_MS,
+  endsInTurn,
+  MAX_STARTING,
+  nodeOf,
+  planPool,
+  RENEW_HOPE_MS,
+  type PoolView,
+} from '../../src/service/controller/pools/plan.ts';
 import type { Runner } from '../../src/service/controller/pools/runners.ts';
 import { idleRunner } from './runner_fixture.ts';
 
@@ -139,6 +147,7 @@ describe('pool plan: renewals', () => {
           generation: random(5) === 0 ? 'g1' : 'g2',
           phase: (['idle', 'idle', 'idle', 'running', 'starting', 'draining'] as const)[random(6)]!,
           life: random(3),
+          node: `n${random(3)}`,
           deleting: random(8) === 0,
           renewing: random(8) === 0,
           ...(random(3) === 0 ? { tenant: undefined, account: undefined } : { tenant: `a:${account}`, account }),
@@ -166,8 +175,12 @@ describe('pool plan: renewals', () => {
         },
         holdBack: random(5) === 0,
         now: NOW,
+        endedOn: new Map([['n0', NOW - random(2 * END_PAUSE_MS)]]),
       };
       const { create, end, renew } = planPool(given);
+      const inTurn = [...end, ...renew].filter(({ why }) => endsInTurn(why)).map((one) => nodeOf(one.runner));
+      assert.equal(new Set(inTurn).size, inTurn.length, 'two unused runners of a node end at once');
+      assert.ok(!inTurn.includes('n0') || NOW - given.endedOn!.get('n0')! >= END_PAUSE_MS, 'ended within the pause');
       const live = runners.filter(({ deleting }) => !deleting).length + given.unseen;
       assert.ok(create >= 0);
       assert.ok(create === 0 || live - end.length + create <= maxPods, 'over the maximum');

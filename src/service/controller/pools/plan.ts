@@ -61,6 +61,8 @@ const LAST_JOBS = 20;
 /** How long an unfit runner is kept to show the reason. Then another one is tried, possibly on another node. */
 export const UNFIT_MS = 300_000;
 const SURPLUS_MS = 60_000;
+/** Pause between two ends on a node. An end takes CPU from its jobs: of fifteen in three seconds, requests of others wait. */
+export const END_PAUSE_MS = 3_000;
 /**
  * A pod with a node starts within seconds. One that takes longer may never start, so it no longer counts as coming. One
  * without a node does: another one would wait beside it.
@@ -91,6 +93,8 @@ export interface PoolView {
   /** True while creation is held back (quota, Unschedulable). */
   holdBack: boolean;
   now: number;
+  /** When a runner that nobody uses last ended on each node. */
+  endedOn?: ReadonlyMap<string, number>;
   /** Whether a runner lacks a wall that the pool requires. */
   lacksWall?: (runner: Runner) => boolean;
 }
@@ -116,7 +120,13 @@ export function planPool(view: PoolView): PoolPlan {
   return replaceAndCreate(draft, want, shares.isGrowing);
 }
 
-const REUSE = { scope: 'account', maxJobs: 200, maxAgeSeconds: 3600, idleSeconds: 120 } as const;
+const REUSE = { scope: 'account', maxJobs: 200, maxAgeSeconds: 3600, idleSeconds: 900 } as const;
+
+/** Of a runner that nobody uses. It can wait for its turn: who needs its place has it evicted. */
+export const endsInTurn = (why: WhyEnded): boolean => why === 'idle' || why === 'surplus';
+
+/** A runner without a node holds up only others without one. */
+export const nodeOf = ({ node }: Pick<Runner, 'node'>): string => node ?? '';
 
 const isIdle = (runner: Runner): boolean => runner.phase === 'idle' && !runner.task;
 /** It takes no more jobs. */
@@ -140,9 +150,13 @@ export class Draft {
   readonly starting: number;
   readonly end: Ending[] = [];
   readonly #ending = new Set<Runner>();
+  /** Nodes on which no other runner ends in turn for now. */
+  readonly #resting: Set<string>;
 
   constructor(view: PoolView) {
     this.view = view;
+    const ended = [...(view.endedOn ?? [])].filter(([, at]) => view.now - at < END_PAUSE_MS);
+    this.#resting = new Set(ended.map(([node]) => node));
     this.reuse = view.spec.reuse ?? REUSE;
     this.all = view.runners.filter(({ deleting }) => !deleting);
     this.live = this.all.filter(({ renewing }) => !renewing);
@@ -168,8 +182,13 @@ export class Draft {
     return phase === 'starting' && (scheduledAt === undefined || this.view.now - scheduledAt < hopeMs);
   }
 
+  /** Runners that nobody uses end one at a time on each node. */
   finish(runner: Runner, why: WhyEnded): void {
     if (this.#ending.has(runner)) return;
+    if (endsInTurn(why)) {
+      if (this.#resting.has(nodeOf(runner))) return;
+      this.#resting.add(nodeOf(runner));
+    }
     this.#ending.add(runner);
     this.end.push({ runner, why });
   }

@@ -5,7 +5,7 @@
 import { PODS, PROBE_POOLS, isKubeError, isOverQuota, type Pod, EVENTS } from '../../../platform/kube/client.ts';
 import { runnerFields } from '../../../base/log.ts';
 import { retry } from '../../../base/retry.ts';
-import { isBooting, planPool, type PoolPlan, type WhyEnded } from './plan.ts';
+import { END_PAUSE_MS, endsInTurn, isBooting, nodeOf, planPool, type PoolPlan, type WhyEnded } from './plan.ts';
 import { HOLD_BACK_MS, now, type PoolState, type PoolsState } from './state.ts';
 import type { Runner } from './runners.ts';
 import { lackedWalls, isWithoutUserNamespaces, requiredWalls } from './isolation.ts';
@@ -111,7 +111,10 @@ export async function carryOut(pools: PoolsState, state: PoolState): Promise<voi
     if (state.draining) return await drain(pools, state);
     const { create, end, renew } = planned(pools, state);
     for (const { runner, why } of renew) void renewRunner(pools, state, runner, why);
-    for (const { runner, why } of end) endPod(pools, runner.uid, why);
+    for (const { runner, why } of end) {
+      if (endsInTurn(why)) state.endedOn.set(nodeOf(runner), now());
+      endPod(pools, runner.uid, why);
+    }
     if (create > 0) await Promise.all(Array.from({ length: create }, () => createPod(pools, state)));
   } finally {
     state.planning = false;
@@ -127,6 +130,7 @@ function planned(pools: PoolsState, state: PoolState): PoolPlan {
   const name = state.pool.metadata.name;
   const at = now();
   for (const [pod, since] of state.unseen) if (at - since > UNSEEN_MS) state.unseen.delete(pod);
+  for (const [node, since] of state.endedOn) if (at - since >= END_PAUSE_MS) state.endedOn.delete(node);
   state.taken = state.taken.filter((time) => at - time < 2_000);
   return planPool({
     spec: state.pool.spec,
@@ -136,6 +140,7 @@ function planned(pools: PoolsState, state: PoolState): PoolPlan {
     demand: { waiting: demand(name), drainPerSecond: state.taken.length / 2 },
     holdBack: at < state.holdUntil || pools.mounted.length === 0,
     now: at,
+    endedOn: state.endedOn,
     lacksWall: ({ walls }) => lackedWalls(state.pool.spec, walls).length > 0,
   });
 }

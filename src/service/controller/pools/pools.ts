@@ -81,6 +81,7 @@ export class Pools {
       holdMs: HOLD_BACK_MS[0],
       problem: undefined,
       taken: [],
+      endedOn: new Map(),
       planning: false,
       again: false,
       timer: undefined,

@@ -52,6 +52,8 @@ export interface PoolState {
   holdMs: number;
   problem: { reason: string; message: string } | undefined;
   taken: number[];
+  /** When a runner that nobody uses last ended on each node, of the last seconds. */
+  endedOn: Map<string, number>;
   planning: boolean;
   again: boolean;
   timer: NodeJS.Timeout | undefined;
