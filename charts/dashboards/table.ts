@@ -352,6 +352,19 @@ const RUNNERS: readonly Panel[] = [
     ],
   },
   {
+    title: 'Jobs per runner pod',
+    text: 'Mean of the pods that ended. A pod costs about a second of CPU, whatever it did.',
+    unit: 'short',
+    queries: [
+      {
+        expr:
+          `${perSecond('pool', 'probeyard_runner_pod_jobs_sum', '@controller@')} / ` +
+          perSecond('pool', 'probeyard_runner_pod_jobs_count', '@controller@'),
+        legend: '{{pool}}',
+      },
+    ],
+  },
+  {
     title: 'Walls of the pools',
     text: '1 where every runner reports the wall.',
     unit: 'none',

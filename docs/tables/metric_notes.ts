@@ -52,6 +52,7 @@ export const WORRY: Readonly<Record<string, string>> = {
   probeyard_runner_pods: '`starting` stays above 0 while `ready` stays below minReady',
   probeyard_pool_isolation: 'it was 1 and is 0: a node without that wall joined',
   probeyard_runner_pods_ended_total: '`silent`, `never-ready`, `flood` or `isolation` increases',
+  probeyard_runner_pod_jobs: 'its mean falls below a few dozen: most of the CPU goes into pods',
   probeyard_cache_lists_total: 'it increases every minute: watches break',
   probeyard_nats_callouts_total: "`refused` increases: something without a runner's token asks for NATS",
   probeyard_queue_oldest_seconds: 'it stays near the queue timeout (60 s)',

@@ -97,6 +97,13 @@ export function controllerMetrics() {
     labelNames: ['pool', 'why'],
     registers,
   });
+  const podJobs = new Histogram({
+    name: 'probeyard_runner_pod_jobs',
+    help: 'Jobs that a runner pod did in all its lives, counted when the leader ends it',
+    labelNames: ['pool'],
+    registers,
+    buckets: [0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000],
+  });
   const renewals = new Counter({
     name: 'probeyard_runner_renewals_total',
     help: 'Runners asked to begin another life in their pod, by whether they did',
@@ -160,6 +167,7 @@ export function controllerMetrics() {
     isolation: (pool: string, wall: Wall, up: boolean) => isolation.set({ pool, wall }, up ? 1 : 0),
     podMade: (pool: string) => podsMade.inc({ pool }),
     renewed: (pool: string, outcome: (typeof RENEWALS)[number]) => renewals.inc({ pool, outcome }),
+    podJobs: (pool: string, jobs: number) => podJobs.observe({ pool }, jobs),
     podEnded: (pool: string, why: string) => podsEnded.inc({ pool, why }),
     listed: (resource: string, reason: string) => relists.inc({ resource, reason }),
     certificate: (certificate: 'nats' | 'nats-ca', expiresAt: number) =>

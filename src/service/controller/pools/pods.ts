@@ -19,6 +19,7 @@ const DELETE_PAUSES = { first: 100, longest: 5_000 };
 export function endPod(pools: PoolsState, uid: string, why: string): void {
   const runner = pools.deps.runners.get(uid);
   if (!runner) return;
+  if (!runner.deleting) pools.deps.metrics.podJobs(runner.pool, runner.jobsDone);
   pools.deps.runners.retire(uid);
   void deletePod(pools, runner, why, graceSeconds(why, runner, now()));
 }
