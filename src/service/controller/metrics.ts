@@ -85,25 +85,6 @@ export function controllerMetrics() {
     labelNames: ['pool', 'wall'],
     registers,
   });
-  const podsMade = new Counter({
-    name: 'probeyard_runner_pods_created_total',
-    help: 'Runner pods created',
-    labelNames: ['pool'],
-    registers,
-  });
-  const podsEnded = new Counter({
-    name: 'probeyard_runner_pods_ended_total',
-    help: 'Runner pods ended, by why',
-    labelNames: ['pool', 'why'],
-    registers,
-  });
-  const podJobs = new Histogram({
-    name: 'probeyard_runner_pod_jobs',
-    help: 'Jobs that a runner pod did in all its lives, counted when the leader ends it',
-    labelNames: ['pool'],
-    registers,
-    buckets: [0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000],
-  });
   const renewals = new Counter({
     name: 'probeyard_runner_renewals_total',
     help: 'Runners asked to begin another life in their pod, by whether they did',
@@ -165,10 +146,8 @@ export function controllerMetrics() {
       pods.set({ pool, state }, count);
     },
     isolation: (pool: string, wall: Wall, up: boolean) => isolation.set({ pool, wall }, up ? 1 : 0),
-    podMade: (pool: string) => podsMade.inc({ pool }),
+    ...podMetrics(registers),
     renewed: (pool: string, outcome: (typeof RENEWALS)[number]) => renewals.inc({ pool, outcome }),
-    podJobs: (pool: string, jobs: number) => podJobs.observe({ pool }, jobs),
-    podEnded: (pool: string, why: string) => podsEnded.inc({ pool, why }),
     listed: (resource: string, reason: string) => relists.inc({ resource, reason }),
     certificate: (certificate: 'nats' | 'nats-ca', expiresAt: number) =>
       certificates.set({ certificate }, expiresAt / 1000),
@@ -201,6 +180,35 @@ function toolMetrics(registers: Registry[]) {
     toolRuns.inc({ tool, outcome: success ? 'succeeded' : 'failed' });
     if (!success) toolFailures.inc({ tool, code: countedCause(code) });
     toolSeconds.observe({ tool }, durationMs / 1000);
+  };
+}
+
+/** The creation and the end of runner pods. */
+function podMetrics(registers: Registry[]) {
+  const podsMade = new Counter({
+    name: 'probeyard_runner_pods_created_total',
+    help: 'Runner pods created',
+    labelNames: ['pool'],
+    registers,
+  });
+  const podsEnded = new Counter({
+    name: 'probeyard_runner_pods_ended_total',
+    help: 'Runner pods ended, by why',
+    labelNames: ['pool', 'why'],
+    registers,
+  });
+  const podJobs = new Histogram({
+    name: 'probeyard_runner_pod_jobs',
+    help: 'Jobs that a runner pod did in all its lives, counted when the leader ends it',
+    labelNames: ['pool'],
+    registers,
+    buckets: [0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000],
+  });
+  return {
+    podMade: (pool: string) => podsMade.inc({ pool }),
+    podEnded: (pool: string, why: string) => podsEnded.inc({ pool, why }),
+    /** `done`: the jobs of a pod that ends. */
+    podJobs: (pool: string, done: number) => podJobs.observe({ pool }, done),
   };
 }
 
