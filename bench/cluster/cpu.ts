@@ -51,7 +51,16 @@ function threadsOf(pid: number | string): [thread: string, ms: number][] {
 /** Nanoseconds of a process's threads, without those that have exited. */
 export const cpuOfProcess = (pid: number | string): number => threadsOf(pid).reduce((sum, [, ms]) => sum + ms, 0) * 1e6;
 
-/** Milliseconds of each thread, by label. Threads that have exited are missing, which are few here. */
+/** Of `/proc/PID/stat`: the processes that it waited for, and theirs, in ticks of 10 ms. */
+function childrenMs(pid: string): number {
+  const [, user, system] = /\) \S+(?: \S+){12} (\d+) (\d+)/.exec(read(`/proc/${pid}/stat`)) ?? [];
+  return (Number(user ?? 0) + Number(system ?? 0)) * 10;
+}
+
+/**
+ * Milliseconds of each thread, by label; `tools`: of the tools that each launcher ran. Threads that have exited are
+ * missing, which are few here.
+ */
 export type Cpu = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
 /** `leader`: the controller pod that leads, which gets a label of its own. */
@@ -64,6 +73,8 @@ export function cpuByLabel(leader?: string): Cpu {
     const threads = all.get(label) ?? new Map<string, number>();
     all.set(label, threads);
     for (const [thread, ms] of threadsOf(pid)) threads.set(thread, ms);
+    if (label === 'launcher')
+      all.set('tools', (all.get('tools') ?? new Map<string, number>()).set(pid, childrenMs(pid)));
   }
   return all;
 }
