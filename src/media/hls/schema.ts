@@ -136,7 +136,7 @@ const VariantSchema = group('HlsVariant', 'A variant of the multivariant playlis
   subtitles: text('SUBTITLES.', 'subs'),
   closed_captions: text('CLOSED-CAPTIONS.', 'NONE'),
   line: Type.Integer({ minimum: 1, description: 'Its line in the multivariant playlist.', examples: [5] }),
-  measured: groupOrNull('HlsMeasuredRates', 'Bit rates of its segments with the highest of its audio group; null if none were measured.', {
+  measured: groupOrNull('HlsMeasuredRates', 'Bit rates of its segments and its sound; null if none were measured.', {
     peak: count('Of the largest segment, in bits per second.'),
     average: count('On average, in bits per second.'),
   }),

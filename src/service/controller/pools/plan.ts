@@ -61,7 +61,7 @@ const LAST_JOBS = 20;
 /** How long an unfit runner is kept to show the reason. Then another one is tried, possibly on another node. */
 export const UNFIT_MS = 300_000;
 const SURPLUS_MS = 60_000;
-/** Pause between two ends on a node. An end takes CPU from its jobs: of fifteen in three seconds, requests of others wait. */
+/** Pause between two ends on a node: each takes CPU from the jobs there. */
 export const END_PAUSE_MS = 3_000;
 /**
  * A pod with a node starts within seconds. One that takes longer may never start, so it no longer counts as coming. One
