@@ -66,6 +66,7 @@ export function controllerSample(): Registry {
   metrics.isolation('short', 'SyscallFilter', true);
   metrics.podMade('short');
   metrics.podEnded('short', 'idle');
+  metrics.podJobs('short', 40);
   metrics.toolRan({ name: 'ffprobe', version: '7.1', success: true, durationMs: 40 });
   metrics.certificate('nats', Date.now() + 90 * 86_400_000);
   return registry;

@@ -109,6 +109,7 @@ export function controllerMetrics() {
     labelNames: ['certificate'],
     registers,
   });
+  const ofPods = podMetrics(registers);
   const known = new Set<string>();
   /** A counter that begins at 1 has no increase: series that alerts watch begin at 0. */
   const begin = (pool: string): void => {
@@ -118,6 +119,7 @@ export function controllerMetrics() {
     for (const reason of FAULTS) finished.inc({ pool, reason }, 0);
     for (const reason of LOSS_CAUSES) retried.inc({ pool, reason }, 0);
     for (const outcome of RENEWALS) renewals.inc({ pool, outcome }, 0);
+    ofPods.noJobs(pool);
   };
   return {
     registry,
@@ -146,7 +148,7 @@ export function controllerMetrics() {
       pods.set({ pool, state }, count);
     },
     isolation: (pool: string, wall: Wall, up: boolean) => isolation.set({ pool, wall }, up ? 1 : 0),
-    ...podMetrics(registers),
+    ...ofPods,
     renewed: (pool: string, outcome: (typeof RENEWALS)[number]) => renewals.inc({ pool, outcome }),
     listed: (resource: string, reason: string) => relists.inc({ resource, reason }),
     certificate: (certificate: 'nats' | 'nats-ca', expiresAt: number) =>
@@ -207,6 +209,7 @@ function podMetrics(registers: Registry[]) {
   return {
     podMade: (pool: string) => podsMade.inc({ pool }),
     podEnded: (pool: string, why: string) => podsEnded.inc({ pool, why }),
+    noJobs: (pool: string) => podJobs.zero({ pool }),
     /** `done`: the jobs of a pod that ends. */
     podJobs: (pool: string, done: number) => podJobs.observe({ pool }, done),
   };
