@@ -35,7 +35,11 @@ describe('check of responses against the OpenAPI description', () => {
     ['a member that the report does not have', { body: enveloped({ ...report, extra: 1 }) }, /"extra"/],
     ['a member of another type', { body: enveloped({ ...report, duration: 'long' }) }, /\/duration must be number/],
     ['a report without a list', { body: enveloped({ ...report, streams: undefined }) }, /"streams"/],
-    ['an error of the management endpoints', { status: 404, body: '{"error":"gone","code":40400}' }, /"code"/],
+    [
+      'an error of the management endpoints',
+      { status: 404, body: '{"error":"gone","code":40400}' },
+      /\/code must be string/,
+    ],
     ['a body where none is described', { method: 'GET', path: '/openapi.json', status: 304, body: 'x' }, /a body/],
     ['an unknown path with a body of its own', { path: '/nowhere', status: 404, body: '{"message":"no"}' }, /"error"/],
   ] as const)

@@ -1,7 +1,7 @@
 /** The launcher, compiled from its source once per test run, and started as a separate process. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Limits } from '../../src/service/runner/launcher_frames.ts';
@@ -52,6 +52,12 @@ export interface LauncherProcess {
 }
 
 /** `init`: as PID 1 of a new PID namespace, as in a pod. `uid`: as another user, so that process limits apply. */
+/** The file of a socket is there before its process listens (flag SO_ACCEPTCON). */
+const isListening = (socket: string): boolean =>
+  readFileSync('/proc/net/unix', 'utf8')
+    .split('\n')
+    .some((line) => line.endsWith(` ${socket}`) && line.split(/\s+/)[3] === '00010000');
+
 export async function startLauncher(options: { init?: boolean; uid?: number } = {}): Promise<LauncherProcess> {
   const path = buildLauncher();
   const directory = mkdtempSync(join(tmpdir(), 'probeyard-launcher-'));
@@ -72,7 +78,7 @@ export async function startLauncher(options: { init?: boolean; uid?: number } = 
     });
     await until('the launcher listens', () => {
       if (child.exitCode !== null) throw new Error(`the launcher exited with ${child.exitCode}`);
-      return existsSync(socket);
+      return isListening(socket);
     });
     return child;
   };

@@ -27,8 +27,10 @@ interface Failing {
   error: RegExp;
   status?: number;
   /** Default: all of them. */
-  tools?: readonly AssignedTool['name'][];
+  tools?: readonly ToolName[];
 }
+
+type ToolName = 'ffprobe' | 'mediainfo' | 'c2pa' | 'msv';
 
 describe('causes: what each tool reports of a source that fails', function () {
   this.timeout(120_000);
@@ -91,9 +93,9 @@ describe('causes: what each tool reports of a source that fails', function () {
     return `srt://127.0.0.1:${socket.address().port}?streamid=a`;
   };
 
-  const MEDIA: readonly AssignedTool['name'][] = ['ffprobe', 'mediainfo'];
-  const READERS: readonly AssignedTool['name'][] = ['ffprobe', 'mediainfo', 'c2pa'];
-  const ALL: readonly AssignedTool['name'][] = [...READERS, 'msv'];
+  const MEDIA: readonly ToolName[] = ['ffprobe', 'mediainfo'];
+  const READERS: readonly ToolName[] = ['ffprobe', 'mediainfo', 'c2pa'];
+  const ALL: readonly ToolName[] = [...READERS, 'msv'];
   const table: Record<string, Failing> = {
     'no such name': {
       source: () => 'http://no-such-host.invalid/a.mp4',
@@ -300,7 +302,7 @@ describe('causes: what each tool reports of a source that fails', function () {
     },
   };
 
-  const toolOf = (name: AssignedTool['name']): AssignedTool => {
+  const toolOf = (name: ToolName): AssignedTool => {
     if (name === 'msv') {
       const { version, command, uses } = builtInMsv([]);
       return { name, version, timeoutMs: 30_000, options: {}, command, uses };

@@ -208,7 +208,9 @@ describe('source proxy: credentials', () => {
       );
       const job = await open(`s3://${keys.accessKey}:${keys.secret}@bucket/f.mp4`, { s3: { endpoint: origin.url } });
       assert.ok((await ask(job.address('a'))).body.equals(body));
-      assert.equal(origin.requests.filter(({ authorization }) => authorization!.includes('/us-east-1/')).length, 1);
+      // Of a host that is far, which a busy machine is, the end is asked for before the first answer.
+      const asked = origin.requests.filter(({ range }) => range?.startsWith('bytes=-') !== true);
+      assert.equal(asked.filter(({ authorization }) => authorization!.includes('/us-east-1/')).length, 1);
     });
   }
 

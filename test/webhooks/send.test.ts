@@ -124,7 +124,7 @@ describe('sending a webhook', function () {
     server.close();
     assert.deepEqual(timeless(await send(message(`http://127.0.0.1:${port}/`), options(), 2_000)), {
       status: null,
-      error: 'the host does not accept connections',
+      error: 'the host does not accept connections: it refused the connection',
     });
   });
 
@@ -149,7 +149,7 @@ describe('sending a webhook', function () {
     try {
       assert.deepEqual(timeless(await send(message(secure.url), options(), 2_000)), {
         status: null,
-        error: 'the certificate of the host cannot be trusted',
+        error: 'the certificate of the host cannot be trusted: it is self-signed',
       });
       assert.deepEqual(
         timeless(await send(message(secure.url), options(LOOPBACK, { context: trustedContext(tls.cert) }), 2_000)),

@@ -89,6 +89,8 @@ describe('the input of a call', function () {
     const statuses = await Promise.all(Array.from({ length: 300 }, call));
     assert.ok(statuses.filter((status) => status === 400).length >= 200, 'two hundred at once');
     assert.ok(statuses.includes(429), 'refused bodies count');
+    // On a busy machine calls were earned back since then.
+    while ((await call()) !== 429);
     charges = [];
     const status = await new Promise<number>((resolve, reject) => {
       const sent = request(`${m.replicas[0].url}/frontend/api/v1/auth/verify`, {

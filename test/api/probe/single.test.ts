@@ -232,7 +232,7 @@ describe('an endpoint of one tool', function () {
       [
         { ...failed, failure: 'failed', error: 'not a media file (exit code 1)' },
         200,
-        { success: false, error: 'not a media file (exit code 1)' },
+        { success: false, error: 'not a media file (exit code 1)', code: 'failed' },
       ],
     ] as const) {
       const answering = call('c2pa?url=https://fails.test/a.jpg');
