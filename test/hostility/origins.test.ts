@@ -39,7 +39,7 @@ const raw = (request: IncomingMessage, text: string): Socket => {
 };
 
 const WORDS =
-  /^(?:\["|)(?:\w+ did not finish within [\d.]+ ms|Invalid data found|End of file|Server returned 5XX|mediainfo found nothing|ok)/;
+  /^(?:\["|)(?:\w+ did not finish within [\d.]+ ms|Invalid data found|End of file|[Tt]he host |the source is not media|mediainfo found nothing|ok)/;
 const LATE = /ffprobe did not finish within [\d.]+ ms/;
 
 interface Hostile {
@@ -218,7 +218,7 @@ const ORIGINS: readonly Hostile[] = [
     // The request is abandoned after some of them, long before the timeout of the tool, which gets a 502 from the
     // source proxy.
     status: [404],
-    error: /^Server returned 5XX/,
+    error: /^the host sends endless interim responses/,
   },
   {
     title: 'a trailer without an end',
