@@ -39,7 +39,7 @@ const raw = (request: IncomingMessage, text: string): Socket => {
 };
 
 const WORDS =
-  /^(?:\["|)(?:\w+ did not finish within [\d.]+ ms|Invalid data found|End of file|[Tt]he host |the source is not media|mediainfo found nothing|ok)/;
+  /^(?:\["|)(?:\w+ did not finish within [\d.]+ ms|Invalid data found|End of file|[Tt]he (?:host|head of the answer|playlist|file) |the source is not media|mediainfo found nothing|ok)/;
 const LATE = /ffprobe did not finish within [\d.]+ ms/;
 
 interface Hostile {
