@@ -121,6 +121,14 @@ describe('pool plan', () => {
   it('stops creating while the quota is exceeded', () =>
     assert.equal(plan([], waiting({ a: 3 }), { holdBack: true }).create, 0));
 
+  for (const [idleMs, end] of [
+    [119_000, []],
+    [121_000, ['idle']],
+  ] as const)
+    it(`a pool without \`reuse\` has the defaults of its resource: ${idleMs} ms idle`, () => {
+      const { reuse: _, ...others } = spec;
+      assert.deepEqual(plan([...many(2), runner({ tenant: 'a' })], none, { spec: others, now: idleMs }).end, end);
+    });
   it('ends runners that are idle too long, too old or used up, and never a busy one', () => {
     assert.deepEqual(plan([...many(2), runner({ tenant: 'a' })], none, { now: 10_001 }).end, ['idle']);
     assert.deepEqual(

@@ -120,7 +120,7 @@ export function planPool(view: PoolView): PoolPlan {
   return replaceAndCreate(draft, want, shares.isGrowing);
 }
 
-const REUSE = { scope: 'account', maxJobs: 200, maxAgeSeconds: 3600, idleSeconds: 900 } as const;
+const REUSE = { scope: 'account', maxJobs: 200, maxAgeSeconds: 3600, idleSeconds: 120 } as const;
 
 /** Of a runner that nobody uses. It can wait for its turn: who needs its place has it evicted. */
 export const endsInTurn = (why: WhyEnded): boolean => why === 'idle' || why === 'surplus';
