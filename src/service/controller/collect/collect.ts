@@ -145,7 +145,7 @@ async function take(deps: CollectDeps, { header: result, podUid }: ResultDeliver
         attempt,
         state: end.state,
         reason: end.reason,
-        ...codeMember(end.tools.find(({ code }) => code !== undefined)),
+        ...codeMember(failedFirst(end)),
         bytes: end.body?.length ?? 0,
       },
       'result recorded',
@@ -235,6 +235,9 @@ const closedBy = (job: ProbeJob, attempt: number) => ({
   attempt,
 });
 
+/** Its code stands beside the error of the end, as in the store. */
+const failedFirst = ({ tools }: Recorded['end']) => tools.find(({ code }) => code !== undefined);
+
 /** The waiting API replica, and the leader. */
 function notify(
   { bus }: CollectDeps,
@@ -252,8 +255,7 @@ function notify(
     ...(policy && !refused ? { policy } : {}),
   };
   if (waiter !== null) {
-    const { code } = codeMember(end.tools.find((tool) => tool.code !== undefined));
-    const noticed = { ...end, code, queueTimeMs, hasBody: end.body !== null };
+    const noticed = { ...end, ...codeMember(failedFirst(end)), queueTimeMs, hasBody: end.body !== null };
     bus.publish(SUBJECT.ended(waiter), endedNotice(noticed, end.body));
   }
   bus.publish(SUBJECT.closed, notice);
