@@ -55,16 +55,16 @@ const MEASUREMENTS: readonly Measurement[] = [
   before,
 ];
 
-// Some of them make their media.
-await fetchMediaPrograms();
-process.env['PATH'] = withMediaPrograms(process.env['PATH']);
-
 const { positionals } = parseArgs({ allowPositionals: true });
 const unknown = positionals.filter((name) => !MEASUREMENTS.some((measurement) => measurement.name === name));
 if (unknown.length > 0) {
   console.error(`there is no ${unknown.join(', ')}; there are ${MEASUREMENTS.map(({ name }) => name).join(', ')}`);
   process.exit(2);
 }
+
+// Some of them make their media.
+await fetchMediaPrograms();
+process.env['PATH'] = withMediaPrograms(process.env['PATH']);
 const chosen = MEASUREMENTS.filter(({ name, replacesRelease }) =>
   positionals.length === 0 ? !replacesRelease : positionals.includes(name),
 );
