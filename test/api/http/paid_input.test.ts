@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import type { Payer } from '../../../src/service/result/pace.ts';
+import { until } from '../../until.ts';
 import { startManagement, type Management } from '../accounts/fixture.ts';
 
 const SIGN_IN = 'auth/sign-in';
@@ -90,7 +91,7 @@ describe('the input of a call', function () {
     assert.ok(statuses.filter((status) => status === 400).length >= 200, 'two hundred at once');
     assert.ok(statuses.includes(429), 'refused bodies count');
     // On a busy machine calls were earned back since then.
-    while ((await call()) !== 429);
+    await until('the address is over its limit', async () => (await call()) === 429);
     charges = [];
     const status = await new Promise<number>((resolve, reject) => {
       const sent = request(`${m.replicas[0].url}/frontend/api/v1/auth/verify`, {
