@@ -88,8 +88,10 @@ probingConsoleTest('console: a tour where tokens are not shown again', { tokensV
       assert.equal(await text.inputValue(), written);
       // The token of the page ended with the session: until the next one is there, saving says so.
       await until('it is saved', async () => {
+        const answered = page.waitForResponse((response) => response.request().method() === 'PUT');
         await page.getByRole('button', { name: 'Save', exact: true }).click();
-        return page.getByText(/Saved as revision 1|Revision 1 is the same/).isVisible();
+        return (await answered).ok();
       });
+      await page.getByText('Saved as revision 1').waitFor();
     }));
 });
