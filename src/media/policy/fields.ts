@@ -107,6 +107,13 @@ const VIDEO: Fields = {
   'hdr.max_fall': plain(NUMBER),
   'hdr.dolby_vision_profile': plain(NUMBER),
   'hdr.dolby_vision_level': plain(NUMBER),
+  'hdr.dolby_vision_rpu': flagWhereTrue,
+  /** By their kinds. Absent means not known: few pictures are read. */
+  captions: plain({
+    ...oneOf('a53'),
+    list: true,
+    actual: (said) => WORD.actual((said as { kind?: unknown } | null)?.kind),
+  }),
 };
 const AUDIO: Fields = {
   ...COMMON,

@@ -75,6 +75,7 @@ export const FIELDS = table<FieldRule>({
   'hdr.max_fall': { shown: 'whole' },
   'hdr.dolby_vision_profile': { shown: 'whole' },
   'hdr.dolby_vision_level': { shown: 'whole' },
+  'hdr.dolby_vision_rpu': {},
 });
 
 const NONE: FieldRule = {};

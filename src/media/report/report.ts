@@ -1,6 +1,7 @@
 /** Creates the report from the output of ffprobe and mediainfo. Pure. */
 import { compare, type Compared, type Comparison, type Part } from './compare.ts';
 import type { Context } from './context.ts';
+import { listsCaptions, ONLY_PICTURES, readFrames, witnessed, type Bitstream } from './frames.ts';
 import { judge, trust } from './judge.ts';
 import { isPicture, streamsOf } from './match.ts';
 import { finerContainer } from './normalise/container.ts';
@@ -11,7 +12,7 @@ import type { Difference, ProbeReport, Warning } from './schema.ts';
 import type { WarningCode } from './warning_codes.ts';
 import { bothOf, eitherOf, otherThan, sides, type Field, type Fields, type Side, type Sides } from './side.ts';
 import { containerView, flatView, streamView, valueView } from './view.ts';
-import { warningsOf } from './warnings.ts';
+import { notSignalled, warningsOf } from './warnings.ts';
 
 /** One tool's output; undefined if it did not run, failed, or printed nothing readable. */
 export interface Told {
@@ -22,6 +23,8 @@ export interface Told {
 export interface Input extends Sides<Told | undefined> {
   diff: boolean;
   prefer: ReportTool | null;
+  /** What ffprobe printed of the first pictures; absent if they were not read. */
+  frames?: unknown;
   /** Lower-case file extension from the address, without the dot. */
   extension?: string | undefined;
 }
@@ -52,8 +55,11 @@ export function report(input: Input): ProbeReport | undefined {
   const chosen = comparison.parts.map((part) => choose(comparison, part, input.prefer));
   const [container, ...streams] = chosen as [Chosen, ...Chosen[]];
   const firstVideo = videoOf(streams);
+  const bitstream = input.frames === undefined ? undefined : readFrames(input.frames, firstVideo?.fields['codec.name']);
+  if (firstVideo && bitstream) testify(firstVideo, bitstream, input.prefer);
   const warnings = [
     ...singleSource(read, input),
+    ...(firstVideo && bitstream ? notSignalled(firstVideo.part, bitstream, listsCaptions(bothOf(read))) : []),
     ...warningsOf({
       comparison,
       container: container.fields,
@@ -71,7 +77,10 @@ export function report(input: Input): ProbeReport | undefined {
       mostChapters(read),
       streams.map(({ part }) => part),
     ),
-    streams: streams.map(({ part, fields }, index) => streamView(index, part, fields)),
+    streams: streams.map((stream, index) => ({
+      ...streamView(index, stream.part, stream.fields),
+      ...(stream === firstVideo && bitstream && bitstream.captions.length > 0 ? { captions: bitstream.captions } : {}),
+    })),
     confidence,
     warnings,
     ...(input.diff ? { diff: chosen.flatMap(({ differences }) => differences) } : {}),
@@ -123,6 +132,33 @@ function choose(comparison: Comparison, part: Part, prefer: ReportTool | null): 
     if (confidence !== undefined) sure.push({ of: compared, confidence });
   }
   return { part, fields, sure, differences };
+}
+
+/** The stream itself is right about what the container says of it, unless the caller prefers a tool that has a value. */
+function testify({ part, fields, sure, differences }: Chosen, bitstream: Bitstream, prefer: ReportTool | null): void {
+  for (const [field, value] of witnessed(bitstream, part.ffprobe)) {
+    const told = sides((tool) => part[tool]?.[field]);
+    if (bothOf(told).every((one) => one === value)) continue;
+    const path = `${part.path}.${field}`;
+    const isPreferred = prefer !== null && told[prefer] !== undefined;
+    const isKnown = bothOf(told).every((one) => one === undefined || one === value) && fields[field] === value;
+    if (!isPreferred) fields[field] = value;
+    if (isKnown || field === ONLY_PICTURES) continue;
+    drop(differences, (one) => one.path === path);
+    if (!isPreferred) drop(sure, ({ of }) => of.path === path);
+    differences.push({
+      path,
+      ...sides((tool) => (told[tool] === undefined ? null : valueView(field, told[tool]))),
+      bitstream: valueView(field, value),
+      chosen: isPreferred ? prefer : 'bitstream',
+      reason: isPreferred ? 'preferred by the caller; otherwise the bitstream' : 'the pictures themselves say it',
+    });
+  }
+}
+
+function drop<T>(list: T[], which: (one: T) => boolean): void {
+  const at = list.findIndex(which);
+  if (at !== -1) list.splice(at, 1);
 }
 
 /** Values within the tolerance: chooses the more precise one. */

@@ -87,6 +87,12 @@ const Hdr = group('ReportHdr', 'High dynamic range.', {
   max_fall: whole('Maximum frame-average light level, in cd/m².', 400),
   dolby_vision_profile: whole('Dolby Vision profile.', 8),
   dolby_vision_level: whole('Dolby Vision level.', 6),
+  dolby_vision_rpu: marked('Present where the pictures carry Dolby Vision metadata (RPUs).'),
+});
+
+const Caption = group('ReportCaption', 'Captions inside the pictures.', {
+  kind: word(['a53'], 'a53: CEA-608 or CEA-708; which channels and services they have is not known.'),
+  first_time: number('Time of the first picture that carries them, in seconds.', 1.4),
 });
 
 const times = {
@@ -118,6 +124,11 @@ const StreamSchema = group('ReportStream', 'A stream, as the better tool of each
   pixel_format: Type.Optional(PixelFormat),
   color: Type.Optional(Color),
   hdr: Type.Optional(Hdr),
+  captions: Type.Optional(
+    Type.Array(Caption, {
+      description: 'Captions in the first pictures. Absent does not mean that there are none: few pictures are read.',
+    }),
+  ),
   rotation: whole('Clockwise degrees by which players turn the picture.', 90),
   frames_count,
   sample_rate: whole('Samples per second.', 48000),
@@ -169,18 +180,24 @@ const WarningSchema = group('ReportWarning', 'What is wrong or unusual.', {
 const value = (tool: ReportTool, example: Value) =>
   Type.Unsafe<unknown>({
     type: ['string', 'number', 'boolean', 'object', 'null'],
-    ...told(`What ${tool} says, in the form of the field; null where it does not see the stream.`, example),
+    ...told(`What ${tool} says, in the form of the field; null where it does not say it.`, example),
   });
 const probability = (description: string) => Type.Number({ minimum: 0, maximum: 1, ...told(description, 0.98) });
 const DifferenceSchema = group('ReportDifference', 'A field on which the tools disagree.', {
   path: path('The field, or the stream that only one tool sees.', 'streams[1].channels'),
   ffprobe: value('ffprobe', 1),
   mediainfo: value('mediainfo', 2),
-  chosen: Type.Unsafe<ReportTool | null>({
+  bitstream: Type.Optional(
+    Type.Unsafe<unknown>({
+      type: ['string', 'number', 'boolean', 'object'],
+      ...told('What the pictures themselves say; absent where they were not read, or do not say it.', 'smpte2084'),
+    }),
+  ),
+  chosen: Type.Unsafe<ReportTool | 'bitstream' | null>({
     type: ['string', 'null'],
-    enum: [...REPORT_TOOLS, null],
+    enum: [...REPORT_TOOLS, 'bitstream', null],
     ...told(
-      'The tool whose value the report has; null where neither is likely enough: the value is not known.',
+      'The witness whose value the report has; null where neither is likely enough: the value is not known.',
       REPORT_TOOLS[0],
     ),
   }),

@@ -87,6 +87,8 @@ function dynamicRange(fields: Fields): string[] {
     ...(pq && fields['hdr.dynamic'] === true ? ['HDR10+'] : []),
     ...(pq && fields['hdr.mastering_display'] === true ? ['HDR10'] : pq ? ['PQ'] : []),
     ...(fields['color.transfer'] === 'arib-std-b67' ? ['HLG'] : []),
-    ...(fields['hdr.dolby_vision_profile'] === undefined ? [] : ['Dolby Vision']),
+    ...(fields['hdr.dolby_vision_profile'] === undefined && fields['hdr.dolby_vision_rpu'] === undefined
+      ? []
+      : ['Dolby Vision']),
   ];
 }

@@ -1,11 +1,14 @@
 /** The code of every warning that a report may have (docs/report.md). */
 export const WARNING_CODES = [
   'broken-timestamps',
+  'captions-not-signalled',
   'color-mismatch',
   'conformance',
   'container-mismatch',
   'encrypted',
   'extension-mismatch',
+  'hdr-not-signalled',
+  'interlace-mismatch',
   'late-start',
   'no-duration',
   'no-picture-size',

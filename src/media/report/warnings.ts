@@ -1,6 +1,7 @@
 /** Warnings about a file. */
 import type { Comparison, Part } from './compare.ts';
 import { containersOf } from './context.ts';
+import type { Bitstream } from './frames.ts';
 import { isPicture, streamsOf } from './match.ts';
 import { extensionFits } from './normalise/container.ts';
 import type { ReportTool } from '../tools/probe_report.ts';
@@ -169,6 +170,8 @@ function ofStream({ part, fields }: Seen['streams'][number], { container }: Seen
       fields['color.primaries'] !== undefined
     )
       warn('odd-color', `an HDR transfer with primaries ${String(fields['color.primaries'])}`);
+    if (fields['hdr.mastering_display'] === true && fields['color.transfer'] === undefined)
+      warn('odd-color', 'mastering display metadata without a transfer: HDR10 needs PQ (smpte2084)');
     const [frames, rate, seconds] = [
       number(fields, 'frames_count'),
       number(fields, 'frame_rate'),
@@ -201,4 +204,26 @@ function presence({ comparison }: Seen): Warning[] {
       message: `only ${onlyBy!} sees this ${kind} stream`,
       path,
     }));
+}
+
+const FORMATS: readonly (readonly [string, string])[] = [
+  ['hdr.dolby_vision_rpu', 'Dolby Vision'],
+  ['hdr.dynamic', 'HDR10+'],
+];
+
+/** What the pictures carry and neither tool read from the container or its headers. */
+export function notSignalled(part: Part, { fields, captions }: Bitstream, captionsListed: boolean): Warning[] {
+  const found: Warning[] = [];
+  const warn = (code: WarningCode, message: string) => found.push({ code, message, path: part.path });
+  const says = (field: string) => bothOf(sides((tool) => part[tool]?.[field])).some((value) => value !== undefined);
+  const signalled = (field: string) =>
+    field === 'hdr.dolby_vision_rpu' ? says('hdr.dolby_vision_profile') : says(field);
+  const hidden = FORMATS.filter(([field]) => fields[field] === true && !signalled(field)).map(([, name]) => name);
+  if (hidden.length > 0)
+    warn('hdr-not-signalled', `the pictures carry ${hidden.join(' and ')}, which the container does not declare`);
+  if (captions.length > 0 && !captionsListed)
+    warn('captions-not-signalled', 'the pictures carry captions (CEA-608 or CEA-708), which neither tool lists');
+  if (fields['scan_type'] === 'interlaced' && bothOf(part).some((side) => side?.['scan_type'] === 'progressive'))
+    warn('interlace-mismatch', 'the first pictures are interlaced, but the stream is declared progressive');
+  return found;
 }

@@ -5,6 +5,10 @@ import type { Derived, InFile } from './tool.ts';
 export const REPORT_TOOLS = ['ffprobe', 'mediainfo'] as const;
 export type ReportTool = (typeof REPORT_TOOLS)[number];
 
+/** Whether the first pictures are read as a third witness. */
+export const FRAMES = ['auto', 'never', 'always'] as const;
+export type FramesOption = (typeof FRAMES)[number];
+
 export const probeReport: InFile<Derived<'probe_report', ReportTool>> = {
   name: 'probe_report',
   from: REPORT_TOOLS,
@@ -16,6 +20,15 @@ export const probeReport: InFile<Derived<'probe_report', ReportTool>> = {
       values: REPORT_TOOLS,
       default: null,
       description: 'This tool wins every field that both have.',
+    },
+    {
+      name: 'frames',
+      type: 'enum',
+      values: FRAMES,
+      default: 'auto',
+      description:
+        'Read the first pictures of the first video stream, which may carry what the container does not declare: ' +
+        'auto for h264, hevc, av1 and mpeg2video in a file.',
     },
   ],
   file: {

@@ -1,0 +1,129 @@
+/**
+ * The third witness: the first pictures, as ffprobe decodes them. They carry what no container need say: Dolby Vision,
+ * HDR10+, light levels, captions, and whether they are interlaced.
+ */
+import type { FramesOption } from '../tools/probe_report.ts';
+import { fromFfprobe as colour } from './normalise/colour.ts';
+import { known, listOf, numberOf, objectOf, positiveOf, textOf, type Json, type JsonObject } from './json.ts';
+import type { Field, Fields, Side } from './side.ts';
+
+/** The second picture may be the first with metadata; a third and fourth cost little. */
+const PICTURES = 4;
+const SIDE_DATA = [
+  'side_data_type',
+  'max_content',
+  'max_average',
+  'vdr_rpu_profile',
+  'bl_video_full_range_flag',
+  'el_spatial_resampling_filter_flag',
+  'disable_residual_flag',
+  'vdr_bit_depth',
+];
+const OPTIONS: Readonly<Record<string, string>> = {
+  output_format: 'json',
+  show_entries:
+    'frame=pts_time,best_effort_timestamp_time,interlaced_frame,top_field_first,' +
+    `color_primaries,color_transfer,color_space:frame_side_data=${SIDE_DATA.join(',')}`,
+  read_intervals: `%+#${PICTURES}`,
+  threads: '1',
+  show_format: 'false',
+  show_streams: 'false',
+  show_programs: 'false',
+  show_chapters: 'false',
+  show_error: 'false',
+};
+
+/** Codecs whose pictures may carry more than their container declares. */
+const OPEN = new Set(['h264', 'hevc', 'av1', 'mpeg2video']);
+/** What these list is read anew at each opening. */
+const NO_FILES = new Set(['hls', 'dash', 'rtsp', 'concat']);
+
+/**
+ * The options of ffprobe that print the pictures of the first video stream; undefined if there is none, or if nothing
+ * is left open.
+ */
+export function framesOf(output: Json, frames: FramesOption): Record<string, string> | undefined {
+  const root = objectOf(output);
+  const name = textOf(objectOf(root['format'])['format_name']);
+  if (frames === 'never' || name?.split(',').some((one) => NO_FILES.has(one))) return undefined;
+  const stream = listOf(root['streams'])
+    .map(objectOf)
+    .find((one) => one['codec_type'] === 'video' && objectOf(one['disposition'])['attached_pic'] !== 1);
+  const index = stream && numberOf(stream['index']);
+  if (!stream || index === undefined || !Number.isInteger(index) || index < 0) return undefined;
+  if (frames === 'auto' && !OPEN.has(textOf(stream['codec_name']) ?? '')) return undefined;
+  return { ...OPTIONS, show_frames: 'true', select_streams: String(index) };
+}
+
+export interface Caption {
+  kind: 'a53';
+  /** In seconds. */
+  first_time?: number;
+}
+
+/** What the pictures of the first video stream say. Absent fields are not denied: only few pictures were read. */
+export interface Bitstream {
+  fields: Fields;
+  captions: Caption[];
+}
+
+export function readFrames(output: Json, codec: Field | undefined): Bitstream | undefined {
+  const frames = listOf(objectOf(output)['frames']).slice(0, PICTURES).map(objectOf);
+  if (frames.length === 0) return undefined;
+  const data = frames.flatMap(sideData);
+  const of = (pattern: RegExp): JsonObject | undefined => data.find((one) => pattern.test(typeOf(one)));
+  const interlaced = frames.find((frame) => numberOf(frame['interlaced_frame']) === 1);
+  const light = of(/^content light level/i);
+  const dolby = of(/^dolby vision metadata/i);
+  const [first] = frames as [JsonObject];
+  const captioned = frames.find((frame) => sideData(frame).some((one) => /A53/.test(typeOf(one))));
+  const at = captioned && (numberOf(captioned['pts_time']) ?? numberOf(captioned['best_effort_timestamp_time']));
+  return {
+    captions: captioned ? [{ kind: 'a53', ...(at === undefined ? {} : { first_time: at }) }] : [],
+    fields: known<Field>({
+      'color.primaries': colour(textOf(first['color_primaries'])),
+      'color.transfer': colour(textOf(first['color_transfer'])),
+      'color.matrix': colour(textOf(first['color_space'])),
+      scan_type: interlaced && 'interlaced',
+      scan_order: interlaced && (numberOf(interlaced['top_field_first']) === 1 ? 'tff' : 'bff'),
+      'hdr.mastering_display': of(/^mastering display/i) && true,
+      'hdr.dynamic': of(/2094-40|HDR10\+/i) && true,
+      'hdr.max_cll': light && positiveOf(light['max_content']),
+      'hdr.max_fall': light && positiveOf(light['max_average']),
+      'hdr.dolby_vision_rpu': of(/^dolby vision/i) && true,
+      'hdr.dolby_vision_profile': dolby && codec === 'hevc' ? dolbyProfile(dolby) : undefined,
+    }),
+  };
+}
+
+const sideData = (frame: JsonObject): JsonObject[] => listOf(frame['side_data_list']).slice(0, 100).map(objectOf);
+const typeOf = (data: JsonObject): string => textOf(data['side_data_type']) ?? '';
+
+/** As FFmpeg and libdovi derive it for HEVC from the header of an RPU, which does not have it. */
+function dolbyProfile(rpu: JsonObject): number | undefined {
+  const flag = (name: string): boolean => numberOf(rpu[name]) === 1;
+  switch (numberOf(rpu['vdr_rpu_profile'])) {
+    case 0:
+      return flag('bl_video_full_range_flag') ? 5 : undefined;
+    case 1:
+      if (!flag('el_spatial_resampling_filter_flag') || flag('disable_residual_flag')) return 8;
+      return numberOf(rpu['vdr_bit_depth']) === 12 ? 7 : 4;
+    default:
+      return undefined;
+  }
+}
+
+/**
+ * Where the stream declares no colour, the decoder repeats the container's: only a value that differs from what ffprobe
+ * says of the container was read from the stream.
+ */
+export function witnessed({ fields }: Bitstream, ffprobe: Fields | undefined): [string, Field][] {
+  return Object.entries(fields).filter(([field, value]) => !field.startsWith('color.') || ffprobe?.[field] !== value);
+}
+
+/** Only pictures have it: the tools cannot disagree with them. */
+export const ONLY_PICTURES = 'hdr.dolby_vision_rpu';
+
+/** Whether one of the tools lists captions of the video. */
+export const listsCaptions = (sides: readonly (Side | undefined)[]): boolean =>
+  sides.some((side) => side?.streams.some(({ fields }) => /^eia_[67]08$/.test(String(fields['codec.name'] ?? ''))));

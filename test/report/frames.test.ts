@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict';
+import { framesOf } from '../../src/media/report/frames.ts';
+import { picture, reportOf } from './sample.ts';
+
+const MASTERING = { side_data_type: 'Mastering display metadata' };
+const LIGHT = { side_data_type: 'Content light level metadata', max_content: 1000, max_average: 400 };
+const RPU = [
+  { side_data_type: 'Dolby Vision RPU Data' },
+  {
+    side_data_type: 'Dolby Vision Metadata',
+    vdr_rpu_profile: 1,
+    bl_video_full_range_flag: 0,
+    vdr_bit_depth: 12,
+    el_spatial_resampling_filter_flag: 0,
+    disable_residual_flag: 1,
+  },
+];
+const PQ = { color_space: 'bt2020nc', color_primaries: 'bt2020', color_transfer: 'smpte2084' };
+/** As ffprobe 9.0 prints them. */
+const frames = (side: object[], more: object = {}) => ({
+  frames: [
+    { interlaced_frame: 0, top_field_first: 0 },
+    { pts_time: '1.4', side_data_list: side },
+  ].map((one) => ({
+    ...one,
+    ...more,
+  })),
+});
+const hevc = { codec_name: 'hevc', profile: 'Main 10' };
+const TRACK = { Format: 'HEVC', Format_Profile: 'Main 10' };
+
+function seen(side: object[], more: object = {}, ffprobe: object = {}, mediainfo: object = {}) {
+  const made = reportOf({
+    ...picture({ ...hevc, ...ffprobe }, { ...TRACK, ...mediainfo }),
+    frames: frames(side, more),
+  });
+  const [stream] = made.streams;
+  return { made, stream: stream!, codes: made.warnings.map(({ code }) => code) };
+}
+
+describe('report: pictures', () => {
+  it('finds Dolby Vision that only the pictures carry, and warns', () => {
+    const { made, stream, codes } = seen([MASTERING, LIGHT, ...RPU], PQ);
+    assert.deepEqual(stream.hdr, {
+      formats: ['HDR10', 'Dolby Vision'],
+      mastering_display: true,
+      max_cll: 1000,
+      max_fall: 400,
+      dolby_vision_rpu: true,
+      dolby_vision_profile: 8,
+    });
+    assert.deepEqual(codes, ['hdr-not-signalled']);
+    assert.deepEqual(
+      made.diff?.find(({ path }) => path.endsWith('dolby_vision_profile')),
+      {
+        path: 'streams[0].hdr.dolby_vision_profile',
+        ffprobe: null,
+        mediainfo: null,
+        bitstream: 8,
+        chosen: 'bitstream',
+        reason: 'the pictures themselves say it',
+      },
+    );
+    assert.equal(made.color?.transfer, 'smpte2084');
+  });
+
+  it('does not warn of Dolby Vision that the container declares', () => {
+    const declared = { side_data_list: [{ side_data_type: 'DOVI configuration record', dv_profile: 8, dv_level: 1 }] };
+    const { stream, codes } = seen(RPU, {}, declared);
+    assert.equal(stream.hdr?.dolby_vision_profile, 8);
+    assert.deepEqual(codes, []);
+  });
+
+  for (const [profile, rpu] of [
+    [5, { vdr_rpu_profile: 0, bl_video_full_range_flag: 1 }],
+    [7, { el_spatial_resampling_filter_flag: 1, disable_residual_flag: 0 }],
+    [4, { el_spatial_resampling_filter_flag: 1, disable_residual_flag: 0, vdr_bit_depth: 10 }],
+    [undefined, { vdr_rpu_profile: 0 }],
+    [undefined, { vdr_rpu_profile: 'x' }],
+  ] as const) {
+    it(`derives Dolby Vision profile ${profile ?? 'none'} from ${JSON.stringify(rpu)}`, () => {
+      const { stream } = seen([{ ...RPU[1], ...rpu }]);
+      assert.equal(stream.hdr?.dolby_vision_profile, profile);
+      assert.ok(stream.hdr?.formats?.includes('Dolby Vision'));
+    });
+  }
+
+  it('derives no Dolby Vision profile for a codec that has its own', () => {
+    const { stream } = seen(RPU, {}, { codec_name: 'av1' }, { Format: 'AV1' });
+    assert.deepEqual(stream.hdr, { formats: ['Dolby Vision'], dolby_vision_rpu: true });
+  });
+
+  it('finds HDR10+ that neither tool declares', () => {
+    const plus = { side_data_type: 'HDR Dynamic Metadata SMPTE2094-40 (HDR10+)' };
+    const { stream, codes } = seen([MASTERING, plus], PQ);
+    assert.deepEqual(stream.hdr?.formats, ['HDR10+', 'HDR10']);
+    assert.deepEqual(codes, ['hdr-not-signalled']);
+  });
+
+  const captions = { side_data_type: 'ATSC A53 Part 4 Closed Captions' };
+  it('finds captions inside the pictures, with their first time', () => {
+    const { stream, codes } = seen([captions]);
+    assert.deepEqual(stream.captions, [{ kind: 'a53', first_time: 1.4 }]);
+    assert.deepEqual(codes, ['captions-not-signalled']);
+  });
+
+  it('warns of interlaced pictures in a stream that is declared progressive', () => {
+    const { made, stream, codes } = seen(
+      [],
+      { interlaced_frame: 1, top_field_first: 1 },
+      { field_order: 'progressive' },
+      { ScanType: 'Progressive' },
+    );
+    assert.deepEqual([stream.scan_type, stream.scan_order], ['interlaced', 'tff']);
+    assert.deepEqual(codes, ['interlace-mismatch']);
+    assert.equal(made.confidence['streams[0].scan_type'], undefined);
+  });
+
+  it('leaves a colour to the tools where the decoder only repeats what ffprobe says of the container', () => {
+    const of = (more: object) => seen([], more, { color_transfer: 'bt709' }, { transfer_characteristics: 'PQ' }).made;
+    const transfer = (made: ReturnType<typeof of>) => made.diff?.find(({ path }) => path.endsWith('color.transfer'));
+    assert.equal(transfer(of({ color_transfer: 'bt709' }))?.bitstream, undefined);
+    const other = of({ color_transfer: 'smpte2084' });
+    assert.equal(transfer(other)?.chosen, 'bitstream');
+    assert.equal(other.color?.transfer, 'smpte2084');
+  });
+
+  it('takes the value of a preferred tool, and lists that of the pictures', () => {
+    const made = reportOf({
+      ...picture({ ...hevc, field_order: 'progressive' }, { ...TRACK, ScanType: 'Progressive' }),
+      frames: frames([], { interlaced_frame: 1 }),
+      prefer: 'ffprobe',
+    });
+    assert.equal(made.streams[0]?.scan_type, 'progressive');
+    assert.deepEqual(
+      made.diff?.filter(({ path }) => path.endsWith('scan_type')).map(({ chosen, bitstream }) => [chosen, bitstream]),
+      [['ffprobe', 'interlaced']],
+    );
+  });
+
+  it('warns of a mastering display without a transfer', () => {
+    assert.deepEqual(seen([MASTERING]).codes, ['odd-color']);
+  });
+
+  for (const output of [
+    null,
+    1,
+    [],
+    {},
+    { frames: 'x' },
+    { frames: [] },
+    { frames: [null, { side_data_list: [7] }] },
+  ]) {
+    it(`is the report of both tools with ${JSON.stringify(output)} in place of pictures`, () => {
+      assert.deepEqual(reportOf({ ...picture(), frames: output }), reportOf(picture()));
+    });
+  }
+});
+
+describe('pictures that are read', () => {
+  const of = (codec: string, format = 'mov,mp4', disposition = {}) => ({
+    format: { format_name: format },
+    streams: [
+      { index: 0, codec_type: 'audio' },
+      { index: 1, codec_type: 'video', codec_name: codec, disposition },
+    ],
+  });
+  for (const [what, output, option, selected] of [
+    ['those of h264', of('h264'), 'auto', '1'],
+    ['those of hevc', of('hevc', 'hevc'), 'auto', '1'],
+    ['none of other codecs', of('prores'), 'auto', undefined],
+    ['those of other codecs on request', of('prores'), 'always', '1'],
+    ['none on request', of('hevc'), 'never', undefined],
+    ['none of a cover', of('h264', 'mp3', { attached_pic: 1 }), 'always', undefined],
+    ['none of a playlist', of('h264', 'hls'), 'always', undefined],
+    ['none of what is no output', 'x', 'always', undefined],
+  ] as const)
+    it(what, () => assert.equal(framesOf(output, option)?.['select_streams'], selected));
+});
