@@ -4,7 +4,7 @@ import { joinResult } from '../../src/platform/bus/packing.ts';
 import { unpackText } from '../result/text_body.ts';
 import { packResult, type RawToolResult } from '../../src/service/runner/output.ts';
 import { parseSource } from '../../src/source/address/parse.ts';
-import { reportOf, runsForReport } from '../../src/service/runner/report.ts';
+import { framesRun, reportOf, runsForReport } from '../../src/service/runner/report.ts';
 import { extensionOf } from '../../src/source/playlist/mapping.ts';
 import { outputsOf } from '../report/sample.ts';
 
@@ -58,6 +58,42 @@ describe('probe report in the runner', () => {
       ]);
     });
   }
+  for (const [what, asked, frames, expected] of [
+    ['the pictures of h264', {}, undefined, true],
+    ['none on request', {}, 'never', false],
+    ['none with a version that cannot select side data', { version: '5.0' }, 'always', false],
+    ['those of 5.1', { version: '5.1' }, 'auto', true],
+  ] as const) {
+    it(`reads ${what} as a third witness`, () => {
+      const probe = { ...tool('ffprobe', { probesize: '1000', show_packets: 'true' }), ...asked };
+      const given = assignment([probe], {
+        report: { enabled: true, diff: true, prefer: null, ...(frames ? { frames } : {}) },
+      });
+      const output = {
+        streams: [{ index: 0, codec_type: 'video', codec_name: 'h264' }],
+        format: { format_name: 'matroska,webm' },
+      };
+      const made = framesRun(given, [result('ffprobe', { output: Buffer.from(JSON.stringify(output)) })]);
+      assert.equal(made !== undefined, expected);
+      if (!made) return;
+      assert.deepEqual(
+        [made.options['probesize'], made.options['show_packets'], made.options['select_streams']],
+        ['1000', undefined, '0'],
+      );
+    });
+  }
+  it('reads no pictures of a stream, without a report, or of what ffprobe cannot read', () => {
+    const source = parseSource('rtmp://example.com/live');
+    assert.equal(framesRun(assignment([tool('ffprobe')], { source }), [result('ffprobe')]), undefined);
+    const off = { report: { enabled: false, diff: true, prefer: null } };
+    assert.equal(framesRun(assignment([tool('ffprobe')], off), [result('ffprobe')]), undefined);
+    assert.equal(framesRun(assignment([tool('ffprobe')]), [result('ffprobe', { success: false })]), undefined);
+  });
+  it('counts the time of the pictures as that of the report', () => {
+    const pictures = result('ffprobe', { output: Buffer.from('{}'), usageMs: 7 });
+    const given = assignment([tool('ffprobe')]);
+    assert.equal(resultOf(given, [result('ffprobe')], [], same, pictures)?.usageMs, 7);
+  });
   it('runs no tool again otherwise', () => {
     assert.deepEqual(
       runsForReport(

@@ -7,7 +7,7 @@ import type { Wall } from '../kube/probe_pool.ts';
 import type { Policy } from '../../media/policy/types.ts';
 import type { Source } from '../../source/source.ts';
 import type { SourceException } from '../../base/source_settings.ts';
-import type { ReportTool } from '../../media/tools/probe_report.ts';
+import type { FramesOption, ReportTool } from '../../media/tools/probe_report.ts';
 import type { ToolName } from '../../media/tools/table.ts';
 import type { RunnerPhase } from './runner_phase.ts';
 
@@ -84,7 +84,7 @@ export interface Assignment {
   timeoutMs: number;
   maxBytes: number;
   allow: SourceException[];
-  report: { enabled: boolean; diff: boolean; prefer: ReportTool | null };
+  report: { enabled: boolean; diff: boolean; prefer: ReportTool | null; frames?: FramesOption };
   /** One more run of ffprobe, over all packets. */
   timeline?: boolean;
   /** The policy to evaluate. Omitted in a `prepare`. */

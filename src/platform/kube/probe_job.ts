@@ -2,7 +2,7 @@
 import Type, { type Static } from 'typebox';
 import { MAX_QUEUE_MS, MAX_TIMEOUT_MS } from '../../base/limits.ts';
 import { OUTCOMES } from '../../media/policy/types.ts';
-import { probeReport } from '../../media/tools/probe_report.ts';
+import { FRAMES, probeReport } from '../../media/tools/probe_report.ts';
 import { ENDPOINT_TOOLS, TOOLS, type EndpointTool } from '../../media/tools/table.ts';
 import { MAX_POLICY_NAME, SHARED_PREFIX } from './probe_policy.ts';
 import {
@@ -130,6 +130,7 @@ const Report = Type.Object({
   enabled: Type.Boolean({ default: true }),
   diff: Type.Optional(Type.Boolean()),
   prefer: Type.Optional(oneOf(probeReport.from)),
+  frames: Type.Optional(oneOf(FRAMES)),
 });
 
 /** A policy name. The longest are those of ProbePolicy objects with the prefix `shared/`. */

@@ -11,7 +11,7 @@ import { OptionError } from '../../media/tools/option.ts';
 import { type Exit, type Launcher, LauncherError, type Limits } from './launcher.ts';
 import { dataLimit, withFittingHeap } from './node_tool.ts';
 import type { RawBody, RawToolResult } from './output.ts';
-import { reportOf, runsForReport } from './report.ts';
+import { framesRun, reportOf, runsForReport } from './report.ts';
 import { waitsForKind, type JobSource, type OriginUses, type SourceFailure } from './source.ts';
 import type { Allowance } from './compare.ts';
 import { TOOL_TABLE, type ToolName } from '../../media/tools/table.ts';
@@ -69,10 +69,15 @@ async function runAtOnce(running: Running): Promise<Omit<RawBody, 'ioUsage' | 'o
   ]);
   const ran = [...atOnce, ...waited.ran];
   const tools = likeTheReaders(ran, source);
-  const made = reportOf(assignment, tools, own, source.redact);
+  const pictures = framesRun(assignment, [...own, ...tools]);
+  const made = pictures ? undefined : reportOf(assignment, tools, own, source.redact);
   const admitted = early ? await early.admitted : assignment;
+  const remainingMs = running.remainingMs - (performance.now() - begun);
+  const frames =
+    pictures && remainingMs >= 1 ? await runTool(pictures, { ...running, early: undefined, remainingMs }) : undefined;
   // A policy, which comes with the admission, is judged on a report that always has its diff.
-  const report = admitted.policy === assignment.policy ? made : reportOf(admitted, tools, own, source.redact);
+  const report =
+    made && admitted.policy === assignment.policy ? made : reportOf(admitted, tools, own, source.redact, frames);
   const policy = admitted.policy
     ? (await import('./policy.ts')).verdictIn(admitted, { tools, own, report: report?.seen }, source.redact)
     : undefined;

@@ -1,9 +1,11 @@
 /** probe_report in the runner: the additional tool runs for it, and its result. */
 import { codeMember } from '../../base/causes.ts';
 import type { AssignedTool, Assignment } from '../../platform/bus/messages.ts';
+import { framesOf } from '../../media/report/frames.ts';
 import { report, type Told } from '../../media/report/report.ts';
 import { sides } from '../../media/report/side.ts';
 import { extensionOf } from '../../source/playlist/mapping.ts';
+import { ffprobe } from '../../media/tools/ffprobe.ts';
 import { probeReport, REPORT_TOOLS } from '../../media/tools/probe_report.ts';
 import { TOOL_TABLE } from '../../media/tools/table.ts';
 import type { RawReport, RawToolResult } from './output.ts';
@@ -24,18 +26,48 @@ export function runsForReport({ kind, report: { enabled }, tools }: Assignment):
   });
 }
 
+/** Options that decide what ffprobe prints or decodes; all others decide how it reads the source. */
+const PRINTS = /^(?:show_|count_|skip_frame$|analyze_frames$|export_side_data$)/;
+const SHAPES = new Set(ffprobe.options.flatMap(({ name, shapes }) => (shapes ? [name] : [])));
+
+/** Of one more run of ffprobe: how it reads the source, not what it prints. */
+export const readingOptions = ({ options }: AssignedTool): Record<string, string> =>
+  Object.fromEntries(Object.entries(options).filter(([name]) => !SHAPES.has(name) && !PRINTS.test(name)));
+
+const LIVE = /^(?:rtmps?|rtsps?|srt)$/;
+
+/** Before 5.1 the side data of frames cannot be selected, and whole they make the JSON of some versions invalid. */
+const namesSideData = (version: string): boolean => {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  return major > 5 || (major === 5 && minor >= 1);
+};
+
+/** ffprobe once more, over the first pictures, where the tools leave open what these carry. */
+export function framesRun(
+  { kind, report: { enabled, frames = 'auto' }, source, tools }: Assignment,
+  ran: readonly RawToolResult[],
+): AssignedTool | undefined {
+  const tool = tools.find(({ name }) => name === ffprobe.name);
+  const told = toldBy(ran.find(({ name }) => name === ffprobe.name));
+  if (!enabled || kind !== 'file' || !tool || !told || LIVE.test(source.scheme)) return undefined;
+  if (!namesSideData(tool.version)) return undefined;
+  const options = framesOf(told.output, frames);
+  return options && { ...tool, options: { ...readingOptions(tool), ...options } };
+}
+
 export interface MadeReport {
   result: RawReport;
   /** The report as callers see it, but always with its diff. Policies are evaluated on it. */
   seen: object | undefined;
 }
 
-/** `own`: the runs made only for the report; their time counts as the report's. */
+/** `own` and `frames`: runs made only for the report; their time counts as the report's. */
 export function reportOf(
   assignment: Assignment,
   tools: readonly RawToolResult[],
   own: readonly RawToolResult[],
   redact: (text: string) => string,
+  frames?: RawToolResult,
 ): MadeReport | undefined {
   const {
     policy,
@@ -48,7 +80,9 @@ export function reportOf(
     diff: diff || policy !== undefined,
     prefer,
     extension: extensionOf(assignment.source),
+    frames: toldBy(frames)?.output,
   });
+  const more = frames ? [...own, frames] : own;
   const longest = own.reduce((most, { durationMs }) => Math.max(most, durationMs), 0);
   const result = {
     name: probeReport.name,
@@ -56,8 +90,8 @@ export function reportOf(
     exitCode: null,
     signal: null,
     format: 'json',
-    durationMs: longest + performance.now() - begun,
-    usageMs: own.reduce((sum, { usageMs }) => sum + usageMs, 0),
+    durationMs: longest + (frames?.durationMs ?? 0) + performance.now() - begun,
+    usageMs: more.reduce((sum, { usageMs }) => sum + usageMs, 0),
   } as const;
   if (!made) {
     const first = tools.find(({ error, name }) => error !== undefined && REPORT_TOOLS.some((tool) => tool === name));

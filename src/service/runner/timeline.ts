@@ -5,11 +5,8 @@ import { timelineGatherer } from '../../media/timeline/gather.ts';
 import { MOST_BYTES } from '../../media/timeline/limits.ts';
 import { PACKET_OPTIONS, type StreamLine } from '../../media/timeline/packets.ts';
 import { ffprobe } from '../../media/tools/ffprobe.ts';
+import { readingOptions } from './report.ts';
 import type { RawTimeline, RawToolResult } from './output.ts';
-
-/** Options that decide what ffprobe prints or decodes; all others decide how it reads the source. */
-const PRINTS = /^(?:show_|count_|skip_frame$|analyze_frames$|export_side_data$)/;
-const SHAPES = new Set(ffprobe.options.flatMap(({ name, shapes }) => (shapes ? [name] : [])));
 
 /** ffprobe's own output up to this size is asked for the streams that the packet list did not come to. */
 const MOST_READ = 4 * 1024 * 1024;
@@ -23,8 +20,7 @@ export interface TimelineRun {
 
 /** The packet list takes as long as the whole source takes to read: the tool's own time limit does not apply. */
 function packetRun(tool: AssignedTool, { timeoutMs }: Assignment): AssignedTool {
-  const reading = Object.entries(tool.options).filter(([name]) => !SHAPES.has(name) && !PRINTS.test(name));
-  return { ...tool, timeoutMs, options: { ...Object.fromEntries(reading), ...PACKET_OPTIONS } };
+  return { ...tool, timeoutMs, options: { ...readingOptions(tool), ...PACKET_OPTIONS } };
 }
 
 /** What stopped ffprobe itself stops the packet list, too; its output and its own time limit do not. */

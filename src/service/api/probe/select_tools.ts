@@ -1,7 +1,7 @@
 /** Selects the tools to run for a checked request, and those that its response shows. */
 import type { ToolRequest } from '../../../platform/kube/probe_job.ts';
 import { ffprobe } from '../../../media/tools/ffprobe.ts';
-import { probeReport, type ReportTool } from '../../../media/tools/probe_report.ts';
+import { probeReport, type FramesOption, type ReportTool } from '../../../media/tools/probe_report.ts';
 import { FILE_ROWS, sectionOf, type FileTool, type SectionName } from '../../../media/tools/table.ts';
 import { checksOf } from '../../../media/policy/needs.ts';
 import type { Policy } from '../../../media/policy/types.ts';
@@ -72,6 +72,10 @@ export function selectTools(request: ProbeFile, catalog: Catalog, policy: Policy
 
 function reportOf(request: ProbeFile, shown: FileTool[]): Selection['report'] {
   if (!shown.includes(probeReport.name)) return { enabled: false };
-  const { diff, prefer } = request[probeReport.name] as AskedTool & { diff: boolean; prefer: ReportTool | null };
-  return { enabled: true, diff, ...(prefer === null ? {} : { prefer }) };
+  const { diff, prefer, frames } = request[probeReport.name] as AskedTool & {
+    diff: boolean;
+    prefer: ReportTool | null;
+    frames: FramesOption;
+  };
+  return { enabled: true, diff, ...(prefer === null ? {} : { prefer }), ...(frames === 'auto' ? {} : { frames }) };
 }

@@ -352,6 +352,7 @@ export async function takeIn(deps: IntakeDeps, job: ProbeJob): Promise<{ job: Jo
           enabled: policy !== undefined || (job.spec.report?.enabled ?? false),
           diff: job.spec.report?.diff ?? true,
           prefer: job.spec.report?.prefer ?? null,
+          ...(job.spec.report?.frames ? { frames: job.spec.report.frames } : {}),
         },
         ...(job.spec.timeline?.enabled && job.spec.kind === 'file' ? { timeline: true } : {}),
       },
