@@ -54,6 +54,36 @@ describe('report', () => {
     assert.ok(!('frames_count' in made) && !('duration' in made));
   });
 
+  it('does not compare a manifest as a file', () => {
+    const of = (name: string, format: string) =>
+      reportOf(
+        picture(
+          {},
+          {},
+          {
+            ffprobe: { format_name: name, size: '1300', bit_rate: '1000' },
+            mediainfo: { Format: format, FileSize: '2600', OverallBitRate: '9000' },
+          },
+        ),
+      );
+    for (const made of [of('hls', 'HLS'), of('dash', 'DASH MPD')]) {
+      assert.deepEqual([made.container.size, made.container.bitrate, made.diff], [undefined, undefined, []]);
+    }
+    assert.notDeepEqual(of('mov,mp4', 'MPEG-4').diff, []);
+  });
+
+  it('does not warn that mediainfo sees no stream of a manifest', () => {
+    const playlist = picture({}, {}, { ffprobe: { format_name: 'hls' }, mediainfo: { Format: 'HLS' } });
+    const tracks = { media: { track: [{ '@type': 'General', Format: 'HLS' }] } };
+    const made = reportOf({
+      ...playlist,
+      mediainfo: { version: '26.10', output: tracks },
+      extension: 'm3u8',
+    });
+    assert.equal(made.container.streams.video, 1);
+    assert.deepEqual([made.warnings, made.diff], [[], []]);
+  });
+
   it('has no flat fields without a picture', () => {
     const made = reportOf(inputOf('elementary.ac3'));
     for (const field of ['codec', 'size', 'frame_rate', 'pixel_format', 'bitrate', 'color', 'duration'])

@@ -86,7 +86,21 @@ function comparable(fields: Compared[], codec: Field | undefined): Compared[] {
   );
 }
 
-export function compare(first: Side | undefined, second: Side | undefined): Comparison {
+/** Of a manifest, size and rate are those of the text, and mediainfo may see none of the streams it names. */
+const MANIFESTS = new Set(['hls', 'dash', 'ism']);
+const AS_A_FILE = new Set(['size', 'bitrate.average', 'data_size', 'header_size', 'footer_size']);
+const isManifest = (side: Side | undefined): boolean => MANIFESTS.has(String(side?.container['format']));
+
+const withoutSizes = (side: Side): Side => ({
+  ...side,
+  container: Object.fromEntries(Object.entries(side.container).filter(([field]) => !AS_A_FILE.has(field))),
+});
+
+export function compare(ffprobe: Side | undefined, mediainfo: Side | undefined): Comparison {
+  const ofManifest = isManifest(ffprobe) || isManifest(mediainfo);
+  const [first, second] = ofManifest
+    ? [ffprobe, mediainfo].map((side) => side && withoutSizes(side))
+    : [ffprobe, mediainfo];
   const both: Sides<Side | undefined> = { [FIRST]: first, [SECOND]: second };
   const matched = pairs(first?.streams ?? [], second?.streams ?? []);
   const frames = matched.map((pair) => frameOf({ ...pair[SECOND]?.fields, ...pair[FIRST]?.fields }));
@@ -111,7 +125,7 @@ export function compare(first: Side | undefined, second: Side | undefined): Comp
       pair,
       ...said,
       fields: comparable(compareFields(path, said, 'stream', frames[index]!), told(said, 'codec.name')),
-      onlyBy: first && second && isCounted(pair) ? onlyOneOf(pair) : undefined,
+      onlyBy: first && second && !ofManifest && isCounted(pair) ? onlyOneOf(pair) : undefined,
     });
   }
   return { ...both, parts };
