@@ -35,6 +35,8 @@ const SURROUND = [
 const HDR10 = [
   X265,
   'hdr10=1',
+  // Without these libx265 writes no colour into the stream, whatever the options of ffmpeg say.
+  'colorprim=bt2020:transfer=smpte2084:colormatrix=bt2020nc',
   'repeat-headers=1',
   'master-display=G(13250,34500)B(7500,3000)R(34000,16000)WP(15635,16450)L(10000000,1)',
   'max-cll=1000,400',
