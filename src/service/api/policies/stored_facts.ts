@@ -63,5 +63,6 @@ export function storedFacts(
     prefer: preferred(options),
     extension: extensionOf({ url: display }),
   });
-  return factsOf(printed, made ?? stored);
+  // What the pictures say is in the stored report alone.
+  return factsOf(printed, made && stored ? { ...stored, diff: made.diff } : (made ?? stored));
 }
