@@ -56,6 +56,7 @@ function streamDetails(stream: ReportStream): string {
         .join(' '),
     scan === 'interlaced' ? 'interlaced' : undefined,
     stream.hdr?.formats?.join(' '),
+    stream.captions && 'captions',
     sampling === undefined ? undefined : `${sampling / 1_000} kHz`,
     channels === undefined ? undefined : several(channels, 'channel'),
     layout,
@@ -94,13 +95,17 @@ function reportText(terminal: Terminal, { container, streams, warnings, diff = [
       tableText(
         terminal,
         ['FIELD', 'FFPROBE', 'MEDIAINFO', 'CHOSEN', 'WHY'],
-        diff.map((one) => [one.path, value(one.ffprobe), value(one.mediainfo), one.chosen ?? 'not known', one.reason]),
+        diff.map((one) => [one.path, value(one.ffprobe), value(one.mediainfo), chosenIn(one), one.reason]),
       ),
     );
   for (const { path, message } of warnings)
     parts.push(`${paint(terminal, 'yellow', 'warning')} ${oneLine(`${path}: ${message}`)}\n`);
   return parts.join('');
 }
+
+/** The value of the pictures has no column of its own: few files have one. */
+const chosenIn = ({ chosen, bitstream }: NonNullable<ProbeReport['diff']>[number]): string =>
+  chosen === 'bitstream' ? `bitstream: ${value(bitstream)}` : (chosen ?? 'not known');
 
 const value = (found: unknown): string => (typeof found === 'string' ? found : (JSON.stringify(found) ?? ''));
 

@@ -93,13 +93,17 @@ function pictureOrSound({ size, frame_rate: rate, scan_type: scan, sample_rate: 
     .join(', ');
 }
 
-function pixels({ pixel_format: format, color, hdr, bit_depth: depth }: Stream): string {
+function pixels({ pixel_format: format, color, hdr, captions, bit_depth: depth }: Stream): string {
   return [
     format?.chroma_subsampling,
     format?.bit_depth === undefined && depth === undefined ? undefined : `${format?.bit_depth ?? depth} bit`,
     color?.primaries,
     color?.transfer,
+    color?.range === undefined ? undefined : `range ${color.range}`,
     ...(hdr?.formats ?? []),
+    hdr?.dolby_vision_profile === undefined ? undefined : `profile ${hdr.dolby_vision_profile}`,
+    hdr?.max_cll === undefined ? undefined : `at most ${hdr.max_cll} cd/m²`,
+    captions === undefined ? undefined : 'captions',
   ]
     .filter((part) => part !== undefined)
     .join(', ');

@@ -10,6 +10,11 @@ const textOf = (value: unknown): string =>
   value === null || value === undefined ? 'does not see it' : typeof value === 'string' ? value : JSON.stringify(value);
 
 const TOOLS = ['ffprobe', 'mediainfo'] as const;
+const WITH_PICTURES = [...TOOLS, 'bitstream'] as const;
+
+/** Of the pictures, nothing that is absent is denied. */
+const saidBy = (witness: (typeof WITH_PICTURES)[number], row: Difference): string =>
+  witness === 'bitstream' && row.bitstream === undefined ? '' : textOf(row[witness]);
 
 function Confidence({ value }: { value: number | undefined }) {
   if (value === undefined) return <span class="unit">not measured</span>;
@@ -22,18 +27,19 @@ function Confidence({ value }: { value: number | undefined }) {
   );
 }
 
-const COLUMNS: readonly Column<Difference>[] = [
+/** A third column where a value was read from the pictures. */
+const columnsOf = (diff: readonly Difference[]): readonly Column<Difference>[] => [
   { title: 'Field', show: ({ path }) => <code>{path}</code>, text: ({ path }) => path },
-  ...TOOLS.map((tool): Column<Difference> => ({
+  ...(diff.some((row) => row.bitstream !== undefined) ? WITH_PICTURES : TOOLS).map((tool): Column<Difference> => ({
     title: tool,
     show: (row) => (
       <span class={row.chosen === tool ? 'chosen' : 'other'}>
         {row.chosen === tool && <span aria-hidden="true">✓ </span>}
-        <Stranger text={textOf(row[tool])} most={100} />
+        <Stranger text={saidBy(tool, row)} most={100} />
         {row.chosen === tool && <span class="unseen"> (chosen)</span>}
       </span>
     ),
-    text: (row) => textOf(row[tool]),
+    text: (row) => saidBy(tool, row),
   })),
   {
     title: 'Confidence',
@@ -84,7 +90,7 @@ export function Disagreements({ report }: { report: ProbeReport }) {
         </Empty>
       )}
       {diff !== undefined && diff.length > 0 && (
-        <Table caption="Disagreements" columns={COLUMNS} rows={diff} keyOf={({ path }) => path} />
+        <Table caption="Disagreements" columns={columnsOf(diff)} rows={diff} keyOf={({ path }) => path} />
       )}
       <Agreed report={report} />
     </>
