@@ -17,6 +17,7 @@ import type { RawToolResult } from '../../src/service/runner/output.ts';
 import { sourceOpener } from '../../src/service/runner/source.ts';
 import { verify } from '../../src/service/runner/verify.ts';
 import { parseSource } from '../../src/source/address/parse.ts';
+import type { ProbeReport } from '../../src/media/report/schema.ts';
 import type { ProofLine } from '../../src/media/tools/proof.ts';
 import { startProxy, type SourceProxy } from '../../src/source/proxy.ts';
 import { startLauncher, type LauncherProcess } from '../runner/built_launcher.ts';
@@ -27,6 +28,8 @@ export interface RealTools {
   /** Tools whose image is built here. */
   entries: ToolEntry[];
   run(entry: Entry, options: Record<string, string>): Promise<RawToolResult>;
+  /** The report of ffprobe alone on this file. */
+  report(entry: Entry, file: Buffer, extension: string): Promise<ProbeReport>;
   prove(entry: ToolEntry): Promise<ProofLine>;
   stop(): Promise<void>;
 }
@@ -42,7 +45,7 @@ export async function startRealTools(): Promise<RealTools> {
     await mkdir(place, { recursive: true });
     await unpack(image!.archive, place);
   }
-  const clip = readFileSync(join(import.meta.dirname, '..', 'fixtures', 'tiny.mp4'));
+  let clip: Buffer = readFileSync(join(import.meta.dirname, '..', 'fixtures', 'tiny.mp4'));
   const origin: Server = createServer((request, response) => {
     const [, from = '0', to = ''] = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '') ?? [];
     const part = clip.subarray(Number(from), to === '' ? undefined : Number(to) + 1);
@@ -87,6 +90,33 @@ export async function startRealTools(): Promise<RealTools> {
           ...result,
           output: result.output === null ? null : Buffer.from(opened.redact(result.output.toString())),
         };
+      } finally {
+        opened.close();
+      }
+    },
+    async report({ tool, version, command }, file, extension) {
+      clip = file;
+      const assignment = {
+        kind: 'file' as const,
+        source: parseSource(source.replace('tiny.mp4', `own.${extension}`)),
+        tools: [{ name: tool, version, timeoutMs: 60_000, options: {}, command: [...command] }],
+        timeoutMs: 60_000,
+        maxBytes: 1e9,
+        allow: [],
+        report: { enabled: true, diff: true, prefer: null },
+      };
+      const opened = open(assignment);
+      try {
+        const { signal } = new AbortController();
+        const { report } = await runJob({
+          assignment,
+          remainingMs: 60_000,
+          launcher,
+          source: opened,
+          settings,
+          signal,
+        });
+        return JSON.parse(report!.output!.toString()) as ProbeReport;
       } finally {
         opened.close();
       }
