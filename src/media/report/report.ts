@@ -134,7 +134,7 @@ function choose(comparison: Comparison, part: Part, prefer: ReportTool | null): 
   return { part, fields, sure, differences };
 }
 
-/** The stream itself is right about what the container says of it, unless the caller prefers a tool that has a value. */
+/** The stream itself wins over what the container says of it, unless the caller prefers a tool that has a value. */
 function testify({ part, fields, sure, differences }: Chosen, bitstream: Bitstream, prefer: ReportTool | null): void {
   for (const [field, value] of witnessed(bitstream, part.ffprobe)) {
     const told = sides((tool) => part[tool]?.[field]);

@@ -347,13 +347,7 @@ export async function takeIn(deps: IntakeDeps, job: ProbeJob): Promise<{ job: Jo
         timeoutMs: timeoutOf(job),
         maxBytes: token.limits.fileBytes,
         allow: token.allow,
-        report: {
-          // A policy is evaluated on the report, whether or not the caller gets to see it.
-          enabled: policy !== undefined || (job.spec.report?.enabled ?? false),
-          diff: job.spec.report?.diff ?? true,
-          prefer: job.spec.report?.prefer ?? null,
-          ...(job.spec.report?.frames ? { frames: job.spec.report.frames } : {}),
-        },
+        report: reportAsked(job.spec.report, policy !== undefined),
         ...(job.spec.timeline?.enabled && job.spec.kind === 'file' ? { timeline: true } : {}),
       },
       policy,
@@ -364,6 +358,14 @@ export async function takeIn(deps: IntakeDeps, job: ProbeJob): Promise<{ job: Jo
     },
   };
 }
+
+/** A policy is evaluated on the report, whether or not the caller gets to see it. */
+const reportAsked = (asked: ProbeJob['spec']['report'], isJudged: boolean): Job['assignment']['report'] => ({
+  enabled: isJudged || (asked?.enabled ?? false),
+  diff: asked?.diff ?? true,
+  prefer: asked?.prefer ?? null,
+  ...(asked?.frames ? { frames: asked.frames } : {}),
+});
 
 /** As sealed: a credential is named, and not resolved yet. */
 export type SealedSource = Source & { credential?: string };
