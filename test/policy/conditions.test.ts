@@ -11,6 +11,8 @@ const resultOf = (condition: Condition, of: Facts, level: Level = 'fail') =>
 
 const FILE = facts([video(), audio(), audio({ bit_depth: 16, language: 'fr', index: 2 })]);
 const SILENT = facts([video()]);
+const LOOKED_AT = facts([video({ looked_at: { pictures: 4 } })]);
+const CAPTIONED = facts([video({ looked_at: { pictures: 4 }, captions: [{ kind: 'a53', first_time: 1.4 }] })]);
 const PCM_OF_SOME_KIND = facts([video(), audio({ codec: { name: 'pcm' } })]);
 
 const TABLE: readonly [string, Condition, Facts, Outcome][] = [
@@ -49,6 +51,20 @@ const TABLE: readonly [string, Condition, Facts, Outcome][] = [
     { field: 'container.format', is: 'webm' },
     facts([], { container: { format: 'matroska' } }),
     'fail',
+  ],
+  // What pictures alone say: few are read.
+  ['captions that were found', { field: 'video[0].captions', exists: true }, CAPTIONED, 'pass'],
+  ['captions where none may be', { field: 'video[0].captions', absent: true }, CAPTIONED, 'fail'],
+  ['a kind of captions', { field: 'video[0].captions', is: 'a53' }, CAPTIONED, 'pass'],
+  ['no captions in the pictures that were read', { field: 'video[0].captions', exists: true }, LOOKED_AT, 'unknown'],
+  ['that there are no captions at all', { field: 'video[0].captions', absent: true }, LOOKED_AT, 'unknown'],
+  ['captions of pictures that were not read', { field: 'video[0].captions', exists: true }, FILE, 'unknown'],
+  ['no Dolby Vision in a picture', { field: 'video[0].hdr.dolby_vision_rpu', is: false }, LOOKED_AT, 'pass'],
+  [
+    'Dolby Vision of pictures that were not read',
+    { field: 'video[0].hdr.dolby_vision_rpu', is: false },
+    FILE,
+    'unknown',
   ],
   // Operators.
   ['not', { field: 'container.format', not: 'mxf' }, FILE, 'pass'],

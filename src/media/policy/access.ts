@@ -19,6 +19,8 @@ export interface Access {
   kind: Kind;
   /** The report's own tolerance of it. */
   tolerance: TableTolerance | undefined;
+  /** Read from some of the pictures alone: where the report says nothing, it may be in others. */
+  fromPictures: boolean;
   streamOf(run: Run, own: Stream | undefined): Stream | undefined | typeof NO_STREAM;
   /** The value as the report shows it; undefined where it says nothing. */
   read(run: Run, own: Stream | undefined): unknown;
@@ -76,7 +78,7 @@ function topField(path: string, at: string): PolicyField {
 function access(
   path: string,
   field: string,
-  { kind, unsaid }: PolicyField,
+  { kind, unsaid, pictures }: PolicyField,
   of: 'container' | 'stream',
   streamOf: Access['streamOf'],
 ): Access {
@@ -87,6 +89,7 @@ function access(
     field,
     kind,
     tolerance: ruleOf(field)[of],
+    fromPictures: pictures !== undefined,
     streamOf,
     read(run, own) {
       const stream = streamOf(run, own);
@@ -95,7 +98,7 @@ function access(
       const member = view[outer];
       const value = inner === undefined ? member : objectOf(member)[inner];
       if (counted && Array.isArray(value)) return value.length;
-      return value ?? unsaid;
+      return value ?? (pictures !== undefined && view['looked_at'] === undefined ? undefined : unsaid);
     },
   };
 }

@@ -26,6 +26,11 @@ export interface PolicyField {
   kind: Kind;
   /** What it is where the report says nothing of it, if that means something. */
   unsaid?: boolean | number | readonly string[];
+  /**
+   * Read from pictures alone, which carry it `each`: then one that was read is enough to know that there is none. Or
+   * `some` of them: then its absence is never known.
+   */
+  pictures?: 'each' | 'some';
 }
 export type Fields = Readonly<Record<string, PolicyField>>;
 
@@ -107,13 +112,16 @@ const VIDEO: Fields = {
   'hdr.max_fall': plain(NUMBER),
   'hdr.dolby_vision_profile': plain(NUMBER),
   'hdr.dolby_vision_level': plain(NUMBER),
-  'hdr.dolby_vision_rpu': flagWhereTrue,
-  /** By their kinds. Absent means not known: few pictures are read. */
-  captions: plain({
-    ...oneOf('a53'),
-    list: true,
-    actual: (said) => WORD.actual((said as { kind?: unknown } | null)?.kind),
-  }),
+  'hdr.dolby_vision_rpu': { ...flagWhereTrue, pictures: 'each' },
+  /** By their kinds. */
+  captions: {
+    kind: {
+      ...oneOf('a53'),
+      list: true,
+      actual: (said) => WORD.actual((said as { kind?: unknown } | null)?.kind),
+    },
+    pictures: 'some',
+  },
 };
 const AUDIO: Fields = {
   ...COMMON,
