@@ -101,6 +101,7 @@ describe('report: pictures', () => {
   it('finds captions inside the pictures, with their first time', () => {
     const { stream, codes } = seen([captions]);
     assert.deepEqual(stream.captions, [{ kind: 'a53', first_time: 1.4 }]);
+    assert.deepEqual(stream.looked_at, { pictures: 2, seconds: 0.08 });
     assert.deepEqual(codes, ['captions-not-signalled']);
   });
 

@@ -61,7 +61,6 @@ describe('probe report in the runner', () => {
   for (const [what, asked, frames, expected] of [
     ['the pictures of h264', {}, undefined, true],
     ['none on request', {}, 'never', false],
-    ['none with a version that cannot select side data', { version: '5.0' }, 'always', false],
     ['those of 5.1', { version: '5.1' }, 'auto', true],
   ] as const) {
     it(`reads ${what} as a third witness`, () => {
@@ -76,8 +75,10 @@ describe('probe report in the runner', () => {
       const made = framesRun(given, [result('ffprobe', { output: Buffer.from(JSON.stringify(output)) })]);
       assert.equal(made !== undefined, expected);
       if (!made) return;
+      assert.ok('tool' in made);
+      const { options } = made.tool;
       assert.deepEqual(
-        [made.options['probesize'], made.options['show_packets'], made.options['select_streams']],
+        [options['probesize'], options['show_packets'], options['select_streams']],
         ['1000', undefined, '0'],
       );
     });
@@ -92,7 +93,24 @@ describe('probe report in the runner', () => {
   it('counts the time of the pictures as that of the report', () => {
     const pictures = result('ffprobe', { output: Buffer.from('{}'), usageMs: 7 });
     const given = assignment([tool('ffprobe')]);
-    assert.equal(resultOf(given, [result('ffprobe')], [], same, pictures)?.usageMs, 7);
+    assert.equal(resultOf(given, [result('ffprobe')], [], same, { result: pictures })?.usageMs, 7);
+  });
+  it('says why it read no pictures', () => {
+    const given = assignment([{ ...tool('ffprobe'), version: '5.0' }], {
+      report: { enabled: true, diff: true, prefer: null, frames: 'always' },
+    });
+    const old = framesRun(given, [result('ffprobe')]);
+    const late = { result: result('ffprobe', { success: false, error: 'ffprobe did not finish', output: null }) };
+    for (const [pictures, why] of [
+      [old, 'ffprobe 5.0 cannot list what pictures carry, as 5.1 and later can'],
+      [late, 'ffprobe did not finish'],
+    ] as const) {
+      assert.ok(pictures && !('tool' in pictures));
+      const { output } = resultOf(given, [result('ffprobe')], [], same, pictures)!;
+      const { warnings } = JSON.parse(output!.toString()) as { warnings: { code: string; message: string }[] };
+      const { message } = warnings.find(({ code }) => code === 'pictures-not-read')!;
+      assert.ok(message.startsWith(`${why}: `), message);
+    }
   });
   it('runs no tool again otherwise', () => {
     assert.deepEqual(

@@ -65,6 +65,8 @@ export interface Caption {
 export interface Bitstream {
   fields: Fields;
   captions: Caption[];
+  /** How many pictures were read. */
+  pictures: number;
 }
 
 export function readFrames(output: Json, codec: Field | undefined): Bitstream | undefined {
@@ -79,6 +81,7 @@ export function readFrames(output: Json, codec: Field | undefined): Bitstream | 
   const captioned = frames.find((frame) => sideData(frame).some((one) => /A53/.test(typeOf(one))));
   const at = captioned && (numberOf(captioned['pts_time']) ?? numberOf(captioned['best_effort_timestamp_time']));
   return {
+    pictures: frames.length,
     captions: captioned ? [{ kind: 'a53', ...(at === undefined ? {} : { first_time: at }) }] : [],
     fields: known<Field>({
       'color.primaries': colour(textOf(first['color_primaries'])),

@@ -8,9 +8,9 @@ import { finerContainer } from './normalise/container.ts';
 import { readFfprobe } from './normalise/ffprobe.ts';
 import { readMediainfo } from './normalise/mediainfo.ts';
 import { REPORT_TOOLS, type ReportTool } from '../tools/probe_report.ts';
-import type { Difference, ProbeReport, Warning } from './schema.ts';
+import type { Difference, ProbeReport, StreamReport, Warning } from './schema.ts';
 import type { WarningCode } from './warning_codes.ts';
-import { bothOf, eitherOf, otherThan, sides, type Field, type Fields, type Side, type Sides } from './side.ts';
+import { bothOf, eitherOf, number, otherThan, sides, type Field, type Fields, type Side, type Sides } from './side.ts';
 import { containerView, flatView, streamView, valueView } from './view.ts';
 import { notSignalled, warningsOf } from './warnings.ts';
 
@@ -25,9 +25,13 @@ export interface Input extends Sides<Told | undefined> {
   prefer: ReportTool | null;
   /** What ffprobe printed of the first pictures; absent if they were not read. */
   frames?: unknown;
+  /** Why the pictures were not read, although they leave something open. */
+  unread?: string | undefined;
   /** Lower-case file extension from the address, without the dot. */
   extension?: string | undefined;
 }
+
+const LONGEST_REASON = 300;
 
 const rounded = (value: number): number => Math.round(value * 1000) / 1000;
 
@@ -59,6 +63,7 @@ export function report(input: Input): ProbeReport | undefined {
   if (firstVideo && bitstream) testify(firstVideo, bitstream, input.prefer);
   const warnings = [
     ...singleSource(read, input),
+    ...(firstVideo && input.unread !== undefined ? [notRead(firstVideo.part, input.unread)] : []),
     ...(firstVideo && bitstream ? notSignalled(firstVideo.part, bitstream, listsCaptions(bothOf(read))) : []),
     ...warningsOf({
       comparison,
@@ -79,7 +84,7 @@ export function report(input: Input): ProbeReport | undefined {
     ),
     streams: streams.map((stream, index) => ({
       ...streamView(index, stream.part, stream.fields),
-      ...(stream === firstVideo && bitstream && bitstream.captions.length > 0 ? { captions: bitstream.captions } : {}),
+      ...(stream === firstVideo && bitstream ? fromPictures(bitstream, stream.fields) : {}),
     })),
     confidence,
     warnings,
@@ -155,6 +160,20 @@ function testify({ part, fields, sure, differences }: Chosen, bitstream: Bitstre
     });
   }
 }
+
+function fromPictures({ captions, pictures }: Bitstream, fields: Fields): Pick<StreamReport, 'captions' | 'looked_at'> {
+  const rate = number(fields, 'frame_rate');
+  return {
+    ...(captions.length > 0 ? { captions } : {}),
+    looked_at: { pictures, ...(rate !== undefined && rate > 0 ? { seconds: rounded(pictures / rate) } : {}) },
+  };
+}
+
+const notRead = ({ path }: Part, why: string): Warning => ({
+  code: 'pictures-not-read' satisfies WarningCode,
+  message: `${why.slice(0, LONGEST_REASON)}: HDR, captions and scan type are those that the container declares`,
+  path,
+});
 
 function drop<T>(list: T[], which: (one: T) => boolean): void {
   const at = list.findIndex(which);

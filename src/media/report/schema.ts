@@ -95,6 +95,11 @@ const Caption = group('ReportCaption', 'Captions inside the pictures.', {
   first_time: number('Time of the first picture that carries them, in seconds.', 1.4),
 });
 
+const LookedAt = group('ReportLookedAt', 'The pictures that were decoded for what no container declares.', {
+  pictures: Type.Integer({ minimum: 1, ...told('How many.', 6) }),
+  seconds: positive('The time that they are shown, where the frame rate is known.', 0.24),
+});
+
 const times = {
   start_time: number('Time of the first sample in seconds, to three decimals.', 0),
   duration: positive('Duration in seconds, to three decimals.', 596.458),
@@ -126,9 +131,10 @@ const StreamSchema = group('ReportStream', 'A stream, as the better tool of each
   hdr: Type.Optional(Hdr),
   captions: Type.Optional(
     Type.Array(Caption, {
-      description: 'Captions in the first pictures. Absent does not mean that there are none: few pictures are read.',
+      description: 'Captions in the pictures that were read. Absent does not mean that there are none.',
     }),
   ),
+  looked_at: Type.Optional(LookedAt),
   rotation: whole('Clockwise degrees by which players turn the picture.', 90),
   frames_count,
   sample_rate: whole('Samples per second.', 48000),

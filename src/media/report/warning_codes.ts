@@ -14,6 +14,7 @@ export const WARNING_CODES = [
   'no-picture-size',
   'no-sample-rate',
   'odd-color',
+  'pictures-not-read',
   'single-source',
   'size-mismatch',
   'stream-seen-by-one',

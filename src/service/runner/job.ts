@@ -11,7 +11,7 @@ import { OptionError } from '../../media/tools/option.ts';
 import { type Exit, type Launcher, LauncherError, type Limits } from './launcher.ts';
 import { dataLimit, withFittingHeap } from './node_tool.ts';
 import type { RawBody, RawToolResult } from './output.ts';
-import { framesRun, reportOf, runsForReport } from './report.ts';
+import { framesRun, reportOf, runsForReport, type FramesRan, type FramesRun } from './report.ts';
 import { waitsForKind, type JobSource, type OriginUses, type SourceFailure } from './source.ts';
 import type { Allowance } from './compare.ts';
 import { TOOL_TABLE, type ToolName } from '../../media/tools/table.ts';
@@ -73,8 +73,7 @@ async function runAtOnce(running: Running): Promise<Omit<RawBody, 'ioUsage' | 'o
   const made = pictures ? undefined : reportOf(assignment, tools, own, source.redact);
   const admitted = early ? await early.admitted : assignment;
   const remainingMs = running.remainingMs - (performance.now() - begun);
-  const frames =
-    pictures && remainingMs >= 1 ? await runTool(pictures, { ...running, early: undefined, remainingMs }) : undefined;
+  const frames = pictures && (await readPictures(pictures, { ...running, early: undefined, remainingMs }));
   // A policy, which comes with the admission, is judged on a report that always has its diff.
   const report =
     made && admitted.policy === assignment.policy ? made : reportOf(admitted, tools, own, source.redact, frames);
@@ -88,6 +87,12 @@ async function runAtOnce(running: Running): Promise<Omit<RawBody, 'ioUsage' | 'o
     ...(policy ? { policy } : {}),
     ...(assignment.timeline ? { timeline: await timelineIn({ ...running, early: undefined }, tools, begun) } : {}),
   };
+}
+
+async function readPictures(asked: FramesRun, running: Running): Promise<FramesRan> {
+  if ('unread' in asked) return asked;
+  if (running.remainingMs < 1) return { unread: 'no time was left to read pictures' };
+  return { result: await runTool(asked.tool, running) };
 }
 
 /** After everything else, so that what the tools say of the source never depends on it. */

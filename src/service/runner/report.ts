@@ -42,17 +42,30 @@ const namesSideData = (version: string): boolean => {
   return major > 5 || (major === 5 && minor >= 1);
 };
 
-/** ffprobe once more, over the first pictures, where the tools leave open what these carry. */
+/** Of pictures that should be read: a run of ffprobe over them, and then its result; or why they are not read. */
+export type FramesRun = { tool: AssignedTool } | { unread: string };
+export type FramesRan = { result: RawToolResult } | { unread: string };
+
+/** ffprobe once more, over some pictures, where the tools leave open what these carry. */
 export function framesRun(
   { kind, report: { enabled, frames = 'auto' }, source, tools }: Assignment,
   ran: readonly RawToolResult[],
-): AssignedTool | undefined {
+): FramesRun | undefined {
   const tool = tools.find(({ name }) => name === ffprobe.name);
   const told = toldBy(ran.find(({ name }) => name === ffprobe.name));
   if (!enabled || kind !== 'file' || !tool || !told || LIVE.test(source.scheme)) return undefined;
-  if (!namesSideData(tool.version)) return undefined;
   const options = framesOf(told.output, frames);
-  return options && { ...tool, options: { ...readingOptions(tool), ...options } };
+  if (!options) return undefined;
+  if (!namesSideData(tool.version))
+    return { unread: `ffprobe ${tool.version} cannot list what pictures carry, as 5.1 and later can` };
+  return { tool: { ...tool, options: { ...readingOptions(tool), ...options } } };
+}
+
+/** What the run printed, or why there is nothing. */
+function picturesIn(ran: FramesRan | undefined): { frames?: unknown; unread?: string } {
+  if (ran === undefined || 'unread' in ran) return ran ?? {};
+  const told = toldBy(ran.result);
+  return told ? { frames: told.output } : { unread: ran.result.error ?? 'ffprobe printed no pictures' };
 }
 
 export interface MadeReport {
@@ -61,13 +74,13 @@ export interface MadeReport {
   seen: object | undefined;
 }
 
-/** `own` and `frames`: runs made only for the report; their time counts as the report's. */
+/** `own` and `pictures`: runs made only for the report; their time counts as the report's. */
 export function reportOf(
   assignment: Assignment,
   tools: readonly RawToolResult[],
   own: readonly RawToolResult[],
   redact: (text: string) => string,
-  frames?: RawToolResult,
+  pictures?: FramesRan,
 ): MadeReport | undefined {
   const {
     policy,
@@ -80,8 +93,9 @@ export function reportOf(
     diff: diff || policy !== undefined,
     prefer,
     extension: extensionOf(assignment.source),
-    frames: toldBy(frames)?.output,
+    ...picturesIn(pictures),
   });
+  const frames = pictures && 'result' in pictures ? pictures.result : undefined;
   const more = frames ? [...own, frames] : own;
   const longest = own.reduce((most, { durationMs }) => Math.max(most, durationMs), 0);
   const result = {
