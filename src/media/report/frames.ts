@@ -70,7 +70,7 @@ export interface Bitstream {
 }
 
 export function readFrames(output: Json, codec: Field | undefined): Bitstream | undefined {
-  const frames = listOf(objectOf(output)['frames']).slice(0, PICTURES).map(objectOf);
+  const frames = listOf(objectOf(output)['frames']).slice(0, PICTURES).map(objectOf).filter(isPicture);
   if (frames.length === 0) return undefined;
   const data = frames.flatMap(sideData);
   const of = (pattern: RegExp): JsonObject | undefined => data.find((one) => pattern.test(typeOf(one)));
@@ -98,6 +98,9 @@ export function readFrames(output: Json, codec: Field | undefined): Bitstream | 
     }),
   };
 }
+
+/** Of every picture ffprobe says whether it is interlaced. */
+const isPicture = (frame: JsonObject): boolean => numberOf(frame['interlaced_frame']) !== undefined;
 
 const sideData = (frame: JsonObject): JsonObject[] => listOf(frame['side_data_list']).slice(0, 100).map(objectOf);
 const typeOf = (data: JsonObject): string => textOf(data['side_data_type']) ?? '';
