@@ -166,6 +166,41 @@ describe('pictures that are read', () => {
       { index: 1, codec_type: 'video', codec_name: codec, disposition },
     ],
   });
+  /** An MP4 of 8 bits whose field order is known. */
+  const plain = (stream: object, format: object = {}) => {
+    const { streams, ...rest } = of('h264');
+    const video = {
+      pix_fmt: 'yuv420p',
+      field_order: 'progressive',
+      color_transfer: 'bt709',
+      avg_frame_rate: '25/1',
+      r_frame_rate: '25/1',
+    };
+    return {
+      ...rest,
+      streams: [streams[0], { ...streams[1], ...video, ...stream }],
+      format: { format_name: 'mov,mp4,m4a,3gp,3g2,mj2', tags: { compatible_brands: 'isomiso2avc1mp41' }, ...format },
+    };
+  };
+  for (const [what, output, isOpen] of [
+    ['an ordinary MP4', plain({}), false],
+    ['an ordinary MP4 of HEVC', plain({ codec_name: 'hevc', field_order: undefined }), false],
+    ['an ordinary MP4 of a film', plain({ avg_frame_rate: '24000/1001', r_frame_rate: '24000/1001' }), false],
+    ['no colour of 8 bits', plain({ color_transfer: undefined }), false],
+    ['10 bits', plain({ pix_fmt: 'yuv420p10le' }), true],
+    ['an unknown pixel format', plain({ pix_fmt: undefined }), true],
+    ['HLG of 8 bits', plain({ color_transfer: 'arib-std-b67' }), true],
+    ['an unknown field order', plain({ field_order: undefined }), true],
+    ['fields', plain({ field_order: 'tt' }), true],
+    ['fields of HEVC', plain({ codec_name: 'hevc', field_order: 'tt' }), true],
+    ['MPEG-2', plain({ codec_name: 'mpeg2video' }), true],
+    ['the frame rate of television', plain({ avg_frame_rate: '30000/1001' }), true],
+    ['fragments', plain({}, { tags: { compatible_brands: 'isomiso2avc1mp41iso5' } }), true],
+    ['a transport stream', plain({}, { format_name: 'mpegts' }), true],
+  ] as const)
+    it(`${isOpen ? 'those of' : 'none of'} ${what}`, () =>
+      assert.equal(framesOf(output, 'auto') !== undefined, isOpen));
+
   for (const [what, output, option, selected] of [
     ['those of h264', of('h264'), 'auto', '1'],
     ['those of hevc', of('hevc', 'hevc'), 'auto', '1'],

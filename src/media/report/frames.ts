@@ -4,7 +4,9 @@
  */
 import type { FramesOption } from '../tools/probe_report.ts';
 import { fromFfprobe as colour } from './normalise/colour.ts';
-import { known, listOf, numberOf, objectOf, positiveOf, textOf, type Json, type JsonObject } from './json.ts';
+import { pixelFormat } from './normalise/pixel_format.ts';
+import { valueOf } from './normalise/ratio.ts';
+import { known, listOf, numberOf, objectOf, positiveOf, tagOf, textOf, type Json, type JsonObject } from './json.ts';
 import type { Field, Fields, Side } from './side.ts';
 
 /** The second picture may be the first with metadata; a third and fourth cost little. */
@@ -35,6 +37,11 @@ const OPTIONS: Readonly<Record<string, string>> = {
 
 /** Codecs whose pictures may carry more than their container declares. */
 const OPEN = new Set(['h264', 'hevc', 'av1', 'mpeg2video']);
+const HDR_TRANSFERS = new Set(['smpte2084', 'arib-std-b67']);
+/** Frame rates of the television that has captions in its pictures. */
+const CAPTIONED_RATES = [30000 / 1001, 60000 / 1001];
+/** Brands of MP4 in fragments. */
+const FRAGMENTS = /iso[5-9]|cmf|dash|msdh|msix/;
 /** What these list is read anew at each opening. */
 const NO_FILES = new Set(['hls', 'dash', 'rtsp', 'concat']);
 
@@ -51,8 +58,47 @@ export function framesOf(output: Json, frames: FramesOption): Record<string, str
     .find((one) => one['codec_type'] === 'video' && objectOf(one['disposition'])['attached_pic'] !== 1);
   const index = stream && numberOf(stream['index']);
   if (!stream || index === undefined || !Number.isInteger(index) || index < 0) return undefined;
-  if (frames === 'auto' && !OPEN.has(textOf(stream['codec_name']) ?? '')) return undefined;
+  if (frames === 'auto' && !leavesOpen(stream, objectOf(root['format']))) return undefined;
   return { ...OPTIONS, show_frames: 'true', select_streams: String(index) };
+}
+
+/** Whether the pictures may carry more than is known of the stream. MPEG-2 is the codec of DVD and television. */
+function leavesOpen(stream: JsonObject, format: JsonObject): boolean {
+  const codec = textOf(stream['codec_name']) ?? '';
+  if (!OPEN.has(codec)) return false;
+  return (
+    codec === 'mpeg2video' || mayBeHdr(stream) || mayBeInterlaced(stream, codec) || mayHaveCaptions(stream, format)
+  );
+}
+
+/** HDR has ten bits or more; Dolby Vision of eight (profile 9) is rare, and declared by its container. */
+function mayBeHdr(stream: JsonObject): boolean {
+  const depth = pixelFormat(textOf(stream['pix_fmt']))['pixel_format.bit_depth'];
+  return typeof depth !== 'number' || depth > 8 || HDR_TRANSFERS.has(textOf(stream['color_transfer']) ?? '');
+}
+
+/** HEVC and AV1 hardly have fields: only where one is declared. */
+function mayBeInterlaced(stream: JsonObject, codec: string): boolean {
+  const order = textOf(stream['field_order']) ?? 'unknown';
+  return order !== 'progressive' && (order !== 'unknown' || codec === 'h264');
+}
+
+/**
+ * Captions inside pictures are those of North American television. Recordings have them, and encoders keep them in MP4
+ * (ffmpeg's libx264 does by default), so an MP4 is open where its frame rate is that of television, or where it is
+ * fragmented, as a packager of such a channel writes it. All others, which are most, are not decoded for captions.
+ */
+function mayHaveCaptions(stream: JsonObject, format: JsonObject): boolean {
+  if (!isMp4(format) || isFragmented(format)) return true;
+  const rates = [valueOf(stream['avg_frame_rate']), valueOf(stream['r_frame_rate'])];
+  return CAPTIONED_RATES.some((one) => rates.some((rate) => rate !== undefined && Math.abs(rate / one - 1) < 0.0005));
+}
+
+const isMp4 = (format: JsonObject): boolean => textOf(format['format_name'])?.split(',').includes('mp4') === true;
+
+function isFragmented(format: JsonObject): boolean {
+  const tags = objectOf(format['tags']);
+  return FRAGMENTS.test(`${tagOf(tags, 'major_brand') ?? ''} ${tagOf(tags, 'compatible_brands') ?? ''}`);
 }
 
 export interface Caption {

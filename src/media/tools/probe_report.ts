@@ -27,8 +27,8 @@ export const probeReport: InFile<Derived<'probe_report', ReportTool>> = {
       values: FRAMES,
       default: 'auto',
       description:
-        'Read the first pictures of the first video stream, which may carry what the container does not declare: ' +
-        'auto for h264, hevc, av1 and mpeg2video in a file.',
+        'Read some pictures of the first video stream, which may carry what the container does not declare: ' +
+        'auto where HDR, captions or fields are possible and not known.',
     },
   ],
   file: {
