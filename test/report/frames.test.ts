@@ -201,6 +201,16 @@ describe('pictures that are read', () => {
     it(`${isOpen ? 'those of' : 'none of'} ${what}`, () =>
       assert.equal(framesOf(output, 'auto') !== undefined, isOpen));
 
+  for (const [what, format, expected] of [
+    ['a long MP4', { duration: '100.5', start_time: '1.5' }, '%+#4,51.750%+#2'],
+    ['a short one', { duration: '19.9' }, '%+#4'],
+    ['one without a duration', { duration: 'N/A' }, '%+#4'],
+    ['one in fragments', { duration: '100', tags: { major_brand: 'iso6' } }, '%+#4'],
+    ['Matroska', { duration: '100', format_name: 'matroska,webm' }, '%+#4'],
+  ] as const)
+    it(`at the beginning and, where an index leads there, in the middle: ${what}`, () =>
+      assert.equal(framesOf(plain({}, format), 'always')?.['read_intervals'], expected));
+
   for (const [what, output, option, selected] of [
     ['those of h264', of('h264'), 'auto', '1'],
     ['those of hevc', of('hevc', 'hevc'), 'auto', '1'],

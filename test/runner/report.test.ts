@@ -5,6 +5,7 @@ import { unpackText } from '../result/text_body.ts';
 import { packResult, type RawToolResult } from '../../src/service/runner/output.ts';
 import { parseSource } from '../../src/source/address/parse.ts';
 import { framesRun, reportOf, runsForReport } from '../../src/service/runner/report.ts';
+import type { ProbeReport } from '../../src/media/report/schema.ts';
 import { extensionOf } from '../../src/source/playlist/mapping.ts';
 import { outputsOf } from '../report/sample.ts';
 
@@ -94,6 +95,14 @@ describe('probe report in the runner', () => {
     const pictures = result('ffprobe', { output: Buffer.from('{}'), usageMs: 7 });
     const given = assignment([tool('ffprobe')]);
     assert.equal(resultOf(given, [result('ffprobe')], [], same, { result: pictures })?.usageMs, 7);
+  });
+  it('reads the first pictures of a run that failed behind them', () => {
+    const frames = [{ interlaced_frame: 0, side_data_list: [{ side_data_type: 'Dolby Vision Metadata' }] }];
+    const failed = { success: false, error: 'no seeking', output: Buffer.from(JSON.stringify({ frames })) };
+    const { output } = resultOf(assignment([]), [result('ffprobe')], [], same, { result: result('ffprobe', failed) })!;
+    const { streams, warnings } = JSON.parse(output!.toString()) as ProbeReport;
+    assert.deepEqual([streams[0]?.looked_at?.pictures, streams[0]?.hdr?.dolby_vision_rpu], [1, true]);
+    assert.ok(!warnings.some(({ code }) => code === 'pictures-not-read'));
   });
   it('says why it read no pictures', () => {
     const given = assignment([{ ...tool('ffprobe'), version: '5.0' }], {

@@ -1,5 +1,5 @@
 /**
- * The third witness: the first pictures, as ffprobe decodes them. They carry what no container need say: Dolby Vision,
+ * The third witness: a few pictures, as ffprobe decodes them. They carry what no container need say: Dolby Vision,
  * HDR10+, light levels, captions, and whether they are interlaced.
  */
 import type { FramesOption } from '../tools/probe_report.ts';
@@ -10,7 +10,10 @@ import { known, listOf, numberOf, objectOf, positiveOf, tagOf, textOf, type Json
 import type { Field, Fields, Side } from './side.ts';
 
 /** The second picture may be the first with metadata; a third and fourth cost little. */
-const PICTURES = 4;
+const FIRST_PICTURES = 4;
+const MIDDLE_PICTURES = 2;
+/** Of a shorter file the middle shows little that the beginning does not. */
+const LONG_SECONDS = 20;
 const SIDE_DATA = [
   'side_data_type',
   'max_content',
@@ -26,7 +29,6 @@ const OPTIONS: Readonly<Record<string, string>> = {
   show_entries:
     'frame=pts_time,best_effort_timestamp_time,interlaced_frame,top_field_first,' +
     `color_primaries,color_transfer,color_space:frame_side_data=${SIDE_DATA.join(',')}`,
-  read_intervals: `%+#${PICTURES}`,
   threads: '1',
   show_format: 'false',
   show_streams: 'false',
@@ -59,7 +61,24 @@ export function framesOf(output: Json, frames: FramesOption): Record<string, str
   const index = stream && numberOf(stream['index']);
   if (!stream || index === undefined || !Number.isInteger(index) || index < 0) return undefined;
   if (frames === 'auto' && !leavesOpen(stream, objectOf(root['format']))) return undefined;
-  return { ...OPTIONS, show_frames: 'true', select_streams: String(index) };
+  return {
+    ...OPTIONS,
+    read_intervals: intervals(objectOf(root['format'])),
+    show_frames: 'true',
+    select_streams: String(index),
+  };
+}
+
+/**
+ * The middle shows captions and fields that begin later. Only an MP4 with one index leads there in one step: other
+ * containers are searched, by up to half of a far file.
+ */
+function intervals(format: JsonObject): string {
+  const seconds = numberOf(format['duration']) ?? 0;
+  const first = `%+#${FIRST_PICTURES}`;
+  if (!isMp4(format) || isFragmented(format) || seconds < LONG_SECONDS) return first;
+  const middle = (numberOf(format['start_time']) ?? 0) + seconds / 2;
+  return `${first},${middle.toFixed(3)}%+#${MIDDLE_PICTURES}`;
 }
 
 /** Whether the pictures may carry more than is known of the stream. MPEG-2 is the codec of DVD and television. */
@@ -116,7 +135,8 @@ export interface Bitstream {
 }
 
 export function readFrames(output: Json, codec: Field | undefined): Bitstream | undefined {
-  const frames = listOf(objectOf(output)['frames']).slice(0, PICTURES).map(objectOf).filter(isPicture);
+  const printed = listOf(objectOf(output)['frames']).slice(0, FIRST_PICTURES + MIDDLE_PICTURES);
+  const frames = printed.map(objectOf).filter(isPicture);
   if (frames.length === 0) return undefined;
   const data = frames.flatMap(sideData);
   const of = (pattern: RegExp): JsonObject | undefined => data.find((one) => pattern.test(typeOf(one)));

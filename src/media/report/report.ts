@@ -23,7 +23,7 @@ export interface Told {
 export interface Input extends Sides<Told | undefined> {
   diff: boolean;
   prefer: ReportTool | null;
-  /** What ffprobe printed of the first pictures; absent if they were not read. */
+  /** What ffprobe printed of some pictures; absent if they were not read. */
   frames?: unknown;
   /** Why the pictures were not read, although they leave something open. */
   unread?: string | undefined;
@@ -63,7 +63,7 @@ export function report(input: Input): ProbeReport | undefined {
   if (firstVideo && bitstream) testify(firstVideo, bitstream, input.prefer);
   const warnings = [
     ...singleSource(read, input),
-    ...(firstVideo && input.unread !== undefined ? [notRead(firstVideo.part, input.unread)] : []),
+    ...(firstVideo && !bitstream && input.unread !== undefined ? [notRead(firstVideo.part, input.unread)] : []),
     ...(firstVideo && bitstream ? notSignalled(firstVideo.part, bitstream, listsCaptions(bothOf(read))) : []),
     ...warningsOf({
       comparison,

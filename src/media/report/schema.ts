@@ -92,7 +92,7 @@ const Hdr = group('ReportHdr', 'High dynamic range.', {
 
 const Caption = group('ReportCaption', 'Captions inside the pictures.', {
   kind: word(['a53'], 'a53: CEA-608 or CEA-708; which channels and services they have is not known.'),
-  first_time: number('Time of the first picture that carries them, in seconds.', 1.4),
+  first_time: number('Time of the first picture that was read and carries them, in seconds.', 1.4),
 });
 
 const LookedAt = group('ReportLookedAt', 'The pictures that were decoded for what no container declares.', {

@@ -224,6 +224,6 @@ export function notSignalled(part: Part, { fields, captions }: Bitstream, captio
   if (captions.length > 0 && !captionsListed)
     warn('captions-not-signalled', 'the pictures carry captions (CEA-608 or CEA-708), which neither tool lists');
   if (fields['scan_type'] === 'interlaced' && bothOf(part).some((side) => side?.['scan_type'] === 'progressive'))
-    warn('interlace-mismatch', 'the first pictures are interlaced, but the stream is declared progressive');
+    warn('interlace-mismatch', 'there are interlaced pictures, but the stream is declared progressive');
   return found;
 }

@@ -61,11 +61,14 @@ export function framesRun(
   return { tool: { ...tool, options: { ...readingOptions(tool), ...options } } };
 }
 
-/** What the run printed, or why there is nothing. */
+/** What was printed, or why nothing. A run that cannot go to the middle fails behind the first pictures. */
 function picturesIn(ran: FramesRan | undefined): { frames?: unknown; unread?: string } {
   if (ran === undefined || 'unread' in ran) return ran ?? {};
-  const told = toldBy(ran.result);
-  return told ? { frames: told.output } : { unread: ran.result.error ?? 'ffprobe printed no pictures' };
+  const { result } = ran;
+  return {
+    frames: toldBy({ ...result, success: true })?.output,
+    ...(result.success ? {} : { unread: result.error ?? 'ffprobe failed' }),
+  };
 }
 
 export interface MadeReport {
