@@ -54,6 +54,25 @@ describe('report', () => {
     assert.ok(!('frames_count' in made) && !('duration' in made));
   });
 
+  it('warns of damage and gaps that reading showed', () => {
+    const more = {
+      damage: 'h264: error while decoding MB 5 7',
+      gaps: [
+        { stream: 0, count: 3, at: 1.5, seconds: 0.24 },
+        { stream: 9, count: 1, at: 0, seconds: 1 },
+      ],
+    };
+    assert.deepEqual(reportOf({ ...picture(), ...more }).warnings, [
+      { code: 'damaged', message: 'ffprobe reports h264: error while decoding MB 5 7', path: 'container' },
+      { code: 'gaps', message: 'no packets for 0.240 s at 1.500 s, the first of 3 gaps', path: 'streams[0]' },
+    ]);
+    const encrypted = picture({ codec_tag_string: 'encv' });
+    assert.deepEqual(
+      reportOf({ ...encrypted, damage: more.damage }).warnings.filter(({ code }) => code === 'damaged'),
+      [],
+    );
+  });
+
   it('does not compare a manifest as a file', () => {
     const of = (name: string, format: string) =>
       reportOf(

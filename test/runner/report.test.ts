@@ -94,12 +94,14 @@ describe('probe report in the runner', () => {
   it('counts the time of the pictures as that of the report', () => {
     const pictures = result('ffprobe', { output: Buffer.from('{}'), usageMs: 7 });
     const given = assignment([tool('ffprobe')]);
-    assert.equal(resultOf(given, [result('ffprobe')], [], same, { result: pictures })?.usageMs, 7);
+    assert.equal(resultOf(given, [result('ffprobe')], [], same, { pictures: { result: pictures } })?.usageMs, 7);
   });
   it('reads the first pictures of a run that failed behind them', () => {
     const frames = [{ interlaced_frame: 0, side_data_list: [{ side_data_type: 'Dolby Vision Metadata' }] }];
     const failed = { success: false, error: 'no seeking', output: Buffer.from(JSON.stringify({ frames })) };
-    const { output } = resultOf(assignment([]), [result('ffprobe')], [], same, { result: result('ffprobe', failed) })!;
+    const { output } = resultOf(assignment([]), [result('ffprobe')], [], same, {
+      pictures: { result: result('ffprobe', failed) },
+    })!;
     const { streams, warnings } = JSON.parse(output!.toString()) as ProbeReport;
     assert.deepEqual([streams[0]?.looked_at?.pictures, streams[0]?.hdr?.dolby_vision_rpu], [1, true]);
     assert.ok(!warnings.some(({ code }) => code === 'pictures-not-read'));
@@ -115,7 +117,7 @@ describe('probe report in the runner', () => {
       [late, 'ffprobe did not finish'],
     ] as const) {
       assert.ok(pictures && !('tool' in pictures));
-      const { output } = resultOf(given, [result('ffprobe')], [], same, pictures)!;
+      const { output } = resultOf(given, [result('ffprobe')], [], same, { pictures })!;
       const { warnings } = JSON.parse(output!.toString()) as { warnings: { code: string; message: string }[] };
       const { message } = warnings.find(({ code }) => code === 'pictures-not-read')!;
       assert.ok(message.startsWith(`${why}: `), message);

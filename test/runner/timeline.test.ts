@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { unpack } from '../../images/archive.ts';
 import { cachedTools } from '../../images/cached.ts';
+import type { ProbeReport } from '../../src/media/report/schema.ts';
 import type { Timeline } from '../../src/media/timeline/schema.ts';
 import { Rig } from './agent_rig.ts';
 import type { TextBody } from '../result/text_body.ts';
@@ -78,6 +79,25 @@ describe('a timeline in an agent', function () {
     const tool = printing('echo packet,0,3.0,3.0,1.0,10,K__; echo "Input/output error" >&2; exit 1');
     const { body } = await rig.run(rig.go([tool], timed));
     assert.deepEqual([body.timeline?.success, told(body).cut], [true, 'Input/output error (exit code 1)']);
+  });
+
+  it('shows gaps, which the report warns of, as of damage that ffprobe reported', async () => {
+    const packets = 'for i in 0 1 2 9; do echo "packet,0,$i.0,$i.0,1.0,10,K__"; done; echo stream,0,h264,video';
+    const stream = '{"index":0,"codec_type":"video","codec_name":"vp9","width":16,"height":16}';
+    const output = `{"streams":[${stream}],"format":{"format_name":"matroska,webm"}}`;
+    const rest = `echo "[vp9 @ 0x1] corrupt frame" >&2; echo '${output}'`;
+    const report = { enabled: true, diff: true, prefer: null };
+    const { body } = await rig.run(rig.go([printing(packets, rest)], { assignment: { timeline: true, report } }));
+    assert.ok(!('damage' in body.tools[0]!));
+    const { warnings } = JSON.parse(body.report!.output!) as ProbeReport;
+    const found = warnings.filter(({ code }) => code === 'gaps' || code === 'damaged');
+    assert.deepEqual(
+      found.map(({ code, message }) => [code, message]),
+      [
+        ['damaged', 'ffprobe reports vp9: corrupt frame'],
+        ['gaps', 'no packets for 6.000 s at 3.000 s'],
+      ],
+    );
   });
 
   it('that prints nothing has failed with its message', async () => {

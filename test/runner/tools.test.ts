@@ -168,6 +168,22 @@ describe('mediainfo arguments', () => {
   });
 });
 
+describe('damage that ffprobe reports', () => {
+  for (const [stderr, expected] of [
+    ['', undefined],
+    ['[h264 @ 0x55d0] non-existing PPS 0 referenced\n[h264 @ 0x55d0] no frame!\n', undefined],
+    [
+      '[h264 @ 0x55d0] no frame!\n[h264 @ 0x7f01] error while decoding MB 5 7, bytestream -5\n',
+      'h264: error while decoding MB 5 7, bytestream -5',
+    ],
+    ['[mpeg2video @ 0x1] ac-tex damaged at 1 2\r\n', 'mpeg2video: ac-tex damaged at 1 2'],
+    ['[NULL @ 0x1] Invalid NAL unit size (9 > 3).', 'NULL: Invalid NAL unit size (9 > 3).'],
+    [`corrupt ${'x'.repeat(1_000)}`, `corrupt ${'x'.repeat(192)}`],
+  ] as const)
+    it(`${JSON.stringify(stderr.slice(0, 60))}: ${expected?.slice(0, 40) ?? 'none'}`, () =>
+      assert.equal(ffprobe.damage?.(stderr), expected));
+});
+
 describe('verdict on the output of a tool', () => {
   const printed = (stdout: string, stderr = '', code: number | null = 0, format: 'json' | 'text' = 'json') => ({
     stdout,

@@ -12,7 +12,7 @@ import type { Difference, ProbeReport, StreamReport, Warning } from './schema.ts
 import type { WarningCode } from './warning_codes.ts';
 import { bothOf, eitherOf, number, otherThan, sides, type Field, type Fields, type Side, type Sides } from './side.ts';
 import { containerView, flatView, streamView, valueView } from './view.ts';
-import { notSignalled, warningsOf } from './warnings.ts';
+import { damaged, notSignalled, warningsOf, type StreamGaps } from './warnings.ts';
 
 /** One tool's output; undefined if it did not run, failed, or printed nothing readable. */
 export interface Told {
@@ -27,6 +27,9 @@ export interface Input extends Sides<Told | undefined> {
   frames?: unknown;
   /** Why the pictures were not read, although they leave something open. */
   unread?: string | undefined;
+  /** What a tool said of damage although it succeeded. */
+  damage?: string | undefined;
+  gaps?: readonly StreamGaps[];
   /** Lower-case file extension from the address, without the dot. */
   extension?: string | undefined;
 }
@@ -71,6 +74,7 @@ export function report(input: Input): ProbeReport | undefined {
       streams: streams.map(({ part, fields }) => ({ part, fields })),
       extension: input.extension,
     }),
+    ...damaged(comparison, input.damage, input.gaps),
   ];
   const confidence: Record<string, number> = {};
   if (firstVideo) for (const { of, confidence: value } of firstVideo.sure) confidence[of.field] = rounded(value);

@@ -227,3 +227,32 @@ export function notSignalled(part: Part, { fields, captions }: Bitstream, captio
     warn('interlace-mismatch', 'there are interlaced pictures, but the stream is declared progressive');
   return found;
 }
+
+/** Times without a packet in one stream of a timeline. */
+export interface StreamGaps {
+  /** Its index, as ffprobe numbers it. */
+  stream: number;
+  count: number;
+  /** The first one, in seconds. */
+  at: number;
+  seconds: number;
+}
+
+/** What reading the media itself showed. Of an encrypted stream, a decoder takes every byte for damage. */
+export function damaged(
+  { parts }: Comparison,
+  damage: string | undefined,
+  gaps: readonly StreamGaps[] = [],
+): Warning[] {
+  const found: Warning[] = [];
+  const warn = (code: WarningCode, message: string, path: string) => found.push({ code, message, path });
+  const isEncrypted = parts.some((part) => told(part, 'encrypted') === true);
+  if (damage !== undefined && !isEncrypted) warn('damaged', `ffprobe reports ${damage}`, 'container');
+  for (const { stream, count, at, seconds } of gaps) {
+    const part = parts.find(({ pair }) => pair?.ffprobe?.order === stream);
+    if (!part) continue;
+    const more = count > 1 ? `, the first of ${count} gaps` : '';
+    warn('gaps', `no packets for ${seconds.toFixed(3)} s at ${at.toFixed(3)} s${more}`, part.path);
+  }
+  return found;
+}

@@ -12,6 +12,27 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
 /** Protocols that a playlist may make it open: the source proxy on 127.0.0.1, keys, inline data; never a file. */
 const PROTOCOLS = 'http,https,httpproxy,tls,tcp,crypto,data';
 
+/**
+ * Messages of decoders and demuxers about bytes that cannot be right. Not those about pictures that refer to earlier
+ * ones: a recording may begin anywhere.
+ */
+const DAMAGE = new RegExp(
+  [
+    'error while decoding MB',
+    '\\bdamaged\\b',
+    '\\bcorrupt',
+    'invalid NAL unit size',
+    'error splitting the input into NAL units',
+    'input buffer exhausted',
+    'invalid as first byte of an EBML number',
+    'exceeds containing master element',
+  ].join('|'),
+  'i',
+);
+/** `[h264 @ 0x55d0c8a0] `: the address is another one each time. */
+const LOGGER = /^\[([\w,]+) @ 0x[0-9a-f]+\]\s*/;
+const LONGEST_DAMAGE = 200;
+
 export const ffprobe: InFile<InImage<Program<'ffprobe'>>> = {
   name: 'ffprobe',
   options: FFPROBE_OPTIONS,
@@ -37,6 +58,10 @@ export const ffprobe: InFile<InImage<Program<'ffprobe'>>> = {
     const own = format === 'json' && stdout.length < 65_536 ? ownError(stdout) : undefined;
     if (code === 0 && own === undefined) return undefined;
     return own ?? lastLine(stderr) ?? 'ffprobe failed without a message';
+  },
+  damage(stderr) {
+    const line = stderr.split(/[\r\n]+/).find((one) => DAMAGE.test(one));
+    return line?.replace(LOGGER, '$1: ').trim().slice(0, LONGEST_DAMAGE);
   },
   formats: {
     of: (options) => String(options['output_format'] ?? 'json'),

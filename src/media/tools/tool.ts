@@ -102,6 +102,8 @@ export interface Program<Name extends string = string> {
   verifiesTls(options: Record<string, string>): boolean;
   /** The tool's own error message, if its output is a failure. */
   failure(printed: Printed): string | undefined;
+  /** What it prints on stderr of damaged media, although it completed its work. */
+  damage?(stderr: string): string | undefined;
   /**
    * The objections to the source of a tool that completed its work: the result is a failure, and its output is kept.
    * Gets the beginning of the output.

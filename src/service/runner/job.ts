@@ -14,6 +14,7 @@ import type { RawBody, RawToolResult } from './output.ts';
 import { framesRun, reportOf, runsForReport, type FramesRan, type FramesRun } from './report.ts';
 import { waitsForKind, type JobSource, type OriginUses, type SourceFailure } from './source.ts';
 import type { Allowance } from './compare.ts';
+import type { ReadTimeline } from './timeline.ts';
 import { TOOL_TABLE, type ToolName } from '../../media/tools/table.ts';
 import type { Program } from '../../media/tools/tool.ts';
 
@@ -70,13 +71,16 @@ async function runAtOnce(running: Running): Promise<Omit<RawBody, 'ioUsage' | 'o
   const ran = [...atOnce, ...waited.ran];
   const tools = likeTheReaders(ran, source);
   const pictures = framesRun(assignment, [...own, ...tools]);
-  const made = pictures ? undefined : reportOf(assignment, tools, own, source.redact);
+  const made = pictures || assignment.timeline ? undefined : reportOf(assignment, tools, own, source.redact);
   const admitted = early ? await early.admitted : assignment;
   const remainingMs = running.remainingMs - (performance.now() - begun);
   const frames = pictures && (await readPictures(pictures, { ...running, early: undefined, remainingMs }));
+  const read = assignment.timeline ? await timelineIn({ ...running, early: undefined }, tools, begun) : undefined;
   // A policy, which comes with the admission, is judged on a report that always has its diff.
   const report =
-    made && admitted.policy === assignment.policy ? made : reportOf(admitted, tools, own, source.redact, frames);
+    made && admitted.policy === assignment.policy
+      ? made
+      : reportOf(admitted, tools, own, source.redact, { pictures: frames, gaps: read?.gaps });
   const policy = admitted.policy
     ? (await import('./policy.ts')).verdictIn(admitted, { tools, own, report: report?.seen }, source.redact)
     : undefined;
@@ -85,7 +89,7 @@ async function runAtOnce(running: Running): Promise<Omit<RawBody, 'ioUsage' | 'o
     ...(waited.skipped.length > 0 ? { skipped: waited.skipped } : {}),
     ...(report ? { report: report.result } : {}),
     ...(policy ? { policy } : {}),
-    ...(assignment.timeline ? { timeline: await timelineIn({ ...running, early: undefined }, tools, begun) } : {}),
+    ...(read ? { timeline: read.timeline } : {}),
   };
 }
 
@@ -95,12 +99,12 @@ async function readPictures(asked: FramesRun, running: Running): Promise<FramesR
   return { result: await runTool(asked.tool, running) };
 }
 
-/** After everything else, so that what the tools say of the source never depends on it. */
+/** After all other runs, so that what the tools say of the source never depends on it. */
 async function timelineIn(
   running: Running,
   ran: readonly RawToolResult[],
   begun: number,
-): Promise<NonNullable<RawBody['timeline']>> {
+): Promise<ReadTimeline> {
   const { timelineOf } = await import('./timeline.ts');
   const remainingMs = running.remainingMs - (performance.now() - begun);
   const settings = { ...running.settings, outputBytes: STREAMED_BYTES };
@@ -312,10 +316,11 @@ function judge({ asked, tool, source, exit, stdout, stderr, wallMs, fail, end }:
 
   const text = source.redact(stdout.toString('utf8', 0, JUDGED));
   const output = stdout.length > JUDGED || text.trim() !== '' ? stdout : null;
+  const errors = source.redact(stderr.toString());
   const own = tool.failure({
     code: exit.code,
     stdout: text,
-    stderr: source.redact(stderr.toString()),
+    stderr: errors,
     format,
     options: asked.options,
   });
@@ -337,7 +342,8 @@ function judge({ asked, tool, source, exit, stdout, stderr, wallMs, fail, end }:
   const verdict = tool.verdict?.(text);
   if (verdict !== undefined)
     return end({ ...facts, failure: 'failed', code: 'must-fix', error: source.redact(verdict), output });
-  return end({ ...facts, success: true, output });
+  const damage = tool.damage?.(errors);
+  return end({ ...facts, success: true, output, ...(damage === undefined ? {} : { damage }) });
 }
 
 /** Says which of the two spent the time: the tool, or the host that it waited for. */

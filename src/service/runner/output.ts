@@ -12,7 +12,10 @@ import { foundIn, hasShapes, scanOutput, type FoundOutput } from '../result/outp
 
 type Raw<R> = Omit<R, 'output'> & { output: Buffer | null };
 /** A tool's result whose output is still in bytes and not redacted. */
-export type RawToolResult = Raw<ToolResult>;
+export type RawToolResult = Raw<ToolResult> & {
+  /** What it said of damaged media although it succeeded. For the report: the result does not have it. */
+  damage?: string;
+};
 export type RawReport = Raw<ReportResult>;
 export type RawTimeline = Raw<TimelineResult>;
 /** `report` and `timeline` are derived from redacted outputs. */
@@ -166,7 +169,7 @@ export async function packResult(
     return { ...result, format: isJson ? ('json' as const) : ('text' as const), output };
   };
   const head: ResultBody = {
-    tools: tools.map(described),
+    tools: tools.map(({ damage: _, ...tool }) => described(tool)),
     ...(report ? { report: described(report) } : {}),
     ...(timeline ? { timeline: { ...timeline, output: timeline.output && found.next().value!.output } } : {}),
     ...rest,

@@ -4,6 +4,7 @@ import type { AssignedTool, Assignment } from '../../platform/bus/messages.ts';
 import { framesOf } from '../../media/report/frames.ts';
 import { report, type Told } from '../../media/report/report.ts';
 import { sides } from '../../media/report/side.ts';
+import type { StreamGaps } from '../../media/report/warnings.ts';
 import { extensionOf } from '../../source/playlist/mapping.ts';
 import { ffprobe } from '../../media/tools/ffprobe.ts';
 import { probeReport, REPORT_TOOLS } from '../../media/tools/probe_report.ts';
@@ -77,13 +78,19 @@ export interface MadeReport {
   seen: object | undefined;
 }
 
-/** `own` and `pictures`: runs made only for the report; their time counts as the report's. */
+/** What was read of the source once the tools had finished. */
+export interface ReadAfter {
+  pictures?: FramesRan | undefined;
+  gaps?: readonly StreamGaps[] | undefined;
+}
+
+/** `own` and the pictures: runs made only for the report; their time counts as the report's. */
 export function reportOf(
   assignment: Assignment,
   tools: readonly RawToolResult[],
   own: readonly RawToolResult[],
   redact: (text: string) => string,
-  pictures?: FramesRan,
+  { pictures, gaps = [] }: ReadAfter = {},
 ): MadeReport | undefined {
   const {
     policy,
@@ -91,15 +98,17 @@ export function reportOf(
   } = assignment;
   if (!enabled || assignment.kind !== 'file') return undefined;
   const begun = performance.now();
+  const frames = pictures && 'result' in pictures ? pictures.result : undefined;
+  const more = frames ? [...own, frames] : own;
   const made = report({
     ...sides((name) => toldBy([...own, ...tools].find((tool) => tool.name === name))),
     diff: diff || policy !== undefined,
     prefer,
     extension: extensionOf(assignment.source),
     ...picturesIn(pictures),
+    damage: [...more, ...tools].find(({ damage }) => damage !== undefined)?.damage,
+    gaps,
   });
-  const frames = pictures && 'result' in pictures ? pictures.result : undefined;
-  const more = frames ? [...own, frames] : own;
   const longest = own.reduce((most, { durationMs }) => Math.max(most, durationMs), 0);
   const result = {
     name: probeReport.name,

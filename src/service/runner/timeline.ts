@@ -4,6 +4,8 @@ import type { AssignedTool, Assignment } from '../../platform/bus/messages.ts';
 import { timelineGatherer } from '../../media/timeline/gather.ts';
 import { MOST_BYTES } from '../../media/timeline/limits.ts';
 import { PACKET_OPTIONS, type StreamLine } from '../../media/timeline/packets.ts';
+import type { Timeline } from '../../media/timeline/schema.ts';
+import type { StreamGaps } from '../../media/report/warnings.ts';
 import { ffprobe } from '../../media/tools/ffprobe.ts';
 import { readingOptions } from './report.ts';
 import type { RawTimeline, RawToolResult } from './output.ts';
@@ -43,12 +45,27 @@ function streamsIn(ran: RawToolResult | undefined): StreamLine[] {
   }
 }
 
-export async function timelineOf({ assignment, ran, run }: TimelineRun): Promise<RawTimeline> {
+export interface ReadTimeline {
+  timeline: RawTimeline;
+  /** For the warnings of the report. */
+  gaps: StreamGaps[];
+}
+
+const gapsIn = ({ streams }: Timeline): StreamGaps[] =>
+  streams.flatMap(({ index, gaps: { count, list } }) => {
+    const [at, seconds] = list[0] ?? [];
+    return at === undefined || seconds === undefined ? [] : [{ stream: index, count, at, seconds }];
+  });
+
+export async function timelineOf({ assignment, ran, run }: TimelineRun): Promise<ReadTimeline> {
+  const failed = (timeline: Partial<RawTimeline>): ReadTimeline => ({
+    timeline: { success: false, durationMs: 0, usageMs: 0, output: null, ...timeline },
+    gaps: [],
+  });
   const tool = assignment.tools.find(({ name }) => name === ffprobe.name);
   const before = ran.find(({ name }) => name === ffprobe.name);
-  const none = { success: false, durationMs: 0, usageMs: 0, output: null };
-  if (!tool) return { ...none, error: 'a timeline needs ffprobe, which is not among the tools' };
-  if (before && cannotRead(before)) return { ...none, error: before.error ?? 'ffprobe failed', ...codeMember(before) };
+  if (!tool) return failed({ error: 'a timeline needs ffprobe, which is not among the tools' });
+  if (before && cannotRead(before)) return failed({ error: before.error ?? 'ffprobe failed', ...codeMember(before) });
 
   const gathered = timelineGatherer();
   const { success, durationMs, usageMs, error, ...why } = await run(packetRun(tool, assignment), (bytes) =>
@@ -56,12 +73,11 @@ export async function timelineOf({ assignment, ran, run }: TimelineRun): Promise
   );
   const cost = { durationMs, usageMs };
   if (!success && gathered.packets() === 0)
-    return { ...none, ...cost, error: error ?? 'ffprobe failed', ...codeMember(why) };
+    return failed({ ...cost, error: error ?? 'ffprobe failed', ...codeMember(why) });
   const cut = success ? undefined : (error ?? 'ffprobe failed').slice(0, 1_000);
-  const output = Buffer.from(
-    JSON.stringify(gathered.told(tool.version, cut, cut === undefined ? [] : streamsIn(before))),
-  );
+  const told = gathered.told(tool.version, cut, cut === undefined ? [] : streamsIn(before));
+  const output = Buffer.from(JSON.stringify(told));
   return output.length > MOST_BYTES
-    ? { ...none, ...cost, error: 'the timeline is too large' }
-    : { ...cost, success: true, output };
+    ? failed({ ...cost, error: 'the timeline is too large' })
+    : { timeline: { ...cost, success: true, output }, gaps: gapsIn(told) };
 }
