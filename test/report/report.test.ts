@@ -345,6 +345,38 @@ describe('report', () => {
     assert.deepEqual(reportOf(input).diff, []);
   });
 
+  it('lists the captions of a picture by channel and service', () => {
+    const input = picture();
+    const { track } = (input.mediainfo!.output as { media: { track: object[] } }).media;
+    for (const text of [
+      { ID: '1-CC1', Format: 'EIA-608', CaptionServiceName: 'CC1' },
+      { ID: '1-1', Format: 'EIA-708' },
+      { ID: '1-CC3', Format: 'EIA-608', extra: { CaptionServiceContent_IsPresent: 'No' } },
+      { ID: '1-x', Format: 'EIA-608', CaptionServiceName: 'a'.repeat(500) },
+      { ID: '2', Format: 'EIA-608' },
+      { ID: '300-888', Format: 'Teletext Subtitle' },
+    ])
+      track.push({ '@type': 'Text', ...text });
+    const listed = [
+      { kind: 'cea-608', service: 'CC1' },
+      { kind: 'cea-708', service: '1' },
+      { kind: 'cea-608' },
+    ];
+    assert.deepEqual(reportOf(input).streams[0]?.captions, listed);
+    const frames = {
+      frames: [{ interlaced_frame: 0, side_data_list: [{ side_data_type: 'ATSC A53 Part 4 Closed Captions' }] }],
+    };
+    const made = reportOf({ ...input, frames });
+    assert.deepEqual(made.streams[0]?.captions, [{ kind: 'a53' }, ...listed]);
+    assert.ok(made.warnings.every(({ code }) => code !== 'captions-not-signalled'));
+  });
+
+  it('lists captions that an older ffprobe found when it opened the file', () => {
+    const [stream] = reportOf(picture({ closed_captions: 1 })).streams;
+    assert.deepEqual(stream?.captions, [{ kind: 'a53' }]);
+    assert.equal(reportOf(picture({ closed_captions: 0 })).streams[0]?.captions, undefined);
+  });
+
   for (const [what, input, code] of [
     ['a name that does not match', { ...picture(), extension: 'mkv' }, 'extension-mismatch'],
     [

@@ -116,7 +116,7 @@ const VIDEO: Fields = {
   /** By their kinds. */
   captions: {
     kind: {
-      ...oneOf('a53'),
+      ...oneOf('a53', 'cea-608', 'cea-708'),
       list: true,
       actual: (said) => WORD.actual((said as { kind?: unknown } | null)?.kind),
     },

@@ -7,7 +7,9 @@ import { fromFfprobe as colour } from './normalise/colour.ts';
 import { pixelFormat } from './normalise/pixel_format.ts';
 import { valueOf } from './normalise/ratio.ts';
 import { known, listOf, numberOf, objectOf, positiveOf, tagOf, textOf, type Json, type JsonObject } from './json.ts';
-import type { Field, Fields, Side } from './side.ts';
+import type { Part } from './compare.ts';
+import { streamsOf } from './match.ts';
+import type { Caption, Field, Fields, Side, SideStream } from './side.ts';
 
 /** The second picture may be the first with metadata; a third and fourth cost little. */
 const FIRST_PICTURES = 4;
@@ -120,12 +122,6 @@ function isFragmented(format: JsonObject): boolean {
   return FRAGMENTS.test(`${tagOf(tags, 'major_brand') ?? ''} ${tagOf(tags, 'compatible_brands') ?? ''}`);
 }
 
-export interface Caption {
-  kind: 'a53';
-  /** In seconds. */
-  first_time?: number;
-}
-
 /** What the pictures of the first video stream say. Absent fields are not denied: only few pictures were read. */
 export interface Bitstream {
   fields: Fields;
@@ -195,6 +191,19 @@ export function witnessed({ fields }: Bitstream, ffprobe: Fields | undefined): [
 
 /** Only pictures have it: the tools cannot disagree with them. */
 export const ONLY_PICTURES = 'hdr.dolby_vision_rpu';
+
+/**
+ * Captions of a video: those of its pictures, and those that a tool lists as streams of its number.
+ *
+ * `listed`: all streams with captions.
+ */
+export function captionsOf({ pair }: Part, listed: readonly SideStream[], read: readonly Caption[] = []): Caption[] {
+  const own = streamsOf(pair);
+  const numbers = new Set(own.flatMap(({ id }) => id ?? []));
+  const inside = listed.filter((one) => own.includes(one) || (one.id !== undefined && numbers.has(one.id)));
+  const isNews = ({ kind }: Caption): boolean => kind !== 'a53' || read.length === 0;
+  return [...read, ...inside.flatMap(({ caption }) => (caption && isNews(caption) ? [caption] : []))];
+}
 
 /** Whether one of the tools lists captions of the video. */
 export const listsCaptions = (sides: readonly (Side | undefined)[]): boolean =>

@@ -1,7 +1,7 @@
 /** Creates the report from the output of ffprobe and mediainfo. Pure. */
 import { compare, type Compared, type Comparison, type Part } from './compare.ts';
 import type { Context } from './context.ts';
-import { listsCaptions, ONLY_PICTURES, readFrames, witnessed, type Bitstream } from './frames.ts';
+import { captionsOf, listsCaptions, ONLY_PICTURES, readFrames, witnessed, type Bitstream } from './frames.ts';
 import { judge, trust } from './judge.ts';
 import { isPicture, streamsOf } from './match.ts';
 import { finerContainer } from './normalise/container.ts';
@@ -10,7 +10,18 @@ import { readMediainfo } from './normalise/mediainfo.ts';
 import { REPORT_TOOLS, type ReportTool } from '../tools/probe_report.ts';
 import type { Difference, ProbeReport, StreamReport, Warning } from './schema.ts';
 import type { WarningCode } from './warning_codes.ts';
-import { bothOf, eitherOf, number, otherThan, sides, type Field, type Fields, type Side, type Sides } from './side.ts';
+import {
+  bothOf,
+  eitherOf,
+  number,
+  otherThan,
+  sides,
+  type Field,
+  type Fields,
+  type Side,
+  type SideStream,
+  type Sides,
+} from './side.ts';
 import { containerView, flatView, streamView, valueView } from './view.ts';
 import { damaged, notSignalled, warningsOf, type StreamGaps } from './warnings.ts';
 
@@ -64,6 +75,7 @@ export function report(input: Input): ProbeReport | undefined {
   const firstVideo = videoOf(streams);
   const bitstream = input.frames === undefined ? undefined : readFrames(input.frames, firstVideo?.fields['codec.name']);
   if (firstVideo && bitstream) testify(firstVideo, bitstream, input.prefer);
+  const captioned = bothOf(read).flatMap((side) => side?.streams.filter(({ caption }) => caption !== undefined) ?? []);
   const warnings = [
     ...singleSource(read, input),
     ...(firstVideo && !bitstream && input.unread !== undefined ? [notRead(firstVideo.part, input.unread)] : []),
@@ -88,7 +100,9 @@ export function report(input: Input): ProbeReport | undefined {
     ),
     streams: streams.map((stream, index) => ({
       ...streamView(index, stream.part, stream.fields),
-      ...(stream === firstVideo && bitstream ? fromPictures(bitstream, stream.fields) : {}),
+      ...(stream.part.kind === 'video'
+        ? inPictures(stream, captioned, stream === firstVideo ? bitstream : undefined)
+        : {}),
     })),
     confidence,
     warnings,
@@ -165,11 +179,20 @@ function testify({ part, fields, sure, differences }: Chosen, bitstream: Bitstre
   }
 }
 
-function fromPictures({ captions, pictures }: Bitstream, fields: Fields): Pick<StreamReport, 'captions' | 'looked_at'> {
+/** What a video carries in its pictures, and how many of them were read. */
+function inPictures(
+  { part, fields }: Chosen,
+  captioned: readonly SideStream[],
+  bitstream: Bitstream | undefined,
+): Pick<StreamReport, 'captions' | 'looked_at'> {
+  const captions = captionsOf(part, captioned, bitstream?.captions);
   const rate = number(fields, 'frame_rate');
+  const seconds = bitstream && rate !== undefined && rate > 0 ? rounded(bitstream.pictures / rate) : undefined;
   return {
     ...(captions.length > 0 ? { captions } : {}),
-    looked_at: { pictures, ...(rate !== undefined && rate > 0 ? { seconds: rounded(pictures / rate) } : {}) },
+    ...(bitstream
+      ? { looked_at: { pictures: bitstream.pictures, ...(seconds === undefined ? {} : { seconds }) } }
+      : {}),
   };
 }
 

@@ -91,7 +91,8 @@ const Hdr = group('ReportHdr', 'High dynamic range.', {
 });
 
 const Caption = group('ReportCaption', 'Captions inside the pictures.', {
-  kind: word(['a53'], 'a53: CEA-608 or CEA-708; which channels and services they have is not known.'),
+  kind: word(['a53', 'cea-608', 'cea-708'], 'The kind; a53: captions that are not told apart.'),
+  service: text('The channel of CEA-608 or the service of CEA-708, where mediainfo lists it.', 'CC1'),
   first_time: number('Time of the first picture that was read and carries them, in seconds.', 1.4),
 });
 
@@ -131,7 +132,7 @@ const StreamSchema = group('ReportStream', 'A stream, as the better tool of each
   hdr: Type.Optional(Hdr),
   captions: Type.Optional(
     Type.Array(Caption, {
-      description: 'Captions in the pictures that were read. Absent does not mean that there are none.',
+      description: 'Captions inside the pictures, as far as they were read. Absent does not mean that there are none.',
     }),
   ),
   looked_at: Type.Optional(LookedAt),

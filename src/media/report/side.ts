@@ -24,6 +24,16 @@ export type StreamType = 'video' | 'audio' | 'subtitle' | 'data' | 'attachment';
 export type Field = string | number | boolean;
 export type Fields = Record<string, Field>;
 
+/** Captions inside the pictures of a video. */
+export interface Caption {
+  /** `a53`: one of the others, which cannot be told. */
+  kind: 'a53' | 'cea-608' | 'cea-708';
+  /** The channel of CEA-608 (`CC1`), or the service of CEA-708 (`1`). */
+  service?: string;
+  /** In seconds. */
+  first_time?: number;
+}
+
 export interface SideStream {
   type: StreamType;
   /** Position among the tool's own streams. */
@@ -33,6 +43,8 @@ export interface SideStream {
   fields: Fields;
   /** Contained in another stream (captions in a picture), so the other tool may not count it. */
   embedded?: boolean;
+  /** Captions that the tool lists as a stream in another one, or of a video that carries some. */
+  caption?: Caption;
   /** A cover: one of the tools does not count it as a stream, and it is left out of the flat fields. */
   picture?: boolean;
   /** The playlist variant or program that it belongs to. */

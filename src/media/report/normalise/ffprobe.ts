@@ -114,6 +114,8 @@ function streamOf(stream: JsonObject, order: number): SideStream {
     fields,
     id: id === undefined ? undefined : /^0x[0-9a-f]{1,12}$/i.test(id) ? Number.parseInt(id, 16) : wholeOf(id),
     ...(flag(disposition['attached_pic']) === true ? { picture: true } : {}),
+    // Before 5.0; later it says so of decoded pictures alone.
+    ...(type === 'video' && flag(stream['closed_captions']) === true ? { caption: { kind: 'a53' as const } } : {}),
   };
 }
 

@@ -1,6 +1,6 @@
 /** Reads mediainfo's JSON, of every version, into the fields that both tools share. */
 import { known, listOf, numberOf, objectOf, positiveOf, table, textOf, type Json, type JsonObject } from '../json.ts';
-import type { Fields, Side, SideStream, Sign, StreamType } from '../side.ts';
+import type { Caption, Fields, Side, SideStream, Sign, StreamType } from '../side.ts';
 import { codecOf, MEDIAINFO_PROFILES, profileOf } from './codec.ts';
 import { fromMediainfo as colour, rangeOf } from './colour.ts';
 import { fromMediainfo as container } from './container.ts';
@@ -126,6 +126,7 @@ function streamOf(track: JsonObject, order: number, containerName: string): Side
     encrypted: textOf(track['Encryption']) !== undefined ? true : undefined,
     ...(type === 'video' ? video(track) : type === 'audio' ? audio(track) : {}),
   });
+  const caption = captionOf(track, codec, id);
   const number = /\d{1,12}/.exec(id?.split('-')[0] ?? '')?.[0];
   return {
     type,
@@ -137,7 +138,20 @@ function streamOf(track: JsonObject, order: number, containerName: string): Side
     kind === 'Other'
       ? { embedded: true }
       : {}),
+    ...(caption ? { caption } : {}),
   };
+}
+
+const CAPTIONS = table<Caption['kind']>({ eia_608: 'cea-608', eia_708: 'cea-708' });
+const SERVICE = /^(?:CC[1-4]|T[1-4]|[1-9]\d?)$/;
+
+/** Its identifier is that of the video with that of the service: `256-CC1`. A service may be declared and empty. */
+function captionOf(track: JsonObject, codec: string | undefined, id: string | undefined): Caption | undefined {
+  const kind = CAPTIONS[codec ?? ''];
+  const content = textOf(objectOf(track['extra'])['CaptionServiceContent_IsPresent']);
+  if (kind === undefined || /^no$/i.test(content ?? '')) return undefined;
+  const service = textOf(track['CaptionServiceName']) ?? id?.split('-')[1] ?? '';
+  return { kind, ...(SERVICE.test(service) ? { service } : {}) };
 }
 
 const YES = table<boolean>({ Yes: true, No: false });
