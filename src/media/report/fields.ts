@@ -71,10 +71,10 @@ export const FIELDS = table<FieldRule>({
   channel_layout: { stream: { kind: 'layout' }, measured: audio },
   bit_depth: { stream: exact, shown: 'whole', measured: audio },
   language: { stream: text, measured: streams },
-  'hdr.max_cll': { shown: 'whole' },
-  'hdr.max_fall': { shown: 'whole' },
-  'hdr.dolby_vision_profile': { shown: 'whole' },
-  'hdr.dolby_vision_level': { shown: 'whole' },
+  'hdr.max_cll': { stream: exact, shown: 'whole' },
+  'hdr.max_fall': { stream: exact, shown: 'whole' },
+  'hdr.dolby_vision_profile': { stream: exact, shown: 'whole' },
+  'hdr.dolby_vision_level': { stream: exact, shown: 'whole' },
   'hdr.dolby_vision_rpu': {},
 });
 
