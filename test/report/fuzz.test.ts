@@ -1,10 +1,11 @@
 /** Any JSON as the output of a tool causes no exception. `REPORT_FUZZ=100000` runs longer, `REPORT_SEED` varies it. */
 import assert from 'node:assert/strict';
+import { framesOf } from '../../src/media/report/frames.ts';
 import { report } from '../../src/media/report/report.ts';
 import { random, type Random } from '../../bench/report/random.ts';
 import { ProbeReportSchema } from '../../src/media/report/schema.ts';
 import { conformsTo } from '../conforms.ts';
-import { inputOf, SAMPLES } from './sample.ts';
+import { inputOf, picture, SAMPLES } from './sample.ts';
 
 const assertForm = conformsTo(ProbeReportSchema);
 
@@ -90,6 +91,32 @@ function any(draw: Random, depth = 0): unknown {
   );
 }
 
+/** Pictures that say all that is read of them. */
+const PICTURES = {
+  frames: [0, 1, 2].map((at) => ({
+    pts_time: `${at}.5`,
+    interlaced_frame: 1,
+    top_field_first: at % 2,
+    color_space: 'bt2020nc',
+    color_primaries: 'bt2020',
+    color_transfer: 'smpte2084',
+    side_data_list: [
+      { side_data_type: 'ATSC A53 Part 4 Closed Captions' },
+      { side_data_type: 'Mastering display metadata' },
+      { side_data_type: 'Content light level metadata', max_content: 1000, max_average: 400 },
+      { side_data_type: 'HDR Dynamic Metadata SMPTE2094-40 (HDR10+)' },
+      {
+        side_data_type: 'Dolby Vision Metadata',
+        vdr_rpu_profile: 1,
+        bl_video_full_range_flag: 0,
+        vdr_bit_depth: 12,
+        el_spatial_resampling_filter_flag: 0,
+        disable_residual_flag: 1,
+      },
+    ],
+  })),
+};
+
 /** Replaces some values of a real output. */
 function spoiled(value: unknown, draw: Random): unknown {
   if (draw.chance(0.02)) return draw.pick(ODD);
@@ -148,6 +175,26 @@ describe('report: any JSON', () => {
         },
         `round ${round}`,
       );
+    }
+  }).timeout(600_000);
+
+  it(`any JSON in place of pictures causes no exception: ${ROUNDS} times`, () => {
+    const draw = random(SEED + 2);
+    const input = picture({ codec_name: 'hevc', profile: 'Main 10' }, { Format: 'HEVC', Format_Profile: 'Main 10' });
+    for (let round = 0; round < ROUNDS; round++) {
+      const frames = draw.chance(0.2) ? any(draw) : spoiled(PICTURES, draw);
+      check({ ...input, frames, prefer: draw.pick(['ffprobe', 'mediainfo', null] as const) }, `round ${round}`);
+    }
+  }).timeout(600_000);
+
+  it(`of any output, options to read its pictures are texts: ${ROUNDS} times`, () => {
+    const draw = random(SEED + 3);
+    const outputs = [picture(), ...SAMPLES.map((sample) => inputOf(sample))].map(({ ffprobe }) => ffprobe!.output);
+    for (let round = 0; round < ROUNDS; round++) {
+      const output = draw.chance(0.2) ? any(draw) : spoiled(draw.pick(outputs), draw);
+      const options = framesOf(output, draw.pick(['auto', 'always'] as const)) ?? {};
+      const { select_streams: stream = '0', read_intervals: parts = '%+#4' } = options;
+      assert.match(`${stream} ${parts}`, /^\d+ %\+#4(?:,\d+\.\d{3}%\+#2)?$/, `round ${round} (REPORT_SEED=${SEED})`);
     }
   }).timeout(600_000);
 

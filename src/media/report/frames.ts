@@ -79,7 +79,7 @@ function intervals(format: JsonObject): string {
   const seconds = numberOf(format['duration']) ?? 0;
   const first = `%+#${FIRST_PICTURES}`;
   if (!isMp4(format) || isFragmented(format) || seconds < LONG_SECONDS) return first;
-  const middle = (numberOf(format['start_time']) ?? 0) + seconds / 2;
+  const middle = Math.max(0, numberOf(format['start_time']) ?? 0) + seconds / 2;
   return `${first},${middle.toFixed(3)}%+#${MIDDLE_PICTURES}`;
 }
 
