@@ -348,21 +348,26 @@ describe('report', () => {
   it('lists light levels and Dolby Vision on which the tools disagree', () => {
     const side_data_list = [
       { side_data_type: 'Content light level metadata', max_content: 1000, max_average: 400 },
-      { side_data_type: 'DOVI configuration record', dv_profile: 8, dv_level: 6 },
+      { side_data_type: 'DOVI configuration record', dv_profile: 8, dv_level: 6, dv_bl_signal_compatibility_id: 1 },
     ];
-    const dolby = { HDR_Format: 'Dolby Vision', HDR_Format_Profile: 'dvhe.08', HDR_Format_Level: '06' };
+    const dolby = {
+      HDR_Format: 'SMPTE ST 2094 App 4 / Dolby Vision',
+      HDR_Format_Compatibility: 'HDR10+ Profile B / HDR10',
+      HDR_Format_Profile: ' / dvhe.08',
+      HDR_Format_Level: ' / 06',
+    };
     const diff = (more: object) =>
       reportOf(picture({ side_data_list }, { MaxCLL: '1000 cd/m2', MaxFALL: '400 cd/m2', ...dolby, ...more })).diff;
     assert.deepEqual(diff({}), []);
     assert.deepEqual(
-      diff({ MaxCLL: '4000 cd/m2', HDR_Format_Profile: 'dvhe.05' })?.map(({ path, ffprobe, mediainfo }) => [
+      diff({ MaxCLL: '4000 cd/m2', HDR_Format_Compatibility: 'HDR10 / SDR' })?.map(({ path, ffprobe, mediainfo }) => [
         path,
         ffprobe,
         mediainfo,
       ]),
       [
         ['streams[0].hdr.max_cll', 1000, 4000],
-        ['streams[0].hdr.dolby_vision_profile', 8, 5],
+        ['streams[0].hdr.dolby_vision_compatibility', 'HDR10', 'SDR'],
       ],
     );
   });

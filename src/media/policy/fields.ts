@@ -19,7 +19,7 @@ import {
   WORD,
   type Kind,
 } from './kinds.ts';
-import { ruleOf } from '../report/fields.ts';
+import { DOLBY_VISION_BASES, ruleOf } from '../report/fields.ts';
 import type { StreamType } from './types.ts';
 
 export interface PolicyField {
@@ -112,6 +112,7 @@ const VIDEO: Fields = {
   'hdr.max_fall': plain(NUMBER),
   'hdr.dolby_vision_profile': plain(NUMBER),
   'hdr.dolby_vision_level': plain(NUMBER),
+  'hdr.dolby_vision_compatibility': plain(oneOf(...DOLBY_VISION_BASES)),
   'hdr.dolby_vision_rpu': { ...flagWhereTrue, pictures: 'each' },
   /** By their kinds. */
   captions: {

@@ -31,6 +31,9 @@ const streams = ['video', 'audio', 'subtitle'] as const;
 const container = ['container'] as const;
 const wholeAndPlayed = ['container', 'video', 'audio'] as const;
 
+/** What the base layer of Dolby Vision is to a player that knows no other. */
+export const DOLBY_VISION_BASES = ['HDR10', 'HLG', 'SDR', 'Blu-ray', 'none'] as const;
+
 export const FIELDS = table<FieldRule>({
   format: { container: { kind: 'container' }, measured: container },
   size: { container: exact, shown: 'whole', measured: container },
@@ -75,6 +78,7 @@ export const FIELDS = table<FieldRule>({
   'hdr.max_fall': { stream: exact, shown: 'whole' },
   'hdr.dolby_vision_profile': { stream: exact, shown: 'whole' },
   'hdr.dolby_vision_level': { stream: exact, shown: 'whole' },
+  'hdr.dolby_vision_compatibility': { stream: text },
   'hdr.dolby_vision_rpu': {},
 });
 

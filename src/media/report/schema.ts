@@ -4,6 +4,7 @@
  */
 import Type, { type Static, type TSchema } from 'typebox';
 import { REPORT_TOOLS, type ReportTool } from '../tools/probe_report.ts';
+import { DOLBY_VISION_BASES } from './fields.ts';
 
 type Value = string | number | boolean | object;
 const told = (description: string, example: Value) => ({ description, examples: [example] });
@@ -87,6 +88,9 @@ const Hdr = group('ReportHdr', 'High dynamic range.', {
   max_fall: whole('Maximum frame-average light level, in cd/m².', 400),
   dolby_vision_profile: whole('Dolby Vision profile.', 8),
   dolby_vision_level: whole('Dolby Vision level.', 6),
+  dolby_vision_compatibility: Type.Optional(
+    word(DOLBY_VISION_BASES, 'What a player without Dolby Vision shows: the base layer, as declared.'),
+  ),
   dolby_vision_rpu: marked('Present where the pictures carry Dolby Vision metadata (RPUs).'),
 });
 

@@ -204,6 +204,9 @@ function rotationOf(stream: JsonObject, tags: JsonObject): number | undefined {
   return degrees === undefined ? 0 : ((Math.round(degrees) % 360) + 360) % 360;
 }
 
+/** Of the base layer of Dolby Vision, by the number of its signal. */
+const BASES = table<string>({ 0: 'none', 1: 'HDR10', 2: 'SDR', 4: 'HLG', 6: 'Blu-ray' });
+
 function dynamicRange(stream: JsonObject): Fields {
   const data = sideData(stream);
   const of = (pattern: RegExp) => data.find((one) => pattern.test(textOf(one['side_data_type']) ?? ''));
@@ -216,6 +219,7 @@ function dynamicRange(stream: JsonObject): Fields {
     'hdr.max_fall': light && positiveOf(light['max_average']),
     'hdr.dolby_vision_profile': dovi && numberOf(dovi['dv_profile']),
     'hdr.dolby_vision_level': dovi && numberOf(dovi['dv_level']),
+    'hdr.dolby_vision_compatibility': dovi && BASES[textOf(dovi['dv_bl_signal_compatibility_id']) ?? ''],
   });
 }
 

@@ -221,7 +221,15 @@ function video(track: JsonObject): Fields {
     'hdr.max_fall': positiveOf(/\d+/.exec(textOf(track['MaxFALL']) ?? '')?.[0]),
     'hdr.dolby_vision_profile': /dolby vision/i.test(hdr) && dovi ? Number(dovi[1]) : undefined,
     'hdr.dolby_vision_level': /dolby vision/i.test(hdr) && dovi?.[2] ? Number(dovi[2]) : undefined,
+    'hdr.dolby_vision_compatibility': baseOf(track),
   });
+}
+
+/** Of the base layer of Dolby Vision. A stream of several formats has a list of each: `HDR10 / HDR10`. */
+function baseOf(track: JsonObject): string | undefined {
+  const at = (textOf(track['HDR_Format']) ?? '').split(' / ').findIndex((format) => /^dolby vision/i.test(format));
+  const base = at === -1 ? undefined : (textOf(track['HDR_Format_Compatibility']) ?? '').split(' / ')[at]?.trim();
+  return ['HDR10', 'HLG', 'SDR', 'Blu-ray'].find((one) => one === base);
 }
 
 function rotationOf(text: string | undefined): number | undefined {
