@@ -117,6 +117,13 @@ describe('report: pictures', () => {
     assert.equal(made.confidence['streams[0].scan_type'], undefined);
   });
 
+  it('finds pictures that last a field longer', () => {
+    const { made, stream } = seen([], { repeat_pict: 1 });
+    assert.equal(stream.pulldown, true);
+    assert.deepEqual(made.diff, []);
+    assert.equal(seen([], { repeat_pict: 2 }).stream.pulldown, undefined);
+  });
+
   it('leaves a colour to the tools where the decoder only repeats what ffprobe says of the container', () => {
     const of = (more: object) => seen([], more, { color_transfer: 'bt709' }, { transfer_characteristics: 'PQ' }).made;
     const transfer = (made: ReturnType<typeof of>) => made.diff?.find(({ path }) => path.endsWith('color.transfer'));

@@ -27,8 +27,8 @@ export interface PolicyField {
   /** What it is where the report says nothing of it, if that means something. */
   unsaid?: boolean | number | readonly string[];
   /**
-   * Read from pictures alone, which carry it `each`: then one that was read is enough to know that there is none. Or
-   * `some` of them: then its absence is never known.
+   * Read from pictures alone, which show it `each`, or within the few that are read: then there is none where they do
+   * not show it. Or `some` of them do: then its absence is never known.
    */
   pictures?: 'each' | 'some';
 }
@@ -90,6 +90,7 @@ const VIDEO: Fields = {
   frame_rate_mode: plain(oneOf('constant', 'variable')),
   scan_type: plain(oneOf('progressive', 'interlaced')),
   scan_order: plain(oneOf('tff', 'bff')),
+  pulldown: { ...flagWhereTrue, pictures: 'each' },
   'pixel_format.color_model': plain(oneOf('yuv', 'rgb', 'gray', 'palette')),
   'pixel_format.components_order': plain(WORD),
   'pixel_format.chroma_subsampling': plain(oneOf('4:0:0', '4:1:0', '4:1:1', '4:2:0', '4:2:2', '4:4:0', '4:4:4')),

@@ -52,6 +52,7 @@ export const FIELDS = table<FieldRule>({
   frame_rate: { stream: percent(0.05), shown: 'fraction', atTop, measured: video },
   scan_type: { stream: text, measured: video },
   scan_order: { stream: text, measured: video },
+  pulldown: {},
   'pixel_format.color_model': { stream: text, atTop, measured: video },
   'pixel_format.chroma_subsampling': { stream: text, atTop, measured: video },
   'pixel_format.bit_depth': { stream: exact, shown: 'whole', atTop, measured: video },

@@ -29,7 +29,7 @@ const SIDE_DATA = [
 const OPTIONS: Readonly<Record<string, string>> = {
   output_format: 'json',
   show_entries:
-    'frame=pts_time,best_effort_timestamp_time,interlaced_frame,top_field_first,' +
+    'frame=pts_time,best_effort_timestamp_time,interlaced_frame,top_field_first,repeat_pict,' +
     `color_primaries,color_transfer,color_space:frame_side_data=${SIDE_DATA.join(',')}`,
   threads: '1',
   show_format: 'false',
@@ -151,6 +151,8 @@ export function readFrames(output: Json, codec: Field | undefined): Bitstream | 
       'color.matrix': colour(textOf(first['color_space'])),
       scan_type: interlaced && 'interlaced',
       scan_order: interlaced && (numberOf(interlaced['top_field_first']) === 1 ? 'tff' : 'bff'),
+      // Film in 60 fields: some pictures last a field longer.
+      pulldown: frames.some((frame) => numberOf(frame['repeat_pict']) === 1) || undefined,
       'hdr.mastering_display': of(/^mastering display/i) && true,
       'hdr.dynamic': of(/2094-40|HDR10\+/i) && true,
       'hdr.max_cll': light && positiveOf(light['max_content']),
@@ -189,8 +191,8 @@ export function witnessed({ fields }: Bitstream, ffprobe: Fields | undefined): [
   return Object.entries(fields).filter(([field, value]) => !field.startsWith('color.') || ffprobe?.[field] !== value);
 }
 
-/** Only pictures have it: the tools cannot disagree with them. */
-export const ONLY_PICTURES = 'hdr.dolby_vision_rpu';
+/** Only pictures have these: the tools cannot disagree with them. */
+export const ONLY_PICTURES: ReadonlySet<string> = new Set(['hdr.dolby_vision_rpu', 'pulldown']);
 
 /**
  * Captions of a video: those of its pictures, and those that a tool lists as streams of its number.

@@ -166,7 +166,7 @@ function testify({ part, fields, sure, differences }: Chosen, bitstream: Bitstre
     const isPreferred = prefer !== null && told[prefer] !== undefined;
     const isKnown = bothOf(told).every((one) => one === undefined || one === value) && fields[field] === value;
     if (!isPreferred) fields[field] = value;
-    if (isKnown || field === ONLY_PICTURES) continue;
+    if (isKnown || ONLY_PICTURES.has(field)) continue;
     drop(differences, (one) => one.path === path);
     if (!isPreferred) drop(sure, ({ of }) => of.path === path);
     differences.push({

@@ -131,6 +131,7 @@ const StreamSchema = group('ReportStream', 'A stream, as the better tool of each
   frame_rate_mode: Type.Optional(word(['constant', 'variable'], 'Whether all frames last equally long.')),
   scan_type: Type.Optional(word(['progressive', 'interlaced'], 'Scan type.')),
   scan_order: Type.Optional(word(['tff', 'bff'], 'Field that comes first: top (tff) or bottom (bff).')),
+  pulldown: marked('Present where pictures last a field longer than others: film in the fields of television.'),
   pixel_format: Type.Optional(PixelFormat),
   color: Type.Optional(Color),
   hdr: Type.Optional(Hdr),
