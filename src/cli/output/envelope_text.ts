@@ -56,7 +56,7 @@ function streamDetails(stream: ReportStream): string {
         .join(' '),
     scan === 'interlaced' ? 'interlaced' : undefined,
     stream.hdr?.formats?.join(' '),
-    stream.captions && 'captions',
+    stream.captions && ['captions', ...stream.captions.flatMap(({ service }) => service ?? [])].join(' '),
     sampling === undefined ? undefined : `${sampling / 1_000} kHz`,
     channels === undefined ? undefined : several(channels, 'channel'),
     layout,

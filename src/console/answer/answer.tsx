@@ -103,7 +103,7 @@ function pixels({ pixel_format: format, color, hdr, captions, bit_depth: depth }
     ...(hdr?.formats ?? []),
     hdr?.dolby_vision_profile === undefined ? undefined : `profile ${hdr.dolby_vision_profile}`,
     hdr?.max_cll === undefined ? undefined : `at most ${hdr.max_cll} cd/m²`,
-    captions === undefined ? undefined : 'captions',
+    captions && ['captions', ...captions.flatMap(({ service }) => service ?? [])].join(' '),
   ]
     .filter((part) => part !== undefined)
     .join(', ');
