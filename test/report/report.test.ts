@@ -345,65 +345,6 @@ describe('report', () => {
     assert.deepEqual(reportOf(input).diff, []);
   });
 
-  it('lists light levels and Dolby Vision on which the tools disagree', () => {
-    const side_data_list = [
-      { side_data_type: 'Content light level metadata', max_content: 1000, max_average: 400 },
-      { side_data_type: 'DOVI configuration record', dv_profile: 8, dv_level: 6, dv_bl_signal_compatibility_id: 1 },
-    ];
-    const dolby = {
-      HDR_Format: 'SMPTE ST 2094 App 4 / Dolby Vision',
-      HDR_Format_Compatibility: 'HDR10+ Profile B / HDR10',
-      HDR_Format_Profile: ' / dvhe.08',
-      HDR_Format_Level: ' / 06',
-    };
-    const diff = (more: object) =>
-      reportOf(picture({ side_data_list }, { MaxCLL: '1000 cd/m2', MaxFALL: '400 cd/m2', ...dolby, ...more })).diff;
-    assert.deepEqual(diff({}), []);
-    assert.deepEqual(
-      diff({ MaxCLL: '4000 cd/m2', HDR_Format_Compatibility: 'HDR10 / SDR' })?.map(({ path, ffprobe, mediainfo }) => [
-        path,
-        ffprobe,
-        mediainfo,
-      ]),
-      [
-        ['streams[0].hdr.max_cll', 1000, 4000],
-        ['streams[0].hdr.dolby_vision_compatibility', 'HDR10', 'SDR'],
-      ],
-    );
-  });
-
-  it('lists the captions of a picture by channel and service', () => {
-    const input = picture();
-    const { track } = (input.mediainfo!.output as { media: { track: object[] } }).media;
-    for (const text of [
-      { ID: '1-CC1', Format: 'EIA-608', CaptionServiceName: 'CC1' },
-      { ID: '1-1', Format: 'EIA-708' },
-      { ID: '1-CC3', Format: 'EIA-608', extra: { CaptionServiceContent_IsPresent: 'No' } },
-      { ID: '1-x', Format: 'EIA-608', CaptionServiceName: 'a'.repeat(500) },
-      { ID: '2', Format: 'EIA-608' },
-      { ID: '300-888', Format: 'Teletext Subtitle' },
-    ])
-      track.push({ '@type': 'Text', ...text });
-    const listed = [
-      { kind: 'cea-608', service: 'CC1' },
-      { kind: 'cea-708', service: '1' },
-      { kind: 'cea-608' },
-    ];
-    assert.deepEqual(reportOf(input).streams[0]?.captions, listed);
-    const frames = {
-      frames: [{ interlaced_frame: 0, side_data_list: [{ side_data_type: 'ATSC A53 Part 4 Closed Captions' }] }],
-    };
-    const made = reportOf({ ...input, frames });
-    assert.deepEqual(made.streams[0]?.captions, [{ kind: 'a53' }, ...listed]);
-    assert.ok(made.warnings.every(({ code }) => code !== 'captions-not-signalled'));
-  });
-
-  it('lists captions that an older ffprobe found when it opened the file', () => {
-    const [stream] = reportOf(picture({ closed_captions: 1 })).streams;
-    assert.deepEqual(stream?.captions, [{ kind: 'a53' }]);
-    assert.equal(reportOf(picture({ closed_captions: 0 })).streams[0]?.captions, undefined);
-  });
-
   for (const [what, input, code] of [
     ['a name that does not match', { ...picture(), extension: 'mkv' }, 'extension-mismatch'],
     [
