@@ -79,7 +79,7 @@ export interface MadeReport {
 }
 
 /** What was read of the source once the tools had finished. */
-export interface ReadAfter {
+interface ReadAfter {
   pictures?: FramesRan | undefined;
   gaps?: readonly StreamGaps[] | undefined;
 }
