@@ -143,5 +143,11 @@ export const STREAM_FIELDS: Readonly<Record<StreamType, Fields>> = {
   stream: { ...COMMON, attached_picture: flagWhereTrue },
 };
 
+/** By its path in a policy: `captions`, `video[0].captions`. */
+export const isInPictures = (path: string): boolean => {
+  const field = path.replace(/^[a-z]+\[\d+\]\./, '');
+  return Object.hasOwn(VIDEO, field) && VIDEO[field]!.pictures !== undefined;
+};
+
 /** Those of the first video stream that stand at the top of a report as well. */
 export const TOP_FIELDS: Fields = Object.fromEntries(Object.entries(VIDEO).filter(([name]) => ruleOf(name).atTop));

@@ -7,6 +7,7 @@
  * controller's own identity.
  */
 import { MAX_QUEUE_MS, TOOL_TIMEOUT_MS } from '../../../base/limits.ts';
+import { asksForPictures } from '../../../media/policy/needs.ts';
 import type { Policy } from '../../../media/policy/types.ts';
 import { FILE_ROWS, TOOL_TABLE, type ToolName } from '../../../media/tools/table.ts';
 import { runKey, type AssignedTool } from '../../../platform/bus/messages.ts';
@@ -314,9 +315,9 @@ export async function takeIn(deps: IntakeDeps, job: ProbeJob): Promise<{ job: Jo
   }
   if (handMade) await openByHand(deps, job, { display, scheme, policy }, token);
 
-  const pinned = policy && (await deps.documents.of(policy))?.uses;
+  const document = policy && (await deps.documents.of(policy));
   const [source, other] = sources;
-  const tools = resolveTools(job, deps.tools(), { pinned, ofTwo: other !== undefined });
+  const tools = resolveTools(job, deps.tools(), { pinned: document?.uses, ofTwo: other !== undefined });
   const pool = deps.poolFor(job.spec.kind);
   const id = idOf(job);
   return {
@@ -347,7 +348,7 @@ export async function takeIn(deps: IntakeDeps, job: ProbeJob): Promise<{ job: Jo
         timeoutMs: timeoutOf(job),
         maxBytes: token.limits.fileBytes,
         allow: token.allow,
-        report: reportAsked(job.spec.report, policy !== undefined),
+        report: reportAsked(job.spec.report, document),
         ...(job.spec.timeline?.enabled && job.spec.kind === 'file' ? { timeline: true } : {}),
       },
       policy,
@@ -359,13 +360,19 @@ export async function takeIn(deps: IntakeDeps, job: ProbeJob): Promise<{ job: Jo
   };
 }
 
-/** A policy is evaluated on the report, whether or not the caller gets to see it. */
-const reportAsked = (asked: ProbeJob['spec']['report'], isJudged: boolean): Job['assignment']['report'] => ({
-  enabled: isJudged || (asked?.enabled ?? false),
-  diff: asked?.diff ?? true,
-  prefer: asked?.prefer ?? null,
-  ...(asked?.frames ? { frames: asked.frames } : {}),
-});
+/** A policy is evaluated on the report, whether or not the caller gets to see it, and may need pictures of any file. */
+function reportAsked(
+  asked: ProbeJob['spec']['report'],
+  policy: Policy | undefined,
+): Job['assignment']['report'] {
+  const frames = asked?.frames ?? (policy && asksForPictures(policy) ? 'always' : undefined);
+  return {
+    enabled: policy !== undefined || (asked?.enabled ?? false),
+    diff: asked?.diff ?? true,
+    prefer: asked?.prefer ?? null,
+    ...(frames ? { frames } : {}),
+  };
+}
 
 /** As sealed: a credential is named, and not resolved yet. */
 export type SealedSource = Source & { credential?: string };
