@@ -126,9 +126,16 @@ describe('policies in the controller', function () {
       await cluster.controller();
       const { status } = await submit({ name: 'web', revision: 3, digest });
       assert.deepEqual(orders[0]?.assignment.policy, { name: 'web', revision: 3, document: rule('mp4') });
-      assert.equal(orders[0]?.assignment.report.enabled, true);
+      assert.deepEqual(orders[0]?.assignment.report, { enabled: true, diff: true, prefer: null });
       assert.deepEqual(status?.policy, { name: 'web', revision: 3, outcome: 'fail', failed: ['wrapper'] });
       assert.match(status?.summary ?? '', /^policy web revision 3: fail \(wrapper\); ffprobe 7\.0: ok/);
+    });
+
+    it('has pictures read where it asks for what only these say', async () => {
+      const digest = await kept({ rules: [{ name: 'wrapper', field: 'video[0].captions', exists: true }] });
+      await cluster.controller();
+      await submit({ name: 'web', revision: 3, digest });
+      assert.equal(orders[0]?.assignment.report.frames, 'always');
     });
 
     for (const [what, change] of [
