@@ -20,7 +20,7 @@ const PQ = { color_space: 'bt2020nc', color_primaries: 'bt2020', color_transfer:
 const frames = (side: object[], more: object = {}) => ({
   frames: [
     { interlaced_frame: 0, top_field_first: 0 },
-    { pts_time: '1.4', side_data_list: side },
+    { interlaced_frame: 0, top_field_first: 0, pts_time: '1.4', side_data_list: side },
   ].map((one) => ({
     ...one,
     ...more,
