@@ -175,7 +175,7 @@ describe('report: pictures', () => {
   it('finds pictures that last a field longer', () => {
     const { made, stream } = seen([], { repeat_pict: 1 });
     assert.equal(stream.pulldown, true);
-    assert.deepEqual(made.diff, []);
+    assert.ok(made.diff?.every(({ path }) => !path.endsWith('pulldown')));
     assert.equal(seen([], { repeat_pict: 2 }).stream.pulldown, undefined);
   });
 
