@@ -146,11 +146,8 @@ describe('report: pictures', () => {
       track.push({ '@type': 'Text', ...text });
     const listed = [{ kind: 'cea-608', service: 'CC1' }, { kind: 'cea-708', service: '1' }, { kind: 'cea-608' }];
     assert.deepEqual(reportOf(input).streams[0]?.captions, listed);
-    const frames = {
-      frames: [{ interlaced_frame: 0, side_data_list: [{ side_data_type: 'ATSC A53 Part 4 Closed Captions' }] }],
-    };
-    const made = reportOf({ ...input, frames });
-    assert.deepEqual(made.streams[0]?.captions, [{ kind: 'a53' }, ...listed]);
+    const made = reportOf({ ...input, frames: frames([captions]) });
+    assert.deepEqual(made.streams[0]?.captions, [{ kind: 'a53', first_time: 1.4 }, ...listed]);
     assert.ok(made.warnings.every(({ code }) => code !== 'captions-not-signalled'));
   });
 

@@ -169,7 +169,10 @@ export async function packResult(
     return { ...result, format: isJson ? ('json' as const) : ('text' as const), output };
   };
   const head: ResultBody = {
-    tools: tools.map(({ damage: _, ...tool }) => described(tool)),
+    tools: tools.map((result) => {
+      const { damage: _, ...tool } = result;
+      return described(tool);
+    }),
     ...(report ? { report: described(report) } : {}),
     ...(timeline ? { timeline: { ...timeline, output: timeline.output && found.next().value!.output } } : {}),
     ...rest,
