@@ -136,10 +136,10 @@ describe('report: pictures', () => {
     const input = picture();
     const { track } = (input.mediainfo!.output as { media: { track: object[] } }).media;
     for (const text of [
-      { ID: '1-CC1', Format: 'EIA-608', CaptionServiceName: 'CC1' },
+      { ID: '1-CC1', Format: 'EIA-608', extra: { CaptionServiceName: 'CC1' } },
       { ID: '1-1', Format: 'EIA-708' },
       { ID: '1-CC3', Format: 'EIA-608', extra: { CaptionServiceContent_IsPresent: 'No' } },
-      { ID: '1-x', Format: 'EIA-608', CaptionServiceName: 'a'.repeat(500) },
+      { ID: `1-${'a'.repeat(500)}`, Format: 'EIA-608' },
       { ID: '2', Format: 'EIA-608' },
       { ID: '300-888', Format: 'Teletext Subtitle' },
     ])
@@ -241,20 +241,26 @@ describe('pictures that are read', () => {
       format: { format_name: 'mov,mp4,m4a,3gp,3g2,mj2', tags: { compatible_brands: 'isomiso2avc1mp41' }, ...format },
     };
   };
+  const FRAGMENTED = { tags: { compatible_brands: 'isomiso2avc1mp41iso5' } };
   for (const [what, output, isOpen] of [
     ['an ordinary MP4', plain({}), false],
     ['an ordinary MP4 of HEVC', plain({ codec_name: 'hevc', field_order: undefined }), false],
     ['an ordinary MP4 of a film', plain({ avg_frame_rate: '24000/1001', r_frame_rate: '24000/1001' }), false],
     ['no colour of 8 bits', plain({ color_transfer: undefined }), false],
-    ['10 bits', plain({ pix_fmt: 'yuv420p10le' }), true],
-    ['an unknown pixel format', plain({ pix_fmt: undefined }), true],
-    ['HLG of 8 bits', plain({ color_transfer: 'arib-std-b67' }), true],
+    ['10 bits', plain({ pix_fmt: 'yuv420p10le' }), false],
+    ['10 bits of no colour', plain({ pix_fmt: 'yuv420p10le', color_transfer: undefined }), true],
+    ['no colour and no pixel format', plain({ pix_fmt: undefined, color_transfer: 'unknown' }), true],
+    ['PQ', plain({ color_transfer: 'smpte2084' }), true],
+    ['HLG', plain({ pix_fmt: 'yuv420p10le', color_transfer: 'arib-std-b67' }), false],
     ['an unknown field order', plain({ field_order: undefined }), true],
     ['fields', plain({ field_order: 'tt' }), true],
     ['fields of HEVC', plain({ codec_name: 'hevc', field_order: 'tt' }), true],
     ['MPEG-2', plain({ codec_name: 'mpeg2video' }), true],
-    ['the frame rate of television', plain({ avg_frame_rate: '30000/1001' }), true],
-    ['fragments', plain({}, { tags: { compatible_brands: 'isomiso2avc1mp41iso5' } }), true],
+    ['the frame rate of television', plain({ avg_frame_rate: '30000/1001' }), false],
+    ['fragments of that rate', plain({ avg_frame_rate: '30000/1001' }, FRAGMENTED), true],
+    ['fragments of no known rate', plain({ avg_frame_rate: '0/0' }, FRAGMENTED), true],
+    ['fragments of another rate', plain({}, FRAGMENTED), false],
+    ['AV1', plain({ codec_name: 'av1', color_transfer: 'smpte2084' }), false],
     ['a transport stream', plain({}, { format_name: 'mpegts' }), true],
   ] as const)
     it(`${isOpen ? 'those of' : 'none of'} ${what}`, () =>

@@ -111,9 +111,11 @@ describe('probe report in the runner', () => {
       report: { enabled: true, diff: true, prefer: null, frames: 'always' },
     });
     const old = framesRun(given, [result('ffprobe')]);
+    const none = { result: result('ffprobe', { output: Buffer.from('{"frames": []}') }) };
     const late = { result: result('ffprobe', { success: false, error: 'ffprobe did not finish', output: null }) };
     for (const [pictures, why] of [
       [old, 'ffprobe 5.0 cannot list what pictures carry, as 5.1 and later can'],
+      [none, 'ffprobe decoded none of the pictures'],
       [late, 'ffprobe did not finish'],
     ] as const) {
       assert.ok(pictures && !('tool' in pictures));

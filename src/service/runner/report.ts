@@ -68,7 +68,7 @@ function picturesIn(ran: FramesRan | undefined): { frames?: unknown; unread?: st
   const { result } = ran;
   return {
     frames: toldBy({ ...result, success: true })?.output,
-    ...(result.success ? {} : { unread: result.error ?? 'ffprobe failed' }),
+    unread: result.success ? 'ffprobe decoded none of the pictures' : (result.error ?? 'ffprobe failed'),
   };
 }
 

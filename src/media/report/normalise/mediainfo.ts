@@ -149,8 +149,8 @@ const SERVICE = /^(?:CC[1-4]|T[1-4]|[1-9]\d?)$/;
 function captionOf(track: JsonObject, codec: string | undefined, id: string | undefined): Caption | undefined {
   const kind = CAPTIONS[codec ?? ''];
   const content = textOf(objectOf(track['extra'])['CaptionServiceContent_IsPresent']);
-  if (kind === undefined || /^no$/i.test(content ?? '')) return undefined;
-  const service = textOf(track['CaptionServiceName']) ?? id?.split('-')[1] ?? '';
+  if (kind === undefined || /^no\b/i.test(content ?? '')) return undefined;
+  const service = id?.split('-')[1] ?? '';
   return { kind, ...(SERVICE.test(service) ? { service } : {}) };
 }
 
