@@ -115,6 +115,8 @@ const VIDEO: Fields = {
   'hdr.dolby_vision_level': plain(NUMBER),
   'hdr.dolby_vision_compatibility': plain(oneOf(...DOLBY_VISION_BASES)),
   'hdr.dolby_vision_rpu': { ...flagWhereTrue, pictures: 'each' },
+  'looked_at.pictures': { ...plain(NUMBER), pictures: 'each' },
+  'looked_at.seconds': { ...plain(NUMBER), pictures: 'each' },
   /** By their kinds. */
   captions: {
     kind: {

@@ -84,6 +84,7 @@ describe('tools of a request', () => {
       diff: false,
       prefer: 'mediainfo',
     });
+    assert.equal(select({ probe_report: { frames: 'never' } }).report.frames, 'never');
   });
 
   for (const [fields, message] of [

@@ -27,7 +27,7 @@ describe('fields of a probe request', () => {
       headers: null,
       cookies: null,
       credential: null,
-      probe_report: { enabled: true, diff: true, prefer: null },
+      probe_report: { enabled: true, diff: true, prefer: null, frames: 'auto' },
       mediastreamvalidator: {
         enabled: false,
         parse_playlist_only: true,
