@@ -2,6 +2,7 @@
  * The third witness: a few pictures, as ffprobe decodes them. They carry what no container need say: Dolby Vision,
  * HDR10+, light levels, captions, and whether they are interlaced.
  */
+import { NOTHING_ELSE } from '../tools/ffprobe_options.ts';
 import type { FramesOption } from '../tools/probe_report.ts';
 import { fromFfprobe as colour } from './normalise/colour.ts';
 import { pixelFormat } from './normalise/pixel_format.ts';
@@ -32,11 +33,7 @@ const OPTIONS: Readonly<Record<string, string>> = {
     'frame=pts_time,best_effort_timestamp_time,interlaced_frame,top_field_first,repeat_pict,' +
     `color_primaries,color_transfer,color_space:frame_side_data=${SIDE_DATA.join(',')}`,
   threads: '1',
-  show_format: 'false',
-  show_streams: 'false',
-  show_programs: 'false',
-  show_chapters: 'false',
-  show_error: 'false',
+  ...NOTHING_ELSE,
 };
 
 /** Codecs whose pictures may carry more than their container declares. ffprobe itself does not decode AV1. */

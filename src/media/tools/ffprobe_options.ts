@@ -154,3 +154,12 @@ export const FFPROBE_OPTIONS: readonly OptionSpec[] = [
   extraNumber('advanced_editlist', 0, 1),
   extraNumber('live_start_index', -2_147_483_648),
 ];
+
+/** For runs of our own, which name what they print: nothing that is printed by default. */
+export const NOTHING_ELSE: Readonly<Record<string, string>> = {
+  show_format: 'false',
+  show_streams: 'false',
+  show_programs: 'false',
+  show_chapters: 'false',
+  show_error: 'false',
+};
