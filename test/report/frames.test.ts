@@ -149,6 +149,18 @@ describe('report: pictures', () => {
     const made = reportOf({ ...input, frames: frames([captions]) });
     assert.deepEqual(made.streams[0]?.captions, [{ kind: 'a53', first_time: 1.4 }, ...listed]);
     assert.ok(made.warnings.every(({ code }) => code !== 'captions-not-signalled'));
+    const read = [
+      { kind: 'cea-608', service: 'CC1', first_time: 2 },
+      { kind: 'cea-608', service: 'CC4', first_time: 3 },
+    ] as const;
+    const told = reportOf({ ...input, frames: frames([captions]), captions: { captions: [...read], seconds: 9.5 } });
+    const [stream] = told.streams;
+    assert.deepEqual(stream?.captions, [...read, { kind: 'cea-708', service: '1' }]);
+    assert.equal(stream?.looked_at?.captions, 9.5);
+    assert.deepEqual(
+      told.warnings.flatMap(({ code, message }) => (code === 'captions-not-signalled' ? [message] : [])),
+      ['the pictures carry captions (CEA-608 CC4), which neither tool lists'],
+    );
   });
 
   it('lists captions that an older ffprobe found when it opened the file', () => {
@@ -274,7 +286,7 @@ describe('pictures that are read', () => {
     ['Matroska', { duration: '100', format_name: 'matroska,webm' }, '%+#4'],
   ] as const)
     it(`at the beginning and, where an index leads there, in the middle: ${what}`, () =>
-      assert.equal(framesOf(plain({}, format), 'always')?.['read_intervals'], expected));
+      assert.equal(framesOf(plain({}, format), 'always')?.pictures['read_intervals'], expected));
 
   for (const [what, output, option, selected] of [
     ['those of h264', of('h264'), 'auto', '1'],
@@ -286,5 +298,5 @@ describe('pictures that are read', () => {
     ['none of a playlist', of('h264', 'hls'), 'always', undefined],
     ['none of what is no output', 'x', 'always', undefined],
   ] as const)
-    it(what, () => assert.equal(framesOf(output, option)?.['select_streams'], selected));
+    it(what, () => assert.equal(framesOf(output, option)?.pictures['select_streams'], selected));
 });

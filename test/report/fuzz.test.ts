@@ -192,7 +192,7 @@ describe('report: any JSON', () => {
     const outputs = [picture(), ...SAMPLES.map((sample) => inputOf(sample))].map(({ ffprobe }) => ffprobe!.output);
     for (let round = 0; round < ROUNDS; round++) {
       const output = draw.chance(0.2) ? any(draw) : spoiled(draw.pick(outputs), draw);
-      const options = framesOf(output, draw.pick(['auto', 'always'] as const)) ?? {};
+      const options = framesOf(output, draw.pick(['auto', 'always'] as const))?.pictures ?? {};
       const { select_streams: stream = '0', read_intervals: parts = '%+#4' } = options;
       assert.match(`${stream} ${parts}`, /^\d+ %\+#4(?:,\d+\.\d{3}%\+#2)?$/, `round ${round} (REPORT_SEED=${SEED})`);
     }

@@ -4,7 +4,7 @@ import { joinResult } from '../../src/platform/bus/packing.ts';
 import { unpackText } from '../result/text_body.ts';
 import { packResult, type RawToolResult } from '../../src/service/runner/output.ts';
 import { parseSource } from '../../src/source/address/parse.ts';
-import { framesRun, reportOf, runsForReport } from '../../src/service/runner/report.ts';
+import { framesRun, reportOf, runsForReport, type FramesRan } from '../../src/service/runner/report.ts';
 import type { ProbeReport } from '../../src/media/report/schema.ts';
 import { extensionOf } from '../../src/source/playlist/mapping.ts';
 import { outputsOf } from '../report/sample.ts';
@@ -76,8 +76,8 @@ describe('probe report in the runner', () => {
       const made = framesRun(given, [result('ffprobe', { output: Buffer.from(JSON.stringify(output)) })]);
       assert.equal(made !== undefined, expected);
       if (!made) return;
-      assert.ok('tool' in made);
-      const { options } = made.tool;
+      assert.ok('pictures' in made);
+      const { options } = made.pictures;
       assert.deepEqual(
         [options['probesize'], options['show_packets'], options['select_streams']],
         ['1000', undefined, '0'],
@@ -94,13 +94,16 @@ describe('probe report in the runner', () => {
   it('counts the time of the pictures as that of the report', () => {
     const pictures = result('ffprobe', { output: Buffer.from('{}'), usageMs: 7 });
     const given = assignment([tool('ffprobe')]);
-    assert.equal(resultOf(given, [result('ffprobe')], [], same, { pictures: { result: pictures } })?.usageMs, 7);
+    assert.equal(
+      resultOf(given, [result('ffprobe')], [], same, { pictures: { runs: [pictures, pictures] } })?.usageMs,
+      14,
+    );
   });
   it('reads the first pictures of a run that failed behind them', () => {
     const frames = [{ interlaced_frame: 0, side_data_list: [{ side_data_type: 'Dolby Vision Metadata' }] }];
     const failed = { success: false, error: 'no seeking', output: Buffer.from(JSON.stringify({ frames })) };
     const { output } = resultOf(assignment([]), [result('ffprobe')], [], same, {
-      pictures: { result: result('ffprobe', failed) },
+      pictures: { runs: [result('ffprobe', failed)] },
     })!;
     const { streams, warnings } = JSON.parse(output!.toString()) as ProbeReport;
     assert.deepEqual([streams[0]?.looked_at?.pictures, streams[0]?.hdr?.dolby_vision_rpu], [1, true]);
@@ -111,14 +114,16 @@ describe('probe report in the runner', () => {
       report: { enabled: true, diff: true, prefer: null, frames: 'always' },
     });
     const old = framesRun(given, [result('ffprobe')]);
-    const none = { result: result('ffprobe', { output: Buffer.from('{"frames": []}') }) };
-    const late = { result: result('ffprobe', { success: false, error: 'ffprobe did not finish', output: null }) };
+    const none: FramesRan = { runs: [result('ffprobe', { output: Buffer.from('{"frames": []}') })] };
+    const late: FramesRan = {
+      runs: [result('ffprobe', { success: false, error: 'ffprobe did not finish', output: null })],
+    };
     for (const [pictures, why] of [
       [old, 'ffprobe 5.0 cannot list what pictures carry, as 5.1 and later can'],
       [none, 'ffprobe decoded none of the pictures'],
       [late, 'ffprobe did not finish'],
     ] as const) {
-      assert.ok(pictures && !('tool' in pictures));
+      assert.ok(pictures && !('pictures' in pictures));
       const { output } = resultOf(given, [result('ffprobe')], [], same, { pictures })!;
       const { warnings } = JSON.parse(output!.toString()) as { warnings: { code: string; message: string }[] };
       const { message } = warnings.find(({ code }) => code === 'pictures-not-read')!;

@@ -2,25 +2,30 @@
  * Which captions the pictures of a video carry: channels of CEA-608 and services of CEA-708, read from the packets that
  * ffprobe prints (`-show_data`), which none of its other outputs names. Nothing is decoded.
  */
-const PRINTS_NOTHING_ELSE = {};
+import { NOTHING_ELSE } from '../tools/ffprobe_options.ts';
 import type { Caption } from './side.ts';
 
 /** A caption of a channel that is in use comes within seconds. */
 const SECONDS = 10;
-/** Of printed lines, a sixteenth of which are held: 7 MB of a video of a high rate. */
+/** Of the video at most: a far one is read for it. */
+const MOST_BITS = 32_000_000;
+/** Of a video whose rate is not known. */
+const USUAL_RATE = 8_000_000;
+/** Of printed lines, four times as long as the packets: the rate of a moment may be above that of the file. */
 export const MOST_PRINTED = 32 * 1024 * 1024;
 /** A larger packet is cut: captions stand before the picture. */
 const MOST_OF_A_PACKET = 64 * 1024;
 const MOST_PICTURES = 60 * SECONDS;
 
-export const captionOptions = (stream: number): Record<string, string> => ({
-  ...PRINTS_NOTHING_ELSE,
+/** `rate`: bits per second of the whole source. */
+export const captionOptions = (stream: string, rate = USUAL_RATE): Record<string, string> => ({
+  ...NOTHING_ELSE,
   output_format: 'default',
   show_packets: 'true',
   show_data: 'true',
   show_entries: 'packet=pts_time,data',
-  select_streams: String(stream),
-  read_intervals: `%+${SECONDS}`,
+  select_streams: stream,
+  read_intervals: `%+${Math.min(SECONDS, MOST_BITS / Math.max(rate, 1)).toFixed(3)}`,
 });
 
 /** ATSC A/53: GA94, and the type of what follows. */

@@ -3,6 +3,7 @@
  * HDR10+, light levels, captions, and whether they are interlaced.
  */
 import { NOTHING_ELSE } from '../tools/ffprobe_options.ts';
+import { captionOptions, type CaptionsRead } from './captions.ts';
 import type { FramesOption } from '../tools/probe_report.ts';
 import { fromFfprobe as colour } from './normalise/colour.ts';
 import { pixelFormat } from './normalise/pixel_format.ts';
@@ -45,11 +46,14 @@ const FRAGMENTS = /iso[5-9]|cmf|dash|msdh|msix/;
 /** What these list is read anew at each opening. */
 const NO_FILES = new Set(['hls', 'dash', 'rtsp', 'concat']);
 
-/**
- * The options of ffprobe that print the pictures of the first video stream; undefined if there is none, or if nothing
- * is left open.
- */
-export function framesOf(output: Json, frames: FramesOption): Record<string, string> | undefined {
+/** Options of ffprobe: to print some pictures, and the packets with the captions that these may show. */
+interface FrameOptions {
+  pictures: Record<string, string>;
+  captions: Record<string, string>;
+}
+
+/** For the first video stream; undefined if there is none, or if nothing is left open. */
+export function framesOf(output: Json, frames: FramesOption): FrameOptions | undefined {
   const root = objectOf(output);
   const name = textOf(objectOf(root['format'])['format_name']);
   if (frames === 'never' || name?.split(',').some((one) => NO_FILES.has(one))) return undefined;
@@ -59,11 +63,15 @@ export function framesOf(output: Json, frames: FramesOption): Record<string, str
   const index = stream && numberOf(stream['index']);
   if (!stream || index === undefined || !Number.isInteger(index) || index < 0) return undefined;
   if (frames === 'auto' && !leavesOpen(stream, objectOf(root['format']))) return undefined;
+  const select_streams = String(index);
   return {
-    ...OPTIONS,
-    read_intervals: intervals(objectOf(root['format'])),
-    show_frames: 'true',
-    select_streams: String(index),
+    pictures: {
+      ...OPTIONS,
+      read_intervals: intervals(objectOf(root['format'])),
+      show_frames: 'true',
+      select_streams,
+    },
+    captions: captionOptions(select_streams, positiveOf(objectOf(root['format'])['bit_rate'])),
   };
 }
 
@@ -132,9 +140,12 @@ export interface Bitstream {
   captions: Caption[];
   /** How many pictures were read. */
   pictures: number;
+  /** Of how much of the video the captions are known by their names. */
+  captionSeconds?: number | undefined;
 }
 
-export function readFrames(output: Json, codec: Field | undefined): Bitstream | undefined {
+/** `named`: what the packets say of captions, if pictures show some. */
+export function readFrames(output: Json, codec: Field | undefined, named?: CaptionsRead): Bitstream | undefined {
   const printed = listOf(objectOf(output)['frames']).slice(0, FIRST_PICTURES + MIDDLE_PICTURES);
   const frames = printed.map(objectOf).filter(isPicture);
   if (frames.length === 0) return undefined;
@@ -148,7 +159,12 @@ export function readFrames(output: Json, codec: Field | undefined): Bitstream | 
   const at = captioned && (numberOf(captioned['pts_time']) ?? numberOf(captioned['best_effort_timestamp_time']));
   return {
     pictures: frames.length,
-    captions: captioned ? [{ kind: 'a53', ...(at === undefined ? {} : { first_time: at }) }] : [],
+    captions: named?.captions.length
+      ? named.captions
+      : captioned
+        ? [{ kind: 'a53', ...(at === undefined ? {} : { first_time: at }) }]
+        : [],
+    captionSeconds: named?.seconds,
     fields: known<Field>({
       'color.primaries': colour(textOf(first['color_primaries'])),
       'color.transfer': colour(textOf(first['color_transfer'])),
@@ -166,6 +182,9 @@ export function readFrames(output: Json, codec: Field | undefined): Bitstream | 
     }),
   };
 }
+
+/** Whether pictures that ffprobe printed carry captions, of whatever kind. */
+export const showsCaptions = (printed: Buffer): boolean => printed.includes('A53 Part 4');
 
 /** Of every picture ffprobe says whether it is interlaced. */
 const isPicture = (frame: JsonObject): boolean => numberOf(frame['interlaced_frame']) !== undefined;
@@ -207,10 +226,20 @@ export function captionsOf({ pair }: Part, listed: readonly SideStream[], read: 
   const own = streamsOf(pair);
   const numbers = new Set(own.flatMap(({ id }) => id ?? []));
   const inside = listed.filter((one) => own.includes(one) || (one.id !== undefined && numbers.has(one.id)));
-  const isNews = ({ kind }: Caption): boolean => kind !== 'a53' || read.length === 0;
+  const isNews = ({ kind, service }: Caption): boolean =>
+    kind === 'a53'
+      ? read.length === 0
+      : !read.some((one) => one.kind === kind && (service === undefined || one.service === service));
   return [...read, ...inside.flatMap(({ caption }) => (caption && isNews(caption) ? [caption] : []))];
 }
 
-/** Whether one of the tools lists captions of the video. */
-export const listsCaptions = (sides: readonly (Side | undefined)[]): boolean =>
-  sides.some((side) => side?.streams.some(({ fields }) => /^eia_[67]08$/.test(String(fields['codec.name'] ?? ''))));
+/** Whether one of the tools lists a caption of the video: this very one, if its name is known. */
+export function isListed(
+  listed: readonly SideStream[],
+  tools: readonly (Side | undefined)[],
+): (one: Caption) => boolean {
+  const isCaption = ({ fields }: SideStream): boolean => /^eia_[67]08$/.test(String(fields['codec.name'] ?? ''));
+  const anything = tools.some((side) => side?.streams.some(isCaption));
+  return ({ service }) =>
+    service === undefined ? anything : listed.some(({ caption }) => caption?.service === service);
+}

@@ -1,7 +1,8 @@
 /** Creates the report from the output of ffprobe and mediainfo. Pure. */
 import { compare, type Compared, type Comparison, type Part } from './compare.ts';
+import type { CaptionsRead } from './captions.ts';
 import type { Context } from './context.ts';
-import { captionsOf, listsCaptions, ONLY_PICTURES, readFrames, witnessed, type Bitstream } from './frames.ts';
+import { captionsOf, isListed, ONLY_PICTURES, readFrames, witnessed, type Bitstream } from './frames.ts';
 import { judge, trust } from './judge.ts';
 import { isPicture, streamsOf } from './match.ts';
 import { finerContainer } from './normalise/container.ts';
@@ -36,6 +37,8 @@ export interface Input extends Sides<Told | undefined> {
   prefer: ReportTool | null;
   /** What ffprobe printed of some pictures; absent if they were not read. */
   frames?: unknown;
+  /** Which captions they carry, if they carry some. */
+  captions?: CaptionsRead | undefined;
   /** Why the pictures were not read, although they leave something open. */
   unread?: string | undefined;
   /** What a tool said of damage although it succeeded. */
@@ -73,13 +76,14 @@ export function report(input: Input): ProbeReport | undefined {
   const chosen = comparison.parts.map((part) => choose(comparison, part, input.prefer));
   const [container, ...streams] = chosen as [Chosen, ...Chosen[]];
   const firstVideo = videoOf(streams);
-  const bitstream = input.frames === undefined ? undefined : readFrames(input.frames, firstVideo?.fields['codec.name']);
+  const bitstream =
+    input.frames === undefined ? undefined : readFrames(input.frames, firstVideo?.fields['codec.name'], input.captions);
   if (firstVideo && bitstream) testify(firstVideo, bitstream, input.prefer);
   const captioned = bothOf(read).flatMap((side) => side?.streams.filter(({ caption }) => caption !== undefined) ?? []);
   const warnings = [
     ...singleSource(read, input),
     ...(firstVideo && !bitstream && input.unread !== undefined ? [notRead(firstVideo.part, input.unread)] : []),
-    ...(firstVideo && bitstream ? notSignalled(firstVideo.part, bitstream, listsCaptions(bothOf(read))) : []),
+    ...(firstVideo && bitstream ? notSignalled(firstVideo.part, bitstream, isListed(captioned, bothOf(read))) : []),
     ...warningsOf({
       comparison,
       container: container.fields,
@@ -191,7 +195,13 @@ function inPictures(
   return {
     ...(captions.length > 0 ? { captions } : {}),
     ...(bitstream
-      ? { looked_at: { pictures: bitstream.pictures, ...(seconds === undefined ? {} : { seconds }) } }
+      ? {
+          looked_at: {
+            pictures: bitstream.pictures,
+            ...(seconds === undefined ? {} : { seconds }),
+            ...(bitstream.captionSeconds === undefined ? {} : { captions: bitstream.captionSeconds }),
+          },
+        }
       : {}),
   };
 }

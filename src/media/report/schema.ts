@@ -96,13 +96,14 @@ const Hdr = group('ReportHdr', 'High dynamic range.', {
 
 const Caption = group('ReportCaption', 'Captions inside the pictures.', {
   kind: word(['a53', 'cea-608', 'cea-708'], 'The kind; a53: captions that are not told apart.'),
-  service: text('The channel of CEA-608 or the service of CEA-708, where mediainfo lists it.', 'CC1'),
-  first_time: number('Time of the first picture that was read and carries them, in seconds.', 1.4),
+  service: text('The channel of CEA-608 or the service of CEA-708, if it is known.', 'CC1'),
+  first_time: number('Time of the first picture that was read and carries some of it, in seconds.', 1.4),
 });
 
 const LookedAt = group('ReportLookedAt', 'The pictures that were decoded for what no container declares.', {
   pictures: Type.Integer({ minimum: 1, ...told('How many.', 6) }),
   seconds: positive('The time that they are shown, where the frame rate is known.', 0.24),
+  captions: number('Seconds of the beginning in which the captions were told apart.', 10),
 });
 
 const times = {

@@ -6,7 +6,7 @@ import { isPicture, streamsOf } from './match.ts';
 import { extensionFits } from './normalise/container.ts';
 import type { ReportTool } from '../tools/probe_report.ts';
 import type { Warning } from './schema.ts';
-import { bothOf, number, sides, told, toldNumber, type Fields } from './side.ts';
+import { bothOf, number, sides, told, toldNumber, type Caption, type Fields } from './side.ts';
 import { frameOf } from './tolerances.ts';
 import type { WarningCode } from './warning_codes.ts';
 
@@ -212,7 +212,11 @@ const FORMATS: readonly (readonly [string, string])[] = [
 ];
 
 /** What the pictures carry and neither tool read from the container or its headers. */
-export function notSignalled(part: Part, { fields, captions }: Bitstream, captionsListed: boolean): Warning[] {
+export function notSignalled(
+  part: Part,
+  { fields, captions }: Bitstream,
+  isListed: (one: Caption) => boolean,
+): Warning[] {
   const found: Warning[] = [];
   const warn = (code: WarningCode, message: string) => found.push({ code, message, path: part.path });
   const says = (field: string) => bothOf(sides((tool) => part[tool]?.[field])).some((value) => value !== undefined);
@@ -221,12 +225,16 @@ export function notSignalled(part: Part, { fields, captions }: Bitstream, captio
   const hidden = FORMATS.filter(([field]) => fields[field] === true && !signalled(field)).map(([, name]) => name);
   if (hidden.length > 0)
     warn('hdr-not-signalled', `the pictures carry ${hidden.join(' and ')}, which the container does not declare`);
-  if (captions.length > 0 && !captionsListed)
-    warn('captions-not-signalled', 'the pictures carry captions (CEA-608 or CEA-708), which neither tool lists');
+  const unlisted = captions.filter((one) => !isListed(one)).map(nameOf);
+  if (unlisted.length > 0)
+    warn('captions-not-signalled', `the pictures carry captions (${unlisted.join(', ')}), which neither tool lists`);
   if (fields['scan_type'] === 'interlaced' && bothOf(part).some((side) => side?.['scan_type'] === 'progressive'))
     warn('interlace-mismatch', 'there are interlaced pictures, but the stream is declared progressive');
   return found;
 }
+
+const nameOf = ({ kind, service }: Caption): string =>
+  kind === 'a53' ? 'CEA-608 or CEA-708' : `${kind.toUpperCase()} ${service ?? ''}`.trim();
 
 /** Times without a packet in one stream of a timeline. */
 export interface StreamGaps {

@@ -11,6 +11,8 @@ import { OptionError } from '../../media/tools/option.ts';
 import { type Exit, type Launcher, LauncherError, type Limits } from './launcher.ts';
 import { dataLimit, withFittingHeap } from './node_tool.ts';
 import type { RawBody, RawToolResult } from './output.ts';
+import { captionGatherer, MOST_PRINTED } from '../../media/report/captions.ts';
+import { showsCaptions } from '../../media/report/frames.ts';
 import { framesRun, reportOf, runsForReport, type FramesRan, type FramesRun } from './report.ts';
 import { waitsForKind, type JobSource, type OriginUses, type SourceFailure } from './source.ts';
 import type { Allowance } from './compare.ts';
@@ -96,7 +98,13 @@ async function runAtOnce(running: Running): Promise<Omit<RawBody, 'ioUsage' | 'o
 async function readPictures(asked: FramesRun, running: Running): Promise<FramesRan> {
   if ('unread' in asked) return asked;
   if (running.remainingMs < 1) return { unread: 'no time was left to read pictures' };
-  return { result: await runTool(asked.tool, running) };
+  const pictures = await runTool(asked.pictures, running);
+  if (!pictures.output || !showsCaptions(pictures.output)) return { runs: [pictures] };
+  const gathered = captionGatherer();
+  const remainingMs = running.remainingMs - pictures.durationMs;
+  const settings = { ...running.settings, outputBytes: MOST_PRINTED };
+  const packets = await runTool(asked.captions, { ...running, remainingMs, settings }, (bytes) => gathered.push(bytes));
+  return { runs: [pictures, packets], captions: gathered.told() };
 }
 
 /** After all other runs, so that what the tools say of the source never depends on it. */

@@ -1,8 +1,9 @@
 /** probe_report in the runner: the additional tool runs for it, and its result. */
 import { codeMember } from '../../base/causes.ts';
 import type { AssignedTool, Assignment } from '../../platform/bus/messages.ts';
+import type { CaptionsRead } from '../../media/report/captions.ts';
 import { framesOf } from '../../media/report/frames.ts';
-import { report, type Told } from '../../media/report/report.ts';
+import { report, type Input, type Told } from '../../media/report/report.ts';
 import { sides } from '../../media/report/side.ts';
 import type { StreamGaps } from '../../media/report/warnings.ts';
 import { extensionOf } from '../../source/playlist/mapping.ts';
@@ -44,8 +45,9 @@ const namesSideData = (version: string): boolean => {
 };
 
 /** Of pictures that should be read: a run of ffprobe over them, and then its result; or why they are not read. */
-export type FramesRun = { tool: AssignedTool } | { unread: string };
-export type FramesRan = { result: RawToolResult } | { unread: string };
+export type FramesRun = Record<'pictures' | 'captions', AssignedTool> | { unread: string };
+/** `runs`: that of the pictures, and where these carry captions one that tells which. */
+export type FramesRan = { runs: [RawToolResult, RawToolResult?]; captions?: CaptionsRead } | { unread: string };
 
 /** ffprobe once more, over some pictures, where the tools leave open what these carry. */
 export function framesRun(
@@ -59,14 +61,19 @@ export function framesRun(
   if (!options) return undefined;
   if (!namesSideData(tool.version))
     return { unread: `ffprobe ${tool.version} cannot list what pictures carry, as 5.1 and later can` };
-  return { tool: { ...tool, options: { ...readingOptions(tool), ...options } } };
+  const run = (more: Record<string, string>) => ({ ...tool, options: { ...readingOptions(tool), ...more } });
+  return { pictures: run(options.pictures), captions: run(options.captions) };
 }
 
 /** What was printed, or why nothing. A run that cannot go to the middle fails behind the first pictures. */
-function picturesIn(ran: FramesRan | undefined): { frames?: unknown; unread?: string } {
+function picturesIn(ran: FramesRan | undefined): Pick<Input, 'frames' | 'captions' | 'unread'> {
   if (ran === undefined || 'unread' in ran) return ran ?? {};
-  const { result } = ran;
+  const {
+    runs: [result],
+    captions,
+  } = ran;
   return {
+    captions,
     frames: toldBy({ ...result, success: true })?.output,
     unread: result.success ? 'ffprobe decoded none of the pictures' : (result.error ?? 'ffprobe failed'),
   };
@@ -98,15 +105,14 @@ export function reportOf(
   } = assignment;
   if (!enabled || assignment.kind !== 'file') return undefined;
   const begun = performance.now();
-  const frames = pictures && 'result' in pictures ? pictures.result : undefined;
-  const more = frames ? [...own, frames] : own;
+  const runs = pictures && 'runs' in pictures ? pictures.runs.filter((one) => one !== undefined) : [];
   const made = report({
     ...sides((name) => toldBy([...own, ...tools].find((tool) => tool.name === name))),
     diff: diff || policy !== undefined,
     prefer,
     extension: extensionOf(assignment.source),
     ...picturesIn(pictures),
-    damage: [...more, ...tools].find(({ damage }) => damage !== undefined)?.damage,
+    damage: [...own, ...runs, ...tools].find(({ damage }) => damage !== undefined)?.damage,
     gaps,
   });
   const longest = own.reduce((most, { durationMs }) => Math.max(most, durationMs), 0);
@@ -116,8 +122,8 @@ export function reportOf(
     exitCode: null,
     signal: null,
     format: 'json',
-    durationMs: longest + (frames?.durationMs ?? 0) + performance.now() - begun,
-    usageMs: more.reduce((sum, { usageMs }) => sum + usageMs, 0),
+    durationMs: longest + runs.reduce((sum, { durationMs }) => sum + durationMs, 0) + performance.now() - begun,
+    usageMs: [...own, ...runs].reduce((sum, { usageMs }) => sum + usageMs, 0),
   } as const;
   if (!made) {
     const first = tools.find(({ error, name }) => error !== undefined && REPORT_TOOLS.some((tool) => tool === name));
