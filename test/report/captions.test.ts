@@ -59,7 +59,7 @@ function told(text: string, piece = 1_000): ReturnType<ReturnType<typeof caption
   return gatherer.told();
 }
 const named = (text: string): string[] =>
-  told(text).captions.map(({ kind, service: name, first_time: at }) => `${kind} ${name} ${at}`);
+  told(text).captions.map(({ kind, service: name, first_time: at }) => `${kind} ${name ?? '-'} ${at}`);
 
 describe('captions in packets', () => {
   const ROWS: [what: string, packets: [number | 'N/A', Buffer][], captions: string[]][] = [
@@ -68,11 +68,11 @@ describe('captions in packets', () => {
     ['roll-up in field 2', [[1, packet([pair(1, 0x15, 0x26)])]], ['cea-608 CC3 1']],
     ['field 2 with the command of field 1', [[1, packet([pair(1, 0x1c, 0x29)])]], ['cea-608 CC4 1']],
     ['text mode', [[1, packet([pair(0, 0x14, 0x2a)])]], ['cea-608 T1 1']],
-    ['only padding', [[1, packet([[0, 0x80, 0x80]])]], []],
-    ['only the command that erases', [[1, packet([pair(0, 0x14, 0x2c)])]], []],
-    ['letters without a mode', [[1, packet([pair(0, 0x41, 0x42)])]], []],
-    ['bytes that are not valid', [[1, packet([pair(0, 0x14, 0x20)], { valid: 0 })]], []],
-    ['data that are not to be used', [[1, packet([pair(0, 0x14, 0x20)], { flags: 0 })]], []],
+    ['only padding', [[1, packet([[0, 0x80, 0x80]])]], ['a53 - 1']],
+    ['only the command that erases', [[1, packet([pair(0, 0x14, 0x2c)])]], ['a53 - 1']],
+    ['letters without a mode', [[1, packet([pair(0, 0x41, 0x42)])]], ['a53 - 1']],
+    ['bytes that are not valid', [[1, packet([pair(0, 0x14, 0x20)], { valid: 0 })]], ['a53 - 1']],
+    ['data that are not to be used', [[1, packet([pair(0, 0x14, 0x20)], { flags: 0 })]], ['a53 - 1']],
     ['service 1', [[1, packet(service(1, [0x41, 0x42]))]], ['cea-708 1 1']],
     ['service 9, in an extended header', [[1, packet(service(9, [0x41]))]], ['cea-708 9 1']],
     [
@@ -83,7 +83,7 @@ describe('captions in packets', () => {
       ],
       ['cea-708 2 1.1'],
     ],
-    ['a packet that begins in another picture', [[1, packet(service(2, [0x41, 0x42]).slice(1))]], []],
+    ['a packet that begins in another picture', [[1, packet(service(2, [0x41, 0x42]).slice(1))]], ['a53 - 1']],
     ['data with three zeros', [[1, packet(service(1, [0, 0, 0, 1, 0, 0, 3]))]], ['cea-708 1 1']],
     [
       'pictures in another order than they are shown',
@@ -131,7 +131,7 @@ describe('captions in packets', () => {
       for (let change = 0; change < 1 + (round % 20); change++)
         bytes[Math.floor(next() * bytes.length)] = Math.floor(next() * 256);
       for (const { kind, service: name } of told(bytes.toString('latin1')).captions)
-        assert.match(`${kind} ${name}`, /^(?:cea-608 (?:CC|T)[1-4]|cea-708 [1-9]\d?)$/);
+        assert.match(`${kind} ${name}`, /^(?:cea-608 (?:CC|T)[1-4]|cea-708 [1-9]\d?|a53 undefined)$/);
     }
   });
 

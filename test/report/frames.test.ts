@@ -254,29 +254,33 @@ describe('pictures that are read', () => {
     };
   };
   const FRAGMENTED = { tags: { compatible_brands: 'isomiso2avc1mp41iso5' } };
-  for (const [what, output, isOpen] of [
-    ['an ordinary MP4', plain({}), false],
-    ['an ordinary MP4 of HEVC', plain({ codec_name: 'hevc', field_order: undefined }), false],
-    ['an ordinary MP4 of a film', plain({ avg_frame_rate: '24000/1001', r_frame_rate: '24000/1001' }), false],
-    ['no colour of 8 bits', plain({ color_transfer: undefined }), false],
-    ['10 bits', plain({ pix_fmt: 'yuv420p10le' }), false],
-    ['10 bits of no colour', plain({ pix_fmt: 'yuv420p10le', color_transfer: undefined }), true],
-    ['no colour and no pixel format', plain({ pix_fmt: undefined, color_transfer: 'unknown' }), true],
-    ['PQ', plain({ color_transfer: 'smpte2084' }), true],
-    ['HLG', plain({ pix_fmt: 'yuv420p10le', color_transfer: 'arib-std-b67' }), false],
-    ['an unknown field order', plain({ field_order: undefined }), true],
-    ['fields', plain({ field_order: 'tt' }), true],
-    ['fields of HEVC', plain({ codec_name: 'hevc', field_order: 'tt' }), true],
-    ['MPEG-2', plain({ codec_name: 'mpeg2video' }), true],
-    ['the frame rate of television', plain({ avg_frame_rate: '30000/1001' }), false],
-    ['fragments of that rate', plain({ avg_frame_rate: '30000/1001' }, FRAGMENTED), true],
-    ['fragments of no known rate', plain({ avg_frame_rate: '0/0' }, FRAGMENTED), true],
-    ['fragments of another rate', plain({}, FRAGMENTED), false],
-    ['AV1', plain({ codec_name: 'av1', color_transfer: 'smpte2084' }), false],
-    ['a transport stream', plain({}, { format_name: 'mpegts' }), true],
+  for (const [what, output, read] of [
+    ['an ordinary MP4', plain({}), 'nothing'],
+    ['an ordinary MP4 of HEVC', plain({ codec_name: 'hevc', field_order: undefined }), 'nothing'],
+    ['an ordinary MP4 of a film', plain({ avg_frame_rate: '24000/1001', r_frame_rate: '24000/1001' }), 'nothing'],
+    ['no colour of 8 bits', plain({ color_transfer: undefined }), 'nothing'],
+    ['10 bits', plain({ pix_fmt: 'yuv420p10le' }), 'nothing'],
+    ['10 bits of no colour', plain({ pix_fmt: 'yuv420p10le', color_transfer: undefined }), 'pictures'],
+    ['no colour and no pixel format', plain({ pix_fmt: undefined, color_transfer: 'unknown' }), 'pictures'],
+    ['PQ', plain({ color_transfer: 'smpte2084' }), 'pictures'],
+    ['HLG', plain({ pix_fmt: 'yuv420p10le', color_transfer: 'arib-std-b67' }), 'nothing'],
+    ['an unknown field order', plain({ field_order: undefined }), 'pictures'],
+    ['fields', plain({ field_order: 'tt' }), 'pictures'],
+    ['fields of HEVC', plain({ codec_name: 'hevc', field_order: 'tt' }), 'pictures'],
+    ['MPEG-2', plain({ codec_name: 'mpeg2video' }), 'pictures'],
+    ['the frame rate of television', plain({ avg_frame_rate: '30000/1001' }), 'nothing'],
+    ['fragments of that rate', plain({ avg_frame_rate: '30000/1001' }, FRAGMENTED), 'packets'],
+    ['fragments of no known rate', plain({ avg_frame_rate: '0/0' }, FRAGMENTED), 'packets'],
+    ['fragments of another rate', plain({}, FRAGMENTED), 'packets'],
+    ['AV1', plain({ codec_name: 'av1', color_transfer: 'smpte2084' }), 'nothing'],
+    ['a transport stream', plain({}, { format_name: 'mpegts' }), 'packets'],
+    ['AV1 in Matroska', plain({ codec_name: 'av1' }, { format_name: 'matroska,webm' }), 'packets'],
+    ['VP9', plain({ codec_name: 'vp9' }, { format_name: 'matroska,webm' }), 'nothing'],
   ] as const)
-    it(`${isOpen ? 'those of' : 'none of'} ${what}`, () =>
-      assert.equal(framesOf(output, 'auto') !== undefined, isOpen));
+    it(`${read} of ${what}`, () => {
+      const runs = framesOf(output, 'auto');
+      assert.equal(runs?.pictures ? 'pictures' : runs?.first ? 'packets' : 'nothing', read);
+    });
 
   for (const [what, format, expected] of [
     ['a long MP4', { duration: '100.5', start_time: '1.5' }, '%+#4,51.750%+#2'],
@@ -286,7 +290,7 @@ describe('pictures that are read', () => {
     ['Matroska', { duration: '100', format_name: 'matroska,webm' }, '%+#4'],
   ] as const)
     it(`at the beginning and, where an index leads there, in the middle: ${what}`, () =>
-      assert.equal(framesOf(plain({}, format), 'always')?.pictures['read_intervals'], expected));
+      assert.equal(framesOf(plain({}, format), 'always')?.pictures?.['read_intervals'], expected));
 
   for (const [what, output, option, selected] of [
     ['those of h264', of('h264'), 'auto', '1'],
@@ -298,5 +302,5 @@ describe('pictures that are read', () => {
     ['none of a playlist', of('h264', 'hls'), 'always', undefined],
     ['none of what is no output', 'x', 'always', undefined],
   ] as const)
-    it(what, () => assert.equal(framesOf(output, option)?.pictures['select_streams'], selected));
+    it(what, () => assert.equal(framesOf(output, option)?.pictures?.['select_streams'], selected));
 });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { corpus } from '../corpus.ts';
 import { startRealTools, type RealTools } from './real_tools.ts';
 
-type Row = readonly [names: string[], formats: string[] | undefined, profile?: number, captions?: string[]];
+type Row = readonly [names: string[], formats: string[] | undefined, profile?: number | undefined, captions?: string[]];
 const FILES: readonly Row[] = [
   [['dv-regular.hevc'], ['HDR10', 'Dolby Vision'], 8],
   [['dv-regular.mkv'], ['HDR10', 'Dolby Vision'], 8],

@@ -98,7 +98,7 @@ function access(
       const member = view[outer];
       const value = inner === undefined ? member : objectOf(member)[inner];
       if (counted && Array.isArray(value)) return value.length;
-      return value ?? (pictures !== undefined && view['looked_at'] === undefined ? undefined : unsaid);
+      return value ?? (pictures !== undefined && !objectOf(view['looked_at'])['pictures'] ? undefined : unsaid);
     },
   };
 }

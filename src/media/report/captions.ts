@@ -8,7 +8,7 @@ import type { Caption } from './side.ts';
 /** A caption of a channel that is in use comes within seconds. */
 const SECONDS = 10;
 /** Of the video at most: a far one is read for it. */
-const MOST_BITS = 32_000_000;
+const MOST_BITS = 16_000_000;
 /** Of a video whose rate is not known. */
 const USUAL_RATE = 8_000_000;
 /** Of printed lines, four times as long as the packets: the rate of a moment may be above that of the file. */
@@ -17,16 +17,22 @@ export const MOST_PRINTED = 32 * 1024 * 1024;
 const MOST_OF_A_PACKET = 64 * 1024;
 const MOST_PICTURES = 60 * SECONDS;
 
-/** `rate`: bits per second of the whole source. */
-export const captionOptions = (stream: string, rate = USUAL_RATE): Record<string, string> => ({
+const packets = (stream: string, read_intervals: string): Record<string, string> => ({
   ...NOTHING_ELSE,
   output_format: 'default',
   show_packets: 'true',
   show_data: 'true',
   show_entries: 'packet=pts_time,data',
   select_streams: stream,
-  read_intervals: `%+${Math.min(SECONDS, MOST_BITS / Math.max(rate, 1)).toFixed(3)}`,
+  read_intervals,
 });
+
+/** Where a video has captions, each of its pictures has a place for them. */
+export const firstPackets = (stream: string): Record<string, string> => packets(stream, '%+#8');
+
+/** `rate`: bits per second of the whole source. */
+export const captionOptions = (stream: string, rate = USUAL_RATE): Record<string, string> =>
+  packets(stream, `%+${Math.min(SECONDS, MOST_BITS / Math.max(rate, 1)).toFixed(3)}`);
 
 /** ATSC A/53: GA94, and the type of what follows. */
 const CAPTION_DATA = Buffer.from('GA94\x03', 'latin1');
@@ -36,6 +42,8 @@ const LINE = /^[0-9a-f]{8}: ((?:[0-9a-f]{2,4} )+)/;
 type Construct = readonly [type: number, first: number, second: number];
 interface Picture {
   seconds: number;
+  /** Has a place for captions, which may be empty. */
+  carries: boolean;
   constructs: Construct[];
 }
 
@@ -46,8 +54,9 @@ function withoutEscapes(bytes: Buffer): number[] {
   return plain;
 }
 
-function constructsIn(packet: Buffer): Construct[] {
+function readPacket(packet: Buffer): Omit<Picture, 'seconds'> {
   const found: Construct[] = [];
+  const carries = packet.includes(CAPTION_DATA);
   for (let at = packet.indexOf(CAPTION_DATA); at !== -1; at = packet.indexOf(CAPTION_DATA, at + 1)) {
     const from = at + CAPTION_DATA.length;
     const [flags = 0, , ...data] = withoutEscapes(packet.subarray(from, from + 160));
@@ -58,7 +67,7 @@ function constructsIn(packet: Buffer): Construct[] {
       if ((marker & 0x04) !== 0) found.push([marker & 0x03, first, second]);
     }
   }
-  return found;
+  return { carries, constructs: found };
 }
 
 /** CEA-608: resume caption loading, roll-up of 2 to 4 rows, direct, end of caption; and those of its text mode. */
@@ -124,6 +133,7 @@ function captionsIn(pictures: readonly Picture[]): Caption[] {
 }
 
 export interface CaptionsRead {
+  /** `a53` alone: there is a place for captions, and none that can be told came in this time. */
   captions: Caption[];
   /** Between the first and the last picture that was looked at. */
   seconds: number;
@@ -144,7 +154,7 @@ export function captionGatherer(): { push(bytes: Buffer): void; told(): Captions
     } else if (text === '[PACKET]') [seconds, data, held] = [undefined, [], 0];
     else if (text.startsWith('pts_time=')) seconds = Number(text.slice('pts_time='.length));
     else if (text === '[/PACKET]' && seconds !== undefined && Number.isFinite(seconds))
-      if (pictures.length < MOST_PICTURES) pictures.push({ seconds, constructs: constructsIn(Buffer.concat(data)) });
+      if (pictures.length < MOST_PICTURES) pictures.push({ seconds, ...readPacket(Buffer.concat(data)) });
   };
   return {
     push(bytes) {
@@ -155,7 +165,10 @@ export function captionGatherer(): { push(bytes: Buffer): void; told(): Captions
     told() {
       const shown = pictures.toSorted((a, b) => a.seconds - b.seconds);
       const [first, last] = [shown[0]?.seconds ?? 0, shown.at(-1)?.seconds ?? 0];
-      return { captions: captionsIn(shown), seconds: Math.round((last - first) * 1000) / 1000 };
+      const captions = captionsIn(shown);
+      const place = shown.find(({ carries }) => carries);
+      if (captions.length === 0 && place) captions.push({ kind: 'a53', first_time: place.seconds });
+      return { captions, seconds: Math.round((last - first) * 1000) / 1000 };
     },
   };
 }

@@ -3,11 +3,10 @@
  * HDR10+, light levels, captions, and whether they are interlaced.
  */
 import { NOTHING_ELSE } from '../tools/ffprobe_options.ts';
-import { captionOptions, type CaptionsRead } from './captions.ts';
+import { captionOptions, firstPackets, type CaptionsRead } from './captions.ts';
 import type { FramesOption } from '../tools/probe_report.ts';
 import { fromFfprobe as colour } from './normalise/colour.ts';
 import { pixelFormat } from './normalise/pixel_format.ts';
-import { valueOf } from './normalise/ratio.ts';
 import { known, listOf, numberOf, objectOf, positiveOf, tagOf, textOf, type Json, type JsonObject } from './json.ts';
 import type { Part } from './compare.ts';
 import { streamsOf } from './match.ts';
@@ -39,16 +38,19 @@ const OPTIONS: Readonly<Record<string, string>> = {
 
 /** Codecs whose pictures may carry more than their container declares. ffprobe itself does not decode AV1. */
 const OPEN = new Set(['h264', 'hevc', 'mpeg2video']);
-/** Frame rates of the television that has captions in its pictures. */
-const CAPTIONED_RATES = [30000 / 1001, 60000 / 1001];
+const CAPTIONED = new Set([...OPEN, 'av1']);
 /** Brands of MP4 in fragments. */
 const FRAGMENTS = /iso[5-9]|cmf|dash|msdh|msix/;
 /** What these list is read anew at each opening. */
 const NO_FILES = new Set(['hls', 'dash', 'rtsp', 'concat']);
 
-/** Options of ffprobe: to print some pictures, and the packets with the captions that these may show. */
+/** Options of ffprobe for each run. */
 interface FrameOptions {
-  pictures: Record<string, string>;
+  /** Prints some pictures. */
+  pictures?: Record<string, string>;
+  /** Where no pictures are read: prints some packets, which show whether there are captions. */
+  first?: Record<string, string>;
+  /** Prints more packets, which show what captions there are. */
   captions: Record<string, string>;
 }
 
@@ -62,16 +64,16 @@ export function framesOf(output: Json, frames: FramesOption): FrameOptions | und
     .find((one) => one['codec_type'] === 'video' && objectOf(one['disposition'])['attached_pic'] !== 1);
   const index = stream && numberOf(stream['index']);
   if (!stream || index === undefined || !Number.isInteger(index) || index < 0) return undefined;
-  if (frames === 'auto' && !leavesOpen(stream, objectOf(root['format']))) return undefined;
+  const format = objectOf(root['format']);
+  const codec = textOf(stream['codec_name']) ?? '';
+  const isOpen = frames === 'always' || (OPEN.has(codec) && leavesOpen(stream, codec));
+  if (!isOpen && !(CAPTIONED.has(codec) && mayHaveCaptions(format))) return undefined;
   const select_streams = String(index);
   return {
-    pictures: {
-      ...OPTIONS,
-      read_intervals: intervals(objectOf(root['format'])),
-      show_frames: 'true',
-      select_streams,
-    },
-    captions: captionOptions(select_streams, positiveOf(objectOf(root['format'])['bit_rate'])),
+    ...(isOpen
+      ? { pictures: { ...OPTIONS, read_intervals: intervals(format), show_frames: 'true', select_streams } }
+      : { first: firstPackets(select_streams) }),
+    captions: captionOptions(select_streams, positiveOf(format['bit_rate'])),
   };
 }
 
@@ -88,13 +90,8 @@ function intervals(format: JsonObject): string {
 }
 
 /** Whether the pictures may carry more than is known of the stream. MPEG-2 is the codec of DVD and television. */
-function leavesOpen(stream: JsonObject, format: JsonObject): boolean {
-  const codec = textOf(stream['codec_name']) ?? '';
-  if (!OPEN.has(codec)) return false;
-  return (
-    codec === 'mpeg2video' || mayBeHdr(stream) || mayBeInterlaced(stream, codec) || mayHaveCaptions(stream, format)
-  );
-}
+const leavesOpen = (stream: JsonObject, codec: string): boolean =>
+  codec === 'mpeg2video' || mayBeHdr(stream) || mayBeInterlaced(stream, codec);
 
 /**
  * HDR10+ and Dolby Vision on PQ, or HDR of which nothing is declared, which has ten bits or more. Cameras that write HLG
@@ -114,18 +111,11 @@ function mayBeInterlaced(stream: JsonObject, codec: string): boolean {
 }
 
 /**
- * Captions inside pictures are those of North American television. Recordings have them; an MP4 is open only in
- * fragments of such a frame rate, as a packager of a channel writes it. Encoders keep captions in whole MP4 as well, but
- * four pictures cost 0.9 times as much as both tools, and most of these files have none.
+ * Captions inside pictures are those of North American television. Recordings have them, and fragments of MP4, as a
+ * packager of a channel writes them. Encoders keep them in a whole MP4 as well, but nearly none of these has any, and
+ * one more start of ffprobe would be a fifth of both tools.
  */
-function mayHaveCaptions(stream: JsonObject, format: JsonObject): boolean {
-  if (!isMp4(format)) return true;
-  const rate = valueOf(stream['avg_frame_rate']);
-  return (
-    isFragmented(format) &&
-    (rate === undefined || CAPTIONED_RATES.some((captioned) => Math.abs(rate / captioned - 1) < 0.0005))
-  );
-}
+const mayHaveCaptions = (format: JsonObject): boolean => !isMp4(format) || isFragmented(format);
 
 const isMp4 = (format: JsonObject): boolean => textOf(format['format_name'])?.split(',').includes('mp4') === true;
 
@@ -138,17 +128,17 @@ function isFragmented(format: JsonObject): boolean {
 export interface Bitstream {
   fields: Fields;
   captions: Caption[];
-  /** How many pictures were read. */
+  /** How many pictures were read; 0: packets alone. */
   pictures: number;
   /** Of how much of the video the captions are known by their names. */
   captionSeconds?: number | undefined;
 }
 
-/** `named`: what the packets say of captions, if pictures show some. */
+/** `named`: what the packets say of captions, if they were read. */
 export function readFrames(output: Json, codec: Field | undefined, named?: CaptionsRead): Bitstream | undefined {
   const printed = listOf(objectOf(output)['frames']).slice(0, FIRST_PICTURES + MIDDLE_PICTURES);
   const frames = printed.map(objectOf).filter(isPicture);
-  if (frames.length === 0) return undefined;
+  if (frames.length === 0) return named && { fields: {}, pictures: 0, ...ofCaptions(named) };
   const data = frames.flatMap(sideData);
   const of = (pattern: RegExp): JsonObject | undefined => data.find((one) => pattern.test(typeOf(one)));
   const interlaced = frames.find((frame) => numberOf(frame['interlaced_frame']) === 1);
@@ -159,12 +149,8 @@ export function readFrames(output: Json, codec: Field | undefined, named?: Capti
   const at = captioned && (numberOf(captioned['pts_time']) ?? numberOf(captioned['best_effort_timestamp_time']));
   return {
     pictures: frames.length,
-    captions: named?.captions.length
-      ? named.captions
-      : captioned
-        ? [{ kind: 'a53', ...(at === undefined ? {} : { first_time: at }) }]
-        : [],
-    captionSeconds: named?.seconds,
+    captions: captioned ? [{ kind: 'a53', ...(at === undefined ? {} : { first_time: at }) }] : [],
+    ...(named ? ofCaptions(named) : {}),
     fields: known<Field>({
       'color.primaries': colour(textOf(first['color_primaries'])),
       'color.transfer': colour(textOf(first['color_transfer'])),
@@ -183,8 +169,10 @@ export function readFrames(output: Json, codec: Field | undefined, named?: Capti
   };
 }
 
+const ofCaptions = ({ captions, seconds }: CaptionsRead) => ({ captions, captionSeconds: seconds });
+
 /** Whether pictures that ffprobe printed carry captions, of whatever kind. */
-export const showsCaptions = (printed: Buffer): boolean => printed.includes('A53 Part 4');
+export const showsCaptions = (printed: Buffer | null | undefined): boolean => printed?.includes('A53 Part 4') === true;
 
 /** Of every picture ffprobe says whether it is interlaced. */
 const isPicture = (frame: JsonObject): boolean => numberOf(frame['interlaced_frame']) !== undefined;

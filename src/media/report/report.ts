@@ -77,7 +77,9 @@ export function report(input: Input): ProbeReport | undefined {
   const [container, ...streams] = chosen as [Chosen, ...Chosen[]];
   const firstVideo = videoOf(streams);
   const bitstream =
-    input.frames === undefined ? undefined : readFrames(input.frames, firstVideo?.fields['codec.name'], input.captions);
+    input.frames === undefined && !input.captions
+      ? undefined
+      : readFrames(input.frames, firstVideo?.fields['codec.name'], input.captions);
   if (firstVideo && bitstream) testify(firstVideo, bitstream, input.prefer);
   const captioned = bothOf(read).flatMap((side) => side?.streams.filter(({ caption }) => caption !== undefined) ?? []);
   const warnings = [

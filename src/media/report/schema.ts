@@ -101,7 +101,7 @@ const Caption = group('ReportCaption', 'Captions inside the pictures.', {
 });
 
 const LookedAt = group('ReportLookedAt', 'The pictures that were decoded for what no container declares.', {
-  pictures: Type.Integer({ minimum: 1, ...told('How many.', 6) }),
+  pictures: Type.Integer({ minimum: 0, ...told('How many; 0: packets alone, for captions.', 6) }),
   seconds: positive('The time that they are shown, where the frame rate is known.', 0.24),
   captions: number('Seconds of the beginning in which the captions were told apart.', 10),
 });

@@ -11,9 +11,8 @@ import { OptionError } from '../../media/tools/option.ts';
 import { type Exit, type Launcher, LauncherError, type Limits } from './launcher.ts';
 import { dataLimit, withFittingHeap } from './node_tool.ts';
 import type { RawBody, RawToolResult } from './output.ts';
-import { captionGatherer, MOST_PRINTED } from '../../media/report/captions.ts';
-import { showsCaptions } from '../../media/report/frames.ts';
-import { framesRun, reportOf, runsForReport, type FramesRan, type FramesRun } from './report.ts';
+import { MOST_PRINTED } from '../../media/report/captions.ts';
+import { framesRun, readFrames, reportOf, runsForReport, type FramesRan, type FramesRun } from './report.ts';
 import { waitsForKind, type JobSource, type OriginUses, type SourceFailure } from './source.ts';
 import type { Allowance } from './compare.ts';
 import type { ReadTimeline } from './timeline.ts';
@@ -75,8 +74,7 @@ async function runAtOnce(running: Running): Promise<Omit<RawBody, 'ioUsage' | 'o
   const pictures = framesRun(assignment, [...own, ...tools]);
   const made = pictures || assignment.timeline ? undefined : reportOf(assignment, tools, own, source.redact);
   const admitted = early ? await early.admitted : assignment;
-  const remainingMs = running.remainingMs - (performance.now() - begun);
-  const frames = pictures && (await readPictures(pictures, { ...running, early: undefined, remainingMs }));
+  const frames = pictures && (await picturesIn(pictures, { ...running, early: undefined }, begun));
   const read = assignment.timeline ? await timelineIn({ ...running, early: undefined }, tools, begun) : undefined;
   // A policy, which comes with the admission, is judged on a report that always has its diff.
   const report =
@@ -95,16 +93,13 @@ async function runAtOnce(running: Running): Promise<Omit<RawBody, 'ioUsage' | 'o
   };
 }
 
-async function readPictures(asked: FramesRun, running: Running): Promise<FramesRan> {
-  if ('unread' in asked) return asked;
-  if (running.remainingMs < 1) return { unread: 'no time was left to read pictures' };
-  const pictures = await runTool(asked.pictures, running);
-  if (!pictures.output || !showsCaptions(pictures.output)) return { runs: [pictures] };
-  const gathered = captionGatherer();
-  const remainingMs = running.remainingMs - pictures.durationMs;
-  const settings = { ...running.settings, outputBytes: MOST_PRINTED };
-  const packets = await runTool(asked.captions, { ...running, remainingMs, settings }, (bytes) => gathered.push(bytes));
-  return { runs: [pictures, packets], captions: gathered.told() };
+/** Packets are read while they are printed, so what they may be is more than an output. */
+function picturesIn(asked: FramesRun, running: Running, begun: number): Promise<FramesRan> {
+  const printing = { ...running.settings, outputBytes: MOST_PRINTED };
+  return readFrames(asked, (tool, onOutput) => {
+    const remainingMs = running.remainingMs - (performance.now() - begun);
+    return runTool(tool, { ...running, remainingMs, ...(onOutput ? { settings: printing } : {}) }, onOutput);
+  });
 }
 
 /** After all other runs, so that what the tools say of the source never depends on it. */

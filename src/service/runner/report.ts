@@ -1,8 +1,8 @@
 /** probe_report in the runner: the additional tool runs for it, and its result. */
 import { codeMember } from '../../base/causes.ts';
 import type { AssignedTool, Assignment } from '../../platform/bus/messages.ts';
-import type { CaptionsRead } from '../../media/report/captions.ts';
-import { framesOf } from '../../media/report/frames.ts';
+import { captionGatherer, type CaptionsRead } from '../../media/report/captions.ts';
+import { framesOf, showsCaptions } from '../../media/report/frames.ts';
 import { report, type Input, type Told } from '../../media/report/report.ts';
 import { sides } from '../../media/report/side.ts';
 import type { StreamGaps } from '../../media/report/warnings.ts';
@@ -44,10 +44,16 @@ const namesSideData = (version: string): boolean => {
   return major > 5 || (major === 5 && minor >= 1);
 };
 
-/** Of pictures that should be read: a run of ffprobe over them, and then its result; or why they are not read. */
-export type FramesRun = Record<'pictures' | 'captions', AssignedTool> | { unread: string };
-/** `runs`: that of the pictures, and where these carry captions one that tells which. */
-export type FramesRan = { runs: [RawToolResult, RawToolResult?]; captions?: CaptionsRead } | { unread: string };
+type Runs = ReturnType<typeof framesOf> & object;
+/** Of pictures that should be read: the runs of ffprobe over them; or why they are not read. */
+export type FramesRun = { [Run in keyof Runs]: AssignedTool } | { unread: string };
+export interface FramesRan {
+  ran: RawToolResult[];
+  /** Of the pictures. */
+  printed?: RawToolResult;
+  captions?: CaptionsRead;
+  unread?: string;
+}
 
 /** ffprobe once more, over some pictures, where the tools leave open what these carry. */
 export function framesRun(
@@ -57,25 +63,45 @@ export function framesRun(
   const tool = tools.find(({ name }) => name === ffprobe.name);
   const told = toldBy(ran.find(({ name }) => name === ffprobe.name));
   if (!enabled || kind !== 'file' || !tool || !told || LIVE.test(source.scheme)) return undefined;
-  const options = framesOf(told.output, frames);
-  if (!options) return undefined;
-  if (!namesSideData(tool.version))
+  const runs = framesOf(told.output, frames);
+  if (!runs) return undefined;
+  if (runs.pictures && !namesSideData(tool.version))
     return { unread: `ffprobe ${tool.version} cannot list what pictures carry, as 5.1 and later can` };
-  const run = (more: Record<string, string>) => ({ ...tool, options: { ...readingOptions(tool), ...more } });
-  return { pictures: run(options.pictures), captions: run(options.captions) };
+  const reading = readingOptions(tool);
+  const run = (options: Record<string, string>): AssignedTool => ({ ...tool, options: { ...reading, ...options } });
+  return {
+    ...(runs.pictures ? { pictures: run(runs.pictures) } : {}),
+    ...(runs.first ? { first: run(runs.first) } : {}),
+    captions: run(runs.captions),
+  };
+}
+
+/** Which captions there are is asked only where there are some. */
+export async function readFrames(
+  asked: FramesRun,
+  run: (tool: AssignedTool, onOutput?: (bytes: Buffer) => void) => Promise<RawToolResult>,
+): Promise<FramesRan> {
+  if ('unread' in asked) return { ran: [], ...asked };
+  const read: FramesRan = { ran: [] };
+  const packets = async (tool: AssignedTool): Promise<boolean> => {
+    const gathered = captionGatherer();
+    read.ran.push(await run(tool, (bytes) => gathered.push(bytes)));
+    read.captions = gathered.told();
+    return read.captions.captions.length > 0;
+  };
+  if (asked.pictures) read.ran.push((read.printed = await run(asked.pictures)));
+  const isCaptioned = asked.first ? await packets(asked.first) : showsCaptions(read.printed?.output);
+  if (isCaptioned) await packets(asked.captions);
+  return read;
 }
 
 /** What was printed, or why nothing. A run that cannot go to the middle fails behind the first pictures. */
-function picturesIn(ran: FramesRan | undefined): Pick<Input, 'frames' | 'captions' | 'unread'> {
-  if (ran === undefined || 'unread' in ran) return ran ?? {};
-  const {
-    runs: [result],
-    captions,
-  } = ran;
+function picturesIn({ printed, captions, unread }: FramesRan): Pick<Input, 'frames' | 'captions' | 'unread'> {
+  if (!printed) return { captions, unread };
   return {
     captions,
-    frames: toldBy({ ...result, success: true })?.output,
-    unread: result.success ? 'ffprobe decoded none of the pictures' : (result.error ?? 'ffprobe failed'),
+    frames: toldBy({ ...printed, success: true })?.output,
+    unread: printed.success ? 'ffprobe decoded none of the pictures' : (printed.error ?? 'ffprobe failed'),
   };
 }
 
@@ -105,13 +131,13 @@ export function reportOf(
   } = assignment;
   if (!enabled || assignment.kind !== 'file') return undefined;
   const begun = performance.now();
-  const runs = pictures && 'runs' in pictures ? pictures.runs.filter((one) => one !== undefined) : [];
+  const runs = pictures?.ran ?? [];
   const made = report({
     ...sides((name) => toldBy([...own, ...tools].find((tool) => tool.name === name))),
     diff: diff || policy !== undefined,
     prefer,
     extension: extensionOf(assignment.source),
-    ...picturesIn(pictures),
+    ...(pictures ? picturesIn(pictures) : {}),
     damage: [...own, ...runs, ...tools].find(({ damage }) => damage !== undefined)?.damage,
     gaps,
   });
