@@ -1,17 +1,15 @@
 /** docs/hls-rules.md: every rule of the HLS validator. */
 import type { Rule } from '../../src/media/hls/rule.ts';
-import { CHAPTERS, type RuleId } from '../../src/media/hls/rules/catalog.ts';
-import { REMEDIES } from './hls_remedies.ts';
+import { CHAPTERS } from '../../src/media/hls/rules/catalog.ts';
 
 const INTRODUCTION = `# Rules of the HLS validator
 
-Made from \`src/media/hls/rules\` and \`docs/tables/hls_remedies.ts\` by \`make generate\`: change them there. Clauses
-are those of the second edition of the HLS specification (draft-pantos-hls-rfc8216bis), or chapters of Apple's
-authoring specification.
+Made from \`src/media/hls/rules\` by \`make generate\`: change them there. Clauses are those of the second edition of the
+HLS specification (draft-pantos-hls-rfc8216bis), or chapters of Apple's authoring specification.
 `;
 
-const row = ([id, { level, clause, text }]: [string, Rule]): string =>
-  `| \`${id}\` | ${level} | ${clause.replace('rfc8216bis ', '')} | ${text} | ${REMEDIES[id as RuleId]} |`;
+const row = ([id, { level, clause, text, remedy }]: [string, Rule]): string =>
+  `| \`${id}\` | ${level} | ${clause.replace('rfc8216bis ', '')} | ${text} | ${remedy} |`;
 
 const chapterOf = (title: string, rules: Record<string, Rule>): string => `## ${title}
 

@@ -21,6 +21,8 @@ export interface Rule {
   clause: string;
   /** The requirement. */
   text: string;
+  /** What to do about it. */
+  remedy: string;
   /** Violates the rule. Undefined if playlists alone cannot: the tests then use real segments or hosts. */
   bad: Example | undefined;
   good: Example | undefined;
@@ -33,10 +35,11 @@ const APPLE = 'Apple authoring, ';
 
 const rule =
   (level: Level) =>
-  (clause: string, text: string, bad?: Example | string, good?: Example | string): Rule => ({
+  (clause: string, text: string, remedy: string, bad?: Example | string, good?: Example | string): Rule => ({
     level,
     clause: clauseOf(clause),
     text,
+    remedy,
     bad: exampleOf(bad),
     good: exampleOf(good),
   });

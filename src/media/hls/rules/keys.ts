@@ -8,46 +8,59 @@ export type KeyRule = keyof typeof KEY_RULES;
 const KEY = '#EXT-X-KEY:METHOD=AES-128,URI="https://k/1"';
 
 export const KEY_RULES = {
-  'key-uri': must('4.4.4.4', 'A key has its address', vod('#EXT-X-KEY:METHOD=AES-128'), vod(KEY)),
+  'key-uri': must(
+    '4.4.4.4',
+    'A key has its address',
+    'Add the URI of the key.',
+    vod('#EXT-X-KEY:METHOD=AES-128'),
+    vod(KEY),
+  ),
   'key-none': must(
     '4.4.4.4',
     'A key of the method NONE has no other attributes',
+    'Remove the other attributes, or name the method.',
     vod('#EXT-X-KEY:METHOD=NONE,URI="https://k/1"'),
     vod('#EXT-X-KEY:METHOD=NONE'),
   ),
   'key-iv': must(
     '4.4.4.4',
     'An initialization vector has 128 bits',
+    'Write 0x and 32 hexadecimal digits.',
     vod(`${KEY},IV=0x1234`),
     vod(`${KEY},IV=0x00000000000000000000000000000001`),
   ),
   'key-formatversions': must(
     '4.4.4.4',
     'KEYFORMATVERSIONS is whole numbers separated by slashes',
+    'Write numbers separated by slashes: 1/2.',
     vod(`${KEY},KEYFORMATVERSIONS="1,2"`),
     vod(`${KEY},KEYFORMATVERSIONS="1/2"`),
   ),
   'key-format-aes128': must(
     '4.4.4.4',
     'The key of AES-128 is not wrapped: its KEYFORMAT is identity',
+    'Set KEYFORMAT to identity, or use SAMPLE-AES.',
     vod(`${KEY},KEYFORMAT="com.apple.streamingkeydelivery"`),
     vod(`${KEY},KEYFORMAT="identity"`),
   ),
   'key-iv-reused': should(
     '4.4.4.4',
     'A key with a fixed initialization vector is for one segment: reused, it reveals what segments have in common',
+    'Leave IV out: the sequence number is used then. Or change the key.',
     vod(`${KEY},IV=0x00000000000000000000000000000001`, '#EXTINF:6,', 'a.ts', '#EXTINF:6,', 'b.ts'),
     vod(KEY, '#EXTINF:6,', 'a.ts', '#EXTINF:6,', 'b.ts'),
   ),
   'key-unused': info(
     '4.4.4.4',
     'A key applies to a segment that follows it',
+    'Remove the EXT-X-KEY.',
     vod('#EXTINF:6,', 'a.ts', KEY),
     vod(KEY, '#EXTINF:6,', 'a.ts'),
   ),
   'key-clear': should(
     '4.4.4.4',
     'Keys are fetched over HTTPS',
+    'Serve keys over HTTPS.',
     vod('#EXT-X-KEY:METHOD=AES-128,URI="http://k/1"'),
     vod(KEY),
   ),

@@ -11,18 +11,21 @@ export const VERSION_RULES = {
   'version-low': must(
     '8',
     'EXT-X-VERSION is as high as what the playlist uses needs',
+    'Raise EXT-X-VERSION to the number in the message.',
     raw('#EXTM3U', '#EXT-X-TARGETDURATION:6', '#EXTINF:5.5,', 'a.ts', '#EXT-X-ENDLIST'),
     vod('#EXTINF:5.5,', 'a.ts'),
   ),
   'version-unknown': info(
     '4.4.1.2',
     'EXT-X-VERSION names a version that the specification knows',
+    'Use a version that the specification knows.',
     vod().replace('VERSION:9', 'VERSION:99'),
     vod(),
   ),
   'removed-attribute': info(
     '8',
     'PROGRAM-ID was removed in version 6 of the protocol',
+    'Remove PROGRAM-ID.',
     aMain(aVariant({ 'PROGRAM-ID': '1' })),
     aMain(aVariant({})),
   ),
