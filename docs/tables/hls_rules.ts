@@ -8,12 +8,12 @@ Made from \`src/media/hls/rules\` by \`make generate\`: change them there. Claus
 HLS specification (draft-pantos-hls-rfc8216bis), or chapters of Apple's authoring specification.
 `;
 
-const row = ([id, { level, clause, text, remedy }]: [string, Rule]): string =>
-  `| \`${id}\` | ${level} | ${clause.replace('rfc8216bis ', '')} | ${text} | ${remedy} |`;
+const row = ([id, { level, clause, finding, remedy }]: [string, Rule]): string =>
+  `| \`${id}\` | ${level} | ${clause.replace('rfc8216bis ', '')} | ${finding} | ${remedy} |`;
 
 const chapterOf = (title: string, rules: Record<string, Rule>): string => `## ${title}
 
-| rule | level | clause | requirement | remedy |
+| rule | level | clause | what is wrong | what to do |
 |---|---|---|---|---|
 ${Object.entries(rules).map(row).join('\n')}
 `;

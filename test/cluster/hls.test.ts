@@ -48,7 +48,7 @@ describe('HLS validator on the cluster', function () {
     const body = { url: `${origin}/bad.m3u8`, enable_cli_output: true };
     const bare = await c.probe(body, { path: PATH });
     assert.deepEqual([bare.status, bare.json.success], [200, false]);
-    assert.match(bare.json.error ?? '', /^1 must-fix: No segment is longer/);
+    assert.match(bare.json.error ?? '', /^1 must-fix: A segment, rounded to the nearest second, is longer/);
     const object = await c.probe({ ...body, inject_output: false }, { path: PATH });
     assert.deepEqual([object.status, object.json.success, object.json.error], [200, false, bare.json.error]);
     assert.equal((object.json['output'] as HlsReport).messages[0]?.code, 'extinf-over-target');

@@ -53,7 +53,7 @@ export function compareSegments(
       Math.round(seconds - 0.05) > playlist.targetDuration &&
       Math.round(duration) <= playlist.targetDuration
     )
-      note('duration-over-target', line, `${seconds.toFixed(3)} s of ${playlist.targetDuration} s`);
+      note('duration-over-target', line, `${seconds.toFixed(3)} s, and the target is ${playlist.targetDuration} s`);
     if (video && !facts.startsWithKey) {
       if (independent) note('keyframe-missing', line);
       else if (facts.keys === 0) note('keyframe-absent', line);

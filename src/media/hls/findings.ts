@@ -38,7 +38,7 @@ export class Findings {
       level: rule.level,
       code,
       rule: rule.clause,
-      message: detail === undefined || detail === '' ? rule.text : `${rule.text}: ${detail}`,
+      message: detail === undefined || detail === '' ? rule.finding : `${rule.finding}: ${detail}`,
       url,
       line,
       ...(column === undefined ? {} : { column }),

@@ -19,8 +19,8 @@ export interface Rule {
    * specification, or `own` if neither requires it.
    */
   clause: string;
-  /** The requirement. */
-  text: string;
+  /** What is wrong, as a sentence without its full stop; ": " and what was found may follow. */
+  finding: string;
   /** What to do about it. */
   remedy: string;
   /** Violates the rule. Undefined if playlists alone cannot: the tests then use real segments or hosts. */
@@ -35,10 +35,10 @@ const APPLE = 'Apple authoring, ';
 
 const rule =
   (level: Level) =>
-  (clause: string, text: string, remedy: string, bad?: Example | string, good?: Example | string): Rule => ({
+  (clause: string, finding: string, remedy: string, bad?: Example | string, good?: Example | string): Rule => ({
     level,
     clause: clauseOf(clause),
-    text,
+    finding,
     remedy,
     bad: exampleOf(bad),
     good: exampleOf(good),

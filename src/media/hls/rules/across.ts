@@ -17,54 +17,54 @@ const part = '#EXT-X-PART:DURATION=0.5,URI="p.mp4"';
 export const ACROSS_RULES = {
   'playlist-unreadable': must(
     '6.2.4',
-    'Every playlist that is named can be read',
+    'A playlist cannot be read',
     'Publish the playlist before it is named, and check its address.',
     { 'main.m3u8': aMain(aVariant({}, 'missing/404')) },
     { 'main.m3u8': aMain() },
   ),
   'playlist-nested': must(
     '6.2.4',
-    'A multivariant playlist names only media playlists',
+    'A multivariant playlist names another multivariant playlist',
     'Name media playlists only.',
     { 'main.m3u8': aMain(aVariant({}, 'main.m3u8')) },
     { 'main.m3u8': aMain() },
   ),
   'content-type': must(
     '4',
-    'A playlist is sent as application/vnd.apple.mpegurl or audio/mpegurl, or its path ends with .m3u8 or .m3u',
+    'The Content-Type is not that of a playlist, and the path does not end with .m3u8 or .m3u',
     'Serve playlists as application/vnd.apple.mpegurl.',
   ),
   'target-differs': must(
     '6.2.4',
-    'Media playlists of one presentation have one target duration',
+    'The target duration differs from that of another media playlist',
     REPACKAGE,
     pair(vod(), vod().replace('DURATION:6', 'DURATION:7')),
     same(vod()),
   ),
   'type-differs': must(
     '6.2.4',
-    'Media playlists of one presentation have one EXT-X-PLAYLIST-TYPE',
+    'EXT-X-PLAYLIST-TYPE differs from that of another media playlist',
     REPACKAGE,
     pair(vod(), vod().replace('#EXT-X-PLAYLIST-TYPE:VOD\n', '')),
     same(vod()),
   ),
   'end-differs': should(
     '6.2.4',
-    'Media playlists of one presentation end together',
+    'One media playlist has ended, and another goes on',
     'Finish all variants; check the one that stopped.',
     pair(vod(), window_(1)),
     same(window_(1)),
   ),
   'discontinuities-differ': must(
     '6.2.4',
-    'Variants have the same discontinuities',
+    'The number of discontinuities differs from that of another variant',
     REPACKAGE,
     pair(BROKEN, vod('#EXTINF:6,', 'a.ts', '#EXTINF:6,', 'b.ts')),
     same(BROKEN),
   ),
   'discontinuity-sequence-differs': must(
     '6.2.4',
-    'Variants of a live presentation agree in the numbers of their discontinuities',
+    'The discontinuity sequence number differs from that of another variant',
     REPACKAGE,
     pair(
       live('#EXT-X-MEDIA-SEQUENCE:9', '#EXT-X-DISCONTINUITY-SEQUENCE:1'),
@@ -74,49 +74,49 @@ export const ACROSS_RULES = {
   ),
   'durations-differ': should(
     '6.2.4',
-    'Variants have the same duration',
+    'The duration differs from that of another variant',
     REPACKAGE,
     pair(vod(), vod('#EXTINF:6,', 'a.ts', '#EXTINF:6,', 'b.ts')),
     same(vod()),
   ),
   'segments-differ': info(
     '6.2.4',
-    'Variants are cut at the same places',
+    'Variants are cut at different places',
     REPACKAGE,
     pair(vod('#EXTINF:3,', 'a.ts', '#EXTINF:3,', 'b.ts'), vod('#EXTINF:2,', 'a.ts', '#EXTINF:4,', 'b.ts')),
     same(vod('#EXTINF:3,', 'a.ts', '#EXTINF:3,', 'b.ts')),
   ),
   'dates-some': must(
     '6.2.4',
-    'If one media playlist has EXT-X-PROGRAM-DATE-TIME, all have it',
+    'EXT-X-PROGRAM-DATE-TIME is missing, although another media playlist has it',
     'Write EXT-X-PROGRAM-DATE-TIME in all media playlists.',
     pair(DATED, vod()),
     same(DATED),
   ),
   'dates-differ': should(
     '6.2.4',
-    'Variants give a moment the same date',
+    'Two variants give a moment different dates',
     'Take the dates of all variants from one clock.',
     pair(DATED, vod('#EXT-X-PROGRAM-DATE-TIME:2026-01-01T00:00:05Z')),
     same(DATED),
   ),
   'iframes-tag': must(
     '4.4.6.3',
-    'The playlist of an I-frame variant has EXT-X-I-FRAMES-ONLY',
+    'The playlist of an I-frame variant has no EXT-X-I-FRAMES-ONLY',
     'Add EXT-X-I-FRAMES-ONLY.',
     { 'main.m3u8': aMain(IFRAMES), 'iframes.m3u8': vod() },
     { 'main.m3u8': aMain(IFRAMES), 'iframes.m3u8': FRAMES },
   ),
   'iframes-variant': must(
     '4.4.3.6',
-    'A playlist of I-frames is named by EXT-X-I-FRAME-STREAM-INF',
+    'A playlist of I-frames is named by EXT-X-STREAM-INF',
     'Name it with EXT-X-I-FRAME-STREAM-INF.',
     { 'main.m3u8': aMain(), 'video.m3u8': FRAMES },
     { 'main.m3u8': aMain(), 'video.m3u8': vod() },
   ),
   'gap-everywhere': should(
     '4.4.4.7',
-    'A gap in one variant is available in another',
+    'A segment is a gap in every variant',
     'Restore the segment in one variant.',
     same(vod('#EXT-X-GAP', '#EXTINF:6,', 'a.ts', '#EXTINF:6,', 'b.ts')),
     pair(
@@ -126,7 +126,7 @@ export const ACROSS_RULES = {
   ),
   'hevc-transport': should(
     'video encoding',
-    'HEVC uses fragmented MP4',
+    'HEVC is in MPEG-2 transport streams',
     'Package HEVC as fragmented MP4: with ffmpeg -hls_segment_type fmp4.',
     { 'main.m3u8': aMain(aVariant({ CODECS: '"hvc1.2.4.L123.B0,mp4a.40.2"' })) },
     {
@@ -136,7 +136,7 @@ export const ACROSS_RULES = {
   ),
   'session-key-stray': info(
     '4.4.6.5',
-    'A session key is the key of a media playlist',
+    'A session key is not the key of any media playlist',
     'Remove the session key, or use it.',
     {
       'main.m3u8': aMain('#EXT-X-SESSION-KEY:METHOD=AES-128,URI="https://k/2"'),
@@ -149,7 +149,7 @@ export const ACROSS_RULES = {
   ),
   'reports-missing': should(
     'B.1',
-    'A low-latency playlist has reports on the other renditions',
+    'A low-latency playlist has no reports on the other renditions',
     'Add EXT-X-RENDITION-REPORT for each other rendition.',
     same(lowLatency([part])),
     pair(
@@ -159,7 +159,7 @@ export const ACROSS_RULES = {
   ),
   'playlists-unread': info(
     '6.2.4',
-    'Not every playlist was read: there are more than the limit',
+    'Not every playlist was read, for want of time or above the limits',
     'Validate the rest with a request of its own.',
   ),
 } satisfies Record<string, Rule>;

@@ -13,42 +13,42 @@ const control = (attributes: string): string => live('#EXT-X-MEDIA-SEQUENCE:10',
 export const LOW_LATENCY_RULES = {
   'part-inf-missing': must(
     '4.4.3.7',
-    'A playlist with parts has EXT-X-PART-INF',
+    'A playlist with parts has no EXT-X-PART-INF',
     'Add EXT-X-PART-INF with PART-TARGET.',
     lowLatency([aPart()], { partInf: '' }),
     lowLatency([aPart()]),
   ),
   'part-long': must(
     '4.4.4.9',
-    'No part is longer than the part target duration',
+    'A part is longer than the part target duration',
     'Raise PART-TARGET, or cut shorter parts.',
     lowLatency([aPart('', '0.6')]),
     lowLatency([aPart()]),
   ),
   'part-short': must(
     '4.4.4.9',
-    'A part is no shorter than 85 % of the part target duration, unless its segment ends with it or it is a gap',
+    'A part that does not end its segment is shorter than 85 % of the part target duration',
     'Cut parts of equal length; only the last of a segment may be shorter.',
     lowLatency([aPart('', '0.4'), aPart()]),
     lowLatency([aPart('', '0.43'), aPart()]),
   ),
   'part-sum': should(
     '4.4.4.9',
-    'The parts of a segment last as long as the segment',
+    'The parts of a segment do not last as long as the segment',
     'List all parts of the segment with their real durations.',
     lowLatency([aPart(), aPart(), '#EXTINF:6,', '14.ts']),
     lowLatency([...Array<string>(12).fill(aPart()), '#EXTINF:6,', '14.ts']),
   ),
   'part-independent': should(
     '4.4.4.9',
-    'In a segment with parts, some part is marked INDEPENDENT=YES where segments are independent',
+    'No part of a segment is marked INDEPENDENT=YES, although segments are independent',
     'Mark the part that begins with a key frame.',
     lowLatency(Array<string>(12).fill(aPart()).concat('#EXTINF:6,', '14.ts')),
     lowLatency([aPart(',INDEPENDENT=YES'), ...Array<string>(11).fill(aPart()), '#EXTINF:6,', '14.ts']),
   ),
   'part-old': should(
     '6.2.2',
-    'Parts are removed once they are more than three target durations from the end',
+    'Parts are listed more than three target durations from the end',
     'Drop parts that are older than three target durations.',
     lowLatency([
       ...Array<string>(12).fill(aPart(',INDEPENDENT=YES')),
@@ -67,7 +67,7 @@ export const LOW_LATENCY_RULES = {
   ),
   'part-ended': info(
     '6.2.2',
-    'A playlist that has ended needs no parts',
+    'A playlist that has ended lists parts',
     'Leave parts out once the stream has ended.',
     vod(
       '#EXT-X-PART-INF:PART-TARGET=0.5',
@@ -79,105 +79,105 @@ export const LOW_LATENCY_RULES = {
   ),
   'part-target-long': must(
     '4.4.3.7',
-    'The part target duration is below the target duration',
+    'The part target duration is above the target duration',
     'Lower PART-TARGET below the target duration.',
     lowLatency([aPart('', '7')], { partInf: '7', control: 'CAN-BLOCK-RELOAD=YES,PART-HOLD-BACK=21' }),
     lowLatency([aPart()]),
   ),
   'hold-back': must(
     '4.4.3.8',
-    'HOLD-BACK is at least three target durations',
+    'HOLD-BACK is below three target durations',
     'Raise HOLD-BACK to three target durations.',
     control('HOLD-BACK=17'),
     control('HOLD-BACK=18'),
   ),
   'part-hold-back-missing': must(
     '4.4.3.8',
-    'A playlist with EXT-X-PART-INF has PART-HOLD-BACK',
+    'A playlist with EXT-X-PART-INF has no PART-HOLD-BACK',
     'Add PART-HOLD-BACK, three times PART-TARGET.',
     lowLatency([aPart()], { control: 'CAN-BLOCK-RELOAD=YES' }),
     lowLatency([aPart()]),
   ),
   'part-hold-back': must(
     '4.4.3.8',
-    'PART-HOLD-BACK is at least two part target durations',
+    'PART-HOLD-BACK is below two part target durations',
     'Raise PART-HOLD-BACK to three times PART-TARGET.',
     lowLatency([aPart()], { control: 'CAN-BLOCK-RELOAD=YES,PART-HOLD-BACK=0.9' }),
     lowLatency([aPart()]),
   ),
   'part-hold-back-short': should(
     '4.4.3.8',
-    'PART-HOLD-BACK is at least three part target durations',
+    'PART-HOLD-BACK is below three part target durations',
     'Raise PART-HOLD-BACK to three times PART-TARGET.',
     lowLatency([aPart()], { control: 'CAN-BLOCK-RELOAD=YES,PART-HOLD-BACK=1.2' }),
     lowLatency([aPart()]),
   ),
   'skip-until': must(
     '4.4.3.8',
-    'CAN-SKIP-UNTIL is at least six target durations',
+    'CAN-SKIP-UNTIL is below six target durations',
     'Raise CAN-SKIP-UNTIL to six target durations.',
     control('CAN-SKIP-UNTIL=35'),
     control('CAN-SKIP-UNTIL=36'),
   ),
   'skip-dateranges': must(
     '4.4.3.8',
-    'CAN-SKIP-DATERANGES needs CAN-SKIP-UNTIL',
+    'CAN-SKIP-DATERANGES is given without CAN-SKIP-UNTIL',
     'Add CAN-SKIP-UNTIL.',
     control('CAN-SKIP-DATERANGES=YES'),
     control('CAN-SKIP-DATERANGES=YES,CAN-SKIP-UNTIL=36'),
   ),
   'block-reload': must(
     'B.1',
-    'A server of low-latency playlists can block a reload',
+    'A low-latency playlist does not declare CAN-BLOCK-RELOAD=YES',
     'Turn on blocking reloads and write CAN-BLOCK-RELOAD=YES.',
     lowLatency([aPart()], { control: 'PART-HOLD-BACK=1.5' }),
     lowLatency([aPart()]),
   ),
   'delta-unsupported': should(
     'B.1',
-    'A server of low-latency playlists offers delta updates',
+    'A low-latency playlist offers no delta updates',
     'Turn on delta updates and write CAN-SKIP-UNTIL.',
     lowLatency([aPart()], { control: 'CAN-BLOCK-RELOAD=YES,PART-HOLD-BACK=1.5' }),
     lowLatency([aPart()]),
   ),
   'low-latency-date': should(
     'B.1',
-    'A low-latency playlist has EXT-X-PROGRAM-DATE-TIME',
+    'A low-latency playlist has no EXT-X-PROGRAM-DATE-TIME',
     'Add EXT-X-PROGRAM-DATE-TIME.',
     lowLatency([aPart()]).replace(/#EXT-X-PROGRAM.*\n/, ''),
     lowLatency([aPart()]),
   ),
   'preload-hint-missing': should(
     'B.1',
-    'A live low-latency playlist announces its next part',
+    'A live low-latency playlist does not announce its next part',
     'Add EXT-X-PRELOAD-HINT for the next part.',
     lowLatency([aPart()], { hint: false }),
     lowLatency([aPart()]),
   ),
   'preload-hint-double': must(
     '4.4.5.3',
-    'There is one hint of each type',
+    'There is more than one hint of a type',
     'Keep one hint of each type.',
     lowLatency([aPart(), '#EXT-X-PRELOAD-HINT:TYPE=PART,URI="b.mp4"']),
     lowLatency([aPart(), '#EXT-X-PRELOAD-HINT:TYPE=MAP,URI="b.mp4"']),
   ),
   'preload-hint-ended': must(
     '4.4.5.3',
-    'A playlist that has ended announces nothing',
+    'A playlist that has ended announces a part or an init section',
     'Remove the hint from a playlist that has ended.',
     vod('#EXT-X-PRELOAD-HINT:TYPE=PART,URI="b.mp4"'),
     vod(),
   ),
   'report-uri': must(
     '4.4.5.4',
-    'The address of a rendition report is relative to the playlist',
+    'The address of a rendition report is not relative to the playlist',
     'Write the address relative to the playlist.',
     lowLatency([aPart(), '#EXT-X-RENDITION-REPORT:URI="https://a/b.m3u8",LAST-MSN=1']),
     lowLatency([aPart(), '#EXT-X-RENDITION-REPORT:URI="../b.m3u8",LAST-MSN=1']),
   ),
   'skip-unasked': must(
     '4.4.5.2',
-    'EXT-X-SKIP is only sent to clients that request it',
+    'EXT-X-SKIP was sent to a client that did not request it',
     'Send EXT-X-SKIP only for _HLS_skip, and cache the two apart.',
     lowLatency(['#EXT-X-SKIP:SKIPPED-SEGMENTS=3', aPart()]),
     lowLatency([aPart()]),
@@ -194,9 +194,9 @@ export function judgeLowLatency(playlist: Playlist, note: Note): void {
     const holdBack = number(server, 'HOLD-BACK');
     const skip = number(server, 'CAN-SKIP-UNTIL');
     if (holdBack !== undefined && holdBack < 3 * targetDuration)
-      note('hold-back', server.line, `${holdBack} s of ${3 * targetDuration} s`);
+      note('hold-back', server.line, `${holdBack} s in place of ${3 * targetDuration} s`);
     if (skip !== undefined && skip < 6 * targetDuration)
-      note('skip-until', server.line, `${skip} s of ${6 * targetDuration} s`);
+      note('skip-until', server.line, `${skip} s in place of ${6 * targetDuration} s`);
     if (skip === undefined && server.attributes.has('CAN-SKIP-DATERANGES')) note('skip-dateranges', server.line);
   }
   if (has(playlist, 'EXT-X-SKIP')) note('skip-unasked', lineOf(playlist, 'EXT-X-SKIP'));
@@ -217,16 +217,16 @@ export function judgeLowLatency(playlist: Playlist, note: Note): void {
   if (partTarget === undefined) return;
   const where = lineOf(playlist, 'EXT-X-PART-INF');
   if (targetDuration > 0 && partTarget > targetDuration)
-    note('part-target-long', where, `${partTarget} s of ${targetDuration} s`);
+    note('part-target-long', where, `${partTarget} s, and the target duration is ${targetDuration} s`);
   const partHoldBack = server && number(server, 'PART-HOLD-BACK');
   if (partHoldBack === undefined) note('part-hold-back-missing', server?.line ?? where);
   else if (partHoldBack < 2 * partTarget)
-    note('part-hold-back', server?.line ?? where, `${partHoldBack} s of ${2 * partTarget} s`);
+    note('part-hold-back', server?.line ?? where, `${partHoldBack} s in place of ${2 * partTarget} s`);
   else if (partHoldBack < 3 * partTarget)
     note(
       'part-hold-back-short',
       server?.line ?? where,
-      `${partHoldBack} s of ${Number((3 * partTarget).toFixed(3))} s`,
+      `${partHoldBack} s in place of ${Number((3 * partTarget).toFixed(3))} s`,
     );
   for (const { parts, duration, infLine } of playlist.segments)
     if (parts.length > 0) judgeParts(parts, partTarget, playlist, note, { duration, line: infLine });
@@ -263,14 +263,15 @@ function judgeParts(
   for (const [index, part] of parts.entries()) {
     sum += part.duration;
     judgeAddress(part.uri, playlist.base, part.line, note);
-    if (part.duration > target + NEAR) note('part-long', part.line, `${part.duration} s of ${target} s`);
+    const compared = `${part.duration} s, and PART-TARGET is ${target} s`;
+    if (part.duration > target + NEAR) note('part-long', part.line, compared);
     // The latest part of an incomplete segment may be its last.
     else if (!part.gap && index < parts.length - 1 && part.duration < 0.85 * target - NEAR)
-      note('part-short', part.line, `${part.duration} s of ${target} s`);
+      note('part-short', part.line, compared);
   }
   if (segment === undefined) return;
   if (Math.abs(sum - segment.duration) > Math.max(0.1, parts.length * NEAR))
-    note('part-sum', segment.line, `${Number(sum.toFixed(3))} s of ${segment.duration} s`);
+    note('part-sum', segment.line, `${Number(sum.toFixed(3))} s, and the segment has ${segment.duration} s`);
   if (has(playlist, 'EXT-X-INDEPENDENT-SEGMENTS') && !parts.some(({ independent }) => independent))
     note('part-independent', parts[0]?.line ?? segment.line);
 }

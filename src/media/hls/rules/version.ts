@@ -10,14 +10,14 @@ export const NEWEST_VERSION = 13;
 export const VERSION_RULES = {
   'version-low': must(
     '8',
-    'EXT-X-VERSION is as high as what the playlist uses needs',
+    'EXT-X-VERSION is too low for what the playlist uses',
     'Raise EXT-X-VERSION to the number in the message.',
     raw('#EXTM3U', '#EXT-X-TARGETDURATION:6', '#EXTINF:5.5,', 'a.ts', '#EXT-X-ENDLIST'),
     vod('#EXTINF:5.5,', 'a.ts'),
   ),
   'version-unknown': info(
     '4.4.1.2',
-    'EXT-X-VERSION names a version that the specification knows',
+    'EXT-X-VERSION is not a version of the specification',
     'Use a version that the specification knows.',
     vod().replace('VERSION:9', 'VERSION:99'),
     vod(),

@@ -45,10 +45,10 @@ const options = (): Entry[] =>
 
 const entriesOf = (operations: readonly Operation[]): Entry[] => [
   ...reportFields(ProbeReportSchema, ''),
-  ...Object.entries(RULES).map(([id, { level, clause, text }]) => ({
+  ...Object.entries(RULES).map(([id, { level, clause, finding, remedy }]) => ({
     kind: 'hls rule' as const,
     name: id,
-    text: `${level}: ${text} (${clause})`,
+    text: `${level}: ${finding} (${clause}). ${remedy}`,
   })),
   ...options(),
   ...OPERATOR_NAMES.map((name) => ({
