@@ -88,7 +88,9 @@ export const LADDER: HlsReport = {
       level: 'must-fix',
       code: 'extinf-over-target',
       rule: 'rfc8216bis 4.4.3.1',
-      message: 'EXTINF, rounded to the nearest second, is not above the target duration: 7.6 s of 6 s',
+      message:
+        'A segment, rounded to the nearest second, is longer than the target duration: 7.6 s, and the target is 6 s',
+      remedy: 'Raise the target duration, or force key frames so that no segment is longer.',
       url: URL,
       line: 13,
     },

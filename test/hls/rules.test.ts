@@ -17,12 +17,13 @@ describe('HLS rules', () => {
 
   for (const [chapter, rules] of Object.entries(CHAPTERS) as [string, Record<string, Rule>][]) {
     describe(chapter, () => {
-      for (const [id, { bad, good, level, clause }] of Object.entries(rules)) {
+      for (const [id, { bad, good, level, clause, finding, remedy }] of Object.entries(rules)) {
         if (bad !== undefined) {
           it(`${id} is reported for its bad example`, async () => {
             const found = (await judge(bad)).filter(({ code }) => code === id);
             assert.notEqual(found.length, 0);
-            assert.deepEqual([found[0]?.level, found[0]?.rule], [level, clause]);
+            assert.deepEqual([found[0]?.level, found[0]?.rule, found[0]?.remedy], [level, clause, remedy]);
+            assert.ok(found[0]?.message === finding || found[0]?.message.startsWith(`${finding}: `), found[0]?.message);
             assert.ok((found[0]?.line ?? 0) >= 1);
           });
         }
@@ -38,6 +39,14 @@ describe('HLS rules', () => {
       }
     });
   }
+
+  for (const [id, { finding, remedy }] of Object.entries(RULES))
+    it(`${id} says what is wrong and what to do`, () => {
+      // After ": " is what was found: reports for CI systems take what is before it as the title.
+      assert.match(finding, /^[A-Z].*[^.:]$/);
+      assert.doesNotMatch(finding, /: /);
+      assert.match(remedy, /^[A-Z].*\.$/);
+    });
 
   it('have an example each if playlists alone can break them', () => {
     const without = Object.entries(RULES)

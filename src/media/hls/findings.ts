@@ -39,6 +39,7 @@ export class Findings {
       code,
       rule: rule.clause,
       message: detail === undefined || detail === '' ? rule.finding : `${rule.finding}: ${detail}`,
+      remedy: rule.remedy,
       url,
       line,
       ...(column === undefined ? {} : { column }),

@@ -189,10 +189,11 @@ export function textReport(report: HlsReport): string {
 
 const nameOf = (url: string): string => url.split('?')[0]?.split('/').slice(-2).join('/') ?? url;
 
-function messageLines({ message, url, line, column, code, rule, count }: Message): string[] {
+function messageLines({ message, remedy, url, line, column, code, rule, count }: Message): string[] {
   const place = `${nameOf(url)}:${line}${column === undefined ? '' : `:${column}`}`;
   return [
     ...wrap(`${message}${count === undefined ? '' : ` (${count} times in all)`}`, '  '),
+    ...(remedy === undefined ? [] : wrap(remedy, '      ')),
     `      ${place}   ${code}, ${rule}`,
   ];
 }

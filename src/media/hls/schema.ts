@@ -31,7 +31,16 @@ const MessageSchema = group('HlsMessage', 'What a rule found.', {
   }),
   code: Type.String({ description: 'The rule; docs/hls-rules.md lists them.', examples: ['target-duration'] }),
   rule: Type.String({ description: 'The clause that the rule is from.', examples: ['rfc8216bis 4.4.3.1'] }),
-  message: Type.String({ description: 'What the rule requires, and what was found instead.' }),
+  message: Type.String({
+    description: 'What is wrong; after ": ", what was found.',
+    examples: ['RESOLUTION does not match the video: 320x180, but the playlist says 1920x1080'],
+  }),
+  remedy: Type.Optional(
+    Type.String({
+      description: 'What to do about it. Reports from before it was added lack it.',
+      examples: ['Encode again with the declared value, or declare what the media has.'],
+    }),
+  ),
   url: Type.String({ description: 'The playlist.', examples: ['https://media.example.com/live/master.m3u8'] }),
   line: Type.Integer({ minimum: 0, description: 'Line of the playlist.', examples: [12] }),
   column: Type.Optional(Type.Integer({ minimum: 0, description: 'Column in that line.', examples: [9] })),
