@@ -55,7 +55,16 @@ const playlist: Judged = {
   by: 'HLS',
   outcome: 'fail',
   findings: [
-    { rule: 'a', outcome: 'fail', blocking: true, message: HOSTILE, url: 'https://example.com/1.m3u8', line: 7 },
+    {
+      rule: 'a',
+      outcome: 'fail',
+      blocking: true,
+      message: HOSTILE,
+      remedy: HOSTILE,
+      about: { text: 'A thing is wrong.', url: 'https://example.com/docs/hls-rules' },
+      url: 'https://example.com/1.m3u8',
+      line: 7,
+    },
     { rule: 'a', outcome: 'warn', blocking: false, message: 'b', url: 'no address', line: 0, detail: '3 times' },
   ],
 };
@@ -124,6 +133,16 @@ describe('formats for CI systems', () => {
         'testcase',
         'error',
       ],
+    );
+  });
+
+  it('a finding says what to do: in the text of JUnit, and as the help of the rule in SARIF', () => {
+    const one: Judged = { ...playlist, findings: [{ ...playlist.findings[0]!, message: 'a: 1', remedy: 'Do it.' }] };
+    assert.ok(readXml(junitText([one])).texts.includes('a: 1; Do it.; https://example.com/1.m3u8:7'));
+    const [rule] = JSON.parse(sarifText([one])).runs[0].tool.driver.rules;
+    assert.deepEqual(
+      [rule.shortDescription, rule.help, rule.helpUri],
+      [{ text: 'A thing is wrong.' }, { text: 'Do it.' }, 'https://example.com/docs/hls-rules'],
     );
   });
 

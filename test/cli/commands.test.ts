@@ -173,9 +173,18 @@ describe('probeyard', function () {
     const { url } = await here.origin((_request, response) => {
       response.setHeader('content-type', 'application/vnd.apple.mpegurl').end(PLAYLIST);
     });
-    assert.match(await printed(1, 'hls', `${url}/main.m3u8`), /^must-fix +\S+ +main\.m3u8:\d+ +/m);
+    const table = await printed(1, 'hls', `${url}/main.m3u8`);
+    assert.match(
+      table,
+      /^must-fix +extinf-over-target +main\.m3u8:3\n  A segment, .*: 4 s, and the target is 2 s\. Raise the target /m,
+    );
     const sarif = JSON.parse(await printed(1, 'hls', `${url}/main.m3u8`, '-o', 'sarif'));
     assert.match(sarif.runs[0].results[0].locations[0].physicalLocation.artifactLocation.uri, /main\.m3u8$/);
+    for (const { shortDescription, help, helpUri } of sarif.runs[0].tool.driver.rules) {
+      assert.match(shortDescription.text, /^[A-Z][^:]+\.$/);
+      assert.match(help.text, /\.$/);
+      assert.match(helpUri, /^http.*\/docs\/hls-rules$/);
+    }
     assert.match(await printed(3, 'hls', missing), /^unknown /m);
   });
 

@@ -90,7 +90,8 @@ consoleTest('console: the answer', (c) => {
       const finding = page.getByRole('table', { name: 'Findings' }).getByRole('link', { name: /Line 13 of/ });
       await finding.focus();
       await page.keyboard.press('Enter');
-      await focused.getByText('7.6 s of 6 s').waitFor();
+      await focused.getByText('7.6 s, and the target is 6 s').waitFor();
+      await focused.getByText('Raise the target duration').waitFor();
       assert.match(await focused.innerText(), /^13\s+#EXTINF:7\.6,/);
       assert.match(page.url(), /[?&]line=13\b/);
       const segment = page.getByRole('slider', { name: 'Segment' });

@@ -1,6 +1,7 @@
 import type { Finding, Judged } from '../../media/ci_formats/judged.ts';
 import type { HlsMessage, HlsReport, MsvEnvelope } from '../../api_types.ts';
 import type { Run } from '../command.ts';
+import { accessOf } from '../cli_config.ts';
 import { EXIT, usage, type ExitCode } from '../exits.ts';
 import { submit } from '../follow_request.ts';
 import { givenSources, memberOf, subjectOf, type GivenSource } from '../given_source.ts';
@@ -38,18 +39,25 @@ function exitOf({ report }: Validated, failOn: Level): ExitCode {
   return LEVELS.some((level) => fails(level, failOn) && counts[level] > 0) ? EXIT.failed : EXIT.done;
 }
 
-const findingOf = ({ level, code, rule, message, url, line, count }: HlsMessage, failOn: Level): Finding => ({
-  rule: code,
-  outcome: level === 'must-fix' ? 'fail' : 'warn',
-  blocking: fails(level, failOn),
-  message,
-  expected: rule,
-  url,
-  line,
-  ...(count === undefined ? {} : { detail: `${count} times` }),
-});
+/** `rules`: the page that describes the rules. */
+function findingOf(found: HlsMessage, failOn: Level, rules: string): Finding {
+  const { level, code, rule, message, remedy, url, line, count } = found;
+  return {
+    rule: code,
+    outcome: level === 'must-fix' ? 'fail' : 'warn',
+    blocking: fails(level, failOn),
+    message,
+    expected: rule,
+    ...(remedy === undefined ? {} : { remedy }),
+    // After ": " is what was found here.
+    about: { text: `${message.split(': ')[0]}.`, url: rules },
+    url,
+    line,
+    ...(count === undefined ? {} : { detail: `${count} times` }),
+  };
+}
 
-function judgedOf(one: Outcome<Validated>, failOn: Level): Judged {
+function judgedOf(one: Outcome<Validated>, failOn: Level, rules: string): Judged {
   const subject = subjectOf(one.source);
   const by = 'HLS';
   if ('failure' in one) return { ...subject, by, outcome: 'unknown', findings: [], error: one.failure.message };
@@ -62,7 +70,7 @@ function judgedOf(one: Outcome<Validated>, failOn: Level): Judged {
     // Information is no finding of a build, unless it is to fail.
     findings: report.messages
       .filter(({ level }) => level !== 'info' || failOn === 'info')
-      .map((message) => findingOf(message, failOn))
+      .map((message) => findingOf(message, failOn, rules))
       // The service has a name of its own for a file that was sent.
       .map(({ url, ...finding }) => (one.source.file || url === undefined ? finding : { ...finding, url })),
   };
@@ -70,6 +78,12 @@ function judgedOf(one: Outcome<Validated>, failOn: Level): Judged {
 
 /** The end of a long address is what tells playlists apart. */
 const placeOf = ({ url, line }: HlsMessage): string => `${url.split('/').at(-1) ?? url}:${line}`;
+
+/** What is wrong, then what to do. */
+function whyOf({ message, remedy, count }: HlsMessage): string {
+  const wrong = count === undefined ? message : `${message} (${count} times)`;
+  return remedy === undefined ? wrong : `${wrong}${/[.?!]$/.test(wrong) ? '' : '.'} ${remedy}`;
+}
 
 function reportText(terminal: Terminal, { messages, summary, version }: HlsReport): string {
   const { must_fix: must, should_fix: should, info, playlists, segments, untold, live } = summary;
@@ -81,10 +95,12 @@ function reportText(terminal: Terminal, { messages, summary, version }: HlsRepor
     { text: message.level, colour: COLOURS[message.level] },
     message.code,
     placeOf(message),
-    message.count === undefined ? message.message : `${message.message} (${message.count} times)`,
   ]);
+  const [titles, ...places] = tableText(terminal, ['LEVEL', 'CODE', 'WHERE'], rows).trimEnd().split('\n');
+  // On a line of its own: the last column of a table is cut to the width of the terminal.
+  const list = messages.map((message, index) => `${places[index]}\n  ${oneLine(whyOf(message))}\n`);
   const rest = untold > 0 ? `${untold} more findings are not listed\n` : '';
-  return head + tableText(terminal, ['LEVEL', 'CODE', 'WHERE', 'WHY'], rows) + rest;
+  return `${head}${titles}\n${list.join('')}${rest}`;
 }
 
 function text(terminal: Terminal, one: Outcome<Validated>): string {
@@ -129,7 +145,9 @@ const run: Run = async (invocation) => {
   });
   terminal.progress('');
   const [first, second] = outcomes;
-  const judged = outcomes.map((one) => judgedOf(one, failOn));
+  const { url: base } = await accessOf(invocation.env);
+  const rules = new URL(`${base.pathname.replace(/\/$/, '')}/docs/hls-rules`, base).href;
+  const judged = outcomes.map((one) => judgedOf(one, failOn, rules));
   await writeReports(reports, judged);
   if (isForCi(format)) await terminal.data(await ciText(format, judged));
   else if (format === 'table') await terminal.data(outcomes.map((one) => text(terminal, one)).join('\n'));

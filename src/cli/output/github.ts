@@ -11,9 +11,10 @@ const property = (text: string): string => data(text).replaceAll(':', '%3A').rep
 function lineOf(finding: Finding, { subject, by }: Judged): string[] {
   const level = isFailure(finding) || isError(finding) ? 'error' : isWarning(finding) ? 'warning' : undefined;
   if (level === undefined) return [];
-  const { rule, outcome, message, detail, place, url, line } = finding;
+  const { rule, outcome, message, detail, remedy, place, url, line } = finding;
   const where = [url ?? subject, line === undefined ? undefined : `line ${line}`, place].filter(Boolean).join(', ');
-  const text = [outcome === 'unknown' ? 'could not be judged' : undefined, message, detail].filter(Boolean).join('; ');
+  const open = outcome === 'unknown' ? 'could not be judged' : undefined;
+  const text = [open, message, detail, remedy].filter(Boolean).join('; ');
   return [`::${level} title=${property(`${by}: ${rule}`)}::${data(`${where}: ${text}`)}`];
 }
 

@@ -143,7 +143,20 @@ const playlistColumns = (shown: number): readonly Column<Listed>[] => [
 
 const messageColumns = (indexOf: (url: string) => number): readonly Column<Message>[] => [
   { title: 'Level', show: ({ level }) => <Status of={level} />, text: ({ level }) => level },
-  { title: 'Finding', show: ({ message }) => <Stranger text={message} />, text: ({ message }) => message },
+  {
+    title: 'Finding, and what to do',
+    show: ({ message, remedy }) => (
+      <>
+        <Stranger text={message} />
+        {remedy !== undefined && (
+          <div class="unit">
+            <Stranger text={remedy} />
+          </div>
+        )}
+      </>
+    ),
+    text: ({ message, remedy = '' }) => `${message}. ${remedy}`.trim(),
+  },
   { title: 'Rule', show: ({ code, rule }) => `${code} (${rule})`, text: ({ code }) => code },
   {
     title: 'Where',

@@ -83,9 +83,10 @@ function PlaylistLines({ url, lines, leftOut, findings, at, show }: LinesProps) 
                     </code>
                     {own.length > 0 && (
                       <ul class="also">
-                        {own.map(({ level, code, message }) => (
+                        {own.map(({ level, code, message, remedy = '' }) => (
                           <li key={`${code} ${message}`}>
-                            <Status of={level} /> <Stranger text={message} /> <span class="unit">{code}</span>
+                            <Status of={level} /> <Stranger text={message} /> <span class="unit">{code}</span>{' '}
+                            {remedy !== '' && <Stranger text={remedy} />}
                           </li>
                         ))}
                       </ul>

@@ -9,6 +9,10 @@ export interface Finding {
   /** More of the same, and how it was found out. */
   detail?: string;
   expected?: string;
+  /** What to do about it. */
+  remedy?: string;
+  /** The rule as a sentence, whatever it found here, and the page that describes it. */
+  about?: { text: string; url: string };
   /** A stream and a field. */
   place?: string;
   /** A line of a playlist. */

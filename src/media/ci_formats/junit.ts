@@ -7,8 +7,8 @@ const countsOf = (findings: readonly Finding[], errors: number): string =>
   `errors="${findings.filter(isError).length + errors}" ` +
   `skipped="${findings.filter(({ outcome }) => outcome === 'not-applicable').length}"`;
 
-const textOf = ({ message, detail, place, url, line }: Finding): string =>
-  [place, message, detail, url === undefined ? undefined : `${url}${line === undefined ? '' : `:${line}`}`]
+const textOf = ({ message, detail, remedy, place, url, line }: Finding): string =>
+  [place, message, detail, remedy, url === undefined ? undefined : `${url}${line === undefined ? '' : `:${line}`}`]
     .filter((part) => part !== undefined && part !== '')
     .join('; ');
 

@@ -87,7 +87,9 @@ export function sarifText(judged: readonly Judged[]): string {
             name: 'Probeyard',
             rules: [...rules].map(([id, { finding }]) => ({
               id,
-              shortDescription: { text: finding.expected ?? id },
+              shortDescription: { text: finding.about?.text ?? finding.expected ?? id },
+              ...(finding.remedy === undefined ? {} : { help: { text: finding.remedy } }),
+              ...(finding.about === undefined ? {} : { helpUri: finding.about.url }),
               defaultConfiguration: { level: levelOf(finding) },
             })),
           },
