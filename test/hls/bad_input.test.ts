@@ -93,6 +93,49 @@ describe('invalid playlists', function () {
     });
   }
 
+  it('a recording whose end is misspelt is not live, and the finding names the tag that is meant', async () => {
+    const report = await host.report(host.put('/end.m3u8', { body: `${HEAD}#EXTINF:6,\na.ts\n#EXT-X-ENDLIS\n` }));
+    assert.equal(report.summary.live, false);
+    assert.deepEqual(
+      report.messages.map(({ level, code, line, message }) => [level, code, line, message.split(': ')[1]]),
+      [['should-fix', 'tag-spelling', 6, '"EXT-X-ENDLIS"; did you mean EXT-X-ENDLIST?']],
+    );
+  });
+
+  const names: [string, string | undefined][] = [
+    ['#EXT-X-ENDLIS', 'EXT-X-ENDLIST'],
+    ['#EXT_X_ENDLIST', 'EXT-X-ENDLIST'],
+    ['#EXT-X-endlist', 'EXT-X-ENDLIST'],
+    ['#ext-x-endlist', 'EXT-X-ENDLIST'],
+    ['# EXT-X-ENDLIST', 'EXT-X-ENDLIST'],
+    ['#EXT-X-DISCONTINUTY', 'EXT-X-DISCONTINUITY'],
+    ['#EXT-X-MEDIA-SEQENCE:1', 'EXT-X-MEDIA-SEQUENCE'],
+    ['#EXT-X-STREAMINF:BANDWIDTH=1', 'EXT-X-STREAM-INF'],
+    ['#EXTINFO:6,', 'EXTINF'],
+    ...[
+      ...['#EXT-X-CUE', '#EXT-X-CUE-OUT:30', '#EXT-X-CUE-IN', '#EXT-X-SCTE35:CUE="A"', '#EXT-OATCLS-SCTE35:A'],
+      ...['#EXT-X-IMAGE-STREAM-INF:BANDWIDTH=1', '#EXT-X-IMAGES-ONLY', '#EXT-X-TILES:A=1', '#EXT-X-PREFETCH:a.ts'],
+      ...['#EXT-X-ASSET:A=1', '#EXT-X-SIGNAL:A=1', '#EXT-X-MARKER:A=1', '#EXTVLCOPT:a=b', '#EXTIMG:a', '#EXTGRP:a'],
+    ].map((line): [string, undefined] => [line, undefined]),
+  ];
+  for (const [line, meant] of names)
+    it(`${line}: ${meant === undefined ? 'is a tag of its own' : `may be ${meant}`}`, () => {
+      const found: [string, string | undefined][] = [];
+      const at = { url: 'http://h/a.m3u8', base: 'http://h/a.m3u8' };
+      parsePlaylist(`${HEAD}${line}\n`, at, (rule, _line, detail) => found.push([rule, detail]));
+      const said = found.find(([rule]) => rule === 'tag-spelling' || rule === 'tag-unknown');
+      assert.equal(said?.[0], meant === undefined ? 'tag-unknown' : 'tag-spelling');
+      assert.equal(/did you mean (.*)\?$/.exec(said?.[1] ?? '')?.[1], meant);
+    });
+
+  it('200,000 unknown tags take seconds: the first hundred alone are compared with known ones', () => {
+    const begun = performance.now();
+    const tags = Array.from({ length: 200_000 }, (_, n) => `#EXT-X-ENDLIS${n}\n`).join('');
+    const at = { url: 'http://h/a.m3u8', base: 'http://h/a.m3u8' };
+    assert.equal(parsePlaylist(`${HEAD}${tags}`, at, () => {}).lines, 200_003);
+    assert.ok(performance.now() - begun < 5_000);
+  });
+
   it('many faults of one kind are counted, and listed ten times', async () => {
     const report = await host.report(
       host.put('/many.m3u8', { body: `${HEAD}${'#EXTINF:9,\na.ts\n'.repeat(200)}#EXT-X-ENDLIST\n` }),

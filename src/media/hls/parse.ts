@@ -23,6 +23,7 @@ import {
   keyOf,
   partOf,
 } from './playlist.ts';
+import { distance, nearest } from '../../base/nearest.ts';
 import { isDate, TAGS, timeOfDate, type TagSpec } from './grammar.ts';
 import { quote } from './rule.ts';
 import type { Note } from './rules/catalog.ts';
@@ -69,6 +70,10 @@ interface Reading {
   whole: boolean;
   /** Whether tags were left out. */
   cut: boolean;
+  /** Unknown names that were compared with those of tags. */
+  guessed: number;
+  /** Whether EXT-X-ENDLIST is there, misspelt. */
+  endMeant: boolean;
   readonly counts: Map<string, { count: number; line: number }>;
   readonly tags: Tag[];
 
@@ -125,7 +130,8 @@ export function parsePlaylist(source: string, context: ParseContext, note: Note)
     mediaSequence: state.mediaSequence,
     discontinuitySequence: state.discontinuitySequence,
     type: state.type,
-    ended: counts.has('EXT-X-ENDLIST'),
+    // A recording whose end is misspelt is not a live stream.
+    ended: counts.has('EXT-X-ENDLIST') || state.endMeant,
     iframesOnly: counts.has('EXT-X-I-FRAMES-ONLY'),
     partTarget: state.partTarget,
     segments,
@@ -149,6 +155,8 @@ function begin(source: string, context: ParseContext, note: Note): Reading {
     line: 0,
     whole,
     cut: false,
+    guessed: 0,
+    endMeant: false,
     counts: new Map(),
     tags: [],
     version: undefined,
@@ -232,7 +240,8 @@ function readLine(state: Reading, given: string): void {
   if (content.includes('\r')) state.note('line-ending', line);
   if (content.charCodeAt(0) !== HASH) readAddress(state, content);
   else if (content.startsWith('#EXT')) readTag(state, content);
-  else if (/^#\s*ext(?:m3u|inf|-x-)/i.test(content)) state.note('tag-spelling', line, quote(content));
+  else if (/^#\s*ext(?:m3u|inf|-x-)/i.test(content))
+    noteMisspelt(state, content, meantBy(state, content.slice(1).split(':', 1)[0]!));
 }
 
 /** Of a variant, or of the segment that the tags before it describe. */
@@ -297,7 +306,9 @@ function readTag(state: Reading, content: string): void {
   if (name === 'EXTINF') return readDuration(state, value);
   const spec = TAGS.get(name);
   if (spec === undefined) {
-    state.note(isMisspelled(name) ? 'tag-spelling' : 'tag-unknown', line, quote(name));
+    const meant = meantBy(state, name);
+    if (meant === undefined) state.note('tag-unknown', line, quote(name));
+    else noteMisspelt(state, name, meant);
     return;
   }
   if (seen !== undefined && spec.once === true)
@@ -455,8 +466,26 @@ function hasStraySpace(content: string): boolean {
   return first !== HASH || (content.startsWith('#EXT') && !content.startsWith('#EXTINF'));
 }
 
-const isMisspelled = (name: string): boolean =>
-  /^EXT-?X?-?/i.test(name) && [...TAGS.keys()].includes(name.toUpperCase().trim());
+/** Bounds the cost of hostile playlists: each guess takes some ten microseconds. */
+const MOST_GUESSED = 100;
+
+/** The tag that is meant by a name: the same but for case, or for a letter or two. Vendors' tags are further away. */
+function meantBy(state: Reading, given: string): string | undefined {
+  const name = given.trim().toUpperCase();
+  if (TAGS.has(name)) return name;
+  if (state.guessed >= MOST_GUESSED) return undefined;
+  state.guessed++;
+  const near = nearest(
+    name,
+    [...TAGS.keys()].filter(({ length }) => Math.abs(length - name.length) <= 2),
+  );
+  return near !== undefined && distance(name, near) <= (near.length < 12 ? 1 : 2) ? near : undefined;
+}
+
+function noteMisspelt(state: Reading, shown: string, meant: string | undefined): void {
+  if (meant === 'EXT-X-ENDLIST') state.endMeant = true;
+  state.note('tag-spelling', state.line, `${quote(shown)}${meant === undefined ? '' : `; did you mean ${meant}?`}`);
+}
 
 /** By its tags. */
 function kindOf(

@@ -274,7 +274,7 @@ export function judgeMedia(playlist: Playlist, note: Note): void {
   if (segments.length === 0 && playlist.skipped === 0 && playlist.openParts.length === 0)
     note('segments-none', playlist.lines);
   if (playlist.type === 'VOD' && !playlist.ended && playlist.whole) note('vod-endlist', playlist.lines);
-  if (playlist.ended && (segments.at(-1)?.line ?? 0) > lineOf(playlist, 'EXT-X-ENDLIST'))
+  if (has(playlist, 'EXT-X-ENDLIST') && (segments.at(-1)?.line ?? 0) > lineOf(playlist, 'EXT-X-ENDLIST'))
     note('endlist-early', lineOf(playlist, 'EXT-X-ENDLIST'));
   if (has(playlist, 'EXT-X-ALLOW-CACHE')) note('allow-cache', lineOf(playlist, 'EXT-X-ALLOW-CACHE'));
   if (segments.length > 0 && segments.every(({ gap }) => gap)) note('gap-all', segments[0]?.line ?? 1);

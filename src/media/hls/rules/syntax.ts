@@ -68,8 +68,8 @@ export const SYNTAX_RULES = {
   'tag-spelling': should(
     '4.1',
     'A tag is misspelt, so players ignore it',
-    'Correct the spelling; tags are in capitals.',
-    vod('#ext-x-gap', '#EXTINF:6,', 'a.ts'),
+    'Correct the spelling: tags are in capitals.',
+    vod('#ext-x-gap', '#EXT-X-DISCONTINUTY', '#EXTINF:6,', 'a.ts'),
     vod('#EXT-X-GAP', '#EXTINF:6,', 'a.ts'),
   ),
   'tag-unknown': info(
