@@ -27,6 +27,47 @@ function tampered(signed: Buffer): Buffer {
   return out;
 }
 
+interface Rate {
+  peak: number;
+  average: number;
+}
+
+/** Bits per second of a media playlist under hls/. A last segment of a few frames is no peak. */
+function rateOf(read: Read, path: string): Rate {
+  const folder = path.slice(0, path.lastIndexOf('/') + 1);
+  const segments = [...read(`hls/${path}`).toString().matchAll(/^#EXTINF:([\d.]+),.*\n(.+)$/gm)].map(
+    ([, seconds, uri]) => ({ seconds: Number(seconds), bits: 8 * read(`hls/${folder}${uri}`).length }),
+  );
+  const [bits, seconds] = [
+    segments.reduce((sum, segment) => sum + segment.bits, 0),
+    segments.reduce((sum, segment) => sum + segment.seconds, 0),
+  ];
+  const rates = segments.filter((segment) => segment.seconds >= 1).map((segment) => segment.bits / segment.seconds);
+  return { peak: Math.max(...rates, bits / seconds), average: bits / seconds };
+}
+
+const SOUND = 'sound/index.m3u8';
+const kilobits = (rate: number): number => Math.ceil(rate / 1_000) * 1_000;
+
+/** ffmpeg writes the bit rate that it was given for the picture: this one has what was measured, with the sound. */
+function ladder(read: Read): Buffer {
+  const sound = rateOf(read, SOUND);
+  const text = read('hls/main.m3u8')
+    .toString()
+    .replace(/^(#EXT-X-VERSION:\d+)\n(?!#EXT-X-INDEPENDENT)/m, '$1\n#EXT-X-INDEPENDENT-SEGMENTS\n')
+    .replace(/^#EXT-X-MEDIA:TYPE=AUDIO(?!.*,LANGUAGE=).*$/m, '$&,LANGUAGE="en"')
+    .replaceAll(/^#EXT-X-STREAM-INF:(.*)\n(.+)$/gm, (_, given: string, uri: string) => {
+      const own = rateOf(read, uri);
+      const added = uri === SOUND ? { peak: 0, average: 0 } : sound;
+      const others = given.replaceAll(/(?:^|,)(?:AVERAGE-)?BANDWIDTH=\d+/g, '').replace(/^,/, '');
+      const picture = uri === SOUND || others.includes('FRAME-RATE') ? '' : ',FRAME-RATE=25.000,CLOSED-CAPTIONS=NONE';
+      const peak = `BANDWIDTH=${kilobits(own.peak + added.peak)}`;
+      const average = `AVERAGE-BANDWIDTH=${kilobits(own.average + added.average)}`;
+      return `#EXT-X-STREAM-INF:${peak},${average},${others}${picture}\n${uri}`;
+    });
+  return Buffer.from(text);
+}
+
 export const DERIVED: Readonly<Record<string, (read: Read) => Buffer>> = {
   'h264-rotated.mp4': (read) => rotated(read('h264-plain.mp4')),
 
@@ -38,6 +79,8 @@ export const DERIVED: Readonly<Record<string, (read: Read) => Buffer>> = {
   'broken/renamed.mkv': (read) => read('h264-aac.mp4'),
   'broken/text.mp4': () => Buffer.from('This is text, whatever its name says.\n'),
   'broken/empty.mp4': () => Buffer.alloc(0),
+
+  'hls/main.m3u8': ladder,
 
   'hls-faults/main.m3u8': () =>
     lines(

@@ -32,6 +32,35 @@ describe('samples: recipe', () => {
     );
   });
 
+  it('the ladder of HLS declares what its segments have, with the sound', () => {
+    const list = (...segments: [number, string][]): string =>
+      segments.map(([seconds, name]) => `#EXTINF:${seconds.toFixed(6)},\n${name}\n`).join('');
+    const files: Record<string, string> = {
+      'hls/main.m3u8':
+        '#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="group_sound",NAME="a",URI="sound/index.m3u8"\n' +
+        '#EXT-X-STREAM-INF:BANDWIDTH=1,RESOLUTION=320x180,CODECS="avc1.4d400d,mp4a.40.2",AUDIO="group_sound"\n' +
+        'low/index.m3u8\n\n' +
+        '#EXT-X-STREAM-INF:BANDWIDTH=1,CODECS="mp4a.40.2",AUDIO="group_sound"\nsound/index.m3u8\n',
+      'hls/low/index.m3u8': list([2, '0.m4s'], [2, '1.m4s']),
+      'hls/low/0.m4s': 'x'.repeat(50_000),
+      'hls/low/1.m4s': 'x'.repeat(25_000),
+      'hls/sound/index.m3u8': list([2, '0.m4s'], [2, '1.m4s'], [0.02, '2.m4s']),
+      'hls/sound/0.m4s': 'x'.repeat(12_500),
+      'hls/sound/1.m4s': 'x'.repeat(12_500),
+      'hls/sound/2.m4s': 'x'.repeat(1_000),
+    };
+    assert.equal(
+      DERIVED['hls/main.m3u8']!((path) => Buffer.from(files[path]!)).toString(),
+      '#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-INDEPENDENT-SEGMENTS\n' +
+        '#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="group_sound",NAME="a",URI="sound/index.m3u8",LANGUAGE="en"\n' +
+        '#EXT-X-STREAM-INF:BANDWIDTH=252000,AVERAGE-BANDWIDTH=202000,RESOLUTION=320x180,' +
+        'CODECS="avc1.4d400d,mp4a.40.2",AUDIO="group_sound",FRAME-RATE=25.000,CLOSED-CAPTIONS=NONE\n' +
+        'low/index.m3u8\n\n' +
+        '#EXT-X-STREAM-INF:BANDWIDTH=52000,AVERAGE-BANDWIDTH=52000,CODECS="mp4a.40.2",AUDIO="group_sound"\n' +
+        'sound/index.m3u8\n',
+    );
+  });
+
   it('names are unique, and the first sample is one of them', () => {
     assert.equal(new Set(listed).size, listed.length);
     assert.ok(listed.includes(FIRST_SAMPLE));
