@@ -328,4 +328,35 @@ describe('bit rates of variants', () => {
       host.stop();
     }
   });
+
+  it('BANDWIDTH is not called too high as long as the sound is only sampled', async () => {
+    const host = await new Host().start();
+    try {
+      const list = (name: string, count: number): string =>
+        `#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-TARGETDURATION:6\n${`#EXTINF:6,\n${name}.ts\n`.repeat(count)}#EXT-X-ENDLIST\n`;
+      for (const [name, count] of [
+        ['video', 2],
+        ['sound', 4],
+      ] as const) {
+        host.put(`/${name}.m3u8`, { body: list(name, count) });
+        host.put(`/${name}.ts`, { body: Buffer.alloc(7_500) });
+      }
+      const body =
+        '#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",NAME="a",URI="sound.m3u8"\n' +
+        '#EXT-X-STREAM-INF:BANDWIDTH=100000,AUDIO="a"\nvideo.m3u8\n';
+      const address = host.put('/main.m3u8', { body });
+      for (const [segments, found] of [
+        [2, false],
+        [4, true],
+      ] as const) {
+        const report = await host.report(address, { measure: { probeCommand: undefined }, limits: { segments } });
+        assert.equal(
+          report.messages.some(({ code }) => code === 'bandwidth-unused'),
+          found,
+        );
+      }
+    } finally {
+      host.stop();
+    }
+  });
 });

@@ -104,7 +104,7 @@ const rate = (bits: number): string => `${Math.round(bits / 1000)} kbit/s`;
 
 export type VariantRates = Pick<Rates, 'peak' | 'average'>;
 
-/** `all`: whether every segment of the variant was measured. */
+/** `all`: whether every segment of the variant and of its sound was measured. */
 export function compareRates(
   variant: Variant,
   { peak, average: measured }: VariantRates,

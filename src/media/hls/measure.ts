@@ -195,7 +195,8 @@ function compareVariants({ main, findings }: Measuring, results: ReadonlyMap<str
       average: own.rates.average + Math.max(0, ...audio.map(({ rates }) => rates.average)),
     };
     if (own.rates.seconds > 0) byLine.set(variant.line, played);
-    compareRates(variant, played, own.rates.all, note);
+    const all = own.rates.all && audio.every(({ rates }) => rates.all);
+    compareRates(variant, played, all, note);
     if (own.streams.length > 0)
       compareFormats(
         variant,
