@@ -329,11 +329,43 @@ describe('bit rates of variants', () => {
     }
   });
 
+  it('all segments are measured on request; where bytes end early, every playlist has its sample', async () => {
+    const host = await new Host().start();
+    try {
+      const names = ['a', 'b', 'c'];
+      for (const name of names) {
+        const body = `#EXTM3U\n#EXT-X-TARGETDURATION:6\n${`#EXTINF:6,\n${name}.ts\n`.repeat(30)}#EXT-X-ENDLIST\n`;
+        host.put(`/${name}.m3u8`, { body });
+        host.put(`/${name}.ts`, { body: Buffer.alloc(1_000) });
+      }
+      const variants = names.map((name, index) => `#EXT-X-STREAM-INF:BANDWIDTH=${index + 1}000\n${name}.m3u8\n`);
+      const address = host.put('/main.m3u8', { body: `#EXTM3U\n${variants.join('')}` });
+      const counts = async (all: boolean, measuredBytes: number) => {
+        const measure = { probeCommand: undefined, all };
+        const report = await host.report(address, { measure, limits: { measuredBytes } });
+        return {
+          counts: report.playlists.slice(1).map(({ measured }) => measured?.segments ?? 0),
+          cut: report.messages.some(({ code }) => code === 'measuring-cut'),
+        };
+      };
+      assert.deepEqual(await counts(false, 1e9), { counts: [8, 8, 8], cut: false });
+      assert.deepEqual(await counts(true, 1e9), { counts: [30, 30, 30], cut: false });
+      const short = await counts(true, 60_000);
+      assert.equal(short.cut, true);
+      assert.ok(
+        short.counts.every((count) => count >= 8),
+        short.counts.join(),
+      );
+    } finally {
+      host.stop();
+    }
+  });
+
   it('BANDWIDTH is not called too high as long as the sound is only sampled', async () => {
     const host = await new Host().start();
     try {
       const list = (name: string, count: number): string =>
-        `#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-TARGETDURATION:6\n${`#EXTINF:6,\n${name}.ts\n`.repeat(count)}#EXT-X-ENDLIST\n`;
+        `#EXTM3U\n#EXT-X-TARGETDURATION:6\n${`#EXTINF:6,\n${name}.ts\n`.repeat(count)}#EXT-X-ENDLIST\n`;
       for (const [name, count] of [
         ['video', 2],
         ['sound', 4],

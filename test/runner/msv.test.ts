@@ -118,12 +118,17 @@ describe('HLS validator in a runner', function () {
     assert.match(found?.message ?? '', /169\.254\.169\.254.*not allowed/);
   });
 
-  it('has its two options and no other', () => {
+  it('has its options and no other', () => {
     assert.deepEqual(
       msv.args({ parse_playlist_only: 'false', enable_cli_output: 'true' }, 'http://h/', { wallMs: 10_000 }),
       ['--time-ms=8000', '--measure', '--text', 'http://h/'],
     );
     assert.deepEqual(msv.args({}, 'http://h/', { wallMs: 1_000 }), ['--time-ms=500', 'http://h/']);
+    assert.deepEqual(msv.args({ measure_all_segments: 'true' }, 'http://h/', { wallMs: 1_000 }), [
+      '--time-ms=500',
+      '--measure-all',
+      'http://h/',
+    ]);
     assert.throws(() => msv.args({ ffprobe: '/bin/sh' }, 'http://h/'), OptionError);
   });
 

@@ -48,6 +48,7 @@ const SPECIAL: Record<string, (value: unknown) => string[]> = {
   'mediainfo.parse_speed': (value) => (value === 0.5 ? [] : [`--ParseSpeed=${String(value)}`]),
   'mediainfo.read_by_human': (value) => (value === true ? ['--ReadByHuman=1'] : []),
   'msv.parse_playlist_only': (value) => (value === true ? [] : ['--measure']),
+  'msv.measure_all_segments': (value) => (value === true ? ['--measure-all'] : []),
   'msv.enable_playlist_text': (value) => (value === true ? ['--playlist-text'] : []),
   'msv.enable_cli_output': (value) => (value === true ? ['--text'] : []),
   'mediainfo.details': (value) => (value === true ? ['--Details=1'] : []),

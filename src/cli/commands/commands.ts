@@ -117,6 +117,7 @@ export const COMMANDS: readonly Command[] = [
     positionals: [{ ...SOURCE, help: 'address of a playlist, or a file that holds one; - for stdin', many: true }],
     options: [
       { name: 'segments', help: 'fetch and measure a sample of the segments, and watch a live playlist' },
+      { name: 'all-segments', help: 'measure every segment, as far as 1 GB and --timeout reach' },
       {
         name: 'fail-on',
         value: 'LEVEL',

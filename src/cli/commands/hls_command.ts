@@ -115,8 +115,9 @@ const run: Run = async (invocation) => {
   const failOn = (invocation.text('fail-on') ?? 'must-fix') as Level;
   const reports = reportsOf(invocation);
   const sources = await givenSources(positionals);
-  if (invocation.has('segments') && sources.some(({ file }) => file))
-    throw usage('--segments: segments are read from addresses', 'give the address of the playlist');
+  for (const option of ['segments', 'all-segments'])
+    if (invocation.has(option) && sources.some(({ file }) => file))
+      throw usage(`--${option}: segments are read from addresses`, 'give the address of the playlist');
   const api = await invocation.api();
   const fields = withFields(
     {
@@ -124,6 +125,7 @@ const run: Run = async (invocation) => {
       inject_output: false,
       inject_json: true,
       ...(invocation.has('segments') ? { parse_playlist_only: false } : {}),
+      ...(invocation.has('all-segments') ? { measure_all_segments: true } : {}),
     },
     invocation,
   );

@@ -1,4 +1,4 @@
-/** Fetches and measures a sample of the segments of each playlist, bounded in number, bytes and time. */
+/** Fetches and measures segments of each playlist, a sample or all of them, bounded in number, bytes and time. */
 import type { Findings } from './findings.ts';
 import type { Limits } from './limits.ts';
 import type { Origin } from './origin.ts';
@@ -34,6 +34,8 @@ export interface Measuring {
   limits: Limits;
   /** The command that measures a segment; undefined: not available. */
   probeCommand: readonly string[] | undefined;
+  /** Every segment, not a sample. */
+  all: boolean;
   signal: AbortSignal;
   deadline: number;
 }
@@ -51,6 +53,8 @@ interface Result {
 
 /** Concurrent segments: one is fetched while another is measured. */
 const AT_ONCE = 2;
+/** Of the time, for the report. */
+const SPARE_MS = 1_000;
 
 export async function measure(measuring: Measuring): Promise<Measured> {
   const { main, members, findings, probeCommand } = measuring;
@@ -66,7 +70,8 @@ export async function measure(measuring: Measuring): Promise<Measured> {
   const transport = queue.some(({ playlist }) => /\.ts(\?|$)/i.test(playlist.segments[0]?.uri ?? ''));
   const work = async (): Promise<void> => {
     for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
-      const result = await measurePlaylist(next.playlist, measuring, budget, transport);
+      const share = shareOf(budget, measuring, queue.length);
+      const result = await measurePlaylist(next.playlist, measuring, budget, transport, share);
       if (result !== undefined) results.set(next.url, result);
     }
   };
@@ -98,6 +103,20 @@ export async function measure(measuring: Measuring): Promise<Measured> {
   return { playlists, variants };
 }
 
+/** What a playlist may use beyond its sample: later ones need theirs. */
+interface Share {
+  bytes: number;
+  until: number;
+}
+
+function shareOf({ bytes }: Budget, { deadline }: Measuring, waiting: number): Share {
+  const now = performance.now();
+  return {
+    bytes: bytes / (waiting + 1),
+    until: now + (deadline - SPARE_MS - now) / Math.ceil((waiting + 1) / AT_ONCE),
+  };
+}
+
 /** Pairs of neighbours, from the beginning to the end; for a live playlist the newest segments. */
 export function sampleOf(playlist: Playlist, most: number): Segment[] {
   const there = playlist.segments.filter(({ gap }) => !gap);
@@ -117,20 +136,28 @@ async function measurePlaylist(
   measuring: Measuring,
   budget: Budget,
   transport: boolean,
+  share: Share,
 ): Promise<Result | undefined> {
   const { origin, limits, findings, signal, probeCommand, main } = measuring;
   const note = findings.in(playlist.url);
   const reading: Reading = { origin, base: playlist.base, limits, note, signal, keys: new Map(), inits: new Map() };
   const measured: MeasuredSegment[] = [];
   const streams = new Map<string, Stream>();
-  for (const segment of sampleOf(playlist, limits.segments)) {
-    if (budget.bytes <= 0 || signal.aborted || performance.now() > measuring.deadline - 1_000) {
+  const sample = sampleOf(playlist, limits.segments);
+  // The sample comes first: where time or bytes end early, it still stands for the whole.
+  const rest = measuring.all ? playlist.segments.filter((one) => !one.gap && !sample.includes(one)) : [];
+  let bytes = 0;
+  for (const [index, segment] of [...sample, ...rest].entries()) {
+    const now = performance.now();
+    const overShare = index >= sample.length && (bytes > share.bytes || now > share.until);
+    if (budget.bytes <= 0 || signal.aborted || now > measuring.deadline - SPARE_MS || overShare) {
       budget.cut = true;
       break;
     }
     const fetched = await fetchSegment(segment, reading);
     if (fetched === undefined) continue;
     budget.bytes -= fetched.bytes;
+    bytes += fetched.bytes;
     const { media, format } = fetched;
     const one: MeasuredSegment = { segment, bytes: fetched.bytes, facts: undefined };
     measured.push(one);
@@ -152,6 +179,7 @@ async function measurePlaylist(
     else note('segment-format', segment.line, facts);
   }
   if (measured.length === 0) return undefined;
+  measured.sort((a, b) => a.segment.sequence - b.segment.sequence);
   compareSegments(measured, playlist, isIndependent(main, playlist), note);
   const durations = durationsOf(measured, playlist);
   return { rates: ratesOf(measured, playlist), streams: [...streams.values()], durations };

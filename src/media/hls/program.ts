@@ -8,7 +8,7 @@ import { UnreadableError, validate } from './validate.ts';
 interface Arguments {
   address: string;
   timeMs: number;
-  measure: boolean;
+  measure: 'none' | 'sample' | 'all';
   text: boolean;
   playlists: boolean;
   beside: boolean;
@@ -19,7 +19,7 @@ function readArguments(list: readonly string[]): Arguments {
   const found: Arguments = {
     address: '',
     timeMs: 600_000,
-    measure: false,
+    measure: 'none',
     text: false,
     playlists: false,
     beside: false,
@@ -28,7 +28,8 @@ function readArguments(list: readonly string[]): Arguments {
   for (const argument of list) {
     const [name = '', value = ''] = argument.split(/=(.*)/s);
     if (name === '--time-ms') found.timeMs = Number(value) || found.timeMs;
-    else if (name === '--measure') found.measure = true;
+    else if (name === '--measure-all') found.measure = 'all';
+    else if (name === '--measure' && found.measure === 'none') found.measure = 'sample';
     else if (name === '--text') found.text = true;
     else if (name === '--playlist-text') found.playlists = true;
     else if (name === '--beside') found.beside = true;
@@ -43,7 +44,7 @@ async function report(): Promise<string> {
   const { address, timeMs, measure, text, playlists, beside, probeCommand } = readArguments(process.argv.slice(2));
   if (!/^https?:\/\//.test(address))
     throw new UnreadableError(
-      'usage: main.ts [--measure] [--text] [--playlist-text] [--beside] [--time-ms=N] ' +
+      'usage: main.ts [--measure] [--measure-all] [--text] [--playlist-text] [--beside] [--time-ms=N] ' +
         `[${PROBE_OPTION}=PROGRAM] http(s)://…`,
     );
   const presentation = await validate({
@@ -51,7 +52,7 @@ async function report(): Promise<string> {
     timeMs,
     keepsText: playlists,
     ...(beside ? { limits: LIMITS_BESIDE } : {}),
-    ...(measure ? { measure: { probeCommand } } : {}),
+    ...(measure === 'none' ? {} : { measure: { probeCommand, all: measure === 'all' } }),
   });
   const made = makeReport(presentation);
   if (text) made.cli_output = textReport(made);

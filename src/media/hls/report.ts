@@ -34,13 +34,17 @@ export function makeReport({ main, members, findings, measured, reloads }: Prese
     read.map(({ head = '' }) => head.length),
     MOST_TEXT,
   );
+  const measuredOf = (key: string): PlaylistReport['measured'] => {
+    const found = measured.playlists.get(key);
+    return found === undefined ? null : { ...found, durations: found.durations.slice(0, mostDurations) };
+  };
   const of = (playlist: Playlist, role: PlaylistReport['role'], key: string): PlaylistReport => ({
     ...describe(playlist),
     role,
     segment_durations: durationsOf(playlist, mostDurations),
     text: playlist.head === undefined ? null : shownText(playlist.head, mostText, playlist.lines),
     findings: perUrl.get(playlist.url) ?? { must_fix: 0, should_fix: 0, info: 0 },
-    measured: measured.playlists.get(key) ?? null,
+    measured: measuredOf(key),
   });
   const playlists = [
     of(main, main.kind, ''),

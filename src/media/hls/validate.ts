@@ -16,8 +16,8 @@ export interface Options {
   origin: Origin;
   timeMs: number;
   limits?: Partial<Limits>;
-  /** Absent: only playlists. `probeCommand`: the command that measures a segment. */
-  measure?: { probeCommand: readonly string[] | undefined } | undefined;
+  /** Absent: only playlists. `probeCommand`: the command that measures a segment. `all`: not a sample alone. */
+  measure?: { probeCommand: readonly string[] | undefined; all?: boolean } | undefined;
   /** Whether the report shows the lines of playlists. */
   keepsText?: boolean;
   /** Whether live playlists are reloaded; implied by `measure`. */
@@ -87,6 +87,7 @@ export async function validate({
           findings,
           limits,
           probeCommand: measuring.probeCommand,
+          all: measuring.all === true,
           signal,
           deadline,
         });

@@ -12,6 +12,14 @@ const MSV_OPTIONS: readonly OptionSpec[] = [
       'Validate only the playlists; false: segments are sampled and measured too, and a live playlist is watched.',
   },
   {
+    name: 'measure_all_segments',
+    type: 'boolean',
+    default: false,
+    description:
+      'Measure every segment, not a sample, as far as 1 GB and the time of the request reach. Implies ' +
+      'parse_playlist_only=false.',
+  },
+  {
     name: 'enable_cli_output',
     type: 'boolean',
     default: false,
@@ -60,6 +68,7 @@ export const msv: Msv = {
     return [
       `--time-ms=${Math.floor(Math.max(wallMs - SPARE_MS, wallMs / 2))}`,
       ...(values.get('parse_playlist_only') === false ? ['--measure'] : []),
+      ...(values.get('measure_all_segments') === true ? ['--measure-all'] : []),
       ...(values.get('enable_cli_output') === true ? ['--text'] : []),
       ...(values.get('enable_playlist_text') === true ? ['--playlist-text'] : []),
       ...(beside ? ['--beside'] : []),

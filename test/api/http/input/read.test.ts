@@ -31,6 +31,7 @@ describe('fields of a probe request', () => {
       mediastreamvalidator: {
         enabled: false,
         parse_playlist_only: true,
+        measure_all_segments: false,
         enable_cli_output: false,
         enable_playlist_text: false,
       },
