@@ -15,6 +15,7 @@ import { commandFor, parseCatalog } from '../images/catalog.ts';
 import { debianVersions, findingsOf, readFindings, statusOf, type Status } from '../images/vex/vex.ts';
 import { cliPage } from '../docs/tables/cli.ts';
 import { customResourcesPage } from '../docs/tables/custom_resources.ts';
+import { hlsFindingsPage } from '../docs/tables/hls_findings.ts';
 import { hlsRulesPage } from '../docs/tables/hls_rules.ts';
 import { imagesPage } from '../docs/tables/images.ts';
 import { jobStatesPage } from '../docs/tables/job_states.ts';
@@ -113,6 +114,7 @@ export function madeFiles(): Map<string, string> {
   for (const dashboard of DASHBOARDS) files.set(`${CHART}/dashboards/${dashboard.name}.json`, dashboardFile(dashboard));
   files.set('docs/operating/metrics.md', metricsPage());
   files.set('docs/hls-rules.md', hlsRulesPage());
+  files.set('docs/reports/hls-findings.md', hlsFindingsPage());
   files.set('src/media/tools/hls_codes.ts', hlsCodes());
   files.set('src/media/tools/vulnerabilities.ts', vulnerabilities(catalog));
   files.set('docs/cli.md', cliPage());
