@@ -1,7 +1,7 @@
-/** docs/reports/hls-findings.md: thirty findings as they were worded until 0.3.0, and as the rules word them. */
+/** docs/reports/hls-findings.md: thirty findings as they were worded until 0.2.0, and as the rules word them. */
 import { RULES, type RuleId } from '../../src/media/hls/rules/catalog.ts';
 
-const BEFORE: Readonly<Partial<Record<RuleId, string>>> = {
+const BEFORE = {
   'segment-unreadable': 'A segment can be fetched',
   'frame-rate-missing': 'A variant with video has FRAME-RATE',
   'resolution-measured': 'RESOLUTION matches the video',
@@ -33,12 +33,12 @@ const BEFORE: Readonly<Partial<Record<RuleId, string>>> = {
   'reload-sequence-back': 'The media sequence number never goes back',
   'reload-stale': 'A live playlist is updated within one and a half target durations',
   'tag-spelling': 'A line looks like a tag but is not one: tags are case-sensitive and begin with #EXT',
-};
+} satisfies Partial<Record<RuleId, string>>;
 
 const INTRODUCTION = `# Thirty findings of the HLS validator
 
-Made from \`src/media/hls/rules\` by \`make generate\`. A finding was worded as the rule, as if all were well; now it says
-what is wrong, and then what to do. What was found follows after a colon in both.
+Made from \`src/media/hls/rules\` by \`make generate\`. Until 0.2.0 a finding was worded as the rule, as if all were well.
+Now it says what is wrong, and then what to do. What was found follows after a colon in both.
 
 | rule | before | what is wrong | what to do |
 |---|---|---|---|
