@@ -1,6 +1,6 @@
 /** docs/hls-rules.md: every rule of the HLS validator. */
 import type { Rule } from '../../src/media/hls/rule.ts';
-import { CHAPTERS } from '../../src/media/hls/rules/catalog.ts';
+import { APPLE_CODES, CHAPTERS, type RuleId } from '../../src/media/hls/rules/catalog.ts';
 
 const INTRODUCTION = `# Rules of the HLS validator
 
@@ -8,8 +8,11 @@ Made from \`src/media/hls/rules\` by \`make generate\`: change them there. Claus
 HLS specification (draft-pantos-hls-rfc8216bis), or chapters of Apple's authoring specification.
 `;
 
-const row = ([id, { level, clause, finding, remedy }]: [string, Rule]): string =>
-  `| \`${id}\` | ${level} | ${clause.replace('rfc8216bis ', '')} | ${finding} | ${remedy} |`;
+function row([id, { level, clause, finding, remedy }]: [string, Rule]): string {
+  const apple = APPLE_CODES[id as RuleId];
+  const from = `${clause.replace('rfc8216bis ', '')}${apple === undefined ? '' : `; Apple ${apple}`}`;
+  return `| \`${id}\` | ${level} | ${from} | ${finding} | ${remedy} |`;
+}
 
 const chapterOf = (title: string, rules: Record<string, Rule>): string => `## ${title}
 

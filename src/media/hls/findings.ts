@@ -1,6 +1,6 @@
 /** Collects the findings of rules: ordered, counted, and bounded whatever a playlist contains. */
 import type { Level } from './rule.ts';
-import { RULES, type RuleId, type Note } from './rules/catalog.ts';
+import { APPLE_CODES, RULES, type RuleId, type Note } from './rules/catalog.ts';
 import type { Message } from './schema.ts';
 
 /** Maximum for one rule in one playlist. */
@@ -34,9 +34,11 @@ export class Findings {
       this.#dropped++;
       return;
     }
+    const apple = APPLE_CODES[code];
     const message: Message = {
       level: rule.level,
       code,
+      ...(apple === undefined ? {} : { apple_code: apple }),
       rule: rule.clause,
       message: detail === undefined || detail === '' ? rule.finding : `${rule.finding}: ${detail}`,
       remedy: rule.remedy,

@@ -193,12 +193,13 @@ export function textReport(report: HlsReport): string {
 
 const nameOf = (url: string): string => url.split('?')[0]?.split('/').slice(-2).join('/') ?? url;
 
-function messageLines({ message, remedy, url, line, column, code, rule, count }: Message): string[] {
+function messageLines(found: Message): string[] {
+  const { message, remedy, url, line, column, code, apple_code: apple, rule, count } = found;
   const place = `${nameOf(url)}:${line}${column === undefined ? '' : `:${column}`}`;
   return [
     ...wrap(`${message}${count === undefined ? '' : ` (${count} times in all)`}`, '  '),
     ...(remedy === undefined ? [] : wrap(remedy, '      ')),
-    `      ${place}   ${code}, ${rule}`,
+    `      ${place}   ${code}, ${rule}${apple === undefined ? '' : `, Apple ${apple}`}`,
   ];
 }
 

@@ -30,6 +30,12 @@ const MessageSchema = group('HlsMessage', 'What a rule found.', {
     examples: ['must-fix'],
   }),
   code: Type.String({ description: 'The rule; docs/hls-rules.md lists them.', examples: ['target-duration'] }),
+  apple_code: Type.Optional(
+    Type.Integer({
+      description: "The code under which Apple's mediastreamvalidator reports the same, where that is known.",
+      examples: [-50020],
+    }),
+  ),
   rule: Type.String({ description: 'The clause that the rule is from.', examples: ['rfc8216bis 4.4.3.1'] }),
   message: Type.String({
     description: 'What is wrong; after ": ", what was found.',

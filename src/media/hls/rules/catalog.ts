@@ -44,5 +44,13 @@ const ALL = {
 export type RuleId = keyof typeof ALL;
 export const RULES: Readonly<Record<RuleId, Rule>> = ALL;
 
+/** The code under which Apple's mediastreamvalidator reports the same, as far as outputs of it are public. */
+export const APPLE_CODES: Readonly<Partial<Record<RuleId, number>>> = {
+  'part-hold-back-short': -50102,
+  'reports-missing': -50125,
+  'resolution-measured': -50020,
+  'video-range-missing': -50085,
+};
+
 /** Notes a violation of any rule. */
 export type Note = NoteOf<RuleId>;
