@@ -128,12 +128,14 @@ describe('invalid playlists', function () {
       assert.equal(/did you mean (.*)\?$/.exec(said?.[1] ?? '')?.[1], meant);
     });
 
-  it('200,000 unknown tags take seconds: the first hundred alone are compared with known ones', () => {
-    const begun = performance.now();
-    const tags = Array.from({ length: 200_000 }, (_, n) => `#EXT-X-ENDLIS${n}\n`).join('');
+  it('of unknown tags the first hundred are compared with known ones', () => {
+    const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ'];
+    const tags = letters.flatMap((first) => letters.map((second) => `#EXT-X-ENDLIS${first}${second}\n`));
+    const rules: string[] = [];
     const at = { url: 'http://h/a.m3u8', base: 'http://h/a.m3u8' };
-    assert.equal(parsePlaylist(`${HEAD}${tags}`, at, () => {}).lines, 200_003);
-    assert.ok(performance.now() - begun < 5_000);
+    parsePlaylist(`${HEAD}${tags.join('')}`, at, (rule) => rules.push(rule));
+    assert.equal(rules.filter((rule) => rule === 'tag-spelling').length, 100);
+    assert.equal(rules.filter((rule) => rule === 'tag-unknown').length, 576);
   });
 
   it('many faults of one kind are counted, and listed ten times', async () => {
