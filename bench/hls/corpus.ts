@@ -4,8 +4,8 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { CHAPTERS } from '../../src/media/hls/rules/catalog.ts';
-import type { Rule } from '../../src/media/hls/rule.ts';
+import { RULES } from '../../src/media/hls/rules/catalog.ts';
+import { examplesOf } from '../../test/hls/examples/index.ts';
 
 export interface Sample {
   name: string;
@@ -92,24 +92,19 @@ export function foreignSamples(known = JSON.parse(readFileSync(KNOWN, 'utf8')) a
 /** Examples that are single playlists, for rules that must be kept. */
 export function ownSamples(): Sample[] {
   const samples: Sample[] = [];
-  for (const rules of Object.values(CHAPTERS) as Record<string, Rule>[]) {
-    for (const [id, { level, bad, good }] of Object.entries(rules)) {
-      if (level !== 'must-fix') continue;
-      for (const [kind, example] of [
-        ['bad', bad],
-        ['good', good],
-      ] as const) {
-        const texts = Object.entries(example ?? {});
-        const [name, text] = texts[0] ?? ['', []];
-        if (
-          texts.length === 1 &&
-          typeof text === 'string' &&
-          !name.includes('?') &&
-          !id.startsWith('playlist-') &&
-          id !== 'define-parameter'
-        )
-          samples.push({ name: `${id}, ${kind}`, bytes: Buffer.from(text), faults: kind === 'bad' ? [id] : [] });
-      }
+  for (const [id, { level }] of Object.entries(RULES)) {
+    if (level !== 'must-fix') continue;
+    for (const [kind, example] of Object.entries(examplesOf(id))) {
+      const texts = Object.entries(example ?? {});
+      const [name, text] = texts[0] ?? ['', []];
+      if (
+        texts.length === 1 &&
+        typeof text === 'string' &&
+        !name.includes('?') &&
+        !id.startsWith('playlist-') &&
+        id !== 'define-parameter'
+      )
+        samples.push({ name: `${id}, ${kind}`, bytes: Buffer.from(text), faults: kind === 'bad' ? [id] : [] });
     }
   }
   return samples;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
-import { aMain, aVariant, vod } from '../../src/media/hls/rules/example.ts';
+import { aMain, aVariant, vod } from '../hls/examples/playlists.ts';
 import { browserFor } from '../browser/chromium.ts';
 import { axeSource, startVisit, visitAs, type Look, type Visit } from '../console/fixture.ts';
 import { PASSWORD, people, type People, type Person } from '../hostility/people.ts';

@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { aMain, vod } from '../../src/media/hls/rules/example.ts';
+import { aMain, vod } from '../hls/examples/playlists.ts';
 import { newAuthority, newSigner } from '../c2pa/pki.ts';
 import { C2paRig, programs, WHY_SKIPPED } from '../c2pa/rig.ts';
 import { sampleOf } from '../c2pa/samples.ts';

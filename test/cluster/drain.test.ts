@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http';
 import { PODS, PROBE_JOBS } from '../../src/platform/kube/client.ts';
 import { LABEL } from '../../src/platform/kube/resource.ts';
 import type { ProbeJob } from '../../src/platform/kube/probe_job.ts';
-import { vod } from '../../src/media/hls/rules/example.ts';
+import { vod } from '../hls/examples/playlists.ts';
 import { serveFile } from '../node/origin.ts';
 import { NAMESPACE, RUNNERS, cluster, eventually, fixtures, jobOf, stateOf, type Cluster } from './fixture.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { HlsReport } from '../../src/media/hls/schema.ts';
-import { aMain, aVariant, vod } from '../../src/media/hls/rules/example.ts';
+import { aMain, aVariant, vod } from '../hls/examples/playlists.ts';
 import { HLS_VERSION, REFERENCE_VERSION } from '../../src/media/hls/built_in.ts';
 import { cluster, fixtures, type Cluster, eventually, jobOf, stateOf } from './fixture.ts';
 

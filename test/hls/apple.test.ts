@@ -7,7 +7,7 @@ import { compareFormats, compareRates } from '../../src/media/hls/compare.ts';
 import { parsePlaylist } from '../../src/media/hls/parse.ts';
 import type { Variant } from '../../src/media/hls/playlist.ts';
 import type { Example } from '../../src/media/hls/rule.ts';
-import { aMain, aVariant, lowLatency, vod, window_ } from '../../src/media/hls/rules/example.ts';
+import { aMain, aVariant, lowLatency, vod, window_ } from './examples/playlists.ts';
 import { Host } from './serve.ts';
 
 const PART = '#EXT-X-PART:DURATION=0.5,URI="p.mp4"';
@@ -19,18 +19,43 @@ const SOUND = '#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",NAME="a",DEFAULT=YES,AUTOSEL
 /** Where it was published, what it is about, the playlists, and the rule that finds it. */
 const PUBLISHED: [string, string, Example, string][] = [
   ['hlsbook.net 2016', 'CODECS is missing', { 'main.m3u8': BARE }, 'codecs-missing'],
-  ['hlsbook.net 2016', 'independent segments are not declared', { 'main.m3u8': NO_INDEPENDENT(BARE) }, 'independent-missing'],
+  [
+    'hlsbook.net 2016',
+    'independent segments are not declared',
+    { 'main.m3u8': NO_INDEPENDENT(BARE) },
+    'independent-missing',
+  ],
   ['hlsbook.net 2016', 'AVERAGE-BANDWIDTH is missing', { 'main.m3u8': BARE }, 'average-missing'],
-  ['hlsbook.net 2016', 'FRAME-RATE is missing', { 'main.m3u8': aMain(aVariant({ 'FRAME-RATE': null })) }, 'frame-rate-missing'],
-  ['hlsbook.net 2016', 'RESOLUTION is missing', { 'main.m3u8': aMain(aVariant({ RESOLUTION: null })) }, 'resolution-missing'],
+  [
+    'hlsbook.net 2016',
+    'FRAME-RATE is missing',
+    { 'main.m3u8': aMain(aVariant({ 'FRAME-RATE': null })) },
+    'frame-rate-missing',
+  ],
+  [
+    'hlsbook.net 2016',
+    'RESOLUTION is missing',
+    { 'main.m3u8': aMain(aVariant({ RESOLUTION: null })) },
+    'resolution-missing',
+  ],
   [
     'hlsbook.net 2016',
     'session data in a media playlist',
     { 'media.m3u8': vod('#EXT-X-SESSION-DATA:DATA-ID="a",VALUE="1"') },
     'playlist-mixed',
   ],
-  ['shaka-packager 2021', 'LANGUAGE is missing', { 'main.m3u8': aMain(SOUND, aVariant({ AUDIO: '"a"' })) }, 'media-language-missing'],
-  ['shaka-packager 2021', 'no captions', { 'main.m3u8': aMain(aVariant({ 'CLOSED-CAPTIONS': null })) }, 'captions-unsaid'],
+  [
+    'shaka-packager 2021',
+    'LANGUAGE is missing',
+    { 'main.m3u8': aMain(SOUND, aVariant({ AUDIO: '"a"' })) },
+    'media-language-missing',
+  ],
+  [
+    'shaka-packager 2021',
+    'no captions',
+    { 'main.m3u8': aMain(aVariant({ 'CLOSED-CAPTIONS': null })) },
+    'captions-unsaid',
+  ],
   ['shaka-packager 2021', 'no I-frame renditions', { 'main.m3u8': aMain() }, 'iframes-missing'],
   [
     'hls.js 7163',
@@ -43,7 +68,11 @@ const PUBLISHED: [string, string, Example, string][] = [
   [
     '-50125',
     'no rendition reports',
-    { 'main.m3u8': aMain(aVariant({}, 'a.m3u8'), aVariant({ BANDWIDTH: '3000000' }, 'b.m3u8')), 'a.m3u8': LOW, 'b.m3u8': LOW },
+    {
+      'main.m3u8': aMain(aVariant({}, 'a.m3u8'), aVariant({ BANDWIDTH: '3000000' }, 'b.m3u8')),
+      'a.m3u8': LOW,
+      'b.m3u8': LOW,
+    },
     'reports-missing',
   ],
   [

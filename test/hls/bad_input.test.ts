@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { parsePlaylist } from '../../src/media/hls/parse.ts';
 import { Host, type Answer } from './serve.ts';
-import { vod, aMain, aVariant } from '../../src/media/hls/rules/example.ts';
+import { vod, aMain, aVariant } from './examples/playlists.ts';
 import { shownLine } from '../../src/media/hls/shown_text.ts';
 import { textReport } from '../../src/media/hls/report.ts';
 import { UnreadableError } from '../../src/media/hls/validate.ts';

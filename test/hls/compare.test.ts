@@ -9,7 +9,7 @@ import {
 import { parsePlaylist } from '../../src/media/hls/parse.ts';
 import type { Playlist } from '../../src/media/hls/playlist.ts';
 import type { Facts, Stream } from '../../src/media/hls/probe.ts';
-import { aMain, aVariant, vod } from '../../src/media/hls/rules/example.ts';
+import { aMain, aVariant, vod } from './examples/playlists.ts';
 import { sampleOf } from '../../src/media/hls/measure.ts';
 
 const read = (text: string): Playlist =>

@@ -7,15 +7,13 @@ import { Findings } from '../../src/media/hls/findings.ts';
 import { judgePlaylist, decodePlaylist } from '../../src/media/hls/load.ts';
 import { parsePlaylist } from '../../src/media/hls/parse.ts';
 import { judgeAcross } from '../../src/media/hls/rules/across.ts';
-import { CHAPTERS } from '../../src/media/hls/rules/catalog.ts';
+import { RULES } from '../../src/media/hls/rules/catalog.ts';
 import { judgeReload } from '../../src/media/hls/rules/reload.ts';
-import type { Rule } from '../../src/media/hls/rule.ts';
+import { examplesOf } from './examples/index.ts';
 
-const EXAMPLES = Object.values(CHAPTERS as Record<string, Record<string, Rule>>).flatMap((rules) =>
-  Object.values(rules).flatMap(({ bad, good }) =>
-    [bad, good].flatMap((example) => Object.values(example ?? {}).flat()),
-  ),
-);
+const EXAMPLES = Object.keys(RULES)
+  .flatMap((id) => Object.values(examplesOf(id)))
+  .flatMap((example) => Object.values(example ?? {}).flat());
 const WORDS = [
   '\r\n',
   '\n',

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { CHAPTERS, RULES } from '../../src/media/hls/rules/catalog.ts';
-import type { Example, Rule } from '../../src/media/hls/rule.ts';
+import type { Rule } from '../../src/media/hls/rule.ts';
+import { examplesOf, type Example } from './examples/index.ts';
 import { Host } from './serve.ts';
 
 const isReloaded = (example: Example): boolean => Object.values(example).some((text) => Array.isArray(text));
@@ -17,7 +18,8 @@ describe('HLS rules', () => {
 
   for (const [chapter, rules] of Object.entries(CHAPTERS) as [string, Record<string, Rule>][]) {
     describe(chapter, () => {
-      for (const [id, { bad, good, level, clause, finding, remedy }] of Object.entries(rules)) {
+      for (const [id, { level, clause, finding, remedy }] of Object.entries(rules)) {
+        const { bad, good } = examplesOf(id);
         if (bad !== undefined) {
           it(`${id} is reported for its bad example`, async () => {
             const found = (await judge(bad)).filter(({ code }) => code === id);
@@ -49,9 +51,8 @@ describe('HLS rules', () => {
     });
 
   it('have an example each if playlists alone can break them', () => {
-    const without = Object.entries(RULES)
-      .filter(([, { bad }]) => bad === undefined)
-      .map(([id]) => id)
+    const without = Object.keys(RULES)
+      .filter((id) => examplesOf(id).bad === undefined)
       .filter((id) => !Object.hasOwn(CHAPTERS['Measured on segments'], id));
     // Each of these has its own test.
     assert.deepEqual(without.sort(), [

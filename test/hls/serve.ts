@@ -6,7 +6,7 @@ import { openOrigin } from '../../src/media/hls/origin.ts';
 import { makeReport } from '../../src/media/hls/report.ts';
 import { HlsReportSchema, type HlsReport } from '../../src/media/hls/schema.ts';
 import { validate, type Options } from '../../src/media/hls/validate.ts';
-import { vod } from '../../src/media/hls/rules/example.ts';
+import { vod } from './examples/playlists.ts';
 import { conformsTo } from '../conforms.ts';
 
 const assertForm = conformsTo(HlsReportSchema);

@@ -9,7 +9,7 @@ import { withScratch } from '../../images/cache.ts';
 import type { AssignedTool } from '../../src/platform/bus/messages.ts';
 import { AGENT_PROGRAM } from '../../src/service/controller/pools/pod.ts';
 import { builtInMsv } from '../../src/media/hls/built_in.ts';
-import { aMain, aVariant, vod } from '../../src/media/hls/rules/example.ts';
+import { aMain, aVariant, vod } from '../hls/examples/playlists.ts';
 import type { HlsReport } from '../../src/media/hls/schema.ts';
 import type { Rule } from '../../src/media/policy/types.ts';
 import { PROGRAMS } from '../../src/base/program_file.ts';

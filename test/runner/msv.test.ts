@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { AssignedTool } from '../../src/platform/bus/messages.ts';
 import { builtInMsv } from '../../src/media/hls/built_in.ts';
 import type { HlsReport } from '../../src/media/hls/schema.ts';
-import { live, vod, aMain, aVariant } from '../../src/media/hls/rules/example.ts';
+import { live, vod, aMain, aVariant } from '../hls/examples/playlists.ts';
 import { msv } from '../../src/media/tools/msv.ts';
 import { OptionError } from '../../src/media/tools/option.ts';
 import { Rig, type Taken } from './agent_rig.ts';

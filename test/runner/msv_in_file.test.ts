@@ -10,7 +10,7 @@ import type { AssignedTool, Assignment } from '../../src/platform/bus/messages.t
 import { builtInMsv } from '../../src/media/hls/built_in.ts';
 import { LIMITS } from '../../src/media/hls/limits.ts';
 import type { HlsReport } from '../../src/media/hls/schema.ts';
-import { aMain, aVariant, vod } from '../../src/media/hls/rules/example.ts';
+import { aMain, aVariant, vod } from '../hls/examples/playlists.ts';
 import { runJob } from '../../src/service/runner/job.ts';
 import { openLauncher, type Launcher } from '../../src/service/runner/launcher.ts';
 import type { RawBody } from '../../src/service/runner/output.ts';

@@ -7,11 +7,6 @@
 export const LEVELS = ['must-fix', 'should-fix', 'info'] as const;
 export type Level = (typeof LEVELS)[number];
 
-/**
- * Playlists by the name under which each is fetched; the first is the source. A list contains the text for each reload.
- */
-export type Example = Record<string, string | string[]>;
-
 export interface Rule {
   level: Level;
   /**
@@ -23,9 +18,6 @@ export interface Rule {
   finding: string;
   /** What to do about it. */
   remedy: string;
-  /** Violates the rule. Undefined if playlists alone cannot: the tests then use real segments or hosts. */
-  bad: Example | undefined;
-  good: Example | undefined;
 }
 
 /** Notes a violation of one of these rules; `detail` describes it. */
@@ -35,25 +27,10 @@ const APPLE = 'Apple authoring, ';
 
 const rule =
   (level: Level) =>
-  (clause: string, finding: string, remedy: string, bad?: Example | string, good?: Example | string): Rule => ({
-    level,
-    clause: clauseOf(clause),
-    finding,
-    remedy,
-    bad: exampleOf(bad),
-    good: exampleOf(good),
-  });
+  (clause: string, finding: string, remedy: string): Rule => ({ level, clause: clauseOf(clause), finding, remedy });
 
 const clauseOf = (clause: string): string =>
   clause === 'own' ? 'Probeyard' : `${/^\d|^[A-D]\./.test(clause) ? 'rfc8216bis ' : APPLE}${clause}`;
-
-const exampleOf = (example: Example | string | undefined): Example | undefined =>
-  typeof example === 'string'
-    ? {
-        [example.includes('#EXT-X-STREAM-INF') || example.includes('#EXT-X-MEDIA:') ? 'main.m3u8' : 'media.m3u8']:
-          example,
-      }
-    : example;
 
 export const must = rule('must-fix');
 export const should = rule('should-fix');

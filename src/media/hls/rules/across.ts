@@ -2,160 +2,79 @@
 import { durationOf, has, isLive, lineOf, tagsOf, text, type Playlist } from '../playlist.ts';
 import { info, must, should, type Rule } from '../rule.ts';
 import { words } from './codecs.ts';
-import { IFRAMES, live, lowLatency, aMain, aVariant, vod, window_ } from './example.ts';
 
 const REPACKAGE = 'Package all variants in one run, with the same cuts.';
-
-const TWO = aMain(aVariant({}, 'a.m3u8'), aVariant({ BANDWIDTH: '3000000' }, 'b.m3u8'));
-const pair = (a: string, b: string) => ({ 'main.m3u8': TWO, 'a.m3u8': a, 'b.m3u8': b });
-const same = (playlist: string) => pair(playlist, playlist);
-const BROKEN = vod('#EXTINF:6,', 'a.ts', '#EXT-X-DISCONTINUITY', '#EXTINF:6,', 'b.ts');
-const DATED = vod('#EXT-X-PROGRAM-DATE-TIME:2026-01-01T00:00:00Z');
-const FRAMES = vod('#EXT-X-I-FRAMES-ONLY', '#EXTINF:6,', '#EXT-X-BYTERANGE:1000@0', 'a.ts');
-const part = '#EXT-X-PART:DURATION=0.5,URI="p.mp4"';
 
 export const ACROSS_RULES = {
   'playlist-unreadable': must(
     '6.2.4',
     'A playlist cannot be read',
     'Publish the playlist before it is named, and check its address.',
-    { 'main.m3u8': aMain(aVariant({}, 'missing/404')) },
-    { 'main.m3u8': aMain() },
   ),
   'playlist-nested': must(
     '6.2.4',
     'A multivariant playlist names another multivariant playlist',
     'Name media playlists only.',
-    { 'main.m3u8': aMain(aVariant({}, 'main.m3u8')) },
-    { 'main.m3u8': aMain() },
   ),
   'content-type': must(
     '4',
     'The Content-Type is not that of a playlist, and the path does not end with .m3u8 or .m3u',
     'Serve playlists as application/vnd.apple.mpegurl.',
   ),
-  'target-differs': must(
-    '6.2.4',
-    'The target duration differs from that of another media playlist',
-    REPACKAGE,
-    pair(vod(), vod().replace('DURATION:6', 'DURATION:7')),
-    same(vod()),
-  ),
-  'type-differs': must(
-    '6.2.4',
-    'EXT-X-PLAYLIST-TYPE differs from that of another media playlist',
-    REPACKAGE,
-    pair(vod(), vod().replace('#EXT-X-PLAYLIST-TYPE:VOD\n', '')),
-    same(vod()),
-  ),
+  'target-differs': must('6.2.4', 'The target duration differs from that of another media playlist', REPACKAGE),
+  'type-differs': must('6.2.4', 'EXT-X-PLAYLIST-TYPE differs from that of another media playlist', REPACKAGE),
   'end-differs': should(
     '6.2.4',
     'One media playlist has ended, and another goes on',
     'Finish all variants; check the one that stopped.',
-    pair(vod(), window_(1)),
-    same(window_(1)),
   ),
   'discontinuities-differ': must(
     '6.2.4',
     'The number of discontinuities differs from that of another variant',
     REPACKAGE,
-    pair(BROKEN, vod('#EXTINF:6,', 'a.ts', '#EXTINF:6,', 'b.ts')),
-    same(BROKEN),
   ),
   'discontinuity-sequence-differs': must(
     '6.2.4',
     'The discontinuity sequence number differs from that of another variant',
     REPACKAGE,
-    pair(
-      live('#EXT-X-MEDIA-SEQUENCE:9', '#EXT-X-DISCONTINUITY-SEQUENCE:1'),
-      live('#EXT-X-MEDIA-SEQUENCE:9', '#EXT-X-DISCONTINUITY-SEQUENCE:3'),
-    ),
-    same(live('#EXT-X-MEDIA-SEQUENCE:9', '#EXT-X-DISCONTINUITY-SEQUENCE:1')),
   ),
-  'durations-differ': should(
-    '6.2.4',
-    'The duration differs from that of another variant',
-    REPACKAGE,
-    pair(vod(), vod('#EXTINF:6,', 'a.ts', '#EXTINF:6,', 'b.ts')),
-    same(vod()),
-  ),
-  'segments-differ': info(
-    '6.2.4',
-    'Variants are cut at different places',
-    REPACKAGE,
-    pair(vod('#EXTINF:3,', 'a.ts', '#EXTINF:3,', 'b.ts'), vod('#EXTINF:2,', 'a.ts', '#EXTINF:4,', 'b.ts')),
-    same(vod('#EXTINF:3,', 'a.ts', '#EXTINF:3,', 'b.ts')),
-  ),
+  'durations-differ': should('6.2.4', 'The duration differs from that of another variant', REPACKAGE),
+  'segments-differ': info('6.2.4', 'Variants are cut at different places', REPACKAGE),
   'dates-some': must(
     '6.2.4',
     'EXT-X-PROGRAM-DATE-TIME is missing, although another media playlist has it',
     'Write EXT-X-PROGRAM-DATE-TIME in all media playlists.',
-    pair(DATED, vod()),
-    same(DATED),
   ),
   'dates-differ': should(
     '6.2.4',
     'Two variants give a moment different dates',
     'Take the dates of all variants from one clock.',
-    pair(DATED, vod('#EXT-X-PROGRAM-DATE-TIME:2026-01-01T00:00:05Z')),
-    same(DATED),
   ),
   'iframes-tag': must(
     '4.4.6.3',
     'The playlist of an I-frame variant has no EXT-X-I-FRAMES-ONLY',
     'Add EXT-X-I-FRAMES-ONLY.',
-    { 'main.m3u8': aMain(IFRAMES), 'iframes.m3u8': vod() },
-    { 'main.m3u8': aMain(IFRAMES), 'iframes.m3u8': FRAMES },
   ),
   'iframes-variant': must(
     '4.4.3.6',
     'A playlist of I-frames is named by EXT-X-STREAM-INF',
     'Name it with EXT-X-I-FRAME-STREAM-INF.',
-    { 'main.m3u8': aMain(), 'video.m3u8': FRAMES },
-    { 'main.m3u8': aMain(), 'video.m3u8': vod() },
   ),
-  'gap-everywhere': should(
-    '4.4.4.7',
-    'A segment is a gap in every variant',
-    'Restore the segment in one variant.',
-    same(vod('#EXT-X-GAP', '#EXTINF:6,', 'a.ts', '#EXTINF:6,', 'b.ts')),
-    pair(
-      vod('#EXT-X-GAP', '#EXTINF:6,', 'a.ts', '#EXTINF:6,', 'b.ts'),
-      vod('#EXTINF:6,', 'a.ts', '#EXTINF:6,', 'b.ts'),
-    ),
-  ),
+  'gap-everywhere': should('4.4.4.7', 'A segment is a gap in every variant', 'Restore the segment in one variant.'),
   'hevc-transport': should(
     'video encoding',
     'HEVC is in MPEG-2 transport streams',
     'Package HEVC as fragmented MP4: with ffmpeg -hls_segment_type fmp4.',
-    { 'main.m3u8': aMain(aVariant({ CODECS: '"hvc1.2.4.L123.B0,mp4a.40.2"' })) },
-    {
-      'main.m3u8': aMain(aVariant({ CODECS: '"hvc1.2.4.L123.B0,mp4a.40.2"' })),
-      'video.m3u8': vod('#EXT-X-MAP:URI="i.mp4"', '#EXTINF:6,', 'a.m4s'),
-    },
   ),
   'session-key-stray': info(
     '4.4.6.5',
     'A session key is not the key of any media playlist',
     'Remove the session key, or use it.',
-    {
-      'main.m3u8': aMain('#EXT-X-SESSION-KEY:METHOD=AES-128,URI="https://k/2"'),
-      'video.m3u8': vod('#EXT-X-KEY:METHOD=AES-128,URI="https://k/1"'),
-    },
-    {
-      'main.m3u8': aMain('#EXT-X-SESSION-KEY:METHOD=AES-128,URI="https://k/1"'),
-      'video.m3u8': vod('#EXT-X-KEY:METHOD=AES-128,URI="https://k/1"'),
-    },
   ),
   'reports-missing': should(
     'B.1',
     'A low-latency playlist has no reports on the other renditions',
     'Add EXT-X-RENDITION-REPORT for each other rendition.',
-    same(lowLatency([part])),
-    pair(
-      lowLatency([part, '#EXT-X-RENDITION-REPORT:URI="b.m3u8",LAST-MSN=14,LAST-PART=0']),
-      lowLatency([part, '#EXT-X-RENDITION-REPORT:URI="a.m3u8",LAST-MSN=14,LAST-PART=0']),
-    ),
   ),
   'playlists-unread': info(
     '6.2.4',

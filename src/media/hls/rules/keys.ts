@@ -1,69 +1,34 @@
 /** Rules for the keys of a media playlist, and for session keys. */
 import { tagsOf, text, type Playlist } from '../playlist.ts';
 import { info, must, quote, should, type NoteOf, type Rule } from '../rule.ts';
-import { vod } from './example.ts';
 
 export type KeyRule = keyof typeof KEY_RULES;
 
-const KEY = '#EXT-X-KEY:METHOD=AES-128,URI="https://k/1"';
-
 export const KEY_RULES = {
-  'key-uri': must(
-    '4.4.4.4',
-    'A key has no address',
-    'Add the URI of the key.',
-    vod('#EXT-X-KEY:METHOD=AES-128'),
-    vod(KEY),
-  ),
+  'key-uri': must('4.4.4.4', 'A key has no address', 'Add the URI of the key.'),
   'key-none': must(
     '4.4.4.4',
     'A key of the method NONE has other attributes',
     'Remove the other attributes, or name the method.',
-    vod('#EXT-X-KEY:METHOD=NONE,URI="https://k/1"'),
-    vod('#EXT-X-KEY:METHOD=NONE'),
   ),
-  'key-iv': must(
-    '4.4.4.4',
-    'An initialization vector does not have 128 bits',
-    'Write 0x and 32 hexadecimal digits.',
-    vod(`${KEY},IV=0x1234`),
-    vod(`${KEY},IV=0x00000000000000000000000000000001`),
-  ),
+  'key-iv': must('4.4.4.4', 'An initialization vector does not have 128 bits', 'Write 0x and 32 hexadecimal digits.'),
   'key-formatversions': must(
     '4.4.4.4',
     'KEYFORMATVERSIONS is not whole numbers separated by slashes',
     'Write numbers separated by slashes: 1/2.',
-    vod(`${KEY},KEYFORMATVERSIONS="1,2"`),
-    vod(`${KEY},KEYFORMATVERSIONS="1/2"`),
   ),
   'key-format-aes128': must(
     '4.4.4.4',
     'A key of AES-128 has a KEYFORMAT other than identity',
     'Set KEYFORMAT to identity, or use SAMPLE-AES.',
-    vod(`${KEY},KEYFORMAT="com.apple.streamingkeydelivery"`),
-    vod(`${KEY},KEYFORMAT="identity"`),
   ),
   'key-iv-reused': should(
     '4.4.4.4',
     'A key with a fixed initialization vector is used more than once, which reveals what segments share',
     'Leave IV out: the sequence number is used then. Or change the key.',
-    vod(`${KEY},IV=0x00000000000000000000000000000001`, '#EXTINF:6,', 'a.ts', '#EXTINF:6,', 'b.ts'),
-    vod(KEY, '#EXTINF:6,', 'a.ts', '#EXTINF:6,', 'b.ts'),
   ),
-  'key-unused': info(
-    '4.4.4.4',
-    'A key applies to no segment',
-    'Remove the EXT-X-KEY.',
-    vod('#EXTINF:6,', 'a.ts', KEY),
-    vod(KEY, '#EXTINF:6,', 'a.ts'),
-  ),
-  'key-clear': should(
-    '4.4.4.4',
-    'A key is not fetched over HTTPS',
-    'Serve keys over HTTPS.',
-    vod('#EXT-X-KEY:METHOD=AES-128,URI="http://k/1"'),
-    vod(KEY),
-  ),
+  'key-unused': info('4.4.4.4', 'A key applies to no segment', 'Remove the EXT-X-KEY.'),
+  'key-clear': should('4.4.4.4', 'A key is not fetched over HTTPS', 'Serve keys over HTTPS.'),
 } satisfies Record<string, Rule>;
 
 export function judgeKeys(playlist: Playlist, note: NoteOf<KeyRule>): void {

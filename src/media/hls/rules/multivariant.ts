@@ -6,241 +6,112 @@ import { has, number, tagsOf, text, type Playlist, type Variant } from '../playl
 import { info, must, quote, should, type NoteOf, type Rule } from '../rule.ts';
 import { judgeAddress, type AddressRule } from './address.ts';
 import { codecProblems, isHdrOnly, isVideoCodec, words } from './codecs.ts';
-import { IFRAMES, aMain, raw, aVariant } from './example.ts';
 import { judgeKey, type KeyRule } from './keys.ts';
 
 type Note = NoteOf<keyof typeof MULTIVARIANT_RULES | AddressRule | KeyRule | 'define-import-multivariant'>;
 
-const STEERED = '#EXT-X-CONTENT-STEERING:SERVER-URI="steer.json",PATHWAY-ID="A"';
-
 export const MULTIVARIANT_RULES = {
-  'variants-none': should(
-    '4.4.6.2',
-    'The multivariant playlist has no variants',
-    'Add at least one EXT-X-STREAM-INF.',
-    raw('#EXTM3U', '#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",NAME="en",URI="en.m3u8"'),
-    aMain(),
-  ),
-  'bandwidth-zero': must(
-    '4.4.6.2',
-    'BANDWIDTH is 0',
-    'Write the peak bit rate.',
-    aMain(aVariant({ BANDWIDTH: '0', 'AVERAGE-BANDWIDTH': null })),
-    aMain(),
-  ),
+  'variants-none': should('4.4.6.2', 'The multivariant playlist has no variants', 'Add at least one EXT-X-STREAM-INF.'),
+  'bandwidth-zero': must('4.4.6.2', 'BANDWIDTH is 0', 'Write the peak bit rate.'),
   'bandwidth-average': must(
     '4.4.6.2',
     'AVERAGE-BANDWIDTH is above BANDWIDTH',
     'Write the peak as BANDWIDTH and the mean as AVERAGE-BANDWIDTH.',
-    aMain(aVariant({ 'AVERAGE-BANDWIDTH': '2000001' })),
-    aMain(),
   ),
-  'average-missing': should(
-    'multivariant playlists',
-    'AVERAGE-BANDWIDTH is missing',
-    'Add AVERAGE-BANDWIDTH.',
-    aMain(aVariant({ 'AVERAGE-BANDWIDTH': null })),
-    aMain(),
-  ),
-  'codecs-missing': should(
-    '4.4.6.2',
-    'CODECS is missing',
-    'Add CODECS with every format of the variant.',
-    aMain(aVariant({ CODECS: null })),
-    aMain(),
-  ),
+  'average-missing': should('multivariant playlists', 'AVERAGE-BANDWIDTH is missing', 'Add AVERAGE-BANDWIDTH.'),
+  'codecs-missing': should('4.4.6.2', 'CODECS is missing', 'Add CODECS with every format of the variant.'),
   'codecs-form': must(
     '4.4.6.2',
     'CODECS has a format that is not written as in RFC 6381',
     'Write formats as RFC 6381 does: avc1.64001f,mp4a.40.2.',
-    aMain(aVariant({ CODECS: '"avc1.64,mp4a.40.2"' })),
-    aMain(),
   ),
   'codecs-old': should(
     '4.4.6.2',
     'CODECS has H.264 in its obsolete form',
     'Write six hexadecimal digits: avc1.64001f.',
-    aMain(aVariant({ CODECS: '"avc1.77.30"' })),
-    aMain(),
   ),
-  'resolution-missing': should(
-    '4.4.6.2',
-    'RESOLUTION is missing from a variant with video',
-    'Add RESOLUTION.',
-    aMain(aVariant({ RESOLUTION: null })),
-    aMain(),
-  ),
-  'frame-rate-missing': should(
-    '4.4.6.2',
-    'FRAME-RATE is missing from a variant with video',
-    'Add FRAME-RATE.',
-    aMain(aVariant({ 'FRAME-RATE': null })),
-    aMain(),
-  ),
-  'frame-rate-high': should(
-    'video encoding',
-    'The frame rate is above 60',
-    'Encode at 60 frames per second or fewer.',
-    aMain(aVariant({ 'FRAME-RATE': '120.000' })),
-    aMain(),
-  ),
-  'frame-rate-zero': must(
-    '4.4.6.2',
-    'FRAME-RATE is 0',
-    'Write the frame rate.',
-    aMain(aVariant({ 'FRAME-RATE': '0' })),
-    aMain(),
-  ),
+  'resolution-missing': should('4.4.6.2', 'RESOLUTION is missing from a variant with video', 'Add RESOLUTION.'),
+  'frame-rate-missing': should('4.4.6.2', 'FRAME-RATE is missing from a variant with video', 'Add FRAME-RATE.'),
+  'frame-rate-high': should('video encoding', 'The frame rate is above 60', 'Encode at 60 frames per second or fewer.'),
+  'frame-rate-zero': must('4.4.6.2', 'FRAME-RATE is 0', 'Write the frame rate.'),
   'independent-missing': should(
     'multivariant playlists',
     'EXT-X-INDEPENDENT-SEGMENTS is missing from the multivariant playlist',
     'Begin segments with key frames, and add EXT-X-INDEPENDENT-SEGMENTS.',
-    aMain().replace('#EXT-X-INDEPENDENT-SEGMENTS\n', ''),
-    aMain(),
   ),
   'video-range-missing': should(
     '4.4.6.2',
     'VIDEO-RANGE is missing from a variant of high dynamic range',
     'Add VIDEO-RANGE=HLG or PQ.',
-    aMain(aVariant({ CODECS: '"dvh1.05.06,mp4a.40.2"' })),
-    aMain(aVariant({ CODECS: '"dvh1.05.06,mp4a.40.2"', 'VIDEO-RANGE': 'PQ' })),
   ),
   'video-range-codec': should(
     '4.4.6.2',
     'VIDEO-RANGE does not fit the format, because players take H.264 as SDR',
     'Use HEVC or AV1 for HDR, or declare SDR.',
-    aMain(aVariant({ 'VIDEO-RANGE': 'PQ' })),
-    aMain(aVariant({ 'VIDEO-RANGE': 'SDR' })),
   ),
   'supplemental-form': must(
     '4.4.6.2',
     'SUPPLEMENTAL-CODECS has a format without its compatible brands',
     'Write format and brands with slashes: dvh1.08.07/db4h.',
-    aMain(aVariant({ 'SUPPLEMENTAL-CODECS': '"dvh1.08.07"' })),
-    aMain(aVariant({ 'SUPPLEMENTAL-CODECS': '"dvh1.08.07/db4h"' })),
   ),
   'video-layout-form': must(
     '4.4.6.2',
     'REQ-VIDEO-LAYOUT has a value that is not defined',
     'Use the values of the clause.',
-    aMain(aVariant({ 'REQ-VIDEO-LAYOUT': '"3D"' })).replace('VERSION:9', 'VERSION:12'),
-    aMain(aVariant({ 'REQ-VIDEO-LAYOUT': '"CH-STEREO"' })).replace('VERSION:9', 'VERSION:12'),
   ),
-  'cpc-form': must(
-    '4.4.6.2',
-    'ALLOWED-CPC is not in the form KEYFORMAT:name/name',
-    'Write KEYFORMAT:name/name.',
-    aMain(aVariant({ 'ALLOWED-CPC': '"SMART-TV"' })),
-    aMain(aVariant({ 'ALLOWED-CPC': '"com.example.drm:SMART-TV/PC"' })),
-  ),
+  'cpc-form': must('4.4.6.2', 'ALLOWED-CPC is not in the form KEYFORMAT:name/name', 'Write KEYFORMAT:name/name.'),
   'score-some': should(
     '4.4.6.2',
     'A variant has no SCORE, although another one has',
     'Give each variant a SCORE, or none.',
-    aMain(aVariant({ SCORE: '1.0' }, 'a.m3u8'), aVariant({ BANDWIDTH: '3000000' }, 'b.m3u8')),
-    aMain(aVariant({ SCORE: '1.0' }, 'a.m3u8'), aVariant({ BANDWIDTH: '3000000', SCORE: '2.0' }, 'b.m3u8')),
   ),
-  'variant-repeated': should(
-    '4.4.6.2',
-    'Two variants are the same',
-    'Remove one of them.',
-    aMain(aVariant({}), aVariant({})),
-    aMain(aVariant({}), aVariant({}, 'other/video.m3u8')),
-  ),
+  'variant-repeated': should('4.4.6.2', 'Two variants are the same', 'Remove one of them.'),
   'variant-attributes': should(
     '4.4.6.2',
     'A playlist that is offered several times has different attributes',
     'Give each offer of one playlist the same attributes.',
-    aMain(aVariant({}), aVariant({ RESOLUTION: '640x360' })),
-    aMain(aVariant({}), aVariant({ RESOLUTION: '640x360' }, 'other.m3u8')),
   ),
   'variant-first': info(
     'multivariant playlists',
     'The first variant, which is played first, is at an end of the ladder',
     'Put first the variant that most viewers should begin with.',
-    aMain(
-      ...[4, 1, 2, 3].map((n) => aVariant({ BANDWIDTH: `${n}000000`, 'AVERAGE-BANDWIDTH': `${n}000000` }, `${n}.m3u8`)),
-    ),
-    aMain(
-      ...[2, 1, 3, 4].map((n) => aVariant({ BANDWIDTH: `${n}000000`, 'AVERAGE-BANDWIDTH': `${n}000000` }, `${n}.m3u8`)),
-    ),
   ),
   'ladder-gap': info(
     'multivariant playlists',
     'The bit rates of two neighbouring variants are more than two and a half times apart',
     'Add a variant between the two.',
-    aMain(
-      aVariant({ BANDWIDTH: '1000000', 'AVERAGE-BANDWIDTH': '1000000' }, '1.m3u8'),
-      aVariant({ BANDWIDTH: '4000000', 'AVERAGE-BANDWIDTH': '4000000' }, '4.m3u8'),
-    ),
-    aMain(
-      aVariant({ BANDWIDTH: '1000000', 'AVERAGE-BANDWIDTH': '1000000' }, '1.m3u8'),
-      aVariant({ BANDWIDTH: '2000000' }, '2.m3u8'),
-    ),
   ),
   'iframes-missing': should(
     'trick play',
     'Video has no I-frame variants for scrubbing',
     'Add EXT-X-I-FRAME-STREAM-INF variants.',
-    aMain(),
-    aMain(IFRAMES),
   ),
   'iframes-attribute': must(
     '4.4.6.3',
     'An I-frame variant has an attribute for frame rate, audio, subtitles or captions',
     'Remove the attribute from the I-frame variant.',
-    aMain(`${IFRAMES},FRAME-RATE=25`),
-    aMain(IFRAMES),
   ),
   'session-data-value': must(
     '4.4.6.4',
     'Session data does not have exactly one of VALUE and URI',
     'Keep VALUE or URI.',
-    aMain('#EXT-X-SESSION-DATA:DATA-ID="a"'),
-    aMain('#EXT-X-SESSION-DATA:DATA-ID="a",VALUE="1"'),
   ),
   'session-data-repeated': must(
     '4.4.6.4',
     'Session data of one DATA-ID and language occurs more than once',
     'Give each language its own, once.',
-    aMain('#EXT-X-SESSION-DATA:DATA-ID="a",VALUE="1"', '#EXT-X-SESSION-DATA:DATA-ID="a",VALUE="2"'),
-    aMain(
-      '#EXT-X-SESSION-DATA:DATA-ID="a",VALUE="1",LANGUAGE="en"',
-      '#EXT-X-SESSION-DATA:DATA-ID="a",VALUE="2",LANGUAGE="fr"',
-    ),
   ),
-  'session-key-repeated': must(
-    '4.4.6.5',
-    'Two session keys are the same',
-    'Remove the repetition.',
-    aMain(...Array<string>(2).fill('#EXT-X-SESSION-KEY:METHOD=AES-128,URI="https://k/1"')),
-    aMain('#EXT-X-SESSION-KEY:METHOD=AES-128,URI="https://k/1"', '#EXT-X-SESSION-KEY:METHOD=AES-128,URI="https://k/2"'),
-  ),
+  'session-key-repeated': must('4.4.6.5', 'Two session keys are the same', 'Remove the repetition.'),
   'steering-pathway': must(
     '4.4.6.6',
     'The first pathway is not the pathway of a variant',
     'Set PATHWAY-ID to the pathway of a variant.',
-    aMain(STEERED, aVariant({ 'PATHWAY-ID': '"B"' })),
-    aMain(STEERED, aVariant({ 'PATHWAY-ID': '"A"' })),
   ),
-  'steering-unequal': must(
-    '7.1',
-    'Two pathways have different variants',
-    'Offer each variant on every pathway.',
-    aMain(
-      STEERED,
-      aVariant({ 'PATHWAY-ID': '"A"' }, 'a/1.m3u8'),
-      aVariant({ 'PATHWAY-ID': '"A"', BANDWIDTH: '3000000' }, 'a/2.m3u8'),
-      aVariant({ 'PATHWAY-ID': '"B"' }, 'b/1.m3u8'),
-    ),
-    aMain(STEERED, aVariant({ 'PATHWAY-ID': '"A"' }, 'a/1.m3u8'), aVariant({ 'PATHWAY-ID': '"B"' }, 'b/1.m3u8')),
-  ),
+  'steering-unequal': must('7.1', 'Two pathways have different variants', 'Offer each variant on every pathway.'),
   'captions-unsaid': should(
     'multivariant playlists',
     'CLOSED-CAPTIONS is missing from a variant with video',
     'Add CLOSED-CAPTIONS=NONE, or the group of captions.',
-    aMain(aVariant({ 'CLOSED-CAPTIONS': null })),
-    aMain(),
   ),
 } satisfies Record<string, Rule>;
 

@@ -1,98 +1,65 @@
 /** Rules for changes between two reads of a live playlist. Segments are identified by their media sequence numbers. */
 import { has, lineOf, type Playlist, type Segment } from '../playlist.ts';
 import { must, should, type NoteOf, type Rule } from '../rule.ts';
-import { live, window_ } from './example.ts';
 
 type Note = NoteOf<keyof typeof RELOAD_RULES>;
-
-const reload = (...texts: string[]) => ({ 'media.m3u8': texts });
-const GOOD = reload(window_(1), window_(2));
-const BREAK = ['#EXT-X-DISCONTINUITY'];
 
 export const RELOAD_RULES = {
   'reload-unreadable': must(
     '6.2.2',
     'A live playlist can no longer be read',
     'Replace playlists by a rename, so that readers never find a half of one.',
-    undefined,
-    GOOD,
   ),
   'reload-sequence-back': must(
     '6.2.2',
     'The media sequence number went back',
     'Continue the numbers after a restart of the packager.',
-    reload(window_(5), window_(3)),
-    GOOD,
   ),
   'reload-segment-changed': must(
     '6.2.1',
     'The address of a segment changed',
     'Give a new segment a new address; never change one that was published.',
-    reload(window_(1), window_(2).replace('3.ts', 'other.ts')),
-    GOOD,
   ),
   'reload-duration-changed': must(
     '6.2.1',
     'The duration of a segment changed',
     'Write a segment into the playlist when it is complete.',
-    reload(window_(1), window_(2).replace('#EXTINF:6,\n3.ts', '#EXTINF:5,\n3.ts')),
-    GOOD,
   ),
   'reload-removed': must(
     '6.2.2',
     'Segments were removed, and not from the beginning',
     'Remove from the beginning alone, and raise EXT-X-MEDIA-SEQUENCE by as many.',
-    reload(window_(1), window_(1, 3)),
-    GOOD,
   ),
   'reload-target': must(
     '6.2.1',
     'The target duration changed',
     'Set a target duration that holds for the whole stream.',
-    reload(window_(1), window_(2).replace('DURATION:6', 'DURATION:7')),
-    GOOD,
   ),
-  'reload-type': must(
-    '6.2.1',
-    'EXT-X-PLAYLIST-TYPE changed',
-    'Keep the type for the whole stream.',
-    reload(live('#EXT-X-PLAYLIST-TYPE:EVENT'), live()),
-    GOOD,
-  ),
+  'reload-type': must('6.2.1', 'EXT-X-PLAYLIST-TYPE changed', 'Keep the type for the whole stream.'),
   'reload-event': must(
     '4.4.3.5',
     'A playlist of the type EVENT lost segments',
     'Remove nothing, or leave out the type EVENT.',
-    reload(live('#EXT-X-PLAYLIST-TYPE:EVENT'), window_(2, 5, ['#EXT-X-PLAYLIST-TYPE:EVENT'])),
-    reload(window_(1, 5, ['#EXT-X-PLAYLIST-TYPE:EVENT']), window_(1, 6, ['#EXT-X-PLAYLIST-TYPE:EVENT'])),
   ),
   'reload-discontinuity': must(
     '6.2.2',
     'The discontinuity sequence number does not count the discontinuities that were removed',
     'Raise EXT-X-DISCONTINUITY-SEQUENCE for each that is dropped.',
-    reload(window_(1, 5, BREAK), window_(2, 5)),
-    reload(window_(1, 5, BREAK), window_(2, 5, ['#EXT-X-DISCONTINUITY-SEQUENCE:1'])),
   ),
   'reload-version': should(
     '4.4.1.2',
     'EXT-X-VERSION changed',
     'Write the highest version that is needed from the beginning.',
-    reload(window_(1), window_(2).replace('VERSION:9', 'VERSION:7')),
-    GOOD,
   ),
   'reload-stale': must(
     '6.2.2',
     'A live playlist was not updated within one and a half target durations',
     'Check the encoder, and caches that keep the playlist for too long.',
-    undefined,
-    GOOD,
   ),
   'reload-jump': should(
     '6.2.2',
     'No segment remained from one read to the next',
     'Raise the number of segments of the live window in the packager.',
-    reload(window_(1), window_(50)),
-    GOOD,
   ),
 } satisfies Record<string, Rule>;
 
