@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { compareFormats, compareRates } from '../../src/media/hls/compare.ts';
 import { parsePlaylist } from '../../src/media/hls/parse.ts';
 import type { Variant } from '../../src/media/hls/playlist.ts';
-import type { Example } from '../../src/media/hls/rule.ts';
+import type { Example } from './examples/index.ts';
 import { aMain, aVariant, lowLatency, vod, window_ } from './examples/playlists.ts';
 import { Host } from './serve.ts';
 

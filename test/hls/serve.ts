@@ -1,7 +1,7 @@
 /** A server of playlists, which answers each path with a list of texts, one after the other. */
 import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';
-import type { Example } from '../../src/media/hls/rule.ts';
+import type { Example } from './examples/index.ts';
 import { openOrigin } from '../../src/media/hls/origin.ts';
 import { makeReport } from '../../src/media/hls/report.ts';
 import { HlsReportSchema, type HlsReport } from '../../src/media/hls/schema.ts';
