@@ -95,7 +95,9 @@ describe('HLS validator: in one file', function () {
     assert.deepEqual(
       inputs.filter(
         (path) =>
-          !/^src\/(?:media\/hls|source\/(?:address|playlist))\/|^src\/base\/(?:retry|version_order)\.ts$/.test(path),
+          !/^src\/(?:media\/hls|source\/(?:address|playlist))\/|^src\/base\/(?:nearest|retry|version_order)\.ts$/.test(
+            path,
+          ),
       ),
       [],
     );
