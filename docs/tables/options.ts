@@ -155,6 +155,11 @@ const shownArgs = (args: string[]): string =>
 
 /** What a line of the table cannot say. */
 const NOTES: Partial<Record<ToolName, string[]>> = {
+  ffprobe: [
+    'With `show_entries`, the sections `show_format`, `show_streams`, `show_programs` and `show_chapters` are off unless',
+    'the request sends them as true, so that the output has the named entries alone. `show_error` stays on.',
+    '',
+  ],
   mediainfo: [
     '`inform` makes the output text, and cannot be combined with `output` or `details`. Its lines begin with',
     '`General`, `Video`, `Audio`, `Text`, `Other`, `Image`, `Menu`, `Page` or `File` (with `_Begin`, `_Middle`,',

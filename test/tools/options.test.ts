@@ -31,7 +31,10 @@ function passed(tool: ToolName, section: string, name: string, value: unknown): 
     value: JSON.parse(JSON.stringify({ url: 'u', only: section, [section]: { [name]: value } })),
   });
   const [selected] = selectTools(request, catalog).tools;
-  return difference(tool, selected!.options ?? {});
+  // What it switches off is tested on its own.
+  const off = new Set(FFPROBE_OPTIONS.flatMap((spec) => (spec.offWith === name ? [spec.name] : [])));
+  const options = Object.entries(selected!.options ?? {}).filter(([option]) => !off.has(option));
+  return difference(tool, Object.fromEntries(options));
 }
 
 /** The arguments according to docs/options.md, except for options that are passed by their own name. */
@@ -92,6 +95,35 @@ describe('options of the tools', () => {
       else assert.throws(() => passed(tool, section, spec.name, null), { status: 400 });
     });
   }
+
+  const FILTERED = ['-of', 'json', '-show_error'];
+  const filtering: [object, string[]][] = [
+    [{ show_entries: 'format=duration' }, [...FILTERED, '-show_entries', 'format=duration']],
+    [
+      { show_entries: 'format=duration', show_streams: true },
+      ['-of', 'json', '-show_streams', '-show_error', '-show_entries', 'format=duration'],
+    ],
+    [
+      { show_entries: 'format=duration', show_frames: true, show_error: false },
+      ['-of', 'json', '-show_frames', '-show_entries', 'format=duration'],
+    ],
+    [
+      { show_entries: null, show_chapters: false },
+      ['-of', 'json', '-show_format', '-show_streams', '-show_programs', '-show_error'],
+    ],
+  ];
+  for (const [ffprobe, args] of filtering)
+    it(`ffprobe ${JSON.stringify(ffprobe)}: sections that are not named are off`, () => {
+      const pairs = Object.entries(ffprobe).map(([name, value]) => `&ffprobe[${name}]=${value ?? ''}`);
+      for (const input of [
+        { form: 'json', value: { url: 'u', only: 'ffprobe', ffprobe: { ...ffprobe } } } as const,
+        { form: 'query', pairs: parsePairs(`url=u&only=ffprobe${pairs.join('')}`, 'query') } as const,
+      ]) {
+        const [selected] = selectTools(read(input), catalog).tools;
+        const all = argsOf('ffprobe', selected!.options ?? {});
+        assert.deepEqual(all.slice(all.indexOf('-of'), all.indexOf('-i')), args);
+      }
+    });
 
   const renamed: [string, object, string[]][] = [
     ['print_format', { print_format: 'csv' }, ['-of', 'csv']],

@@ -46,6 +46,11 @@ const extraWords = (name: string): OptionSpec => ({
   extra: true,
 });
 
+/** Sections that ffprobe prints unless `show_entries` says which ones. */
+const section = (name: string, description: string): OptionSpec => ({
+  ...flag(name, true, `${description} False by default if \`show_entries\` is sent.`),
+  offWith: 'show_entries',
+});
 const shaping = (spec: OptionSpec): OptionSpec => ({ ...spec, shapes: true });
 
 /** Log levels by the numbers that -show_log takes. */
@@ -72,10 +77,10 @@ export const FFPROBE_OPTIONS: readonly OptionSpec[] = [
     flag: 'of',
     description: 'Format of the output.',
   },
-  shaping(flag('show_format', true, 'The container.')),
-  shaping(flag('show_streams', true, 'Every stream.')),
-  flag('show_programs', true, 'Programs and their streams.'),
-  flag('show_chapters', true, 'Chapters.'),
+  shaping(section('show_format', 'The container.')),
+  shaping(section('show_streams', 'Every stream.')),
+  section('show_programs', 'Programs and their streams.'),
+  section('show_chapters', 'Chapters.'),
   flag('show_error', true, 'What went wrong, in the output itself.'),
   shaping(flag('show_frames', false, 'Every frame.')),
   shaping(flag('show_packets', false, 'Every packet.')),

@@ -37,6 +37,8 @@ export interface OptionSpec {
    * be read twice (frames, packets). The tool then runs once more for the report, without it.
    */
   shapes?: boolean;
+  /** Of a boolean that is true by default: the default is false if this other option is sent. */
+  offWith?: string;
   description?: string;
 }
 

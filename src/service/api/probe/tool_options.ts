@@ -5,7 +5,7 @@ import type { Program } from '../../../media/tools/tool.ts';
 import type { ToolVersion } from './tool_versions.ts';
 import { invalid } from '../errors.ts';
 import { choice, flag, optionalChoice, optionalText, PLAIN } from '../http/request_fields.ts';
-import { ALIASES, FORM } from '../http/input/check_fields.ts';
+import { ALIASES, FORM, OFF_WITH } from '../http/input/check_fields.ts';
 
 /** Half of a ProbeJob's limit, because the two count characters differently. */
 const MAX_TEXT = 512;
@@ -54,7 +54,14 @@ function fieldOf(spec: OptionSpec): TSchema {
 
 export const optionFields = (specs: readonly OptionSpec[]): Record<string, TSchema> =>
   Object.fromEntries(
-    specs.map((spec) => [spec.name, spec.aliases ? { ...fieldOf(spec), [ALIASES]: spec.aliases } : fieldOf(spec)]),
+    specs.map((spec) => [
+      spec.name,
+      {
+        ...fieldOf(spec),
+        ...(spec.aliases ? { [ALIASES]: spec.aliases } : {}),
+        ...(spec.offWith === undefined ? {} : { [OFF_WITH]: spec.offWith }),
+      },
+    ]),
   );
 
 /** Plain decimals: not every tool accepts an exponent. */

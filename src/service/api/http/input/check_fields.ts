@@ -37,6 +37,32 @@ ajv.addKeyword(FORM);
 export const ALIASES = 'x-aliases';
 ajv.addKeyword(ALIASES);
 
+/** Custom keyword, for a boolean of a section: its default is false if this other member of the section is given. */
+export const OFF_WITH = 'x-off-with';
+ajv.addKeyword(OFF_WITH);
+
+const sectionIn = (input: object, name: string): Record<string, unknown> | undefined => {
+  const members = (input as Record<string, unknown>)[name];
+  return typeof members === 'object' && members !== null ? (members as Record<string, unknown>) : undefined;
+};
+
+/** Sets members that another one switches off, before defaults are filled in. */
+function switchingOff(schema: Field): (input: unknown) => void {
+  const pairs = Object.entries(schema.properties ?? {}).flatMap(([section, { properties = {} }]) =>
+    Object.entries(properties).flatMap(([name, { [OFF_WITH]: other }]) =>
+      other === undefined ? [] : [{ section, name, other }],
+    ),
+  );
+  return (input) => {
+    if (typeof input !== 'object' || input === null) return;
+    for (const { section, name, other } of pairs) {
+      const members = sectionIn(input, section);
+      if (members && Object.hasOwn(members, other) && members[other] !== null && !Object.hasOwn(members, name))
+        members[name] = false;
+    }
+  };
+}
+
 /** Renames members given by an alias, before defaults are filled in. */
 function renaming(schema: Field): (input: unknown) => void {
   const others = Object.entries(schema.properties ?? {}).flatMap(([section, { properties = {} }]) =>
@@ -47,8 +73,8 @@ function renaming(schema: Field): (input: unknown) => void {
   return (input) => {
     if (typeof input !== 'object' || input === null) return;
     for (const { section, name, alias } of others) {
-      const members = (input as Record<string, unknown>)[section] as Record<string, unknown> | undefined;
-      if (typeof members !== 'object' || members === null || !Object.hasOwn(members, alias)) continue;
+      const members = sectionIn(input, section);
+      if (!members || !Object.hasOwn(members, alias)) continue;
       if (Object.hasOwn(members, name))
         throw invalid(`${section}.${alias}`, `is another name of ${section}.${name}, which is given too`);
       members[name] = members[alias];
@@ -146,10 +172,12 @@ function words(schema: Field, error: ErrorObject): { field: string; text: string
 export function makeCheck<T>(schema: Field): (input: unknown) => T {
   const validate = ajv.compile(schema);
   const rename = renaming(schema);
+  const switchOff = switchingOff(schema);
   return (input) => {
     const place = unstorableIn(input);
     if (place) throw invalid(dotted(place), 'must not contain U+0000 or an unpaired surrogate');
     rename(input);
+    switchOff(input);
     if (validate(input)) return input as T;
     const { field, text } = words(schema, validate.errors![0]!);
     const error: ApiError = invalid(field, text);

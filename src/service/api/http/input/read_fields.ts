@@ -18,6 +18,7 @@ export interface Field {
   description?: string;
   'x-form'?: string;
   'x-aliases'?: readonly string[];
+  'x-off-with'?: string;
 }
 
 const allows = (field: Field, type: string): boolean =>
