@@ -2,6 +2,7 @@
  * Every option of the tools: what is accepted, what is refused, and the arguments that it becomes. The same table is
  * tested and written to docs/options.md.
  */
+import { WRITER_NAMES, writerOptions } from '../../src/media/tools/ffprobe_writers.ts';
 import type { OptionSpec } from '../../src/media/tools/option.ts';
 import { FILE_ROWS, sectionOf, TOOL_TABLE, type SectionName, type ToolName } from '../../src/media/tools/table.ts';
 
@@ -20,6 +21,16 @@ export interface OptionRow {
 }
 
 const TEXTS: Record<string, unknown[]> = {
+  output_format: [
+    'csv=p=0',
+    'csv=s=x:p=0',
+    'default=noprint_wrappers=1:nokey=1',
+    'json=compact=1',
+    'compact=s=\\::e=none',
+    "flat=s='_':h=0",
+    'xml=q=1',
+    'ini=h=0:sv=fail',
+  ],
   show_entries: ['stream=codec_name:format=duration', '-i'],
   select_streams: ['v:0', '-report', '--', '$(id)'],
   read_intervals: ['%+#5', '01:30%01:45'],
@@ -37,6 +48,24 @@ const TEXTS: Record<string, unknown[]> = {
 
 /** Values that a pattern must not let through, beside those that every pattern is tried with. */
 const HOSTILE: Record<string, unknown[]> = {
+  output_format: [
+    'csv=q=1',
+    'csv=s=ab',
+    'csv=s= ',
+    'csv=p',
+    'csv=p=',
+    'csv=p=2',
+    'csv==1',
+    "csv=s='x",
+    'csv=s=\\',
+    'json=p=0',
+    'default=toString=1',
+    'csv=/etc/passwd',
+    'csv=p=0\n',
+    'JSON',
+    '=csv',
+    'mermaid',
+  ],
   // Each was tried with mediainfo 26.10 and 20.09: the first six and the next two are other outputs or files there.
   inform: [
     'General;file:///etc/passwd',
@@ -77,7 +106,7 @@ function valuesOf(spec: OptionSpec): unknown[] {
     case 'boolean':
       return [true, false];
     case 'enum':
-      return [...(spec.values ?? [])];
+      return [...(spec.values ?? []), ...(TEXTS[spec.name] ?? [])];
     case 'string':
       return TEXTS[spec.name] ?? ['a'];
     case 'integer':
@@ -102,7 +131,8 @@ function refusedOf(spec: OptionSpec): unknown[] {
 
 const said = (spec: OptionSpec): string => {
   const { minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = spec;
-  if (spec.type === 'enum') return (spec.values ?? []).join(' ');
+  if (spec.type === 'enum')
+    return `${(spec.values ?? []).join(' ')}${spec.suffixed ? ', alone or with the options of the format' : ''}`;
   if (spec.type === 'boolean') return 'true or false';
   if (spec.type === 'string')
     return spec.form !== undefined
@@ -156,6 +186,16 @@ const shownArgs = (args: string[]): string =>
 /** What a line of the table cannot say. */
 const NOTES: Partial<Record<ToolName, string[]>> = {
   ffprobe: [
+    'Options of an output format follow it as on the command line of ffprobe (`csv=p=0:s=x`), by their short or their',
+    'long name:',
+    '',
+    ...WRITER_NAMES.map((writer) => {
+      const options = writerOptions(writer).map(({ name, short }) => `\`${short}\` (\`${name}\`)`);
+      return `- \`${writer}\`: ${options.join(', ')}`;
+    }),
+    '',
+    'One that the format does not have is a 400 that names those it has.',
+    '',
     'With `show_entries`, the sections `show_format`, `show_streams`, `show_programs` and `show_chapters` are off unless',
     'the request sends them as true, so that the output has the named entries alone. `show_error` stays on.',
     '',

@@ -22,6 +22,7 @@ describe('ffprobe arguments', () => {
 
   const table: [Record<string, string>, string[]][] = [
     [{ output_format: 'xml' }, []],
+    [{ output_format: 'csv=p=0:s=x' }, []],
     [{ show_data_hash: 'true' }, ['-show_data_hash', 'MD5']],
     [{ skip_estimate_duration_from_pts: 'true' }, ['-skip_estimate_duration_from_pts', '1']],
     [{ show_frames: 'true', count_frames: 'true', unit: 'true' }, ['-show_frames', '-count_frames', '-unit']],
@@ -52,7 +53,9 @@ describe('ffprobe arguments', () => {
   }
 
   const refused: Record<string, string>[] = [
-    { output_format: 'json=c=1' },
+    { output_format: 'json=q=1' },
+    { output_format: 'nonsense' },
+    { output_format: 'csv=s=ab' },
     { output_format: '' },
     { show_format: 'yes' },
     { probesize: '-1' },

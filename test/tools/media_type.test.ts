@@ -10,10 +10,21 @@ describe('media type of a bare output', () => {
     ['default', 'text/plain'],
     ['flat', 'text/plain'],
     ['ini', 'text/plain'],
+    ['compact', 'text/plain'],
   ] as const) {
     it(`ffprobe ${format} is ${type}`, () =>
       assert.equal(ffprobe.formats?.mediaType(format), `${type}; charset=utf-8`));
   }
+  for (const [format, name, form] of [
+    [undefined, 'json', 'json'],
+    ['json=c=1', 'json', 'json'],
+    ['csv=s=x:p=0', 'csv', 'text'],
+    ['default=nw=1:nk=1', 'default', 'text'],
+  ] as const)
+    it(`ffprobe ${format ?? 'without a format'} is the format ${name}`, () => {
+      const options = format === undefined ? {} : { output_format: format };
+      assert.deepEqual([ffprobe.formats?.of(options), ffprobe.format(options)], [name, form]);
+    });
   const own: Record<string, string> = {
     Text: 'text/plain',
     HTML: 'text/html',

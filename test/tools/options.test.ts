@@ -6,6 +6,7 @@ import { makeReader } from '../../src/service/api/http/input/read_fields.ts';
 import { ProbeFileSchema, type ProbeFile } from '../../src/service/api/probe/file_schema.ts';
 import { selectTools } from '../../src/service/api/probe/select_tools.ts';
 import { FFPROBE_OPTIONS, LOG_LEVELS } from '../../src/media/tools/ffprobe_options.ts';
+import { readWriter } from '../../src/media/tools/ffprobe_writers.ts';
 import { MEDIAINFO_OUTPUTS } from '../../src/media/tools/mediainfo.ts';
 import type { ToolName } from '../../src/media/tools/table.ts';
 import { aTool } from '../api/a_tool.ts';
@@ -155,6 +156,29 @@ describe('options of the tools', () => {
       message: /^ffprobe\.output_format: must be one of /,
     });
   });
+
+  const formats: [string, string][] = [
+    ['mermaid', 'must be one of default, compact, csv, flat, ini, json, xml'],
+    ['csv=q=1', 'csv has no option "q"; accepted: s, nk, e, p, sv, svr'],
+    ['json=c=2', 'c of json must be 0 or 1'],
+    ['csv=p', 'the options of csv must be NAME=VALUE, with a colon between two, as in csv=p=0:s=x'],
+    ['default=nw=1:$(id)=1', 'default has no option of that name; accepted: nw, nk, sv, svr'],
+  ];
+  for (const [format, why] of formats)
+    it(`ffprobe.output_format ${format} is a 400 that says: ${why}`, () =>
+      assert.throws(() => passed('ffprobe', 'ffprobe', 'output_format', format), {
+        status: 400,
+        message: `ffprobe.output_format: ${why}`,
+      }));
+  const written: [string, object][] = [
+    ['csv=p=0:s=x', { print_section: '0', item_sep: 'x' }],
+    ['csv=s=\\::nk=0', { item_sep: ':', nokey: '0' }],
+    ["compact=s=' ':p=0:p=1", { item_sep: ' ', print_section: '1' }],
+    ['json=', {}],
+  ];
+  for (const [format, options] of written)
+    it(`the options of ${format} are read as ffprobe reads them`, () =>
+      assert.deepEqual(readWriter(format), { writer: format.split('=')[0], options }));
 
   const clashes: [Record<string, unknown>, string][] = [
     [{ inform: 'General;%Format%', output: 'XML' }, 'mediainfo.inform: cannot be combined with output'],

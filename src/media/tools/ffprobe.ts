@@ -1,5 +1,6 @@
 /** ffprobe: its arguments, and how its output is read. */
 import { FFPROBE_OPTIONS, LOG_LEVELS } from './ffprobe_options.ts';
+import { readWriter, writerOf } from './ffprobe_writers.ts';
 import { readOptions } from './option.ts';
 import { findsPcm, lastLine, type InFile, type InImage, type Program } from './tool.ts';
 
@@ -33,12 +34,18 @@ const DAMAGE = new RegExp(
 const LOGGER = /^\[([\w,]+) @ 0x[0-9a-f]+\]\s*/;
 const LONGEST_DAMAGE = 200;
 
+function agree({ output_format: format }: Readonly<Record<string, string>>): void {
+  if (format !== undefined) readWriter(format);
+}
+
 export const ffprobe: InFile<InImage<Program<'ffprobe'>>> = {
   name: 'ffprobe',
   options: FFPROBE_OPTIONS,
   readsStreams: true,
   reads: ['image'],
+  agree,
   args(options, address) {
+    agree(options);
     const args = ['-hide_banner', '-loglevel', 'error', '-protocol_whitelist', PROTOCOLS];
     for (const [spec, value] of readOptions(FFPROBE_OPTIONS, options)) {
       if (spec.flag === undefined || value === null || value === false) continue;
@@ -52,7 +59,7 @@ export const ffprobe: InFile<InImage<Program<'ffprobe'>>> = {
     if (address.startsWith('rtsp:')) args.push('-rtsp_transport', 'tcp');
     return [...args, '-i', address];
   },
-  format: (options) => ((options['output_format'] ?? 'json') === 'json' ? 'json' : 'text'),
+  format: (options) => (writerOf(options['output_format']) === 'json' ? 'json' : 'text'),
   verifiesTls: (options) => options['tls_verify'] === 'true',
   failure({ code, stdout, stderr, format }) {
     const own = format === 'json' && stdout.length < 65_536 ? ownError(stdout) : undefined;
@@ -64,7 +71,7 @@ export const ffprobe: InFile<InImage<Program<'ffprobe'>>> = {
     return line?.replace(LOGGER, '$1: ').trim().slice(0, LONGEST_DAMAGE);
   },
   formats: {
-    of: (options) => String(options['output_format'] ?? 'json'),
+    of: (options) => writerOf(options['output_format']),
     mediaType: (format) => `${MEDIA_TYPES[format] ?? 'text/plain'}; charset=utf-8`,
   },
   file: {

@@ -2,6 +2,7 @@
  * The options of ffprobe. Options that name a file, a log, a forced format or a network address are excluded. So are
  * those on by default, because false passes no argument.
  */
+import { WRITER_NAMES } from './ffprobe_writers.ts';
 import type { OptionSpec } from './option.ts';
 
 const flag = (name: string, byDefault: boolean, description: string): OptionSpec => ({
@@ -72,10 +73,11 @@ export const FFPROBE_OPTIONS: readonly OptionSpec[] = [
     aliases: ['print_format', 'of'],
     shapes: true,
     type: 'enum',
-    values: ['default', 'csv', 'flat', 'ini', 'json', 'xml'],
+    values: WRITER_NAMES,
+    suffixed: true,
     default: 'json',
     flag: 'of',
-    description: 'Format of the output.',
+    description: 'Format of the output. Options of the format may follow it: `csv=p=0`, `default=nw=1:nk=1`.',
   },
   shaping(section('show_format', 'The container.')),
   shaping(section('show_streams', 'Every stream.')),

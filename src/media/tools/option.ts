@@ -9,6 +9,8 @@ export interface OptionSpec {
   aliases?: readonly string[];
   type: 'boolean' | 'integer' | 'number' | 'string' | 'enum';
   values?: readonly string[];
+  /** `=` and more may follow a value (`csv=p=0`). `agree` of the tool reads it. */
+  suffixed?: boolean;
   default: string | number | boolean | null;
   /** The tool's own name, without dashes. Absent if no such flag is passed, or the tool's help does not list it. */
   flag?: string;
@@ -98,7 +100,7 @@ function readOption(spec: OptionSpec, text: string): string | number | boolean {
       return value;
     }
     case 'enum':
-      if (!spec.values?.includes(text)) throw new OptionError(name, `must be one of ${spec.values?.join(', ')}`);
+      if (!spec.values?.includes(spec.suffixed ? text.split('=', 1)[0]! : text)) throw new OptionError(name, `must be one of ${spec.values?.join(', ')}`);
       return text;
     case 'string':
       if (text === '') throw new OptionError(name, 'must not be empty');

@@ -26,6 +26,17 @@ export const describedOption = (spec: OptionSpec) => ({
   ...(spec.type === 'string' && spec.pattern !== undefined ? { pattern: patternOf(spec) } : {}),
 });
 
+/** A value, alone or with `=` and more behind it. What that may be is checked when the tool's options are. */
+const suffixedChoice = (values: readonly string[], byDefault: OptionSpec['default'], description: string): TSchema =>
+  Type.Unsafe<string>({
+    type: 'string',
+    maxLength: MAX_TEXT,
+    pattern: `^(?:${values.join('|')})(?:=${PLAIN.slice(1, -1)})?$`,
+    [FORM]: `must be one of ${values.join(', ')}`,
+    default: byDefault,
+    description,
+  });
+
 function fieldOf(spec: OptionSpec): TSchema {
   const description = helpOf(spec);
   const pattern = patternOf(spec);
@@ -42,6 +53,7 @@ function fieldOf(spec: OptionSpec): TSchema {
         description,
       });
     case 'enum':
+      if (spec.suffixed) return suffixedChoice(spec.values ?? [], spec.default, description);
       return spec.default === null
         ? optionalChoice(spec.values ?? [], description)
         : choice(spec.values ?? [], String(spec.default), description);
