@@ -196,8 +196,8 @@ const NOTES: Partial<Record<ToolName, string[]>> = {
     '',
     'One that the format does not have is a 400 that names those it has.',
     '',
-    'With `show_entries`, the sections `show_format`, `show_streams`, `show_programs` and `show_chapters` are off unless',
-    'the request sends them as true, so that the output has the named entries alone. `show_error` stays on.',
+    'With `show_entries`, the sections `show_format`, `show_streams`, `show_programs` and `show_chapters` are off, so',
+    'that the output has the named entries alone. One that the request sends as true is on. `show_error` stays on.',
     '',
   ],
   mediainfo: [

@@ -1,6 +1,27 @@
 /** The order of tool versions. */
 const numbers = (version: string): number[] => version.split(/[._-]/).map((part) => Number.parseInt(part, 10) || 0);
 
+/** The newest version that a shorter one stands for: 6.1.2 for 6 or 6.1. `versions`: newest first. */
+export const newestOf = (wanted: string, versions: readonly string[]): string | undefined =>
+  /^\d+(?:\.\d+)*$/.test(wanted) ? versions.find((version) => version.startsWith(`${wanted}.`)) : undefined;
+
+/** The version whose numbers are least apart, the first of them first; undefined if none is wanted by numbers. */
+export function nearestVersion(wanted: string, versions: readonly string[]): string | undefined {
+  if (!/^\d{1,9}(?:[.]\d{1,9})*$/.test(wanted)) return undefined;
+  const apart = (version: string): number[] => {
+    const [left, right] = [numbers(wanted), numbers(version)];
+    return Array.from({ length: Math.max(left.length, right.length) }, (_, at) =>
+      Math.abs((left[at] ?? 0) - (right[at] ?? 0)),
+    );
+  };
+  const nearer = (a: string, b: string): number => {
+    const [left, right] = [apart(a), apart(b)];
+    const place = left.findIndex((distance, at) => distance !== (right[at] ?? 0));
+    return place === -1 ? 0 : left[place]! - (right[place] ?? 0);
+  };
+  return [...versions].sort(nearer)[0];
+}
+
 /** Newest first: 7.0 before 5.1, 24.06 before 9.1. */
 export function byNewest(a: string, b: string): number {
   const [left, right] = [numbers(a), numbers(b)];

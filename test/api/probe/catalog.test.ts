@@ -25,13 +25,39 @@ describe('catalog', () => {
     assert.deepEqual([...catalog.resolve('ffprobe', '7.0').options!], ['show_frames']));
   it('has no options if none were reported', () => assert.equal(catalog.resolve('ffprobe', '3.3').options, null));
 
-  for (const version of ['5.1', '9', '', '__proto__', 'Latest']) {
-    it(`refuses version "${version}" with the available ones, never another in its place`, () =>
+  for (const [version, near] of [
+    ['5.1', '; nearest: 7.0'],
+    ['9', '; nearest: 10.0'],
+    ['3.4', '; nearest: 3.3'],
+    ['1', '; nearest: 3.3'],
+    ['1.0.0.0', '; nearest: 3.3'],
+    ['3.', ''],
+    ['v7', ''],
+    ['', ''],
+    ['__proto__', ''],
+    ['Latest', ''],
+  ] as const) {
+    it(`refuses version "${version}" with the available ones${near}, never another in its place`, () =>
       assert.throws(() => catalog.resolve('ffprobe', version), {
         status: 400,
-        message: `ffprobe.version: "${version}" is not available; available: latest, 10.0, 7.0, 3.3`,
+        message: `ffprobe.version: "${version}" is not available; available: latest, 10.0, 7.0, 3.3${near}`,
       }));
   }
+
+  const some = catalogOf(
+    ['6.0', '6.1', '6.1.2', '60.0', '10.0'].map((version) => aTool('ffprobe', version)).concat(
+      ['26.10', '26.1', '20.09'].map((version) => aTool('mediainfo', version)),
+    ),
+  );
+  for (const [tool, version, found] of [
+    ['ffprobe', '6', '6.1.2'],
+    ['ffprobe', '6.1', '6.1'],
+    ['ffprobe', '60', '60.0'],
+    ['ffprobe', '10', '10.0'],
+    ['mediainfo', '26', '26.10'],
+    ['mediainfo', '20', '20.09'],
+  ] as const)
+    it(`${tool} ${version} is ${found}`, () => assert.equal(some.resolve(tool, version).version, found));
   it('if empty, refuses a named version, and reports its own fault otherwise', () => {
     assert.throws(() => catalogOf([]).resolve('ffprobe', '7.0'), {
       status: 400,

@@ -103,7 +103,7 @@ describe('tools of a request', () => {
     ],
     [
       { mediainfo: { version: '18.12' } },
-      'mediainfo.version: "18.12" is not available; available: latest, 24.06, 21.09',
+      'mediainfo.version: "18.12" is not available; available: latest, 24.06, 21.09; nearest: 21.09',
     ],
     [
       { mediainfo: { version: '21.09', output: 'MPEG-7_Strict' } },

@@ -28,7 +28,9 @@ const pinnedVersion = (name: string) =>
     Type.String({
       minLength: 1,
       maxLength: 64,
-      description: `A version of ${name}. Default: that of \`uses\` in the policy, else latest.`,
+      description:
+        `A version of ${name}, or the beginning of one: \`6\` stands for the newest 6.x that is available. Default: ` +
+        'that of `uses` in the policy, else latest.',
     }),
   );
 

@@ -3,7 +3,7 @@ import { HLS_VERSION } from '../../../media/hls/built_in.ts';
 import { isAvailable } from '../../../platform/kube/conditions.ts';
 import type { ProbeTool } from '../../../platform/kube/probe_tool.ts';
 import type { ToolName } from '../../../media/tools/table.ts';
-import { byNewest } from '../../../base/version_order.ts';
+import { byNewest, nearestVersion, newestOf } from '../../../base/version_order.ts';
 import { ApiError, invalid } from '../errors.ts';
 
 export interface ToolVersion {
@@ -15,7 +15,7 @@ export interface ToolVersion {
 }
 
 export interface Catalog {
-  /** The exact version for a requested name; throws an error for the caller. */
+  /** The exact version for `latest`, `6.1`, or `6` (the newest 6.x); throws an error for the caller. */
   resolve(tool: ToolName, version: string): ToolVersion;
   versions(tool: ToolName): string[];
 }
@@ -66,15 +66,17 @@ export function catalogOf(tools: readonly ProbeTool[]): Catalog {
           ? new ApiError('tool-unavailable', { text: `${tool}: no version is ready in this cluster` })
           : invalid(`${tool}.version`, `"${version}" is not available; no version of ${tool} is ready in this cluster`);
       }
+      const all = versions(tool);
       // The operator's mark decides. If that version is not ready, the newest one is used as the latest.
-      const exact = version === 'latest' ? (known.latest ?? versions(tool)[0]!) : version;
-      const found = known.versions.get(exact);
-      if (!found)
-        throw invalid(
-          `${tool}.version`,
-          `"${version}" is not available; available: latest, ${versions(tool).join(', ')}`,
-        );
-      return found;
+      const exact = version === 'latest' ? (known.latest ?? all[0]!) : version;
+      const found = known.versions.get(exact) ?? known.versions.get(newestOf(exact, all) ?? '');
+      if (found) return found;
+      const nearest = nearestVersion(version, all);
+      throw invalid(
+        `${tool}.version`,
+        `"${version}" is not available; available: latest, ${all.join(', ')}` +
+          (nearest === undefined ? '' : `; nearest: ${nearest}`),
+      );
     },
   };
 }
