@@ -286,6 +286,7 @@ export interface ToolVersion {
   latest?: true;
   options: Array<string>;
   values?: Record<string, Array<string>>;
+  reported?: string;
   warning?: string;
 }
 

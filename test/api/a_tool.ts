@@ -7,12 +7,13 @@ export interface ToolWishes {
   available?: boolean;
   options?: string[][];
   warning?: string;
+  reported?: string;
 }
 
 export function aTool(
   tool: ToolName,
   version: string,
-  { latest = false, available = true, options = [], warning }: ToolWishes = {},
+  { latest = false, available = true, options = [], warning, reported }: ToolWishes = {},
 ): ProbeTool {
   return {
     apiVersion: API_VERSION,
@@ -29,6 +30,7 @@ export function aTool(
           lastTransitionTime: '2026-01-01T00:00:00Z',
         },
       ],
+      ...(reported === undefined ? {} : { reported }),
       ...(warning === undefined ? {} : { warning }),
       architectures: options.map((list, index) => ({ arch: `arch${index}`, version, options: list })),
     },

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import type { SentFile } from '../../src/cli/api/multipart_form.ts';
 import { Failure } from '../../src/cli/exits.ts';
-import { readFfprobe } from '../../src/cli/shim/ffprobe_shim.ts';
+import { asksVersion, readFfprobe } from '../../src/cli/shim/ffprobe_shim.ts';
 import { readMediainfo } from '../../src/cli/shim/mediainfo_shim.ts';
 import { asGiven, endedIn } from '../../src/cli/shim/tool_run.ts';
 import { FFPROBE_OPTIONS } from '../../src/media/tools/ffprobe_options.ts';
@@ -50,17 +51,79 @@ describe('flags of ffprobe', () => {
   ];
   for (const [line, options, says = true] of table)
     it(line, () =>
-      assert.deepEqual(readFfprobe(line.split(' ')), { source: URL_, options: { ...NOTHING, ...options }, says }),
+      assert.deepEqual(readFfprobe(line.split(' ')), {
+        source: URL_,
+        options: { ...NOTHING, ...options },
+        request: {},
+        says,
+      }),
     );
+
+  const formats = ['csv=p=0', 'csv=s=x:p=0', 'default=noprint_wrappers=1:nokey=1', 'json=compact=1', 'compact=p=0:nk=1'];
+  for (const flag of ['of', 'print_format'])
+    for (const format of formats)
+      it(`-${flag} ${format}`, () =>
+        assert.equal(readFfprobe([`-${flag}`, format, URL_]).options['output_format'], format));
+
+  it('entries of several -show_entries add up', () => {
+    const line = `-show_entries stream=width -show_entries format=duration -show_format_entry size ${URL_}`;
+    assert.equal(
+      readFfprobe(line.split(' ')).options['show_entries'],
+      'stream=width:format=duration:format=size',
+    );
+  });
+
+  for (const [text, value] of [
+    ['5M', 5_000_000],
+    ['64Ki', 65_536],
+    ['1.5k', 1_500],
+    ['2G', 2_000_000_000],
+  ] as const)
+    it(`-probesize ${text}`, () =>
+      assert.equal(readFfprobe(['-probesize', text, URL_]).options['probesize'], value));
+
+  const requests: [string[], object, object?][] = [
+    [['-headers', 'A: b\r\nX-C:  d: e \r\n'], { headers: { a: 'b', 'x-c': 'd: e' } }],
+    [['-user_agent', 'me/1 (x)', '-referer', 'https://x/'], { headers: { 'user-agent': 'me/1 (x)', referer: 'https://x/' } }],
+    [['-user_agent', 'me', '-headers', 'User-Agent: you'], { headers: { 'user-agent': 'you' } }],
+    [['-headers', 'A: b\nA: c'], { headers: { a: 'b, c' } }],
+    [
+      ['-cookies', 'a=1; path=/; domain=example.com\nb=2; path=/x\nc=3; domain=other.org\nd=4; expires=Thu, 01 Jan 1970 00:00:00 GMT\ne=5'],
+      { headers: { cookie: 'a=1; e=5' } },
+    ],
+    [['-timeout', '5000000'], { timeout: 10_000 }, { timeout: 5_000 }],
+    [['-rw_timeout', '5M'], { timeout: 10_000 }, { timeout: 5_000 }],
+    [['-timeout', '9000000000000'], { timeout: 650_000 }, { timeout: 650_000 }],
+    [['-timeout', '0'], {}],
+    [['-o', '-'], {}],
+    [['-o', 'pipe:1', '-rtsp_transport', 'tcp'], {}],
+    [['-tls_verify', '1'], {}, { tls_verify: true }],
+  ];
+  for (const [args, request, options = {}] of requests)
+    it(`${args.join(' ').replaceAll(/\s+/g, ' ').slice(0, 60)} is in the request`, () => {
+      const read = readFfprobe([...args, URL_]);
+      assert.deepEqual(read.request, request);
+      assert.deepEqual(read.options, { ...NOTHING, ...options });
+    });
+
+  it('nothing behind -- is a flag', () => assert.equal(readFfprobe(['--', '-show_format']).source, '-show_format'));
+  it('-version is known wherever it stands', () => {
+    assert.ok(asksVersion(['-v', 'quiet', '-version']));
+    assert.ok(!asksVersion(['-v', 'quiet', URL_]));
+  });
 
   const refused: [string, RegExp][] = [
     [`-f lavfi ${URL_}`, /^ffprobe: -f: cannot be passed on/],
     [`-report ${URL_}`, /-report/],
-    [`-version`, /-version/],
-    [`-of compact ${URL_}`, /-of: cannot be passed on; accepted: default, csv/],
-    [`-of json=c=1 ${URL_}`, /options of a format/],
+    [`-of mermaid ${URL_}`, /-of: must be one of default, compact, csv/],
+    [`-of json=p=1 ${URL_}`, /-of: json has no option "p"; accepted: c, /],
+    [`-print_format csv=s=ab ${URL_}`, /-print_format: s of csv must be one character/],
+    [`-o /tmp/x ${URL_}`, /-o: cannot be passed on/],
+    [`-headers nonsense ${URL_}`, /-headers: must be lines/],
+    [`-timeout soon ${URL_}`, /-timeout: must be a number/],
+    [`-rtsp_transport udp ${URL_}`, /-rtsp_transport: cannot be passed on; accepted: tcp/],
     [`-show_data_hash sha256 ${URL_}`, /MD5 alone/],
-    [`-probesize 5M ${URL_}`, /without a unit/],
+    [`-probesize 5Q ${URL_}`, /must be a number, such as/],
     [`-v loud ${URL_}`, /is none of/],
     [`-show_format`, /no input/],
     [`${URL_} ${URL_}`, /2 inputs/],
@@ -114,7 +177,6 @@ describe('flags of mediainfo', () => {
     [['--Inform=file:///etc/passwd'], /template/],
     [['--Language=file:///etc/passwd'], /language/],
     [['--ParseSpeed=2'], /from 0 to 1/],
-    [['--Version'], /--Version/],
   ];
   for (const [args, message] of refused)
     it(`${args.join(' ')}: is refused by name`, () =>
@@ -146,6 +208,21 @@ describe('the output of the only tool of an envelope', () => {
     it(JSON.stringify(output).slice(0, 40) + ` with exit code ${code}`, () => {
       const ended = endedIn(envelope(section), 'ffprobe');
       assert.deepEqual([ended.output, ended.code], [output, code]);
+    });
+
+  for (const [format, name] of [
+    ['csv=p=0', '"a,""b|.mp4"'],
+    ['csv=s=x', '"a,""b|.mp4"'],
+    ['csv=e=none', 'a,"b|.mp4'],
+    ['compact', String.raw`a,"b\|.mp4`],
+    ['compact=s=b', String.raw`a,"\b|.mp4`],
+    ['json=c=1', String.raw`a,\"b|.mp4`],
+    ['default=nw=1', 'a,"b|.mp4'],
+  ] as const)
+    it(`shows the name of a file as it was given, in ${format}`, () => {
+      const file = { name: 'a,"b|.mp4' } as SentFile;
+      const sent = 'upload:///a%2C%22b%7C.mp4';
+      assert.equal(asGiven(sent, { text: file.name, file }, format), name);
     });
 
   it('shows the address as it was given, in the escapes of each format', () => {

@@ -1,10 +1,11 @@
 /** ffprobe's own flags as options of the service, from the table that the service itself has. */
 import { FFPROBE_OPTIONS, LOG_LEVELS } from '../../media/tools/ffprobe_options.ts';
-import type { OptionSpec } from '../../media/tools/option.ts';
+import { readWriter, switched, type WriterFormat } from '../../media/tools/ffprobe_writers.ts';
+import { OptionError, type OptionSpec } from '../../media/tools/option.ts';
 import type { Run } from '../command.ts';
 import { EXIT, Failure, masked, usage } from '../exits.ts';
 import { givenSource, type GivenSource } from '../given_source.ts';
-import { runTool } from './tool_run.ts';
+import { printToolVersion, runTool } from './tool_run.ts';
 
 // What ffprobe prints about a file of this machine that it cannot open. The service is not asked.
 
@@ -25,45 +26,79 @@ const reasonOf = (code: string | undefined): NotOpened | undefined => (code === 
 
 interface Writer {
   /** Around what is between. */
-  frame: readonly [string, string];
-  error(reason: NotOpened): string;
+  frame?(format: WriterFormat): readonly [string, string];
+  error(reason: NotOpened, format: WriterFormat): string;
 }
 
+/** One line, with names of fields or without. */
+const inLine =
+  (separator: string, withoutKeys: boolean): Writer['error'] =>
+  ({ code, string }, format) => {
+    const key = (name: string): string => (switched(format, 'nokey', withoutKeys) ? '' : `${name}=`);
+    const section = switched(format, 'print_section', true) ? ['error'] : [];
+    const fields = [...section, `${key('code')}${code}`, `${key('string')}${string}`];
+    return `${fields.join(format.options['item_sep'] ?? separator)}\n`;
+  };
+
+const XML_NAMES =
+  ' xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xmlns:ffprobe="http://www.ffmpeg.org/schema/ffprobe"' +
+  ' xsi:schemaLocation="http://www.ffmpeg.org/schema/ffprobe ffprobe.xsd"';
+
 const WRITERS: Readonly<Record<string, Writer>> = {
-  default: { frame: ['', ''], error: ({ code, string }) => `[ERROR]\ncode=${code}\nstring=${string}\n[/ERROR]\n` },
-  csv: { frame: ['', ''], error: ({ code, string }) => `error,${code},${string}\n` },
-  flat: { frame: ['', ''], error: ({ code, string }) => `error.code=${code}\nerror.string="${string}"\n` },
+  default: {
+    error({ code, string }, format) {
+      const key = (name: string): string => (switched(format, 'nokey') ? '' : `${name}=`);
+      const fields = `${key('code')}${code}\n${key('string')}${string}\n`;
+      return switched(format, 'noprint_wrappers') ? fields : `[ERROR]\n${fields}[/ERROR]\n`;
+    },
+  },
+  compact: { error: inLine('|', false) },
+  csv: { error: inLine(',', true) },
+  flat: {
+    error({ code, string }, { options: { sep_char: dot = '.' } }) {
+      return `error${dot}code=${code}\nerror${dot}string="${string}"\n`;
+    },
+  },
   ini: {
-    frame: ['# ffprobe output\n\n', ''],
+    frame: () => ['# ffprobe output\n\n', ''],
     error: ({ code, string }) => `[error]\ncode=${code}\nstring=${string}\n`,
   },
   json: {
-    frame: ['{\n', '\n}\n'],
-    error: ({ code, string }) => `    "error": {\n        "code": ${code},\n        "string": "${string}"\n    }`,
+    frame: () => ['{\n', '\n}\n'],
+    error({ code, string }, format) {
+      const members = [`"code": ${code}`, `"string": "${string}"`];
+      return switched(format, 'compact')
+        ? `    "error": { ${members.join(', ')} }`
+        : `    "error": {\n        ${members.join(',\n        ')}\n    }`;
+    },
   },
   xml: {
-    frame: ['<?xml version="1.0" encoding="UTF-8"?>\n<ffprobe>\n', '</ffprobe>\n'],
+    frame(format) {
+      const [name, more] = switched(format, 'fully_qualified') ? ['ffprobe:ffprobe', XML_NAMES] : ['ffprobe', ''];
+      return [`<?xml version="1.0" encoding="UTF-8"?>\n<${name}${more}>\n`, `</${name}>\n`];
+    },
     error: ({ code, string }) => `    <error code="${code}" string="${string}"/>\n`,
   },
 };
 
 /** The standard output of ffprobe in a format. */
-function notOpened(reason: NotOpened, format: string, showsError: boolean): string {
-  const { frame, error } = WRITERS[format] ?? WRITERS['default']!;
-  return `${frame[0]}${showsError ? error(reason) : ''}${frame[1]}`;
+function notOpened(reason: NotOpened, format: WriterFormat, showsError: boolean): string {
+  const { frame, error } = WRITERS[format.writer]!;
+  const [before, after] = frame?.(format) ?? ['', ''];
+  return `${before}${showsError ? error(reason, format) : ''}${after}`;
 }
 
 export interface Read {
   source: string;
   options: Record<string, unknown>;
+  /** Fields of the request beside those of the tool. */
+  request: { timeout?: number; headers?: Record<string, string> };
   says: boolean;
 }
 
 const BY_FLAG: ReadonlyMap<string, OptionSpec> = new Map(
   FFPROBE_OPTIONS.flatMap((spec) => (spec.flag === undefined ? [] : [[spec.flag, spec] as const])),
 );
-const FORMAT_FLAGS = ['of', 'print_format', 'output_format'];
-const LEVEL_FLAGS = ['v', 'loglevel'];
 const PRETTY = ['unit', 'prefix', 'byte_binary_prefix', 'sexagesimal'];
 /** On by default in ffprobe, so that they change nothing. */
 const WITHOUT_EFFECT = ['hide_banner', 'private', 'show_private_data'];
@@ -79,11 +114,12 @@ const SILENT = {
 const refused = (flag: string, why: string): Failure => usage(`ffprobe: -${masked(flag.slice(0, 80))}: ${why}`);
 
 function formatOf(flag: string, value: string): string {
-  const [name, ...options] = value.split('=');
-  const { values = [] } = BY_FLAG.get('of')!;
-  if (options.length > 0) throw refused(flag, 'options of a format cannot be passed on');
-  if (!values.includes(name!)) throw refused(flag, `cannot be passed on; accepted: ${values.join(', ')}`);
-  return name!;
+  try {
+    readWriter(value);
+  } catch (error) {
+    throw error instanceof OptionError ? refused(flag, error.why) : error;
+  }
+  return value;
 }
 
 /** A level by its name or number, `repeat+` and `level+` before it. */
@@ -94,6 +130,16 @@ function levelOf(flag: string, value: string): string {
   return found;
 }
 
+const POWERS = 'KMGTP';
+
+/** A number with a prefix: 5M, 64Ki, 1.5G. */
+function numberOf(flag: string, value: string): number {
+  const [, figure, prefix, binary] = /^(-?\d{1,16}(?:\.\d{1,6})?)(?:([kKMGTP])(i)?)?$/.exec(value) ?? [];
+  if (figure === undefined) throw refused(flag, 'must be a number, such as 5000000 or 5M');
+  const power = prefix === undefined ? 0 : POWERS.indexOf(prefix.toUpperCase()) + 1;
+  return Math.trunc(Number(figure) * (binary === undefined ? 1_000 : 1_024) ** power);
+}
+
 function valueOf(spec: OptionSpec, flag: string, value: string): unknown {
   switch (spec.type) {
     case 'boolean':
@@ -102,38 +148,174 @@ function valueOf(spec: OptionSpec, flag: string, value: string): unknown {
       return value === '1';
     case 'integer':
     case 'number':
-      if (!/^-?\d{1,16}(?:\.\d+)?$/.test(value)) throw refused(flag, 'must be a number without a unit');
-      return Number(value);
+      return numberOf(flag, value);
     case 'enum':
     case 'string':
       return value;
   }
 }
 
+/** Where ffprobe writes to, if it is told to write to standard output. */
+const STDOUT = /^(?:-|pipe:1?|fd:1?)$/;
+/** The limit of a request (src/base/limits.ts), and what it has above that of the tool, so that the tool says so. */
+const MOST_MS = 650_000;
+const MARGIN_MS = 5_000;
+
+/** What a line says so far. */
+interface Line {
+  options: Record<string, unknown>;
+  /** By name in lower case. */
+  headers: Record<string, string>;
+  /** Those that `-headers` replaces. */
+  ownHeaders: Record<string, string>;
+  cookies: string[];
+  timeoutMs: number | undefined;
+  says: boolean;
+}
+
+type Taker = (line: Line, value: string, flag: string) => void;
+
+const header =
+  (name: string): Taker =>
+  (line, value) => {
+    line.ownHeaders[name] = value;
+  };
+
+function headers({ headers: found }: Line, value: string, flag: string): void {
+  for (const text of value.split(/\r?\n/).filter((one) => one.trim() !== '')) {
+    const [, name, content] = /^([^\s:]{1,128}):[ \t]*(.*?)[ \t]*$/.exec(text) ?? [];
+    if (name === undefined || content === undefined) throw refused(flag, 'must be lines such as "Name: value"');
+    const lower = name.toLowerCase();
+    found[lower] = Object.hasOwn(found, lower) ? `${found[lower]}, ${content}` : content;
+  }
+}
+
+/** Microseconds. ffprobe bounds each read by it; the service bounds the whole probe. */
+function timeout(line: Line, value: string, flag: string): void {
+  const us = numberOf(flag, value);
+  // ffprobe takes none of these as a limit.
+  line.timeoutMs = us <= 0 ? undefined : Math.min(MOST_MS, Math.max(1, Math.ceil(us / 1_000)));
+}
+
+function only(accepted: RegExp, why: string): Taker {
+  return (_, value, flag) => {
+    if (!accepted.test(value)) throw refused(flag, why);
+  };
+}
+
+const format: Taker = ({ options }, value, flag) => {
+  options['output_format'] = formatOf(flag, value);
+};
+const level: Taker = (line, value, flag) => {
+  line.says = LOG_LEVELS[levelOf(flag, value)]! >= LOG_LEVELS['error']!;
+};
+/** ffprobe adds up what it is given more than once. */
+const entries: Taker = ({ options }, value) => {
+  const before = options['show_entries'];
+  options['show_entries'] = before === undefined ? value : `${String(before)}:${value}`;
+};
+
+/** Flags with a value that are no option of the service by the same name. */
+const TAKERS: Readonly<Record<string, Taker>> = {
+  of: format,
+  print_format: format,
+  output_format: format,
+  v: level,
+  loglevel: level,
+  show_entries: entries,
+  show_format_entry: (line, value, flag) => entries(line, `format=${value}`, flag),
+  show_data_hash: ({ options }, value, flag) => {
+    options['show_data_hash'] = md5(flag, value);
+  },
+  show_log: ({ options }, value, flag) => {
+    options['show_log'] = levelOf(flag, value);
+  },
+  tls_verify: ({ options }, value, flag) => {
+    if (value !== '0' && value !== '1') throw refused(flag, 'must be 0 or 1');
+    options['tls_verify'] = value === '1';
+  },
+  headers,
+  user_agent: header('user-agent'),
+  'user-agent': header('user-agent'),
+  referer: header('referer'),
+  cookies: ({ cookies }, value) => {
+    cookies.push(...value.split('\n').filter((one) => one.trim() !== ''));
+  },
+  timeout,
+  rw_timeout: timeout,
+  stimeout: timeout,
+  o: only(STDOUT, 'cannot be passed on: the output is on stdout'),
+  rtsp_transport: only(/^tcp$/, 'cannot be passed on; accepted: tcp'),
+};
+
+/** As ffprobe sends them: what the address does not match, and what has expired, is left out. */
+function cookieHeader(cookies: readonly string[], source: string): string {
+  const address = URL.canParse(source) ? new URL(source) : undefined;
+  return cookies
+    .flatMap((cookie) => {
+      const [pair = '', ...attributes] = cookie.split(';').map((part) => part.trim());
+      const by = new Map(
+        attributes.map((text) => [text.split('=', 1)[0]!.toLowerCase(), text.replace(/^[^=]*=?/, '')] as const),
+      );
+      const domain = by.get('domain')?.replace(/^\./, '');
+      const path = by.get('path');
+      const expires = Date.parse(by.get('expires') ?? '');
+      const isSent =
+        (domain === undefined || `.${address?.hostname}`.endsWith(`.${domain}`)) &&
+        (path === undefined || address?.pathname.startsWith(path) === true) &&
+        !(expires < Date.now());
+      return isSent ? [pair] : [];
+    })
+    .join('; ');
+}
+
+function requestOf({ headers: given, ownHeaders, cookies, timeoutMs, options }: Line, source: string): Read['request'] {
+  const cookie = cookieHeader(cookies, source);
+  const all = { ...ownHeaders, ...(cookie === '' ? {} : { cookie }), ...given };
+  if (timeoutMs !== undefined) options['timeout'] = timeoutMs;
+  return {
+    ...(timeoutMs === undefined ? {} : { timeout: Math.min(MOST_MS, timeoutMs + MARGIN_MS) }),
+    ...(Object.keys(all).length === 0 ? {} : { headers: all }),
+  };
+}
+
+/** Whether a line asks for the version alone. */
+export const asksVersion = (args: readonly string[]): boolean => args.some((arg) => /^--?version$/.test(arg));
+
 export function readFfprobe(args: readonly string[]): Read {
   const rest = [...args];
-  const options: Record<string, unknown> = { ...SILENT, output_format: 'default' };
+  const line: Line = {
+    options: { ...SILENT, output_format: 'default' },
+    headers: {},
+    ownHeaders: {},
+    cookies: [],
+    timeoutMs: undefined,
+    says: true,
+  };
+  const { options } = line;
   const sources: string[] = [];
-  let says = true;
   const valueFor = (flag: string): string => {
     const value = rest.shift();
     if (value === undefined) throw refused(flag, 'a value is missing');
     return value;
   };
+  let takesFlags = true;
   for (let arg = rest.shift(); arg !== undefined; arg = rest.shift()) {
-    if (!arg.startsWith('-') || arg === '-') {
+    if (takesFlags && arg === '--') {
+      takesFlags = false;
+      continue;
+    }
+    if (!takesFlags || !arg.startsWith('-') || arg === '-') {
       sources.push(arg);
       continue;
     }
     // Two dashes are one to ffprobe.
     const flag = arg.replace(/^--?/, '');
     const spec = BY_FLAG.get(flag);
+    const take = Object.hasOwn(TAKERS, flag) ? TAKERS[flag] : undefined;
     if (flag === 'i') sources.push(valueFor(flag));
-    else if (FORMAT_FLAGS.includes(flag)) options['output_format'] = formatOf(flag, valueFor(flag));
-    else if (LEVEL_FLAGS.includes(flag)) says = LOG_LEVELS[levelOf(flag, valueFor(flag))]! >= LOG_LEVELS['error']!;
+    else if (take) take(line, valueFor(flag), flag);
     else if (flag === 'pretty') for (const name of PRETTY) options[name] = true;
-    else if (flag === 'show_data_hash') options[flag] = md5(flag, valueFor(flag));
-    else if (flag === 'show_log') options[flag] = levelOf(flag, valueFor(flag));
     else if (spec && !WITHOUT_EFFECT.includes(flag)) {
       const takesNone = spec.type === 'boolean' && spec.passed === undefined;
       options[spec.name] = valueOf(spec, flag, takesNone ? '' : valueFor(flag));
@@ -142,7 +324,7 @@ export function readFfprobe(args: readonly string[]): Read {
   const [source] = sources;
   if (source === undefined) throw usage('ffprobe: no input: give a file or its address');
   if (sources.length > 1) throw usage(`ffprobe: ${sources.length} inputs, and it takes one`);
-  return { source, options, says };
+  return { source, options, request: requestOf(line, source), says: line.says };
 }
 
 function md5(flag: string, value: string): true {
@@ -170,14 +352,15 @@ async function given(text: string): Promise<GivenSource> {
 }
 
 const run: Run = async (invocation) => {
-  const { source: text, options, says } = readFfprobe(invocation.positionals);
+  if (asksVersion(invocation.positionals)) return printToolVersion('ffprobe', invocation);
+  const { source: text, options, request, says } = readFfprobe(invocation.positionals);
   const source = await inputOf(text);
   if ('string' in source) {
-    const format = options['output_format'] as string;
+    const format = readWriter(String(options['output_format']));
     await invocation.terminal.data(notOpened(source, format, options['show_error'] === true));
     if (says) invocation.terminal.note(`${text}: ${source.string}`);
     return EXIT.failed;
   }
-  return runTool({ tool: 'ffprobe', source, options, says }, invocation);
+  return runTool({ tool: 'ffprobe', source, options, request, says }, invocation);
 };
 export default run;

@@ -3,7 +3,7 @@ import { MEDIAINFO_OPTIONS } from '../../media/tools/mediainfo.ts';
 import type { Run } from '../command.ts';
 import { masked, usage, type Failure } from '../exits.ts';
 import { givenSource } from '../given_source.ts';
-import { runTool } from './tool_run.ts';
+import { printToolVersion, runTool } from './tool_run.ts';
 
 export interface Read {
   source: string;
@@ -94,6 +94,8 @@ export function readMediainfo(args: readonly string[]): Read {
 }
 
 const run: Run = async (invocation) => {
+  if (invocation.positionals.some((arg) => arg.toLowerCase() === '--version'))
+    return printToolVersion('mediainfo', invocation);
   const { source, options } = readMediainfo(invocation.positionals);
   return runTool({ tool: 'mediainfo', source: await givenSource(source), options, says: true }, invocation);
 };

@@ -3,8 +3,9 @@ import { type GivenSource, shownSource } from '../given_source.ts';
 import type { Api } from '../api/api_client.ts';
 import type { Body } from '../../api_calls.ts';
 import type { Invocation } from '../command.ts';
-import { EXIT, Failure, type ExitCode } from '../exits.ts';
+import { EXIT, Failure, usage, type ExitCode } from '../exits.ts';
 import { submit } from '../follow_request.ts';
+import { readWriter, type WriterFormat } from '../../media/tools/ffprobe_writers.ts';
 
 // The service hides user info, the values of a query and where a file lay. The binary would print the address or path
 // as it was given, in the escapes of the output's format.
@@ -15,12 +16,24 @@ const inXml: Escape = (text) =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 const inJson: Escape = (text) => JSON.stringify(text).slice(1, -1);
 
+/** Of ffprobe's `compact` and `csv`: how they escape, and what stands between two fields. */
+const inFields =
+  (between: string, byDefault: string) =>
+  ({ options: { item_sep: separator = between, escape = byDefault } }: WriterFormat): Escape => {
+    if (escape === 'none') return (text) => text;
+    if (escape === 'c') return (text) => text.replaceAll('\\', String.raw`\\`).replaceAll(separator, `\\${separator}`);
+    return (text) => (text.includes(separator) || text.includes('"') ? `"${text.replaceAll('"', '""')}"` : text);
+  };
+const FIELD_ESCAPES: Readonly<Record<string, (format: WriterFormat) => Escape>> = {
+  compact: inFields('|', 'c'),
+  csv: inFields(',', 'csv'),
+};
+
 /** By ffprobe's names in lower case, and mediainfo's; the others print a name as it is. */
 const ESCAPES: Readonly<Record<string, Escape>> = {
   json: inJson,
   ini: (text) => text.replaceAll(/[\\#=:]/g, String.raw`\$&`),
   flat: (text) => text.replaceAll(/[\\"`$]/g, String.raw`\$&`),
-  csv: (text) => (/[,"]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text),
   xml: inXml,
   JSON: inJson,
   XML: inXml,
@@ -34,6 +47,11 @@ const OF_ADDRESSES: readonly Escape[] = [
   inXml,
 ];
 
+function escapeOf(format: string): Escape {
+  const [writer = ''] = format.split('=', 1);
+  return FIELD_ESCAPES[writer]?.(readWriter(format)) ?? ESCAPES[writer] ?? ((text) => text);
+}
+
 const percent = (sign: string): string => `%${sign.codePointAt(0)!.toString(16).toUpperCase()}`;
 /** As the service calls a file that was sent. */
 const sentAs = (name: string): string => `upload:///${encodeURIComponent(name).replaceAll(/[!'()*]/g, percent)}`;
@@ -44,7 +62,7 @@ export function asGiven(
   format = '',
 ): string {
   if (file) {
-    const escape = ESCAPES[format] ?? ((text: string) => text);
+    const escape = escapeOf(format);
     return output.replaceAll(escape(sentAs(file.name)), () => escape(given));
   }
   const shown = shownSource(given);
@@ -58,6 +76,8 @@ interface ToolRun {
   tool: ToolName;
   source: GivenSource;
   options: Record<string, unknown>;
+  /** Fields of the request beside those of the tool. */
+  request?: { timeout?: number; headers?: Record<string, string> };
   /** Whether the reason of a failure goes to stderr. */
   says: boolean;
 }
@@ -106,13 +126,20 @@ async function endInLog(api: Api, tool: ToolName, id: string): Promise<Pick<Ende
   }
 }
 
-async function endOfRun(api: Api, { tool, source, options }: ToolRun, invocation: Invocation): Promise<Ended> {
-  const version = invocation.env[`PROBEYARD_${tool.toUpperCase()}_VERSION`];
+/** The version that the environment names, if any. */
+function wantedVersion(tool: ToolName, { env }: Invocation): string | undefined {
+  const version = env[`PROBEYARD_${tool.toUpperCase()}_VERSION`];
+  return version === '' ? undefined : version;
+}
+
+async function endOfRun(api: Api, { tool, source, options, request }: ToolRun, invocation: Invocation): Promise<Ended> {
+  const version = wantedVersion(tool, invocation);
   const body = {
     ...(source.file ? {} : { url: source.text }),
+    ...request,
     only: tool,
     inject_output: false,
-    [tool]: { ...options, ...(version === undefined || version === '' ? {} : { version }) },
+    [tool]: { ...options, ...(version === undefined ? {} : { version }) },
   };
   try {
     const { body: answer } = await submit(
@@ -125,6 +152,20 @@ async function endOfRun(api: Api, { tool, source, options }: ToolRun, invocation
     if (!(error instanceof Failure) || error.status !== 404 || error.requestId === undefined) throw error;
     return { ...(await endInLog(api, tool, error.requestId)), error: error.message };
   }
+}
+
+/** What the service says of a tool's version where the tool would print it: its first line. */
+export async function printToolVersion(tool: ToolName, invocation: Invocation): Promise<ExitCode> {
+  const { tools } = await (await invocation.api()).call('GET /v1/versions', {});
+  const { latest, versions = [] } = tools.find((one) => one.tool === tool) ?? {};
+  const wanted = wantedVersion(tool, invocation) ?? 'latest';
+  const exact = wanted === 'latest' ? latest : wanted;
+  const found = versions.find(({ version }) => version === exact || version.startsWith(`${exact}.`));
+  if (!found)
+    throw usage(`${tool}: version "${wanted}" is not available`, versions.map(({ version }) => version).join(', '));
+  const line = found.reported ?? `${tool} version ${found.version}`;
+  await invocation.terminal.data(tool === 'mediainfo' ? `MediaInfo Command line, \n${line}\n` : `${line}\n`);
+  return EXIT.done;
 }
 
 export async function runTool(run: ToolRun, invocation: Invocation): Promise<ExitCode> {

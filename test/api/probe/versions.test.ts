@@ -60,6 +60,12 @@ describe('available versions', () => {
       [undefined, undefined, 'affected by CVE-2000-1'],
     ));
 
+  it('have the line that the tool printed of its version', () => {
+    const line = 'ffprobe version 9.0 Copyright (c) 2007-2026 the FFmpeg developers';
+    const [found] = availableTools(catalogOf([aTool('ffprobe', '9.0', { reported: line })])).tools;
+    assert.equal(found!.versions[0]!.reported, line);
+  });
+
   it('omit what a version lacks, and list the allowed values', () => {
     const { options, values } = versionOf('mediainfo', '26.10');
     assert.deepEqual([options.includes('language'), options.includes('details')], [false, true]);

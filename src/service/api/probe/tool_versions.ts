@@ -10,6 +10,8 @@ export interface ToolVersion {
   version: string;
   /** Command-line options reported by the binary itself, without their dashes; null if it reported none. */
   options: ReadonlySet<string> | null;
+  /** The first line that the binary prints of its version. */
+  reported?: string;
   /** Of known vulnerabilities, where the operator wants it. */
   warning?: string;
 }
@@ -47,10 +49,11 @@ export function catalogOf(tools: readonly ProbeTool[]): Catalog {
   for (const tool of tools.filter(isOffered).sort((a, b) => byNewest(a.spec.version, b.spec.version))) {
     const entry = byTool.get(tool.spec.tool) ?? { latest: undefined, versions: new Map() };
     byTool.set(tool.spec.tool, entry);
-    const warning = tool.status?.warning;
+    const { warning, reported } = tool.status ?? {};
     entry.versions.set(tool.spec.version, {
       version: tool.spec.version,
       options: optionsOf(tool),
+      ...(reported === undefined ? {} : { reported }),
       ...(warning === undefined ? {} : { warning }),
     });
     if (tool.spec.latest === true) entry.latest ??= tool.spec.version;

@@ -39,6 +39,7 @@ const Version = Type.Object(
         description: 'By option: the values of an enum that this version accepts, if it does not accept all of them.',
       }),
     ),
+    reported: Type.Optional(Type.String({ description: 'The first line that the tool prints of its version.' })),
     warning: Type.Optional(
       Type.String({ description: 'Known vulnerabilities of this version, if the operator shows them.' }),
     ),
@@ -86,6 +87,7 @@ function versionOf(program: Program, version: string, latest: string, catalog: C
     ...(fewer.length > 0
       ? { values: Object.fromEntries(fewer.map(({ spec, values }) => [spec.name, [...values]])) }
       : {}),
+    ...(resolved.reported === undefined ? {} : { reported: resolved.reported }),
     ...(resolved.warning === undefined ? {} : { warning: resolved.warning }),
   };
 }
