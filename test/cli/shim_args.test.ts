@@ -59,7 +59,7 @@ describe('flags of ffprobe', () => {
       }),
     );
 
-  const formats = ['csv=p=0', 'csv=s=x:p=0', 'default=noprint_wrappers=1:nokey=1', 'json=compact=1', 'compact=p=0:nk=1'];
+  const formats = ['csv=p=0', 'csv=s=x:p=0', 'default=noprint_wrappers=1:nokey=1', 'json=compact=1', 'compact=p=0'];
   for (const flag of ['of', 'print_format'])
     for (const format of formats)
       it(`-${flag} ${format}`, () =>
@@ -84,11 +84,18 @@ describe('flags of ffprobe', () => {
 
   const requests: [string[], object, object?][] = [
     [['-headers', 'A: b\r\nX-C:  d: e \r\n'], { headers: { a: 'b', 'x-c': 'd: e' } }],
-    [['-user_agent', 'me/1 (x)', '-referer', 'https://x/'], { headers: { 'user-agent': 'me/1 (x)', referer: 'https://x/' } }],
+    [
+      ['-user_agent', 'me/1 (x)', '-referer', 'https://x/'],
+      { headers: { 'user-agent': 'me/1 (x)', referer: 'https://x/' } },
+    ],
     [['-user_agent', 'me', '-headers', 'User-Agent: you'], { headers: { 'user-agent': 'you' } }],
     [['-headers', 'A: b\nA: c'], { headers: { a: 'b, c' } }],
     [
-      ['-cookies', 'a=1; path=/; domain=example.com\nb=2; path=/x\nc=3; domain=other.org\nd=4; expires=Thu, 01 Jan 1970 00:00:00 GMT\ne=5'],
+      [
+        '-cookies',
+        'a=1; path=/; domain=example.com\nb=2; path=/x\nc=3; domain=other.org\n' +
+          'd=4; expires=Thu, 01 Jan 1970 00:00:00 GMT\ne=5',
+      ],
       { headers: { cookie: 'a=1; e=5' } },
     ],
     [['-timeout', '5000000'], { timeout: 10_000 }, { timeout: 5_000 }],
@@ -168,7 +175,11 @@ describe('flags of mediainfo', () => {
   ];
   for (const [args, options] of table)
     it(args.join(' ') || 'none', () =>
-      assert.deepEqual(readMediainfo([...args, URL_]), { source: URL_, options: { ...DEFAULTS, ...options } }),
+      assert.deepEqual(readMediainfo([...args, URL_]), {
+        source: URL_,
+        options: { ...DEFAULTS, ...options },
+        defaults: Object.keys(DEFAULTS).filter((name) => !Object.hasOwn(options, name)),
+      }),
     );
 
   const refused: [string[], RegExp][] = [

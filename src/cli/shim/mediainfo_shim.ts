@@ -8,6 +8,8 @@ import { printToolVersion, runTool } from './tool_run.ts';
 export interface Read {
   source: string;
   options: Record<string, unknown>;
+  /** Those of the options that no flag gave. */
+  defaults: string[];
 }
 
 const specOf = (name: string) => MEDIAINFO_OPTIONS.find((spec) => spec.name === name)!;
@@ -74,7 +76,7 @@ const FLAGS: Readonly<Record<string, Reader>> = {
 };
 
 export function readMediainfo(args: readonly string[]): Read {
-  let options: Record<string, unknown> = { ...DEFAULTS };
+  let given: Record<string, unknown> = {};
   const sources: string[] = [];
   for (const arg of args) {
     if (!arg.startsWith('-') || arg === '-') {
@@ -85,18 +87,19 @@ export function readMediainfo(args: readonly string[]): Read {
     const flag = place === -1 ? arg : arg.slice(0, place);
     const read = FLAGS[flag.toLowerCase()];
     if (!read) throw refused(flag, 'cannot be passed on to the service');
-    options = { ...options, ...read(flag, place === -1 ? undefined : arg.slice(place + 1)) };
+    given = { ...given, ...read(flag, place === -1 ? undefined : arg.slice(place + 1)) };
   }
   const [source] = sources;
   if (source === undefined) throw usage('mediainfo: no input: give a file or its address');
   if (sources.length > 1) throw usage(`mediainfo: ${sources.length} inputs, and it takes one`);
-  return { source, options };
+  const defaults = Object.keys(DEFAULTS).filter((name) => !Object.hasOwn(given, name));
+  return { source, options: { ...DEFAULTS, ...given }, defaults };
 }
 
 const run: Run = async (invocation) => {
   if (invocation.positionals.some((arg) => arg.toLowerCase() === '--version'))
     return printToolVersion('mediainfo', invocation);
-  const { source, options } = readMediainfo(invocation.positionals);
-  return runTool({ tool: 'mediainfo', source: await givenSource(source), options, says: true }, invocation);
+  const { source, ...read } = readMediainfo(invocation.positionals);
+  return runTool({ tool: 'mediainfo', source: await givenSource(source), ...read, says: true }, invocation);
 };
 export default run;

@@ -78,6 +78,8 @@ interface ToolRun {
   options: Record<string, unknown>;
   /** Fields of the request beside those of the tool. */
   request?: { timeout?: number; headers?: Record<string, string> };
+  /** Of `options`, what the binary does by default: left out for a build in which it has no effect. */
+  defaults?: readonly string[];
   /** Whether the reason of a failure goes to stderr. */
   says: boolean;
 }
@@ -132,7 +134,29 @@ function wantedVersion(tool: ToolName, { env }: Invocation): string | undefined 
   return version === '' ? undefined : version;
 }
 
-async function endOfRun(api: Api, { tool, source, options, request }: ToolRun, invocation: Invocation): Promise<Ended> {
+/** The default that a build lacks, by the service's error. */
+const lackedBy = ({ tool, defaults = [] }: ToolRun, error: unknown): string | undefined =>
+  error instanceof Failure && error.status === 400
+    ? defaults.find((name) => error.message.startsWith(`${tool}.${name}: `) && error.message.includes('does not have'))
+    : undefined;
+
+async function endOfRun(api: Api, run: ToolRun, invocation: Invocation): Promise<Ended> {
+  try {
+    return await endOfRequest(api, run, invocation);
+  } catch (error) {
+    const lacked = lackedBy(run, error);
+    if (lacked === undefined) throw error;
+    const options = Object.fromEntries(Object.entries(run.options).filter(([name]) => name !== lacked));
+    const defaults = run.defaults?.filter((name) => name !== lacked) ?? [];
+    return endOfRun(api, { ...run, options, defaults }, invocation);
+  }
+}
+
+async function endOfRequest(
+  api: Api,
+  { tool, source, options, request }: ToolRun,
+  invocation: Invocation,
+): Promise<Ended> {
   const version = wantedVersion(tool, invocation);
   const body = {
     ...(source.file ? {} : { url: source.text }),
@@ -154,6 +178,11 @@ async function endOfRun(api: Api, { tool, source, options, request }: ToolRun, i
   }
 }
 
+const PRINTED: Readonly<Record<ToolName, { before: string; line: string }>> = {
+  ffprobe: { before: '', line: 'ffprobe version ' },
+  mediainfo: { before: 'MediaInfo Command line, \n', line: 'MediaInfoLib - v' },
+};
+
 /** What the service says of a tool's version where the tool would print it: its first line. */
 export async function printToolVersion(tool: ToolName, invocation: Invocation): Promise<ExitCode> {
   const { tools } = await (await invocation.api()).call('GET /v1/versions', {});
@@ -163,8 +192,8 @@ export async function printToolVersion(tool: ToolName, invocation: Invocation): 
   const found = versions.find(({ version }) => version === exact || version.startsWith(`${exact}.`));
   if (!found)
     throw usage(`${tool}: version "${wanted}" is not available`, versions.map(({ version }) => version).join(', '));
-  const line = found.reported ?? `${tool} version ${found.version}`;
-  await invocation.terminal.data(tool === 'mediainfo' ? `MediaInfo Command line, \n${line}\n` : `${line}\n`);
+  const line = found.reported ?? `${PRINTED[tool].line}${found.version}`;
+  await invocation.terminal.data(`${PRINTED[tool].before}${line}\n`);
   return EXIT.done;
 }
 
