@@ -20,7 +20,18 @@ const FFPROBE: string[][] = [
   ['-of', 'json', '-count_packets', '-show_streams', '-show_data_hash', 'md5'],
   ['-of', 'json', '-show_error'],
   ['-hide_banner', '-show_streams', '-probesize', '100000'],
+  ['-v', 'error', '-show_entries', 'format=duration', '-of', 'default=noprint_wrappers=1:nokey=1'],
+  ['-v', 'error', '-select_streams', 'v:0', '-show_entries', 'stream=width,height', '-of', 'csv=s=x:p=0'],
+  ['-of', 'json=compact=1', '-show_format', '-show_entries', 'stream=codec_name', '-show_entries', 'stream=index'],
+  ['-of', 'compact=p=0', '-show_streams', '-probesize', '1M'],
 ];
+
+/** Writers, with options that change how an error and the name of a file are printed. */
+const WRITTEN = [
+  ...['default', 'default=nw=1:nk=1', 'compact', 'compact=s=x:nk=1:p=0', 'csv', 'csv=p=0', 'csv=s=x:nk=0'],
+  ...['flat', 'flat=s=_', 'ini', 'json', 'json=c=1', 'xml', 'xml=q=1'],
+];
+
 const MEDIAINFO: string[][] = [
   [],
   ['-f'],
@@ -83,7 +94,7 @@ describe('the tools as services', function () {
 
   it('ffprobe of what cannot be opened, as it says itself', async () => {
     for (const place of [join(media, 'none.mp4'), media, join(media, 'tiny.mp4', 'inside.mp4')]) {
-      for (const format of ['default', 'csv', 'flat', 'ini', 'json', 'xml'])
+      for (const format of WRITTEN)
         for (const more of [[], ['-show_error']])
           await same('ffprobe', '9.0', ['-v', 'quiet', '-of', format, '-show_streams', ...more], place);
       const args = ['-v', 'error', place];
@@ -95,7 +106,7 @@ describe('the tools as services', function () {
   it('a file with an odd name, in the escapes of each format', async () => {
     const odd = join(mkdtempSync(join(media, 'folder-')), 'a = b & c: "d" $e, <é>.mp4');
     cpSync(join(media, 'tiny.mp4'), odd);
-    for (const format of ['default', 'json', 'flat', 'ini', 'xml', 'csv'])
+    for (const format of [...WRITTEN, 'csv=e=c', 'compact=e=csv', 'compact=e=none'])
       await same('ffprobe', '9.0', ['-of', format, '-show_entries', 'format=filename'], odd);
     rmSync(join(odd, '..'), { recursive: true });
   });
@@ -114,6 +125,12 @@ describe('the tools as services', function () {
         served.stderr,
       );
     }
+  });
+
+  it('-version prints the line of the version', async () => {
+    const own = await execute([...here.binary('ffprobe', '4.4'), '-version']);
+    const served = await here.probeyard(['ffprobe', '-version'], { env: { PROBEYARD_FFPROBE_VERSION: '4' } });
+    assert.equal(served.stdout.toString(), `${own.stdout.toString().split('\n')[0]}\n`, served.stderr);
   });
 
   it('ffprobe of another version', () => same('ffprobe', '4.4', FFPROBE[2]!, `${base}/tiny.mp4`));
