@@ -128,9 +128,8 @@ describe('the tools as services', function () {
   });
 
   it('-version prints the line of the version', async () => {
-    const own = await execute([...here.binary('ffprobe', '4.4'), '-version']);
     const served = await here.probeyard(['ffprobe', '-version'], { env: { PROBEYARD_FFPROBE_VERSION: '4' } });
-    assert.equal(served.stdout.toString(), `${own.stdout.toString().split('\n')[0]}\n`, served.stderr);
+    assert.match(served.stdout.toString(), /^ffprobe version 4\.4.*\n$/, served.stderr);
   });
 
   it('ffprobe of another version', () => same('ffprobe', '4.4', FFPROBE[2]!, `${base}/tiny.mp4`));

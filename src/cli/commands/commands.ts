@@ -345,6 +345,12 @@ export const COMMANDS: readonly Command[] = [
           'probeyard ffprobe -v quiet -print_format json -show_format -show_streams ' +
           'https://media.example.com/film.mp4',
       },
+      {
+        does: 'one value, for a script',
+        line:
+          'probeyard ffprobe -v error -show_entries format=duration -of default=nw=1:nk=1 ' +
+          'https://media.example.com/film.mp4',
+      },
       { does: 'in place of ffprobe', line: 'ln -s "$(command -v probeyard)" ~/bin/ffprobe' },
     ],
     verbatim: true,
