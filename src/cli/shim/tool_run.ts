@@ -185,7 +185,7 @@ const PRINTED: Readonly<Record<ToolName, { before: string; line: string }>> = {
 
 /** What the service says of a tool's version where the tool would print it: its first line. */
 export async function printToolVersion(tool: ToolName, invocation: Invocation): Promise<ExitCode> {
-  const { tools } = await (await invocation.api()).call('GET /v1/versions', {});
+  const { tools } = await (await invocation.api()).call('GET /v1/versions');
   const { latest, versions = [] } = tools.find((one) => one.tool === tool) ?? {};
   const wanted = wantedVersion(tool, invocation) ?? 'latest';
   const exact = wanted === 'latest' ? latest : wanted;
