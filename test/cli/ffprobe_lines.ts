@@ -138,18 +138,28 @@ export function seeded(seed: number): Random {
   };
 }
 
-/** Words for words that mean the same or another value of the same flag. */
-const SYNONYMS: readonly (readonly string[])[] = [
+const FLAGS: readonly (readonly string[])[] = [
   ['-of', '-print_format'],
   ['-v', '-loglevel'],
-  ['quiet', 'error', 'fatal', 'panic', '-8', '16'],
+];
+const LEVELS = [['quiet', 'error', 'fatal', 'panic', '-8', '16']];
+const STREAMS = [
   ['v:0', 'v', '0', 'V:0'],
   ['a:0', 'a', '1'],
+];
+const FORMATS = [
   ['default=nw=1:nk=1', 'default=noprint_wrappers=1:nokey=1', 'default=nk=1:nw=1', 'default=nk=1', 'default=nw=true'],
   ['csv=p=0', 'csv', 'csv=p=0:nk=0', "csv=s='|':p=0", 'csv=s=\\;', 'compact', 'compact=s=x', 'compact=e=none:nk=1'],
   ['json', 'xml', 'flat', 'ini', 'json=c=1', 'xml=q=1', 'ini=h=0', 'flat=s=_', 'json=compact=no'],
 ];
-const VALUED = new Set(['-of', '-print_format', '-v', '-loglevel', '-select_streams']);
+/** Other values of a flag. */
+const VALUES: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  '-of': FORMATS,
+  '-print_format': FORMATS,
+  '-v': LEVELS,
+  '-loglevel': LEVELS,
+  '-select_streams': STREAMS,
+};
 
 /** A shape with other words, its groups of flag and value in another order, the source at any place. */
 export function variant(random: Random): string[] {
@@ -159,17 +169,17 @@ export function variant(random: Random): string[] {
     if (/^-[a-z]/.test(word)) groups.push([word]);
     else groups.at(-1)!.push(word);
   }
-  const changed = groups.map(([flag, ...values]) => {
-    const [flags, ...rest] = [flag!, ...values].map((word, at) => {
-      if (at > 0 && !VALUED.has(flag!)) return word;
-      const same = SYNONYMS.find((list) => list.includes(word));
-      return same && random(2) === 0 ? same[random(same.length)]! : word;
-    });
-    return [flags!, ...rest];
-  });
+  const other = (word: string, lists: readonly (readonly string[])[] = []): string => {
+    const same = lists.find((list) => list.includes(word));
+    return same && random(2) === 0 ? same[random(same.length)]! : word;
+  };
+  const changed = groups.map(([flag = '', ...values]) => [
+    other(flag, FLAGS),
+    ...values.map((value) => other(value, VALUES[flag])),
+  ]);
   for (let at = changed.length - 1; at > 0; at--) {
-    const other = random(at + 1);
-    [changed[at], changed[other]] = [changed[other]!, changed[at]!];
+    const place = random(at + 1);
+    [changed[at], changed[place]] = [changed[place]!, changed[at]!];
   }
   changed.splice(random(changed.length + 1), 0, random(2) === 0 ? ['S'] : ['-i', 'S']);
   return changed.flat();

@@ -100,7 +100,8 @@ function readOption(spec: OptionSpec, text: string): string | number | boolean {
       return value;
     }
     case 'enum':
-      if (!spec.values?.includes(spec.suffixed ? text.split('=', 1)[0]! : text)) throw new OptionError(name, `must be one of ${spec.values?.join(', ')}`);
+      if (!spec.values?.includes(spec.suffixed ? text.split('=', 1)[0]! : text))
+        throw new OptionError(name, `must be one of ${spec.values?.join(', ')}`);
       return text;
     case 'string':
       if (text === '') throw new OptionError(name, 'must not be empty');

@@ -45,9 +45,9 @@ describe('catalog', () => {
   }
 
   const some = catalogOf(
-    ['6.0', '6.1', '6.1.2', '60.0', '10.0'].map((version) => aTool('ffprobe', version)).concat(
-      ['26.10', '26.1', '20.09'].map((version) => aTool('mediainfo', version)),
-    ),
+    ['6.0', '6.1', '6.1.2', '60.0', '10.0']
+      .map((version) => aTool('ffprobe', version))
+      .concat(['26.10', '26.1', '20.09'].map((version) => aTool('mediainfo', version))),
   );
   for (const [tool, version, found] of [
     ['ffprobe', '6', '6.1.2'],
