@@ -49,6 +49,7 @@ describe('probe report in the runner', () => {
     ['ffprobe', { show_streams: 'false' }],
     ['ffprobe', { select_streams: 'a' }],
     ['ffprobe', { show_frames: 'true' }],
+    ['ffprobe', { show_entries: 'format=size', show_format: 'false', show_programs: 'false', show_chapters: 'false' }],
     ['ffprobe', { sexagesimal: 'true' }],
     ['mediainfo', { output: 'XML' }],
     ['mediainfo', { language: 'de' }],

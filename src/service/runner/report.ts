@@ -20,11 +20,11 @@ export function runsForReport({ kind, report: { enabled }, tools }: Assignment):
   if (!enabled || kind !== 'file') return [];
   return tools.flatMap((tool) => {
     if (!probeReport.from.some((name) => name === tool.name)) return [];
-    const shaping = new Set(TOOL_TABLE[tool.name]?.options.flatMap(({ name, shapes }) => (shapes ? [name] : [])));
-    if (!Object.keys(tool.options).some((name) => shaping.has(name))) return [];
-    return [
-      { ...tool, options: Object.fromEntries(Object.entries(tool.options).filter(([name]) => !shaping.has(name))) },
-    ];
+    const given = (TOOL_TABLE[tool.name]?.options ?? []).filter(({ name }) => Object.hasOwn(tool.options, name));
+    if (!given.some(({ shapes }) => shapes)) return [];
+    // Sections may be off because of an option that shapes the output (`show_entries`): the report needs them.
+    const left = new Set(given.flatMap(({ name, shapes, offWith }) => (shapes || offWith !== undefined ? [name] : [])));
+    return [{ ...tool, options: Object.fromEntries(Object.entries(tool.options).filter(([name]) => !left.has(name))) }];
   });
 }
 
