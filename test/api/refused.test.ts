@@ -267,7 +267,7 @@ describe('probe endpoints refuse', function () {
       [{ url: 'file:///etc/passwd' }, /^url must begin with one of http:\/\//],
       [
         { url: 'https://a.test/', ffprobe: { version: '9.9' } },
-        /^ffprobe\.version: "9\.9" is not available; available: latest, 7\.0, 3\.3$/,
+        /^ffprobe\.version: "9\.9" is not available; available: latest, 7\.0, 3\.3; nearest: 7\.0$/,
       ],
       [
         { url: 'https://a.test/', ffprobe: { version: '3.3', max_probe_packets: 5 } },

@@ -28,8 +28,20 @@ const FFPROBE: string[][] = [
 
 /** Writers, with options that change how an error and the name of a file are printed. */
 const WRITTEN = [
-  ...['default', 'default=nw=1:nk=1', 'compact', 'compact=s=x:nk=1:p=0', 'csv', 'csv=p=0', 'csv=s=x:nk=0'],
-  ...['flat', 'flat=s=_', 'ini', 'json', 'json=c=1', 'xml', 'xml=q=1'],
+  'default',
+  'default=nw=1:nk=1',
+  'compact',
+  'compact=s=x:nk=1:p=0',
+  'csv',
+  'csv=p=0',
+  'csv=s=x:nk=0',
+  'flat',
+  'flat=s=_',
+  'ini',
+  'json',
+  'json=c=1',
+  'xml',
+  'xml=q=1',
 ];
 
 const MEDIAINFO: string[][] = [

@@ -1,4 +1,5 @@
 /** ffprobe's own flags as options of the service, from the table that the service itself has. */
+import { MAX_TIMEOUT_MS } from '../../base/limits.ts';
 import { FFPROBE_OPTIONS, LOG_LEVELS } from '../../media/tools/ffprobe_options.ts';
 import { readWriter, switched, type WriterFormat } from '../../media/tools/ffprobe_writers.ts';
 import { OptionError, type OptionSpec } from '../../media/tools/option.ts';
@@ -157,8 +158,7 @@ function valueOf(spec: OptionSpec, flag: string, value: string): unknown {
 
 /** Where ffprobe writes to, if it is told to write to standard output. */
 const STDOUT = /^(?:-|pipe:1?|fd:1?)$/;
-/** The limit of a request (src/base/limits.ts), and what it has above that of the tool, so that the tool says so. */
-const MOST_MS = 650_000;
+/** What the limit of the request has above that of the tool, so that the tool's own is the one that is reported. */
 const MARGIN_MS = 5_000;
 
 /** What a line says so far. */
@@ -194,7 +194,7 @@ function headers({ headers: found }: Line, value: string, flag: string): void {
 function timeout(line: Line, value: string, flag: string): void {
   const us = numberOf(flag, value);
   // ffprobe takes none of these as a limit.
-  line.timeoutMs = us <= 0 ? undefined : Math.min(MOST_MS, Math.max(1, Math.ceil(us / 1_000)));
+  line.timeoutMs = us <= 0 ? undefined : Math.min(MAX_TIMEOUT_MS, Math.max(1, Math.ceil(us / 1_000)));
 }
 
 function only(accepted: RegExp, why: string): Taker {
@@ -203,7 +203,7 @@ function only(accepted: RegExp, why: string): Taker {
   };
 }
 
-const format: Taker = ({ options }, value, flag) => {
+const writerFormat: Taker = ({ options }, value, flag) => {
   options['output_format'] = formatOf(flag, value);
 };
 const level: Taker = (line, value, flag) => {
@@ -217,9 +217,9 @@ const entries: Taker = ({ options }, value) => {
 
 /** Flags with a value that are no option of the service by the same name. */
 const TAKERS: Readonly<Record<string, Taker>> = {
-  of: format,
-  print_format: format,
-  output_format: format,
+  of: writerFormat,
+  print_format: writerFormat,
+  output_format: writerFormat,
   v: level,
   loglevel: level,
   show_entries: entries,
@@ -257,7 +257,7 @@ function cookieHeader(cookies: readonly string[], source: string): string {
       const by = new Map(
         attributes.map((text) => [text.split('=', 1)[0]!.toLowerCase(), text.replace(/^[^=]*=?/, '')] as const),
       );
-      const domain = by.get('domain')?.replace(/^\./, '');
+      const domain = by.get('domain')?.replace(/^\./, '').toLowerCase();
       const path = by.get('path');
       const expires = Date.parse(by.get('expires') ?? '');
       const isSent =
@@ -269,12 +269,11 @@ function cookieHeader(cookies: readonly string[], source: string): string {
     .join('; ');
 }
 
-function requestOf({ headers: given, ownHeaders, cookies, timeoutMs, options }: Line, source: string): Read['request'] {
+function requestOf({ headers: named, ownHeaders, cookies, timeoutMs }: Line, source: string): Read['request'] {
   const cookie = cookieHeader(cookies, source);
-  const all = { ...ownHeaders, ...(cookie === '' ? {} : { cookie }), ...given };
-  if (timeoutMs !== undefined) options['timeout'] = timeoutMs;
+  const all = { ...ownHeaders, ...(cookie === '' ? {} : { cookie }), ...named };
   return {
-    ...(timeoutMs === undefined ? {} : { timeout: Math.min(MOST_MS, timeoutMs + MARGIN_MS) }),
+    ...(timeoutMs === undefined ? {} : { timeout: Math.min(MAX_TIMEOUT_MS, timeoutMs + MARGIN_MS) }),
     ...(Object.keys(all).length === 0 ? {} : { headers: all }),
   };
 }
@@ -324,6 +323,7 @@ export function readFfprobe(args: readonly string[]): Read {
   const [source] = sources;
   if (source === undefined) throw usage('ffprobe: no input: give a file or its address');
   if (sources.length > 1) throw usage(`ffprobe: ${sources.length} inputs, and it takes one`);
+  if (line.timeoutMs !== undefined) options['timeout'] = line.timeoutMs;
   return { source, options, request: requestOf(line, source), says: line.says };
 }
 

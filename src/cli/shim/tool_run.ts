@@ -6,6 +6,7 @@ import type { Invocation } from '../command.ts';
 import { EXIT, Failure, usage, type ExitCode } from '../exits.ts';
 import { submit } from '../follow_request.ts';
 import { readWriter, type WriterFormat } from '../../media/tools/ffprobe_writers.ts';
+import { newestOf } from '../../base/version_order.ts';
 
 // The service hides user info, the values of a query and where a file lay. The binary would print the address or path
 // as it was given, in the escapes of the output's format.
@@ -134,9 +135,9 @@ function wantedVersion(tool: ToolName, { env }: Invocation): string | undefined 
   return version === '' ? undefined : version;
 }
 
-/** The default that a build lacks, by the service's error. */
-const lackedBy = ({ tool, defaults = [] }: ToolRun, error: unknown): string | undefined =>
-  error instanceof Failure && error.status === 400
+/** The default that a build lacks, by the service's error. Stdin cannot be sent a second time. */
+const lackedBy = ({ tool, source, defaults = [] }: ToolRun, error: unknown): string | undefined =>
+  error instanceof Failure && error.status === 400 && source.file?.canRepeat !== false
     ? defaults.find((name) => error.message.startsWith(`${tool}.${name}: `) && error.message.includes('does not have'))
     : undefined;
 
@@ -188,10 +189,10 @@ export async function printToolVersion(tool: ToolName, invocation: Invocation): 
   const { tools } = await (await invocation.api()).call('GET /v1/versions');
   const { latest, versions = [] } = tools.find((one) => one.tool === tool) ?? {};
   const wanted = wantedVersion(tool, invocation) ?? 'latest';
+  const names = versions.map(({ version }) => version);
   const exact = wanted === 'latest' ? latest : wanted;
-  const found = versions.find(({ version }) => version === exact || version.startsWith(`${exact}.`));
-  if (!found)
-    throw usage(`${tool}: version "${wanted}" is not available`, versions.map(({ version }) => version).join(', '));
+  const found = versions.find(({ version }) => version === (names.includes(exact) ? exact : newestOf(exact, names)));
+  if (!found) throw usage(`${tool}: version "${wanted}" is not available`, `available: latest, ${names.join(', ')}`);
   const line = found.reported ?? `${PRINTED[tool].line}${found.version}`;
   await invocation.terminal.data(`${PRINTED[tool].before}${line}\n`);
   return EXIT.done;
