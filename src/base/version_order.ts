@@ -1,9 +1,11 @@
 /** The order of tool versions. */
 const numbers = (version: string): number[] => version.split(/[._-]/).map((part) => Number.parseInt(part, 10) || 0);
 
-/** The newest version that a shorter one stands for: 6.1.2 for 6 or 6.1. `versions`: newest first. */
-export const newestOf = (wanted: string, versions: readonly string[]): string | undefined =>
-  /^\d+(?:\.\d+)*$/.test(wanted) ? versions.find((version) => version.startsWith(`${wanted}.`)) : undefined;
+/** A version by its name, or the newest one that begins with it: 6.1.2 for 6. `versions`: newest first. */
+export function versionFor(wanted: string, versions: readonly string[]): string | undefined {
+  if (versions.includes(wanted)) return wanted;
+  return /^\d+(?:\.\d+)*$/.test(wanted) ? versions.find((version) => version.startsWith(`${wanted}.`)) : undefined;
+}
 
 /** The version whose numbers are least apart, the first of them first; undefined if none is wanted by numbers. */
 export function nearestVersion(wanted: string, versions: readonly string[]): string | undefined {

@@ -6,7 +6,7 @@ import type { Invocation } from '../command.ts';
 import { EXIT, Failure, usage, type ExitCode } from '../exits.ts';
 import { submit } from '../follow_request.ts';
 import { readWriter, type WriterFormat } from '../../media/tools/ffprobe_writers.ts';
-import { newestOf } from '../../base/version_order.ts';
+import { versionFor } from '../../base/version_order.ts';
 
 // The service hides user info, the values of a query and where a file lay. The binary would print the address or path
 // as it was given, in the escapes of the output's format.
@@ -190,9 +190,9 @@ export async function printToolVersion(tool: ToolName, invocation: Invocation): 
   const { latest, versions = [] } = tools.find((one) => one.tool === tool) ?? {};
   const wanted = wantedVersion(tool, invocation) ?? 'latest';
   const names = versions.map(({ version }) => version);
-  const exact = wanted === 'latest' ? latest : wanted;
-  const found = versions.find(({ version }) => version === (names.includes(exact) ? exact : newestOf(exact, names)));
-  if (!found) throw usage(`${tool}: version "${wanted}" is not available`, `available: latest, ${names.join(', ')}`);
+  const exact = wanted === 'latest' ? latest : versionFor(wanted, names);
+  const found = versions.find(({ version }) => version === exact);
+  if (!found) throw usage(`${tool}: version "${wanted}" is not available`, `available: ${names.join(', ') || 'none'}`);
   const line = found.reported ?? `${PRINTED[tool].line}${found.version}`;
   await invocation.terminal.data(`${PRINTED[tool].before}${line}\n`);
   return EXIT.done;

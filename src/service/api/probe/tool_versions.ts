@@ -3,7 +3,7 @@ import { HLS_VERSION } from '../../../media/hls/built_in.ts';
 import { isAvailable } from '../../../platform/kube/conditions.ts';
 import type { ProbeTool } from '../../../platform/kube/probe_tool.ts';
 import type { ToolName } from '../../../media/tools/table.ts';
-import { byNewest, nearestVersion, newestOf } from '../../../base/version_order.ts';
+import { byNewest, nearestVersion, versionFor } from '../../../base/version_order.ts';
 import { ApiError, invalid } from '../errors.ts';
 
 export interface ToolVersion {
@@ -72,7 +72,7 @@ export function catalogOf(tools: readonly ProbeTool[]): Catalog {
       const all = versions(tool);
       // The operator's mark decides. If that version is not ready, the newest one is used as the latest.
       const exact = version === 'latest' ? (known.latest ?? all[0]!) : version;
-      const found = known.versions.get(exact) ?? known.versions.get(newestOf(exact, all) ?? '');
+      const found = known.versions.get(versionFor(exact, all) ?? '');
       if (found) return found;
       const nearest = nearestVersion(version, all);
       throw invalid(
