@@ -4,12 +4,14 @@ import { MEDIAINFO_OUTPUTS } from '../../src/media/tools/mediainfo.ts';
 import { optionTable } from '../../docs/tables/options.ts';
 import { startRealTools, type RealTools } from './real_tools.ts';
 
-const FFPROBE = ['default', 'csv', 'flat', 'ini', 'json', 'xml'] as const;
+const FFPROBE = ['default', 'compact', 'csv', 'csv=p=0', 'flat', 'ini', 'json', 'json=c=1', 'xml'] as const;
 
 /** The beginning of the output in each format. */
 const BEGINS: Record<string, RegExp> = {
   default: /^\[STREAM\]\n/,
+  compact: /^stream\|index=0\|codec_name=h264\|/,
   csv: /^stream,0,h264,/,
+  'csv=p=0': /^0,h264,/,
   flat: /^streams\.stream\.0\.index=0\n/,
   ini: /^(?:# ffprobe output\n+)?\[streams\.stream\.0\]\n/,
   xml: /^<\?xml version="1\.0" encoding="UTF-8"\?>\n<ffprobe>/,
@@ -30,6 +32,7 @@ const BEGINS: Record<string, RegExp> = {
 };
 const JSON_MEMBER: Record<string, string> = {
   json: 'streams',
+  'json=c=1': 'streams',
   JSON: 'media',
   'EBUCore_1.8_ps_JSON': 'ebucore:ebuCoreMain',
   'EBUCore_1.8_sp_JSON': 'ebucore:ebuCoreMain',

@@ -109,7 +109,7 @@ describe('available versions', () => {
         maximum: 1,
       },
     );
-    assert.deepEqual(named('ffprobe').options[0]?.values?.slice(0, 2), ['default', 'csv']);
+    assert.deepEqual(named('ffprobe').options[0]?.values?.slice(0, 2), ['default', 'compact']);
     const patterns = all.flatMap(({ pattern = [] }) => pattern);
     assert.doesNotThrow(() => patterns.map((pattern) => new RegExp(pattern, 'u')));
   });
