@@ -2,7 +2,7 @@
 import { assertSameOutput, isInstalled } from './debian_ffprobe.ts';
 import { seeded, shapes, variant } from './ffprobe_lines.ts';
 
-const VARIANTS = 100;
+const VARIANTS = 40;
 const SEED = 34;
 
 describe('outputs for command lines of ffprobe', function () {

@@ -71,6 +71,7 @@ describe('the tools as services', function () {
         { tool: 'ffprobe', version: '9.0', latest: true },
         { tool: 'ffprobe', version: '4.4' },
         { tool: 'mediainfo', version: '26.10', latest: true },
+        { tool: 'mediainfo', version: '24.06' },
       ],
       this,
     );
@@ -143,6 +144,15 @@ describe('the tools as services', function () {
   it('-version prints the line of the version', async () => {
     const served = await here.probeyard(['ffprobe', '-version'], { env: { PROBEYARD_FFPROBE_VERSION: '4' } });
     assert.match(served.stdout.toString(), /^ffprobe version 4\.4.*\n$/, served.stderr);
+  });
+
+  it('mediainfo of a build without languages', () => same('mediainfo', '24.06', [], `${base}/tiny.mp4`));
+
+  it('stdin is not sent a second time for a build without languages', async () => {
+    const input = readFileSync(join(media, 'tiny.mp4'));
+    const served = await here.probeyard(['mediainfo', '-'], { input, env: { PROBEYARD_MEDIAINFO_VERSION: '24.06' } });
+    assert.match(served.stderr, /mediainfo 24\.06 does not have this option/);
+    assert.deepEqual([served.stdout.toString(), served.code], ['', 2]);
   });
 
   it('ffprobe of another version', () => same('ffprobe', '4.4', FFPROBE[2]!, `${base}/tiny.mp4`));
