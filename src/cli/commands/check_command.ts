@@ -25,6 +25,13 @@ function unreadIn({ error, probe_report: report }: Envelope, { rules }: PolicyRe
   return { unread: error ?? report.error ?? 'no tool gave a result' };
 }
 
+/** Of each source once: its verdict, or why it has none. */
+function judgedIn(one: Outcome<Checked>): { unread: string } | { verdict: PolicyResult } {
+  if ('failure' in one) return { unread: one.failure.message };
+  const { unread, verdict } = one.value;
+  return unread === undefined ? { verdict } : { unread };
+}
+
 /** A rule that could not be judged is never a pass, and neither is a policy of which no rule applied. */
 export function exitOf(outcome: PolicyResult['outcome'], failOnWarn: boolean): ExitCode {
   switch (outcome) {
@@ -42,10 +49,10 @@ export function exitOf(outcome: PolicyResult['outcome'], failOnWarn: boolean): E
 
 const judgedOf = (one: Outcome<Checked>, by: string, failOnWarn: boolean): Judged => {
   const subject = subjectOf(one.source);
-  const unread = 'failure' in one ? one.failure.message : one.value.unread;
-  return 'failure' in one || unread !== undefined
-    ? { ...subject, by, outcome: 'unknown', findings: [], error: unread ?? 'not judged' }
-    : { ...judgedByPolicy(one.value.verdict, subject.subject, { failOnWarn }), ...subject, by };
+  const judged = judgedIn(one);
+  return 'unread' in judged
+    ? { ...subject, by, outcome: 'unknown', findings: [], error: judged.unread }
+    : { ...judgedByPolicy(judged.verdict, subject.subject, { failOnWarn }), ...subject, by };
 };
 
 /** One name for all files of a run: that of a saved policy has its revision, where any file was judged by it. */
@@ -67,10 +74,10 @@ const valueOf = (one: Outcome<Checked>): object =>
 
 function text({ terminal }: Invocation, one: Outcome<Checked>, by: string): string {
   const head = `${paint(terminal, 'bold', one.source.shown)}\n`;
-  const unread = 'failure' in one ? one.failure.message : one.value.unread;
-  return 'failure' in one || unread !== undefined
-    ? `${head}${paint(terminal, 'yellow', 'unknown')} ${oneLine(unread ?? 'not judged')}\n`
-    : head + verdictText(terminal, one.value.verdict, by);
+  const judged = judgedIn(one);
+  return 'unread' in judged
+    ? `${head}${paint(terminal, 'yellow', 'unknown')} ${oneLine(judged.unread)}\n`
+    : head + verdictText(terminal, judged.verdict, by);
 }
 
 const run: Run = async (invocation) => {
