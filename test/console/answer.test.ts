@@ -4,7 +4,7 @@ import type { Kind } from '../../src/platform/kube/probe_job.ts';
 import type { C2paReport } from '../../src/media/tools/c2pa_schema.ts';
 import { sentenceOf } from '../../src/console/answer/sentence.ts';
 import type { Person } from '../api/accounts/fixture.ts';
-import { body, good } from '../result/result_samples.ts';
+import { bad, body, good } from '../result/result_samples.ts';
 import { consoleTest, visitAs, type Look, type Visit } from './fixture.ts';
 import { REPORT } from './sample_answers.ts';
 import { LADDER } from './sample_ladder.ts';
@@ -134,6 +134,19 @@ consoleTest('console: the answer', (c) => {
       assert.match(await rows.first().innerText(), /failed\s+signingCredential\.untrusted/);
       await v.accessible('answer provenance wide light');
     });
+  });
+
+  it('a failed tool: its code stands beside its error, of a comparison too', async () => {
+    const failed = bad('ffprobe', 'origin-unreachable', 'the host answered 503', { code: 'http-503' });
+    for (const kind of ['file', 'compare'] as const) {
+      const id = await record(kind, body([failed]));
+      await visit(`/requests/${id}`, {}, async ({ page, accessible }) => {
+        await page.getByRole('code').filter({ hasText: 'http-503' }).first().waitFor();
+        for (const code of await page.getByRole('code').filter({ hasText: 'http-503' }).all())
+          assert.match(await code.locator('..').innerText(), /the host answered 503 http-503$/);
+        await accessible(`answer failed ${kind} wide light`);
+      });
+    }
   });
 
   it('deleted: what is kept of a request goes, its row stays', async () => {

@@ -3,7 +3,7 @@ import { FilterChoice } from '../parts/filters.tsx';
 import { milliseconds, several } from '../parts/figures.ts';
 import { Empty } from '../parts/states.tsx';
 import { Status } from '../parts/status.tsx';
-import { Stranger } from '../parts/stranger.tsx';
+import { Reason, Stranger } from '../parts/stranger.tsx';
 import { Table, type Column } from '../parts/table.tsx';
 import { Amount } from '../parts/time.tsx';
 import { usePlace } from '../router.ts';
@@ -79,13 +79,13 @@ const RUNS: readonly Column<ComparedRun>[] = [
   { title: 'Version', show: ({ version }) => version, text: ({ version }) => version },
   {
     title: 'Outcome',
-    show: ({ success, error }) => (
+    show: ({ success, error, code }) => (
       <>
         <Status of={success ? 'success' : 'error'} />
         {error !== undefined && (
           <>
             {': '}
-            <Stranger text={error} />
+            <Reason text={error} code={code} />
           </>
         )}
       </>

@@ -3,6 +3,8 @@ export interface Failure {
   kind: 'signed-out' | 'refused' | 'busy' | 'offline' | 'broken';
   /** The API's own text. */
   text: string;
+  /** Why a source cannot be read. */
+  code?: string | undefined;
   /** What was wrong with which field of what was sent. */
   field: string | null;
   status: number;
@@ -36,6 +38,7 @@ export const unreadable = (): Failure => broken('What answered is not this serve
 
 interface ErrorBody {
   error?: unknown;
+  code?: unknown;
   context?: { field?: unknown };
 }
 
@@ -52,11 +55,12 @@ async function bodyOf(response: Response): Promise<ErrorBody> {
 const FIELD = /^([\w.[\]-]+): /;
 
 export async function failureOf(response: Response): Promise<Failure> {
-  const { error, context } = await bodyOf(response);
+  const { error, code, context } = await bodyOf(response);
   const seconds = Number(response.headers.get('Retry-After') ?? Number.NaN);
   return {
     kind: KINDS[response.status] ?? 'refused',
     text: typeof error === 'string' && error !== '' ? error : `The server answered with status ${response.status}.`,
+    code: typeof code === 'string' ? code : undefined,
     field:
       typeof context?.field === 'string'
         ? context.field

@@ -32,3 +32,13 @@ export function Stranger({ text, most = SHOWN }: { text: string; most?: number }
     </bdi>
   );
 }
+
+/** An error of a tool, with its code for programs beside it. */
+export function Reason({ text, code }: { text: string; code?: string | undefined }) {
+  return (
+    <>
+      <Stranger text={text} />
+      {code !== undefined && <code> {code}</code>}
+    </>
+  );
+}

@@ -4,7 +4,7 @@ import { changed, go, hrefOf, usePlace } from '../router.ts';
 import { Copy } from './copy.tsx';
 import { csv } from './csv.ts';
 import { count } from './figures.ts';
-import { Stranger } from './stranger.tsx';
+import { Reason } from './stranger.tsx';
 
 export interface Column<Row> {
   title: string;
@@ -152,16 +152,18 @@ export function Table<Row>({ caption, columns, rows, keyOf, echo, ahead }: Table
 
 // Names and values of a file or a request. Values are text of strangers; those that are not known are left out.
 
-export function Facts({ facts }: { facts: readonly (readonly [name: string, value: string | undefined])[] }) {
+type Fact = readonly [name: string, value: string | undefined, code?: string | undefined];
+
+export function Facts({ facts }: { facts: readonly Fact[] }) {
   return (
     <dl class="facts">
-      {facts.flatMap(([name, value]) =>
+      {facts.flatMap(([name, value, code]) =>
         value === undefined || value === ''
           ? []
           : [
               <dt key={name}>{name}</dt>,
               <dd key={`${name} value`}>
-                <Stranger text={value} />
+                <Reason text={value} code={code} />
               </dd>,
             ],
       )}

@@ -8,7 +8,7 @@ import type { Body } from './form.ts';
 import { Answer } from '../answer/answer.tsx';
 import { useAsked } from '../api/use_call.ts';
 import { Await, Refused } from '../parts/states.tsx';
-import { Stranger } from '../parts/stranger.tsx';
+import { Reason } from '../parts/stranger.tsx';
 import { hrefOf } from '../router.ts';
 import { openAnswer } from '../worker/open_answer.ts';
 import { stepOf, Steps, timesOfRecord, timesOfStanding, titleOf } from './steps.tsx';
@@ -128,7 +128,7 @@ function Ended({ id, failure, standing }: EndedProps) {
         <div class="notice refused" role="status">
           <h2>{failure.status === 499 ? 'Cancelled' : `It ended with status ${failure.status}`}</h2>
           <p>
-            <Stranger text={failure.text} />
+            <Reason text={failure.text} code={failure.code} />
           </p>
         </div>
       )}

@@ -72,7 +72,12 @@ function Failures({ facts }: { facts: Facts }) {
   const isTold = errors.some(([, error]) => error === facts.error);
   const all = facts.error === null || isTold ? errors : [['request', facts.error] as const, ...errors];
   if (all.length === 0) return null;
-  return <FactList facts={all.map(([name, error]) => [name === 'request' ? 'Error' : `${name} failed`, error])} />;
+  const codes = facts['tool-error-codes'];
+  return (
+    <FactList
+      facts={all.map(([name, error]) => [name === 'request' ? 'Error' : `${name} failed`, error, codes[name]])}
+    />
+  );
 }
 
 function Shown({ answer, again }: { answer: OpenAnswer; again: () => void }) {
