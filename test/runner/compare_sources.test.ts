@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { join } from 'node:path';
 import { SUBJECT, type AssignedTool, type Assignment, type Cancel } from '../../src/platform/bus/messages.ts';
-import { comparisonOf } from '../../src/service/result/assemble_comparison.ts';
+import { comparisonOf, runOf } from '../../src/service/result/assemble_comparison.ts';
 import { runInTurn } from '../../src/service/runner/compare.ts';
 import type { RawToolResult } from '../../src/service/runner/output.ts';
 import { parseSource } from '../../src/source/address/parse.ts';
@@ -96,6 +96,21 @@ describe('comparison of two sources in an agent', function () {
   const both = () => [rig.script(SIZE), rig.script(SIZE, { name: 'mediainfo', version: '26.10' })];
   const outcomes = (tools: readonly { side?: string; name: string; success: boolean; failure?: string }[]) =>
     tools.map(({ side, name, success, failure }) => `${side} ${name} ${success ? 'ok' : failure}`);
+
+  it('tells the cause of each source that fails, with its code', async () => {
+    origins(missing, (request) => void request.socket.destroy());
+    const { body } = await rig.run(order(both()));
+    assert.deepEqual(
+      body.tools.map((tool) => {
+        const { error, code } = runOf(tool);
+        return [tool.side, error, code];
+      }),
+      [
+        ...both().map(() => ['a', 'the host answered 404', 'http-404']),
+        ...both().map(() => ['b', 'the host closed the connection without an answer', 'closed']),
+      ],
+    );
+  });
 
   it('runs every tool on the first, then on the second, and tells what differs', async () => {
     origins(file(FILE), file(FILE.subarray(1)));

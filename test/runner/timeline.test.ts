@@ -111,7 +111,10 @@ describe('a timeline in an agent', function () {
     rig.serve = (_request, response) => response.writeHead(404).end();
     const tool = printing('echo packet,0,3.0,3.0,1.0,10,K__', 'curl -sf "$address"; echo gone >&2; exit 1');
     const { body } = await rig.run(rig.go([tool], timed));
-    assert.deepEqual([body.timeline?.success, body.timeline?.error], [false, body.tools[0]?.error]);
+    assert.deepEqual(
+      [body.timeline?.success, body.timeline?.error, body.timeline?.code],
+      [false, 'the host answered 404', 'http-404'],
+    );
     assert.equal(body.timeline?.usageMs, 0);
   });
 
