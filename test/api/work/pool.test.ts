@@ -86,7 +86,7 @@ describe('worker threads', function () {
   });
 
   it('work that needs more memory than a thread has is a 400 that names it, and the next piece is done', async () => {
-    // With its modules loaded a thread uses 23 MB before its first collection: 16 would fail the next piece, too.
+    // With its modules loaded a thread uses 23 MB before its first collection: with 16 the next piece could fail, too.
     const work = make({ heapMb: 32, threads: 1 });
     const output = `[${filled('[],', 4_000_000)}1]`;
     const runs = ['1', '2'].map((version) => ({ tool: 'ffprobe' as const, label: version, version, output }));
