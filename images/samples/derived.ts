@@ -35,9 +35,11 @@ interface Rate {
 /** Bits per second of a media playlist under hls/. A last segment of a few frames is no peak. */
 function rateOf(read: Read, path: string): Rate {
   const folder = path.slice(0, path.lastIndexOf('/') + 1);
-  const segments = [...read(`hls/${path}`).toString().matchAll(/^#EXTINF:([\d.]+),.*\n(.+)$/gm)].map(
-    ([, seconds, uri]) => ({ seconds: Number(seconds), bits: 8 * read(`hls/${folder}${uri}`).length }),
-  );
+  const segments = [
+    ...read(`hls/${path}`)
+      .toString()
+      .matchAll(/^#EXTINF:([\d.]+),.*\n(.+)$/gm),
+  ].map(([, seconds, uri]) => ({ seconds: Number(seconds), bits: 8 * read(`hls/${folder}${uri}`).length }));
   const [bits, seconds] = [
     segments.reduce((sum, segment) => sum + segment.bits, 0),
     segments.reduce((sum, segment) => sum + segment.seconds, 0),

@@ -103,11 +103,7 @@ function picturesIn(asked: FramesRun, running: Running, begun: number): Promise<
 }
 
 /** After all other runs, so that what the tools say of the source never depends on it. */
-async function timelineIn(
-  running: Running,
-  ran: readonly RawToolResult[],
-  begun: number,
-): Promise<ReadTimeline> {
+async function timelineIn(running: Running, ran: readonly RawToolResult[], begun: number): Promise<ReadTimeline> {
   const { timelineOf } = await import('./timeline.ts');
   const remainingMs = running.remainingMs - (performance.now() - begun);
   const settings = { ...running.settings, outputBytes: STREAMED_BYTES };

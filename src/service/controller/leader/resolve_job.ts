@@ -361,10 +361,7 @@ export async function takeIn(deps: IntakeDeps, job: ProbeJob): Promise<{ job: Jo
 }
 
 /** A policy is evaluated on the report, whether or not the caller gets to see it, and may need pictures of any file. */
-function reportAsked(
-  asked: ProbeJob['spec']['report'],
-  policy: Policy | undefined,
-): Job['assignment']['report'] {
+function reportAsked(asked: ProbeJob['spec']['report'], policy: Policy | undefined): Job['assignment']['report'] {
   const frames = asked?.frames ?? (policy && asksForPictures(policy) ? 'always' : undefined);
   return {
     enabled: policy !== undefined || (asked?.enabled ?? false),
