@@ -446,6 +446,20 @@ export interface ReportHdr {
   max_fall?: number;
   dolby_vision_profile?: number;
   dolby_vision_level?: number;
+  dolby_vision_compatibility?: 'HDR10' | 'HLG' | 'SDR' | 'Blu-ray' | 'none';
+  dolby_vision_rpu?: true;
+}
+
+export interface ReportCaption {
+  kind: 'a53' | 'cea-608' | 'cea-708';
+  service?: string;
+  first_time?: number;
+}
+
+export interface ReportLookedAt {
+  pictures: number;
+  seconds?: number;
+  captions?: number;
 }
 
 export interface ReportStream {
@@ -469,9 +483,12 @@ export interface ReportStream {
   frame_rate_mode?: 'constant' | 'variable';
   scan_type?: 'progressive' | 'interlaced';
   scan_order?: 'tff' | 'bff';
+  pulldown?: true;
   pixel_format?: ReportPixelFormat;
   color?: ReportColor;
   hdr?: ReportHdr;
+  captions?: Array<ReportCaption>;
+  looked_at?: ReportLookedAt;
   rotation?: number;
   frames_count?: number;
   sample_rate?: number;
@@ -490,7 +507,8 @@ export interface ReportDifference {
   path: string;
   ffprobe: string | number | boolean | Record<string, unknown> | null;
   mediainfo: string | number | boolean | Record<string, unknown> | null;
-  chosen: 'ffprobe' | 'mediainfo' | null;
+  bitstream?: string | number | boolean | Record<string, unknown>;
+  chosen: 'ffprobe' | 'mediainfo' | 'bitstream' | null;
   reason: string;
   confidence?: number;
 }
@@ -620,8 +638,10 @@ export interface HlsVariant {
 export interface HlsMessage {
   level: 'must-fix' | 'should-fix' | 'info';
   code: string;
+  apple_code?: number;
   rule: string;
   message: string;
+  remedy?: string;
   url: string;
   line: number;
   column?: number;
@@ -1578,7 +1598,7 @@ export interface Calls {
         enabled?: boolean;
         version?: string;
         timeout?: number;
-        output_format?: 'default' | 'csv' | 'flat' | 'ini' | 'json' | 'xml';
+        output_format?: string;
         show_format?: boolean;
         show_streams?: boolean;
         show_programs?: boolean;
@@ -1675,10 +1695,12 @@ export interface Calls {
         enabled?: boolean;
         diff?: boolean;
         prefer?: 'ffprobe' | 'mediainfo' | null;
+        frames?: 'auto' | 'never' | 'always';
       };
       mediastreamvalidator?: {
         enabled?: boolean;
         parse_playlist_only?: boolean;
+        measure_all_segments?: boolean;
         enable_cli_output?: boolean;
         enable_playlist_text?: boolean;
       };
@@ -1701,6 +1723,7 @@ export interface Calls {
       policy?: string | Record<string, unknown> | null;
       webhook_url?: string | null;
       parse_playlist_only?: boolean;
+      measure_all_segments?: boolean;
       enable_cli_output?: boolean;
       enable_playlist_text?: boolean;
     };
@@ -1748,7 +1771,7 @@ export interface Calls {
         versions?: Array<string>;
         version?: string;
         timeout?: number;
-        output_format?: 'default' | 'csv' | 'flat' | 'ini' | 'json' | 'xml';
+        output_format?: string;
         show_format?: boolean;
         show_streams?: boolean;
         show_programs?: boolean;
@@ -2168,6 +2191,7 @@ export const POLICY_FIELDS: readonly string[] = [
   'frame_rate_mode',
   'scan_type',
   'scan_order',
+  'pulldown',
   'pixel_format.color_model',
   'pixel_format.components_order',
   'pixel_format.chroma_subsampling',
@@ -2187,6 +2211,11 @@ export const POLICY_FIELDS: readonly string[] = [
   'hdr.max_fall',
   'hdr.dolby_vision_profile',
   'hdr.dolby_vision_level',
+  'hdr.dolby_vision_compatibility',
+  'hdr.dolby_vision_rpu',
+  'looked_at.pictures',
+  'looked_at.seconds',
+  'captions',
   'sample_rate',
   'channels',
   'channel_layout',
