@@ -94,8 +94,8 @@ const leavesOpen = (stream: JsonObject, codec: string): boolean =>
   codec === 'mpeg2video' || mayBeHdr(stream) || mayBeInterlaced(stream, codec);
 
 /**
- * HDR10+ and Dolby Vision on PQ, or HDR of which nothing is declared, which has ten bits or more. Cameras that write HLG
- * declare their Dolby Vision. Each picture of 1080p costs as much as both tools on an MP4 of some seconds.
+ * HDR10+ and Dolby Vision on PQ, or HDR of which nothing is declared, which has ten bits or more. Cameras that write
+ * HLG declare their Dolby Vision. Each picture of 1080p costs as much as both tools on an MP4 of some seconds.
  */
 function mayBeHdr(stream: JsonObject): boolean {
   const transfer = colour(textOf(stream['color_transfer']));
