@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -195,6 +195,27 @@ describe('probeyard', function () {
     assert.match(await printed(0, 'diff', metadata.request_id, film), /^no field differs$/m);
     assert.match(await printed(0, 'result', metadata.request_id), /^mp4, 2\.00 s/m);
     assert.match(await fails(2, 'compare', film), /name versions/);
+  });
+
+  it('compare: --news leaves out what a release is known to change', async () => {
+    const args = ['compare', film, '--ffprobe', '4.4,9.0'];
+    const { fields, summary } = await json(...args);
+    assert.ok(summary.known > 0);
+    const news = await json(...args, '--news');
+    assert.deepEqual(
+      news.fields,
+      fields.filter(({ known }: { known?: object }) => known === undefined),
+    );
+    assert.deepEqual([news.summary.fields, news.summary.known], [summary.fields - summary.known, 0]);
+  });
+
+  it('diff: the same bytes under another name and at another host do not differ', async () => {
+    mkdirSync(join(folder, 'copies'));
+    const copy = file('copies/another name.mov', '');
+    copyFileSync(join(fixtures, 'tiny.mp4'), copy);
+    const { url } = await here.origin(join(folder, 'copies'));
+    assert.match(await printed(0, 'diff', film, `${url}/another%20name.mov`), /^no field differs$/m);
+    assert.match(await printed(0, 'diff', film, copy), /^no field differs$/m);
   });
 
   it('log, usage and token: what the account did and has', async () => {

@@ -19,6 +19,22 @@ const POLICY = {
   help: 'name of a policy (house-delivery, shared/web-mp4), or a file in YAML or JSON that holds one',
 } as const;
 
+/** Which of the fields that differ are told. */
+const DIFFERENCES: readonly Option[] = [
+  {
+    name: 'level',
+    value: 'LEVEL',
+    values: ['canonical', 'raw'],
+    help: 'only fields as the tools print them (raw), or as the report names them (canonical)',
+  },
+  {
+    name: 'ignore',
+    value: 'PATH',
+    many: true,
+    help: 'leave out this field and all below it: format.tags, or streams[].index for all streams',
+  },
+];
+
 const PERIOD: readonly Option[] = [
   { name: 'since', value: 'TIME', help: 'from so long ago: 1h, 7d' },
   { name: 'from', value: 'TIME', help: 'from then: 2026-11-22 or 2026-11-22T10:00:00Z' },
@@ -169,7 +185,9 @@ export const COMMANDS: readonly Command[] = [
     options: [
       { name: 'ffprobe', value: 'VERSIONS', help: 'two or more versions of ffprobe, such as 4.4,7.1' },
       { name: 'mediainfo', value: 'VERSIONS', help: 'two or more versions of mediainfo' },
-      { name: 'exit-code', help: 'exit with 1 where a field changes' },
+      { name: 'news', help: 'leave out changes that a release is known to make' },
+      ...DIFFERENCES,
+      { name: 'exit-code', help: 'exit with 1 where a field that is told changes' },
       SET,
       ...TIMES,
     ],
@@ -178,6 +196,10 @@ export const COMMANDS: readonly Command[] = [
       {
         does: 'what ffprobe 9.0 says that 4.4 did not',
         line: 'probeyard compare https://media.example.com/film.mp4 --ffprobe 4.4,9.0',
+      },
+      {
+        does: 'in CI: fail where an upgrade changes more than its release notes say',
+        line: 'probeyard compare https://media.example.com/film.mp4 --ffprobe 4.4,9.0 --news --exit-code',
       },
     ],
     run: async () => (await import('./compare_command.ts')).default,
@@ -188,14 +210,20 @@ export const COMMANDS: readonly Command[] = [
     description: [
       'Each side is a file or an address, which is probed, or the id of a request on record. The exit code is 0 ' +
         'where no field differs and 1 where one does, as that of diff.',
+      'Names of files are left out, and their paths and addresses: format.filename of ffprobe, @ref of mediainfo and ' +
+        'their like.',
     ],
     positionals: [
       { name: 'A', isFile: true, help: 'file, address or request id' },
       { name: 'B', isFile: true, help: 'file, address or request id' },
     ],
-    options: [...VERSIONS, SET, ...TIMES],
+    options: [...DIFFERENCES, ...VERSIONS, SET, ...TIMES],
     formats: ['table', 'json', 'yaml'],
     examples: [
+      {
+        does: 'two local files as the report reads them, whatever their bit rates',
+        line: 'probeyard diff old.mp4 new.mp4 --level canonical --ignore container.bitrate --ignore video[].bitrate',
+      },
       {
         does: 'what an encoder changed',
         line: 'probeyard diff https://media.example.com/old.mp4 https://media.example.com/new.mp4',

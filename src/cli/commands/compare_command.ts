@@ -1,18 +1,19 @@
 /** `compare` and `diff`: what versions of a tool say of one source, and what one says of two. */
 import type { Body } from '../../api_calls.ts';
-import type { ComparisonAnswer, Envelope } from '../../api_types.ts';
-import type { Invocation, Run } from '../command.ts';
+import type { ChangedField, ComparisonAnswer, Envelope } from '../../api_types.ts';
+import type { Given, Invocation, Run } from '../command.ts';
 import { EXIT, type ExitCode, Failure, usage } from '../exits.ts';
 import { submit, type Limits } from '../follow_request.ts';
-import { writeAnswer } from '../output/write_answer.ts';
+import { writeAnswer, writeValue } from '../output/write_answer.ts';
 import { paint, several, tableText } from '../output/text_table.ts';
 import { checkedSource, givenSource } from '../given_source.ts';
-import { oneLine } from '../terminal.ts';
+import { oneLine, type Terminal } from '../terminal.ts';
 import { times, withFields } from './request_options.ts';
 import type { Api } from '../api/api_client.ts';
 import { askFor, fileRequest } from './probe_command.ts';
 
 const TOOLS = ['ffprobe', 'mediainfo'] as const;
+type Level = ChangedField['level'];
 
 function versionsOf(tool: string, text: string): string[] {
   const list = text.split(',').map((version) => version.trim());
@@ -20,12 +21,92 @@ function versionsOf(tool: string, text: string): string[] {
   return list;
 }
 
+// Which of the differing fields are asked for.
+
+/** Names of files and their paths, as ffprobe and mediainfo print them: they say nothing of what is in a file. */
+const NAMES: readonly string[] = [
+  'format.filename',
+  'media.@ref',
+  ...['CompleteName', 'FolderName', 'FileName', 'FileNameExtension', 'FileExtension'].flatMap((name) => [
+    `media.track[@type=General].${name}`,
+    `media.track[@type=General].${name}_Last`,
+  ]),
+];
+
+/** `streams[2].tags.x` as `streams[].tags.x`; `track[@type=Audio]` and `["com.x.y"]` stay. */
+const withoutPlaces = (path: string): string => path.replaceAll(/\[\d+\]/g, '[]');
+
+/** The field itself, and all that is below it. */
+const covers = (ignored: string, path: string): boolean =>
+  [path, withoutPlaces(path)].some(
+    (one) => one === ignored || (one.startsWith(ignored) && /^[.[]/.test(one.slice(ignored.length))),
+  );
+
+interface View {
+  level?: Level;
+  ignored: readonly string[];
+  /** Without changes that a release is known to make. */
+  news: boolean;
+}
+
+const viewOf = ({ has, text, texts }: Given, ignored: readonly string[] = []): View => {
+  const level = text('level') as Level | undefined;
+  return { ...(level === undefined ? {} : { level }), ignored: [...ignored, ...texts('ignore')], news: has('news') };
+};
+
+/**
+ * The comparison as far as it is asked for, counted anew. Of fields that the API counts without listing them nobody
+ * knows whether they are ignored: they stay in `summary.fields`.
+ */
+export function comparisonIn(answer: ComparisonAnswer, { level, ignored, news }: View): ComparisonAnswer {
+  const { fields: all, summary } = answer;
+  const ofLevel = all.filter((field) => level === undefined || field.level === level);
+  const isNews = ({ known }: ChangedField): boolean => known === undefined;
+  const unlisted = (level === undefined ? summary.fields : summary[level]) - ofLevel.length;
+  const unlistedNews = summary.fields - summary.known - all.filter(isNews).length;
+  const rest = Math.max(0, news ? Math.min(unlisted, unlistedNews) : unlisted);
+  const fields = ofLevel.filter((field) => (!news || isNews(field)) && !ignored.some((one) => covers(one, field.path)));
+  const count = (counts: (field: ChangedField) => boolean): number => fields.filter(counts).length;
+  return {
+    ...answer,
+    fields,
+    summary: {
+      ...summary,
+      fields: fields.length + rest,
+      told: fields.length,
+      known: count((field) => !isNews(field)),
+      canonical: count((field) => field.level === 'canonical'),
+      raw: count((field) => field.level === 'raw'),
+      changes: Object.fromEntries(
+        Object.keys(summary.changes).map((change) => [change, count((field) => field.change === change)]),
+      ) as typeof summary.changes,
+    },
+  };
+}
+
+// As text.
+
 const shown = (value: unknown): string =>
   value === undefined ? '-' : typeof value === 'string' ? value : JSON.stringify(value);
 
-/** News before what a release is known to change, as the API orders them. */
-function comparisonText({ terminal }: Pick<Invocation, 'terminal'>, answer: ComparisonAnswer): string {
-  const { runs, fields, summary } = answer;
+function fieldTable(terminal: Terminal, names: readonly string[], fields: readonly ChangedField[]): string {
+  const isKnown = fields.some(({ known }) => known !== undefined);
+  return tableText(
+    terminal,
+    ['FIELD', 'TOOL', 'LEVEL', 'CHANGE', ...names.map((name) => name.toUpperCase()), ...(isKnown ? ['KNOWN'] : [])],
+    fields.map(({ path, tool, level, change, values, known }) => [
+      path,
+      tool,
+      level,
+      change,
+      ...names.map((name) => shown(values[name])),
+      ...(known ? [`since ${known.release}: ${known.note}`] : []),
+    ]),
+  );
+}
+
+/** News first: what a release is known to change is expected. */
+export function comparisonText(terminal: Terminal, { runs, fields, summary }: ComparisonAnswer): string {
   const names = [...new Set(runs.map(({ run }) => run))];
   const failed = runs.filter(({ success }) => !success);
   const parts = failed.map(
@@ -34,40 +115,36 @@ function comparisonText({ terminal }: Pick<Invocation, 'terminal'>, answer: Comp
   );
   for (const { tool, run: which, why } of summary.not_compared)
     parts.push(`${paint(terminal, 'yellow', 'not compared')} ${tool} ${oneLine(which)}: ${oneLine(why)}\n`);
-  parts.push(
-    summary.fields === 0
-      ? 'no field differs\n'
-      : `${several(summary.fields, 'field')}, ${summary.known} of them known changes of a release:\n`,
-  );
-  if (fields.length > 0)
+  const [news, known] = [true, false].map((isNews) => fields.filter((field) => (field.known === undefined) === isNews));
+  if (summary.fields === 0) parts.push('no field differs\n');
+  if (news!.length > 0)
     parts.push(
-      tableText(
-        terminal,
-        ['FIELD', 'TOOL', 'LEVEL', 'CHANGE', ...names.map((name) => name.toUpperCase()), 'KNOWN'],
-        fields.map(({ path, tool, level, change, values, known }) => [
-          path,
-          tool,
-          level,
-          change,
-          ...names.map((name) => shown(values[name])),
-          known === undefined ? '' : `since ${known.release}: ${known.note}`,
-        ]),
-      ),
+      `${several(news!.length, 'field')} differ${news!.length === 1 ? 's' : ''}:\n`,
+      fieldTable(terminal, names, news!),
+    );
+  if (known!.length > 0)
+    parts.push(
+      `${news!.length > 0 ? '' : 'nothing but '}${several(known!.length, 'known change')} of a release:\n`,
+      fieldTable(terminal, names, known!),
     );
   if (summary.told < summary.fields) parts.push(`${summary.fields - summary.told} more fields are not listed\n`);
   return parts.join('');
 }
 
-export async function printComparison(invocation: Invocation, body: Buffer): Promise<ComparisonAnswer> {
-  const answer = JSON.parse(body.toString()) as ComparisonAnswer;
-  if (invocation.format === 'table') await invocation.terminal.data(comparisonText(invocation, answer));
-  else await writeAnswer(invocation, body);
+async function printComparison(invocation: Invocation, body: Buffer, view: View): Promise<ComparisonAnswer> {
+  const answer = comparisonIn(JSON.parse(body.toString()) as ComparisonAnswer, view);
+  const isWhole = view.level === undefined && view.ignored.length === 0 && !view.news;
+  if (invocation.format === 'table') await invocation.terminal.data(comparisonText(invocation.terminal, answer));
+  else await (isWhole ? writeAnswer(invocation, body) : writeValue(invocation, answer));
   return answer;
 }
 
-/** Where nothing could be compared, nothing is known. */
-export const comparedExit = ({ success, summary }: ComparisonAnswer, different: ExitCode): ExitCode =>
-  success ? (summary.fields > 0 ? different : EXIT.done) : EXIT.unknown;
+/** Where nothing could be compared, nothing is known; nor where all that is listed is ignored, and more is not. */
+export function comparedExit({ success, fields, summary }: ComparisonAnswer, different: ExitCode): ExitCode {
+  if (!success) return EXIT.unknown;
+  if (fields.length > 0) return different;
+  return summary.fields > 0 && different !== EXIT.done ? EXIT.unknown : EXIT.done;
+}
 
 const run: Run = async (invocation) => {
   const tools = TOOLS.flatMap((tool) => {
@@ -82,7 +159,7 @@ const run: Run = async (invocation) => {
     { name: 'POST /v1/compare', body: body as Body<'POST /v1/compare'> & Limits },
     invocation,
   );
-  const comparison = await printComparison(invocation, answer);
+  const comparison = await printComparison(invocation, answer, viewOf(invocation));
   return comparedExit(comparison, invocation.has('exit-code') ? EXIT.failed : EXIT.done);
 };
 export default run;
@@ -104,5 +181,5 @@ export const runDiff: Run = async (invocation) => {
   const [a, b] = invocation.positionals as [string, string];
   const ids = [await requestOf(invocation, api, a), await requestOf(invocation, api, b)];
   const { body } = await api.ask('POST /v1/compare', { body: { request_ids: ids } as Body<'POST /v1/compare'> });
-  return comparedExit(await printComparison(invocation, body), EXIT.failed);
+  return comparedExit(await printComparison(invocation, body, viewOf(invocation, NAMES)), EXIT.failed);
 };
