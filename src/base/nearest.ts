@@ -21,14 +21,21 @@ export function distance(a: string, b: string): number {
 
 const plain = (name: string) => name.toLowerCase().replaceAll(/[-_\s]/g, '');
 
-/** Ignores case and separators: `showStreams` equals `show_streams`. */
+/** A third of the longer name may differ, or one character of a short one; a name of which nothing is left is none. */
+function isNear(apart: number, longer: number): boolean {
+  return apart === 0 || (apart <= Math.max(1, Math.floor(longer / 3)) && apart < longer);
+}
+
+/** Undefined where none is near. Ignores case and separators: `showStreams` equals `show_streams`. */
 export function nearest(name: string, known: Iterable<string>): string | undefined {
   // Bounds the cost of a hostile name, which is compared with every known one.
   const wanted = plain(name.slice(0, 64));
   let best: { name: string; distance: number } | undefined;
   for (const candidate of known) {
-    const apart = distance(wanted, plain(candidate));
-    if (!best || apart < best.distance) best = { name: candidate, distance: apart };
+    const other = plain(candidate);
+    const apart = distance(wanted, other);
+    if (isNear(apart, Math.max(wanted.length, other.length)) && (!best || apart < best.distance))
+      best = { name: candidate, distance: apart };
   }
   return best?.name;
 }

@@ -7,11 +7,9 @@ import { nearest } from '../base/nearest.ts';
 import type { Command, Given, Option, Program } from './command.ts';
 import { masked, usage } from './exits.ts';
 
-const NEAR = 3;
-/** A name that is far from all others is no suggestion. */
 function suggestion(name: string, known: readonly string[]): string | undefined {
   const found = nearest(name, known);
-  return found !== undefined && Math.abs(found.length - name.length) <= NEAR ? `did you mean ${found}?` : undefined;
+  return found === undefined ? undefined : `did you mean ${found}?`;
 }
 
 const shownName = (name: string): string => masked(name.slice(0, 80));

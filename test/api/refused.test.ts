@@ -29,12 +29,16 @@ describe('probe endpoints refuse', function () {
     const NONE =
       'authentication required: send an API token as Authorization: Bearer <token> or as the query parameter token';
     const good = 'A'.repeat(64);
+    const BEARER = 'Authorization: Bearer <token>';
+    const MISSING = `Authorization: the scheme Bearer is missing; send ${BEARER}`;
     const cases: [what: string, headers: Record<string, string>, query: string, error: string][] = [
       ['without a token', {}, '', NONE],
       ['with an unknown token', { Authorization: `Bearer ${'B'.repeat(64)}` }, '', BAD],
       ['with an unknown token in the query', {}, `?token=${'B'.repeat(64)}`, BAD],
       ['with a token of the wrong length', { Authorization: 'Bearer abc' }, '', BAD],
-      ['with another scheme', { Authorization: `Basic ${good}` }, '', BAD],
+      ['with Basic', { Authorization: `Basic ${good}` }, '', `Authorization: Basic is not accepted; send ${BEARER}`],
+      ['with a token without Bearer', { Authorization: good }, '', MISSING],
+      ['with another scheme', { Authorization: `Token ${good}` }, '', MISSING],
       [
         'with a bad header beside a good query: nothing falls through',
         { Authorization: 'Bearer abc' },

@@ -40,6 +40,7 @@ describe('arguments', () => {
     [['probe', 'u', '-qo'], /^-o: a value is missing/],
     [['probe', 'u', '-qx'], /^probe: unknown option -x$/],
     [['prboe'], /^unknown command prboe$/, /did you mean probe\?/],
+    [['-v'], /^unknown command -v$/, /--help/],
     [['frobnicate-everything'], /^unknown command frobnicate-everything$/, /--help/],
     [['probe'], /^probe: SOURCE is missing$/, /probe --help/],
     [['versions', 'x'], /^versions: 1 arguments, and it takes none$/],

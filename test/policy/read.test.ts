@@ -37,7 +37,7 @@ const TABLE: readonly [unknown, string, RegExp][] = [
     /at most 200/,
   ],
   [{ rules: [{ name: 'r', count: 'video', is: 1 }], description: 'x'.repeat(501) }, 'description', /at most 500/],
-  [{ rules: [{ name: 'r', count: 'video', is: 1 }], uses: { ffmpeg: '7' } }, 'uses.ffmpeg', /did you mean ffprobe\?/],
+  [{ rules: [{ name: 'r', count: 'video', is: 1 }], uses: { ffmpeg: '7' } }, 'uses.ffmpeg', /\(known: .*ffprobe/],
   [
     { rules: [{ name: 'r', count: 'video', is: 1 }], uses: { ffprobe: 7 } },
     'uses.ffprobe',

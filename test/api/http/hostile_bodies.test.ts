@@ -44,7 +44,7 @@ const CASES: Case[] = [
     'a prototype',
     JSON_TYPE,
     '{"url":"file:///x","__proto__":{"only":"ffprobe"}}',
-    '__proto__: is unknown; did you mean url?',
+    '__proto__: is unknown',
   ],
   [
     'a prototype of an object',
@@ -115,7 +115,7 @@ const CASES: Case[] = [
     'a name of half a megabyte',
     JSON_TYPE,
     JSON.stringify({ url: 'x', ['n'.repeat(500_000)]: 1 }),
-    /^n{64}…: is unknown; did you mean /,
+    /^n{64}…: is unknown$/,
   ],
   ['a number that is too large', JSON_TYPE, '{"url":"file:///x","timeout":1e400}', /^timeout: must be/],
   ['a number with many digits', JSON_TYPE, `{"url":"file:///x","timeout":${'9'.repeat(100_000)}}`, /^timeout: must be/],

@@ -36,6 +36,12 @@ const WANTED: Record<CredentialKind, string> = {
 
 const bad = () => new ApiError('bad-credential');
 
+/** A token alone, and curl --user, are the commonest mistakes. What was sent is not repeated: it may be a secret. */
+function badScheme(header: string): ApiError {
+  const what = /^Basic(?: |$)/i.test(header) ? 'Basic is not accepted' : 'the scheme Bearer is missing';
+  return new ApiError('bad-credential', { text: `Authorization: ${what}; send Authorization: Bearer <token>` });
+}
+
 /** A repeated parameter is rejected as ambiguous. */
 function queryValue(querystring: string, name: string): string | undefined {
   const given = querystring.split('&').filter((part) => part === name || part.startsWith(`${name}=`));
@@ -59,6 +65,7 @@ function cookieValue(header: string, name: string): string | undefined {
 function credentialIn(ctx: Pick<Context, 'get' | 'querystring'>, kinds: readonly CredentialKind[]): Credential | null {
   const header = ctx.get('Authorization');
   if (header !== '') {
+    if (!/^Bearer(?: |$)/i.test(header)) throw badScheme(header);
     const value = /^Bearer +([^ ]+) *$/i.exec(header)?.[1] ?? '';
     const kind = kinds.find((one) => IS[one](value));
     if (!kind) throw bad();

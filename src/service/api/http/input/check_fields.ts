@@ -104,8 +104,33 @@ const pathOf = (pointer: string): string[] =>
 const fieldAt = (schema: Field, path: string[]): Field | undefined =>
   path.reduce<Field | undefined>((field, step) => field?.properties?.[step], schema);
 
+/** Parameters of signed addresses: of S3, Google Cloud Storage, Azure and CloudFront. */
+const OF_SIGNATURES =
+  /^(?:X-(?:Amz|Goog)-[A-Za-z0-9-]+|AWSAccessKeyId|GoogleAccessId|Signature|Key-Pair-Id|Expires|Policy|sig|se|sp)$/;
+
+/** Requests that read a source; `url` of the log is a filter. */
+const readsSource = ({ properties = {} }: Field): boolean =>
+  Object.hasOwn(properties, 'url') && Object.hasOwn(properties, 'timeout');
+
+/**
+ * The commonest mistake with a signed address: its `&` was not encoded, and what follows became fields of the request.
+ * An address that has parameters is known by its `?`.
+ */
+function lostParameter(schema: Field, input: object): string | undefined {
+  const known = schema.properties ?? {};
+  const { url } = input as { url?: unknown };
+  if (!readsSource(schema) || typeof url !== 'string' || !url.includes('?')) return undefined;
+  return Object.keys(input).find((name) => !Object.hasOwn(known, name) && OF_SIGNATURES.test(name));
+}
+
+/** For callers who expect one request to take many sources. */
+const URLS =
+  'is unknown: a request reads one source. Send a request for each; POST /v1/compare with urls says how two of them ' +
+  'differ';
+
 function unknownName(schema: Field, path: string[], name: string): string {
   const level = fieldAt(schema, path) ?? schema;
+  if (path.length === 0 && name === 'urls' && readsSource(schema)) return URLS;
   // An option written one level too high is the most frequent mistake: suggest where it belongs.
   const inner =
     path.length > 0
@@ -122,16 +147,27 @@ const dotted = (steps: string[]): string =>
 
 const itemsOf = ({ limit }: Record<string, unknown>): string => `${String(limit)} value${limit === 1 ? '' : 's'}`;
 
-function words(schema: Field, error: ErrorObject): { field: string; text: string } {
+function words(schema: Field, error: ErrorObject, input: unknown): { field: string; text: string } {
   const path = pathOf(error.instancePath);
   const params = error.params as Record<string, unknown>;
   switch (error.keyword) {
     case 'additionalProperties': {
       const name = String(params['additionalProperty']);
+      const lost = path.length > 0 ? undefined : lostParameter(schema, input as object);
+      if (lost !== undefined)
+        return {
+          field: 'url',
+          text:
+            `lost a part of its query: ${lost} became a field of the request. Encode the address, & as %26 ` +
+            '(curl: -G --data-urlencode "url=…"), or send it in a JSON body',
+        };
       return { field: dotted([...path, name]), text: unknownName(schema, path, name) };
     }
-    case 'required':
-      return { field: dotted([...path, String(params['missingProperty'])]), text: 'is required' };
+    case 'required': {
+      const name = String(params['missingProperty']);
+      const isList = path.length === 0 && readsSource(schema) && name === 'url' && Object.hasOwn(input as object, 'urls');
+      return isList ? { field: 'urls', text: URLS } : { field: dotted([...path, name]), text: 'is required' };
+    }
     case 'type':
       return {
         field: dotted(path),
@@ -179,7 +215,7 @@ export function makeCheck<T>(schema: Field): (input: unknown) => T {
     rename(input);
     switchOff(input);
     if (validate(input)) return input as T;
-    const { field, text } = words(schema, validate.errors![0]!);
+    const { field, text } = words(schema, validate.errors![0]!, input);
     const error: ApiError = invalid(field, text);
     throw error;
   };
