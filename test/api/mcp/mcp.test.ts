@@ -63,6 +63,19 @@ describe('/mcp', function () {
           TOOLS,
         );
         for (const one of tools) assert.equal((one.inputSchema as { type: string }).type, 'object');
+        assert.deepEqual(
+          tools.flatMap(({ name: of, inputSchema }) =>
+            ((inputSchema as { required?: string[] }).required ?? []).map((field) => `${of}.${field}`),
+          ),
+          [
+            'search.query',
+            'analyze_media_file.url',
+            'check_policy.policy',
+            'get_result.request_id',
+            'cancel_request.request_id',
+          ],
+          'what has a default is not required',
+        );
         assert.ok(Buffer.byteLength(JSON.stringify(tools)) < LIMIT);
       });
 

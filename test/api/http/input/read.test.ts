@@ -210,8 +210,8 @@ describe('fields of a probe request', () => {
     });
 
   const URLS =
-    'urls: is unknown: a request reads one source. Send a request for each; POST /v1/compare with urls says how two of ' +
-    'them differ';
+    'urls: is unknown: a request reads one source. Send a request for each; POST /v1/compare with urls says how two ' +
+    'of them differ';
   for (const [text, message] of [
     ['url=https://b/a.mp4&Signature=s', 'Signature: is unknown'],
     ['url=https://b/a.mp4&Policy=web', 'Policy: is unknown; did you mean policy?'],

@@ -165,8 +165,9 @@ function words(schema: Field, error: ErrorObject, input: unknown): { field: stri
     }
     case 'required': {
       const name = String(params['missingProperty']);
-      const isList = path.length === 0 && readsSource(schema) && name === 'url' && Object.hasOwn(input as object, 'urls');
-      return isList ? { field: 'urls', text: URLS } : { field: dotted([...path, name]), text: 'is required' };
+      const isUrl = path.length === 0 && name === 'url' && readsSource(schema);
+      if (isUrl && Object.hasOwn(input as object, 'urls')) return { field: 'urls', text: URLS };
+      return { field: dotted([...path, name]), text: 'is required' };
     }
     case 'type':
       return {

@@ -12,7 +12,7 @@ export interface Tool {
   name: string;
   title: string;
   description: string;
-  inputSchema: TObject;
+  inputSchema: object;
   annotations: { readOnlyHint: boolean; openWorldHint: boolean; destructiveHint?: boolean; idempotentHint?: boolean };
   run(calls: Calls, args: unknown): Promise<{ outcome: Outcome; mostBytes: number }>;
 }
@@ -41,6 +41,12 @@ interface Declared<P extends TProperties> {
   run(calls: Calls, args: Static<TObject<P>>): Promise<Outcome>;
 }
 
+/** What has a default may be left out. Clients that validate arguments would not send such a call. */
+function forCallers({ required, ...schema }: TObject): object {
+  const needed = required.filter((name) => !('default' in schema.properties[name]!));
+  return { ...schema, ...(needed.length === 0 ? {} : { required: needed }) };
+}
+
 export function tool<const P extends TProperties>({
   name,
   title,
@@ -56,7 +62,7 @@ export function tool<const P extends TProperties>({
     name,
     title,
     description,
-    inputSchema,
+    inputSchema: forCallers(inputSchema),
     annotations: {
       readOnlyHint: readOnly,
       openWorldHint: openWorld,

@@ -28,12 +28,21 @@ const PROGRAMS = FILE_ROWS.filter((row) => 'args' in row).map(sectionOf);
 const readOn = (id: string | undefined): string =>
   id === undefined ? '' : `Read a part with get_result {"request_id": "${id}", "path": …, "offset": …}.`;
 
+/** The confidence in the fields of the first video stream is also that of its place among `streams`. */
+function withoutRepeated(report: Members): Members {
+  const { confidence, ...rest } = report;
+  const places = Object.entries(membersOf(confidence)).filter(([path]) => /^(?:container\.|streams\[)/.test(path));
+  return { ...rest, confidence: Object.fromEntries(places) };
+}
+
 /** Without the outputs of the tools, if there is a report of them. */
 function withoutOutputs(envelope: Members): Members {
   const { response: report } = membersOf(envelope['probe_report']);
   if (report === undefined || report === null) return envelope;
   return Object.fromEntries(
     Object.entries(envelope).map(([name, section]) => {
+      if (name === 'probe_report')
+        return [name, { ...membersOf(section), response: withoutRepeated(membersOf(report)) }];
       if (!(PROGRAMS as string[]).includes(name)) return [name, section];
       const { response, ...rest } = membersOf(section);
       return [name, response === undefined ? rest : { ...rest, response: `[read "${name}.response" with get_result]` }];
@@ -59,12 +68,20 @@ const failureOf = (code: unknown): string =>
     ? 'The stream breaks rules that it must keep: see its messages.'
     : `No tool succeeded${typeof code === 'string' ? ` (${code})` : ''}: see error.`;
 
+const SECTIONS = FILE_ROWS.map(sectionOf);
+
+/** Tools that failed where another one succeeded. */
+const failedIn = (value: Members): string[] =>
+  value['success'] === false ? [] : SECTIONS.filter((name) => membersOf(value[name])['success'] === false);
+
 function leadOf(value: Members): string[] {
   const id = requestIdOf(value);
   const { outcome } = membersOf(value['policy']);
+  const failed = failedIn(value);
   return [
     ...(id === undefined ? [] : [`request_id: ${id}`]),
     value['success'] === false ? failureOf(value['code']) : 'The request succeeded.',
+    ...(failed.length === 0 ? [] : [`${failed.join(' and ')} failed: see the error there.`]),
     ...(typeof outcome === 'string' ? [`Policy: ${outcome}.`] : []),
   ];
 }
@@ -138,7 +155,7 @@ function verdict(result: unknown): Said {
 function evaluation(value: unknown): Said {
   const { results, ...rest } = membersOf(value);
   return {
-    lead: ['Results on record were judged; nothing was read anew.'],
+    lead: ['Results on record were judged; no source was read.'],
     data: {
       ...rest,
       results: (Array.isArray(results) ? results : []).map((one) => {

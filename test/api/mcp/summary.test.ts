@@ -1,0 +1,55 @@
+/** What a model is told of a result, before it asks for more. */
+import assert from 'node:assert/strict';
+import { say } from '../../../src/service/api/mcp/tools/result_summary.ts';
+
+const ID = '01937c5e-8a00-7000-8000-000000000001';
+const metadata = { request_id: ID, queue_time: 0, io_usage: 0 };
+const summaryOf = (result: object): { lead: string[]; data: Record<string, any> } => {
+  const said = say({ text: JSON.stringify(result), shape: { of: 'summary' }, mostBytes: 24_000 });
+  assert.ok('text' in said);
+  const lines = said.text.split('\n');
+  const fence = lines.findIndex((line) => line.startsWith('--- data '));
+  return { lead: lines.slice(0, fence), data: JSON.parse(lines[fence + 1]!).data };
+};
+const failed = { success: false, duration: 1, usage: 1, error: 'is broken' };
+const done = { success: true, duration: 1, usage: 1, response: {} };
+
+describe('the summary of a result', () => {
+  for (const [what, result, lead] of [
+    ['a success', { success: true, metadata, ffprobe: done }, ['The request succeeded.']],
+    [
+      'a tool that failed beside one that did not',
+      { success: true, metadata, ffprobe: done, mediainfo: failed },
+      ['The request succeeded.', 'mediainfo failed: see the error there.'],
+    ],
+    [
+      'a playlist that breaks rules: the validator did its work',
+      { success: false, error: '1 must-fix: x', code: 'must-fix', output: {}, metadata },
+      ['The stream breaks rules that it must keep: see its messages.'],
+    ],
+    [
+      'a source that is no media',
+      { success: false, error: 'an HTML page', code: 'not-media', metadata, ffprobe: failed },
+      ['No tool succeeded (not-media): see error.'],
+    ],
+    ['a failure without a code', { success: false, error: 'x', metadata }, ['No tool succeeded: see error.']],
+  ] as [string, object, string[]][])
+    it(`of ${what}`, () => assert.deepEqual(summaryOf(result).lead, [`request_id: ${ID}`, ...lead]));
+
+  it('says the confidence in a field once', () => {
+    const response = {
+      codec: { name: 'h264' },
+      container: { format: 'mp4' },
+      streams: [{ codec: { name: 'h264' } }],
+      confidence: { 'codec.name': 0.99, 'container.format': 0.98, 'streams[0].codec.name': 0.99 },
+      warnings: [],
+    };
+    const { data } = summaryOf({ success: true, metadata, ffprobe: done, probe_report: { ...done, response } });
+    assert.deepEqual(data['probe_report'].response.confidence, {
+      'container.format': 0.98,
+      'streams[0].codec.name': 0.99,
+    });
+    assert.deepEqual(data['probe_report'].response.codec, { name: 'h264' });
+    assert.equal(data['ffprobe'].response, '[read "ffprobe.response" with get_result]');
+  });
+});
