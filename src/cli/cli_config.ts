@@ -1,5 +1,5 @@
 /** Where the API is and who calls: from the environment, else from the file that `probeyard login` writes. */
-import { mkdir, open, rename } from 'node:fs/promises';
+import { mkdir, open, rename, unlink } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { EXIT, Failure, usage } from './exits.ts';
@@ -64,6 +64,25 @@ export async function writeConfig(env: NodeJS.ProcessEnv, config: Config): Promi
   }
   await rename(temporary, path);
   return path;
+}
+
+export async function removeConfig(env: NodeJS.ProcessEnv): Promise<{ path: string; removed: boolean }> {
+  const path = configPath(env);
+  try {
+    await unlink(path);
+    return { path, removed: true };
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return { path, removed: false };
+    throw new Failure(`${path}: cannot be removed: ${message}`, EXIT.usage);
+  }
+}
+
+/** Undefined: the default of the client. */
+export function patienceOf(env: NodeJS.ProcessEnv): number | undefined {
+  const text = env['PROBEYARD_RETRY_SECONDS'] || undefined;
+  if (text === undefined || /^\d{1,4}$/.test(text)) return text === undefined ? undefined : Number(text) * 1_000;
+  throw usage('PROBEYARD_RETRY_SECONDS: must be a whole number of seconds; 0: nothing is tried again');
 }
 
 /** The address of the API, with a path if it lies below one. */

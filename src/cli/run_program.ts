@@ -37,8 +37,11 @@ async function runCommand(
   const format = (given.text('output') ?? command.formats?.[0] ?? 'table') as Format;
   let api: Promise<Api> | undefined;
   const open = async (): Promise<Api> => {
-    const [{ makeApi }, { accessOf }] = await Promise.all([import('./api/api_client.ts'), import('./cli_config.ts')]);
-    return makeApi({ access: await accessOf(env), signal, terminal });
+    const [{ makeApi }, { accessOf, patienceOf }] = await Promise.all([
+      import('./api/api_client.ts'),
+      import('./cli_config.ts'),
+    ]);
+    return makeApi({ access: await accessOf(env), signal, terminal, patienceMs: patienceOf(env) });
   };
   try {
     return await work({ ...given, format, env, terminal, program, signal, api: () => (api ??= open()) });

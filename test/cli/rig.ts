@@ -94,7 +94,7 @@ export interface Installation {
   binary(tool: 'ffprobe' | 'mediainfo', version: string): readonly string[];
   origin(from: string | Handler): Promise<Origin>;
   probeyard(args: readonly string[], options?: RunOptions): Promise<Printed>;
-  start(args: readonly string[]): Child;
+  start(args: readonly string[], more?: NodeJS.ProcessEnv): Child;
   /** Files that are sent, on the disk of the API. */
   uploads(): { files: number; bytes: number };
   stop(): Promise<void>;
@@ -173,9 +173,9 @@ export async function startInstallation(wanted: readonly WantedTool[], context?:
     },
     probeyard: (args, { env: more = {}, program = SOURCES, ...options } = {}) =>
       execute([...program, ...args], { ...options, env: { ...env, ...more } }),
-    start: (args) =>
+    start: (args, more = {}) =>
       spawn(SOURCES[0]!, [SOURCES[1]!, ...args], {
-        env: { ...COMMON, ...env },
+        env: { ...COMMON, ...env, ...more },
         stdio: ['ignore', 'pipe', 'pipe'],
       }),
     uploads: () => api.spool.figures(),

@@ -1,9 +1,12 @@
-/** Calls of the API, typed by its schemas. Waits as Retry-After asks, for a bounded time. */
+/**
+ * Calls of the API, typed by its schemas. Waits as Retry-After asks, and for a server that does not listen, for a
+ * bounded time.
+ */
 import type { Access } from '../cli_config.ts';
 import { EXIT, Failure, Interrupted, type ExitCode } from '../exits.ts';
 import type { Terminal } from '../terminal.ts';
 import type { SentFile, StreamedForm } from './multipart_form.ts';
-import { exchange, type Answered } from './exchange_http.ts';
+import { exchange, isRefused, type Answered } from './exchange_http.ts';
 import {
   queryPairs,
   targetOf,
@@ -40,13 +43,15 @@ export interface ApiOptions {
   access: Access;
   signal: AbortSignal;
   terminal: Pick<Terminal, 'note'>;
-  /** How long to wait altogether because the API asks to try again later. */
-  patienceMs?: number;
+  /** How long to wait altogether because the API asks to try again later, and for a server that restarts. */
+  patienceMs?: number | undefined;
 }
 
 const DEADLINE_MS = 30_000;
 const PATIENCE_MS = 60_000;
 const AFTER_INTERRUPT_MS = 3_000;
+/** Between tries of a connection that is refused: 1, 2, 4, 8, 15, 15 … s. */
+const LONGEST_REFUSED_MS = 15_000;
 
 const addressOf = (base: URL, path: string, query: object): URL => {
   const url = new URL(`${base.pathname.replace(/\/$/, '')}${path}`, base);
@@ -134,6 +139,29 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
 export function makeApi(options: ApiOptions): Api {
   const { access, signal, terminal, patienceMs = PATIENCE_MS } = options;
   let left = patienceMs;
+  /** Since when connections are refused, of all calls: several wait for the same server. */
+  let refusedSince: number | undefined;
+
+  async function tryLater(why: string, ms: number): Promise<void> {
+    terminal.note(`${why}; next try in ${Math.round(ms / 1_000)} s`);
+    await pause(ms, signal);
+  }
+
+  /** Once the server listens. Nothing was sent before, so that the call is not made twice. */
+  async function exchangePatiently(asked: Parameters<typeof exchange>[0], canRepeat: boolean): Promise<Answered> {
+    for (let wait = 1_000; ; wait = Math.min(LONGEST_REFUSED_MS, 2 * wait)) {
+      try {
+        const answered = await exchange(asked);
+        refusedSince = undefined;
+        return answered;
+      } catch (error) {
+        if (!isRefused(error) || !canRepeat) throw error;
+        refusedSince ??= performance.now();
+        if (performance.now() - refusedSince + wait > patienceMs) throw error;
+        await tryLater(error.message, wait);
+      }
+    }
+  }
 
   async function ask<N extends CallName>(name: N, call: Call<N> = {}): Promise<Answered> {
     const { method, path } = targetOf(name, call.params);
@@ -146,15 +174,10 @@ export function makeApi(options: ApiOptions): Api {
       ...headersOf(method, body),
       ...call.headers,
     };
+    const canRepeat = call.file?.canRepeat !== false;
     for (;;) {
-      const answered = await exchange({
-        url,
-        method,
-        headers,
-        body,
-        signal,
-        deadlineMs: call.deadlineMs ?? DEADLINE_MS,
-      });
+      const asked = { url, method, headers, body, signal, deadlineMs: call.deadlineMs ?? DEADLINE_MS };
+      const answered = await exchangePatiently(asked, canRepeat);
       const { status } = answered;
       if (status >= 200 && status < 300) return answered;
       if (status >= 300 && status < 400)
@@ -162,12 +185,11 @@ export function makeApi(options: ApiOptions): Api {
           hint: 'set PROBEYARD_URL to the address that it redirects to',
         });
       const refused = refusal(answered, url);
-      const isLater = (status === 429 || status === 503) && call.file?.canRepeat !== false;
+      const isLater = (status === 429 || status === 503) && canRepeat;
       const wait = isLater ? retryAfterMs(answered.headers['retry-after']) : undefined;
       if (wait === undefined || wait > left) throw refused;
       left -= wait;
-      terminal.note(`${refused.message}; next try in ${Math.round(wait / 1_000)} s`);
-      await pause(wait, signal);
+      await tryLater(refused.message, wait);
     }
   }
 

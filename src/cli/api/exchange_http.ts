@@ -57,6 +57,10 @@ function unreachable(url: URL, error: NodeJS.ErrnoException): Failure {
   return new Failure(`cannot reach ${url.origin}: ${reason}`, EXIT.unknown, { ...hintOf(reason), cause: error });
 }
 
+/** Whether nothing listens at the address: nothing of the call was sent. */
+export const isRefused = (error: unknown): error is Failure =>
+  error instanceof Failure && (error.cause as NodeJS.ErrnoException | undefined)?.code === 'ECONNREFUSED';
+
 export async function exchange({ url, method, headers, body, deadlineMs, signal }: Asked): Promise<Answered> {
   const request = requestFor(url);
   const form = typeof body === 'object' ? await body.open() : undefined;

@@ -1,8 +1,8 @@
-/** `login`: asks for a token, tries it, and keeps it. */
+/** `login`: asks for a token, tries it, and keeps it. `logout` removes it. */
 import { EXIT, Failure, Interrupted, usage } from '../exits.ts';
 import { makeApi } from '../api/api_client.ts';
 import type { Run } from '../command.ts';
-import { checkedToken, checkedUrl, readConfig, writeConfig } from '../cli_config.ts';
+import { checkedToken, checkedUrl, readConfig, removeConfig, writeConfig } from '../cli_config.ts';
 
 // Asks on the terminal without showing what is typed; reads stdin to its end where there is no terminal.
 
@@ -53,7 +53,8 @@ const run: Run = async ({ text, env, terminal, signal }) => {
   const local = ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname);
   if (url.protocol === 'http:' && !local) terminal.note('warning: over http the token can be read on its way');
   const token = checkedToken(await readSecret('API token (it is not shown)'), 'the token');
-  const api = makeApi({ access: { url, token }, signal, terminal });
+  // Somebody who types an address waits for no server to come back.
+  const api = makeApi({ access: { url, token }, signal, terminal, patienceMs: 0 });
   const { tools } = await api.call('GET /v1/versions');
   if (!Array.isArray(tools)) throw new Failure(`${url.origin} does not answer like a Probeyard`, EXIT.unknown);
   const path = await writeConfig(env, { url: url.href, token });
@@ -61,3 +62,10 @@ const run: Run = async ({ text, env, terminal, signal }) => {
   return EXIT.done;
 };
 export default run;
+
+export const runLogout: Run = async ({ env, terminal }) => {
+  const { path, removed } = await removeConfig(env);
+  terminal.note(removed ? `removed ${path}; the token stays valid until it is revoked` : `nothing is kept in ${path}`);
+  if (env['PROBEYARD_TOKEN']) terminal.note('PROBEYARD_TOKEN is still set');
+  return EXIT.done;
+};
