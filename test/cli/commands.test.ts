@@ -2,7 +2,16 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -59,6 +68,11 @@ describe('probeyard', function () {
     const done = await here.probeyard(args);
     assert.equal(done.code, code, done.stderr + done.stdout.toString());
     return done.stdout.toString();
+  };
+  const failsWith = async (env: NodeJS.ProcessEnv): Promise<string> => {
+    const { code, stderr } = await here.probeyard(['versions'], { env });
+    assert.equal(code, 2, stderr);
+    return stderr;
   };
   const fails = async (code: number, ...args: string[]): Promise<string> => {
     const done = await here.probeyard(args);
@@ -222,7 +236,10 @@ describe('probeyard', function () {
     const { metadata } = await json('probe', film, '--only', 'ffprobe');
     const { log } = await json('log', '--since', '1h', '--limit', '1000');
     assert.ok(log.some(({ id }: { id: string }) => id === metadata.request_id));
-    assert.match(await printed(0, 'log', metadata.request_id), /^status +success$/m);
+    const logged = await printed(0, 'log', metadata.request_id);
+    assert.match(logged, /^status +success$/m);
+    assert.match(logged, /^request\.only +ffprobe$/m);
+    assert.doesNotMatch(logged, /[{}]/, 'a row for each value');
     assert.match(await printed(0, 'usage'), /^FROM +USER +REQUESTS +TIME +READ$/m);
     const made = (await here.probeyard(['token', 'create', '--name', 'ci', '--permission', 'write:media', '-q']))
       .stdout;
@@ -231,6 +248,7 @@ describe('probeyard', function () {
     const own = { PROBEYARD_TOKEN: token };
     assert.equal((await here.probeyard(['probe', film, '--only', 'ffprobe'], { env: own })).code, 0);
     assert.equal((await here.probeyard(['log'], { env: own })).code, 3);
+    assert.match(await printed(0, 'token'), /^ID +NAME +AGE +EXPIRES/);
     const listed = await printed(0, 'token', 'list', '-o', 'json');
     assert.ok(!listed.includes(token) && !listed.includes('whsec_'));
     const { id } = JSON.parse(listed).find(({ name }: { name: string }) => name === 'ci');
@@ -255,6 +273,20 @@ describe('probeyard', function () {
     assert.match(other.stderr, /PROBEYARD_TOKEN is not set/);
     await new Promise((resolve) => spawn('chmod', ['644', path]).on('close', resolve));
     assert.match((await here.probeyard(['versions'], { env })).stderr, /others can read this file.*\n {2}chmod 600 /);
+    const out = await here.probeyard(['logout'], { env });
+    assert.deepEqual([out.code, out.stdout.toString(), existsSync(path)], [0, '', false]);
+    assert.match(out.stderr, /^removed \S+config\.json; the token stays valid until it is revoked\n$/);
+    assert.match((await here.probeyard(['logout'], { env })).stderr, /^nothing is kept in /);
+  });
+
+  it('probe: --timeline prints one, and so does result', async () => {
+    const done = await here.probeyard(['probe', film, '--timeline']);
+    const text = done.stdout.toString();
+    assert.equal(done.code, 0, done.stderr);
+    assert.match(text, /^STREAM +TYPE +CODEC +TIME +MEAN +HIGHEST +KEY FRAMES +BIT RATE OVER TIME$/m);
+    assert.match(text, /^0 +video +h264 +\S+ to \S+ s +\S+ kbit\/s .* [▁▂▃▄▅▆▇█]+$/m);
+    const [, id] = /^request (\S+),/m.exec(text)!;
+    assert.match(await printed(0, 'result', id!), /BIT RATE OVER TIME/);
   });
 
   /** An origin that never answers, so that a request goes on. */
@@ -334,10 +366,41 @@ describe('probeyard', function () {
     assert.match(stderr, /^probeyard: the service is not available\n {2}nothing is wrong with the request/);
   });
 
+  it('a connection that is refused is tried again until the server listens', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port } = taken.address() as AddressInfo;
+    await new Promise((resolve) => taken.close(resolve));
+    const url = `http://127.0.0.1:${port}`;
+    const child = here.start(['versions'], { PROBEYARD_URL: url });
+    let said = '';
+    child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    const done = ended(child);
+    await until('it tries again', () => said.includes('next try in 1 s'), 30_000);
+    const restarted = createServer((incoming, outgoing) => {
+      const sent = request(`${here.url}${incoming.url}`, { headers: incoming.headers }, (answer) => {
+        outgoing.writeHead(answer.statusCode!, answer.headers);
+        answer.pipe(outgoing);
+      });
+      sent.end();
+    }).listen(port, '127.0.0.1');
+    await once(restarted, 'listening');
+    const { code, stdout } = await done;
+    restarted.close();
+    assert.equal(code, 0, said);
+    assert.match(said, /^cannot reach http:\S+: nothing listens there; next try in 1 s\n/);
+    assert.match(stdout.toString(), /^ffprobe +9\.0/m);
+    const short = { PROBEYARD_URL: 'http://127.0.0.1:9', PROBEYARD_RETRY_SECONDS: '2' };
+    const { code: away, stderr } = await here.probeyard(['versions'], { env: short });
+    assert.equal(away, 3);
+    assert.match(stderr, /next try in 1 s\nprobeyard: cannot reach http:\S+: nothing listens there\n$/);
+    assert.match(await failsWith({ PROBEYARD_RETRY_SECONDS: 'x' }), /PROBEYARD_RETRY_SECONDS: must be a whole number/);
+  });
+
   it('an address where nothing listens, a redirect, and what is no Probeyard are said to be that', async () => {
-    const nobody = await here.probeyard(['versions'], { env: { PROBEYARD_URL: 'http://127.0.0.1:9' } });
+    const env = { PROBEYARD_URL: 'http://127.0.0.1:9', PROBEYARD_RETRY_SECONDS: '0' };
+    const nobody = await here.probeyard(['versions'], { env });
     assert.match(nobody.stderr, /^probeyard: cannot reach http:\/\/127\.0\.0\.1:9: nothing listens there\n$/);
-    const env = { PROBEYARD_URL: 'http://127.0.0.1:9' };
     const unsent = await here.probeyard(['check', import.meta.filename, '-p', 'delivery'], {
       env,
       timeoutMs: 30_000,

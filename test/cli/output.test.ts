@@ -4,6 +4,9 @@ import { readXml } from './xml.ts';
 import { ciText } from '../../src/cli/output/for_ci.ts';
 import type { Judged } from '../../src/media/ci_formats/judged.ts';
 import { tableText } from '../../src/cli/output/text_table.ts';
+import type { Timeline } from '../../src/api_types.ts';
+import { timelineText } from '../../src/cli/output/timeline_text.ts';
+import type { Terminal } from '../../src/cli/terminal.ts';
 import { shownSource } from '../../src/cli/given_source.ts';
 import { masked } from '../../src/cli/exits.ts';
 
@@ -84,6 +87,51 @@ describe('tables', () => {
     assert.ok(piped.includes('y'.repeat(200)));
     const shown = tableText({ colour: false, interactive: true, width: 80 }, ['A', 'B'], rows);
     assert.ok(shown.split('\n').every((line) => line.length <= 80));
+  });
+});
+
+describe('timelines', () => {
+  const stream: Timeline['streams'][number] = {
+    index: 0,
+    type: 'video',
+    codec: 'h264',
+    start: 0,
+    end: 4,
+    packets: 100,
+    bytes: 50_000,
+    untimed: 0,
+    step: 1,
+    first: 0,
+    bits: [400_000, 0, 0, 0],
+    counts: [25, 25, 25, 25],
+    keys: { count: 2, every: false, times: [0, 2] },
+    gops: { count: 2, min: 2, mean: 2, max: 2 },
+    gaps: { count: 1, list: [[1, 0.29]] },
+    jumps: { count: 7, list: [0, 1, 2, 3, 4, 5].map((at) => [at, -0.5]) },
+  };
+  const text = (...streams: Timeline['streams']): string =>
+    timelineText({ colour: false, interactive: false, width: 80 } as Terminal, {
+      success: true,
+      request_id: '',
+      version: '9.0',
+      streams_left_out: 0,
+      streams,
+    });
+
+  it('are a line for each stream, and the first gaps and jumps', () => {
+    const lines = text(stream, { ...stream, index: 1, type: 'audio', gaps: { count: 0, list: [] } }).split('\n');
+    assert.match(lines[1]!, /^0 +video +h264 +0\.00 to 4\.00 s +100\.0 kbit\/s +400\.0 kbit\/s +2, every 2\.00 s +█▁/);
+    assert.match(lines[2]!, /^1 +audio .* 400\.0 kbit\/s +█▁▁▁$/);
+    assert.equal(lines[3], 'timeline 1 gap in stream 0: 0.29 s at 1.00 s');
+    assert.match(lines[4]!, /^timeline 7 time jumps in stream 0: 0\.50 s at 0\.00 s, .* s at 4\.00 s …$/);
+    assert.match(lines[5]!, /^timeline 7 time jumps in stream 1: /);
+  });
+
+  it('of a stream without times and packets are whole, too', () => {
+    const empty = { ...stream, start: null, end: null, bits: [], bytes: 0, gops: null, type: null, codec: null };
+    assert.match(text(empty), /^0 +\? to \? s /m);
+    const long = { ...stream, bits: Array.from({ length: 4_000 }, (_, at) => at % 7) };
+    assert.match(text(long), / [▁▂▃▄▅▆▇█]{48}$/m);
   });
 });
 

@@ -60,7 +60,7 @@ export const COMMANDS: readonly Command[] = [
       },
       ...VERSIONS,
       POLICY,
-      { name: 'timeline', help: 'also keep bit rate, key frames and gaps over time' },
+      { name: 'timeline', help: 'also read bit rate, key frames and gaps over time: reads the whole file' },
       SET,
       ...TIMES,
       PARALLEL,
@@ -357,6 +357,13 @@ export const COMMANDS: readonly Command[] = [
       { does: 'with one from a file', line: 'probeyard login --server https://probeyard.example.com < token' },
     ],
     run: async () => (await import('./login.ts')).default,
+  },
+  {
+    name: 'logout',
+    summary: 'Remove the address and the token that login keeps',
+    description: ['The token stays valid: probeyard token revoke ends one.'],
+    examples: [{ does: 'on a machine that others will use', line: 'probeyard logout' }],
+    run: async () => (await import('./login.ts')).runLogout,
   },
   {
     name: 'ffprobe',

@@ -74,6 +74,14 @@ async function list(invocation: Invocation, api: Api): Promise<ExitCode> {
   return EXIT.done;
 }
 
+/** A row for each value: `request.ffprobe.show_frames`. */
+function fieldRows(name: string, value: unknown): string[][] {
+  if (value === null || value === undefined) return [];
+  if (typeof value === 'object' && !Array.isArray(value))
+    return Object.entries(value).flatMap(([member, inner]) => fieldRows(`${name}.${member}`, inner));
+  return [[name, typeof value === 'string' ? value : JSON.stringify(value)]];
+}
+
 async function one(invocation: Invocation, api: Api, id: string): Promise<ExitCode> {
   const { format, terminal } = invocation;
   const { body } = await api.ask('GET media/log/:id', { params: { id } });
@@ -84,9 +92,9 @@ async function one(invocation: Invocation, api: Api, id: string): Promise<ExitCo
   const members = JSON.parse(body.toString()) as Record<string, unknown>;
   // Outputs of tools are long: they are for -o json, and for probeyard result.
   const rows = Object.entries(members).flatMap(([name, value]) =>
-    value === null || name.endsWith('-response') || name.endsWith('-response-type') || name === 'run-responses'
+    name.endsWith('-response') || name.endsWith('-response-type') || name === 'run-responses'
       ? []
-      : [[name, typeof value === 'string' ? value : JSON.stringify(value)]],
+      : fieldRows(name, name === 'request' ? JSON.parse(String(value)) : value),
   );
   await terminal.data(tableText(terminal, ['FIELD', 'VALUE'], rows));
   return EXIT.done;

@@ -103,6 +103,22 @@ const run: Run = async (invocation) => {
   return printOne(invocation, first);
 };
 
+/** For people; with its timeline, which the answer itself does not hold. */
+export async function tableOf(invocation: Invocation, source: string, envelope: Envelope): Promise<string> {
+  const { terminal } = invocation;
+  const text = envelopeText(terminal, source, envelope);
+  if (!envelope.timeline?.success) return text;
+  const [api, { timelineText }] = await Promise.all([invocation.api(), import('../output/timeline_text.ts')]);
+  try {
+    const params = { id: envelope.metadata.request_id };
+    return text + timelineText(terminal, await api.call('GET /v1/probe/:id/timeline', { params }));
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    terminal.note(`the timeline cannot be read: ${error.message}`);
+    return text;
+  }
+}
+
 async function printOne(
   invocation: Invocation,
   { source, value }: { source: GivenSource; value: Answered },
@@ -113,7 +129,7 @@ async function printOne(
     return /^\s*\{"success":false/.test(value.body.subarray(0, 64).toString()) ? EXIT.failed : EXIT.done;
   }
   const envelope = envelopeOf(value);
-  if (format === 'table') await terminal.data(envelopeText(terminal, source.shown, envelope));
+  if (format === 'table') await terminal.data(await tableOf(invocation, source.shown, envelope));
   else await writeAnswer(invocation, value.body);
   return exitOf(envelope);
 }
@@ -126,12 +142,13 @@ const refused = (source: GivenSource, { message, code }: Failure): object => ({
 });
 
 /** As a list: each answer with the name of its source. */
-async function printAll({ format, terminal }: Invocation, outcomes: readonly Outcome<Answered>[]): Promise<ExitCode> {
+async function printAll(invocation: Invocation, outcomes: readonly Outcome<Answered>[]): Promise<ExitCode> {
+  const { format, terminal } = invocation;
   if (format === 'table')
     for (const one of outcomes)
       await terminal.data(
         'value' in one
-          ? `${envelopeText(terminal, one.source.shown, envelopeOf(one.value))}\n`
+          ? `${await tableOf(invocation, one.source.shown, envelopeOf(one.value))}\n`
           : `${one.source.shown}\nfailed: ${one.failure.message}\n\n`,
       );
   else if (format === 'yaml')

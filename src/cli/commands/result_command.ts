@@ -4,7 +4,7 @@ import type { Run } from '../command.ts';
 import { EXIT, Failure } from '../exits.ts';
 import { standingLine } from '../follow_request.ts';
 import { writeAnswer } from '../output/write_answer.ts';
-import { envelopeText } from '../output/envelope_text.ts';
+import { tableOf } from './probe_command.ts';
 import { oneLine } from '../terminal.ts';
 import { tableText } from '../output/text_table.ts';
 
@@ -20,7 +20,7 @@ const run: Run = async (invocation) => {
       EXIT.unknown,
     );
   if (format === 'table' && answer.metadata !== undefined && !('runs' in answer) && !('output' in answer))
-    await terminal.data(envelopeText(terminal, oneLine(id), answer));
+    await terminal.data(await tableOf(invocation, oneLine(id), answer));
   else await writeAnswer(invocation, body);
   return answer.success ? EXIT.done : EXIT.failed;
 };

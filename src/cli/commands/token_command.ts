@@ -62,7 +62,7 @@ function idOf(invocation: Invocation): { id: string } {
 }
 
 const run: Run = async (invocation) => {
-  const [action] = invocation.positionals;
+  const [action = 'list'] = invocation.positionals;
   if (action !== 'list') {
     if (action !== 'create') idOf(invocation);
     else if (invocation.positionals.length > 1) throw usage('token create: takes no ID');

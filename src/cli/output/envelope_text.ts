@@ -99,7 +99,7 @@ function reportText(terminal: Terminal, { container, streams, warnings, diff = [
       ),
     );
   for (const { path, message } of warnings)
-    parts.push(`${paint(terminal, 'yellow', 'warning')} ${oneLine(`${path}: ${message}`)}\n`);
+    parts.push(`${paint(terminal, 'yellow', 'warning')} ${oneLine(path === '' ? message : `${path}: ${message}`)}\n`);
   return parts.join('');
 }
 
@@ -121,6 +121,8 @@ export function envelopeText(terminal: Terminal, source: string, envelope: Envel
     else if (tool && !report)
       parts.push(`${paint(terminal, 'green', 'done')} ${name} in ${duration(tool.duration)}; its output: -o json\n`);
   }
+  if (envelope.timeline?.success === false)
+    parts.push(`${paint(terminal, 'red', 'failed')} timeline: ${oneLine(envelope.timeline.error ?? 'no reason')}\n`);
   if (envelope.policy) parts.push(verdictText(terminal, envelope.policy));
   const { request_id: id, queue_time: queued, io_usage: read } = envelope.metadata;
   parts.push(paint(terminal, 'dim', `request ${id}, queued ${duration(queued)}, read ${bytes(read)}`), '\n');

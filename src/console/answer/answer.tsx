@@ -87,7 +87,7 @@ function pictureOrSound({ size, frame_rate: rate, scan_type: scan, sample_rate: 
     rate !== undefined && rate.numerator > 0 ? `${rateOf(rate)} fps` : null,
     scan ?? null,
     samples === undefined ? null : `${count(samples)} Hz`,
-    channels === undefined ? null : `${channels} channels`,
+    channels === undefined ? null : `${channels} channel${channels === 1 ? '' : 's'}`,
   ]
     .filter((part) => part !== null)
     .join(', ');
