@@ -410,11 +410,30 @@ describe('management: hostile input', function () {
     }
   });
 
+  it('HEAD is answered as GET, without a body, where GET only reads', async () => {
+    const api = m.replicas[0].url;
+    const url = `${api}/frontend/api/v1`;
+    const headers = { Authorization: `Bearer ${ann.token}` };
+    for (const path of [`${url}/user/current`, `${url}/auth/api-token?pagination[limit]=1`, `${api}/v1/versions`]) {
+      const [got, head] = [await fetch(path, { headers }), await fetch(path, { method: 'HEAD', headers })];
+      const body = await got.text();
+      assert.deepEqual([got.status, head.status, await head.text()], [200, 200, '']);
+      assert.equal(head.headers.get('content-length'), String(Buffer.byteLength(body)));
+      for (const name of ['content-type', 'cache-control', 'ratelimit-policy'])
+        assert.equal(head.headers.get(name), got.headers.get(name), name);
+    }
+    assert.equal((await fetch(`${url}/user/current`, { method: 'HEAD' })).status, 401);
+    assert.equal((await fetch(`${url}/user/current?x=1`, { method: 'HEAD', headers })).status, 400);
+    const probe = await fetch(`${api}/v1/probe/file?url=https://a.test/`, { method: 'HEAD', headers });
+    assert.deepEqual([probe.status, probe.headers.get('allow')], [405, 'GET, POST']);
+  });
+
   it('other methods are 405 with Allow, other paths 404, in the error format of these endpoints', async () => {
     const patch = await m.call('PATCH', 'user/current', { token: ann.token });
-    assert.deepEqual([patch.status, patch.json['code'], patch.headers.get('allow')], [405, 40500, 'GET, PUT, POST']);
-    for (const method of ['HEAD', 'OPTIONS'])
-      assert.equal((await fetch(`${m.replicas[0].url}/frontend/api/v1/user/current`, { method })).status, 405);
+    assert.deepEqual([patch.status, patch.json['code']], [405, 40500]);
+    assert.equal(patch.headers.get('allow'), 'GET, HEAD, PUT, POST');
+    const options = await fetch(`${m.replicas[0].url}/frontend/api/v1/user/current`, { method: 'OPTIONS' });
+    assert.equal(options.status, 405);
     for (const path of ['nothing', 'auth/oauth-sign-in', 'billing', 'auth', ''])
       assert.deepEqual((await m.call('GET', path, { token: ann.token })).json, {
         code: 40400,

@@ -310,7 +310,7 @@ describe('response for the outcome', function () {
       method: 'POST',
       headers: { Authorization: `Bearer ${api.token}` },
     });
-    assert.deepEqual([response.status, response.headers.get('allow')], [405, 'GET']);
+    assert.deepEqual([response.status, response.headers.get('allow')], [405, 'GET, HEAD']);
   });
 
   for (const [what, init, text] of [

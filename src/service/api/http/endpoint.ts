@@ -21,6 +21,8 @@ export interface Endpoint {
   /** Of the body. */
   bounds: Bounds;
   operation: Operation;
+  /** HEAD is answered as GET. Not where a GET starts a probe. */
+  answersHead: boolean;
   handlers(deps: Deps): Handler[];
 }
 
@@ -117,15 +119,17 @@ export function endpoint(name: EndpointName, described: Described, work: Work): 
   const path = given.startsWith('/') ? given : `${BASE}/${given}`;
   const side = sideOf(path);
   const { query, body, text, input = query ?? body ?? NOTHING, rate = 'call', upload = false } = described;
+  const isRead = method === 'GET' && rate === 'call';
   const bounds = { ...(access.who === 'anyone' ? BOUNDS_OF_ANYONE : BOUNDS), ...described.bounds };
   return {
     name,
     access,
     bounds,
     operation: operationOf(method, path, described, access, side),
+    answersHead: isRead,
     handlers: (deps) => [
       noCache,
-      ...admission(deps, access, side, rate, method === 'GET' && rate === 'call'),
+      ...admission(deps, access, side, rate, isRead),
       sameSite(deps.accounts.ownHosts),
       ...(input === 'ignored'
         ? []
@@ -149,7 +153,12 @@ const PATTERN_LAST = (path: string): number => (path.includes(':') ? 1 : 0);
 export function mount(router: Router<State>, deps: Deps, endpoints: readonly Endpoint[]): void {
   const paths = Map.groupBy(endpoints, ({ operation }) => operation.path);
   for (const [path, all] of [...paths].sort(([a], [b]) => PATTERN_LAST(a) - PATTERN_LAST(b))) {
-    const only = methods(...all.map(({ operation }) => operation.method.toUpperCase()));
+    const only = methods(
+      ...all.flatMap(({ operation, answersHead }) => [
+        operation.method.toUpperCase(),
+        ...(answersHead ? ['HEAD'] : []),
+      ]),
+    );
     for (const one of all) router[one.operation.method](path, only, ...one.handlers(deps));
     router.all(path, only);
   }

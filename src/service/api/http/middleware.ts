@@ -2,7 +2,9 @@
 import { ApiError } from '../errors.ts';
 import type { Context, Handler } from './request_context.ts';
 
-/** HEAD is not treated as GET, because a GET may start a probe. */
+/** Methods that change nothing and take no body. */
+export const isReading = (method: string): boolean => method === 'GET' || method === 'HEAD';
+
 export const methods = (...allowed: string[]): Handler =>
   function checkMethod(ctx, next) {
     if (allowed.includes(ctx.method)) return next();
@@ -63,7 +65,7 @@ function isForeign(ctx: Pick<Context, 'get'>, ownHosts: readonly string[]): bool
  */
 export const sameSite = (ownHosts: readonly string[]): Handler =>
   function refuseForeign(ctx, next) {
-    const changes = ctx.method !== 'GET';
+    const changes = !isReading(ctx.method);
     if (changes && (ctx.state.byCookie === true || ctx.state.caller === undefined) && isForeign(ctx, ownHosts)) {
       throw new ApiError('foreign-site');
     }

@@ -17,6 +17,7 @@ import {
 } from './request_body.ts';
 import { type Context, type Handler, payerOf, tokenOf } from './request_context.ts';
 import { withoutDeadline } from './http_server.ts';
+import { isReading } from './middleware.ts';
 import { takeRequestRate } from './rate.ts';
 import { readForm } from './upload_form.ts';
 import { pause } from '../../../base/retry.ts';
@@ -112,7 +113,7 @@ const charged = (deps: Payers, work: (ctx: Context) => Promise<void>): Handler =
     return next();
   };
 
-const takesBody = ({ method }: Context): boolean => method !== 'GET' && method !== 'DELETE';
+const takesBody = ({ method }: Context): boolean => !isReading(method) && method !== 'DELETE';
 const hasBody = (ctx: Context): boolean => (ctx.request.length ?? 0) > 0 || ctx.get('Transfer-Encoding') !== '';
 
 /** The checked input is in `ctx.state.checked`; `checkedBy` returns it with its type. */

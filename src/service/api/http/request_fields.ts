@@ -71,7 +71,7 @@ export const anyOf = <const T extends string>(values: readonly T[], description:
   Type.Unsafe<T[]>({ type: 'array', items: { type: 'string', enum: [...values] }, default: [], description });
 
 export const ids = (description: string) =>
-  Type.Array(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }), { default: [], description });
+  Type.Array(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }), { default: [], description });
 
 export const offsetOf = ({ page, limit }: Pagination): number => (page - 1) * limit;
 
