@@ -46,6 +46,5 @@ whenSignedOut(() => {
 
 /** Whether the user may: `read:media`. Only what is shown follows from it; the API decides. */
 export function may(user: User, permission: string): boolean {
-  const [scope, name] = permission.split(':') as [string, string];
-  return user.permissions[name]?.scopes.includes(scope) === true && !user.restrictions.includes(permission);
+  return Object.hasOwn(user.permissions, permission) && !user.restrictions.includes(permission);
 }

@@ -178,7 +178,10 @@ describe('management: accounts by mail', function () {
       [made.status, made.json['user'].status, made.json['user'].role, made.json['user'].parent.id],
       [201, 'pending', 'sub', owner.id],
     );
-    assert.deepEqual(made.json['user'].permissions, { media: { name: 'media', scopes: ['read', 'write'] } });
+    assert.deepEqual(made.json['user'].permissions, {
+      'read:media': { name: 'read:media', scopes: ['read'] },
+      'write:media': { name: 'write:media', scopes: ['write'] },
+    });
     const mail = await m.box.next('invited@example.org');
     assert.ok(mail.text.includes('owner@example.org made an account'));
     assert.equal(

@@ -20,7 +20,7 @@ export const RetUrl = Type.Optional(
   Type.String({
     maxLength: 2048,
     pattern: PLAIN,
-    description: 'Where to redirect afterwards: echoed if it is a path of this site, else null.',
+    description: 'Where to redirect afterwards: echoed if it is a path of this site, else left out.',
   }),
 );
 export const Permissions = Type.Array(
@@ -64,11 +64,18 @@ export const ShownUser = Type.Object(
     'root-user-id': Type.Integer(),
     permissions: Type.Unsafe<Record<string, { name: string; scopes: string[] }>>({
       type: 'object',
-      description: 'By subject: `media` with the scopes `read` and `write`.',
+      description: 'By name: `read:media`, with the scope `read`.',
       additionalProperties: Type.Object({ name: Type.String(), scopes: texts }, closed),
     }),
     restrictions: texts,
-    plan: Type.Object({ id: Type.Integer(), name: Type.String(), expires: Type.Null() }, closed),
+    plan: Type.Object(
+      {
+        id: Type.Integer(),
+        name: Type.String(),
+        expires: Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'date-time' }),
+      },
+      closed,
+    ),
     created: time,
     updated: time,
   },
@@ -88,15 +95,9 @@ const shortUser = ({ id, email, role: itsRole, status: itsStatus }: ShortUser): 
   status: itsStatus,
 });
 
-/** `read:media`, `write:media` to `media: {name, scopes}`. */
-function permissionsByName(permissions: readonly string[]): Record<string, { name: string; scopes: string[] }> {
-  const out: Record<string, { name: string; scopes: string[] }> = {};
-  for (const permission of permissions) {
-    const [scope = '', name = ''] = permission.split(':', 2);
-    (out[name] ??= { name, scopes: [] }).scopes.push(scope);
-  }
-  return out;
-}
+/** `read:media` to `read:media: {name, scopes}`. */
+const permissionsByName = (permissions: readonly string[]): Record<string, { name: string; scopes: string[] }> =>
+  Object.fromEntries(permissions.map((name) => [name, { name, scopes: [name.split(':', 1)[0]!] }]));
 
 export const shownUser = (user: UserRecord): Static<typeof ShownUser> => ({
   id: user.id,
