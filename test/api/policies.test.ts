@@ -422,7 +422,7 @@ describe('policies through the API', function () {
         const log = await call('GET', `/frontend/api/v1/media/log/${job.metadata.name}`);
         const request = JSON.parse(String(log.json['request'])) as { policy: unknown };
         assert.deepEqual(request.policy, { sha256: digest });
-        assert.equal(log.json['policy'], null);
+        assert.equal(log.json['policy'], undefined);
       });
 
     it('runs the tools that it needs, and shows only those that the caller requested', async () => {

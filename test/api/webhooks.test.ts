@@ -226,7 +226,6 @@ describe('a request with a webhook', function () {
         url: `${receiver.url}/hook?key=REDACTED`,
         state: 'failed',
         created: '',
-        next: null,
         ended: '',
         attempts: [{ status: 410, error: 'the receiver answered 410' }],
         'user-id': api.userId,

@@ -65,7 +65,7 @@ describe('the snapshot of the cluster', function () {
         );
         assert.deepEqual(
           state.runners.map(({ pod, node }) => [pod, node]).sort(),
-          pods.map(({ metadata, spec }) => [metadata.name, spec.nodeName ?? null]).sort(),
+          pods.map(({ metadata, spec }) => [metadata.name, spec.nodeName]).sort(),
         );
         return true;
       },
@@ -79,7 +79,7 @@ describe('the snapshot of the cluster', function () {
     assert.equal(state['tools-ready'], tools.filter(isAvailable).length);
     assert.deepEqual(
       state.tools.map(({ tool, version, reported }) => [tool, version, reported]).sort(),
-      tools.map(({ spec, status }) => [spec.tool, spec.version, status?.reported ?? null]).sort(),
+      tools.map(({ spec, status }) => [spec.tool, spec.version, status?.reported ?? undefined]).sort(),
     );
     const holder = await c.kubectl(
       '-n',
@@ -111,7 +111,7 @@ describe('the snapshot of the cluster', function () {
         const state = await read();
         assert.doesNotMatch(JSON.stringify(state), /a-secret-of-the-test|hidden-name/);
         // A runner may still publish the result of an earlier test's job, which the leader no longer knows.
-        const busy = state.runners.find(({ state: does, 'request-id': id }) => does === 'busy' && id !== null);
+        const busy = state.runners.find(({ state: does, 'request-id': id }) => does === 'busy' && id !== undefined);
         return busy && { busy, state };
       },
       30_000,

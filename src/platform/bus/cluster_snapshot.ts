@@ -60,9 +60,9 @@ const SnapshotPool = Type.Object(
     waiting: count('Jobs that wait for this pool, for whatever reason.'),
     condition: orNull(
       Type.Object({ ...SnapshotCondition, since: time }),
-      'The condition Ready of the ProbePool. Null: not written yet.',
+      'The condition Ready of the ProbePool. Absent: not written yet.',
     ),
-    short: orNull(text, 'Why the pool has fewer free runners than it should. Null: it has enough.'),
+    short: orNull(text, 'Why the pool has fewer free runners than it should. Absent: it has enough.'),
     isolation: Type.Array(Type.Object({ wall: oneOf(WALLS), required: Type.Boolean(), ...SnapshotCondition }), {
       description: 'The walls that confine the runners.',
     }),
@@ -78,13 +78,13 @@ const SnapshotRunner = Type.Object(
   {
     pod: text,
     pool: text,
-    node: orNull(text, 'Null: not scheduled yet.'),
+    node: orNull(text, 'Absent: not scheduled yet.'),
     state: oneOf(RUNNER_STATES),
-    phase: orNull(oneOf(RUNNER_PHASES), 'As the runner last reported it. Null: it has not reported yet.'),
+    phase: orNull(oneOf(RUNNER_PHASES), 'As the runner last reported it. Absent: it has not reported yet.'),
     since: orNull(time, 'When the state began, as far as the leader knows.'),
-    account: orNull(Type.Integer(), 'The account of its latest job: the id of the root user. Null: it has had no job.'),
+    account: orNull(Type.Integer(), 'The account of its latest job: the id of the root user. Absent: it had no job.'),
     job: orNull(text, 'The ProbeJob that it has.'),
-    'request-id': orNull(text, 'The request of that job. Null: the leader does not know the job.'),
+    'request-id': orNull(text, 'The request of that job. Absent: the leader does not know the job.'),
     'jobs-done': count(),
   },
   { title: 'ClusterRunner' },
@@ -104,7 +104,7 @@ const SnapshotTool = Type.Object(
     ),
     since: orNull(time),
     why: orNull(text, 'Why it is not ready.'),
-    'startup-ms': milliseconds('Of the slowest architecture. Null: not measured.'),
+    'startup-ms': milliseconds('Of the slowest architecture. Absent: not measured.'),
     architectures: Type.Array(text),
   },
   { title: 'ClusterTool' },
@@ -116,8 +116,8 @@ const SnapshotAccount = Type.Object(
     account: Type.Integer({ description: 'The id of the root user.' }),
     waiting: count(),
     running: count(),
-    limit: orNull(Type.Integer(), 'Jobs of the account that may run at once. Null: no limit, or not known.'),
-    'oldest-wait-ms': milliseconds('Null: none of its jobs waits.'),
+    limit: orNull(Type.Integer(), 'Jobs of the account that may run at once. Absent: no limit, or not known.'),
+    'oldest-wait-ms': milliseconds('Absent: none of its jobs waits.'),
   },
   { title: 'ClusterAccount' },
 );
@@ -148,7 +148,7 @@ export type SnapshotEvent = Static<typeof SnapshotEvent>;
 const Dependency = Type.Object({
   name: oneOf(['postgres', 'nats', 'kubernetes']),
   up: Type.Boolean(),
-  since: orNull(time, 'When the leader saw the last change. Null: none in this term.'),
+  since: orNull(time, 'When the leader saw the last change. Absent: none in this term.'),
 });
 export type SnapshotDependency = Static<typeof Dependency>;
 
@@ -171,7 +171,7 @@ export const ClusterSnapshot = Type.Object({
   queue: Type.Object({
     waiting: count(),
     running: count(),
-    'oldest-wait-ms': milliseconds('Null: no job waits.'),
+    'oldest-wait-ms': milliseconds('Absent: no job waits.'),
     accounts: Type.Array(SnapshotAccount, { description: 'Those with the most waiting jobs first.' }),
   }),
   faults: Type.Object(

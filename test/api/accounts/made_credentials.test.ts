@@ -21,7 +21,7 @@ describe('management: credentials created by a credential', function () {
     return {
       id: made.json['id'] as number,
       token: made.json['token'] as string,
-      expires: made.json['expires'] as string | null,
+      expires: made.json['expires'] as string | undefined,
     };
   };
   const jwtBy = async (by: Credential, body: object = {}) => {
@@ -119,7 +119,7 @@ describe('management: credentials created by a credential', function () {
     const s = await signIn();
     const [own, j1] = [await tokenBy(s), await jwtBy(s)];
     const b = await tokenBy(j1, { ttl: 60_000 });
-    assert.equal(own.expires, null);
+    assert.equal(own.expires, undefined);
     assert.equal((await m.call('DELETE', 'auth/sign-out', s)).status, 200);
     for (const [what, one] of [
       ['J1', j1],
@@ -157,7 +157,8 @@ describe('management: credentials created by a credential', function () {
       ['the JWT of a permanent token', await jwtBy({ token: ann.token })],
     ] as [string, Credential][]) {
       const seen = await m.call('GET', `auth/api-token/${ann.tokenId}`, by);
-      assert.deepEqual([seen.status, seen.json['token'], seen.json['webhook-secret']], [200, null, null], what);
+      const { token, 'webhook-secret': secret } = seen.json;
+      assert.deepEqual([seen.status, token, secret], [200, undefined, undefined], what);
       for (const body of [{ rotate: true }, { 'rotate-webhook-secret': true }, { permissions: null }]) {
         assert.equal(
           (await m.call('PUT', `auth/api-token/${ann.tokenId}`, { ...by, body })).status,

@@ -277,7 +277,7 @@ describe('management: roles', function () {
     const token = await m.call('GET', `auth/api-token/${alices.token}`, { token: people.root.token });
     assert.deepEqual(
       [token.json['token'], token.json['webhook-secret']],
-      [null, null],
+      [undefined, undefined],
       "the token itself is its owner's",
     );
   });
@@ -395,13 +395,13 @@ describe('management: roles', function () {
     assert.equal((await put(people.alice, { 'account-concurrency': 0 })).json['account-concurrency'], 0);
     assert.deepEqual(
       [(await inForce(people.kim)).concurrency, (await inForce(people.kim))['account-concurrency']],
-      [20, null],
+      [20, undefined],
       'no bound',
     );
     const back = await put(people.alice, { 'account-concurrency': null, concurrency: null });
     assert.deepEqual(
       [back.json['account-concurrency'], (back.json['in-force'] as Record<string, unknown>)['account-concurrency']],
-      [null, 40],
+      [undefined, 40],
       'the default again',
     );
     const refused = await put(people.kim, { 'account-concurrency': 5 });

@@ -54,7 +54,7 @@ describe('erasing a request', function () {
     const detail = await ask('GET', logOf(id));
     assert.deepEqual(
       [detail.status, detail.json['url'], detail.json['request'], detail.json['ffprobe-response']],
-      [200, '', '{"url":""}', null],
+      [200, '', '{"url":""}', undefined],
     );
     assert.equal(detail.json['status'], 'success');
     const read = await ask('GET', `/v1/probe/${id}`);

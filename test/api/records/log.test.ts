@@ -114,8 +114,6 @@ describe('management: log', function () {
       'status-mediainfo': 'error',
       'status-probe-report': 'skipped',
       'status-policy': 'skipped',
-      policy: null,
-      'policy-revision': null,
       url: 'https://x.example.org/beta.mp4',
       'user-id': owner.userId,
       'token-id': owner.tokenId,
@@ -355,10 +353,10 @@ describe('management: log', function () {
           body['c2pa-response'],
           body['msv-response'],
         ],
-        [output, 'json', '<x/>', 'XML', null, null, null, null],
+        [output, 'json', '<x/>', 'XML', undefined, undefined, undefined, undefined],
       );
       assert.equal(body.id, ids['whole']);
-      assert.deepEqual([body.error, body['tool-errors'], body['tool-exit-codes']], [null, {}, {}]);
+      assert.deepEqual([body.error, body['tool-errors'], body['tool-exit-codes']], [undefined, {}, {}]);
       const [send, admitted, recorded] = [body.send, body.admitted, body.ended].map((time) => Date.parse(time));
       assert.ok(send! <= admitted! && admitted! <= recorded!, `${send} ${admitted} ${recorded}`);
     });
@@ -378,7 +376,8 @@ describe('management: log', function () {
       await fixture.stored.sql('delete from envelopes where id = $1', [ids['whole']]);
       for (const name of ['whole', 'c']) {
         const { status, body } = await fixture.get(`media/log/${ids[name]}`, owner.token);
-        assert.deepEqual([status, body['ffprobe-response'], body['ffprobe-response-type']], [200, null, null]);
+        assert.equal(status, 200);
+        for (const member of ['ffprobe-response', 'ffprobe-response-type']) assert.ok(!(member in body), member);
       }
     });
 

@@ -72,7 +72,7 @@ export const LimitsInForce = Type.Object(
     'file-size': Type.Integer(),
     'account-concurrency': Type.Unsafe<number | null>({
       type: ['integer', 'null'],
-      description: 'Of the whole account. Null: unlimited.',
+      description: 'Of the whole account. Absent: unlimited.',
     }),
   },
   {

@@ -74,7 +74,7 @@ export const readToken = endpoint(
     params: { id: TokenParam },
     answer: {
       description:
-        'The token. `token` and `webhook-secret` are null for anyone but the owner, and for a credential of the ' +
+        'The token. `token` and `webhook-secret` are left out for anyone but the owner, and for a credential of the ' +
         'owner that has fewer permissions or ends earlier.',
       schema: ShownToken,
     },

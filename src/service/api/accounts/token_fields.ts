@@ -74,7 +74,7 @@ const listed = {
   name: Type.String(),
   permissions: Type.Unsafe<string[] | null>({
     anyOf: [Type.Array(Type.String()), { type: 'null' }],
-    description: 'Null: all permissions of the user.',
+    description: 'Absent: all permissions of the user.',
   }),
   limits: ShownLimits,
   'limits-in-force': LimitsInForce,

@@ -11,6 +11,7 @@ import { accountRate, addressRate, callRate, countRefused, rateLimitHeaders } fr
 import { BODIES, BOUNDS, BOUNDS_OF_ANYONE, type Bounds } from './request_body.ts';
 import { makeReadUpload, readInput } from './read_input.ts';
 import { refuseOverload } from './overload.ts';
+import { schemaWithoutNull, withoutNull } from './without_value.ts';
 
 const TABLE = { ...ACCESS, ...PROBE_ACCESS };
 export type EndpointName = keyof typeof TABLE;
@@ -58,15 +59,18 @@ export interface Described extends Pick<Operation, 'id' | 'tag' | 'summary' | 'd
 
 const NOTHING = Type.Object({}, { additionalProperties: false });
 
+const withoutValue = ({ schema, ...response }: Response): Response =>
+  schema === undefined ? response : { ...response, schema: schemaWithoutNull(schema) };
+
 /** Adds the errors that every authenticated call and every checked field can cause. */
-function responsesOf(path: string, described: Described, access: Access): Record<number, Response> {
+function responsesOf(path: string, described: Described, access: Access, side: Side): Record<number, Response> {
   const { answer, answers = {}, also = [], errors = {} } = described;
   const { status = answer.schema ? 200 : 204, ...success } = answer;
   const statuses = [400, ...(access.who === 'anyone' ? [403, 429] : []), ...also, ...Object.keys(errors).map(Number)];
   return {
     ...Object.fromEntries(statuses.map((code) => [code, errorResponse(path, code, errors[code])])),
     ...answers,
-    [status]: success,
+    [status]: side.leavesOut ? withoutValue(success) : success,
   };
 }
 
@@ -79,7 +83,7 @@ function operationOf(method: string, path: string, described: Described, access:
     tag,
     summary,
     security: access.who === 'anyone' ? 'none' : side.security,
-    responses: responsesOf(path, described, access),
+    responses: responsesOf(path, described, access, side),
     ...(description === undefined ? {} : { description }),
     ...(access.permission === undefined ? {} : { permission: access.permission }),
     ...(params === undefined ? {} : { params }),
@@ -140,8 +144,11 @@ export function endpoint(name: EndpointName, described: Described, work: Work): 
             bounds,
             readUpload: upload ? makeReadUpload(deps) : undefined,
           })),
-      function answer(ctx) {
-        return work(deps, ctx);
+      async function answer(ctx) {
+        await work(deps, ctx);
+        const { body } = ctx;
+        const left = side.leavesOut ? withoutNull(body) : body;
+        if (left !== body) ctx.body = left;
       },
     ],
   };

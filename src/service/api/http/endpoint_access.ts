@@ -22,10 +22,17 @@ export interface Side {
   credentials: readonly CredentialKind[];
   /** Whether a POST or PUT without a body counts as one without fields. */
   emptyBody: boolean;
+  /** Whether answers leave out fields without a value, in place of null. */
+  leavesOut: boolean;
 }
 
-const GATEWAY: Side = { security: 'gateway', credentials: ['token'], emptyBody: false };
-const MANAGEMENT: Side = { security: 'management', credentials: ['token', 'jwt'], emptyBody: true };
+const GATEWAY: Side = { security: 'gateway', credentials: ['token'], emptyBody: false, leavesOut: false };
+const MANAGEMENT: Side = {
+  security: 'management',
+  credentials: ['token', 'jwt'],
+  emptyBody: true,
+  leavesOut: true,
+};
 
 export const sideOf = (path: string): Side => (isManagement(path) ? MANAGEMENT : GATEWAY);
 

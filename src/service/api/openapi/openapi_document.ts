@@ -27,7 +27,8 @@ export const ABOUT = {
     'In queries and forms a boolean is `true`, `t`, `1`, `false`, `f` or `0` in any case, an empty value counts ' +
       'as omitted, and a nested field is written in brackets: `ffprobe[show_frames]=true`. In forms an object may ' +
       'also be a JSON string. Unknown names, wrong types and repeated values are refused with 400.',
-    'Other methods get 405 with the header `Allow`.',
+    'Answers under `/frontend/api/v1/` have no null: a field without a value is left out.',
+    'Where GET only reads, HEAD answers as GET does, without a body. Other methods get 405 with the header `Allow`.',
   ].join('\n\n'),
   license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
 } as const;

@@ -26,7 +26,7 @@ import { visibleUsers } from '../http/endpoint_access.ts';
 
 const text = (description: string) => Type.Unsafe<string | null>({ type: ['string', 'null'], description });
 const RESPONSE =
-  'The output of the tool, unchanged; null if it did not run, printed nothing, or the result has expired.';
+  'The output of the tool, unchanged; absent if it did not run, printed nothing, or the result has expired.';
 const TYPE = 'The format of the output: json, or the requested format.';
 
 const kebab = (name: ResultName): string => name.replaceAll('_', '-');
@@ -40,11 +40,11 @@ const Answer = Type.Object(
     admitted: Type.Unsafe<string | null>({
       type: ['string', 'null'],
       format: 'date-time',
-      description: 'When it was given a slot, and its tools started; null if it never was.',
+      description: 'When it was given a slot, and its tools started; absent if it never was.',
     }),
     ended: Type.String({ format: 'date-time', description: 'When its end was recorded.' }),
     request: Type.String({ description: 'The request as JSON, with the address as the log shows it.' }),
-    error: text('What the caller was told of a failure; null if there was none.'),
+    error: text('What the caller was told of a failure; absent if there was none.'),
     'tool-errors': Type.Record(Type.String(), Type.String(), {
       description: 'By tool: why it failed. Empty if none failed, or the result has expired.',
     }),
@@ -60,7 +60,7 @@ const Answer = Type.Object(
         ...(TYPED.includes(name) ? [[`${memberOf(name)}-type`, text(TYPE)]] : []),
       ]),
     ),
-    'policy-response': text('The verdict as JSON; null if no policy was requested, or the result has expired.'),
+    'policy-response': text('The verdict as JSON; absent if no policy was requested, or the result has expired.'),
     'run-responses': Type.Unsafe<Record<string, string | null>[] | null>({
       type: ['array', 'null'],
       items: {
@@ -75,10 +75,10 @@ const Answer = Type.Object(
         required: ['tool', 'version', 'response'],
         additionalProperties: false,
       },
-      description: 'Of a request to `/v1/compare`: the output of each run. The members of single tools are null.',
+      description: 'Of a request to `/v1/compare`: the output of each run. The members of single tools are absent.',
     }),
     'comparison-response': text(
-      'Of a request to `/v1/compare`: `runs`, `fields` and `summary` of its answer as JSON; null for others, or ' +
+      'Of a request to `/v1/compare`: `runs`, `fields` and `summary` of its answer as JSON; absent for others, or ' +
         'if the result has expired.',
     ),
   },
@@ -141,7 +141,7 @@ function addressOf(display: string): { url: string } | { urls: string[] } {
   return urls.length === 2 ? { urls } : { url: display };
 }
 
-/** As JSON text, in which an output is a string. */
+/** As JSON text, in which an output is a string, and a field without a value is left out. */
 function textOf(value: unknown, outputs: ReadonlySet<unknown>): Piece[] {
   if (outputs.has(value)) return quoted(value as Output);
   if (Array.isArray(value)) return ['[', ...separated(value.map((item) => textOf(item, outputs))), ']'];
@@ -149,7 +149,9 @@ function textOf(value: unknown, outputs: ReadonlySet<unknown>): Piece[] {
     return [
       '{',
       ...separated(
-        Object.entries(value).map(([name, member]) => [`${JSON.stringify(name)}:`, ...textOf(member, outputs)]),
+        Object.entries(value).flatMap(([name, member]) =>
+          member === null ? [] : [[`${JSON.stringify(name)}:`, ...textOf(member, outputs)]],
+        ),
       ),
       '}',
     ];
@@ -215,7 +217,7 @@ export const logDetail = endpoint(
     summary: 'Read a request of the log',
     also: [404],
     params: { id: Type.String({ format: 'uuid', description: 'The request id.' }) },
-    description: 'Results expire before the log does; their responses are null afterwards.',
+    description: 'Results expire before the log does; their responses are absent afterwards.',
     answer: { description: 'The request and its results.', schema: Answer },
   },
   read,

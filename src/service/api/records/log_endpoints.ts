@@ -109,7 +109,7 @@ export const LOG_ROW = {
   }),
   policy: Type.Unsafe<string | null>({
     type: ['string', 'null'],
-    description: 'The name of the policy; null for an inline policy and for none.',
+    description: 'The name of the policy; absent for an inline policy and for none.',
   }),
   'policy-revision': Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
   url: Type.String({

@@ -24,13 +24,13 @@ const WebhookRow = Type.Object(
     url: Type.String({ description: 'Without credentials; values of its query read REDACTED.' }),
     state: Type.Unsafe<WebhookState>({ title: 'DeliveryState', type: 'string', enum: [...WEBHOOK_STATES] }),
     created: time,
-    next: orNull(time, 'The next attempt; null if it is delivered or failed.'),
+    next: orNull(time, 'The next attempt; absent if it is delivered or failed.'),
     ended: orNull(time, 'When it was delivered or failed for good.'),
     attempts: Type.Array(
       Type.Object(
         {
           time,
-          status: Type.Unsafe<number | null>({ type: ['integer', 'null'], description: 'Null: no response.' }),
+          status: Type.Unsafe<number | null>({ type: ['integer', 'null'], description: 'Absent: no response.' }),
           error: Type.Optional(Type.String()),
           duration: Type.Integer({ description: 'Milliseconds.' }),
         },
