@@ -143,11 +143,8 @@ consoleTest('console: accounts and tokens', (c) => {
         })
       ).json()) as { limits: object };
       assert.deepEqual(read.limits, {
-        'requests-per-minute': null,
         concurrency: 3,
-        'queue-timeout': null,
         'file-size': 5000,
-        'monthly-quota': null,
       });
 
       await press('button', 'Revoke the token');

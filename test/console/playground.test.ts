@@ -109,7 +109,7 @@ describe('console: a request as form, body and copies', () => {
       query.toString(),
       'url=https%3A%2F%2Fa.test%2Fb%3Fsig%3DREDACTED&ffprobe.version=7.1&ffprobe.show_frames=true&policy=house',
     );
-    const single = queryOf({ type: 'msv', request: '{"url":"https://a.test/b","inject_json":true}', policy: null });
+    const single = queryOf({ type: 'msv', request: '{"url":"https://a.test/b","inject_json":true}' });
     assert.equal(single.get('mediastreamvalidator.enabled'), 'true');
   });
 

@@ -16,7 +16,7 @@ async function printSecret(invocation: Invocation, made: Token): Promise<void> {
   const { format, terminal } = invocation;
   if (format !== 'table') await writeValue(invocation, made);
   else {
-    terminal.note(`token ${made.id}, "${made.name}"${made.expires === null ? '' : `, until ${made.expires}`}`);
+    terminal.note(`token ${made.id}, "${made.name}"${made.expires === undefined ? '' : `, until ${made.expires}`}`);
     await terminal.data(`${made.token}\n`);
   }
 }
@@ -36,7 +36,7 @@ async function list(invocation: Invocation, api: Api): Promise<void> {
     token.expires ?? 'never',
     String(token['limits-in-force']['requests-per-minute']),
     String(token['limits-in-force'].concurrency),
-    token.permissions === null ? 'as its user' : token.permissions.join(' '),
+    token.permissions?.join(' ') ?? 'as its user',
   ]);
   await terminal.data(
     tableText(terminal, ['ID', 'NAME', 'AGE', 'EXPIRES', 'PER MINUTE', 'AT ONCE', 'PERMISSIONS'], rows),

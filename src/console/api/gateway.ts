@@ -37,9 +37,9 @@ async function madeBefore(): Promise<HeldToken | null> {
     query: { pagination: { page: 1, limit: 100 }, sort: { field: 'id', order: 'desc' } },
   });
   const last = tokens.find(({ name }) => name === MADE_NAME);
-  if (!last || last.expires === null || Date.parse(last.expires) - Date.now() < SOON_MS) return null;
+  if (!last || last.expires === undefined || Date.parse(last.expires) - Date.now() < SOON_MS) return null;
   const { id, token } = await call('GET auth/api-token/:id', { params: { id: last.id } });
-  return token === null ? null : { id, text: token, made: true };
+  return token === undefined ? null : { id, text: token, made: true };
 }
 
 async function make(): Promise<HeldToken> {
@@ -53,7 +53,7 @@ async function make(): Promise<HeldToken> {
 async function read(id: number | null): Promise<HeldToken> {
   if (id !== null) {
     const { token } = await call('GET auth/api-token/:id', { params: { id } });
-    if (token !== null) return { id, text: token, made: false };
+    if (token !== undefined) return { id, text: token, made: false };
   }
   return id === null ? ((await madeBefore()) ?? make()) : tokenFor(null);
 }

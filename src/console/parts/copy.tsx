@@ -60,13 +60,13 @@ export function Copy({ text, children, label }: CopyProps) {
 
 interface SecretProps {
   label: string;
-  /** Null: it cannot be shown. */
-  text: string | null;
+  /** Absent: it cannot be shown. */
+  text: string | undefined;
 }
 
 export function Secret({ label, text }: SecretProps) {
   const [shown, setShown] = useState(false);
-  if (text === null) return <span class="unit">not shown again on this installation</span>;
+  if (text === undefined) return <span class="unit">not shown again on this installation</span>;
   return (
     <span class="secret">
       <code aria-label={label}>{shown ? text : '•'.repeat(16)}</code>{' '}

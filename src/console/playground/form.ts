@@ -85,7 +85,7 @@ interface Asked {
   type: string;
   /** As the log has it: the request as JSON. */
   request: string;
-  policy: string | null;
+  policy?: string;
 }
 
 const isSection = (value: unknown): value is Record<string, unknown> =>
@@ -110,7 +110,7 @@ export function queryOf({ type, request, policy }: Asked): URLSearchParams {
   if (typeof only === 'string')
     for (const section of SECTIONS)
       query.set(`${section}.enabled`, String(section === only || (only === 'probe_report' && section !== 'c2pa')));
-  if (policy !== null) query.set('policy', policy);
+  if (policy !== undefined) query.set('policy', policy);
   return query;
 }
 

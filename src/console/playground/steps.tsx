@@ -25,7 +25,7 @@ export function timesOfStanding({ steps }: Standing): StepTimes {
 
 /** The order to a runner directly follows the admission. */
 export function timesOfRecord({ send, admitted, ended }: Pick<Facts, 'send' | 'admitted' | 'ended'>): StepTimes {
-  const start = admitted === null ? null : secondsBetween(send, admitted);
+  const start = admitted === undefined ? null : secondsBetween(send, admitted);
   return { queued: 0, admitted: start, running: start, recorded: secondsBetween(send, ended) };
 }
 

@@ -31,7 +31,7 @@ function clusterSentence(state: ClusterState): string {
     queue.waiting === 0
       ? 'no job waits'
       : `${several(queue.waiting, 'job')} ${queue.waiting === 1 ? 'waits' : 'wait'}` +
-        (queue['oldest-wait-ms'] === null ? '' : `, oldest ${said(milliseconds(queue['oldest-wait-ms']))}`);
+        (queue['oldest-wait-ms'] === undefined ? '' : `, oldest ${said(milliseconds(queue['oldest-wait-ms']))}`);
   const tools =
     total === 0
       ? 'no tool versions'
@@ -64,7 +64,7 @@ function problemsOf(state: ClusterState): Problem[] {
       .filter(({ up }) => !up)
       .map(({ name }) => ({ what: name, why: 'does not answer the leader' })),
     ...(changes >= MANY_CHANGES ? [{ what: 'Leader', why: `changed ${count(changes)} times within an hour` }] : []),
-    ...pools.flatMap(({ name, short }) => (short === null ? [] : [{ what: `Pool ${name}`, why: short }])),
+    ...pools.flatMap(({ name, short }) => (short === undefined ? [] : [{ what: `Pool ${name}`, why: short }])),
     ...pools.flatMap(({ name, isolation }) =>
       isolation
         .filter(({ required, status }) => required && status !== 'True')
@@ -116,7 +116,7 @@ function Faults({ state }: { state: ClusterState }) {
             <dt>{name}</dt>
             <dd>
               <Status of={up ? 'up' : 'down'} />
-              {since !== null && (
+              {since !== undefined && (
                 <div class="help">
                   since <Time iso={since} />
                 </div>
@@ -181,7 +181,7 @@ const MOST_ASKED = 200;
 
 const accountsOf = ({ queue, runners }: ClusterState): number[] => [
   ...queue.accounts.map(({ account }) => account),
-  ...runners.flatMap(({ account }) => (account === null ? [] : [account])),
+  ...runners.flatMap(({ account }) => (account === undefined ? [] : [account])),
 ];
 
 /** Addresses of the accounts in the snapshot, each asked for once; those left over with the next snapshot. */

@@ -47,8 +47,8 @@ const POOLS: readonly Column<ClusterPool>[] = [
     title: 'State',
     show: ({ condition, short }) => (
       <>
-        <Status of={condition?.status === 'True' ? (short === null ? 'serving' : 'short') : 'not serving'} />
-        {short !== null && (
+        <Status of={condition?.status === 'True' ? (short === undefined ? 'serving' : 'short') : 'not serving'} />
+        {short !== undefined && (
           <div class="unit">
             <Stranger text={short} />
           </div>
@@ -121,8 +121,8 @@ const queueColumns = (names: Names): readonly Column<ClusterAccount>[] => [
     show: ({ running, limit }) => (
       <>
         {count(running)}
-        {limit !== null && <span class="unit"> of {count(limit)}</span>}
-        {limit !== null && running >= limit && <span class="near"> (at its limit)</span>}
+        {limit !== undefined && <span class="unit"> of {count(limit)}</span>}
+        {limit !== undefined && running >= limit && <span class="near"> (at its limit)</span>}
       </>
     ),
     text: ({ running }) => String(running),
@@ -130,7 +130,7 @@ const queueColumns = (names: Names): readonly Column<ClusterAccount>[] => [
   },
   {
     title: 'Oldest wait',
-    show: ({ 'oldest-wait-ms': wait }) => (wait === null ? NOTHING : <Amount {...milliseconds(wait)} />),
+    show: ({ 'oldest-wait-ms': wait }) => (wait === undefined ? NOTHING : <Amount {...milliseconds(wait)} />),
     text: ({ 'oldest-wait-ms': wait }) => String(wait ?? ''),
     right: true,
   },
@@ -159,27 +159,27 @@ const runnerColumns = (names: Names): readonly Column<ClusterRunner>[] => [
   { title: 'Pool', show: ({ pool }) => <Stranger text={pool} />, text: ({ pool }) => pool },
   {
     title: 'Node',
-    show: ({ node }) => (node === null ? NOTHING : <Stranger text={node} />),
+    show: ({ node }) => (node === undefined ? NOTHING : <Stranger text={node} />),
     text: ({ node }) => node ?? '',
   },
   { title: 'State', show: ({ state }) => <Status of={state} />, text: ({ state }) => state },
   { title: 'Phase', show: ({ phase }) => phase ?? NOTHING, text: ({ phase }) => phase ?? '' },
   {
     title: 'Since',
-    show: ({ since }) => (since === null ? NOTHING : <Time iso={since} />),
+    show: ({ since }) => (since === undefined ? NOTHING : <Time iso={since} />),
     text: ({ since }) => since ?? '',
   },
   {
     title: 'Account',
-    show: ({ account }) => (account === null ? NOTHING : <Account id={account} names={names} />),
+    show: ({ account }) => (account === undefined ? NOTHING : <Account id={account} names={names} />),
     text: ({ account }) => String(account ?? ''),
   },
   {
     title: 'Job',
     show: ({ job, 'request-id': request }) =>
-      job === null ? (
+      job === undefined ? (
         NOTHING
-      ) : request === null ? (
+      ) : request === undefined ? (
         <Stranger text={job} most={40} />
       ) : (
         <a href={hrefOf(`/requests/${encodeURIComponent(request)}`)}>
@@ -224,7 +224,7 @@ const TOOLS: readonly Column<ClusterTool>[] = [
     show: ({ state, why }) => (
       <>
         <Status of={state} />
-        {why !== null && (
+        {why !== undefined && (
           <div class="unit">
             <Stranger text={why} />
           </div>
@@ -235,17 +235,17 @@ const TOOLS: readonly Column<ClusterTool>[] = [
   },
   {
     title: 'Since',
-    show: ({ since }) => (since === null ? NOTHING : <Time iso={since} />),
+    show: ({ since }) => (since === undefined ? NOTHING : <Time iso={since} />),
     text: ({ since }) => since ?? '',
   },
   {
     title: 'Reports itself as',
-    show: ({ reported }) => (reported === null ? NOTHING : <Stranger text={reported} most={80} />),
+    show: ({ reported }) => (reported === undefined ? NOTHING : <Stranger text={reported} most={80} />),
     text: ({ reported }) => reported ?? '',
   },
   {
     title: 'Starts in',
-    show: ({ 'startup-ms': startup }) => (startup === null ? NOTHING : <Amount {...milliseconds(startup)} />),
+    show: ({ 'startup-ms': startup }) => (startup === undefined ? NOTHING : <Amount {...milliseconds(startup)} />),
     text: ({ 'startup-ms': startup }) => String(startup ?? ''),
     right: true,
   },

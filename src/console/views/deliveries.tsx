@@ -58,7 +58,7 @@ function columns(sendAgain: (row: Row) => void, sending: string | null): readonl
     },
     {
       title: 'Next',
-      show: ({ next }) => (next === null ? '–' : <Time iso={next} />),
+      show: ({ next }) => (next === undefined ? '–' : <Time iso={next} />),
       text: ({ next }) => next ?? '',
       sort: 'next',
     },

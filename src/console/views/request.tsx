@@ -70,7 +70,7 @@ function Actions({ facts, again }: { facts: Facts; again: () => void }) {
 function Failures({ facts }: { facts: Facts }) {
   const errors = Object.entries(facts['tool-errors']);
   const isTold = errors.some(([, error]) => error === facts.error);
-  const all = facts.error === null || isTold ? errors : [['request', facts.error] as const, ...errors];
+  const all = facts.error === undefined || isTold ? errors : [['request', facts.error] as const, ...errors];
   if (all.length === 0) return null;
   const codes = facts['tool-error-codes'];
   return (

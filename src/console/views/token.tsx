@@ -103,7 +103,7 @@ function Shown({ token: read }: { token: ApiToken }) {
           </Fact>
         )}
         <Fact name="Permissions">{token.permissions?.join(', ') ?? 'all of its user'}</Fact>
-        <Fact name="Ends">{token.expires === null ? 'never' : <Time iso={token.expires} />}</Fact>
+        <Fact name="Ends">{token.expires === undefined ? 'never' : <Time iso={token.expires} />}</Fact>
         <Fact name="Created">
           <Time iso={token.created} />
         </Fact>

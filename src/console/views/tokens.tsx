@@ -55,7 +55,7 @@ const COLUMNS: readonly Column<ListedApiToken>[] = [
   },
   {
     title: 'Ends',
-    show: ({ expires }) => (expires === null ? 'never' : <Time iso={expires} />),
+    show: ({ expires }) => (expires === undefined ? 'never' : <Time iso={expires} />),
     text: ({ expires }) => expires ?? '',
   },
   { title: 'Created', show: ({ created }) => <Time iso={created} />, text: ({ created }) => created, sort: 'created' },

@@ -123,7 +123,7 @@ function HeadRoomOfUser({ user, limits }: { user: User; limits: UserLimits }) {
     <section>
       <h2>Head-room</h2>
       <Rooms whose={{ 'user-id': [user.id] }} own={limits} inForce={inForce}>
-        <RunningNow account={user['root-user-id']} limit={inForce['account-concurrency']} />
+        <RunningNow account={user['root-user-id']} limit={inForce['account-concurrency'] ?? null} />
       </Rooms>
     </section>
   );
@@ -157,7 +157,7 @@ function LimitsForm({ user, limits, done }: { user: User; limits: UserLimits; do
             type="number"
             min={0}
             value={limits['account-concurrency']}
-            placeholder={ofAccount === null ? 'unlimited' : String(ofAccount)}
+            placeholder={ofAccount === undefined ? 'unlimited' : String(ofAccount)}
             help="With all sub-users and tokens. 0: unlimited."
           />
         )}

@@ -54,16 +54,16 @@ function detailOf(text: string): Detail {
 }
 
 /** The outputs come last. A quote within a text of JSON is escaped: this is no part of one. */
-const FIRST_OUTPUT = ',"ffprobe-response":';
+const FIRST_OUTPUT = /,"(?:[a-z0-9-]+-response|run-responses)":/;
 
 function factsIn(text: string): Facts {
-  const at = text.indexOf(FIRST_OUTPUT);
+  const at = text.search(FIRST_OUTPUT);
   return JSON.parse(`${text.slice(0, at)}}`) as Facts;
 }
 
 /** `has`: what every report of the kind has. */
-function read<T>(text: string | null, has: keyof T & string): T | null {
-  if (text === null || text.length > MOST_REPORT) return null;
+function read<T>(text: string | undefined, has: keyof T & string): T | null {
+  if (text === undefined || text.length > MOST_REPORT) return null;
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null && has in value ? (value as T) : null;
@@ -107,11 +107,11 @@ async function open({ id }: Asked['open']): Promise<Opened> {
   const facts = Object.fromEntries(Object.entries(detail).filter(([name]) => !/-responses?(-type)?$/.test(name)));
   const outputs = OUTPUTS.flatMap(([member, title]) => {
     const output = detail[member];
-    return output === null ? [] : [hold(member.replace('-response', ''), title, output)];
+    return output === undefined ? [] : [hold(member.replace('-response', ''), title, output)];
   });
   for (const { tool, version, side, response: output } of detail['run-responses'] ?? []) {
     const name = side === undefined ? `${tool} ${version}` : `${tool} ${version} of ${side}`;
-    if (output !== null) outputs.push(hold(name, name, output));
+    if (output !== undefined) outputs.push(hold(name, name, output));
   }
   return {
     facts: facts as unknown as Facts,
