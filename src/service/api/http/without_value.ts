@@ -29,6 +29,7 @@ interface Schema extends Members {
   properties?: Record<string, Schema>;
   required?: string[];
   items?: Schema;
+  patternProperties?: Record<string, Schema>;
   additionalProperties?: boolean | Schema;
 }
 
@@ -38,6 +39,7 @@ const mayBeNull = ({ type, anyOf }: Schema): boolean =>
 
 /** As a member of an object: without null. */
 function asMember(schema: Schema): Schema {
+  if (!mayBeNull(schema)) return schema;
   const { type, enum: values, anyOf, ...rest } = schema;
   const types = [type].flat().filter((one) => one !== undefined && one !== 'null');
   return {
@@ -52,17 +54,16 @@ function asMember(schema: Schema): Schema {
 const oneOf = (schemas: Schema[]): Schema =>
   schemas.length === 1 && schemas[0]!['title'] === undefined ? schemas[0]! : { anyOf: schemas };
 
-/** Of an answer: what may be null is optional. */
+/** Of an answer: what may be null is optional. One without null stays the same text wherever it is referred to. */
 function schemaOf(schema: Schema): Schema {
-  const { properties, required, items, additionalProperties, anyOf, ...rest } = schema;
-  const members = Object.entries(properties ?? {});
+  if (!JSON.stringify(schema).includes('"null"')) return schema;
+  const { properties, required, items, patternProperties, additionalProperties, anyOf, ...rest } = schema;
   const needed = required?.filter((name) => !mayBeNull(properties?.[name] ?? {}));
   return {
     ...rest,
     ...(needed && needed.length > 0 ? { required: needed } : {}),
-    ...(properties
-      ? { properties: Object.fromEntries(members.map(([name, member]) => [name, schemaOf(asMember(member))])) }
-      : {}),
+    ...(properties ? { properties: eachMember(properties) } : {}),
+    ...(patternProperties ? { patternProperties: eachMember(patternProperties) } : {}),
     ...(items ? { items: schemaOf(items) } : {}),
     ...(anyOf ? { anyOf: anyOf.map(schemaOf) } : {}),
     ...(typeof additionalProperties === 'object'
@@ -72,5 +73,8 @@ function schemaOf(schema: Schema): Schema {
         : { additionalProperties }),
   };
 }
+
+const eachMember = (members: Record<string, Schema>): Record<string, Schema> =>
+  Object.fromEntries(Object.entries(members).map(([name, member]) => [name, schemaOf(asMember(member))]));
 
 export const schemaWithoutNull = (schema: TSchema): TSchema => schemaOf(schema as Schema) as TSchema;
