@@ -17,9 +17,54 @@ const STATES: Readonly<Record<string, string | null>> = {
   'c2pa/unsigned.jpg': null,
 };
 
-interface Streams {
-  streams?: { codec_name?: string }[];
+interface Stream extends Record<string, unknown> {
+  codec_name?: string;
+  codec_type?: string;
+  tags?: Record<string, string>;
 }
+interface Streams {
+  streams?: Stream[];
+  format?: { format_name?: string; tags?: Record<string, string> };
+  chapters?: unknown[];
+}
+interface Tracks {
+  media?: { track?: Record<string, string>[] };
+}
+
+const ofType = ({ streams = [] }: Streams, type: string): Stream[] =>
+  streams.filter(({ codec_type: own }) => own === type);
+const video = (said: Streams): Stream => ofType(said, 'video')[0] ?? {};
+const timecode = ({ streams = [], format }: Streams): boolean =>
+  [format?.tags, ...streams.map(({ tags }) => tags)].some((tags) => tags?.['timecode'] === '01:00:00:00');
+const rotation = (said: Streams): number | undefined =>
+  (video(said)['side_data_list'] as { rotation?: number }[] | undefined)?.find(({ rotation: by }) => by !== undefined)
+    ?.rotation;
+const streamable = (_: Streams, { media }: Tracks): string | undefined => media?.track?.[0]?.['IsStreamable'];
+
+/** What a sample is listed for, beside its codecs: as the tools say it. */
+const SHOWN: Readonly<Record<string, [said: (ffprobe: Streams, mediainfo: Tracks) => unknown, expected: unknown]>> = {
+  'h264-aac.mp4': [streamable, 'Yes'],
+  'h264-aac-index-last.mp4': [streamable, 'No'],
+  'h264-rotated.mp4': [(said) => Math.abs(rotation(said) ?? 0), 90],
+  'h264-anamorphic.mp4': [(said) => video(said)['sample_aspect_ratio'], '16:11'],
+  'h264-variable-rate.mp4': [(said) => video(said)['avg_frame_rate'] === video(said)['r_frame_rate'], false],
+  'h264-surround.mp4': [(said) => ofType(said, 'audio')[0]?.['channels'], 6],
+  'hevc-hdr10.mp4': [
+    (said) => [video(said)['color_transfer'], video(said)['color_primaries'], video(said)['pix_fmt']],
+    ['smpte2084', 'bt2020', 'yuv420p10le'],
+  ],
+  'prores-pcm.mov': [(said) => [video(said)['profile'], timecode(said)], ['HQ', true]],
+  'h264-two-languages.mkv': [
+    (said) => [ofType(said, 'audio').map(({ tags }) => tags?.['language']), said.chapters?.length],
+    [['eng', 'fra'], 2],
+  ],
+  'mpeg2-interlaced.ts': [(said) => video(said)['field_order'] === 'progressive', false],
+  'mpeg2-pcm.mxf': [timecode, true],
+  'pcm.wav': [(said) => said.streams?.[0]?.['bits_per_sample'], 24],
+  'mp3-cover.mp3': [(said) => (video(said)['disposition'] as Record<string, number>)['attached_pic'], 1],
+  'ac3.ac3': [(said) => said.streams?.[0]?.['channels'], 6],
+  'broken/renamed.mkv': [(said) => said.format?.format_name, 'mov,mp4,m4a,3gp,3g2,mj2'],
+};
 
 describe('samples on the cluster', function () {
   this.timeout(60_000);
@@ -44,6 +89,9 @@ describe('samples on the cluster', function () {
       // A track of time codes has no codec.
       const found = ffprobe.response?.streams?.flatMap(({ codec_name: name }) => name ?? []) ?? [];
       assert.deepEqual(found.toSorted(), [...codecs].toSorted());
+      const [shown, expected] = SHOWN[path] ?? [];
+      const { response: tracks = {} } = json['mediainfo'] as { response?: Tracks };
+      assert.deepEqual(shown?.(ffprobe.response ?? {}, tracks), expected);
     });
 
   for (const { path } of of('mediastreamvalidator'))
