@@ -115,17 +115,18 @@ export function comparisonText(terminal: Terminal, { runs, fields, summary }: Co
   );
   for (const { tool, run: which, why } of summary.not_compared)
     parts.push(`${paint(terminal, 'yellow', 'not compared')} ${tool} ${oneLine(which)}: ${oneLine(why)}\n`);
-  const [news, known] = [true, false].map((isNews) => fields.filter((field) => (field.known === undefined) === isNews));
+  const news = fields.filter((field) => field.known === undefined);
+  const known = fields.filter((field) => field.known !== undefined);
   if (summary.fields === 0) parts.push('no field differs\n');
-  if (news!.length > 0)
+  if (news.length > 0)
     parts.push(
-      `${several(news!.length, 'field')} differ${news!.length === 1 ? 's' : ''}:\n`,
-      fieldTable(terminal, names, news!),
+      `${several(news.length, 'field')} differ${news.length === 1 ? 's' : ''}:\n`,
+      fieldTable(terminal, names, news),
     );
-  if (known!.length > 0)
+  if (known.length > 0)
     parts.push(
-      `${news!.length > 0 ? '' : 'nothing but '}${several(known!.length, 'known change')} of a release:\n`,
-      fieldTable(terminal, names, known!),
+      `${news.length > 0 ? '' : 'nothing but '}${several(known.length, 'known change')} of a release:\n`,
+      fieldTable(terminal, names, known),
     );
   if (summary.told < summary.fields) parts.push(`${summary.fields - summary.told} more fields are not listed\n`);
   return parts.join('');
