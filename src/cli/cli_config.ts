@@ -78,13 +78,6 @@ export async function removeConfig(env: NodeJS.ProcessEnv): Promise<{ path: stri
   }
 }
 
-/** Undefined: the default of the client. */
-export function patienceOf(env: NodeJS.ProcessEnv): number | undefined {
-  const text = env['PROBEYARD_RETRY_SECONDS'] || undefined;
-  if (text === undefined || /^\d{1,4}$/.test(text)) return text === undefined ? undefined : Number(text) * 1_000;
-  throw usage('PROBEYARD_RETRY_SECONDS: must be a whole number of seconds; 0: nothing is tried again');
-}
-
 /** The address of the API, with a path if it lies below one. */
 export function checkedUrl(text: string, from: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;

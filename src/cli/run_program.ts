@@ -37,11 +37,8 @@ async function runCommand(
   const format = (given.text('output') ?? command.formats?.[0] ?? 'table') as Format;
   let api: Promise<Api> | undefined;
   const open = async (): Promise<Api> => {
-    const [{ makeApi }, { accessOf, patienceOf }] = await Promise.all([
-      import('./api/api_client.ts'),
-      import('./cli_config.ts'),
-    ]);
-    return makeApi({ access: await accessOf(env), signal, terminal, patienceMs: patienceOf(env) });
+    const [{ makeApi }, { accessOf }] = await Promise.all([import('./api/api_client.ts'), import('./cli_config.ts')]);
+    return makeApi({ access: await accessOf(env), signal, terminal });
   };
   try {
     return await work({ ...given, format, env, terminal, program, signal, api: () => (api ??= open()) });

@@ -69,7 +69,6 @@ describe('the action for GitHub', function () {
           GITHUB_OUTPUT: output,
           RUNNER_TEMP: runner,
           STEP: run,
-          PROBEYARD_RETRY_SECONDS: '0',
           ...Object.fromEntries(variables),
         },
       });

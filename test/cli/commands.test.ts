@@ -69,11 +69,6 @@ describe('probeyard', function () {
     assert.equal(done.code, code, done.stderr + done.stdout.toString());
     return done.stdout.toString();
   };
-  const failsWith = async (env: NodeJS.ProcessEnv): Promise<string> => {
-    const { code, stderr } = await here.probeyard(['versions'], { env });
-    assert.equal(code, 2, stderr);
-    return stderr;
-  };
   const fails = async (code: number, ...args: string[]): Promise<string> => {
     const done = await here.probeyard(args);
     assert.deepEqual([done.code, done.stdout.toString()], [code, ''], done.stderr);
@@ -390,17 +385,16 @@ describe('probeyard', function () {
     assert.equal(code, 0, said);
     assert.match(said, /^cannot reach http:\S+: nothing listens there; next try in 1 s\n/);
     assert.match(stdout.toString(), /^ffprobe +9\.0/m);
-    const short = { PROBEYARD_URL: 'http://127.0.0.1:9', PROBEYARD_RETRY_SECONDS: '2' };
-    const { code: away, stderr } = await here.probeyard(['versions'], { env: short });
-    assert.equal(away, 3);
-    assert.match(stderr, /next try in 1 s\nprobeyard: cannot reach http:\S+: nothing listens there\n$/);
-    assert.match(await failsWith({ PROBEYARD_RETRY_SECONDS: 'x' }), /PROBEYARD_RETRY_SECONDS: must be a whole number/);
   });
 
   it('an address where nothing listens, a redirect, and what is no Probeyard are said to be that', async () => {
-    const env = { PROBEYARD_URL: 'http://127.0.0.1:9', PROBEYARD_RETRY_SECONDS: '0' };
+    const env = { PROBEYARD_URL: 'http://127.0.0.1:9' };
     const nobody = await here.probeyard(['versions'], { env });
-    assert.match(nobody.stderr, /^probeyard: cannot reach http:\/\/127\.0\.0\.1:9: nothing listens there\n$/);
+    assert.equal(nobody.code, 3);
+    assert.match(
+      nobody.stderr,
+      /^(?:cannot reach http:\S+: nothing listens there; next try in [124] s\n){3}probeyard: cannot reach http:\/\/127\.0\.0\.1:9: nothing listens there\n$/,
+    );
     const unsent = await here.probeyard(['check', import.meta.filename, '-p', 'delivery'], {
       env,
       timeoutMs: 30_000,

@@ -44,14 +44,14 @@ export interface ApiOptions {
   signal: AbortSignal;
   terminal: Pick<Terminal, 'note'>;
   /** How long to wait altogether because the API asks to try again later, and for a server that restarts. */
-  patienceMs?: number | undefined;
+  patienceMs?: number;
 }
 
 const DEADLINE_MS = 30_000;
 const PATIENCE_MS = 60_000;
 const AFTER_INTERRUPT_MS = 3_000;
-/** Between tries of a connection that is refused: 1, 2, 4, 8, 15, 15 … s. */
-const LONGEST_REFUSED_MS = 15_000;
+/** Before further tries of a connection that is refused: a server that restarts is back soon. */
+const REFUSED_MS = [1_000, 2_000, 4_000];
 
 const addressOf = (base: URL, path: string, query: object): URL => {
   const url = new URL(`${base.pathname.replace(/\/$/, '')}${path}`, base);
@@ -139,28 +139,23 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
 export function makeApi(options: ApiOptions): Api {
   const { access, signal, terminal, patienceMs = PATIENCE_MS } = options;
   let left = patienceMs;
-  /** Since when connections are refused, of all calls: several wait for the same server. */
-  let refusedSince: number | undefined;
-
   async function tryLater(why: string, ms: number): Promise<void> {
+    left -= ms;
     terminal.note(`${why}; next try in ${Math.round(ms / 1_000)} s`);
     await pause(ms, signal);
   }
 
-  /** Once the server listens. Nothing was sent before, so that the call is not made twice. */
-  async function exchangePatiently(asked: Parameters<typeof exchange>[0], canRepeat: boolean): Promise<Answered> {
-    for (let wait = 1_000; ; wait = Math.min(LONGEST_REFUSED_MS, 2 * wait)) {
+  /** Nothing was sent over a connection that was refused, so that the call is not made twice. */
+  async function exchangeOnceListening(call: Parameters<typeof exchange>[0], canRepeat: boolean): Promise<Answered> {
+    for (const wait of canRepeat ? REFUSED_MS : []) {
       try {
-        const answered = await exchange(asked);
-        refusedSince = undefined;
-        return answered;
+        return await exchange(call);
       } catch (error) {
-        if (!isRefused(error) || !canRepeat) throw error;
-        refusedSince ??= performance.now();
-        if (performance.now() - refusedSince + wait > patienceMs) throw error;
+        if (!isRefused(error) || wait > left) throw error;
         await tryLater(error.message, wait);
       }
     }
+    return exchange(call);
   }
 
   async function ask<N extends CallName>(name: N, call: Call<N> = {}): Promise<Answered> {
@@ -176,8 +171,10 @@ export function makeApi(options: ApiOptions): Api {
     };
     const canRepeat = call.file?.canRepeat !== false;
     for (;;) {
-      const asked = { url, method, headers, body, signal, deadlineMs: call.deadlineMs ?? DEADLINE_MS };
-      const answered = await exchangePatiently(asked, canRepeat);
+      const answered = await exchangeOnceListening(
+        { url, method, headers, body, signal, deadlineMs: call.deadlineMs ?? DEADLINE_MS },
+        canRepeat,
+      );
       const { status } = answered;
       if (status >= 200 && status < 300) return answered;
       if (status >= 300 && status < 400)
@@ -188,7 +185,6 @@ export function makeApi(options: ApiOptions): Api {
       const isLater = (status === 429 || status === 503) && canRepeat;
       const wait = isLater ? retryAfterMs(answered.headers['retry-after']) : undefined;
       if (wait === undefined || wait > left) throw refused;
-      left -= wait;
       await tryLater(refused.message, wait);
     }
   }
