@@ -8,19 +8,13 @@ import { OPERATIONS } from '../../../src/service/api/openapi/operations.ts';
 const orNull = (type: string) => Type.Unsafe<unknown>({ type: [type, 'null'], description: 'd' });
 
 describe('answers without null', () => {
-  const bare = Object.assign(Object.create(null) as object, { a: null, b: 1 });
   for (const [what, value, left] of [
     ['a member', { a: null, b: 0, c: '', d: false, e: [] }, { b: 0, c: '', d: false, e: [] }],
     ['a member of a member', { a: { b: null, c: { d: null } } }, { a: { c: {} } }],
     ['members of items, and no items', { a: [{ b: null }, null, 1] }, { a: [{}, null, 1] }],
-    ['of an object without a prototype', bare, { b: 1 }],
     ['of a text nothing', 'null', 'null'],
   ] as const)
-    it(`leave out ${what}`, () => assert.deepEqual(withoutNull(value), left));
-
-  it('leave a body that is no plain object as it is', () => {
-    for (const body of [undefined, null, Buffer.from('x'), new Date(0)]) assert.equal(withoutNull(body), body);
-  });
+    it(`leave out ${what}`, () => assert.deepEqual(JSON.parse(JSON.stringify(value, withoutNull)), left));
 });
 
 describe('descriptions without null', () => {

@@ -58,6 +58,8 @@ export interface Described extends Pick<Operation, 'id' | 'tag' | 'summary' | 'd
 }
 
 const NOTHING = Type.Object({}, { additionalProperties: false });
+const isPlain = (body: unknown): boolean =>
+  typeof body === 'object' && body !== null && Object.getPrototypeOf(body) === Object.prototype;
 
 const withoutValue = ({ schema, ...response }: Response): Response =>
   schema === undefined ? response : { ...response, schema: schemaWithoutNull(schema) };
@@ -146,9 +148,8 @@ export function endpoint(name: EndpointName, described: Described, work: Work): 
           })),
       async function answer(ctx) {
         await work(deps, ctx);
-        const { body } = ctx;
-        const left = side.leavesOut ? withoutNull(body) : body;
-        if (left !== body) ctx.body = left;
+        // Koa has set its type; streams and texts are as they are.
+        if (side.leavesOut && isPlain(ctx.body)) ctx.body = JSON.stringify(ctx.body, withoutNull);
       },
     ],
   };

@@ -4,77 +4,38 @@
  */
 import type { TSchema } from 'typebox';
 
+/** For JSON.stringify. */
+export const withoutNull = (_name: string, value: unknown): unknown => (value === null ? undefined : value);
+
 type Members = Record<string, unknown>;
 
-const isPlain = (value: unknown): value is Members => {
-  if (typeof value !== 'object' || value === null) return false;
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null;
-};
+const isMembers = (value: unknown): value is Members =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+/** As an item of `type`, `enum` and `anyOf`. */
+const isNull = (item: unknown): boolean =>
+  item === null || item === 'null' || (isMembers(item) && item['type'] === 'null');
+const mayBeNull = (schema: unknown): boolean =>
+  isMembers(schema) && [schema['type'], schema['anyOf']].flat().some(isNull);
+const each = (members: Members): Members =>
+  Object.fromEntries(Object.entries(members).map(([name, member]) => [name, withoutNullIn(member)]));
 
-/** Streams and texts are as they are. */
-export function withoutNull(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutNull);
-  if (!isPlain(value)) return value;
-  return Object.fromEntries(
-    Object.entries(value).flatMap(([name, member]) => (member === null ? [] : [[name, withoutNull(member)]])),
-  );
-}
-
-/** The subset of JSON Schema in descriptions of answers. */
-interface Schema extends Members {
-  type?: string | string[];
-  enum?: unknown[];
-  anyOf?: Schema[];
-  properties?: Record<string, Schema>;
-  required?: string[];
-  items?: Schema;
-  patternProperties?: Record<string, Schema>;
-  additionalProperties?: boolean | Schema;
-}
-
-const isNull = ({ type }: Schema): boolean => type === 'null';
-const mayBeNull = ({ type, anyOf }: Schema): boolean =>
-  [type].flat().includes('null') || anyOf?.some(isNull) === true;
-
-/** As a member of an object: without null. */
-function asMember(schema: Schema): Schema {
-  if (!mayBeNull(schema)) return schema;
-  const { type, enum: values, anyOf, ...rest } = schema;
-  const types = [type].flat().filter((one) => one !== undefined && one !== 'null');
+/** What may be null is optional. A description without null stays the same text wherever it is referred to. */
+function withoutNullIn(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.filter((item) => !isNull(item)).map(withoutNullIn);
+  if (!isMembers(schema) || !JSON.stringify(schema).includes('"null"')) return schema;
+  const { properties, required, ...others } = schema;
+  const { type, anyOf, ...rest } = each(others);
+  const [first, second] = Array.isArray(anyOf) ? (anyOf as Members[]) : [];
+  const isOne = first !== undefined && second === undefined && first['title'] === undefined;
+  const needed = (required as string[] | undefined)?.filter((name) => !mayBeNull((properties as Members)[name]));
   return {
-    ...(anyOf ? oneOf(anyOf.filter((one) => !isNull(one))) : {}),
+    // One with a title stays itself, so that it is still referred to.
+    ...(isOne ? first : anyOf === undefined ? {} : { anyOf }),
     ...rest,
-    ...(types.length === 0 ? {} : { type: types.length === 1 ? types[0]! : (types as string[]) }),
-    ...(values ? { enum: values.filter((one) => one !== null) } : {}),
-  };
-}
-
-/** One with a title stays itself, so that it is still referred to. */
-const oneOf = (schemas: Schema[]): Schema =>
-  schemas.length === 1 && schemas[0]!['title'] === undefined ? schemas[0]! : { anyOf: schemas };
-
-/** Of an answer: what may be null is optional. One without null stays the same text wherever it is referred to. */
-function schemaOf(schema: Schema): Schema {
-  if (!JSON.stringify(schema).includes('"null"')) return schema;
-  const { properties, required, items, patternProperties, additionalProperties, anyOf, ...rest } = schema;
-  const needed = required?.filter((name) => !mayBeNull(properties?.[name] ?? {}));
-  return {
-    ...rest,
+    ...(type === undefined ? {} : { type: Array.isArray(type) && type.length === 1 ? type[0] : type }),
     ...(needed && needed.length > 0 ? { required: needed } : {}),
-    ...(properties ? { properties: eachMember(properties) } : {}),
-    ...(patternProperties ? { patternProperties: eachMember(patternProperties) } : {}),
-    ...(items ? { items: schemaOf(items) } : {}),
-    ...(anyOf ? { anyOf: anyOf.map(schemaOf) } : {}),
-    ...(typeof additionalProperties === 'object'
-      ? { additionalProperties: schemaOf(asMember(additionalProperties)) }
-      : additionalProperties === undefined
-        ? {}
-        : { additionalProperties }),
+    ...(isMembers(properties) ? { properties: each(properties) } : {}),
   };
 }
 
-const eachMember = (members: Record<string, Schema>): Record<string, Schema> =>
-  Object.fromEntries(Object.entries(members).map(([name, member]) => [name, schemaOf(asMember(member))]));
-
-export const schemaWithoutNull = (schema: TSchema): TSchema => schemaOf(schema as Schema) as TSchema;
+export const schemaWithoutNull = (schema: TSchema): TSchema => withoutNullIn(schema) as TSchema;
