@@ -115,27 +115,7 @@ describe('settings of a runner', () => {
     assert.deepEqual([life, jobsBefore, networkEnforced], [0, 0, null], 'the first');
   });
 
-  const bad: [unknown, string][] = [
-    [null, 'must be an object'],
-    [[], 'must be an object'],
-    [{ ...good, pool: undefined }, 'pool must be a string'],
-    [{ ...good, maxJobs: '200' }, 'maxJobs must be a number'],
-    [{ ...good, nats: { url: 'x' } }, 'nats.tokenFile must be a string'],
-    [{ ...good, nats: { ...good.nats, caFile: null } }, 'nats.caFile must be a string'],
-    [{ ...good, sources: { ...good.sources, allow: {} } }, 'sources.allow must be a list'],
-    [{ ...good, sources: { ...good.sources, pace: {} } }, 'sources.pace.minBytes must be a number'],
-    [
-      { ...good, sources: { ...good.sources, egress: { ...egress, noProxy: 'x' } } },
-      'sources.egress.noProxy must be a list',
-    ],
-  ];
-  for (const [settings, problem] of bad)
-    it(`are refused: ${problem}, not ${JSON.stringify(settings).slice(0, 4)}`, () =>
-      assert.throws(
-        () => load(settings),
-        (error: ConfigError) => {
-          assert.deepEqual(error.problems, [`PY_RUNNER: ${problem}`]);
-          return true;
-        },
-      ));
+  for (const settings of [null, []])
+    it(`are an object, not ${JSON.stringify(settings)}`, () =>
+      assert.throws(() => load(settings), { problems: ['PY_RUNNER: must be an object'] }));
 });

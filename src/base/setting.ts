@@ -56,8 +56,12 @@ export const httpUrl = (variable: string, fallback?: string): Setting<string> =>
   },
 });
 
-/** `read` throws an error that describes what is wrong. */
-export const document = <T>(variable: string, read: (value: unknown) => T, fallback?: T): Setting<T> => ({
+export const json = <T>(
+  variable: string,
+  what: string,
+  is: (value: unknown) => value is T,
+  fallback?: T,
+): Setting<T> => ({
   variable,
   fallback,
   parse: (value) => {
@@ -67,19 +71,10 @@ export const document = <T>(variable: string, read: (value: unknown) => T, fallb
     } catch {
       throw new Error('is not valid JSON');
     }
-    return read(parsed);
+    if (!is(parsed)) throw new Error(`must be ${what}`);
+    return parsed;
   },
 });
-
-export const json = <T>(variable: string, what: string, is: (value: unknown) => value is T, fallback?: T): Setting<T> =>
-  document(
-    variable,
-    (value) => {
-      if (!is(value)) throw new Error(`must be ${what}`);
-      return value;
-    },
-    fallback,
-  );
 
 /** `:8080`, `0.0.0.0:8080` or `[::1]:8080`. */
 export const listen = (variable: string, fallback?: string): Setting<{ host: string | undefined; port: number }> => {
