@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
-import { answer, SECRET_NAMES } from '../../src/service/setup/init.ts';
+import { answer } from '../../src/service/setup/init.ts';
+import { SECRET_NAMES } from '../../src/service/setup/secrets.ts';
 import { CHART, isHook, only, podsOf, render, type Rendered } from './render.ts';
 
 const PAGES = join(CHART, '../../docs/operating/gitops');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { SECRETS, type KubeObject, type ResourceType, type Secret } from '../../src/platform/kube/client.ts';
-import { SECRET_NAMES } from '../../src/service/setup/init.ts';
+import { SECRET_NAMES } from '../../src/service/setup/secrets.ts';
 import { rotate } from '../../src/service/setup/rotate.ts';
 import { setPassword } from '../../src/platform/store/role_password.ts';
 import { NAMESPACE, eventually, type Cluster } from '../cluster/fixture.ts';

@@ -3,7 +3,7 @@ import { X509Certificate } from 'node:crypto';
 import { presentedCertificate } from '../../src/platform/bus/certificate.ts';
 import { SECRETS, type Secret } from '../../src/platform/kube/client.ts';
 import { issuedBy } from '../../src/service/setup/certificates.ts';
-import { SECRET_NAMES } from '../../src/service/setup/init.ts';
+import { SECRET_NAMES } from '../../src/service/setup/secrets.ts';
 import { NAMESPACE, eventually, type Cluster } from '../cluster/fixture.ts';
 import { natsWiped } from './injections.ts';
 

@@ -9,6 +9,8 @@ import { boxKeyBytes } from '../../platform/seal/box.ts';
 import { SealError } from '../../platform/seal/errors.ts';
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
+export const randomText = (length: number): string =>
+  Array.from({ length }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
 
 /** What secret scanners look for. */
 const MARK = 'probeyard';
@@ -50,8 +52,7 @@ const checksumOf = (signed: string, { secret }: TokenKey): string =>
 export function newTokenText(boxKeys: JSONWebKeySet): string {
   const key = tokenKeys(boxKeys).at(-1);
   if (!key) throw new SealError('seal-no-key', 'the key set has no key for the checksums of API tokens');
-  const random = Array.from({ length: RANDOM }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
-  const signed = `${MARK}${random}${key.name}`;
+  const signed = `${MARK}${randomText(RANDOM)}${key.name}`;
   return signed + checksumOf(signed, key);
 }
 

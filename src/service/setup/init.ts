@@ -5,20 +5,7 @@
 import { parseArgs } from 'node:util';
 import { stringify } from 'yaml';
 import { natsTls } from './certificates.ts';
-import { admin, boxKeys, natsAuth, postgres, sealKeys, type SecretData } from './secrets.ts';
-
-/** The chart's own names, under `secrets`. */
-export const SECRET_NAMES = {
-  natsTls: 'probeyard-nats-tls',
-  natsAuth: 'probeyard-nats-auth',
-  postgres: 'probeyard-postgres',
-  postgresApi: 'probeyard-postgres-api',
-  postgresController: 'probeyard-postgres-controller',
-  sealPublic: 'probeyard-seal-public',
-  sealPrivate: 'probeyard-seal-private',
-  admin: 'probeyard-admin',
-  box: 'probeyard-box',
-} as const;
+import { admin, boxKeys, natsAuth, postgres, sealKeys, SECRET_NAMES, type SecretData } from './secrets.ts';
 
 export interface InitOptions {
   /** The chart's `probeyard.name`: the release, or its fullnameOverride. */

@@ -18,19 +18,22 @@ import {
 import type { Meta } from '../../platform/kube/resource.ts';
 import { makeLog } from '../../base/log.ts';
 import { natsTls, renewed } from './certificates.ts';
-import { admin, boxKeys, changedNatsConfigs, natsAuth, postgres, sealKeys, type SecretData } from './secrets.ts';
-
-const read = (secret: Secret): SecretData =>
-  Object.fromEntries(
-    Object.entries(secret.data ?? {}).map(([key, value]) => [
-      key,
-      Buffer.from(String(value), 'base64').toString('utf8'),
-    ]),
-  );
+import {
+  admin,
+  boxKeys,
+  changedNatsConfigs,
+  dataOf,
+  natsAuth,
+  openHalf,
+  postgres,
+  sealKeys,
+  SECRET_NAMES,
+  type SecretData,
+} from './secrets.ts';
 
 async function find(kube: KubeClient, name: string): Promise<SecretData | undefined> {
   try {
-    return read(await kube.get(SECRETS, name));
+    return dataOf(await kube.get(SECRETS, name));
   } catch (error) {
     if (isKubeError(error, 'not-found')) return undefined;
     throw error;
@@ -90,11 +93,6 @@ async function fits(publicKeys: string | undefined, privateKeys: Record<string, 
   }
 }
 
-function openHalf(jwk: Record<string, unknown>): Record<string, unknown> {
-  const { d: _, ...open } = jwk;
-  return open;
-}
-
 export interface SetupSettings {
   names: Record<string, string>;
   /** Empty: NATS is external, with a given CA and keys. */
@@ -113,7 +111,7 @@ export async function setup(
   settings: SetupSettings,
 ): Promise<{ made: string[]; renewed: string[]; kept: string[] }> {
   const { natsHosts, postgresHost, postgresClaim = '', adminEmail, keys: given = {} } = settings;
-  const nameOf = (key: string, fallback: string) => settings.names[key] ?? fallback;
+  const names = { ...SECRET_NAMES, ...settings.names };
   const report = { made: [] as string[], renewed: [] as string[], kept: [] as string[] };
   const ensure = async (
     name: string,
@@ -133,7 +131,7 @@ export async function setup(
   // An external NATS has its own CA: one created here would be trusted instead.
   if (natsHosts.length > 0)
     await ensure(
-      nameOf('natsTls', 'probeyard-nats-tls'),
+      names.natsTls,
       async () => {
         const { natsTls: before } = given;
         return before?.['ca.key'] ? { ...before, ...(await renewed(before, natsHosts)) } : natsTls(natsHosts);
@@ -141,51 +139,38 @@ export async function setup(
       (data) => renewed(data, natsHosts),
     );
   await ensure(
-    nameOf('natsAuth', 'probeyard-nats-auth'),
+    names.natsAuth,
     () => (given.natsAuth ? { ...given.natsAuth, ...changedNatsConfigs(given.natsAuth) } : natsAuth()),
     changedNatsConfigs,
   );
   if (postgresHost) {
-    const owner = nameOf('postgres', 'probeyard-postgres');
-    await ensure(owner, async () => {
-      await refuseNewPassword(kube, owner, postgresClaim);
+    await ensure(names.postgres, async () => {
+      await refuseNewPassword(kube, names.postgres, postgresClaim);
       return postgres(postgresHost);
     });
     // The server applies these at its next start, so they may be created for existing data too.
-    const { database = 'probeyard' } = (await find(kube, owner)) ?? {};
-    await ensure(nameOf('postgresApi', 'probeyard-postgres-api'), () =>
-      postgres(postgresHost, 'probeyard_api', database),
-    );
-    await ensure(nameOf('postgresController', 'probeyard-postgres-controller'), () =>
-      postgres(postgresHost, 'probeyard_controller', database),
-    );
+    const { database = 'probeyard' } = (await find(kube, names.postgres)) ?? {};
+    await ensure(names.postgresApi, () => postgres(postgresHost, 'probeyard_api', database));
+    await ensure(names.postgresController, () => postgres(postgresHost, 'probeyard_controller', database));
   }
-  const boxName = nameOf('box', 'probeyard-box');
   await ensure(
-    boxName,
+    names.box,
     () => given.box ?? boxKeys(),
     (data) => {
       if (given.box) checkBox({ box: data }, given);
       return undefined;
     },
   );
-  await ensure(
-    nameOf('admin', 'probeyard-admin'),
-    async () => given.admin ?? admin(adminEmail, (await find(kube, boxName)) ?? {}),
-  );
+  await ensure(names.admin, async () => given.admin ?? admin(adminEmail, (await find(kube, names.box)) ?? {}));
 
   // These two Secrets must match: the private one is created first, and the public one can always be derived from it.
-  const [publicName, privateName] = [
-    nameOf('sealPublic', 'probeyard-seal-public'),
-    nameOf('sealPrivate', 'probeyard-seal-private'),
-  ];
   const keys = await sealKeys();
-  await ensure(privateName, () => given.sealPrivate ?? keys.private);
-  const held = JSON.parse((await find(kube, privateName))?.['private.jwks'] ?? '{"keys":[]}') as {
+  await ensure(names.sealPrivate, () => given.sealPrivate ?? keys.private);
+  const held = JSON.parse((await find(kube, names.sealPrivate))?.['private.jwks'] ?? '{"keys":[]}') as {
     keys: Record<string, unknown>[];
   };
   const halves = () => ({ 'public.jwks': JSON.stringify({ keys: held.keys.map(openHalf) }) });
-  await ensure(publicName, halves, async (data) =>
+  await ensure(names.sealPublic, halves, async (data) =>
     held.keys.length === 0 || (await fits(data['public.jwks'], held.keys)) ? undefined : halves(),
   );
   return report;

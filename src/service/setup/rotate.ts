@@ -5,7 +5,7 @@ import { type Logger, makeLog } from '../../base/log.ts';
 import { pause } from '../../base/retry.ts';
 import { setPassword } from '../../platform/store/role_password.ts';
 import { type Held, type Rotation, ROTATIONS, type SecretKind } from './rotations.ts';
-import type { SecretData } from './secrets.ts';
+import { dataOf } from './secrets.ts';
 
 /** The key of a Secret that holds the stage of its rotation. Controllers make NATS reload when it changes. */
 const STAGE = 'rotation';
@@ -27,11 +27,6 @@ export interface RotateSettings {
   wait?: (ms: number) => Promise<void>;
 }
 
-const textOf = ({ data = {} }: Secret): SecretData =>
-  Object.fromEntries(
-    Object.entries(data).map(([key, value]) => [key, Buffer.from(String(value), 'base64').toString('utf8')]),
-  );
-
 async function write(kube: KubeClient, secret: Secret, changes: Record<string, string | null>): Promise<void> {
   const entries = Object.entries(changes).map(
     ([key, value]) => [key, value === null ? null : Buffer.from(value).toString('base64')] as const,
@@ -49,7 +44,7 @@ async function step(kube: KubeClient, name: string, rotation: Rotation, settings
   const kinds = [...rotation.others, rotation.primary];
   const secrets = new Map<SecretKind, Secret>();
   for (const kind of kinds) secrets.set(kind, await kube.get<Secret>(SECRETS, names[kind] ?? ''));
-  const held: Held = Object.fromEntries([...secrets].map(([kind, secret]) => [kind, textOf(secret)]));
+  const held: Held = Object.fromEntries([...secrets].map(([kind, secret]) => [kind, dataOf(secret)]));
   const reason = rotation.refusal(held);
   if (reason !== undefined) {
     log.warn({ what: name, secret: names[rotation.primary], reason }, 'cannot rotate');

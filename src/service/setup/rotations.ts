@@ -5,7 +5,8 @@
  */
 import { issuedBy, newAuthority } from './certificates.ts';
 import { withPassword } from '../../platform/store/sign_in.ts';
-import { boxKeys, randomText, sealKeys, type SecretData } from './secrets.ts';
+import { randomText } from '../accounts/token_text.ts';
+import { boxKeys, openHalf, sealKeys, type SecretData } from './secrets.ts';
 
 /** By the names of the chart's `secrets`. */
 export type SecretKind =
@@ -65,11 +66,7 @@ const seal: Rotation = {
     }
     const newest = keys.slice(-1);
     if (stage === 'opens') {
-      const halves = newest.map((jwk) => {
-        const { d: _, ...open } = jwk;
-        return open;
-      });
-      return { stage: 'seals', changes: { sealPublic: { 'public.jwks': text(halves) } } };
+      return { stage: 'seals', changes: { sealPublic: { 'public.jwks': text(newest.map(openHalf)) } } };
     }
     return { stage: undefined, changes: { sealPrivate: { 'private.jwks': text(newest) } } };
   },

@@ -1,15 +1,31 @@
 /** The content of each Secret of the installation. Pure except for randomness; no access to the cluster. */
-import { randomBytes, randomInt } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JSONWebKeySet } from 'jose';
 import { createAccount, createUser } from 'nkeys.js';
-import { newTokenText } from '../accounts/token_text.ts';
+import { newTokenText, randomText } from '../accounts/token_text.ts';
 import { natsAccountConfig, natsServerConfig, type ServerKeys } from '../../platform/bus/server_config.ts';
+import type { Secret } from '../../platform/kube/client.ts';
 
 export type SecretData = Record<string, string>;
 
-const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
-export const randomText = (length: number): string =>
-  Array.from({ length }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
+/** The chart's own names, under `secrets`. */
+export const SECRET_NAMES = {
+  natsTls: 'probeyard-nats-tls',
+  natsAuth: 'probeyard-nats-auth',
+  postgres: 'probeyard-postgres',
+  postgresApi: 'probeyard-postgres-api',
+  postgresController: 'probeyard-postgres-controller',
+  sealPublic: 'probeyard-seal-public',
+  sealPrivate: 'probeyard-seal-private',
+  admin: 'probeyard-admin',
+  box: 'probeyard-box',
+} as const;
+
+/** The content of a Secret that was read. */
+export const dataOf = ({ data = {} }: Secret): SecretData =>
+  Object.fromEntries(
+    Object.entries(data).map(([key, value]) => [key, Buffer.from(String(value), 'base64').toString('utf8')]),
+  );
 
 const seedText = (seed: Uint8Array): string => new TextDecoder().decode(seed);
 
@@ -58,15 +74,20 @@ export function postgres(host: string, username = 'probeyard', database = 'probe
   return { username, password, database, url, 'direct-url': url };
 }
 
+/** The public half of a key. */
+export function openHalf(jwk: Record<string, unknown>): Record<string, unknown> {
+  const { d: _, ...open } = jwk;
+  return open;
+}
+
 /** The API seals sources with the public key; only controllers hold the private one. */
 export async function sealKeys(): Promise<{ public: SecretData; private: SecretData }> {
-  const { publicKey, privateKey } = await generateKeyPair('ECDH-ES', { crv: 'X25519', extractable: true });
-  const open = await exportJWK(publicKey);
-  const kid = await calculateJwkThumbprint(open);
-  const named = (jwk: object) => ({ ...jwk, kid, use: 'enc', alg: 'ECDH-ES' });
+  const { privateKey } = await generateKeyPair('ECDH-ES', { crv: 'X25519', extractable: true });
+  const jwk = await exportJWK(privateKey);
+  const key = { ...jwk, kid: await calculateJwkThumbprint(jwk), use: 'enc', alg: 'ECDH-ES' };
   return {
-    public: { 'public.jwks': JSON.stringify({ keys: [named(open)] }) },
-    private: { 'private.jwks': JSON.stringify({ keys: [named(await exportJWK(privateKey))] }) },
+    public: { 'public.jwks': JSON.stringify({ keys: [openHalf(key)] }) },
+    private: { 'private.jwks': JSON.stringify({ keys: [key] }) },
   };
 }
 
