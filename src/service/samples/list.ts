@@ -13,41 +13,20 @@ export interface Sample {
   codecs?: readonly string[];
 }
 
-const video = (path: string, shows: string, ...codecs: string[]): Sample => ({
-  path,
-  group: 'video',
-  shows,
-  endpoint: 'file',
-  codecs,
-});
-const audio = (path: string, shows: string, ...codecs: string[]): Sample => ({
-  path,
-  group: 'audio',
-  shows,
-  endpoint: 'file',
-  codecs,
-});
-const stream = (path: string, shows: string, ...codecs: string[]): Sample => ({
-  path,
-  group: 'streams',
-  shows,
-  endpoint: path.endsWith('.m3u8') ? 'mediastreamvalidator' : 'file',
-  codecs,
-});
-const signed = (path: string, shows: string, ...codecs: string[]): Sample => ({
-  path,
-  group: 'c2pa',
-  shows,
-  endpoint: 'c2pa',
-  codecs,
-});
-const broken = (path: string, shows: string, ...codecs: string[]): Sample => ({
-  path,
-  group: 'broken',
-  shows,
-  endpoint: 'file',
-  ...(codecs.length > 0 ? { codecs } : {}),
-});
+const of =
+  (group: SampleGroup, endpoint: Sample['endpoint'] = 'file') =>
+  (path: string, shows: string, ...codecs: string[]): Sample => ({
+    path,
+    group,
+    shows,
+    endpoint: path.endsWith('.m3u8') ? 'mediastreamvalidator' : endpoint,
+    ...(group === 'broken' && codecs.length === 0 ? {} : { codecs }),
+  });
+const video = of('video');
+const audio = of('audio');
+const stream = of('streams');
+const signed = of('c2pa', 'c2pa');
+const broken = of('broken');
 
 export const SAMPLES: readonly Sample[] = [
   video('h264-aac.mp4', 'MP4 with the index (moov) first, as for the web', 'h264', 'aac'),
