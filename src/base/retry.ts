@@ -1,4 +1,5 @@
 /** Back-off after failures, and deadlines. */
+import { setTimeout as delay } from 'node:timers/promises';
 
 export interface Pauses {
   /** Milliseconds after the first failure; doubled after each further one, up to `longest`. */
@@ -35,18 +36,8 @@ export function backoff(pauses: Pauses, random: () => number = Math.random): Bac
 }
 
 /** Ends early, without an error, when the signal aborts. */
-export function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal?.aborted) return resolve();
-    const end = () => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    signal?.addEventListener('abort', end);
-  });
-}
+export const pause = (ms: number, signal?: AbortSignal): Promise<void> =>
+  delay(ms, undefined, { signal }).catch(() => {});
 
 export interface RetryOptions extends Pauses {
   /** No attempt starts after this time, by `performance.now()`. */
