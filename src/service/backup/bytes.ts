@@ -30,17 +30,6 @@ export class ByteReader {
     return all.subarray(0, count);
   }
 
-  /** Whether nothing follows. */
-  async ended(): Promise<boolean> {
-    this.#held = await this.#peek();
-    return this.#held.length === 0;
-  }
-
-  async #peek(): Promise<Buffer> {
-    const next = await this.upTo(1);
-    return next.length === 0 ? next : Buffer.concat([next, this.#held]);
-  }
-
   /** A line without its end; undefined if there is none within `most` bytes. */
   async line(most: number): Promise<string | undefined> {
     let text = '';
