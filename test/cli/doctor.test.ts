@@ -14,14 +14,9 @@ import {
   wasRefused,
   whyNotStarted,
 } from '../../src/cli/doctor/preflight_pods.ts';
-import { apiLatency } from '../../src/service/doctor/checks/api_latency.ts';
-import { dns as dnsLookup } from '../../src/service/doctor/checks/dns.ts';
-import { dnsPods } from '../../src/service/doctor/checks/dns_pods.ts';
-import { kubernetes } from '../../src/service/doctor/checks/kubernetes.ts';
-import { networkPolicy } from '../../src/service/doctor/checks/network_policy.ts';
-import { pull } from '../../src/service/doctor/checks/pull.ts';
-import { syscallFilter } from '../../src/service/doctor/checks/syscall_filter.ts';
-import { userNamespace } from '../../src/service/doctor/checks/user_namespace.ts';
+import { dnsPods, kubernetes, pull } from '../../src/service/doctor/checks/cluster.ts';
+import { networkPolicy, syscallFilter, userNamespace } from '../../src/service/doctor/checks/runner.ts';
+import { apiLatency, dns as dnsLookup } from '../../src/service/doctor/checks/service.ts';
 import { findingOf, type Finding } from '../../src/service/doctor/finding.ts';
 import { CLUSTER_PLACES } from '../../src/service/doctor/places.ts';
 import { valuesOf } from '../../src/service/doctor/report.ts';

@@ -11,7 +11,7 @@ import { promisify } from 'node:util';
 import type { Finding } from '../../src/service/doctor/finding.ts';
 import type { Place } from '../../src/service/doctor/places.ts';
 import { decoded } from '../../src/service/doctor/report.ts';
-import { launcherWall } from '../../src/service/doctor/checks/syscall_filter.ts';
+import { launcherWall } from '../../src/service/doctor/checks/runner.ts';
 import { natsTls } from '../../src/service/setup/certificates.ts';
 import { buildLauncher } from '../runner/built_launcher.ts';
 

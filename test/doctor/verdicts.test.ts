@@ -1,20 +1,16 @@
 /** What each check says of recorded facts. */
 import assert from 'node:assert/strict';
-import { api } from '../../src/service/doctor/checks/api.ts';
-import { apiLatency } from '../../src/service/doctor/checks/api_latency.ts';
-import { cgroup, typeIn } from '../../src/service/doctor/checks/cgroup.ts';
-import { bounds, clock } from '../../src/service/doctor/checks/clock.ts';
-import { dnsPods } from '../../src/service/doctor/checks/dns_pods.ts';
-import { dns, serversIn } from '../../src/service/doctor/checks/dns.ts';
-import { imageVolume } from '../../src/service/doctor/checks/image_volume.ts';
-import { kernel } from '../../src/service/doctor/checks/kernel.ts';
-import { kubernetes } from '../../src/service/doctor/checks/kubernetes.ts';
-import { networkPolicy } from '../../src/service/doctor/checks/network_policy.ts';
-import { nodes } from '../../src/service/doctor/checks/nodes.ts';
-import { pull, pullIn } from '../../src/service/doctor/checks/pull.ts';
-import { storage } from '../../src/service/doctor/checks/storage.ts';
-import { syscallFilter } from '../../src/service/doctor/checks/syscall_filter.ts';
-import { userNamespace } from '../../src/service/doctor/checks/user_namespace.ts';
+import { dnsPods, kubernetes, nodes, pull, pullIn } from '../../src/service/doctor/checks/cluster.ts';
+import {
+  cgroup,
+  imageVolume,
+  kernel,
+  networkPolicy,
+  syscallFilter,
+  typeIn,
+  userNamespace,
+} from '../../src/service/doctor/checks/runner.ts';
+import { api, apiLatency, bounds, clock, dns, serversIn, storage } from '../../src/service/doctor/checks/service.ts';
 import { withoutPod, type Check, type NotStarted, type Status, type Values } from '../../src/service/doctor/finding.ts';
 
 type Row<Facts> = readonly [facts: Facts, status: Status, found: RegExp, set?: Values];

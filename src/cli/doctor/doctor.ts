@@ -1,10 +1,7 @@
 /** `doctor`: starts the pods of the preflight, reads what they found, and says which values fit. */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { dnsPods, type DnsPods } from '../../service/doctor/checks/dns_pods.ts';
-import { kubernetes } from '../../service/doctor/checks/kubernetes.ts';
-import { nodes } from '../../service/doctor/checks/nodes.ts';
-import { pull } from '../../service/doctor/checks/pull.ts';
+import { dnsPods, type DnsPods, kubernetes, nodes, pull } from '../../service/doctor/checks/cluster.ts';
 import { type Check, type Finding, findingOf } from '../../service/doctor/finding.ts';
 import { EXIT, Failure, Interrupted, usage } from '../exits.ts';
 import { type Kubectl, kubectlOf } from '../kubectl/run_kubectl.ts';

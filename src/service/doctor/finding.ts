@@ -1,4 +1,5 @@
 /** What the preflight finds out about a cluster. Pods print it, and the command line reads it. */
+import type { Settings } from './settings.ts';
 
 export const STATUSES = ['pass', 'warn', 'fail', 'unknown'] as const;
 /** warn: it works with a wall less, or slower. unknown: it could not be found out. */
@@ -38,7 +39,7 @@ export interface Check<Facts> {
 }
 
 /** A check that runs in a pod. */
-export interface Probe<Facts, Settings> extends Check<Facts> {
+export interface Probe<Facts> extends Check<Facts> {
   collect(settings: Settings): Promise<Facts>;
 }
 
@@ -56,7 +57,7 @@ export const findingOf = ({ id, title, wanted, why }: Named, { status, found, se
 
 const unknown = (found: string): Verdict => ({ status: 'unknown', found });
 
-export async function examine<Facts, Settings>(probe: Probe<Facts, Settings>, settings: Settings): Promise<Finding> {
+export async function examine<Facts>(probe: Probe<Facts>, settings: Settings): Promise<Finding> {
   try {
     return findingOf(probe, probe.verdict(await probe.collect(settings)));
   } catch (error) {
@@ -77,4 +78,10 @@ const UNRELATED = [
 export function withoutPod(check: Check<never>, why: NotStarted): Finding {
   const verdict = UNRELATED.includes(why.reason) ? undefined : check.notStarted?.(why);
   return findingOf(check, verdict ?? unknown(`the pod did not start: ${why.reason}: ${why.message}`));
+}
+
+/** `0.4 ms`, `12 ms`, `1.3 s`. */
+export function shownMs(ms: number): string {
+  if (ms >= 1000) return `${(ms / 1000).toFixed(1)} s`;
+  return ms >= 10 ? `${Math.round(ms)} ms` : `${ms.toFixed(1)} ms`;
 }

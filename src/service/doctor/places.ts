@@ -1,18 +1,7 @@
 /** Which checks run in which pod. */
-import { api } from './checks/api.ts';
-import { apiLatency } from './checks/api_latency.ts';
-import { cgroup } from './checks/cgroup.ts';
-import { clock } from './checks/clock.ts';
-import { dns } from './checks/dns.ts';
-import { imageVolume } from './checks/image_volume.ts';
-import { kernel } from './checks/kernel.ts';
-import { networkPolicy } from './checks/network_policy.ts';
-import { sample } from './checks/sample.ts';
-import { storage } from './checks/storage.ts';
-import { syscallFilter } from './checks/syscall_filter.ts';
-import { userNamespace } from './checks/user_namespace.ts';
+import { cgroup, imageVolume, kernel, networkPolicy, syscallFilter, userNamespace } from './checks/runner.ts';
+import { api, apiLatency, clock, dns, sample, storage } from './checks/service.ts';
 import type { Probe } from './finding.ts';
-import type { Settings } from './settings.ts';
 
 export const PLACES = [
   'service',
@@ -35,7 +24,7 @@ export type Place = (typeof PLACES)[number];
 export const isPlace = (text: string): text is Place => (PLACES as readonly string[]).includes(text);
 
 // oxlint-disable-next-line typescript/no-explicit-any -- facts of every form: each check reads its own
-type AnyProbe = Probe<any, Settings>;
+type AnyProbe = Probe<any>;
 
 export const CHECKS_OF: Readonly<Record<Place, readonly AnyProbe[]>> = {
   /** As API and controller pods are: it may call the API server. */
