@@ -9,7 +9,6 @@ import type { Settings } from '../settings.ts';
 
 /** Of the API server, without credentials: what it answers is not looked at, but when, and at which time. */
 interface Answer {
-  status: number;
   /** The server's clock, in whole seconds, as milliseconds; NaN: it does not say. */
   date: number;
   /** This machine's clock. */
@@ -21,13 +20,11 @@ interface Answer {
 
 const CALL_MS = 10_000;
 
-interface ApiServer {
-  ask(): Promise<Answer>;
-  close(): void;
-}
-
 /** Over one connection: the first answer includes its set-up. */
-async function openApiServer({ apiServer, caFile }: Settings): Promise<ApiServer> {
+async function withApiServer<T>(
+  { apiServer, caFile }: Settings,
+  work: (ask: () => Promise<Answer>) => Promise<T>,
+): Promise<T> {
   if (apiServer === '') throw new Error('the address of the API server is not known outside of a pod');
   const ca = await readFile(caFile).catch(() => {
     throw new Error(`the certificate authority of the API server cannot be read (${caFile})`);
@@ -39,7 +36,6 @@ async function openApiServer({ apiServer, caFile }: Settings): Promise<ApiServer
       const began = performance.now();
       const call = request(`${apiServer}/version`, { agent, timeout: CALL_MS }, (response) => {
         const answer: Answer = {
-          status: response.statusCode ?? 0,
           date: Date.parse(response.headers.date ?? ''),
           sentAt,
           receivedAt: Date.now(),
@@ -53,11 +49,20 @@ async function openApiServer({ apiServer, caFile }: Settings): Promise<ApiServer
       call.once('error', reject);
       call.end();
     });
-  return { ask, close: () => agent.destroy() };
+  try {
+    return await work(ask);
+  } finally {
+    agent.destroy();
+  }
 }
 
 const quantile = (values: readonly number[], share: number): number =>
   values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))] ?? Number.NaN;
+
+function spread(durations: Durations): { found: string; late: number } {
+  const late = quantile(durations, 0.95);
+  return { found: `median ${shownMs(quantile(durations, 0.5))}, 19 of 20 within ${shownMs(late)}`, late };
+}
 
 const TIMED_CALLS = 30;
 const SLOW_API_MS = 200;
@@ -72,20 +77,15 @@ export const apiLatency: Probe<Durations> = {
   title: 'Kubernetes API latency',
   wanted: `19 of 20 answers within ${shownMs(SLOW_API_MS)}`,
   why: 'A request takes four writes to the API server, and the leader renews its lease there.',
-  async collect(settings) {
-    const server = await openApiServer(settings);
-    try {
-      await server.ask();
+  collect: (settings) =>
+    withApiServer(settings, async (ask) => {
+      await ask();
       const durations: number[] = [];
-      for (let call = 0; call < TIMED_CALLS; call++) durations.push((await server.ask()).durationMs);
+      for (let call = 0; call < TIMED_CALLS; call++) durations.push((await ask()).durationMs);
       return durations;
-    } finally {
-      server.close();
-    }
-  },
+    }),
   verdict(durations) {
-    const [middle, late] = [quantile(durations, 0.5), quantile(durations, 0.95)];
-    const found = `median ${shownMs(middle)}, 19 of 20 within ${shownMs(late)}`;
+    const { found, late } = spread(durations);
     if (late >= LOST_LEASE_MS) return { status: 'fail', found };
     if (late <= SLOW_API_MS) return { status: 'pass', found };
     return { status: 'warn', found, set: { 'flowControl.enabled': true } };
@@ -116,19 +116,15 @@ export const clock: Probe<readonly Times[]> = {
   title: 'clock',
   wanted: `at most ${shownMs(APART_MS)} apart from the API server's`,
   why: 'Tokens and certificates are valid by the clock. Let the nodes keep time by NTP.',
-  async collect(settings) {
-    const server = await openApiServer(settings);
-    try {
+  collect: (settings) =>
+    withApiServer(settings, async (ask) => {
       const answers: Answer[] = [];
       for (let call = 0; call < CLOCK_CALLS; call++) {
         if (call > 0) await delay(GAP_MS);
-        answers.push(await server.ask());
+        answers.push(await ask());
       }
       return answers;
-    } finally {
-      server.close();
-    }
-  },
+    }),
   verdict(answers) {
     const dated = answers.filter(({ date }) => !Number.isNaN(date));
     if (dated.length === 0) return { status: 'unknown', found: 'the API server does not say which time it is' };
@@ -246,8 +242,7 @@ export const storage: Probe<Durations> = {
     }
   },
   verdict(durations) {
-    const [middle, late] = [quantile(durations, 0.5), quantile(durations, 0.95)];
-    const found = `median ${shownMs(middle)}, 19 of 20 within ${shownMs(late)}`;
+    const { found, late } = spread(durations);
     if (late >= MOST_SYNC_MS) return { status: 'fail', found };
     return { status: late > SLOW_SYNC_MS ? 'warn' : 'pass', found };
   },
