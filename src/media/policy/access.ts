@@ -1,7 +1,7 @@
 /** A field's path in a policy, and how its value is read from a report. Compiled once, when the policy is read. */
 import { ruleOf } from '../report/fields.ts';
 import { objectOf } from '../report/json.ts';
-import { same, type Tolerance as TableTolerance } from '../report/tolerances.ts';
+import type { Tolerance as TableTolerance } from '../report/tolerances.ts';
 import { PolicyError, quoted, unknownName } from './error.ts';
 import { CONTAINER_FIELDS, STREAM_FIELDS, TOP_FIELDS, type Fields, type PolicyField } from './fields.ts';
 import { LONGEST_PATH } from './limits.ts';
@@ -101,15 +101,4 @@ function access(
       return value ?? (pictures !== undefined && !objectOf(view['looked_at'])['pictures'] ? undefined : unsaid);
     },
   };
-}
-
-/** Whether two values of a field are the same to the report: its table says how far they may lie apart. */
-export function withinTable(
-  { tolerance, kind }: Access,
-  a: string | number | boolean,
-  b: string | number | boolean,
-  frame: number,
-  duration: number | undefined,
-): boolean | undefined {
-  return tolerance === undefined || kind.text !== undefined ? kind.equal(a, b) : same(a, b, tolerance, frame, duration);
 }

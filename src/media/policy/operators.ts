@@ -1,7 +1,8 @@
 /** The operators: what each accepts, and whether a value satisfies it. One row each. */
 import { PolicyError, quoted } from './error.ts';
+import { failed, passed, unknown, type Finding, type Told } from './finding.ts';
 import { globOf, type Glob } from './glob.ts';
-import { refused, type Kind, type Value } from './kinds.ts';
+import { refused, shown, type Kind, type Value } from './kinds.ts';
 import { LONGEST_GLOB, LONGEST_TEXT, MOST_VALUES } from './limits.ts';
 import type { Site } from './run.ts';
 import { allowed, toleranceOf } from './units.ts';
@@ -72,27 +73,37 @@ const apart = (a: number, b: number): number =>
 
 type Compile = (subject: Subject, operand: unknown, at: string) => Test;
 
+/** A test of two numbers: of the value and of the bound, where both are known. */
+const ofNumbers = (
+  order: (value: Value) => number | undefined,
+  bound: Wanted,
+  expected: string,
+  holds: (actual: number, bound: number, site: Site) => boolean,
+): Test => {
+  const both = (actual: Value, site: Site): [number, number] | undefined => {
+    const other = bound.of(site);
+    const [a, b] = [order(actual), other === undefined ? undefined : order(other)];
+    return a === undefined || b === undefined ? undefined : [a, b];
+  };
+  return {
+    expected,
+    holds(actual, site) {
+      const numbers = both(actual, site);
+      return numbers && holds(...numbers, site);
+    },
+    far(actual, site) {
+      const numbers = both(actual, site);
+      return numbers ? apart(...numbers) : 1;
+    },
+  };
+};
+
 const limit =
   (operator: string, words: string, holds: (actual: number, bound: number) => boolean): Compile =>
   (subject, operand, at) => {
     const order = ordered(subject, operator, at);
     const bound = wanted(subject, operand, at);
-    const both = (actual: Value, site: Site): [number, number] | undefined => {
-      const other = bound.of(site);
-      const [a, b] = [order(actual), other === undefined ? undefined : order(other)];
-      return a === undefined || b === undefined ? undefined : [a, b];
-    };
-    return {
-      expected: `${words} ${bound.text}`,
-      holds(actual, site) {
-        const numbers = both(actual, site);
-        return numbers && holds(...numbers);
-      },
-      far(actual, site) {
-        const numbers = both(actual, site);
-        return numbers ? apart(...numbers) : 1;
-      },
-    };
+    return ofNumbers(order, bound, `${words} ${bound.text}`, holds);
   };
 
 /** Every one that is not told counts as unknown, unless another one decides. */
@@ -229,24 +240,12 @@ const OPERATORS: Readonly<Record<string, Compile>> = {
         `${quoted(spare)} is not accepted here; accepted: a number or text in the unit of the field, or a share ` +
           `such as "0.5 %"${kind.unit === 'seconds' ? ', or "2 frames"' : ''}`,
       );
-    const both = (actual: Value, site: Site): [number, number] | undefined => {
-      const value = other.of(site);
-      const [a, b] = [order(actual), value === undefined ? undefined : order(value)];
-      return a === undefined || b === undefined ? undefined : [a, b];
-    };
-    return {
-      expected: `${other.text}, within ${String(spare)}`,
-      holds(actual, site) {
-        const numbers = both(actual, site);
-        if (numbers === undefined) return undefined;
-        const [a, b] = numbers;
-        return Math.abs(a - b) <= allowed(tolerance, b, subject.frame(site)) + 1e-9;
-      },
-      far(actual, site) {
-        const numbers = both(actual, site);
-        return numbers ? apart(...numbers) : 1;
-      },
-    };
+    return ofNumbers(
+      order,
+      other,
+      `${other.text}, within ${String(spare)}`,
+      (a, b, site) => Math.abs(a - b) <= allowed(tolerance, b, subject.frame(site)) + 1e-9,
+    );
   },
   'starts-with'(subject, operand, at) {
     const caseless = textOnly(subject, 'starts-with', at);
@@ -332,6 +331,28 @@ export function judge({ tests }: Tests, actual: Value, site: Site): boolean | un
   return told;
 }
 
-export const farOf = ({ tests }: Tests, actual: Value, site: Site): number =>
+/** What the tests say of a value that is there: all subjects put it into the same words. */
+export function ofValue(
+  tests: Tests,
+  said: unknown,
+  actual: Value,
+  site: Site,
+  about: (site: Site, message: string, actual: string) => Told,
+  expected = tests.expected,
+): Finding {
+  const none = tests.presence === false;
+  const holds = none ? false : judge(tests, actual, site);
+  const tell = (): Told => {
+    const text = shown(said);
+    if (holds === true) return about(site, `is ${text}`, text);
+    const why = holds === undefined ? ', which cannot be compared' : '';
+    return about(site, `is ${text}${why}; expected ${none ? 'none' : expected}`, text);
+  };
+  if (holds === true) return passed(tell);
+  if (holds === undefined) return unknown(tell);
+  return none ? failed(1, tell) : { came: 'fail', far: () => farOf(tests, actual, site), tell };
+}
+
+const farOf = ({ tests }: Tests, actual: Value, site: Site): number =>
   tests.reduce((sum, test) => sum + (test.holds(actual, site) === true ? 0 : (test.far?.(actual, site) ?? 1)), 0) /
   Math.max(1, tests.length);

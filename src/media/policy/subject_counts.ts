@@ -1,14 +1,14 @@
 /** The subjects that count: streams, warnings and disagreements of the report, findings of the HLS validator. */
 import { listOf, objectOf } from '../report/json.ts';
-import { accessTo, NO_STREAM, type Access } from './access.ts';
+import { accessTo, NO_STREAM } from './access.ts';
 import { countHolds, countingOf, type Counting } from './counted.ts';
 import { PolicyError, quoted, unknownName } from './error.ts';
 import { EXHAUSTED, failed, notApplicable, passed, unknown, type Finding, type Told } from './finding.ts';
 import { shown } from './kinds.ts';
 import { once, within, type Node, type Place } from './node.ts';
 import { only } from './operators.ts';
-import type { Run, Stream } from './run.ts';
-import { placeOf, told } from './subject_field.ts';
+import type { Run } from './run.ts';
+import { placeOf, streamAt, told } from './subject_field.ts';
 import { STREAM_TYPES } from './types.ts';
 import { allowed, toleranceOf } from './units.ts';
 
@@ -152,17 +152,13 @@ function fieldDisagreement(value: Members, at: string, { scope }: Place): Node {
         );
       const [a, b] = [ffprobe, mediainfo].map((one) => numberOf(access.kind.actual(one)));
       if (tolerance === undefined || a === undefined || b === undefined) return failed(1, tell);
-      const most = allowed(tolerance, Math.max(Math.abs(a), Math.abs(b)), run.frame(frameStream(access, run, own)));
+      const most = allowed(tolerance, Math.max(Math.abs(a), Math.abs(b)), run.frame(streamAt(access, run, own)));
       return Math.abs(a - b) <= most + 1e-9 ? passed(tell) : failed(0.9, tell);
     },
   };
 }
 
 const numberOf = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
-function frameStream(access: Access, run: Run, own: Stream | undefined): Stream | undefined {
-  const stream = access.streamOf(run, own);
-  return stream === NO_STREAM ? undefined : stream;
-}
 
 const LEVELS = ['must-fix', 'should-fix', 'info'] as const;
 const TOTALS = { 'must-fix': 'must_fix', 'should-fix': 'should_fix', info: 'info' } as const;

@@ -3,7 +3,7 @@ import { PolicyError, unknownName } from './error.ts';
 import { EXHAUSTED, failed, notApplicable, passed, unknown, type Finding, type Told } from './finding.ts';
 import { SAID, shown } from './kinds.ts';
 import { gathered, once, rangeOf, within, type Node, type Place, type Range } from './node.ts';
-import { farOf, judge, only, OPERATOR_NAMES, testsOf, type Subject, type Tests } from './operators.ts';
+import { ofValue, only, OPERATOR_NAMES, testsOf, type Subject, type Tests } from './operators.ts';
 import { elementsOf, rawPath, rootOf, valueIn, type RawPath } from './raw_path.ts';
 import type { Run, Site } from './run.ts';
 import { RAW_TOOLS, type RawTool } from './types.ts';
@@ -84,14 +84,5 @@ function one(said: unknown, tests: Tests, site: Site, told: (message: string, ac
     const about = () => told(there ? 'is there' : 'is not there', there ? shown(said) : undefined);
     return there === tests.presence && tests.tests.length === 0 ? passed(about) : failed(1, about);
   }
-  if (tests.presence === false) return failed(1, () => told(`is ${shown(said)}; expected none`, shown(said)));
-  const holds = judge(tests, actual, site);
-  if (holds === true) return passed(() => told(`is ${shown(said)}`, shown(said)));
-  if (holds === false)
-    return {
-      came: 'fail',
-      far: () => farOf(tests, actual, site),
-      tell: () => told(`is ${shown(said)}; expected ${tests.expected}`, shown(said)),
-    };
-  return unknown(() => told(`is ${shown(said)}, which cannot be compared; expected ${tests.expected}`, shown(said)));
+  return ofValue(tests, said, actual, site, (_site, message, text) => told(message, text));
 }
