@@ -9,7 +9,7 @@ const ROLES: Record<string, () => Promise<{ run(): Promise<void> }>> = {
   migrate: () => import('./platform/store/main.ts'),
   backup: () => import('./service/backup/main.ts'),
   'backup-key': () => import('./service/backup/key.ts'),
-  restore: () => import('./service/backup/restore_main.ts'),
+  restore: () => import('./service/backup/restore.ts'),
   renew: () => import('./service/setup/renew.ts'),
   rotate: () => import('./service/setup/rotate.ts'),
   samples: () => import('./service/samples/main.ts'),

@@ -6,13 +6,12 @@ import { ATTEMPT_LIMITS, makeAttempts, type Attempts } from './attempts.ts';
 import { makeBox, type Box } from './box.ts';
 import type { Caller } from './caller.ts';
 import { makeKnownBrowsers, type KnownBrowsers } from './known_browsers.ts';
-import { makeJwts, type Jwts } from './jwt.ts';
+import { makeJwts, makeSigningKeys, type Jwts } from './jwt.ts';
 import { startMailer } from './mailer.ts';
 import type { MailText } from './mail_texts.ts';
 import { makePasswords, type Passwords } from './passwords.ts';
 import { openSession, type OpenedSession, type SessionAsked } from './session.ts';
 import type { AccountSettings } from './settings.ts';
-import { makeSigningKeys } from './signing_keys.ts';
 import { newWebhookSecret, webhookKey } from './token_text.ts';
 
 export type { AccountSettings } from './settings.ts';

@@ -1,6 +1,8 @@
 /** JWTs of sessions and of links in mails. Each kind has its own audience, so one is never accepted as another. */
-import { errors, jwtVerify, SignJWT } from 'jose';
-import { ALGORITHM, type SigningKeys } from './signing_keys.ts';
+import { calculateJwkThumbprint, errors, exportJWK, generateKeyPair, jwtVerify, SignJWT, type JWK } from 'jose';
+import type { Logger } from '../../base/log.ts';
+import type { Store } from '../../platform/store/store.ts';
+import type { Box } from './box.ts';
 
 export type Audience = 'session' | 'verify' | 'reset';
 export interface Claims {
@@ -15,6 +17,118 @@ export interface Jwts {
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/**
+ * The keys that sign JWTs: generated here, stored with sealed private keys, rotated monthly. A key's signatures are
+ * accepted until the last JWT that it signed has expired. A replica reloads the keys when it meets an unknown one.
+ */
+const ALGORITHM = 'ES256';
+const DAY_MS = 86_400_000;
+const SIGNS_MS = 30 * DAY_MS;
+/** The longest-lived JWT lasts two weeks. */
+const VERIFIES_MS = SIGNS_MS + 15 * DAY_MS;
+/** A new key is created this long before the last one expires. */
+const RENEW_MS = DAY_MS;
+/** Minimum interval of reloads, against requests with invented key ids. */
+const RELOAD_MS = 1_000;
+
+interface SigningKey extends JWK {
+  kid: string;
+}
+
+interface SigningKeys {
+  current(): Promise<SigningKey>;
+  /** Undefined: no valid key has this id. */
+  publicKey(kid: string): Promise<JWK | undefined>;
+}
+
+interface Loaded {
+  signing: SigningKey | null;
+  signsUntil: number;
+  public: Map<string, JWK>;
+  at: number;
+}
+
+export function makeSigningKeys({
+  store,
+  box,
+  log,
+}: {
+  store: Pick<Store, 'signingKeys' | 'addSigningKey' | 'clock'>;
+  box: Box;
+  log: Logger;
+}): SigningKeys {
+  let loaded: Loaded | undefined;
+  let loading: Promise<Loaded> | undefined;
+
+  async function load(): Promise<Loaded> {
+    const records = await store.signingKeys();
+    const next: Loaded = {
+      signing: null,
+      signsUntil: 0,
+      public: new Map(records.map(({ kid, public: jwk }) => [kid, jwk])),
+      at: performance.now(),
+    };
+    for (const { kid, sealed, signsUntil } of records) {
+      if (signsUntil.getTime() <= store.clock.now()) continue;
+      try {
+        next.signing = JSON.parse(await box.open(sealed, 'signing-key', kid)) as SigningKey;
+        next.signsUntil = signsUntil.getTime();
+        break;
+      } catch (error) {
+        // Sealed with a key that no longer exists: its signatures remain valid, and another key signs from now on.
+        log.warn({ err: error, kid }, 'cannot decrypt a signing key');
+      }
+    }
+    return next;
+  }
+
+  async function make(): Promise<void> {
+    const { publicKey, privateKey } = await generateKeyPair(ALGORITHM, { extractable: true });
+    const open = await exportJWK(publicKey);
+    const kid = await calculateJwkThumbprint(open);
+    const named = (jwk: JWK) => ({ ...jwk, kid, alg: ALGORITHM, use: 'sig' });
+    await store.addSigningKey({
+      kid,
+      public: named(open),
+      sealed: await box.seal(JSON.stringify(named(await exportJWK(privateKey))), 'signing-key', kid),
+      signsMs: SIGNS_MS,
+      verifiesMs: VERIFIES_MS,
+    });
+    log.info({ kid }, 'JWT signing key created');
+  }
+
+  const reload = (): Promise<Loaded> => {
+    loading ??= load()
+      .then((next) => (loaded = next))
+      .finally(() => {
+        loading = undefined;
+      });
+    return loading;
+  };
+
+  return {
+    async current() {
+      let keys = loaded ?? (await reload());
+      if (!keys.signing || keys.signsUntil - RENEW_MS < store.clock.now()) {
+        // Another replica may have created one meanwhile.
+        keys = await reload();
+        if (!keys.signing || keys.signsUntil - RENEW_MS < store.clock.now()) {
+          await make();
+          keys = await reload();
+        }
+      }
+      if (!keys.signing) throw new Error('no JWT signing key');
+      return keys.signing;
+    },
+    async publicKey(kid) {
+      const keys = loaded ?? (await reload());
+      const known = keys.public.get(kid);
+      if (known || performance.now() - keys.at < RELOAD_MS) return known;
+      return (await reload()).public.get(kid);
+    },
+  };
+}
 
 export function makeJwts({ keys, issuer, now }: { keys: SigningKeys; issuer(): Promise<string>; now(): number }): Jwts {
   return {

@@ -1,8 +1,15 @@
-/** Restores a backup into an empty database, and erases again what was erased after it. */
+/**
+ * The role `restore`, a job of the chart: restores a backup into an empty database once, and erases again what was
+ * erased after it. A later start finds it done.
+ */
 import { createGunzip } from 'node:zlib';
+import { directPostgresOf, loadConfig } from '../../base/config.ts';
+import { makeLog } from '../../base/log.ts';
+import { retry } from '../../base/retry.ts';
 import type { ConnectionSettings } from '../../platform/store/connection.ts';
 import type { Erased } from '../../platform/store/backups.ts';
-import { type Load, openLoad } from '../../platform/store/load.ts';
+import { isStoreError } from '../../platform/store/errors.ts';
+import { type Load, openLoad, restoredFrom } from '../../platform/store/load.ts';
 import { decrypted, type Opener } from './age.ts';
 import { unarchived } from './archive.ts';
 import { type Bytes, through } from './bytes.ts';
@@ -10,7 +17,8 @@ import { type Opened, openMembers } from './content.ts';
 import type { Destination } from './destination.ts';
 import { ERASURES, readErasures } from './erasures.ts';
 import { BackupError, isBackupError } from './errors.ts';
-import { boxBytes, checkBox, checkKeys, type Keys } from './keys.ts';
+import { boxBytes, checkBox, checkKeys, type Keys, readKeys } from './keys.ts';
+import { destinationOf, openerOf } from './settings.ts';
 
 /** Opens a backup up to its keys, which come before the rows. */
 async function openBackup(bytes: Bytes, opener: Opener): Promise<Opened> {
@@ -53,7 +61,7 @@ export interface RestoreBackup {
   installed: Keys;
 }
 
-export interface Restored {
+interface Restored {
   takenAt: string;
   tables: number;
   /** What the backup still had of what was erased or revoked after it; undefined: there is no list. */
@@ -104,5 +112,30 @@ async function eraseAgain(
   } catch (error) {
     if (isBackupError(error, 'not-found')) return undefined;
     throw error;
+  }
+}
+
+const PAUSES = { first: 500, longest: 2_000 };
+
+export async function run(): Promise<void> {
+  const config = loadConfig('restore');
+  const log = makeLog('restore', config);
+  const name = config.restoreName;
+  const database = directPostgresOf(config);
+  const before = await retry(() => restoredFrom(database), {
+    ...PAUSES,
+    until: performance.now() + config.waitMs,
+    when: (error) => isStoreError(error, 'unreachable', 'not-ready'),
+  });
+  if (before === name) return log.info({ name }, 'this backup is restored already');
+  const destination = destinationOf(config);
+  try {
+    const installed = readKeys(config.keysFolder);
+    const restored = await restoreBackup({ database, destination, name, opener: openerOf(config), installed });
+    log.info({ name, ...restored }, 'backup restored');
+    if (!restored.erased)
+      log.warn({ name }, 'there is no list of erasures: what was erased after the backup is here again');
+  } finally {
+    destination.close();
   }
 }
