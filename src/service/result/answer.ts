@@ -7,6 +7,7 @@ import { FILE_ROWS, sectionOf, type EndpointTool, type FileTool, type SectionNam
 import { assemble, type Answer } from './assemble.ts';
 import { assembleComparison } from './assemble_comparison.ts';
 import { assembleSingle } from './assemble_single.ts';
+import type { Recorded } from './metadata.ts';
 import type { Unpacked } from './unpack.ts';
 import type { NamedPolicy } from './verdict.ts';
 
@@ -27,13 +28,6 @@ export interface ResponseForm {
 }
 
 export const COMPARED: ResponseForm = { compared: true, shown: [], injectOutput: false, injectJson: false };
-
-/** The recorded end of a request. */
-export interface Recorded {
-  requestId: string;
-  queueTimeMs: number;
-  error: string | null;
-}
 
 /** Any other end is returned as its status and error only. */
 export const hasEnvelope = ({ hasBody, status }: { hasBody: boolean; status: number | null }): boolean =>

@@ -15,25 +15,30 @@ import {
 } from '../../media/tools/table.ts';
 import { shapeOf } from './outputs.ts';
 import { joined, partOf, quoted, wholeOf, type Piece } from './pieces.ts';
-import { readOf } from './read_of.ts';
+import { metadataOf } from './metadata.ts';
 import { verdictOf, type NamedPolicy } from './verdict.ts';
 
-export interface AnswerOptions {
+/** Of a response with outputs, whether of one tool or of several. */
+export interface OutputOptions {
   requestId: string;
   queueTimeMs: number;
-  /** Sections of the response; absent: all. Tools that ran only for the report are not among them. */
-  shown?: readonly FileTool[];
   /** With one tool shown: the body is its bare output. */
   injectOutput?: boolean;
-  /** Media type of that output, if it is not JSON. */
-  bareType?: string;
+  /** JSON is an object in the response, and not a text that contains one. */
   injectJson?: boolean;
-  /** The policy named by the request: its verdict is included. */
+  /** The policy named by the request: its verdict is included in the envelope. */
   policy?: NamedPolicy | undefined;
-  /** Leaves the members `response` out. */
+  /** Leaves the outputs, and what the envelope has of them, out. */
   withoutOutputs?: boolean;
   /** The outputs, if they are in memory. */
   outputs: Buffer | null;
+}
+
+export interface AnswerOptions extends OutputOptions {
+  /** Sections of the response; absent: all. Tools that ran only for the report are not among them. */
+  shown?: readonly FileTool[];
+  /** Media type of a bare output, if it is not JSON. */
+  bareType?: string;
 }
 
 export interface Answer {
@@ -100,14 +105,14 @@ function bare(tool: Told, { outputs, bareType = TEXT_TYPE }: AnswerOptions): Ans
 function envelope(
   parts: Part[],
   result: ResultBody,
-  { requestId, queueTimeMs, policy, withoutOutputs = false }: AnswerOptions,
+  { policy, withoutOutputs = false, ...recorded }: AnswerOptions,
 ): Piece[] {
   const verdict = verdictOf(result, policy);
   const success = parts.some(({ tool }) => tool.success);
   const head = {
     success,
     ...(success ? {} : { error: parts[0]?.tool.error ?? 'no tool returned a result', ...codeMember(parts[0]?.tool) }),
-    metadata: { request_id: requestId, queue_time: Math.round(queueTimeMs), ...readOf(result) },
+    metadata: metadataOf(result, recorded),
   };
   return [
     JSON.stringify(head).slice(0, -1),

@@ -5,14 +5,7 @@ import type { Comparison } from '../../media/compare/schema.ts';
 import { SIDES, sideText } from '../../platform/bus/messages.ts';
 import type { ResultBody, ToolResult } from '../../platform/bus/result_body.ts';
 import { JSON_TYPE, type Answer } from './assemble.ts';
-import { readOf } from './read_of.ts';
-
-export interface ComparedRecord {
-  requestId: string;
-  queueTimeMs: number;
-  /** Recorded error of the request. */
-  error: string | null;
-}
+import { metadataOf, type Recorded } from './metadata.ts';
 
 const NOTHING = compareRuns([]);
 
@@ -63,13 +56,13 @@ function tooFew({ tools }: Pick<ResultBody, 'tools'>): string {
 /** The runner's version does not support comparisons: only possible briefly during an upgrade or rollback. */
 const NOT_MADE = 'the runner did not compare the runs';
 
-export function assembleComparison(result: ResultBody, { requestId, queueTimeMs, error }: ComparedRecord): Answer {
+export function assembleComparison(result: ResultBody, recorded: Recorded): Answer {
   const compared = isCompared(result);
   const success = compared && result.comparison !== undefined;
   const body = {
     success,
-    ...(success ? {} : { error: error ?? (compared ? NOT_MADE : tooFew(result)) }),
-    metadata: { request_id: requestId, queue_time: Math.round(queueTimeMs), ...readOf(result) },
+    ...(success ? {} : { error: recorded.error ?? (compared ? NOT_MADE : tooFew(result)) }),
+    metadata: metadataOf(result, recorded),
     runs: result.tools.map((tool) => runOf(tool)),
     ...comparisonOf(result),
   };

@@ -4,29 +4,17 @@
  */
 import { codeMember } from '../../base/causes.ts';
 import type { Output, ResultBody, ToolResult } from '../../platform/bus/result_body.ts';
-import { JSON_TYPE, type Answer } from './assemble.ts';
+import { JSON_TYPE, type Answer, type OutputOptions } from './assemble.ts';
 import { TOOL_TABLE, type EndpointTool } from '../../media/tools/table.ts';
 import { shapeOf } from './outputs.ts';
 import { joined, partOf, quoted, wholeOf, type Piece } from './pieces.ts';
-import { readOf } from './read_of.ts';
-import { verdictOf, type NamedPolicy } from './verdict.ts';
+import { metadataOf } from './metadata.ts';
+import { verdictOf } from './verdict.ts';
 
-export interface SingleOptions {
+export interface SingleOptions extends OutputOptions {
   tool: EndpointTool;
-  requestId: string;
-  queueTimeMs: number;
   /** Recorded error of the request: set whenever the tool did not succeed. */
   error: string | null;
-  /** The body is the tool's bare output. */
-  injectOutput: boolean;
-  /** For an envelope: `output` is an object, not a text that contains one. */
-  injectJson: boolean;
-  /** The policy named by the request: its verdict is included in the envelope. */
-  policy?: NamedPolicy | undefined;
-  /** Leaves the output, and what the envelope has of it, out. */
-  withoutOutputs?: boolean;
-  /** The outputs, if they are in memory. */
-  outputs: Buffer | null;
 }
 
 export function assembleSingle(result: ResultBody, options: SingleOptions): Answer {
@@ -36,7 +24,7 @@ export function assembleSingle(result: ResultBody, options: SingleOptions): Answ
   const verdict = verdictOf(result, options.policy);
   const judged = verdict ? { policy: verdict } : {};
   const pieces = options.withoutOutputs
-    ? [JSON.stringify({ success, ...failed, metadata: metadataOf(result, ran, options), ...judged })]
+    ? [JSON.stringify({ success, ...failed, metadata: timedMetadata(result, ran, options), ...judged })]
     : piecesOf(result, ran, { success, ...failed }, judged, options);
   return { contentType: JSON_TYPE, body: joined(pieces, options.outputs) };
 }
@@ -58,14 +46,12 @@ function piecesOf(
     ...output,
     ',',
     ...members.flatMap((name): Piece[] => [`"${name}":`, memberOf(json, name, options.outputs), ',']),
-    JSON.stringify({ metadata: metadataOf(result, ran, options), ...judged }).slice(1),
+    JSON.stringify({ metadata: timedMetadata(result, ran, options), ...judged }).slice(1),
   ];
 }
 
-const metadataOf = (result: ResultBody, ran: ToolResult | undefined, { requestId, queueTimeMs }: SingleOptions) => ({
-  request_id: requestId,
-  queue_time: Math.round(queueTimeMs),
-  ...readOf(result),
+const timedMetadata = (result: ResultBody, ran: ToolResult | undefined, options: SingleOptions) => ({
+  ...metadataOf(result, options),
   duration: Math.round(ran?.durationMs ?? 0),
   usage: Math.round(ran?.usageMs ?? 0),
 });
