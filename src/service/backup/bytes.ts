@@ -1,6 +1,5 @@
 /** Streams of bytes in bounded memory: reading exact amounts, and passing through a transform. */
-import type { Duplex } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+import { pipeline, type Duplex } from 'node:stream';
 
 export type Bytes = AsyncIterable<Buffer>;
 
@@ -59,17 +58,8 @@ export class ByteReader {
   }
 }
 
-/** What a transform of Node makes of a stream. An error of either side ends both. */
-export async function* through(source: Bytes, transform: Duplex): AsyncGenerator<Buffer> {
-  const fed = pipeline(source, transform);
-  fed.catch(() => {});
-  try {
-    for await (const chunk of transform) yield chunk as Buffer;
-    await fed;
-  } finally {
-    transform.destroy();
-  }
-}
+/** What a transform of Node makes of a stream. An error of either side ends both, and is the reader's to handle. */
+export const through = (source: Bytes, transform: Duplex): Bytes => pipeline(source, transform, () => {});
 
 /** Pieces of exactly `size` bytes, except the last one. Nothing comes of an empty stream. */
 export async function* pieces(source: Bytes, size: number): AsyncGenerator<Buffer> {
