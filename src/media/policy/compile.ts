@@ -3,6 +3,7 @@ import { compileCondition } from './condition.ts';
 import { PolicyError, quoted, unknownName } from './error.ts';
 import { LONGEST_NAME, LONGEST_TEXT, MOST_RULES } from './limits.ts';
 import { within, type Node } from './node.ts';
+import { listAt } from './operators.ts';
 import { REPORT_TOOLS } from '../tools/probe_report.ts';
 import { LEVELS, type Level, type Policy } from './types.ts';
 
@@ -31,11 +32,8 @@ function compilePolicy(value: unknown): CompiledRule[] {
   const { description, uses, rules } = value as Record<string, unknown>;
   described(description, 'description');
   checkUses(uses);
-  if (!Array.isArray(rules)) throw new PolicyError('rules', 'must be a list');
-  if (rules.length === 0) throw new PolicyError('rules', 'must not be empty');
-  if (rules.length > MOST_RULES) throw new PolicyError('rules', `must have at most ${MOST_RULES} members`);
   const names = new Map<string, number>();
-  return rules.map((rule: unknown, index) => {
+  return listAt(rules, 'rules', MOST_RULES, 'members').map((rule, index) => {
     const at = within('rules', index);
     const made = compileRule(rule, at);
     const before = names.get(made.name);

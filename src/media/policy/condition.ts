@@ -3,8 +3,8 @@ import { streamsOf } from './access.ts';
 import { PolicyError, unknownName } from './error.ts';
 import { EXHAUSTED, failed, notApplicable, passed, unknown, type Finding } from './finding.ts';
 import { MOST_CONDITIONS, MOST_DEPTH } from './limits.ts';
-import { gathered, listAt, once, rangeOf, within, type Node, type Place } from './node.ts';
-import { OPERATOR_NAMES } from './operators.ts';
+import { gathered, once, rangeOf, within, type Node, type Place } from './node.ts';
+import { listAt, OPERATOR_NAMES } from './operators.ts';
 import { COUNT_MEMBERS, countNode, disagreementNode, findingsNode, warningsNode } from './subject_counts.ts';
 import { c2paNode } from './subject_c2pa.ts';
 import { FIELD_MEMBERS, fieldNode } from './subject_field.ts';
@@ -138,7 +138,7 @@ function conditional(when: Node, inner: Node): Node {
 
 function groupNode(word: 'all' | 'any' | 'none', value: unknown, { at, scope, depth }: Place): Node {
   const place = within(at, word);
-  const nodes = listAt(value, place, MOST_CONDITIONS).map((member, index) =>
+  const nodes = listAt(value, place, MOST_CONDITIONS, 'members').map((member, index) =>
     compileCondition(member, { at: within(place, index), scope, depth: depth + 1 }),
   );
   const text = `${word} of (${nodes.map((node) => node.text).join('; ')})`.slice(0, 200);

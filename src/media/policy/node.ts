@@ -1,7 +1,7 @@
 /** A condition that is ready to be judged, and the ways in which findings become one. */
 import { PolicyError } from './error.ts';
 import { failed, notApplicable, passed, unknown, type Finding, type Told } from './finding.ts';
-import { MOST_TOLD, MOST_VALUES } from './limits.ts';
+import { MOST_TOLD } from './limits.ts';
 import { only } from './operators.ts';
 import type { Run, Stream } from './run.ts';
 import type { StreamType } from './types.ts';
@@ -128,11 +128,4 @@ export function gathered(
   if (pass.count > high || pass.count + open.count < low)
     return failed(pass.count < low ? (0.9 * (low - pass.count)) / low : 0.9, tell);
   return pass.count >= low && pass.count + open.count <= high ? passed(tell) : unknown(tell);
-}
-
-export function listAt(value: unknown, at: string, most: number = MOST_VALUES): unknown[] {
-  if (!Array.isArray(value)) throw new PolicyError(at, 'must be a list');
-  if (value.length === 0) throw new PolicyError(at, 'must not be empty');
-  if (value.length > most) throw new PolicyError(at, `must have at most ${most} members`);
-  return value;
 }

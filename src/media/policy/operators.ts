@@ -54,12 +54,13 @@ function valueOf({ kind }: Subject, operand: unknown, at: string): Value {
   return value;
 }
 
-function listOf(operand: unknown, at: string): unknown[] {
-  if (!Array.isArray(operand)) throw new PolicyError(at, 'must be a list');
-  if (operand.length === 0) throw new PolicyError(at, 'must not be empty');
-  if (operand.length > MOST_VALUES) throw new PolicyError(at, `must have at most ${MOST_VALUES} values`);
-  return operand;
+export function listAt(value: unknown, at: string, most: number, noun: string): unknown[] {
+  if (!Array.isArray(value)) throw new PolicyError(at, 'must be a list');
+  if (value.length === 0) throw new PolicyError(at, 'must not be empty');
+  if (value.length > most) throw new PolicyError(at, `must have at most ${most} ${noun}`);
+  return value;
 }
+const listOf = (operand: unknown, at: string): unknown[] => listAt(operand, at, MOST_VALUES, 'values');
 
 function ordered({ kind }: Subject, operator: string, at: string): (value: Value) => number | undefined {
   const { order } = kind;
