@@ -71,20 +71,11 @@ export function respond({ method, target = '', headers }: Asked, files: Readonly
   const range = condition === undefined || condition === etag ? rangeIn(headers.range, body.length) : undefined;
   if (range === 'none')
     return refusal(416, 'the range is not in the file', { 'content-range': `bytes */${body.length}` });
-  if (range === undefined)
-    return {
-      status: 200,
-      headers: { ...common, 'content-length': body.length },
-      body: method === 'HEAD' ? NOTHING : body,
-    };
-  const [first, last] = range;
+  const [first, last] = range ?? [0, body.length - 1];
+  const part = range && { 'content-range': `bytes ${first}-${last}/${body.length}` };
   return {
-    status: 206,
-    headers: {
-      ...common,
-      'content-range': `bytes ${first}-${last}/${body.length}`,
-      'content-length': last - first + 1,
-    },
+    status: range ? 206 : 200,
+    headers: { ...common, ...part, 'content-length': last - first + 1 },
     body: method === 'HEAD' ? NOTHING : body.subarray(first, last + 1),
   };
 }
