@@ -10,11 +10,8 @@ import { makeJwts, makeSigningKeys, type Jwts } from './jwt.ts';
 import { startMailer } from './mailer.ts';
 import type { MailText } from './mail_texts.ts';
 import { makePasswords, type Passwords } from './passwords.ts';
-import { openSession, type OpenedSession, type SessionAsked } from './session.ts';
 import type { AccountSettings } from './settings.ts';
 import { newWebhookSecret, webhookKey } from './token_text.ts';
-
-export type { AccountSettings } from './settings.ts';
 
 export interface Accounts {
   settings: AccountSettings;
@@ -38,6 +35,48 @@ export interface Accounts {
   /** For a token without a secret: makes one, and returns it in its stored form. Null: the token is gone. */
   makeWebhookSecret(tokenId: number): Promise<Buffer | null>;
   stop(): Promise<void>;
+}
+
+const HOUR_MS = 3_600_000;
+const SHORT_MS = 3 * HOUR_MS;
+const LONG_MS = 14 * 24 * HOUR_MS;
+
+interface SessionAsked {
+  userId: number;
+  long: boolean;
+  remoteIp: string;
+  userAgent: string;
+  /** For a JWT requested with another credential: it has no more permissions, expires no later, and ends with it. */
+  within?: Pick<Caller, 'tokenId' | 'sessionId' | 'permissions' | 'expiresAt'>;
+}
+
+interface OpenedSession {
+  id: string;
+  token: string;
+  expire: Date;
+}
+
+/** Opens a session: its JWT, and its entry in the user's list. */
+async function openSession(
+  { store, jwts }: { store: Pick<Store, 'openSession' | 'clock'>; jwts: Jwts },
+  asked: SessionAsked,
+): Promise<OpenedSession | 'parent-ended' | 'too-deep'> {
+  const { userId, long, within } = asked;
+  const wanted = store.clock.now() + (long ? LONG_MS : SHORT_MS);
+  const expire = new Date(Math.floor(Math.min(wanted, within?.expiresAt?.getTime() ?? Infinity) / 1000) * 1000);
+  const id = randomUUID();
+  const token = await jwts.sign('session', { id, userId }, expire);
+  const opened = await store.openSession({
+    id,
+    userId,
+    tokenId: within?.tokenId ?? null,
+    parentId: within?.sessionId ?? null,
+    permissions: within?.permissions ?? null,
+    remoteIp: asked.remoteIp.slice(0, 64),
+    userAgent: asked.userAgent.slice(0, 512),
+    expiresAt: expire,
+  });
+  return opened === 'opened' ? { id, token, expire } : opened;
 }
 
 const HOUSEKEEPING_MS = 600_000;

@@ -1,6 +1,7 @@
 /** Assembles the API's own parts on given connections. */
 import type { JSONWebKeySet } from 'jose';
-import { makeAccounts, type AccountSettings } from '../accounts/accounts.ts';
+import { makeAccounts } from '../accounts/accounts.ts';
+import type { AccountSettings } from '../accounts/settings.ts';
 import type { Bus } from '../../platform/bus/connect.ts';
 import { SUBJECT, type Early, type Ended } from '../../platform/bus/messages.ts';
 import { PROBE_TOOLS, type KubeClient } from '../../platform/kube/client.ts';
