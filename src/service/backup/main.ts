@@ -2,16 +2,19 @@
  * The role `backup`, two CronJobs and a Job of the chart: makes a backup, writes the list of erasures alone, or checks
  * that the place can be used.
  */
+import { createGzip } from 'node:zlib';
 import { type Config, directPostgresOf, loadConfig } from '../../base/config.ts';
 import { type Logger, makeLog } from '../../base/log.ts';
 import { recordBackup } from '../../platform/store/backups.ts';
 import type { ConnectionSettings } from '../../platform/store/connection.ts';
-import { checkRecipients } from './age.ts';
-import { ByteReader, of } from './bytes.ts';
+import { openDump } from '../../platform/store/dump.ts';
+import { checkRecipients, encrypted } from './age.ts';
+import { archived } from './archive.ts';
+import { ByteReader, of, through } from './bytes.ts';
+import { membersOf } from './content.ts';
 import type { Destination } from './destination.ts';
 import { writeErasures } from './erasures.ts';
-import { boxBytes, checkKeys, readKeys } from './keys.ts';
-import { makeBackup, prune } from './make.ts';
+import { boxBytes, checkKeys, readKeys, type Keys } from './keys.ts';
 import { destinationOf } from './settings.ts';
 
 const CHECK = 'probeyard-check';
@@ -75,4 +78,53 @@ async function everything(
     );
     throw error;
   }
+}
+
+interface MakeBackup {
+  database: ConnectionSettings;
+  /** Public keys of age; any of their identities opens the backup. */
+  recipients: string[];
+  keys: Keys;
+  destination: Destination;
+}
+
+interface Made {
+  name: string;
+  bytes: number;
+}
+
+const BACKUP = /^probeyard-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z\.age$/;
+const nameAt = (time: string): string => `probeyard-${time.replace(/\.\d+Z$/, 'Z').replace(/[-:]/g, '')}.age`;
+
+/** Fast: the rows are short, and results are compressed already. */
+const LEVEL = 3;
+
+/** Makes a backup: a dump of the record and the keys, compressed, encrypted, and stored under the time of the dump. */
+export async function makeBackup({ database, recipients, keys, destination }: MakeBackup): Promise<Made> {
+  checkKeys(keys, 'the Secrets of this installation');
+  const dump = await openDump(database);
+  try {
+    const name = nameAt(dump.content.takenAt);
+    const packed = through(archived(membersOf(dump, keys)), createGzip({ level: LEVEL }));
+    return { name, bytes: await destination.write(name, encrypted(packed, recipients)) };
+  } finally {
+    await dump.close();
+  }
+}
+
+/** The time in the name of a backup; undefined if the file is none. */
+function timeOf(name: string): Date | undefined {
+  const match = BACKUP.exec(name);
+  if (!match) return undefined;
+  const [year = 0, month = 0, ...rest] = match.slice(1).map(Number);
+  return new Date(Date.UTC(year, month - 1, ...rest));
+}
+
+/** Removes all but the newest; 0 keeps all. Returns the time of the oldest that stays. */
+export async function prune(destination: Destination, keep: number): Promise<{ removed: string[]; oldest?: Date }> {
+  const backups = (await destination.list()).map(({ name }) => name).filter((name) => timeOf(name) !== undefined);
+  const removed = keep === 0 ? [] : backups.slice(0, -keep);
+  for (const name of removed) await destination.remove(name);
+  const oldest = timeOf(backups[removed.length] ?? '');
+  return { removed, ...(oldest ? { oldest } : {}) };
 }
