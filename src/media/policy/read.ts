@@ -57,8 +57,8 @@ function jsonOf(text: string): unknown {
 
 /**
  * Codes that a policy names must exist: a misspelt one would never be found, and its rule always pass. Checked when a
- * policy is read, and not when it is judged: a saved policy outlives a code. The policy compiles: its members have their
- * forms.
+ * policy is read, and not when it is judged: a saved policy outlives a code. The policy compiles: its members have
+ * their forms.
  */
 function checkCodes({ rules }: Policy): void {
   for (const [index, rule] of rules.entries()) checkCondition(rule, within('rules', index));
