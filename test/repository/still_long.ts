@@ -17,7 +17,6 @@ export const STILL_LONG: Readonly<Record<string, number>> = {
   'src/platform/kube/queue.ts workQueue': 104,
   'src/service/result/json_scanner.ts jsonScanner': 159,
   'src/service/result/memory_budget.ts makeMemoryBudget': 85,
-  'src/service/setup/main.ts setup': 82,
   'src/source/protocols/ftp/transport.ts ftpTransport': 191,
   'src/source/protocols/rtsp/relay.ts serveConnection': 115,
   'src/platform/store/log.ts logCalls': 124,
