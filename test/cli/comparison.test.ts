@@ -50,8 +50,7 @@ const FIELDS = [
 ];
 const paths = (view: Parameters<typeof comparisonIn>[1]): string[] =>
   comparisonIn(answer(FIELDS), view).fields.map(({ path }) => path);
-const without = (...left: string[]): string[] =>
-  FIELDS.map(({ path }) => path).filter((path) => !left.includes(path));
+const without = (...left: string[]): string[] => FIELDS.map(({ path }) => path).filter((path) => !left.includes(path));
 
 describe('comparisons on the command line', () => {
   const IGNORED: [string, string[]][] = [

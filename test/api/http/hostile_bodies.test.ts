@@ -40,12 +40,7 @@ const CASES: Case[] = [
     `url=file:///x&ffprobe=${encodeURIComponent('{"version":"7.0","version":"3.3"}')}`,
     'ffprobe.version: is given more than once',
   ],
-  [
-    'a prototype',
-    JSON_TYPE,
-    '{"url":"file:///x","__proto__":{"only":"ffprobe"}}',
-    '__proto__: is unknown',
-  ],
+  ['a prototype', JSON_TYPE, '{"url":"file:///x","__proto__":{"only":"ffprobe"}}', '__proto__: is unknown'],
   [
     'a prototype of an object',
     JSON_TYPE,
