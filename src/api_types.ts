@@ -21,7 +21,7 @@ export interface User {
   'last-name': string;
   role: UserRole;
   status: UserStatus;
-  parent: ShortUser | null;
+  parent?: ShortUser;
   'parent-user-ids': Array<number>;
   'root-user-id': number;
   permissions: Record<string, {
@@ -32,7 +32,7 @@ export interface User {
   plan: {
     id: number;
     name: string;
-    expires: null;
+    expires?: string;
   };
   created: string;
   updated: string;
@@ -48,15 +48,15 @@ export interface Session {
 }
 
 export interface Limits {
-  'requests-per-minute': number | null;
-  concurrency: number | null;
-  'queue-timeout': number | null;
-  'file-size': number | null;
-  'monthly-quota': {
-    'request-count': number | null;
-    'processing-time': number | null;
-    'data-processed': number | null;
-  } | null;
+  'requests-per-minute'?: number;
+  concurrency?: number;
+  'queue-timeout'?: number;
+  'file-size'?: number;
+  'monthly-quota'?: {
+    'request-count'?: number;
+    'processing-time'?: number;
+    'data-processed'?: number;
+  };
 }
 
 export interface LimitsInForce {
@@ -64,18 +64,18 @@ export interface LimitsInForce {
   concurrency: number;
   'queue-timeout': number;
   'file-size': number;
-  'account-concurrency': number | null;
+  'account-concurrency'?: number;
 }
 
 export interface ListedApiToken {
   id: number;
   'user-id': number;
   name: string;
-  permissions: Array<string> | null;
+  permissions?: Array<string>;
   limits: Limits;
   'limits-in-force': LimitsInForce;
   default: boolean;
-  expires: string | null;
+  expires?: string;
   created: string;
   updated: string;
 }
@@ -114,15 +114,15 @@ export interface ApiToken {
   id: number;
   'user-id': number;
   name: string;
-  permissions: Array<string> | null;
+  permissions?: Array<string>;
   limits: Limits;
   'limits-in-force': LimitsInForce;
   default: boolean;
-  expires: string | null;
+  expires?: string;
   created: string;
   updated: string;
-  token: string | null;
-  'webhook-secret': string | null;
+  token?: string;
+  'webhook-secret'?: string;
 }
 
 export interface ListedUser {
@@ -136,16 +136,16 @@ export interface ListedUser {
 }
 
 export interface UserLimits {
-  'requests-per-minute': number | null;
-  concurrency: number | null;
-  'queue-timeout': number | null;
-  'file-size': number | null;
-  'monthly-quota': {
-    'request-count': number | null;
-    'processing-time': number | null;
-    'data-processed': number | null;
-  } | null;
-  'account-concurrency': number | null;
+  'requests-per-minute'?: number;
+  concurrency?: number;
+  'queue-timeout'?: number;
+  'file-size'?: number;
+  'monthly-quota'?: {
+    'request-count'?: number;
+    'processing-time'?: number;
+    'data-processed'?: number;
+  };
+  'account-concurrency'?: number;
   'in-force': LimitsInForce;
 }
 
@@ -166,13 +166,13 @@ export interface ClusterPool {
   'min-ready': number;
   max: number;
   waiting: number;
-  condition: {
+  condition?: {
     status: 'True' | 'False' | 'Unknown';
     reason: string;
     message: string;
     since: string;
-  } | null;
-  short: string | null;
+  };
+  short?: string;
   isolation: Array<{
     wall: 'UserNamespace' | 'SyscallFilter' | 'NetworkEnforced';
     required: boolean;
@@ -189,13 +189,13 @@ export interface ClusterPool {
 export interface ClusterRunner {
   pod: string;
   pool: string;
-  node: string | null;
+  node?: string;
   state: 'starting' | 'idle' | 'busy' | 'draining' | 'ending';
-  phase: 'idle' | 'prepared' | 'running' | 'publishing' | 'draining' | null;
-  since: string | null;
-  account: number | null;
-  job: string | null;
-  'request-id': string | null;
+  phase?: 'idle' | 'prepared' | 'running' | 'publishing' | 'draining';
+  since?: string;
+  account?: number;
+  job?: string;
+  'request-id'?: string;
   'jobs-done': number;
 }
 
@@ -203,11 +203,11 @@ export interface ClusterTool {
   tool: 'ffprobe' | 'mediainfo' | 'msv' | 'c2pa';
   version: string;
   latest: boolean;
-  reported: string | null;
+  reported?: string;
   state: 'ready' | 'proving' | 'refused' | 'degraded';
-  since: string | null;
-  why: string | null;
-  'startup-ms': number | null;
+  since?: string;
+  why?: string;
+  'startup-ms'?: number;
   architectures: Array<string>;
 }
 
@@ -215,8 +215,8 @@ export interface ClusterAccount {
   account: number;
   waiting: number;
   running: number;
-  limit: number | null;
-  'oldest-wait-ms': number | null;
+  limit?: number;
+  'oldest-wait-ms'?: number;
 }
 
 export interface ClusterEvent {
@@ -247,7 +247,7 @@ export interface ClusterState {
   queue: {
     waiting: number;
     running: number;
-    'oldest-wait-ms': number | null;
+    'oldest-wait-ms'?: number;
     accounts: Array<ClusterAccount>;
   };
   faults: {
@@ -257,7 +257,7 @@ export interface ClusterState {
     dependencies: Array<{
       name: 'postgres' | 'nats' | 'kubernetes';
       up: boolean;
-      since: string | null;
+      since?: string;
     }>;
     events: Array<ClusterEvent>;
   };
@@ -1195,8 +1195,8 @@ export interface LoggedRow {
   'status-mediainfo': ToolState;
   'status-probe-report': ToolState;
   'status-policy': PolicyState;
-  policy: string | null;
-  'policy-revision': number | null;
+  policy?: string;
+  'policy-revision'?: number;
   url: string;
   'user-id': number;
   'token-id': number;
@@ -1214,7 +1214,7 @@ export interface LoggedRun {
   tool: string;
   version: string;
   side?: 'a' | 'b';
-  response: string | null;
+  response?: string;
 }
 
 export interface LoggedRequest {
@@ -1226,36 +1226,36 @@ export interface LoggedRequest {
   'status-mediainfo': ToolState;
   'status-probe-report': ToolState;
   'status-policy': PolicyState;
-  policy: string | null;
-  'policy-revision': number | null;
+  policy?: string;
+  'policy-revision'?: number;
   url: string;
   'user-id': number;
   'token-id': number;
-  admitted: string | null;
+  admitted?: string;
   ended: string;
   request: string;
-  error: string | null;
+  error?: string;
   'tool-errors': Record<string, string>;
   'tool-error-codes': Record<string, string>;
   'tool-exit-codes': Record<string, number>;
-  'ffprobe-response': string | null;
-  'ffprobe-response-type': string | null;
-  'mediainfo-response': string | null;
-  'mediainfo-response-type': string | null;
-  'probe-report-response': string | null;
-  'probe-report-response-type': string | null;
-  'msv-response': string | null;
-  'c2pa-response': string | null;
-  'policy-response': string | null;
-  'run-responses': Array<LoggedRun> | null;
-  'comparison-response': string | null;
+  'ffprobe-response'?: string;
+  'ffprobe-response-type'?: string;
+  'mediainfo-response'?: string;
+  'mediainfo-response-type'?: string;
+  'probe-report-response'?: string;
+  'probe-report-response-type'?: string;
+  'msv-response'?: string;
+  'c2pa-response'?: string;
+  'policy-response'?: string;
+  'run-responses'?: Array<LoggedRun>;
+  'comparison-response'?: string;
 }
 
 export type DeliveryState = 'pending' | 'delivered' | 'failed';
 
 export interface DeliveryAttempt {
   time: string;
-  status: number | null;
+  status?: number;
   error?: string;
   duration: number;
 }
@@ -1266,8 +1266,8 @@ export interface Delivery {
   url: string;
   state: DeliveryState;
   created: string;
-  next: string | null;
-  ended: string | null;
+  next?: string;
+  ended?: string;
   attempts: Array<DeliveryAttempt>;
   'user-id': number;
   'token-id': number;
@@ -1345,15 +1345,15 @@ export interface Calls {
       'ret-url'?: string;
     };
     answer: {
-      'api-token': string | null;
-      'current-user': User | null;
+      'api-token'?: string;
+      'current-user'?: User;
       email: string;
       'jwt-token': {
         token: string;
         expire: string;
       };
       'oauth-provider-tokens': Array<unknown>;
-      'ret-url': string | null;
+      'ret-url'?: string;
       status: string;
       'user-id': number;
     };
@@ -1384,7 +1384,7 @@ export interface Calls {
     };
     answer: {
       success: true;
-      'ret-url': string | null;
+      'ret-url'?: string;
     };
   };
   'POST auth/jwt': {
