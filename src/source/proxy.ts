@@ -34,8 +34,6 @@ export type ProxyOptions = GuardOptions & {
   headersTimeoutMs?: number;
   /** Maximum silence within a body. */
   idleTimeoutMs?: number;
-  /** How long an idle connection to an origin is kept. */
-  keepAliveMs?: number;
   /** An origin that answers within this time is not read ahead. */
   nearMs?: number;
   /** Maximum number of connections to one host. */
@@ -57,6 +55,8 @@ export interface SourceProxy {
 }
 
 const MOST_POOLS = 16;
+/** How long an idle connection to an origin is kept. */
+const KEEP_ALIVE_MS = 15_000;
 
 /** Starts the proxy: one per agent, on 127.0.0.1. */
 export async function startProxy(options: ProxyOptions = {}): Promise<SourceProxy> {
@@ -87,7 +87,7 @@ export async function startProxy(options: ProxyOptions = {}): Promise<SourceProx
     const made = new Pool({
       ...connecting(guard, verify, ['http/1.1']),
       maxPerHost: options.maxPerHost ?? 6,
-      idleMs: options.keepAliveMs ?? 15_000,
+      idleMs: KEEP_ALIVE_MS,
       headersTimeoutMs: options.headersTimeoutMs ?? 20_000,
       nearMs: options.nearMs ?? NEAR_MS,
     });

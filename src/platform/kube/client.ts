@@ -57,14 +57,11 @@ export interface ApplyOptions extends CallOptions {
   fieldManager: string;
   /** Takes over fields from other managers. */
   force?: boolean;
-  subresource?: string;
 }
 
 export interface LogOptions extends CallOptions {
   container?: string;
-  tailLines?: number;
   limitBytes?: number;
-  previous?: boolean;
 }
 
 export interface WatchOptions extends Omit<ListOptions, 'limit' | 'continue' | 'signal' | 'deadlineMs'> {
@@ -212,11 +209,11 @@ function writesOf(config: SharedKubeConfig, { at }: Paths) {
   const replace = <T extends KubeObject>(
     type: ResourceType<T>,
     object: Draft<T>,
-    options: CallOptions & { subresource?: string } = {},
+    options: CallOptions = {},
   ): Promise<T> =>
     callJson<T>(config, {
       method: 'PUT',
-      path: at(type, options.namespace ?? object.metadata.namespace, object.metadata.name, options.subresource),
+      path: at(type, options.namespace ?? object.metadata.namespace, object.metadata.name),
       body: { ...object, apiVersion: apiVersionOf(type), kind: type.kind },
       ...bounds(options),
       what: `replace ${type.kind} ${object.metadata.name}`,
@@ -225,7 +222,7 @@ function writesOf(config: SharedKubeConfig, { at }: Paths) {
   const apply = <T extends KubeObject>(type: ResourceType<T>, object: Draft<T>, options: ApplyOptions): Promise<T> =>
     callJson<T>(config, {
       method: 'PATCH',
-      path: at(type, options.namespace ?? object.metadata.namespace, object.metadata.name, options.subresource),
+      path: at(type, options.namespace ?? object.metadata.namespace, object.metadata.name),
       query: { fieldManager: options.fieldManager, force: options.force === true ? true : undefined },
       body: { ...object, apiVersion: apiVersionOf(type), kind: type.kind },
       contentType: 'application/apply-patch+yaml',
@@ -319,9 +316,7 @@ function otherCallsOf(config: SharedKubeConfig, { at }: Paths) {
       path: at(PODS, options.namespace, pod, 'log'),
       query: {
         container: options.container,
-        tailLines: options.tailLines,
         limitBytes: options.limitBytes,
-        previous: options.previous,
       },
       ...bounds(options),
       what: `logs of pod ${pod}`,

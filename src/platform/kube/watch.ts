@@ -16,11 +16,11 @@ export interface WatchCall {
   path: string;
   query: Query;
   signal: AbortSignal;
-  /** Time-out for the response's head. */
-  openMs?: number;
   what?: string;
 }
 
+/** Time-out for the response's head. */
+const OPEN_MS = 30_000;
 const NEWLINE = 0x0a;
 
 /** Splits on bytes, so neither an event nor a character that spans chunks is broken. */
@@ -56,7 +56,7 @@ export async function watch<T extends KubeObject>(
   const timer = setTimeout(() => {
     late = true;
     abort.abort();
-  }, call.openMs ?? 30_000);
+  }, OPEN_MS);
   const access = await config.access();
   const dispatcher = access.watches;
   try {
