@@ -347,7 +347,7 @@ export async function startCluster({
     async ended(...ids) {
       await until(
         `${ids.length} requests have an end`,
-        async () => (await store.closedAmong(ids)).size === ids.length,
+        async () => (await store.endsFor(ids)).length === ids.length,
         20_000,
       );
       return Promise.all(ids.map(record));

@@ -206,7 +206,7 @@ describe('leader', function () {
       runners.behaviour.go = () => ({ ms: 5 });
       await until('every request has an end', async () => {
         for (const id of ids) await runners.of(id)?.finish();
-        return (await cluster.servers.stored.store.closedAmong(ids)).size === ids.length;
+        return (await cluster.servers.stored.store.endsFor(ids)).length === ids.length;
       });
       await ended(...ids);
     } finally {

@@ -56,7 +56,7 @@ describe('a queue that ends at once', function () {
     await controller({ writes: counted.kube, env: { PY_FINISHED_MAX: '10000' } });
     await until(
       'all have an end in Postgres',
-      async () => (await servers.stored.store.closedAmong(ids)).size === JOBS,
+      async () => (await servers.stored.store.endsFor(ids)).length === JOBS,
       60_000,
     );
     await until(

@@ -42,7 +42,7 @@ export async function reckon(
 ): Promise<PartReckoning> {
   const { sql, store } = cluster.servers.stored;
   const ids = submitted.map(({ id }) => id);
-  await until('every request has an end', async () => (await store.closedAmong(ids)).size === ids.length, deadlineMs);
+  await until('every request has an end', async () => (await store.endsFor(ids)).length === ids.length, deadlineMs);
   await until(
     'every job shows its end',
     async () => {

@@ -130,29 +130,6 @@ function byPartition(ids: string[]): { timed: string[]; from: Date; to: Date; un
 }
 
 export function requestCalls(database: Database) {
-  const closedRows = async (ids: string[]): Promise<RecordedEnd[]> => {
-    const { timed, from, to, untimed } = byPartition(ids);
-    const rows: RecordedEnd[] = [];
-    if (timed.length > 0) {
-      rows.push(
-        ...(await database.rows<RecordedEnd>({
-          name: 'closed_timed',
-          text: `${ENDS} where id = any($1) and submitted_at between $2 and $3 and state <> 'open'`,
-          values: [timed, from, to],
-        })),
-      );
-    }
-    if (untimed.length > 0)
-      rows.push(
-        ...(await database.rows<RecordedEnd>({
-          name: 'closed_untimed',
-          text: `${ENDS} where id = any($1) and state <> 'open'`,
-          values: [untimed],
-        })),
-      );
-    return rows;
-  };
-
   return {
     async openRequest(input: OpenInput): Promise<Opened> {
       const { quotas, idempotency } = input;
@@ -327,11 +304,28 @@ export function requestCalls(database: Database) {
       });
     },
 
-    async closedAmong(ids: string[]): Promise<Set<string>> {
-      return new Set((await closedRows(ids)).map((row) => row.id));
-    },
-
     /** The recorded ends among the requests that a replica waits for. */
-    endsFor: (ids: string[]): Promise<RecordedEnd[]> => closedRows(ids),
+    async endsFor(ids: string[]): Promise<RecordedEnd[]> {
+      const { timed, from, to, untimed } = byPartition(ids);
+      const rows: RecordedEnd[] = [];
+      if (timed.length > 0) {
+        rows.push(
+          ...(await database.rows<RecordedEnd>({
+            name: 'closed_timed',
+            text: `${ENDS} where id = any($1) and submitted_at between $2 and $3 and state <> 'open'`,
+            values: [timed, from, to],
+          })),
+        );
+      }
+      if (untimed.length > 0)
+        rows.push(
+          ...(await database.rows<RecordedEnd>({
+            name: 'closed_untimed',
+            text: `${ENDS} where id = any($1) and state <> 'open'`,
+            values: [untimed],
+          })),
+        );
+      return rows;
+    },
   };
 }
