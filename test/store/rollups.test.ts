@@ -107,12 +107,24 @@ describe('store: figures equal a recount of the requests', function () {
           });
         }
       }
-      const total = await store.countEnded(
-        { userIds: 'everyone', tokenIds: null },
-        { from: from.getTime(), to: to.getTime() },
-        ['file', 'c2pa'],
-        ['success', 'error'],
-      );
+      const { total } = await store.listLog({
+        filter: {
+          owners: { userIds: 'everyone', tokenIds: null },
+          period: { from, to },
+          kinds: ['file', 'c2pa'],
+          states: ['success', 'error'],
+          ffprobe: [],
+          mediainfo: [],
+          report: [],
+          policy: [],
+          policyNames: [],
+          url: null,
+          id: null,
+        },
+        sort: { field: 'send', order: 'desc' },
+        offset: 0,
+        limit: 1,
+      });
       const { rows } = await client.query(
         `select count(*)::integer n from requests where kind in ('file', 'c2pa') and state ` +
           `in ('success', 'error') and submitted_at >= $1 and submitted_at < $2`,

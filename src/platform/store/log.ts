@@ -231,7 +231,7 @@ export function logCalls(database: Database, requestsSince: () => Promise<number
     range: Range,
     byDay: boolean,
   ): Promise<Counted[]> => {
-    const measures = states.map((state) => crossed(kinds, [state]));
+    const measures = states.map((state) => crossed(kinds, state));
     const query = usageQuery(`log_${[...kinds].sort().join('')}_${states.join('')}`, measures, owners, range, {
       unit: byDay ? 'day' : null,
       coarsest: cover(range, 'day'),

@@ -89,19 +89,15 @@ export const MEASURES = {
   ],
 } as const satisfies Record<Statistic, readonly Measure[]>;
 
-/** Counts by kind and end, for the log's totals. */
-export const crossed = (kinds: readonly string[], states: readonly string[]): Measure => {
-  const columns = KINDS.filter((name) => kinds.length === 0 || kinds.includes(name)).flatMap((name) =>
-    ENDS.filter(([state]) => states.length === 0 || states.includes(state)).map((one) => [name, one] as const),
-  );
+/** Counts of one end, of these kinds (empty: all), for the log's totals. */
+export const crossed = (kinds: readonly Kind[], state: (typeof ENDS)[number][0]): Measure => {
+  const wanted = KINDS.filter((name) => kinds.length === 0 || kinds.includes(name));
+  const [, column, live] = ENDS.find(([name]) => name === state)!;
+  const isWanted = `kind in (${wanted.map((name) => `'${name}'`).join(', ')})`;
   return sum(
     'total',
-    columns.length === 0 ? '0' : added(columns.map(([name, [, column]]) => countOf(name, column))),
-    columns.length === 0
-      ? '0'
-      : columns.map(([name, [, , live]]) => `case when kind = '${name}' then ${live} else 0 end`).join(' + '),
-    columns.length === 0
-      ? '0'
-      : `(${columns.map(([name, [state]]) => `kind = '${name}' and state = '${state}'`).join(' or ')})::integer`,
+    added(wanted.map((name) => countOf(name, column))),
+    `case when ${isWanted} then ${live} else 0 end`,
+    `(${isWanted} and state = '${state}')::integer`,
   );
 };

@@ -7,7 +7,7 @@ import { BUCKET, type Aggregation } from '../statistics/aggregation.ts';
 import { cover, widened, type Cover, type Range } from '../statistics/cover.ts';
 import type { Database, Query } from './connection.ts';
 import type { Statistic, Values } from '../statistics/resources.ts';
-import { crossed, MEASURES, type Measure } from './measures.ts';
+import { MEASURES, type Measure } from './measures.ts';
 
 export interface Figures {
   userId: number;
@@ -138,23 +138,6 @@ export function statisticsCalls(database: Database, requestsSince: () => Promise
         for (const [index, { name }] of MEASURES[statistic].entries()) values[name] = figures[index]!;
         return { userId, at: at === null ? null : new Date(at), values };
       });
-    },
-
-    /** The exact number of requests that ended in this range, by kinds and states (empty: all). */
-    async countEnded(
-      owners: Owners,
-      range: Range,
-      kinds: readonly string[],
-      states: readonly string[],
-    ): Promise<number> {
-      const exact = widened(range, await requestsSince());
-      const name = `count_${[...kinds].sort().join('')}_${[...states].sort().join('')}`;
-      const query = usageQuery(name, [crossed(kinds, states)], owners, exact, {
-        unit: null,
-        coarsest: cover(exact, 'day'),
-      });
-      const rows = query ? await database.rows<[number, null, number]>(query) : [];
-      return rows.reduce((total, [, , count]) => total + count, 0);
     },
   };
 }
