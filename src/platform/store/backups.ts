@@ -80,7 +80,6 @@ export async function backupState(database: Database): Promise<BackupState> {
   const rows = await database.rows<{ key: string; value: { at: number; bytes?: number; seconds?: number } }>({
     name: 'backup_state',
     text: `select key, value from settings where key in ('backup.done', 'backup.failed')`,
-    values: [],
   });
   const of = (key: string) => rows.find((row) => row.key === key)?.value;
   const done = of('backup.done');

@@ -89,7 +89,7 @@ export const userOf = (url: string): string => new pg.Client({ connectionString:
 export interface Query {
   name: string;
   text: string;
-  values: unknown[];
+  values?: unknown[];
   /**
    * False: planned on each execution, for its values. For queries whose plan depends on the values (partitions), or
    * that have many forms.
@@ -101,7 +101,7 @@ export interface Query {
   held?: boolean;
 }
 
-const sent = ({ name, text, values, prepared = true, array = false }: Query, named: boolean) => ({
+const sent = ({ name, text, values = [], prepared = true, array = false }: Query, named: boolean) => ({
   ...(prepared && named ? { name } : {}),
   text,
   values: parameters(values),

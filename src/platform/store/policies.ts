@@ -200,7 +200,6 @@ export function policyCalls(database: Database) {
       const [row] = await database.rows<{ n: number }>({
         name: 'forget_policy_documents',
         text: 'select forget_policy_documents(null) n',
-        values: [],
       });
       return row?.n ?? 0;
     },

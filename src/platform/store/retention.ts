@@ -27,7 +27,6 @@ export function retentionCalls(database: Database) {
       name: 'requests_since',
       text: `select case when v = '-infinity' then 0 else extract(epoch from v) * 1000 end::float8 ms
         from (select (value #>> '{}')::timestamptz v from settings where key = 'requests.since') s`,
-      values: [],
     });
     return row?.ms ?? 0;
   };
@@ -111,7 +110,6 @@ export function retentionCalls(database: Database) {
       const users = await database.rows<{ user_id: number }>({
         name: 'erasures',
         text: 'select user_id from erasures order by asked_at',
-        values: [],
       });
       let found = 0;
       for (const { user_id: id } of users) {

@@ -18,7 +18,6 @@ export function signingKeyCalls(database: Database) {
         name: 'signing_keys',
         text: `select kid, public, sealed, signs_until from signing_keys where verifies_until > now()
           order by created_at desc, kid`,
-        values: [],
       });
       return rows.map((row) => ({ kid: row.kid, public: row.public, sealed: row.sealed, signsUntil: row.signs_until }));
     },

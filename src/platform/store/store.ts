@@ -41,7 +41,6 @@ export async function openStore(settings: StoreSettings) {
       const [row] = await database.rows<{ ms: number }>({
         name: 'clock',
         text: 'select (extract(epoch from clock_timestamp()) * 1000)::float8 ms',
-        values: [],
       });
       if (!row) throw new StoreError('query-failed', 'clock returned no row');
       return row.ms;
@@ -107,7 +106,6 @@ export async function openStore(settings: StoreSettings) {
       const [row] = await database.rows<{ made: number }>({
         name: 'ensure_partitions',
         text: 'select ensure_partitions() made',
-        values: [],
       });
       return row?.made ?? 0;
     },
@@ -117,12 +115,10 @@ export async function openStore(settings: StoreSettings) {
       await database.rows({
         name: 'forget_idempotency',
         text: `delete from idempotency where created_at < now() - interval '24 hours'`,
-        values: [],
       });
       await database.rows({
         name: 'forget_rates',
         text: `delete from rate_limits where tat < now() - interval '1 hour'`,
-        values: [],
       });
     },
 
@@ -130,7 +126,6 @@ export async function openStore(settings: StoreSettings) {
       const [row] = await database.rows<{ value: string }>({
         name: 'install_id',
         text: `select value from settings where key = 'install.id'`,
-        values: [],
       });
       if (!row) throw new StoreError('not-ready', 'the schema is missing: run the role migrate');
       return row.value;
@@ -138,7 +133,7 @@ export async function openStore(settings: StoreSettings) {
 
     /** Whether Postgres answers a query right now. */
     async healthy(): Promise<boolean> {
-      return database.once({ name: 'healthy', text: 'select 1', values: [] }).then(
+      return database.once({ name: 'healthy', text: 'select 1' }).then(
         () => true,
         () => false,
       );
@@ -148,7 +143,6 @@ export async function openStore(settings: StoreSettings) {
       const [row] = await database.once<{ bytes: number }>({
         name: 'database_size',
         text: 'select pg_database_size(current_database()) bytes',
-        values: [],
       });
       return row?.bytes ?? 0;
     },

@@ -85,7 +85,6 @@ export function tokenCalls(database: Database, defaults: DefaultLimits) {
       const rows = await database.rows<TokenRow>({
         name: 'default_token',
         text: `${SELECT} where ${LIVE} and t.is_default`,
-        values: [],
       });
       return rows[0] ? record(rows[0]) : null;
     },

@@ -163,7 +163,6 @@ export function webhookCalls(database: Database) {
           select (extract(epoch from min(greatest(next_at, coalesce(lease_until, next_at))) - now()) * 1000)::float8 ms
           from (
             select next_at, lease_until from webhook_outbox where state = 'pending' order by next_at limit 200) soon`,
-        values: [],
       });
       return row?.ms ?? null;
     },
@@ -179,7 +178,6 @@ export function webhookCalls(database: Database) {
           from (
             select created_at, next_at from webhook_outbox where state = 'pending' order by next_at
               limit ${MOST_COUNTED}) first`,
-        values: [],
       });
       return row ?? { pending: 0, oldestMs: 0, overdueMs: 0 };
     },
