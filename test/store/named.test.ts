@@ -11,10 +11,10 @@ describe('store: parameters by name', () => {
   });
 
   it('a statement has one parameter for each name, and keeps its casts', () => {
-    const values = { user_id: 1, id: 2, ids: [], sha256: 3 };
-    assert.deepEqual(named('select :id, :user_id::bigint, now()::date, :sha256 where :id = any(:ids)', values), {
-      text: 'select $2, $1::bigint, now()::date, $4 where $2 = any($3)',
-      values: [1, 2, [], 3],
+    const values = { unused: 0, userId: 1, id: 2, ids: [], sha256: 3 };
+    assert.deepEqual(named('select :id, :userId::bigint, now()::date, :sha256 where :id = any(:ids)', values), {
+      text: 'select $1, $2::bigint, now()::date, $3 where $1 = any($4)',
+      values: [2, 1, 3, []],
     });
   });
 

@@ -26,7 +26,7 @@ export interface Redeemed {
 const SIGN_UP = `
   with made as (
     insert into users (email, first_name, last_name, role, status, permissions)
-      values (:email, :first_name, :last_name, 'user', 'pending', :permissions)
+      values (:email, :firstName, :lastName, 'user', 'pending', :permissions)
       on conflict (lower(email)) do nothing returning id, parent_id),
   who as (
     select id, true as open from made
@@ -34,13 +34,13 @@ const SIGN_UP = `
       where lower(email) = lower(:email) and not exists (select from made)),
   code as (
     insert into account_codes (id, user_id, purpose, expires_at, password_hash, first_name, last_name)
-    select :code_id, id, 'verify', now() + :code_ms * interval '1 millisecond', :password_hash, :first_name,
-      :last_name from who where open
+    select :codeId, id, 'verify', now() + :codeMs * interval '1 millisecond', :passwordHash, :firstName,
+      :lastName from who where open
       on conflict do nothing)
   insert into mails (id, user_id, recipient, subject, sealed)
-    select case when open then :verify_id::uuid else :known_id::uuid end, id, :email,
-      case when open then :verify_subject else :known_subject end,
-      case when open then :verify_sealed::bytea else :known_sealed::bytea end from who on conflict do nothing`;
+    select case when open then :verifyId::uuid else :knownId::uuid end, id, :email,
+      case when open then :verifySubject else :knownSubject end,
+      case when open then :verifySealed::bytea else :knownSealed::bytea end from who on conflict do nothing`;
 
 export function accountCodeCalls(database: Database) {
   return {
@@ -49,19 +49,13 @@ export function accountCodeCalls(database: Database) {
       await database.rows({
         name: 'sign_up',
         ...named(SIGN_UP, {
-          email: input.email,
-          first_name: input.firstName,
-          last_name: input.lastName,
-          permissions: input.permissions,
-          code_id: input.codeId,
-          code_ms: input.codeMs,
-          password_hash: input.passwordHash,
-          verify_id: input.verifyMail.id,
-          verify_subject: input.verifyMail.subject,
-          verify_sealed: input.verifyMail.sealed,
-          known_id: input.knownMail.id,
-          known_subject: input.knownMail.subject,
-          known_sealed: input.knownMail.sealed,
+          ...input,
+          verifyId: input.verifyMail.id,
+          verifySubject: input.verifyMail.subject,
+          verifySealed: input.verifyMail.sealed,
+          knownId: input.knownMail.id,
+          knownSubject: input.knownMail.subject,
+          knownSealed: input.knownMail.sealed,
         }),
       });
     },
@@ -155,7 +149,7 @@ export function accountCodeCalls(database: Database) {
             and not exists (select from tokens t where t.user_id = u.id)
           and not exists (select from users s where s.parent_id = u.id)`,
       }))
-        await database.rows({ name, text, values: [] });
+        await database.rows({ name, text });
     },
   };
 }

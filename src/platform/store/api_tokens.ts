@@ -79,25 +79,25 @@ export const TOKEN_SORTS = { id: 'id', name: 'lower(name)', created: 'created_at
 
 const MAKE_TOKEN = `
   with by_token as (select expires_at from tokens
-    where id = :made_by and ${LIVE} and (expires_at is null or expires_at > now()) for share),
+    where id = :makerToken and ${LIVE} and (expires_at is null or expires_at > now()) for share),
   by_session as (select expires_at from sessions
-    where id = :made_in and ended_at is null and expires_at > now() for share),
-  live as (select (:made_by::bigint is null or exists (select from by_token))
-    and (:made_in::uuid is null or exists (select from by_session)) yes),
+    where id = :makerSession and ended_at is null and expires_at > now() for share),
+  live as (select (:makerToken::bigint is null or exists (select from by_token))
+    and (:makerSession::uuid is null or exists (select from by_session)) yes),
   room as (
-    select account_full(coalesce(root_id, id), null, :most_of_account) account_full from users
-      where id = :user_id),
+    select account_full(coalesce(root_id, id), null, :mostOfAccount) account_full from users
+      where id = :userId),
   made as (
     insert into tokens (id, user_id, name, sha256, sealed, webhook_secret, permissions, requests_per_minute,
       concurrency, queue_timeout_ms, file_bytes, monthly_quota, expires_at, made_by, made_in)
-      overriding system value select :id, :user_id, :name, :sha256, :sealed, :webhook_secret, :permissions,
-        :requests_per_minute, :concurrency, :queue_timeout_ms, :file_bytes, :monthly_quota,
-        least(:expires_at, (select expires_at from by_token), (select expires_at from by_session)),
-        :made_by, :made_in
+      overriding system value select :id, :userId, :name, :sha256, :sealed, :webhookSecret, :permissions,
+        :requestsPerMinute, :concurrency, :queueTimeoutMs, :fileBytes, :monthlyQuota,
+        least(:expiresAt, (select expires_at from by_token), (select expires_at from by_session)),
+        :makerToken, :makerSession
       where (select yes from live)
         and ((select count(*) from tokens
-          where user_id = :user_id and ${LIVE} and sha256 is not null
-          and (expires_at is null or expires_at > now())) < :most_of_user
+          where user_id = :userId and ${LIVE} and sha256 is not null
+          and (expires_at is null or expires_at > now())) < :mostOfUser
             and (select account_full from room) is null
           or exists (select from tokens where id = :id))
       on conflict (id) do update set updated_at = now() returning id)
@@ -115,7 +115,6 @@ export function apiTokenCalls(database: Database) {
       const [row] = await database.rows<{ id: number }>({
         name: 'next_token_id',
         text: `select nextval(pg_get_serial_sequence('tokens', 'id')) id`,
-        values: [],
       });
       return row!.id;
     },
@@ -132,23 +131,12 @@ export function apiTokenCalls(database: Database) {
       const [row] = await database.rows<{ made: boolean; live: boolean; account_full: string | null }>({
         name: 'make_token',
         ...named(MAKE_TOKEN, {
-          id: token.id,
-          user_id: token.userId,
-          name: token.name,
-          sha256: token.sha256,
-          sealed: token.sealed,
-          webhook_secret: token.webhookSecret,
-          permissions: token.permissions,
-          requests_per_minute: token.requestsPerMinute,
-          concurrency: token.concurrency,
-          queue_timeout_ms: token.queueTimeoutMs,
-          file_bytes: token.fileBytes,
-          monthly_quota: jsonb(token.monthlyQuota),
-          expires_at: token.expiresAt,
-          made_by: madeBy.tokenId,
-          made_in: madeBy.sessionId,
-          most_of_user: most.ofUser,
-          most_of_account: most.ofAccount,
+          ...token,
+          monthlyQuota: jsonb(token.monthlyQuota),
+          makerToken: madeBy.tokenId,
+          makerSession: madeBy.sessionId,
+          mostOfUser: most.ofUser,
+          mostOfAccount: most.ofAccount,
         }),
       });
       if (row?.made) return 'made';

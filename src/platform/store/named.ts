@@ -25,16 +25,16 @@ export const calling = (name: string, values: Values): Query => ({
   values: Object.values(values),
 });
 
-/** A statement with `:name` in place of each value of that name. */
+/** A statement with `:name` in place of each value of that name. Values that it does not name are left out. */
 export function named(text: string, values: Values): Pick<Query, 'text' | 'values'> {
-  const names = Object.keys(values);
+  const names: string[] = [];
   return {
     // Not the second colon of a cast.
-    text: text.replaceAll(/(?<!:):([a-z_][a-z0-9_]*)/g, (_, name: string) => {
-      const at = names.indexOf(name);
-      if (at < 0) throw new Error(`:${name} has no value`);
-      return `$${at + 1}`;
+    text: text.replaceAll(/(?<!:):([a-z_]\w*)/gi, (_, name: string) => {
+      if (!(name in values)) throw new Error(`:${name} has no value`);
+      if (!names.includes(name)) names.push(name);
+      return `$${names.indexOf(name) + 1}`;
     }),
-    values: Object.values(values),
+    values: names.map((name) => values[name]),
   };
 }

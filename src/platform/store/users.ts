@@ -129,11 +129,11 @@ const UNDER = '(u.id = $1 or u.parent_ids @> array[$1::bigint] or u.root_id = $1
 
 const MAKE_SUB_USER = `
   with room as (
-    select account_full(coalesce(root_id, id), :most_sub_users, :most_tokens) full_of from users
-      where id = :parent_id),
+    select account_full(coalesce(root_id, id), :mostSubUsers, :mostTokens) full_of from users
+      where id = :parentId),
   made as (
     insert into users (email, first_name, last_name, role, status, parent_id, permissions, restrictions)
-      select :email, :first_name, :last_name, 'sub', :status, :parent_id, :permissions, :restrictions
+      select :email, :firstName, :lastName, 'sub', :status, :parentId, :permissions, :restrictions
       where (select full_of from room) is null
       on conflict (lower(email)) do nothing returning *)
   select room.full_of "full", shown.* from room left join (${selectFrom('made')}) shown on true`;
@@ -227,17 +227,7 @@ export function userCalls(database: Database) {
     async makeSubUser(user: NewUser, most: MostOfAccount): Promise<UserRecord | AccountFull | 'email-taken'> {
       const [row] = await database.rows<UserRecord & { full: AccountFull | null }>({
         name: 'make_sub_user',
-        ...named(MAKE_SUB_USER, {
-          email: user.email,
-          first_name: user.firstName,
-          last_name: user.lastName,
-          status: user.status,
-          parent_id: user.parentId,
-          permissions: user.permissions,
-          restrictions: user.restrictions,
-          most_sub_users: most.subUsers,
-          most_tokens: most.tokens,
-        }),
+        ...named(MAKE_SUB_USER, { ...user, mostSubUsers: most.subUsers, mostTokens: most.tokens }),
       });
       if (!row) return 'email-taken';
       const { full, ...made } = row;
