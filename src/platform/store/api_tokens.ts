@@ -105,10 +105,7 @@ const MAKE_TOKEN = `
     (select account_full from room) account_full`;
 
 export function apiTokenCalls(database: Database) {
-  const one = async (rows: Promise<ApiTokenRecord[]>): Promise<ApiTokenRecord | null> => {
-    const [row] = await rows;
-    return row ?? null;
-  };
+  const one = async (rows: Promise<ApiTokenRecord[]>): Promise<ApiTokenRecord | null> => (await rows)[0] ?? null;
   return {
     /** Reserves the id before the insert, because the sealed secrets are bound to it. */
     async nextTokenId(): Promise<number> {
@@ -241,6 +238,19 @@ export function apiTokenCalls(database: Database) {
         values: [id, sealed],
       });
       return row?.secret ?? null;
+    },
+
+    /**
+     * The users of these tokens, for filters that name them. Includes revoked tokens, because their requests remain in
+     * the log.
+     */
+    async tokenOwners(ids: readonly number[]): Promise<Map<number, number>> {
+      const rows = await database.rows<{ id: number; user_id: number }>({
+        name: 'token_owners',
+        text: 'select id, user_id from tokens where id = any($1)',
+        values: [ids],
+      });
+      return new Map(rows.map((row) => [row.id, row.user_id]));
     },
   };
 }

@@ -1,5 +1,7 @@
 /** The record: all calls to Postgres that other parts may make. */
-import { accountCalls } from './accounts.ts';
+import { accountCodeCalls } from './account_codes.ts';
+import { apiTokenCalls } from './api_tokens.ts';
+import { attemptCalls } from './attempts.ts';
 import { backupState } from './backups.ts';
 import { openDatabase, type PoolSettings } from './connection.ts';
 import { startClock, type StoreClock } from './clock.ts';
@@ -8,14 +10,15 @@ import { listen, type Listener, listenTokens, type TokenChange } from './listen.
 import { DEFAULT_LIMITS, type DefaultLimits } from '../../base/limits.ts';
 import { retry } from '../../base/retry.ts';
 import { logCalls } from './log.ts';
-import { ownerCalls } from './owners.ts';
+import { mailCalls } from './mails.ts';
 import { policyCalls } from './policies.ts';
-import { queueCalls } from './queue.ts';
 import { requestCalls } from './requests.ts';
 import { retentionCalls } from './retention.ts';
-import { rollupCalls } from './rollups.ts';
+import { sessionCalls } from './sessions.ts';
+import { signingKeyCalls } from './signing_keys.ts';
 import { statisticsCalls } from './statistics.ts';
 import { tokenCalls } from './tokens.ts';
+import { userCalls } from './users.ts';
 import { uuidv7 } from './uuid.ts';
 import { webhookCalls } from './webhooks.ts';
 
@@ -61,15 +64,18 @@ export async function openStore(settings: StoreSettings) {
   return {
     ...tokenCalls(database, settings.defaultLimits ?? DEFAULT_LIMITS),
     ...requestCalls(database),
-    ...rollupCalls(database),
     ...retention,
     ...statisticsCalls(database, retention.requestsSince),
-    ...ownerCalls(database),
     ...policyCalls(database),
     ...logCalls(database, retention.requestsSince),
-    ...accountCalls(database),
+    ...userCalls(database),
+    ...sessionCalls(database),
+    ...signingKeyCalls(database),
+    ...accountCodeCalls(database),
+    ...mailCalls(database),
+    ...attemptCalls(database),
+    ...apiTokenCalls(database),
     ...webhookCalls(database),
-    ...queueCalls(database, (settings.defaultLimits ?? DEFAULT_LIMITS).concurrency),
     clock,
 
     /** The id and submission time of a new request, by the store's clock. The id contains the time. */

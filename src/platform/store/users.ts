@@ -151,6 +151,16 @@ export function userCalls(database: Database) {
       return rows.map(({ id }) => id);
     },
 
+    /** Which of these exist, for filters that name them. */
+    async knownUsers(ids: readonly number[]): Promise<number[]> {
+      const rows = await database.rows<{ id: number }>({
+        name: 'known_users',
+        text: 'select id from users where id = any($1)',
+        values: [ids],
+      });
+      return rows.map(({ id }) => id);
+    },
+
     /** Also null if `within` is given and the user is neither that user nor below it. */
     findUser: (id: number, within: number | null = null): Promise<UserRecord | null> =>
       one(
