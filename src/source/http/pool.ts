@@ -4,7 +4,6 @@ import { Connection, type RequestOptions } from './connection.ts';
 import { dialEgress, type EgressRoute } from './egress.ts';
 import { HostDistances } from './host_distances.ts';
 import { noAnswer, sourceClosed, tooManyConnections } from '../failures.ts';
-import { requestText } from './request_text.ts';
 import { authority, urlOf, type Target } from '../address/target.ts';
 
 export type PoolOptions = ConnectOptions & {
@@ -276,3 +275,17 @@ function refuse({ waiting, opening, open }: Host, error: Error): boolean {
 }
 
 const keyOf = ({ host, port, scheme }: Target): string => `${scheme} ${host} ${port}`;
+
+/** A GET of HTTP/1.1, in Latin-1. Neither the path nor a header can end its line. */
+function requestText(path: string, headers: Readonly<Record<string, string>>): string {
+  if (/[^\x21-\xff]/.test(path)) throw new TypeError('the path of a request has characters that are not allowed');
+  let text = `GET ${path} HTTP/1.1\r\n`;
+  // The last of a name replaces the others.
+  const last = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), { name, value }]));
+  for (const { name, value } of last.values()) {
+    if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) || /[^\t\x20-\x7e\x80-\xff]/.test(value))
+      throw new TypeError(`the header ${JSON.stringify(name)} of a request has characters that are not allowed`);
+    text += `${name}: ${value}\r\n`;
+  }
+  return `${text}\r\n`;
+}
