@@ -2215,6 +2215,7 @@ export const POLICY_FIELDS: readonly string[] = [
   'hdr.dolby_vision_rpu',
   'looked_at.pictures',
   'looked_at.seconds',
+  'looked_at.captions',
   'captions',
   'sample_rate',
   'channels',

@@ -164,7 +164,7 @@ describe('POST /v1/compare', function () {
     const { runs, fields, summary } = answer;
     const detail = (await logged.json()) as Record<string, any>;
     assert.deepEqual(JSON.parse(detail['comparison-response'] as string), { runs, fields, summary });
-    assert.equal(detail['ffprobe-response'], null);
+    assert.equal(detail['ffprobe-response'], undefined);
     assert.deepEqual(
       detail['run-responses'],
       Object.entries(outputs).map(([version, text]) => ({ tool: 'ffprobe', version, response: text })),

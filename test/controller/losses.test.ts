@@ -169,6 +169,8 @@ describe('lost runners and results', function () {
     const [first] = runners.all();
     // A runner that has run its number of jobs: its agent exits, and the other container keeps the pod.
     first!.drain();
+    // The leader knows it before it gives the next job to somebody.
+    await first!.beat();
     first!.mute = true;
     await ended((await submit({ token })).id);
     assert.ok((await pods()).every(({ metadata }) => metadata.uid !== first!.uid));

@@ -117,6 +117,7 @@ const VIDEO: Fields = {
   'hdr.dolby_vision_rpu': { ...flagWhereTrue, pictures: 'each' },
   'looked_at.pictures': { ...plain(NUMBER), pictures: 'each' },
   'looked_at.seconds': { ...plain(NUMBER), pictures: 'each' },
+  'looked_at.captions': { ...plain(NUMBER), pictures: 'each' },
   /** By their kinds. */
   captions: {
     kind: {
