@@ -135,6 +135,12 @@ describe('captions in packets', () => {
     }
   });
 
+  it('a packet that is full of places for captions is read in part', () => {
+    const place = packet(Array.from({ length: 31 }, () => pair(0, 0x14, 0x20)));
+    const text = printed([[1, Buffer.concat([...Array.from({ length: 4 }, () => packet([])), place])]]);
+    assert.deepEqual(named(text), ['a53 - 1']);
+  });
+
   it('a packet without an end is held in part', () => {
     const line = `00000000: ${'0102 '.repeat(8)} ................\n`;
     const before = process.memoryUsage().arrayBuffers;

@@ -16,6 +16,8 @@ export const MOST_PRINTED = 32 * 1024 * 1024;
 /** A larger packet is cut: captions stand before the picture. */
 const MOST_OF_A_PACKET = 64 * 1024;
 const MOST_PICTURES = 60 * SECONDS;
+/** Two fields have one each. */
+const MOST_PLACES = 4;
 
 const packets = (stream: string, read_intervals: string): Record<string, string> => ({
   ...NOTHING_ELSE,
@@ -56,9 +58,11 @@ function withoutEscapes(bytes: Buffer): number[] {
 
 function readPacket(packet: Buffer): Omit<Picture, 'seconds'> {
   const found: Construct[] = [];
-  const carries = packet.includes(CAPTION_DATA);
-  for (let at = packet.indexOf(CAPTION_DATA); at !== -1; at = packet.indexOf(CAPTION_DATA, at + 1)) {
-    const from = at + CAPTION_DATA.length;
+  let places = 0;
+  for (let from = 0; places < MOST_PLACES; places++) {
+    const at = packet.indexOf(CAPTION_DATA, from);
+    if (at === -1) break;
+    from = at + CAPTION_DATA.length;
     const [flags = 0, , ...data] = withoutEscapes(packet.subarray(from, from + 160));
     if ((flags & 0x40) === 0) continue;
     for (let index = 0; index < (flags & 0x1f); index++) {
@@ -67,7 +71,7 @@ function readPacket(packet: Buffer): Omit<Picture, 'seconds'> {
       if ((marker & 0x04) !== 0) found.push([marker & 0x03, first, second]);
     }
   }
-  return { carries, constructs: found };
+  return { carries: places > 0, constructs: found };
 }
 
 /** CEA-608: resume caption loading, roll-up of 2 to 4 rows, direct, end of caption; and those of its text mode. */
