@@ -120,7 +120,7 @@ describe('probeyard with a file', function () {
     writeFileSync(playlist, PLAYLIST);
     const done = await here.probeyard(['hls', playlist]);
     assert.equal(done.code, 1, done.stderr);
-    assert.match(done.stdout.toString(), /^must-fix +\S+ +main\.m3u8:\d+ +/m);
+    assert.match(done.stdout.toString(), /^must-fix +\S+ +main\.m3u8:\d+$/m);
     const relative = (
       await here.probeyard([], {
         program: ['bash', '-c', `cd "${folder}" && "${process.execPath}" "${MAIN}" hls main.m3u8 -o sarif`],
