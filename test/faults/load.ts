@@ -39,6 +39,7 @@ interface Told {
   ms: number;
   token: string;
   /** When the response arrived, from the start of the load. */ at: number;
+  /** What it was told, or how the connection broke. */
   error?: string;
 }
 
@@ -132,6 +133,7 @@ export async function underLoad(
           ms: performance.now() - began,
           at: performance.now() - started,
           token,
+          ...(status === 200 ? {} : { error: String(json.error) }),
         });
         // No tight loop while every request is refused.
         if (status >= 500) await delay(250);
