@@ -7,7 +7,7 @@ import { gzipSync } from 'node:zlib';
 import { until } from '../until.ts';
 import { ask } from './ask.ts';
 import { makeCertificate } from './certificate.ts';
-import { assertRead, Cleanup, pattern, sendFile, startOrigin, type Handler } from './origin.ts';
+import { assertRead, Cleanup, pattern, sendFile, startOrigin, TLS_RECORD, type Handler } from './origin.ts';
 import { random } from './random.ts';
 
 const cleanup = new Cleanup();
@@ -213,7 +213,7 @@ describe('source proxy: failures', function () {
     const replies = await Promise.all(['strict', 'lax'].map((tool) => ask(job.address(tool))));
     for (const reply of replies) assert.ok(reply.body.equals(body));
     const { ioUsage, requests } = job.stats();
-    assertRead({ bytes: ioUsage, requests }, body.length);
+    assertRead({ bytes: ioUsage, requests }, body.length, TLS_RECORD);
   });
   it('a trusted certificate for another name', async () => {
     const tls = await makeCertificate({ dns: ['other.example'] });
