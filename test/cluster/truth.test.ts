@@ -137,8 +137,8 @@ describe('metrics, logs and statistics', function () {
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
     });
-    // What earlier tests left would be counted, too: webhooks whose receivers are gone, and jobs, the last of them after
-    // they are recorded.
+    // What earlier tests left would be counted, too: webhooks whose receivers are gone, and jobs, the last of them
+    // after they are recorded.
     await c.sql("update webhook_outbox set next_at = now() + interval '1 hour' where state = 'pending'");
     let counted = '';
     await eventually('nothing waits or runs, and nothing more is counted', 60, async () => {
