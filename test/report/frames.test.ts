@@ -157,6 +157,8 @@ describe('report: pictures', () => {
     const [stream] = told.streams;
     assert.deepEqual(stream?.captions, [...read, { kind: 'cea-708', service: '1' }]);
     assert.equal(stream?.looked_at?.captions, 9.5);
+    const cut = reportOf({ ...input, frames: frames([captions]), captions: { captions: [], seconds: 0 } });
+    assert.deepEqual(cut.streams[0]?.captions, [{ kind: 'a53', first_time: 1.4 }, ...listed]);
     assert.deepEqual(
       told.warnings.flatMap(({ code, message }) => (code === 'captions-not-signalled' ? [message] : [])),
       ['the pictures carry captions (CEA-608 CC4), which neither tool lists'],

@@ -138,7 +138,8 @@ export interface Bitstream {
 export function readFrames(output: Json, codec: Field | undefined, named?: CaptionsRead): Bitstream | undefined {
   const printed = listOf(objectOf(output)['frames']).slice(0, FIRST_PICTURES + MIDDLE_PICTURES);
   const frames = printed.map(objectOf).filter(isPicture);
-  if (frames.length === 0) return named && { fields: {}, pictures: 0, ...ofCaptions(named) };
+  if (frames.length === 0)
+    return named && { fields: {}, pictures: 0, captions: named.captions, captionSeconds: named.seconds };
   const data = frames.flatMap(sideData);
   const of = (pattern: RegExp): JsonObject | undefined => data.find((one) => pattern.test(typeOf(one)));
   const interlaced = frames.find((frame) => numberOf(frame['interlaced_frame']) === 1);
@@ -149,8 +150,13 @@ export function readFrames(output: Json, codec: Field | undefined, named?: Capti
   const at = captioned && (numberOf(captioned['pts_time']) ?? numberOf(captioned['best_effort_timestamp_time']));
   return {
     pictures: frames.length,
-    captions: captioned ? [{ kind: 'a53', ...(at === undefined ? {} : { first_time: at }) }] : [],
-    ...(named ? ofCaptions(named) : {}),
+    // A run over the packets may have ended before the first of them.
+    captions: named?.captions.length
+      ? named.captions
+      : captioned
+        ? [{ kind: 'a53', ...(at === undefined ? {} : { first_time: at }) }]
+        : [],
+    captionSeconds: named?.seconds,
     fields: known<Field>({
       'color.primaries': colour(textOf(first['color_primaries'])),
       'color.transfer': colour(textOf(first['color_transfer'])),
@@ -168,8 +174,6 @@ export function readFrames(output: Json, codec: Field | undefined, named?: Capti
     }),
   };
 }
-
-const ofCaptions = ({ captions, seconds }: CaptionsRead) => ({ captions, captionSeconds: seconds });
 
 /** Whether pictures that ffprobe printed carry captions, of whatever kind. */
 export const showsCaptions = (printed: Buffer | null | undefined): boolean => printed?.includes('A53 Part 4') === true;
