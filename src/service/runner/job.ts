@@ -12,7 +12,7 @@ import { type Exit, type Launcher, LauncherError, type Limits } from './launcher
 import { dataLimit, withFittingHeap } from './node_tool.ts';
 import type { RawBody, RawToolResult } from './output.ts';
 import { MOST_PRINTED } from '../../media/report/captions.ts';
-import { framesRun, readFrames, reportOf, runsForReport, type FramesRan, type FramesRun } from './report.ts';
+import { framesRun, readPictures, reportOf, runsForReport, type FramesRan, type FramesRun } from './report.ts';
 import { waitsForKind, type JobSource, type OriginUses, type SourceFailure } from './source.ts';
 import type { Allowance } from './compare.ts';
 import type { ReadTimeline } from './timeline.ts';
@@ -74,7 +74,7 @@ async function runAtOnce(running: Running): Promise<Omit<RawBody, 'ioUsage' | 'o
   const pictures = framesRun(assignment, [...own, ...tools]);
   const made = pictures || assignment.timeline ? undefined : reportOf(assignment, tools, own, source.redact);
   const admitted = early ? await early.admitted : assignment;
-  const frames = pictures && (await picturesIn(pictures, { ...running, early: undefined }, begun));
+  const frames = pictures && (await picturesWithin(pictures, { ...running, early: undefined }, begun));
   const read = assignment.timeline ? await timelineIn({ ...running, early: undefined }, tools, begun) : undefined;
   // A policy, which comes with the admission, is judged on a report that always has its diff.
   const report =
@@ -94,9 +94,9 @@ async function runAtOnce(running: Running): Promise<Omit<RawBody, 'ioUsage' | 'o
 }
 
 /** Packets are read while they are printed, so what they may be is more than an output. */
-function picturesIn(asked: FramesRun, running: Running, begun: number): Promise<FramesRan> {
+function picturesWithin(asked: FramesRun, running: Running, begun: number): Promise<FramesRan> {
   const printing = { ...running.settings, outputBytes: MOST_PRINTED };
-  return readFrames(asked, (tool, onOutput) => {
+  return readPictures(asked, (tool, onOutput) => {
     const remainingMs = running.remainingMs - (performance.now() - begun);
     return runTool(tool, { ...running, remainingMs, ...(onOutput ? { settings: printing } : {}) }, onOutput);
   });

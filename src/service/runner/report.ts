@@ -77,7 +77,7 @@ export function framesRun(
 }
 
 /** Which captions there are is asked only where there are some. */
-export async function readFrames(
+export async function readPictures(
   asked: FramesRun,
   run: (tool: AssignedTool, onOutput?: (bytes: Buffer) => void) => Promise<RawToolResult>,
 ): Promise<FramesRan> {
