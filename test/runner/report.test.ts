@@ -4,7 +4,7 @@ import { joinResult } from '../../src/platform/bus/packing.ts';
 import { unpackText } from '../result/text_body.ts';
 import { packResult, type RawToolResult } from '../../src/service/runner/output.ts';
 import { parseSource } from '../../src/source/address/parse.ts';
-import { framesRun, reportOf, runsForReport, type FramesRan } from '../../src/service/runner/report.ts';
+import { framesRun, readPictures, reportOf, runsForReport, type FramesRan } from '../../src/service/runner/report.ts';
 import type { ProbeReport } from '../../src/media/report/schema.ts';
 import { extensionOf } from '../../src/source/playlist/mapping.ts';
 import { outputsOf } from '../report/sample.ts';
@@ -110,6 +110,34 @@ describe('probe report in the runner', () => {
     assert.deepEqual([streams[0]?.looked_at?.pictures, streams[0]?.hdr?.dolby_vision_rpu], [1, true]);
     assert.ok(!warnings.some(({ code }) => code === 'pictures-not-read'));
   });
+  const PLACE = '4741 3934 0341 0000 ';
+  for (const [what, printed, captioned, runs] of [
+    [
+      'pictures with captions',
+      '{"interlaced_frame": 0, "side_data_type": "ATSC A53 Part 4 Closed Captions"}',
+      false,
+      'pc',
+    ],
+    ['pictures without', '{"interlaced_frame": 0}', true, 'p'],
+    ['no picture that ffprobe decodes, and packets with captions', '{"frames": []}', true, 'pfc'],
+    ['no picture that ffprobe decodes, and packets without', '{"frames": []}', false, 'pf'],
+    ['packets with captions', undefined, true, 'fc'],
+    ['packets without', undefined, false, 'f'],
+  ] as const)
+    it(`asks which captions there are where some are seen: ${what}`, async () => {
+      const [p, f, c] = ['p', 'f', 'c'].map((name) => tool('ffprobe', { name }));
+      const ran: string[] = [];
+      await readPictures(
+        { ...(printed === undefined ? {} : { pictures: p! }), first: f!, captions: c! },
+        async (one, push) => {
+          ran.push(one.options['name']!);
+          const packet = `[PACKET]\npts_time=1\ndata=\n00000000: ${captioned ? PLACE : '0000 '} ...\n[/PACKET]\n`;
+          push?.(Buffer.from(packet));
+          return result('ffprobe', { output: Buffer.from(printed ?? '') });
+        },
+      );
+      assert.equal(ran.join(''), runs);
+    });
   it('says why it read no pictures', () => {
     const given = assignment([{ ...tool('ffprobe'), version: '5.0' }], {
       report: { enabled: true, diff: true, prefer: null, frames: 'always' },

@@ -48,8 +48,8 @@ const NO_FILES = new Set(['hls', 'dash', 'rtsp', 'concat']);
 interface FrameOptions {
   /** Prints some pictures. */
   pictures?: Record<string, string>;
-  /** Where no pictures are read: prints some packets, which show whether there are captions. */
-  first?: Record<string, string>;
+  /** Prints some packets, which show whether there are captions: where no picture was decoded. */
+  first: Record<string, string>;
   /** Prints more packets, which show what captions there are. */
   captions: Record<string, string>;
 }
@@ -72,7 +72,8 @@ export function framesOf(output: Json, frames: FramesOption): FrameOptions | und
   return {
     ...(isOpen
       ? { pictures: { ...OPTIONS, read_intervals: intervals(format), show_frames: 'true', select_streams } }
-      : { first: firstPackets(select_streams) }),
+      : {}),
+    first: firstPackets(select_streams),
     captions: captionOptions(select_streams, positiveOf(format['bit_rate'])),
   };
 }
@@ -175,8 +176,9 @@ export function readFrames(output: Json, codec: Field | undefined, named?: Capti
   };
 }
 
-/** Whether pictures that ffprobe printed carry captions, of whatever kind. */
-export const showsCaptions = (printed: Buffer | null | undefined): boolean => printed?.includes('A53 Part 4') === true;
+/** Whether pictures that ffprobe printed carry captions, of whatever kind; undefined if it decoded none. */
+export const showsCaptions = (printed: Buffer | null | undefined): boolean | undefined =>
+  printed?.includes('"interlaced_frame"') ? printed.includes('A53 Part 4') : undefined;
 
 /** Of every picture ffprobe says whether it is interlaced. */
 const isPicture = (frame: JsonObject): boolean => numberOf(frame['interlaced_frame']) !== undefined;

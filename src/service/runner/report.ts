@@ -71,7 +71,7 @@ export function framesRun(
   const run = (options: Record<string, string>): AssignedTool => ({ ...tool, options: { ...reading, ...options } });
   return {
     ...(runs.pictures ? { pictures: run(runs.pictures) } : {}),
-    ...(runs.first ? { first: run(runs.first) } : {}),
+    first: run(runs.first),
     captions: run(runs.captions),
   };
 }
@@ -90,8 +90,7 @@ export async function readPictures(
     return read.captions.captions.length > 0;
   };
   if (asked.pictures) read.ran.push((read.printed = await run(asked.pictures)));
-  const isCaptioned = asked.first ? await packets(asked.first) : showsCaptions(read.printed?.output);
-  if (isCaptioned) await packets(asked.captions);
+  if (showsCaptions(read.printed?.output) ?? (await packets(asked.first))) await packets(asked.captions);
   return read;
 }
 
