@@ -129,6 +129,7 @@ describe('probe report in the runner', () => {
       const ran: string[] = [];
       await readPictures(
         { ...(printed === undefined ? {} : { pictures: p! }), first: f!, captions: c! },
+        () => 1_000,
         async (one, push) => {
           ran.push(one.options['name']!);
           const packet = `[PACKET]\npts_time=1\ndata=\n00000000: ${captioned ? PLACE : '0000 '} ...\n[/PACKET]\n`;
@@ -138,6 +139,22 @@ describe('probe report in the runner', () => {
       );
       assert.equal(ran.join(''), runs);
     });
+  it('begins no run for which no time is left', async () => {
+    const asked = { pictures: tool('ffprobe'), first: tool('ffprobe'), captions: tool('ffprobe') };
+    const times = [5, 0];
+    const read = await readPictures(
+      asked,
+      () => times.shift()!,
+      async () => result('ffprobe', { output: null }),
+    );
+    assert.equal(read.ran.length, 1);
+    const late = await readPictures(
+      asked,
+      () => 0,
+      async () => assert.fail('a run began'),
+    );
+    assert.deepEqual(late, { ran: [], unread: 'no time was left to read pictures' });
+  });
   it('says why it read no pictures', () => {
     const given = assignment([{ ...tool('ffprobe'), version: '5.0' }], {
       report: { enabled: true, diff: true, prefer: null, frames: 'always' },

@@ -95,10 +95,11 @@ async function runAtOnce(running: Running): Promise<Omit<RawBody, 'ioUsage' | 'o
 
 /** Packets are read while they are printed, so what they may be is more than an output. */
 function picturesWithin(asked: FramesRun, running: Running, begun: number): Promise<FramesRan> {
+  const remaining = (): number => running.remainingMs - (performance.now() - begun);
   const printing = { ...running.settings, outputBytes: MOST_PRINTED };
-  return readPictures(asked, (tool, onOutput) => {
-    const remainingMs = running.remainingMs - (performance.now() - begun);
-    return runTool(tool, { ...running, remainingMs, ...(onOutput ? { settings: printing } : {}) }, onOutput);
+  return readPictures(asked, remaining, (tool, onOutput) => {
+    const settings = onOutput ? printing : running.settings;
+    return runTool(tool, { ...running, remainingMs: remaining(), settings }, onOutput);
   });
 }
 

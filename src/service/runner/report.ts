@@ -79,11 +79,14 @@ export function framesRun(
 /** Which captions there are is asked only where there are some. */
 export async function readPictures(
   asked: FramesRun,
+  remainingMs: () => number,
   run: (tool: AssignedTool, onOutput?: (bytes: Buffer) => void) => Promise<RawToolResult>,
 ): Promise<FramesRan> {
   if ('unread' in asked) return { ran: [], ...asked };
+  if (remainingMs() < 1) return { ran: [], unread: 'no time was left to read pictures' };
   const read: FramesRan = { ran: [] };
   const packets = async (tool: AssignedTool): Promise<boolean> => {
+    if (remainingMs() < 1) return false;
     const gathered = captionGatherer();
     read.ran.push(await run(tool, (bytes) => gathered.push(bytes)));
     read.captions = gathered.told();
