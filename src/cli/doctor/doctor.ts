@@ -188,16 +188,18 @@ async function planOf(invocation: Invocation, kubectl: Kubectl): Promise<Plan> {
 }
 
 const create = (kubectl: Kubectl, namespace: string, object: object): Promise<string> =>
-  kubectl.run(['create', `--namespace=${namespace}`, '--filename=-'], { input: JSON.stringify(object) });
+  kubectl.run(['create', `--namespace=${namespace}`, '--filename=-'], { input: JSON.stringify(object), whole: true });
 
 /** Of jobs that the API server refused: why. */
-async function createJobs(kubectl: Kubectl, plan: Plan): Promise<Map<Place, Failure>> {
+async function createJobs(kubectl: Kubectl, plan: Plan, signal: AbortSignal): Promise<Map<Place, Failure>> {
   const refused = new Map<Place, Failure>();
-  for (const { place, namespace, object } of plan.places.map((one) => jobOf(one, plan)))
+  for (const { place, namespace, object } of plan.places.map((one) => jobOf(one, plan))) {
+    if (signal.aborted) throw new Interrupted();
     await create(kubectl, namespace, object).catch((error: unknown) => {
       if (!(error instanceof Failure)) throw error;
       refused.set(place, error);
     });
+  }
   return refused;
 }
 
@@ -239,9 +241,7 @@ async function eventsOf(kubectl: Kubectl, plan: Plan): Promise<Event[]> {
   return lists.flatMap(({ items }) => items).filter(({ involvedObject }) => own(involvedObject?.name));
 }
 
-/** With a signal of its own: it also runs after Ctrl-C. */
-async function remove(invocation: Invocation, plan: Plan, ownOne: boolean): Promise<void> {
-  const kubectl = kubectlOf(invocation, { env: invocation.env, signal: new AbortController().signal });
+async function remove(kubectl: Kubectl, { terminal }: Invocation, plan: Plan, ownOne: boolean): Promise<void> {
   const commands = ownOne
     ? [['delete', 'namespace', plan.namespace, '--wait=false', '--ignore-not-found']]
     : namespacesOf(plan).map((namespace) => [
@@ -252,7 +252,9 @@ async function remove(invocation: Invocation, plan: Plan, ownOne: boolean): Prom
         '--wait=false',
       ]);
   for (const command of commands)
-    await kubectl.run(command).catch((error: unknown) => invocation.terminal.note(String((error as Error).message)));
+    await kubectl
+      .run(command, { whole: true })
+      .catch((error: unknown) => terminal.note(String((error as Error).message)));
 }
 
 interface Examined {
@@ -262,7 +264,7 @@ interface Examined {
 }
 
 async function examineCluster(kubectl: Kubectl, plan: Plan, invocation: Invocation): Promise<Examined> {
-  const refused = await createJobs(kubectl, plan);
+  const refused = await createJobs(kubectl, plan, invocation.signal);
   const pods = await wait(kubectl, plan, invocation, new Set(refused.keys()));
   const events = await eventsOf(kubectl, plan);
   const found: Finding[] = [];
@@ -284,12 +286,12 @@ const run: Run = async (invocation) => {
     return EXIT.done;
   }
   let examined: Examined;
-  for (const object of own) await create(kubectl, plan.namespace, object);
   try {
+    for (const object of own) await create(kubectl, plan.namespace, object);
     examined = await examineCluster(kubectl, plan, invocation);
   } finally {
     invocation.terminal.progress('');
-    await remove(invocation, plan, own.length > 0);
+    await remove(kubectl, invocation, plan, own.length > 0);
   }
   const { findings, complete } = examined;
   if (invocation.format === 'table') await invocation.terminal.data(printable(textOf(findings)));

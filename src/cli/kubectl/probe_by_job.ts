@@ -73,18 +73,17 @@ async function untilEnded(kubectl: Kubectl, name: string, { terminal, signal }: 
 }
 
 const run: Run = async (invocation): Promise<ExitCode> => {
-  const { terminal, env } = invocation;
+  const { terminal } = invocation;
   const kubectl = kubectlOf(invocation, invocation);
   const name = `probe-${randomBytes(4).toString('hex')}`;
-  await kubectl.run(['create', '--filename=-'], { input: JSON.stringify(jobOf(invocation, name)) });
+  await kubectl.run(['create', '--filename=-'], { input: JSON.stringify(jobOf(invocation, name)), whole: true });
   let job: Job;
   try {
     job = await untilEnded(kubectl, name, invocation);
   } catch (error) {
     if (error instanceof Interrupted) {
       // Deleting a job that has not ended cancels it.
-      const after = kubectlOf(invocation, { env, signal: new AbortController().signal });
-      await after.run(['delete', 'probejob', name, '--wait=false']).catch(() => {});
+      await kubectl.run(['delete', 'probejob', name, '--wait=false'], { whole: true }).catch(() => {});
       terminal.note(`cancelled ${name}`);
     }
     throw error;

@@ -6,8 +6,8 @@ import { oneLine } from '../terminal.ts';
 
 export interface Kubectl {
   namespace: string;
-  /** stdout of a kubectl that succeeded. */
-  run(args: readonly string[], options?: { input?: string; mostBytes?: number }): Promise<string>;
+  /** stdout of a kubectl that succeeded. Ctrl-C does not reach one that is `whole`: one that was cut may have written. */
+  run(args: readonly string[], options?: { input?: string; mostBytes?: number; whole?: boolean }): Promise<string>;
   get<T>(...args: string[]): Promise<T>;
   /** A kubectl that goes on: the caller ends it. */
   start(args: readonly string[]): ChildProcess;
@@ -28,17 +28,19 @@ export function kubectlOf({ text }: Pick<Given, 'text'>, { env, signal }: Pick<I
     const value = text(name);
     return value === undefined ? [] : [`--${name}=${value}`];
   });
-  const start = (args: readonly string[]): ChildProcess =>
-    spawn('kubectl', [...place, `--namespace=${namespace}`, ...args], { env, stdio: ['pipe', 'pipe', 'pipe'] });
+  // A terminal sends Ctrl-C to the whole group of processes.
+  const spawned = (args: readonly string[], detached: boolean): ChildProcess =>
+    spawn('kubectl', [...place, `--namespace=${namespace}`, ...args], { env, detached });
+  const start = (args: readonly string[]): ChildProcess => spawned(args, false);
 
-  const run: Kubectl['run'] = (args, { input = '', mostBytes = MOST_BYTES } = {}) =>
+  const run: Kubectl['run'] = (args, { input = '', mostBytes = MOST_BYTES, whole = false } = {}) =>
     new Promise((resolve, reject) => {
-      const child = start(args);
+      const child = spawned(args, whole);
       const out: Buffer[] = [];
       let [bytes, said] = [0, ''];
       const late = setTimeout(() => child.kill('SIGKILL'), DEADLINE_MS);
       const interrupt = (): void => void child.kill('SIGTERM');
-      signal.addEventListener('abort', interrupt);
+      if (!whole) signal.addEventListener('abort', interrupt);
       child.stdout!.on('data', (chunk: Buffer) => {
         bytes += chunk.length;
         // The beginning is kept: what is too long is cut.
@@ -52,7 +54,7 @@ export function kubectlOf({ text }: Pick<Given, 'text'>, { env, signal }: Pick<I
         clearTimeout(late);
         signal.removeEventListener('abort', interrupt);
         if (code === 0) resolve(Buffer.concat(out).toString());
-        else if (signal.aborted) reject(new Interrupted());
+        else if (signal.aborted && !whole) reject(new Interrupted());
         else reject(new Failure(`kubectl: ${masked(oneLine(said.trim() || `ended with ${code}`))}`, EXIT.unknown));
       });
       child.stdin!.on('error', () => {});
