@@ -1,5 +1,7 @@
 /** The preflight on the cluster: as it is, and where something is made to be missing. */
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -116,22 +118,21 @@ describe('doctor on the cluster', function () {
     });
   });
 
-  it('Ctrl-C deletes what was started', async () => {
-    const running = execute(
-      [
-        'timeout',
-        '--signal=INT',
-        '6',
-        process.execPath,
-        join(root, 'src/cli/kubectl.ts'),
-        'doctor',
-        `--kubeconfig=${c.kubeconfig}`,
-        '--image=localhost/no/such:1',
-        '--skip=storage',
-      ],
-      { env: { PATH: `${folder}:${process.env['PATH']}`, HOME: folder } },
+  it('Ctrl-C on a terminal, where jobs are being created: deletes all of them', async () => {
+    const command = `${process.execPath} ${join(root, 'src/cli/kubectl.ts')} doctor --kubeconfig=${c.kubeconfig}`;
+    const child = spawn(
+      'script',
+      ['--quiet', '--return', '--command', `${command} --image=localhost/no/such:1 --skip=storage`, '/dev/null'],
+      { env: { PATH: `${folder}:${process.env['PATH']}`, HOME: folder, TERM: 'xterm' } },
     );
-    await running;
+    let shown = '';
+    child.stdout.on('data', (chunk: Buffer) => {
+      shown += chunk.toString();
+    });
+    const closed = once(child, 'close');
+    await eventually('a job is there', 60, async () => (await left()) !== '');
+    child.stdin.write('\u0003');
+    assert.deepEqual(await closed, [130, null], shown);
     await eventually('its jobs and their pods are deleted', 60, async () => (await left()) === '');
   });
 });
