@@ -6,7 +6,7 @@ import { oneLine } from '../terminal.ts';
 
 export interface Kubectl {
   namespace: string;
-  /** stdout of a kubectl that succeeded. Ctrl-C does not reach one that is `whole`: one that was cut may have written. */
+  /** stdout of a kubectl that succeeded. `whole`: Ctrl-C does not reach it, since one that is cut may have written. */
   run(args: readonly string[], options?: { input?: string; mostBytes?: number; whole?: boolean }): Promise<string>;
   get<T>(...args: string[]): Promise<T>;
   /** A kubectl that goes on: the caller ends it. */
