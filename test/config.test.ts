@@ -90,7 +90,6 @@ describe('settings of a runner', () => {
     launcherSocket: '/socket',
     toolsDir: '/tools',
     toolMemoryBytes: 1,
-    maxJobs: 1,
     drainMs: 1,
     sources: { allow: [], denyExtra: [], pace: { minBytes: 1 }, s3: {} },
   };

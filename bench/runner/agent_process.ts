@@ -7,7 +7,6 @@ import { unpack } from '../../images/archive.ts';
 import { cachedTools } from '../../images/cached.ts';
 import type { AssignedTool } from '../../src/platform/bus/messages.ts';
 import { AGENT_NODE_OPTIONS, SOURCE_SEND_BYTES } from '../../src/service/controller/pools/pod.ts';
-import type { RunnerSettings } from '../../src/base/runner_settings.ts';
 import { buildAgent } from '../../test/runner/built_agent.ts';
 import { buildListener } from '../../test/runner/built_launcher.ts';
 import type { Rig } from '../../test/runner/agent_rig.ts';
@@ -30,13 +29,13 @@ export interface AgentProcess {
 }
 
 /** In place of the agent of the rig. */
-export async function startAgentProcess(rig: Rig, settings: Partial<RunnerSettings> = {}): Promise<AgentProcess> {
+export async function startAgentProcess(rig: Rig): Promise<AgentProcess> {
   rig.launcher.close();
   writeFileSync(join(rig.directory, 'token'), 'any');
   const { program } = await buildAgent();
   const agent = spawn(buildListener(), [String(SOURCE_SEND_BYTES), process.execPath, program], {
     stdio: ['ignore', 'ignore', 'inherit'],
-    env: { PATH: '/usr/bin:/bin', NODE_OPTIONS: AGENT_NODE_OPTIONS, ...rig.environment(settings) },
+    env: { PATH: '/usr/bin:/bin', NODE_OPTIONS: AGENT_NODE_OPTIONS, ...rig.environment() },
   });
   const exited = once(agent, 'exit');
   const stop = async (): Promise<void> => {

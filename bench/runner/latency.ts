@@ -23,7 +23,7 @@ rig.serve = (request, response) => {
     })
     .end(wav.subarray(from, to + 1));
 };
-await rig.newAgent({ maxJobs: 1_000_000 });
+await rig.newAgent();
 
 const at = (times: number[], share: number): string =>
   (times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0).toFixed(1);

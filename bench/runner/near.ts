@@ -45,7 +45,7 @@ export const near: Measurement = {
     const tools = [await unpackNewest(rig, 'ffprobe'), await unpackNewest(rig, 'mediainfo')];
     const files = nearFiles(join(rig.directory, 'media'));
     rig.serve = serveFiles(files);
-    const agent = await startAgentProcess(rig, { maxJobs: 1_000_000 });
+    const agent = await startAgentProcess(rig);
     const { pid } = agent;
     const rows: Row[] = [];
     try {

@@ -17,8 +17,6 @@ export interface RunnerSettings {
   launcherSocket: string;
   toolsDir: string;
   toolMemoryBytes: number;
-  /** The pod is replaced after this number of jobs. */
-  maxJobs: number;
   drainMs: number;
   /** Options of the source proxy, with a file instead of the CA itself. */
   sources: {

@@ -269,7 +269,6 @@ async function startRunner(cluster: Cluster, toolsDir: string, made: RunnerPod):
       nodePath: process.execPath,
       outputBytes: 16 << 20,
       memoryBytes: 1 << 30,
-      maxJobs: 10_000,
     },
   });
   return {

@@ -41,10 +41,10 @@ describe('generation of a pool', () => {
       generationOf(config(), { ...spec, minReady: 5, maxPods: 50, maxPodsPerTenant: 3 }, tools),
     ],
     [
-      'the idle time of pods changes',
+      'the idle time, age and jobs of pods change',
       generationOf(
         config(),
-        { ...spec, reuse: { scope: 'account', maxJobs: 200, maxAgeSeconds: 7200, idleSeconds: 600 } },
+        { ...spec, reuse: { scope: 'account', maxJobs: 20, maxAgeSeconds: 7200, idleSeconds: 600 } },
         tools,
       ),
     ],
@@ -78,14 +78,6 @@ describe('generation of a pool', () => {
       generationOf(
         config(),
         { ...spec, reuse: { scope: 'any', maxJobs: 200, maxAgeSeconds: 3600, idleSeconds: 120 } },
-        tools,
-      ),
-    ],
-    [
-      'the number of jobs per pod changes',
-      generationOf(
-        config(),
-        { ...spec, reuse: { scope: 'account', maxJobs: 20, maxAgeSeconds: 3600, idleSeconds: 120 } },
         tools,
       ),
     ],

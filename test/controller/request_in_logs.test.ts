@@ -96,7 +96,6 @@ describe('log lines of one request', function () {
         nodePath: process.execPath,
         outputBytes: 1 << 20,
         memoryBytes: 1 << 30,
-        maxJobs: 10,
       },
     });
   }

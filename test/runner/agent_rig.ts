@@ -132,7 +132,6 @@ export class Rig {
       launcherSocket: this.launcherProcess.socket,
       toolsDir: this.directory,
       toolMemoryBytes: 512 * 1024 * 1024,
-      maxJobs: 200,
       drainMs: 30_000,
       sources: { allow: [{ cidr: '127.0.0.1/32' }], denyExtra: [], pace: { minBytes: 16_384 }, s3: {} },
       ...more,
@@ -146,7 +145,7 @@ export class Rig {
   }
 
   /** Starts another pod: unbound and idle. */
-  async newAgent(settings: { maxJobs?: number; outputBytes?: number; memoryBytes?: number } = {}): Promise<void> {
+  async newAgent(settings: { outputBytes?: number; memoryBytes?: number } = {}): Promise<void> {
     await this.stopAgent();
     this.#agents += 1;
     this.uid = `uid-${this.#agents}`;
@@ -172,7 +171,6 @@ export class Rig {
         nodePath: process.execPath,
         outputBytes: 8 << 20,
         memoryBytes: 1 << 30,
-        maxJobs: 1000,
         ...settings,
       },
       log: pino({ level: process.env['PY_TEST_LOG'] ?? 'silent' }),

@@ -25,7 +25,6 @@ import { type Heartbeats, startHeartbeats } from './heartbeat.ts';
 import { mayBegin, type RunSettings, runJob } from './job.ts';
 import { type Launcher, LauncherError } from './launcher.ts';
 import {
-  type Attempt,
   type Decision,
   type Effect,
   type Event,
@@ -48,7 +47,7 @@ export interface AgentOptions {
   launcher: Launcher;
   openSource: OpenSource;
   identity: Identity;
-  settings: RunSettings & { maxJobs: number; jobsBefore?: number };
+  settings: RunSettings & { jobsBefore?: number };
   log: Logger;
   walls?: () => Walls;
   heartbeatMs?: number;
@@ -61,8 +60,8 @@ export interface Agent {
   /** Stops immediately, even during a job. */
   close(): Promise<void>;
   /**
-   * Resolves when the agent has drained on its own: by order of the leader, after its last job, or because the tools
-   * container could not be cleaned.
+   * Resolves when the agent has drained on its own: by order of the leader, or because the tools container could not be
+   * cleaned.
    */
   ended: Promise<void>;
   /** Resolves when the leader's order to begin the pod's next life is answered. */
@@ -339,7 +338,7 @@ class RunningAgent implements Agent {
     const key = keyOf(order);
     const stop = new AbortController();
     this.#publications.set(key, stop);
-    const late = setTimeout(() => this.#settle('dropped', order), GIVE_UP_MS);
+    const late = setTimeout(() => this.#take({ type: 'dropped', result: order }), GIVE_UP_MS);
     try {
       const packed = await packResult(body, redact, {
         job: order.job,
@@ -356,12 +355,6 @@ class RunningAgent implements Agent {
       // Only takes effect if packing failed; otherwise the task is already settled.
       this.#take({ type: 'dropped', result: order });
     }
-  }
-
-  #settle(type: 'collected' | 'dropped', result: Attempt): void {
-    this.#take({ type, result });
-    if (this.#state.jobsDone >= this.#options.settings.maxJobs)
-      this.#take({ type: 'drain', why: 'maximum number of jobs reached' });
   }
 
   // What the leader is told and orders.
@@ -409,7 +402,9 @@ class RunningAgent implements Agent {
         onUnclean: () => this.#take({ type: 'drain', why: 'the tools container could not be renewed' }),
         onRenewed: this.#renewed.resolve,
       }),
-      bus.subscribe<Collected>(SUBJECT.collected(uid), ({ message }) => this.#settle('collected', message)),
+      bus.subscribe<Collected>(SUBJECT.collected(uid), ({ message: result }) => {
+        this.#take({ type: 'collected', result });
+      }),
       bus.subscribe(SUBJECT.report, () => this.#heartbeats.beat()),
     ];
   }

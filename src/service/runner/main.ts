@@ -73,7 +73,6 @@ export async function run(): Promise<void> {
       nodePath: process.execPath,
       outputBytes: OUTPUT_BYTES,
       memoryBytes: settings.toolMemoryBytes,
-      maxJobs: settings.maxJobs,
       jobsBefore: config.jobsBefore,
     },
     log,

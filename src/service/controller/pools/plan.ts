@@ -293,19 +293,27 @@ export function endUnusable(draft: Draft): void {
     const why = whyUnusable(draft, runner);
     if (why) draft.finish(runner, why);
   }
-  // A draining runner takes no more jobs and has nothing left: it reports this itself after its maximum number of jobs.
-  // Its place is free at once.
+  // A draining runner takes no more jobs and has nothing left. Its place is free at once.
   for (const runner of draft.live) if (isDraining(runner) && !runner.task) draft.finish(runner, 'drained');
 }
 
-function whyUnusable({ view: { now, lacksWall }, reuse }: Draft, runner: Runner): WhyEnded | undefined {
-  const { tenant, protocol, createdAt, idleSince, jobsDone } = runner;
+function whyUnusable({ view, reuse }: Draft, runner: Runner): WhyEnded | undefined {
+  const { tenant, protocol, createdAt, idleSince } = runner;
+  const { now, lacksWall } = view;
   if (tenant !== undefined && (reuse.scope === 'job' || isForOneJob(tenant))) return 'used-up';
   if (protocol !== RUNNER_PROTOCOL) return 'old-generation';
   if (lacksWall?.(runner) && now - createdAt > UNFIT_MS) return 'isolation';
+  const idle = tenant !== undefined && now - idleSince > reuse.idleSeconds * 1000 ? 'idle' : undefined;
+  return whyWorn(view, runner) ?? idle;
+}
+
+/** It did its jobs, or is too old. */
+export function whyWorn(
+  { spec: { reuse = REUSE }, now }: Pick<PoolView, 'spec' | 'now'>,
+  { jobsDone, createdAt }: Runner,
+): 'used-up' | 'age' | undefined {
   if (jobsDone >= reuse.maxJobs) return 'used-up';
-  if (now - createdAt > reuse.maxAgeSeconds * 1000) return 'age';
-  return tenant !== undefined && now - idleSince > reuse.idleSeconds * 1000 ? 'idle' : undefined;
+  return now - createdAt > reuse.maxAgeSeconds * 1000 ? 'age' : undefined;
 }
 
 /** An older generation ends once the new one can replace it, with surge, so a change of tools fails no job. */

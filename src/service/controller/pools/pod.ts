@@ -406,7 +406,6 @@ export const runnerSettings = (
   launcherSocket: SOCKET,
   toolsDir: TOOLS_DIR,
   toolMemoryBytes: bytesOf(toolLimits(spec).memory) ?? DEFAULT_TOOL_MEMORY,
-  maxJobs: spec.reuse?.maxJobs ?? 200,
   drainMs: drainSeconds(spec) * 1000,
   sources: {
     allow: settings.allowSources,

@@ -5,7 +5,16 @@
 import { PODS, PROBE_POOLS, isKubeError, isOverQuota, type Pod, EVENTS } from '../../../platform/kube/client.ts';
 import { runnerFields } from '../../../base/log.ts';
 import { retry } from '../../../base/retry.ts';
-import { END_PAUSE_MS, endsInTurn, isBooting, nodeOf, planPool, type PoolPlan, type WhyEnded } from './plan.ts';
+import {
+  END_PAUSE_MS,
+  endsInTurn,
+  isBooting,
+  nodeOf,
+  planPool,
+  whyWorn,
+  type PoolPlan,
+  type WhyEnded,
+} from './plan.ts';
 import { HOLD_BACK_MS, now, type PoolState, type PoolsState } from './state.ts';
 import type { Runner } from './runners.ts';
 import { lackedWalls, isWithoutUserNamespaces, requiredWalls } from './isolation.ts';
@@ -69,14 +78,15 @@ export function endStranded(pools: PoolsState): void {
  */
 export function replaceWorn(pools: PoolsState, state: PoolState, runner: Runner): void {
   if (runner.tenant === undefined || runner.task || runner.deleting || !pools.deps.stillLeading()) return;
-  const worn = now() - runner.createdAt > (state.pool.spec.reuse?.maxAgeSeconds ?? 3600) * 1000;
-  if (!worn && runner.generation === state.generation) return;
+  const worn = whyWorn({ spec: state.pool.spec, now: now() }, runner);
+  const why = worn ?? (runner.generation === state.generation ? undefined : 'old-generation');
+  if (why === undefined) return;
   const coming =
     state.unseen.size > 0 ||
     [...pools.deps.runners.inPool(state.pool.metadata.name)].some(
       ({ phase, deleting }) => phase === 'starting' && !deleting,
     );
-  if (!coming) endPod(pools, runner.uid, worn ? 'age' : 'old-generation');
+  if (!coming) endPod(pools, runner.uid, why);
 }
 
 /** Ranges: from the messages of the admission plugin LimitRanger. */
