@@ -400,6 +400,10 @@ export class Runners {
 /** What a runner keeps of the life before: its pod is as old and as used, and has the same walls. */
 type FormerLife = Pick<Runner, 'createdAt' | 'jobsDone' | 'walls'>;
 
+/** When its process began; that of a first life with its pod. */
+export const lifeBegan = ({ life, scheduledAt, createdAt }: Pick<Runner, 'life' | 'scheduledAt' | 'createdAt'>) =>
+  life > 0 ? (scheduledAt ?? createdAt) : createdAt;
+
 /** A runner as it is before its first heartbeat. */
 export const newRunner = (facts: WatchedPod, now: number, former?: FormerLife): Runner => ({
   uid: makeRunnerId({ podUid: facts.uid, life: facts.life ?? 0 }),

@@ -16,7 +16,7 @@ import type { ProbeJobStatus } from '../../../platform/kube/probe_job.ts';
 import { WALLS, type ProbePool } from '../../../platform/kube/probe_pool.ts';
 import type { ProbeTool } from '../../../platform/kube/probe_tool.ts';
 import { requiredWalls } from '../pools/isolation.ts';
-import { runnerState, type Runner } from '../pools/runners.ts';
+import { lifeBegan, runnerState, type Runner } from '../pools/runners.ts';
 import { bounded } from './bounded.ts';
 import type { Recent } from './recent.ts';
 import { byNeed, shownTool, stateOfTool } from './tools.ts';
@@ -132,14 +132,14 @@ const byWork = (a: Runner, b: Runner): number =>
   RANKS[runnerState(a)] - RANKS[runnerState(b)] || byText(a.pool, b.pool) || byText(a.pod, b.pod);
 
 function shownRunner(view: SnapshotView, runner: Runner): SnapshotRunner {
-  const { podUid, pod, pool, life, account, task, jobsDone, createdAt, scheduledAt, idleSince } = runner;
+  const { podUid, pod, pool, account, task, jobsDone, idleSince } = runner;
   const state = runnerState(runner);
   const job = task && view.jobOf(task.job);
   const monotonic = (time: number): string => stamp(view.at - (view.monotonic - time));
   const startedAt = Date.parse(job?.status?.startedAt ?? '');
   const since =
     state === 'starting'
-      ? monotonic(life > 0 ? (scheduledAt ?? createdAt) : createdAt)
+      ? monotonic(lifeBegan(runner))
       : state === 'idle'
         ? monotonic(idleSince)
         : state === 'busy' && Number.isFinite(startedAt)
