@@ -23,7 +23,7 @@ function served(): Runners {
 }
 function renewed(): Runners {
   const runners = served();
-  runners.renew('p');
+  runners.renew('p', false);
   runners.pod(facts('p', { life: 1, version: '2' }), 10);
   return runners;
 }
@@ -33,7 +33,7 @@ describe('lives of a runner pod', () => {
     const runners = served();
     assert.equal(choose(runners, 'a:1'), 'p');
     assert.equal(runners.held('short', 1), 1);
-    runners.renew('p');
+    runners.renew('p', false);
     assert.equal(choose(runners, 'a:1'), undefined);
     assert.deepEqual([runners.held('short', 1), runners.bound('short')], [0, 0]);
     assert.deepEqual([holderOf(runners.get('p')!), runnerState(runners.get('p')!)], [undefined, 'starting']);
@@ -103,6 +103,45 @@ describe('lives of a runner pod', () => {
     assert.deepEqual(silent(unplaced, 1_001), ['p_2'], 'a pod that was renewed has had a node');
   });
 
+  describe('that goes on with the same tenant', () => {
+    const next = { life: 1, version: '2', tenant: 'a:1' } as const;
+    const held = (runners: Runners) => [runners.held('short', 1), runners.bound('short')];
+
+    it('holds its place all the time, and gets no job until its process is up', () => {
+      const runners = served();
+      runners.renew('p', true);
+      assert.deepEqual([held(runners), choose(runners, 'a:1')], [[1, 1], undefined]);
+      runners.pod(facts('p', next), 10);
+      assert.deepEqual([held(runners), choose(runners, 'a:1')], [[1, 1], undefined]);
+      assert.deepEqual(runners.heartbeat(beat('p_1', { jobsDone: 1 }), 11), { freed: true });
+      assert.deepEqual([held(runners), choose(runners, 'a:2'), choose(runners, 'a:1')], [[1, 1], undefined, 'p_1']);
+      runners.gone('p');
+      assert.deepEqual(held(runners), [0, 0]);
+    });
+    it('is its own whatever its agent reports, under a new leader too', () => {
+      const restarted = served();
+      restarted.renew('p', true);
+      for (const runners of [restarted, new Runners()]) {
+        runners.pod(facts('p', next), 10);
+        for (const tenant of ['a:2', 'x:1']) {
+          runners.heartbeat(beat('p_1', { tenant }), 11);
+          assert.deepEqual([runners.get('p_1')?.tenant, choose(runners, 'a:2')], ['a:1', undefined]);
+        }
+        assert.deepEqual([held(runners), choose(runners, 'a:1')], [[1, 1], 'p_1']);
+      }
+    });
+    it('counts for the account of its latest job, where the tenant does not say which', () => {
+      const runners = new Runners();
+      runners.pod(facts('p'), 0);
+      runners.heartbeat(beat('p'), 1);
+      runners.reserve(runners.get('p')!, 'j', 1, 't:5', 1);
+      runners.release('p', 'j', 2);
+      runners.renew('p', true);
+      runners.pod(facts('p', { ...next, tenant: 't:5' }), 10);
+      assert.deepEqual(held(runners), [1, 1]);
+    });
+  });
+
   describe('under a new leader', () => {
     const job = (uid: string, token: number) =>
       ({ spec: { token: { id: token, user: 1 } }, status: { runner: { pod: 'pod-p', uid } } }) as unknown as ProbeJob;
@@ -163,10 +202,26 @@ describe('the life of a pod as the API server has it', () => {
       ...facts('p', { life: 3, version: '7' }),
       userNamespace: true,
       node: 'n',
+      tenant: undefined,
     });
   });
-  it('is written beside the uid of the pod, so that no other pod of this name is changed', () =>
-    assert.deepEqual(lifePatch('p', 4), { metadata: { uid: 'p', annotations: { [ANNOTATION.life]: '4' } } }));
+  for (const tenant of [undefined, 'a:1'])
+    it(`is written beside the uid of the pod, so that no other pod of this name is changed; of ${tenant ?? 'nobody'}`, () =>
+      assert.deepEqual(lifePatch('p', 4, tenant), {
+        metadata: { uid: 'p', annotations: { [ANNOTATION.life]: '4', [ANNOTATION.tenant]: tenant ?? null } },
+      }));
+
+  for (const [text, tenant] of [
+    ['a:1', 'a:1'],
+    ['t:23', 't:23'],
+    ['any', 'any'],
+    ...['', 'a:', 'a:1x', 'j:1', 'x:1', 'all'].map((bad) => [bad, 'x:'] as const),
+  ] as const)
+    it(`annotated with the tenant "${text}" is of ${tenant}`, () => {
+      const one = pod('1');
+      one.metadata.annotations![ANNOTATION.tenant] = text;
+      assert.equal(watchedPod(one).tenant, tenant);
+    });
 
   it('of an annotation that nobody of us wrote is one that no agent has', () => {
     for (const text of ['x', '-1', '01', '1.0', '99999999']) {

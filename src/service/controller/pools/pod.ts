@@ -19,6 +19,7 @@ export const ANNOTATION = {
   tools: `${GROUP}/tools`,
   protocol: `${GROUP}/protocol`,
   life: `${GROUP}/life`,
+  tenant: `${GROUP}/tenant`,
   clusterAutoscaler: 'cluster-autoscaler.kubernetes.io/safe-to-evict',
   karpenter: 'karpenter.sh/do-not-disrupt',
 } as const;
@@ -423,16 +424,24 @@ export const runnerSettings = (
 });
 
 /**
- * Only the leader writes the annotation, which is the only record of a pod's life. This is one that no agent has, if
- * somebody else wrote it: the pod is then replaced.
+ * Only the leader writes the annotations, which are the only record of a pod's life and of the tenant that has it from
+ * its start. These are a life that no agent has and a tenant without jobs, if somebody else wrote them: the pod is then
+ * replaced.
  */
 const NO_LIFE = MAX_LIFE + 1;
+const NO_TENANT = 'x:';
 
 export const lifeOfPod = ({ metadata }: Pod): number => lifeIn(metadata.annotations?.[ANNOTATION.life]) ?? NO_LIFE;
+
+function tenantOfPod({ metadata }: Pod): string | undefined {
+  const tenant = metadata.annotations?.[ANNOTATION.tenant];
+  return tenant === undefined || /^(?:any|[at]:\d+)$/.test(tenant) ? tenant : NO_TENANT;
+}
 
 export const watchedPod = (pod: Pod): WatchedPod => ({
   uid: pod.metadata.uid ?? '',
   life: lifeOfPod(pod),
+  tenant: tenantOfPod(pod),
   version: pod.metadata.resourceVersion,
   pod: pod.metadata.name,
   pool: pod.metadata.labels?.[LABEL.pool] ?? '',
@@ -443,7 +452,7 @@ export const watchedPod = (pod: Pod): WatchedPod => ({
   node: pod.spec?.nodeName,
 });
 
-/** A merge patch. The uid keeps it from another pod of the same name. */
-export const lifePatch = (uid: string, life: number) => ({
-  metadata: { uid, annotations: { [ANNOTATION.life]: String(life) } },
+/** A merge patch; null removes. The uid keeps it from another pod of the same name. */
+export const lifePatch = (uid: string, life: number, tenant?: string) => ({
+  metadata: { uid, annotations: { [ANNOTATION.life]: String(life), [ANNOTATION.tenant]: tenant ?? null } },
 });

@@ -226,7 +226,7 @@ async function renewRunner(pools: PoolsState, state: PoolState, runner: Runner, 
   const { bus, epoch, runners, metrics, log, events, signal } = pools.deps;
   const { uid, pool } = runner;
   const since = now();
-  runners.renew(uid);
+  runners.renew(uid, false);
   const giveUp = (outcome: 'refused' | 'failed', reason: string, err?: unknown): void => {
     if (signal.aborted) return;
     metrics.renewed(pool, outcome);

@@ -51,6 +51,8 @@ export interface Runner {
   deleting: boolean;
   /** It is asked to end, so that its pod begins another life. */
   renewing: boolean;
+  /** The next life is for its tenant, too. */
+  keepsTenant: boolean;
   /** Whether its pod requests a user namespace. */
   userNamespace: boolean;
   /** Reported by its agent. */
@@ -71,6 +73,8 @@ export interface WatchedPod {
   /** Of the pod. */
   uid: string;
   life?: number;
+  /** Of this life from its start; undefined if it begins untouched. */
+  tenant?: string | undefined;
   version?: string | undefined;
   pod: string;
   pool: string;
@@ -87,13 +91,18 @@ export type Holder = number | string;
 
 /**
  * The holder whose share of the pool a runner counts against. An idle runner that is open to everybody counts against
- * none, nor does one that drains or is renewed: it takes no more jobs.
+ * none, nor does one that drains or is renewed for others: it takes no more jobs.
  */
-export function holderOf({ tenant, account, task, deleting, renewing, phase }: Runner): Holder | undefined {
-  const isOver = deleting || renewing || (phase === 'draining' && !task);
+export function holderOf(runner: Runner): Holder | undefined {
+  const { tenant, account, task, deleting, renewing, keepsTenant, phase } = runner;
+  const isOver = deleting || (renewing ? !keepsTenant : phase === 'draining' && !task);
   if (isOver || tenant === undefined || (tenant === 'any' && !task)) return undefined;
   return account ?? tenant;
 }
+
+/** Whether it has a tenant whose jobs it takes again in a moment, as another process. */
+export const isReturning = ({ tenant, deleting, renewing, keepsTenant, phase }: Runner): boolean =>
+  tenant !== undefined && !deleting && (renewing ? keepsTenant : phase === 'starting');
 
 type Worker = Pick<Runner, 'task' | 'phase' | 'renewing'>;
 
@@ -226,6 +235,7 @@ export class Runners {
     const runner = newRunner(facts, now, former);
     this.#all.set(runner.uid, runner);
     this.#byPod.set(runner.podUid, runner);
+    this.#count(runner, holderOf(runner), 1);
   }
 
   /** `podUid`: of a pod that no longer exists, or whose life is over. */
@@ -382,12 +392,13 @@ export class Runners {
     });
   }
 
-  /** Stops the assignment of jobs to this runner: its pod is to begin another life. */
-  renew(uid: string): void {
+  /** Stops the assignment of jobs to this runner: its pod is to begin another life, for its tenant or for others. */
+  renew(uid: string, keepsTenant: boolean): void {
     const runner = this.#all.get(uid);
     if (!runner) return;
     this.#change(runner, () => {
       runner.renewing = true;
+      runner.keepsTenant = keepsTenant;
     });
   }
 
@@ -398,7 +409,7 @@ export class Runners {
 }
 
 /** What a runner keeps of the life before: its pod is as old and as used, and has the same walls. */
-type FormerLife = Pick<Runner, 'createdAt' | 'jobsDone' | 'walls'>;
+type FormerLife = Pick<Runner, 'account' | 'createdAt' | 'jobsDone' | 'walls'>;
 
 /** When its process began; that of a first life with its pod. */
 export const lifeBegan = ({ life, scheduledAt, createdAt }: Pick<Runner, 'life' | 'scheduledAt' | 'createdAt'>) =>
@@ -414,8 +425,8 @@ export const newRunner = (facts: WatchedPod, now: number, former?: FormerLife): 
   pool: facts.pool,
   generation: facts.generation,
   phase: 'starting',
-  tenant: undefined,
-  account: undefined,
+  tenant: facts.tenant,
+  account: facts.tenant === undefined ? undefined : (former?.account ?? accountIn(facts.tenant)),
   task: undefined,
   jobsDone: former?.jobsDone ?? 0,
   createdAt: former?.createdAt ?? now,
@@ -428,6 +439,7 @@ export const newRunner = (facts: WatchedPod, now: number, former?: FormerLife): 
   seenAt: undefined,
   deleting: facts.deleting,
   renewing: false,
+  keepsTenant: false,
   userNamespace: facts.userNamespace ?? false,
   walls: former?.walls,
   refusals: 0,
