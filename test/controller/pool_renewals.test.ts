@@ -10,6 +10,7 @@ import {
   planPool,
   RENEW_HOPE_MS,
   type PoolView,
+  type WhyEnded,
 } from '../../src/service/controller/pools/plan.ts';
 import type { Runner } from '../../src/service/controller/pools/runners.ts';
 import { idleRunner } from './runner_fixture.ts';
@@ -47,6 +48,7 @@ const plan = (runners: Runner[], accounts: number[] = [], change: Partial<Spec> 
   const why = (all: typeof end) => all.map((one) => one.why);
   return { create, end: why(end), renew: why(renew) };
 };
+const isWorn = (why: WhyEnded): boolean => why === 'used-up' || why === 'age';
 const other = (): Runner => runner({ tenant: 'a:3', account: 3, ...busy });
 
 describe('pool plan: renewals', () => {
@@ -68,8 +70,8 @@ describe('pool plan: renewals', () => {
     ['had a source with credentials', { tenant: 'x:job' }, 'used-up'],
     ['is of another generation', { generation: 'g1' }, 'evicted'],
     ['speaks another protocol', { protocol: RUNNER_PROTOCOL - 1 }, 'old-generation'],
-    ['ran its maximum of jobs in all lives', { jobsDone: 10, life: 3 }, 'used-up'],
-    ['is too old, whatever its life', { createdAt: NOW - 60_001, scheduledAt: NOW - 2_000, life: 3 }, 'age'],
+    ['ran the jobs of one process in all lives', { jobsDone: 10, jobsBefore: 5, life: 3 }, 'evicted'],
+    ['is too old, whatever its life', { createdAt: NOW - 60_001, scheduledAt: NOW - 2_000, life: 3 }, 'evicted'],
     ['had its last life', { life: MAX_LIFE }, 'evicted'],
   ] as const)
     it(`a runner that ${title} is ended: ${why}`, () =>
@@ -133,13 +135,61 @@ describe('pool plan: renewals', () => {
     assert.deepEqual(plan([runner(), other()], [2], {}, { holdBack: true }).renew, ['evicted']);
   });
 
+  describe('a worn runner becomes a new process for its tenant, whatever the pool does between tenants', () => {
+    const tooOld = { createdAt: NOW - 60_001 };
+    for (const renew of ['pod', 'process'] as const)
+      for (const [title, one, end, renewed] of [
+        ['after its last job', runner({ jobsDone: 10 }), [], ['used-up']],
+        ['too old', runner(tooOld), [], ['age']],
+        ['too old, untouched', untouched(tooOld), ['age'], []],
+        ['with credentials', runner({ tenant: 'x:job', jobsDone: 10 }), ['used-up'], []],
+        ['of one job', runner({ tenant: 'j:job', jobsDone: 10 }), ['used-up'], []],
+        ['of another generation', runner({ generation: 'g1', jobsDone: 10 }), ['used-up'], []],
+        ['in its last life', runner({ life: MAX_LIFE, jobsDone: 10 }), ['used-up'], []],
+        ['of another protocol', runner({ protocol: RUNNER_PROTOCOL - 1, jobsDone: 10 }), ['old-generation'], []],
+        ['that drains', runner({ phase: 'draining', jobsDone: 10 }), ['drained'], []],
+        ['at work', runner({ ...busy, jobsDone: 10 }), [], []],
+      ] as const)
+        it(`${renew}, ${title}: ${renewed.length > 0 ? 'renewed' : end.length > 0 ? 'its pod ends' : 'stays'}`, () =>
+          assert.deepEqual(plan([{ ...one }], [], { reuse: { ...reuse, renew } }), { create: 0, end, renew: renewed }));
+
+    it('lacks a required wall: its pod ends', () =>
+      assert.deepEqual(plan([runner({ jobsDone: 10 })], [], {}, { lacksWall: () => true }), {
+        create: 0,
+        end: ['used-up'],
+        renew: [],
+      }));
+    it('its place is wanted by another tenant: its pod ends', () =>
+      assert.deepEqual(plan([runner({ jobsDone: 10 }), other()], [2]), { create: 1, end: ['evicted'], renew: [] }));
+
+    const restarts = runner({ renewing: true, keepsTenant: true });
+    const restarted = { phase: 'starting', life: 1 } as const;
+    for (const [title, one, create] of [
+      ['it is asked', restarts, 0],
+      ['its next process starts', runner({ ...restarted, scheduledAt: NOW - RENEW_HOPE_MS + 1 }), 0],
+      ['its next process takes long', runner({ ...restarted, scheduledAt: NOW - RENEW_HOPE_MS }), 1],
+    ] as const)
+      it(`${title}: ${create} pods for a job of its tenant`, () =>
+        assert.deepEqual(plan([{ ...one }], [1], { maxPods: 10 }), { create, end: [], renew: [] }));
+    it('one after the other', () => {
+      const worn = () => runner({ jobsDone: 10 });
+      assert.deepEqual(plan([worn(), worn()]).renew, ['used-up']);
+      assert.deepEqual(plan([{ ...restarts }, worn()]), { create: 0, end: [], renew: [] });
+    });
+    it('is neither an untouched one nor in place of one', () => {
+      assert.equal(plan([restarts], [], { minReady: 1 }).create, 1);
+      const kept = untouched({ idleSince: NOW - 61_000 });
+      assert.deepEqual(plan([restarts, kept], [], { minReady: 1 }), { create: 0, end: [], renew: [] });
+    });
+  });
+
   it('invariants hold for random pools', () => {
     let seed = 7;
     const random = (below: number): number => {
       seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;
       return Math.floor((seed / 2_147_483_648) * below);
     };
-    let renewed = 0;
+    let [renewed, kept] = [0, 0];
     for (let turn = 0; turn < 3_000; turn++) {
       const runners = Array.from({ length: random(12) }, () => {
         const account = random(5);
@@ -150,9 +200,11 @@ describe('pool plan: renewals', () => {
           node: `n${random(3)}`,
           deleting: random(8) === 0,
           renewing: random(8) === 0,
+          keepsTenant: random(2) === 0,
           ...(random(3) === 0 ? { tenant: undefined, account: undefined } : { tenant: `a:${account}`, account }),
           ...(random(9) === 0 ? { tenant: `x:${account}` } : {}),
           jobsDone: random(12),
+          jobsBefore: random(3),
           createdAt: NOW - random(70_000),
           scheduledAt: NOW - random(20_000),
           idleSince: NOW - random(40_000),
@@ -184,23 +236,33 @@ describe('pool plan: renewals', () => {
       const live = runners.filter(({ deleting }) => !deleting).length + given.unseen;
       assert.ok(create >= 0);
       assert.ok(create === 0 || live - end.length + create <= maxPods, 'over the maximum');
-      assert.ok(renew.length === 0 || live - end.length + create <= maxPods, 'renewed more than there is room for');
+      const others = renew.filter(({ keepsTenant }) => !keepsTenant);
+      assert.ok(others.length === 0 || live - end.length + create <= maxPods, 'renewed more than there is room for');
       const changed = [...end, ...renew].map((one) => one.runner);
       assert.equal(new Set(changed).size, changed.length, 'both ended and renewed');
       for (const one of renew) {
-        const { tenant, phase, deleting, renewing, jobsDone } = one.runner;
-        assert.deepEqual([phase, deleting, renewing], ['idle', false, false]);
-        assert.ok(tenant?.startsWith('a:') && jobsDone < reuse.maxJobs);
+        const { tenant, phase, deleting, renewing, jobsDone, generation } = one.runner;
+        assert.deepEqual([phase, deleting, renewing, generation], ['idle', false, false, 'g2']);
+        assert.ok(tenant?.startsWith('a:'), 'renewed without a tenant, or after a source with credentials');
+        assert.ok(one.keepsTenant ? isWorn(one.why) : jobsDone < reuse.maxJobs, one.why);
       }
-      renewed += renew.length;
-      // What is renewed here is ended with `pod`, and nothing else changes for the other runners.
+      renewed += others.length;
+      kept += renew.length - others.length;
+      // What is renewed for others here is ended with `pod`, and nothing else changes for the other runners.
       const without = planPool({ ...given, spec: { ...given.spec, reuse: { ...reuse, renew: 'pod' } } });
       assert.deepEqual(
-        new Set(without.end.map((one) => one.runner)),
+        new Set([...without.end, ...without.renew].map((one) => one.runner)),
         new Set(changed),
         'renewal decides how a runner ends, never whether',
       );
+      assert.ok(
+        without.renew.every(({ keepsTenant }) => keepsTenant),
+        'a tenant border is crossed',
+      );
+      // No pod ends because it is worn, if its tenant may go on in it.
+      for (const { runner: one, why } of without.end)
+        assert.ok(!isWorn(why) || one.generation !== 'g2' || !one.tenant?.startsWith('a:'), why);
     }
-    assert.ok(renewed > 300, `${renewed} renewals`);
+    assert.ok(renewed > 300 && kept > 50, `${renewed} renewals for others, ${kept} for the same tenant`);
   });
 });

@@ -13,6 +13,7 @@ const draining = { phase: 'draining', tenant: 'a' } as const;
 const old = { generation: 'g1' } as const;
 const longAgo = { idleSince: NOW - 61_000, createdAt: NOW - 61_000 } as const;
 const minuteOld = { createdAt: NOW - 60_001 } as const;
+const later = { tenant: 'a', life: 2, jobsBefore: 9, scheduledAt: NOW - 1_000 } as const;
 
 const spec = {
   serves: { kinds: ['file' as const] },
@@ -44,11 +45,15 @@ const waits = (waitMs: number, jobs: Record<string, number>): More => ({
     drainPerSecond: 0,
   },
 });
-/** What a step ends, as `tenant reason`. */
+const returning = { renewing: true, keepsTenant: true } as const;
+/** What a step ends, as `tenant reason`, and what may go on as a new process, as `tenant renewed: reason`. */
 const endedBy = (step: (draft: Draft) => void, runners: Runner[], more?: More): string[] => {
   const draft = draftOf(runners, more);
   step(draft);
-  return draft.end.map(({ runner: { tenant = '-' }, why }) => `${tenant} ${why}`);
+  return [
+    ...draft.end.map(({ runner: { tenant = '-' }, why }) => `${tenant} ${why}`),
+    ...draft.worn.map(({ runner: { tenant = '-' }, why }) => `${tenant} renewed: ${why}`),
+  ];
 };
 const onShares = (step: (draft: Draft, shares: Shares) => void) => (draft: Draft) => step(draft, new Shares(draft));
 const renewing = { ...spec, reuse: { ...spec.reuse, renew: 'process' as const } };
@@ -61,8 +66,17 @@ const STEPS: Record<string, { step: (draft: Draft) => void; rows: Row[] }> = {
       ['a fresh runner stays', [runner(), runner({ tenant: 'a' })], []],
       ['after its only job', [runner({ tenant: 'x:1' }), runner({ tenant: 'j:1' })], ['x:1 used-up', 'j:1 used-up']],
       ['of another protocol', [runner({ protocol: 0 })], ['- old-generation']],
-      ['after its last job', [runner({ tenant: 'a', jobsDone: 10 })], ['a used-up']],
-      ['too old', [runner(minuteOld)], ['- age']],
+      ['after its last job', [runner({ tenant: 'a', jobsDone: 10 })], ['a renewed: used-up']],
+      ['too old', [runner({ ...minuteOld, tenant: 'a' })], ['a renewed: age']],
+      ['too old and untouched', [runner(minuteOld)], ['- age']],
+      ['too old and unused for too long', [runner({ tenant: 'a', idleSince: 1, ...minuteOld })], ['a idle']],
+      ['the jobs and age of lives before do not count', [runner({ ...later, ...minuteOld, jobsDone: 18 })], []],
+      ['after the last job of its life', [runner({ ...later, jobsDone: 19 })], ['a renewed: used-up']],
+      [
+        'after its last job, of an old generation',
+        [runner({ ...old, tenant: 'a', jobsDone: 10 }), runner({ ...old, ...minuteOld })],
+        ['a used-up', '- age'],
+      ],
       ['unused for too long', [runner({ tenant: 'a', idleSince: NOW - 10_001 })], ['a idle']],
       ['untouched for as long: it stays', [runner({ idleSince: NOW - 10_001 })], []],
       ['never a busy one', [runner({ ...busy, tenant: 'a', jobsDone: 10, ...minuteOld })], []],
@@ -96,6 +110,12 @@ const STEPS: Record<string, { step: (draft: Draft) => void; rows: Row[] }> = {
       ['nobody waits', [runner({ tenant: 'a' })], []],
       ['there is room', [runner({ tenant: 'a' })], [], waits(0, { b: 1 })],
       ['the pool is full', sixOf('a'), ['a evicted'], waits(0, { b: 1 })],
+      [
+        'its runner is back in a moment',
+        [...sixOf('b', 5), runner({ tenant: 'a', ...returning })],
+        [],
+        waits(0, { a: 1 }),
+      ],
       ['its holder waits too: not yet', sixOf('a'), [], waits(0, { a: 1, b: 1 })],
       ['its holder waits too, after a fair wait', sixOf('a'), ['a evicted'], waits(1_000, { a: 1, b: 1 })],
       [
@@ -120,7 +140,7 @@ const STEPS: Record<string, { step: (draft: Draft) => void; rows: Row[] }> = {
     ],
   },
   evictForReserve: {
-    step: onShares((draft, shares) => steps.evictForReserve(draft, shares, 0)),
+    step: onShares(steps.evictForReserve),
     rows: [
       ['used a moment ago', sixOf('a'), []],
       ['unused for a while', sixOf('a', 6, NOW - 2_001), ['a evicted', 'a evicted']],
@@ -179,19 +199,14 @@ describe('pool plan, podsWanted', () => {
     ['up to its share where an account with fewer waits', [], waits(0, { a: 30, b: 1 }), 4],
     ['one at least for an account without a runner', sixOf('a'), waits(0, { b: 3 }), 1],
     ['none for an account at its share', sixOf('a', 3), waits(0, { a: 3, b: 1 }), 1],
+    ['none for a job whose runner is back in a moment', [runner({ tenant: 'a', ...returning })], waits(0, { a: 1 }), 0],
+    ['for the other jobs of its account', [runner({ tenant: 'a', ...returning })], waits(0, { a: 3 }), 2],
+    ['for a job less where one is back that is open to all', [runner({ tenant: 'any', ...returning })], waits(0, { a: 2 }), 1],
   ] as const)
     it(title, () => {
       const draft = draftOf([...runners], more);
       assert.equal(steps.podsWanted(draft, new Shares(draft)), wanted);
     });
-});
-
-describe('pool plan, replacedInAdvance', () => {
-  it('counts accounts, not runners', () => {
-    const near = { jobsDone: 9 } as const;
-    const runners = [runner({ tenant: 'a', ...near }), runner({ tenant: 'a', ...near }), runner({ tenant: 'b' })];
-    assert.equal(steps.replacedInAdvance(draftOf(runners)), 1);
-  });
 });
 
 describe('pool plan, mayRenew', () => {

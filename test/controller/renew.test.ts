@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { podOf } from '../../src/platform/bus/runner_id.ts';
 import { ANNOTATION } from '../../src/service/controller/pools/pod.ts';
+import { until } from '../until.ts';
 import { startCluster, type Cluster, type ClusterOptions } from './cluster_parts.ts';
 
 const reuse = { scope: 'account', renew: 'process', maxJobs: 100, maxAgeSeconds: 3600, idleSeconds: 600 } as const;
@@ -72,6 +73,43 @@ describe('renewal of runners', function () {
     await cluster.controller();
     const ids = [await runOne(), await runOne(), await runOne()];
     assert.deepEqual([ids[1], podOf(ids[2]!) === podOf(ids[0]!)], [`${ids[0]}_1`, false]);
+  });
+
+  describe('of one tenant, without renewal between tenants', () => {
+    const worn = { ...small, reuse: { ...reuse, renew: 'pod', maxJobs: 2 } } as const;
+
+    it('after its maximum of jobs it goes on in its pod as another process', async () => {
+      await start({ pools: { short: worn } });
+      await cluster.controller();
+      const a = await cluster.newAccount();
+      const ids = [await runOne(a), await runOne(a), await runOne(a)];
+      assert.deepEqual(ids, [ids[0], ids[0], `${ids[0]}_1`]);
+      const [pod] = await cluster.pods();
+      assert.deepEqual([pod?.metadata.annotations?.[ANNOTATION.tenant], await lives()], [`a:${a}`, ['1']]);
+    });
+
+    it('between two jobs of a full queue it goes on as another process, too', async () => {
+      await start({ pools: { short: { ...worn, reuse: { ...worn.reuse, maxJobs: 4 } } } });
+      await cluster.controller();
+      const token = await cluster.newToken(10, await cluster.newAccount());
+      const jobs = await Promise.all(Array.from({ length: 6 }, () => cluster.submit({ token })));
+      await cluster.ended(...jobs.map(({ id }) => id));
+      const uid = podOf(cluster.runners.began[0]!.uid);
+      const ids = cluster.runners.began.map((one) => one.uid);
+      assert.deepEqual(ids, [...Array<string>(4).fill(uid), `${uid}_1`, `${uid}_1`]);
+    });
+
+    it('its next process is for no other tenant, under a new leader too', async () => {
+      await start({ pools: { short: worn } });
+      const first = await cluster.controller();
+      const [a, b] = [await cluster.newAccount(), await cluster.newAccount()];
+      const uid = await runOne(a);
+      assert.equal(await runOne(a), uid);
+      await until('it has begun its next life', async () => (await lives())[0] === '1');
+      await first.stop();
+      await cluster.controller({ epoch: 2 });
+      assert.notEqual(podOf(await runOne(b)), uid);
+    });
   });
 
   it('a new leader reads the life from the pod: the owner of a former life does not bind it', async () => {

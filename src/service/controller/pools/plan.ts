@@ -9,7 +9,7 @@
 import { HEARTBEAT_MS, RUNNER_PROTOCOL } from '../../../platform/bus/messages.ts';
 import { MAX_LIFE } from '../../../platform/bus/runner_id.ts';
 import type { ProbePoolSpec } from '../../../platform/kube/probe_pool.ts';
-import { holderOf, type Holder, type Runner } from './runners.ts';
+import { holderOf, isReturning, lifeBegan, type Holder, type Runner } from './runners.ts';
 import { hadCredentials, isForOneJob, mayTake, reserveOf, shareOf, type Holding } from './share.ts';
 
 /**
@@ -38,12 +38,17 @@ export interface Ending {
   why: WhyEnded;
 }
 
+export interface Renewal extends Ending {
+  /** For a tenant whose runner is worn. Otherwise for others, who want the place. */
+  keepsTenant: boolean;
+}
+
 export interface PoolPlan {
   create: number;
   /** Pods to end. */
   end: Ending[];
-  /** Pods that are not ended, but begin another life, because their places are wanted. */
-  renew: Ending[];
+  /** Pods that are not ended, but begin another life. */
+  renew: Renewal[];
 }
 
 /** Pods of a pool that start at once. */
@@ -56,8 +61,6 @@ const STARTING_PER_NODE = 2;
  */
 export const MAX_GROWING = 2;
 const START_SECONDS = 1;
-/** A runner with this many jobs left, at most a tenth of all, is replaced in advance: a pod takes a second to start. */
-const LAST_JOBS = 20;
 /** How long an unfit runner is kept to show the reason. Then another one is tried, possibly on another node. */
 export const UNFIT_MS = 300_000;
 const SURPLUS_MS = 60_000;
@@ -111,10 +114,9 @@ export function planPool(view: PoolView): PoolPlan {
   const wanted = podsWanted(draft, shares);
   evictForNewTenants(draft, shares);
   evictForShares(draft, shares);
-  const replaced = replacedInAdvance(draft);
-  evictForReserve(draft, shares, replaced);
+  evictForReserve(draft, shares);
   shrink(draft);
-  const want = view.spec.minReady + wanted + replaced;
+  const want = view.spec.minReady + wanted;
   endSurplus(draft, want);
   endOldestOfFullPool(draft);
   return replaceAndCreate(draft, want, shares.isGrowing);
@@ -145,10 +147,14 @@ export class Draft {
   readonly idle: readonly Runner[];
   /** Ready runners of the current generation without a tenant. */
   readonly untouched: number;
-  /** Pods of the current generation that are starting, and runners that are: pods too, and those that are renewed. */
+  /** Pods of the current generation that are starting; `starting`: and runners that are renewed for others. */
   readonly startingPods: number;
   readonly starting: number;
+  /** Runners that their tenants have again in a moment. */
+  readonly returning: readonly Runner[];
   readonly end: Ending[] = [];
+  /** Runners that may become new processes of their tenants, unless a later step ends them. */
+  readonly worn: Ending[] = [];
   readonly #ending = new Set<Runner>();
   /** Nodes on which no other runner ends in turn for now. */
   readonly #resting: Set<string>;
@@ -167,9 +173,9 @@ export class Draft {
     ).length;
     const isPod = (runner: Runner): boolean => runner.life === 0 && !runner.renewing;
     this.startingPods = current.filter((runner) => isPod(runner) && this.#isStarting(runner)).length + view.unseen;
-    this.starting =
-      this.startingPods +
-      current.filter((runner) => runner.renewing || (runner.life > 0 && this.#isStarting(runner))).length;
+    const renewed = current.filter((runner) => runner.renewing || (runner.life > 0 && this.#isStarting(runner)));
+    this.returning = renewed.filter(isReturning);
+    this.starting = this.startingPods + renewed.length - this.returning.length;
   }
 
   isCurrent({ generation }: Runner): boolean {
@@ -215,7 +221,7 @@ export class Draft {
 /** How many runners each account holds and wants, after the runners that must not be used again. */
 export class Shares {
   readonly waiting: readonly Waiting[];
-  /** Waiting jobs by account. */
+  /** Waiting jobs by account, without those that a returning runner takes in a moment. */
   readonly jobs: ReadonlyMap<Holder, number>;
   /** Whether every waiting account already holds runners. */
   readonly isGrowing: boolean;
@@ -233,9 +239,14 @@ export class Shares {
     this.#tenants = new Set(this.waiting.map(({ tenant }) => tenant));
     const jobs = new Map<Holder, number>();
     for (const { account, jobs: more } of this.waiting) jobs.set(account, (jobs.get(account) ?? 0) + more);
+    for (const runner of draft.returning) {
+      const holder = holderOf(runner) ?? [...jobs].find(([, left]) => left > 0)?.[0];
+      const left = holder === undefined ? 0 : (jobs.get(holder) ?? 0);
+      if (holder !== undefined && left > 0) jobs.set(holder, left - 1);
+    }
     this.jobs = jobs;
     this.#waitingWith = [jobs.size];
-    for (const runner of draft.live) if (!draft.isEnding(runner)) this.count(holderOf(runner), 1);
+    for (const runner of draft.all) if (!draft.isEnding(runner)) this.count(holderOf(runner), 1);
     this.isGrowing = jobs.size > 0 && [...jobs.keys()].every((account) => this.heldBy(account) > 0);
   }
 
@@ -287,33 +298,34 @@ export class Shares {
   }
 }
 
-/** Runners that must not be used again, or were unused for too long. */
+/** Runners that must not be used again, were unused for too long, or are worn. */
 export function endUnusable(draft: Draft): void {
   for (const runner of draft.idle) {
-    const why = whyUnusable(draft, runner);
+    const worn = whyWorn(draft.view, runner);
+    const mayGoOn = worn !== undefined && mayRestart(draft.view, runner);
+    const why = whyUnusable(draft, runner) ?? (mayGoOn ? undefined : worn);
     if (why) draft.finish(runner, why);
+    else if (worn) draft.worn.push({ runner, why: worn });
   }
   // A draining runner takes no more jobs and has nothing left. Its place is free at once.
   for (const runner of draft.live) if (isDraining(runner) && !runner.task) draft.finish(runner, 'drained');
 }
 
-function whyUnusable({ view, reuse }: Draft, runner: Runner): WhyEnded | undefined {
+function whyUnusable({ view: { now, lacksWall }, reuse }: Draft, runner: Runner): WhyEnded | undefined {
   const { tenant, protocol, createdAt, idleSince } = runner;
-  const { now, lacksWall } = view;
   if (tenant !== undefined && (reuse.scope === 'job' || isForOneJob(tenant))) return 'used-up';
   if (protocol !== RUNNER_PROTOCOL) return 'old-generation';
   if (lacksWall?.(runner) && now - createdAt > UNFIT_MS) return 'isolation';
-  const idle = tenant !== undefined && now - idleSince > reuse.idleSeconds * 1000 ? 'idle' : undefined;
-  return whyWorn(view, runner) ?? idle;
+  return tenant !== undefined && now - idleSince > reuse.idleSeconds * 1000 ? 'idle' : undefined;
 }
 
-/** It did its jobs, or is too old. */
+/** The process did its jobs, or is too old. The pod may have had others before it. */
 export function whyWorn(
   { spec: { reuse = REUSE }, now }: Pick<PoolView, 'spec' | 'now'>,
-  { jobsDone, createdAt }: Runner,
+  runner: Runner,
 ): 'used-up' | 'age' | undefined {
-  if (jobsDone >= reuse.maxJobs) return 'used-up';
-  return now - createdAt > reuse.maxAgeSeconds * 1000 ? 'age' : undefined;
+  if (runner.jobsDone - (runner.jobsBefore ?? 0) >= reuse.maxJobs) return 'used-up';
+  return now - lifeBegan(runner) > reuse.maxAgeSeconds * 1000 ? 'age' : undefined;
 }
 
 /** An older generation ends once the new one can replace it, with surge, so a change of tools fails no job. */
@@ -354,9 +366,8 @@ export function podsWanted({ view: { spec } }: Draft, shares: Shares): number {
 export function evictForNewTenants(draft: Draft, shares: Shares): void {
   const { spec } = draft.view;
   let open = draft.open();
-  const served = new Set(
-    draft.live.filter((runner) => !isDraining(runner) && !draft.isEnding(runner)).map(({ tenant }) => tenant),
-  );
+  const serving = draft.live.filter((runner) => !isDraining(runner) && !draft.isEnding(runner));
+  const served = new Set([...serving, ...draft.returning].map(({ tenant }) => tenant));
   const strangers = shares.waiting
     .filter(({ tenant }) => !served.has(tenant))
     .sort((a, b) => shares.heldBy(a.account) - shares.heldBy(b.account) || b.waitMs - a.waitMs);
@@ -410,21 +421,13 @@ export function evictForShares({ view: { spec, now } }: Draft, shares: Shares): 
   }
 }
 
-/** Number of accounts with a runner that is near its last job. */
-export function replacedInAdvance(draft: Draft): number {
-  const { maxJobs } = draft.reuse;
-  const lastJobs = Math.min(LAST_JOBS, Math.floor(maxJobs / 10));
-  const isNearEnd = (runner: Runner): boolean => draft.isBound(runner) && maxJobs - runner.jobsDone <= lastJobs;
-  return new Set(draft.live.filter(isNearEnd).map(holderOf)).size;
-}
-
 /**
  * Accounts without a runner took the reserve of a full pool. Idle runners of the accounts that hold the most make room
  * for it again, but never the last one of an account.
  */
-export function evictForReserve(draft: Draft, shares: Shares, replaced: number): void {
+export function evictForReserve(draft: Draft, shares: Shares): void {
   const { spec, now } = draft.view;
-  let missing = reserveOf(spec) + replaced - draft.open();
+  let missing = reserveOf(spec) - draft.open();
   while (missing-- > 0) {
     const victim = shares.victim(
       (runner) =>
@@ -462,7 +465,10 @@ export function endOldestOfFullPool(draft: Draft): void {
   if (oldest) draft.finish(oldest, 'old-generation');
 }
 
-/** Runners that are ended for others begin another life where their places are wanted; the rest is created. */
+/**
+ * Runners that are ended for others begin another life where their places are wanted; the rest is created. Worn runners
+ * become new processes one at a time: until then each is as good as any other.
+ */
 function replaceAndCreate(draft: Draft, want: number, isGrowing: boolean): PoolPlan {
   const { end, view } = draft;
   const lacking = want - (draft.untouched + draft.starting - end.filter(({ why }) => why === 'surplus').length);
@@ -476,10 +482,14 @@ function replaceAndCreate(draft: Draft, want: number, isGrowing: boolean): PoolP
     mostStarting(draft, isGrowing) - draft.startingPods,
   );
   const renewed = new Set(renew);
+  const worn = draft.returning.length > 0 ? undefined : draft.worn.find(({ runner }) => !draft.isEnding(runner));
   return {
     create: view.holdBack ? 0 : Math.max(0, create),
     end: end.filter((ending) => !renewed.has(ending)),
-    renew,
+    renew: [
+      ...renew.map((ending) => ({ ...ending, keepsTenant: false })),
+      ...(worn ? [{ ...worn, keepsTenant: true }] : []),
+    ],
   };
 }
 
@@ -492,22 +502,32 @@ function mostStarting({ all, view }: Draft, isGrowing: boolean): number {
   );
 }
 
+type Present = Pick<PoolView, 'generation' | 'lacksWall'>;
+
+/** Whether the pool would make its pod today, and an agent can begin another life in it. */
+const isRenewable = ({ generation, lacksWall }: Present, runner: Runner): boolean =>
+  runner.generation === generation &&
+  runner.protocol === RUNNER_PROTOCOL &&
+  runner.life < MAX_LIFE &&
+  lacksWall?.(runner) !== true;
+
+/** Whether a worn runner becomes a new process for its tenant. No border is crossed. */
+export const mayRestart = (present: Present, runner: Runner): boolean =>
+  runner.tenant !== undefined && !isForOneJob(runner.tenant) && isRenewable(present, runner);
+
 /**
- * Whether a runner may go to another tenant without a new pod. Never after a source with credentials, and its pod gets
- * neither older nor does it run more jobs than without.
+ * Whether a runner may go to another tenant without a new pod. Never after a source with credentials, nor in a pod that
+ * is older, or did more jobs, than one process may.
  */
-export function mayRenew({ view: { spec, generation, now, lacksWall } }: Draft, { runner, why }: Ending): boolean {
-  const { reuse } = spec;
+export function mayRenew({ view }: Draft, { runner, why }: Ending): boolean {
+  const { reuse } = view.spec;
   return (
     reuse?.renew === 'process' &&
     (why === 'evicted' || why === 'used-up' || why === 'idle') &&
     runner.tenant !== undefined &&
     !hadCredentials(runner.tenant) &&
-    runner.generation === generation &&
-    runner.protocol === RUNNER_PROTOCOL &&
     runner.jobsDone < reuse.maxJobs &&
-    now - runner.createdAt <= reuse.maxAgeSeconds * 1000 &&
-    runner.life < MAX_LIFE &&
-    lacksWall?.(runner) !== true
+    view.now - runner.createdAt <= reuse.maxAgeSeconds * 1000 &&
+    isRenewable(view, runner)
   );
 }

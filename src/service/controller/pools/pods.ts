@@ -9,14 +9,15 @@ import {
   END_PAUSE_MS,
   endsInTurn,
   isBooting,
+  mayRestart,
   nodeOf,
   planPool,
   whyWorn,
   type PoolPlan,
-  type WhyEnded,
+  type Renewal,
 } from './plan.ts';
 import { HOLD_BACK_MS, now, type PoolState, type PoolsState } from './state.ts';
-import type { Runner } from './runners.ts';
+import { isReturning, type Runner } from './runners.ts';
 import { lackedWalls, isWithoutUserNamespaces, requiredWalls } from './isolation.ts';
 import { podSuffix, runnerPod, watchedPod, lifeOfPod, lifePatch } from './pod.ts';
 import { OwnerMissing, type OwnerReference } from './runner_namespace.ts';
@@ -74,20 +75,31 @@ export function endStranded(pools: PoolsState): void {
 
 /**
  * With a full queue a runner gets its next job at once, and the plan never sees it free. So it is checked between two
- * jobs. Runners are replaced one at a time, to keep the pool working.
+ * jobs. Runners are replaced one at a time, to keep the pool working: a worn one may do a few jobs more.
  */
 export function replaceWorn(pools: PoolsState, state: PoolState, runner: Runner): void {
-  if (runner.tenant === undefined || runner.task || runner.deleting || !pools.deps.stillLeading()) return;
-  const worn = whyWorn({ spec: state.pool.spec, now: now() }, runner);
+  const { tenant, task, deleting, renewing } = runner;
+  if (tenant === undefined || task || deleting || renewing || !pools.deps.stillLeading()) return;
+  const present = presentOf(state);
+  const worn = whyWorn(present, runner);
   const why = worn ?? (runner.generation === state.generation ? undefined : 'old-generation');
   if (why === undefined) return;
-  const coming =
-    state.unseen.size > 0 ||
-    [...pools.deps.runners.inPool(state.pool.metadata.name)].some(
-      ({ phase, deleting }) => phase === 'starting' && !deleting,
-    );
-  if (!coming) endPod(pools, runner.uid, why);
+  const others = [...pools.deps.runners.inPool(state.pool.metadata.name)];
+  if (worn && mayRestart(present, runner)) {
+    if (!others.some(isReturning)) void renewRunner(pools, state, { runner, why: worn, keepsTenant: true });
+    return;
+  }
+  const isComing = state.unseen.size > 0 || others.some((other) => other.phase === 'starting' && !other.deleting);
+  if (!isComing) endPod(pools, runner.uid, why);
 }
+
+/** What a plan needs of the pool itself. */
+const presentOf = ({ pool: { spec }, generation }: PoolState) => ({
+  spec,
+  generation,
+  now: now(),
+  lacksWall: ({ walls }: Runner): boolean => lackedWalls(spec, walls).length > 0,
+});
 
 /** Ranges: from the messages of the admission plugin LimitRanger. */
 export function whyRefused(error: unknown): 'QuotaExceeded' | 'LimitRange' | 'CreateFailed' {
@@ -121,7 +133,7 @@ export async function carryOut(pools: PoolsState, state: PoolState): Promise<voi
   try {
     if (state.draining) return await drain(pools, state);
     const { create, end, renew } = planned(pools, state);
-    for (const { runner, why } of renew) void renewRunner(pools, state, runner, why);
+    for (const renewal of renew) void renewRunner(pools, state, renewal);
     for (const { runner, why } of end) {
       if (endsInTurn(why)) state.endedOn.set(nodeOf(runner), now());
       endPod(pools, runner.uid, why);
@@ -139,20 +151,18 @@ export async function carryOut(pools: PoolsState, state: PoolState): Promise<voi
 function planned(pools: PoolsState, state: PoolState): PoolPlan {
   const { runners, demand } = pools.deps;
   const name = state.pool.metadata.name;
-  const at = now();
+  const present = presentOf(state);
+  const at = present.now;
   for (const [pod, since] of state.unseen) if (at - since > UNSEEN_MS) state.unseen.delete(pod);
   for (const [node, since] of state.endedOn) if (at - since >= END_PAUSE_MS) state.endedOn.delete(node);
   state.taken = state.taken.filter((time) => at - time < 2_000);
   return planPool({
-    spec: state.pool.spec,
-    generation: state.generation,
+    ...present,
     runners: [...runners.inPool(name)],
     unseen: state.unseen.size,
     demand: { waiting: demand(name), drainPerSecond: state.taken.length / 2 },
     holdBack: at < state.holdUntil || pools.mounted.length === 0,
-    now: at,
     endedOn: state.endedOn,
-    lacksWall: ({ walls }) => lackedWalls(state.pool.spec, walls).length > 0,
   });
 }
 
@@ -218,27 +228,27 @@ const SHOW_MS = 60_000;
 const TRIES = 3;
 
 /**
- * Renews a runner: its pod goes to another tenant, and its agent becomes a new process with another NATS identity. The
- * agent is asked first, then the pod's annotation is written. Between the two neither life gets a job, so no crash
+ * Renews a runner: its agent becomes a new process with another NATS identity, for the same tenant or for others. The
+ * agent is asked first, then the pod's annotations are written. Between the two neither life gets a job, so no crash
  * leaves a runner that serves two tenants: see docs/decisions/0009-runners-are-renewed.md.
  */
-async function renewRunner(pools: PoolsState, state: PoolState, runner: Runner, why: WhyEnded): Promise<void> {
+async function renewRunner(pools: PoolsState, state: PoolState, { runner, why, keepsTenant }: Renewal): Promise<void> {
   const { bus, epoch, runners, metrics, log, events, signal } = pools.deps;
   const { uid, pool } = runner;
   const since = now();
-  runners.renew(uid, false);
+  runners.renew(uid, keepsTenant);
   const giveUp = (outcome: 'refused' | 'failed', reason: string, err?: unknown): void => {
     if (signal.aborted) return;
     metrics.renewed(pool, outcome);
     log.warn({ pool, ...runnerFields(runner), why, reason, err }, 'runner not renewed, ending its pod');
-    const message = 'a runner could not be renewed for another tenant, so its pod is ended; the log has the reason';
+    const message = 'a runner could not be renewed, so its pod is ended; the log has the reason';
     events.record(PROBE_POOLS, state.pool, { type: 'Warning', reason: 'NotRenewed', message });
     endPod(pools, uid, why);
   };
   const said = await sendRenew(bus, uid, { epoch });
   if (!said.ok) return giveUp('refused', said.why);
   try {
-    const pod = await writeLife(pools, runner);
+    const pod = await writeLife(pools, runner, keepsTenant ? runner.tenant : undefined);
     // The term is over, or the pod. Its agent waits for a life that nobody grants, until its pod is ended as silent.
     if (pod === undefined) return;
     const { lost } = runners.pod(watchedPod(pod), now());
@@ -246,7 +256,7 @@ async function renewRunner(pools: PoolsState, state: PoolState, runner: Runner, 
     metrics.renewed(pool, 'renewed');
     const next = runners.ofPod(runner.podUid);
     log.info({ pool, ...runnerFields(next ?? runner), why, ms: Math.round(now() - since) }, 'runner renewed');
-    if (now() - state.renewedShownAt > SHOW_MS) {
+    if (!keepsTenant && now() - state.renewedShownAt > SHOW_MS) {
       state.renewedShownAt = now();
       const message = 'runners begin another life in their pods, because other tenants want their places';
       events.record(PROBE_POOLS, state.pool, { type: 'Normal', reason: 'Renewed', message });
@@ -258,14 +268,18 @@ async function renewRunner(pools: PoolsState, state: PoolState, runner: Runner, 
 }
 
 /** Undefined if it must not be written: this term is over, or the pod. */
-async function writeLife(pools: PoolsState, { uid, podUid, pod, life, version }: Runner): Promise<Pod | undefined> {
+async function writeLife(
+  pools: PoolsState,
+  { uid, podUid, pod, life, version }: Runner,
+  tenant: string | undefined,
+): Promise<Pod | undefined> {
   const { kube, config, runners } = pools.deps;
   const options = { namespace: config.runnerNamespace, deadlineMs: WRITE_MS };
   let resourceVersion = version;
   for (let tries = 1; ; tries++) {
     if (!pools.deps.stillLeading() || runners.get(uid)?.deleting !== false) return undefined;
     try {
-      return await kube.mergePatch(PODS, pod, lifePatch(podUid, life + 1), { ...options, resourceVersion });
+      return await kube.mergePatch(PODS, pod, lifePatch(podUid, life + 1, tenant), { ...options, resourceVersion });
     } catch (error) {
       if (tries === TRIES || !isKubeError(error, 'conflict', 'timeout', 'unreachable', 'unavailable')) throw error;
       const found = await kube.get(PODS, pod, options);

@@ -35,8 +35,9 @@ export interface Runner {
    * time.
    */
   task: { job: string; attempt: number; doneBefore: number; reserved: boolean } | undefined;
-  /** In all lives of its pod. */
+  /** In all lives of its pod; `jobsBefore`: when this life began, or this leader first heard of it. */
   jobsDone: number;
+  jobsBefore: number | undefined;
   /** When its pod was first seen. */
   createdAt: number;
   /** When its pod had a node, or began this life; undefined while the pod waits for a node. */
@@ -299,6 +300,7 @@ export class Runners {
       }
       runner.phase = beat.phase;
       runner.jobsDone = beat.jobsDone;
+      runner.jobsBefore ??= beat.jobsDone;
       // A wall reported later may be the one that the pool requires.
       const isNews = Object.entries(beat.walls ?? {}).some(([wall, up]) => runner.walls?.[wall as Wall] !== up);
       if (beat.walls) runner.walls = pick(beat.walls);
@@ -429,6 +431,7 @@ export const newRunner = (facts: WatchedPod, now: number, former?: FormerLife): 
   account: facts.tenant === undefined ? undefined : (former?.account ?? accountIn(facts.tenant)),
   task: undefined,
   jobsDone: former?.jobsDone ?? 0,
+  jobsBefore: facts.life ? former?.jobsDone : 0,
   createdAt: former?.createdAt ?? now,
   // A pod that was renewed has had a node.
   scheduledAt: facts.node === undefined && !facts.life ? undefined : now,
