@@ -6,6 +6,8 @@ import {
   END_PAUSE_MS,
   endsInTurn,
   MAX_STARTING,
+  MOST_LIVES,
+  MOST_POD_MS,
   nodeOf,
   planPool,
   RENEW_HOPE_MS,
@@ -71,7 +73,7 @@ describe('pool plan: renewals', () => {
     ['is of another generation', { generation: 'g1' }, 'evicted'],
     ['speaks another protocol', { protocol: RUNNER_PROTOCOL - 1 }, 'old-generation'],
     ['ran the jobs of one process in all lives', { jobsDone: 10, jobsBefore: 5, life: 3 }, 'evicted'],
-    ['is too old, whatever its life', { createdAt: NOW - 60_001, scheduledAt: NOW - 2_000, life: 3 }, 'evicted'],
+    ['is too old, whatever its life', { podCreatedAt: NOW - 60_001, scheduledAt: NOW - 2_000, life: 3 }, 'evicted'],
     ['had its last life', { life: MAX_LIFE }, 'evicted'],
   ] as const)
     it(`a runner that ${title} is ended: ${why}`, () =>
@@ -145,7 +147,10 @@ describe('pool plan: renewals', () => {
         ['with credentials', runner({ tenant: 'x:job', jobsDone: 10 }), ['used-up'], []],
         ['of one job', runner({ tenant: 'j:job', jobsDone: 10 }), ['used-up'], []],
         ['of another generation', runner({ generation: 'g1', jobsDone: 10 }), ['used-up'], []],
-        ['in its last life', runner({ life: MAX_LIFE, jobsDone: 10 }), ['used-up'], []],
+        ['in its last life but one', runner({ life: MOST_LIVES - 1, jobsDone: 10 }), [], ['used-up']],
+        ['in its last life', runner({ life: MOST_LIVES, jobsDone: 10 }), ['used-up'], []],
+        ['in a pod of a day', runner({ podCreatedAt: NOW - MOST_POD_MS, jobsDone: 10 }), ['used-up'], []],
+        ['in a pod of a day, whatever it says', runner({ podCreatedAt: NOW - MOST_POD_MS - 1 }), ['age'], []],
         ['of another protocol', runner({ protocol: RUNNER_PROTOCOL - 1, jobsDone: 10 }), ['old-generation'], []],
         ['that drains', runner({ phase: 'draining', jobsDone: 10 }), ['drained'], []],
         ['at work', runner({ ...busy, jobsDone: 10 }), [], []],
@@ -196,7 +201,7 @@ describe('pool plan: renewals', () => {
         return runner({
           generation: random(5) === 0 ? 'g1' : 'g2',
           phase: (['idle', 'idle', 'idle', 'running', 'starting', 'draining'] as const)[random(6)]!,
-          life: random(3),
+          life: random(3) * (MOST_LIVES / 2),
           node: `n${random(3)}`,
           deleting: random(8) === 0,
           renewing: random(8) === 0,
@@ -206,6 +211,7 @@ describe('pool plan: renewals', () => {
           jobsDone: random(12),
           jobsBefore: random(3),
           createdAt: NOW - random(70_000),
+          podCreatedAt: NOW - random(70_000),
           scheduledAt: NOW - random(20_000),
           idleSince: NOW - random(40_000),
         });
@@ -241,10 +247,11 @@ describe('pool plan: renewals', () => {
       const changed = [...end, ...renew].map((one) => one.runner);
       assert.equal(new Set(changed).size, changed.length, 'both ended and renewed');
       for (const one of renew) {
-        const { tenant, phase, deleting, renewing, jobsDone, generation } = one.runner;
+        const { tenant, life, phase, deleting, renewing, jobsDone, podCreatedAt, generation } = one.runner;
         assert.deepEqual([phase, deleting, renewing, generation], ['idle', false, false, 'g2']);
         assert.ok(tenant?.startsWith('a:'), 'renewed without a tenant, or after a source with credentials');
-        assert.ok(one.keepsTenant ? isWorn(one.why) : jobsDone < reuse.maxJobs, one.why);
+        if (one.keepsTenant) assert.ok(isWorn(one.why) && life < MOST_LIVES, one.why);
+        else assert.ok(jobsDone < reuse.maxJobs && NOW - podCreatedAt <= 60_000);
       }
       renewed += others.length;
       kept += renew.length - others.length;
@@ -261,7 +268,8 @@ describe('pool plan: renewals', () => {
       );
       // No pod ends because it is worn, if its tenant may go on in it.
       for (const { runner: one, why } of without.end)
-        assert.ok(!isWorn(why) || one.generation !== 'g2' || !one.tenant?.startsWith('a:'), why);
+        if (isWorn(why) && one.generation === 'g2' && one.tenant?.startsWith('a:'))
+          assert.equal(one.life, MOST_LIVES, why);
     }
     assert.ok(renewed > 300 && kept > 50, `${renewed} renewals for others, ${kept} for the same tenant`);
   });

@@ -12,7 +12,7 @@ const busy = { phase: 'running', task: { job: 'j', attempt: 1, doneBefore: 0, re
 const draining = { phase: 'draining', tenant: 'a' } as const;
 const old = { generation: 'g1' } as const;
 const longAgo = { idleSince: NOW - 61_000, createdAt: NOW - 61_000 } as const;
-const minuteOld = { createdAt: NOW - 60_001 } as const;
+const minuteOld = { createdAt: NOW - 60_001, podCreatedAt: NOW - 60_001 } as const;
 const later = { tenant: 'a', life: 2, jobsBefore: 9, scheduledAt: NOW - 1_000 } as const;
 
 const spec = {
@@ -201,7 +201,7 @@ describe('pool plan, podsWanted', () => {
     ['none for an account at its share', sixOf('a', 3), waits(0, { a: 3, b: 1 }), 1],
     ['none for a job whose runner is back in a moment', [runner({ tenant: 'a', ...returning })], waits(0, { a: 1 }), 0],
     ['for the other jobs of its account', [runner({ tenant: 'a', ...returning })], waits(0, { a: 3 }), 2],
-    ['for a job less where one is back that is open to all', [runner({ tenant: 'any', ...returning })], waits(0, { a: 2 }), 1],
+    ['for one job less where one is open to all', [runner({ tenant: 'any', ...returning })], waits(0, { a: 2 }), 1],
   ] as const)
     it(title, () => {
       const draft = draftOf([...runners], more);

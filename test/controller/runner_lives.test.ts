@@ -198,15 +198,15 @@ describe('the life of a pod as the API server has it', () => {
 
   it('is read from the annotation', () => {
     assert.deepEqual([lifeOfPod(pod()), lifeOfPod(pod('0')), lifeOfPod(pod('12'))], [0, 0, 12]);
-    assert.deepEqual(watchedPod(pod('3')), {
-      ...facts('p', { life: 3, version: '7' }),
+    assert.deepEqual(watchedPod(pod('3'), 0), {
+      ...facts('p', { life: 3, version: '7', ageMs: 0 }),
       userNamespace: true,
       node: 'n',
       tenant: undefined,
     });
   });
   for (const tenant of [undefined, 'a:1'])
-    it(`is written beside the uid of the pod, so that no other pod of this name is changed; of ${tenant ?? 'nobody'}`, () =>
+    it(`is written beside the uid, so that no other pod of this name is changed: of ${tenant ?? 'nobody'}`, () =>
       assert.deepEqual(lifePatch('p', 4, tenant), {
         metadata: { uid: 'p', annotations: { [ANNOTATION.life]: '4', [ANNOTATION.tenant]: tenant ?? null } },
       }));
@@ -220,13 +220,23 @@ describe('the life of a pod as the API server has it', () => {
     it(`annotated with the tenant "${text}" is of ${tenant}`, () => {
       const one = pod('1');
       one.metadata.annotations![ANNOTATION.tenant] = text;
-      assert.equal(watchedPod(one).tenant, tenant);
+      assert.equal(watchedPod(one, 0).tenant, tenant);
     });
+
+  it('is as old as the API server says, over all lives and leaders', () => {
+    const one = pod('1');
+    one.metadata.creationTimestamp = '2026-01-01T00:00:00Z';
+    const runners = new Runners();
+    runners.pod(watchedPod(one, Date.parse('2026-01-01T01:00:00Z')), 1_000);
+    assert.equal(runners.get('p_1')?.podCreatedAt, 1_000 - 3_600_000);
+    runners.pod(facts('p', { life: 2 }), 2_000);
+    assert.equal(runners.get('p_2')?.podCreatedAt, 1_000 - 3_600_000);
+  });
 
   it('of an annotation that nobody of us wrote is one that no agent has', () => {
     for (const text of ['x', '-1', '01', '1.0', '99999999']) {
       const runners = new Runners();
-      runners.pod(watchedPod(pod(text)), 0);
+      runners.pod(watchedPod(pod(text), 0), 0);
       const [runner] = runners.all();
       assert.equal(runners.get('p'), undefined, text);
       runners.heartbeat(beat('p'), 1);

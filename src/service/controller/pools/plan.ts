@@ -73,6 +73,12 @@ export const END_PAUSE_MS = 3_000;
 export const START_HOPE_MS = 20_000;
 /** A renewed runner takes a fraction of a second, on a busy node a few. */
 export const RENEW_HOPE_MS = 5_000;
+/**
+ * A pod ends after so many lives for its tenant, and at this age: an agent that was taken over, and stays although it
+ * says that it was renewed, ends with it.
+ */
+export const MOST_LIVES = 24;
+export const MOST_POD_MS = 24 * 3_600_000;
 /** By then a new leader has had a heartbeat of every runner, including busy ones. Before, all seem to be starting. */
 export const HEARD_MS = 2 * HEARTBEAT_MS;
 /** Whether the runner's agent is not up yet. */
@@ -319,13 +325,16 @@ function whyUnusable({ view: { now, lacksWall }, reuse }: Draft, runner: Runner)
   return tenant !== undefined && now - idleSince > reuse.idleSeconds * 1000 ? 'idle' : undefined;
 }
 
-/** The process did its jobs, or is too old. The pod may have had others before it. */
+/** The process did its jobs, or is too old, or its pod is. The pod may have had others before it. */
 export function whyWorn(
   { spec: { reuse = REUSE }, now }: Pick<PoolView, 'spec' | 'now'>,
   runner: Runner,
 ): 'used-up' | 'age' | undefined {
   if (runner.jobsDone - (runner.jobsBefore ?? 0) >= reuse.maxJobs) return 'used-up';
-  return now - lifeBegan(runner) > reuse.maxAgeSeconds * 1000 ? 'age' : undefined;
+  const mostMs = reuse.maxAgeSeconds * 1000;
+  // By the API server's clock, which goes on when another replica leads.
+  const isOldPod = now - runner.podCreatedAt > Math.max(MOST_POD_MS, mostMs);
+  return isOldPod || now - lifeBegan(runner) > mostMs ? 'age' : undefined;
 }
 
 /** An older generation ends once the new one can replace it, with surge, so a change of tools fails no job. */
@@ -502,7 +511,7 @@ function mostStarting({ all, view }: Draft, isGrowing: boolean): number {
   );
 }
 
-type Present = Pick<PoolView, 'generation' | 'lacksWall'>;
+type Present = Pick<PoolView, 'generation' | 'lacksWall' | 'now'>;
 
 /** Whether the pool would make its pod today, and an agent can begin another life in it. */
 const isRenewable = ({ generation, lacksWall }: Present, runner: Runner): boolean =>
@@ -513,7 +522,11 @@ const isRenewable = ({ generation, lacksWall }: Present, runner: Runner): boolea
 
 /** Whether a worn runner becomes a new process for its tenant. No border is crossed. */
 export const mayRestart = (present: Present, runner: Runner): boolean =>
-  runner.tenant !== undefined && !isForOneJob(runner.tenant) && isRenewable(present, runner);
+  runner.tenant !== undefined &&
+  !isForOneJob(runner.tenant) &&
+  runner.life < MOST_LIVES &&
+  present.now - runner.podCreatedAt < MOST_POD_MS &&
+  isRenewable(present, runner);
 
 /**
  * Whether a runner may go to another tenant without a new pod. Never after a source with credentials, nor in a pod that
@@ -527,7 +540,7 @@ export function mayRenew({ view }: Draft, { runner, why }: Ending): boolean {
     runner.tenant !== undefined &&
     !hadCredentials(runner.tenant) &&
     runner.jobsDone < reuse.maxJobs &&
-    view.now - runner.createdAt <= reuse.maxAgeSeconds * 1000 &&
+    view.now - runner.podCreatedAt <= reuse.maxAgeSeconds * 1000 &&
     isRenewable(view, runner)
   );
 }

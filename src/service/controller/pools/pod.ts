@@ -438,11 +438,13 @@ function tenantOfPod({ metadata }: Pod): string | undefined {
   return tenant === undefined || /^(?:any|[at]:\d+)$/.test(tenant) ? tenant : NO_TENANT;
 }
 
-export const watchedPod = (pod: Pod): WatchedPod => ({
+/** `at`: the time of now. */
+export const watchedPod = (pod: Pod, at: number): WatchedPod => ({
   uid: pod.metadata.uid ?? '',
   life: lifeOfPod(pod),
   tenant: tenantOfPod(pod),
   version: pod.metadata.resourceVersion,
+  ageMs: Math.max(0, at - Date.parse(pod.metadata.creationTimestamp ?? '')) || 0,
   pod: pod.metadata.name,
   pool: pod.metadata.labels?.[LABEL.pool] ?? '',
   generation: pod.metadata.labels?.[LABEL.generation] ?? '',

@@ -196,7 +196,7 @@ export class Pools {
       }
     }
     const ended = isOver(pod);
-    const { lost } = this.#deps.runners.pod(watchedPod(pod), now());
+    const { lost } = this.#deps.runners.pod(watchedPod(pod, this.#deps.now()), now());
     const waits = pod.status?.containerStatuses
       ?.map(({ state: { waiting } = {} }) => waiting?.message)
       .find(isWithoutUserNamespaces);

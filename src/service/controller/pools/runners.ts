@@ -38,8 +38,9 @@ export interface Runner {
   /** In all lives of its pod; `jobsBefore`: when this life began, or this leader first heard of it. */
   jobsDone: number;
   jobsBefore: number | undefined;
-  /** When its pod was first seen. */
+  /** When its pod was first seen by this leader; `podCreatedAt`: when it was created, by the API server's clock. */
   createdAt: number;
+  podCreatedAt: number;
   /** When its pod had a node, or began this life; undefined while the pod waits for a node. */
   scheduledAt: number | undefined;
   node: string | undefined;
@@ -77,6 +78,8 @@ export interface WatchedPod {
   /** Of this life from its start; undefined if it begins untouched. */
   tenant?: string | undefined;
   version?: string | undefined;
+  /** How long ago it was created. */
+  ageMs?: number;
   pod: string;
   pool: string;
   generation: string;
@@ -411,7 +414,7 @@ export class Runners {
 }
 
 /** What a runner keeps of the life before: its pod is as old and as used, and has the same walls. */
-type FormerLife = Pick<Runner, 'account' | 'createdAt' | 'jobsDone' | 'walls'>;
+type FormerLife = Pick<Runner, 'account' | 'createdAt' | 'podCreatedAt' | 'jobsDone' | 'walls'>;
 
 /** When its process began; that of a first life with its pod. */
 export const lifeBegan = ({ life, scheduledAt, createdAt }: Pick<Runner, 'life' | 'scheduledAt' | 'createdAt'>) =>
@@ -433,6 +436,7 @@ export const newRunner = (facts: WatchedPod, now: number, former?: FormerLife): 
   jobsDone: former?.jobsDone ?? 0,
   jobsBefore: facts.life ? former?.jobsDone : 0,
   createdAt: former?.createdAt ?? now,
+  podCreatedAt: former?.podCreatedAt ?? now - (facts.ageMs ?? 0),
   // A pod that was renewed has had a node.
   scheduledAt: facts.node === undefined && !facts.life ? undefined : now,
   node: facts.node,
