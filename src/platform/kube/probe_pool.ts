@@ -52,8 +52,18 @@ const ProbePoolSpec = Type.Object({
             'pod, which is faster, but relies on the agent. Never after a source with credentials.',
         }),
       ),
-      maxJobs: Type.Integer({ minimum: 1, maximum: 1_000_000, default: 200 }),
-      maxAgeSeconds: Type.Integer({ minimum: 10, maximum: 604_800, default: 3600 }),
+      maxJobs: Type.Integer({
+        minimum: 1,
+        maximum: 1_000_000,
+        default: 200,
+        description: 'Number of jobs after which a runner becomes a new process in its pod, for the same tenant.',
+      }),
+      maxAgeSeconds: Type.Integer({
+        minimum: 10,
+        maximum: 604_800,
+        default: 3600,
+        description: 'Age at which a runner becomes a new process in its pod, for the same tenant.',
+      }),
       idleSeconds: Type.Integer({
         minimum: 1,
         maximum: 86_400,
