@@ -15,7 +15,8 @@ import { beginLife } from './renewal.ts';
 import { sourceOpener } from './source.ts';
 import { watchWalls } from './walls.ts';
 
-const LAUNCHER_WITHIN_MS = 60_000;
+/** Only the leader knows how long a start may take: on a node under load the other container starts minutes later. */
+const LAUNCHER_WITHIN_MS = 600_000;
 const OUTPUT_BYTES = 64 * 1024 * 1024;
 
 export async function run(): Promise<void> {
