@@ -115,8 +115,24 @@ describe('pool plan', () => {
     assert.equal(plan(pending, waiting({ a: 2 }), { spec: { ...spec, minReady: 0 }, now: 300_000 }).create, 0);
     assert.equal(plan(pending, waiting({ a: 3 }), { spec: { ...spec, minReady: 0 }, now: 300_000 }).create, 1);
     const slow = many(2, { phase: 'starting', scheduledAt: 300_000 - START_HOPE_MS });
-    assert.equal(plan(slow, waiting({ a: 2 }), { spec: { ...spec, minReady: 0 }, now: 300_000 }).create, 2);
+    const elsewhere = runner({ ...busy, tenant: 'b', node: 'node-1' });
+    const more = { spec: { ...spec, minReady: 0 }, now: 300_000 };
+    assert.equal(plan([...slow, elsewhere], waiting({ a: 2 }), more).create, 2);
+    assert.equal(plan(slow, waiting({ a: 2 }), more).create, 1, 'they are slow on every node');
   });
+  for (const [rounds, slow, create] of [
+    [0, 0, MAX_STARTING],
+    [1, 0, 3],
+    [2, 0, 1],
+    [9, 0, 1],
+    [0, 2, 1],
+    [0, 3, 0],
+    [1, 1, 0],
+  ] as const)
+    it(`after ${rounds} failed rounds of starts, with ${slow} slow pods on every node, ${create} start`, () => {
+      const more = { spec: { ...spec, maxPods: 100 }, failedStarts: { rounds, at: 0 }, now: 50_000 };
+      assert.equal(plan(many(slow, { phase: 'starting' }), waiting({ a: 50 }), more).create, create);
+    });
 
   it('stops creating while the quota is exceeded', () =>
     assert.equal(plan([], waiting({ a: 3 }), { holdBack: true }).create, 0));

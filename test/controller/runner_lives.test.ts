@@ -93,7 +93,8 @@ describe('lives of a runner pod', () => {
   });
 
   it('a process that does not come up is silent after the usual silence, and a first start later', () => {
-    const silent = (runners: Runners, at: number) => runners.silent(at, 1_000, 5_000, 9_000).map(({ uid }) => uid);
+    const silent = (runners: Runners, at: number) =>
+      runners.silent(at, 1_000, () => 5_000, 9_000).map(({ uid }) => uid);
     assert.deepEqual([silent(renewed(), 1_010), silent(renewed(), 1_011)], [[], ['p_1']]);
     const first = new Runners();
     first.pod(facts('p'), 0);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { RUNNER_PROTOCOL } from '../../src/platform/bus/messages.ts';
-import { Runners, type Runner } from '../../src/service/controller/pools/runners.ts';
+import { Runners, startedWithinMs, type Runner } from '../../src/service/controller/pools/runners.ts';
 import { beat, facts } from './runner_fixture.ts';
 
 const yes = () => true;
@@ -185,15 +185,15 @@ describe('runners', () => {
     const runners = idle('a');
     runners.pod(facts('b'), 0);
     assert.deepEqual(
-      runners.silent(100, 1000, 1000, 9000).map(({ uid }) => uid),
+      runners.silent(100, 1000, () => 1000, 9000).map(({ uid }) => uid),
       [],
     );
     assert.deepEqual(
-      runners.silent(1002, 1000, 5000, 9000).map(({ uid }) => uid),
+      runners.silent(1002, 1000, () => 5000, 9000).map(({ uid }) => uid),
       ['a'],
     );
     assert.deepEqual(
-      runners.silent(5001, 10_000, 5000, 9000).map(({ uid }) => uid),
+      runners.silent(5001, 10_000, () => 5000, 9000).map(({ uid }) => uid),
       ['b'],
     );
   });
@@ -203,7 +203,7 @@ describe('runners', () => {
     runners.pod(facts('renewed', { life: 1 }), 0);
     runners.pod(facts('starts'), 0);
     runners.unheard(900);
-    const silent = (at: number) => runners.silent(at, 1000, 5000, 9000).map(({ uid }) => uid);
+    const silent = (at: number) => runners.silent(at, 1000, () => 5000, 9000).map(({ uid }) => uid);
     assert.deepEqual([silent(1900), silent(1901)], [[], ['a', 'renewed_1']]);
     assert.equal(runners.hasFree('short'), false);
     assert.equal(runners.heartbeat(beat('a'), 901).freed, true);
@@ -214,12 +214,26 @@ describe('runners', () => {
     );
   });
 
+  it('knows at its first heartbeat how long a pod took to start, since it had a node', () => {
+    const runners = new Runners();
+    runners.pod({ ...facts('a'), node: undefined }, 0);
+    assert.equal(startedWithinMs(runners.get('a')!), undefined);
+    runners.pod(facts('a'), 1000);
+    runners.heartbeat(beat('a'), 4000);
+    assert.equal(startedWithinMs(runners.get('a')!), 3000);
+    runners.heartbeat(beat('a'), 6000);
+    assert.equal(startedWithinMs(runners.get('a')!), undefined);
+    runners.pod(facts('b', { life: 1 }), 0);
+    runners.heartbeat(beat('b_1'), 1);
+    assert.equal(startedWithinMs(runners.get('b_1')!), undefined, 'a process, and no pod');
+  });
+
   it('counts the start of a pod from when it has a node, and lists one that gets none much later', () => {
     const runners = new Runners();
     runners.pod({ ...facts('waits'), node: undefined }, 0);
     runners.pod({ ...facts('late'), node: undefined }, 0);
     runners.pod(facts('late'), 6000);
-    const silent = (at: number) => runners.silent(at, 1000, 5000, 9000).map(({ uid }) => uid);
+    const silent = (at: number) => runners.silent(at, 1000, () => 5000, 9000).map(({ uid }) => uid);
     assert.deepEqual([silent(6001), silent(9001), silent(11_001)], [[], ['waits'], ['waits', 'late']]);
   });
 });

@@ -51,10 +51,37 @@ export function afterRefusal(
 
 /** Longer than a lease: by then a deposed leader knows that it was deposed. */
 export const EPOCH_PATIENCE_MS = 7_000;
-/** A pod without a heartbeat by then, counted from when it had a node, never starts. */
-export const BOOT_PATIENCE_MS = 90_000;
 /** A pod without a node by then gets none. Node autoscalers boot a node within minutes, for pods that wait for one. */
 export const PENDING_PATIENCE_MS = 600_000;
+/** A pod without a heartbeat by then, counted from when it had a node, never starts, unless others were late, too. */
+const BOOT_PATIENCE_MS = 90_000;
+
+/**
+ * Rounds in a row in which pods of a pool were not up in time, and when the last one was seen. On two cores under load
+ * 13 pods started at once, each of them took longer than it may because of the others, and after their end the next 13
+ * began. So after each round fewer start at once, and each has more time.
+ */
+export interface FailedStarts {
+  rounds: number;
+  at: number;
+}
+export const NO_FAILED_STARTS: FailedStarts = { rounds: 0, at: Number.NEGATIVE_INFINITY };
+
+/** `createdAt`: of the pod that was not up in time. Those that started beside it are of the same round. */
+export const afterFailedStart = (before: FailedStarts, createdAt: number, now: number): FailedStarts =>
+  createdAt < before.at ? before : { rounds: before.rounds + 1, at: now };
+
+/** A pod was up within the time that a start takes. */
+export const afterQuickStart = ({ rounds, at }: FailedStarts): FailedStarts => ({
+  rounds: Math.max(0, rounds - 1),
+  at,
+});
+
+export const startsAtOnce = (most: number, { rounds }: Pick<FailedStarts, 'rounds'>): number =>
+  Math.max(1, Math.floor(most / 2 ** rounds));
+
+export const bootPatienceMs = ({ rounds }: Pick<FailedStarts, 'rounds'>): number =>
+  Math.min(PENDING_PATIENCE_MS, BOOT_PATIENCE_MS * 2 ** rounds);
 /** A pod of this age that the watch has not shown is not ours. */
 export const STRANGER_MS = 30_000;
 /** Idle heartbeats after this time mean that the `go` or the run was lost. */

@@ -12,7 +12,6 @@ import { requestFields, runnerFields } from '../../../base/log.ts';
 import type { LossCause } from '../metrics.ts';
 import type { LostTask } from '../pools/runners.ts';
 import {
-  BOOT_PATIENCE_MS,
   END_UNSEEN_MS,
   EPOCH_PATIENCE_MS,
   IDLE_AFTER_GO_MS,
@@ -133,7 +132,8 @@ export async function tick(state: TermState): Promise<void> {
   // leader.
   if (!state.ready || !state.live || !state.deps.term.stillLeading(0)) return;
   const { runners, pools, store, log, bus } = state.deps;
-  const silent = bus.connected() ? runners.silent(now(), RUNNER_SILENCE_MS, BOOT_PATIENCE_MS, PENDING_PATIENCE_MS) : [];
+  const bootMs = (pool: string): number => pools.bootPatienceMs(pool);
+  const silent = bus.connected() ? runners.silent(now(), RUNNER_SILENCE_MS, bootMs, PENDING_PATIENCE_MS) : [];
   for (const runner of silent) {
     if (runner.task) podGone(state, { ...runner.task, uid: runner.uid }, 'silent');
     // A pod on a dead node stays in deletion for minutes; its job must not wait for that.

@@ -4,12 +4,13 @@
  *
  * Measured: a node starts 1.3 to 4.4 runner pods a second and a pod costs about a second. So the number of concurrent
  * starts follows the demand (about three times the drain) and is bounded: more in flight only makes each of them
- * slower.
+ * slower. Where starts take long, for whatever reason, fewer begin at once.
  */
 import { HEARTBEAT_MS, RUNNER_PROTOCOL } from '../../../platform/bus/messages.ts';
 import { MAX_LIFE } from '../../../platform/bus/runner_id.ts';
 import type { ProbePoolSpec } from '../../../platform/kube/probe_pool.ts';
 import { holderOf, isReturning, lifeBegan, type Holder, type Runner } from './runners.ts';
+import { startsAtOnce, type FailedStarts } from '../retry_policy.ts';
 import { hadCredentials, isForOneJob, mayTake, reserveOf, shareOf, type Holding } from './share.ts';
 
 /**
@@ -99,6 +100,7 @@ export interface PoolView {
   /** Created pods that the watch has not shown yet. */
   unseen: number;
   demand: Demand;
+  failedStarts?: FailedStarts;
   /** True while creation is held back (quota, Unschedulable). */
   holdBack: boolean;
   now: number;
@@ -156,6 +158,8 @@ export class Draft {
   /** Pods of the current generation that are starting; `starting`: and runners that are renewed for others. */
   readonly startingPods: number;
   readonly starting: number;
+  /** Pods of the current generation that take longer than a start takes. */
+  readonly slow: readonly Runner[];
   /** Runners that their tenants have again in a moment. */
   readonly returning: readonly Runner[];
   readonly end: Ending[] = [];
@@ -177,8 +181,9 @@ export class Draft {
     this.untouched = current.filter(
       (runner) => !runner.renewing && isIdle(runner) && runner.tenant === undefined,
     ).length;
-    const isPod = (runner: Runner): boolean => runner.life === 0 && !runner.renewing;
-    this.startingPods = current.filter((runner) => isPod(runner) && this.#isStarting(runner)).length + view.unseen;
+    const booting = current.filter(({ life, phase, renewing }) => life === 0 && phase === 'starting' && !renewing);
+    this.slow = booting.filter((runner) => !this.#isStarting(runner));
+    this.startingPods = booting.length - this.slow.length + view.unseen;
     const renewed = current.filter((runner) => runner.renewing || (runner.life > 0 && this.#isStarting(runner)));
     this.returning = renewed.filter(isReturning);
     this.starting = this.startingPods + renewed.length - this.returning.length;
@@ -502,13 +507,20 @@ function replaceAndCreate(draft: Draft, want: number, isGrowing: boolean): PoolP
   };
 }
 
-/** Pods that may be starting at once. */
-function mostStarting({ all, view }: Draft, isGrowing: boolean): number {
-  const nodes = new Set(all.flatMap(({ node }) => node ?? [])).size;
-  return Math.max(
-    isGrowing ? Math.max(MAX_GROWING, nodes) : Math.max(MAX_STARTING, STARTING_PER_NODE * nodes),
+/**
+ * Pods that may be starting at once, besides those that take long. Where every node has one of these, it is the nodes
+ * that are slow, and not these pods: they are a round that fails, and they count.
+ */
+function mostStarting({ all, slow, view }: Draft, isGrowing: boolean): number {
+  const nodes = new Set(all.flatMap(({ node }) => node ?? []));
+  const most = Math.max(
+    isGrowing ? Math.max(MAX_GROWING, nodes.size) : Math.max(MAX_STARTING, STARTING_PER_NODE * nodes.size),
     Math.ceil(3 * view.demand.drainPerSecond * START_SECONDS),
   );
+  const rounds = view.failedStarts?.rounds ?? 0;
+  const slowNodes = new Set(slow.map(nodeOf));
+  const isSlow = slow.length > 0 && [...nodes].every((node) => slowNodes.has(node));
+  return isSlow ? startsAtOnce(most, { rounds: rounds + 1 }) - slow.length : startsAtOnce(most, { rounds });
 }
 
 type Present = Pick<PoolView, 'generation' | 'lacksWall' | 'now'>;

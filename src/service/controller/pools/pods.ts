@@ -161,6 +161,7 @@ function planned(pools: PoolsState, state: PoolState): PoolPlan {
     runners: [...runners.inPool(name)],
     unseen: state.unseen.size,
     demand: { waiting: demand(name), drainPerSecond: state.taken.length / 2 },
+    failedStarts: state.failedStarts,
     holdBack: at < state.holdUntil || pools.mounted.length === 0,
     endedOn: state.endedOn,
   });

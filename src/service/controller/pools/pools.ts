@@ -10,7 +10,9 @@ import { isHeld } from './evictions.ts';
 import { isWithoutUserNamespaces, lackedWalls } from './isolation.ts';
 import { watchedPod, ANNOTATION, isOver, generationOf, toolKey } from './pod.ts';
 import { HOLD_BACK_MS, PoolsState, now, type PoolState, type PoolsDeps } from './state.ts';
-import { type Runner, workOf } from './runners.ts';
+import { type Runner, startedWithinMs, workOf } from './runners.ts';
+import { START_HOPE_MS } from './plan.ts';
+import { NO_FAILED_STARTS, afterFailedStart, afterQuickStart, bootPatienceMs } from '../retry_policy.ts';
 import { mayTake, reserveOf, shareOf } from './share.ts';
 import { missingWalls, showAll } from './status.ts';
 import type { AssignedTool, Assignment } from '../../../platform/bus/messages.ts';
@@ -81,6 +83,7 @@ export class Pools {
       holdMs: HOLD_BACK_MS[0],
       problem: undefined,
       taken: [],
+      failedStarts: NO_FAILED_STARTS,
       endedOn: new Map(),
       planning: false,
       again: false,
@@ -227,7 +230,11 @@ export class Pools {
   noticeFree(pool: string, runner: Runner | undefined): void {
     const state = this.#state.byName.get(pool);
     if (state) {
-      if (runner) replaceWorn(this.#state, state, runner);
+      if (runner) {
+        const startMs = startedWithinMs(runner) ?? Infinity;
+        if (startMs < START_HOPE_MS) state.failedStarts = afterQuickStart(state.failedStarts);
+        replaceWorn(this.#state, state, runner);
+      }
       if (runner?.walls?.UserNamespace === true) state.without = undefined;
       state.holdMs = HOLD_BACK_MS[0];
       if (state.problem && now() > state.holdUntil) state.problem = undefined;
@@ -241,7 +248,13 @@ export class Pools {
   }
 
   endPod(uid: string, why: string): void {
+    if (why === 'never-ready') noteFailedStart(this.#state, this.#deps.runners.get(uid));
     endPod(this.#state, uid, why);
+  }
+
+  /** How long a pod may take to start. */
+  bootPatienceMs(pool: string): number {
+    return bootPatienceMs(this.#state.byName.get(pool)?.failedStarts ?? NO_FAILED_STARTS);
   }
 
   /** For the cluster snapshot. */
@@ -280,6 +293,19 @@ function newGeneration(pools: PoolsState, state: PoolState): void {
     state.generation = generation;
   }
   pools.plan(state);
+}
+
+/** A pod that had a node was not up in time. */
+function noteFailedStart(pools: PoolsState, runner: Runner | undefined): void {
+  const state = runner && pools.byName.get(runner.pool);
+  if (!state || runner.life > 0 || runner.scheduledAt === undefined) return;
+  const before = state.failedStarts;
+  state.failedStarts = afterFailedStart(before, runner.createdAt, now());
+  if (state.failedStarts !== before)
+    pools.deps.log.warn(
+      { pool: runner.pool, rounds: state.failedStarts.rounds },
+      'runner pods did not start in time, starting fewer at once and waiting longer',
+    );
 }
 
 function availableTools(pools: PoolsState): AvailableTool[] {

@@ -104,6 +104,10 @@ export function holderOf(runner: Runner): Holder | undefined {
   return account ?? tenant;
 }
 
+/** How long its pod took to start, at its first heartbeat; undefined otherwise. */
+export const startedWithinMs = ({ life, readyAt, seenAt, scheduledAt }: Runner): number | undefined =>
+  life === 0 && readyAt !== undefined && readyAt === seenAt ? readyAt - (scheduledAt ?? readyAt) : undefined;
+
 /** Whether it has a tenant whose jobs it takes again in a moment, as another process. */
 export const isReturning = ({ tenant, deleting, renewing, keepsTenant, phase }: Runner): boolean =>
   tenant !== undefined && !deleting && (renewing ? keepsTenant : phase === 'starting');
@@ -408,8 +412,10 @@ export class Runners {
   }
 
   /** Runners whose heartbeats stopped, and pods that never sent one, or never got a node. */
-  silent(now: number, silenceMs: number, bootMs: number, pendingMs: number): Runner[] {
-    return [...this.#all.values()].filter((runner) => isSilent(runner, now, { silenceMs, bootMs, pendingMs }));
+  silent(now: number, silenceMs: number, bootMs: (pool: string) => number, pendingMs: number): Runner[] {
+    return [...this.#all.values()].filter((runner) =>
+      isSilent(runner, now, { silenceMs, bootMs: bootMs(runner.pool), pendingMs }),
+    );
   }
 }
 

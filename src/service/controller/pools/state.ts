@@ -7,6 +7,7 @@ import type { ProbePool, ProbePoolSpec } from '../../../platform/kube/probe_pool
 import type { ProbeTool } from '../../../platform/kube/probe_tool.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { ControllerMetrics } from '../metrics.ts';
+import type { FailedStarts } from '../retry_policy.ts';
 import type { Recent } from '../snapshot/recent.ts';
 import type { Waiting } from './plan.ts';
 import type { PodTool } from './pod.ts';
@@ -52,6 +53,7 @@ export interface PoolState {
   holdMs: number;
   problem: { reason: string; message: string } | undefined;
   taken: number[];
+  failedStarts: FailedStarts;
   /** When a runner that nobody uses last ended on each node, of the last seconds. */
   endedOn: Map<string, number>;
   planning: boolean;

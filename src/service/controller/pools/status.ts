@@ -118,9 +118,10 @@ function readiness(
   if (state.problem) return not(state.problem.reason, state.problem.message);
   if (pools.mounted.length === 0) return not('NoTools', 'no ProbeTool is Available and not Degraded');
   const { minReady } = state.pool.spec;
+  const startsSlowly = state.failedStarts.rounds > 0 ? '; pods were not up in time, so fewer start at once' : '';
   return untouched >= minReady || busy > 0
     ? { status: 'True', reason: 'Serving', message: `${untouched} unused runners are ready` }
-    : not('Filling', `${untouched} of ${minReady} runners are ready`);
+    : not('Filling', `${untouched} of ${minReady} runners are ready${startsSlowly}`);
 }
 
 function wallsOf(state: PoolState, live: readonly Runner[]): Shown[] {

@@ -10,7 +10,7 @@ import type { ProbeTool } from '../../../platform/kube/probe_tool.ts';
 import type { Runner, Runners } from './runners.ts';
 import { PULL_REASONS } from '../catalog/verdict.ts';
 
-/** Longer than a registry restart. A runner that never starts is ended only after 90 s. */
+/** Longer than a registry restart. A runner that never starts is ended only after 90 s or more. */
 export const STUCK_PATIENCE_MS = 30_000;
 
 /** The kubelet's message about an image that it cannot pull; undefined for a pod that waits for something else. */
