@@ -271,6 +271,6 @@ describe('pool plan: renewals', () => {
         if (isWorn(why) && one.generation === 'g2' && one.tenant?.startsWith('a:'))
           assert.equal(one.life, MOST_LIVES, why);
     }
-    assert.ok(renewed > 300 && kept > 50, `${renewed} renewals for others, ${kept} for the same tenant`);
+    assert.ok(renewed > 300 && kept > 20, `${renewed} renewals for others, ${kept} for the same tenant`);
   });
 });
