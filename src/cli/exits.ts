@@ -11,6 +11,16 @@ export const EXIT = {
 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
+/** The members of an answer that say why there is no result; the code is for programs. */
+export interface Reason {
+  error?: string | undefined;
+  code?: string | undefined;
+}
+
+/** For people: the code stands behind the message, unless it is the one that says no more. */
+export const reasonText = ({ error = 'no reason', code = 'failed' }: Reason): string =>
+  code === 'failed' ? error : `${error} (${code})`;
+
 export class Failure extends Error {
   readonly exitCode: ExitCode;
   /** What to do about it, on a line of its own. */
@@ -24,7 +34,7 @@ export class Failure extends Error {
   constructor(
     message: string,
     exitCode: ExitCode,
-    more: { hint?: string; status?: number; requestId?: string; code?: string; cause?: unknown } = {},
+    more: { hint?: string; status?: number; requestId?: string; code?: string | undefined; cause?: unknown } = {},
   ) {
     super(message, more.cause === undefined ? undefined : { cause: more.cause });
     this.name = 'Failure';
@@ -33,6 +43,10 @@ export class Failure extends Error {
     this.status = more.status;
     this.requestId = more.requestId;
     this.code = more.code;
+  }
+
+  get reason(): Reason {
+    return { error: this.message, code: this.code };
   }
 }
 

@@ -2,7 +2,7 @@
 import { findCommand, readArguments } from './args.ts';
 import type { Api } from './api/api_client.ts';
 import type { Command, Format, Given, Program } from './command.ts';
-import { EXIT, type ExitCode, Failure, Interrupted, masked, usage } from './exits.ts';
+import { EXIT, type ExitCode, Failure, Interrupted, masked, reasonText, usage } from './exits.ts';
 import { ClosedPipe, makeTerminal, printable, type Terminal, type TerminalOptions } from './terminal.ts';
 
 interface Surroundings extends Pick<TerminalOptions, 'stdout' | 'stderr' | 'env'> {
@@ -79,7 +79,7 @@ function report(error: unknown, { stderr, signal }: Surroundings): ExitCode {
   if (error instanceof ClosedPipe) return EXIT.done;
   const failure = error instanceof Failure ? error : undefined;
   const lines = failure
-    ? [`probeyard: ${failure.message}`, ...(failure.hint === undefined ? [] : [`  ${failure.hint}`])]
+    ? [`probeyard: ${reasonText(failure.reason)}`, ...(failure.hint === undefined ? [] : [`  ${failure.hint}`])]
     : [`probeyard: unexpected error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`];
   stderr.write(`${masked(printable(lines.join('\n')))}\n`, () => {});
   return failure?.exitCode ?? EXIT.unknown;

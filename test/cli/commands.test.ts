@@ -133,7 +133,7 @@ describe('probeyard', function () {
   });
 
   it('probe: says why a source cannot be read, and what is wrong with a field', async () => {
-    assert.match(await fails(1, 'probe', missing), /^probeyard: .*404/);
+    assert.equal(await fails(1, 'probe', missing), 'probeyard: the host answered 404 (http-404)\n');
     assert.match(await fails(2, 'probe', film, '--ffprobe', '1.0'), /ffprobe\.version: "1\.0" is not available/);
   });
 
@@ -142,7 +142,7 @@ describe('probeyard', function () {
     assert.match(await printed(0, 'check', film, '-p', h264), /^pass \S+\/h264\.yaml: 1 of 1 rule passed$/m);
     assert.match(await printed(1, 'check', film, '-p', hevc), /^codec +fail +streams\[0\]\.codec\.name/m);
     assert.match(await printed(3, 'check', film, '-p', open), /^unknown /m);
-    assert.match(await printed(3, 'check', missing, '-p', h264), /^unknown .*404/m);
+    assert.match(await printed(3, 'check', missing, '-p', h264), /^unknown the host answered 404 \(http-404\)$/m);
     assert.match(await fails(2, 'check', film), /--policy is missing/);
     assert.match(await fails(2, 'check', film, '-p', file('bad.yaml', 'rules: [')), /bad\.yaml: is not valid YAML/);
   });
@@ -156,10 +156,13 @@ describe('probeyard', function () {
     );
     const why = 'the source is not media: it is an HTML page, text/html, title "Login", 46 B';
     const said = await printed(1, 'probe', `${url}/film.mp4`);
-    assert.match(said, new RegExp(`^failed ffprobe: ${why}$`, 'm'));
-    assert.match(said, new RegExp(`^failed mediainfo: ${why}$`, 'm'));
+    assert.match(said, new RegExp(`^failed ffprobe: ${why} \\(not-media\\)$`, 'm'));
+    assert.match(said, new RegExp(`^failed mediainfo: ${why} \\(not-media\\)$`, 'm'));
     const checked = await printed(3, 'check', `${url}/film.mp4`, '-p', file('four.yaml', FOUR));
-    assert.equal(checked, `${url}/film.mp4\nunknown ${why}\n`);
+    assert.equal(checked, `${url}/film.mp4\nunknown ${why} (not-media)\n`);
+    const judged = await here.probeyard(['check', `${url}/film.mp4`, '-p', file('four.yaml', FOUR), '-o', 'json']);
+    const [verdict] = JSON.parse(judged.stdout.toString());
+    assert.deepEqual([verdict.outcome, verdict.error, verdict.code], ['unknown', why, 'not-media']);
     const [one] = JSON.parse((await here.probeyard(['probe', missing, film, '-o', 'json'])).stdout.toString());
     assert.deepEqual([one.error, one.code], ['the host answered 404', 'http-404']);
   });
@@ -194,7 +197,7 @@ describe('probeyard', function () {
       assert.match(help.text, /\.$/);
       assert.match(helpUri, /^http.*\/docs\/hls-rules$/);
     }
-    assert.match(await printed(3, 'hls', missing), /^unknown /m);
+    assert.match(await printed(3, 'hls', missing), /^unknown the host answered 404 \(http-404\)$/m);
   });
 
   it('compare and diff: which fields differ', async () => {

@@ -112,4 +112,19 @@ describe('comparisons on the command line', () => {
     assert.match(text([field('a', 'raw', true)]), /^nothing but 1 known change of a release:\n/);
     assert.equal(text([]), 'no field differs\n');
   });
+
+  it('prints the reason where nothing could be compared, and not that no field differs', () => {
+    const { runs, ...rest } = answer([]);
+    const failed = { success: false, error: 'the host answered 404', code: 'http-404' };
+    const text = comparisonText(PLAIN as never, {
+      ...rest,
+      success: false,
+      error: 'fewer than two runs of one tool succeeded',
+      runs: [runs[0]!, { ...runs[1]!, ...failed }],
+    });
+    assert.equal(
+      text,
+      'failed ffprobe 7.1: the host answered 404 (http-404)\nunknown fewer than two runs of one tool succeeded\n',
+    );
+  });
 });

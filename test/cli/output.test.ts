@@ -8,7 +8,7 @@ import type { Timeline } from '../../src/api_types.ts';
 import { timelineText } from '../../src/cli/output/timeline_text.ts';
 import type { Terminal } from '../../src/cli/terminal.ts';
 import { shownSource } from '../../src/cli/given_source.ts';
-import { masked } from '../../src/cli/exits.ts';
+import { EXIT, Failure, masked, reasonText, type Reason } from '../../src/cli/exits.ts';
 
 const HOSTILE = '<&"\'>]]>\u0000\u001b[31m\ud800 100%\r\n::error::x,y:z';
 const judged: Judged[] = [
@@ -133,6 +133,17 @@ describe('timelines', () => {
     const long = { ...stream, bits: Array.from({ length: 4_000 }, (_, at) => at % 7) };
     assert.match(text(long), / [▁▂▃▄▅▆▇█]{48}$/m);
   });
+});
+
+describe('reasons', () => {
+  const table: [Reason, string][] = [
+    [{ error: 'the host answered 404', code: 'http-404' }, 'the host answered 404 (http-404)'],
+    [new Failure('it sends no more', EXIT.failed, { code: 'stalled' }).reason, 'it sends no more (stalled)'],
+    [{ error: 'Invalid data (exit code 1)', code: 'failed' }, 'Invalid data (exit code 1)'],
+    [new Failure('not found', EXIT.failed).reason, 'not found'],
+    [{}, 'no reason'],
+  ];
+  for (const [reason, text] of table) it(`are printed as ${text}`, () => assert.equal(reasonText(reason), text));
 });
 
 describe('shown addresses', () => {

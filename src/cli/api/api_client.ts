@@ -109,7 +109,7 @@ function refusal({ status, headers, body }: Answered, url: URL): Failure {
       status,
       ...(hint === undefined ? {} : { hint }),
       ...(typeof requestId === 'string' ? { requestId } : {}),
-      ...(typeof code === 'string' ? { code } : {}),
+      code: typeof code === 'string' ? code : undefined,
     },
   );
 }

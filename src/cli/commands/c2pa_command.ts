@@ -70,11 +70,11 @@ const run: Run = async (invocation) => {
         invocation,
       );
   const answer = JSON.parse(body.toString()) as C2paEnvelope | C2paReport;
-  const { output = null, error } = (raw ? { output: answer } : answer) as C2paEnvelope;
+  const { output = null, error, code } = (raw ? { ...answer, output: answer } : answer) as C2paEnvelope;
   const report = typeof output === 'string' ? (JSON.parse(output) as C2paReport) : output;
   if (format !== 'table') await writeAnswer(invocation, body);
   if (report === null || report.manifests === undefined)
-    throw new Failure(error ?? 'the file could not be checked', EXIT.unknown);
+    throw new Failure(error ?? 'the file could not be checked', EXIT.unknown, { code });
   if (format === 'table') await terminal.data(text(terminal, source.shown, report));
   return exitOf(stateOf(report), invocation.text('require'));
 };

@@ -2,7 +2,7 @@ import type { Judged } from '../../media/ci_formats/judged.ts';
 import { judgedByPolicy, policyName } from '../../media/ci_formats/policy_rules.ts';
 import type { Envelope, PolicyResult } from '../../api_types.ts';
 import type { Invocation, Run } from '../command.ts';
-import { EXIT, usage, type ExitCode } from '../exits.ts';
+import { EXIT, reasonText, usage, type ExitCode, type Reason } from '../exits.ts';
 import { givenSources, memberOf, subjectOf, type GivenSource } from '../given_source.ts';
 import { writeValue } from '../output/write_answer.ts';
 import { ciText, isForCi, reportsOf, writeReports } from '../output/for_ci.ts';
@@ -16,18 +16,18 @@ interface Checked {
   id: string;
   verdict: PolicyResult;
   /** Why nothing could be judged: the tools have no result. */
-  unread?: string;
+  unread?: Reason;
 }
 
 /** Every rule needs the report, and there is none: said once, with the reason. */
-function unreadIn({ error, probe_report: report }: Envelope, { rules }: PolicyResult): { unread?: string } {
+function unreadIn({ error, code, probe_report: report }: Envelope, { rules }: PolicyResult): { unread?: Reason } {
   if (report === undefined || report.success || rules.some(({ outcome }) => outcome !== 'unknown')) return {};
-  return { unread: error ?? report.error ?? 'no tool gave a result' };
+  return { unread: error === undefined ? { error: report.error, code: report.code } : { error, code } };
 }
 
 /** Of each source once: its verdict, or why it has none. */
-function judgedIn(one: Outcome<Checked>): { unread: string } | { verdict: PolicyResult } {
-  if ('failure' in one) return { unread: one.failure.message };
+function judgedIn(one: Outcome<Checked>): { unread: Reason } | { verdict: PolicyResult } {
+  if ('failure' in one) return { unread: one.failure.reason };
   const { unread, verdict } = one.value;
   return unread === undefined ? { verdict } : { unread };
 }
@@ -51,7 +51,7 @@ const judgedOf = (one: Outcome<Checked>, by: string, failOnWarn: boolean): Judge
   const subject = subjectOf(one.source);
   const judged = judgedIn(one);
   return 'unread' in judged
-    ? { ...subject, by, outcome: 'unknown', findings: [], error: judged.unread }
+    ? { ...subject, by, outcome: 'unknown', findings: [], error: reasonText(judged.unread) }
     : { ...judgedByPolicy(judged.verdict, subject.subject, { failOnWarn }), ...subject, by };
 };
 
@@ -64,19 +64,19 @@ function nameOf(given: string, outcomes: readonly Outcome<Checked>[]): string {
 
 const valueOf = (one: Outcome<Checked>): object =>
   'failure' in one
-    ? { ...memberOf(one.source), outcome: 'unknown', error: one.failure.message }
+    ? { ...memberOf(one.source), outcome: 'unknown', ...one.failure.reason }
     : {
         ...memberOf(one.source),
         request_id: one.value.id,
         ...one.value.verdict,
-        ...(one.value.unread === undefined ? {} : { error: one.value.unread }),
+        ...one.value.unread,
       };
 
 function text({ terminal }: Invocation, one: Outcome<Checked>, by: string): string {
   const head = `${paint(terminal, 'bold', one.source.shown)}\n`;
   const judged = judgedIn(one);
   return 'unread' in judged
-    ? `${head}${paint(terminal, 'yellow', 'unknown')} ${oneLine(judged.unread)}\n`
+    ? `${head}${paint(terminal, 'yellow', 'unknown')} ${oneLine(reasonText(judged.unread))}\n`
     : head + verdictText(terminal, judged.verdict, by);
 }
 

@@ -2,7 +2,7 @@
 import type { Body } from '../../api_calls.ts';
 import type { ChangedField, ComparisonAnswer, Envelope } from '../../api_types.ts';
 import type { Given, Invocation, Run } from '../command.ts';
-import { EXIT, type ExitCode, Failure, usage } from '../exits.ts';
+import { EXIT, type ExitCode, Failure, reasonText, usage } from '../exits.ts';
 import { submit, type Limits } from '../follow_request.ts';
 import { writeAnswer, writeValue } from '../output/write_answer.ts';
 import { paint, several, tableText } from '../output/text_table.ts';
@@ -106,18 +106,19 @@ function fieldTable(terminal: Terminal, names: readonly string[], fields: readon
 }
 
 /** News first: what a release is known to change is expected. */
-export function comparisonText(terminal: Terminal, { runs, fields, summary }: ComparisonAnswer): string {
+export function comparisonText(terminal: Terminal, answer: ComparisonAnswer): string {
+  const { runs, fields, summary } = answer;
   const names = [...new Set(runs.map(({ run }) => run))];
   const failed = runs.filter(({ success }) => !success);
   const parts = failed.map(
-    ({ tool, version, error = 'no reason' }) =>
-      `${paint(terminal, 'red', 'failed')} ${tool} ${oneLine(version)}: ${oneLine(error)}\n`,
+    (one) => `${paint(terminal, 'red', 'failed')} ${one.tool} ${oneLine(one.version)}: ${oneLine(reasonText(one))}\n`,
   );
   for (const { tool, run: which, why } of summary.not_compared)
     parts.push(`${paint(terminal, 'yellow', 'not compared')} ${tool} ${oneLine(which)}: ${oneLine(why)}\n`);
   const news = fields.filter((field) => field.known === undefined);
   const known = fields.filter((field) => field.known !== undefined);
-  if (summary.fields === 0) parts.push('no field differs\n');
+  if (!answer.success) parts.push(`${paint(terminal, 'yellow', 'unknown')} ${oneLine(reasonText(answer))}\n`);
+  else if (summary.fields === 0) parts.push('no field differs\n');
   if (news.length > 0)
     parts.push(
       `${several(news.length, 'field')} differ${news.length === 1 ? 's' : ''}:\n`,
@@ -172,8 +173,8 @@ async function requestOf(invocation: Invocation, api: Api, text: string): Promis
   if (ID.test(text)) return text.toLowerCase();
   const source = await givenSource(text);
   const { body } = await askFor(invocation, api, await fileRequest(invocation), { source });
-  const { success, error, metadata } = JSON.parse(body.toString()) as Envelope;
-  if (!success) throw new Failure(`${source.shown}: ${error ?? 'no tool could read it'}`, EXIT.unknown);
+  const { success, error, code, metadata } = JSON.parse(body.toString()) as Envelope;
+  if (!success) throw new Failure(`${source.shown}: ${error ?? 'no tool could read it'}`, EXIT.unknown, { code });
   return metadata.request_id;
 }
 

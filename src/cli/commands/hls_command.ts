@@ -2,7 +2,7 @@ import type { Finding, Judged } from '../../media/ci_formats/judged.ts';
 import type { HlsMessage, HlsReport, MsvEnvelope } from '../../api_types.ts';
 import type { Run } from '../command.ts';
 import { accessOf } from '../cli_config.ts';
-import { EXIT, usage, type ExitCode } from '../exits.ts';
+import { EXIT, reasonText, usage, type ExitCode, type Reason } from '../exits.ts';
 import { submit } from '../follow_request.ts';
 import { givenSources, memberOf, subjectOf, type GivenSource } from '../given_source.ts';
 import { writeAnswer, writeValue } from '../output/write_answer.ts';
@@ -26,7 +26,7 @@ interface Validated {
   body: Buffer;
   /** Null: the playlist could not be read. */
   report: HlsReport | null;
-  error: string;
+  reason: Reason;
 }
 
 /** Findings of this level and of worse ones fail. */
@@ -60,9 +60,8 @@ function findingOf(found: HlsMessage, failOn: Level, rules: string): Finding {
 function judgedOf(one: Outcome<Validated>, failOn: Level, rules: string): Judged {
   const subject = subjectOf(one.source);
   const by = 'HLS';
-  if ('failure' in one) return { ...subject, by, outcome: 'unknown', findings: [], error: one.failure.message };
-  const { report, error } = one.value;
-  if (report === null) return { ...subject, by, outcome: 'unknown', findings: [], error };
+  const { report, reason } = 'failure' in one ? { report: null, reason: one.failure.reason } : one.value;
+  if (report === null) return { ...subject, by, outcome: 'unknown', findings: [], error: reasonText(reason) };
   return {
     ...subject,
     by,
@@ -105,9 +104,9 @@ function reportText(terminal: Terminal, { messages, summary, version }: HlsRepor
 
 function text(terminal: Terminal, one: Outcome<Validated>): string {
   const head = `${paint(terminal, 'bold', one.source.shown)}\n`;
-  const error = 'failure' in one ? one.failure.message : one.value.report === null ? one.value.error : undefined;
-  if (error !== undefined) return `${head}${paint(terminal, 'yellow', 'unknown')} ${oneLine(error)}\n`;
-  return head + reportText(terminal, (one as { value: Validated }).value.report!);
+  const { report, reason } = 'failure' in one ? { report: null, reason: one.failure.reason } : one.value;
+  if (report === null) return `${head}${paint(terminal, 'yellow', 'unknown')} ${oneLine(reasonText(reason))}\n`;
+  return head + reportText(terminal, report);
 }
 
 const run: Run = async (invocation) => {
@@ -138,9 +137,9 @@ const run: Run = async (invocation) => {
           { name: 'POST /v1/probe/mediastreamvalidator', body: { ...fields, url: source.text }, enveloped },
           invocation,
         );
-    const { output, error } = JSON.parse(body.toString()) as MsvEnvelope;
+    const { output, error, code } = JSON.parse(body.toString()) as MsvEnvelope;
     const report = typeof output === 'string' ? (JSON.parse(output) as HlsReport) : output;
-    return { body, report, error: error ?? 'the playlist could not be read' };
+    return { body, report, reason: { error, code } };
   }
   const outcomes = await inOrder(sources, parallelOf(invocation), validate, (done) => {
     if (positionals.length > 1) terminal.progress(`${done} of ${positionals.length} validated`);
@@ -162,7 +161,7 @@ const run: Run = async (invocation) => {
       outcomes.map((one) => ({
         ...memberOf(one.source),
         ...('failure' in one
-          ? { success: false, error: one.failure.message }
+          ? { success: false, ...one.failure.reason }
           : (JSON.parse(one.value.body.toString()) as MsvEnvelope)),
       })),
     );

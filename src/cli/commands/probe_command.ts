@@ -1,6 +1,6 @@
 /** `probe`: what is in files and streams; and how other commands ask for it. */
 import { readFile } from 'node:fs/promises';
-import { EXIT, type ExitCode, Failure, usage } from '../exits.ts';
+import { EXIT, type ExitCode, Failure, reasonText, usage } from '../exits.ts';
 import type { Api } from '../api/api_client.ts';
 import type { Body } from '../../api_calls.ts';
 import type { Answered } from '../api/exchange_http.ts';
@@ -134,11 +134,10 @@ async function printOne(
   return exitOf(envelope);
 }
 
-const refused = (source: GivenSource, { message, code }: Failure): object => ({
+const refused = (source: GivenSource, { reason }: Failure): object => ({
   ...memberOf(source),
   success: false,
-  error: message,
-  ...(code === undefined ? {} : { code }),
+  ...reason,
 });
 
 /** As a list: each answer with the name of its source. */
@@ -149,7 +148,7 @@ async function printAll(invocation: Invocation, outcomes: readonly Outcome<Answe
       await terminal.data(
         'value' in one
           ? `${await tableOf(invocation, one.source.shown, envelopeOf(one.value))}\n`
-          : `${one.source.shown}\nfailed: ${one.failure.message}\n\n`,
+          : `${one.source.shown}\nfailed: ${reasonText(one.failure.reason)}\n\n`,
       );
   else if (format === 'yaml')
     await terminal.data(

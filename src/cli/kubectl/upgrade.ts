@@ -5,7 +5,7 @@ import type { ComparisonAnswer } from '../../api_types.ts';
 import type { Invocation, Run } from '../command.ts';
 import { inOrder, parallelOf, type Outcome } from '../commands/several.ts';
 import { times } from '../commands/request_options.ts';
-import { EXIT, Failure, usage, type ExitCode } from '../exits.ts';
+import { EXIT, Failure, reasonText, usage, type ExitCode } from '../exits.ts';
 import { submit, type Limits } from '../follow_request.ts';
 import { givenAddress, type GivenSource } from '../given_source.ts';
 import { writeValue } from '../output/write_answer.ts';
@@ -97,7 +97,7 @@ const run: Run = async (invocation): Promise<ExitCode> => {
   const [tool, from, to] = invocation.positionals as [string, string, string];
   const kubectl = kubectlOf(invocation, invocation);
   const { report, failed } = await withApi(kubectl, invocation, (api) => reportOf(invocation, api, [tool, from, to]));
-  for (const { source, failure } of failed) terminal.note(`${source.shown}: ${failure.message}`);
+  for (const { source, failure } of failed) terminal.note(`${source.shown}: ${reasonText(failure.reason)}`);
   if (format === 'table') await terminal.data(reportText(invocation, report, [from, to]));
   else await writeValue(invocation, report);
   return failed.length === 0 ? EXIT.done : EXIT.unknown;

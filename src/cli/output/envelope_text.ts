@@ -1,6 +1,7 @@
 /** What is known of a file, for people. */
 import { placeOf, policyName } from '../../media/ci_formats/policy_rules.ts';
 import type { Envelope, PolicyResult, ProbeReport, ReportStream } from '../../api_types.ts';
+import { reasonText } from '../exits.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
 import { bytes } from '../../base/scaled.ts';
 import { bitRate, type Colour, duration, paint, several, tableText } from './text_table.ts';
@@ -117,12 +118,12 @@ export function envelopeText(terminal: Terminal, source: string, envelope: Envel
   for (const name of TOOLS) {
     const tool = envelope[name];
     if (tool && !tool.success)
-      parts.push(`${paint(terminal, 'red', 'failed')} ${name}: ${oneLine(tool.error ?? 'no reason')}\n`);
+      parts.push(`${paint(terminal, 'red', 'failed')} ${name}: ${oneLine(reasonText(tool))}\n`);
     else if (tool && !report)
       parts.push(`${paint(terminal, 'green', 'done')} ${name} in ${duration(tool.duration)}; its output: -o json\n`);
   }
   if (envelope.timeline?.success === false)
-    parts.push(`${paint(terminal, 'red', 'failed')} timeline: ${oneLine(envelope.timeline.error ?? 'no reason')}\n`);
+    parts.push(`${paint(terminal, 'red', 'failed')} timeline: ${oneLine(reasonText(envelope.timeline))}\n`);
   if (envelope.policy) parts.push(verdictText(terminal, envelope.policy));
   const { request_id: id, queue_time: queued, io_usage: read } = envelope.metadata;
   parts.push(paint(terminal, 'dim', `request ${id}, queued ${duration(queued)}, read ${bytes(read)}`), '\n');
