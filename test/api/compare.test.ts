@@ -193,9 +193,10 @@ describe('POST /v1/compare', function () {
   });
 
   it('reports that fewer than two runs of a tool succeeded, or that the runner compared nothing', async () => {
-    for (const [host, change, error] of [
-      ['failed.test', { success: false, error: 'broken (exit code 1)' }, 'fewer than two runs of one tool succeeded'],
-      ['older.test', {}, 'the runner did not compare the runs'],
+    const failed = { success: false, failure: 'failed', code: 'not-media', error: 'it is text' } as const;
+    for (const [host, change, error, code] of [
+      ['failed.test', failed, 'fewer than two runs of one tool succeeded', 'not-media'],
+      ['older.test', {}, 'the runner did not compare the runs', undefined],
     ] as const) {
       const answering = compare({ url: `https://${host}/a.mp4`, ffprobe: { versions: ['3.3', '7.0'] } });
       const job = await api.job(host);
@@ -208,7 +209,10 @@ describe('POST /v1/compare', function () {
         ],
       });
       const answer = (await (await answering).json()) as Record<string, unknown>;
-      assert.deepEqual([answer['success'], answer['error'], answer['fields']], [false, error, []]);
+      assert.deepEqual(
+        [answer['success'], answer['error'], answer['code'], answer['fields']],
+        [false, error, code, []],
+      );
     }
   });
 
@@ -362,6 +366,20 @@ describe('POST /v1/compare', function () {
         ['a ffprobe', 'a mediainfo', 'b ffprobe', 'b mediainfo'],
       );
       assert.deepEqual(answer['fields'][0].values, { a: 1, b: 2 });
+    });
+
+    it('of which one failed are not compared, and the code is its own', async () => {
+      const why = { failure: 'failed', code: 'not-media', error: 'it is text' } as const;
+      const failed = tool('ffprobe', '', { success: false, output: null, ...why });
+      const ids = [
+        await probed('whole.test', { tools: [tool('ffprobe', '{"a":1}')], ioUsage: 5 }),
+        await probed('text.test', { tools: [failed], ioUsage: 5 }),
+      ];
+      const answer = (await (await compare({ request_ids: ids })).json()) as Record<string, any>;
+      assert.deepEqual(
+        [answer['error'], answer['code'], answer['runs'][1].code],
+        ['no tool has a JSON output in both results', 'not-media', 'not-media'],
+      );
     });
 
     it('outputs that are too large are named and not compared', async () => {

@@ -203,7 +203,8 @@ describe('POST /v1/compare of two addresses', function () {
       body([ran('a'), failed('b', 'origin-unreachable', 'HTTP 404')]),
     );
     assert.equal(response.status, 200);
-    assert.deepEqual([answer['success'], answer['error']], [false, 'b: HTTP 404']);
+    const head = [answer['success'], answer['error'], answer['code']];
+    assert.deepEqual(head, [false, 'b: HTTP 404', 'origin-unreachable']);
     assert.deepEqual(
       answer['runs'].map(({ run, success, error }: Record<string, unknown>) => [run, success, error]),
       [

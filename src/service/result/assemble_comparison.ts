@@ -42,15 +42,22 @@ const isCompared = ({ tools }: Pick<ResultBody, 'tools'>): boolean => {
 
 const FEW = 'fewer than two runs of one tool succeeded';
 
-/** Of two sources: why nothing of the one that failed could be compared. */
-function tooFew({ tools }: Pick<ResultBody, 'tools'>): string {
-  if (tools.every(({ side }) => side === undefined)) return FEW;
+/** With the code of the first run that failed. Of two sources: of the one of which nothing could be compared. */
+function tooFew({ tools }: Pick<ResultBody, 'tools'>): { error: string; code?: string } {
   const failed = SIDES.flatMap((side) => {
     const runs = tools.filter((tool) => tool.side === side);
     return runs.length === 0 || runs.some(({ success }) => success) ? [] : runs.slice(0, 1);
   });
-  if (failed.length === 0) return 'no tool succeeded on both sources';
-  return failed.map((tool) => `${sideText(tool)}${tool.error ?? 'failed'}`).join('; ');
+  if (failed.length > 0)
+    return {
+      error: failed.map((tool) => `${sideText(tool)}${tool.error ?? 'failed'}`).join('; '),
+      ...codeMember(failed[0]),
+    };
+  const isOfTwo = tools.some(({ side }) => side !== undefined);
+  return {
+    error: isOfTwo ? 'no tool succeeded on both sources' : FEW,
+    ...codeMember(tools.find(({ success }) => !success)),
+  };
 }
 
 /** The runner's version does not support comparisons: only possible briefly during an upgrade or rollback. */
@@ -59,9 +66,10 @@ const NOT_MADE = 'the runner did not compare the runs';
 export function assembleComparison(result: ResultBody, recorded: Recorded): Answer {
   const compared = isCompared(result);
   const success = compared && result.comparison !== undefined;
+  const why = compared ? { error: NOT_MADE } : tooFew(result);
   const body = {
     success,
-    ...(success ? {} : { error: recorded.error ?? (compared ? NOT_MADE : tooFew(result)) }),
+    ...(success ? {} : { ...why, error: recorded.error ?? why.error }),
     metadata: metadataOf(result, recorded),
     runs: result.tools.map((tool) => runOf(tool)),
     ...comparisonOf(result),

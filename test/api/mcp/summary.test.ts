@@ -4,12 +4,12 @@ import { say } from '../../../src/service/api/mcp/tools/result_summary.ts';
 
 const ID = '01937c5e-8a00-7000-8000-000000000001';
 const metadata = { request_id: ID, queue_time: 0, io_usage: 0 };
-const summaryOf = (result: object): { lead: string[]; data: Record<string, any> } => {
-  const said = say({ text: JSON.stringify(result), shape: { of: 'summary' }, mostBytes: 24_000 });
+const summaryOf = (result: object, of: 'summary' | 'verdict' = 'summary') => {
+  const said = say({ text: JSON.stringify(result), shape: { of }, mostBytes: 24_000 });
   assert.ok('text' in said);
   const lines = said.text.split('\n');
   const fence = lines.findIndex((line) => line.startsWith('--- data '));
-  return { lead: lines.slice(0, fence), data: JSON.parse(lines[fence + 1]!).data };
+  return { lead: lines.slice(0, fence), data: JSON.parse(lines[fence + 1]!).data as Record<string, any> };
 };
 const failed = { success: false, duration: 1, usage: 1, error: 'is broken' };
 const done = { success: true, duration: 1, usage: 1, response: {} };
@@ -33,8 +33,20 @@ describe('the summary of a result', () => {
       ['No tool succeeded (not-media): see error.'],
     ],
     ['a failure without a code', { success: false, error: 'x', metadata }, ['No tool succeeded: see error.']],
+    [
+      'two versions of which one failed',
+      { success: false, error: 'fewer than two', code: 'timeout', metadata, runs: [], fields: [], summary: {} },
+      ['Nothing could be compared (timeout): see error.'],
+    ],
   ] as [string, object, string[]][])
     it(`of ${what}`, () => assert.deepEqual(summaryOf(result).lead, [`request_id: ${ID}`, ...lead]));
+
+  it('a verdict about a source that cannot be read has its error and code', () => {
+    const why = { error: 'it is text', code: 'not-media' };
+    const policy = { outcome: 'unknown', rules: [] };
+    const { data } = summaryOf({ success: false, ...why, metadata, policy }, 'verdict');
+    assert.deepEqual([data['error'], data['code'], data['policy'].outcome], ['it is text', 'not-media', 'unknown']);
+  });
 
   it('says the confidence in a field once', () => {
     const response = {

@@ -2,6 +2,7 @@
  * `POST /v1/compare`: what several versions of a tool say of one file, what one version says of two files, or what two
  * results on record say. The last is compared by the API: nothing runs.
  */
+import { codeMember } from '../../../base/causes.ts';
 import { JSON_TYPE } from '../../result/assemble.ts';
 import { runOf } from '../../result/assemble_comparison.ts';
 import { REPORT_TOOLS, type ReportTool } from '../../../media/tools/probe_report.ts';
@@ -87,16 +88,14 @@ async function answerOf(
   const runs = read.flatMap((stored, at) => recordedRuns(stored, LABELS[at]!, notRead));
   const by = { account: tokenOf(ctx).rootUserId, what: 'request_ids' };
   const { fields, summary } = await work.run('compare', runs, by);
+  const tools = read.map(({ result }) => result.tools.filter(({ name }) => REPORT_TOOLS.some((tool) => tool === name)));
+  const failed = tools.flat().find(({ success }) => !success);
   const both = REPORT_TOOLS.some((tool) => runs.filter((run) => run.tool === tool && run.output).length === 2);
   return JSON.stringify({
     success: both,
-    ...(both ? {} : { error: 'no tool has a JSON output in both results' }),
+    ...(both ? {} : { error: 'no tool has a JSON output in both results', ...codeMember(failed) }),
     metadata: { request_ids: ids, queue_time: 0, io_usage: 0 },
-    runs: read.flatMap(({ result }, at) =>
-      result.tools
-        .filter(({ name }) => REPORT_TOOLS.some((tool) => tool === name))
-        .map((tool) => runOf(tool, LABELS[at]!)),
-    ),
+    runs: tools.flatMap((ran, at) => ran.map((tool) => runOf(tool, LABELS[at]!))),
     fields,
     summary: { ...summary, not_compared: [...summary.not_compared, ...notRead] },
   });

@@ -164,6 +164,7 @@ export const ComparisonAnswerSchema = Type.Object(
   {
     success: Type.Boolean({ description: 'Whether two runs of one tool succeeded.' }),
     error: Type.Optional(Type.String({ description: 'On failure only.' })),
+    code: Type.Optional(CauseSchema),
     metadata: Type.Object(
       {
         request_id: Type.Optional(Type.String({ format: 'uuid', description: 'Of the request that ran the tools.' })),

@@ -63,10 +63,12 @@ function shownVerdict(policy: unknown): Members {
 
 const isComparison = (value: Members): boolean => Array.isArray(value['runs']) && 'fields' in value;
 
-const failureOf = (code: unknown): string =>
-  code === 'must-fix'
-    ? 'The stream breaks rules that it must keep: see its messages.'
-    : `No tool succeeded${typeof code === 'string' ? ` (${code})` : ''}: see error.`;
+function failureOf(value: Members): string {
+  const { code } = value;
+  if (code === 'must-fix') return 'The stream breaks rules that it must keep: see its messages.';
+  const what = isComparison(value) ? 'Nothing could be compared' : 'No tool succeeded';
+  return `${what}${typeof code === 'string' ? ` (${code})` : ''}: see error.`;
+}
 
 const SECTIONS = FILE_ROWS.map(sectionOf);
 
@@ -80,7 +82,7 @@ function leadOf(value: Members): string[] {
   const failed = failedIn(value);
   return [
     ...(id === undefined ? [] : [`request_id: ${id}`]),
-    value['success'] === false ? failureOf(value['code']) : 'The request succeeded.',
+    value['success'] === false ? failureOf(value) : 'The request succeeded.',
     ...(failed.length === 0 ? [] : [`${failed.join(' and ')} failed: see the error there.`]),
     ...(typeof outcome === 'string' ? [`Policy: ${outcome}.`] : []),
   ];
@@ -144,10 +146,12 @@ function parts(result: unknown, paths: readonly string[]): Said {
 function verdict(result: unknown): Said {
   const value = membersOf(result);
   const id = requestIdOf(value);
-  const shown = shownVerdict(value['policy']);
+  const { error, code, policy } = value;
+  const shown = shownVerdict(policy);
+  const reason = Object.entries({ error, code }).filter(([, said]) => said !== undefined);
   return {
     lead: [...(id === undefined ? [] : [`request_id: ${id}`]), `Policy: ${String(shown['outcome'])}.`],
-    data: { ...(value['error'] === undefined ? {} : { error: value['error'] }), policy: shown },
+    data: { ...Object.fromEntries(reason), policy: shown },
     more: readOn(id),
   };
 }
