@@ -74,8 +74,8 @@ async function reportOf(
       { name: 'POST /v1/compare', body: body as Body<'POST /v1/compare'> & Limits, enveloped: false },
       invocation,
     );
-    const { success, error, metadata } = JSON.parse(answered.body.toString()) as ComparisonAnswer;
-    if (!success) throw new Failure(error ?? 'the versions could not be compared', EXIT.unknown);
+    const { success, error, code, metadata } = JSON.parse(answered.body.toString()) as ComparisonAnswer;
+    if (!success) throw new Failure(error ?? 'the versions could not be compared', EXIT.unknown, { code });
     return metadata.request_id!;
   }
   const outcomes: Outcome<string>[] = await inOrder(sources, parallelOf(invocation), compare, (done) =>
