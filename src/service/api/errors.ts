@@ -83,7 +83,7 @@ interface ApiErrorOptions {
   status?: number;
   /** The invalid field. */
   field?: string;
-  /** Of an end: the code of the tool's error (src/base/causes.ts). */
+  /** Why the source cannot be read: the code of the tool's error, or what it would be (src/base/causes.ts). */
   toolCode?: string;
   retryAfterS?: number;
   headers?: Record<string, string>;

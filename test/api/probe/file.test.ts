@@ -302,7 +302,10 @@ describe('a probe request', function () {
       'http://[::ffff:10.0.0.1]/',
     ]) {
       const response = await api.post({ url: address });
-      assert.deepEqual([address, response.status, await response.json()], [address, 400, { error: refused }]);
+      assert.deepEqual(
+        [address, response.status, await response.json()],
+        [address, 400, { error: refused, code: 'source-forbidden' }],
+      );
     }
     const answering = api.post({ url: 'http://10.9.8.7:8080/a.mp4' });
     const job = await api.job('10.9.8.7:8080');

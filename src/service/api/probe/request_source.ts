@@ -4,7 +4,7 @@
  */
 import { isIP } from 'node:net';
 import Type from 'typebox';
-import { isSourceError } from '../../../source/error.ts';
+import { isSourceError, OUTCOMES } from '../../../source/error.ts';
 import { makeGuard } from '../../../source/address/guard.ts';
 import { parseSource } from '../../../source/address/parse.ts';
 import { originUrl, placeOf } from '../../../source/protocols/table.ts';
@@ -52,7 +52,10 @@ export function readSource(text: string, rules: SourceRules, field = 'url'): Sou
     throw error;
   }
   if (isRefusedLiteral(source, rules)) {
-    throw new ApiError('address-refused', { text: `${field}: ${ERRORS['address-refused'].text}` });
+    throw new ApiError('address-refused', {
+      text: `${field}: ${ERRORS['address-refused'].text}`,
+      toolCode: OUTCOMES.refused,
+    });
   }
   return source;
 }
