@@ -23,7 +23,7 @@ export const SLOW_ALONE: Part = [
   [
     'a command line as a process of its own, beside an installation (87)',
     'test/cli/{action,commands,completion,doctor,kubectl,kubectl_itself,mcp,own_tests,package,send_file}.test.ts',
-    'test/cli/{ffprobe_outputs,shim,wrappers}.test.ts',
+    'test/cli/{causes,ffprobe_outputs,shim,wrappers}.test.ts',
     'test/api/mcp/inspector.test.ts',
   ],
   ['Helm renders the chart, again and again (83)', 'test/chart/*.test.ts'],

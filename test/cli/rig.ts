@@ -26,7 +26,7 @@ import { LABEL } from '../../src/platform/kube/resource.ts';
 import { startAgent, type Agent } from '../../src/service/runner/agent.ts';
 import { openLauncher, type Launcher } from '../../src/service/runner/launcher.ts';
 import { sourceOpener } from '../../src/service/runner/source.ts';
-import { startProxy, type SourceProxy } from '../../src/source/proxy.ts';
+import { startProxy, type ProxyOptions, type SourceProxy } from '../../src/source/proxy.ts';
 import { serveUploads } from '../../src/source/upload/serve.ts';
 import { openSpool, type Spool } from '../../src/source/upload/spool.ts';
 import { accountSettings } from '../api/fixture.ts';
@@ -139,7 +139,18 @@ async function unpackTools(wanted: Awaited<ReturnType<typeof imagesOf>>, directo
   );
 }
 
-export async function startInstallation(wanted: readonly WantedTool[], context?: Mocha.Context): Promise<Installation> {
+interface InstallationOptions {
+  /** More of the source proxies of its runners. */
+  proxy?: ProxyOptions;
+  /** Of its console. */
+  consoleFolder?: string | null;
+}
+
+export async function startInstallation(
+  wanted: readonly WantedTool[],
+  context?: Mocha.Context,
+  { proxy = {}, consoleFolder = null }: InstallationOptions = {},
+): Promise<Installation> {
   const images = await imagesOf(wanted, context);
   const directory = mkdtempSync(join(tmpdir(), 'probeyard-cli-'));
   chmodSync(directory, 0o755);
@@ -151,8 +162,8 @@ export async function startInstallation(wanted: readonly WantedTool[], context?:
     tools,
   });
   await cluster.controller();
-  const runners = startRunners(cluster, directory);
-  const api = await startApi(cluster);
+  const runners = startRunners(cluster, directory, proxy);
+  const api = await startApi(cluster, consoleFolder);
   const url = `http://127.0.0.1:${api.server.port}`;
   const env = { HOME: home, PROBEYARD_URL: url, PROBEYARD_TOKEN: ADMIN.token };
   const origins: Origin[] = [];
@@ -195,7 +206,7 @@ interface Stoppable {
 }
 
 /** An agent in place of the kubelet for each runner pod. A file that is sent takes a pod of its own. */
-function startRunners(cluster: Cluster, toolsDir: string): Stoppable {
+function startRunners(cluster: Cluster, toolsDir: string, proxyOptions: ProxyOptions): Stoppable {
   const running = new Map<string, Promise<Stoppable>>();
   const stopping = new AbortController();
   const stopAll = (uids: readonly string[]) =>
@@ -218,7 +229,7 @@ function startRunners(cluster: Cluster, toolsDir: string): Stoppable {
       for (const pod of pods) {
         const uid = pod.metadata.uid ?? '';
         if (running.has(uid)) continue;
-        const starting = startRunner(cluster, toolsDir, pod);
+        const starting = startRunner(cluster, { toolsDir, proxyOptions }, pod);
         starting.catch((error: unknown) => console.log(`        a runner did not start: ${String(error)}`));
         running.set(uid, starting);
       }
@@ -239,7 +250,11 @@ function startRunners(cluster: Cluster, toolsDir: string): Stoppable {
 const LAUNCHER_MS = 30_000;
 type RunnerPod = Awaited<ReturnType<Cluster['pods']>>[number];
 
-async function startRunner(cluster: Cluster, toolsDir: string, made: RunnerPod): Promise<Stoppable> {
+async function startRunner(
+  cluster: Cluster,
+  { toolsDir, proxyOptions }: { toolsDir: string; proxyOptions: ProxyOptions },
+  made: RunnerPod,
+): Promise<Stoppable> {
   const uid = made.metadata.uid ?? '';
   const launcherProcess: LauncherProcess = await startLauncher();
   const launcher: Launcher = openLauncher(launcherProcess.socket, { cleanMs: 3_000 });
@@ -248,7 +263,7 @@ async function startRunner(cluster: Cluster, toolsDir: string, made: RunnerPod):
     await launcherProcess.stop();
     throw error;
   });
-  const proxy: SourceProxy = await startProxy({ allow, pace: { minBytes: 0 } });
+  const proxy: SourceProxy = await startProxy({ allow, pace: { minBytes: 0 }, ...proxyOptions });
   const bus = await connectBus({ url: cluster.servers.nats.url, name: uid, inboxPrefix: INBOX.runner(uid) });
   const agent: Agent = startAgent({
     bus,
@@ -284,7 +299,10 @@ async function startRunner(cluster: Cluster, toolsDir: string, made: RunnerPod):
 /** More than a socket holds on its way. */
 export const MOST_FILE_BYTES = 32 << 20;
 
-async function startApi(cluster: Cluster): Promise<{ server: HttpServer; spool: Spool; stop(): Promise<void> }> {
+async function startApi(
+  cluster: Cluster,
+  consoleFolder: string | null,
+): Promise<{ server: HttpServer; spool: Spool; stop(): Promise<void> }> {
   const { nats, stored, keys } = cluster.servers;
   const replica = 'api-cli';
   const folder = mkdtempSync(join(tmpdir(), 'probeyard-uploads-'));
@@ -299,7 +317,7 @@ async function startApi(cluster: Cluster): Promise<{ server: HttpServer; spool: 
     log: pino({ level: process.env['PY_TEST_LOG'] ?? 'silent' }),
     accounts: accountSettings(),
     uploads: { spool, maxBytes: MOST_FILE_BYTES, host: '127.0.0.1', port: files.port },
-    settings: { ...DEFAULTS, namespace: cluster.namespace, replica, allowSources: allow, denyCidrs: [] },
+    settings: { ...DEFAULTS, namespace: cluster.namespace, replica, allowSources: allow, denyCidrs: [], consoleFolder },
   });
   await wired.toolsRead;
   const server = await listen(
