@@ -9,6 +9,7 @@ import { cluster, NAMESPACE, type Cluster } from './fixture.ts';
 interface Compared {
   success: boolean;
   error?: string;
+  code?: string;
   metadata: { request_id: string; io_usage: number };
   runs: {
     run: string;
@@ -115,7 +116,7 @@ describe('comparison of versions on the cluster', function () {
       const { status, json, text } = await compared(`${files}/tiny.mp4`, missing, { ffprobe: {} });
       assert.equal(status, 200, text);
       assert.deepEqual([outcomes(json), json.success], [['a ffprobe true', 'b ffprobe false'], false]);
-      assert.match(json.error ?? '', /^b: .*404/);
+      assert.deepEqual([json.error, json.code], ['b: the host answered 404', 'http-404']);
       const name = json.metadata.request_id;
       await c.kubectl('-n', NAMESPACE, 'wait', `pj/${name}`, '--for=condition=Succeeded', '--timeout=60s');
       const { spec, status: ended } = await c.kube.get(PROBE_JOBS, name, { namespace: NAMESPACE });
@@ -131,8 +132,8 @@ describe('comparison of versions on the cluster', function () {
 
     it('of which both are missing: 404', async () => {
       const { status, json } = await compared(`${files}/none.mp4`, `${files}/nothing.mp4`);
-      assert.equal(status, 404);
-      assert.match(json.error ?? '', /^a: .*404.*; b: .*404/);
+      const error = 'a: the host answered 404; b: the host answered 404';
+      assert.deepEqual([status, json.error, json.code], [404, error, 'http-404']);
     });
   });
 
