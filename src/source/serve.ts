@@ -67,7 +67,7 @@ export async function serveUrl(asked: Asked, url: string, path?: string): Promis
  * Sets the headers with the base of the text's references. The query is left out, except for parameters that the source
  * itself declares.
  */
-async function tell({ job, request, response }: Asked, url: string, file: OriginFile, head: Head): Promise<void> {
+async function tell({ job, tool, request, response }: Asked, url: string, file: OriginFile, head: Head): Promise<void> {
   const place = job.parameters.shown(head.url.split('?')[0]!);
   response.setHeader(
     PLACE_HEADER,
@@ -77,7 +77,7 @@ async function tell({ job, request, response }: Asked, url: string, file: Origin
     .split(',')
     .filter((name) => name !== '');
   if (wanted.length === 0 || url !== job.main) return;
-  const names = (await parametersOf(file, head)).filter((name) => wanted.includes(name));
+  const names = (await parametersOf(file, head, job.meter(tool))).filter((name) => wanted.includes(name));
   response.setHeader(PARAMETERS_HEADER, new URLSearchParams(job.parameters.told(head.url, names)).toString());
 }
 
@@ -89,14 +89,15 @@ async function playlistOf(
   path: string,
   { requested, file, head }: { requested: string; file: OriginFile; head: Head },
 ): Promise<Playlist | undefined> {
-  const kind = await playlistKind(file, head);
+  const meter = job.meter(tool);
+  const kind = await playlistKind(file, head, meter);
   if (kind === undefined) return undefined;
   job.isPlaylist(requested);
   const key = `${tool} ${path}`;
   const known = job.playlists.get(key);
   if (known !== undefined && (await known.playlist).final) return known.playlist;
   const form = { kind, place: { requested, final: head.url }, roots: rootsOf(path, job.prefix(tool)) };
-  const playlist = readPlaylist(file, head, form, job.rewriter);
+  const playlist = readPlaylist(file, head, form, { rewriter: job.rewriter, meter });
   if (job.playlists.size > 256) job.playlists.clear();
   job.playlists.set(key, { playlist, at: performance.now() });
   playlist.then(

@@ -136,6 +136,22 @@ describe('source proxy: reading', function () {
     assert.ok(b!.ms <= performance.now() - begun, `${b!.ms} ms`);
   });
 
+  it('counts the wait of each tool for the first bytes of a file', async () => {
+    const held = Promise.withResolvers<void>();
+    const { job } = await open(async (_request, response) => {
+      response.writeHead(200).write('x');
+      await held.promise;
+      response.end('y'.repeat(100));
+    });
+    const both = Promise.all(['a', 'b'].map((tool) => ask(job.address(tool))));
+    await until('both have waited for 50 ms', () =>
+      ['a', 'b'].every((tool) => (job.stats().origin[tool]?.ms ?? 0) >= 50),
+    );
+    held.resolve();
+    const lengths = (await both).map((answer) => answer.body.length);
+    assert.deepEqual(lengths, [101, 101]);
+  });
+
   it('reads nothing ahead from a near origin, and a window ahead from a far one', async () => {
     const asked = async (nearMs: number): Promise<string[]> => {
       const { job, origin } = await open(file, { nearMs });

@@ -101,8 +101,8 @@ export class OriginFile {
   }
 
   /** The first bytes, up to `length`. */
-  async first(length: number): Promise<Buffer> {
-    const reader = await this.read(0, length);
+  async first(length: number, meter?: Meter): Promise<Buffer> {
+    const reader = await this.read(0, length, meter);
     const parts: Buffer[] = [];
     let have = 0;
     try {

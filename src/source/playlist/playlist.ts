@@ -3,6 +3,7 @@ import { promisify } from 'node:util';
 import { SourceError } from '../error.ts';
 import type { Head } from '../http/head.ts';
 import type { OriginFile } from '../file/origin_file.ts';
+import type { Meter } from '../meter.ts';
 import type { Place, Roots } from './mapping.ts';
 import { declaredParameters } from './parameters.ts';
 import type { Rewriter } from './rewriter.ts';
@@ -17,14 +18,15 @@ const LONGEST_PLAYLIST = 8 << 20;
 
 const DECODERS = { gzip: gunzip, 'x-gzip': gunzip, deflate: inflate, br: brotliDecompress };
 
-export async function playlistKind(file: OriginFile, head: Head): Promise<PlaylistKind | undefined> {
+/** `meter`: of the tool that waits for the first bytes; by default the one that first asked for the file. */
+export async function playlistKind(file: OriginFile, head: Head, meter?: Meter): Promise<PlaylistKind | undefined> {
   if (head.size === 0) return undefined;
   const coding = head.headers['content-encoding'];
   if (coding !== undefined && coding !== 'identity') return claimedKind(head);
-  const start = textStart(await file.first(16));
+  const start = textStart(await file.first(16, meter));
   if (start.startsWith('#EXTM3U')) return 'hls';
   if (!start.startsWith('<')) return undefined;
-  return /<(?:\w+:)?MPD[\s>]/.test((await file.first(16384)).toString('latin1')) ? 'dash' : undefined;
+  return /<(?:\w+:)?MPD[\s>]/.test((await file.first(16384, meter)).toString('latin1')) ? 'dash' : undefined;
 }
 
 const textStart = (bytes: Buffer): string =>
@@ -45,9 +47,9 @@ export interface Playlist {
 }
 
 /** Decompressed. */
-export async function readText(file: OriginFile, head: Head): Promise<Buffer> {
+export async function readText(file: OriginFile, head: Head, meter?: Meter): Promise<Buffer> {
   if (head.size !== undefined && head.size > LONGEST_PLAYLIST) throw tooLong();
-  let bytes = await file.first(LONGEST_PLAYLIST + 1);
+  let bytes = await file.first(LONGEST_PLAYLIST + 1, meter);
   if (bytes.length > LONGEST_PLAYLIST) throw tooLong();
   const decode = DECODERS[head.headers['content-encoding'] as keyof typeof DECODERS];
   if (decode !== undefined) {
@@ -61,18 +63,18 @@ export async function readText(file: OriginFile, head: Head): Promise<Buffer> {
 }
 
 /** The parameters of its own query that an HLS playlist declares; empty for anything else. */
-export async function parametersOf(file: OriginFile, head: Head): Promise<string[]> {
-  if ((await playlistKind(file, head)) !== 'hls') return [];
-  return declaredParameters((await readText(file, head)).toString('utf8', 0, 1 << 20));
+export async function parametersOf(file: OriginFile, head: Head, meter: Meter): Promise<string[]> {
+  if ((await playlistKind(file, head, meter)) !== 'hls') return [];
+  return declaredParameters((await readText(file, head, meter)).toString('utf8', 0, 1 << 20));
 }
 
 export async function readPlaylist(
   file: OriginFile,
   head: Head,
   form: { kind: PlaylistKind; place: Place; roots: Roots },
-  rewriter: Rewriter,
+  { rewriter, meter }: { rewriter: Rewriter; meter: Meter },
 ): Promise<Playlist> {
-  const bytes = await readText(file, head);
+  const bytes = await readText(file, head, meter);
   const { body, final } = await rewriter.rewrite({ ...form, bytes });
   return { body: Buffer.from(body.buffer, body.byteOffset, body.byteLength), final };
 }
