@@ -928,6 +928,7 @@ export interface ComparisonSummary {
 export interface ComparisonAnswer {
   success: boolean;
   error?: string;
+  code?: Cause;
   metadata: ComparisonMetadata;
   runs: Array<ComparedRun>;
   fields: Array<ChangedField>;
