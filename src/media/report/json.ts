@@ -49,6 +49,10 @@ export function tagOf(tags: JsonObject, ...names: string[]): string | undefined 
 export const table = <T>(entries: Record<string, T>): Readonly<Record<string, T>> =>
   Object.assign(Object.create(null) as Record<string, T>, entries);
 
+/** Rows of a table for words that stay as they are. */
+export const unchanged = (words: string): Record<string, string> =>
+  Object.fromEntries(words.split(' ').map((word) => [word, word]));
+
 /** Removes members without a value. */
 export function known<T>(values: Record<string, T | undefined>): Record<string, T> {
   const kept: Record<string, T> = {};
