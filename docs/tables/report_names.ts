@@ -87,11 +87,9 @@ function containers(): Names {
     ['avif', 'avif'],
   ] as const)
     add(names, fromFfprobe(ISO, brand), 'ffprobe', `${ISO} with the brand ${said}`);
-  for (const text of Object.keys(MEDIAINFO_CONTAINERS))
-    add(names, fromMediainfo(text, undefined, undefined, undefined), 'mediainfo', text);
-  add(names, fromMediainfo('MPEG Audio', undefined, undefined, undefined), 'mediainfo', 'mpeg audio');
-  add(names, fromMediainfo('MPEG-4', 'QuickTime', undefined, undefined), 'mediainfo', 'mpeg-4, QuickTime');
-  add(names, fromMediainfo('MPEG-4', '3GPP', undefined, undefined), 'mediainfo', 'mpeg-4, 3GPP');
+  for (const text of Object.keys(MEDIAINFO_CONTAINERS)) add(names, fromMediainfo(text), 'mediainfo', text);
+  add(names, fromMediainfo('MPEG-4', 'QuickTime'), 'mediainfo', 'mpeg-4, QuickTime');
+  add(names, fromMediainfo('MPEG-4', '3GPP'), 'mediainfo', 'mpeg-4, 3GPP');
   return names;
 }
 

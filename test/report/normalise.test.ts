@@ -173,7 +173,7 @@ describe('report: normalisation of both tools', () => {
       ['jpeg_pipe', undefined, 'JPEG', undefined, 'jpeg'],
     ] as const) {
       assert.equal(containerOfFfprobe(name, brand), plain);
-      assert.equal(containerOfMediainfo(format, undefined, codecId, undefined), plain);
+      assert.equal(containerOfMediainfo(format, undefined, codecId), plain);
     }
   });
   it('extensions match, do not match, or are undecided', () =>
@@ -196,7 +196,7 @@ describe('report: normalisation of both tools', () => {
       assert.equal(fromFfprobe(name), name);
       assert.equal(rangeOf(name), undefined);
       assert.equal(containerOfFfprobe(name, undefined), name);
-      assert.equal(containerOfMediainfo(name, undefined, undefined, undefined), undefined);
+      assert.equal(containerOfMediainfo(name), undefined);
       assert.equal(extensionFits(name, 'mp4'), undefined);
       assert.deepEqual([layoutOfName(name), layoutOfSpeakers(name)], [name, undefined]);
     }

@@ -47,8 +47,7 @@ const codec =
  * its own.
  */
 const BROADER = new Set(['MPEG-4', 'MPEG Audio', 'Matroska']);
-const container: Translate = (format) =>
-  BROADER.has(format) ? undefined : containerOf(format, undefined, undefined, undefined);
+const container: Translate = (format) => (BROADER.has(format) ? undefined : containerOf(format));
 
 const COMMON = {
   Duration: plain('duration'),

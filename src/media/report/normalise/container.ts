@@ -68,6 +68,7 @@ export const MEDIAINFO_CONTAINERS = table<string>({
   'e-ac-3': 'eac3',
   'mlp fba': 'truehd',
   avc: 'h264',
+  'mpeg audio': 'mp3',
   'mpeg video': 'mpegvideo',
   'mpeg-4 visual': 'm4v',
   "monkey's audio": 'ape',
@@ -85,15 +86,9 @@ export const MEDIAINFO_CONTAINERS = table<string>({
   ssa: 'ass',
 });
 
-export function fromMediainfo(
-  format: string | undefined,
-  profile: string | undefined,
-  codecId: string | undefined,
-  audioProfile: string | undefined,
-): string | undefined {
+export function fromMediainfo(format?: string, profile?: string, codecId?: string): string | undefined {
   const plain = format?.toLowerCase();
   if (plain === undefined) return undefined;
-  if (plain === 'mpeg audio') return audioProfile === undefined || /3/.test(audioProfile) ? 'mp3' : 'mp3';
   if (plain === 'mpeg-4') {
     if (codecId !== undefined && /^(?:heic|heix|mif1|msf1|avif|avis|3g|qt)/i.test(codecId.trim()))
       return isoFormat(codecId.trim().slice(0, 4));

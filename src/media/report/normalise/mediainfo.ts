@@ -31,7 +31,6 @@ export function readMediainfo(output: Json, version: string): Side | undefined {
   const streams = listed.map((track, order) => streamOf(track, order, containerName));
   const count = (type: StreamType) => streams.filter((stream) => stream.type === type && !stream.embedded).length;
   const menu = chaptersOf(tracks);
-  const firstAudio = listed.find((track) => track['@type'] === 'Audio');
   const signs: Sign[] = [];
   const stray = strayElements(extra['ConformanceErrors']);
   if (stray) signs.push({ code: 'trailing-data', detail: 'bytes of no known format follow its last element' });
@@ -53,12 +52,7 @@ export function readMediainfo(output: Json, version: string): Side | undefined {
     signs,
     chapters: menu,
     container: known<Fields[string]>({
-      format: container(
-        containerName === '' ? undefined : containerName,
-        textOf(all['Format_Profile']),
-        textOf(all['CodecID']),
-        firstAudio && textOf(firstAudio['Format_Profile']),
-      ),
+      format: container(textOf(all['Format']), textOf(all['Format_Profile']), textOf(all['CodecID'])),
       duration: positiveOf(all['Duration']),
       size,
       'bitrate.average': positiveOf(all['OverallBitRate']),
