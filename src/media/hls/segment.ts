@@ -152,21 +152,7 @@ async function fetchKey(
   return undefined;
 }
 
-const BOXES = new Set([
-  'ftyp',
-  'styp',
-  'moof',
-  'moov',
-  'sidx',
-  'emsg',
-  'prft',
-  'mdat',
-  'free',
-  'skip',
-  'uuid',
-  'pssh',
-  'meta',
-]);
+const BOXES = new Set('ftyp styp moof moov sidx emsg prft mdat free skip uuid pssh meta'.split(' '));
 
 function formatOf(bytes: Buffer): Format | undefined {
   if (bytes.length >= 188 && bytes[0] === 0x47 && (bytes.length < 377 || bytes[188] === 0x47)) return 'ts';

@@ -75,22 +75,7 @@ function variesFor(tool: ReportTool, part: Part | undefined, format: string): bo
 
 /** Padding and rounded times explain a smaller difference. */
 const MISSING = 0.04;
-const CONTAINED = new Set([
-  'mp4',
-  'mov',
-  '3gp',
-  'matroska',
-  'webm',
-  'avi',
-  'flv',
-  'asf',
-  'mxf',
-  'wav',
-  'ogg',
-  'flac',
-  'mp3',
-  'aiff',
-]);
+const CONTAINED = new Set('mp4 mov 3gp matroska webm avi flv asf mxf wav ogg flac mp3 aiff'.split(' '));
 
 function ofContainer({ comparison, container, streams, extension }: Seen): Warning[] {
   const found: Warning[] = [];

@@ -22,32 +22,20 @@ const BY_SPEAKERS = table<string>({
   'L LFE R S S': '4.1',
   'L R X': '3.0(back)',
 });
-const SPEAKER = table<string>({
-  Ls: 'S',
-  Rs: 'S',
-  Lb: 'S',
-  Rb: 'S',
-  Lss: 'S',
-  Rss: 'S',
-  Lsr: 'S',
-  Rsr: 'S',
-  Cb: 'X',
-  Cs: 'X',
-  Lrs: 'S',
-  Rrs: 'S',
-  Lw: 'W',
-  Rw: 'W',
-  Lt: 'L',
-  Rt: 'R',
-  FL: 'L',
-  FR: 'R',
-  FC: 'C',
-  SL: 'S',
-  SR: 'S',
-  BL: 'S',
-  BR: 'S',
-  BC: 'X',
-});
+/** Names of speakers, by what they are in a layout. */
+const SPEAKERS = {
+  S: 'Ls Rs Lb Rb Lss Rss Lsr Rsr Lrs Rrs SL SR BL BR',
+  X: 'Cb Cs BC',
+  W: 'Lw Rw',
+  L: 'Lt FL',
+  R: 'Rt FR',
+  C: 'FC',
+};
+const SPEAKER = table<string>(
+  Object.fromEntries(
+    Object.entries(SPEAKERS).flatMap(([speaker, names]) => names.split(' ').map((name) => [name, speaker])),
+  ),
+);
 
 export function layoutOfSpeakers(text: string | undefined): string | undefined {
   const first = text?.split(' / ')[0]?.trim();
