@@ -57,61 +57,72 @@ const MOST_TAGS = 100_000;
 const LINES_AT_ONCE = 4096;
 
 /** A playlist as far as it was read. */
-interface Reading {
+class Reading {
   readonly source: string;
   readonly note: Note;
   readonly variables: Variables;
-  readonly expand: (value: string) => string;
   readonly mostLines: number;
   readonly until: number;
 
   // The lines read so far.
-  line: number;
+  line = 0;
   whole: boolean;
   /** Whether tags were left out. */
-  cut: boolean;
+  cut = false;
   /** Unknown names that were compared with those of tags. */
-  guessed: number;
+  guessed = 0;
   /** Whether EXT-X-ENDLIST is there, misspelt. */
-  endMeant: boolean;
-  readonly counts: Map<string, { count: number; line: number }>;
-  readonly tags: Tag[];
+  endMeant = false;
+  readonly counts = new Map<string, { count: number; line: number }>();
+  readonly tags: Tag[] = [];
 
   // What they say of the playlist.
   version: number | undefined;
-  versionLine: number;
+  versionLine = 0;
   targetDuration: number | undefined;
-  mediaSequence: number;
-  discontinuitySequence: number;
+  mediaSequence = 0;
+  discontinuitySequence = 0;
   type: 'VOD' | 'EVENT' | undefined;
   partTarget: number | undefined;
-  skipped: number;
-  readonly segments: Segment[];
-  readonly variants: Variant[];
-  readonly renditions: Rendition[];
+  skipped = 0;
+  readonly segments: Segment[] = [];
+  readonly variants: Variant[] = [];
+  readonly renditions: Rendition[] = [];
 
   // What applies to the next segment, as in its type, or from here on.
-  infLine: number;
-  duration: number;
-  discontinuity: boolean;
-  gap: boolean;
+  infLine = 0;
+  duration = 0;
+  discontinuity = false;
+  gap = false;
   range: ByteRange | undefined;
   date: number | undefined;
-  parts: Part[];
+  parts = NO_PARTS;
   /** Line of a tag that describes a segment. */
-  pending: number;
+  pending = 0;
   /** Line of a tag whose segment may arrive with the next reload. */
-  later: number;
+  later = 0;
   streamInf: Tag | undefined;
-  keys: readonly Key[];
-  keyOpen: boolean;
+  keys = NO_KEYS;
+  keyOpen = false;
   map: InitSection | undefined;
   bitrate: number | undefined;
+
+  constructor(source: string, context: ParseContext, note: Note) {
+    const { whole = true, mostLines = MOST_LINES, until = Infinity } = context;
+    this.source = source;
+    this.note = note;
+    this.variables = openVariables(context, note);
+    this.whole = whole;
+    this.mostLines = mostLines;
+    this.until = until;
+  }
+
+  expand = (value: string): string => this.variables.expand(value, this.line);
 }
 
 export function parsePlaylist(source: string, context: ParseContext, note: Note): Playlist {
   const { url, base, bytes = source.length } = context;
-  const state = begin(source, context, note);
+  const state = new Reading(source, context, note);
   readLines(state);
   const { counts, segments, variants } = state;
   return {
@@ -140,52 +151,6 @@ export function parsePlaylist(source: string, context: ParseContext, note: Note)
     variants,
     renditions: state.renditions,
   };
-}
-
-function begin(source: string, context: ParseContext, note: Note): Reading {
-  const { whole = true, mostLines = MOST_LINES, until = Infinity } = context;
-  const variables = openVariables(context, note);
-  const state: Reading = {
-    source,
-    note,
-    variables,
-    expand: (value) => variables.expand(value, state.line),
-    mostLines,
-    until,
-    line: 0,
-    whole,
-    cut: false,
-    guessed: 0,
-    endMeant: false,
-    counts: new Map(),
-    tags: [],
-    version: undefined,
-    versionLine: 0,
-    targetDuration: undefined,
-    mediaSequence: 0,
-    discontinuitySequence: 0,
-    type: undefined,
-    partTarget: undefined,
-    skipped: 0,
-    segments: [],
-    variants: [],
-    renditions: [],
-    infLine: 0,
-    duration: 0,
-    discontinuity: false,
-    gap: false,
-    range: undefined,
-    date: undefined,
-    parts: NO_PARTS,
-    pending: 0,
-    later: 0,
-    streamInf: undefined,
-    keys: NO_KEYS,
-    keyOpen: false,
-    map: undefined,
-    bitrate: undefined,
-  };
-  return state;
 }
 
 function readLines(state: Reading): void {
