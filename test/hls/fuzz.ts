@@ -111,7 +111,7 @@ export function fuzzHls(seed: number, rounds: number): number {
         });
         judgeAcross(
           last.playlist,
-          [last, now].map(({ playlist }) => ({ playlist, role: 'variant' as const, codecs: undefined })),
+          [last, now].map(({ playlist }) => ({ url: '', playlist, role: 'variant' as const, codecs: undefined })),
           () => {
             found++;
           },

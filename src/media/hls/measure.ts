@@ -17,7 +17,7 @@ import {
 import { probe, type Stream } from './probe.ts';
 import type { MeasuredPlaylist } from './schema.ts';
 import { fetchSegment, hasAudioTimestamp, type Reading } from './segment.ts';
-import type { NamedMember } from './rules/across.ts';
+import type { Member } from './rules/across.ts';
 
 export interface Measured {
   /** By the address of the playlist; '' is the source itself. */
@@ -28,7 +28,7 @@ export interface Measured {
 
 export interface Measuring {
   main: Playlist;
-  members: readonly NamedMember[];
+  members: readonly Member[];
   origin: Origin;
   findings: Findings;
   limits: Limits;
@@ -60,10 +60,8 @@ export async function measure(measuring: Measuring): Promise<Measured> {
   const { main, members, findings, probeCommand } = measuring;
   const note = findings.in(main.url);
   if (probeCommand === undefined) note('measuring-impossible', 1);
-  const all: { url: string; playlist: Playlist }[] =
-    main.kind === 'media'
-      ? [{ url: '', playlist: main }]
-      : members.map(({ url, member }) => ({ url, playlist: member.playlist }));
+  const all: readonly { url: string; playlist: Playlist }[] =
+    main.kind === 'media' ? [{ url: '', playlist: main }] : members;
   const budget: Budget = { bytes: measuring.limits.measuredBytes, cut: false, impossible: probeCommand === undefined };
   const results = new Map<string, Result>();
   const queue = all.filter(({ playlist }) => playlist.segments.length > 0);

@@ -25,7 +25,7 @@ export function makeReport({ main, members, findings, measured, reloads }: Prese
     known[NAMES[level]] += count === undefined ? 1 : 0;
     perUrl.set(url, known);
   }
-  const read = [main, ...members.map(({ member }) => member.playlist)];
+  const read = [main, ...members.map(({ playlist }) => playlist)];
   const mostDurations = shareOf(
     read.map(({ segments }) => segments.length),
     MOST_DURATIONS,
@@ -46,11 +46,8 @@ export function makeReport({ main, members, findings, measured, reloads }: Prese
     findings: perUrl.get(playlist.url) ?? { must_fix: 0, should_fix: 0, info: 0 },
     measured: measuredOf(key),
   });
-  const playlists = [
-    of(main, main.kind, ''),
-    ...members.map(({ url, member }) => of(member.playlist, member.role, url)),
-  ];
-  const media = main.kind === 'media' ? [main] : members.map(({ member }) => member.playlist);
+  const playlists = [of(main, main.kind, ''), ...members.map(({ url, playlist, role }) => of(playlist, role, url))];
+  const media = main.kind === 'media' ? [main] : members.map(({ playlist }) => playlist);
   const mustFix = messages.filter(({ level }) => level === 'must-fix');
   const totals = findings.totals();
   const sampled = [...measured.playlists.values()];

@@ -9,7 +9,7 @@ import { loadPlaylist, type Loaded, type Loading } from './load.ts';
 import { measure, type Measured } from './measure.ts';
 import type { Origin } from './origin.ts';
 import { isLive, text, type Playlist } from './playlist.ts';
-import { judgeAcross, type Member, type NamedMember } from './rules/across.ts';
+import { judgeAcross, type Member } from './rules/across.ts';
 import { judgeReload } from './rules/reload.ts';
 
 export interface Options {
@@ -27,7 +27,7 @@ export interface Options {
 
 export interface Presentation {
   main: Playlist;
-  members: NamedMember[];
+  members: Member[];
   findings: Findings;
   measured: Measured;
   reloads: number;
@@ -59,18 +59,12 @@ export async function validate({
   const main = loaded.playlist;
   const members = main.kind === 'multivariant' ? await loadMembers(main, reading) : [];
   if (main.kind === 'multivariant')
-    judgeAcross(
-      main,
-      members.map(({ member }) => member),
-      (playlist, rule, line, detail) => findings.in(playlist.url)(rule, line, detail),
-    );
+    judgeAcross(main, members, (playlist, rule, line, detail) => findings.in(playlist.url)(rule, line, detail));
 
   let reloads = 0;
   if (watch) {
-    const live =
-      main.kind === 'media'
-        ? [{ url: undefined, playlist: main }]
-        : members.map(({ url, member }) => ({ url, playlist: member.playlist }));
+    const live: readonly { url: string | undefined; playlist: Playlist }[] =
+      main.kind === 'media' ? [{ url: undefined, playlist: main }] : members;
     reloads = await watchLive(
       live.filter(({ playlist }) => isLive(playlist)).slice(0, limits.reloaded),
       { ...base, imports: main.variables },
@@ -99,7 +93,7 @@ const READING = 0.7;
 
 const ROLES: Readonly<Record<string, Member['role']>> = { AUDIO: 'audio', VIDEO: 'video', SUBTITLES: 'subtitles' };
 
-async function loadMembers(main: Playlist, base: Omit<Loading, 'url'>): Promise<NamedMember[]> {
+async function loadMembers(main: Playlist, base: Omit<Loading, 'url'>): Promise<Member[]> {
   const wanted = new Map<string, { role: Member['role']; codecs: string | undefined; line: number }>();
   const add = (reference: string, role: Member['role'], codecs: string | undefined, line: number): void => {
     const url = resolveReference(main.base, reference);
@@ -111,7 +105,7 @@ async function loadMembers(main: Playlist, base: Omit<Loading, 'url'>): Promise<
     if (uri !== undefined && ROLES[type] !== undefined) add(uri, ROLES[type], undefined, tag.line);
   const list = [...wanted].slice(0, base.limits.playlists);
 
-  const members: (NamedMember | undefined)[] = [];
+  const members: (Member | undefined)[] = [];
   const queue = [...list.entries()];
   let unread = wanted.size - list.length;
   const { left, until = Infinity, signal } = base;
@@ -128,7 +122,7 @@ async function loadMembers(main: Playlist, base: Omit<Loading, 'url'>): Promise<
       if (!loaded.ok) base.findings.in(main.url)('playlist-unreadable', line, `${loaded.shown}: ${loaded.error}`);
       else if (loaded.playlist.kind === 'multivariant')
         base.findings.in(main.url)('playlist-nested', line, loaded.playlist.url);
-      else members[index] = { url, member: { playlist: loaded.playlist, role, codecs } };
+      else members[index] = { url, playlist: loaded.playlist, role, codecs };
     }
   };
   await Promise.all(Array.from({ length: base.limits.parallel }, work));

@@ -83,17 +83,12 @@ export const ACROSS_RULES = {
   ),
 } satisfies Record<string, Rule>;
 
-/** The role of a media playlist in its presentation. */
+/** A media playlist in its presentation. */
 export interface Member {
+  url: string;
   playlist: Playlist;
   role: 'variant' | 'iframes' | 'audio' | 'video' | 'subtitles';
   codecs: string | undefined;
-}
-
-/** A media playlist by its address. */
-export interface NamedMember {
-  url: string;
-  member: Member;
 }
 
 /** Notes a finding at a position in one of the playlists. */
