@@ -26,7 +26,6 @@ import { reportFieldsPage } from '../docs/tables/report_fields.ts';
 import { reportNamesPage } from '../docs/tables/report_names.ts';
 import { samplesPage } from '../docs/tables/samples.ts';
 import { valuesPage } from '../docs/tables/values.ts';
-import { RULES } from '../src/media/hls/rules/catalog.ts';
 
 const ROOT = new URL('../', import.meta.url);
 const CHART = 'charts/probeyard';
@@ -58,15 +57,6 @@ export function chartCatalog(catalogYaml: string): string {
   }));
   const head = '# Made from images/catalog.yaml by `make generate`: change it there.\n';
   return head + stringify(entries, { lineWidth: 0, collectionStyle: 'any' });
-}
-
-/** Policies name the codes of the HLS rules, and know nothing else of them. */
-function hlsCodes(): string {
-  const codes = Object.keys(RULES).toSorted();
-  return (
-    '/** The codes of the HLS rules. Made from src/media/hls/rules by `make generate`: change them there. */\n' +
-    `export const HLS_CODES: readonly string[] = [\n${codes.map((code) => `  '${code}',\n`).join('')}];\n`
-  );
 }
 
 const WIDTH = 120;
@@ -115,7 +105,6 @@ export function madeFiles(): Map<string, string> {
   files.set('docs/operating/metrics.md', metricsPage());
   files.set('docs/hls-rules.md', hlsRulesPage());
   files.set('docs/reports/hls-findings.md', hlsFindingsPage());
-  files.set('src/media/tools/hls_codes.ts', hlsCodes());
   files.set('src/media/tools/vulnerabilities.ts', vulnerabilities(catalog));
   files.set('docs/cli.md', cliPage());
   files.set('docs/job-states.md', jobStatesPage());

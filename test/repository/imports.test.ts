@@ -17,7 +17,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'media/ci_formats': ['base', 'api_types'],
   'media/compare': ['base', 'media/report', 'media/tools'],
   'media/hls': ['base', 'source'],
-  'media/policy': ['base', 'media/report', 'media/tools'],
+  'media/policy': ['base', 'media/hls', 'media/report', 'media/tools'],
   'media/report': ['media/tools'],
   'media/timeline': [],
   'media/tools': ['base'],

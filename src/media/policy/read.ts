@@ -1,6 +1,6 @@
 /** Reads a policy from what a caller sends: data, JSON, YAML or MediaConch's XML. */
+import { RULES } from '../hls/rules/catalog.ts';
 import { WARNING_CODES } from '../report/warning_codes.ts';
-import { HLS_CODES } from '../tools/hls_codes.ts';
 import { compile } from './compile.ts';
 import { PolicyError, quoted, unknownName } from './error.ts';
 import { globOf } from './glob.ts';
@@ -9,6 +9,8 @@ import { translate } from './mediaconch/translate.ts';
 import { within } from './node.ts';
 import type { Condition, Counted, Policy } from './types.ts';
 import { yamlOf } from './yaml.ts';
+
+const HLS_CODES = Object.keys(RULES).toSorted();
 
 /** The same policy as data of its own, checked. */
 export function readPolicy(value: unknown): Policy {
