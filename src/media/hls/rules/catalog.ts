@@ -27,22 +27,11 @@ export const CHAPTERS = {
   'Measured on segments': MEASURED_RULES,
 } as const;
 
-const ALL = {
-  ...SYNTAX_RULES,
-  ...VERSION_RULES,
-  ...MEDIA_RULES,
-  ...KEY_RULES,
-  ...DATERANGE_RULES,
-  ...LOW_LATENCY_RULES,
-  ...MULTIVARIANT_RULES,
-  ...RENDITION_RULES,
-  ...ACROSS_RULES,
-  ...RELOAD_RULES,
-  ...MEASURED_RULES,
-};
-
-export type RuleId = keyof typeof ALL;
-export const RULES: Readonly<Record<RuleId, Rule>> = ALL;
+type Chapter = (typeof CHAPTERS)[keyof typeof CHAPTERS];
+/** `keyof` of a union has the keys of all its members only one by one. */
+type IdIn<C> = C extends C ? keyof C : never;
+export type RuleId = IdIn<Chapter>;
+export const RULES = Object.assign({}, ...Object.values(CHAPTERS)) as Readonly<Record<RuleId, Rule>>;
 
 /** The code under which Apple's mediastreamvalidator reports the same, as far as outputs of it are public. */
 export const APPLE_CODES: Readonly<Partial<Record<RuleId, number>>> = {
