@@ -1,4 +1,5 @@
 /** Fetches, decodes and parses one playlist, and applies the rules for a single playlist. */
+import { isUtf8 } from 'node:buffer';
 import { hideQuery } from '../../source/address/hide_query.ts';
 import { declaredParameters } from '../../source/playlist/parameters.ts';
 import { Findings } from './findings.ts';
@@ -125,7 +126,7 @@ export function decodePlaylist(bytes: Buffer, note: Note): string {
   const marked = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
   if (marked) note('encoding-bom', 1);
   const body = marked ? bytes.subarray(3) : bytes;
-  const badAt = isAscii(body) ? -1 : firstInvalid(body);
+  const badAt = firstInvalid(body);
   const text = badAt === -1 ? body.toString('utf8') : body.toString('latin1');
   if (badAt !== -1) note('encoding-utf8', lineOf(body, badAt), 'its bytes are not valid UTF-8');
   // oxlint-disable-next-line no-control-regex
@@ -143,11 +144,6 @@ export function decodePlaylist(bytes: Buffer, note: Note): string {
   return text;
 }
 
-function isAscii(bytes: Buffer): boolean {
-  for (let i = 0; i < bytes.length; i++) if (bytes[i]! > 127) return false;
-  return true;
-}
-
 function utf16Of(bytes: Buffer): 'little' | 'big' | undefined {
   if (bytes.length < 4) return undefined;
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return 'little';
@@ -156,25 +152,20 @@ function utf16Of(bytes: Buffer): 'little' | 'big' | undefined {
   return bytes[0] === 0 && bytes[1] === 0x23 && bytes[2] === 0 ? 'big' : undefined;
 }
 
+/** The first invalid byte, or one close before it; -1: the bytes are UTF-8. */
 function firstInvalid(bytes: Buffer): number {
-  const decoder = new TextDecoder('utf-8', { fatal: true });
-  try {
-    decoder.decode(bytes);
-    return -1;
-  } catch {
-    // Bisects to the first invalid byte: the whole text was already found invalid.
-    let [good, bad] = [0, bytes.length];
-    while (bad - good > 64) {
-      const middle = (good + bad) >> 1;
-      try {
-        new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(0, middle), { stream: true });
-        good = middle;
-      } catch {
-        bad = middle;
-      }
+  if (isUtf8(bytes)) return -1;
+  let [good, bad] = [0, bytes.length];
+  while (bad - good > 64) {
+    const middle = (good + bad) >> 1;
+    try {
+      new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(0, middle), { stream: true });
+      good = middle;
+    } catch {
+      bad = middle;
     }
-    return good;
   }
+  return good;
 }
 
 function lineOf(bytes: Buffer, end: number): number {
