@@ -1,10 +1,7 @@
 /** Every tag of the specification: where it is allowed, its value, and its clause. */
 
 export type Form =
-  | {
-      form: 'integer' | 'float' | 'signed' | 'hex' | 'string' | 'resolution' | 'id' | 'byterange' | 'date' | 'any';
-      max?: number;
-    }
+  | { form: 'integer' | 'float' | 'signed' | 'hex' | 'string' | 'resolution' | 'id' | 'byterange' | 'date' | 'any' }
   | { form: 'enum'; values: readonly string[] }
   /** A quoted list of words, each one of `values`. */
   | { form: 'list'; values: readonly string[] };
@@ -228,46 +225,6 @@ const ROWS: Readonly<Record<string, TagSpec>> = {
 
 export const TAGS: ReadonlyMap<string, TagSpec> = new Map(Object.entries(ROWS));
 
-/** Describes what is wrong with an attribute's text; undefined if it is valid. */
-export function formError(form: Form, value: string, quoted: boolean): string | undefined {
-  const inQuotes = quoted ? undefined : 'must be in quotes';
-  const bare = quoted ? 'must not be in quotes' : undefined;
-  switch (form.form) {
-    case 'any':
-      return undefined;
-    case 'string':
-      return inQuotes;
-    case 'id':
-      return (
-        inQuotes ??
-        (/^[A-Za-z0-9._-]+$/.test(value) || value === ''
-          ? undefined
-          : 'may only contain A-Z, a-z, 0-9, ".", "-" and "_"')
-      );
-    case 'date':
-      return inQuotes ?? (isDate(value) ? undefined : 'is not an ISO 8601 date and time');
-    case 'byterange':
-      return inQuotes ?? (/^\d{1,20}(@\d{1,20})?$/.test(value) ? undefined : 'is not <length>[@<offset>]');
-    case 'integer':
-      return (
-        bare ??
-        (/^\d{1,20}$/.test(value) && Number(value) <= 2 ** 64 ? undefined : 'is not a whole number from 0 to 2^64-1')
-      );
-    case 'float':
-      return bare ?? (/^\d+(\.\d*)?$/.test(value) ? undefined : 'is not a decimal number from 0 up');
-    case 'signed':
-      return bare ?? (/^-?\d+(\.\d*)?$/.test(value) ? undefined : 'is not a decimal number');
-    case 'hex':
-      return bare ?? (/^0[xX][0-9A-Fa-f]+$/.test(value) ? undefined : 'is not a hexadecimal sequence (0x…)');
-    case 'resolution':
-      return bare ?? (/^[1-9]\d*x[1-9]\d*$/.test(value) ? undefined : 'is not <width>x<height>');
-    case 'enum':
-      return bare;
-    case 'list':
-      return inQuotes;
-  }
-}
-
 const DAY = '\\d{4}-(0\\d|1[0-2])-([0-2]\\d|3[01])';
 const TIME = '([01]\\d|2[0-3]):?[0-5]\\d(:?([0-5]\\d|60)([.,]\\d+)?)?';
 const ZONE = '([Zz]|[+-]\\d{2}(:?\\d{2})?)';
@@ -285,4 +242,35 @@ export function timeOfDate(text: string): number {
   const whole = second === '60' ? '59' : second;
   const part = fraction === '' ? '' : `.${fraction.slice(0, 3)}`;
   return Date.parse(`${day}T${hour}:${minute}:${whole}${part}${offset}`);
+}
+
+interface FormRule {
+  inQuotes: boolean;
+  is?: Pick<RegExp, 'test'>;
+  /** What is wrong with a value that is not. */
+  wrong?: string;
+}
+const INTEGER = { test: (value: string): boolean => /^\d{1,20}$/.test(value) && Number(value) <= 2 ** 64 };
+
+/** How the values of attributes are written. */
+const FORMS: Readonly<Record<Exclude<Form['form'], 'any'>, FormRule>> = {
+  string: { inQuotes: true },
+  list: { inQuotes: true },
+  id: { inQuotes: true, is: /^[A-Za-z0-9._-]*$/, wrong: 'may only contain A-Z, a-z, 0-9, ".", "-" and "_"' },
+  date: { inQuotes: true, is: DATE, wrong: 'is not an ISO 8601 date and time' },
+  byterange: { inQuotes: true, is: /^\d{1,20}(@\d{1,20})?$/, wrong: 'is not <length>[@<offset>]' },
+  enum: { inQuotes: false },
+  integer: { inQuotes: false, is: INTEGER, wrong: 'is not a whole number from 0 to 2^64-1' },
+  float: { inQuotes: false, is: /^\d+(\.\d*)?$/, wrong: 'is not a decimal number from 0 up' },
+  signed: { inQuotes: false, is: /^-?\d+(\.\d*)?$/, wrong: 'is not a decimal number' },
+  hex: { inQuotes: false, is: /^0[xX][0-9A-Fa-f]+$/, wrong: 'is not a hexadecimal sequence (0x…)' },
+  resolution: { inQuotes: false, is: /^[1-9]\d*x[1-9]\d*$/, wrong: 'is not <width>x<height>' },
+};
+
+/** Describes what is wrong with an attribute's text; undefined if it is valid. */
+export function formError({ form }: Form, value: string, quoted: boolean): string | undefined {
+  if (form === 'any') return undefined;
+  const { inQuotes, is, wrong } = FORMS[form];
+  if (quoted !== inQuotes) return `must ${inQuotes ? '' : 'not '}be in quotes`;
+  return is === undefined || is.test(value) ? undefined : wrong;
 }
