@@ -11,6 +11,8 @@ const orNull = <T extends TSchema>(schema: T, description: string, example: stri
   const { type, ...rest } = schema as T & { type: string };
   return Type.Unsafe<Static<T> | null>({ ...rest, type: [type, 'null'], description, examples: [example] });
 };
+const word = <const T extends string>(values: readonly T[], description: string, options: object = {}) =>
+  Type.Unsafe<T>({ type: 'string', enum: [...values], description, ...options });
 const text = (description: string, example: string) => orNull(Type.String(), description, example);
 const amount = (description: string, example: number) => orNull(Type.Number({ minimum: 0 }), description, example);
 const whole = (description: string, example: number) => orNull(Type.Integer({ minimum: 0 }), description, example);
@@ -23,12 +25,7 @@ const groupOrNull = <T extends Record<string, TSchema>>(title: string, descripti
 };
 
 const MessageSchema = group('HlsMessage', 'What a rule found.', {
-  level: Type.Unsafe<(typeof LEVELS)[number]>({
-    type: 'string',
-    enum: [...LEVELS],
-    description: 'How bad it is.',
-    examples: ['must-fix'],
-  }),
+  level: word(LEVELS, 'How bad it is.', { examples: ['must-fix'] }),
   code: Type.String({ description: 'The rule; docs/hls-rules.md lists them.', examples: ['target-duration'] }),
   apple_code: Type.Optional(
     Type.Integer({
@@ -60,11 +57,7 @@ const MessageSchema = group('HlsMessage', 'What a rule found.', {
 });
 
 const MeasuredStream = group('HlsMeasuredStream', 'A stream in the measured segments.', {
-  type: Type.Unsafe<'video' | 'audio' | 'other'>({
-    type: 'string',
-    enum: ['video', 'audio', 'other'],
-    description: 'Type.',
-  }),
+  type: word(['video', 'audio', 'other'], 'Type.'),
   codec: Type.String({ description: "Codec, in ffmpeg's names.", examples: ['h264'] }),
   profile: Type.String({ description: 'Profile; empty if it is unknown.', examples: ['High'] }),
   width: Type.Integer({ minimum: 0, description: 'Width in pixels; 0 without a picture.', examples: [1280] }),
@@ -87,11 +80,7 @@ const MeasuredDuration = group('HlsMeasuredDuration', 'How long a segment was fo
 
 const PlaylistSchema = group('HlsPlaylist', 'A playlist that was read.', {
   url: Type.String({ description: 'Its address.', examples: ['https://media.example.com/live/720p.m3u8'] }),
-  role: Type.Unsafe<(typeof ROLES)[number]>({
-    type: 'string',
-    enum: [...ROLES],
-    description: 'What it is: the source itself, or how the multivariant playlist refers to it.',
-  }),
+  role: word(ROLES, 'What it is: the source itself, or how the multivariant playlist refers to it.'),
   version: whole('EXT-X-VERSION.', 7),
   lines: count('Number of lines.'),
   bytes: count('Size in bytes.'),
