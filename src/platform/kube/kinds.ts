@@ -51,20 +51,17 @@ export interface ResourceType<T extends KubeObject = KubeObject> {
   readonly object?: T;
 }
 
-const core = <T extends KubeObject>(plural: string, kind: string, namespaced = true): ResourceType<T> => ({
-  group: '',
-  version: 'v1',
-  plural,
-  kind,
-  namespaced,
-});
-const own = <T extends KubeObject>(plural: string, kind: string): ResourceType<T> => ({
-  group: GROUP,
-  version: VERSION,
-  plural,
-  kind,
-  namespaced: true,
-});
+const servedBy =
+  (group: string, version: string) =>
+  <T extends KubeObject>(plural: string, kind: string, namespaced = true): ResourceType<T> => ({
+    group,
+    version,
+    plural,
+    kind,
+    namespaced,
+  });
+const core = servedBy('', 'v1');
+const own = servedBy(GROUP, VERSION);
 
 export const PROBE_JOBS = own<ProbeJob>('probejobs', 'ProbeJob');
 export const PROBE_TOOLS = own<ProbeTool>('probetools', 'ProbeTool');
@@ -76,20 +73,12 @@ export const CONFIG_MAPS = core<ConfigMap>('configmaps', 'ConfigMap');
 export const EVENTS = core<KubeEvent>('events', 'Event');
 export const SERVICE_ACCOUNTS = core<ServiceAccount>('serviceaccounts', 'ServiceAccount');
 export const NAMESPACES = core<Namespace>('namespaces', 'Namespace', false);
-export const LEASES: ResourceType<Lease> = {
-  group: 'coordination.k8s.io',
-  version: 'v1',
-  plural: 'leases',
-  kind: 'Lease',
-  namespaced: true,
-};
-export const CRDS: ResourceType = {
-  group: 'apiextensions.k8s.io',
-  version: 'v1',
-  plural: 'customresourcedefinitions',
-  kind: 'CustomResourceDefinition',
-  namespaced: false,
-};
+export const LEASES = servedBy('coordination.k8s.io', 'v1')<Lease>('leases', 'Lease');
+export const CRDS = servedBy('apiextensions.k8s.io', 'v1')(
+  'customresourcedefinitions',
+  'CustomResourceDefinition',
+  false,
+);
 
 export const apiVersionOf = (type: ResourceType): string =>
   type.group === '' ? type.version : `${type.group}/${type.version}`;
