@@ -11,7 +11,7 @@ import { STUCK_PATIENCE_MS, stuckTools } from '../../src/service/controller/pool
 import { proveTool } from '../../src/service/controller/catalog/prove.ts';
 import { PODS, PROBE_TOOLS, isKubeError, type Pod } from '../../src/platform/kube/client.ts';
 import { eventRecorder } from '../../src/platform/kube/events.ts';
-import { workQueue } from '../../src/platform/kube/queue.ts';
+import { WorkQueue } from '../../src/platform/kube/queue.ts';
 import type { ProbeTool } from '../../src/platform/kube/probe_tool.ts';
 import { until } from '../until.ts';
 import { RUNNER_IMAGE, TOOLS, startCluster, type Cluster } from './cluster_parts.ts';
@@ -219,7 +219,7 @@ describe('a tool whose image is gone', function () {
           config: configOf(cluster),
           log: pino({ level: 'silent' }),
           events: eventRecorder({ client: kube, component: 'test', instance: 'test' }),
-          queue: workQueue(),
+          queue: new WorkQueue(),
           getTool: () => tool,
           getPod: () => pod,
           tools: () => [tool],

@@ -14,7 +14,6 @@ export const STILL_LONG: Readonly<Record<string, number>> = {
   'src/service/controller/metrics.ts controllerMetrics': 135,
   'src/service/controller/term_figures.ts termMetrics': 87,
   'src/platform/kube/events.ts eventRecorder': 82,
-  'src/platform/kube/queue.ts workQueue': 104,
   'src/service/result/json_scanner.ts jsonScanner': 159,
   'src/service/result/memory_budget.ts makeMemoryBudget': 85,
   'src/source/protocols/ftp/transport.ts ftpTransport': 191,

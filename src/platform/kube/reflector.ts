@@ -10,7 +10,7 @@ import { objectStore, type IndexFunction, type ObjectStore, type WritableStore }
 import { withoutManagedFields } from './slim.ts';
 
 export interface Handlers<T> {
-  /** `relist`: found by a LIST (including the first), so it has a lower priority than an event. */
+  /** `relist`: found by a LIST (including the first), not by an event. */
   add?(object: T, info: { relist: boolean }): void;
   update?(object: T, before: T, info: { relist: boolean }): void;
   /** `finalStateUnknown`: the deletion itself was missed; the object is its last known state. */

@@ -9,7 +9,7 @@ import { BEATS, makeRates } from '../../platform/bus/rates.ts';
 import { PROBE_POOLS, PROBE_TOOLS, type Pod } from '../../platform/kube/client.ts';
 import { eventRecorder, type EventRecorder } from '../../platform/kube/events.ts';
 import type { Election } from '../../platform/kube/lease.ts';
-import { runWorkers, workQueue } from '../../platform/kube/queue.ts';
+import { WorkQueue } from '../../platform/kube/queue.ts';
 import { startReflector, type Reflector } from '../../platform/kube/reflector.ts';
 import type { ProbeJob } from '../../platform/kube/probe_job.ts';
 import type { ProbePool } from '../../platform/kube/probe_pool.ts';
@@ -75,7 +75,7 @@ class TermParts {
   readonly since: number;
   readonly runners = new Runners();
   /** Tools to be proven, by name. */
-  readonly queue = workQueue();
+  readonly queue = new WorkQueue();
   readonly recent: Recent;
   readonly events: EventRecorder;
   readonly finishedJobs: FinishedJobs;
@@ -148,17 +148,17 @@ class TermParts {
 
   #watchTools(): Reflector<ProbeTool> {
     const { kube, namespace } = this.deps;
-    const seen = (tool: ProbeTool, low: boolean): void => {
+    const seen = (tool: ProbeTool): void => {
       this.pools.tool(tool);
-      this.queue.add(tool.metadata.name, low ? { low } : {});
+      this.queue.add(tool.metadata.name);
     };
     return startReflector<ProbeTool>({
       client: kube,
       type: PROBE_TOOLS,
       namespace,
       handlers: {
-        add: (tool) => seen(tool, true),
-        update: (tool) => seen(tool, false),
+        add: seen,
+        update: seen,
         delete: (tool) => this.pools.toolGone(tool.metadata.name),
       },
     });
@@ -366,8 +366,7 @@ export async function startTerm(
   const { leader, pools, finishedJobs, tools, poolCache, stillLeading } = parts;
   const policies = watchSharedPolicies({ kube, store, log, namespace, stillLeading });
   const stoppable = [...listen(parts), ...repeat(parts)];
-  const workers = runWorkers(
-    parts.queue,
+  parts.queue.run(
     PROOF_WORKERS,
     async (name) => {
       if (name !== '') await proveTool(parts.proof, name);
@@ -378,7 +377,7 @@ export async function startTerm(
   const stop = async (): Promise<void> => {
     lease.over.abort();
     for (const part of [...stoppable, pools, finishedJobs]) part.stop();
-    await Promise.allSettled([leader.stop(), tools.stop(), poolCache.stop(), policies.stop(), workers.stop()]);
+    await Promise.allSettled([leader.stop(), tools.stop(), poolCache.stop(), policies.stop(), parts.queue.stop()]);
   };
   let stopped: Promise<void> | undefined;
   const running: RunningTerm = {

@@ -20,7 +20,7 @@ export interface ProofDeps {
   config: Config<'controller'>;
   log: Logger;
   events: EventRecorder;
-  queue: WorkQueue;
+  queue: Pick<WorkQueue, 'addAfter'>;
   tools: () => readonly ProbeTool[];
   getTool: (name: string) => ProbeTool | undefined;
   /** Proof pods that are not being deleted. `getPod` returns any pod by name. */
@@ -95,7 +95,7 @@ const show = (look: Look, change: Change, status: ProbeToolStatus = {}): Promise
     conditions: setConditions(look.tool.status, [change], stamp(look.now)),
   });
 
-const lookAgain = ({ deps, name }: Look): void => deps.queue.addAfter(name, LOOK_MS, { low: true });
+const lookAgain = ({ deps, name }: Look): void => deps.queue.addAfter(name, LOOK_MS);
 
 /**
  * When to repeat the proof of a refused or degraded tool. Based on the last try, because the condition keeps its first
@@ -115,7 +115,7 @@ async function degrade(look: Look, message: string): Promise<void> {
   slower(deps, name);
   deps.log.warn({ tool: name, reason: 'ImageUnavailable', message }, 'tool degraded');
   deps.events.record(PROBE_TOOLS, tool, { type: 'Warning', reason: 'Degraded', message });
-  deps.queue.addAfter(name, deps.pauses.get(name) ?? DEGRADED_PAUSE_MS, { low: true });
+  deps.queue.addAfter(name, deps.pauses.get(name) ?? DEGRADED_PAUSE_MS);
 }
 
 async function refuseRegistry(look: Look): Promise<void> {
@@ -140,7 +140,7 @@ async function isDue(look: Look, pod: Pod | undefined, stuck: string | undefined
   }
   const next = nextTry(look);
   if (now >= next) return true;
-  deps.queue.addAfter(name, next - now, { low: true });
+  deps.queue.addAfter(name, next - now);
   return false;
 }
 
@@ -163,7 +163,7 @@ async function startProof(look: Look): Promise<void> {
   const { deps, tool, name, generation, now, proof, condition } = look;
   const running = await endStrays(deps);
   if (running.length >= AT_ONCE) {
-    deps.queue.addAfter(name, WAIT_MS, { low: true });
+    deps.queue.addAfter(name, WAIT_MS);
     return;
   }
   try {

@@ -7,7 +7,7 @@ import { isKubeError, PROBE_POLICIES, type KubeClient } from '../../../platform/
 import { setConditions, stamp, type Change } from '../../../platform/kube/conditions.ts';
 import { printable } from '../../../base/printable.ts';
 import { MAX_POLICY_NAME, type ProbePolicy, type ProbePolicyStatus } from '../../../platform/kube/probe_policy.ts';
-import { runWorkers, workQueue } from '../../../platform/kube/queue.ts';
+import { WorkQueue } from '../../../platform/kube/queue.ts';
 import { startReflector } from '../../../platform/kube/reflector.ts';
 import type { Logger } from '../../../base/log.ts';
 import { MOST_SHARED } from '../../../base/limits.ts';
@@ -93,7 +93,7 @@ export interface SharedPolicies {
 
 export function watchSharedPolicies(deps: SharedPoliciesDeps): SharedPolicies {
   const { kube, store, log, namespace, stillLeading } = deps;
-  const queue = workQueue();
+  const queue = new WorkQueue();
   const seen = ({ metadata }: ProbePolicy): void => queue.add(metadata.name);
   const objects = startReflector<ProbePolicy>({
     client: kube,
@@ -111,8 +111,7 @@ export function watchSharedPolicies(deps: SharedPoliciesDeps): SharedPolicies {
   };
 
   // One at a time: there are few, and each locks the shared policies.
-  const workers = runWorkers(
-    queue,
+  queue.run(
     1,
     async (name) => {
       if (!stillLeading()) return;
@@ -128,7 +127,7 @@ export function watchSharedPolicies(deps: SharedPoliciesDeps): SharedPolicies {
   return {
     synced: objects.synced,
     async stop() {
-      await Promise.all([objects.stop(), workers.stop()]);
+      await Promise.all([objects.stop(), queue.stop()]);
     },
   };
 }
