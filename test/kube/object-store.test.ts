@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
-import { objectStore } from '../../src/platform/kube/object_store.ts';
+import { ObjectStore } from '../../src/platform/kube/object_store.ts';
 
 interface Thing {
   metadata: { name: string; namespace?: string; labels?: Record<string, string> };
   tags?: string[];
 }
 
-const store = () => objectStore<Thing>({ label: (thing) => thing.metadata.labels?.['x'], tag: (thing) => thing.tags });
+const store = () =>
+  new ObjectStore<Thing>({ label: (thing) => thing.metadata.labels?.['x'], tag: (thing) => thing.tags });
 const names = (things: Thing[]) => things.map(({ metadata }) => metadata.name).sort();
 
 describe('object store', () => {

@@ -3,32 +3,68 @@ import { keyOf, type KubeObject } from './kinds.ts';
 
 export type IndexFunction<T> = (object: T) => string | readonly string[] | undefined;
 
-export interface ObjectStore<T extends KubeObject> {
-  get(key: string): T | undefined;
-  list(): T[];
-  /** Objects for which the named index function returned this value. */
-  by(index: string, value: string): T[];
-  countBy(index: string, value: string): number;
-  keys(): IterableIterator<string>;
-  readonly size: number;
-}
-
-export interface WritableStore<T extends KubeObject> extends ObjectStore<T> {
-  set(object: T): T | undefined;
-  delete(key: string): T | undefined;
-}
-
 const asList = (values: string | readonly string[] | undefined): readonly string[] =>
   values === undefined ? [] : typeof values === 'string' ? [values] : values;
 
-export function objectStore<T extends KubeObject>(indexes: Record<string, IndexFunction<T>> = {}): WritableStore<T> {
-  const objects = new Map<string, T>();
-  const tables = new Map(
-    Object.entries(indexes).map(([name, values]) => [name, { values, keys: new Map<string, Set<string>>() }]),
-  );
+export class ObjectStore<T extends KubeObject> {
+  readonly #objects = new Map<string, T>();
+  readonly #tables: ReadonlyMap<string, { values: IndexFunction<T>; keys: Map<string, Set<string>> }>;
 
-  function unindex(key: string, object: T): void {
-    for (const { values, keys } of tables.values()) {
+  constructor(indexes: Record<string, IndexFunction<T>> = {}) {
+    this.#tables = new Map(
+      Object.entries(indexes).map(([name, values]) => [name, { values, keys: new Map<string, Set<string>>() }]),
+    );
+  }
+
+  get size(): number {
+    return this.#objects.size;
+  }
+
+  get(key: string): T | undefined {
+    return this.#objects.get(key);
+  }
+
+  list(): T[] {
+    return [...this.#objects.values()];
+  }
+
+  keys(): IterableIterator<string> {
+    return this.#objects.keys();
+  }
+
+  /** Objects for which the named index function returned this value. */
+  by(index: string, value: string): T[] {
+    return [...this.#keysBy(index, value)].map((key) => this.#objects.get(key)!);
+  }
+
+  countBy(index: string, value: string): number {
+    return this.#keysBy(index, value).size;
+  }
+
+  set(object: T): T | undefined {
+    const key = keyOf(object);
+    const before = this.#objects.get(key);
+    if (before !== undefined) this.#unindex(key, before);
+    this.#objects.set(key, object);
+    for (const { values, keys } of this.#tables.values()) {
+      for (const value of asList(values(object))) {
+        const set = keys.get(value);
+        if (set === undefined) keys.set(value, new Set([key]));
+        else set.add(key);
+      }
+    }
+    return before;
+  }
+
+  delete(key: string): T | undefined {
+    const before = this.#objects.get(key);
+    if (before !== undefined) this.#unindex(key, before);
+    this.#objects.delete(key);
+    return before;
+  }
+
+  #unindex(key: string, object: T): void {
+    for (const { values, keys } of this.#tables.values()) {
       for (const value of asList(values(object))) {
         const set = keys.get(value);
         set?.delete(key);
@@ -37,40 +73,11 @@ export function objectStore<T extends KubeObject>(indexes: Record<string, IndexF
     }
   }
 
-  function keysBy(index: string, value: string): ReadonlySet<string> | undefined {
-    const table = tables.get(index);
+  #keysBy(index: string, value: string): ReadonlySet<string> {
+    const table = this.#tables.get(index);
     if (table === undefined) throw new Error(`no index named ${index}`);
-    return table.keys.get(value);
+    return table.keys.get(value) ?? NONE;
   }
-
-  return {
-    get: (key) => objects.get(key),
-    list: () => [...objects.values()],
-    keys: () => objects.keys(),
-    by: (index, value) => [...(keysBy(index, value) ?? [])].map((key) => objects.get(key)!),
-    countBy: (index, value) => keysBy(index, value)?.size ?? 0,
-    get size() {
-      return objects.size;
-    },
-    set(object) {
-      const key = keyOf(object);
-      const before = objects.get(key);
-      if (before !== undefined) unindex(key, before);
-      objects.set(key, object);
-      for (const { values, keys } of tables.values()) {
-        for (const value of asList(values(object))) {
-          const set = keys.get(value);
-          if (set === undefined) keys.set(value, new Set([key]));
-          else set.add(key);
-        }
-      }
-      return before;
-    },
-    delete(key) {
-      const before = objects.get(key);
-      if (before !== undefined) unindex(key, before);
-      objects.delete(key);
-      return before;
-    },
-  };
 }
+
+const NONE: ReadonlySet<string> = new Set();

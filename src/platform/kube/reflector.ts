@@ -6,7 +6,7 @@ import { backoff, pause, type Backoff, type Pauses } from '../../base/retry.ts';
 import type { KubeClient, WatchEvent } from './client.ts';
 import { isKubeError, KubeError } from './errors.ts';
 import { keyOf, type KubeObject, type ResourceType } from './kinds.ts';
-import { objectStore, type IndexFunction, type ObjectStore, type WritableStore } from './object_store.ts';
+import { ObjectStore, type IndexFunction } from './object_store.ts';
 import { withoutManagedFields } from './slim.ts';
 
 export interface Handlers<T> {
@@ -50,22 +50,8 @@ export interface ReflectorOptions<T extends KubeObject> {
   pauses?: Pauses;
 }
 
-export interface Reflector<T extends KubeObject> extends ObjectStore<T> {
-  /** Resolves after the first LIST and its add handlers; rejects if stopped before. */
-  readonly synced: Promise<void>;
-  hasSynced(): boolean;
-  /** The resourceVersion that the cache has reached. */
-  version(): number;
-  /** Whether the cache includes a write, by the resourceVersion that the write returned. */
-  includes(resourceVersion: string | undefined): boolean;
-  /** False if the deadline passed first. */
-  waitFor(resourceVersion: string | undefined, deadlineMs: number): Promise<boolean>;
-  /** Starts a fresh, consistent LIST; resolves when it is in the cache. */
-  relist(): Promise<void>;
-  /** Milliseconds since anything was received, bookmarks included. */
-  silentMs(): number;
-  stop(): Promise<void>;
-}
+/** Nobody else writes into the cache. */
+export type Reflector<T extends KubeObject> = Omit<RunningReflector<T>, 'set' | 'delete'>;
 
 const numberOf = (resourceVersion: string | undefined): number =>
   resourceVersion === undefined ? 0 : Number(resourceVersion);
@@ -73,10 +59,9 @@ const numberOf = (resourceVersion: string | undefined): number =>
 export const startReflector = <T extends KubeObject>(options: ReflectorOptions<T>): Reflector<T> =>
   new RunningReflector(options);
 
-class RunningReflector<T extends KubeObject> implements Reflector<T> {
+class RunningReflector<T extends KubeObject> extends ObjectStore<T> {
   readonly #options: ReflectorOptions<T>;
   readonly #scope: Pick<ReflectorOptions<T>, 'namespace' | 'labelSelector' | 'fieldSelector'>;
-  readonly #store: WritableStore<T>;
   readonly #wait: Backoff;
   readonly #stopping = new AbortController();
   readonly #ready = Promise.withResolvers<void>();
@@ -89,28 +74,18 @@ class RunningReflector<T extends KubeObject> implements Reflector<T> {
   #relisters: (() => void)[] = [];
   readonly #running: Promise<void>;
 
-  readonly get: Reflector<T>['get'];
-  readonly list: Reflector<T>['list'];
-  readonly by: Reflector<T>['by'];
-  readonly countBy: Reflector<T>['countBy'];
-  readonly keys: Reflector<T>['keys'];
-
   constructor(options: ReflectorOptions<T>) {
+    super(options.indexes);
     this.#options = options;
     const { namespace, labelSelector, fieldSelector } = options;
     this.#scope = { namespace, labelSelector, fieldSelector };
-    this.#store = objectStore<T>(options.indexes);
-    ({ get: this.get, list: this.list, by: this.by, countBy: this.countBy, keys: this.keys } = this.#store);
     this.#wait = backoff(options.pauses ?? { first: 800, longest: 30_000 });
     this.#ready.promise.catch(() => {});
     this.#stopping.signal.addEventListener('abort', () => this.#watching?.abort());
     this.#running = this.#run();
   }
 
-  get size(): number {
-    return this.#store.size;
-  }
-
+  /** Resolves after the first LIST and its add handlers; rejects if stopped before. */
   get synced(): Promise<void> {
     return this.#ready.promise;
   }
@@ -119,14 +94,17 @@ class RunningReflector<T extends KubeObject> implements Reflector<T> {
     return this.#synced;
   }
 
+  /** The resourceVersion that the cache has reached. */
   version(): number {
     return this.#version;
   }
 
+  /** Whether the cache includes a write, by the resourceVersion that the write returned. */
   includes(resourceVersion: string | undefined): boolean {
     return numberOf(resourceVersion) <= this.#version;
   }
 
+  /** False if the deadline passed first. */
   waitFor(resourceVersion: string | undefined, deadlineMs: number): Promise<boolean> {
     const version = numberOf(resourceVersion);
     if (version <= this.#version) return Promise.resolve(true);
@@ -146,6 +124,7 @@ class RunningReflector<T extends KubeObject> implements Reflector<T> {
     });
   }
 
+  /** Starts a fresh, consistent LIST; resolves when it is in the cache. */
   relist(): Promise<void> {
     return new Promise((resolve) => {
       this.#relisters.push(resolve);
@@ -153,6 +132,7 @@ class RunningReflector<T extends KubeObject> implements Reflector<T> {
     });
   }
 
+  /** Milliseconds since anything was received, bookmarks included. */
   silentMs(): number {
     return performance.now() - this.#heardAt;
   }
@@ -214,7 +194,7 @@ class RunningReflector<T extends KubeObject> implements Reflector<T> {
     this.#relisters = [];
     try {
       const { present, listedAt } = await this.#pages();
-      for (const key of this.#store.keys()) if (!present.has(key)) this.#drop(key, undefined, true);
+      for (const key of this.keys()) if (!present.has(key)) this.#drop(key, undefined, true);
       this.#version = listedAt;
       this.#advance(listedAt);
       this.#heardAt = performance.now();
@@ -240,7 +220,7 @@ class RunningReflector<T extends KubeObject> implements Reflector<T> {
       for (const object of page.items) {
         const key = keyOf(object);
         present.add(key);
-        if (this.#store.get(key)?.metadata.resourceVersion !== object.metadata.resourceVersion) this.#put(object, true);
+        if (this.get(key)?.metadata.resourceVersion !== object.metadata.resourceVersion) this.#put(object, true);
       }
       next = page.continue;
       if (next === undefined) return { present, listedAt: numberOf(page.resourceVersion) };
@@ -303,7 +283,7 @@ class RunningReflector<T extends KubeObject> implements Reflector<T> {
   #put(received: T, relist: boolean): void {
     const { handlers = {}, keep } = this.#options;
     const object = this.#transform(received);
-    const before = this.#store.set(keep ? keep(object) : object);
+    const before = this.set(keep ? keep(object) : object);
     if (before === undefined) this.#tell(() => handlers.add?.(object, { relist }));
     else if (before.metadata.uid !== object.metadata.uid) {
       this.#tell(() => handlers.delete?.(before, { finalStateUnknown: true }));
@@ -313,7 +293,7 @@ class RunningReflector<T extends KubeObject> implements Reflector<T> {
   }
 
   #drop(key: string, last: T | undefined, finalStateUnknown: boolean): void {
-    const before = this.#store.delete(key);
+    const before = this.delete(key);
     if (before !== undefined) this.#tell(() => this.#options.handlers?.delete?.(last ?? before, { finalStateUnknown }));
   }
 
