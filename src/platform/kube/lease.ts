@@ -37,26 +37,7 @@ export interface LeaseOptions {
   onError?(error: unknown): void;
 }
 
-export interface Election {
-  readonly identity: string;
-  /** The epoch of this replica's leadership, or undefined. */
-  leading(): number | undefined;
-  /**
-   * Whether the lease is held for at least `marginMs` more. Call it right before each write that only a leader may
-   * make.
-   */
-  stillLeading(marginMs?: number): boolean;
-  /** Milliseconds since the last successful renewal was sent; Infinity when not leading. */
-  ageMs(): number;
-  /** The current leader, as last seen. */
-  seen(): { holder: string; epoch: number } | undefined;
-  /** The last terms, the latest first, as last seen. */
-  terms(): readonly LeaseTerm[];
-  /** Milliseconds since this replica saw the lease renewed by a holder; Infinity: nobody holds it. */
-  renewedAgoMs(): number;
-  /** Ends the candidacy; a leader stops its workers, then releases the lease. */
-  stop(): Promise<void>;
-}
+export type Election = Pick<Candidate, keyof Candidate>;
 
 /** While leading: the epoch, and the time of the last renewal by both clocks. */
 interface Lead {
@@ -68,7 +49,7 @@ interface Lead {
 
 export const startElection = (options: LeaseOptions): Election => new Candidate(options);
 
-class Candidate implements Election {
+class Candidate {
   readonly identity: string;
   readonly #options: LeaseOptions;
   readonly #namespace: string;
@@ -114,35 +95,47 @@ class Candidate implements Election {
     this.#running = this.#run();
   }
 
+  /** The epoch of this replica's leadership, or undefined. */
   leading(): number | undefined {
     return this.#lead?.epoch;
   }
 
+  /**
+   * Whether the lease is held for at least `marginMs` more. Call it right before each write that only a leader may
+   * make.
+   */
   stillLeading(marginMs = this.#marginMs): boolean {
     return this.#lead !== undefined && this.ageMs() + marginMs < this.#durationMs;
   }
 
-  /** Suspending a machine stops the monotonic clock but not the wall clock: the larger age is the safe one. */
+  /**
+   * Milliseconds since the last successful renewal was sent; Infinity when not leading. Suspending a machine stops the
+   * monotonic clock but not the wall clock: the larger age is the safe one.
+   */
   ageMs(): number {
     if (this.#lead === undefined) return Infinity;
     return Math.max(performance.now() - this.#lead.sentAt, Date.now() - this.#lead.sentWall);
   }
 
+  /** The current leader, as last seen. */
   seen(): { holder: string; epoch: number } | undefined {
     if (this.#sighting === undefined) return undefined;
     const { holder, epoch } = this.#sighting.record;
     return { holder, epoch };
   }
 
+  /** The last terms, the latest first, as last seen. */
   terms(): readonly LeaseTerm[] {
     return this.#sighting?.record.terms ?? [];
   }
 
+  /** Milliseconds since this replica saw the lease renewed by a holder; Infinity: nobody holds it. */
   renewedAgoMs(): number {
     if (this.#sighting === undefined || this.#sighting.record.holder === '') return Infinity;
     return performance.now() - this.#sighting.seenAt;
   }
 
+  /** Ends the candidacy; a leader stops its workers, then releases the lease. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     const isReleasable = await this.#stopLeading();
