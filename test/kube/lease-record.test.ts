@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
-import { TERMS_ANNOTATION, termsOf, withTerm, type LeaseTerm } from '../../src/platform/kube/lease_terms.ts';
-import { recordOf, sight, takeableInMs, type LeaseRecord } from '../../src/platform/kube/lease_record.ts';
+import {
+  recordOf,
+  sight,
+  takeableInMs,
+  TERMS_ANNOTATION,
+  termsOf,
+  withTerm,
+  type LeaseRecord,
+  type LeaseTerm,
+} from '../../src/platform/kube/lease_record.ts';
 
 const record = (changes: Partial<LeaseRecord> = {}): LeaseRecord => ({
   holder: 'a',

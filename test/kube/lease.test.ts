@@ -3,7 +3,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { CONFIG_MAPS, LEASES, makeClient, type ConfigMap, type KubeClient } from '../../src/platform/kube/client.ts';
 import { startElection, type Election, type LeaseOptions } from '../../src/platform/kube/lease.ts';
-import { termsOf } from '../../src/platform/kube/lease_terms.ts';
+import { termsOf } from '../../src/platform/kube/lease_record.ts';
 import { startReflector } from '../../src/platform/kube/reflector.ts';
 import { testApiServer, type TestApiServer } from './apiserver.ts';
 import { until } from '../until.ts';

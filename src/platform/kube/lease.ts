@@ -8,8 +8,15 @@ import { randomUUID } from 'node:crypto';
 import { pause } from '../../base/retry.ts';
 import { LEASES, type KubeClient, type Lease } from './client.ts';
 import { isKubeError } from './errors.ts';
-import { recordOf, sight, takeableInMs, type LeaseRecord, type Sighting } from './lease_record.ts';
-import { withTerm, type LeaseTerm } from './lease_terms.ts';
+import {
+  recordOf,
+  sight,
+  takeableInMs,
+  withTerm,
+  type LeaseRecord,
+  type LeaseTerm,
+  type Sighting,
+} from './lease_record.ts';
 import { startReflector } from './reflector.ts';
 
 export interface LeaseOptions {

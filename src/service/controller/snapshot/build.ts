@@ -10,7 +10,7 @@ import {
 } from '../../../platform/bus/cluster_snapshot.ts';
 import { RUNNER_PHASES, type RunnerState } from '../../../platform/bus/runner_phase.ts';
 import { conditionOf, stamp } from '../../../platform/kube/conditions.ts';
-import type { LeaseTerm } from '../../../platform/kube/lease_terms.ts';
+import type { LeaseTerm } from '../../../platform/kube/lease_record.ts';
 import { printable } from '../../../base/printable.ts';
 import type { ProbeJobStatus } from '../../../platform/kube/probe_job.ts';
 import { WALLS, type ProbePool } from '../../../platform/kube/probe_pool.ts';
