@@ -278,7 +278,7 @@ export class OriginFile {
       const { response } = await this.#transport.ask(undefined, context.count);
       if (response.statusCode !== 200) {
         drop(response);
-        throw this.#fail(refusedStatus(response.statusCode ?? 0));
+        throw this.#fail(refusedStatus(response.statusCode));
       }
       this.#stream = new OriginStream(response, context, `${this.#id}s${this.#restarts}:`, this.#head?.size);
     }
@@ -368,11 +368,11 @@ export class OriginFile {
   async #ask(part: Part, context: FileContext): Promise<OriginAnswer> {
     let { response } = await this.#request(part, context);
     // The target of the redirect may have expired.
-    if ([401, 403, 404, 410].includes(response.statusCode ?? 0) && this.#transport.forget()) {
+    if ([401, 403, 404, 410].includes(response.statusCode) && this.#transport.forget()) {
       drop(response);
       ({ response } = await this.#request(part, context));
     }
-    const status = response.statusCode ?? 0;
+    const status = response.statusCode;
     const given = contentRange(response);
     if (
       status === 206 &&

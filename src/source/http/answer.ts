@@ -1,3 +1,4 @@
+/** What an origin answers, in any protocol. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
 
@@ -11,55 +12,96 @@ export interface Sink {
   ended(error?: Error): void;
 }
 
-/**
- * An origin's response in any protocol: the part of an HTTP response that is used. Node's own responses have this
- * shape.
- */
-export type OriginAnswer = Readable & {
-  statusCode?: number | undefined;
-  headers: IncomingHttpHeaders;
-  complete: boolean;
-  /** Reads the body into memory, in place of a stream. */
-  into?(sink: Sink): void;
-};
+/** Where a body comes from. */
+interface Giver {
+  /** It may go on, after `give` was false. */
+  resume?(): unknown;
+  /** Nobody wants more of it. */
+  gone?(): void;
+  /** The same of one that writes into memory: `left` is called when it does so no more. */
+  leave?(left: () => void): void;
+}
 
-/** The response of an origin that does not speak HTTP. */
-export class StreamedAnswer extends Readable implements OriginAnswer {
+/** An HTTP response, or what stands for one: a stream, or read straight into the memory of whoever wants it. */
+export class OriginAnswer extends Readable {
   readonly statusCode: number;
   readonly headers: IncomingHttpHeaders;
   complete = false;
-  readonly #hooks: { resume?: () => void; gone?: () => void };
+  readonly #giver: Giver;
+  #sink: Sink | undefined;
 
-  constructor(
-    statusCode: number,
-    headers: IncomingHttpHeaders,
-    hooks: { resume?: () => void; gone?: () => void } = {},
-  ) {
-    super({ highWaterMark: 1 << 18 });
+  constructor(statusCode: number, headers: IncomingHttpHeaders, giver: Giver = {}, highWaterMark = 1 << 18) {
+    super({ highWaterMark });
     // An error of a discarded response must not be unhandled.
     this.on('error', () => {});
     this.statusCode = statusCode;
     this.headers = headers;
-    this.#hooks = hooks;
+    this.#giver = giver;
   }
 
-  /** False: send nothing more until `resume` is called. */
-  give(chunk: Buffer): boolean {
-    return this.destroyed || this.push(chunk);
+  into(sink: Sink): void {
+    for (
+      let bytes = this.read() as Buffer | null;
+      bytes !== null && !this.destroyed;
+      bytes = this.read() as Buffer | null
+    )
+      this.#copy(sink, bytes);
+    if (this.complete || this.destroyed) {
+      sink.ended(this.errored ?? undefined);
+      return;
+    }
+    this.#sink = sink;
+    this.#giver.resume?.();
+  }
+
+  /** Where the next bytes of the body belong, if it is read straight into memory; no more than `most`. */
+  space(most: number): Buffer | undefined {
+    const space = this.#sink?.space();
+    return space === undefined || space.length === 0 ? undefined : space.subarray(0, most);
+  }
+
+  /** Bytes are in the space. */
+  filled(count: number): void {
+    this.#sink?.filled(count);
+  }
+
+  /** False: nothing more until the next `resume`. `isLent`: the bytes are others after this call. */
+  give(bytes: Buffer, isLent = false): boolean {
+    if (this.destroyed) return true;
+    if (this.#sink === undefined) return this.push(isLent ? Buffer.from(bytes) : bytes);
+    this.#copy(this.#sink, bytes);
+    return true;
   }
 
   finish(): void {
     if (this.destroyed || this.complete) return;
     this.complete = true;
-    this.push(null);
+    if (this.#sink === undefined) this.push(null);
+    else this.#sink.ended();
   }
 
   override _read(): void {
-    this.#hooks.resume?.();
+    this.#giver.resume?.();
   }
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
-    this.#hooks.gone?.();
-    done(error);
+    this.#giver.gone?.();
+    if (this.#giver.leave === undefined) done(error);
+    else this.#giver.leave(() => done(error));
+    this.#sink?.ended(error ?? undefined);
+  }
+
+  #copy(sink: Sink, bytes: Buffer): void {
+    for (let at = 0; at < bytes.length && !this.destroyed;) {
+      const space = sink.space();
+      // It takes no more.
+      if (space.length === 0) {
+        this.destroy();
+        return;
+      }
+      const count = bytes.copy(space, 0, at);
+      at += count;
+      sink.filled(count);
+    }
   }
 }

@@ -9,7 +9,7 @@ import {
   sourceClosed,
   wrongProtocol,
 } from '../failures.ts';
-import { HttpAnswer } from './http_answer.ts';
+import { OriginAnswer } from './answer.ts';
 import { headEnd, LONGEST_HEAD, parseHead, ResponseError, type ResponseHead } from './response_head.ts';
 import { Backlog } from '../protocols/backlog.ts';
 
@@ -29,7 +29,7 @@ const MOST_INTERIM = 16;
 const PASSAGE = Buffer.allocUnsafeSlow(65_536);
 
 interface Asking {
-  resolve(answer: HttpAnswer): void;
+  resolve(answer: OriginAnswer): void;
   reject(error: Error): void;
   /** The connection has taken a request before. */
   reused: boolean;
@@ -45,7 +45,7 @@ export interface RequestOptions {
 }
 
 interface Reading {
-  answer: HttpAnswer;
+  answer: OriginAnswer;
   /** Bytes of the body that are still to come, or how it is decoded. */
   left: number | ChunkedBody | 'close';
   keepsAlive: boolean;
@@ -130,7 +130,7 @@ export class Connection {
   }
 
   /** `text`: the whole request, in Latin-1. */
-  async ask(text: string, { timeoutMs, signal, received }: RequestOptions): Promise<HttpAnswer> {
+  async ask(text: string, { timeoutMs, signal, received }: RequestOptions): Promise<OriginAnswer> {
     await this.#quiet;
     return new Promise((resolve, reject) => {
       if (signal.aborted || !this.isOpen) {
@@ -154,7 +154,7 @@ export class Connection {
   }
 
   /** Reading goes on after a pause. */
-  resume(answer: HttpAnswer): void {
+  #resumed(answer: OriginAnswer): void {
     if (this.#reading?.answer === answer) this.#resume();
   }
 
@@ -162,7 +162,7 @@ export class Connection {
    * Whoever reads this answer has left: what is still to come of it is of no use. `left`: nothing more is read into its
    * memory. What TLS has deciphered it writes there to the last byte, although the socket is destroyed meanwhile.
    */
-  leave(answer: HttpAnswer, left: () => void): void {
+  #left(answer: OriginAnswer, left: () => void): void {
     if (this.#reading?.answer === answer) this.#fail();
     if (this.#dead && !this.#isClosed) this.#socket!.once('close', left);
     else left();
@@ -230,7 +230,11 @@ export class Connection {
   }
 
   #answer({ status, headers, body, keepsAlive, keptMs }: ResponseHead): void {
-    const answer = new HttpAnswer(status, headers, this);
+    const giver = {
+      resume: (): void => this.#resumed(answer),
+      leave: (left: () => void): void => this.#left(answer, left),
+    };
+    const answer: OriginAnswer = new OriginAnswer(status, headers, giver, 65_536);
     this.#keptMs = keptMs;
     this.#reading = { answer, left: body === 'chunked' ? new ChunkedBody() : body, keepsAlive };
     const { resolve } = this.#endAsking()!;
@@ -252,8 +256,8 @@ export class Connection {
     return bytes.subarray(body.length);
   }
 
-  #pass(answer: HttpAnswer, bytes: Buffer): void {
-    if (answer.give(bytes)) return;
+  #pass(answer: OriginAnswer, bytes: Buffer): void {
+    if (answer.give(bytes, true)) return;
     if (this.#paused) return;
     this.#paused = true;
     this.#socket?.pause();

@@ -54,7 +54,7 @@ export async function exchange(context: Exchange, first: Target, headers: Record
       ...authorization(context.access, target),
     });
     context.count.request(fresh);
-    const status = response.statusCode ?? 0;
+    const status = response.statusCode;
     if (
       !learned &&
       context.access?.keys !== undefined &&

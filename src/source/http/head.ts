@@ -17,7 +17,7 @@ export interface Head {
 const KEPT = ['content-type', 'last-modified', 'content-encoding', 'content-disposition', 'content-language'];
 
 export function readHead(response: OriginAnswer, url: string): Head {
-  const status = response.statusCode ?? 0;
+  const status = response.statusCode;
   const { headers } = response;
   const given = contentRange(response);
   const common = {

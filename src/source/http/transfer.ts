@@ -9,67 +9,15 @@ export interface Transfer {
 }
 
 /**
- * Passes each piece of a body to `take` until that returns false or the body ends. Rejects if the connection breaks or
- * is silent for too long. Leaving a body early closes its connection.
+ * Reads a body into memory: `space` is where the next bytes belong, and empty if no more are wanted. Rejects if the
+ * connection breaks or is silent for too long. Leaving a body early closes its connection.
  */
-function pipeBody(
-  response: OriginAnswer,
-  { idleMs, pace, signal }: Transfer,
-  take: (chunk: Buffer) => boolean,
-): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const finish = (error?: Error): void => {
-      clearTimeout(idle);
-      signal.removeEventListener('abort', onAbort);
-      response.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose);
-      if (error !== undefined || !response.complete) response.destroy();
-      if (error === undefined) {
-        if (response.complete) pace.whole(received);
-        resolve();
-      } else reject(error);
-    };
-    const idle = setTimeout(() => finish(stoppedSending()), idleMs);
-    let received = 0;
-    const left = (): number => Number(response.headers['content-length'] ?? NaN) - received;
-    const onData = (chunk: Buffer): void => {
-      idle.refresh();
-      received += chunk.length;
-      try {
-        // After the last byte the end follows at once, and frees the connection for the next request.
-        if (!take(chunk) && left() !== 0) finish();
-      } catch (error) {
-        finish(error as Error);
-      }
-    };
-    const onAbort = (): void => finish(sourceClosed());
-    signal.addEventListener('abort', onAbort, { once: true });
-    const onEnd = (): void => finish();
-    const onClose = (): void => {
-      if (response.complete) finish();
-      else finish(brokenConnection());
-    };
-    response.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose);
-  });
-}
-
-/** As `pipeBody`, into memory: `space` is where the next bytes belong, and empty if no more are wanted. */
 export function fillBody(
   response: OriginAnswer,
-  transfer: Transfer,
+  { idleMs, pace, signal }: Transfer,
   space: () => Buffer,
   filled: (count: number) => void,
 ): Promise<void> {
-  if (response.into === undefined)
-    return pipeBody(response, transfer, (chunk) => {
-      for (let at = 0; at < chunk.length;) {
-        const length = chunk.copy(space(), 0, at);
-        if (length === 0) return false;
-        at += length;
-        filled(length);
-      }
-      return space().length > 0;
-    });
-  const { idleMs, pace, signal } = transfer;
   return new Promise((resolve, reject) => {
     let isOver = false;
     let received = 0;
@@ -97,7 +45,7 @@ export function fillBody(
       onAbort();
       return;
     }
-    response.into!({
+    response.into({
       space,
       filled(bytes) {
         idle.refresh();

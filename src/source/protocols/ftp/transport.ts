@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { StreamedAnswer } from '../../http/answer.ts';
+import { OriginAnswer } from '../../http/answer.ts';
 import { SourceError } from '../../error.ts';
 import { unreadableAddress } from '../../failures.ts';
 import type { SocketContext } from '../protocol.ts';
@@ -127,7 +127,7 @@ export function ftpTransport(context: SocketContext): Transport {
     }
   };
 
-  const transfer = async ({ from, to }: Part, count: SocketContext['count']): Promise<StreamedAnswer> => {
+  const transfer = async ({ from, to }: Part, count: SocketContext['count']): Promise<OriginAnswer> => {
     let running: { control: FtpControl; data: DataConnection };
     const left = parked?.at === from ? unpark() : undefined;
     if (left !== undefined && !left.data.socket.destroyed) running = left;
@@ -161,7 +161,7 @@ export function ftpTransport(context: SocketContext): Transport {
       } else void leave(control, data);
     };
     const partial = from > 0 || (to !== Infinity && size !== undefined);
-    const answer = new StreamedAnswer(
+    const answer = new OriginAnswer(
       partial ? 206 : 200,
       {
         ...(end === Infinity ? {} : { 'content-length': String(end - from) }),
@@ -230,8 +230,8 @@ function charge(data: DataConnection, count: SocketContext['count']): void {
   count.bytes(fresh);
 }
 
-function emptied(): StreamedAnswer {
-  const answer = new StreamedAnswer(200, { 'content-length': '0' });
+function emptied(): OriginAnswer {
+  const answer = new OriginAnswer(200, { 'content-length': '0' });
   answer.finish();
   return answer;
 }

@@ -1,4 +1,4 @@
-import { StreamedAnswer } from '../../http/answer.ts';
+import { OriginAnswer } from '../../http/answer.ts';
 import { isSourceError } from '../../error.ts';
 import { offline } from '../../failures.ts';
 import type { SocketContext } from '../protocol.ts';
@@ -21,10 +21,10 @@ export type OpenStream = (context: SocketContext, sink: Sink) => Promise<Session
 /** Responds as soon as the first data arrives: before that the stream counts as offline. */
 export function liveTransport(context: SocketContext, type: string, load: () => Promise<OpenStream>): Transport {
   const { url } = context.source;
-  const ask = async (): Promise<{ response: StreamedAnswer; url: string }> => {
+  const ask = async (): Promise<{ response: OriginAnswer; url: string }> => {
     let session: Session | undefined;
     let gone = false;
-    const answer = new StreamedAnswer(
+    const answer = new OriginAnswer(
       200,
       { 'content-type': type },
       {

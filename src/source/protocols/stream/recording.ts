@@ -1,4 +1,4 @@
-import { StreamedAnswer } from '../../http/answer.ts';
+import { OriginAnswer } from '../../http/answer.ts';
 import type { OriginFile } from '../../file/origin_file.ts';
 import type { Piece, Reader } from '../../reader.ts';
 import { ownTransport, type Transport } from '../../http/transport.ts';
@@ -13,7 +13,7 @@ export function recordingTransport(live: OriginFile, limits = { ms: RECORDING_MS
   return ownTransport(live.url, async ({ from, to } = { from: 0, to: Infinity }) => {
     const { body, type } = await (recorded ??= record(live, limits));
     const part = body.subarray(from, to);
-    const answer = new StreamedAnswer(206, {
+    const answer = new OriginAnswer(206, {
       'content-type': type,
       'content-length': String(part.length),
       'content-range': `bytes ${from}-${from + part.length - 1}/${body.length}`,

@@ -4,7 +4,7 @@ import { CHUNK_BYTES, chunkCipher, cutter, readTokenOf, STORED_CHUNK_BYTES, stor
 import type { UploadPlace } from '../../upload/place.ts';
 import { isSourceError } from '../../error.ts';
 import { brokenConnection, lostUpload, sourceClosed, unreadableScheme } from '../../failures.ts';
-import { StreamedAnswer } from '../../http/answer.ts';
+import { OriginAnswer } from '../../http/answer.ts';
 import { ownTransport, type Part, type Transport } from '../../http/transport.ts';
 import type { SocketContext } from '../protocol.ts';
 
@@ -64,12 +64,12 @@ function opened(
     partial,
     count,
   }: Part & { place: UploadPlace; first: number; partial: boolean; count: Context['count'] },
-): StreamedAnswer {
+): OriginAnswer {
   const cipher = chunkCipher(place.key);
   const chunks = cutter(STORED_CHUNK_BYTES);
   let index = first;
   let at = first * CHUNK_BYTES;
-  const answer = new StreamedAnswer(
+  const answer = new OriginAnswer(
     partial ? 206 : 200,
     {
       'content-length': String(to - from),
