@@ -25,7 +25,7 @@ import type { Rewriter } from './playlist/rewriter.ts';
 import type { Source } from './source.ts';
 import { recordingTransport } from './protocols/stream/recording.ts';
 import { isWeb, targetOf, type S3Settings } from './address/target.ts';
-import { webTransport, type Transport } from './http/transport.ts';
+import { loadedTransport, webTransport, type Transport } from './http/transport.ts';
 
 /** The job and tool that a proxy secret identifies, so that no tool can act as another. */
 export interface Login {
@@ -350,8 +350,10 @@ export class Job {
   }
 
   #open(verify: boolean, meter: Meter): Transport {
-    if (this.protocol.open === undefined) throw unreadableScheme(this.source.scheme);
-    return this.protocol.open(this.socketContext(verify, meter));
+    const { open } = this.protocol;
+    if (open === undefined) throw unreadableScheme(this.source.scheme);
+    const context = this.socketContext(verify, meter);
+    return loadedTransport(this.source.url, () => open(context));
   }
 
   #file(url: string, meter: Meter, { verify, anonymous: unsigned, recorded = false }: Opened): OriginFile {

@@ -72,7 +72,7 @@ export const ownTransport = (url: string, ask: Transport['ask']): Transport => (
   roundTripMs: () => Infinity,
 });
 
-/** A transport whose code is loaded by the first request: a warm runner mostly reads web addresses. */
+/** A transport that is made by the first request. */
 export function loadedTransport(url: string, load: () => Promise<Transport>): Transport {
   let loading: Promise<Transport> | undefined;
   return ownTransport(url, async (part, count) => (await (loading ??= load())).ask(part, count));

@@ -27,7 +27,8 @@ export interface Protocol {
   parse(text: string, scheme: string, options: ParseOptions): Source;
   /** For sources read over HTTP: the address to fetch. Absent: read by `open`, or by tools through a relay. */
   webUrl?(source: Source, settings: S3Settings): string;
-  open?(context: SocketContext): Transport;
+  /** Loads the code of the protocol: a warm runner mostly reads web addresses. */
+  open?(context: SocketContext): Promise<Transport>;
   /** For streams: the extension under which a tool gets the beginning of the stream as a file. */
   recordedAs?: string;
   /** For streams that tools read themselves through a relay: the protocol's name, for errors of tools that cannot. */

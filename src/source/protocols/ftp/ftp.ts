@@ -1,12 +1,10 @@
 /** Files on FTP servers. */
 import { networkAddress } from '../../address/network.ts';
 import { classOf } from '../../address/text.ts';
-import { loadedTransport } from '../../http/transport.ts';
 import type { Protocol } from '../protocol.ts';
 
 export const ftp: Protocol = {
   schemes: { ftp: { port: 21, countsAs: 'ftp' } },
   parse: (text, scheme) => networkAddress(scheme, text, classOf).source,
-  open: (context) =>
-    loadedTransport(context.source.url, async () => (await import('./transport.ts')).ftpTransport(context)),
+  open: async (context) => (await import('./transport.ts')).ftpTransport(context),
 };

@@ -6,7 +6,7 @@ import { liveTransport } from '../stream/live.ts';
 export const rtmp: Protocol = {
   schemes: { rtmp: { port: 1935, countsAs: 'rtmp' }, rtmps: { port: 443, countsAs: 'rtmp' } },
   parse: (text, scheme) => networkAddress(scheme, text).source,
-  open: (context) => liveTransport(context, 'video/x-flv', async () => (await import('./session.ts')).openRtmp),
+  open: async (context) => liveTransport(context, 'video/x-flv', (await import('./session.ts')).openRtmp),
   recordedAs: 'flv',
   keyInPath: true,
 };

@@ -13,6 +13,6 @@ export const srt: Protocol = {
     if (mode !== null && mode !== 'caller') throw invalid('an srt url can only call (mode=caller)');
     return path === '/' ? { ...source, url: source.url.replace(/\/(?=\?|$)/, '') } : source;
   },
-  open: (context) => liveTransport(context, 'video/mp2t', async () => (await import('./session.ts')).openSrt),
+  open: async (context) => liveTransport(context, 'video/mp2t', (await import('./session.ts')).openSrt),
   recordedAs: 'ts',
 };

@@ -16,10 +16,10 @@ export interface Session {
   resume(): void;
   close(): void;
 }
-export type OpenStream = (context: SocketContext, sink: Sink) => Promise<Session>;
+type OpenStream = (context: SocketContext, sink: Sink) => Promise<Session>;
 
 /** Responds as soon as the first data arrives: before that the stream counts as offline. */
-export function liveTransport(context: SocketContext, type: string, load: () => Promise<OpenStream>): Transport {
+export function liveTransport(context: SocketContext, type: string, open: OpenStream): Transport {
   const { url } = context.source;
   const ask = async (): Promise<{ response: OriginAnswer; url: string }> => {
     let session: Session | undefined;
@@ -57,13 +57,11 @@ export function liveTransport(context: SocketContext, type: string, load: () => 
     try {
       await Promise.race([
         first.promise,
-        load()
-          .then((open) => open(context, sink))
-          .then((made) => {
-            session = made;
-            if (gone) made.close();
-            return first.promise;
-          }),
+        open(context, sink).then((made) => {
+          session = made;
+          if (gone) made.close();
+          return first.promise;
+        }),
       ]);
       return { response: answer, url };
     } catch (error) {

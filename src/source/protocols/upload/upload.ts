@@ -3,7 +3,6 @@ import type { UploadPlace } from '../../upload/place.ts';
 import { SourceError } from '../../error.ts';
 import { encodeStrictly } from '../../address/s3.ts';
 import { classOf } from '../../address/text.ts';
-import { loadedTransport } from '../../http/transport.ts';
 import type { Source } from '../../source.ts';
 import type { Protocol } from '../protocol.ts';
 
@@ -15,8 +14,7 @@ export const upload: Protocol = {
   parse() {
     throw new SourceError('source-scheme', `${SCHEME}:// sources cannot be read`);
   },
-  open: (context) =>
-    loadedTransport(context.source.url, async () => (await import('./transport.ts')).uploadTransport(context)),
+  open: async (context) => (await import('./transport.ts')).uploadTransport(context),
 };
 
 /** `name`: as the caller gave it; only its last segment is kept. */
