@@ -25,17 +25,23 @@ export const KINDS: readonly Kind[] = ['file', ...ENDPOINT_TOOLS, 'compare'];
 /** Maximum number of tools of a job; for a comparison, of runs. */
 export const MOST_TOOLS = 8;
 
-/**
- * Reasons of the `Succeeded` condition, shown in the State column. The condition is Unknown until the job ends, and
- * True only for Completed.
- */
-const REASONS = [
+/** Reasons why a job waits. */
+export const WAITING = [
   'Queued',
   'TokenAtLimit',
   'AccountAtLimit',
   'AccountAtShare',
   'NoRunner',
   'IsolationMissing',
+] as const;
+export type WaitingCause = (typeof WAITING)[number];
+
+/**
+ * Reasons of the `Succeeded` condition, shown in the State column. The condition is Unknown until the job ends, and
+ * True only for Completed.
+ */
+const REASONS = [
+  ...WAITING,
   'Running',
   'Completed',
   'ToolFailed',
@@ -55,20 +61,6 @@ const REASONS = [
   'InternalError',
 ] as const;
 export type Reason = (typeof REASONS)[number];
-
-/** Reasons why a job waits. */
-export type WaitingCause = Extract<
-  Reason,
-  'Queued' | 'TokenAtLimit' | 'AccountAtLimit' | 'AccountAtShare' | 'NoRunner' | 'IsolationMissing'
->;
-export const WAITING: readonly WaitingCause[] = [
-  'Queued',
-  'TokenAtLimit',
-  'AccountAtLimit',
-  'AccountAtShare',
-  'NoRunner',
-  'IsolationMissing',
-];
 
 const sealed = (what: string) =>
   text(24576, { description: `${what} as a compact JWE. Only the API server of Probeyard may set it.` });
