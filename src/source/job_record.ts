@@ -4,49 +4,49 @@ import { readFailure } from './failures.ts';
 import { redactUrl } from './address/redact.ts';
 import type { Exchange } from './http/exchange.ts';
 import type { Failure, JobStats, SourceLog } from './job_options.ts';
-import { Meters, type Meter } from './meter.ts';
+import { Meter } from './meter.ts';
 
 const MOST_REFUSED = 20;
+
+interface RecordOptions {
+  main: string;
+  log: SourceLog | undefined;
+  redact(text: string): string;
+  shown(url: string): string;
+  /** Called with each piece, and with the bytes of all. It throws if they are too many. */
+  received(count: number, all: number): void;
+}
 
 /** What a job read, which addresses were refused, and what could not be read. */
 export class JobRecord {
   readonly #stats: Omit<JobStats, 'origin'> = { ioUsage: 0, requests: 0, connections: 0, failures: {}, refused: [] };
-  readonly #meters: Meters;
-  readonly #options: {
-    main: string;
-    log: SourceLog | undefined;
-    redact(text: string): string;
-    shown(url: string): string;
+  readonly #meters = new Map<string, Meter>();
+  readonly #options: RecordOptions;
+  /** Of all tools together. */
+  readonly #count: Exchange['count'] = {
+    request: (fresh) => {
+      this.#stats.requests++;
+      if (fresh) this.#stats.connections++;
+    },
+    bytes: (bytes) => {
+      this.#stats.ioUsage += bytes;
+      this.#options.received(bytes, this.#stats.ioUsage);
+    },
   };
 
-  /** `received`: of each piece, with the bytes of all. It throws if they are too many. */
-  constructor(options: {
-    main: string;
-    log: SourceLog | undefined;
-    redact(text: string): string;
-    shown(url: string): string;
-    received(count: number, all: number): void;
-  }) {
+  constructor(options: RecordOptions) {
     this.#options = options;
-    const count: Exchange['count'] = {
-      request: (fresh) => {
-        this.#stats.requests++;
-        if (fresh) this.#stats.connections++;
-      },
-      bytes: (bytes) => {
-        this.#stats.ioUsage += bytes;
-        options.received(bytes, this.#stats.ioUsage);
-      },
-    };
-    this.#meters = new Meters(count);
   }
 
   meter(tool: string): Meter {
-    return this.#meters.of(tool);
+    let meter = this.#meters.get(tool);
+    if (meter === undefined) this.#meters.set(tool, (meter = new Meter(this.#count)));
+    return meter;
   }
 
   stats(): JobStats {
-    return structuredClone({ ...this.#stats, origin: this.#meters.uses() });
+    const origin = Object.fromEntries([...this.#meters].map(([tool, { use }]) => [tool, use]));
+    return structuredClone({ ...this.#stats, origin });
   }
 
   failed(error: unknown, url: string, tool: string): Failure {

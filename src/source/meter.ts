@@ -49,25 +49,3 @@ export class Meter implements Count {
     if (--this.#waiting === 0) this.#use.ms += performance.now() - this.#since;
   }
 }
-
-/** One for each tool of a job. */
-export class Meters {
-  readonly #job: Count;
-  readonly #byTool = new Map<string, Meter>();
-
-  constructor(job: Count) {
-    this.#job = job;
-  }
-
-  of(tool: string): Meter {
-    const known = this.#byTool.get(tool);
-    if (known !== undefined) return known;
-    const made = new Meter(this.#job);
-    this.#byTool.set(tool, made);
-    return made;
-  }
-
-  uses(): Record<string, OriginUse> {
-    return Object.fromEntries([...this.#byTool].map(([tool, { use }]) => [tool, use]));
-  }
-}
