@@ -3,15 +3,10 @@
  * those on by default, because false passes no argument.
  */
 import { WRITER_NAMES } from './ffprobe_writers.ts';
-import type { OptionSpec } from './option.ts';
+import { toggle, type OptionSpec } from './option.ts';
 
-const flag = (name: string, byDefault: boolean, description: string): OptionSpec => ({
-  name,
-  type: 'boolean',
-  default: byDefault,
-  flag: name,
-  description,
-});
+const flag = (name: string, byDefault: boolean, description: string): OptionSpec =>
+  toggle(name, description, { default: byDefault, flag: name });
 const text = (name: string, description: string): OptionSpec => ({
   name,
   type: 'string',
@@ -99,12 +94,7 @@ export const FFPROBE_OPTIONS: readonly OptionSpec[] = [
     ...flag('skip_estimate_duration_from_pts', false, 'Do not estimate the duration from the last packets.'),
     passed: '1',
   },
-  {
-    name: 'tls_verify',
-    type: 'boolean',
-    default: false,
-    description: 'Refuse a source whose certificate does not verify.',
-  },
+  toggle('tls_verify', 'Refuse a source whose certificate does not verify.'),
   shaping(text('show_entries', 'Only these entries: section=name,name:section=name.')),
   shaping(text('select_streams', 'Only streams that this specifier selects.')),
   shaping(text('read_intervals', 'Only these parts: start%end, with + for lengths and # for packets.')),

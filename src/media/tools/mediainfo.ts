@@ -1,5 +1,5 @@
 /** mediainfo: its options, its arguments, and how its output is read. */
-import { OptionError, readOptions, type OptionSpec } from './option.ts';
+import { OptionError, readOptions, toggle, type OptionSpec } from './option.ts';
 import { findsPcm, type InFile, type InImage, type Program } from './tool.ts';
 
 export const MEDIAINFO_OUTPUTS = [
@@ -48,7 +48,7 @@ export const MEDIAINFO_OPTIONS: readonly OptionSpec[] = [
     reported: 'Output',
     description: 'Format of the output.',
   },
-  { name: 'full', type: 'boolean', default: false, reported: 'Full', description: 'Every internal field too.' },
+  toggle('full', 'Every internal field too.', { reported: 'Full' }),
   // `file://` here would make it read a file, so only a language name is accepted.
   {
     name: 'language',
@@ -68,24 +68,12 @@ export const MEDIAINFO_OPTIONS: readonly OptionSpec[] = [
     reported: 'ParseSpeed',
     description: 'How much is read: from 0 (as little as possible) to 1 (everything).',
   },
-  {
-    name: 'read_by_human',
-    shapes: true,
-    type: 'boolean',
-    default: false,
-    reported: 'ReadByHuman',
-    description: 'Values made for reading.',
-  },
-  {
-    name: 'details',
-    extra: true,
-    shapes: true,
-    type: 'boolean',
-    default: false,
-    reported: 'Details',
-    description:
-      'The structure of the file (MediaTrace) in place of its fields: XML with `output=XML`, otherwise text.',
-  },
+  toggle('read_by_human', 'Values made for reading.', { shapes: true, reported: 'ReadByHuman' }),
+  toggle(
+    'details',
+    'The structure of the file (MediaTrace) in place of its fields: XML with `output=XML`, otherwise text.',
+    { extra: true, shapes: true, reported: 'Details' },
+  ),
   {
     name: 'inform',
     extra: true,
@@ -98,21 +86,12 @@ export const MEDIAINFO_OPTIONS: readonly OptionSpec[] = [
     lines: true,
     description: 'Template of the output, which is text: `General;%Format%`, one line for each kind of stream.',
   },
-  {
-    name: 'cover_data',
+  toggle('cover_data', 'Pictures in the file as base64, in the output; they count to its limit.', {
     extra: true,
     shapes: true,
-    type: 'boolean',
-    default: false,
     reported: 'Cover_Data',
-    description: 'Pictures in the file as base64, in the output; they count to its limit.',
-  },
-  {
-    name: 'ssl_ignore_security',
-    type: 'boolean',
-    default: false,
-    description: 'Accept a source whose certificate does not verify.',
-  },
+  }),
+  toggle('ssl_ignore_security', 'Accept a source whose certificate does not verify.'),
 ];
 
 /** From `--Info_OutputFormats`: one name per line, followed by its description. */

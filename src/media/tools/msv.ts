@@ -1,37 +1,24 @@
 /** The HLS validator: a program of Probeyard itself, run in the tools container like any other. */
-import { readOptions, type OptionSpec } from './option.ts';
+import { readOptions, toggle, type OptionSpec } from './option.ts';
 import { MAX_TIMEOUT_MS } from '../../base/limits.ts';
 import { lastLine, type InFile, type Program, type WithEndpoint } from './tool.ts';
 
 const MSV_OPTIONS: readonly OptionSpec[] = [
-  {
-    name: 'parse_playlist_only',
-    type: 'boolean',
-    default: true,
-    description:
-      'Validate only the playlists; false: segments are sampled and measured too, and a live playlist is watched.',
-  },
-  {
-    name: 'measure_all_segments',
-    type: 'boolean',
-    default: false,
-    description:
-      'Measure every segment, not a sample, as far as 1 GB and the time of the request reach. Implies ' +
+  toggle(
+    'parse_playlist_only',
+    'Validate only the playlists; false: segments are sampled and measured too, and a live playlist is watched.',
+    { default: true },
+  ),
+  toggle(
+    'measure_all_segments',
+    'Measure every segment, not a sample, as far as 1 GB and the time of the request reach. Implies ' +
       'parse_playlist_only=false.',
-  },
-  {
-    name: 'enable_cli_output',
-    type: 'boolean',
-    default: false,
-    description: 'Add the report as text for a terminal.',
-  },
-  {
-    name: 'enable_playlist_text',
-    type: 'boolean',
-    default: false,
-    description:
-      'Add the lines of each playlist, without secrets: up to 512 KB more, so that they are not sent unasked.',
-  },
+  ),
+  toggle('enable_cli_output', 'Add the report as text for a terminal.'),
+  toggle(
+    'enable_playlist_text',
+    'Add the lines of each playlist, without secrets: up to 512 KB more, so that they are not sent unasked.',
+  ),
 ];
 
 const STREAM = 'https://media.example.com/live/master.m3u8';

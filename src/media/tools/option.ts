@@ -44,6 +44,15 @@ export interface OptionSpec {
   description?: string;
 }
 
+/** A switch that is off by default. */
+export const toggle = (name: string, description: string, more: Partial<OptionSpec> = {}): OptionSpec => ({
+  name,
+  type: 'boolean',
+  default: false,
+  description,
+  ...more,
+});
+
 export class OptionError extends Error {
   readonly code = 'option-invalid';
   readonly option: string;
