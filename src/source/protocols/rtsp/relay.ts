@@ -10,16 +10,9 @@ import { encodeRtsp, headerOf, RtspReader, type RtspMessage } from './message.ts
 import { rtspNames, type Names } from './names.ts';
 import { RtspUpstream, type RtspResponse } from './upstream.ts';
 
-const METHODS: ReadonlySet<string> = new Set([
-  'OPTIONS',
-  'DESCRIBE',
-  'SETUP',
-  'PLAY',
-  'PAUSE',
-  'TEARDOWN',
-  'GET_PARAMETER',
-  'SET_PARAMETER',
-]);
+const METHODS: ReadonlySet<string> = new Set(
+  'OPTIONS DESCRIBE SETUP PLAY PAUSE TEARDOWN GET_PARAMETER SET_PARAMETER'.split(' '),
+);
 
 /** Limit of queued requests. A normal tool has one or two. */
 const MOST_WAITING = 32;
