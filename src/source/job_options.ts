@@ -24,7 +24,7 @@ export interface JobOptions {
    * and no RTSP.
    */
   live?: readonly string[];
-  /** Tools that get playlists unmodified, with headers that describe them (playlist/place_headers.ts). */
+  /** Tools that get playlists unmodified, with headers that describe them (playlist/parameters.ts). */
   readPlaylistsAsTheyAre?: readonly string[];
   /** Whether a tool fetches files that a file of any format refers to: they are read with the source's credentials. */
   followsParts?: boolean;

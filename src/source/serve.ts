@@ -5,7 +5,7 @@ import type { Piece } from './reader.ts';
 import { fromPath, rootsOf } from './playlist/mapping.ts';
 import type { Head } from './http/head.ts';
 import type { OriginFile } from './file/origin_file.ts';
-import { PARAMETERS_HEADER, PLACE_HEADER } from './playlist/place_headers.ts';
+import { PARAMETERS_HEADER, PLACE_HEADER } from './playlist/parameters.ts';
 import { parametersOf, playlistKind, readPlaylist, type Playlist } from './playlist/playlist.ts';
 
 /** A request of a tool. */

@@ -3,7 +3,7 @@
  * directly.
  */
 import { toPath } from '../../source/playlist/mapping.ts';
-import { PARAMETERS_HEADER, PLACE_HEADER } from '../../source/playlist/place_headers.ts';
+import { PARAMETERS_HEADER, PLACE_HEADER } from '../../source/playlist/parameters.ts';
 
 export interface Wanted {
   /** Maximum number of bytes to read. */

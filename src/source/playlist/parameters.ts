@@ -6,6 +6,13 @@
 import { randomBytes } from 'node:crypto';
 import { resolveReference, sameAuthority, targetOf, type Target } from '../address/target.ts';
 
+/**
+ * Headers for a tool that reads playlists unmodified: the final address of a text, which is the base of its references,
+ * and parameters of the source's query. The tool requests parameters by name, separated by commas.
+ */
+export const PLACE_HEADER = 'x-source-place';
+export const PARAMETERS_HEADER = 'x-source-parameters';
+
 const MOST_NAMES = 16;
 /** A shorter value could be guessed, and would match unrelated text. */
 const SHORTEST = 6;
