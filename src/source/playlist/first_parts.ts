@@ -27,7 +27,7 @@ export function firstParts(kind: PlaylistKind, text: string, base: string): Part
   });
 }
 
-export interface Named {
+interface Named {
   reference: string;
   /** What it is relative to; the playlist by default. */
   from?: string;
