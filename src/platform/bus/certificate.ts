@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { connect as connectTcp, isIP } from 'node:net';
 import { connect as connectTls } from 'node:tls';
+import { within } from '../../base/retry.ts';
 import { connectBus } from './connect.ts';
 import { asBusError, BusError } from './errors.ts';
 import { INBOX, RELOAD } from './permissions.ts';
@@ -23,10 +24,6 @@ export async function presentedCertificate(url: string, caFile: string | undefin
   const ca = caFile ? await readFile(caFile) : undefined;
   const socket = connectTcp(Number(port || 4222), host);
   const { promise, resolve, reject } = Promise.withResolvers<Presented | undefined>();
-  const timer = setTimeout(
-    () => reject(new BusError('timeout', `${host}: no TLS handshake within ${DIAL_MS} ms`)),
-    DIAL_MS,
-  );
   let text = '';
   const greeted = (frame: Buffer): void => {
     text += frame.toString('latin1');
@@ -56,12 +53,8 @@ export async function presentedCertificate(url: string, caFile: string | undefin
     .on('data', greeted)
     .on('error', reject)
     .on('close', () => reject(new BusError('disconnected', `${host}: closed before the TLS handshake was done`)));
-  try {
-    return await promise;
-  } finally {
-    clearTimeout(timer);
-    socket.destroy();
-  }
+  const late = (): BusError => new BusError('timeout', `${host}: no TLS handshake within ${DIAL_MS} ms`);
+  return within(DIAL_MS, promise, late).finally(() => socket.destroy());
 }
 
 export interface Reload {

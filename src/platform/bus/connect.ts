@@ -9,6 +9,7 @@ import {
   nkeyAuthenticator,
   usernamePasswordAuthenticator,
 } from 'nats';
+import { within } from '../../base/retry.ts';
 import { asBusError, BusError } from './errors.ts';
 import { INBOXES } from './permissions.ts';
 import { connectNats, type NatsOptions } from './transport.ts';
@@ -184,23 +185,13 @@ export async function connectBus(settings: BusSettings): Promise<Bus> {
         },
         options,
       ),
-    whenConnected: (timeoutMs) =>
-      new Promise((resolve, reject) => {
-        if (connected()) {
-          resolve();
-          return;
-        }
-        const timer = setTimeout(() => {
-          forget();
-          reject(new BusError('disconnected', `not connected to NATS within ${timeoutMs} ms`));
-        }, timeoutMs);
-        const forget = onStatus((status) => {
-          if (status !== 'connected') return;
-          clearTimeout(timer);
-          forget();
-          resolve();
-        });
-      }),
+    async whenConnected(timeoutMs) {
+      if (connected()) return;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const forget = onStatus((status) => status === 'connected' && resolve());
+      const late = (): BusError => new BusError('disconnected', `not connected to NATS within ${timeoutMs} ms`);
+      await within(timeoutMs, promise, late).finally(forget);
+    },
     flush: () => connection.flush(),
     async drain() {
       // Without a server, the client's drain ends with the connection still open and reconnecting, and the process

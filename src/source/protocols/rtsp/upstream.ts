@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { within } from '../../../base/retry.ts';
 import { SourceError } from '../../error.ts';
 import {
   answerTimeout,
@@ -199,25 +200,12 @@ export class RtspUpstream {
       this.#challenge && credentials && this.#mayLogIn()
         ? [['Authorization', authorizationFor(this.#challenge, credentials, method, uri)]]
         : [];
-    return new Promise((resolve, reject) => {
-      const late = setTimeout(() => {
-        this.#waiting = undefined;
-        reject(answerTimeout());
-      }, this.#context.idleMs);
-      this.#waiting = {
-        sequence,
-        resolve(response) {
-          clearTimeout(late);
-          resolve(response);
-        },
-        reject(error) {
-          clearTimeout(late);
-          reject(error);
-        },
-      };
-      this.#socket!.write(
-        encodeRtsp(`${method} ${uri} RTSP/1.0`, [['CSeq', String(sequence)], ...own, ...login], body),
-      );
+    const answer = Promise.withResolvers<RtspResponse>();
+    this.#waiting = { sequence, ...answer };
+    this.#socket!.write(encodeRtsp(`${method} ${uri} RTSP/1.0`, [['CSeq', String(sequence)], ...own, ...login], body));
+    return within(this.#context.idleMs, answer.promise, () => {
+      this.#waiting = undefined;
+      return answerTimeout();
     });
   }
 }

@@ -1,3 +1,4 @@
+import { within } from '../../../base/retry.ts';
 import { OriginAnswer } from '../../http/answer.ts';
 import { isSourceError } from '../../error.ts';
 import { offline } from '../../failures.ts';
@@ -53,9 +54,8 @@ export function liveTransport(context: SocketContext, type: string, open: OpenSt
       },
     };
     first.promise.catch(() => {});
-    const late = setTimeout(() => first.reject(offline()), context.offlineMs);
     try {
-      await Promise.race([
+      const begins = Promise.race([
         first.promise,
         open(context, sink).then((made) => {
           session = made;
@@ -63,12 +63,11 @@ export function liveTransport(context: SocketContext, type: string, open: OpenSt
           return first.promise;
         }),
       ]);
+      await within(context.offlineMs, begins, offline);
       return { response: answer, url };
     } catch (error) {
       answer.destroy();
       throw error;
-    } finally {
-      clearTimeout(late);
     }
   };
   return ownTransport(url, ask);
