@@ -240,18 +240,9 @@ function emptied(): OriginAnswer {
 async function factsOf(control: FtpControl, path: string): Promise<Facts> {
   const size = await control.command(`SIZE ${path}`);
   const modified = await control.command(`MDTM ${path}`);
-  const time = /^213 (\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)/.exec(modified.text);
-  const at =
-    time === null
-      ? NaN
-      : Date.UTC(
-          Number(time[1]),
-          Number(time[2]) - 1,
-          Number(time[3]),
-          Number(time[4]),
-          Number(time[5]),
-          Number(time[6]),
-        );
+  const [, year, month, day, hour, minute, second] =
+    /^213 (\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)/.exec(modified.text) ?? [];
+  const at = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
   const bytes = size.code === 213 ? Number(/^213 (\d{1,15})\s*$/.exec(size.text)?.[1] ?? NaN) : NaN;
   return {
     size: Number.isNaN(bytes) ? undefined : bytes,
