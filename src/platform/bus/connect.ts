@@ -42,7 +42,6 @@ export interface BusSettings {
 export interface Received<T> {
   subject: string;
   message: T;
-  hasReply: boolean;
 }
 export interface ServeOptions {
   queue?: string;
@@ -131,11 +130,7 @@ export async function connectBus(settings: BusSettings): Promise<Bus> {
 
   const serve: Bus['serve'] = (subject, handler, { admit = () => true, ...options } = {}) => {
     const handle = async (message: Msg) => {
-      const answer = await handler({
-        subject: message.subject,
-        message: decode(message),
-        hasReply: Boolean(message.reply),
-      });
+      const answer = await handler({ subject: message.subject, message: decode(message) });
       // The sender chose the reply subject, and this process may publish where the sender may not. So responses only go
       // to inboxes.
       if (answer !== undefined && message.reply?.startsWith(INBOXES)) message.respond(JSON.stringify(answer));

@@ -19,8 +19,7 @@ export interface Handlers<T> {
 
 /** Callbacks for metrics and logs. */
 export interface ReflectorHooks {
-  listed?(info: { reason: string; objects: number; ms: number }): void;
-  event?(type: string): void;
+  listed?(info: { reason: string }): void;
   watchEnded?(reason: string): void;
   failed?(error: unknown): void;
 }
@@ -70,7 +69,6 @@ class RunningReflector<T extends KubeObject> extends ObjectStore<T> {
   #heardAt = performance.now();
   #relistReason: string | undefined = 'start';
   #watching: AbortController | undefined;
-  #waiters: { version: number; done: () => void }[] = [];
   #relisters: (() => void)[] = [];
   readonly #running: Promise<void>;
 
@@ -97,31 +95,6 @@ class RunningReflector<T extends KubeObject> extends ObjectStore<T> {
   /** The resourceVersion that the cache has reached. */
   version(): number {
     return this.#version;
-  }
-
-  /** Whether the cache includes a write, by the resourceVersion that the write returned. */
-  includes(resourceVersion: string | undefined): boolean {
-    return numberOf(resourceVersion) <= this.#version;
-  }
-
-  /** False if the deadline passed first. */
-  waitFor(resourceVersion: string | undefined, deadlineMs: number): Promise<boolean> {
-    const version = numberOf(resourceVersion);
-    if (version <= this.#version) return Promise.resolve(true);
-    return new Promise((resolve) => {
-      const waiter = {
-        version,
-        done: () => {
-          clearTimeout(timer);
-          resolve(true);
-        },
-      };
-      const timer = setTimeout(() => {
-        this.#waiters = this.#waiters.filter((other) => other !== waiter);
-        resolve(false);
-      }, deadlineMs);
-      this.#waiters.push(waiter);
-    });
   }
 
   /** Starts a fresh, consistent LIST; resolves when it is in the cache. */
@@ -188,7 +161,6 @@ class RunningReflector<T extends KubeObject> extends ObjectStore<T> {
   }
 
   async #list(reason: string): Promise<void> {
-    const startedAt = performance.now();
     // Requests that arrive during this LIST need another one.
     const served = this.#relisters;
     this.#relisters = [];
@@ -196,9 +168,8 @@ class RunningReflector<T extends KubeObject> extends ObjectStore<T> {
       const { present, listedAt } = await this.#pages();
       for (const key of this.keys()) if (!present.has(key)) this.#drop(key, undefined, true);
       this.#version = listedAt;
-      this.#advance(listedAt);
       this.#heardAt = performance.now();
-      this.#options.hooks?.listed?.({ reason, objects: present.size, ms: this.#heardAt - startedAt });
+      this.#options.hooks?.listed?.({ reason });
     } catch (error) {
       this.#relisters = [...served, ...this.#relisters];
       throw error;
@@ -269,11 +240,9 @@ class RunningReflector<T extends KubeObject> extends ObjectStore<T> {
 
   #onEvent(event: WatchEvent<T>): void {
     this.#heardAt = performance.now();
-    this.#options.hooks?.event?.(event.type);
-    const seen = numberOf(event.object.metadata.resourceVersion);
     if (event.type === 'DELETED') this.#drop(keyOf(event.object), this.#transform(event.object), false);
     else if (event.type !== 'BOOKMARK') this.#put(event.object, false);
-    this.#advance(seen);
+    this.#version = Math.max(this.#version, numberOf(event.object.metadata.resourceVersion));
   }
 
   #transform(object: T): T {
@@ -304,15 +273,6 @@ class RunningReflector<T extends KubeObject> extends ObjectStore<T> {
     } catch (error) {
       this.#options.hooks?.failed?.(error);
     }
-  }
-
-  #advance(to: number): void {
-    if (to > this.#version) this.#version = to;
-    if (this.#waiters.length === 0) return;
-    const isDue = (waiter: { version: number }): boolean => waiter.version <= this.#version;
-    const due = this.#waiters.filter(isDue);
-    this.#waiters = this.#waiters.filter((waiter) => !isDue(waiter));
-    for (const waiter of due) waiter.done();
   }
 }
 
