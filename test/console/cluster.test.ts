@@ -161,7 +161,7 @@ consoleTest('console: cluster and users', (c) => {
       const now = (): number => c.m.replicas[0].deps.store.clock.now();
       const recent: Recent = makeRecent(now);
       recent.looked({ postgres: false, nats: true, kubernetes: true });
-      const events = recent.following({ record() {}, flush: async () => {}, dropped: 0 });
+      const events = recent.following({ record() {} });
       events.record(
         PROBE_POOLS,
         { metadata: { name: HOSTILE } },

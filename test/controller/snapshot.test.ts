@@ -368,7 +368,7 @@ describe('snapshot: limits and hostile input', () => {
 });
 
 describe('snapshot: recent faults', () => {
-  const silent: EventRecorder = { record() {}, flush: async () => {}, dropped: 0 };
+  const silent: EventRecorder = { record() {} };
   const object = (name: string) => ({ metadata: { name } });
   const warning = (reason: string, message = reason) => ({ type: 'Warning' as const, reason, message });
 

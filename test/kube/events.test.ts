@@ -91,13 +91,12 @@ describe('event recorder', function () {
     ]);
   });
 
-  it('writes a flood only up to its rate, and counts the omitted ones', async () => {
+  it('writes a flood only up to its rate', async () => {
     const events = recorder({ burst: 5, perSecond: 0 });
     for (let n = 0; n < 20; n++)
       events.record(PROBE_JOBS, job, { type: 'Normal', reason: 'R', message: `message ${n}` });
     await events.flush();
     assert.equal((await stored()).length, 5);
-    assert.equal(events.dropped, 15);
   });
 
   it('writes a new event if the server no longer has the old one', async () => {

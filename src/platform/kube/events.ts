@@ -16,9 +16,6 @@ export interface EventRecorder {
     object: KubeObject,
     event: { type: 'Normal' | 'Warning'; reason: string; message: string },
   ): void;
-  /** Resolves when all accepted Events have been sent or dropped. */
-  flush(): Promise<void>;
-  readonly dropped: number;
 }
 
 export interface RecorderOptions {
@@ -52,12 +49,11 @@ export function eventRecorder({
   perSecond = 20,
   burst = 100,
   onError = () => {},
-}: RecorderOptions): EventRecorder {
+}: RecorderOptions): EventRecorder & { flush(): Promise<void> } {
   /** Ordered by last use. */
   const series = new Map<string, Series>();
   const pace = { perSecond, burst };
   const bucket = fullBucket(pace, performance.now());
-  let dropped = 0;
   let sending: Promise<void> = Promise.resolve();
 
   function allowed(): boolean {
@@ -113,18 +109,12 @@ export function eventRecorder({
       series.delete(key);
       series.set(key, entry);
       if (series.size > MAX_SERIES) series.delete(series.keys().next().value!);
-      if (entry.dirty) return;
-      if (!allowed()) {
-        dropped += 1;
-        return;
-      }
+      if (entry.dirty || !allowed()) return;
       entry.dirty = true;
       sending = sending.then(() => send(entry)).catch(onError);
     },
+    /** Resolves when all accepted Events have been sent. */
     flush: () => sending,
-    get dropped() {
-      return dropped;
-    },
   };
 }
 

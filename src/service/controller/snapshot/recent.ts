@@ -84,10 +84,6 @@ export function makeRecent(now: () => number): Recent {
         note(type.kind, object.metadata.name, event.reason, event.message);
         recorder.record(type, object, event);
       },
-      flush: () => recorder.flush(),
-      get dropped() {
-        return recorder.dropped;
-      },
     }),
     jobEnded(reason) {
       if (LOST.has(reason)) recent.jobsLost += 1;
