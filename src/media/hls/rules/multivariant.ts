@@ -269,18 +269,17 @@ function judgeSession(playlist: Playlist, note: Note): void {
 }
 
 function judgeSteering(first: string | undefined, line: number, variants: readonly Variant[], note: Note): void {
-  const pathways = new Map<string, string[]>();
-  for (const { tag } of variants) {
-    const id = text(tag, 'PATHWAY-ID') ?? '.';
-    const list = pathways.get(id) ?? [];
-    if (list.length === 0) pathways.set(id, list);
-    list.push(`${text(tag, 'RESOLUTION')} ${text(tag, 'CODECS')} ${text(tag, 'BANDWIDTH')}`);
-  }
+  const pathways = Map.groupBy(variants, ({ tag }) => text(tag, 'PATHWAY-ID') ?? '.');
   if (first !== undefined && !pathways.has(first)) note('steering-pathway', line, quote(first));
+  const offered = (list: readonly Variant[]): string =>
+    list
+      .map(({ tag }) => `${text(tag, 'RESOLUTION')} ${text(tag, 'CODECS')} ${text(tag, 'BANDWIDTH')}`)
+      .sort()
+      .join('\n');
   const [[, model] = ['', []], ...others] = pathways;
-  const wanted = [...model].sort().join('\n');
+  const wanted = offered(model);
   for (const [id, list] of others) {
-    if ([...list].sort().join('\n') === wanted) continue;
+    if (offered(list) === wanted) continue;
     const suffix = list.length === model.length ? ' others' : '';
     note('steering-unequal', line, `${quote(id)} has ${list.length} variants, the first has ${model.length}${suffix}`);
   }

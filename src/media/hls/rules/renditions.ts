@@ -91,14 +91,8 @@ const GROUPS = ['AUDIO', 'VIDEO', 'SUBTITLES', 'CLOSED-CAPTIONS'] as const;
 const LANGUAGE = /^(?:[A-Za-z]{2,3}(?:-[A-Za-z]{3}){0,3}|[A-Za-z]{4,8}|[xX]|[iI])(?:-[A-Za-z0-9]{1,8})*$/;
 
 export function judgeRenditions(playlist: Playlist, note: Note): void {
-  const groups = new Map<string, Rendition[]>();
-  for (const rendition of playlist.renditions) {
-    judgeRendition(rendition, playlist, note);
-    const key = `${rendition.type} ${rendition.group}`;
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [rendition]);
-    else group.push(rendition);
-  }
+  for (const rendition of playlist.renditions) judgeRendition(rendition, playlist, note);
+  const groups = Map.groupBy(playlist.renditions, ({ type, group }) => `${type} ${group}`);
   for (const group of groups.values()) judgeGroup(group, note);
   judgeGroupsOfType(groups, note);
 
