@@ -1,4 +1,5 @@
 /** Reads a body that must not arrive too slowly: what is being sent holds a connection and room on a disk. */
+import { within } from '../../base/retry.ts';
 
 const LEAST_BYTES_PER_S = 64_000;
 /** The rate counts over this time, in which the sender was waited for. */
@@ -11,17 +12,9 @@ export interface PaceOptions {
   leastBytesPerS?: number;
 }
 
-/** Undefined: not within this time. */
-async function within<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), Math.max(1, ms));
-  });
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+const LATE = new Error('no piece in time');
+function ifLate(error: unknown): undefined {
+  if (error !== LATE) throw error;
 }
 
 export async function* paced(
@@ -44,7 +37,7 @@ export async function* paced(
     let piece: IteratorResult<Buffer> | undefined;
     while (piece === undefined) {
       const begun = performance.now();
-      piece = await within(next, overMs - waitedMs);
+      piece = await within(Math.max(1, overMs - waitedMs), next, () => LATE).catch(ifLate);
       waitedMs += performance.now() - begun;
       if (piece === undefined) check();
     }
