@@ -5,13 +5,12 @@ import { ruleOf } from '../report/fields.ts';
 import { readFfprobe } from '../report/normalise/ffprobe.ts';
 import { readMediainfo } from '../report/normalise/mediainfo.ts';
 import { valueOf } from '../report/normalise/ratio.ts';
-import type { Field, Fields, Side, SideStream, StreamType } from '../report/side.ts';
+import { STREAM_TYPES, type Field, type Fields, type Side, type SideStream, type StreamType } from '../report/side.ts';
 import { frameOf, same } from '../report/tolerances.ts';
 import { changeOver } from './change.ts';
 import type { Findings, Labelled } from './findings.ts';
 
 const READ = { ffprobe: readFfprobe, mediainfo: readMediainfo } as const;
-const TYPES: readonly StreamType[] = ['video', 'audio', 'subtitle', 'data', 'attachment'];
 
 interface Run extends Labelled {
   output: unknown;
@@ -35,7 +34,7 @@ export function compareCanonical(tool: ReportTool, runs: readonly Run[], finding
     among,
     sides.map(({ container }) => container),
   );
-  for (const type of TYPES) compareStreams(tool, type, among, sides, findings);
+  for (const type of STREAM_TYPES) compareStreams(tool, type, among, sides, findings);
 }
 
 interface Part {

@@ -13,6 +13,7 @@ import {
   type Fields,
   type Side,
   type Sides,
+  type StreamType,
 } from './side.ts';
 import { REPORT_TOOLS, type ReportTool } from '../tools/probe_report.ts';
 import { ruleOf } from './fields.ts';
@@ -31,7 +32,7 @@ export interface Compared extends Sides<Field | undefined> {
 export interface Part extends Sides<Fields | undefined> {
   /** `container`, or `streams[2]`. */
   path: string;
-  kind: 'container' | 'video' | 'audio' | 'subtitle' | 'data' | 'attachment';
+  kind: 'container' | StreamType;
   pair: Pair | undefined;
   fields: Compared[];
   /** The only tool that sees the stream, if both gave a result. */

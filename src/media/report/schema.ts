@@ -5,6 +5,7 @@
 import Type, { type Static, type TSchema } from 'typebox';
 import { REPORT_TOOLS, type ReportTool } from '../tools/probe_report.ts';
 import { DOLBY_VISION_BASES } from './fields.ts';
+import { STREAM_TYPES } from './side.ts';
 
 type Value = string | number | boolean | object;
 const told = (description: string, example: Value) => ({ description, examples: [example] });
@@ -114,7 +115,7 @@ const frames_count = whole('Number of frames.', 14315);
 
 const StreamSchema = group('ReportStream', 'A stream, as the better tool of each field describes it.', {
   index: Type.Integer({ minimum: 0, ...told('Place in this list.', 0) }),
-  type: word(['video', 'audio', 'subtitle', 'data', 'attachment'], 'Type; a cover is a `video`.'),
+  type: word(STREAM_TYPES, 'Type; a cover is a `video`.'),
   id: Type.Optional(Type.Integer(told("The container's own number: track, PID.", 256))),
   codec: Type.Optional(StreamCodec),
   ...times,

@@ -20,7 +20,8 @@ export const bothOf = <T>(values: Sides<T>): [T, T] => [values[FIRST], values[SE
 export const eitherOf = <T>(values: Sides<T | undefined>): T | undefined => values[FIRST] ?? values[SECOND];
 export const otherThan = (tool: ReportTool): ReportTool => (tool === FIRST ? SECOND : FIRST);
 
-export type StreamType = 'video' | 'audio' | 'subtitle' | 'data' | 'attachment';
+export const STREAM_TYPES = ['video', 'audio', 'subtitle', 'data', 'attachment'] as const;
+export type StreamType = (typeof STREAM_TYPES)[number];
 export type Field = string | number | boolean;
 export type Fields = Record<string, Field>;
 

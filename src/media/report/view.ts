@@ -4,7 +4,7 @@ import { ruleOf } from './fields.ts';
 import { isPicture, streamsOf } from './match.ts';
 import { fractionOf, valueOf } from './normalise/ratio.ts';
 import type { ContainerReport, StreamReport } from './schema.ts';
-import type { Field, Fields, Side } from './side.ts';
+import { STREAM_TYPES, type Field, type Fields, type Side } from './side.ts';
 
 /** Built from field names: tests verify that it matches the schema. */
 type Nested = Record<string, unknown>;
@@ -52,15 +52,8 @@ const pick = (view: Nested, names: string[]): Nested =>
   Object.fromEntries(names.filter((name) => name in view).map((name) => [name, view[name]]));
 
 export function containerView(fields: Fields, chapters: Side['chapters'], parts: readonly Part[]): ContainerReport {
-  const count = (kind: Part['kind']) => parts.filter((part) => part.kind === kind).length;
-  const streams = {
-    total: parts.length,
-    video: count('video'),
-    audio: count('audio'),
-    subtitle: count('subtitle'),
-    data: count('data'),
-    attachment: count('attachment'),
-  };
+  const counts = STREAM_TYPES.map((type) => [type, parts.filter(({ kind }) => kind === type).length]);
+  const streams = { total: parts.length, ...Object.fromEntries(counts) } as ContainerReport['streams'];
   return { ...nested(fields, (field) => field === 'chapters'), streams, ...(chapters.length > 0 ? { chapters } : {}) };
 }
 

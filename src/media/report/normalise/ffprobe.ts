@@ -12,7 +12,7 @@ import {
   type Json,
   type JsonObject,
 } from '../json.ts';
-import type { Fields, Side, SideStream, Sign, StreamType } from '../side.ts';
+import { STREAM_TYPES, type Fields, type Side, type SideStream, type Sign, type StreamType } from '../side.ts';
 import { FFPROBE_PROFILES, levelOf, profileOf } from './codec.ts';
 import { fromFfprobe as colour, rangeOf } from './colour.ts';
 import { fromFfprobe as container } from './container.ts';
@@ -22,13 +22,6 @@ import { pixelFormat } from './pixel_format.ts';
 import { fractionOf, reduced, valueOf, written } from './ratio.ts';
 
 const MOST_STREAMS = 2000;
-const TYPES = table<StreamType>({
-  video: 'video',
-  audio: 'audio',
-  subtitle: 'subtitle',
-  data: 'data',
-  attachment: 'attachment',
-});
 /** Older spellings, and members of a family that mediainfo reports under one name. */
 export const FFPROBE_CODECS = table<string>({
   aac_latm: 'aac',
@@ -82,7 +75,7 @@ export function readFfprobe(output: Json, version: string): Side | undefined {
 }
 
 function streamOf(stream: JsonObject, order: number): SideStream {
-  const type = TYPES[textOf(stream['codec_type']) ?? ''] ?? 'data';
+  const type = STREAM_TYPES.find((one) => one === textOf(stream['codec_type'])) ?? 'data';
   const tags = objectOf(stream['tags']);
   const disposition = objectOf(stream['disposition']);
   const named = textOf(stream['codec_name']);
