@@ -8,12 +8,9 @@ import type { Bus } from './connect.ts';
 import { asBusError } from './errors.ts';
 import { type Claims, signerOf, verifiedClaims } from './nats_jwt.ts';
 import { AUTH_CALLOUT, CALLOUT_QUEUE, KICK, runnerPermissions } from './permissions.ts';
+import type { PodName } from './podtoken.ts';
 import { lifeStated, makeRunnerId } from './runner_id.ts';
 
-export interface Connecting {
-  uid: string;
-  pod: string;
-}
 /** `uid`: id of the runner. */
 export type Decision = { ok: true; uid: string; pod: string } | { ok: false; code: string; message: string };
 
@@ -22,9 +19,9 @@ export interface CalloutSettings {
   issuerSeed: string;
   account: string;
   /** Throws an error with a `code` if the token does not belong to a pod of ours. */
-  authorise: (token: string) => Promise<Connecting>;
+  authorise: (token: string) => Promise<PodName>;
   /** Whether the pod is in this life. By default every pod is in its first. */
-  isInLife?: (pod: Connecting, life: number) => boolean | Promise<boolean>;
+  isInLife?: (pod: PodName, life: number) => boolean | Promise<boolean>;
   /** Maximum duration of a connection. The server then closes it, and the runner reconnects with a fresh token. */
   lifeSeconds?: number;
   onDecision?: (decision: Decision) => void;

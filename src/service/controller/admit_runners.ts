@@ -1,7 +1,7 @@
 /** Decides which connections NATS accepts as runners: those of our own pods, while the pod exists. */
-import { serveCallout, type Connecting } from '../../platform/bus/callout.ts';
+import { serveCallout } from '../../platform/bus/callout.ts';
 import type { Bus } from '../../platform/bus/connect.ts';
-import { podTokenVerifier } from '../../platform/bus/podtoken.ts';
+import { podTokenVerifier, type PodName } from '../../platform/bus/podtoken.ts';
 import type { Config } from '../../base/config.ts';
 import { PODS, isKubeError, type KubeClient, type Pod } from '../../platform/kube/client.ts';
 import type { Reflector } from '../../platform/kube/reflector.ts';
@@ -36,12 +36,12 @@ export function admitRunners({
       if (isKubeError(error, 'not-found')) return undefined;
       throw error;
     });
-  const isOurPod = async ({ uid, pod }: Connecting): Promise<boolean> => {
+  const isOurPod = async ({ uid, pod }: PodName): Promise<boolean> => {
     const known = pods.by('uid', uid)[0] ?? (await fresh(pod));
     return known !== undefined && known.metadata.uid === uid && isRunnerPod(known);
   };
   /** A cached life only grows, so a later one is looked up, and an earlier one is over. */
-  const isInLife = async ({ uid, pod }: Connecting, life: number): Promise<boolean> => {
+  const isInLife = async ({ uid, pod }: PodName, life: number): Promise<boolean> => {
     const cached = pods.by('uid', uid)[0];
     if (cached && lifeOfPod(cached) >= life) return lifeOfPod(cached) === life;
     const found = await fresh(pod);
