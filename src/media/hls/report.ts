@@ -11,18 +11,15 @@ import type { HlsReport, PlaylistReport, VariantReport, Message } from './schema
 /** Further variants are counted but not listed: no genuine playlist comes near this. */
 const MOST_VARIANTS = 2_000;
 
-const NAMES: Record<Level, 'must_fix' | 'should_fix' | 'info'> = {
-  'must-fix': 'must_fix',
-  'should-fix': 'should_fix',
-  info: 'info',
-};
+type Total = keyof PlaylistReport['findings'];
+const totalOf = (level: Level): Total => level.replace('-', '_') as Total;
 
 export function makeReport({ main, members, findings, measured, reloads }: Presentation): HlsReport {
   const messages = findings.messages();
   const perUrl = new Map<string, PlaylistReport['findings']>();
   for (const { url, level, count } of messages) {
     const known = perUrl.get(url) ?? { must_fix: 0, should_fix: 0, info: 0 };
-    known[NAMES[level]] += count === undefined ? 1 : 0;
+    known[totalOf(level)] += count === undefined ? 1 : 0;
     perUrl.set(url, known);
   }
   const read = [main, ...members.map(({ playlist }) => playlist)];
