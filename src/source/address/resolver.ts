@@ -5,6 +5,7 @@
  */
 import { Resolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
+import { makeTurns } from '../../base/turns.ts';
 import { SourceError } from '../error.ts';
 import { localNames, type LocalNames } from './local_names.ts';
 
@@ -40,18 +41,18 @@ export function makeResolver({
   mostAtOnce = 64,
   local = localNames,
 }: ResolverOptions = {}): Lookup {
-  const places = makePlaces(mostAtOnce);
+  const turns = makeTurns(mostAtOnce);
   const asked = new Map<string, Promise<Address[]>>();
   const ask = (name: string, limitMs: number): Promise<Address[]> => query(name, { servers, limitMs });
 
-  const find = async (name: string, ours: boolean): Promise<Address[]> => {
+  const find = (name: string, ours: boolean): Promise<Address[]> => {
     const until = performance.now() + deadlineMs;
-    if (!(await places.take(deadlineMs))) throw unresolved(name, 'too many look-ups are in progress');
-    try {
-      return ours ? await findOurs(name, local(), until, ask) : await ask(name, until - performance.now());
-    } finally {
-      places.leave();
-    }
+    // Those before it had their places earlier and end by their own deadlines, so none waits beyond its own.
+    return turns.run(async () => {
+      const left = until - performance.now();
+      if (left <= 0) throw unresolved(name, 'too many look-ups are in progress');
+      return ours ? await findOurs(name, local(), until, ask) : await ask(name, left);
+    });
   };
 
   return (host, ours) => {
@@ -169,33 +170,3 @@ function reasonOf(codes: readonly string[]): string {
 
 const unresolved = (name: string, why: string): SourceError =>
   new SourceError('origin-unreachable', `cannot resolve host name ${name}: ${why}`, { reason: 'dns' });
-
-/** A semaphore: later callers wait, but not beyond their deadline. */
-function makePlaces(most: number) {
-  let free = most;
-  const waiting: ((got: boolean) => void)[] = [];
-  return {
-    take: (limitMs: number): Promise<boolean> =>
-      new Promise((resolve) => {
-        if (free > 0) {
-          free--;
-          resolve(true);
-          return;
-        }
-        const settle = (got: boolean): void => {
-          clearTimeout(late);
-          resolve(got);
-        };
-        const late = setTimeout(() => {
-          waiting.splice(waiting.indexOf(settle), 1);
-          settle(false);
-        }, limitMs);
-        waiting.push(settle);
-      }),
-    leave(): void {
-      const next = waiting.shift();
-      if (next === undefined) free++;
-      else next(true);
-    },
-  };
-}
