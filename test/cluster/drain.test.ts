@@ -53,16 +53,18 @@ describe('eviction of runners', function () {
     const source = await c.origin();
     const probes = Array.from({ length: 4 }, () => c.probe({ url: `${source.url}/tiny.mp4` }, { token }));
     // The jobs are short. None may fail, whether its runner was busy or about to be.
-    const [running] = await eventually('there are runners', 60, async () => {
-      const found = await runners();
-      return found.length > 0 ? found : undefined;
-    });
-    const name = running?.metadata.name ?? '';
-    await c.kube.request({
-      method: 'POST',
-      path: `/api/v1/namespaces/${RUNNERS}/pods/${name}/eviction`,
-      what: 'evict the runner',
-      body: { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace: RUNNERS } },
+    // One that served another account may end meanwhile, and is not found: then it is the next one.
+    const name = await eventually('a runner is evicted', 60, async () => {
+      const [running] = await runners();
+      if (running === undefined) return undefined;
+      const { name: chosen } = running.metadata;
+      await c.kube.request({
+        method: 'POST',
+        path: `/api/v1/namespaces/${RUNNERS}/pods/${chosen}/eviction`,
+        what: 'evict the runner',
+        body: { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: chosen, namespace: RUNNERS } },
+      });
+      return chosen;
     });
     assert.deepEqual(
       (await Promise.all(probes)).map(({ status }) => status),
@@ -91,11 +93,7 @@ describe('eviction of runners', function () {
       });
       return { answer, name: job.metadata.name, pod: job.status?.runner?.pod ?? '' };
     };
-    const file = await probe('/v1/probe/file', 'file', { url: `${origin.url}/tiny.mp4`, only: 'ffprobe' });
     const hls = await probe('/v1/probe/mediastreamvalidator', 'msv', { url: `${origin.url}/long.m3u8` });
-    const nodeOf = async (pod: string) => (await c.kube.get(PODS, pod, { namespace: RUNNERS })).spec?.nodeName ?? '';
-    const nodes = [...new Set([await nodeOf(file.pod), await nodeOf(hls.pod)])];
-    const onlyRunners = ['--pod-selector', `${LABEL.component}=runner`];
     const runnerPod = async (name: string) =>
       (await c.kube.listAll(PODS, { namespace: RUNNERS })).items.find(({ metadata }) => metadata.name === name);
     await eventually(
@@ -103,6 +101,11 @@ describe('eviction of runners', function () {
       30,
       async () => (await runnerPod(hls.pod))?.metadata.labels?.[LABEL.longJob] === 'true',
     );
+    // Only now: its source is silent until the drain, and would be given up after 20 s.
+    const file = await probe('/v1/probe/file', 'file', { url: `${origin.url}/tiny.mp4`, only: 'ffprobe' });
+    const nodeOf = async (pod: string) => (await c.kube.get(PODS, pod, { namespace: RUNNERS })).spec?.nodeName ?? '';
+    const nodes = [...new Set([await nodeOf(file.pod), await nodeOf(hls.pod)])];
+    const onlyRunners = ['--pod-selector', `${LABEL.component}=runner`];
     const drained = c.kubectl('drain', ...nodes, ...onlyRunners, '--delete-emptydir-data', '--timeout=150s');
     drained.catch(() => {});
     try {

@@ -87,7 +87,7 @@ export async function cluster(ownSql?: Cluster['sql']): Promise<Cluster> {
       await exec(
         join(import.meta.dirname, '..', '..', '.local', 'bin', 'kubectl'),
         ['--kubeconfig', kubeconfig, ...args],
-        { timeout: 60_000, maxBuffer: 64 * 1024 * 1024 },
+        { timeout: PATIENCE * 60_000, maxBuffer: 64 * 1024 * 1024 },
       )
     ).stdout;
   const installedSql = async (query: string): Promise<string> =>
