@@ -2,6 +2,8 @@
  * A compromised agent on the real NATS, and the limits of its identity against other pods, other jobs and the product.
  */
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Heartbeat } from '../../src/platform/bus/messages.ts';
 import { SUBJECT } from '../../src/platform/bus/messages.ts';
 import { packResult, type TextBody } from '../result/text_body.ts';
@@ -17,7 +19,6 @@ import {
   type Answer,
   type Cluster,
 } from '../cluster/fixture.ts';
-import { serveFile } from '../node/origin.ts';
 import { controllersSaid, natsOf, runnerPods, tokenFor, type LogLine } from './rig.ts';
 import type { Wire } from './wire.ts';
 
@@ -71,9 +72,16 @@ describe('a stolen NATS identity of a runner', function () {
     const held = new Promise<void>((resolve) => {
       release = resolve;
     });
-    const origin = await c.origin(async (request, response) => {
+    const clip = await readFile(join(fixtures, 'tiny.mp4'));
+    // Slowly until then: a source that is silent for 20 s is given up, and these tests may take longer.
+    const origin = await c.origin(async (_request, response) => {
+      response.writeHead(200, { 'content-type': 'video/mp4', 'content-length': clip.length });
+      let sent = 0;
+      const timer = setInterval(() => response.write(clip.subarray(sent, (sent += 300))), 1_000);
+      response.once('close', () => clearInterval(timer));
       await held;
-      await serveFile(fixtures, request, response);
+      clearInterval(timer);
+      response.end(clip.subarray(sent));
     });
     [mine, theirs] = await Promise.all([work(`${origin.url}/tiny.mp4`), work(`${origin.url}/tiny.mp4`)]);
     assert.notEqual(uidOf(mine), uidOf(theirs), 'two tenants, two pods');
