@@ -250,7 +250,10 @@ describe('a kubectl user who may only create, read and delete ProbeJobs', functi
     );
     const user = job.spec.token!.user;
     const other = await c.newToken();
-    const trap = origin.requests.length;
+    await eventually("the victim's source is read", 30, () => origin.requests.length > 0);
+    // A file of a host that looks far has its end asked for at the same time, which may arrive later.
+    const asked = () => origin.requests.filter(({ range }) => range?.startsWith('bytes=-') !== true).length;
+    const before = asked();
     for (const whose of [
       { id: token, user },
       { id: other.id, user },
@@ -261,7 +264,7 @@ describe('a kubectl user who may only create, read and delete ProbeJobs', functi
       assert.deepEqual([stateOf(copy), copy.status?.runner], ['InvalidRequest', undefined]);
       assert.match(copy.status?.summary ?? '', /cannot decrypt the sealed source: it belongs to another job/);
     }
-    assert.equal(origin.requests.length, trap, 'nobody asked the origin for it');
+    assert.equal(asked(), before, JSON.stringify(origin.requests));
     stop.abort();
     await victim;
   });
@@ -294,7 +297,11 @@ describe('a kubectl user who may only create, read and delete ProbeJobs', functi
     await c.kubectl('--as', MALLORY, '-n', NAMESPACE, 'delete', 'pj', name, '--wait=false');
     const job = await ended(name);
     assert.equal(stateOf(job), 'Cancelled');
-    assert.equal(await c.sql(`select reason from requests where id = '${running.metadata.uid}'`), 'Cancelled');
+    await eventually(
+      'the record has its end',
+      15,
+      async () => (await c.sql(`select reason from requests where id = '${running.metadata.uid}'`)) === 'Cancelled',
+    );
   });
 
   it('250 kB of annotations on many jobs do not block other requests', async () => {
