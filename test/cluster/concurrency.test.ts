@@ -4,29 +4,27 @@ import type { ProbeJob } from '../../src/platform/kube/probe_job.ts';
 import { NAMESPACE, cluster, eventually, stateOf, type Cluster } from './fixture.ts';
 
 /** Watches every ProbeJob of a token, and counts how many are running by their status at any moment. */
-function countRunning(c: Cluster, token: number) {
+async function countRunning(c: Cluster, token: number) {
   const stop = new AbortController();
   const running = new Set<string>();
   const all = new Set<string>();
   let most = 0;
-  const done = (async () => {
-    const { resourceVersion } = await c.kube.list(PROBE_JOBS, { namespace: NAMESPACE });
-    await c.kube
-      .watch(
-        PROBE_JOBS,
-        { namespace: NAMESPACE, labelSelector: `probeyard.dev/token=${token}`, resourceVersion, signal: stop.signal },
-        ({ type, object }) => {
-          const job = object as ProbeJob;
-          all.add(job.metadata.name);
-          if (type !== 'DELETED' && stateOf(job) === 'Running') running.add(job.metadata.name);
-          else running.delete(job.metadata.name);
-          most = Math.max(most, running.size);
-        },
-      )
-      .catch((error: unknown) => {
-        if (!stop.signal.aborted) throw error;
-      });
-  })();
+  const { resourceVersion } = await c.kube.list(PROBE_JOBS, { namespace: NAMESPACE });
+  const done = c.kube
+    .watch(
+      PROBE_JOBS,
+      { namespace: NAMESPACE, labelSelector: `probeyard.dev/token=${token}`, resourceVersion, signal: stop.signal },
+      ({ type, object }) => {
+        const job = object as ProbeJob;
+        all.add(job.metadata.name);
+        if (type !== 'DELETED' && stateOf(job) === 'Running') running.add(job.metadata.name);
+        else running.delete(job.metadata.name);
+        most = Math.max(most, running.size);
+      },
+    )
+    .catch((error: unknown) => {
+      if (!stop.signal.aborted) throw error;
+    });
   return {
     get most() {
       return most;
@@ -52,7 +50,7 @@ describe('concurrency of a token', function () {
   it('of 30 concurrent requests on one token at most 10 run at once, and all succeed', async () => {
     const { id, token } = await c.newToken(10);
     const origin = await c.origin();
-    const watch = countRunning(c, id);
+    const watch = await countRunning(c, id);
     const answers = await Promise.all(
       Array.from({ length: 30 }, () => c.probe({ url: `${origin.url}/tiny.mp4` }, { token })),
     );
