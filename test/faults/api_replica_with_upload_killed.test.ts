@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { eventually, fixtures, type Cluster } from '../cluster/fixture.ts';
+import { PODS } from '../../src/platform/kube/client.ts';
+import { NAMESPACE, eventually, fixtures, type Cluster } from '../cluster/fixture.ts';
 import { heldUploads, sendFile } from '../cluster/uploads.ts';
 import { replicasReady } from './injections.ts';
 import { pidsOf, settled } from './load.ts';
@@ -16,6 +17,11 @@ describe('the API replica that holds an uploaded file is killed', function () {
     c = await wholeCluster();
   });
   after(() => c.close());
+  const restartsOf = async (pod: string): Promise<number> =>
+    ((await c.kube.get(PODS, pod, { namespace: NAMESPACE })).status?.containerStatuses ?? []).reduce(
+      (sum, { restartCount }) => sum + restartCount,
+      0,
+    );
 
   it('its request ends with 500 and asks to send the file again, which then works', async () => {
     const { token } = await c.newToken(1);
@@ -36,6 +42,7 @@ describe('the API replica that holds an uploaded file is killed', function () {
       const { pod } = await eventually('a replica holds the file', 30, async () =>
         (await heldUploads(c)).find(({ files }) => files > 0),
       );
+      const restarts = await restartsOf(pod);
       for (const pid of pidsOf('PY_POD_NAME', pod)) process.kill(pid, 'SIGKILL');
       await replicasReady(c, 'api');
       release();
@@ -46,6 +53,9 @@ describe('the API replica that holds an uploaded file is killed', function () {
       });
       assert.equal(ended.status, 500, ended.text);
       assert.match(ended.text, /the uploaded file was lost with the server that held it; send it again/);
+      // Until the kubelet has seen its end, the killed one is counted as ready, and callers are led to it.
+      await eventually('its container is restarted', 60, async () => (await restartsOf(pod)) > restarts);
+      await replicasReady(c, 'api');
       const again = await sendFile(c, clip, { token });
       assert.equal(again.status, 200, again.text);
       await eventually('no upload is held', 30, async () => (await heldUploads(c)).every(({ files }) => files === 0));
