@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SUBJECT } from '../../src/platform/bus/messages.ts';
-import { PODS, PROBE_JOBS, PROBE_POOLS, SECRETS, isKubeError, type Pod } from '../../src/platform/kube/client.ts';
+import { PODS, PROBE_JOBS, PROBE_POOLS, SECRETS, isKubeError } from '../../src/platform/kube/client.ts';
 import { LABEL } from '../../src/platform/kube/resource.ts';
 import { sealKeys } from '../../src/service/setup/secrets.ts';
 import { NAMESPACE, RUNNERS, cluster, eventually, fixtures, jobOf, stateOf, type Cluster } from '../cluster/fixture.ts';
@@ -100,21 +100,14 @@ describe('trust: through the cluster', function () {
       status,
     } of pools) {
       const said = status?.conditions?.find(({ type }) => type === 'UserNamespace')?.status;
-      const pods = (await runnerPods(c)).filter(({ metadata }) => metadata.labels?.[LABEL.pool] === name);
-      assert.ok(pods.length > 0, `no runner of ${name}`);
-      const [first] = pods as [Pod];
-      const map = await c.kubectl(
-        '-n',
-        RUNNERS,
-        'exec',
-        first.metadata.name,
-        '-c',
-        'agent',
-        '--',
-        '/app/bin/node',
-        '-p',
-        'fs.readFileSync("/proc/self/uid_map", "utf8")',
-      );
+      // After a job a runner may be replaced: then there is none for a moment, or the one that is asked ends.
+      const { pods, map } = await eventually(`a runner of ${name} can be asked`, 60, async () => {
+        const own = (await runnerPods(c)).filter(({ metadata }) => metadata.labels?.[LABEL.pool] === name);
+        const [first] = own;
+        if (first === undefined) return undefined;
+        const exec = ['-n', RUNNERS, 'exec', first.metadata.name, '-c', 'agent', '--', '/app/bin/node', '-p'];
+        return { pods: own, map: await c.kubectl(...exec, 'fs.readFileSync("/proc/self/uid_map", "utf8")') };
+      });
       const isMapped = !/^\s*0\s+0\s+4294967295\s*$/.test(map);
       assert.equal(
         pods.every(({ spec }) => spec?.hostUsers === false),
@@ -146,7 +139,7 @@ describe('trust: through the cluster', function () {
       c.kubectl('-n', NAMESPACE, 'set', 'env', 'deployment/probeyard-controller', ...settings);
     const at = () => `http://${c.hostIp}:${(proxy.address() as AddressInfo).port}`;
     const rolledOut = () =>
-      c.kubectl('-n', NAMESPACE, 'rollout', 'status', 'deployment/probeyard-controller', '--timeout=55s');
+      c.kubectl('-n', NAMESPACE, 'rollout', 'status', 'deployment/probeyard-controller', '--timeout=150s');
     try {
       await new Promise<void>((resolve) => proxy.listen(0, c.hostIp, resolve));
       // The name belongs to another account. The cluster's DNS resolves it to a public address, another resolver might
@@ -358,7 +351,7 @@ describe('trust: through the cluster', function () {
       ]);
       await hurry('api');
       await eventually('the API seals with the new key', 90, () => newest === opening.kid);
-      await c.kubectl('-n', NAMESPACE, 'wait', '--for=condition=complete', `job/${renewal}`, '--timeout=50s');
+      await c.kubectl('-n', NAMESPACE, 'wait', '--for=condition=complete', `job/${renewal}`, '--timeout=150s');
     } finally {
       over.abort();
       await load;
