@@ -151,7 +151,7 @@ consoleTest('console: accounts and tokens', (c) => {
       await page.getByRole('dialog', { name: 'Revoke the token?' }).waitFor();
       await page.keyboard.press('Enter');
       await page.getByText('There are no tokens').waitFor();
-      assert.equal((await works(second)).status, 401);
+      await until('the revoked token is refused', async () => (await works(second)).status === 401);
     }));
 
   it('tokens: the webhook secret is covered, shown when asked for, and replaced', () =>
