@@ -77,7 +77,7 @@ describe('documentation in a browser', function () {
     await v.page.goto(at('/docs/quickstart'));
     await v.page.keyboard.press('Tab');
     await v.page.keyboard.press('Enter');
-    assert.equal(await v.page.evaluate('document.activeElement.id'), 'content');
+    await v.page.waitForFunction('document.activeElement.id === "content"');
     await v.end();
   });
 });
