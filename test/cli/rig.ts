@@ -32,6 +32,7 @@ import { openSpool, type Spool } from '../../src/source/upload/spool.ts';
 import { accountSettings } from '../api/fixture.ts';
 import { startCluster, type Cluster } from '../controller/cluster_parts.ts';
 import { startOrigin, type Handler, type Origin } from '../node/origin.ts';
+import { PATIENCE } from '../patience.ts';
 import { startLauncher, type LauncherProcess } from '../runner/built_launcher.ts';
 import { ADMIN } from '../store/fixture.ts';
 
@@ -64,6 +65,7 @@ export function execute(
   command: readonly string[],
   { env, cwd, input = '', timeoutMs = DEADLINE_MS }: RunOptions = {},
 ): Promise<Printed> {
+  const longestMs = PATIENCE * timeoutMs;
   return new Promise((resolve, reject) => {
     const child = spawn(command[0]!, command.slice(1), { cwd, env: { ...COMMON, ...env } });
     const out: Buffer[] = [];
@@ -72,8 +74,8 @@ export function execute(
     child.stderr.on('data', (chunk: Buffer) => err.push(chunk));
     const late = setTimeout(() => {
       child.kill('SIGKILL');
-      reject(new Error(`not within ${timeoutMs} ms: ${command.join(' ')}\n${Buffer.concat(err).toString()}`));
-    }, timeoutMs);
+      reject(new Error(`not within ${longestMs} ms: ${command.join(' ')}\n${Buffer.concat(err).toString()}`));
+    }, longestMs);
     child.on('error', reject);
     child.on('close', (code) => {
       clearTimeout(late);
