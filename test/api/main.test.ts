@@ -62,10 +62,10 @@ describe('role api', function () {
       assert.ok(metrics.includes('probeyard_api_waiting 0') && metrics.includes('process_resident_memory_bytes'));
       assert.equal((await fetch(`${url}/metrics`)).status, 404, 'metrics are no matter of callers');
 
-      const exited = once(child, 'exit');
+      const closed = once(child, 'close');
       child.kill('SIGTERM');
       await until('it is not ready any more', async () => (await fetch(`${url}/readyz`)).status === 503);
-      const [code] = (await exited) as [number | null];
+      const [code] = (await closed) as [number | null];
       assert.equal(code, 0, log);
       assert.ok(log.includes('"msg":"drained"') && !log.includes('A'.repeat(64)));
     } finally {

@@ -20,7 +20,8 @@ async function migrateRole(env: Record<string, string>): Promise<{ code: number;
     stream.setEncoding('utf8').on('data', (text: string) => {
       output += text;
     });
-  const [code] = (await once(child, 'exit')) as [number];
+  // Not at its exit: what it printed may come later.
+  const [code] = (await once(child, 'close')) as [number];
   return { code, output };
 }
 
