@@ -286,11 +286,13 @@ describe('finished jobs at 500 a second', function () {
     });
     finished.start();
     try {
-      const from = performance.now();
-      let made = 0;
-      let most = 0;
+      let at = performance.now();
+      let [made, due, most] = [0, 0, 0];
       await until('2,500 jobs have finished', () => {
-        for (; made < Math.min(2_500, (performance.now() - from) / 2); made++) {
+        // A time in which this process did not run is none in which jobs finished, or could be deleted.
+        due += Math.min(20, (performance.now() - at) / 2);
+        at = performance.now();
+        for (; made < Math.min(2_500, Math.floor(due)); made++) {
           const batch = finished.nextBatch();
           stored.set(`job-${made}`, batch);
           finished.add(ended(`job-${made}`, Date.now(), batch));
