@@ -17,6 +17,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PROBE_TOOLS } from '../../src/platform/kube/client.ts';
+import { freePort } from '../free_port.ts';
 import { until } from '../until.ts';
 import { ended, startInstallation, type Installation } from './rig.ts';
 import { readXml } from './xml.ts';
@@ -365,10 +366,7 @@ describe('probeyard', function () {
   });
 
   it('a connection that is refused is tried again until the server listens', async () => {
-    const taken = createServer().listen(0, '127.0.0.1');
-    await once(taken, 'listening');
-    const { port } = taken.address() as AddressInfo;
-    await new Promise((resolve) => taken.close(resolve));
+    const port = await freePort();
     const url = `http://127.0.0.1:${port}`;
     const child = here.start(['versions'], { PROBEYARD_URL: url });
     let said = '';
