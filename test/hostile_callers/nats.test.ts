@@ -388,12 +388,12 @@ describe('a stolen NATS identity of a runner', function () {
 
   describe('afterwards', () => {
     it('a deleted pod is disconnected, and its token is refused', async () => {
-      const [pod] = (await runnerPods(c)).filter(
-        ({ metadata }) => ![mine, theirs].some((of) => uidOf(of) === metadata.uid),
+      const pod = await eventually('there is another runner', 60, async () =>
+        (await runnerPods(c)).find(({ metadata }) => ![mine, theirs].some((of) => uidOf(of) === metadata.uid)),
       );
-      const token = await tokenFor(c, 'probeyard-runner', { audience: 'probeyard-nats', pod: pod! });
+      const token = await tokenFor(c, 'probeyard-runner', { audience: 'probeyard-nats', pod });
       const doomed = await open({ auth_token: token });
-      await c.kube.delete(PODS, pod!.metadata.name, { namespace: RUNNERS, gracePeriodSeconds: 0 });
+      await c.kube.delete(PODS, pod.metadata.name, { namespace: RUNNERS, gracePeriodSeconds: 0 });
       await within(doomed.ended, 'it is cut off');
       await assert.rejects(open({ auth_token: token }), /Authorization Violation/i);
       await said('refused a connection to NATS', (line) => line['code'] === 'pod-unknown');
