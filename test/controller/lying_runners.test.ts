@@ -43,8 +43,17 @@ describe('a compromised runner', function () {
     ),
     ...change,
   });
-  const say = (as: SimulatedRunner, beat: unknown): Promise<Lease | undefined> =>
-    cluster.servers.bus.request<Lease>(SUBJECT.heartbeat(as.uid), beat, 400).catch(() => undefined);
+  const say = (as: SimulatedRunner, beat: unknown, withinMs = 10_000): Promise<Lease | undefined> =>
+    cluster.servers.bus.request<Lease>(SUBJECT.heartbeat(as.uid), beat, withinMs).catch(() => undefined);
+  /** The lies come first, on one connection: when a true heartbeat is answered, they were read. */
+  const unanswered = async (as: SimulatedRunner, lies: readonly unknown[], truth: Heartbeat): Promise<void> => {
+    const answers = Promise.all(lies.map((lie) => say(as, lie, 1_000)));
+    assert.ok(await say(as, truth), 'its own is answered');
+    assert.deepEqual(
+      await answers,
+      lies.map(() => undefined),
+    );
+  };
 
   it("cannot send heartbeats for another pod: that pod's job continues", async () => {
     const { log } = await start();
@@ -60,15 +69,12 @@ describe('a compromised runner', function () {
       { phase: 'draining' },
       { phase: 'idle', epoch: 99 },
     ] as const;
-    const answers = await Promise.all(
-      lies.map((lie) => say(liar, beatOf(honest, { ...lie, job: undefined } as never))),
-    );
-    assert.deepEqual(
-      answers,
-      lies.map(() => undefined),
+    await unanswered(
+      liar,
+      lies.map((lie) => beatOf(honest, { ...lie, job: undefined } as never)),
+      beatOf(liar),
     );
     assert.equal(log.filter(({ msg }) => msg === 'dropped a heartbeat with the identity of another pod').length, 4);
-    assert.ok(await say(liar, beatOf(liar)), 'its own is answered');
     await honest.finish();
     assert.equal((await ended(id))[0]?.status, 200);
     assert.equal(job(id)?.status?.attempts, 1);
@@ -182,11 +188,6 @@ describe('a compromised runner', function () {
       beatOf(liar!, { tenant: 'x'.repeat(10_000) }),
       beatOf(liar!, { jobsDone: -1 }),
     ];
-    const answers = await Promise.all(beats.map((beat) => say(liar!, beat)));
-    assert.deepEqual(
-      answers,
-      beats.map(() => undefined),
-    );
-    assert.ok(await say(liar!, beatOf(liar!)));
+    await unanswered(liar!, beats, beatOf(liar!));
   });
 });
