@@ -306,7 +306,11 @@ function judge({ asked, tool, source, exit, stdout, stderr, wallMs, fail, end }:
     format,
   };
   if (exit.timedOut || exit.signal === constants.signals.SIGXCPU)
-    return timedOut({ name: asked.name, wallMs, waitedMs: Math.min(ms, source.waitedMs(asked.name)) }, fail, facts);
+    return timedOut(
+      { name: asked.name, wallMs, waitedMs: Math.min(ms, wallMs, source.waitedMs(asked.name)) },
+      fail,
+      facts,
+    );
   if (exit.capped) return fail('output-too-large', `${asked.name} printed more than the output limit`, facts);
   // Sent neither by the agent nor by a limit: the kernel's OOM killer, where it kills one process and not the
   // container.
