@@ -75,8 +75,11 @@ export class Rig {
   lease: Lease | undefined = { epoch: 1, leaseMs: 15_000 };
   /** The minimum pace of a source, if a test sets it before the start. */
   pace: PaceOptions = { minBytes: 0 };
-  /** More of its proxy, if a test sets it before the start. */
-  proxyOptions: ProxyOptions = {};
+  /**
+   * More of its proxy, if a test sets it before the start. Origins of tests are near: on a busy machine they would look
+   * far, and more would be asked of them.
+   */
+  proxyOptions: ProxyOptions = { nearMs: 60_000 };
   /** Whether the collector confirms results to the agent. */
   confirm = true;
   serve: RequestListener = (_request, response) => {
