@@ -9,6 +9,7 @@ import { runInTurn } from '../../src/service/runner/compare.ts';
 import type { RawToolResult } from '../../src/service/runner/output.ts';
 import { parseSource } from '../../src/source/address/parse.ts';
 import type { Source } from '../../src/source/source.ts';
+import { freePort } from '../free_port.ts';
 import { until } from '../until.ts';
 import { Rig } from './agent_rig.ts';
 
@@ -146,10 +147,7 @@ describe('comparison of two sources in an agent', function () {
   });
 
   it('keeps the runs of one source when the other is missing or gone', async () => {
-    const gone = createServer().listen(0, '127.0.0.1');
-    await once(gone, 'listening');
-    const closed = `http://127.0.0.1:${(gone.address() as { port: number }).port}/x.mp4`;
-    gone.close();
+    const closed = `http://127.0.0.1:${await freePort()}/x.mp4`;
     for (const [what, listeners, address, expected] of [
       ['b is missing', [file(FILE), missing], {}, ['a ffprobe ok', 'b ffprobe origin-unreachable']],
       ['b is gone', [file(FILE), missing], { b: closed }, ['a ffprobe ok', 'b ffprobe origin-unreachable']],

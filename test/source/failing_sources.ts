@@ -9,6 +9,7 @@ import { writePart } from '../../docs/tables/part.ts';
 import { makeResolver } from '../../src/source/address/resolver.ts';
 import { REFUSED_ADDRESS } from '../../src/source/failures.ts';
 import type { ProxyOptions } from '../../src/source/proxy.ts';
+import { freePort } from '../free_port.ts';
 import { makeCertificate } from './certificate.ts';
 import { startDns } from './dns_server.ts';
 import { listen } from './listen.ts';
@@ -86,11 +87,9 @@ const withTls =
 
 const nobody =
   (scheme = 'http', path = '/a.mp4'): Source =>
-  async () => {
-    const server = await listen(() => {});
-    server.close();
-    return `${scheme}://127.0.0.1:${server.port}${path}`;
-  };
+  async () =>
+    // None that the system gives to a server of another test meanwhile.
+    `${scheme}://127.0.0.1:${await freePort()}${path}`;
 
 const deaf: Source = async (cleanup) => {
   const socket = createSocket('udp4').bind(0, '127.0.0.1');
