@@ -10,7 +10,8 @@ interface FormProps {
   /** What the button says. */
   submit: string;
   work: (values: FormData) => Promise<void>;
-  children: ComponentChildren;
+  /** None: a question alone. */
+  children?: ComponentChildren;
   danger?: boolean;
   /** Said when it is done, where the page does not change. */
   done?: string;

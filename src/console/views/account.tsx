@@ -140,9 +140,7 @@ function Sessions() {
       {ending === 'all' && (
         <Dialog title="Sign out everywhere?" close={close}>
           <p>Every session ends, this one too. API tokens stay valid.</p>
-          <Form submit="Sign out everywhere" danger work={() => signOut(true)}>
-            {null}
-          </Form>
+          <Form submit="Sign out everywhere" danger work={() => signOut(true)} />
         </Dialog>
       )}
       {ending !== null && ending !== 'all' && (
@@ -158,9 +156,7 @@ function Sessions() {
               close();
               asked.again();
             }}
-          >
-            {null}
-          </Form>
+          />
         </Dialog>
       )}
     </section>

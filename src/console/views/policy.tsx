@@ -59,9 +59,7 @@ function Remove({ name, bearer, close }: { name: string; bearer: string; close: 
           await asToken(call('DELETE /v1/policy/:name', { params: { name }, bearer }));
           go('/policies');
         }}
-      >
-        {null}
-      </Form>
+      />
     </Dialog>
   );
 }

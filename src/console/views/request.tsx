@@ -33,9 +33,7 @@ function Erase({ id, close, done }: { id: string; close: () => void; done: () =>
           await call('DELETE media/log/:id', { params: { id } });
           done();
         }}
-      >
-        {null}
-      </Form>
+      />
     </Dialog>
   );
 }

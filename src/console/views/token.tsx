@@ -47,9 +47,7 @@ function Ask({ question, close, work }: QuestionProps) {
   return (
     <Dialog title={title} close={close}>
       <p>{text}</p>
-      <Form submit={submit} danger work={() => work(question)}>
-        {null}
-      </Form>
+      <Form submit={submit} danger work={() => work(question)} />
     </Dialog>
   );
 }

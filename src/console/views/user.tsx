@@ -93,9 +93,7 @@ function AskStatus({ user, close, done }: { user: User; close: () => void; done:
           close();
           done();
         }}
-      >
-        {null}
-      </Form>
+      />
     </Dialog>
   );
 }
