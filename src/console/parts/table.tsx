@@ -150,21 +150,19 @@ export function Table<Row>({ caption, columns, rows, keyOf, echo, ahead }: Table
   );
 }
 
-// Names and values of a file or a request. Values are text of strangers; those that are not known are left out.
+// Names and values, as of a file or a request. A text may be a stranger's; what is not known is left out.
 
-type Fact = readonly [name: string, value: string | undefined, code?: string | undefined];
+type Fact = readonly [name: string, value: ComponentChildren, code?: string | undefined];
 
 export function Facts({ facts }: { facts: readonly Fact[] }) {
   return (
     <dl class="facts">
       {facts.flatMap(([name, value, code]) =>
-        value === undefined || value === ''
+        value === undefined || value === false || value === ''
           ? []
           : [
               <dt key={name}>{name}</dt>,
-              <dd key={`${name} value`}>
-                <Reason text={value} code={code} />
-              </dd>,
+              <dd key={`${name} value`}>{typeof value === 'string' ? <Reason text={value} code={code} /> : value}</dd>,
             ],
       )}
     </dl>

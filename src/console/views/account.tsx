@@ -8,7 +8,7 @@ import { Dialog } from '../parts/dialog.tsx';
 import { Check, Field, Form, isChecked, NewPassword, textIn } from '../parts/form.tsx';
 import { Await } from '../parts/states.tsx';
 import { Stranger } from '../parts/stranger.tsx';
-import { Table, type Column } from '../parts/table.tsx';
+import { Facts, Table, type Column } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { may, readSession, session, signOut } from '../session.ts';
 
@@ -28,26 +28,14 @@ function Names({ user }: { user: User }) {
   return (
     <section>
       <h2>Profile</h2>
-      <dl class="facts">
-        <dt>E-mail address</dt>
-        <dd>
-          <Stranger text={user.email} />
-        </dd>
-        <dt>Role</dt>
-        <dd>{user.role}</dd>
-        {user.parent && (
-          <>
-            <dt>Sub-user of</dt>
-            <dd>
-              <Stranger text={user.parent.email} />
-            </dd>
-          </>
-        )}
-        <dt>Member since</dt>
-        <dd>
-          <Time iso={user.created} />
-        </dd>
-      </dl>
+      <Facts
+        facts={[
+          ['E-mail address', user.email],
+          ['Role', user.role],
+          ['Sub-user of', user.parent?.email],
+          ['Member since', <Time iso={user.created} />],
+        ]}
+      />
       {may(user, 'write:user') && (
         <Form
           submit="Save names"

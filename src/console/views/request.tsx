@@ -82,6 +82,7 @@ function Shown({ answer, again }: { answer: OpenAnswer; again: () => void }) {
   const { facts } = answer;
   const { id, url, send, type, status } = facts;
   const times = timesOfRecord(facts);
+  const admitted = times.admitted === null ? 'never admitted' : `admitted ${after(times.admitted ?? 0)}`;
   return (
     <>
       <p class="lead">
@@ -89,43 +90,36 @@ function Shown({ answer, again }: { answer: OpenAnswer; again: () => void }) {
         {url === '' ? <span class="unit">what was kept of it is deleted</span> : <Stranger text={url} />}
       </p>
       <Failures facts={facts} />
-      <dl class="facts">
-        <dt>Id</dt>
-        <dd>
-          <code>{id}</code>{' '}
-          <Copy text={() => id} label="Copy the id">
-            Copy
-          </Copy>
-        </dd>
-        <dt>Sent</dt>
-        <dd>
-          <Time iso={send} />
-        </dd>
-        <dt>Steps</dt>
-        <dd>
-          {times.admitted === null ? 'never admitted' : `admitted ${after(times.admitted ?? 0)}`}, recorded{' '}
-          {after(times.recorded ?? 0)}
-        </dd>
-        <dt>Kind</dt>
-        <dd>{type}</dd>
-        {type === 'file' && (
-          <>
-            <dt>Tools</dt>
-            <dd class="statuses">
-              ffprobe <Status of={facts['status-ffprobe']} /> · mediainfo <Status of={facts['status-mediainfo']} /> ·
-              report <Status of={facts['status-probe-report']} />
-            </dd>
-          </>
-        )}
-        <dt>Token</dt>
-        <dd>
-          <a href={hrefOf(`/tokens/${facts['token-id']}`)}>{facts['token-id']}</a>
-        </dd>
-        <dt>Webhooks</dt>
-        <dd>
-          <a href={hrefOf('/deliveries', new URLSearchParams({ request: id }))}>Deliveries of this request</a>
-        </dd>
-      </dl>
+      <FactList
+        facts={[
+          [
+            'Id',
+            <>
+              <code>{id}</code>{' '}
+              <Copy text={() => id} label="Copy the id">
+                Copy
+              </Copy>
+            </>,
+          ],
+          ['Sent', <Time iso={send} />],
+          ['Steps', `${admitted}, recorded ${after(times.recorded ?? 0)}`],
+          ['Kind', type],
+          [
+            'Tools',
+            type === 'file' && (
+              <>
+                ffprobe <Status of={facts['status-ffprobe']} /> · mediainfo <Status of={facts['status-mediainfo']} /> ·
+                report <Status of={facts['status-probe-report']} />
+              </>
+            ),
+          ],
+          ['Token', <a href={hrefOf(`/tokens/${facts['token-id']}`)}>{facts['token-id']}</a>],
+          [
+            'Webhooks',
+            <a href={hrefOf('/deliveries', new URLSearchParams({ request: id }))}>Deliveries of this request</a>,
+          ],
+        ]}
+      />
       <Actions facts={facts} again={again} />
       <Answer answer={answer} />
     </>

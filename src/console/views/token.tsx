@@ -1,5 +1,4 @@
 /** One token: its text, its limits, its webhook secret, its end. */
-import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { call, type Given } from '../api/client.ts';
 import type { ApiToken } from '../../api_types.ts';
@@ -9,7 +8,7 @@ import { Dialog } from '../parts/dialog.tsx';
 import { Form } from '../parts/form.tsx';
 import { Secret } from '../parts/copy.tsx';
 import { Await } from '../parts/states.tsx';
-import { Stranger } from '../parts/stranger.tsx';
+import { Facts } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { go, hrefOf } from '../router.ts';
 import { may, session } from '../session.ts';
@@ -52,15 +51,6 @@ function Ask({ question, close, work }: QuestionProps) {
   );
 }
 
-function Fact({ name, children }: { name: string; children: ComponentChildren }) {
-  return (
-    <>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </>
-  );
-}
-
 function Shown({ token: read }: { token: ApiToken }) {
   const { user } = useCell(session);
   const [question, setQuestion] = useState<Question | null>(null);
@@ -87,28 +77,18 @@ function Shown({ token: read }: { token: ApiToken }) {
       <p>
         <a href={hrefOf('/tokens')}>All tokens</a>
       </p>
-      <dl class="facts">
-        <Fact name="Id">{token.id}</Fact>
-        <Fact name="Name">{token.name === '' ? 'without a name' : <Stranger text={token.name} />}</Fact>
-        {own && (
-          <Fact name="Token">
-            <Secret label="Token" text={token.token} />
-          </Fact>
-        )}
-        {own && (
-          <Fact name="Webhook secret">
-            <Secret label="Secret" text={token['webhook-secret']} />
-          </Fact>
-        )}
-        <Fact name="Permissions">{token.permissions?.join(', ') ?? 'all of its user'}</Fact>
-        <Fact name="Ends">{token.expires === undefined ? 'never' : <Time iso={token.expires} />}</Fact>
-        <Fact name="Created">
-          <Time iso={token.created} />
-        </Fact>
-        <Fact name="Changed">
-          <Time iso={token.updated} />
-        </Fact>
-      </dl>
+      <Facts
+        facts={[
+          ['Id', token.id],
+          ['Name', token.name === '' ? 'without a name' : token.name],
+          ['Token', own && <Secret label="Token" text={token.token} />],
+          ['Webhook secret', own && <Secret label="Secret" text={token['webhook-secret']} />],
+          ['Permissions', <>{token.permissions?.join(', ') ?? 'all of its user'}</>],
+          ['Ends', token.expires === undefined ? 'never' : <Time iso={token.expires} />],
+          ['Created', <Time iso={token.created} />],
+          ['Changed', <Time iso={token.updated} />],
+        ]}
+      />
       {mayChange && (
         <>
           <p class="actions">

@@ -10,6 +10,7 @@ import { Field, Form, numberIn } from '../parts/form.tsx';
 import { Await } from '../parts/states.tsx';
 import { Status } from '../parts/status.tsx';
 import { Stranger } from '../parts/stranger.tsx';
+import { Facts } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { hrefOf } from '../router.ts';
 import { may, session } from '../session.ts';
@@ -20,53 +21,22 @@ const UserLink = ({ id, email }: { id: number; email?: string }) => (
   <a href={hrefOf(`/all-users/${id}`)}>{email === undefined ? id : <Stranger text={email} />}</a>
 );
 
-function Facts({ user }: { user: User }) {
+function UserFacts({ user }: { user: User }) {
   const { id, email, role, status, parent, created } = user;
   const root = user['root-user-id'];
-  const name = `${user['first-name']} ${user['last-name']}`.trim();
   return (
-    <dl class="facts">
-      <dt>Id</dt>
-      <dd>{id}</dd>
-      <dt>E-mail address</dt>
-      <dd>
-        <Stranger text={email} />
-      </dd>
-      {name !== '' && (
-        <>
-          <dt>Name</dt>
-          <dd>
-            <Stranger text={name} />
-          </dd>
-        </>
-      )}
-      <dt>Role</dt>
-      <dd>{role}</dd>
-      <dt>Status</dt>
-      <dd>
-        <Status of={status} />
-      </dd>
-      {parent && (
-        <>
-          <dt>Sub-user of</dt>
-          <dd>
-            <UserLink id={parent.id} email={parent.email} />
-          </dd>
-        </>
-      )}
-      {root !== id && root !== parent?.id && (
-        <>
-          <dt>Account</dt>
-          <dd>
-            <UserLink id={root} />
-          </dd>
-        </>
-      )}
-      <dt>Created</dt>
-      <dd>
-        <Time iso={created} />
-      </dd>
-    </dl>
+    <Facts
+      facts={[
+        ['Id', id],
+        ['E-mail address', email],
+        ['Name', `${user['first-name']} ${user['last-name']}`.trim()],
+        ['Role', role],
+        ['Status', <Status of={status} />],
+        ['Sub-user of', parent && <UserLink id={parent.id} email={parent.email} />],
+        ['Account', root !== id && root !== parent?.id && <UserLink id={root} />],
+        ['Created', <Time iso={created} />],
+      ]}
+    />
   );
 }
 
@@ -179,7 +149,7 @@ export function UserPage({ params }: { params: Record<string, string> }) {
       <Await asked={user} what="the user">
         {(shown) => (
           <>
-            <Facts user={shown} />
+            <UserFacts user={shown} />
             {mayChange && shown.id !== viewer.id && shown.role !== 'root' && (
               <p class="actions">
                 <button
