@@ -17,7 +17,7 @@ import { may, session } from '../session.ts';
 import { Room, Rooms } from './head_room.tsx';
 import { LimitFields, limitsIn } from './token_fields.tsx';
 
-const UserLink = ({ id, email }: { id: number; email?: string }) => (
+export const UserLink = ({ id, email }: { id: number; email?: string }) => (
   <a href={hrefOf(`/all-users/${id}`)}>{email === undefined ? id : <Stranger text={email} />}</a>
 );
 

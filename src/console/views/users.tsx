@@ -13,18 +13,24 @@ import { Time } from '../parts/time.tsx';
 import { may, session } from '../session.ts';
 import { FilterChoice, FilterText, oneOf } from '../parts/filters.tsx';
 import { Status } from '../parts/status.tsx';
-import { hrefOf, usePlace } from '../router.ts';
+import { usePlace } from '../router.ts';
+import { UserLink } from './user.tsx';
 
-const COLUMNS: readonly Column<ListedUser>[] = [
+const columnsOf = (all: boolean): readonly Column<ListedUser>[] => [
   { title: 'Id', show: ({ id }) => id, text: ({ id }) => String(id), sort: 'id', right: true },
   {
     title: 'E-mail address',
-    show: ({ email }) => <Stranger text={email} />,
+    show: ({ id, email }) => (all ? <UserLink id={id} email={email} /> : <Stranger text={email} />),
     text: ({ email }) => email,
     sort: 'email',
   },
   { title: 'Role', show: ({ role }) => role, text: ({ role }) => role },
-  { title: 'Status', show: ({ status }) => status, text: ({ status }) => status, sort: 'status' },
+  {
+    title: 'Status',
+    show: ({ status }) => (all ? <Status of={status} /> : status),
+    text: ({ status }) => status,
+    sort: 'status',
+  },
   { title: 'Created', show: ({ created }) => <Time iso={created} />, text: ({ created }) => created, sort: 'created' },
 ];
 
@@ -54,75 +60,28 @@ function Invite({ close, done }: { close: () => void; done: () => void }) {
   );
 }
 
-export function SubUsers() {
-  const { user } = useCell(session);
-  const [inviting, setInviting] = useState(false);
-  const listing = useListing(['id', 'email', 'status', 'created'], 'id', 'asc');
-  const asked = useCall('GET user', { query: listing });
-  const mayInvite = user !== null && may(user, 'write:sub-user');
-  const add = (
-    <button type="button" class="primary" onClick={() => setInviting(true)}>
-      Add a sub-user
-    </button>
-  );
-  return (
-    <>
-      {mayInvite && <p class="actions">{add}</p>}
-      <Await asked={asked} what="the users">
-        {({ users, ...echo }) =>
-          echo.pagination.total === 0 ? (
-            <Empty title="There are no sub-users">
-              <p>A sub-user signs in on their own, and works within the limits of your account.</p>
-            </Empty>
-          ) : (
-            <Table caption="Users" columns={COLUMNS} rows={users} keyOf={({ id }) => id} echo={echo} />
-          )
-        }
-      </Await>
-      {inviting && <Invite close={() => setInviting(false)} done={asked.again} />}
-    </>
-  );
-}
-
-// All users, for administrators: find one, and see who may do anything at all.
-
 const STATUSES = ['active', 'suspended', 'pending', 'anonymous'] as const;
 const SHOWN_STATUSES = [['', 'all'], ...STATUSES.map((status) => [status, status] as const)] as const;
 
-const ALL_COLUMNS: readonly Column<ListedUser>[] = [
-  { title: 'Id', show: ({ id }) => id, text: ({ id }) => String(id), sort: 'id', right: true },
-  {
-    title: 'E-mail address',
-    show: ({ id, email }) => (
-      <a href={hrefOf(`/all-users/${id}`)}>
-        <Stranger text={email} />
-      </a>
-    ),
-    text: ({ email }) => email,
-    sort: 'email',
-  },
-  { title: 'Role', show: ({ role }) => role, text: ({ role }) => role },
-  { title: 'Status', show: ({ status }) => <Status of={status} />, text: ({ status }) => status, sort: 'status' },
-  { title: 'Created', show: ({ created }) => <Time iso={created} />, text: ({ created }) => created, sort: 'created' },
-];
-
-export function AllUsers() {
+/** `all`: of the installation, to find one, and to see who may do anything at all. */
+function Users({ all }: { all: boolean }) {
   const { user } = useCell(session);
   const { query } = usePlace();
   const [inviting, setInviting] = useState(false);
   const listing = useListing(['id', 'email', 'status', 'created'], 'id', 'asc');
-  const asked = useCall('GET user', {
-    query: { ...listing, email: query.get('email'), status: oneOf(query.get('status'), STATUSES) },
-  });
+  const filter = all ? { email: query.get('email'), status: oneOf(query.get('status'), STATUSES) } : {};
+  const asked = useCall('GET user', { query: { ...listing, ...filter } });
   return (
     <>
-      <search class="filters">
-        <FilterText name="email" label="E-mail address" placeholder="part of it" />
-        <FilterChoice name="status" label="Status" values={SHOWN_STATUSES} />
-      </search>
-      {user !== null && may(user, 'write:sub-user') && (
+      {all && (
+        <search class="filters">
+          <FilterText name="email" label="E-mail address" placeholder="part of it" />
+          <FilterChoice name="status" label="Status" values={SHOWN_STATUSES} />
+        </search>
+      )}
+      {user && may(user, 'write:sub-user') && (
         <p class="actions">
-          <button type="button" onClick={() => setInviting(true)}>
+          <button type="button" class={all ? undefined : 'primary'} onClick={() => setInviting(true)}>
             Add a sub-user
           </button>
         </p>
@@ -130,11 +89,15 @@ export function AllUsers() {
       <Await asked={asked} what="the users">
         {({ users, ...echo }) =>
           echo.pagination.total === 0 ? (
-            <Empty title="No user fits">
-              <p>Shorten the part of the address, or take the status away.</p>
+            <Empty title={all ? 'No user fits' : 'There are no sub-users'}>
+              <p>
+                {all
+                  ? 'Shorten the part of the address, or take the status away.'
+                  : 'A sub-user signs in on their own, and works within the limits of your account.'}
+              </p>
             </Empty>
           ) : (
-            <Table caption="Users" columns={ALL_COLUMNS} rows={users} keyOf={({ id }) => id} echo={echo} />
+            <Table caption="Users" columns={columnsOf(all)} rows={users} keyOf={({ id }) => id} echo={echo} />
           )
         }
       </Await>
@@ -142,3 +105,6 @@ export function AllUsers() {
     </>
   );
 }
+
+export const SubUsers = () => <Users all={false} />;
+export const AllUsers = () => <Users all />;
