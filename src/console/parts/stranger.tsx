@@ -7,7 +7,7 @@ import { inPieces } from './visible.ts';
 
 const SHOWN = 300;
 
-export function Stranger({ text, most = SHOWN }: { text: string; most?: number }) {
+export function Stranger({ text, most = SHOWN }: { text: string; most?: number | undefined }) {
   const [whole, showWhole] = useState(false);
   const cut = !whole && text.length > most;
   return (

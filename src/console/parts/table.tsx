@@ -8,9 +8,10 @@ import { Reason } from './stranger.tsx';
 
 export interface Column<Row> {
   title: string;
-  show: (row: Row) => ComponentChildren;
   /** As it is copied. */
   text: (row: Row) => string;
+  /** None: as it is copied. */
+  show?: (row: Row) => ComponentChildren;
   /** The name by which the server sorts it. */
   sort?: string;
   right?: boolean;
@@ -125,7 +126,7 @@ export function Table<Row>({ caption, columns, rows, keyOf, echo, ahead }: Table
               <tr key={keyOf(row)}>
                 {columns.map((column) => (
                   <td key={column.title} class={column.right ? 'right' : undefined}>
-                    {column.show(row)}
+                    {(column.show ?? column.text)(row)}
                   </td>
                 ))}
               </tr>

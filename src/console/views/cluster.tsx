@@ -1,11 +1,12 @@
 /** What the cluster is doing: one sentence, what somebody has to look at, and then every part in a table. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ClusterEvent, ClusterState, ClusterTerm } from '../../api_types.ts';
+import { amountColumn, countColumn, strangerColumn, timeColumn } from '../parts/columns.tsx';
 import { count, milliseconds, said, several } from '../parts/figures.ts';
 import { Status } from '../parts/status.tsx';
 import { Stranger } from '../parts/stranger.tsx';
 import { type Column, Table } from '../parts/table.tsx';
-import { Amount, Time } from '../parts/time.tsx';
+import { Time } from '../parts/time.tsx';
 import { call, isFailure } from '../api/client.ts';
 import { usePolled, type Polled } from '../api/use_call.ts';
 import { Await } from '../parts/states.tsx';
@@ -79,7 +80,7 @@ function problemsOf(state: ClusterState): Problem[] {
 // What went wrong lately, as the leader has seen it in its term.
 
 const EVENTS: readonly Column<ClusterEvent>[] = [
-  { title: 'Last at', show: ({ at }) => <Time iso={at} />, text: ({ at }) => at },
+  timeColumn('Last at', ({ at }) => at),
   {
     title: 'Of',
     show: ({ kind, object }) => (
@@ -89,9 +90,9 @@ const EVENTS: readonly Column<ClusterEvent>[] = [
     ),
     text: ({ kind, object }) => `${kind} ${object}`,
   },
-  { title: 'Reason', show: ({ reason }) => reason, text: ({ reason }) => reason },
-  { title: 'Message', show: ({ message }) => <Stranger text={message} most={200} />, text: ({ message }) => message },
-  { title: 'Times', show: ({ count: times }) => count(times), text: ({ count: times }) => String(times), right: true },
+  { title: 'Reason', text: ({ reason }) => reason },
+  strangerColumn('Message', ({ message }) => message, { most: 200 }),
+  countColumn('Times', ({ count: times }) => times),
 ];
 
 function Faults({ state }: { state: ClusterState }) {
@@ -143,31 +144,23 @@ function Faults({ state }: { state: ClusterState }) {
 // Who led the cluster: the last terms, kept by the Lease.
 
 interface Row extends ClusterTerm {
-  /** When the next one began; null: it leads now. */
-  until: string | null;
+  /** When the next one began; absent: it leads now. */
+  until: string | undefined;
 }
 
-const lasted = ({ since, until }: Row): number | null =>
-  until === null ? null : Math.max(0, Date.parse(until) - Date.parse(since));
+const lasted = ({ since, until }: Row): number | undefined =>
+  until === undefined ? undefined : Math.max(0, Date.parse(until) - Date.parse(since));
 
 const COLUMNS: readonly Column<Row>[] = [
-  { title: 'Since', show: ({ since }) => <Time iso={since} />, text: ({ since }) => since },
-  { title: 'Leader', show: ({ pod }) => <Stranger text={pod} />, text: ({ pod }) => pod },
-  { title: 'Epoch', show: ({ epoch }) => epoch, text: ({ epoch }) => String(epoch), right: true },
-  {
-    title: 'Until the next',
-    show: (row) => {
-      const ms = lasted(row);
-      return ms === null ? <span class="unit">leads now</span> : <Amount {...milliseconds(ms)} />;
-    },
-    text: (row) => String(lasted(row) ?? ''),
-    right: true,
-  },
+  timeColumn('Since', ({ since }) => since),
+  strangerColumn('Leader', ({ pod }) => pod),
+  { title: 'Epoch', text: ({ epoch }) => String(epoch), right: true },
+  amountColumn('Until the next', lasted, milliseconds, { none: <span class="unit">leads now</span> }),
 ];
 
 function Terms({ state: { terms } }: { state: ClusterState }) {
   if (terms.length === 0) return null;
-  const rows = terms.map((term, index): Row => ({ ...term, until: terms[index - 1]?.since ?? null }));
+  const rows = terms.map((term, index): Row => ({ ...term, until: terms[index - 1]?.since }));
   return (
     <section>
       <h2>Leaders</h2>

@@ -1,11 +1,11 @@
 /** Pools, queue, runners and tools of the cluster, each a table. */
 import type { ComponentChildren } from 'preact';
 import type { ClusterAccount, ClusterPool, ClusterRunner, ClusterState, ClusterTool } from '../../api_types.ts';
+import { amountColumn, countColumn, NOTHING, statusColumn, strangerColumn, timeColumn } from '../parts/columns.tsx';
 import { count, milliseconds, several } from '../parts/figures.ts';
 import { Status } from '../parts/status.tsx';
 import { Stranger } from '../parts/stranger.tsx';
 import { Table, type Column } from '../parts/table.tsx';
-import { Amount, Time } from '../parts/time.tsx';
 import { hrefOf } from '../router.ts';
 
 /** E-mail addresses by the id of a user: the snapshot itself has ids alone. */
@@ -18,8 +18,6 @@ interface NamedProps extends PartProps {
   names: Names;
 }
 
-const NOTHING = <span class="unit">–</span>;
-
 function Part({ title, leftOut, children }: { title: string; leftOut: number; children: ComponentChildren }) {
   return (
     <section>
@@ -30,19 +28,11 @@ function Part({ title, leftOut, children }: { title: string; leftOut: number; ch
   );
 }
 
-type Figure = 'ready' | 'untouched' | 'busy' | 'starting' | 'ending' | 'waiting' | 'max';
-const figure = (title: string, name: Figure): Column<ClusterPool> => ({
-  title,
-  show: (pool) => count(pool[name]),
-  text: (pool) => String(pool[name]),
-  right: true,
-});
-
 const wallsOf = ({ isolation }: ClusterPool): string =>
   isolation.map(({ wall, status, required }) => `${wall}: ${status}${required ? ' (required)' : ''}`).join('; ');
 
 const POOLS: readonly Column<ClusterPool>[] = [
-  { title: 'Pool', show: ({ name }) => <Stranger text={name} />, text: ({ name }) => name },
+  strangerColumn('Pool', ({ name }) => name),
   {
     title: 'State',
     show: ({ condition, short }) => (
@@ -57,13 +47,13 @@ const POOLS: readonly Column<ClusterPool>[] = [
     ),
     text: ({ condition, short }) => `${condition?.reason ?? ''} ${short ?? ''}`.trim(),
   },
-  figure('Waiting', 'waiting'),
-  figure('Busy', 'busy'),
-  figure('Ready', 'ready'),
-  figure('Untouched', 'untouched'),
-  figure('Starting', 'starting'),
-  figure('Ending', 'ending'),
-  figure('At most', 'max'),
+  countColumn('Waiting', ({ waiting }) => waiting),
+  countColumn('Busy', ({ busy }) => busy),
+  countColumn('Ready', ({ ready }) => ready),
+  countColumn('Untouched', ({ untouched }) => untouched),
+  countColumn('Starting', ({ starting }) => starting),
+  countColumn('Ending', ({ ending }) => ending),
+  countColumn('At most', ({ max }) => max),
   {
     title: 'Isolation',
     show: ({ isolation }) => (
@@ -109,13 +99,15 @@ function Account({ id, names }: { id: number; names: Names }) {
   );
 }
 
+const accountColumn = (names: Names): Column<{ account?: number }> => ({
+  title: 'Account',
+  show: ({ account }) => (account === undefined ? NOTHING : <Account id={account} names={names} />),
+  text: ({ account }) => String(account ?? ''),
+});
+
 const queueColumns = (names: Names): readonly Column<ClusterAccount>[] => [
-  {
-    title: 'Account',
-    show: ({ account }) => <Account id={account} names={names} />,
-    text: ({ account }) => String(account),
-  },
-  { title: 'Waiting', show: ({ waiting }) => count(waiting), text: ({ waiting }) => String(waiting), right: true },
+  accountColumn(names),
+  countColumn('Waiting', ({ waiting }) => waiting),
   {
     title: 'Running',
     show: ({ running, limit }) => (
@@ -128,12 +120,7 @@ const queueColumns = (names: Names): readonly Column<ClusterAccount>[] => [
     text: ({ running }) => String(running),
     right: true,
   },
-  {
-    title: 'Oldest wait',
-    show: ({ 'oldest-wait-ms': wait }) => (wait === undefined ? NOTHING : <Amount {...milliseconds(wait)} />),
-    text: ({ 'oldest-wait-ms': wait }) => String(wait ?? ''),
-    right: true,
-  },
+  amountColumn('Oldest wait', (row) => row['oldest-wait-ms'], milliseconds),
 ];
 
 export function Queue({ state, names }: NamedProps) {
@@ -155,25 +142,13 @@ export function Queue({ state, names }: NamedProps) {
 }
 
 const runnerColumns = (names: Names): readonly Column<ClusterRunner>[] => [
-  { title: 'Runner', show: ({ pod }) => <Stranger text={pod} />, text: ({ pod }) => pod },
-  { title: 'Pool', show: ({ pool }) => <Stranger text={pool} />, text: ({ pool }) => pool },
-  {
-    title: 'Node',
-    show: ({ node }) => (node === undefined ? NOTHING : <Stranger text={node} />),
-    text: ({ node }) => node ?? '',
-  },
-  { title: 'State', show: ({ state }) => <Status of={state} />, text: ({ state }) => state },
+  strangerColumn('Runner', ({ pod }) => pod),
+  strangerColumn('Pool', ({ pool }) => pool),
+  strangerColumn('Node', ({ node }) => node),
+  statusColumn('State', ({ state }) => state),
   { title: 'Phase', show: ({ phase }) => phase ?? NOTHING, text: ({ phase }) => phase ?? '' },
-  {
-    title: 'Since',
-    show: ({ since }) => (since === undefined ? NOTHING : <Time iso={since} />),
-    text: ({ since }) => since ?? '',
-  },
-  {
-    title: 'Account',
-    show: ({ account }) => (account === undefined ? NOTHING : <Account id={account} names={names} />),
-    text: ({ account }) => String(account ?? ''),
-  },
+  timeColumn('Since', ({ since }) => since),
+  accountColumn(names),
   {
     title: 'Job',
     show: ({ job, 'request-id': request }) =>
@@ -188,12 +163,7 @@ const runnerColumns = (names: Names): readonly Column<ClusterRunner>[] => [
       ),
     text: ({ job }) => job ?? '',
   },
-  {
-    title: 'Jobs done',
-    show: (runner) => count(runner['jobs-done']),
-    text: (runner) => String(runner['jobs-done']),
-    right: true,
-  },
+  countColumn('Jobs done', (runner) => runner['jobs-done']),
 ];
 
 export function Runners({ state, names }: NamedProps) {
@@ -233,22 +203,9 @@ const TOOLS: readonly Column<ClusterTool>[] = [
     ),
     text: ({ state, why }) => `${state} ${why ?? ''}`.trim(),
   },
-  {
-    title: 'Since',
-    show: ({ since }) => (since === undefined ? NOTHING : <Time iso={since} />),
-    text: ({ since }) => since ?? '',
-  },
-  {
-    title: 'Reports itself as',
-    show: ({ reported }) => (reported === undefined ? NOTHING : <Stranger text={reported} most={80} />),
-    text: ({ reported }) => reported ?? '',
-  },
-  {
-    title: 'Starts in',
-    show: ({ 'startup-ms': startup }) => (startup === undefined ? NOTHING : <Amount {...milliseconds(startup)} />),
-    text: ({ 'startup-ms': startup }) => String(startup ?? ''),
-    right: true,
-  },
+  timeColumn('Since', ({ since }) => since),
+  strangerColumn('Reports itself as', ({ reported }) => reported, { most: 80 }),
+  amountColumn('Starts in', (row) => row['startup-ms'], milliseconds),
   {
     title: 'Architectures',
     show: ({ architectures }) => (architectures.length === 0 ? NOTHING : architectures.join(', ')),
