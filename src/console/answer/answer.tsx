@@ -4,6 +4,7 @@ import { useId } from 'preact/hooks';
 import { changed, go, hrefOf, usePlace } from '../router.ts';
 import type { ProbeReport } from '../../api_types.ts';
 import { type Column, Facts, Table } from '../parts/table.tsx';
+import { strangerColumn } from '../parts/columns.tsx';
 import { bytes, count, said } from '../parts/figures.ts';
 import { Stranger } from '../parts/stranger.tsx';
 import { rateOf, sentenceOf } from './sentence.ts';
@@ -109,12 +110,8 @@ function pixels({ pixel_format: format, color, hdr, captions, bit_depth: depth }
     .join(', ');
 }
 
-const plain = (title: string, text: (stream: Stream) => string, right = false): Column<Stream> => ({
-  title,
-  show: (stream) => <Stranger text={text(stream)} most={80} />,
-  text,
-  right,
-});
+const plain = (title: string, text: (stream: Stream) => string, right = false): Column<Stream> =>
+  strangerColumn(title, text, { most: 80, right });
 
 const COLUMNS: readonly Column<Stream>[] = [
   plain('#', ({ index }) => String(index), true),

@@ -1,5 +1,6 @@
 /** Where the tools disagree, and who is right. Fields on which they agree are one line. */
 import type { ProbeReport } from '../../api_types.ts';
+import { strangerColumn } from '../parts/columns.tsx';
 import { Empty } from '../parts/states.tsx';
 import { Stranger } from '../parts/stranger.tsx';
 import { Table, type Column } from '../parts/table.tsx';
@@ -46,7 +47,7 @@ const columnsOf = (diff: readonly Difference[]): readonly Column<Difference>[] =
     show: ({ confidence }) => <Confidence value={confidence} />,
     text: ({ confidence }) => String(confidence ?? ''),
   },
-  { title: 'Why', show: ({ reason }) => <Stranger text={reason} />, text: ({ reason }) => reason },
+  strangerColumn('Why', ({ reason }) => reason),
 ];
 
 function Agreed({ report }: { report: ProbeReport }) {

@@ -1,9 +1,9 @@
 /** What an HLS presentation was declared to be, what was measured, and what the rules found. */
 import type { ComponentChildren } from 'preact';
 import type { HlsReport } from '../../api_types.ts';
+import { countColumn, statusColumn, strangerColumn } from '../parts/columns.tsx';
 import { count, several } from '../parts/figures.ts';
 import { Empty } from '../parts/states.tsx';
-import { Status } from '../parts/status.tsx';
 import { Stranger } from '../parts/stranger.tsx';
 import { Table, type Column } from '../parts/table.tsx';
 import { changed, go, hrefOf, placeNow, usePlace } from '../router.ts';
@@ -53,7 +53,7 @@ const variantColumns = (most: number): readonly Column<Variant>[] => [
     show: ({ resolution, frame_rate: rate }) => `${resolution ?? ''}${rate === null ? '' : ` ${rate} fps`}`,
     text: ({ resolution }) => resolution ?? '',
   },
-  { title: 'Codecs', show: ({ codecs }) => <Stranger text={codecs ?? ''} />, text: ({ codecs }) => codecs ?? '' },
+  strangerColumn('Codecs', ({ codecs }) => codecs ?? ''),
   {
     title: 'Average',
     show: (row) => kilobits(row.average_bandwidth),
@@ -114,14 +114,9 @@ const playlistColumns = (shown: number): readonly Column<Listed>[] => [
     ),
     text: ({ url }) => url,
   },
-  { title: 'Role', show: ({ role }) => role, text: ({ role }) => role },
-  { title: 'Lines', show: ({ lines }) => count(lines), text: ({ lines }) => String(lines), right: true },
-  {
-    title: 'Segments',
-    show: ({ segments }) => (segments === null ? '–' : count(segments)),
-    text: ({ segments }) => String(segments ?? ''),
-    right: true,
-  },
+  { title: 'Role', text: ({ role }) => role },
+  countColumn('Lines', ({ lines }) => lines),
+  countColumn('Segments', ({ segments }) => segments ?? undefined, { none: '–' }),
   {
     title: 'Segment durations',
     show: (playlist) => {
@@ -135,14 +130,13 @@ const playlistColumns = (shown: number): readonly Column<Listed>[] => [
   },
   {
     title: 'Findings',
-    show: ({ findings }) => findings.must_fix + findings.should_fix + findings.info,
     text: ({ findings }) => String(findings.must_fix + findings.should_fix + findings.info),
     right: true,
   },
 ];
 
 const messageColumns = (indexOf: (url: string) => number): readonly Column<Message>[] => [
-  { title: 'Level', show: ({ level }) => <Status of={level} />, text: ({ level }) => level },
+  statusColumn('Level', ({ level }) => level),
   {
     title: 'Finding, and what to do',
     show: ({ message, remedy }) => (

@@ -4,6 +4,7 @@ import { ask, isFailure } from '../api/client.ts';
 import { failureOf, type Failure } from '../api/failure.ts';
 import { asToken } from '../api/gateway.ts';
 import type { PolicyResult } from '../../api_types.ts';
+import { statusColumn, strangerColumn } from '../parts/columns.tsx';
 import { download } from '../parts/copy.tsx';
 import { several } from '../parts/figures.ts';
 import { Status } from '../parts/status.tsx';
@@ -54,7 +55,7 @@ function Found({ rule: { actual, from, confidence, also = [], more } }: { rule: 
 }
 
 const COLUMNS: readonly Column<Rule>[] = [
-  { title: 'Outcome', show: ({ outcome }) => <Status of={outcome} />, text: ({ outcome }) => outcome },
+  statusColumn('Outcome', ({ outcome }) => outcome),
   {
     title: 'Rule',
     show: ({ name, level }) => (
@@ -81,7 +82,7 @@ const COLUMNS: readonly Column<Rule>[] = [
     show: ({ expected }) => expected !== undefined && <Stranger text={expected} most={120} />,
     text: ({ expected = '' }) => expected,
   },
-  { title: 'In words', show: ({ message }) => <Stranger text={message} />, text: ({ message }) => message },
+  strangerColumn('In words', ({ message }) => message),
 ];
 
 const TALLY: Record<Outcome, string> = {

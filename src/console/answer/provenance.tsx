@@ -1,6 +1,7 @@
 /** What C2PA manifests say of a file, and whether they hold. Thumbnails are not shown. */
 import type { C2paReport } from '../../api_types.ts';
-import { Facts, Table } from '../parts/table.tsx';
+import { statusColumn, strangerColumn } from '../parts/columns.tsx';
+import { Facts, Table, type Column } from '../parts/table.tsx';
 import { Empty } from '../parts/states.tsx';
 import { Stranger } from '../parts/stranger.tsx';
 
@@ -19,7 +20,11 @@ function checksOf({ validation_results: results }: C2paReport): Check[] {
   return [...failure.map(check('failed')), ...informational.map(check('remark')), ...success.map(check('passed'))];
 }
 
-const SIGNS = { failed: ['✕', 'bad'], remark: ['i', 'none'], passed: ['✓', 'good'] } as const;
+const CHECKS: readonly Column<Check>[] = [
+  statusColumn('Outcome', ({ outcome }) => outcome),
+  strangerColumn('Check', ({ code }) => code),
+  strangerColumn('In words', ({ explanation }) => explanation),
+];
 
 function ManifestFacts({ manifest }: { manifest: Manifest }) {
   const { signature_info: signature, ingredients = [], assertions = [] } = manifest;
@@ -60,23 +65,7 @@ export function Provenance({ report }: { report: C2paReport }) {
       {manifests[active] && <ManifestFacts manifest={manifests[active]} />}
       <Table
         caption="Checks"
-        columns={[
-          {
-            title: 'Outcome',
-            show: ({ outcome }: Check) => (
-              <span class={`status ${SIGNS[outcome][1]}`}>
-                <span aria-hidden="true">{SIGNS[outcome][0]}</span> {outcome}
-              </span>
-            ),
-            text: ({ outcome }) => outcome,
-          },
-          { title: 'Check', show: ({ code }) => <Stranger text={code} />, text: ({ code }) => code },
-          {
-            title: 'In words',
-            show: ({ explanation }) => <Stranger text={explanation} />,
-            text: (row) => row.explanation,
-          },
-        ]}
+        columns={CHECKS}
         rows={checksOf(report)}
         keyOf={({ outcome, code, explanation }) => `${outcome} ${code} ${explanation}`}
       />

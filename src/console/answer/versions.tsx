@@ -1,11 +1,11 @@
 /** What several runs of a tool say differently: a field in each row, a version or a source in each column. */
+import { amountColumn } from '../parts/columns.tsx';
 import { FilterChoice } from '../parts/filters.tsx';
 import { milliseconds, several } from '../parts/figures.ts';
 import { Empty } from '../parts/states.tsx';
 import { Status } from '../parts/status.tsx';
 import { Reason, Stranger } from '../parts/stranger.tsx';
 import { Table, type Column } from '../parts/table.tsx';
-import { Amount } from '../parts/time.tsx';
 import { usePlace } from '../router.ts';
 import {
   cellsOf,
@@ -66,7 +66,7 @@ function FieldName({ field: { path, level, to, count, known } }: { field: Change
 
 const columnsOf = (runs: readonly string[]): readonly Column<ChangedField>[] => [
   { title: 'Field', show: (field) => <FieldName field={field} />, text: ({ path }) => path },
-  { title: 'Change', show: ({ change }) => change, text: ({ change }) => change },
+  { title: 'Change', text: ({ change }) => change },
   ...runs.map((run, at): Column<ChangedField> => ({
     title: run,
     show: (field) => <CellOf cell={cellsOf(field, runs)[at]!} />,
@@ -75,8 +75,8 @@ const columnsOf = (runs: readonly string[]): readonly Column<ChangedField>[] => 
 ];
 
 const RUNS: readonly Column<ComparedRun>[] = [
-  { title: 'Tool', show: ({ tool }) => tool, text: ({ tool }) => tool },
-  { title: 'Version', show: ({ version }) => version, text: ({ version }) => version },
+  { title: 'Tool', text: ({ tool }) => tool },
+  { title: 'Version', text: ({ version }) => version },
   {
     title: 'Outcome',
     show: ({ success, error, code }) => (
@@ -92,16 +92,11 @@ const RUNS: readonly Column<ComparedRun>[] = [
     ),
     text: ({ success, error }) => (success ? 'success' : (error ?? 'error')),
   },
-  {
-    title: 'Run time',
-    show: ({ duration }) => <Amount {...milliseconds(duration)} />,
-    text: ({ duration }) => String(duration),
-    right: true,
-  },
+  amountColumn('Run time', ({ duration }) => duration, milliseconds),
 ];
 
 /** Which of two sources. */
-const SOURCE: Column<ComparedRun> = { title: 'Source', show: ({ run }) => run, text: ({ run }) => run };
+const SOURCE: Column<ComparedRun> = { title: 'Source', text: ({ run }) => run };
 
 const LEVELS = [
   ['', 'all'],

@@ -7,6 +7,7 @@ const SIGNS: Record<string, { sign: string; kind: string }> = {
   error: { sign: '✕', kind: 'bad' },
   failed: { sign: '✕', kind: 'bad' },
   pass: { sign: '✓', kind: 'good' },
+  passed: { sign: '✓', kind: 'good' },
   fail: { sign: '✕', kind: 'bad' },
   warn: { sign: '⚠', kind: 'warn' },
   up: { sign: '✓', kind: 'good' },
@@ -26,6 +27,7 @@ const SIGNS: Record<string, { sign: string; kind: string }> = {
   'must-fix': { sign: '✕', kind: 'bad' },
   'should-fix': { sign: '⚠', kind: 'warn' },
   info: { sign: 'i', kind: 'none' },
+  remark: { sign: 'i', kind: 'none' },
   unknown: { sign: '?', kind: 'warn' },
 };
 

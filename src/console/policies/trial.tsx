@@ -3,9 +3,9 @@ import { call } from '../api/client.ts';
 import type { Answer } from '../../api_calls.ts';
 import { asToken } from '../api/gateway.ts';
 import { KINDS, type PolicyEvaluation } from '../../api_types.ts';
+import { statusColumn } from '../parts/columns.tsx';
 import { several } from '../parts/figures.ts';
 import { Empty } from '../parts/states.tsx';
-import { Status } from '../parts/status.tsx';
 import { Stranger } from '../parts/stranger.tsx';
 import { Table, type Column } from '../parts/table.tsx';
 import { hrefOf } from '../router.ts';
@@ -74,7 +74,7 @@ function Rules({ judged: { policy } }: { judged: Judged }) {
 }
 
 const COLUMNS: readonly Column<Judged>[] = [
-  { title: 'Outcome', show: ({ policy }) => <Status of={policy.outcome} />, text: ({ policy }) => policy.outcome },
+  statusColumn('Outcome', ({ policy }) => policy.outcome),
   {
     title: 'Address',
     show: ({ row }) => (

@@ -4,6 +4,7 @@ import { call } from '../api/client.ts';
 import type { Session, User } from '../../api_types.ts';
 import { useCall } from '../api/use_call.ts';
 import { useCell } from '../cell.ts';
+import { strangerColumn, timeColumn } from '../parts/columns.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { Check, Field, Form, isChecked, NewPassword, textIn } from '../parts/form.tsx';
 import { Await } from '../parts/states.tsx';
@@ -86,15 +87,11 @@ function Sessions() {
   const [ending, setEnding] = useState<Session | 'all' | null>(null);
   const close = () => setEnding(null);
   const columns: readonly Column<Session>[] = [
-    { title: 'Signed in', show: ({ created }) => <Time iso={created} />, text: ({ created }) => created },
-    { title: 'Ends', show: ({ expire }) => <Time iso={expire} />, text: ({ expire }) => expire },
-    { title: 'Address', show: (row) => <Stranger text={row['remote-ip']} />, text: (row) => row['remote-ip'] },
-    { title: 'Kind', show: (row) => row['ua-type'], text: (row) => row['ua-type'] },
-    {
-      title: 'Program',
-      show: (row) => <Stranger text={row['user-agent']} most={60} />,
-      text: (row) => row['user-agent'],
-    },
+    timeColumn('Signed in', ({ created }) => created),
+    timeColumn('Ends', ({ expire }) => expire),
+    strangerColumn('Address', (row) => row['remote-ip']),
+    { title: 'Kind', text: (row) => row['ua-type'] },
+    strangerColumn('Program', (row) => row['user-agent'], { most: 60 }),
     {
       title: 'End',
       show: (row) => (

@@ -4,10 +4,10 @@ import { call, isFailure } from '../api/client.ts';
 import type { Answer } from '../../api_calls.ts';
 import type { Failure } from '../api/failure.ts';
 import { useCall } from '../api/use_call.ts';
+import { statusColumn, strangerColumn, timeColumn } from '../parts/columns.tsx';
 import { FilterChoice, FilterText, oneOf } from '../parts/filters.tsx';
 import { milliseconds, said } from '../parts/figures.ts';
 import { Await, Empty, Refused } from '../parts/states.tsx';
-import { Status } from '../parts/status.tsx';
 import { Stranger } from '../parts/stranger.tsx';
 import { Table, useListing, type Column } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
@@ -43,25 +43,15 @@ function Attempts({ attempts }: { attempts: Row['attempts'] }) {
 
 function columns(sendAgain: (row: Row) => void, sending: string | null): readonly Column<Row>[] {
   return [
-    {
-      title: 'Created',
-      show: ({ created }) => <Time iso={created} />,
-      text: ({ created }) => created,
-      sort: 'created',
-    },
-    { title: 'State', show: ({ state }) => <Status of={state} />, text: ({ state }) => state, sort: 'state' },
-    { title: 'Receiver', show: ({ url }) => <Stranger text={url} most={100} />, text: ({ url }) => url },
+    timeColumn('Created', ({ created }) => created, { sort: 'created' }),
+    statusColumn('State', ({ state }) => state, { sort: 'state' }),
+    strangerColumn('Receiver', ({ url }) => url, { most: 100 }),
     {
       title: 'Attempts',
       show: ({ attempts }) => <Attempts attempts={attempts} />,
       text: ({ attempts }) => String(attempts.length),
     },
-    {
-      title: 'Next',
-      show: ({ next }) => (next === undefined ? '–' : <Time iso={next} />),
-      text: ({ next }) => next ?? '',
-      sort: 'next',
-    },
+    timeColumn('Next', ({ next }) => next, { none: '–', sort: 'next' }),
     {
       title: 'Request',
       show: ({ request }) => (

@@ -3,11 +3,10 @@ import { call } from '../api/client.ts';
 import { asToken, type HeldToken } from '../api/gateway.ts';
 import type { PolicyRow } from '../../api_types.ts';
 import { useAsked } from '../api/use_call.ts';
+import { strangerColumn, timeColumn } from '../parts/columns.tsx';
 import { Field, Form, textIn } from '../parts/form.tsx';
 import { Await, Empty } from '../parts/states.tsx';
-import { Stranger } from '../parts/stranger.tsx';
 import { Table, type Column } from '../parts/table.tsx';
-import { Time } from '../parts/time.tsx';
 import { WithToken } from '../parts/with_token.tsx';
 import { go, hrefOf } from '../router.ts';
 
@@ -27,17 +26,9 @@ const COLUMNS: readonly Column<PolicyRow>[] = [
     ),
     text: ({ name }) => name,
   },
-  {
-    title: 'For what',
-    show: ({ description = '' }) => <Stranger text={description} most={120} />,
-    text: ({ description = '' }) => description,
-  },
-  { title: 'Revision', show: ({ revision }) => revision, text: ({ revision }) => String(revision), right: true },
-  {
-    title: 'Saved',
-    show: ({ created_at: created }) => <Time iso={created} />,
-    text: ({ created_at: created }) => created,
-  },
+  strangerColumn('For what', ({ description = '' }) => description, { most: 120 }),
+  { title: 'Revision', text: ({ revision }) => String(revision), right: true },
+  timeColumn('Saved', (row) => row.created_at),
 ];
 
 function List({ token }: { token: HeldToken }) {

@@ -4,10 +4,9 @@ import { call, changesMade, type Given, isFailure } from '../api/client.ts';
 import type { Answer, CallName } from '../../api_calls.ts';
 import { type Asked, useAsked } from '../api/use_call.ts';
 import { KINDS, LOG_STATES, POLICY_STATES, TOOL_STATES } from '../../api_types.ts';
+import { statusColumn, strangerColumn } from '../parts/columns.tsx';
 import { FilterChoice, FilterText, oneOf, RangeFilter, rangeIn } from '../parts/filters.tsx';
 import { Await, Empty } from '../parts/states.tsx';
-import { Status } from '../parts/status.tsx';
-import { Stranger } from '../parts/stranger.tsx';
 import { Table, useListing, type Column } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { hrefOf, usePlace } from '../router.ts';
@@ -84,22 +83,16 @@ const COLUMNS: readonly Column<Row>[] = [
     text: ({ send }) => send,
     sort: 'send',
   },
-  { title: 'Outcome', show: ({ status }) => <Status of={status} />, text: ({ status }) => status, sort: 'status' },
-  { title: 'Address', show: ({ url }) => <Stranger text={url} most={120} />, text: ({ url }) => url, sort: 'url' },
-  { title: 'Kind', show: ({ type }) => type, text: ({ type }) => type },
-  ...(['ffprobe', 'mediainfo', 'probe-report'] as const).map((tool): Column<Row> => ({
-    title: tool === 'probe-report' ? 'report' : tool,
-    show: (row) => <Status of={row[`status-${tool}`]} />,
-    text: (row) => row[`status-${tool}`],
-    sort: `status-${tool}`,
-  })),
-  {
-    title: 'Policy',
-    show: (row) => <Status of={row['status-policy']} />,
-    text: (row) => row['status-policy'],
-    sort: 'status-policy',
-  },
-  { title: 'Token', show: (row) => row['token-id'], text: (row) => String(row['token-id']), right: true },
+  statusColumn('Outcome', ({ status }) => status, { sort: 'status' }),
+  strangerColumn('Address', ({ url }) => url, { most: 120, sort: 'url' }),
+  { title: 'Kind', text: ({ type }) => type },
+  ...(['ffprobe', 'mediainfo', 'probe-report'] as const).map((tool) =>
+    statusColumn(tool === 'probe-report' ? 'report' : tool, (row: Row) => row[`status-${tool}`], {
+      sort: `status-${tool}`,
+    }),
+  ),
+  statusColumn('Policy', (row) => row['status-policy'], { sort: 'status-policy' }),
+  { title: 'Token', text: (row) => String(row['token-id']), right: true },
   { title: 'Id', show: ({ id }) => <code>{id}</code>, text: ({ id }) => id },
 ];
 

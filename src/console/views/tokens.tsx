@@ -4,20 +4,20 @@ import { call } from '../api/client.ts';
 import type { ApiToken, ListedApiToken } from '../../api_types.ts';
 import { useCall } from '../api/use_call.ts';
 import { useCell } from '../cell.ts';
+import { amountColumn, countColumn, timeColumn } from '../parts/columns.tsx';
 import { Dialog } from '../parts/dialog.tsx';
-import { bytes, count, milliseconds } from '../parts/figures.ts';
+import { bytes, milliseconds } from '../parts/figures.ts';
 import { Form } from '../parts/form.tsx';
 import { Secret } from '../parts/copy.tsx';
 import { Await, Empty } from '../parts/states.tsx';
 import { Stranger } from '../parts/stranger.tsx';
 import { Table, useListing, type Column } from '../parts/table.tsx';
-import { Amount, Time } from '../parts/time.tsx';
 import { hrefOf } from '../router.ts';
 import { may, session } from '../session.ts';
 import { settingsIn, TokenFields } from './token_fields.tsx';
 
 const COLUMNS: readonly Column<ListedApiToken>[] = [
-  { title: 'Id', show: ({ id }) => id, text: ({ id }) => String(id), sort: 'id', right: true },
+  { title: 'Id', text: ({ id }) => String(id), sort: 'id', right: true },
   {
     title: 'Name',
     show: ({ id, name, default: isDefault }) => (
@@ -29,36 +29,12 @@ const COLUMNS: readonly Column<ListedApiToken>[] = [
     text: ({ name }) => name,
     sort: 'name',
   },
-  {
-    title: 'A minute',
-    show: (row) => count(row['limits-in-force']['requests-per-minute']),
-    text: (row) => String(row['limits-in-force']['requests-per-minute']),
-    right: true,
-  },
-  {
-    title: 'At once',
-    show: (row) => count(row['limits-in-force'].concurrency),
-    text: (row) => String(row['limits-in-force'].concurrency),
-    right: true,
-  },
-  {
-    title: 'In the queue',
-    show: (row) => <Amount {...milliseconds(row['limits-in-force']['queue-timeout'])} />,
-    text: (row) => String(row['limits-in-force']['queue-timeout']),
-    right: true,
-  },
-  {
-    title: 'A file',
-    show: (row) => <Amount {...bytes(row['limits-in-force']['file-size'])} />,
-    text: (row) => String(row['limits-in-force']['file-size']),
-    right: true,
-  },
-  {
-    title: 'Ends',
-    show: ({ expires }) => (expires === undefined ? 'never' : <Time iso={expires} />),
-    text: ({ expires }) => expires ?? '',
-  },
-  { title: 'Created', show: ({ created }) => <Time iso={created} />, text: ({ created }) => created, sort: 'created' },
+  countColumn('A minute', (row) => row['limits-in-force']['requests-per-minute']),
+  countColumn('At once', (row) => row['limits-in-force'].concurrency),
+  amountColumn('In the queue', (row) => row['limits-in-force']['queue-timeout'], milliseconds),
+  amountColumn('A file', (row) => row['limits-in-force']['file-size'], bytes),
+  timeColumn('Ends', ({ expires }) => expires, { none: 'never' }),
+  timeColumn('Created', ({ created }) => created, { sort: 'created' }),
 ];
 
 function Make({ close, done }: { close: () => void; done: (token: ApiToken) => void }) {

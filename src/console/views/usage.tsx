@@ -1,10 +1,11 @@
 /** What was used: figures of a time, in steps, and how near the limits are. */
 import { useCall } from '../api/use_call.ts';
+import { amountColumn, countColumn, timeColumn } from '../parts/columns.tsx';
 import { FilterChoice, type Range, RangeFilter, useRange } from '../parts/filters.tsx';
 import { bytes, count, milliseconds } from '../parts/figures.ts';
 import { Await, Empty } from '../parts/states.tsx';
 import { Table, type Column } from '../parts/table.tsx';
-import { Amount, Time } from '../parts/time.tsx';
+import { Amount } from '../parts/time.tsx';
 import { hrefOf, usePlace } from '../router.ts';
 import { HeadRoom } from './head_room.tsx';
 import { addedUp, bucketsOf, summed, type Bucket } from './usage_figures.ts';
@@ -21,46 +22,39 @@ const STEPS = [
 ] as const;
 type Step = Exclude<(typeof STEPS)[number][0], ''> | 'daily';
 
-export interface Asked {
+interface Asked {
   date: Range;
   aggregation: Step;
   'token-id': number[];
 }
 
-const text = (row: Bucket, name: string): string => String(row.figures[name] ?? 0);
+/** A figure, and a bar that shows its part of the most. */
+const barColumn = <Row,>(title: string, of: (row: Row) => number, most: number): Column<Row> => ({
+  title,
+  show: (row) => (
+    <span class="measured">
+      <span class="bar" style={{ width: `${(of(row) / most) * 96}px` }} />
+      {count(of(row))}
+    </span>
+  ),
+  text: (row) => String(of(row)),
+  right: true,
+});
+
+const figureOf =
+  (name: string) =>
+  ({ figures }: Bucket): number =>
+    figures[name] ?? 0;
+
 const columns = (most: number): readonly Column<Bucket>[] => [
-  { title: 'From', show: ({ at }) => <Time iso={at} />, text: ({ at }) => at },
-  {
-    title: 'Requests',
-    show: (row) => (
-      <span class="measured">
-        <span class="bar" style={{ width: `${((row.figures['request-count'] ?? 0) / most) * 96}px` }} />
-        {count(row.figures['request-count'] ?? 0)}
-      </span>
-    ),
-    text: (row) => text(row, 'request-count'),
-    right: true,
-  },
-  ...(
-    [
-      ['Processing time', 'processing-time', milliseconds],
-      ['Data', 'data-processed', bytes],
-      ['Queue, average', 'queue-time-average', milliseconds],
-      ['Queue, p95', 'queue-time-p95', milliseconds],
-      ['Queue, longest', 'queue-time-maximum', milliseconds],
-    ] as const
-  ).map(([title, name, figure]): Column<Bucket> => ({
-    title,
-    show: (row) => <Amount {...figure(row.figures[name] ?? 0)} />,
-    text: (row) => text(row, name),
-    right: true,
-  })),
-  {
-    title: 'Timed out',
-    show: (row) => count(row.figures['timed-out'] ?? 0),
-    text: (row) => text(row, 'timed-out'),
-    right: true,
-  },
+  timeColumn('From', ({ at }) => at),
+  barColumn('Requests', figureOf('request-count'), most),
+  amountColumn('Processing time', figureOf('processing-time'), milliseconds),
+  amountColumn('Data', figureOf('data-processed'), bytes),
+  amountColumn('Queue, average', figureOf('queue-time-average'), milliseconds),
+  amountColumn('Queue, p95', figureOf('queue-time-p95'), milliseconds),
+  amountColumn('Queue, longest', figureOf('queue-time-maximum'), milliseconds),
+  countColumn('Timed out', figureOf('timed-out')),
 ];
 
 interface Share {
@@ -73,18 +67,8 @@ const sharesOf = (figures: Record<string, number>, names: readonly string[]): Sh
 function Shares({ caption, shares }: { caption: string; shares: readonly Share[] }) {
   const most = Math.max(1, ...shares.map(({ requests }) => requests));
   const columnsOfShares: readonly Column<Share>[] = [
-    { title: caption, show: ({ name }) => name, text: ({ name }) => name },
-    {
-      title: 'Requests',
-      show: ({ requests }) => (
-        <span class="measured">
-          <span class="bar" style={{ width: `${(requests / most) * 96}px` }} />
-          {count(requests)}
-        </span>
-      ),
-      text: ({ requests }) => String(requests),
-      right: true,
-    },
+    { title: caption, text: ({ name }) => name },
+    barColumn('Requests', ({ requests }) => requests, most),
   ];
   return <Table caption={caption} columns={columnsOfShares} rows={shares} keyOf={({ name }) => name} />;
 }

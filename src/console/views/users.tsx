@@ -9,7 +9,7 @@ import { Field, Form, textIn } from '../parts/form.tsx';
 import { Await, Empty } from '../parts/states.tsx';
 import { Stranger } from '../parts/stranger.tsx';
 import { type Column, Table, useListing } from '../parts/table.tsx';
-import { Time } from '../parts/time.tsx';
+import { timeColumn } from '../parts/columns.tsx';
 import { may, session } from '../session.ts';
 import { FilterChoice, FilterText, oneOf } from '../parts/filters.tsx';
 import { Status } from '../parts/status.tsx';
@@ -17,21 +17,21 @@ import { usePlace } from '../router.ts';
 import { UserLink } from './user.tsx';
 
 const columnsOf = (all: boolean): readonly Column<ListedUser>[] => [
-  { title: 'Id', show: ({ id }) => id, text: ({ id }) => String(id), sort: 'id', right: true },
+  { title: 'Id', text: ({ id }) => String(id), sort: 'id', right: true },
   {
     title: 'E-mail address',
     show: ({ id, email }) => (all ? <UserLink id={id} email={email} /> : <Stranger text={email} />),
     text: ({ email }) => email,
     sort: 'email',
   },
-  { title: 'Role', show: ({ role }) => role, text: ({ role }) => role },
+  { title: 'Role', text: ({ role }) => role },
   {
     title: 'Status',
     show: ({ status }) => (all ? <Status of={status} /> : status),
     text: ({ status }) => status,
     sort: 'status',
   },
-  { title: 'Created', show: ({ created }) => <Time iso={created} />, text: ({ created }) => created, sort: 'created' },
+  timeColumn('Created', ({ created }) => created, { sort: 'created' }),
 ];
 
 function Invite({ close, done }: { close: () => void; done: () => void }) {
