@@ -169,3 +169,17 @@ export function Facts({ facts }: { facts: readonly Fact[] }) {
     </dl>
   );
 }
+
+/** Figures that are read first. */
+export function Sums({ sums }: { sums: readonly (readonly [name: string, value: ComponentChildren])[] }) {
+  return (
+    <dl class="sums">
+      {sums.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

@@ -5,16 +5,14 @@ import { amountColumn, countColumn, strangerColumn, timeColumn } from '../parts/
 import { count, milliseconds, said, several } from '../parts/figures.ts';
 import { Status } from '../parts/status.tsx';
 import { Stranger } from '../parts/stranger.tsx';
-import { type Column, Table } from '../parts/table.tsx';
+import { type Column, Sums, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { call, isFailure } from '../api/client.ts';
 import { usePolled, type Polled } from '../api/use_call.ts';
 import { Await } from '../parts/states.tsx';
-import { Pools, Queue, Runners, Tools, type Names } from './cluster_tables.tsx';
+import { Part, Pools, Queue, Runners, Tools, type Names } from './cluster_tables.tsx';
 
 // The state of the cluster in one sentence, and what somebody has to look at. Pure.
-
-const listed = (parts: readonly string[]): string => parts.join(', ');
 
 function clusterSentence(state: ClusterState): string {
   const { pools, queue, 'tools-ready': ready, 'tools-total': total, 'left-out': leftOut } = state;
@@ -27,7 +25,7 @@ function clusterSentence(state: ClusterState): string {
   ] as const;
   const all = figures.reduce((runners, [figure]) => runners + figure, 0);
   const parts = figures.filter(([figure]) => figure > 0).map(([figure, what]) => `${count(figure)} ${what}`);
-  const runners = `${several(all, 'runner')}${parts.length === 0 ? '' : `: ${listed(parts)}`}`;
+  const runners = `${several(all, 'runner')}${parts.length === 0 ? '' : `: ${parts.join(', ')}`}`;
   const waiting =
     queue.waiting === 0
       ? 'no job waits'
@@ -95,37 +93,30 @@ const EVENTS: readonly Column<ClusterEvent>[] = [
   countColumn('Times', ({ count: times }) => times),
 ];
 
-function Faults({ state }: { state: ClusterState }) {
-  const { faults, 'left-out': leftOut } = state;
-  const counts = [
-    ['Attempts lost', faults['attempts-lost']],
-    ['Jobs lost', faults['jobs-lost']],
-    ['Proofs failed', faults['proofs-failed']],
-  ] as const;
+function Faults({ state: { faults, 'left-out': leftOut } }: { state: ClusterState }) {
+  const dependencies = faults.dependencies.map(({ name, up, since }) => {
+    const shown = (
+      <>
+        <Status of={up ? 'up' : 'down'} />
+        {since !== undefined && (
+          <div class="help">
+            since <Time iso={since} />
+          </div>
+        )}
+      </>
+    );
+    return [name, shown] as const;
+  });
   return (
-    <section>
-      <h2>Faults in this term</h2>
-      <dl class="sums">
-        {counts.map(([title, value]) => (
-          <div key={title}>
-            <dt>{title}</dt>
-            <dd>{count(value)}</dd>
-          </div>
-        ))}
-        {faults.dependencies.map(({ name, up, since }) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>
-              <Status of={up ? 'up' : 'down'} />
-              {since !== undefined && (
-                <div class="help">
-                  since <Time iso={since} />
-                </div>
-              )}
-            </dd>
-          </div>
-        ))}
-      </dl>
+    <Part title="Faults in this term" leftOut={leftOut.events}>
+      <Sums
+        sums={[
+          ['Attempts lost', count(faults['attempts-lost'])],
+          ['Jobs lost', count(faults['jobs-lost'])],
+          ['Proofs failed', count(faults['proofs-failed'])],
+          ...dependencies,
+        ]}
+      />
       {faults.events.length === 0 ? (
         <p>No Events.</p>
       ) : (
@@ -136,8 +127,7 @@ function Faults({ state }: { state: ClusterState }) {
           keyOf={({ kind, object, reason, message }) => `${kind} ${object} ${reason} ${message}`}
         />
       )}
-      {leftOut.events > 0 && <p class="unit">{several(leftOut.events, 'more row')} did not fit.</p>}
-    </section>
+    </Part>
   );
 }
 

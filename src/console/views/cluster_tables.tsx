@@ -18,7 +18,7 @@ interface NamedProps extends PartProps {
   names: Names;
 }
 
-function Part({ title, leftOut, children }: { title: string; leftOut: number; children: ComponentChildren }) {
+export function Part({ title, leftOut, children }: { title: string; leftOut: number; children: ComponentChildren }) {
   return (
     <section>
       <h2>{title}</h2>

@@ -4,7 +4,7 @@ import { amountColumn, countColumn, timeColumn } from '../parts/columns.tsx';
 import { FilterChoice, type Range, RangeFilter, useRange } from '../parts/filters.tsx';
 import { bytes, count, milliseconds } from '../parts/figures.ts';
 import { Await, Empty } from '../parts/states.tsx';
-import { Table, type Column } from '../parts/table.tsx';
+import { Sums, Table, type Column } from '../parts/table.tsx';
 import { Amount } from '../parts/time.tsx';
 import { hrefOf, usePlace } from '../router.ts';
 import { HeadRoom } from './head_room.tsx';
@@ -46,6 +46,8 @@ const figureOf =
   ({ figures }: Bucket): number =>
     figures[name] ?? 0;
 
+const longestIn = figureOf('queue-time-maximum');
+
 const columns = (most: number): readonly Column<Bucket>[] => [
   timeColumn('From', ({ at }) => at),
   barColumn('Requests', figureOf('request-count'), most),
@@ -53,7 +55,7 @@ const columns = (most: number): readonly Column<Bucket>[] => [
   amountColumn('Data', figureOf('data-processed'), bytes),
   amountColumn('Queue, average', figureOf('queue-time-average'), milliseconds),
   amountColumn('Queue, p95', figureOf('queue-time-p95'), milliseconds),
-  amountColumn('Queue, longest', figureOf('queue-time-maximum'), milliseconds),
+  amountColumn('Queue, longest', longestIn, milliseconds),
   countColumn('Timed out', figureOf('timed-out')),
 ];
 
@@ -138,32 +140,14 @@ function Figures({ asked }: { asked: Asked }) {
             const most = Math.max(1, ...buckets.map(({ figures }) => figures['request-count'] ?? 0));
             return (
               <>
-                <dl class="sums">
-                  <div>
-                    <dt>Requests</dt>
-                    <dd>{count(total['request-count'] ?? 0)}</dd>
-                  </div>
-                  <div>
-                    <dt>Processing time</dt>
-                    <dd>
-                      <Amount {...milliseconds(total['processing-time'] ?? 0)} />
-                    </dd>
-                  </div>
-                  <div>
-                    <dt>Data</dt>
-                    <dd>
-                      <Amount {...bytes(total['data-processed'] ?? 0)} />
-                    </dd>
-                  </div>
-                  <div>
-                    <dt>Longest in the queue</dt>
-                    <dd>
-                      <Amount
-                        {...milliseconds(Math.max(...buckets.map((one) => one.figures['queue-time-maximum'] ?? 0)))}
-                      />
-                    </dd>
-                  </div>
-                </dl>
+                <Sums
+                  sums={[
+                    ['Requests', count(total['request-count'] ?? 0)],
+                    ['Processing time', <Amount {...milliseconds(total['processing-time'] ?? 0)} />],
+                    ['Data', <Amount {...bytes(total['data-processed'] ?? 0)} />],
+                    ['Longest in the queue', <Amount {...milliseconds(Math.max(...buckets.map(longestIn)))} />],
+                  ]}
+                />
                 <Table
                   caption="Usage"
                   columns={columns(most)}
