@@ -18,12 +18,14 @@ export function Amount({ value, unit }: Figure) {
   );
 }
 
-/** How long something has gone on: counts while it is shown. */
-export function Elapsed({ since }: { since: number }) {
+/** How long something has gone on. `whole`: tenths would run beside other figures without a pause. */
+export function Elapsed({ since, whole = false }: { since: number; whole?: boolean }) {
   const [now, setNow] = useState(() => performance.now());
   useEffect(() => {
-    const timer = setInterval(() => setNow(performance.now()), 200);
+    setNow(performance.now());
+    const timer = setInterval(() => setNow(performance.now()), whole ? 1_000 : 200);
     return () => clearInterval(timer);
-  }, []);
-  return <span class="amount">{(Math.max(0, now - since) / 1000).toFixed(1)} s</span>;
+  }, [since, whole]);
+  const seconds = Math.max(0, now - since) / 1_000;
+  return <span class="amount">{whole ? Math.round(seconds) : seconds.toFixed(1)} s</span>;
 }

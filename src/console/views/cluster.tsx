@@ -6,7 +6,7 @@ import { count, milliseconds, said, several } from '../parts/figures.ts';
 import { Status } from '../parts/status.tsx';
 import { Stranger } from '../parts/stranger.tsx';
 import { type Column, Sums, Table } from '../parts/table.tsx';
-import { Time } from '../parts/time.tsx';
+import { Elapsed, Time } from '../parts/time.tsx';
 import { call, isFailure } from '../api/client.ts';
 import { usePolled, type Polled } from '../api/use_call.ts';
 import { Await } from '../parts/states.tsx';
@@ -188,17 +188,6 @@ function useNames(state: ClusterState | undefined): Names {
   return names;
 }
 
-/** By whole seconds: tenths would run beside the figures without a pause. */
-function Age({ since }: { since: number }) {
-  const [now, setNow] = useState(() => performance.now());
-  useEffect(() => {
-    setNow(performance.now());
-    const timer = setInterval(() => setNow(performance.now()), 1_000);
-    return () => clearInterval(timer);
-  }, [since]);
-  return <span class="amount">{Math.max(0, Math.round((now - since) / 1_000))} s</span>;
-}
-
 interface ShownProps {
   state: ClusterState;
   polled: Pick<Polled<ClusterState>, 'at' | 'paused' | 'pause'>;
@@ -235,7 +224,7 @@ function Shown({ state, polled, names }: ShownProps) {
           Pause
         </button>
         <span class="unit">
-          {paused ? 'Paused.' : 'Renewed every 2 s.'} <Age since={at - state['age-ms']} /> old. Leader{' '}
+          {paused ? 'Paused.' : 'Renewed every 2 s.'} <Elapsed since={at - state['age-ms']} whole /> old. Leader{' '}
           <Stranger text={leader.pod} /> since <Time iso={leader.since} />, epoch {leader.epoch},{' '}
           <Stranger text={leader.release} />.
         </span>
