@@ -129,6 +129,9 @@ export const textIn = (values: FormData, name: string): string => {
   const value = values.get(name);
   return typeof value === 'string' ? value : '';
 };
+/** Of such fields, which have the names of the API. */
+export const textsIn = <K extends string>(values: FormData, ...names: readonly K[]): Record<K, string> =>
+  Object.fromEntries(names.map((name) => [name, textIn(values, name)])) as Record<K, string>;
 export const isChecked = (values: FormData, name: string): boolean => values.get(name) === 'on';
 /** Null: left empty. */
 export const numberIn = (values: FormData, name: string): number | null => {

@@ -6,7 +6,7 @@ import { useCall } from '../api/use_call.ts';
 import { useCell } from '../cell.ts';
 import { strangerColumn, timeColumn } from '../parts/columns.tsx';
 import { Dialog } from '../parts/dialog.tsx';
-import { Check, Field, Form, isChecked, NewPassword, textIn } from '../parts/form.tsx';
+import { Check, Field, Form, isChecked, NewPassword, textsIn } from '../parts/form.tsx';
 import { Await } from '../parts/states.tsx';
 import { Stranger } from '../parts/stranger.tsx';
 import { Facts, Table, type Column } from '../parts/table.tsx';
@@ -42,9 +42,7 @@ function Names({ user }: { user: User }) {
           submit="Save names"
           done="Saved"
           work={async (values) => {
-            await call('PUT user/current', {
-              body: { 'first-name': textIn(values, 'first-name'), 'last-name': textIn(values, 'last-name') },
-            });
+            await call('PUT user/current', { body: textsIn(values, 'first-name', 'last-name') });
             await readSession();
           }}
         >
@@ -63,14 +61,10 @@ function Password({ email }: { email: string }) {
         submit="Change the password"
         done="Changed"
         work={async (values) => {
-          await call('PUT auth/current/password', {
-            body: {
-              'old-password': textIn(values, 'old-password'),
-              'new-password': textIn(values, 'new-password'),
-              'logout-all': isChecked(values, 'logout-all'),
-            },
-          });
-          if (isChecked(values, 'logout-all')) await readSession();
+          const all = isChecked(values, 'logout-all');
+          const passwords = textsIn(values, 'old-password', 'new-password');
+          await call('PUT auth/current/password', { body: { ...passwords, 'logout-all': all } });
+          if (all) await readSession();
         }}
       >
         <input type="hidden" name="username" autoComplete="username" value={email} />

@@ -2,7 +2,7 @@
 import { useEffect } from 'preact/hooks';
 import { call } from '../api/client.ts';
 import { useCell } from '../cell.ts';
-import { Check, Field, Form, isChecked, textIn } from '../parts/form.tsx';
+import { Check, Field, Form, isChecked, textsIn } from '../parts/form.tsx';
 import { go, hrefOf, usePlace } from '../router.ts';
 import { readSession, session } from '../session.ts';
 
@@ -13,11 +13,7 @@ export function SignInForm({ email }: { email?: string }) {
       work={async (values) => {
         // The answer holds a token and a JWT: neither is kept. The cookie is enough.
         await call('POST auth/sign-in', {
-          body: {
-            email: textIn(values, 'email'),
-            password: textIn(values, 'password'),
-            'long-term-token': isChecked(values, 'long'),
-          },
+          body: { ...textsIn(values, 'email', 'password'), 'long-term-token': isChecked(values, 'long') },
         });
         await readSession();
       }}

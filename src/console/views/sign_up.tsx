@@ -1,7 +1,7 @@
 /** A new account: pending until the mail is confirmed. */
 import { useState } from 'preact/hooks';
 import { call } from '../api/client.ts';
-import { Field, Form, NewPassword, textIn } from '../parts/form.tsx';
+import { Field, Form, NewPassword, textIn, textsIn } from '../parts/form.tsx';
 import { Empty } from '../parts/states.tsx';
 import { Stranger } from '../parts/stranger.tsx';
 import { hrefOf, usePlace } from '../router.ts';
@@ -22,16 +22,9 @@ export function SignUp() {
       <Form
         submit="Sign up"
         work={async (values) => {
-          const email = textIn(values, 'email');
-          await call('POST auth/sign-up', {
-            body: {
-              email,
-              password: textIn(values, 'password'),
-              'first-name': textIn(values, 'first-name'),
-              'last-name': textIn(values, 'last-name'),
-            },
-          });
-          setSentTo(email);
+          const body = textsIn(values, 'email', 'password', 'first-name', 'last-name');
+          await call('POST auth/sign-up', { body });
+          setSentTo(body.email);
         }}
       >
         <Field name="email" label="E-mail address" type="email" autoComplete="username" required />

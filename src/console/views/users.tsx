@@ -5,7 +5,7 @@ import type { ListedUser } from '../../api_types.ts';
 import { useCall } from '../api/use_call.ts';
 import { useCell } from '../cell.ts';
 import { Dialog } from '../parts/dialog.tsx';
-import { Field, Form, textIn } from '../parts/form.tsx';
+import { Field, Form, textsIn } from '../parts/form.tsx';
 import { Await, Empty } from '../parts/states.tsx';
 import { Stranger } from '../parts/stranger.tsx';
 import { type Column, Table, useListing } from '../parts/table.tsx';
@@ -41,13 +41,7 @@ function Invite({ close, done }: { close: () => void; done: () => void }) {
       <Form
         submit="Add the sub-user"
         work={async (values) => {
-          await call('POST user/current', {
-            body: {
-              email: textIn(values, 'email'),
-              'first-name': textIn(values, 'first-name'),
-              'last-name': textIn(values, 'last-name'),
-            },
-          });
+          await call('POST user/current', { body: textsIn(values, 'email', 'first-name', 'last-name') });
           close();
           done();
         }}
