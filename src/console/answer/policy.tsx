@@ -1,8 +1,8 @@
 /** The verdict of a policy: what each rule asks for, and what was found. Failed rules come first. */
-import { useState } from 'preact/hooks';
-import { ask, isFailure } from '../api/client.ts';
-import { failureOf, type Failure } from '../api/failure.ts';
+import { ask } from '../api/client.ts';
+import { failureOf } from '../api/failure.ts';
 import { asToken } from '../api/gateway.ts';
+import { useWork } from '../api/use_call.ts';
 import type { PolicyResult } from '../../api_types.ts';
 import { statusColumn, strangerColumn } from '../parts/columns.tsx';
 import { download } from '../parts/copy.tsx';
@@ -104,20 +104,15 @@ const FORMATS = [
 
 /** As CI systems read it. Only a token of the user who made the request gets it. */
 function Downloads({ id }: { id: string }) {
-  const [failure, setFailure] = useState<Failure | null>(null);
-  const get = async ([format, , extension]: (typeof FORMATS)[number]): Promise<void> => {
-    setFailure(null);
-    try {
+  const { failure, start } = useWork();
+  const get = ([format, , extension]: (typeof FORMATS)[number]): Promise<void> =>
+    start(format, async () => {
       const { text: bearer } = await anyToken();
       const given = { params: { id }, query: { format }, bearer };
       const response = await asToken(ask('GET /v1/probe/:id/policy', given));
       if (!response.ok) throw await failureOf(response);
       download(`${id}.${extension}`, await response.blob());
-    } catch (error) {
-      if (!isFailure(error)) throw error;
-      setFailure(error);
-    }
-  };
+    });
   return (
     <p class="actions">
       {FORMATS.map((format) => (

@@ -71,6 +71,25 @@ export function useAsked<T>(key: string, ask: (signal: AbortSignal) => Promise<T
 export const useCall = <N extends CallName>(name: N, given: Omit<Given<N>, 'signal'> = {}): Asked<Answer<N>> =>
   useAsked(JSON.stringify([name, given]), (signal) => call(name, { ...given, signal }));
 
+/** Work that a button starts. `busy`: what is under way. `failure`: why the last one came to nothing. */
+export function useWork() {
+  const [busy, setBusy] = useState<string | null>(null);
+  const [failure, setFailure] = useState<Failure | null>(null);
+  async function start(what: string, work: () => Promise<void>): Promise<void> {
+    setBusy(what);
+    setFailure(null);
+    try {
+      await work();
+    } catch (error) {
+      if (!isFailure(error)) throw error;
+      setFailure(error);
+    } finally {
+      setBusy(null);
+    }
+  }
+  return { busy, failure, start };
+}
+
 // A call that is repeated while the page is visible: the last answer stays in view until the next one.
 
 const EVERY_MS = 2_000;

@@ -1,8 +1,8 @@
 /** Forms: one button, what went wrong beside the field that it is about, and nothing sent twice. */
 import { type ComponentChildren, createContext, type TargetedSubmitEvent } from 'preact';
 import { useContext, useEffect, useId, useRef, useState } from 'preact/hooks';
-import { isFailure } from '../api/client.ts';
 import type { Failure } from '../api/failure.ts';
+import { useWork } from '../api/use_call.ts';
 
 const FailureOfForm = createContext<Failure | null>(null);
 
@@ -18,30 +18,20 @@ interface FormProps {
   wide?: boolean;
 }
 
-/** The API names a field with its place: `limits.concurrency`. */
-const isAbout = (failure: Failure | null, name: string): boolean => failure?.field === name;
-
 export function Form({ submit, work, children, danger = false, done, wide = false }: FormProps) {
-  const [busy, setBusy] = useState(false);
-  const [failure, setFailure] = useState<Failure | null>(null);
+  const { busy, failure, start } = useWork();
   const [finished, setFinished] = useState(false);
   const form = useRef<HTMLFormElement>(null);
 
   async function send(event: TargetedSubmitEvent<HTMLFormElement>): Promise<void> {
     event.preventDefault();
-    if (busy) return;
-    setBusy(true);
-    setFailure(null);
+    if (busy !== null) return;
     setFinished(false);
-    try {
-      await work(new FormData(event.currentTarget));
+    const values = new FormData(event.currentTarget);
+    await start(submit, async () => {
+      await work(values);
       setFinished(true);
-    } catch (error) {
-      if (!isFailure(error)) throw error;
-      setFailure(error);
-    } finally {
-      setBusy(false);
-    }
+    });
   }
   // A wrong field takes the focus, so that it is heard of and mended at once.
   useEffect(() => {
@@ -49,7 +39,7 @@ export function Form({ submit, work, children, danger = false, done, wide = fals
   }, [failure]);
 
   return (
-    <form ref={form} class={wide ? 'wide' : undefined} onSubmit={(event) => void send(event)} aria-busy={busy}>
+    <form ref={form} class={wide ? 'wide' : undefined} onSubmit={(event) => void send(event)} aria-busy={busy !== null}>
       <FailureOfForm.Provider value={failure}>{children}</FailureOfForm.Provider>
       {failure && (
         <p class="wrong" role="alert">
@@ -58,8 +48,8 @@ export function Form({ submit, work, children, danger = false, done, wide = fals
         </p>
       )}
       <p class="actions">
-        <button type="submit" class={danger ? 'danger' : 'primary'} disabled={busy}>
-          {busy ? `${submit} …` : submit}
+        <button type="submit" class={danger ? 'danger' : 'primary'} disabled={busy !== null}>
+          {busy === null ? submit : `${submit} …`}
         </button>
         <span role="status" class="said">
           {finished ? done : ''}
@@ -69,8 +59,8 @@ export function Form({ submit, work, children, danger = false, done, wide = fals
   );
 }
 
-/** Whether what went wrong is about the field of this name. */
-export const useWrong = (name: string): boolean => isAbout(useContext(FailureOfForm), name);
+/** Whether what went wrong is about this field. The API names one with its place: `limits.concurrency`. */
+export const useWrong = (name: string): boolean => useContext(FailureOfForm)?.field === name;
 
 interface FieldProps {
   name: string;

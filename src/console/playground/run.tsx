@@ -6,7 +6,7 @@ import { type Failure, failureOf } from '../api/failure.ts';
 import type { Accepted, Standing } from '../../api_types.ts';
 import type { Body } from './form.ts';
 import { Answer } from '../answer/answer.tsx';
-import { useAsked } from '../api/use_call.ts';
+import { useAsked, useWork } from '../api/use_call.ts';
 import { Await, Refused } from '../parts/states.tsx';
 import { Reason } from '../parts/stranger.tsx';
 import { hrefOf } from '../router.ts';
@@ -143,19 +143,14 @@ function Ended({ id, failure, standing }: EndedProps) {
 }
 
 function Cancel({ id, bearer }: { id: string; bearer: string }) {
-  const [asked, setAsked] = useState(false);
-  const [failure, setFailure] = useState<Failure | null>(null);
-  const work = async (): Promise<void> => {
-    setAsked(true);
-    setFailure(null);
-    try {
+  const [cancelled, setCancelled] = useState(false);
+  const { busy, failure, start } = useWork();
+  const work = (): Promise<void> =>
+    start('cancel', async () => {
       await cancel(id, bearer);
-    } catch (error) {
-      setAsked(false);
-      if (!isFailure(error)) throw error;
-      setFailure(error);
-    }
-  };
+      setCancelled(true);
+    });
+  const asked = cancelled || busy !== null;
   return (
     <>
       <button type="button" class="danger" disabled={asked} onClick={() => void work()}>

@@ -1,9 +1,7 @@
 /** Webhooks: what came of each attempt, and another one. */
-import { useState } from 'preact/hooks';
-import { call, isFailure } from '../api/client.ts';
+import { call } from '../api/client.ts';
 import type { Answer } from '../../api_calls.ts';
-import type { Failure } from '../api/failure.ts';
-import { useCall } from '../api/use_call.ts';
+import { useCall, useWork } from '../api/use_call.ts';
 import { statusColumn, strangerColumn, timeColumn } from '../parts/columns.tsx';
 import { FilterChoice, FilterText, oneOf } from '../parts/filters.tsx';
 import { milliseconds, said } from '../parts/figures.ts';
@@ -86,22 +84,12 @@ export function Deliveries() {
   const asked = useCall('GET media/webhook', {
     query: { ...listing, state: oneOf(query.get('state'), STATES), request: request === '' ? null : request },
   });
-  const [sending, setSending] = useState<string | null>(null);
-  const [failure, setFailure] = useState<Failure | null>(null);
-
-  async function sendAgain({ id }: Row): Promise<void> {
-    setSending(id);
-    setFailure(null);
-    try {
+  const { busy: sending, failure, start } = useWork();
+  const sendAgain = ({ id }: Row): Promise<void> =>
+    start(id, async () => {
       await call('POST media/webhook/:id/retry', { params: { id } });
       asked.again();
-    } catch (error) {
-      if (!isFailure(error)) throw error;
-      setFailure(error);
-    } finally {
-      setSending(null);
-    }
-  }
+    });
 
   return (
     <>

@@ -1,10 +1,9 @@
 /** One policy: read, changed, tried on what is on record, saved. */
 import { useState } from 'preact/hooks';
 import { call, isFailure } from '../api/client.ts';
-import type { Failure } from '../api/failure.ts';
 import { asToken, type HeldToken } from '../api/gateway.ts';
 import type { SavedPolicy } from '../../api_types.ts';
-import { useAsked } from '../api/use_call.ts';
+import { useAsked, useWork } from '../api/use_call.ts';
 import { useCell } from '../cell.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { Form } from '../parts/form.tsx';
@@ -67,8 +66,7 @@ function Remove({ name, bearer, close }: { name: string; bearer: string; close: 
 function Open({ name, saved, bearer }: OpenProps) {
   const { user } = useCell(session);
   const [text, setText] = useState(() => (saved ? policyText(saved.policy) : FIRST));
-  const [failure, setFailure] = useState<Failure | null>(null);
-  const [busy, setBusy] = useState<'try' | 'save' | null>(null);
+  const { busy, failure, start } = useWork();
   const [said, setSaid] = useState('');
   const [trial, setTrial] = useState<Trial | null>(null);
   const [removing, setRemoving] = useState(false);
@@ -76,18 +74,9 @@ function Open({ name, saved, bearer }: OpenProps) {
   const shared = name.startsWith(SHARED);
   const mayWrite = !shared && user !== null && may(user, 'write:policy');
 
-  const work = async (what: 'try' | 'save', done: () => Promise<void>): Promise<void> => {
-    setBusy(what);
-    setFailure(null);
+  const work = (what: 'try' | 'save', done: () => Promise<void>): Promise<void> => {
     setSaid('');
-    try {
-      await done();
-    } catch (error) {
-      if (!isFailure(error)) throw error;
-      setFailure(error);
-    } finally {
-      setBusy(null);
-    }
+    return start(what, done);
   };
   const save = () =>
     work('save', async () => {
