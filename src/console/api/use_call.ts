@@ -101,74 +101,37 @@ export interface Polled<T> {
   /** When the answer came, by the page's own clock. */
   at: number;
   paused: boolean;
-  pause(paused: boolean): void;
-}
-
-interface State<T> {
-  data: T | undefined;
-  at: number;
-  failure: Failure | undefined;
+  pause(on: boolean): void;
 }
 
 export function usePolled<N extends CallName>(name: N): Polled<Answer<N>> {
-  const [state, setState] = useState<State<Answer<N>>>({ data: undefined, at: 0, failure: undefined });
-  const [began, setBegan] = useState(() => performance.now());
-  const [round, setRound] = useState(0);
-  const [paused, pause] = useState(false);
-  const [stopped, setStopped] = useState(false);
-  const { signIns } = useCell(session);
-
+  const [paused, setPaused] = useState(false);
+  const { data, ...asked } = useAsked(name, async (signal) => ({
+    answer: await call(name, { signal }),
+    at: performance.now(),
+  }));
+  const { failure, since, stopped, again } = asked;
+  const isOver = paused || stopped || (failure !== undefined && FINAL.includes(failure.kind));
   useEffect(() => {
-    if (paused || stopped) return;
-    const controller = new AbortController();
-    const { signal } = controller;
-    let timer = 0;
-    let under = false;
-    setBegan(performance.now());
-    const turn = async (): Promise<void> => {
-      if (under || document.hidden || signal.aborted) return;
-      under = true;
-      clearTimeout(timer);
-      let isOver = false;
-      try {
-        const data = await call(name, { signal });
-        if (!signal.aborted) setState({ data, at: performance.now(), failure: undefined });
-      } catch (error) {
-        if (signal.aborted) return;
-        if (!isFailure(error)) throw error;
-        isOver = FINAL.includes(error.kind);
-        setState((before) => ({ ...before, failure: error }));
-      } finally {
-        under = false;
-      }
-      if (!isOver) timer = window.setTimeout(() => void turn(), EVERY_MS);
+    if (isOver || since !== null) return;
+    const next = (): void => {
+      if (!document.hidden) again();
     };
-    const seen = (): void => void turn();
-    document.addEventListener('visibilitychange', seen);
-    void turn();
+    const timer = setTimeout(next, EVERY_MS);
+    document.addEventListener('visibilitychange', next);
     return () => {
-      controller.abort();
       clearTimeout(timer);
-      document.removeEventListener('visibilitychange', seen);
+      document.removeEventListener('visibilitychange', next);
     };
-  }, [name, paused, stopped, round, signIns]);
-
-  const { data, at, failure } = state;
-  const isFirst = data === undefined && failure === undefined && !stopped;
+  }, [isOver, since]);
+  const isFirst = data === undefined && failure === undefined;
   return {
-    asked: {
-      data,
-      failure,
-      since: isFirst ? began : null,
-      stopped,
-      again() {
-        setStopped(false);
-        setRound((before) => before + 1);
-      },
-      stop: () => setStopped(true),
-    },
-    at,
+    asked: { ...asked, data: data?.answer, since: isFirst ? since : null },
+    at: data?.at ?? 0,
     paused,
-    pause,
+    pause(on) {
+      setPaused(on);
+      if (!on) again();
+    },
   };
 }

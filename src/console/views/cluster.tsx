@@ -1,5 +1,5 @@
 /** What the cluster is doing: one sentence, what somebody has to look at, and then every part in a table. */
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { ClusterEvent, ClusterState, ClusterTerm } from '../../api_types.ts';
 import { amountColumn, countColumn, strangerColumn, timeColumn } from '../parts/columns.tsx';
 import { count, milliseconds, said, several } from '../parts/figures.ts';
@@ -190,7 +190,7 @@ function useNames(state: ClusterState | undefined): Names {
 
 interface ShownProps {
   state: ClusterState;
-  polled: Pick<Polled<ClusterState>, 'at' | 'paused' | 'pause'>;
+  polled: Omit<Polled<ClusterState>, 'asked'>;
   names: Names;
 }
 
@@ -240,11 +240,17 @@ function Shown({ state, polled, names }: ShownProps) {
 }
 
 export function Cluster() {
-  const polled = usePolled('GET cluster');
-  const names = useNames(polled.asked.data);
+  const { asked, ...polled } = usePolled('GET cluster');
+  const { data } = asked;
+  const names = useNames(data);
+  // Drawn once for each answer, and not when the next one is asked for.
+  const shown = useMemo(
+    () => data && <Shown state={data} polled={polled} names={names} />,
+    [data, polled.paused, names],
+  );
   return (
-    <Await asked={polled.asked} what="the leader's report">
-      {(state) => <Shown state={state} polled={polled} names={names} />}
+    <Await asked={asked} what="the leader's report">
+      {() => shown}
     </Await>
   );
 }
