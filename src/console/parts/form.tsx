@@ -62,6 +62,38 @@ export function Form({ submit, work, children, danger = false, done, wide = fals
 /** Whether what went wrong is about this field. The API names one with its place: `limits.concurrency`. */
 export const useWrong = (name: string): boolean => useContext(FailureOfForm)?.field === name;
 
+/** What ties a control to its label, to its help, and to what is wrong with it. */
+interface ControlAttributes {
+  id: string;
+  name: string;
+  'aria-invalid': boolean;
+  'aria-describedby': string | undefined;
+}
+
+interface LabelledProps {
+  name: string;
+  label: ComponentChildren;
+  help: string | undefined;
+  children: (control: ControlAttributes) => ComponentChildren;
+}
+
+export function Labelled({ name, label, help, children }: LabelledProps) {
+  const id = useId();
+  const wrong = useWrong(name);
+  const helpId = help === undefined ? undefined : `${id}-help`;
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {children({ id, name, 'aria-invalid': wrong, 'aria-describedby': helpId })}
+      {help !== undefined && (
+        <p class="help" id={helpId}>
+          {help}
+        </p>
+      )}
+    </div>
+  );
+}
+
 interface FieldProps {
   name: string;
   label: string;
@@ -80,29 +112,16 @@ interface FieldProps {
 export function Field({ name, label, help, value, type = 'text', unit, ...input }: FieldProps) {
   // Preact has one type of attributes for each type of input.
   const attributes: object = { ...input, type };
-  const id = useId();
-  const wrong = useWrong(name);
+  const title = (
+    <>
+      {label}
+      {unit !== undefined && <span class="unit"> {unit}</span>}
+    </>
+  );
   return (
-    <div class="field">
-      <label for={id}>
-        {label}
-        {unit !== undefined && <span class="unit"> {unit}</span>}
-      </label>
-      <input
-        id={id}
-        name={name}
-        defaultValue={value ?? undefined}
-        aria-invalid={wrong}
-        aria-describedby={help === undefined ? undefined : `${id}-help`}
-        spellcheck={false}
-        {...attributes}
-      />
-      {help !== undefined && (
-        <p class="help" id={`${id}-help`}>
-          {help}
-        </p>
-      )}
-    </div>
+    <Labelled name={name} label={title} help={help}>
+      {(control) => <input {...control} defaultValue={value ?? undefined} spellcheck={false} {...attributes} />}
+    </Labelled>
   );
 }
 

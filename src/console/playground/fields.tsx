@@ -1,7 +1,7 @@
 /** Fields of the playground: each is a value of the address, so that a link fills the form in. */
 import { useId, useState } from 'preact/hooks';
 import type { AvailableTool, ToolOption } from '../../api_types.ts';
-import { useWrong } from '../parts/form.tsx';
+import { Labelled, useWrong } from '../parts/form.tsx';
 import { changed, go, placeNow, usePlace } from '../router.ts';
 import { runs, setOptions } from './form.ts';
 
@@ -53,31 +53,18 @@ interface ChoiceProps {
 }
 
 export function Choice({ name, label, value, values, help }: ChoiceProps) {
-  const id = useId();
-  const wrong = useWrong(name);
   return (
-    <div class="field">
-      <label for={id}>{label}</label>
-      <select
-        id={id}
-        name={name}
-        value={value}
-        aria-invalid={wrong}
-        aria-describedby={help === undefined ? undefined : `${id}-help`}
-        onChange={(event) => setValue(name, event.currentTarget.value)}
-      >
-        {values.map(([one, title]) => (
-          <option key={one} value={one}>
-            {title}
-          </option>
-        ))}
-      </select>
-      {help !== undefined && (
-        <p class="help" id={`${id}-help`}>
-          {help}
-        </p>
+    <Labelled name={name} label={label} help={help}>
+      {(control) => (
+        <select {...control} value={value} onChange={(event) => setValue(name, event.currentTarget.value)}>
+          {values.map(([one, title]) => (
+            <option key={one} value={one}>
+              {title}
+            </option>
+          ))}
+        </select>
       )}
-    </div>
+    </Labelled>
   );
 }
 
@@ -88,31 +75,24 @@ interface TypedProps {
 }
 
 function Typed({ name, option: { name: label, type, default: byDefault, help, minimum, maximum }, value }: TypedProps) {
-  const id = useId();
-  const wrong = useWrong(name);
   const attributes: object =
     type === 'string'
       ? { type: 'text' }
       : { type: 'number', min: minimum, max: maximum, step: type === 'integer' ? 1 : 'any' };
   return (
-    <div class="field">
-      <label for={id}>{label}</label>
-      <input
-        id={id}
-        name={name}
-        value={value}
-        placeholder={byDefault === null ? '' : String(byDefault)}
-        spellcheck={false}
-        autoComplete="off"
-        aria-invalid={wrong}
-        aria-describedby={`${id}-help`}
-        onInput={(event) => setValue(name, event.currentTarget.value)}
-        {...attributes}
-      />
-      <p class="help" id={`${id}-help`}>
-        {help}
-      </p>
-    </div>
+    <Labelled name={name} label={label} help={help}>
+      {(control) => (
+        <input
+          {...control}
+          value={value}
+          placeholder={byDefault === null ? '' : String(byDefault)}
+          spellcheck={false}
+          autoComplete="off"
+          onInput={(event) => setValue(name, event.currentTarget.value)}
+          {...attributes}
+        />
+      )}
+    </Labelled>
   );
 }
 

@@ -4,7 +4,7 @@ import { call } from '../api/client.ts';
 import { asToken, type HeldToken } from '../api/gateway.ts';
 import type { AvailableTool, PolicyRow, Sample } from '../../api_types.ts';
 import { useAsked } from '../api/use_call.ts';
-import { Form, useWrong } from '../parts/form.tsx';
+import { Form, Labelled } from '../parts/form.tsx';
 import { Await, Empty } from '../parts/states.tsx';
 import { WithToken } from '../parts/with_token.tsx';
 import { CopyAs } from '../playground/copy_as.tsx';
@@ -30,45 +30,42 @@ interface AddressProps {
 
 /** Its secrets stay in the page: the address of the page has what the log would show. */
 function Address({ url, change, samples }: AddressProps) {
-  const wrong = useWrong(ADDRESS);
+  const help = isRedacted(url)
+    ? 'Parts of this address are not kept on record: enter it again.'
+    : hasSecrets(url)
+      ? 'Credentials and values in the query are used to read the media, and appear in no log and no link.'
+      : 'HTTP(S), S3, FTP, HLS, DASH, RTMP, RTSP or SRT, with or without credentials.' +
+        (samples.length > 0 ? ' The field suggests samples.' : '');
   return (
-    <div class="field">
-      <label for="address">Address of the media</label>
-      <input
-        id="address"
-        name={ADDRESS}
-        value={url}
-        required
-        inputMode="url"
-        placeholder="https://media.example.com/film.mp4"
-        spellcheck={false}
-        autoComplete="off"
-        list="samples"
-        aria-invalid={wrong}
-        aria-describedby="address-help"
-        onInput={(event) => {
-          change(event.currentTarget.value);
-          setValue(ADDRESS, withoutSecrets(event.currentTarget.value));
-        }}
-      />
-      <datalist id="samples">
-        {samples
-          .filter(({ endpoint }) => endpoint !== 'mediastreamvalidator')
-          .map((sample) => (
-            <option key={sample.url} value={sample.url}>
-              {sample.shows}
-            </option>
-          ))}
-      </datalist>
-      <p class="help" id="address-help">
-        {isRedacted(url)
-          ? 'Parts of this address are not kept on record: enter it again.'
-          : hasSecrets(url)
-            ? 'Credentials and values in the query are used to read the media, and appear in no log and no link.'
-            : 'HTTP(S), S3, FTP, HLS, DASH, RTMP, RTSP or SRT, with or without credentials.' +
-              (samples.length > 0 ? ' The field suggests samples.' : '')}
-      </p>
-    </div>
+    <Labelled name={ADDRESS} label="Address of the media" help={help}>
+      {(control) => (
+        <>
+          <input
+            {...control}
+            value={url}
+            required
+            inputMode="url"
+            placeholder="https://media.example.com/film.mp4"
+            spellcheck={false}
+            autoComplete="off"
+            list="samples"
+            onInput={(event) => {
+              change(event.currentTarget.value);
+              setValue(ADDRESS, withoutSecrets(event.currentTarget.value));
+            }}
+          />
+          <datalist id="samples">
+            {samples
+              .filter(({ endpoint }) => endpoint !== 'mediastreamvalidator')
+              .map((sample) => (
+                <option key={sample.url} value={sample.url}>
+                  {sample.shows}
+                </option>
+              ))}
+          </datalist>
+        </>
+      )}
+    </Labelled>
   );
 }
 
