@@ -25,7 +25,7 @@ interface Tab {
   name: string;
   title: string;
   /** Beside the title: how many. */
-  count?: number;
+  count?: number | undefined;
   show: () => ComponentChildren;
 }
 
@@ -177,47 +177,33 @@ function withLines({ facts }: OpenAnswer): string {
 
 function tabsOf(answer: OpenAnswer): Tab[] {
   const { report, hls, c2pa, policy, comparison } = answer.reports;
-  return [
-    ...(comparison
-      ? [
-          {
-            name: 'versions',
-            title: isOfTwoSources(comparison) ? 'Comparison' : 'Versions',
-            count: comparison.summary.fields,
-            show: () => <Versions comparison={comparison} />,
-          },
-        ]
-      : []),
-    ...(report
-      ? [
-          { name: 'overview', title: 'Overview', show: () => <Overview report={report} /> },
-          {
-            name: 'disagreements',
-            title: 'Disagreements',
-            ...(report.diff ? { count: report.diff.length } : {}),
-            show: () => <Disagreements report={report} />,
-          },
-        ]
-      : []),
-    ...(hls
-      ? [
-          {
-            name: 'ladder',
-            title: 'Ladder',
-            count: hls.variants.length,
-            show: () => <Ladder report={hls} again={withLines(answer)} />,
-          },
-        ]
-      : []),
-    ...(c2pa ? [{ name: 'provenance', title: 'Provenance', show: () => <Provenance report={c2pa} /> }] : []),
-    ...(policy
-      ? [{ name: 'policy', title: 'Policy', show: () => <Policy verdict={policy} id={answer.facts.id} /> }]
-      : []),
-    ...(asksForTimeline(answer.facts.request)
-      ? [{ name: 'timeline', title: 'Timeline', show: () => <Timeline id={answer.facts.id} /> }]
-      : []),
+  const { id, request } = answer.facts;
+  const tabs: (Tab | null)[] = [
+    comparison && {
+      name: 'versions',
+      title: isOfTwoSources(comparison) ? 'Comparison' : 'Versions',
+      count: comparison.summary.fields,
+      show: () => <Versions comparison={comparison} />,
+    },
+    report && { name: 'overview', title: 'Overview', show: () => <Overview report={report} /> },
+    report && {
+      name: 'disagreements',
+      title: 'Disagreements',
+      count: report.diff?.length,
+      show: () => <Disagreements report={report} />,
+    },
+    hls && {
+      name: 'ladder',
+      title: 'Ladder',
+      count: hls.variants.length,
+      show: () => <Ladder report={hls} again={withLines(answer)} />,
+    },
+    c2pa && { name: 'provenance', title: 'Provenance', show: () => <Provenance report={c2pa} /> },
+    policy && { name: 'policy', title: 'Policy', show: () => <Policy verdict={policy} id={id} /> },
+    asksForTimeline(request) ? { name: 'timeline', title: 'Timeline', show: () => <Timeline id={id} /> } : null,
     { name: 'raw', title: 'Raw', show: () => <Raw answer={answer} /> },
   ];
+  return tabs.filter((tab) => tab !== null);
 }
 
 export function Answer({ answer }: { answer: OpenAnswer }) {
