@@ -7,7 +7,7 @@ import type { PolicyResult } from '../../api_types.ts';
 import { statusColumn, strangerColumn } from '../parts/columns.tsx';
 import { download } from '../parts/copy.tsx';
 import { several } from '../parts/figures.ts';
-import { Status } from '../parts/status.tsx';
+import { Mark, Status } from '../parts/status.tsx';
 import { Stranger } from '../parts/stranger.tsx';
 import { Table, type Column } from '../parts/table.tsx';
 import { anyToken } from '../parts/with_token.tsx';
@@ -61,12 +61,7 @@ const COLUMNS: readonly Column<Rule>[] = [
     show: ({ name, level }) => (
       <>
         <Stranger text={name} most={100} />
-        {level === 'warn' && (
-          <>
-            {' '}
-            <span class="mark">warns</span>
-          </>
-        )}
+        {level === 'warn' && <Mark text="warns" />}
       </>
     ),
     text: ({ name }) => name,

@@ -3,7 +3,7 @@ import { amountColumn } from '../parts/columns.tsx';
 import { FilterChoice } from '../parts/filters.tsx';
 import { milliseconds, several } from '../parts/figures.ts';
 import { Empty } from '../parts/states.tsx';
-import { Status } from '../parts/status.tsx';
+import { Mark, Status } from '../parts/status.tsx';
 import { Reason, Stranger } from '../parts/stranger.tsx';
 import { Table, type Column } from '../parts/table.tsx';
 import { usePlace } from '../router.ts';
@@ -28,12 +28,7 @@ function CellOf({ cell: { value, change } }: { cell: Cell }) {
       ) : (
         <Stranger text={value === '' ? 'empty text' : textOf(value)} most={80} />
       )}
-      {change !== null && (
-        <>
-          {' '}
-          <span class="mark">{change}</span>
-        </>
-      )}
+      {change !== null && <Mark text={change} />}
     </span>
   );
 }
@@ -49,12 +44,7 @@ function FieldName({ field: { path, level, to, count, known } }: { field: Change
         </>
       )}
       {count !== undefined && <span class="unit"> and {several(count - 1, 'further item')}</span>}
-      {level === 'raw' && (
-        <>
-          {' '}
-          <span class="mark">as printed</span>
-        </>
-      )}
+      {level === 'raw' && <Mark text="as printed" />}
       {known && (
         <p class="known">
           <span class="mark">intended in {known.release}</span> {known.note}

@@ -1,4 +1,4 @@
-/** An outcome: a sign and a word, so that the colour is never alone. */
+/** What stands in a word: an outcome, with a sign, so that the colour is never alone, and a mark. */
 const SIGNS: Record<string, { sign: string; kind: string }> = {
   success: { sign: '✓', kind: 'good' },
   delivered: { sign: '✓', kind: 'good' },
@@ -39,3 +39,11 @@ export function Status({ of }: { of: string }) {
     </span>
   );
 }
+
+/** A word behind a name or a value. */
+export const Mark = ({ text }: { text: string }) => (
+  <>
+    {' '}
+    <span class="mark">{text}</span>
+  </>
+);

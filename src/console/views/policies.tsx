@@ -6,6 +6,7 @@ import { useAsked } from '../api/use_call.ts';
 import { strangerColumn, timeColumn } from '../parts/columns.tsx';
 import { Field, Form, textIn } from '../parts/form.tsx';
 import { Await, Empty } from '../parts/states.tsx';
+import { Mark } from '../parts/status.tsx';
 import { Table, type Column } from '../parts/table.tsx';
 import { WithToken } from '../parts/with_token.tsx';
 import { go, hrefOf } from '../router.ts';
@@ -16,12 +17,7 @@ const COLUMNS: readonly Column<PolicyRow>[] = [
     show: ({ name }) => (
       <>
         <a href={hrefOf(`/policies/${name}`)}>{name}</a>
-        {name.startsWith('shared/') && (
-          <>
-            {' '}
-            <span class="mark">shared</span>
-          </>
-        )}
+        {name.startsWith('shared/') && <Mark text="shared" />}
       </>
     ),
     text: ({ name }) => name,
