@@ -2,6 +2,7 @@
  * Calls of the API, typed by its schemas. Waits as Retry-After asks, and for a server that does not listen, for a
  * bounded time.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Access } from '../cli_config.ts';
 import { EXIT, Failure, Interrupted, type ExitCode } from '../exits.ts';
 import type { Terminal } from '../terminal.ts';
@@ -121,20 +122,11 @@ function retryAfterMs(header: string | undefined): number | undefined {
   return Number.isFinite(seconds) ? Math.max(1, seconds) * 1_000 : undefined;
 }
 
-export function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const interrupted = (): void => {
-      clearTimeout(timer);
-      reject(new Interrupted());
-    };
-    const timer = setTimeout(() => {
-      signal.removeEventListener('abort', interrupted);
-      resolve();
-    }, ms);
-    if (signal.aborted) interrupted();
-    else signal.addEventListener('abort', interrupted, { once: true });
+/** Ended early by Ctrl-C. */
+export const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  delay(ms, undefined, { signal }).catch(() => {
+    throw new Interrupted();
   });
-}
 
 export function makeApi(options: ApiOptions): Api {
   const { access, signal, terminal, patienceMs = PATIENCE_MS } = options;

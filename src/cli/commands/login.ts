@@ -1,4 +1,5 @@
 /** `login`: asks for a token, tries it, and keeps it. `logout` removes it. */
+import { boundedText } from '../../base/bounded_text.ts';
 import { EXIT, Failure, Interrupted, usage } from '../exits.ts';
 import { makeApi } from '../api/api_client.ts';
 import type { Run } from '../command.ts';
@@ -33,15 +34,9 @@ async function readSecret(question: string): Promise<string> {
 }
 
 async function readAll(): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > MOST_BYTES) throw usage('stdin: is too long for a token');
-    chunks.push(chunk);
-  }
-  const text = Buffer.concat(chunks).toString().trim();
-  if (text === '') throw new Failure('stdin: no token', EXIT.usage);
+  const text = (await boundedText(process.stdin, MOST_BYTES))?.trim();
+  if (text === undefined) throw usage('stdin: is too long for a token');
+  if (text === '') throw usage('stdin: no token');
   return text;
 }
 

@@ -1,8 +1,8 @@
 /** `doctor`: starts the pods of the preflight, reads what they found, and says which values fit. */
 import { randomBytes } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import { dnsPods, type DnsPods, kubernetes, nodes, pull } from '../../service/doctor/checks/cluster.ts';
 import { type Check, type Finding, findingOf } from '../../service/doctor/finding.ts';
+import { pause } from '../api/api_client.ts';
 import { EXIT, Failure, Interrupted, usage } from '../exits.ts';
 import { type Kubectl, kubectlOf } from '../kubectl/run_kubectl.ts';
 import type { Event, List } from '../kubectl/cluster_resources.ts';
@@ -225,9 +225,7 @@ async function wait(kubectl: Kubectl, plan: Plan, invocation: Invocation, skippe
     });
     if (open.length === 0 || performance.now() > end) return pods;
     invocation.terminal.progress(`waiting for ${open.join(', ')}`);
-    await delay(POLL_MS, undefined, { signal: invocation.signal }).catch(() => {
-      throw new Interrupted();
-    });
+    await pause(POLL_MS, invocation.signal);
   }
 }
 

@@ -1,5 +1,6 @@
 /** Lines of stdin to `/mcp`, answers to stdout. The server decides everything else. */
 import type { IncomingMessage } from 'node:http';
+import { boundedText } from '../../base/bounded_text.ts';
 import { requestFor } from '../api/exchange_http.ts';
 import type { Access } from '../cli_config.ts';
 import { masked } from '../exits.ts';
@@ -39,14 +40,9 @@ interface Posted {
 const MOST_ANSWER_BYTES = 4 * 1024 * 1024;
 
 async function* oneMessage(answer: IncomingMessage): AsyncGenerator<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of answer as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > MOST_ANSWER_BYTES) throw new Error(`the answer is larger than ${MOST_ANSWER_BYTES} bytes`);
-    chunks.push(chunk);
-  }
-  if (bytes > 0) yield Buffer.concat(chunks).toString();
+  const text = await boundedText(answer, MOST_ANSWER_BYTES);
+  if (text === undefined) throw new Error(`the answer is larger than ${MOST_ANSWER_BYTES} bytes`);
+  if (text !== '') yield text;
 }
 
 async function post(
