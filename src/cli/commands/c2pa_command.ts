@@ -1,7 +1,6 @@
 import type { C2paEnvelope, C2paReport } from '../../api_types.ts';
 import type { Run } from '../command.ts';
 import { EXIT, Failure, type ExitCode } from '../exits.ts';
-import { submit } from '../follow_request.ts';
 import { givenSource } from '../given_source.ts';
 import { writeAnswer } from '../output/write_answer.ts';
 import { paint, tableText, type Colour } from '../output/text_table.ts';
@@ -33,27 +32,12 @@ function text(terminal: Terminal, source: string, report: C2paReport): string {
     ...(ai ? [`declares generative AI: ${ai}`] : []),
   ];
   const failures = report.validation_results?.activeManifest?.failure ?? [];
-  const tables = [
-    ...(failures.length === 0
-      ? []
-      : [
-          tableText(
-            terminal,
-            ['FAILURE', 'WHY'],
-            failures.map(({ code, explanation }) => [code, explanation ?? '']),
-          ),
-        ]),
-    ...(actions.length === 0
-      ? []
-      : [
-          tableText(
-            terminal,
-            ['ACTION', 'WHEN', 'BY'],
-            actions.map(({ action, when, software }) => [action ?? '', when ?? '', software ?? '']),
-          ),
-        ]),
+  const tables: [head: string[], rows: string[][]][] = [
+    [['FAILURE', 'WHY'], failures.map(({ code, explanation }) => [code, explanation ?? ''])],
+    [['ACTION', 'WHEN', 'BY'], actions.map(({ action, when, software }) => [action ?? '', when ?? '', software ?? ''])],
   ];
-  return `${parts.join('\n')}\n${tables.join('')}`;
+  const shown = tables.filter(([, rows]) => rows.length > 0).map(([head, rows]) => tableText(terminal, head, rows));
+  return `${parts.join('\n')}\n${shown.join('')}`;
 }
 
 const run: Run = async (invocation) => {
@@ -61,14 +45,7 @@ const run: Run = async (invocation) => {
   const source = await givenSource(positionals[0]!);
   const raw = format === 'raw';
   const fields = { ...times(invocation), inject_output: raw, inject_json: true };
-  const api = await invocation.api();
-  const { body } = source.file
-    ? await askSingle(invocation, api, 'c2pa', { fields, source, enveloped: !raw })
-    : await submit(
-        api,
-        { name: 'POST /v1/probe/c2pa', body: { ...fields, url: source.text }, enveloped: !raw },
-        invocation,
-      );
+  const { body } = await askSingle(invocation, await invocation.api(), 'c2pa', { fields, source, enveloped: !raw });
   const answer = JSON.parse(body.toString()) as C2paEnvelope | C2paReport;
   const { output = null, error, code } = (raw ? { ...answer, output: answer } : answer) as C2paEnvelope;
   const report = typeof output === 'string' ? (JSON.parse(output) as C2paReport) : output;

@@ -3,7 +3,6 @@ import type { HlsMessage, HlsReport, MsvEnvelope } from '../../api_types.ts';
 import type { Run } from '../command.ts';
 import { accessOf } from '../cli_config.ts';
 import { EXIT, reasonText, usage, type ExitCode, type Reason } from '../exits.ts';
-import { submit } from '../follow_request.ts';
 import { givenSources, memberOf, subjectOf, type GivenSource } from '../given_source.ts';
 import { writeAnswer, writeValue } from '../output/write_answer.ts';
 import { type Colour, paint, several, tableText } from '../output/text_table.ts';
@@ -130,13 +129,7 @@ const run: Run = async (invocation) => {
   );
   const enveloped = positionals.length === 1;
   async function validate(source: GivenSource): Promise<Validated> {
-    const { body } = source.file
-      ? await askSingle(invocation, api, 'mediastreamvalidator', { fields, source, enveloped })
-      : await submit(
-          api,
-          { name: 'POST /v1/probe/mediastreamvalidator', body: { ...fields, url: source.text }, enveloped },
-          invocation,
-        );
+    const { body } = await askSingle(invocation, api, 'mediastreamvalidator', { fields, source, enveloped });
     const { output, error, code } = JSON.parse(body.toString()) as MsvEnvelope;
     const report = typeof output === 'string' ? (JSON.parse(output) as HlsReport) : output;
     return { body, report, reason: { error, code } };

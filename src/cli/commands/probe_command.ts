@@ -174,7 +174,7 @@ async function printAll(invocation: Invocation, outcomes: readonly Outcome<Answe
 }
 export default run;
 
-// A file that is sent goes to one endpoint; its answer takes the form of that of the tool's own endpoint.
+// An address goes to the tool's own endpoint; a file that is sent goes to one for all, and its answer takes that form.
 
 type SingleTool = 'mediastreamvalidator' | 'c2pa';
 
@@ -196,6 +196,10 @@ export async function askSingle(
   tool: SingleTool,
   { fields, source, enveloped }: { fields: Record<string, unknown>; source: GivenSource; enveloped: boolean },
 ): Promise<Answered> {
+  if (!source.file) {
+    const body = { ...fields, url: source.text };
+    return submit(api, { name: `POST /v1/probe/${tool}` as const, body, enveloped }, invocation);
+  }
   const bare = fields['inject_output'] === true;
   const answered = await askFor(invocation, api, { ...fields, only: tool }, { source, enveloped });
   if (bare) return answered;
