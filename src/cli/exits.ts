@@ -34,7 +34,7 @@ export class Failure extends Error {
   constructor(
     message: string,
     exitCode: ExitCode,
-    more: { hint?: string; status?: number; requestId?: string; code?: string | undefined; cause?: unknown } = {},
+    more: Partial<Pick<Failure, 'hint' | 'status' | 'requestId' | 'code'>> & { cause?: unknown } = {},
   ) {
     super(message, more.cause === undefined ? undefined : { cause: more.cause });
     this.name = 'Failure';
@@ -54,7 +54,7 @@ export class Failure extends Error {
 export class Interrupted extends Error {}
 
 export const usage = (message: string, hint?: string, cause?: unknown): Failure =>
-  new Failure(message, EXIT.usage, { ...(hint === undefined ? {} : { hint }), cause });
+  new Failure(message, EXIT.usage, { hint, cause });
 
 /** API tokens are 64 letters and digits; a JWT is three parts of base64url. */
 const TOKEN = /(?<![A-Za-z0-9])[A-Za-z0-9]{64}(?![A-Za-z0-9])|eyJ[\w-]+\.[\w-]+\.[\w-]*|whsec_[A-Za-z0-9+/=_-]+/g;

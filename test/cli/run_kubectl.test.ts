@@ -23,7 +23,7 @@ touch ${begun}; until [ -e ${go} ]; do read -t 0.05 <> <(:); done; echo done\n`;
   async function interrupted(whole: boolean): Promise<string> {
     const stop = new AbortController();
     const env = { PATH: `${folder}:${process.env['PATH']}` };
-    const run = kubectlOf({ text: () => undefined }, { env, signal: stop.signal }).run(['create'], { whole });
+    const run = kubectlOf({ text: () => undefined, env, signal: stop.signal }).run(['create'], { whole });
     const outcome = run.then(
       (text) => text.trim(),
       (error: unknown) => (error instanceof Interrupted ? 'interrupted' : String(error)),

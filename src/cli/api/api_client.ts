@@ -93,6 +93,8 @@ const HINTS: Readonly<Record<number, string>> = {
   503: 'nothing is wrong with the request: a part of the service is away, try again later',
 };
 
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+
 function refusal({ status, headers, body }: Answered, url: URL): Failure {
   let said: { error?: unknown; code?: unknown } = {};
   try {
@@ -100,19 +102,13 @@ function refusal({ status, headers, body }: Answered, url: URL): Failure {
   } catch {
     // Something between this program and the API answered.
   }
-  const { error: text, code } = said;
-  const hint = HINTS[status];
-  const requestId = headers['x-request-id'];
-  return new Failure(
-    typeof text === 'string' && text !== '' ? text : `${url.origin} answered with status ${status}`,
-    EXITS[status] ?? EXIT.unknown,
-    {
-      status,
-      ...(hint === undefined ? {} : { hint }),
-      ...(typeof requestId === 'string' ? { requestId } : {}),
-      code: typeof code === 'string' ? code : undefined,
-    },
-  );
+  const message = textOf(said.error) || `${url.origin} answered with status ${status}`;
+  return new Failure(message, EXITS[status] ?? EXIT.unknown, {
+    status,
+    hint: HINTS[status],
+    requestId: textOf(headers['x-request-id']),
+    code: textOf(said.code),
+  });
 }
 
 /** Seconds, or a date. */

@@ -49,12 +49,11 @@ const REASONS: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'its certificate has expired',
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
 };
-const hintOf = (reason: string): object =>
-  reason.includes('not trusted') ? { hint: 'NODE_EXTRA_CA_CERTS=FILE names certificates to trust' } : {};
 
 function unreachable(url: URL, error: NodeJS.ErrnoException): Failure {
   const reason = REASONS[error.code ?? ''] ?? error.code ?? error.message;
-  return new Failure(`cannot reach ${url.origin}: ${reason}`, EXIT.unknown, { ...hintOf(reason), cause: error });
+  const hint = reason.includes('not trusted') ? 'NODE_EXTRA_CA_CERTS=FILE names certificates to trust' : undefined;
+  return new Failure(`cannot reach ${url.origin}: ${reason}`, EXIT.unknown, { hint, cause: error });
 }
 
 /** Whether nothing listens at the address: nothing of the call was sent. */

@@ -5,7 +5,7 @@ import type { Given, Invocation, Run } from '../command.ts';
 import { EXIT, type ExitCode, Failure, reasonText, usage } from '../exits.ts';
 import { submit, type Limits } from '../follow_request.ts';
 import { writeAnswer, writeValue } from '../output/write_answer.ts';
-import { paint, several, tableText } from '../output/text_table.ts';
+import { paint, several, tableText, valueText } from '../output/text_table.ts';
 import { checkedSource, givenSource } from '../given_source.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
 import { times, withFields } from './request_options.ts';
@@ -86,9 +86,6 @@ export function comparisonIn(answer: ComparisonAnswer, { level, ignored, news }:
 
 // As text.
 
-const shown = (value: unknown): string =>
-  value === undefined ? '-' : typeof value === 'string' ? value : JSON.stringify(value);
-
 function fieldTable(terminal: Terminal, names: readonly string[], fields: readonly ChangedField[]): string {
   const isKnown = fields.some(({ known }) => known !== undefined);
   return tableText(
@@ -99,7 +96,7 @@ function fieldTable(terminal: Terminal, names: readonly string[], fields: readon
       tool,
       level,
       change,
-      ...names.map((name) => shown(values[name])),
+      ...names.map((name) => valueText(values[name])),
       ...(known ? [`since ${known.release}: ${known.note}`] : []),
     ]),
   );

@@ -1,5 +1,5 @@
 /** `result` and `versions`: what is read without running anything. */
-import type { Envelope } from '../../api_types.ts';
+import type { Envelope, Standing } from '../../api_types.ts';
 import type { Run } from '../command.ts';
 import { EXIT, Failure } from '../exits.ts';
 import { standingLine } from '../follow_request.ts';
@@ -13,20 +13,18 @@ const run: Run = async (invocation) => {
   const api = await invocation.api();
   const id = positionals[0]!;
   const { status, body } = await api.ask('GET /v1/probe/:id', { params: { id } });
-  const answer = JSON.parse(body.toString()) as Envelope;
-  if (status === 202)
-    throw new Failure(
-      `the request has not ended: ${standingLine(JSON.parse(body.toString()), Date.now() - begun(body))}`,
-      EXIT.unknown,
-    );
+  const parsed = JSON.parse(body.toString()) as unknown;
+  if (status === 202) {
+    const standing = parsed as Standing;
+    const line = standingLine(standing, Date.now() - Date.parse(standing.steps.queued));
+    throw new Failure(`the request has not ended: ${line}`, EXIT.unknown);
+  }
+  const answer = parsed as Envelope;
   if (format === 'table' && answer.metadata !== undefined && !('runs' in answer) && !('output' in answer))
     await terminal.data(await tableOf(invocation, oneLine(id), answer));
   else await writeAnswer(invocation, body);
   return answer.success ? EXIT.done : EXIT.failed;
 };
-
-const begun = (body: Buffer): number =>
-  Date.parse((JSON.parse(body.toString()) as { steps: { queued: string } }).steps.queued);
 export default run;
 
 export const runVersions: Run = async (invocation) => {

@@ -55,32 +55,26 @@ function bodyOf(invocation: Invocation): Made {
   };
 }
 
-function idOf(invocation: Invocation): { id: string } {
-  const [, id] = invocation.positionals;
+function paramsOf(id: string | undefined): { id: string } {
   if (id === undefined) throw usage('token: ID is missing', 'probeyard token list shows the ids');
   return { id: String(wholeNumber('id', id, 1, 999_999_999)) };
 }
 
 const run: Run = async (invocation) => {
-  const [action = 'list'] = invocation.positionals;
-  if (action !== 'list') {
-    if (action !== 'create') idOf(invocation);
-    else if (invocation.positionals.length > 1) throw usage('token create: takes no ID');
-  }
+  const [action = 'list', id] = invocation.positionals;
+  if (action === 'create' && id !== undefined) throw usage('token create: takes no ID');
+  const params = action === 'rotate' || action === 'revoke' ? paramsOf(id) : { id: '' };
   const api = await invocation.api();
   switch (action) {
     case 'create':
       await printSecret(invocation, await api.call('POST auth/api-token', { body: bodyOf(invocation) }));
       break;
     case 'rotate':
-      await printSecret(
-        invocation,
-        await api.call('PUT auth/api-token/:id', { params: idOf(invocation), body: { rotate: true } }),
-      );
+      await printSecret(invocation, await api.call('PUT auth/api-token/:id', { params, body: { rotate: true } }));
       break;
     case 'revoke':
-      await api.call('DELETE auth/api-token/:id', { params: idOf(invocation) });
-      invocation.terminal.note(`token ${idOf(invocation).id} is revoked`);
+      await api.call('DELETE auth/api-token/:id', { params });
+      invocation.terminal.note(`token ${params.id} is revoked`);
       break;
     default:
       await list(invocation, api);

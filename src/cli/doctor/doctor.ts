@@ -274,7 +274,7 @@ async function examineCluster(kubectl: Kubectl, plan: Plan, invocation: Invocati
 }
 
 const run: Run = async (invocation) => {
-  const kubectl = kubectlOf(invocation, invocation);
+  const kubectl = kubectlOf(invocation);
   const plan = await planOf(invocation, kubectl);
   const own =
     invocation.has('install-check') || invocation.has('manifest') ? ownNamespace(plan.namespace, plan.id) : [];

@@ -227,7 +227,7 @@ export function explain(facts: Facts): Explanation {
 
 const run: Run = async (invocation) => {
   const { format, terminal, positionals } = invocation;
-  const kubectl = kubectlOf(invocation, invocation);
+  const kubectl = kubectlOf(invocation);
   const name = jobName(positionals[0]!);
   const job = await kubectl.get<Job>('probejob', name);
   const [pools, tools, events] = await Promise.all([

@@ -26,7 +26,7 @@ export async function printResult(invocation: Invocation, kubectl: Kubectl, job:
 }
 
 const run: Run = async (invocation) => {
-  const kubectl = kubectlOf(invocation, invocation);
+  const kubectl = kubectlOf(invocation);
   const job = await kubectl.get<Job>('probejob', jobName(invocation.positionals[0]!));
   return printResult(invocation, kubectl, job);
 };

@@ -47,7 +47,7 @@ async function print<T extends { metadata: { name: string } }>(
   head: readonly string[],
   row: (item: T) => Row,
 ): Promise<void> {
-  const { items } = await kubectlOf(invocation, invocation).get<List<T>>(kind);
+  const { items } = await kubectlOf(invocation).get<List<T>>(kind);
   if (invocation.format === 'table')
     await invocation.terminal.data(tableText(invocation.terminal, head, items.toSorted(byName).map(row)));
   else await writeValue(invocation, items);
@@ -83,7 +83,7 @@ function queueOf(jobs: readonly Job[]): { running: number; waiting: Map<string, 
 
 export const top: Run = async (invocation) => {
   const { terminal } = invocation;
-  const kubectl = kubectlOf(invocation, invocation);
+  const kubectl = kubectlOf(invocation);
   const [allPools, jobs] = await Promise.all([
     kubectl.get<List<Pool>>('probepools'),
     kubectl.get<List<Job>>('probejobs'),

@@ -1,12 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { pause } from '../api/api_client.ts';
-import { milliseconds } from '../args.ts';
 import type { Invocation, Run } from '../command.ts';
 import { EXIT, Failure, Interrupted, usage, type ExitCode } from '../exits.ts';
 import { duration } from '../output/text_table.ts';
 import { checkedSource } from '../given_source.ts';
 import { oneLine } from '../terminal.ts';
-import { versions } from '../commands/request_options.ts';
+import { times, versions } from '../commands/request_options.ts';
 import { explain } from './explain_job.ts';
 import { kubectlOf, type Kubectl } from './run_kubectl.ts';
 import { conditionOf, hasEnded, stateOf, type Job } from './cluster_resources.ts';
@@ -38,11 +37,8 @@ function sourceOf(invocation: Invocation): object {
 
 const jobOf = (invocation: Invocation, name: string): object => {
   const tools = Object.entries(versions(invocation)).map(([tool, { version }]) => ({ name: tool, version }));
-  const [timeout, queue, policy] = [
-    invocation.text('timeout'),
-    invocation.text('queue-timeout'),
-    invocation.text('policy'),
-  ];
+  const { timeout: timeoutMs, queue_timeout: queueTimeoutMs } = times(invocation);
+  const policy = invocation.text('policy');
   return {
     apiVersion: 'probeyard.dev/v1alpha1',
     kind: 'ProbeJob',
@@ -51,8 +47,8 @@ const jobOf = (invocation: Invocation, name: string): object => {
       source: sourceOf(invocation),
       report: { enabled: true },
       ...(tools.length === 0 ? {} : { tools }),
-      ...(timeout === undefined ? {} : { timeoutMs: milliseconds('timeout', timeout) }),
-      ...(queue === undefined ? {} : { queueTimeoutMs: milliseconds('queue-timeout', queue) }),
+      timeoutMs,
+      queueTimeoutMs,
       ...(policy === undefined ? {} : { policy: { name: policy } }),
     },
   };
@@ -74,7 +70,7 @@ async function untilEnded(kubectl: Kubectl, name: string, { terminal, signal }: 
 
 const run: Run = async (invocation): Promise<ExitCode> => {
   const { terminal } = invocation;
-  const kubectl = kubectlOf(invocation, invocation);
+  const kubectl = kubectlOf(invocation);
   const name = `probe-${randomBytes(4).toString('hex')}`;
   await kubectl.run(['create', '--filename=-'], { input: JSON.stringify(jobOf(invocation, name)), whole: true });
   let job: Job;

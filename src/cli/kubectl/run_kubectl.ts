@@ -1,6 +1,6 @@
 /** kubectl as a child process: its context, its rights, its proxy settings. */
 import { spawn, type ChildProcess } from 'node:child_process';
-import type { Given, Invocation } from '../command.ts';
+import type { Invocation } from '../command.ts';
 import { EXIT, Failure, Interrupted, masked } from '../exits.ts';
 import { oneLine } from '../terminal.ts';
 
@@ -22,7 +22,7 @@ const notThere = (error: NodeJS.ErrnoException): Failure =>
     ? new Failure('kubectl is not installed, or not in PATH', EXIT.usage)
     : new Failure(`kubectl: ${error.message}`, EXIT.unknown);
 
-export function kubectlOf({ text }: Pick<Given, 'text'>, { env, signal }: Pick<Invocation, 'env' | 'signal'>): Kubectl {
+export function kubectlOf({ text, env, signal }: Pick<Invocation, 'text' | 'env' | 'signal'>): Kubectl {
   const namespace = text('namespace') ?? NAMESPACE;
   const place = (['context', 'kubeconfig'] as const).flatMap((name) => {
     const value = text(name);

@@ -177,7 +177,7 @@ function cut(text: string): Buffer {
 
 const run: Run = async (invocation) => {
   const { terminal } = invocation;
-  const kubectl = kubectlOf(invocation, invocation);
+  const kubectl = kubectlOf(invocation);
   const now = new Date();
   const path = invocation.text('file') ?? `probeyard-support-${now.toISOString().replaceAll(/[:.]/g, '-')}.tar.gz`;
   const runners = invocation.text('runners-namespace') ?? `${kubectl.namespace}-runners`;

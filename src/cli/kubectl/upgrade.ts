@@ -9,7 +9,7 @@ import { EXIT, Failure, reasonText, usage, type ExitCode } from '../exits.ts';
 import { submit, type Limits } from '../follow_request.ts';
 import { givenAddress, type GivenSource } from '../given_source.ts';
 import { writeValue } from '../output/write_answer.ts';
-import { several, tableText } from '../output/text_table.ts';
+import { several, tableText, valueText } from '../output/text_table.ts';
 import { oneLine } from '../terminal.ts';
 import { withApi } from './forwarded.ts';
 import { kubectlOf } from './run_kubectl.ts';
@@ -31,9 +31,6 @@ async function addresses({ positionals, text }: Invocation): Promise<GivenSource
   return all.map(givenAddress);
 }
 
-const shown = (value: unknown): string =>
-  value === undefined ? '-' : typeof value === 'string' ? value : JSON.stringify(value);
-
 function reportText({ terminal }: Invocation, report: Report, [from, to]: [string, string]): string {
   const { fields, policies = [] } = report;
   const parts = [
@@ -47,8 +44,8 @@ function reportText({ terminal }: Invocation, report: Report, [from, to]: [strin
             level,
             change,
             String(files),
-            shown(examples[0]?.values[from]),
-            shown(examples[0]?.values[to]),
+            valueText(examples[0]?.values[from]),
+            valueText(examples[0]?.values[to]),
             known === undefined ? '' : `since ${known.release}: ${known.note}`,
           ]),
         ),
@@ -95,7 +92,7 @@ async function reportOf(
 const run: Run = async (invocation): Promise<ExitCode> => {
   const { terminal, format } = invocation;
   const [tool, from, to] = invocation.positionals as [string, string, string];
-  const kubectl = kubectlOf(invocation, invocation);
+  const kubectl = kubectlOf(invocation);
   const { report, failed } = await withApi(kubectl, invocation, (api) => reportOf(invocation, api, [tool, from, to]));
   for (const { source, failure } of failed) terminal.note(`${source.shown}: ${reasonText(failure.reason)}`);
   if (format === 'table') await terminal.data(reportText(invocation, report, [from, to]));

@@ -25,6 +25,10 @@ export function age(since: string, now = Date.now()): string {
 
 export const several = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
+/** The value of a field. */
+export const valueText = (value: unknown): string =>
+  value === undefined ? '-' : typeof value === 'string' ? value : JSON.stringify(value);
+
 // Columns for people. Cells come from media and servers: no control character gets through.
 
 export type Colour = 'red' | 'green' | 'yellow' | 'dim' | 'bold';

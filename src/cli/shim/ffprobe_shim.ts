@@ -23,8 +23,6 @@ const REASONS: Readonly<Record<string, NotOpened>> = {
   EISDIR: { code: -21, string: 'Is a directory' },
 };
 
-const reasonOf = (code: string | undefined): NotOpened | undefined => (code === undefined ? undefined : REASONS[code]);
-
 interface Writer {
   /** Around what is between. */
   frame?(format: WriterFormat): readonly [string, string];
@@ -114,15 +112,6 @@ const SILENT = {
 
 const refused = (flag: string, why: string): Failure => usage(`ffprobe: -${masked(flag.slice(0, 80))}: ${why}`);
 
-function formatOf(flag: string, value: string): string {
-  try {
-    readWriter(value);
-  } catch (error) {
-    throw error instanceof OptionError ? refused(flag, error.why) : error;
-  }
-  return value;
-}
-
 /** A level by its name or number, `repeat+` and `level+` before it. */
 function levelOf(flag: string, value: string): string {
   const text = value.split('+').at(-1)!;
@@ -204,7 +193,12 @@ function only(accepted: RegExp, why: string): Taker {
 }
 
 const writerFormat: Taker = ({ options }, value, flag) => {
-  options['output_format'] = formatOf(flag, value);
+  try {
+    readWriter(value);
+  } catch (error) {
+    throw error instanceof OptionError ? refused(flag, error.why) : error;
+  }
+  options['output_format'] = value;
 };
 const level: Taker = (line, value, flag) => {
   line.says = LOG_LEVELS[levelOf(flag, value)]! >= LOG_LEVELS['error']!;
@@ -225,7 +219,8 @@ const TAKERS: Readonly<Record<string, Taker>> = {
   show_entries: entries,
   show_format_entry: (line, value, flag) => entries(line, `format=${value}`, flag),
   show_data_hash: ({ options }, value, flag) => {
-    options['show_data_hash'] = md5(flag, value);
+    if (value.toLowerCase() !== 'md5') throw refused(flag, 'MD5 alone can be passed on');
+    options['show_data_hash'] = true;
   },
   show_log: ({ options }, value, flag) => {
     options['show_log'] = levelOf(flag, value);
@@ -327,11 +322,6 @@ export function readFfprobe(args: readonly string[]): Read {
   return { source, options, request: requestOf(line, source), says: line.says };
 }
 
-function md5(flag: string, value: string): true {
-  if (value.toLowerCase() !== 'md5') throw refused(flag, 'MD5 alone can be passed on');
-  return true;
-}
-
 /** Protocols of ffprobe that name what is on this machine. */
 const STDIN = /^(?:-|(?:pipe|fd):0?)$/;
 
@@ -340,7 +330,8 @@ async function inputOf(text: string): Promise<GivenSource | NotOpened> {
   try {
     return await given(text);
   } catch (error) {
-    const reason = error instanceof Failure ? reasonOf((error.cause as NodeJS.ErrnoException | undefined)?.code) : null;
+    const cause = error instanceof Failure ? (error.cause as NodeJS.ErrnoException | undefined) : undefined;
+    const reason = REASONS[cause?.code ?? ''];
     if (reason) return reason;
     throw error;
   }
