@@ -5,7 +5,7 @@ import type { Limits, LimitsInForce } from '../../api_types.ts';
 import { useCall } from '../api/use_call.ts';
 import { bytes, count, milliseconds, said } from '../parts/figures.ts';
 import { Await } from '../parts/states.tsx';
-import { addedUp, bucketsOf } from './usage_figures.ts';
+import { bucketsOf, summed } from './usage_figures.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -44,6 +44,13 @@ export function Room({ label, used, limit, figure }: RoomProps) {
 /** Whose figures: of one token, or of one user by all tokens. */
 export type Whose = { 'token-id': number[] } | { 'user-id': number[] };
 
+type RoomRow = readonly [
+  label: string,
+  used: number | undefined,
+  limit: number | undefined,
+  figure: RoomProps['figure'],
+];
+
 interface RoomsProps {
   whose: Whose;
   own: Pick<Limits, 'monthly-quota'>;
@@ -70,46 +77,24 @@ export function Rooms({ whose, own, inForce, children }: RoomsProps) {
   const used = useCall('GET statistics/usage', {
     query: { ...whose, aggregation: 'no-aggregation', date: { from: month } },
   });
-  const busiest = Math.max(
-    0,
-    ...bucketsOf(...(minutes.data ? [minutes.data] : [])).map((one) => one.figures['request-count'] ?? 0),
-  );
-  const waited = addedUp(bucketsOf(...(queue.data ? [queue.data] : [])))['queue-time-maximum'] ?? 0;
-  const ofMonth = addedUp(bucketsOf(...(used.data ? [used.data] : [])));
+  const busiest = Math.max(0, ...bucketsOf(minutes.data).map(({ figures }) => figures['request-count'] ?? 0));
+  const ofMonth = summed(used.data);
   const quota = own['monthly-quota'];
+  const wait = `Longest wait for one of ${count(inForce.concurrency)} at once, last hour`;
+  const inTime = (value: number): string => said(milliseconds(value));
+  const rooms: readonly RoomRow[] = [
+    ['Busiest minute of the last hour', busiest, inForce['requests-per-minute'], (value) => `${count(value)} requests`],
+    [wait, summed(queue.data)['queue-time-maximum'], inForce['queue-timeout'], inTime],
+    ['Requests this month', ofMonth['request-count'], quota?.['request-count'], count],
+    ['Processing time this month', ofMonth['processing-time'], quota?.['processing-time'], inTime],
+    ['Data this month', ofMonth['data-processed'], quota?.['data-processed'], (value) => said(bytes(value))],
+  ];
   return (
     <dl class="rooms">
       {children}
-      <Room
-        label="Busiest minute of the last hour"
-        used={busiest}
-        limit={inForce['requests-per-minute']}
-        figure={(value) => `${count(value)} requests`}
-      />
-      <Room
-        label={`Longest wait for one of ${count(inForce.concurrency)} at once, last hour`}
-        used={waited}
-        limit={inForce['queue-timeout']}
-        figure={(value) => said(milliseconds(value))}
-      />
-      <Room
-        label="Requests this month"
-        used={ofMonth['request-count'] ?? 0}
-        limit={quota?.['request-count'] ?? null}
-        figure={count}
-      />
-      <Room
-        label="Processing time this month"
-        used={ofMonth['processing-time'] ?? 0}
-        limit={quota?.['processing-time'] ?? null}
-        figure={(value) => said(milliseconds(value))}
-      />
-      <Room
-        label="Data this month"
-        used={ofMonth['data-processed'] ?? 0}
-        limit={quota?.['data-processed'] ?? null}
-        figure={(value) => said(bytes(value))}
-      />
+      {rooms.map(([label, amount = 0, limit = null, figure]) => (
+        <Room key={label} label={label} used={amount} limit={limit} figure={figure} />
+      ))}
     </dl>
   );
 }

@@ -12,11 +12,14 @@ export interface Bucket {
   figures: Record<string, number>;
 }
 
-/** Usage and queue have a bucket for the same users and times: one row each, in order of time. */
-export function bucketsOf(...answers: readonly Figures[]): Bucket[] {
+/**
+ * Usage and queue have a bucket for the same users and times: one row each, in order of time. An answer that is not
+ * there yet has none.
+ */
+export function bucketsOf(...answers: readonly (Figures | undefined)[]): Bucket[] {
   const buckets = new Map<string, Bucket>();
-  for (const { 'users-usage': users } of answers)
-    for (const { 'user-id': user, 'aggregated-usage': usage } of users)
+  for (const answer of answers)
+    for (const { 'user-id': user, 'aggregated-usage': usage } of answer?.['users-usage'] ?? [])
       for (const { 'aggregation-time': at, resources } of usage) {
         const bucket = buckets.get(`${at} ${user}`) ?? { at, user, figures: {} };
         Object.assign(bucket.figures, resources);
@@ -33,4 +36,4 @@ export function addedUp(buckets: readonly Bucket[]): Record<string, number> {
   return sums;
 }
 
-export const summed = (answer: Figures): Record<string, number> => addedUp(bucketsOf(answer));
+export const summed = (answer: Figures | undefined): Record<string, number> => addedUp(bucketsOf(answer));
