@@ -95,6 +95,10 @@ export function FilterText({ name, label, placeholder }: TextProps) {
   );
 }
 
+/** Each value by its own name, behind that of none. */
+export const choices = (values: readonly string[], none = 'any') =>
+  [['', none], ...values.map((value) => [value, value] as const)] as const;
+
 /** One of the values that the API knows, or none. */
 export const oneOf = <const T extends string>(value: string | null, values: readonly T[]): T[] =>
   values.filter((one) => one === value);

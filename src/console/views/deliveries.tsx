@@ -3,7 +3,7 @@ import { call } from '../api/client.ts';
 import type { Answer } from '../../api_calls.ts';
 import { useCall, useWork } from '../api/use_call.ts';
 import { statusColumn, strangerColumn, timeColumn } from '../parts/columns.tsx';
-import { FilterChoice, FilterText, oneOf } from '../parts/filters.tsx';
+import { choices, FilterChoice, FilterText, oneOf } from '../parts/filters.tsx';
 import { milliseconds, said } from '../parts/figures.ts';
 import { Await, Empty, Refused } from '../parts/states.tsx';
 import { Stranger } from '../parts/stranger.tsx';
@@ -94,11 +94,7 @@ export function Deliveries() {
   return (
     <>
       <search class="filters">
-        <FilterChoice
-          name="state"
-          label="State"
-          values={[['', 'any'], ...STATES.map((state) => [state, state] as const)]}
-        />
+        <FilterChoice name="state" label="State" values={choices(STATES)} />
         <FilterText name="request" label="Request" placeholder="id of a request" />
       </search>
       {failure && <Refused failure={failure} />}

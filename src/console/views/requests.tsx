@@ -5,7 +5,7 @@ import type { Answer, CallName } from '../../api_calls.ts';
 import { type Asked, useAsked } from '../api/use_call.ts';
 import { KINDS, LOG_STATES, POLICY_STATES, TOOL_STATES } from '../../api_types.ts';
 import { statusColumn, strangerColumn } from '../parts/columns.tsx';
-import { FilterChoice, FilterText, oneOf, RangeFilter, rangeIn } from '../parts/filters.tsx';
+import { choices, FilterChoice, FilterText, oneOf, RangeFilter, rangeIn } from '../parts/filters.tsx';
 import { Await, Empty } from '../parts/states.tsx';
 import { Table, useListing, type Column } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
@@ -69,8 +69,6 @@ const useList = <N extends CallName>(name: N, given: ListGiven<N>): Asked<Answer
 type LogQuery = Given<'GET media/log'>['query'];
 type LogPage = Answer<'GET media/log'>;
 type Row = LogPage['log'][number];
-
-const any = (values: readonly string[]) => [['', 'any'], ...values.map((value) => [value, value] as const)] as const;
 
 const COLUMNS: readonly Column<Row>[] = [
   {
@@ -204,12 +202,12 @@ export function Requests() {
       <search class="filters">
         <FilterText name="find" label="Address or id" placeholder="part of an address" />
         <RangeFilter byDefault="day" ahead={askForFirst} />
-        <FilterChoice name="status" label="Outcome" values={any(LOG_STATES)} ahead={askForFirst} />
-        <FilterChoice name="type" label="Kind" values={any(KINDS)} ahead={askForFirst} />
-        <FilterChoice name="ffprobe" label="ffprobe" values={any(TOOL_STATES)} ahead={askForFirst} />
-        <FilterChoice name="mediainfo" label="mediainfo" values={any(TOOL_STATES)} ahead={askForFirst} />
-        <FilterChoice name="report" label="report" values={any(TOOL_STATES)} ahead={askForFirst} />
-        <FilterChoice name="policy" label="Policy" values={any(POLICY_STATES)} ahead={askForFirst} />
+        <FilterChoice name="status" label="Outcome" values={choices(LOG_STATES)} ahead={askForFirst} />
+        <FilterChoice name="type" label="Kind" values={choices(KINDS)} ahead={askForFirst} />
+        <FilterChoice name="ffprobe" label="ffprobe" values={choices(TOOL_STATES)} ahead={askForFirst} />
+        <FilterChoice name="mediainfo" label="mediainfo" values={choices(TOOL_STATES)} ahead={askForFirst} />
+        <FilterChoice name="report" label="report" values={choices(TOOL_STATES)} ahead={askForFirst} />
+        <FilterChoice name="policy" label="Policy" values={choices(POLICY_STATES)} ahead={askForFirst} />
       </search>
       <Await asked={asked} what="the requests">
         {() => listed}

@@ -59,21 +59,24 @@ const columns = (most: number): readonly Column<Bucket>[] => [
   countColumn('Timed out', figureOf('timed-out')),
 ];
 
-interface Share {
-  name: string;
-  requests: number;
+interface SharesProps {
+  caption: string;
+  figures: Record<string, number>;
+  /** Of which there are rows. */
+  names?: readonly string[];
 }
-const sharesOf = (figures: Record<string, number>, names: readonly string[]): Share[] =>
-  names.flatMap((name) => (figures[name] ? [{ name, requests: figures[name] }] : []));
 
-function Shares({ caption, shares }: { caption: string; shares: readonly Share[] }) {
+function Shares({ caption, figures, names = Object.keys(figures) }: SharesProps) {
+  const shares = names.flatMap((name) => (figures[name] ? [{ name, requests: figures[name] }] : []));
   const most = Math.max(1, ...shares.map(({ requests }) => requests));
-  const columnsOfShares: readonly Column<Share>[] = [
+  const shareColumns: readonly Column<(typeof shares)[number]>[] = [
     { title: caption, text: ({ name }) => name },
     barColumn('Requests', ({ requests }) => requests, most),
   ];
-  return <Table caption={caption} columns={columnsOfShares} rows={shares} keyOf={({ name }) => name} />;
+  return <Table caption={caption} columns={shareColumns} rows={shares} keyOf={({ name }) => name} />;
 }
+
+const OUTCOMES = ['success', 'with-errors', 'error'];
 
 /** Shares of the whole time: whatever the steps are. */
 function BySourceAndTool({ asked }: { asked: Asked }) {
@@ -83,20 +86,16 @@ function BySourceAndTool({ asked }: { asked: Asked }) {
   return (
     <div class="columns">
       <Await asked={sources} what="the sources">
-        {(answer) => {
-          const figures = summed(answer);
-          return <Shares caption="By source" shares={sharesOf(figures, Object.keys(figures))} />;
-        }}
+        {(answer) => <Shares caption="By source" figures={summed(answer)} />}
       </Await>
       <Await asked={requests} what="the kinds">
         {(answer) => {
           const figures = summed(answer);
-          const outcomes = ['success', 'with-errors', 'error'];
-          const kinds = Object.keys(figures).filter((name) => !outcomes.includes(name));
+          const kinds = Object.keys(figures).filter((name) => !OUTCOMES.includes(name));
           return (
             <>
-              <Shares caption="By kind" shares={sharesOf(figures, kinds)} />
-              <Shares caption="By outcome" shares={sharesOf(figures, outcomes)} />
+              <Shares caption="By kind" figures={figures} names={kinds} />
+              <Shares caption="By outcome" figures={figures} names={OUTCOMES} />
             </>
           );
         }}

@@ -11,7 +11,7 @@ import { Stranger } from '../parts/stranger.tsx';
 import { type Column, Table, useListing } from '../parts/table.tsx';
 import { timeColumn } from '../parts/columns.tsx';
 import { may, session } from '../session.ts';
-import { FilterChoice, FilterText, oneOf } from '../parts/filters.tsx';
+import { choices, FilterChoice, FilterText, oneOf } from '../parts/filters.tsx';
 import { Status } from '../parts/status.tsx';
 import { usePlace } from '../router.ts';
 import { UserLink } from './user.tsx';
@@ -55,7 +55,6 @@ function Invite({ close, done }: { close: () => void; done: () => void }) {
 }
 
 const STATUSES = ['active', 'suspended', 'pending', 'anonymous'] as const;
-const SHOWN_STATUSES = [['', 'all'], ...STATUSES.map((status) => [status, status] as const)] as const;
 
 /** `all`: of the installation, to find one, and to see who may do anything at all. */
 function Users({ all }: { all: boolean }) {
@@ -70,7 +69,7 @@ function Users({ all }: { all: boolean }) {
       {all && (
         <search class="filters">
           <FilterText name="email" label="E-mail address" placeholder="part of it" />
-          <FilterChoice name="status" label="Status" values={SHOWN_STATUSES} />
+          <FilterChoice name="status" label="Status" values={choices(STATUSES, 'all')} />
         </search>
       )}
       {user && may(user, 'write:sub-user') && (
